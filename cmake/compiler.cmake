@@ -1,0 +1,16 @@
+# Warnings are errors; contraction is off so that scalar, SIMD and every thread count agree bit for bit.
+add_library(mabd_warnings INTERFACE)
+target_compile_options(mabd_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wmissing-prototypes -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+add_compile_options(-ffp-contract=off)
+# POSIX for files and clocks (fsync, rename, clock_gettime); the language stays C17.
+add_compile_definitions(_POSIX_C_SOURCE=200809L)
+
+if(MABD_SANITIZE)
+    add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=address,undefined)
+endif()
+if(MABD_TSAN)
+    add_compile_options(-fsanitize=thread)
+    add_link_options(-fsanitize=thread)
+endif()

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Status codes, errors, allocator and version: what every other header needs.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MABD_VERSION_MAJOR 0
+#define MABD_VERSION_MINOR 1
+#define MABD_VERSION_PATCH 0
+#define MABD_VERSION_TEXT  "0.1.0"
+
+#ifdef __cplusplus
+#define MABD_EXTERN_C extern "C"
+#else
+#define MABD_EXTERN_C
+#endif
+
+#ifdef __GNUC__
+#define MABD_API MABD_EXTERN_C __attribute__((visibility("default")))
+#else
+#define MABD_API MABD_EXTERN_C
+#endif
+
+/// The scalar of the whole build. A caller and a library that disagree must not link: the
+/// single-precision build renames its entry point (see sim.h).
+#ifdef MABD_SINGLE
+typedef float mabd_real;
+#else
+typedef double mabd_real;
+#endif
+
+/// Every status and its text; expanded into the enum and the text table.
+#define MABD_STATUS_LIST(X)                                                                        \
+    X(MABD_OK, "success")                                                                          \
+    X(MABD_ERR_ARG, "invalid argument")                                                            \
+    X(MABD_ERR_MEMORY, "out of memory")                                                            \
+    X(MABD_ERR_INPUT, "bad input")                                                                 \
+    X(MABD_ERR_IO, "cannot read or write a file")                                                  \
+    X(MABD_ERR_SINGULAR, "a pivot block is not positive definite")                                 \
+    X(MABD_ERR_DIVERGED, "the step did not settle")                                                \
+    X(MABD_ERR_UNAVAILABLE, "not built into this library")
+
+typedef enum mabd_status {
+#define X(code, text) code,
+    MABD_STATUS_LIST(X)
+#undef X
+        MABD_STATUS_COUNT
+} mabd_status;
+
+/// Text of a status; never null.
+MABD_API const char* mabd_status_text(mabd_status status);
+
+/// Version of the library that is linked, "major.minor.patch".
+MABD_API const char* mabd_version(void);
+
+/// What went wrong, and where. Functions that take one accept null; on MABD_OK it is untouched.
+typedef struct mabd_error {
+    mabd_status status;
+    int32_t line;   // of the input file, from 1; 0 = not known
+    int32_t column; // of the input file, from 1; 0 = not known
+    int32_t body;   // the body concerned, -1 = none
+    int32_t joint;  // the joint concerned, -1 = none
+    mabd_real time; // simulated time of a failed step [s]
+    char text[512]; // one line, no full stop, no file name
+} mabd_error;
+
+/// User allocator. alloc returns memory aligned to 64 bytes, or null; free gets the same size back.
+typedef struct mabd_allocator {
+    void* (*alloc)(void* context, size_t bytes);
+    void (*free)(void* context, void* memory, size_t bytes);
+    void* context;
+} mabd_allocator;
+
+/// The allocator used where none is given: aligned_alloc and free.
+MABD_API mabd_allocator mabd_default_allocator(void);
+
+/// Propagate the first failure to the caller.
+#define MABD_TRY(expr)                                                                             \
+    do {                                                                                           \
+        mabd_status mabd_try_status_ = (expr);                                                     \
+        if (mabd_try_status_ != MABD_OK) return mabd_try_status_;                                  \
+    } while (0)

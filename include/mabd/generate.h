@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generators: whole structures from a few numbers. Each adds bodies and joints to a scene through
+// the bulk calls of scene.h, in the order in which solvers like to walk them. Start poses have all
+// joints closed to round-off, start velocities agree with the joints.
+//
+// A link is a body whose x axis runs from one joint to the next; its origin is its middle. The frame of
+// a joint between links has z along the link that it holds and x, y across it (x level, so a hinge
+// bends the chain up and down); joints that slide along one axis (prismatic, cylindrical,
+// pin-in-slot, slot) have x along the link and y across.
+//
+// Names: `name` is the base of all names that a generator gives; null = no names. A generator that fails
+// leaves in the scene what it had added until then.
+#pragma once
+
+#include "mabd/scene.h"
+
+/// What links are made of.
+typedef struct mabd_material {
+    mabd_real density; // [kg/m^3], default 1000
+    mabd_real young;   // Young's modulus [Pa], default 1e9
+    mabd_real poisson; // Poisson ratio, default 0.3
+} mabd_material;
+
+/// Density 1000, young 1e9, poisson 0.3.
+MABD_API mabd_material mabd_default_material(void);
+
+// ---- chain -------------------------------------------------------------------------------------
+
+#define MABD_CHAIN_START_LIST(X)                                                                   \
+    X(LEVEL, "level")     /* along +x from the anchor */                                           \
+    X(HANGING, "hanging") /* along -z */                                                           \
+    X(COILED, "coiled")   /* level rows to and fro in the x-z plane, one link below the other */
+
+typedef enum mabd_chain_start {
+#define X(name, text) MABD_CHAIN_##name,
+    MABD_CHAIN_START_LIST(X)
+#undef X
+        MABD_CHAIN_START_COUNT
+} mabd_chain_start;
+
+/// A chain. Bodies name/0, name/1, ... from the anchor on; a heavy (or light) end is name/end.
+/// Joint name/i holds link i if the chain is pinned, else it joins links i and i + 1.
+typedef struct mabd_chain_def {
+    const char* name;
+    int32_t links;    // bodies, the end included, >= 1
+    mabd_real length; // of a link, from joint to joint [m]
+    mabd_real radius; // of a link; half the width of a box [m]
+    mabd_shape shape; // a sphere sits in the middle of its link
+    mabd_joint joint; // any but free
+    mabd_material material;
+    mabd_real drag;           // of each body [N s/m]
+    mabd_real end_mass_ratio; // mass of the last body / mass of a link; 0 or 1 = a plain link.
+                              // Else a ball (a cube with boxes) of the same density, jointed at
+                              // its surface
+    mabd_chain_start start;
+    mabd_real anchor[3];           // where the chain begins [m]
+    bool pinned;                   // first link jointed to the world at the anchor
+    mabd_real velocity[3];         // of all links [m/s]; not with pinned
+    mabd_real angular_velocity[3]; // of all links, as one body about the anchor [rad/s]
+    const mabd_axis_def* axes[MABD_AXIS_COUNT]; // on every joint, the pin included; null = nothing
+    uint32_t cookie;
+} mabd_chain_def;
+
+/// 100 capsules of 0.1 m, radius 0.01 m, ball joints, pinned at the origin, level.
+MABD_API mabd_chain_def mabd_default_chain_def(void);
+MABD_API mabd_status mabd_generate_chain(mabd_scene* scene, const mabd_chain_def* def,
+                                         mabd_error* error);
+
+// ---- net ---------------------------------------------------------------------------------------
+
+#define MABD_NET_PIN_LIST(X)                                                                       \
+    X(EDGE, "edge")       /* all hubs of the first row */                                          \
+    X(CORNERS, "corners") /* the four corner hubs */                                               \
+    X(NONE, "none")
+
+typedef enum mabd_net_pin {
+#define X(name, text) MABD_NET_PIN_##name,
+    MABD_NET_PIN_LIST(X)
+#undef X
+        MABD_NET_PIN_COUNT
+} mabd_net_pin;
+
+/// A level net: hubs (balls) on a grid, rods (capsules) between neighbours, a ball joint at each end of
+/// each rod, on the surface of the hub. rows x columns hubs, 3 rows columns - rows - columns bodies and
+/// twice as many joints as rods. Bodies row by row: name/row3/hub/5, then the rods along the row
+/// name/row3/along/5, then those to the next row name/row3/across/5. Joints 2i and 2i + 1 of
+/// name/row3/along are the two ends of rod i. Pins are ball joints name/pin/i at the hub centres.
+typedef struct mabd_net_def {
+    const char* name;
+    int32_t rows, columns; // >= 2; row r is at y = r spacing, column c at x = c spacing
+    mabd_real spacing;     // between neighbouring hubs [m]
+    mabd_real hub_radius;  // [m], < spacing / 2
+    mabd_real rod_radius;  // [m]
+    mabd_material material;
+    mabd_real drag; // of each body [N s/m]
+    mabd_net_pin pinned;
+    mabd_real position[3]; // of the hub in row 0, column 0 [m]
+    uint32_t cookie;
+} mabd_net_def;
+
+/// 10 x 10, spacing 0.1 m, hub radius 0.015 m, rod radius 0.006 m, pinned edge.
+MABD_API mabd_net_def mabd_default_net_def(void);
+MABD_API mabd_status mabd_generate_net(mabd_scene* scene, const mabd_net_def* def,
+                                       mabd_error* error);
+
+// ---- tree --------------------------------------------------------------------------------------
+
+/// A tree of links. Full: every link of a level carries `branching` links of the next, `depth` levels.
+/// Random (`links` > 0): level by level, every link carries 1 .. branching links, until there are `links`;
+/// directions vary too. Bodies name/level3/i, joints name/level3/i hold them; name/root is the pin.
+typedef struct mabd_tree_def {
+    const char* name;
+    int32_t branching; // >= 1; the most links on one link if random
+    int32_t depth;     // levels, >= 1; not used if random
+    int32_t links;     // 0 = full tree
+    uint64_t seed;     // of a random tree
+    mabd_real length;  // of the first link [m]
+    mabd_real radius;  // of the first link [m]
+    mabd_real shrink;  // length of a link / length of the one that carries it, (0, 1]
+    mabd_real taper;   // the same for the radius
+    mabd_real spread;  // between a link and the one that carries it [rad], 0 .. pi
+    mabd_shape shape;
+    mabd_joint joint; // any but free
+    mabd_joint root;  // of the first link to the world
+    bool pinned;      // false = no joint to the world
+    mabd_material material;
+    mabd_real drag;         // of the first link [N s/m]; others in proportion to length x radius
+    mabd_real direction[3]; // of the first link
+    mabd_real anchor[3];    // where it begins [m]
+    // On the joints of level 1 (not on the root); stiffness, damping, armature and servo gains of
+    // later levels in proportion to radius^4 / length, as of an elastic rod.
+    const mabd_axis_def* axes[MABD_AXIS_COUNT];
+    uint32_t cookie;
+} mabd_tree_def;
+
+/// Full, branching 2, depth 8, first link 1 m x 0.04 m upwards, shrink 0.8, taper 0.75, spread 0.45 rad,
+/// capsules, ball joints, root fixed.
+MABD_API mabd_tree_def mabd_default_tree_def(void);
+MABD_API mabd_status mabd_generate_tree(mabd_scene* scene, const mabd_tree_def* def,
+                                        mabd_error* error);
+
+// ---- ring --------------------------------------------------------------------------------------
+
+/// A regular polygon of links name/0 ..., joint name/i between links i - 1 and i (joint 0 closes it).
+/// Link 0 is the top one (vertical) or the one at +y (horizontal); name/pin holds its middle.
+typedef struct mabd_ring_def {
+    const char* name;
+    int32_t links; // >= 3
+    mabd_real length, radius;
+    mabd_shape shape;
+    mabd_joint joint; // any but free; hinge axes are normal to the plane of the ring
+    mabd_material material;
+    mabd_real drag; // of each body [N s/m]
+    bool vertical;  // in the x-z plane, else x-y
+    bool pinned;
+    mabd_joint pin;        // any but free
+    mabd_real position[3]; // of the middle of the ring [m]
+    mabd_real spin; // about the ring's axis (-y vertical, +z horizontal) [rad/s]; not with pinned
+    const mabd_axis_def* axes[MABD_AXIS_COUNT]; // on every joint but the pin
+    uint32_t cookie;
+} mabd_ring_def;
+
+/// 24 capsules of 0.1 m x 0.01 m, ball joints, vertical, pinned by a ball joint.
+MABD_API mabd_ring_def mabd_default_ring_def(void);
+MABD_API mabd_status mabd_generate_ring(mabd_scene* scene, const mabd_ring_def* def,
+                                        mabd_error* error);
+
+// ---- linkages ----------------------------------------------------------------------------------
+// In the x-z plane. Angles are from +x towards +z: all hinge axes are -y.
+
+/// A planar four-bar: ground pivots at `position` and `ground` m further along x; bars name/crank,
+/// name/coupler, name/rocker, hinges name/crank, name/coupler, name/rocker (each at the near end of that
+/// bar) and name/ground (rocker to the ground). The joint of coupler and rocker starts above the
+/// line from the crank's end to the rocker's pivot.
+typedef struct mabd_four_bar_def {
+    const char* name;
+    mabd_real crank, coupler, rocker, ground; // lengths between the hinges [m]
+    mabd_real width;                          // of the square bars [m]
+    mabd_material material;
+    mabd_real angle;       // of the crank at the start [rad]
+    mabd_real speed;       // of the crank at the start [rad/s]
+    bool driven;           // the crank keeps `speed`, whatever torque it takes
+    mabd_signal torque;    // motor on the crank [N m]; NONE = no motor; not with driven
+    mabd_real position[3]; // of the crank's pivot [m]
+    uint32_t cookie;
+} mabd_four_bar_def;
+
+/// Crank 0.3, coupler 0.8, rocker 0.6, ground 0.8 m: the crank turns fully. 6 rad/s, not driven.
+MABD_API mabd_four_bar_def mabd_default_four_bar_def(void);
+MABD_API mabd_status mabd_generate_four_bar(mabd_scene* scene, const mabd_four_bar_def* def,
+                                            mabd_error* error);
+
+/// `loops` four-bars side by side, the benchmark of [VI fig. 12]: upright bars name/upright/i on ground
+/// pivots one length apart, level bars name/level/i between their upper ends, 3 loops + 1 hinges. All bars
+/// are equal and uniform: moment mass length^2 / 12 about -y through the middle.
+typedef struct mabd_double_four_bar_def {
+    const char* name;
+    int32_t loops;         // >= 1
+    mabd_real length;      // of a bar [m]
+    mabd_real mass;        // of a bar [kg]
+    mabd_real width;       // of the square bars [m]
+    mabd_real young;       // [Pa]
+    mabd_real poisson;     //
+    mabd_real velocity;    // of the level bars along +x at the start [m/s]
+    mabd_real position[3]; // of the first ground pivot [m]
+    uint32_t cookie;
+} mabd_double_four_bar_def;
+
+/// Two loops of 1 m, 1 kg bars, 1 m/s.
+MABD_API mabd_double_four_bar_def mabd_default_double_four_bar_def(void);
+MABD_API mabd_status mabd_generate_double_four_bar(mabd_scene* scene,
+                                                   const mabd_double_four_bar_def* def,
+                                                   mabd_error* error);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scene: a mutable list of bodies, joints and forces, filled by calls or from JSON.
+// SI units, z up, quaternions w x y z. Everything is checked here, once; a model built from a
+// scene is trusted. Bodies and joints are indices from 0; MABD_WORLD (-1) stands for the world.
+#pragma once
+
+#include "mabd/base.h"
+
+#define MABD_WORLD (-1)
+
+typedef struct mabd_scene mabd_scene;
+
+// ---- signals: a number as a function of time --------------------------------------------------
+
+typedef enum mabd_signal_kind {
+    MABD_SIGNAL_NONE,     // not given: the quantity is absent
+    MABD_SIGNAL_CONSTANT, // value
+    MABD_SIGNAL_SINE,     // value + amplitude sin(2 pi frequency t + phase)
+    MABD_SIGNAL_RAMP,     // value before start, value_end after end, linear between
+    MABD_SIGNAL_TABLE,    // linear between points, constant outside
+} mabd_signal_kind;
+
+typedef struct mabd_signal {
+    mabd_signal_kind kind;
+    mabd_real value;         // constant, offset of a sine, start of a ramp
+    mabd_real amplitude;     // sine
+    mabd_real frequency;     // sine [Hz]
+    mabd_real phase;         // sine [rad]
+    mabd_real start, end;    // ramp [s]
+    mabd_real value_end;     // ramp
+    int32_t point_count;     // table, >= 1
+    const mabd_real* times;  // table [s] (point_count), strictly rising; copied by the scene
+    const mabd_real* values; // table (point_count); copied by the scene
+} mabd_signal;
+
+/// A signal that is `value` for all time.
+MABD_API mabd_signal mabd_signal_constant(mabd_real value);
+
+// ---- bodies ------------------------------------------------------------------------------------
+
+typedef enum mabd_shape {
+    MABD_SHAPE_BOX,      // size = full edge lengths x y z
+    MABD_SHAPE_SPHERE,   // size[0] = radius
+    MABD_SHAPE_CAPSULE,  // size[0] = radius, size[1] = length between the two centres; along z
+    MABD_SHAPE_CYLINDER, // size[0] = radius, size[1] = length; along z
+    MABD_SHAPE_COUNT
+} mabd_shape;
+
+/// One solid piece of a body.
+typedef struct mabd_geom {
+    mabd_shape shape;
+    mabd_real size[3];     // [m], see mabd_shape
+    mabd_real position[3]; // of its centre in the body frame [m]
+    mabd_real rotation[4]; // in the body frame
+    mabd_real density;     // [kg/m^3]
+} mabd_geom;
+
+typedef enum mabd_motion {
+    MABD_MOTION_DYNAMIC,  // moved by the simulation
+    MABD_MOTION_FIXED,    // never moves
+    MABD_MOTION_SCRIPTED, // moved by `script`
+} mabd_motion;
+
+/// Motion of a scripted body: start pose, then moved by `direction` times `translation(t)` and
+/// turned by `angle(t)` about `axis` through the start position (world coordinates).
+typedef struct mabd_script {
+    mabd_real direction[3];  // unit length is not required [1]
+    mabd_signal translation; // [m]
+    mabd_real axis[3];
+    mabd_signal angle; // [rad]
+} mabd_script;
+
+/// One body. Start from mabd_default_body_def().
+/// Mass properties: `inertia_given` -> mass, inertia, center as they are; else from the geoms, scaled to
+/// `mass` if mass > 0. The body frame is the user's; the model moves to the principal frame inside.
+typedef struct mabd_body_def {
+    const char* name; // unique in the scene, or null
+    mabd_motion motion;
+    int32_t geom_count;
+    const mabd_geom* geoms; // (geom_count), may be null with explicit inertia; copied
+    mabd_real mass;         // [kg], 0 = from the geoms
+    bool inertia_given;
+    mabd_real inertia[6]; // xx yy zz xy xz yz about the centre of mass, body axes [kg m^2]
+    mabd_real center[3];  // centre of mass in the body frame [m] (with inertia_given)
+    mabd_real density;    // [kg/m^3] volume of a body without geoms is mass / density; default 1000
+    mabd_real young;      // Young's modulus [Pa], default 1e9
+    mabd_real poisson;    // Poisson ratio, default 0.3
+    mabd_real drag;       // linear drag against the wind [N s/m], default 0
+    mabd_real position[3];
+    mabd_real rotation[4];
+    mabd_real velocity[3];         // of the body frame's origin, world [m/s]
+    mabd_real angular_velocity[3]; // world [rad/s]
+    mabd_script script;            // with MABD_MOTION_SCRIPTED
+    uint32_t cookie;
+} mabd_body_def;
+
+/// Defaults: dynamic, density 1000, young 1e9, poisson 0.3, identity pose, at rest, no geoms.
+MABD_API mabd_body_def mabd_default_body_def(void);
+/// A geom of `shape`, centred at the body origin. `size` (3) as in mabd_shape. [m], [kg/m^3]
+MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density);
+
+// ---- joints ------------------------------------------------------------------------------------
+
+/// The twelve joints of [VQ Tab. 3]. Axes are those of the joint frame; body a is the base.
+/// (name in JSON, free translations, free rotations)
+#define MABD_JOINT_LIST(X)                                                                         \
+    X(FIXED, "fixed", "", "")                                                                      \
+    X(PRISMATIC, "prismatic", "x", "")                                                             \
+    X(HINGE, "hinge", "", "x")                                                                     \
+    X(RECTANGULAR, "rectangular", "xy", "")                                                        \
+    X(CYLINDRICAL, "cylindrical", "x", "x")                                                        \
+    X(PIN_IN_SLOT, "pin-in-slot", "x", "y")                                                        \
+    X(UNIVERSAL, "universal", "", "xy")                                                            \
+    X(CARTESIAN, "cartesian", "xyz", "")                                                           \
+    X(PLANAR, "planar", "xy", "z")                                                                 \
+    X(BALL, "ball", "", "xyz")                                                                     \
+    X(SLOT, "slot", "x", "xyz")                                                                    \
+    X(FREE, "free", "xyz", "xyz")
+
+typedef enum mabd_joint {
+#define X(name, text, translations, rotations) MABD_JOINT_##name,
+    MABD_JOINT_LIST(X)
+#undef X
+        MABD_JOINT_COUNT
+} mabd_joint;
+
+/// Name of a joint type as in JSON, and back; mabd_joint_find returns -1 if there is none.
+MABD_API const char* mabd_joint_name(mabd_joint type);
+MABD_API int mabd_joint_find(const char* name);
+
+/// What acts along or about one free axis of a joint. Lengths in m, angles in rad.
+/// With coordinate x (0 in the start pose): force on x = -stiffness (x - rest) - damping x'
+///   - armature x'' + servo_stiffness (servo(t) - x) - servo_damping x' + motor(t).
+/// All but the motor are implicit: one compliant row. `servo_rigid` makes x = servo(t) exactly.
+typedef struct mabd_axis_def {
+    mabd_real stiffness;       // [N/m] or [N m/rad]
+    mabd_real rest;            // [m] or [rad]
+    mabd_real damping;         // [N s/m] or [N m s/rad]
+    mabd_real armature;        // [kg] or [kg m^2]
+    mabd_signal servo;         // target [m] or [rad]; NONE = no servo
+    bool servo_rigid;          // the target is met exactly, whatever force it takes
+    mabd_real servo_stiffness; // [N/m] or [N m/rad]
+    mabd_real servo_damping;   // [N s/m] or [N m s/rad]
+    mabd_signal motor;         // force [N] or torque [N m]; NONE = no motor
+} mabd_axis_def;
+
+/// Axes of a joint, in this order everywhere.
+typedef enum mabd_axis {
+    MABD_AXIS_TX,
+    MABD_AXIS_TY,
+    MABD_AXIS_TZ,
+    MABD_AXIS_RX,
+    MABD_AXIS_RY,
+    MABD_AXIS_RZ,
+    MABD_AXIS_COUNT
+} mabd_axis;
+
+/// One joint. The joint frame is given either once in world coordinates (`local` false), or on
+/// each body in that body's user frame (`local` true). Start from mabd_default_joint_def().
+typedef struct mabd_joint_def {
+    const char* name; // unique in the scene, or null
+    mabd_joint type;
+    int32_t a, b; // bodies, or MABD_WORLD; a != b
+    bool local;
+    mabd_real anchor[3];   // world [m] (local false)
+    mabd_real frame[4];    // world, columns = joint axes x y z (local false)
+    mabd_real anchor_a[3]; // in body a [m] (local true); world if a is MABD_WORLD
+    mabd_real frame_a[4];
+    mabd_real anchor_b[3];
+    mabd_real frame_b[4];
+    const mabd_axis_def*
+        axes[MABD_AXIS_COUNT]; // null = nothing on that axis; free axes only; copied
+    uint32_t cookie;
+} mabd_joint_def;
+
+/// Defaults: ball joint at the world origin, identity frame, a = MABD_WORLD, b = 0.
+MABD_API mabd_joint_def mabd_default_joint_def(void);
+
+/// Quaternion of the frame whose x axis is along `x` and whose y axis is `y` made orthogonal to it
+/// (y may be null: any). False if x has no length or y is parallel to x.
+MABD_API bool mabd_frame_from_axes(const mabd_real* x, const mabd_real* y, mabd_real* frame);
+
+// ---- forces ------------------------------------------------------------------------------------
+
+/// A force and a torque on one body, over time: both are multiplied by `signal`.
+typedef struct mabd_force_def {
+    int32_t body;
+    mabd_real point[3];  // where the force acts, body frame [m]
+    mabd_real force[3];  // [N]
+    mabd_real torque[3]; // [N m]
+    bool body_frame;     // force and torque turn with the body; else world
+    mabd_signal signal;  // NONE = 1
+} mabd_force_def;
+
+// ---- the builder -------------------------------------------------------------------------------
+
+/// A new empty scene: gravity (0, 0, -9.81), no wind. `allocator` may be null.
+MABD_API mabd_status mabd_scene_create(const mabd_allocator* allocator, mabd_scene** scene);
+MABD_API void mabd_scene_destroy(mabd_scene* scene);
+
+/// Add one body; *id gets its index (may be null).
+MABD_API mabd_status mabd_scene_add_body(mabd_scene* scene, const mabd_body_def* def, int32_t* id,
+                                         mabd_error* error);
+/// Add n bodies that share everything of `def` but the pose (and, if given, the velocities).
+/// positions (n x 3), rotations (n x 4) or null, velocities (n x 3) or null, angular (n x 3) or null.
+/// Their names are `def->name` + "/" + 0, 1, ...; *first gets the index of the first one.
+MABD_API mabd_status mabd_scene_add_body_n(mabd_scene* scene, const mabd_body_def* def, int32_t n,
+                                           const mabd_real* positions, const mabd_real* rotations,
+                                           const mabd_real* velocities, const mabd_real* angular,
+                                           int32_t* first, mabd_error* error);
+/// Add one joint; *id gets its index (may be null).
+MABD_API mabd_status mabd_scene_add_joint(mabd_scene* scene, const mabd_joint_def* def, int32_t* id,
+                                          mabd_error* error);
+/// Add n joints of one type and one set of axes between bodies a[i] and b[i], at world anchors
+/// (n x 3) with world frames (n x 4) or null (= def->frame). Names as in mabd_scene_add_body_n.
+MABD_API mabd_status mabd_scene_add_joint_n(mabd_scene* scene, const mabd_joint_def* def, int32_t n,
+                                            const int32_t* a, const int32_t* b,
+                                            const mabd_real* anchors, const mabd_real* frames,
+                                            int32_t* first, mabd_error* error);
+MABD_API mabd_status mabd_scene_add_force(mabd_scene* scene, const mabd_force_def* def,
+                                          mabd_error* error);
+/// Gravity [m/s^2] (3).
+MABD_API mabd_status mabd_scene_set_gravity(mabd_scene* scene, const mabd_real* gravity,
+                                            mabd_error* error);
+/// Wind velocity [m/s]: `direction` (3), made unit length, times strength(t) [m/s]. Bodies with `drag` feel it.
+MABD_API mabd_status mabd_scene_set_wind(mabd_scene* scene, const mabd_real* direction,
+                                         const mabd_signal* strength, mabd_error* error);
+/// Step size [s] and simulated time [s] that the scene suggests; 0 = none.
+MABD_API mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real duration,
+                                         mabd_error* error);
+/// Name of the scene (copied).
+MABD_API mabd_status mabd_scene_set_name(mabd_scene* scene, const char* name);
+
+/// Index of a named body or joint, -1 if there is none. Generated names "chain/12" work.
+MABD_API int32_t mabd_scene_find_body(const mabd_scene* scene, const char* name);
+MABD_API int32_t mabd_scene_find_joint(const mabd_scene* scene, const char* name);
+MABD_API int32_t mabd_scene_body_count(const mabd_scene* scene);
+MABD_API int32_t mabd_scene_joint_count(const mabd_scene* scene);
+
+// ---- JSON --------------------------------------------------------------------------------------
+
+/// One `--set NAME=VALUE`; value is the text as typed.
+typedef struct mabd_setting {
+    const char* name;
+    const char* value;
+} mabd_setting;
+
+/// A parameter that a scene file declares, after the settings were applied.
+typedef struct mabd_param {
+    const char* name;
+    const char* value;    // as text, after --set
+    const char* fallback; // the default, as text
+    const char* unit;
+    const char* meaning;
+} mabd_param;
+
+/// Fill an empty scene from a JSON file or from text (docs/scene-format.md). On MABD_ERR_INPUT the error
+/// has line, column and what was expected; on MABD_ERR_IO the file could not be read.
+MABD_API mabd_status mabd_scene_load(mabd_scene* scene, const char* path, int32_t setting_count,
+                                     const mabd_setting* settings, mabd_error* error);
+MABD_API mabd_status mabd_scene_load_text(mabd_scene* scene, const char* text, size_t length,
+                                          int32_t setting_count, const mabd_setting* settings,
+                                          mabd_error* error);
+MABD_API int32_t mabd_scene_param_count(const mabd_scene* scene);
+/// Parameter i; its texts live as long as the scene.
+MABD_API mabd_param mabd_scene_param(const mabd_scene* scene, int32_t i);
+/// The JSON text the scene was loaded from, or "" (lives as long as the scene).
+MABD_API const char* mabd_scene_text(const mabd_scene* scene);

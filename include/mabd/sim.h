@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulation: state and workspace over one model. All memory is taken in mabd_sim_create;
+// mabd_sim_step allocates nothing. Same model, same def, same calls: same bits.
+#pragma once
+
+#include "mabd/model.h"
+
+#ifdef MABD_SINGLE
+#define mabd_sim_create mabd_sim_create_f32 // a float caller must not link to a double library
+#endif
+
+typedef struct mabd_sim mabd_sim;
+
+#define MABD_FORMULATION_LIST(X)                                                                   \
+    X(MABD, "mabd")                                                                                \
+    X(QUATERNION, "quaternion")                                                                    \
+    X(REDMAX, "redmax")                                                                            \
+    X(VARIATIONAL, "variational")                                                                  \
+    X(IMPULSE, "impulse")
+#define MABD_BACKEND_LIST(X)                                                                       \
+    X(CPU, "cpu")                                                                                  \
+    X(CUDA, "cuda")
+#define MABD_INTEGRATOR_LIST(X)                                                                    \
+    X(BDF2, "bdf2")                                                                                \
+    X(EULER, "euler")
+#define MABD_PRESET_LIST(X)                                                                        \
+    X(FAST, "fast")                                                                                \
+    X(BALANCED, "balanced")                                                                        \
+    X(EXACT, "exact")
+
+typedef enum mabd_formulation {
+#define X(name, text) MABD_FORMULATION_##name,
+    MABD_FORMULATION_LIST(X)
+#undef X
+        MABD_FORMULATION_COUNT
+} mabd_formulation;
+typedef enum mabd_backend {
+#define X(name, text) MABD_BACKEND_##name,
+    MABD_BACKEND_LIST(X)
+#undef X
+        MABD_BACKEND_COUNT
+} mabd_backend;
+typedef enum mabd_integrator {
+#define X(name, text) MABD_INTEGRATOR_##name,
+    MABD_INTEGRATOR_LIST(X)
+#undef X
+        MABD_INTEGRATOR_COUNT
+} mabd_integrator;
+typedef enum mabd_preset {
+#define X(name, text) MABD_PRESET_##name,
+    MABD_PRESET_LIST(X)
+#undef X
+        MABD_PRESET_COUNT
+} mabd_preset;
+
+/// Names as on the command line.
+MABD_API const char* mabd_formulation_name(mabd_formulation value);
+MABD_API const char* mabd_backend_name(mabd_backend value);
+MABD_API const char* mabd_integrator_name(mabd_integrator value);
+MABD_API const char* mabd_preset_name(mabd_preset value);
+/// Value of a name, -1 if there is none.
+MABD_API int mabd_formulation_find(const char* name);
+MABD_API int mabd_backend_find(const char* name);
+MABD_API int mabd_integrator_find(const char* name);
+MABD_API int mabd_preset_find(const char* name);
+
+/// How to simulate. Start from mabd_default_sim_def() or mabd_preset_sim_def().
+typedef struct mabd_sim_def {
+    mabd_formulation formulation;
+    mabd_backend backend;
+    mabd_integrator integrator;
+    mabd_real h;               // step [s], > 0
+    mabd_real twist_tolerance; // largest rotation of a body from its reference at the end [rad]
+    mabd_real row_tolerance;   // largest opening of a rigid row at the end [m], [rad]
+    int32_t max_iterations;    // budget of one step, >= 1
+    int32_t max_halvings;      // a failed step is retried in 2, 4, ... parts, at most 2^this
+    int32_t threads;           // >= 1; results do not depend on it
+    const mabd_allocator* allocator; // null = default
+    uint32_t cookie;
+} mabd_sim_def;
+
+/// BDF2, h = 10 ms, balanced preset, one thread.
+MABD_API mabd_sim_def mabd_default_sim_def(void);
+/// Set the tolerances and budget of a preset: fast 3e-2, balanced 1e-2, exact 1e-6 rad of twist.
+MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
+
+/// The model must outlive the simulation.
+MABD_API mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def,
+                                     mabd_sim** sim, mabd_error* error);
+MABD_API void mabd_sim_destroy(mabd_sim* sim);
+/// Back to the start state of the scene.
+MABD_API void mabd_sim_reset(mabd_sim* sim);
+
+/// What one step did.
+typedef struct mabd_step_info {
+    int32_t iterations; // linear solves, over all parts of the step
+    int32_t retries;    // how often the step was halved
+    bool converged;     // false: the budget was used up before the tolerances were met
+    mabd_real twist;    // largest rotation of a body from its reference in the last iteration [rad]
+    mabd_real gap;      // largest opening of a rigid translation row [m]
+    mabd_real angle_error; // largest error of a rigid rotation row [rad]
+    int32_t worst_joint;   // where gap or angle_error is largest, -1 = no joints
+} mabd_step_info;
+
+/// Advance by h. On failure the state is that before the step, and the error names the body or joint.
+MABD_API mabd_status mabd_sim_step(mabd_sim* sim, mabd_step_info* info, mabd_error* error);
+
+MABD_API const mabd_model* mabd_sim_model(const mabd_sim* sim);
+MABD_API mabd_sim_def mabd_sim_get_def(const mabd_sim* sim);
+MABD_API int64_t mabd_sim_step_count(const mabd_sim* sim);
+/// Simulated time [s] = step count * h.
+MABD_API mabd_real mabd_sim_time(const mabd_sim* sim);
+/// Bytes held by the simulation, and the most it ever held.
+MABD_API size_t mabd_sim_bytes(const mabd_sim* sim);
+
+/// Energies [J], momenta and joint errors of the current state.
+typedef struct mabd_measure {
+    mabd_real kinetic, gravity, elastic, spring; // armature counts as kinetic
+    mabd_real energy;                            // their sum
+    mabd_real linear_momentum[3];                // [kg m/s]
+    mabd_real angular_momentum[3];               // about the world origin [kg m^2/s]
+    mabd_real gap;                               // [m]
+    mabd_real angle_error;                       // [rad]
+    int32_t worst_joint;                         // -1 = no joints
+} mabd_measure;
+/// O(bodies + joints); independent of the solver.
+MABD_API mabd_measure mabd_sim_measure(const mabd_sim* sim);
+
+/// State in user frames. Any pointer may be null. positions (bodies x 3) [m], quaternions (bodies x 4)
+/// w x y z, velocities (bodies x 3) of the frame origin [m/s], angular (bodies x 3) world [rad/s].
+MABD_API void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd_real* quaternions,
+                                 mabd_real* velocities, mabd_real* angular);
+/// What joint i's rows do to its body b, world axes, at the anchor: force [N] and torque [N m]
+/// (joints x 6), in the last step; rigid, compliant and motor rows together.
+MABD_API void mabd_sim_get_joint_forces(const mabd_sim* sim, mabd_real* forces);
+/// Coordinates of one joint relative to its start (6): TX TY TZ [m], RX RY RZ [rad]; angles of
+/// hinge-like axes are unwrapped if the axis has a compliant row. Locked axes give their error.
+MABD_API void mabd_sim_get_joint_coordinates(const mabd_sim* sim, int32_t joint,
+                                             mabd_real* coordinates);
+
+/// Complete state as bytes: restoring it in a simulation of an equal model and def continues bit for bit.
+MABD_API size_t mabd_sim_state_size(const mabd_sim* sim);
+MABD_API void mabd_sim_save(const mabd_sim* sim, void* buffer);
+/// MABD_ERR_INPUT if the buffer is not from an equal model and def.
+MABD_API mabd_status mabd_sim_restore(mabd_sim* sim, const void* buffer, size_t size,
+                                      mabd_error* error);
+
+/// Time spent [s] since creation or the last reset, by stage.
+#define MABD_STAGE_LIST(X)                                                                         \
+    X(PREDICT, "predict")                                                                          \
+    X(ASSEMBLE, "assemble")                                                                        \
+    X(FACTOR, "factor")                                                                            \
+    X(SOLVE, "solve")                                                                              \
+    X(UPDATE, "update")                                                                            \
+    X(CHECK, "check")                                                                              \
+    X(FINISH, "finish")
+typedef enum mabd_stage {
+#define X(name, text) MABD_STAGE_##name,
+    MABD_STAGE_LIST(X)
+#undef X
+        MABD_STAGE_COUNT
+} mabd_stage;
+MABD_API const char* mabd_stage_name(mabd_stage stage);
+/// seconds (MABD_STAGE_COUNT)
+MABD_API void mabd_sim_get_times(const mabd_sim* sim, double* seconds);

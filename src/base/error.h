@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filling mabd_error. Each function returns the status it was given, so that a failing function ends in
+// `return mabd_fail(error, MABD_ERR_INPUT, "...", ...)`.
+#pragma once
+
+#include "mabd/base.h"
+
+#ifdef __GNUC__
+#define MABD_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define MABD_PRINTF(text, first)
+#endif
+
+/// Fill *error (if not null): status, text, no place. Returns status.
+mabd_status mabd_fail(mabd_error* error, mabd_status status, const char* format, ...)
+    MABD_PRINTF(3, 4);
+/// The same with the body and joint concerned (-1 = none) and the simulated time [s].
+mabd_status mabd_fail_at(mabd_error* error, mabd_status status, int32_t body, int32_t joint,
+                         mabd_real time, const char* format, ...) MABD_PRINTF(6, 7);
+/// "out of memory while <what>"
+mabd_status mabd_fail_memory(mabd_error* error, const char* what);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void* default_alloc(void* context, size_t bytes) {
+    (void)context;
+    return aligned_alloc(MABD_ALIGNMENT, bytes);
+}
+
+static void default_free(void* context, void* memory, size_t bytes) {
+    (void)context, (void)bytes;
+    free(memory);
+}
+
+mabd_allocator mabd_default_allocator(void) {
+    mabd_allocator allocator = {default_alloc, default_free, NULL};
+    return allocator;
+}
+
+size_t mabd_bytes(size_t n, size_t size) {
+    if (size != 0 && n > (SIZE_MAX - MABD_ALIGNMENT) / size) return SIZE_MAX;
+    return (n * size + MABD_ALIGNMENT - 1) / MABD_ALIGNMENT * MABD_ALIGNMENT;
+}
+
+void* mabd_alloc(const mabd_allocator* allocator, size_t bytes) {
+    if (bytes == 0) bytes = 1;
+    size_t rounded = mabd_bytes(bytes, 1);
+    if (rounded == SIZE_MAX) return NULL;
+    void* memory = allocator->alloc(allocator->context, rounded);
+    if (memory) memset(memory, 0, rounded);
+    return memory;
+}
+
+void mabd_free(const mabd_allocator* allocator, void* memory, size_t bytes) {
+    if (!memory) return;
+    allocator->free(allocator->context, memory, mabd_bytes(bytes ? bytes : 1, 1));
+}
+
+mabd_status mabd_list_reserve(const mabd_allocator* allocator, mabd_list* list, size_t element,
+                              int64_t more) {
+    int64_t needed = list->count + more;
+    if (needed <= list->capacity) return MABD_OK;
+    if (needed > INT32_MAX) return MABD_ERR_MEMORY;
+    int64_t capacity = list->capacity ? 2 * (int64_t)list->capacity : 16;
+    if (capacity < needed) capacity = needed;
+    if (capacity > INT32_MAX) capacity = INT32_MAX;
+
+    size_t bytes = mabd_bytes((size_t)capacity, element);
+    if (bytes == SIZE_MAX) return MABD_ERR_MEMORY;
+    void* data = mabd_alloc(allocator, bytes);
+    if (!data) return MABD_ERR_MEMORY;
+    if (list->count) memcpy(data, list->data, (size_t)list->count * element);
+    mabd_free(allocator, list->data, mabd_bytes((size_t)list->capacity, element));
+    list->data = data;
+    list->capacity = (int32_t)capacity;
+    return MABD_OK;
+}
+
+void mabd_list_free(const mabd_allocator* allocator, mabd_list* list, size_t element) {
+    mabd_free(allocator, list->data, mabd_bytes((size_t)list->capacity, element));
+    list->data = NULL;
+    list->count = list->capacity = 0;
+}
+
+void* mabd_arena_take(mabd_arena* arena, size_t n, size_t size) {
+    size_t bytes = mabd_bytes(n, size);
+    if (bytes == SIZE_MAX || arena->used > SIZE_MAX - bytes) {
+        arena->used = SIZE_MAX;
+        return NULL;
+    }
+    void* memory = arena->memory ? arena->memory + arena->used : NULL;
+    arena->used += bytes;
+    assert(!arena->memory || arena->used <= arena->size);
+    return memory;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory: every byte of the library comes through a mabd_allocator, as single blocks (zeroed), as
+// arrays that grow, or as one arena that a layout function carves up.
+//
+// An arena is laid out twice by the same function: once with no memory behind it, to count the
+// bytes (the pointers it hands out then are null and must not be followed), once for real. So size and
+// layout cannot disagree, and the size is known before anything is allocated.
+#pragma once
+
+#include "mabd/base.h"
+
+#define MABD_ALIGNMENT 64
+
+/// n * size rounded up to the alignment; SIZE_MAX if it overflows.
+size_t mabd_bytes(size_t n, size_t size);
+
+/// Zeroed memory, null on failure. bytes = 0 is allowed and gives a block that may be freed.
+void* mabd_alloc(const mabd_allocator* allocator, size_t bytes);
+/// Null is allowed.
+void mabd_free(const mabd_allocator* allocator, void* memory, size_t bytes);
+
+/// An array that grows: element size is given at each call, capacity doubles.
+typedef struct mabd_list {
+    void* data;
+    int32_t count, capacity;
+} mabd_list;
+/// Room for `more` further elements (count is not changed). New memory is zeroed.
+mabd_status mabd_list_reserve(const mabd_allocator* allocator, mabd_list* list, size_t element,
+                              int64_t more);
+void mabd_list_free(const mabd_allocator* allocator, mabd_list* list, size_t element);
+
+typedef struct mabd_arena {
+    char* memory; // null while measuring
+    size_t size;  // of memory
+    size_t used;  // SIZE_MAX after an overflow
+} mabd_arena;
+/// n elements of `size` bytes, 64-byte aligned; null while measuring.
+void* mabd_arena_take(mabd_arena* arena, size_t n, size_t size);

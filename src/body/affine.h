@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The co-rotated affine body: everything a step needs of one body, in the body's own frame.
+//
+// Kinematics     x = A X + t,  q = (a1, a2, a3, t), a_k the columns of A              [MABD eq. 1, 4]
+// Body frame     at the centre of mass, along the principal axes: no mass coupling,
+//                M = diag(s1 I3, s2 I3, s3 I3, m I3),  s_k = tr(I)/2 - I_k
+// Increment      D = R' dA (columns d1 d2 d3), tau = R' dt;  D_ik is row i of column k
+// Elasticity     Psi = V (mu e:e + lambda/2 tr(e)^2),  e = sym(R'A) - I               [MABD eq. 15]
+//
+// H = M/(bh)^2 + drag/(bh) on t + K falls apart (b = beta of the integrator):
+//
+//   (D11 D22 D33)  diag(s_i)/(bh)^2 + V (2 mu I + lambda 1 1')                 one 3x3 block
+//   (D_ij, D_ji)   | s_j/(bh)^2 + V mu   V mu               |                  three 2x2 blocks
+//                  | V mu                s_i/(bh)^2 + V mu  |
+//   tau            m/(bh)^2 + drag/(bh)                                        one scalar
+//
+// Its inverse is constant: made once per class of equal bodies and step size.
+//
+// Geometric stiffness: with stress S (body frame) the exact Hessian also has, on the twist
+// w = T D = (D32 - D23, D13 - D31, D21 - D12) = 2 x rotation, the block
+//
+//   G = V/4 (tr(S) I - S)      because  D : (W S) = w'(tr(S) I - S) w / 4,  W = skew(D).
+//
+// It is put on the constant inverse by Woodbury; C = T H^-1 T' is diagonal:
+//
+//   (H + T'GT)^-1 = H^-1 - H^-1 T' Z T H^-1,   Z = (I + G C)^-1 G  (symmetric).
+//
+// Without it a chain with a heavy end blows up (docs/notation.md). At the solution of a step w = 0,
+// so G steers the iteration and not its result: any G for which the sum stays positive definite
+// will do, and G is clamped where it is not.
+#pragma once
+
+#include "math/eigen3.h"
+#include "math/mat3.h"
+
+/// An increment or a force in the body frame: (D, tau) as 4 columns.
+typedef struct mabd_affine {
+    mabd_vec3 d1, d2, d3, tau;
+} mabd_affine;
+
+/// Constants of a class of equal bodies, independent of the step size.
+typedef struct mabd_body_material {
+    mabd_real mass;       // [kg]
+    mabd_real s[3];       // second moments along the principal axes [kg m^2]
+    mabd_real volume;     // [m^3]
+    mabd_real mu, lambda; // Lame constants [Pa]
+    mabd_real drag;       // [N s/m]
+} mabd_body_material;
+
+/// Constants of a class for one beta h. Pairs are numbered by the twist axis they carry:
+/// pair 1 = (D23, D32), pair 2 = (D31, D13), pair 3 = (D12, D21), written (p, q): w_k = q - p.
+typedef struct mabd_body_block {
+    mabd_real sm[3];                        // s_k / (bh)^2
+    mabd_real mm;                           // m / (bh)^2
+    mabd_real drag_rate;                    // drag / (bh)
+    mabd_real inv_t;                        // inverse of the scalar on tau
+    mabd_real b11, b22, b33, b12, b13, b23; // inverse of the 3x3 block
+    mabd_real pp[3], qq[3], pq[3];          // inverses of the 2x2 blocks
+    mabd_real tp[3], tq[3];                 // H^-1 T': the entries at p and q
+    mabd_real c[3];                         // diagonal of C = T H^-1 T'
+    mabd_real quarter_volume;               // V / 4
+    mabd_real two_mu, lambda;
+} mabd_body_block;
+
+/// Symmetric 3x3: xx yy zz xy xz yz.
+typedef struct mabd_sym3 {
+    mabd_real xx, yy, zz, xy, xz, yz;
+} mabd_sym3;
+
+MABD_FN mabd_sym3 mabd_sym3_load(const mabd_real* p) {
+    mabd_sym3 s;
+    s.xx = p[0], s.yy = p[1], s.zz = p[2], s.xy = p[3], s.xz = p[4], s.yz = p[5];
+    return s;
+}
+MABD_FN void mabd_sym3_store(mabd_sym3 s, mabd_real* p) {
+    p[0] = s.xx, p[1] = s.yy, p[2] = s.zz, p[3] = s.xy, p[4] = s.xz, p[5] = s.yz;
+}
+/// S x
+MABD_FN mabd_vec3 mabd_sym3_mul(mabd_sym3 s, mabd_vec3 x) {
+    return mabd_v3(s.xx * x.x + s.xy * x.y + s.xz * x.z, s.xy * x.x + s.yy * x.y + s.yz * x.z,
+                   s.xz * x.x + s.yz * x.y + s.zz * x.z);
+}
+
+/// One 2x2 inverse: masses mp on p, mq on q, coupling vmu. No cancellation: the determinant is
+/// expanded to mp mq + vmu (mp + mq).
+MABD_FN void mabd_body_block_pair(mabd_body_block* b, int k, mabd_real mp, mabd_real mq,
+                                  mabd_real vmu) {
+    mabd_real det = mp * mq + vmu * (mp + mq);
+    b->pp[k] = (mq + vmu) / det;
+    b->qq[k] = (mp + vmu) / det;
+    b->pq[k] = -vmu / det;
+    b->tp[k] = -(mq + 2 * vmu) / det;
+    b->tq[k] = (mp + 2 * vmu) / det;
+    b->c[k] = (mp + mq + 4 * vmu) / det;
+}
+
+/// Constants of a class for one beta h [s].
+MABD_FN mabd_body_block mabd_body_block_make(const mabd_body_material* m, mabd_real bh) {
+    mabd_body_block b;
+    const mabd_real w = 1 / (bh * bh);
+    const mabd_real vmu = m->volume * m->mu, vla = m->volume * m->lambda;
+    for (int k = 0; k < 3; k++) b.sm[k] = m->s[k] * w;
+    b.mm = m->mass * w;
+    b.drag_rate = m->drag / bh;
+    b.inv_t = 1 / (b.mm + b.drag_rate);
+
+    // diag(e) + V lambda 1 1' with e_i = s_i/(bh)^2 + 2 V mu: inverse by Sherman-Morrison
+    const mabd_real e1 = 1 / (b.sm[0] + 2 * vmu), e2 = 1 / (b.sm[1] + 2 * vmu),
+                    e3 = 1 / (b.sm[2] + 2 * vmu);
+    const mabd_real f = vla / (1 + vla * (e1 + e2 + e3));
+    b.b11 = e1 - f * e1 * e1, b.b22 = e2 - f * e2 * e2, b.b33 = e3 - f * e3 * e3;
+    b.b12 = -f * e1 * e2, b.b13 = -f * e1 * e3, b.b23 = -f * e2 * e3;
+
+    // D_ij carries the mass of column j
+    mabd_body_block_pair(&b, 0, b.sm[2], b.sm[1], vmu);
+    mabd_body_block_pair(&b, 1, b.sm[0], b.sm[2], vmu);
+    mabd_body_block_pair(&b, 2, b.sm[1], b.sm[0], vmu);
+    b.quarter_volume = m->volume / 4;
+    b.two_mu = 2 * m->mu;
+    b.lambda = m->lambda;
+    return b;
+}
+
+/// w = T D = (D32 - D23, D13 - D31, D21 - D12): twice the rotation [rad]
+MABD_FN mabd_vec3 mabd_affine_twist(mabd_affine y) {
+    return mabd_v3(y.d2.z - y.d3.y, y.d3.x - y.d1.z, y.d1.y - y.d2.x);
+}
+
+/// H^-1 r without the geometric term.
+MABD_FN mabd_affine mabd_body_block_apply(const mabd_body_block* b, mabd_affine r) {
+    mabd_affine y;
+    y.d1.x = b->b11 * r.d1.x + b->b12 * r.d2.y + b->b13 * r.d3.z;
+    y.d2.y = b->b12 * r.d1.x + b->b22 * r.d2.y + b->b23 * r.d3.z;
+    y.d3.z = b->b13 * r.d1.x + b->b23 * r.d2.y + b->b33 * r.d3.z;
+    y.d3.y = b->pp[0] * r.d3.y + b->pq[0] * r.d2.z; // D23 = p1
+    y.d2.z = b->pq[0] * r.d3.y + b->qq[0] * r.d2.z; // D32 = q1
+    y.d1.z = b->pp[1] * r.d1.z + b->pq[1] * r.d3.x; // D31 = p2
+    y.d3.x = b->pq[1] * r.d1.z + b->qq[1] * r.d3.x; // D13 = q2
+    y.d2.x = b->pp[2] * r.d2.x + b->pq[2] * r.d1.y; // D12 = p3
+    y.d1.y = b->pq[2] * r.d2.x + b->qq[2] * r.d1.y; // D21 = q3
+    y.tau = mabd_v3_scale(b->inv_t, r.tau);
+    return y;
+}
+
+/// y <- y - H^-1 T' z
+MABD_FN void mabd_body_block_untwist(const mabd_body_block* b, mabd_vec3 z, mabd_affine* y) {
+    y->d3.y -= b->tp[0] * z.x, y->d2.z -= b->tq[0] * z.x;
+    y->d1.z -= b->tp[1] * z.y, y->d3.x -= b->tq[1] * z.y;
+    y->d2.x -= b->tp[2] * z.z, y->d1.y -= b->tq[2] * z.z;
+}
+
+/// (H + T'GT)^-1 r
+MABD_FN mabd_affine mabd_body_block_solve(const mabd_body_block* b, mabd_sym3 Z, mabd_affine r) {
+    mabd_affine y = mabd_body_block_apply(b, r);
+    mabd_body_block_untwist(b, mabd_sym3_mul(Z, mabd_affine_twist(y)), &y);
+    return y;
+}
+
+/// True if G + diag(1/c)/10 is positive definite: then I + GC is safely so, and G needs no clamp.
+MABD_FN bool mabd_geometric_is_safe(const mabd_body_block* b, mabd_sym3 G) {
+    const mabd_real a = (mabd_real)0.1;
+    mabd_real xx = G.xx + a / b->c[0], yy = G.yy + a / b->c[1], zz = G.zz + a / b->c[2];
+    mabd_real minor = xx * yy - G.xy * G.xy;
+    mabd_real det =
+        zz * minor - G.yz * (xx * G.yz - G.xy * G.xz) + G.xz * (G.xy * G.yz - yy * G.xz);
+    return xx > 0 && minor > 0 && det > 0;
+}
+
+/// G with its negative eigenvalues set to zero.
+MABD_FN mabd_sym3 mabd_sym3_clamp(mabd_sym3 G) {
+    mabd_real s[6], values[3];
+    mabd_mat3 V;
+    mabd_sym3_store(G, s);
+    mabd_sym3_eigen(s, values, &V);
+    mabd_sym3 out;
+    out.xx = out.yy = out.zz = out.xy = out.xz = out.yz = 0;
+    const mabd_vec3 column[3] = {V.c1, V.c2, V.c3};
+    for (int k = 0; k < 3; k++) {
+        mabd_real e = values[k] > 0 ? values[k] : 0;
+        mabd_vec3 v = column[k];
+        out.xx += e * v.x * v.x, out.yy += e * v.y * v.y, out.zz += e * v.z * v.z;
+        out.xy += e * v.x * v.y, out.xz += e * v.x * v.z, out.yz += e * v.y * v.z;
+    }
+    return out;
+}
+
+/// Z = (I + GC)^-1 G of a stress [Pa], G clamped where the sum would lose definiteness.
+MABD_FN mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 stress) {
+    const mabd_real v = b->quarter_volume, trace = stress.xx + stress.yy + stress.zz;
+    mabd_sym3 G;
+    G.xx = v * (trace - stress.xx), G.yy = v * (trace - stress.yy), G.zz = v * (trace - stress.zz);
+    G.xy = -v * stress.xy, G.xz = -v * stress.xz, G.yz = -v * stress.yz;
+    if (!mabd_geometric_is_safe(b, G)) G = mabd_sym3_clamp(G);
+
+    // N = I + GC, columns; its inverse by cofactors
+    const mabd_real* c = b->c;
+    mabd_vec3 n1 = mabd_v3(1 + G.xx * c[0], G.xy * c[0], G.xz * c[0]);
+    mabd_vec3 n2 = mabd_v3(G.xy * c[1], 1 + G.yy * c[1], G.yz * c[1]);
+    mabd_vec3 n3 = mabd_v3(G.xz * c[2], G.yz * c[2], 1 + G.zz * c[2]);
+    mabd_vec3 r1 = mabd_v3_cross(n2, n3), r2 = mabd_v3_cross(n3, n1), r3 = mabd_v3_cross(n1, n2);
+    mabd_real inverse = 1 / mabd_v3_dot(n1, r1);
+    mabd_vec3 g1 = mabd_v3(G.xx, G.xy, G.xz), g2 = mabd_v3(G.xy, G.yy, G.yz),
+              g3 = mabd_v3(G.xz, G.yz, G.zz);
+    mabd_sym3 Z;
+    Z.xx = inverse * mabd_v3_dot(r1, g1), Z.xy = inverse * mabd_v3_dot(r1, g2);
+    Z.xz = inverse * mabd_v3_dot(r1, g3), Z.yy = inverse * mabd_v3_dot(r2, g2);
+    Z.yz = inverse * mabd_v3_dot(r2, g3), Z.zz = inverse * mabd_v3_dot(r3, g3);
+    return Z;
+}
+
+/// Stress [Pa] of an increment from a rigid reference: 2 mu e + lambda tr(e) I, e = sym(D).
+MABD_FN mabd_sym3 mabd_body_block_stress(const mabd_body_block* b, mabd_affine y) {
+    const mabd_real half = b->two_mu / 2, pressure = b->lambda * (y.d1.x + y.d2.y + y.d3.z);
+    mabd_sym3 s;
+    s.xx = b->two_mu * y.d1.x + pressure;
+    s.yy = b->two_mu * y.d2.y + pressure;
+    s.zz = b->two_mu * y.d3.z + pressure;
+    s.xy = half * (y.d2.x + y.d1.y);
+    s.xz = half * (y.d3.x + y.d1.z);
+    s.yz = half * (y.d3.y + y.d2.z);
+    return s;
+}
+
+/// Compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)', 3x3,
+/// J(X) y = D X + tau. This is the whole mathematics of a ball joint's dual block.
+///   J(X) H^-1 J(Y)' = ii: 1/t + B_ii X_i Y_i + sum_k inv(D_ik) X_k Y_k;  ij: B_ij X_i Y_j + inv(D_ij, D_ji) X_j Y_i
+///   P(X) = J(X) H^-1 T' = |     0      q2 X3    p3 X2 |
+///                         | p1 X3        0      q3 X1 |
+///                         | q1 X2      p2 X1      0   |   with p, q = tp, tq
+MABD_FN mabd_mat3 mabd_body_block_compliance(const mabd_body_block* b, mabd_sym3 Z, mabd_vec3 X,
+                                             mabd_vec3 Y) {
+    const mabd_real xx = X.x * Y.x, yy = X.y * Y.y, zz = X.z * Y.z;
+    const mabd_real *tp = b->tp, *tq = b->tq;
+    mabd_mat3 c;
+    c.c1.x = b->inv_t + b->b11 * xx + b->pp[2] * yy + b->qq[1] * zz;
+    c.c2.y = b->inv_t + b->b22 * yy + b->pp[0] * zz + b->qq[2] * xx;
+    c.c3.z = b->inv_t + b->b33 * zz + b->pp[1] * xx + b->qq[0] * yy;
+    c.c2.x = b->b12 * X.x * Y.y + b->pq[2] * X.y * Y.x; // 12
+    c.c1.y = b->b12 * X.y * Y.x + b->pq[2] * X.x * Y.y; // 21
+    c.c3.x = b->b13 * X.x * Y.z + b->pq[1] * X.z * Y.x; // 13
+    c.c1.z = b->b13 * X.z * Y.x + b->pq[1] * X.x * Y.z; // 31
+    c.c3.y = b->b23 * X.y * Y.z + b->pq[0] * X.z * Y.y; // 23
+    c.c2.z = b->b23 * X.z * Y.y + b->pq[0] * X.y * Y.z; // 32
+
+    // columns of W = Z P(Y)', then c -= P(X) W
+    mabd_vec3 w1 = mabd_sym3_mul(Z, mabd_v3(0, tq[1] * Y.z, tp[2] * Y.y));
+    mabd_vec3 w2 = mabd_sym3_mul(Z, mabd_v3(tp[0] * Y.z, 0, tq[2] * Y.x));
+    mabd_vec3 w3 = mabd_sym3_mul(Z, mabd_v3(tq[0] * Y.y, tp[1] * Y.x, 0));
+    const mabd_real x12 = tq[1] * X.z, x13 = tp[2] * X.y, x21 = tp[0] * X.z, x23 = tq[2] * X.x,
+                    x31 = tq[0] * X.y, x32 = tp[1] * X.x;
+    c.c1 = mabd_v3_sub(
+        c.c1, mabd_v3(x12 * w1.y + x13 * w1.z, x21 * w1.x + x23 * w1.z, x31 * w1.x + x32 * w1.y));
+    c.c2 = mabd_v3_sub(
+        c.c2, mabd_v3(x12 * w2.y + x13 * w2.z, x21 * w2.x + x23 * w2.z, x31 * w2.x + x32 * w2.y));
+    c.c3 = mabd_v3_sub(
+        c.c3, mabd_v3(x12 * w3.y + x13 * w3.z, x21 * w3.x + x23 * w3.z, x31 * w3.x + x32 * w3.y));
+    return c;
+}
+
+/// (D, tau) . (E, sigma)
+MABD_FN mabd_real mabd_affine_dot(mabd_affine a, mabd_affine b) {
+    return mabd_v3_dot(a.d1, b.d1) + mabd_v3_dot(a.d2, b.d2) + mabd_v3_dot(a.d3, b.d3) +
+           mabd_v3_dot(a.tau, b.tau);
+}
+/// a + s b
+MABD_FN mabd_affine mabd_affine_axpy(mabd_real s, mabd_affine b, mabd_affine a) {
+    mabd_affine c;
+    c.d1 = mabd_v3_axpy(s, b.d1, a.d1), c.d2 = mabd_v3_axpy(s, b.d2, a.d2);
+    c.d3 = mabd_v3_axpy(s, b.d3, a.d3), c.tau = mabd_v3_axpy(s, b.tau, a.tau);
+    return c;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mabd info`: what a scene holds, before anything is simulated.
+#include "cli/cli.h"
+#include "cli/load.h"
+#include "cli/output.h"
+#include "cli/summary.h"
+#include "cli/system.h"
+
+#include <string.h>
+
+#define WIDEST 64 // blocks are at most 6 rows wide
+
+typedef struct info_options {
+    const char *scene, *json;
+    bool plan;
+    option_texts settings;
+} info_options;
+
+/// Joints by type and by block width, for --plan.
+typedef struct joint_counts {
+    int64_t joints[MABD_JOINT_COUNT], rows[MABD_JOINT_COUNT];
+    int64_t widths[WIDEST]; // joints with this many rows
+} joint_counts;
+
+static const char NOTES[] = "Example: mabd info scenes/chain.json --set links=1000000 --json -";
+
+static bool parse_options(int argc, char** argv, info_options* o, int* code) {
+    const char* names[] = {"SCENE"};
+    *o = (info_options){0};
+    const option options[] = {
+        option_list("set", "NAME=VALUE", &o->settings,
+                    "change a parameter of the scene, repeatable"),
+        option_text("json", "FILE|-", &o->json, "write it as JSON; - = standard output"),
+        option_flag("plan", &o->plan, "joints by type and by block width"),
+    };
+    const option_command command = {.name = "info",
+                                    .about = "Say what a scene holds.",
+                                    .argument_count = 1,
+                                    .argument_names = names,
+                                    .arguments = &o->scene,
+                                    .option_count = sizeof(options) / sizeof(options[0]),
+                                    .options = options,
+                                    .notes = NOTES};
+    return options_start(&command, argc, argv, code);
+}
+
+static joint_counts count_joints(const mabd_model* model) {
+    joint_counts counts;
+    memset(&counts, 0, sizeof(counts));
+    for (int32_t i = 0; i < mabd_model_joint_count(model); i++) {
+        int32_t a = 0, b = 0, compliant = 0;
+        mabd_joint type = mabd_model_joint_type(model, i, &a, &b);
+        int32_t rows = mabd_model_joint_rows(model, i, &compliant);
+        counts.joints[type]++;
+        counts.rows[type] += rows;
+        if (rows >= 0 && rows < WIDEST) counts.widths[rows]++;
+    }
+    return counts;
+}
+
+// ---- text --------------------------------------------------------------------------------------
+
+static void print_params(const json_t* params, FILE* out) {
+    size_t i;
+    json_t* param;
+    if (json_array_size(params) == 0) return;
+    fprintf(out, "parameters (change with --set NAME=VALUE)\n");
+    json_array_foreach(params, i, param) {
+        const char *name, *value, *fallback, *unit, *meaning;
+        json_unpack(param, "{ss ss ss ss ss}", "name", &name, "value", &value, "default", &fallback,
+                    "unit", &unit, "meaning", &meaning);
+        fprintf(out, "  %s = %s%s%s", name, value, unit[0] != '\0' ? " " : "", unit);
+        if (strcmp(value, fallback) != 0) fprintf(out, " (default %s)", fallback);
+        fprintf(out, "  %s\n", meaning);
+    }
+}
+
+static void print_joints(const mabd_model* model, FILE* out) {
+    joint_counts counts = count_joints(model);
+    fprintf(out, "joints by type\n");
+    for (int k = 0; k < MABD_JOINT_COUNT; k++) {
+        if (counts.joints[k] == 0) continue;
+        fprintf(out, "  %-12s %lld joints, %lld rows\n", mabd_joint_name((mabd_joint)k),
+                (long long)counts.joints[k], (long long)counts.rows[k]);
+    }
+    fprintf(out, "joints by block width\n");
+    for (int k = 0; k < WIDEST; k++) {
+        if (counts.widths[k] == 0) continue;
+        fprintf(out, "  %d rows: %lld joints\n", k, (long long)counts.widths[k]);
+    }
+}
+
+static void print_info(const loaded_scene* loaded, bool plan, FILE* out) {
+    const mabd_model_info* info = &loaded->info;
+    char text[128], model[32], sim[32];
+    fprintf(out, "scene         %s\n", mabd_model_name(loaded->model));
+    fprintf(out, "bodies        %d, %d of them moving, %d different\n", (int)info->bodies,
+            (int)info->dynamic_bodies, (int)info->classes);
+    fprintf(out, "joints        %d\n", (int)info->joints);
+    fprintf(out, "rows          %d, %d of them compliant, widest block %d\n", (int)info->rows,
+            (int)info->compliant_rows, (int)info->widest_block);
+    fprintf(out, "components    %s; %d loops\n", load_format_components(info, text, sizeof(text)),
+            (int)info->loops);
+    fprintf(out, "memory        model %s, simulation %s, %.0f bytes per body\n",
+            system_format_bytes((double)info->bytes_model, model, sizeof(model)),
+            system_format_bytes((double)info->bytes_sim, sim, sizeof(sim)),
+            (double)info->bytes_per_body);
+    double h = mabd_model_suggested_h(loaded->model);
+    double duration = mabd_model_suggested_duration(loaded->model);
+    if (h > 0) fprintf(out, "suggested h   %g s\n", h);
+    if (duration > 0) fprintf(out, "duration      %g s\n", duration);
+    if (plan) print_joints(loaded->model, out);
+    print_params(loaded->params, out);
+}
+
+// ---- JSON --------------------------------------------------------------------------------------
+
+static json_t* plan_json(const mabd_model* model) {
+    joint_counts counts = count_joints(model);
+    json_t *types = json_object(), *widths = json_object();
+    for (int k = 0; k < MABD_JOINT_COUNT; k++) {
+        if (counts.joints[k] == 0) continue;
+        json_object_set_new(types, mabd_joint_name((mabd_joint)k),
+                            json_pack("{sI sI}", "joints", (json_int_t)counts.joints[k], "rows",
+                                      (json_int_t)counts.rows[k]));
+    }
+    for (int k = 0; k < WIDEST; k++) {
+        char width[16];
+        if (counts.widths[k] == 0) continue;
+        snprintf(width, sizeof(width), "%d", k);
+        json_object_set_new(widths, width, json_integer((json_int_t)counts.widths[k]));
+    }
+    return json_pack("{so so}", "joints_by_type", types, "joints_by_width", widths);
+}
+
+static json_t* build_json(const loaded_scene* loaded, bool plan) {
+    const mabd_model_info* info = &loaded->info;
+    char hash[32];
+    snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)info->hash);
+    json_t* root = json_object();
+    summary_set_text(root, "scene", loaded->path);
+    summary_set_text(root, "scene_name", mabd_model_name(loaded->model));
+    json_t* numbers = json_pack(
+        "{ss si si si si si si si si sI sI ss}", "version", mabd_version(), "bodies",
+        (int)info->bodies, "dynamic_bodies", (int)info->dynamic_bodies, "body_classes",
+        (int)info->classes, "joints", (int)info->joints, "rows", (int)info->rows, "compliant_rows",
+        (int)info->compliant_rows, "loops", (int)info->loops, "widest_block",
+        (int)info->widest_block, "bytes_model", (json_int_t)info->bytes_model, "bytes_sim",
+        (json_int_t)info->bytes_sim, "hash", hash);
+    json_object_update(root, numbers);
+    json_decref(numbers);
+    summary_set_components(root, "components", info);
+    summary_set_real(root, "bytes_per_body", (double)info->bytes_per_body);
+    summary_set_real(root, "suggested_h", (double)mabd_model_suggested_h(loaded->model));
+    summary_set_real(root, "suggested_duration",
+                     (double)mabd_model_suggested_duration(loaded->model));
+    summary_set_real(root, "scene_load_ms", 1e3 * loaded->load_seconds);
+    summary_set_real(root, "model_build_ms", 1e3 * loaded->build_seconds);
+    json_object_set(root, "params", loaded->params);
+    if (plan) json_object_set_new(root, "plan", plan_json(loaded->model));
+    return root;
+}
+
+static int report(const info_options* o, const loaded_scene* loaded) {
+    bool json_on_stdout = o->json != NULL && strcmp(o->json, "-") == 0;
+    if (!json_on_stdout) print_info(loaded, o->plan, stdout);
+    if (o->json == NULL) return CLI_OK;
+    json_t* root = build_json(loaded, o->plan);
+    int code = summary_write("info", o->json, root);
+    json_decref(root);
+    return code;
+}
+
+int command_info(int argc, char** argv) {
+    int code = CLI_OK;
+    info_options options;
+    loaded_scene loaded;
+    if (!parse_options(argc, argv, &options, &code)) return code;
+    code = load_scene("info", options.scene, &options.settings, 0, &loaded);
+    if (code == CLI_OK) code = report(&options, &loaded);
+    load_release(&loaded);
+    return code;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mabd run`: scene -> simulation -> recording, checkpoints, summary.
+//
+// Order within a step: step, measure, record, checkpoint. A frame is on disk before the checkpoint that
+// counts it, so a run killed at any moment goes on from its checkpoint and finds every frame up to there.
+#include "cli/cli.h"
+#include "cli/load.h"
+#include "cli/progress.h"
+#include "cli/run_options.h"
+#include "cli/run_stats.h"
+#include "cli/summary.h"
+#include "cli/system.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_H        0.01 // [s]
+#define DEFAULT_DURATION 10.0 // [s]
+
+// ---- the run -----------------------------------------------------------------------------------
+
+typedef struct run {
+    run_options options;
+    loaded_scene loaded;
+    mabd_sim* sim;
+    mabd_recorder* recorder;
+    run_stats stats;
+    FILE* text;          // for people, null = quiet
+    char* command;       // how to run it again
+    int64_t total_steps; // of the whole run, before and after a resume
+    double create_seconds, wall_seconds;
+    char failed[1024]; // what went wrong in a step, "" = nothing
+} run;
+
+static volatile sig_atomic_t caught_signal;
+
+static void remember_signal(int number) {
+    caught_signal = number;
+}
+
+// The first signal lets the step finish, a second one ends the process.
+static void catch_signals(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = remember_signal;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void say(const run* r, const char* format, ...) {
+    if (r->text == NULL) return;
+    va_list list;
+    va_start(list, format);
+    vfprintf(r->text, format, list);
+    va_end(list);
+}
+
+static const char* error_text(const mabd_error* error, mabd_status status) {
+    return error->text[0] != '\0' ? error->text : mabd_status_text(status);
+}
+
+// Print an error about a file and give the exit code for it.
+static int say_file_error(const char* path, mabd_status status, const mabd_error* error) {
+    load_say_file("run", path, status, error);
+    if (status == MABD_ERR_INPUT) return CLI_BAD_INPUT;
+    return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_CANNOT_WRITE;
+}
+
+static mabd_sim_def make_def(const run* r) {
+    const run_options* o = &r->options;
+    mabd_sim_def def = mabd_default_sim_def();
+    double suggested = mabd_model_suggested_h(r->loaded.model);
+    mabd_sim_def_apply_preset(&def, (mabd_preset)o->preset);
+    def.formulation = (mabd_formulation)o->formulation;
+    def.backend = (mabd_backend)o->backend;
+    def.integrator = (mabd_integrator)o->integrator;
+    def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
+    def.threads = (int32_t)o->threads;
+    def.allocator = &r->loaded.allocator;
+    return def;
+}
+
+static int count_steps(run* r, double h) {
+    const run_options* o = &r->options;
+    double suggested = mabd_model_suggested_duration(r->loaded.model);
+    double duration = o->time_given ? o->time : suggested > 0 ? suggested : DEFAULT_DURATION;
+    if (!o->steps_given && duration / h > 1e15)
+        return run_options_say("--time: too many steps of this h");
+    r->total_steps = o->steps_given ? o->steps : (int64_t)llround(duration / h);
+    return CLI_OK;
+}
+
+static void print_plan(const run* r, const mabd_sim_def* def) {
+    const mabd_model_info* info = &r->loaded.info;
+    char components[128], model[32], sim[32], body[32];
+    say(r, "scene     %s: %d bodies, %d joints, %d rows; components: %s\n",
+        mabd_model_name(r->loaded.model), (int)info->bodies, (int)info->joints, (int)info->rows,
+        load_format_components(info, components, sizeof(components)));
+    say(r, "memory    model %s, simulation %s, %s per body\n",
+        system_format_bytes((double)info->bytes_model, model, sizeof(model)),
+        system_format_bytes((double)info->bytes_sim, sim, sizeof(sim)),
+        system_format_bytes((double)info->bytes_per_body, body, sizeof(body)));
+    say(r, "run       %s on %s, %s, %s, h = %g s, %lld steps, %g s\n",
+        mabd_formulation_name(def->formulation), mabd_backend_name(def->backend),
+        mabd_integrator_name(def->integrator), mabd_preset_name((mabd_preset)r->options.preset),
+        (double)def->h, (long long)r->total_steps, (double)r->total_steps * (double)def->h);
+    if (r->text != NULL) fflush(r->text);
+}
+
+static int create_sim(run* r, const mabd_sim_def* def) {
+    mabd_error error = {0};
+    double start = system_seconds();
+    mabd_status status = mabd_sim_create(r->loaded.model, def, &r->sim, &error);
+    r->create_seconds = system_seconds() - start;
+    if (status == MABD_OK) return CLI_OK;
+    fprintf(stderr, "mabd run: cannot simulate %s: %s\n", r->options.scene,
+            error_text(&error, status));
+    bool is_input =
+        status == MABD_ERR_ARG || status == MABD_ERR_INPUT || status == MABD_ERR_UNAVAILABLE;
+    return is_input ? CLI_BAD_INPUT : CLI_FAILED;
+}
+
+// Start state, or that of a checkpoint.
+static int start_state(run* r) {
+    const run_options* o = &r->options;
+    if (o->resume == NULL) {
+        run_stats_start(&r->stats, r->sim,
+                        run_stats_sample_interval(r->loaded.info.bodies, o->every, r->total_steps));
+        return CLI_OK;
+    }
+    mabd_error error = {0};
+    mabd_status status =
+        mabd_checkpoint_read(o->resume, r->sim, &r->stats, sizeof(r->stats), &error);
+    bool usable = status == MABD_OK && r->stats.version == RUN_STATS_VERSION &&
+                  r->stats.steps == mabd_sim_step_count(r->sim) && r->stats.sample_every >= 1;
+    if (!usable) {
+        fprintf(stderr, "mabd run: cannot resume from %s: %s\n", o->resume,
+                status == MABD_OK ? "it was not written by this command"
+                                  : error_text(&error, status));
+        return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_BAD_INPUT;
+    }
+    if (r->stats.steps > r->total_steps) {
+        fprintf(stderr,
+                "mabd run: cannot resume from %s: it is at step %lld and the run ends at %lld\n",
+                o->resume, (long long)r->stats.steps, (long long)r->total_steps);
+        return CLI_BAD_INPUT;
+    }
+    say(r, "resume    from step %lld, t = %g s\n", (long long)r->stats.steps,
+        (double)mabd_sim_time(r->sim));
+    return CLI_OK;
+}
+
+static int open_recording(run* r) {
+    const run_options* o = &r->options;
+    if (o->out == NULL) return CLI_OK;
+    mabd_error error = {0};
+    mabd_status status;
+    if (o->resume != NULL && access(o->out, F_OK) == 0) {
+        status = mabd_recorder_reopen(o->out, r->sim, &r->recorder, &error);
+    } else {
+        const mabd_record_def def = {r->loaded.text, r->loaded.setting_count, r->loaded.settings,
+                                     r->command};
+        status = mabd_recorder_create(o->out, r->sim, &def, &r->recorder, &error);
+        if (status == MABD_OK) status = mabd_recorder_append(r->recorder, r->sim, &error);
+    }
+    return status == MABD_OK ? CLI_OK : say_file_error(o->out, status, &error);
+}
+
+static int write_checkpoint(const run* r) {
+    mabd_error error = {0};
+    run_stats extra = run_stats_with_stages(&r->stats, r->sim);
+    mabd_status status =
+        mabd_checkpoint_write(r->options.checkpoint, r->sim, &extra, sizeof(extra), &error);
+    return status == MABD_OK ? CLI_OK : say_file_error(r->options.checkpoint, status, &error);
+}
+
+// Say what failed, where and when; the state is that before the step.
+static int fail_step(run* r, mabd_status status, const mabd_error* error) {
+    const mabd_model* model = r->loaded.model;
+    char name[256], where[300] = "";
+    const char* text = error_text(error, status);
+    if (error->joint >= 0) {
+        mabd_model_joint_name(model, error->joint, name, sizeof(name));
+        if (strstr(text, name) == NULL) snprintf(where, sizeof(where), " (joint '%s')", name);
+    } else if (error->body >= 0) {
+        mabd_model_body_name(model, error->body, name, sizeof(name));
+        if (strstr(text, name) == NULL) snprintf(where, sizeof(where), " (body '%s')", name);
+    }
+    snprintf(r->failed, sizeof(r->failed), "at t = %g s, step %lld: %s%s",
+             (double)mabd_sim_time(r->sim), (long long)r->stats.steps + 1, text, where);
+    return CLI_FAILED;
+}
+
+static int take_step(run* r) {
+    mabd_error error = {.body = -1, .joint = -1};
+    mabd_step_info info;
+    double start = system_seconds();
+    mabd_status status = mabd_sim_step(r->sim, &info, &error);
+    double seconds = system_seconds() - start;
+    if (status != MABD_OK) return fail_step(r, status, &error);
+    run_stats_add_step(&r->stats, &info, seconds);
+    if (run_stats_sample(&r->stats, r->sim)) return CLI_OK;
+    snprintf(error.text, sizeof(error.text), "the energy is not finite");
+    return fail_step(r, MABD_ERR_DIVERGED, &error);
+}
+
+static int keep_step(const run* r) {
+    const run_options* o = &r->options;
+    if (r->recorder != NULL && r->stats.steps % o->every == 0) {
+        mabd_error error = {0};
+        mabd_status status = mabd_recorder_append(r->recorder, r->sim, &error);
+        if (status != MABD_OK) return say_file_error(o->out, status, &error);
+    }
+    if (o->checkpoint != NULL && r->stats.steps % o->checkpoint_every == 0) {
+        return write_checkpoint(r);
+    }
+    return CLI_OK;
+}
+
+static int run_steps(run* r) {
+    int code = CLI_OK;
+    double before = r->stats.step_seconds, start = system_seconds();
+    progress shown = progress_start(r->options.quiet, r->stats.steps, r->total_steps,
+                                    (double)mabd_sim_get_def(r->sim).h);
+    while (code == CLI_OK && r->stats.steps < r->total_steps && caught_signal == 0) {
+        code = take_step(r);
+        if (code == CLI_OK) code = keep_step(r);
+        progress_update(&shown, r->stats.steps, r->stats.step_seconds - before);
+    }
+    progress_end(&shown);
+    r->wall_seconds = system_seconds() - start;
+    return code;
+}
+
+// ---- the end -----------------------------------------------------------------------------------
+
+static void say_interrupted(const run* r) {
+    fprintf(stderr, "mabd run: stopped by %s after step %lld of %lld; ",
+            caught_signal == SIGINT ? "SIGINT" : "SIGTERM", (long long)r->stats.steps,
+            (long long)r->total_steps);
+    if (r->options.checkpoint != NULL) {
+        fprintf(stderr, "to go on, add to the same command: --resume %s\n", r->options.checkpoint);
+    } else {
+        fprintf(stderr, "with --checkpoint FILE it could be resumed\n");
+    }
+}
+
+static int report(run* r) {
+    run_stats whole = run_stats_with_stages(&r->stats, r->sim);
+    run_stats_finish(&whole, r->sim);
+    const summary_source source = {
+        .loaded = &r->loaded,
+        .sim = r->sim,
+        .stats = &whole,
+        .preset = mabd_preset_name((mabd_preset)r->options.preset),
+        .command = r->command,
+        .sim_create_seconds = r->create_seconds,
+        .wall_seconds = r->wall_seconds,
+        .failed = r->failed[0] != '\0' ? r->failed : NULL,
+        .signal = r->stats.steps < r->total_steps ? (int)caught_signal : 0,
+    };
+    if (r->text != NULL) summary_print(&source, r->text);
+    if (r->text != NULL && r->options.out != NULL) say(r, "recorded  %s\n", r->options.out);
+    if (r->options.json == NULL) return CLI_OK;
+    json_t* summary = summary_build(&source);
+    int code = summary_write("run", r->options.json, summary);
+    json_decref(summary);
+    return code;
+}
+
+// Close files and report, whatever happened. `code`: how the steps ended.
+static int finish(run* r, int code) {
+    mabd_error error = {0};
+    if (r->failed[0] != '\0') fprintf(stderr, "mabd run: simulation failed %s\n", r->failed);
+    mabd_status status = mabd_recorder_close(r->recorder, &error);
+    r->recorder = NULL;
+    if (status != MABD_OK) {
+        int closed = say_file_error(r->options.out, status, &error);
+        if (code == CLI_OK) code = closed;
+    }
+    if (r->options.checkpoint != NULL) {
+        int written = write_checkpoint(r);
+        if (code == CLI_OK) code = written;
+    }
+    bool stopped = code == CLI_OK && r->stats.steps < r->total_steps;
+    if (stopped) say_interrupted(r);
+    int reported = report(r);
+    if (code == CLI_OK) code = reported;
+    return stopped && code == CLI_OK ? CLI_INTERRUPTED + (int)caught_signal : code;
+}
+
+// Everything up to the first step. The pieces are released by the caller.
+static int prepare(run* r) {
+    run_options* o = &r->options;
+    int code = load_scene("run", o->scene, &o->settings, o->memory_limit, &r->loaded);
+    if (code != CLI_OK) return code;
+    mabd_sim_def def = make_def(r);
+    if ((code = count_steps(r, (double)def.h)) != CLI_OK) return code;
+    print_plan(r, &def);
+    if ((code = load_check_memory(&r->loaded)) != CLI_OK) return code;
+    if ((code = create_sim(r, &def)) != CLI_OK) return code;
+    if ((code = start_state(r)) != CLI_OK) return code;
+    return open_recording(r);
+}
+
+// Prepare, run, report and release.
+static int run_all(run* r) {
+    bool json_on_stdout = r->options.json != NULL && strcmp(r->options.json, "-") == 0;
+    if (!r->options.quiet) r->text = json_on_stdout ? stderr : stdout;
+    int code = prepare(r);
+    if (code == CLI_OK) {
+        catch_signals();
+        code = finish(r, run_steps(r));
+    }
+    mabd_recorder_close(r->recorder, NULL);
+    if (r->sim != NULL) mabd_sim_destroy(r->sim);
+    load_release(&r->loaded);
+    return code;
+}
+
+int command_run(int argc, char** argv) {
+    int code = CLI_FAILED;
+    run* r = calloc(1, sizeof(*r));
+    char* command = load_join_command("run", argc, argv);
+    if (r == NULL || command == NULL) {
+        fprintf(stderr, "mabd run: out of memory\n");
+    } else if (run_options_read(argc, argv, &r->options, &code)) {
+        r->command = command;
+        code = run_all(r);
+    }
+    free(command);
+    free(r);
+    return code;
+}

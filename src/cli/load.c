@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the words of a command line to a model; see load.h.
+#include "cli/load.h"
+
+#include "cli/cli.h"
+#include "cli/system.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- memory ------------------------------------------------------------------------------------
+
+static void* budget_alloc(void* context, size_t bytes) {
+    load_budget* budget = context;
+    if (bytes > budget->limit - budget->held) {
+        budget->refused = true;
+        return NULL;
+    }
+    mabd_allocator base = mabd_default_allocator();
+    void* memory = base.alloc(base.context, bytes);
+    if (memory == NULL) return NULL;
+    budget->held += bytes;
+    if (budget->held > budget->peak) budget->peak = budget->held;
+    return memory;
+}
+
+static void budget_free(void* context, void* memory, size_t bytes) {
+    load_budget* budget = context;
+    mabd_allocator base = mabd_default_allocator();
+    if (memory == NULL) return;
+    base.free(base.context, memory, bytes);
+    budget->held -= bytes;
+}
+
+static int say_no_memory(const loaded_scene* loaded) {
+    char limit[32];
+    system_format_bytes((double)loaded->budget.limit, limit, sizeof(limit));
+    fprintf(stderr, "mabd %s: %s needs more memory than the limit of %s: use fewer bodies\n",
+            loaded->command, loaded->path, limit);
+    return CLI_FAILED;
+}
+
+int load_check_memory(const loaded_scene* loaded) {
+    size_t need = loaded->info.bytes_model + loaded->info.bytes_sim;
+    if (need <= loaded->budget.limit) return CLI_OK;
+    char wanted[32], limit[32];
+    system_format_bytes((double)need, wanted, sizeof(wanted));
+    system_format_bytes((double)loaded->budget.limit, limit, sizeof(limit));
+    fprintf(stderr, "mabd %s: %s needs %s of memory and the limit is %s: use fewer bodies\n",
+            loaded->command, loaded->path, wanted, limit);
+    return CLI_FAILED;
+}
+
+bool load_parse_size(const char* text, size_t* bytes) {
+    const char* units = "kMGT";
+    char number[32];
+    size_t length = strlen(text);
+    if (length == 0 || length >= sizeof(number)) return false;
+    memcpy(number, text, length + 1);
+    double scale = 1, value = 0;
+    const char* unit = strchr(units, number[length - 1]);
+    if (unit != NULL) {
+        for (long k = 0; k <= unit - units; k++) scale *= 1000;
+        number[length - 1] = '\0';
+    }
+    if (!options_real(number, &value) || value <= 0 || value * scale > 1e18) return false;
+    *bytes = (size_t)(value * scale);
+    return true;
+}
+
+// ---- settings and parameters -------------------------------------------------------------------
+
+// Split the "NAME=VALUE" texts into loaded->settings.
+static int split_settings(const option_texts* texts, loaded_scene* loaded) {
+    size_t total = 1;
+    for (int32_t i = 0; i < texts->count; i++) total += strlen(texts->items[i]) + 1;
+    loaded->setting_text = malloc(total);
+    if (loaded->setting_text == NULL) return say_no_memory(loaded);
+    char* at = loaded->setting_text;
+    for (int32_t i = 0; i < texts->count; i++) {
+        size_t length = strlen(texts->items[i]);
+        memcpy(at, texts->items[i], length + 1);
+        char* equals = strchr(at, '=');
+        if (equals == NULL || equals == at) {
+            fprintf(stderr, "mabd %s: --set: expected NAME=VALUE, got '%s'\n", loaded->command,
+                    texts->items[i]);
+            return CLI_BAD_INPUT;
+        }
+        *equals = '\0';
+        loaded->settings[i].name = at;
+        loaded->settings[i].value = equals + 1;
+        at += length + 1;
+    }
+    loaded->setting_count = texts->count;
+    return CLI_OK;
+}
+
+static int copy_params(const mabd_scene* scene, loaded_scene* loaded) {
+    loaded->params = json_array();
+    for (int32_t i = 0; loaded->params != NULL && i < mabd_scene_param_count(scene); i++) {
+        mabd_param param = mabd_scene_param(scene, i);
+        json_t* entry =
+            json_pack("{ss ss ss ss ss}", "name", param.name, "value", param.value, "default",
+                      param.fallback, "unit", param.unit, "meaning", param.meaning);
+        if (json_array_append_new(loaded->params, entry) != 0) return say_no_memory(loaded);
+    }
+    return loaded->params != NULL ? CLI_OK : say_no_memory(loaded);
+}
+
+// ---- scene and model ---------------------------------------------------------------------------
+
+// Print an error about the scene file and give the exit code for it.
+static int say_error(const loaded_scene* loaded, const mabd_error* error) {
+    if (loaded->budget.refused) return say_no_memory(loaded);
+    if (error->line > 0) {
+        fprintf(stderr, "%s:%d:%d: %s\n", loaded->path, (int)error->line, (int)error->column,
+                error->text);
+    } else {
+        const char* text = error->text[0] != '\0' ? error->text : mabd_status_text(error->status);
+        fprintf(stderr, "%s: %s\n", loaded->path, text);
+    }
+    return error->status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_BAD_INPUT;
+}
+
+static int build_model(const mabd_scene* scene, loaded_scene* loaded) {
+    mabd_error error = {0};
+    double start = system_seconds();
+    mabd_status status = mabd_model_build(scene, &loaded->allocator, &loaded->model, &error);
+    loaded->build_seconds = system_seconds() - start;
+    error.status = status;
+    if (status != MABD_OK) return say_error(loaded, &error);
+    loaded->info = mabd_model_get_info(loaded->model);
+    const char* text = mabd_scene_text(scene);
+    size_t size = strlen(text) + 1;
+    loaded->text = malloc(size);
+    if (loaded->text == NULL) return say_no_memory(loaded);
+    memcpy(loaded->text, text, size);
+    return copy_params(scene, loaded);
+}
+
+static int read_and_build(loaded_scene* loaded) {
+    mabd_scene* scene = NULL;
+    mabd_error error = {0};
+    if (mabd_scene_create(&loaded->allocator, &scene) != MABD_OK) return say_no_memory(loaded);
+    double start = system_seconds();
+    mabd_status status =
+        mabd_scene_load(scene, loaded->path, loaded->setting_count, loaded->settings, &error);
+    loaded->load_seconds = system_seconds() - start;
+    error.status = status;
+    int code = status == MABD_OK ? build_model(scene, loaded) : say_error(loaded, &error);
+    mabd_scene_destroy(scene);
+    return code;
+}
+
+int load_scene(const char* command, const char* path, const option_texts* settings,
+               size_t memory_limit, loaded_scene* loaded) {
+    memset(loaded, 0, sizeof(*loaded));
+    loaded->command = command;
+    loaded->path = path;
+    loaded->budget.limit = memory_limit > 0 ? memory_limit : system_memory();
+    loaded->allocator = (mabd_allocator){budget_alloc, budget_free, &loaded->budget};
+    int code = split_settings(settings, loaded);
+    return code == CLI_OK ? read_and_build(loaded) : code;
+}
+
+void load_release(loaded_scene* loaded) {
+    if (loaded->model != NULL) mabd_model_destroy(loaded->model);
+    if (loaded->params != NULL) json_decref(loaded->params);
+    free(loaded->text);
+    free(loaded->setting_text);
+    memset(loaded, 0, sizeof(*loaded));
+}
+
+// ---- texts -------------------------------------------------------------------------------------
+
+void load_say_file(const char* command, const char* path, mabd_status status,
+                   const mabd_error* error) {
+    const char* text = error->text[0] != '\0' ? error->text : mabd_status_text(status);
+    if (strstr(text, path) != NULL) {
+        fprintf(stderr, "mabd %s: %s\n", command, text);
+    } else {
+        fprintf(stderr, "mabd %s: %s: %s\n", command, path, text);
+    }
+}
+
+const char* load_format_components(const mabd_model_info* info, char* text, size_t size) {
+    size_t used = 0;
+    snprintf(text, size, "none");
+    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
+        if (info->components[k] == 0 || used >= size) continue;
+        int n = snprintf(text + used, size - used, "%s%d %s", used > 0 ? ", " : "",
+                         (int)info->components[k], mabd_component_name((mabd_component)k));
+        if (n > 0) used += (size_t)n;
+    }
+    return text;
+}
+
+// Append a word in single quotes if the shell would not read it back as it is; each quote inside becomes '\''.
+static char* append_word(char* at, const char* word) {
+    const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+    size_t length = strlen(word);
+    if (length > 0 && strspn(word, plain) == length) {
+        memcpy(at, word, length);
+        return at + length;
+    }
+    *at++ = '\'';
+    for (; *word != '\0'; word++) {
+        if (*word == '\'') {
+            memcpy(at, "'\\''", 4);
+            at += 4;
+        } else {
+            *at++ = *word;
+        }
+    }
+    *at++ = '\'';
+    return at;
+}
+
+char* load_join_command(const char* name, int argc, char** argv) {
+    size_t size = strlen("mabd ") + strlen(name) + 1;
+    for (int i = 1; i < argc; i++) size += 4 * strlen(argv[i]) + 3;
+    char* line = malloc(size);
+    if (line == NULL) return NULL;
+    char* at = line + sprintf(line, "mabd %s", name);
+    for (int i = 1; i < argc; i++) {
+        *at++ = ' ';
+        at = append_word(at, argv[i]);
+    }
+    *at = '\0';
+    return line;
+}

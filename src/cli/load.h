@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the words of a command line to a model: scene file, --set values, memory budget, errors.
+#pragma once
+
+#include "cli/options.h"
+#include "mabd/mabd.h"
+
+#include <jansson.h>
+
+/// Bytes the library holds. An allocation that would pass the limit is refused, so that a scene that is too
+/// large ends in a message, not in a machine that swaps.
+typedef struct load_budget {
+    size_t held, peak, limit;
+    bool refused; // an allocation was refused since the last look
+} load_budget;
+
+/// A scene read and its model built. Must not move while the model or a simulation lives.
+typedef struct loaded_scene {
+    const char* command; // "run", for messages
+    const char* path;
+    mabd_setting settings[OPTION_TEXTS_MAX];
+    int32_t setting_count;
+    load_budget budget;
+    mabd_allocator allocator; // counts into budget
+    char* text;               // JSON of the scene
+    json_t* params;           // array of {name, value, default, unit, meaning}
+    mabd_model* model;
+    mabd_model_info info;
+    double load_seconds, build_seconds;
+    char* setting_text; // backing of settings
+} loaded_scene;
+
+/// Load `path` with the "NAME=VALUE" texts and build its model. memory_limit [bytes], 0 = what the machine
+/// has. Errors are printed to stderr as FILE:LINE:COLUMN: text. Returns 0 or an exit code; call
+/// load_release in either case.
+int load_scene(const char* command, const char* path, const option_texts* settings,
+               size_t memory_limit, loaded_scene* loaded);
+void load_release(loaded_scene* loaded);
+/// Refuse (message, CLI_FAILED) if model and simulation will not fit into the memory limit.
+int load_check_memory(const loaded_scene* loaded);
+/// Print an error about a file as "mabd COMMAND: PATH: text"; the path only once.
+void load_say_file(const char* command, const char* path, mabd_status status,
+                   const mabd_error* error);
+/// "4 chain, 1 graph": the components by class. Returns text.
+const char* load_format_components(const mabd_model_info* info, char* text, size_t size);
+/// Parse "500M", "2G", "1e9" into bytes; false if the text is no size > 0.
+bool load_parse_size(const char* text, size_t* bytes);
+/// The command line as one line that a shell reads back; `name` is the command. To be freed, null without
+/// memory.
+char* load_join_command(const char* name, int argc, char** argv);

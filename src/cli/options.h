@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command lines by table: a command lists its options, where their values go and what they mean;
+// parsing, checking, error texts and --help come from that list.
+//   --name VALUE   --name=VALUE   -o VALUE   --flag   -- (the rest are arguments)
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define OPTION_TEXTS_MAX 256
+
+/// Values of an option that may be given several times, in order; they point into argv.
+typedef struct option_texts {
+    int32_t count;
+    const char* items[OPTION_TEXTS_MAX];
+} option_texts;
+
+typedef enum option_kind {
+    OPTION_FLAG,    // no value; sets to.flag
+    OPTION_TEXT,    // to.text
+    OPTION_INTEGER, // to.integer; 1000000 or 1e6
+    OPTION_REAL,    // to.real, finite
+    OPTION_VECTOR,  // to.real (3), "x,y,z"
+    OPTION_CHOICE,  // to.choice = index in choices
+    OPTION_TEXTS,   // to.texts, may be repeated
+} option_kind;
+
+/// Which numbers are taken.
+typedef enum option_range {
+    OPTION_ANY,
+    OPTION_NOT_NEGATIVE,
+    OPTION_POSITIVE,
+} option_range;
+
+typedef union option_target {
+    bool* flag;
+    const char** text;
+    int64_t* integer;
+    double* real;
+    int* choice;
+    option_texts* texts;
+} option_target;
+
+typedef struct option {
+    const char* name; // long name without dashes
+    char letter;      // short name, 0 = none
+    option_kind kind;
+    option_range range;         // of integers and reals
+    int64_t max;                // largest integer, 0 = no limit
+    const char* value;          // what --help calls the value, null for flags
+    const char* const* choices; // (null-terminated) with OPTION_CHOICE
+    option_target to;
+    bool* given; // set to true if the option was given; may be null
+    const char* help;
+} option;
+
+// Entries of the table. `given` may be null, texts as in `option`.
+static inline option option_flag(const char* name, bool* to, const char* help) {
+    return (option){.name = name, .kind = OPTION_FLAG, .to.flag = to, .help = help};
+}
+
+static inline option option_text(const char* name, const char* value, const char** to,
+                                 const char* help) {
+    return (option){.name = name, .kind = OPTION_TEXT, .value = value, .to.text = to, .help = help};
+}
+
+/// The same entry with a short name besides.
+static inline option option_short(char letter, option entry) {
+    entry.letter = letter;
+    return entry;
+}
+
+static inline option option_list(const char* name, const char* value, option_texts* to,
+                                 const char* help) {
+    return (option){
+        .name = name, .kind = OPTION_TEXTS, .value = value, .to.texts = to, .help = help};
+}
+
+static inline option option_choice(const char* name, const char* const* choices, int* to,
+                                   const char* help) {
+    return (option){.name = name,
+                    .kind = OPTION_CHOICE,
+                    .value = "NAME",
+                    .choices = choices,
+                    .to.choice = to,
+                    .help = help};
+}
+
+static inline option option_integer(const char* name, const char* value, option_range range,
+                                    int64_t max, int64_t* to, bool* given, const char* help) {
+    return (option){.name = name,
+                    .kind = OPTION_INTEGER,
+                    .range = range,
+                    .max = max,
+                    .value = value,
+                    .to.integer = to,
+                    .given = given,
+                    .help = help};
+}
+
+static inline option option_real(const char* name, const char* value, option_range range,
+                                 double* to, bool* given, const char* help) {
+    return (option){.name = name,
+                    .kind = OPTION_REAL,
+                    .range = range,
+                    .value = value,
+                    .to.real = to,
+                    .given = given,
+                    .help = help};
+}
+
+static inline option option_vector(const char* name, double* to, bool* given, const char* help) {
+    return (option){.name = name,
+                    .kind = OPTION_VECTOR,
+                    .value = "X,Y,Z",
+                    .to.real = to,
+                    .given = given,
+                    .help = help};
+}
+
+/// One command. All its arguments are required.
+typedef struct option_command {
+    const char* name;  // "run"
+    const char* about; // one line
+    int32_t argument_count;
+    const char* const* argument_names; // (argument_count), "SCENE"
+    const char** arguments;            // (argument_count), filled by options_parse
+    int32_t option_count;
+    const option* options; // (option_count)
+    const char* notes;     // end of --help, may be ""
+} option_command;
+
+typedef enum option_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD } option_result;
+
+/// Parse argv[1 .. argc-1]. OPTIONS_HELP as soon as --help is met. OPTIONS_BAD: message (size bytes) says
+/// what is wrong, in one line without full stop. Values point into argv.
+option_result options_parse(const option_command* command, int argc, char** argv, char* message,
+                            size_t size);
+/// Parse and, on --help or an error, print and set *exit_code (0 or 2). True if the command shall go on.
+bool options_start(const option_command* command, int argc, char** argv, int* exit_code);
+/// Print the usage, arguments and options of a command.
+void options_print_help(const option_command* command, FILE* out);
+
+/// A whole text as a finite number; false if it is none.
+bool options_real(const char* text, double* value);
+/// A whole text as an integer, "1000000" or "1e6"; false if it is none.
+bool options_integer(const char* text, int64_t* value);
+/// "1,2,3" -> at most `max` integers > 0; returns how many, 0 if the text is not such a list.
+int32_t options_integers(const char* text, int32_t max, int64_t* values);
+/// The candidate (null-terminated list) nearest to text by edit distance; null if none is near.
+const char* options_nearest(const char* text, const char* const* candidates);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line that a terminal redraws while a run goes on; silent elsewhere.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct progress {
+    FILE* out;                // null = silent
+    double start, last_drawn; // wall clock [s]
+    int64_t first_step, total_steps;
+    double h;  // [s]
+    int width; // characters of the last line drawn
+} progress;
+
+/// Start at step `first_step` of `total_steps`. Draws on stderr, only if that is a terminal and not quiet.
+progress progress_start(bool quiet, int64_t first_step, int64_t total_steps, double h);
+/// Redraw at most five times a second. step_seconds: time in steps alone, since progress_start [s].
+void progress_update(progress* p, int64_t step, double step_seconds);
+/// Wipe the line.
+void progress_end(progress* p);
+/// "3 s", "4 min 10 s", "2 h 05 min". Returns text.
+const char* progress_format_time(double seconds, char* text, size_t size);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of `mabd run`; see run_options.h.
+#include "cli/run_options.h"
+
+#include "cli/cli.h"
+#include "cli/load.h"
+#include "cli/output.h"
+#include "mabd/sim.h"
+
+#define X(name, text) text,
+static const char* const FORMULATIONS[] = {MABD_FORMULATION_LIST(X) NULL};
+static const char* const BACKENDS[] = {MABD_BACKEND_LIST(X) NULL};
+static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
+static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
+#undef X
+
+static const char NOTES[] =
+    "Frames and checkpoints are written at steps 0, K, 2K, ...; the checkpoint also at the end\n"
+    "and on SIGINT and SIGTERM. Without --time and --steps the scene says how long, else 10 s.\n"
+    "Exit codes: 0 done, 2 bad input, 3 the simulation failed, 4 cannot write, 130 and 143\n"
+    "stopped by a signal.\n\n"
+    "Example: mabd run scenes/chain.json --set links=1000 --time 5 --out chain.h5";
+
+// Parse into o; *memory gets the text of --memory-limit.
+static bool parse(int argc, char** argv, run_options* o, const char** memory, int* code) {
+    const char* names[] = {"SCENE"};
+    const option options[] = {
+        option_real("time", "T", OPTION_NOT_NEGATIVE, &o->time, &o->time_given,
+                    "simulate until this time [s]"),
+        option_integer("steps", "N", OPTION_NOT_NEGATIVE, 0, &o->steps, &o->steps_given,
+                       "simulate this many steps"),
+        option_real("h", "H", OPTION_POSITIVE, &o->h, &o->h_given,
+                    "time step [s] (default: the scene's, else 0.01)"),
+        option_choice("integrator", INTEGRATORS, &o->integrator, "time integration"),
+        option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
+        option_choice("formulation", FORMULATIONS, &o->formulation, "equations that are solved"),
+        option_choice("backend", BACKENDS, &o->backend, "where it runs"),
+        option_list("set", "NAME=VALUE", &o->settings,
+                    "change a parameter of the scene, repeatable (mabd info lists them)"),
+        option_short('o', option_text("out", "FILE.h5", &o->out, "record the motion (HDF5)")),
+        option_integer("every", "K", OPTION_POSITIVE, 0, &o->every, NULL,
+                       "record every K-th step (default 1)"),
+        option_text("json", "FILE|-", &o->json, "write the summary as JSON; - = standard output"),
+        option_text("checkpoint", "FILE", &o->checkpoint, "keep a checkpoint to go on from"),
+        option_integer("checkpoint-every", "K", OPTION_POSITIVE, 0, &o->checkpoint_every, NULL,
+                       "steps between checkpoints (default 1000)"),
+        option_text("resume", "FILE", &o->resume,
+                    "go on from a checkpoint of the same command, to the same end"),
+        option_integer("threads", "N", OPTION_POSITIVE, 4096, &o->threads, NULL,
+                       "threads (default 1); results do not depend on it"),
+        option_text("memory-limit", "SIZE", memory,
+                    "refuse to use more, as 500M or 2G (default: the machine's memory)"),
+        option_flag("quiet", &o->quiet, "print errors only"),
+    };
+    const option_command command = {.name = "run",
+                                    .about = "Simulate a scene.",
+                                    .argument_count = 1,
+                                    .argument_names = names,
+                                    .arguments = &o->scene,
+                                    .option_count = sizeof(options) / sizeof(options[0]),
+                                    .options = options,
+                                    .notes = NOTES};
+    return options_start(&command, argc, argv, code);
+}
+
+int run_options_say(const char* text) {
+    fprintf(stderr, "mabd run: %s\nTry 'mabd run --help'.\n", text);
+    return CLI_BAD_INPUT;
+}
+
+// Files that could not be written after hours of work are better refused now.
+static int check_outputs(const run_options* o) {
+    char message[512];
+    const char* paths[] = {o->json, o->checkpoint, o->out};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        if (paths[i] == NULL || output_check(paths[i], message, sizeof(message))) continue;
+        fprintf(stderr, "mabd run: %s\n", message);
+        return CLI_CANNOT_WRITE;
+    }
+    return CLI_OK;
+}
+
+bool run_options_read(int argc, char** argv, run_options* options, int* exit_code) {
+    const char* memory = NULL;
+    *options = (run_options){.every = 1, .checkpoint_every = 1000, .threads = 1};
+    options->preset = MABD_PRESET_BALANCED;
+    if (!parse(argc, argv, options, &memory, exit_code)) return false;
+    if (options->time_given && options->steps_given) {
+        *exit_code = run_options_say("give --time or --steps, not both");
+    } else if (memory != NULL && !load_parse_size(memory, &options->memory_limit)) {
+        *exit_code = run_options_say("--memory-limit: expected a size > 0 such as 500M or 2G");
+    } else {
+        *exit_code = check_outputs(options);
+    }
+    return *exit_code == CLI_OK;
+}

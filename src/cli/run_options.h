@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of `mabd run`.
+#pragma once
+
+#include "cli/options.h"
+
+typedef struct run_options {
+    const char* scene;
+    double time, h; // [s]
+    int64_t steps, every, checkpoint_every, threads;
+    bool time_given, steps_given, h_given, quiet;
+    int integrator, preset, formulation, backend; // values of the enums of sim.h
+    const char *out, *json, *checkpoint, *resume; // files, null = not given
+    size_t memory_limit;                          // bytes, 0 = what the machine has
+    option_texts settings;                        // "NAME=VALUE"
+} run_options;
+
+/// Read and check a command line, also that files named for output can be written. False: do not run,
+/// return *exit_code (--help was printed, or an error).
+bool run_options_read(int argc, char** argv, run_options* options, int* exit_code);
+/// Print a usage error; returns the exit code for it.
+int run_options_say(const char* text);

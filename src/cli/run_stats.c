@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run adds up from step to step; see run_stats.h.
+#include "cli/run_stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BODIES_MEASURED_EACH_STEP 20000
+#define LEAST_MEASUREMENTS        100
+
+int64_t run_stats_sample_interval(int32_t bodies, int64_t every, int64_t total_steps) {
+    if (bodies <= BODIES_MEASURED_EACH_STEP) return 1;
+    int64_t interval = total_steps / LEAST_MEASUREMENTS;
+    if (every < interval) interval = every;
+    return interval > 1 ? interval : 1;
+}
+
+static void add_measure(run_stats* stats, const mabd_measure* measure) {
+    double potential = measure->gravity + measure->elastic + measure->spring;
+    stats->energy_samples++;
+    stats->energy_end = measure->energy;
+    stats->energy_max = fmax(stats->energy_max, measure->energy);
+    stats->energy_scale = fmax(stats->energy_scale, measure->kinetic);
+    stats->energy_scale = fmax(stats->energy_scale, fabs(potential - stats->potential_start));
+    for (int k = 0; k < 3; k++) {
+        stats->linear_momentum[k] = measure->linear_momentum[k];
+        stats->angular_momentum[k] = measure->angular_momentum[k];
+    }
+}
+
+void run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every) {
+    memset(stats, 0, sizeof(*stats));
+    stats->version = RUN_STATS_VERSION;
+    stats->sample_every = sample_every;
+    stats->worst_joint = -1;
+    mabd_measure measure = mabd_sim_measure(sim);
+    stats->energy_start = measure.energy;
+    stats->energy_max = measure.energy;
+    stats->potential_start = measure.gravity + measure.elastic + measure.spring;
+    add_measure(stats, &measure);
+    memcpy(stats->linear_momentum_start, stats->linear_momentum, sizeof(stats->linear_momentum));
+    memcpy(stats->angular_momentum_start, stats->angular_momentum, sizeof(stats->angular_momentum));
+}
+
+void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double seconds) {
+    if (stats->steps == 0) stats->first_step_seconds = seconds;
+    stats->steps++;
+    stats->step_seconds += seconds;
+    stats->iterations += info->iterations;
+    if (info->iterations > stats->iterations_max) stats->iterations_max = info->iterations;
+    stats->retries += info->retries;
+    if (!info->converged) stats->unconverged_steps++;
+    stats->max_gap = fmax(stats->max_gap, info->gap);
+    stats->max_angle_error = fmax(stats->max_angle_error, info->angle_error);
+    double opening = fmax(info->gap, info->angle_error);
+    if (info->worst_joint >= 0 && (stats->worst_joint < 0 || opening > stats->worst_opening)) {
+        stats->worst_opening = opening;
+        stats->worst_joint = info->worst_joint;
+    }
+}
+
+bool run_stats_sample(run_stats* stats, const mabd_sim* sim) {
+    if (stats->steps % stats->sample_every != 0) return true;
+    mabd_measure measure = mabd_sim_measure(sim);
+    if (!isfinite(measure.energy)) return false;
+    add_measure(stats, &measure);
+    return true;
+}
+
+void run_stats_finish(run_stats* stats, const mabd_sim* sim) {
+    if (stats->steps % stats->sample_every == 0) return;
+    mabd_measure measure = mabd_sim_measure(sim);
+    if (isfinite(measure.energy)) add_measure(stats, &measure);
+}
+
+run_stats run_stats_with_stages(const run_stats* stats, const mabd_sim* sim) {
+    run_stats whole;
+    double seconds[MABD_STAGE_COUNT];
+    memcpy(&whole, stats, sizeof(whole));
+    mabd_sim_get_times(sim, seconds);
+    for (int k = 0; k < MABD_STAGE_COUNT; k++) whole.stage_seconds[k] += seconds[k];
+    return whole;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run adds up from step to step. Plain bytes: it travels in the checkpoint, so that a resumed run
+// reports the whole run as if it had never stopped.
+#pragma once
+
+#include "mabd/sim.h"
+
+#define RUN_STATS_VERSION 1
+
+typedef struct run_stats {
+    uint64_t version; // RUN_STATS_VERSION
+    int64_t steps;
+    int64_t iterations, iterations_max; // over all steps, in one step
+    int64_t retries, unconverged_steps;
+    int64_t sample_every;                        // steps between two measurements
+    int64_t energy_samples;                      // measurements taken, the start included
+    int64_t worst_joint;                         // -1 = none
+    double max_gap;                              // [m]
+    double max_angle_error;                      // [rad]
+    double worst_opening;                        // larger of gap and angle error at worst_joint
+    double energy_start, energy_end, energy_max; // [J]
+    double potential_start;                      // gravity, elastic and spring energy [J]
+    double energy_scale; // largest of kinetic energy and |potential - its start| [J]
+    double linear_momentum_start[3], angular_momentum_start[3];
+    double linear_momentum[3], angular_momentum[3];
+    double step_seconds; // wall time in mabd_sim_step
+    double first_step_seconds;
+    double stage_seconds[MABD_STAGE_COUNT]; // of processes that ended in a checkpoint
+} run_stats;
+
+/// Start of a run: measures the start state. sample_every >= 1.
+void run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every);
+/// One step done in `seconds` of wall time.
+void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double seconds);
+/// Measure if the current step is due. False if the energy is not finite.
+bool run_stats_sample(run_stats* stats, const mabd_sim* sim);
+/// Measure the last state, if it was not measured yet.
+void run_stats_finish(run_stats* stats, const mabd_sim* sim);
+/// A copy with the stage times of this process added: what goes into a checkpoint.
+run_stats run_stats_with_stages(const run_stats* stats, const mabd_sim* sim);
+/// Steps between two measurements: each step up to 20,000 bodies; beyond, `every`, or less if that gives
+/// fewer than 100 measurements.
+int64_t run_stats_sample_interval(int32_t bodies, int64_t every, int64_t total_steps);

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The summary of a run; see summary.h.
+#include "cli/summary.h"
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/system.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- JSON --------------------------------------------------------------------------------------
+
+static void set_integer(json_t* object, const char* key, int64_t value) {
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+void summary_set_text(json_t* object, const char* key, const char* value) {
+    json_t* text = json_string(value);
+    if (text == NULL) text = json_string("(not valid UTF-8)");
+    json_object_set_new(object, key, text);
+}
+
+static json_t* real_or_null(double value) {
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+void summary_set_real(json_t* object, const char* key, double value) {
+    json_object_set_new(object, key, real_or_null(value));
+}
+
+void summary_set_reals(json_t* object, const char* key, const double* values, int n) {
+    json_t* array = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(array, real_or_null(values[i]));
+    json_object_set_new(object, key, array);
+}
+
+void summary_set_components(json_t* object, const char* key, const mabd_model_info* info) {
+    json_t* counts = json_object();
+    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
+        set_integer(counts, mabd_component_name((mabd_component)k), info->components[k]);
+    }
+    json_object_set_new(object, key, counts);
+}
+
+static double per(double total, double count) {
+    return count > 0 ? total / count : 0;
+}
+
+static void add_setup(json_t* root, const summary_source* s) {
+    const mabd_model_info* info = &s->loaded->info;
+    mabd_sim_def def = mabd_sim_get_def(s->sim);
+    summary_set_text(root, "scene", s->loaded->path);
+    summary_set_text(root, "scene_name", mabd_model_name(s->loaded->model));
+    summary_set_text(root, "version", mabd_version());
+    summary_set_text(root, "command", s->command);
+    json_t* settings = json_object();
+    for (int32_t i = 0; i < s->loaded->setting_count; i++) {
+        summary_set_text(settings, s->loaded->settings[i].name, s->loaded->settings[i].value);
+    }
+    json_object_set_new(root, "settings", settings);
+    summary_set_text(root, "formulation", mabd_formulation_name(def.formulation));
+    summary_set_text(root, "backend", mabd_backend_name(def.backend));
+    summary_set_text(root, "integrator", mabd_integrator_name(def.integrator));
+    summary_set_text(root, "preset", s->preset);
+    set_integer(root, "threads", def.threads);
+    set_integer(root, "bodies", info->bodies);
+    set_integer(root, "dynamic_bodies", info->dynamic_bodies);
+    set_integer(root, "joints", info->joints);
+    set_integer(root, "rows", info->rows);
+    set_integer(root, "compliant_rows", info->compliant_rows);
+    summary_set_components(root, "components", info);
+    set_integer(root, "steps", s->stats->steps);
+    summary_set_real(root, "h", def.h);
+    summary_set_real(root, "time", (double)s->stats->steps * def.h);
+}
+
+static void add_quality(json_t* root, const summary_source* s) {
+    const run_stats* stats = s->stats;
+    summary_set_real(root, "iterations_mean", per((double)stats->iterations, (double)stats->steps));
+    set_integer(root, "iterations_max", stats->iterations_max);
+    set_integer(root, "retries", stats->retries);
+    set_integer(root, "unconverged_steps", stats->unconverged_steps);
+    summary_set_real(root, "max_gap", stats->max_gap);
+    summary_set_real(root, "max_angle_error", stats->max_angle_error);
+    char name[256];
+    if (stats->worst_joint >= 0) {
+        summary_set_text(root, "worst_joint",
+                         mabd_model_joint_name(s->loaded->model, (int32_t)stats->worst_joint, name,
+                                               sizeof(name)));
+    } else {
+        json_object_set_new(root, "worst_joint", json_null());
+    }
+    summary_set_real(root, "energy_start", stats->energy_start);
+    summary_set_real(root, "energy_end", stats->energy_end);
+    summary_set_real(root, "energy_max", stats->energy_max);
+    summary_set_real(root, "energy_scale", stats->energy_scale);
+    set_integer(root, "energy_samples", stats->energy_samples);
+    summary_set_reals(root, "linear_momentum_start", stats->linear_momentum_start, 3);
+    summary_set_reals(root, "linear_momentum", stats->linear_momentum, 3);
+    summary_set_reals(root, "angular_momentum_start", stats->angular_momentum_start, 3);
+    summary_set_reals(root, "angular_momentum", stats->angular_momentum, 3);
+}
+
+static double links(const summary_source* s) {
+    return (double)s->loaded->info.dynamic_bodies;
+}
+
+static void add_cost(json_t* root, const summary_source* s) {
+    const run_stats* stats = s->stats;
+    double step_seconds = per(stats->step_seconds, (double)stats->steps);
+    double simulated = (double)stats->steps * mabd_sim_get_def(s->sim).h;
+    summary_set_real(root, "ms_per_step", 1e3 * step_seconds);
+    summary_set_real(root, "ns_per_link", 1e9 * per(step_seconds, links(s)));
+    summary_set_real(root, "ns_per_link_iteration",
+                     1e9 * per(stats->step_seconds, links(s) * (double)stats->iterations));
+    summary_set_real(root, "first_step_ms", 1e3 * stats->first_step_seconds);
+    summary_set_real(root, "real_time_factor", per(simulated, stats->step_seconds));
+    json_t* stages = json_object();
+    for (int k = 0; k < MABD_STAGE_COUNT; k++) {
+        summary_set_real(stages, mabd_stage_name((mabd_stage)k),
+                         1e3 * per(stats->stage_seconds[k], (double)stats->steps));
+    }
+    json_object_set_new(root, "stage_ms_per_step", stages);
+    summary_set_real(root, "scene_load_ms", 1e3 * s->loaded->load_seconds);
+    summary_set_real(root, "model_build_ms", 1e3 * s->loaded->build_seconds);
+    summary_set_real(root, "sim_create_ms", 1e3 * s->sim_create_seconds);
+    summary_set_real(root, "wall_seconds", s->wall_seconds);
+    size_t held = s->loaded->info.bytes_model + mabd_sim_bytes(s->sim);
+    size_t peak = s->loaded->budget.peak > held ? s->loaded->budget.peak : held;
+    set_integer(root, "bytes_peak", (int64_t)peak);
+    summary_set_real(root, "bytes_per_body", per((double)held, s->loaded->info.bodies));
+    set_integer(root, "bytes_resident_peak", (int64_t)system_peak_resident());
+}
+
+json_t* summary_build(const summary_source* source) {
+    json_t* root = json_object();
+    if (root == NULL) return NULL;
+    add_setup(root, source);
+    add_quality(root, source);
+    add_cost(root, source);
+    if (source->failed != NULL) summary_set_text(root, "failed", source->failed);
+    if (source->signal != 0) set_integer(root, "interrupted_by_signal", source->signal);
+    return root;
+}
+
+int summary_write(const char* command, const char* path, const json_t* object) {
+    char message[512];
+    char* text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    char* line = text != NULL ? realloc(text, strlen(text) + 2) : NULL;
+    if (line == NULL) {
+        free(text);
+        fprintf(stderr, "mabd %s: out of memory for the summary\n", command);
+        return CLI_FAILED;
+    }
+    strcat(line, "\n");
+    bool written = output_write(path, line, message, sizeof(message));
+    free(line);
+    if (written) return CLI_OK;
+    fprintf(stderr, "mabd %s: %s\n", command, message);
+    return CLI_CANNOT_WRITE;
+}
+
+// ---- text --------------------------------------------------------------------------------------
+
+static void print_joint_errors(const summary_source* s, FILE* out) {
+    char name[256];
+    if (s->stats->worst_joint < 0) return;
+    mabd_model_joint_name(s->loaded->model, (int32_t)s->stats->worst_joint, name, sizeof(name));
+    fprintf(out, "joints    largest gap %.2g m, largest angle error %.2g rad, at '%s'\n",
+            s->stats->max_gap, s->stats->max_angle_error, name);
+}
+
+static void print_energy(const summary_source* s, FILE* out) {
+    const run_stats* stats = s->stats;
+    double scale = stats->energy_scale;
+    fprintf(out, "energy    %.6g J -> %.6g J", stats->energy_start, stats->energy_end);
+    if (scale > 0) {
+        fprintf(out, " (%+.2g of the %.3g J in play; highest %+.2g above the start)",
+                (stats->energy_end - stats->energy_start) / scale, scale,
+                (stats->energy_max - stats->energy_start) / scale);
+    }
+    fprintf(out, "\nmomentum  (%.4g, %.4g, %.4g) -> (%.4g, %.4g, %.4g) kg m/s\n",
+            stats->linear_momentum_start[0], stats->linear_momentum_start[1],
+            stats->linear_momentum_start[2], stats->linear_momentum[0], stats->linear_momentum[1],
+            stats->linear_momentum[2]);
+    fprintf(out, "angular   (%.4g, %.4g, %.4g) -> (%.4g, %.4g, %.4g) kg m^2/s\n",
+            stats->angular_momentum_start[0], stats->angular_momentum_start[1],
+            stats->angular_momentum_start[2], stats->angular_momentum[0],
+            stats->angular_momentum[1], stats->angular_momentum[2]);
+}
+
+void summary_print(const summary_source* s, FILE* out) {
+    const run_stats* stats = s->stats;
+    double steps = (double)stats->steps, step_seconds = per(stats->step_seconds, steps);
+    char time[48];
+    fprintf(out,
+            "steps     %lld in %s: %.4g ms/step, %.0f ns per link and step, %.3g x real time\n",
+            (long long)stats->steps, progress_format_time(stats->step_seconds, time, sizeof(time)),
+            1e3 * step_seconds, 1e9 * per(step_seconds, links(s)),
+            per(steps * mabd_sim_get_def(s->sim).h, stats->step_seconds));
+    fprintf(out, "solver    %.2f iterations a step, at most %lld",
+            per((double)stats->iterations, steps), (long long)stats->iterations_max);
+    if (stats->retries > 0) fprintf(out, ", %lld steps halved", (long long)stats->retries);
+    if (stats->unconverged_steps > 0) {
+        fprintf(out, ", %lld steps used up the budget", (long long)stats->unconverged_steps);
+    }
+    fputc('\n', out);
+    print_joint_errors(s, out);
+    print_energy(s, out);
+}

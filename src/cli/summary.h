@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The summary of a run: as JSON, whose names are an interface, and as text.
+#pragma once
+
+#include "cli/load.h"
+#include "cli/run_stats.h"
+
+#include <jansson.h>
+
+/// Everything a summary is made from.
+typedef struct summary_source {
+    const loaded_scene* loaded;
+    const mabd_sim* sim;
+    const run_stats* stats; // finished, with stage times
+    const char* preset;
+    const char* command;       // how to run it again
+    double sim_create_seconds; // wall time
+    double wall_seconds;       // of this process' steps, with recording and measuring
+    const char* failed;        // what went wrong, null = nothing
+    int signal;                // that ended the run early, 0 = none
+} summary_source;
+
+/// The JSON object, to be released; null without memory. Numbers that are not finite are null.
+json_t* summary_build(const summary_source* source);
+/// A few lines for people.
+void summary_print(const summary_source* source, FILE* out);
+
+/// object[key] = value, or null if value is not finite.
+void summary_set_real(json_t* object, const char* key, double value);
+/// object[key] = text; a text that is not UTF-8 is replaced.
+void summary_set_text(json_t* object, const char* key, const char* value);
+/// object[key] = (n numbers)
+void summary_set_reals(json_t* object, const char* key, const double* values, int n);
+/// object[key] = {class: count}
+void summary_set_components(json_t* object, const char* key, const mabd_model_info* info);
+/// Write an object, indented, with all digits and a newline at its end, to path or "-". Returns 0 or an
+/// exit code; errors go to stderr.
+int summary_write(const char* command, const char* path, const json_t* object);

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assemble: y = H^-1 r of every body, and its share of the dual system K lambda = J y + C.
+//
+//   r = M (q_hat - q_ref)/bh^2 + external forces       strain is zero at the reference: no elastic force
+//   D(j)    = sum over the bodies of joint j of J H^-1 J', + c of compliant rows
+//   U(i,j)  = J_i H^-1 J_j' of the body that carries both
+//   b(j)    = C(ref) + sum J y
+//
+// Bodies go in order; the first body of a joint (the lower index, or the only moving one) writes its blocks, the
+// second adds. A body that carries nothing but ball joints takes the short way: its blocks are
+// R c(X, Y) R' with the 3x3 compliance of body/affine.h. All others build their rows one by one.
+
+#include "cpu/sim.h"
+
+#include <string.h>
+
+// r in the body frame: inertia, gravity, drag.
+static mabd_affine inertia_force(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b,
+                                 mabd_real mass, mabd_mat3 R) {
+    const mabd_real *q_hat = sim->q_hat + 12 * body, *ref = sim->ref + 12 * body;
+    mabd_affine r;
+    r.d1 = mabd_m3_tmul(R, mabd_v3_load(q_hat));
+    r.d2 = mabd_m3_tmul(R, mabd_v3_load(q_hat + 3));
+    r.d3 = mabd_m3_tmul(R, mabd_v3_load(q_hat + 6));
+    r.d1.x -= 1, r.d2.y -= 1, r.d3.z -= 1;
+    r.d1 = mabd_v3_scale(b->sm[0], r.d1);
+    r.d2 = mabd_v3_scale(b->sm[1], r.d2);
+    r.d3 = mabd_v3_scale(b->sm[2], r.d3);
+    mabd_vec3 f = mabd_v3_scale(b->mm, mabd_v3_sub(mabd_v3_load(q_hat + 9), mabd_v3_load(ref + 9)));
+    f = mabd_v3_axpy(mass, mabd_v3_load(sim->model->gravity), f);
+    r.tau = mabd_m3_tmul(R, f);
+    return r;
+}
+
+// drag (wind - t'), t' = (t - t_b)/bh: the part that depends on t is in the block.
+static void add_drag(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b, mabd_real drag,
+                     mabd_mat3 R, mabd_affine* r) {
+    const mabd_real third = (mabd_real)1 / 3;
+    mabd_vec3 t_b = mabd_v3_load(sim->q + 12 * body + 9);
+    if (sim->step.bdf2) {
+        t_b = mabd_v3_scale(
+            third, mabd_v3_sub(mabd_v3_scale(4, t_b), mabd_v3_load(sim->q1 + 12 * body + 9)));
+    }
+    mabd_vec3 f = mabd_v3_scale(drag, sim->step.wind);
+    f = mabd_v3_axpy(b->drag_rate, mabd_v3_sub(t_b, mabd_v3_load(sim->ref + 12 * body + 9)), f);
+    r->tau = mabd_v3_add(r->tau, mabd_m3_tmul(R, f));
+}
+
+// A torque does work on the rotation, half the twist: T' torque / 2.
+static void add_point_forces(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R, mabd_affine* r) {
+    const mabd_model* m = sim->model;
+    int32_t low = 0, high = m->force_count; // sorted by body: the first one of this body
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        if (m->forces[middle].body < body) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (int32_t i = low; i < m->force_count && m->forces[i].body == body; i++) {
+        const mabd_model_force* force = &m->forces[i];
+        const mabd_real s = sim->force_scale[i];
+        mabd_vec3 f = force->force, t = force->torque;
+        if (!force->body_frame) f = mabd_m3_tmul(R, f), t = mabd_m3_tmul(R, t);
+        *r = mabd_affine_axpy(s, mabd_affine_at(force->point, f), *r);
+        t = mabd_v3_scale(s / 2, t);
+        r->d2.z += t.x, r->d3.y -= t.x;
+        r->d3.x += t.y, r->d1.z -= t.y;
+        r->d1.y += t.z, r->d2.x -= t.z;
+    }
+}
+
+static void add_motors(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                       const mabd_joint_view* view, int is_b, mabd_affine* r) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_real* force = sim->motors + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
+    if (set->motor_count == 0) return;
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    for (int32_t k = 0; k < set->motor_count; k++) {
+        const mabd_affine J = mabd_row_jacobian(view, &set->motor[k].row, gap, is_b);
+        *r = mabd_affine_axpy(force[k], J, *r);
+    }
+}
+
+static void add_loose_motors(const mabd_cpu_sim* sim, int32_t body, mabd_affine* r) {
+    for (size_t i = 0; i < sim->sizes.loose; i++) {
+        const mabd_model_joint* joint = &sim->model->joints[sim->loose[i]];
+        mabd_joint_view view;
+        if (joint->a != body && joint->b != body) continue;
+        mabd_cpu_view(sim, joint, sim->ref, &view);
+        add_motors(sim, joint, &view, joint->b == body, r);
+    }
+}
+
+// True for the body that starts the blocks of a joint; the other one adds.
+static bool is_first(const mabd_model* m, const mabd_model_joint* joint, int32_t body) {
+    const int32_t other = joint->a == body ? joint->b : joint->a;
+    return m->body_motion[other] != MABD_MOTION_DYNAMIC || other > body;
+}
+
+// ---- bodies that carry ball joints only ----------------------------------------------------------
+
+static void add_block3(mabd_mat3 B, mabd_real s, bool first, mabd_real* K) {
+    const mabd_real rows[9] = {B.c1.x, B.c2.x, B.c3.x, B.c1.y, B.c2.y,
+                               B.c3.y, B.c1.z, B.c2.z, B.c3.z};
+    if (first) {
+        for (int k = 0; k < 9; k++) K[k] = s * rows[k];
+    } else {
+        for (int k = 0; k < 9; k++) K[k] += s * rows[k];
+    }
+}
+
+// R B R'
+static mabd_mat3 to_world(mabd_mat3 R, mabd_mat3 B) {
+    return mabd_m3_product(mabd_m3_product(R, B), mabd_m3_transpose(R));
+}
+
+static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 Z,
+                            mabd_mat3 R, mabd_affine y) {
+    const mabd_model* m = sim->model;
+    const mabd_plan* plan = m->plan;
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
+    for (int32_t i = 0; i < side_count; i++) {
+        const int32_t slot = sides[i].slot;
+        const mabd_model_joint* joint = &m->joints[plan->slot_joint[slot]];
+        const bool first = is_first(m, joint, body);
+        const mabd_vec3 X = mabd_v3_load(sides[i].is_b ? joint->Xb : joint->Xa);
+        mabd_real* rhs = sim->lambda + plan->slot_row[slot];
+        add_block3(to_world(R, mabd_body_block_compliance(b, Z, X, X)), 1, first,
+                   sim->D + plan->slot_block[slot]);
+        // J y = +-R (D X + tau)
+        mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y.d1), mabd_v3_scale(X.y, y.d2));
+        move = mabd_v3_add(mabd_v3_axpy(X.z, y.d3, move), y.tau);
+        move = mabd_v3_scale(sides[i].is_b ? 1 : -1, mabd_m3_mul(R, move));
+        if (first) {
+            mabd_joint_view view;
+            mabd_cpu_view(sim, joint, sim->ref, &view);
+            mabd_v3_store(mabd_v3_add(mabd_joint_gap(&view), move), rhs);
+        } else {
+            mabd_v3_store(mabd_v3_add(mabd_v3_load(rhs), move), rhs);
+        }
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        const mabd_plan_pair* pair = &plan->pairs[p];
+        const mabd_plan_side *si = &sides[pair->i], *sj = &sides[pair->j];
+        const mabd_model_joint *ji = &m->joints[plan->slot_joint[si->slot]],
+                               *jj = &m->joints[plan->slot_joint[sj->slot]];
+        const mabd_vec3 X = mabd_v3_load(si->is_b ? ji->Xb : ji->Xa);
+        const mabd_vec3 Y = mabd_v3_load(sj->is_b ? jj->Xb : jj->Xa);
+        add_block3(to_world(R, mabd_body_block_compliance(b, Z, X, Y)),
+                   si->is_b == sj->is_b ? 1 : -1, !sim->shared_edges,
+                   sim->U + plan->edge_block[pair->edge]);
+    }
+}
+
+// ---- any rows -----------------------------------------------------------------------------------
+
+// C(ref) and the compliances of a joint: what starts its blocks.
+static void start_joint(mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                        const mabd_joint_view* view, mabd_real* D, mabd_real* rhs) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const int32_t width = set->rigid_count + set->control_count;
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    memset(D, 0, (size_t)(width * width) * sizeof *D);
+    for (int32_t r = 0; r < set->rigid_count; r++)
+        rhs[r] = mabd_row_value(view, &set->rigid[r], gap);
+    if (set->control_count == 0) return;
+
+    const mabd_control_value* value = sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
+    const mabd_real rate = 1 / sim->step.beta_h, third = (mabd_real)1 / 3;
+    mabd_row rows[MABD_JOINT_MAX_ROWS];
+    mabd_real* x_ref = sim->x_ref + joint->coordinate;
+    mabd_real near[MABD_JOINT_MAX_ROWS];
+    for (int32_t r = 0; r < set->control_count; r++) {
+        rows[r] = set->control[r].row;
+        near[r] = x_ref[r];
+    }
+    mabd_joint_coordinates(view, set->control_count, rows, near, x_ref);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_control* c = &set->control[r];
+        const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
+        const mabd_real x_b = sim->step.bdf2 ? third * (4 * sim->x[i] - sim->x1[i]) : sim->x[i];
+        const mabd_real xd_b = sim->step.bdf2 ? third * (4 * sim->xd[i] - sim->xd1[i]) : sim->xd[i];
+        // x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
+        const mabd_real x_star =
+            c->rigid ? value[r].target
+                     : value[r].compliance *
+                           (value[r].target +
+                            rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b)));
+        rhs[row] = x_ref[r] - x_star;
+        D[row * width + row] = value[r].compliance;
+    }
+}
+
+static const mabd_row* row_of(const mabd_row_set* set, int32_t r) {
+    return r < set->rigid_count ? &set->rigid[r] : &set->control[r - set->rigid_count].row;
+}
+
+static int32_t width_of(const mabd_row_set* set) {
+    return set->rigid_count + set->control_count;
+}
+
+// Rows of all joints on a body into sim->rows; what their motors push goes into r.
+static void body_rows(mabd_cpu_sim* sim, int32_t body, mabd_affine* r) {
+    const mabd_model* m = sim->model;
+    const mabd_plan* plan = m->plan;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const mabd_plan_side* side = &plan->sides[s];
+        const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        mabd_row_work* rows =
+            sim->rows + (size_t)(s - plan->side_start[body]) * MABD_JOINT_MAX_ROWS;
+        mabd_joint_view view;
+        mabd_cpu_view(sim, joint, sim->ref, &view);
+        if (is_first(m, joint, body)) {
+            start_joint(sim, joint, &view, sim->D + plan->slot_block[side->slot],
+                        sim->lambda + plan->slot_row[side->slot]);
+        }
+        const mabd_vec3 gap = mabd_joint_gap(&view);
+        for (int32_t k = 0; k < width_of(set); k++) {
+            rows[k].J = mabd_row_jacobian(&view, row_of(set, k), gap, side->is_b);
+        }
+        add_motors(sim, joint, &view, side->is_b, r);
+    }
+}
+
+static void assemble_general(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 Z,
+                             mabd_affine y) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
+    for (int32_t i = 0; i < side_count; i++) {
+        const int32_t slot = sides[i].slot, width = plan->slot_width[slot];
+        mabd_row_work* rows = sim->rows + (size_t)i * MABD_JOINT_MAX_ROWS;
+        mabd_real *D = sim->D + plan->slot_block[slot], *rhs = sim->lambda + plan->slot_row[slot];
+        for (int32_t r = 0; r < width; r++) {
+            rows[r].Y = mabd_body_block_solve(b, Z, rows[r].J);
+            rhs[r] += mabd_affine_dot(rows[r].J, y);
+            for (int32_t c = 0; c <= r; c++) {
+                const mabd_real k = mabd_affine_dot(rows[c].J, rows[r].Y);
+                D[r * width + c] += k;
+                if (c < r) D[c * width + r] += k;
+            }
+        }
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        const mabd_plan_pair* pair = &plan->pairs[p];
+        const mabd_row_work* from = sim->rows + (size_t)pair->i * MABD_JOINT_MAX_ROWS;
+        const mabd_row_work* to = sim->rows + (size_t)pair->j * MABD_JOINT_MAX_ROWS;
+        const int32_t height = plan->slot_width[sides[pair->i].slot];
+        const int32_t width = plan->slot_width[sides[pair->j].slot];
+        mabd_real* U = sim->U + plan->edge_block[pair->edge];
+        for (int32_t r = 0; r < height; r++) {
+            for (int32_t c = 0; c < width; c++) {
+                const mabd_real k = mabd_affine_dot(from[r].Y, to[c].J);
+                U[r * width + c] = sim->shared_edges ? U[r * width + c] + k : k;
+            }
+        }
+    }
+}
+
+void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration) {
+    const mabd_model* m = sim->model;
+    const mabd_real* stress = first_iteration ? sim->stress : sim->stress_new;
+    if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
+    for (int32_t body = 0; body < m->body_count; body++) {
+        if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
+        const size_t at = (size_t)body;
+        const int32_t kind = m->body_class[body];
+        const mabd_body_material* material = &m->classes[kind].material;
+        const mabd_body_block* b = &sim->blocks[kind];
+        const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
+        const mabd_sym3 Z = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
+        mabd_sym3_store(Z, sim->geometric + 6 * at);
+        mabd_affine r = inertia_force(sim, at, b, material->mass, R);
+        if (sim->body_simple[body]) {
+            const mabd_affine y = mabd_body_block_solve(b, Z, r);
+            mabd_affine_store(y, sim->q_new + 12 * at);
+            assemble_simple(sim, body, b, Z, R, y);
+        } else {
+            if (material->drag > 0) add_drag(sim, at, b, material->drag, R, &r);
+            add_point_forces(sim, body, R, &r);
+            add_loose_motors(sim, body, &r);
+            body_rows(sim, body, &r);
+            const mabd_affine y = mabd_body_block_solve(b, Z, r);
+            mabd_affine_store(y, sim->q_new + 12 * at);
+            assemble_general(sim, body, b, Z, y);
+        }
+    }
+}

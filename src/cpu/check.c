@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Check: how far the rigid rows are open at a state. Measured on the rows themselves, by nothing that the
+// solver has computed.
+
+#include "cpu/sim.h"
+
+typedef struct joint_opening {
+    mabd_real gap, angle, nonlinear;
+} joint_opening;
+
+static mabd_real larger(mabd_real a, mabd_real b) {
+    return b > a ? b : a;
+}
+
+static joint_opening open_joint(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                const mabd_joint_view* view) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    joint_opening open = {0, 0, 0};
+    if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT) open.gap = mabd_v3_norm(gap);
+    for (int32_t r = 0; r < set->rigid_count; r++) {
+        if (set->rigid[r].kind == MABD_ROW_POINT) continue;
+        const mabd_real c = (mabd_real)fabs(mabd_row_value(view, &set->rigid[r], gap));
+        if (set->rigid[r].kind == MABD_ROW_SLIDE) {
+            open.gap = larger(open.gap, c);
+        } else {
+            open.angle = larger(open.angle, c);
+        }
+        open.nonlinear = larger(open.nonlinear, c);
+    }
+    for (int32_t r = 0; r < set->control_count; r++) {
+        if (!set->control[r].rigid) continue;
+        const mabd_real target =
+            sim->controls[(size_t)joint->row_set * MABD_JOINT_MAX_ROWS + r].target;
+        mabd_real x;
+        mabd_joint_coordinates(view, 1, &set->control[r].row, &target, &x);
+        const mabd_real c = (mabd_real)fabs(x - target);
+        if (set->control[r].row.kind == MABD_ROW_SLIDE) {
+            open.gap = larger(open.gap, c);
+        } else {
+            open.angle = larger(open.angle, c);
+        }
+        open.nonlinear = larger(open.nonlinear, c);
+    }
+    return open;
+}
+
+mabd_opening mabd_cpu_check(const mabd_cpu_sim* sim, const mabd_real* q) {
+    const mabd_model* m = sim->model;
+    mabd_opening worst = {0, 0, 0, -1};
+    mabd_real largest = -1;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        if (m->plan->joint_slot[i] < 0) continue;
+        mabd_joint_view view;
+        mabd_cpu_view(sim, joint, q, &view);
+        const joint_opening open = open_joint(sim, joint, &view);
+        worst.gap = larger(worst.gap, open.gap);
+        worst.angle = larger(worst.angle, open.angle);
+        worst.nonlinear = larger(worst.nonlinear, open.nonlinear);
+        if (larger(open.gap, open.angle) > largest) {
+            largest = larger(open.gap, open.angle);
+            worst.joint = i;
+        }
+    }
+    return worst;
+}

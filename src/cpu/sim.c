@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, constants and start state of an M-ABD simulation on the CPU.
+
+#include "cpu/sim.h"
+
+#include "math/polar.h"
+#include "scene/signal.h"
+
+#include <string.h>
+
+// A joint that pushes its bodies without holding them: it is in no component of the plan.
+static bool is_loose(const mabd_model* model, int32_t joint) {
+    return model->plan->joint_slot[joint] < 0 &&
+           model->row_sets[model->joints[joint].row_set].motor_count > 0;
+}
+
+mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
+    const mabd_plan* plan = model->plan;
+    mabd_cpu_sizes n;
+    n.bodies = (size_t)model->body_count;
+    n.coordinates = (size_t)model->coordinate_count;
+    n.rows = (size_t)plan->row_count;
+    n.diagonal_reals = plan->slot_block[plan->slot_count];
+    n.edge_reals = plan->edge_block[plan->edge_count];
+    n.classes = (size_t)model->class_count;
+    n.row_sets = (size_t)model->row_set_count;
+    n.forces = (size_t)model->force_count;
+    n.components = (size_t)plan->component_count;
+    n.loose = 0;
+    for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
+    n.widest_body = 1;
+    for (int32_t i = 0; i < plan->body_count; i++) {
+        size_t sides = (size_t)(plan->side_start[i + 1] - plan->side_start[i]);
+        if (sides > n.widest_body) n.widest_body = sides;
+    }
+    return n;
+}
+
+void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
+    const mabd_cpu_sizes* n = &sim->sizes;
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    sim->name = mabd_arena_take(arena, (size_t)(columns) * (count), sizeof(mabd_real));
+#include "cpu/fields.def"
+#undef FIELD
+    const size_t controls = n->row_sets * MABD_JOINT_MAX_ROWS;
+    sim->blocks = mabd_arena_take(arena, n->classes, sizeof *sim->blocks);
+    sim->controls = mabd_arena_take(arena, controls, sizeof *sim->controls);
+    sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
+    sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
+    sim->body_simple = mabd_arena_take(arena, n->bodies, sizeof *sim->body_simple);
+    sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
+    sim->rows = mabd_arena_take(arena, n->widest_body * MABD_JOINT_MAX_ROWS, sizeof *sim->rows);
+    sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
+}
+
+static void mark_simple_bodies(mabd_cpu_sim* sim) {
+    const mabd_model* m = sim->model;
+    const mabd_plan* plan = m->plan;
+    for (int32_t i = 0; i < m->body_count; i++) {
+        bool simple = m->classes[m->body_class[i]].material.drag == 0;
+        for (int32_t s = plan->side_start[i]; s < plan->side_start[i + 1]; s++) {
+            const int32_t joint = plan->slot_joint[plan->sides[s].slot];
+            simple &= m->row_sets[m->joints[joint].row_set].points_only;
+        }
+        sim->body_simple[i] = simple;
+    }
+    for (int32_t i = 0; i < m->force_count; i++) sim->body_simple[m->forces[i].body] = 0;
+    size_t loose = 0;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        if (!is_loose(m, i)) continue;
+        sim->loose[loose++] = i;
+        if (joint->a < m->body_count) sim->body_simple[joint->a] = 0;
+        if (joint->b < m->body_count) sim->body_simple[joint->b] = 0;
+    }
+}
+
+static void find_shared_edges(mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    sim->shared_edges = plan->pair_start[plan->body_count] > plan->edge_count;
+}
+
+mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_component* c = &plan->components[component];
+    mabd_dual_system system;
+    system.slot_count = c->slot_count;
+    system.edge_count = c->edge_count;
+    system.row_offset = plan->slot_row[c->slot_first];
+    system.row_count = plan->slot_row[c->slot_first + c->slot_count] - system.row_offset;
+    system.width = plan->slot_width + c->slot_first;
+    system.row = plan->slot_row + c->slot_first;
+    system.block = plan->slot_block + c->slot_first;
+    system.from = plan->edge_from + c->edge_first;
+    system.to = plan->edge_to + c->edge_first;
+    system.slot_offset = c->slot_first;
+    system.edge_block = plan->edge_block + c->edge_first;
+    system.D = sim->D;
+    system.U = sim->U;
+    return system;
+}
+
+const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component) {
+    if (component->slot_count == 0) return NULL;
+    return component->kind == MABD_COMPONENT_CHAIN ? &mabd_dual_chain : &mabd_dual_direct;
+}
+
+mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
+    mark_simple_bodies(sim);
+    find_shared_edges(sim);
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&sim->model->plan->components[i]);
+        if (!ops) continue;
+        const mabd_dual_system system = mabd_cpu_system(sim, i);
+        MABD_TRY(ops->create(allocator, &system, &sim->solvers[i]));
+    }
+    return MABD_OK;
+}
+
+void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
+    if (!sim->solvers) return;
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&sim->model->plan->components[i]);
+        if (ops && sim->solvers[i]) ops->destroy(allocator, sim->solvers[i]);
+    }
+}
+
+size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
+    size_t bytes = 0;
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&sim->model->plan->components[i]);
+        if (ops && sim->solvers[i]) bytes += ops->bytes(sim->solvers[i]);
+    }
+    return bytes;
+}
+
+// x' of a coordinate: J q' of both sides, each in its body frame.
+static mabd_real coordinate_rate(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                 const mabd_joint_view* view, const mabd_row* row) {
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    mabd_real rate = 0;
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const int32_t body = is_b ? joint->b : joint->a;
+        if (body == sim->model->body_count) continue;
+        const mabd_mat3 R = is_b ? view->Ab : view->Aa;
+        const mabd_affine w = mabd_affine_load(sim->v + 12 * (size_t)body);
+        mabd_affine rates;
+        rates.d1 = mabd_m3_tmul(R, w.d1), rates.d2 = mabd_m3_tmul(R, w.d2);
+        rates.d3 = mabd_m3_tmul(R, w.d3), rates.tau = mabd_m3_tmul(R, w.tau);
+        rate += mabd_affine_dot(mabd_row_jacobian(view, row, gap, is_b), rates);
+    }
+    return rate;
+}
+
+static void reset_coordinates(mabd_cpu_sim* sim) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        mabd_row rows[MABD_JOINT_MAX_ROWS];
+        const mabd_real zero[MABD_JOINT_MAX_ROWS] = {0};
+        mabd_joint_view view;
+        if (joint->coordinate < 0) continue;
+        mabd_cpu_view(sim, joint, sim->q, &view);
+        for (int32_t r = 0; r < set->control_count; r++) rows[r] = set->control[r].row;
+        mabd_joint_coordinates(&view, set->control_count, rows, zero, sim->x + joint->coordinate);
+        for (int32_t r = 0; r < set->control_count; r++) {
+            sim->xd[joint->coordinate + r] = coordinate_rate(sim, joint, &view, &rows[r]);
+        }
+    }
+}
+
+void mabd_cpu_reset(mabd_cpu_sim* sim) {
+    const mabd_model* m = sim->model;
+    const mabd_cpu_sizes* n = &sim->sizes;
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    memset(sim->name, 0, (size_t)(columns) * (count) * sizeof(mabd_real));
+#include "cpu/fields.def"
+#undef FIELD
+    for (int32_t i = 0; i < m->body_count; i++) {
+        const mabd_model_class* c = &m->classes[m->body_class[i]];
+        mabd_model_to_affine(c, &m->start[i], sim->q + 12 * (size_t)i, sim->v + 12 * (size_t)i);
+        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) {
+            memset(sim->v + 12 * (size_t)i, 0, 12 * sizeof(mabd_real));
+        }
+    }
+    const mabd_affine world = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}};
+    mabd_affine_store(world, sim->q + 12 * n->bodies);
+    memcpy(sim->q1, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
+    memcpy(sim->q_new, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
+    memcpy(sim->ref, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
+    memcpy(sim->v1, sim->v, 12 * n->bodies * sizeof(mabd_real));
+    memset(sim->times, 0, sizeof sim->times);
+    reset_coordinates(sim);
+}
+
+static mabd_real signal(const mabd_signal* s, mabd_real time, mabd_real fallback) {
+    return s ? mabd_signal_value(s, time) : fallback;
+}
+
+void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_real time, mabd_real h, bool bdf2) {
+    const mabd_model* m = sim->model;
+    mabd_step_scale* step = &sim->step;
+    step->h = h;
+    step->beta_h = bdf2 ? 2 * h / 3 : h;
+    step->bdf2 = bdf2;
+    step->time_end = time + h;
+    step->wind = mabd_v3_scale(signal(m->wind, step->time_end, 0), mabd_v3_load(m->wind_direction));
+    if (sim->blocks_beta_h != step->beta_h) {
+        for (int32_t i = 0; i < m->class_count; i++) {
+            sim->blocks[i] = mabd_body_block_make(&m->classes[i].material, step->beta_h);
+        }
+        sim->blocks_beta_h = step->beta_h;
+    }
+    const mabd_real rate = 1 / step->beta_h;
+    for (int32_t i = 0; i < m->row_set_count; i++) {
+        const mabd_row_set* set = &m->row_sets[i];
+        mabd_control_value* value = sim->controls + (size_t)i * MABD_JOINT_MAX_ROWS;
+        for (int32_t r = 0; r < set->control_count; r++) {
+            const mabd_control* c = &set->control[r];
+            const mabd_real target = signal(c->servo, step->time_end, 0);
+            // k + d/bh + I/bh^2
+            const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
+            value[r].compliance = c->rigid ? 0 : 1 / k;
+            value[r].target = c->rigid ? target : c->offset + c->gain * target;
+        }
+        for (int32_t r = 0; r < set->motor_count; r++) {
+            sim->motors[(size_t)i * MABD_JOINT_MAX_ROWS + r] =
+                signal(set->motor[r].force, step->time_end, 0);
+        }
+    }
+    for (int32_t i = 0; i < m->force_count; i++) {
+        sim->force_scale[i] = signal(m->forces[i].signal, step->time_end, 1);
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// State and workspace of an M-ABD simulation on the CPU, and the stages of a step. One arena; the stages
+// allocate nothing and loop in fixed order.
+//
+//   predict    q_hat, rigid reference                          per body
+//   assemble   y = H^-1 r, K = J H^-1 J' + c, b = J y + C      per body, for the joints it carries
+//   factor, solve   K lambda = b                               per component (dual/)
+//   update     q_new = ref + y - H^-1 J' lambda, stress        per body
+//   check      how far the rows are open at q_new              per joint
+//   refer      reference <- (polar(A_new), t_new)              per body, before another iteration
+//   finish     v = (q_new - q_b)/bh, history                   per body
+#pragma once
+
+#include "dual/dual.h"
+#include "mabd/sim.h"
+#include "model/model.h"
+
+/// Array sizes, known from the model alone.
+typedef struct mabd_cpu_sizes {
+    size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
+    size_t classes, row_sets, forces, components, widest_body, loose;
+} mabd_cpu_sizes;
+
+/// The part of a step that is the same for all bodies.
+typedef struct mabd_step_scale {
+    mabd_real h, beta_h;
+    bool bdf2;          // else implicit Euler
+    mabd_real time_end; // of the step [s]
+    mabd_vec3 wind;     // [m/s]
+} mabd_step_scale;
+
+/// One control row at the end time of the step: lambda = (x - x_star)/c.
+typedef struct mabd_control_value {
+    mabd_real compliance; // c = 1/(k + d/bh + I/bh^2), 0 = rigid
+    mabd_real target;     // k rest + kp target(t) [N or N m], or target(t) of a rigid one
+} mabd_control_value;
+
+/// One J row of a body and H^-1 of it.
+typedef struct mabd_row_work {
+    mabd_affine J, Y;
+} mabd_row_work;
+
+typedef struct mabd_cpu_sim {
+    const mabd_model* model;
+    mabd_cpu_sizes sizes;
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    mabd_real* name; // (count x columns) [unit]
+#include "cpu/fields.def"
+#undef FIELD
+    mabd_body_block* blocks;      // (classes) for step.beta_h
+    mabd_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
+    mabd_real* motors;            // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
+    mabd_real* force_scale;       // (forces) signal values
+    uint8_t* body_simple;         // (bodies) only point rows, no forces: the fast path
+    int32_t* loose;               // (loose) joints that have motors but no rows
+    mabd_row_work* rows;          // (widest_body x MABD_JOINT_MAX_ROWS)
+    void** solvers;               // (components) of dual/
+    bool shared_edges;            // some off-diagonal block gets more than one body's share
+    mabd_step_scale step;
+    mabd_real blocks_beta_h; // what `blocks` was made for
+    double times[MABD_STAGE_COUNT];
+} mabd_cpu_sim;
+
+mabd_cpu_sizes mabd_cpu_count(const mabd_model* model);
+/// Take all arrays from the arena (twice: measuring, then for real).
+void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena);
+/// Constants of the layout, dual solvers. MABD_ERR_MEMORY.
+mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator);
+void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator);
+/// Dual solver of a component, null without rows; its arrays.
+const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component);
+mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component);
+/// Bytes that the dual solvers hold.
+size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim);
+/// Start state of the model.
+void mabd_cpu_reset(mabd_cpu_sim* sim);
+
+/// Constants of the step: blocks of all classes, signals at its end. sets sim->step.
+void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_real time, mabd_real h, bool bdf2);
+void mabd_cpu_predict(mabd_cpu_sim* sim);
+void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration);
+/// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
+mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint);
+void mabd_cpu_solve(mabd_cpu_sim* sim);
+/// What an iteration did to the bodies.
+typedef struct mabd_motion_report {
+    mabd_real twist;      // largest rotation of a body from its reference [rad]
+    int32_t twisted_body; // which, -1 = no moving bodies
+    int32_t broken_body;  // one whose state is not finite, -1 = none
+} mabd_motion_report;
+mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim);
+
+/// How far rigid rows are open.
+typedef struct mabd_opening {
+    mabd_real gap;       // [m]
+    mabd_real angle;     // [rad]
+    mabd_real nonlinear; // largest of the rows that one linear solve does not close [m], [rad]
+    int32_t joint;       // where the larger of gap and angle is, -1 = no rows
+} mabd_opening;
+/// At affine coordinates q (bodies + 1 x 12), controls at the end of the step.
+mabd_opening mabd_cpu_check(const mabd_cpu_sim* sim, const mabd_real* q);
+/// False, and the body in *body, if A_new has no rotation.
+bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body);
+/// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are (parts of a step).
+void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history);
+
+/// Fill both states of a joint view from affine coordinates (bodies + 1 x 12).
+MABD_FN void mabd_cpu_view(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                           const mabd_real* q, mabd_joint_view* view) {
+    const mabd_real *a = q + 12 * (size_t)joint->a, *b = q + 12 * (size_t)joint->b;
+    mabd_model_joint_view(sim->model, joint, view);
+    view->Aa = mabd_m3_load(a), view->ta = mabd_v3_load(a + 9);
+    view->Ab = mabd_m3_load(b), view->tb = mabd_v3_load(b + 9);
+}
+
+/// Affine quadruple of 12 reals.
+MABD_FN mabd_affine mabd_affine_load(const mabd_real* p) {
+    mabd_affine a;
+    a.d1 = mabd_v3_load(p), a.d2 = mabd_v3_load(p + 3), a.d3 = mabd_v3_load(p + 6);
+    a.tau = mabd_v3_load(p + 9);
+    return a;
+}
+MABD_FN void mabd_affine_store(mabd_affine a, mabd_real* p) {
+    mabd_v3_store(a.d1, p), mabd_v3_store(a.d2, p + 3), mabd_v3_store(a.d3, p + 6);
+    mabd_v3_store(a.tau, p + 9);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Factor and solve by component, then the new state of every body:
+//
+//   dq = y - H^-1 J' lambda,  A = R (I + D),  t = t_ref + R tau,  stress = C : sym(D)
+//
+// and, at the end of a step, rates and history.
+
+#include "cpu/sim.h"
+
+mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        if (!ops) continue;
+        const mabd_dual_system system = mabd_cpu_system(sim, i);
+        int32_t bad = 0;
+        const mabd_status status = ops->factor(sim->solvers[i], &system, &bad);
+        if (status != MABD_OK) {
+            *joint = plan->slot_joint[plan->components[i].slot_first + bad];
+            return status;
+        }
+    }
+    return MABD_OK;
+}
+
+void mabd_cpu_solve(mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        if (!ops) continue;
+        const mabd_dual_system system = mabd_cpu_system(sim, i);
+        ops->solve(sim->solvers[i], &system, sim->lambda + system.row_offset);
+    }
+}
+
+// J' lambda of all joints on a body, body frame.
+static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
+    const mabd_model* m = sim->model;
+    const mabd_plan* plan = m->plan;
+    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const mabd_plan_side* side = &plan->sides[s];
+        const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        const mabd_real* lambda = sim->lambda + plan->slot_row[side->slot];
+        if (set->points_only) {
+            const mabd_vec3 X = mabd_v3_load(side->is_b ? joint->Xb : joint->Xa);
+            const mabd_vec3 n = mabd_m3_tmul(R, mabd_v3_load(lambda));
+            f = mabd_affine_axpy(side->is_b ? 1 : -1, mabd_affine_at(X, n), f);
+            continue;
+        }
+        mabd_joint_view view;
+        mabd_cpu_view(sim, joint, sim->ref, &view);
+        const mabd_vec3 gap = mabd_joint_gap(&view);
+        for (int32_t r = 0; r < set->rigid_count; r++) {
+            const mabd_affine J = mabd_row_jacobian(&view, &set->rigid[r], gap, side->is_b);
+            f = mabd_affine_axpy(lambda[r], J, f);
+        }
+        lambda += set->rigid_count;
+        for (int32_t r = 0; r < set->control_count; r++) {
+            const mabd_affine J = mabd_row_jacobian(&view, &set->control[r].row, gap, side->is_b);
+            f = mabd_affine_axpy(lambda[r], J, f);
+        }
+    }
+    return f;
+}
+
+mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim) {
+    const mabd_model* m = sim->model;
+    mabd_motion_report report = {-1, -1, -1};
+    for (int32_t body = 0; body < m->body_count; body++) {
+        if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
+        const size_t at = (size_t)body;
+        const mabd_body_block* b = &sim->blocks[m->body_class[body]];
+        const mabd_real* ref = sim->ref + 12 * at;
+        mabd_real* q = sim->q_new + 12 * at;
+        const mabd_mat3 R = mabd_m3_load(ref);
+        const mabd_sym3 Z = mabd_sym3_load(sim->geometric + 6 * at);
+        const mabd_affine f = joint_force(sim, body, R);
+        const mabd_affine d =
+            mabd_affine_axpy(-1, mabd_body_block_solve(b, Z, f), mabd_affine_load(q));
+
+        mabd_sym3_store(mabd_body_block_stress(b, d), sim->stress_new + 6 * at);
+        mabd_affine out;
+        out.d1 = mabd_v3_add(R.c1, mabd_m3_mul(R, d.d1));
+        out.d2 = mabd_v3_add(R.c2, mabd_m3_mul(R, d.d2));
+        out.d3 = mabd_v3_add(R.c3, mabd_m3_mul(R, d.d3));
+        out.tau = mabd_v3_add(mabd_v3_load(ref + 9), mabd_m3_mul(R, d.tau));
+        mabd_affine_store(out, q);
+
+        const mabd_vec3 w = mabd_affine_twist(d);
+        const mabd_real twist = mabd_v3_dot(w, w), size = mabd_affine_dot(d, d);
+        if (!(size < (mabd_real)1e30) && report.broken_body < 0) report.broken_body = body;
+        if (twist > report.twist) {
+            report.twist = twist;
+            report.twisted_body = body;
+        }
+    }
+    report.twist = report.twist > 0 ? (mabd_real)sqrt(report.twist) / 2 : 0;
+    return report;
+}
+
+static void swap(mabd_real** a, mabd_real** b) {
+    mabd_real* c = *a;
+    *a = *b;
+    *b = c;
+}
+
+// x and x' of the controlled coordinates at q_new.
+static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
+    const mabd_model* m = sim->model;
+    const mabd_real rate = 1 / sim->step.beta_h, third = (mabd_real)1 / 3;
+    if (sim->sizes.coordinates == 0) return;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        if (joint->coordinate < 0) continue;
+        mabd_row rows[MABD_JOINT_MAX_ROWS];
+        mabd_real x_new[MABD_JOINT_MAX_ROWS];
+        mabd_joint_view view;
+        mabd_cpu_view(sim, joint, sim->q_new, &view);
+        for (int32_t r = 0; r < set->control_count; r++) rows[r] = set->control[r].row;
+        mabd_joint_coordinates(&view, set->control_count, rows, sim->x_ref + joint->coordinate,
+                               x_new);
+        for (int32_t r = 0; r < set->control_count; r++) {
+            const int32_t k = joint->coordinate + r;
+            const mabd_real x = sim->x[k], xd = sim->xd[k];
+            const mabd_real x_b = sim->step.bdf2 ? third * (4 * x - sim->x1[k]) : x;
+            sim->x[k] = x_new[r];
+            sim->xd[k] = rate * (x_new[r] - x_b);
+            if (!keep_history) sim->x1[k] = x, sim->xd1[k] = xd;
+        }
+    }
+}
+
+void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history) {
+    const mabd_real rate = 1 / sim->step.beta_h, third = (mabd_real)1 / 3;
+    const size_t n = 12 * sim->sizes.bodies;
+    finish_coordinates(sim, keep_history);
+    // v = (q_new - q_b)/bh; a whole step writes it over v1, whose turn is over
+    mabd_real* v = keep_history ? sim->v : sim->v1;
+    if (sim->step.bdf2) {
+        for (size_t k = 0; k < n; k++) {
+            v[k] = rate * (sim->q_new[k] - third * (4 * sim->q[k] - sim->q1[k]));
+        }
+    } else {
+        for (size_t k = 0; k < n; k++) v[k] = rate * (sim->q_new[k] - sim->q[k]);
+    }
+    swap(&sim->stress, &sim->stress_new);
+    if (keep_history) {
+        swap(&sim->q, &sim->q_new);
+    } else {
+        swap(&sim->v, &sim->v1);
+        swap(&sim->q1, &sim->q_new); // q_new -> q1's place, then one place further
+        swap(&sim->q, &sim->q1);
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dual solvers: K x = b for one component, K symmetric positive definite, given by blocks.
+//
+//   D  diagonal blocks, width x width, row-major, full (both triangles)
+//   U  off-diagonal blocks (from, to), from < to, width(from) x width(to), row-major
+//
+// A solver sees arrays only: no scene, no model. It may overwrite D and U in factor. Neither factor nor
+// solve allocates; all memory is taken in create.
+#pragma once
+
+#include "base/memory.h"
+
+/// One component, its slots and rows counted from 0.
+typedef struct mabd_dual_system {
+    int32_t slot_count, edge_count, row_count;
+    const int32_t* width;     // (slot_count)
+    const int32_t* row;       // first row of a slot (slot_count), plus row_offset
+    int32_t row_offset;       // row[0]
+    const size_t* block;      // offset in D of a slot's block (slot_count)
+    const int32_t *from, *to; // slots of an edge, plus slot_offset (edge_count)
+    int32_t slot_offset;
+    const size_t* edge_block; // offset in U (edge_count)
+    mabd_real* D;
+    mabd_real* U;
+} mabd_dual_system;
+
+typedef struct mabd_dual_ops {
+    const char* name;
+    /// Take all memory for systems of this pattern (values of D and U are not looked at).
+    mabd_status (*create)(const mabd_allocator* allocator, const mabd_dual_system* system,
+                          void** solver);
+    /// Factor. MABD_ERR_SINGULAR with the slot (from 0 in this component) whose pivot failed in *bad.
+    mabd_status (*factor)(void* solver, const mabd_dual_system* system, int32_t* bad);
+    /// x (row_count): right-hand side in, solution out. After factor.
+    void (*solve)(void* solver, const mabd_dual_system* system, mabd_real* x);
+    void (*destroy)(const mabd_allocator* allocator, void* solver);
+    /// Bytes held by a solver, the libraries it uses included.
+    size_t (*bytes)(const void* solver);
+} mabd_dual_ops;
+
+/// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Holds no memory: *solver
+/// is null.
+extern const mabd_dual_ops mabd_dual_chain;
+/// Any pattern: sparse LDL' by CHOLMOD (simplicial), analysed once, values written straight in.
+extern const mabd_dual_ops mabd_dual_direct;

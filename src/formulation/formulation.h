@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a formulation gives to mabd_sim. Each lives in a folder of its own and fills one table; sim.c
+// knows no more than this.
+#pragma once
+
+#include "base/memory.h"
+#include "mabd/sim.h"
+
+typedef struct mabd_formulation_ops {
+    /// Bytes that create will take for a model (without what libraries take).
+    size_t (*bytes_for)(const mabd_model* model);
+    /// Take all memory, start state.
+    mabd_status (*create)(const mabd_model* model, const mabd_sim_def* def,
+                          const mabd_allocator* allocator, void** self, mabd_error* error);
+    void (*destroy)(void* self, const mabd_allocator* allocator);
+    void (*reset)(void* self);
+    /// Advance from `time` by def.h. On failure the state is that before the step.
+    mabd_status (*step)(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
+    mabd_measure (*measure)(const void* self);
+    void (*get_state)(const void* self, mabd_real* positions, mabd_real* quaternions,
+                      mabd_real* velocities, mabd_real* angular);
+    void (*get_joint_forces)(const void* self, mabd_real* forces);
+    void (*get_joint_coordinates)(const void* self, int32_t joint, mabd_real* coordinates);
+    size_t (*state_size)(const void* self);
+    void (*save)(const void* self, void* buffer);
+    /// `time` [s] is that of the saved state.
+    void (*restore)(void* self, const void* buffer, mabd_real time);
+    size_t (*bytes)(const void* self);
+    void (*get_times)(const void* self, double* seconds);
+} mabd_formulation_ops;
+
+/// M-ABD on the CPU (formulation/mabd/).
+extern const mabd_formulation_ops mabd_formulation_affine;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// An M-ABD simulation: the stages of a backend, the step that calls them, and what can be read off.
+#pragma once
+
+#include "cpu/sim.h"
+#include "formulation/formulation.h"
+
+typedef struct mabd_affine_sim {
+    mabd_cpu_sim cpu;
+    mabd_sim_def def;
+    bool has_history; // q1, v1 are one step h behind: BDF2 may use them
+    void* memory;     // the arena
+    size_t memory_size;
+} mabd_affine_sim;
+
+/// The time step (step.c).
+mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
+/// Energies, momenta, openings (measure.c).
+mabd_measure mabd_affine_measure(const void* self);
+/// Poses in user frames, joint forces and coordinates (output.c).
+void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
+                           mabd_real* velocities, mabd_real* angular);
+void mabd_affine_get_joint_forces(const void* self, mabd_real* forces);
+void mabd_affine_get_joint_coordinates(const void* self, int32_t joint, mabd_real* coordinates);

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The M-ABD time step.
+//
+//   predict
+//   repeat   assemble, factor, solve, update
+//   until    the largest rotation of a body from its reference is below twist_tolerance and the rows that
+//            one linear solve does not close are below row_tolerance, or the budget is used up
+//   finish
+//
+// A fixed budget of one or two iterations gains energy where links turn far in a step (a whip's crack);
+// iterating on the twist does not. What does not settle, is not finite or has no positive pivot is
+// retried in 2, 4, ... equal parts by implicit Euler. During the parts q1, v1 hold the state before the
+// step: they are the way back, and in the end they are the history of BDF2.
+
+#include "formulation/mabd/affine_sim.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <string.h>
+
+// A step that used up its budget is kept, and reported, if it is at least this close.
+#define ACCEPTED_TWIST   ((mabd_real)0.1)  // [rad]
+#define ACCEPTED_OPENING ((mabd_real)1e-4) // [m], [rad]
+
+typedef struct attempt {
+    mabd_status status;
+    int32_t body, joint; // what failed, -1 = none
+    const char* reason;
+} attempt;
+
+static attempt failed(mabd_status status, int32_t body, int32_t joint, const char* reason) {
+    const attempt a = {status, body, joint, reason};
+    return a;
+}
+
+static double lap(mabd_affine_sim* sim, mabd_stage stage, double since) {
+    const double now = mabd_clock();
+    sim->cpu.times[stage] += now - since;
+    return now;
+}
+
+// One linear solve at the current reference; q_new gets the result.
+static attempt iterate(mabd_affine_sim* sim, bool first, mabd_motion_report* report) {
+    mabd_cpu_sim* cpu = &sim->cpu;
+    int32_t joint = -1;
+    double clock = mabd_clock();
+    mabd_cpu_assemble(cpu, first);
+    clock = lap(sim, MABD_STAGE_ASSEMBLE, clock);
+    if (mabd_cpu_factor(cpu, &joint) != MABD_OK) {
+        return failed(MABD_ERR_SINGULAR, -1, joint, "the dual matrix is not positive definite at");
+    }
+    clock = lap(sim, MABD_STAGE_FACTOR, clock);
+    mabd_cpu_solve(cpu);
+    clock = lap(sim, MABD_STAGE_SOLVE, clock);
+    *report = mabd_cpu_update(cpu);
+    lap(sim, MABD_STAGE_UPDATE, clock);
+    if (report->broken_body >= 0) {
+        return failed(MABD_ERR_DIVERGED, report->broken_body, -1, "the state is not finite at");
+    }
+    return failed(MABD_OK, -1, -1, "");
+}
+
+// Solve one step from `time` by h; q_new gets the result, q and its history stay.
+static attempt solve(mabd_affine_sim* sim, mabd_real time, mabd_real h, bool bdf2,
+                     mabd_step_info* info) {
+    mabd_cpu_sim* cpu = &sim->cpu;
+    mabd_motion_report report = {0, -1, -1};
+    mabd_opening open = {0, 0, 0, -1};
+    double clock = mabd_clock();
+    mabd_cpu_begin(cpu, time, h, bdf2);
+    mabd_cpu_predict(cpu);
+    lap(sim, MABD_STAGE_PREDICT, clock);
+    info->converged = false;
+    for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i++) {
+        int32_t body = -1;
+        clock = mabd_clock();
+        if (i > 0 && !mabd_cpu_refer(cpu, &body)) {
+            return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
+        }
+        lap(sim, MABD_STAGE_PREDICT, clock);
+        const attempt a = iterate(sim, i == 0, &report);
+        info->iterations++;
+        if (a.status != MABD_OK) return a;
+        if (report.twist > sim->def.twist_tolerance && i + 1 < sim->def.max_iterations) continue;
+        clock = mabd_clock();
+        open = mabd_cpu_check(cpu, cpu->q_new);
+        lap(sim, MABD_STAGE_CHECK, clock);
+        info->converged =
+            report.twist <= sim->def.twist_tolerance && open.nonlinear <= sim->def.row_tolerance;
+    }
+    info->twist = report.twist;
+    info->gap = open.gap;
+    info->angle_error = open.angle;
+    info->worst_joint = open.joint;
+    if (info->converged) return failed(MABD_OK, -1, -1, "");
+    if (!(report.twist <= ACCEPTED_TWIST)) {
+        return failed(MABD_ERR_DIVERGED, report.twisted_body, -1,
+                      "the rotation does not settle at");
+    }
+    if (!(open.nonlinear <= ACCEPTED_OPENING)) {
+        return failed(MABD_ERR_DIVERGED, -1, open.joint, "the rows do not close at");
+    }
+    return failed(MABD_OK, -1, -1, "");
+}
+
+static void copy_state(mabd_cpu_sim* cpu, bool back) {
+    const size_t bodies = 12 * cpu->sizes.bodies * sizeof(mabd_real);
+    const size_t coordinates = cpu->sizes.coordinates * sizeof(mabd_real);
+    memcpy(back ? cpu->q : cpu->q1, back ? cpu->q1 : cpu->q, bodies);
+    memcpy(back ? cpu->v : cpu->v1, back ? cpu->v1 : cpu->v, bodies);
+    memcpy(back ? cpu->x : cpu->x1, back ? cpu->x1 : cpu->x, coordinates);
+    memcpy(back ? cpu->xd : cpu->xd1, back ? cpu->xd1 : cpu->xd, coordinates);
+    memset(cpu->stress, 0, 6 * cpu->sizes.bodies * sizeof(mabd_real));
+}
+
+// The step in `parts` equal parts; on failure the state before the step is back.
+static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, int32_t parts,
+                              mabd_step_info* info) {
+    const mabd_real h = sim->def.h / (mabd_real)parts;
+    bool converged = true;
+    for (int32_t i = 0; i < parts; i++) {
+        const attempt a = solve(sim, time + (mabd_real)i * h, h, false, info);
+        converged &= info->converged;
+        if (a.status != MABD_OK) {
+            copy_state(&sim->cpu, true);
+            return a;
+        }
+        mabd_cpu_finish(&sim->cpu, true);
+    }
+    info->converged = converged;
+    return failed(MABD_OK, -1, -1, "");
+}
+
+static mabd_status report_failure(const mabd_affine_sim* sim, const attempt* a, mabd_real time,
+                                  mabd_error* error) {
+    const mabd_model* m = sim->cpu.model;
+    char name[128];
+    if (a->joint >= 0) {
+        mabd_model_joint_name(m, a->joint, name, sizeof name);
+    } else {
+        mabd_model_body_name(m, a->body, name, sizeof name);
+    }
+    return mabd_fail_at(error, a->status, a->body, a->joint, time, "%s %s %s (t = %g s)", a->reason,
+                        a->joint >= 0 ? "joint" : "body", name, (double)time);
+}
+
+mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error) {
+    mabd_affine_sim* sim = self;
+    mabd_step_info local;
+    if (!info) info = &local;
+    memset(info, 0, sizeof *info);
+    const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2 && sim->has_history;
+    attempt a = solve(sim, time, sim->def.h, bdf2, info);
+    if (a.status == MABD_OK) {
+        const double clock = mabd_clock();
+        mabd_cpu_finish(&sim->cpu, false);
+        lap(sim, MABD_STAGE_FINISH, clock);
+    } else if (sim->def.max_halvings > 0) {
+        copy_state(&sim->cpu, false);
+        for (int32_t k = 1; k <= sim->def.max_halvings && a.status != MABD_OK; k++) {
+            info->retries++;
+            a = solve_in_parts(sim, time, (int32_t)1 << k, info);
+        }
+    }
+    if (a.status != MABD_OK) {
+        sim->has_history = sim->has_history && sim->def.max_halvings == 0;
+        return report_failure(sim, &a, time, error);
+    }
+    sim->has_history = true;
+    return MABD_OK;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Atomic rows: value C and Jacobian J of the rows of joint/table.h, written once for every backend.
+//
+// Jacobians are taken at a rigid reference (A = R), in the frame of the body they belong to, so that they meet
+// the constant block of body/affine.h directly. With D = R'dA, tau = R'dt of that body:
+//
+//   point i   b: (D X_b + tau) . R_b'e_i                   a: -(D X_a + tau) . R_a'e_i
+//   slide i   b: (D X_b + tau) . R_b'R_a n                 a: (D n) . R_a'd - (D X_a + tau) . n,  d = P_b - P_a
+//   cross     b: sign (D w) . R_b'R_a u                    a: sign (D u) . R_a'R_b w
+//
+// A coordinate is linearised as a cross row whose axes are chosen so that it vanishes at the reference
+// and grows as sin(x - x_ref):
+//   angle_a k   u = cos B_k+2 - sin B_k+1,  w = F_k+1
+//   angle_b k   u = B_k+2,  w = cos F_k+1 - sin F_k+2
+//   vector k    u = B_k+2,  w = F'B B_k+1: the turn of b about B_k
+//
+// A in C is the affine matrix, not its rotation: shear then gives way a little, and closed mechanisms with
+// more rows than freedoms stay solvable (the dual matrix keeps full rank through elasticity).
+#pragma once
+
+#include "body/affine.h"
+#include "joint/table.h"
+
+/// Both sides of one joint at some state. Anchors and frames are constants, in the bodies' frames.
+typedef struct mabd_joint_view {
+    mabd_mat3 Aa, Ab; // rotations at a reference, affine matrices at a result
+    mabd_vec3 ta, tb;
+    mabd_vec3 Xa, Xb; // anchors
+    mabd_mat3 Fa, Fb; // joint axes as columns; not read for point rows
+} mabd_joint_view;
+
+/// P_b - P_a [m]
+MABD_FN mabd_vec3 mabd_joint_gap(const mabd_joint_view* v) {
+    return mabd_v3_sub(mabd_v3_add(mabd_m3_mul(v->Ab, v->Xb), v->tb),
+                       mabd_v3_add(mabd_m3_mul(v->Aa, v->Xa), v->ta));
+}
+
+MABD_FN mabd_vec3 mabd_m3_column(const mabd_mat3* m, int k) {
+    return k == 0 ? m->c1 : k == 1 ? m->c2 : m->c3;
+}
+MABD_FN mabd_real mabd_v3_get(mabd_vec3 v, int k) {
+    return k == 0 ? v.x : k == 1 ? v.y : v.z;
+}
+
+/// Rotation vector of a rotation matrix, angle in [0, pi].
+MABD_FN mabd_vec3 mabd_m3_log(mabd_mat3 Q) {
+    mabd_vec3 w = mabd_v3(Q.c2.z - Q.c3.y, Q.c3.x - Q.c1.z, Q.c1.y - Q.c2.x); // 2 sin(angle) axis
+    mabd_real sine = mabd_v3_norm(w) / 2, cosine = (Q.c1.x + Q.c2.y + Q.c3.z - 1) / 2;
+    if (sine > (mabd_real)1e-3) {
+        return mabd_v3_scale((mabd_real)atan2(sine, cosine) / (2 * sine), w);
+    }
+    if (cosine > 0) { // angle / sin(angle) = 1 + sin^2/6 + 3 sin^4/40 + ...
+        return mabd_v3_scale((mabd_real)0.5 * (1 + sine * sine / 6), w);
+    }
+    // near pi: the axis from the symmetric part, (Q + I)/2 = axis axis' there
+    mabd_real xx = (Q.c1.x + 1) / 2, yy = (Q.c2.y + 1) / 2, zz = (Q.c3.z + 1) / 2;
+    mabd_vec3 axis;
+    if (xx >= yy && xx >= zz) {
+        axis = mabd_v3(xx, (Q.c1.y + Q.c2.x) / 4, (Q.c1.z + Q.c3.x) / 4);
+    } else if (yy >= zz) {
+        axis = mabd_v3((Q.c1.y + Q.c2.x) / 4, yy, (Q.c2.z + Q.c3.y) / 4);
+    } else {
+        axis = mabd_v3((Q.c1.z + Q.c3.x) / 4, (Q.c2.z + Q.c3.y) / 4, zz);
+    }
+    axis = mabd_v3_scale(1 / mabd_v3_norm(axis), axis);
+    if (mabd_v3_dot(axis, w) < 0) axis = mabd_v3_scale(-1, axis);
+    return mabd_v3_scale((mabd_real)atan2(sine, cosine), axis);
+}
+
+/// Sine and cosine of an angle row at a state, not normalised.
+MABD_FN void mabd_row_angle(const mabd_joint_view* v, const mabd_row* row, mabd_real* sine,
+                            mabd_real* cosine) {
+    const int i = (row->axis + 1) % 3, j = (row->axis + 2) % 3;
+    mabd_vec3 Fi = mabd_m3_mul(v->Ab, mabd_m3_column(&v->Fb, i));
+    mabd_vec3 Bj = mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, j));
+    *sine = mabd_v3_dot(Bj, Fi);
+    *cosine = row->kind == MABD_ROW_ANGLE_A
+                  ? mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, i)), Fi)
+                  : mabd_v3_dot(Bj, mabd_m3_mul(v->Ab, mabd_m3_column(&v->Fb, j)));
+}
+
+/// Relative rotation of the joint frames, B'F; exact for rigid bodies.
+MABD_FN mabd_mat3 mabd_joint_rotation(const mabd_joint_view* v) {
+    return mabd_m3_tproduct(mabd_m3_product(v->Aa, v->Fa), mabd_m3_product(v->Ab, v->Fb));
+}
+
+/// Axes of a cross-like row: u in the frame of a, w in the frame of b (sign included in w).
+MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_vec3* u,
+                           mabd_vec3* w) {
+    const int k = row->axis, i = (k + 1) % 3, j = (k + 2) % 3;
+    mabd_real sine, cosine, norm;
+    switch (row->kind) {
+    case MABD_ROW_CROSS:
+        *u = mabd_m3_column(&v->Fa, row->other);
+        *w = mabd_v3_scale(row->sign, mabd_m3_column(&v->Fb, k));
+        return;
+    case MABD_ROW_ANGLE_A:
+        mabd_row_angle(v, row, &sine, &cosine);
+        norm = 1 / (mabd_real)sqrt(sine * sine + cosine * cosine);
+        *u = mabd_v3_axpy(-sine * norm, mabd_m3_column(&v->Fa, i),
+                          mabd_v3_scale(cosine * norm, mabd_m3_column(&v->Fa, j)));
+        *w = mabd_m3_column(&v->Fb, i);
+        return;
+    case MABD_ROW_ANGLE_B:
+        mabd_row_angle(v, row, &sine, &cosine);
+        norm = 1 / (mabd_real)sqrt(sine * sine + cosine * cosine);
+        *u = mabd_m3_column(&v->Fa, j);
+        *w = mabd_v3_axpy(-sine * norm, mabd_m3_column(&v->Fb, j),
+                          mabd_v3_scale(cosine * norm, mabd_m3_column(&v->Fb, i)));
+        return;
+    default: // MABD_ROW_VECTOR
+        *u = mabd_m3_column(&v->Fa, j);
+        *w = mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, i)));
+        return;
+    }
+}
+
+/// C of a rigid row: [m] for point and slide rows, [rad] for cross rows. gap = mabd_joint_gap.
+MABD_FN mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap) {
+    if (row->kind == MABD_ROW_POINT) return mabd_v3_get(gap, row->axis);
+    if (row->kind == MABD_ROW_SLIDE) {
+        return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, row->axis)), gap);
+    }
+    mabd_vec3 u, w;
+    mabd_row_axes(v, row, &u, &w);
+    return mabd_v3_dot(mabd_m3_mul(v->Aa, u), mabd_m3_mul(v->Ab, w));
+}
+
+/// The value nearest to `near` among x + 2 pi n.
+MABD_FN mabd_real mabd_unwrap(mabd_real x, mabd_real near) {
+    return x + 2 * MABD_PI * (mabd_real)floor((near - x) / (2 * MABD_PI) + (mabd_real)0.5);
+}
+
+/// The rotation vectors phi + 2 pi n phi/|phi| are one rotation: the one nearest to `near`, compared in the
+/// components that `known` marks (1 or 0 each).
+MABD_FN mabd_vec3 mabd_unwrap_vector(mabd_vec3 phi, mabd_vec3 near, mabd_vec3 known) {
+    mabd_real angle = mabd_v3_norm(phi), far = mabd_v3_norm(near);
+    if (far < (mabd_real)1) return phi; // |phi| <= pi is nearest
+    mabd_vec3 axis =
+        angle > (mabd_real)1e-6 ? mabd_v3_scale(1 / angle, phi) : mabd_v3_scale(1 / far, near);
+    mabd_vec3 seen = mabd_v3(axis.x * known.x, axis.y * known.y, axis.z * known.z);
+    mabd_real weight = mabd_v3_dot(seen, seen);
+    if (weight < (mabd_real)1e-6) return phi;
+    mabd_real n = (mabd_real)floor(
+        (mabd_v3_dot(mabd_v3_sub(near, phi), seen) / weight) / (2 * MABD_PI) + (mabd_real)0.5);
+    return mabd_v3_axpy(2 * MABD_PI * n, axis, phi);
+}
+
+/// Coordinates of `count` rows [m] or [rad]: angles and rotation vectors are the ones nearest to near (count).
+MABD_FN void mabd_joint_coordinates(const mabd_joint_view* v, int count, const mabd_row* rows,
+                                    const mabd_real* near, mabd_real* x) {
+    const mabd_vec3 gap = mabd_joint_gap(v);
+    mabd_real last[3] = {0, 0, 0}, known[3] = {0, 0, 0};
+    bool vectors = false;
+    for (int r = 0; r < count; r++) {
+        const mabd_row* row = rows + r;
+        if (row->kind == MABD_ROW_VECTOR) {
+            last[row->axis] = near[r], known[row->axis] = 1;
+            vectors = true;
+        } else if (row->kind == MABD_ROW_ANGLE_A || row->kind == MABD_ROW_ANGLE_B) {
+            mabd_real sine, cosine;
+            mabd_row_angle(v, row, &sine, &cosine);
+            x[r] = mabd_unwrap((mabd_real)atan2(sine, cosine), near[r]);
+        } else {
+            x[r] = mabd_row_value(v, row, gap);
+        }
+    }
+    if (!vectors) return;
+    mabd_vec3 phi = mabd_unwrap_vector(mabd_m3_log(mabd_joint_rotation(v)), mabd_v3_load(last),
+                                       mabd_v3_load(known));
+    for (int r = 0; r < count; r++) {
+        if (rows[r].kind == MABD_ROW_VECTOR) x[r] = mabd_v3_get(phi, rows[r].axis);
+    }
+}
+
+/// s (X (x) n, n): the force n at point X as a Jacobian.
+MABD_FN mabd_affine mabd_affine_at(mabd_vec3 X, mabd_vec3 n) {
+    mabd_affine J;
+    J.d1 = mabd_v3_scale(X.x, n), J.d2 = mabd_v3_scale(X.y, n), J.d3 = mabd_v3_scale(X.z, n);
+    J.tau = n;
+    return J;
+}
+
+/// Jacobian of a row on side a (is_b = 0) or b (1), in that body's frame, at a rigid reference.
+MABD_FN mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
+                                      int is_b) {
+    mabd_affine J;
+    mabd_vec3 n, u, w;
+    if (row->kind == MABD_ROW_POINT) {
+        n = mabd_v3(row->axis == 0, row->axis == 1, row->axis == 2);
+        return is_b ? mabd_affine_at(v->Xb, mabd_m3_tmul(v->Ab, n))
+                    : mabd_affine_at(v->Xa, mabd_m3_tmul(v->Aa, mabd_v3_scale(-1, n)));
+    }
+    if (row->kind == MABD_ROW_SLIDE) {
+        n = mabd_m3_column(&v->Fa, row->axis);
+        if (is_b) return mabd_affine_at(v->Xb, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, n)));
+        J = mabd_affine_at(v->Xa, mabd_v3_scale(-1, n));
+        mabd_vec3 d = mabd_m3_tmul(v->Aa, gap);
+        J.d1 = mabd_v3_axpy(n.x, d, J.d1), J.d2 = mabd_v3_axpy(n.y, d, J.d2);
+        J.d3 = mabd_v3_axpy(n.z, d, J.d3);
+        return J;
+    }
+    mabd_row_axes(v, row, &u, &w);
+    if (is_b) {
+        J = mabd_affine_at(w, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, u)));
+    } else {
+        J = mabd_affine_at(u, mabd_m3_tmul(v->Aa, mabd_m3_mul(v->Ab, w)));
+    }
+    J.tau = mabd_v3(0, 0, 0);
+    return J;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Markers for function text that C17, C++17 and CUDA compile alike: no compound literals, no bare
+// restrict.
+#pragma once
+
+#include "mabd/base.h"
+
+#ifdef __CUDACC__
+#define MABD_FN static __host__ __device__ inline
+#else
+#define MABD_FN static inline
+#endif
+#ifdef __cplusplus
+#define MABD_RESTRICT __restrict__
+#else
+#define MABD_RESTRICT restrict
+#endif
+
+#define MABD_PI ((mabd_real)3.14159265358979323846264338327950288)

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scene -> model: one arena, filled step by step. The scene is checked; only memory can run out here.
+
+#include "model/build.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "math/quat.h"
+
+#include <string.h>
+
+const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_signal* signal) {
+    mabd_model* m = builder->model;
+    if (signal->kind == MABD_SIGNAL_NONE) return NULL;
+    mabd_signal* copy = &m->signals[m->signal_count++];
+    *copy = *signal;
+    if (signal->kind == MABD_SIGNAL_TABLE) {
+        const size_t n = (size_t)signal->point_count;
+        mabd_real* times = m->tables + builder->table_used;
+        memcpy(times, signal->times, n * sizeof *times);
+        memcpy(times + n, signal->values, n * sizeof *times);
+        copy->times = times, copy->values = times + n;
+        builder->table_used += 2 * n;
+    }
+    return copy;
+}
+
+// How many of what the arena must hold; upper bounds where sharing is only known later.
+typedef struct sizes {
+    size_t row_sets, frames, signals, table_reals;
+} sizes;
+
+static bool needs_frame(const mabd_scene_joint* joint) {
+    return joint->type != MABD_JOINT_BALL || joint->axes >= 0;
+}
+
+static size_t points(const mabd_signal* signal) {
+    return signal->kind == MABD_SIGNAL_TABLE ? 2 * (size_t)signal->point_count : 0;
+}
+
+static sizes count(mabd_model_builder* builder) {
+    const mabd_scene* scene = builder->scene;
+    sizes n = {0};
+    const mabd_scene_joint* joints = scene->joints.data;
+    for (int32_t i = 0; i < scene->joints.count; i++) n.frames += needs_frame(&joints[i]);
+    n.row_sets = (size_t)mabd_builder_number_row_sets(builder);
+    n.signals = 1 + (size_t)scene->forces.count + 2 * (size_t)scene->scripts.count +
+                2 * MABD_AXIS_COUNT * n.row_sets;
+    n.table_reals = points(&scene->wind_strength);
+    const mabd_force_def* forces = scene->forces.data;
+    for (int32_t i = 0; i < scene->forces.count; i++) n.table_reals += points(&forces[i].signal);
+    const mabd_script* scripts = scene->scripts.data;
+    for (int32_t i = 0; i < scene->scripts.count; i++) {
+        n.table_reals += points(&scripts[i].translation) + points(&scripts[i].angle);
+    }
+    const mabd_scene_axes* axes = scene->axes.data;
+    for (size_t set = 0; set < n.row_sets; set++) {
+        const int32_t k = mabd_builder_axes_of(builder, (int32_t)set);
+        for (int axis = 0; k >= 0 && axis < MABD_AXIS_COUNT; axis++) {
+            n.table_reals += points(&axes[k].axis[axis].servo) + points(&axes[k].axis[axis].motor);
+        }
+    }
+    return n;
+}
+
+static void layout(mabd_model* m, const mabd_scene* scene, const sizes* n, mabd_arena* arena) {
+    const size_t bodies = (size_t)scene->bodies.count, joints = (size_t)scene->joints.count;
+    m->classes = mabd_arena_take(arena, (size_t)scene->classes.count, sizeof *m->classes);
+    m->geoms = mabd_arena_take(arena, (size_t)scene->geoms.count, sizeof *m->geoms);
+    m->body_class = mabd_arena_take(arena, bodies, sizeof *m->body_class);
+    m->body_motion = mabd_arena_take(arena, bodies + 1, sizeof *m->body_motion);
+    m->start = mabd_arena_take(arena, bodies, sizeof *m->start);
+    m->joints = mabd_arena_take(arena, joints, sizeof *m->joints);
+    m->frames = mabd_arena_take(arena, n->frames, sizeof *m->frames);
+    m->row_sets = mabd_arena_take(arena, n->row_sets, sizeof *m->row_sets);
+    m->forces = mabd_arena_take(arena, (size_t)scene->forces.count, sizeof *m->forces);
+    m->scripts = mabd_arena_take(arena, (size_t)scene->scripts.count, sizeof *m->scripts);
+    m->signals = mabd_arena_take(arena, n->signals, sizeof *m->signals);
+    m->tables = mabd_arena_take(arena, n->table_reals, sizeof *m->tables);
+    m->name = mabd_arena_take(arena, strlen(scene->name) + 1, 1);
+}
+
+static void fill_bodies(mabd_model_builder* builder) {
+    const mabd_scene_body* bodies = builder->scene->bodies.data;
+    const mabd_script* scripts = builder->scene->scripts.data;
+    mabd_model* m = builder->model;
+    for (int32_t i = 0; i < m->body_count; i++) {
+        const mabd_scene_body* body = &bodies[i];
+        mabd_model_start* start = &m->start[i];
+        m->body_class[i] = body->class_index;
+        m->body_motion[i] = (uint8_t)body->motion;
+        memcpy(start->position, body->position, sizeof start->position);
+        memcpy(start->rotation, body->rotation, sizeof start->rotation);
+        memcpy(start->velocity, body->velocity, sizeof start->velocity);
+        memcpy(start->angular_velocity, body->angular_velocity, sizeof start->angular_velocity);
+        if (body->script < 0) continue;
+        const mabd_script* in = &scripts[body->script];
+        mabd_model_script* out = &m->scripts[m->script_count++];
+        out->body = i;
+        out->direction = mabd_v3_load(in->direction);
+        out->pivot = mabd_v3_load(body->position);
+        out->axis = mabd_v3_load(in->axis);
+        mabd_real length = mabd_v3_norm(out->axis);
+        if (length > 0) out->axis = mabd_v3_scale(1 / length, out->axis);
+        out->translation = mabd_builder_signal(builder, &in->translation);
+        out->angle = mabd_builder_signal(builder, &in->angle);
+    }
+    m->body_motion[m->body_count] = MABD_MOTION_FIXED; // the world
+}
+
+// Anchor and frame of one side, from the user frame to the principal frame.
+static void to_principal(const mabd_model* m, int32_t body, const mabd_real* anchor,
+                         const mabd_real* frame, mabd_real* X, mabd_mat3* F) {
+    *F = mabd_q_matrix(mabd_q_load(frame));
+    mabd_vec3 p = mabd_v3_load(anchor);
+    if (body != MABD_WORLD) {
+        const mabd_model_class* c = &m->classes[m->body_class[body]];
+        const mabd_mat3 axes = mabd_q_matrix(mabd_q_load(c->axes));
+        p = mabd_m3_tmul(axes, mabd_v3_sub(p, mabd_v3_load(c->center)));
+        *F = mabd_m3_tproduct(axes, *F);
+    }
+    mabd_v3_store(p, X);
+}
+
+static void fill_joints(mabd_model_builder* builder) {
+    const mabd_scene_joint* joints = builder->scene->joints.data;
+    mabd_model* m = builder->model;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_scene_joint* in = &joints[i];
+        mabd_model_joint* out = &m->joints[i];
+        mabd_model_frame frame;
+        out->a = in->a == MABD_WORLD ? m->body_count : in->a;
+        out->b = in->b == MABD_WORLD ? m->body_count : in->b;
+        out->type = (int32_t)in->type;
+        out->row_set = mabd_builder_find_row_set(builder, in->type, in->axes);
+        to_principal(m, in->a, in->anchor_a, in->frame_a, out->Xa, &frame.a);
+        to_principal(m, in->b, in->anchor_b, in->frame_b, out->Xb, &frame.b);
+        out->frame = -1;
+        if (needs_frame(in)) {
+            m->frames[m->frame_count] = frame;
+            out->frame = m->frame_count++;
+        }
+        const mabd_row_set* set = &m->row_sets[out->row_set];
+        out->coordinate = -1;
+        if (set->control_count > 0) {
+            out->coordinate = m->coordinate_count;
+            m->coordinate_count += set->control_count;
+        }
+        m->rigid_row_count += set->rigid_count;
+    }
+}
+
+static void fill_forces(mabd_model_builder* builder) {
+    const mabd_force_def* forces = builder->scene->forces.data;
+    mabd_model* m = builder->model;
+    for (int32_t i = 0; i < builder->scene->forces.count; i++) {
+        const mabd_force_def* in = &forces[i];
+        mabd_model_force f;
+        mabd_mat3 ignored;
+        mabd_real X[3];
+        const mabd_real identity[4] = {1, 0, 0, 0};
+        to_principal(m, in->body, in->point, identity, X, &ignored);
+        f.body = in->body;
+        f.body_frame = in->body_frame;
+        f.point = mabd_v3_load(X);
+        f.force = mabd_v3_load(in->force), f.torque = mabd_v3_load(in->torque);
+        if (in->body_frame) {
+            const mabd_model_class* c = &m->classes[m->body_class[in->body]];
+            const mabd_mat3 axes = mabd_q_matrix(mabd_q_load(c->axes));
+            f.force = mabd_m3_tmul(axes, f.force), f.torque = mabd_m3_tmul(axes, f.torque);
+        }
+        f.signal = mabd_builder_signal(builder, &in->signal);
+        int32_t at = m->force_count++; // insertion sort: forces are few
+        for (; at > 0 && m->forces[at - 1].body > f.body; at--) m->forces[at] = m->forces[at - 1];
+        m->forces[at] = f;
+    }
+}
+
+static void fill(mabd_model_builder* builder) {
+    const mabd_scene* scene = builder->scene;
+    mabd_model* m = builder->model;
+    memcpy(m->gravity, scene->gravity, sizeof m->gravity);
+    memcpy(m->wind_direction, scene->wind_direction, sizeof m->wind_direction);
+    m->wind = mabd_builder_signal(builder, &scene->wind_strength);
+    m->h = scene->h, m->duration = scene->duration;
+    memcpy(m->name, scene->name, strlen(scene->name) + 1);
+    if (m->geom_count) {
+        memcpy(m->geoms, scene->geoms.data, (size_t)m->geom_count * sizeof *m->geoms);
+    }
+    mabd_builder_classes(builder);
+    mabd_builder_row_sets(builder);
+    fill_bodies(builder);
+    fill_joints(builder);
+    fill_forces(builder);
+}
+
+static mabd_status build_plan(mabd_model* m) {
+    const size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
+    mabd_arena arena = {0};
+    for (int pass = 0;; pass++) {
+        bool* moving = mabd_arena_take(&arena, bodies, sizeof *moving);
+        int32_t* a = mabd_arena_take(&arena, joints, sizeof *a);
+        int32_t* b = mabd_arena_take(&arena, joints, sizeof *b);
+        int32_t* width = mabd_arena_take(&arena, joints, sizeof *width);
+        if (pass == 0) {
+            arena.size = arena.used;
+            arena.used = 0;
+            arena.memory = mabd_alloc(&m->allocator, arena.size);
+            if (!arena.memory) return MABD_ERR_MEMORY;
+            continue;
+        }
+        for (size_t i = 0; i < bodies; i++) moving[i] = m->body_motion[i] == MABD_MOTION_DYNAMIC;
+        for (size_t i = 0; i < joints; i++) {
+            const mabd_model_joint* joint = &m->joints[i];
+            const mabd_row_set* set = &m->row_sets[joint->row_set];
+            a[i] = joint->a == m->body_count ? -1 : joint->a;
+            b[i] = joint->b == m->body_count ? -1 : joint->b;
+            width[i] = set->rigid_count + set->control_count;
+        }
+        mabd_status status = mabd_plan_build(&m->allocator, m->body_count, moving, m->joint_count,
+                                             a, b, width, &m->plan);
+        mabd_free(&m->allocator, arena.memory, arena.size);
+        return status;
+    }
+}
+
+static uint64_t hash_model(const mabd_model* m) {
+    uint64_t hash = MABD_HASH_START;
+#define HASH(array, n) hash = mabd_hash(hash, array, (size_t)(n) * sizeof *(array))
+    HASH(m->gravity, 3), HASH(m->wind_direction, 3);
+    HASH(m->classes, m->class_count), HASH(m->body_class, m->body_count);
+    HASH(m->body_motion, m->body_count), HASH(m->start, m->body_count);
+    HASH(m->joints, m->joint_count), HASH(m->frames, m->frame_count);
+    for (int32_t i = 0; i < m->row_set_count; i++) {
+        const mabd_row_set* set = &m->row_sets[i];
+        for (int32_t r = 0; r < set->control_count; r++) {
+            const mabd_control* c = &set->control[r];
+            HASH(&c->row, 1), HASH(&c->rigid, 1), HASH(&c->stiffness, 1), HASH(&c->damping, 1);
+            HASH(&c->armature, 1), HASH(&c->offset, 1), HASH(&c->gain, 1);
+        }
+    }
+    for (int32_t i = 0; i < m->signal_count; i++) {
+        const mabd_signal* s = &m->signals[i];
+        const mabd_real numbers[] = {(mabd_real)s->kind, s->value, s->amplitude, s->frequency,
+                                     s->phase,           s->start, s->end,       s->value_end};
+        HASH(numbers, 8);
+        if (s->kind == MABD_SIGNAL_TABLE) HASH(s->times, 2 * s->point_count);
+    }
+    for (int32_t i = 0; i < m->force_count; i++) {
+        const mabd_model_force* f = &m->forces[i];
+        HASH(&f->body, 1), HASH(&f->point, 1), HASH(&f->force, 1), HASH(&f->torque, 1);
+    }
+#undef HASH
+    return hash;
+}
+
+static mabd_status build(mabd_model_builder* builder) {
+    const mabd_scene* scene = builder->scene;
+    mabd_model* m = builder->model;
+    const sizes n = count(builder);
+    mabd_arena arena = {0};
+    layout(m, scene, &n, &arena);
+    if (arena.used == SIZE_MAX) return MABD_ERR_MEMORY;
+    m->memory_size = arena.size = arena.used;
+    m->memory = arena.memory = mabd_alloc(&m->allocator, arena.size);
+    if (!m->memory) return MABD_ERR_MEMORY;
+    arena.used = 0;
+    layout(m, scene, &n, &arena);
+
+    m->body_count = scene->bodies.count, m->joint_count = scene->joints.count;
+    m->class_count = scene->classes.count, m->geom_count = scene->geoms.count;
+    m->row_set_count = (int32_t)n.row_sets;
+    fill(builder);
+    MABD_TRY(mabd_names_copy(&m->allocator, &scene->body_names, &m->body_names));
+    MABD_TRY(mabd_names_copy(&m->allocator, &scene->joint_names, &m->joint_names));
+    MABD_TRY(build_plan(m));
+    m->hash = hash_model(m);
+    return MABD_OK;
+}
+
+mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allocator,
+                             mabd_model** model, mabd_error* error) {
+    if (!scene || !model) return mabd_fail(error, MABD_ERR_ARG, "scene and model must be given");
+    *model = NULL;
+    if (scene->bodies.count == 0)
+        return mabd_fail(error, MABD_ERR_INPUT, "the scene has no bodies");
+    const mabd_allocator memory = allocator ? *allocator : mabd_default_allocator();
+    mabd_model* m = mabd_alloc(&memory, sizeof *m);
+    if (!m) return mabd_fail_memory(error, "building the model");
+    m->allocator = memory;
+
+    const size_t places = (size_t)(scene->axes.count + 1) * MABD_JOINT_COUNT;
+    const size_t bytes = mabd_bytes(2 * places, sizeof(int32_t));
+    mabd_model_builder builder = {scene, m, mabd_alloc(&memory, bytes), NULL, 0};
+    mabd_status status = builder.row_set_of ? MABD_OK : MABD_ERR_MEMORY;
+    if (status == MABD_OK) {
+        builder.pair_of = builder.row_set_of + places;
+        for (size_t i = 0; i < places; i++) builder.row_set_of[i] = -1;
+        status = build(&builder);
+    }
+    mabd_free(&memory, builder.row_set_of, bytes);
+    if (status != MABD_OK) {
+        mabd_model_destroy(m);
+        return mabd_fail_memory(error, "building the model");
+    }
+    *model = m;
+    return MABD_OK;
+}
+
+void mabd_model_destroy(mabd_model* model) {
+    if (!model) return;
+    const mabd_allocator memory = model->allocator;
+    mabd_plan_destroy(model->plan);
+    mabd_names_free(&memory, &model->body_names);
+    mabd_names_free(&memory, &model->joint_names);
+    mabd_free(&memory, model->memory, model->memory_size);
+    mabd_free(&memory, model, sizeof *model);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of building a model, in the order they are called by build.c.
+#pragma once
+
+#include "model/model.h"
+#include "scene/scene.h"
+
+/// What is being built. Arrays of `model` are carved from one arena before any step fills them.
+typedef struct mabd_model_builder {
+    const mabd_scene* scene;
+    mabd_model* model;
+    int32_t* row_set_of; // ((axes + 1) x MABD_JOINT_COUNT) row set of axes and type, -1 = unused
+    int32_t* pair_of;    // place in row_set_of of a row set
+    size_t table_used;   // reals of model->tables in use
+} mabd_model_builder;
+
+/// Copy a signal and its table; null for MABD_SIGNAL_NONE.
+const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_signal* signal);
+
+/// Principal frames, Lame constants (classes.c).
+void mabd_builder_classes(mabd_model_builder* builder);
+/// Number the pairs of joint type and set of axes in use (row_sets.c); returns how many there are.
+int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
+/// Set of axes of a numbered row set, -1 = none.
+int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set);
+/// Fill the numbered row sets.
+void mabd_builder_row_sets(mabd_model_builder* builder);
+/// Row set of a type and a set of axes (-1 = none) of the scene.
+int32_t mabd_builder_find_row_set(const mabd_model_builder* builder, mabd_joint type, int32_t axes);

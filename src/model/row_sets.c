@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row sets: the rows of a joint type together with what acts on its free axes. Joints made by one call share
+// one set, so a million joints cost a few sets.
+
+#include "model/build.h"
+
+static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, mabd_row row,
+                        mabd_row_set* set) {
+    const bool servo = def->servo.kind != MABD_SIGNAL_NONE;
+    const mabd_real kp = servo && !def->servo_rigid ? def->servo_stiffness : 0;
+    const mabd_real kd = servo && !def->servo_rigid ? def->servo_damping : 0;
+    const bool rigid = servo && def->servo_rigid;
+    if (!rigid && def->stiffness + kp + def->damping + kd + def->armature <= 0) return;
+    mabd_control* control = &set->control[set->control_count++];
+    control->row = row;
+    control->rigid = rigid;
+    control->stiffness = def->stiffness + kp;
+    control->damping = def->damping + kd;
+    control->armature = def->armature;
+    control->offset = def->stiffness * def->rest;
+    control->gain = kp;
+    control->spring = def->stiffness;
+    control->rest = def->rest;
+    control->servo = servo ? mabd_builder_signal(builder, &def->servo) : NULL;
+}
+
+static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_scene_axes* axes,
+                     mabd_row_set* set) {
+    set->rigid_count = mabd_joint_rigid_rows(type, set->rigid);
+    for (int axis = 0; axes && axis < MABD_AXIS_COUNT; axis++) {
+        mabd_row row;
+        if (!axes->used[axis] || !mabd_joint_coordinate(type, (mabd_axis)axis, &row)) continue;
+        const mabd_axis_def* def = &axes->axis[axis];
+        add_control(builder, def, row, set);
+        if (def->motor.kind == MABD_SIGNAL_NONE) continue;
+        set->motor[set->motor_count].row = row;
+        set->motor[set->motor_count++].force = mabd_builder_signal(builder, &def->motor);
+    }
+    int32_t points = 0;
+    for (int32_t r = 0; r < set->rigid_count; r++) points += set->rigid[r].kind == MABD_ROW_POINT;
+    set->nonlinear = points < set->rigid_count;
+    for (int32_t r = 0; r < set->control_count; r++) set->nonlinear |= set->control[r].rigid;
+    set->points_only =
+        points == 3 && set->rigid_count == 3 && set->control_count == 0 && set->motor_count == 0;
+}
+
+static int32_t* place(const mabd_model_builder* builder, mabd_joint type, int32_t axes) {
+    return builder->row_set_of + (size_t)(axes + 1) * MABD_JOINT_COUNT + type;
+}
+
+int32_t mabd_builder_find_row_set(const mabd_model_builder* builder, mabd_joint type,
+                                  int32_t axes) {
+    return *place(builder, type, axes);
+}
+
+int32_t mabd_builder_number_row_sets(mabd_model_builder* builder) {
+    const mabd_scene_joint* joints = builder->scene->joints.data;
+    int32_t n = 0;
+    for (int32_t i = 0; i < builder->scene->joints.count; i++) {
+        int32_t* set = place(builder, joints[i].type, joints[i].axes);
+        if (*set >= 0) continue;
+        *set = n;
+        builder->pair_of[n++] = (int32_t)(set - builder->row_set_of);
+    }
+    return n;
+}
+
+int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set) {
+    return builder->pair_of[row_set] / MABD_JOINT_COUNT - 1;
+}
+
+void mabd_builder_row_sets(mabd_model_builder* builder) {
+    const mabd_scene_axes* axes = builder->scene->axes.data;
+    for (int32_t i = 0; i < builder->model->row_set_count; i++) {
+        const int32_t k = mabd_builder_axes_of(builder, i);
+        make_set(builder, (mabd_joint)(builder->pair_of[i] % MABD_JOINT_COUNT),
+                 k < 0 ? NULL : axes + k, &builder->model->row_sets[i]);
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is in a recording: the datasets that grow with each frame, and everything that is known at the
+// start, put into an HDF5 file image in memory. docs/file-format.md describes it for users.
+#pragma once
+
+#include "base/memory.h"
+#include "mabd/record.h"
+
+/// What the rows of a dataset stand for.
+typedef enum mabd_rows { MABD_ROWS_ONE, MABD_ROWS_BODIES, MABD_ROWS_JOINTS } mabd_rows;
+
+/// The growing datasets: (id, name, rows of one frame, columns, rank)
+#define MABD_FIELD_LIST(X)                                                                         \
+    X(TIME, "time", ONE, 1, 1)                                                                     \
+    X(STEP, "step", ONE, 1, 1)                                                                     \
+    X(GAP, "gap", ONE, 1, 1)                                                                       \
+    X(ANGLE_ERROR, "angle_error", ONE, 1, 1)                                                       \
+    X(ENERGY, "energy", ONE, 5, 2)                                                                 \
+    X(POSITION, "position", BODIES, 3, 3)                                                          \
+    X(QUATERNION, "quaternion", BODIES, 4, 3)                                                      \
+    X(VELOCITY, "velocity", BODIES, 3, 3)                                                          \
+    X(ANGULAR_VELOCITY, "angular_velocity", BODIES, 3, 3)                                          \
+    X(JOINT_FORCE, "joint_force", JOINTS, 6, 3)
+
+typedef enum mabd_field {
+#define X(id, name, rows, columns, rank) MABD_FIELD_##id,
+    MABD_FIELD_LIST(X)
+#undef X
+        MABD_FIELD_COUNT
+} mabd_field;
+
+typedef struct mabd_field_info {
+    const char* name;
+    mabd_rows rows;
+    int32_t columns, rank;
+} mabd_field_info;
+extern const mabd_field_info mabd_fields[MABD_FIELD_COUNT];
+
+/// Rows of one frame of a field for a model.
+int32_t mabd_field_rows(mabd_field field, const mabd_model* model);
+
+/// The file before its first frame, as bytes, and where the object headers of its fields are.
+typedef struct mabd_image {
+    void* bytes;
+    size_t size;
+    uint64_t headers[MABD_FIELD_COUNT];
+} mabd_image;
+
+/// `path` is for messages only.
+mabd_status mabd_image_build(const mabd_allocator* allocator, const char* path, const mabd_sim* sim,
+                             const mabd_record_def* def, mabd_image* image, mabd_error* error);
+void mabd_image_free(const mabd_allocator* allocator, mabd_image* image);

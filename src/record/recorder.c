@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writing recordings. The start of the file comes from record/layout.h and is put in place by a
+// rename; frames are appended through record/series.h. No byte of the file is written by the HDF5
+// library: its flush is not atomic, so a run killed in the middle of one could lose everything.
+
+#include "base/error.h"
+#include "mabd/record.h"
+#include "record/file.h"
+#include "record/hdf5_util.h"
+#include "record/layout.h"
+#include "record/series.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct mabd_recorder {
+    mabd_allocator allocator;
+    char* path;
+    size_t path_bytes;
+    int fd;
+    bool failed; // a write failed: the file ends with the last frame before it
+    int32_t bodies, joints;
+    uint64_t frames;
+    mabd_store store;
+    mabd_series series[MABD_FIELD_COUNT];
+    size_t scratch_count; // elements of values and row
+    mabd_real* values;    // one field of one frame, from the simulation
+    double* row;          // the same as in the file; = values if mabd_real is double
+};
+
+// ---- creating ----------------------------------------------------------------------------------
+
+static void destroy(mabd_recorder* recorder) {
+    const mabd_allocator allocator = recorder->allocator;
+    for (int i = 0; i < MABD_FIELD_COUNT; i++) mabd_series_free(&recorder->series[i], &allocator);
+    if ((void*)recorder->row != (void*)recorder->values) {
+        mabd_free(&allocator, recorder->row, recorder->scratch_count * sizeof(double));
+    }
+    mabd_free(&allocator, recorder->values, recorder->scratch_count * sizeof(mabd_real));
+    mabd_free(&allocator, recorder->path, recorder->path_bytes);
+    if (recorder->fd >= 0) close(recorder->fd);
+    mabd_free(&allocator, recorder, sizeof *recorder);
+}
+
+// The parts that do not depend on the file.
+static mabd_status allocate(const mabd_sim* sim, const char* path, mabd_recorder** out,
+                            mabd_error* error) {
+    const mabd_sim_def def = mabd_sim_get_def(sim);
+    const mabd_allocator allocator = def.allocator ? *def.allocator : mabd_default_allocator();
+    const mabd_model* model = mabd_sim_model(sim);
+    mabd_recorder* recorder = mabd_alloc(&allocator, sizeof *recorder);
+    if (!recorder) return mabd_fail_memory(error, "creating a recorder");
+    recorder->allocator = allocator;
+    recorder->fd = -1;
+    recorder->bodies = mabd_model_body_count(model);
+    recorder->joints = mabd_model_joint_count(model);
+
+    size_t state = 4 * (size_t)recorder->bodies, forces = 6 * (size_t)recorder->joints;
+    recorder->scratch_count = state > forces ? state : forces;
+    recorder->values = mabd_alloc(&allocator, recorder->scratch_count * sizeof(mabd_real));
+    recorder->row = sizeof(mabd_real) == sizeof(double)
+                        ? (double*)(void*)recorder->values
+                        : mabd_alloc(&allocator, recorder->scratch_count * sizeof(double));
+    recorder->path_bytes = strlen(path) + 1;
+    recorder->path = mabd_alloc(&allocator, recorder->path_bytes);
+    if (!recorder->values || !recorder->row || !recorder->path) {
+        destroy(recorder);
+        return mabd_fail_memory(error, "creating a recorder");
+    }
+    memcpy(recorder->path, path, recorder->path_bytes);
+    *out = recorder;
+    return MABD_OK;
+}
+
+// Find the fields in the file that is open.
+static mabd_status open_series(mabd_recorder* recorder, const mabd_model* model,
+                               const uint64_t* headers, mabd_error* error) {
+    MABD_TRY(mabd_store_open(&recorder->store, recorder->fd, recorder->path, error));
+    for (int i = 0; i < MABD_FIELD_COUNT; i++) {
+        mabd_series* series = &recorder->series[i];
+        const mabd_field_info* info = &mabd_fields[i];
+        MABD_TRY(mabd_series_open(series, &recorder->store, info->name, headers[i], error));
+        if (series->rank != info->rank || series->columns != (uint64_t)info->columns ||
+            series->rows != (uint64_t)mabd_field_rows((mabd_field)i, model)) {
+            return mabd_fail(error, MABD_ERR_INPUT,
+                             "cannot append to %.300s: %s has another shape than this model's",
+                             recorder->path, info->name);
+        }
+    }
+    return MABD_OK;
+}
+
+static mabd_status create_file(mabd_recorder* recorder, const mabd_image* image,
+                               mabd_error* error) {
+    mabd_replacement file;
+    MABD_TRY(mabd_replacement_begin(&recorder->allocator, recorder->path, true, &file, error));
+    mabd_status status =
+        mabd_file_write(file.fd, recorder->path, image->bytes, image->size, 0, error);
+    if (status == MABD_OK) status = mabd_file_claim(file.fd, recorder->path, error);
+    if (status == MABD_OK) status = mabd_replacement_finish(&file, false, error);
+    mabd_replacement_end(&recorder->allocator, &file);
+    recorder->fd = file.fd;
+    return status;
+}
+
+mabd_status mabd_recorder_create(const char* path, const mabd_sim* sim, const mabd_record_def* def,
+                                 mabd_recorder** recorder, mabd_error* error) {
+    if (!path || !sim || !def || !recorder) {
+        return mabd_fail(error, MABD_ERR_ARG, "mabd_recorder_create: null argument");
+    }
+    *recorder = NULL;
+    mabd_recorder* made;
+    MABD_TRY(allocate(sim, path, &made, error));
+    mabd_image image;
+    mabd_status status = mabd_image_build(&made->allocator, path, sim, def, &image, error);
+    if (status == MABD_OK) status = create_file(made, &image, error);
+    if (status == MABD_OK) {
+        status = open_series(made, mabd_sim_model(sim), image.headers, error);
+    }
+    mabd_image_free(&made->allocator, &image);
+    if (status != MABD_OK) {
+        destroy(made);
+        return status;
+    }
+    *recorder = made;
+    return MABD_OK;
+}
+
+// ---- going on ----------------------------------------------------------------------------------
+
+// What a reopened file says about itself.
+typedef struct found {
+    uint64_t headers[MABD_FIELD_COUNT];
+    uint64_t hash;
+    double h;
+    hsize_t frames; // of /step
+    int64_t* steps; // (frames)
+} found;
+
+static mabd_status read_steps(const mabd_allocator* allocator, hid_t file, found* f,
+                              mabd_error* error) {
+    hid_t set = mabd_h5_open_array(file, mabd_fields[MABD_FIELD_STEP].name, 1, &f->frames);
+    mabd_h5_close(set);
+    if (set < 0) return MABD_ERR_INPUT;
+    f->steps = mabd_alloc(allocator, (size_t)f->frames * sizeof(int64_t));
+    if (!f->steps) return mabd_fail_memory(error, "opening a recording");
+    bool ok = mabd_h5_read_array(file, mabd_fields[MABD_FIELD_STEP].name, H5T_NATIVE_INT64, 1,
+                                 &f->frames, f->steps);
+    return ok ? MABD_OK : MABD_ERR_INPUT;
+}
+
+// MABD_ERR_INPUT without a message: the file lacks something.
+static mabd_status inspect(const mabd_allocator* allocator, hid_t file, found* f,
+                           mabd_error* error) {
+    char maker[16];
+    if (!mabd_h5_get_text(file, "created-by", maker, sizeof maker) || strcmp(maker, "mabd") != 0 ||
+        !mabd_h5_get_number(file, "model_hash", H5T_NATIVE_UINT64, &f->hash) ||
+        !mabd_h5_get_number(file, "h", H5T_NATIVE_DOUBLE, &f->h)) {
+        return MABD_ERR_INPUT;
+    }
+    for (int i = 0; i < MABD_FIELD_COUNT; i++) {
+        hobj_ref_t reference;
+        if (H5Rcreate(&reference, file, mabd_fields[i].name, H5R_OBJECT, -1) < 0) {
+            return MABD_ERR_INPUT;
+        }
+        f->headers[i] = reference;
+    }
+    return read_steps(allocator, file, f, error);
+}
+
+static mabd_status inspect_path(const mabd_allocator* allocator, const char* path, found* f,
+                                mabd_error* error) {
+    mabd_h5_quiet quiet = mabd_h5_quiet_begin();
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    mabd_status status = file >= 0 ? inspect(allocator, file, f, error) : MABD_ERR_INPUT;
+    if (status == MABD_ERR_INPUT) {
+        char reason[128] = "it lacks something that a recording has";
+        if (file < 0) mabd_h5_reason(reason, sizeof reason);
+        mabd_fail(error, status, "cannot append to %.300s: it is not a recording: %s", path,
+                  reason);
+    }
+    if (file >= 0) H5Fclose(file);
+    mabd_h5_quiet_end(quiet);
+    return status;
+}
+
+// Keep the frames up to the first one later than the simulation's step.
+static mabd_status drop_frames(mabd_recorder* recorder, const found* f, int64_t step,
+                               mabd_error* error) {
+    uint64_t frames = f->frames;
+    for (int i = 0; i < MABD_FIELD_COUNT; i++) {
+        uint64_t have = mabd_series_frames(&recorder->series[i], &recorder->store);
+        if (have < frames) frames = have;
+    }
+    uint64_t kept = 0;
+    while (kept < frames && f->steps[kept] <= step) kept++;
+    for (int i = 0; i < MABD_FIELD_COUNT; i++) {
+        mabd_series* series = &recorder->series[i];
+        MABD_TRY(mabd_series_load(series, &recorder->store, kept, &recorder->allocator, error));
+        mabd_series_set_frames(series, &recorder->store, kept);
+    }
+    recorder->frames = kept;
+    return mabd_store_commit(&recorder->store, error);
+}
+
+static mabd_status reopen(mabd_recorder* recorder, const mabd_sim* sim, found* f,
+                          mabd_error* error) {
+    const mabd_model* model = mabd_sim_model(sim);
+    const char* path = recorder->path;
+    recorder->fd = open(path, O_RDWR | O_CLOEXEC);
+    if (recorder->fd < 0) return mabd_file_fail(error, "write", path, errno);
+    struct stat info;
+    if (fstat(recorder->fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        return mabd_fail(error, MABD_ERR_IO, "cannot write %.340s: it is not a regular file", path);
+    }
+    MABD_TRY(mabd_file_claim(recorder->fd, path, error));
+    MABD_TRY(inspect_path(&recorder->allocator, path, f, error));
+    if (f->hash != mabd_model_get_info(model).hash) {
+        return mabd_fail(error, MABD_ERR_INPUT,
+                         "cannot append to %.300s: it is a recording of another model", path);
+    }
+    if (f->h != (double)mabd_sim_get_def(sim).h) {
+        return mabd_fail(error, MABD_ERR_INPUT,
+                         "cannot append to %.300s: its step is %g s, the simulation's is %g s",
+                         path, f->h, (double)mabd_sim_get_def(sim).h);
+    }
+    MABD_TRY(open_series(recorder, model, f->headers, error));
+    return drop_frames(recorder, f, mabd_sim_step_count(sim), error);
+}
+
+mabd_status mabd_recorder_reopen(const char* path, const mabd_sim* sim, mabd_recorder** recorder,
+                                 mabd_error* error) {
+    if (!path || !sim || !recorder) {
+        return mabd_fail(error, MABD_ERR_ARG, "mabd_recorder_reopen: null argument");
+    }
+    *recorder = NULL;
+    mabd_recorder* made;
+    MABD_TRY(allocate(sim, path, &made, error));
+    found f = {0};
+    mabd_status status = reopen(made, sim, &f, error);
+    mabd_free(&made->allocator, f.steps, (size_t)f.frames * sizeof(int64_t));
+    if (status != MABD_OK) {
+        destroy(made);
+        return status;
+    }
+    *recorder = made;
+    return MABD_OK;
+}
+
+// ---- frames ------------------------------------------------------------------------------------
+
+static mabd_status write_field(mabd_recorder* recorder, mabd_field field, const void* data,
+                               mabd_error* error) {
+    return mabd_series_write(&recorder->series[field], &recorder->store, recorder->frames, data,
+                             error);
+}
+
+// recorder->values as a field.
+static mabd_status write_values(mabd_recorder* recorder, mabd_field field, mabd_error* error) {
+    if ((void*)recorder->row != (void*)recorder->values) {
+        const mabd_series* series = &recorder->series[field];
+        const size_t count = (size_t)(series->rows * series->columns);
+        for (size_t i = 0; i < count; i++) recorder->row[i] = (double)recorder->values[i];
+    }
+    return write_field(recorder, field, recorder->row, error);
+}
+
+static mabd_status write_scalars(mabd_recorder* recorder, const mabd_sim* sim, mabd_error* error) {
+    const mabd_measure measure = mabd_sim_measure(sim);
+    const int64_t step = mabd_sim_step_count(sim);
+    const double time = (double)mabd_sim_time(sim), gap = (double)measure.gap;
+    const double angle_error = (double)measure.angle_error;
+    const double energy[5] = {(double)measure.kinetic, (double)measure.gravity,
+                              (double)measure.elastic, (double)measure.spring,
+                              (double)measure.energy};
+    MABD_TRY(write_field(recorder, MABD_FIELD_TIME, &time, error));
+    MABD_TRY(write_field(recorder, MABD_FIELD_STEP, &step, error));
+    MABD_TRY(write_field(recorder, MABD_FIELD_GAP, &gap, error));
+    MABD_TRY(write_field(recorder, MABD_FIELD_ANGLE_ERROR, &angle_error, error));
+    return write_field(recorder, MABD_FIELD_ENERGY, energy, error);
+}
+
+static mabd_status write_state(mabd_recorder* recorder, const mabd_sim* sim, mabd_error* error) {
+    mabd_real* values = recorder->values;
+    mabd_sim_get_state(sim, values, NULL, NULL, NULL);
+    MABD_TRY(write_values(recorder, MABD_FIELD_POSITION, error));
+    mabd_sim_get_state(sim, NULL, values, NULL, NULL);
+    MABD_TRY(write_values(recorder, MABD_FIELD_QUATERNION, error));
+    mabd_sim_get_state(sim, NULL, NULL, values, NULL);
+    MABD_TRY(write_values(recorder, MABD_FIELD_VELOCITY, error));
+    mabd_sim_get_state(sim, NULL, NULL, NULL, values);
+    MABD_TRY(write_values(recorder, MABD_FIELD_ANGULAR_VELOCITY, error));
+    mabd_sim_get_joint_forces(sim, values);
+    return write_values(recorder, MABD_FIELD_JOINT_FORCE, error);
+}
+
+static mabd_status check_in_place(const mabd_recorder* recorder, mabd_error* error) {
+    struct stat info;
+    if (fstat(recorder->fd, &info) == 0 && info.st_nlink == 0) {
+        return mabd_fail(error, MABD_ERR_IO,
+                         "cannot write %.340s: it was removed or replaced during the run",
+                         recorder->path);
+    }
+    return MABD_OK;
+}
+
+static mabd_status append(mabd_recorder* recorder, const mabd_sim* sim, mabd_error* error) {
+    MABD_TRY(check_in_place(recorder, error));
+    MABD_TRY(write_scalars(recorder, sim, error));
+    MABD_TRY(write_state(recorder, sim, error));
+    for (int i = 0; i < MABD_FIELD_COUNT; i++) {
+        mabd_series_set_frames(&recorder->series[i], &recorder->store, recorder->frames + 1);
+    }
+    MABD_TRY(mabd_store_commit(&recorder->store, error));
+    recorder->frames++;
+    return MABD_OK;
+}
+
+mabd_status mabd_recorder_append(mabd_recorder* recorder, const mabd_sim* sim, mabd_error* error) {
+    if (!recorder || !sim) {
+        return mabd_fail(error, MABD_ERR_ARG, "mabd_recorder_append: null argument");
+    }
+    const mabd_model* model = mabd_sim_model(sim);
+    if (mabd_model_body_count(model) != recorder->bodies ||
+        mabd_model_joint_count(model) != recorder->joints) {
+        return mabd_fail(error, MABD_ERR_ARG,
+                         "mabd_recorder_append: the simulation is of another model");
+    }
+    if (recorder->failed) {
+        return mabd_fail(error, MABD_ERR_IO,
+                         "cannot write %.340s: an earlier frame could not be written",
+                         recorder->path);
+    }
+    mabd_status status = append(recorder, sim, error);
+    recorder->failed = status != MABD_OK;
+    return status;
+}
+
+static mabd_status finish(mabd_recorder* recorder, mabd_error* error) {
+    if (recorder->failed) {
+        return mabd_fail(error, MABD_ERR_IO,
+                         "%.340s is incomplete: it ends before a frame that could not be written",
+                         recorder->path);
+    }
+    MABD_TRY(mabd_store_trim(&recorder->store, error));
+    // EINVAL: a file system that cannot sync
+    if (fsync(recorder->fd) != 0 && errno != EINVAL) {
+        return mabd_file_fail(error, "write", recorder->path, errno);
+    }
+    int fd = recorder->fd;
+    recorder->fd = -1;
+    return close(fd) == 0 ? MABD_OK : mabd_file_fail(error, "write", recorder->path, errno);
+}
+
+mabd_status mabd_recorder_close(mabd_recorder* recorder, mabd_error* error) {
+    if (!recorder) return MABD_OK;
+    mabd_status status = finish(recorder, error);
+    destroy(recorder);
+    return status;
+}

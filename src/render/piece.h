@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// One item as a rounded solid: every shape is a core swept by a ball of radius `round`,
+//   x = centre + axes (corner o half) + round normal
+// with the core a point (sphere), a segment (capsule), a box, or a round disc with height (cylinder).
+#pragma once
+
+#include "render/view.h"
+
+typedef struct mabd_piece {
+    mabd_shape shape;
+    mabd_vec3 center; // scene units
+    mabd_mat3 axes;   // columns: axes of the shape
+    mabd_real half[3];
+    mabd_real round;
+} mabd_piece;
+
+/// The piece of an item in world axes, scene units.
+mabd_piece mabd_piece_of(const mabd_frame* frame, const mabd_render_item* item);
+/// The same piece in camera coordinates.
+mabd_piece mabd_piece_view(const mabd_view* view, const mabd_piece* piece);
+/// How far the piece reaches from its centre along n (any length).
+mabd_real mabd_piece_reach(const mabd_piece* piece, mabd_vec3 n);
+/// Radius of a ball about the centre that holds the piece.
+mabd_real mabd_piece_radius(const mabd_piece* piece);
+/// One half (side = -1 or 1) of a piece cut across axis k; the halves' union is the piece.
+mabd_piece mabd_piece_half(const mabd_piece* piece, int k, int side);
+
+/// Column k of a matrix.
+static inline mabd_vec3 mabd_piece_axis(const mabd_piece* piece, int k) {
+    return k == 0 ? piece->axes.c1 : k == 1 ? piece->axes.c2 : piece->axes.c3;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of what the builder is given. Each returns MABD_OK, or MABD_ERR_INPUT with one line that
+// names the body or joint and says what was expected.
+#pragma once
+
+#include "base/error.h"
+#include "scene/inertia.h"
+
+/// What a message speaks of.
+typedef enum mabd_subject_kind {
+    MABD_SUBJECT_BODY,
+    MABD_SUBJECT_JOINT,
+    MABD_SUBJECT_OTHER, // `name` is the whole label: "wind"
+} mabd_subject_kind;
+
+typedef struct mabd_subject {
+    mabd_subject_kind kind;
+    const char* name;   // may be null: then the index is printed
+    int32_t index;      // of the (first) body or joint in the scene
+    int32_t element;    // in a bulk call, -1 = a single call, or what all of them share
+    const char* part;   // "geom", "rx"; null = the whole
+    int32_t part_index; // of a geom; -1 = none
+    mabd_error* error;
+} mabd_subject;
+
+/// Fill the error with "body 'chain/12': geom 3: <text>". Always MABD_ERR_INPUT.
+mabd_status mabd_reject(const mabd_subject* subject, const char* format, ...) MABD_PRINTF(2, 3);
+
+/// The subject of a message that speaks of neither body nor joint.
+mabd_subject mabd_subject_other(const char* label, mabd_error* error);
+
+/// values (n) are finite.
+mabd_status mabd_check_finite(const mabd_subject* subject, const char* what, int32_t n,
+                              const mabd_real* values);
+/// value is finite and >= 0.
+mabd_status mabd_check_not_negative(const mabd_subject* subject, const char* what, mabd_real value);
+/// rotation (4) has a length; unit (4) gets it normalised, may be the same.
+mabd_status mabd_check_rotation(const mabd_subject* subject, const char* what,
+                                const mabd_real* rotation, mabd_real* unit);
+/// vector (3) has a length; unit (3) gets its direction, may be the same.
+mabd_status mabd_check_direction(const mabd_subject* subject, const char* what,
+                                 const mabd_real* vector, mabd_real* unit);
+mabd_status mabd_check_signal(const mabd_subject* subject, const char* what,
+                              const mabd_signal* signal);
+/// How many entries of mabd_geom::size a shape uses; 0 for an unknown shape.
+int mabd_shape_size_count(mabd_shape shape);
+mabd_status mabd_check_geom(const mabd_subject* body, int32_t index, const mabd_geom* geom);
+/// All of a body but its geoms, pose and velocity.
+mabd_status mabd_check_body(const mabd_subject* subject, const mabd_body_def* def);
+/// Mass properties that a body of this motion may have.
+mabd_status mabd_check_inertia(const mabd_subject* subject, mabd_motion motion,
+                               const mabd_inertia* inertia);
+/// axes (MABD_AXIS_COUNT), entries may be null: only free axes of the type, each one sound.
+mabd_status mabd_check_axes(const mabd_subject* joint, mabd_joint type,
+                            const mabd_axis_def* const* axes);

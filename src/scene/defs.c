@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defaults and small makers of the scene's definitions.
+#include "math/quat.h"
+#include "scene/check.h"
+
+#include <string.h>
+
+mabd_body_def mabd_default_body_def(void) {
+    mabd_body_def def = {.motion = MABD_MOTION_DYNAMIC,
+                         .density = 1000,
+                         .young = (mabd_real)1e9,
+                         .poisson = (mabd_real)0.3,
+                         .rotation = {1, 0, 0, 0},
+                         .cookie = MABD_BODY_COOKIE};
+    return def;
+}
+
+mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density) {
+    mabd_geom geom = {.shape = shape, .rotation = {1, 0, 0, 0}, .density = density};
+    for (int k = 0; k < mabd_shape_size_count(shape); k++) geom.size[k] = size[k];
+    return geom;
+}
+
+mabd_joint_def mabd_default_joint_def(void) {
+    mabd_joint_def def = {.type = MABD_JOINT_BALL,
+                          .a = MABD_WORLD,
+                          .b = 0,
+                          .frame = {1, 0, 0, 0},
+                          .frame_a = {1, 0, 0, 0},
+                          .frame_b = {1, 0, 0, 0},
+                          .cookie = MABD_JOINT_COOKIE};
+    return def;
+}
+
+static const char* const joint_names[] = {
+#define X(name, text, translations, rotations) text,
+    MABD_JOINT_LIST(X)
+#undef X
+};
+
+const char* mabd_joint_name(mabd_joint type) {
+    return (unsigned)type < MABD_JOINT_COUNT ? joint_names[type] : "unknown";
+}
+
+int mabd_joint_find(const char* name) {
+    for (int i = 0; name && i < MABD_JOINT_COUNT; i++) {
+        if (strcmp(joint_names[i], name) == 0) return i;
+    }
+    return -1;
+}
+
+/// *unit = v / |v| without overflow; false if v has no length or is not finite.
+static bool direction(mabd_vec3 v, mabd_vec3* unit) {
+    mabd_real largest = (mabd_real)fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
+    if (!(largest > 0) || !isfinite(v.x + v.y + v.z)) return false;
+    v = mabd_v3(v.x / largest, v.y / largest, v.z / largest);
+    *unit = mabd_v3_scale(1 / mabd_v3_norm(v), v);
+    return true;
+}
+
+/// The coordinate axis after the one that x is nearest to: for x along a coordinate axis the frame
+/// is then a cyclic permutation of the axes.
+static mabd_vec3 any_other_axis(mabd_vec3 x) {
+    mabd_real ax = (mabd_real)fabs(x.x), ay = (mabd_real)fabs(x.y), az = (mabd_real)fabs(x.z);
+    if (ax >= ay && ax >= az) return mabd_v3(0, 1, 0);
+    return ay >= az ? mabd_v3(0, 0, 1) : mabd_v3(1, 0, 0);
+}
+
+bool mabd_frame_from_axes(const mabd_real* x, const mabd_real* y, mabd_real* frame) {
+    const mabd_real parallel = (mabd_real)1e-9;
+    mabd_vec3 c1, c2;
+    if (!direction(mabd_v3_load(x), &c1)) return false;
+    if (!y) {
+        c2 = any_other_axis(c1);
+    } else if (!direction(mabd_v3_load(y), &c2)) {
+        return false;
+    }
+    c2 = mabd_v3_axpy(-mabd_v3_dot(c1, c2), c1, c2);
+    if (!(mabd_v3_norm(c2) > parallel)) return false;
+    direction(c2, &c2);
+    c2 = mabd_v3_axpy(-mabd_v3_dot(c1, c2), c1, c2); // again: what is left after a near-parallel y
+    direction(c2, &c2);
+    mabd_q_store(mabd_q_from_matrix(mabd_m3(c1, c2, mabd_v3_cross(c1, c2))), frame);
+    return true;
+}

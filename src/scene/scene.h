@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of a scene. Filled by builder.c, which checks everything; read by model/.
+#pragma once
+
+#include "base/memory.h"
+#include "base/names.h"
+#include "mabd/scene.h"
+
+#define MABD_BODY_COOKIE  UINT32_C(0x6d61626f)
+#define MABD_JOINT_COOKIE UINT32_C(0x6d616a6f)
+
+/// What the bodies of one add call share.
+typedef struct mabd_scene_class {
+    int32_t geom_first, geom_count; // in scene->geoms
+    bool inertia_given;
+    mabd_real mass, inertia[6], center[3];
+    mabd_real density, young, poisson, drag;
+} mabd_scene_class;
+
+typedef struct mabd_scene_body {
+    int32_t class_index;
+    int32_t script; // in scene->scripts, -1 = none
+    mabd_motion motion;
+    mabd_real position[3], rotation[4]; // unit quaternion
+    mabd_real velocity[3], angular_velocity[3];
+} mabd_scene_body;
+
+/// Controls of the axes of one joint type; shared by the joints of one add call.
+typedef struct mabd_scene_axes {
+    bool used[MABD_AXIS_COUNT];
+    mabd_axis_def axis[MABD_AXIS_COUNT]; // signal tables are owned by the scene
+} mabd_scene_axes;
+
+typedef struct mabd_scene_joint {
+    mabd_joint type;
+    int32_t a, b;                      // MABD_WORLD or a body
+    int32_t axes;                      // in scene->axes, -1 = none
+    mabd_real anchor_a[3], frame_a[4]; // in the user frame of a (world if a is the world)
+    mabd_real anchor_b[3], frame_b[4];
+} mabd_scene_joint;
+
+typedef struct mabd_param_entry {
+    char *name, *value, *fallback, *unit, *meaning; // owned
+} mabd_param_entry;
+
+struct mabd_scene {
+    mabd_allocator allocator;
+    char* name; // owned; "" by default
+    mabd_real gravity[3];
+    mabd_real wind_direction[3]; // unit, or zero without wind
+    mabd_signal wind_strength;
+    mabd_real h, duration;
+    mabd_list geoms;         // mabd_geom
+    mabd_list classes;       // mabd_scene_class
+    mabd_list class_buckets; // int32_t open-addressed hash of classes -> index, -1 = empty
+    mabd_list bodies;        // mabd_scene_body
+    mabd_list scripts;       // mabd_script
+    mabd_list joints;        // mabd_scene_joint
+    mabd_list axes;          // mabd_scene_axes
+    mabd_list forces;        // mabd_force_def
+    mabd_list tables;        // blocks of signal tables: mabd_scene_table
+    mabd_names body_names, joint_names;
+    mabd_list params; // mabd_param_entry
+    char* text;       // JSON it was loaded from, owned; "" by default
+};
+
+typedef struct mabd_scene_table {
+    mabd_real* data; // times, then values
+    int32_t count;   // points
+} mabd_scene_table;
+
+/// A copy of a zero-terminated text in the scene's allocator; null if out of memory.
+char* mabd_scene_copy_text(const mabd_scene* scene, const char* text);
+/// Free what mabd_scene_copy_text gave. Null is allowed.
+void mabd_scene_free_text(const mabd_scene* scene, char* text);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signals of time t:
+//   constant  value
+//   sine      value + amplitude sin(2 pi frequency t + phase)
+//   ramp      value for t <= start, value_end for t >= end, linear between
+//   table     linear between the points (t_i, y_i), y_0 before the first, y_last after the last
+#include "scene/signal.h"
+
+#include "math/shared.h"
+
+#include <math.h>
+
+mabd_signal mabd_signal_constant(mabd_real value) {
+    mabd_signal signal = {.kind = MABD_SIGNAL_CONSTANT, .value = value};
+    return signal;
+}
+
+static mabd_real ramp_value(const mabd_signal* signal, mabd_real time) {
+    if (time <= signal->start) return signal->value;
+    if (time >= signal->end) return signal->value_end;
+    mabd_real part = (time - signal->start) / (signal->end - signal->start);
+    return signal->value + part * (signal->value_end - signal->value);
+}
+
+static mabd_real table_value(const mabd_signal* signal, mabd_real time) {
+    const mabd_real *times = signal->times, *values = signal->values;
+    int32_t low = 0, high = signal->point_count - 1;
+    if (time <= times[low]) return values[low];
+    if (time >= times[high]) return values[high];
+    while (high - low > 1) { // times[low] <= time < times[high]
+        int32_t middle = low + (high - low) / 2;
+        if (times[middle] <= time) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    mabd_real part = (time - times[low]) / (times[high] - times[low]);
+    return values[low] + part * (values[high] - values[low]);
+}
+
+mabd_real mabd_signal_value(const mabd_signal* signal, mabd_real time) {
+    switch (signal->kind) {
+    case MABD_SIGNAL_NONE:
+        return 0;
+    case MABD_SIGNAL_CONSTANT:
+        return signal->value;
+    case MABD_SIGNAL_SINE: {
+        mabd_real angle = 2 * MABD_PI * signal->frequency * time + signal->phase;
+        return signal->value + signal->amplitude * (mabd_real)sin(angle);
+    }
+    case MABD_SIGNAL_RAMP:
+        return ramp_value(signal, time);
+    case MABD_SIGNAL_TABLE:
+        return table_value(signal, time);
+    }
+    return 0;
+}
+
+mabd_signal mabd_signal_clean(const mabd_signal* signal) {
+    mabd_signal clean = {.kind = signal->kind};
+    if (signal->kind == MABD_SIGNAL_CONSTANT || signal->kind == MABD_SIGNAL_SINE ||
+        signal->kind == MABD_SIGNAL_RAMP) {
+        clean.value = signal->value;
+    }
+    if (signal->kind == MABD_SIGNAL_SINE) {
+        clean.amplitude = signal->amplitude;
+        clean.frequency = signal->frequency;
+        clean.phase = signal->phase;
+    }
+    if (signal->kind == MABD_SIGNAL_RAMP) {
+        clean.start = signal->start;
+        clean.end = signal->end;
+        clean.value_end = signal->value_end;
+    }
+    if (signal->kind == MABD_SIGNAL_TABLE) {
+        clean.point_count = signal->point_count;
+        clean.times = signal->times;
+        clean.values = signal->values;
+    }
+    return clean;
+}
+
+bool mabd_signal_equal(const mabd_signal* a, const mabd_signal* b) {
+    if (a->kind != b->kind || a->value != b->value || a->amplitude != b->amplitude ||
+        a->frequency != b->frequency || a->phase != b->phase || a->start != b->start ||
+        a->end != b->end || a->value_end != b->value_end || a->point_count != b->point_count) {
+        return false;
+    }
+    for (int32_t i = 0; i < a->point_count; i++) {
+        if (a->times[i] != b->times[i] || a->values[i] != b->values[i]) return false;
+    }
+    return true;
+}

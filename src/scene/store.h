@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the builder keeps of definitions: owned copies of signal tables, classes that bodies share,
+// sets of axes that joints share. Nothing here checks; nothing is committed on failure but tables,
+// which the caller drops with mabd_store_drop_tables.
+#pragma once
+
+#include "scene/check.h"
+#include "scene/scene.h"
+
+/// *owned = a clean copy of `signal` whose table belongs to the scene.
+mabd_status mabd_store_signal(mabd_scene* scene, const mabd_signal* signal, mabd_signal* owned);
+/// Free the signal tables from index `first` on.
+void mabd_store_drop_tables(mabd_scene* scene, int32_t first);
+
+/// Copy geoms to the end of scene->geoms, cleaned and with unit quaternions, without counting them;
+/// *staged gets their place, null if count is 0.
+mabd_status mabd_store_stage_geoms(mabd_scene* scene, int32_t count, const mabd_geom* geoms,
+                                   const mabd_geom** staged);
+/// The class of a checked body; its geom_first is that of geoms staged before.
+mabd_scene_class mabd_store_make_class(const mabd_scene* scene, const mabd_body_def* def);
+/// Index of an equal class, -1 if there is none.
+int32_t mabd_store_find_class(const mabd_scene* scene, const mabd_scene_class* wanted);
+/// Room for one more class.
+mabd_status mabd_store_reserve_class(mabd_scene* scene);
+/// Add the class and its staged geoms; needs the room. Returns its index.
+int32_t mabd_store_commit_class(mabd_scene* scene, const mabd_scene_class* added);
+
+/// The set of axes of a checked joint: without those that do nothing. False if none is left.
+bool mabd_store_make_axes(const mabd_axis_def* const* defs, mabd_scene_axes* axes);
+/// True if the last set of the scene is this one.
+bool mabd_store_is_last_axes(const mabd_scene* scene, const mabd_scene_axes* axes);
+/// Make the tables of the set's signals the scene's.
+mabd_status mabd_store_own_axes(mabd_scene* scene, mabd_scene_axes* axes);
+
+/// Add a name (null = none: nothing to do) as mabd_names_add does; MABD_ERR_INPUT with a message if
+/// it is taken, empty or reserved.
+mabd_status mabd_store_name(mabd_scene* scene, mabd_names* names, const mabd_subject* subject,
+                            int32_t count);
+/// "body 'arm'", "body 3" or "the world", for messages. Returns text.
+const char* mabd_store_body_label(const mabd_scene* scene, int32_t body, char* text, size_t size);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of the choices, and what is known of a model before it runs.
+
+#include "formulation/formulation.h"
+#include "mabd/sim.h"
+#include "model/model.h"
+
+#include <string.h>
+
+#define X(name, text) text,
+static const char* const formulations[] = {MABD_FORMULATION_LIST(X)};
+static const char* const backends[] = {MABD_BACKEND_LIST(X)};
+static const char* const integrators[] = {MABD_INTEGRATOR_LIST(X)};
+static const char* const presets[] = {MABD_PRESET_LIST(X)};
+static const char* const stages[] = {MABD_STAGE_LIST(X)};
+static const char* const components[] = {MABD_COMPONENT_LIST(X)};
+#undef X
+
+static const char* name_of(const char* const* names, unsigned count, unsigned value) {
+    return value < count ? names[value] : "unknown";
+}
+
+static int find(const char* const* names, int count, const char* name) {
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) return i;
+    }
+    return -1;
+}
+
+const char* mabd_formulation_name(mabd_formulation value) {
+    return name_of(formulations, MABD_FORMULATION_COUNT, value);
+}
+const char* mabd_backend_name(mabd_backend value) {
+    return name_of(backends, MABD_BACKEND_COUNT, value);
+}
+const char* mabd_integrator_name(mabd_integrator value) {
+    return name_of(integrators, MABD_INTEGRATOR_COUNT, value);
+}
+const char* mabd_preset_name(mabd_preset value) {
+    return name_of(presets, MABD_PRESET_COUNT, value);
+}
+const char* mabd_stage_name(mabd_stage stage) {
+    return name_of(stages, MABD_STAGE_COUNT, stage);
+}
+const char* mabd_component_name(mabd_component kind) {
+    return name_of(components, MABD_COMPONENT_COUNT, kind);
+}
+int mabd_formulation_find(const char* name) {
+    return find(formulations, MABD_FORMULATION_COUNT, name);
+}
+int mabd_backend_find(const char* name) {
+    return find(backends, MABD_BACKEND_COUNT, name);
+}
+int mabd_integrator_find(const char* name) {
+    return find(integrators, MABD_INTEGRATOR_COUNT, name);
+}
+int mabd_preset_find(const char* name) {
+    return find(presets, MABD_PRESET_COUNT, name);
+}
+
+mabd_model_info mabd_model_get_info(const mabd_model* model) {
+    const mabd_plan* plan = model->plan;
+    mabd_model_info info = {0};
+    info.bodies = model->body_count;
+    for (int32_t i = 0; i < model->body_count; i++) {
+        info.dynamic_bodies += model->body_motion[i] == MABD_MOTION_DYNAMIC;
+    }
+    info.joints = model->joint_count;
+    info.rows = plan->row_count;
+    info.compliant_rows = plan->row_count - model->rigid_row_count;
+    info.classes = model->class_count;
+    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) info.components[k] = plan->counts[k];
+    info.loops = plan->loops;
+    info.widest_block = plan->widest;
+    info.bytes_model = sizeof *model + model->memory_size + plan->bytes +
+                       mabd_names_bytes(&model->body_names) + mabd_names_bytes(&model->joint_names);
+    info.bytes_sim = mabd_formulation_affine.bytes_for(model);
+    info.bytes_per_body =
+        (mabd_real)(info.bytes_model + info.bytes_sim) / (mabd_real)model->body_count;
+    info.hash = model->hash;
+    return info;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assembling a plan from an ordered graph: slots, sides, pairs and edges.
+//
+// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) .. Two joints that
+// share both bodies meet in a pair of each, and both name the same edge. The edges of slot s to higher
+// slots are the union of what follows s in the side lists of its one or two bodies. Those lists
+// are sorted, so a merge gives the edges by (from, to) without a search. O(bodies + joints + pairs).
+
+#include "topology/plan.h"
+
+#include "topology/graph.h"
+
+#include <string.h>
+
+// The side lists while the plan's size is not known yet, and a cursor into each for the merge.
+typedef struct side_lists {
+    int32_t* cursor; // sides of a body already merged (body_count)
+    mabd_plan_side* sides;
+    size_t bytes;
+} side_lists;
+
+static size_t side_lists_layout(const mabd_graph* graph, mabd_arena* arena, side_lists* lists) {
+    lists->cursor = mabd_arena_take(arena, (size_t)graph->body_count, sizeof(int32_t));
+    lists->sides =
+        mabd_arena_take(arena, (size_t)graph->start[graph->body_count], sizeof(mabd_plan_side));
+    return arena->used;
+}
+
+static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_graph* graph,
+                                   side_lists* lists) {
+    mabd_arena arena = {NULL, 0, 0};
+    lists->bytes = arena.size = side_lists_layout(graph, &arena, lists);
+    if (arena.size == SIZE_MAX) return MABD_ERR_MEMORY;
+    arena.memory = mabd_alloc(allocator, arena.size);
+    if (!arena.memory) return MABD_ERR_MEMORY;
+    arena.used = 0;
+    side_lists_layout(graph, &arena, lists);
+
+    // slots ascending, so every list comes out sorted
+    for (int32_t slot = 0; slot < graph->active_count; slot++) {
+        for (int side = 0; side < 2; side++) {
+            int32_t body = mabd_graph_end(graph, graph->slot_joint[slot], side);
+            if (body < 0) continue;
+            mabd_plan_side entry = {slot, side};
+            lists->sides[graph->start[body] + lists->cursor[body]++] = entry;
+        }
+    }
+    return MABD_OK;
+}
+
+// What is left of one body's side list behind the slot being merged.
+typedef struct tail {
+    const mabd_plan_side* sides; // whole list of the body
+    int32_t at, i, degree;       // next place, place of the slot itself, length
+    mabd_plan_pair* pairs;       // of row i, null while counting
+} tail;
+
+static tail tail_begin(const mabd_graph* graph, const side_lists* lists, int32_t body,
+                       mabd_plan* plan) {
+    tail t = {NULL, 0, 0, 0, NULL};
+    if (body < 0) return t;
+    t.sides = lists->sides + graph->start[body];
+    t.degree = graph->start[body + 1] - graph->start[body];
+    t.i = lists->cursor[body]++;
+    t.at = t.i + 1;
+    if (plan) {
+        int64_t row = (int64_t)t.i * t.degree - (int64_t)t.i * (t.i + 1) / 2;
+        t.pairs = plan->pairs + plan->pair_start[body] + row;
+    }
+    return t;
+}
+
+static int32_t tail_slot(const tail* t) {
+    return t->at < t->degree ? t->sides[t->at].slot : INT32_MAX;
+}
+
+static void tail_take(tail* t, int32_t slot, int32_t edge) {
+    if (tail_slot(t) != slot) return;
+    if (t->pairs) {
+        mabd_plan_pair pair = {t->i, t->at, edge};
+        t->pairs[t->at - t->i - 1] = pair;
+    }
+    t->at++;
+}
+
+// Number all edges, in order of (from, to); returns how many. With a plan, fill its pairs and edges.
+static int32_t merge_edges(const mabd_graph* graph, side_lists* lists, mabd_plan* plan) {
+    int32_t edge = 0;
+    for (int32_t i = 0; i < graph->body_count; i++) lists->cursor[i] = 0;
+    for (int32_t slot = 0; slot < graph->active_count; slot++) {
+        int32_t joint = graph->slot_joint[slot];
+        tail a = tail_begin(graph, lists, mabd_graph_end(graph, joint, 0), plan);
+        tail b = tail_begin(graph, lists, mabd_graph_end(graph, joint, 1), plan);
+        for (;;) {
+            int32_t to_a = tail_slot(&a), to_b = tail_slot(&b);
+            int32_t to = to_a < to_b ? to_a : to_b;
+            if (to == INT32_MAX) break;
+            if (plan) plan->edge_from[edge] = slot, plan->edge_to[edge] = to;
+            tail_take(&a, to, edge);
+            tail_take(&b, to, edge);
+            edge++;
+        }
+    }
+    return edge;
+}
+
+// Lengths of the arrays that no field of the plan tells.
+typedef struct array_sizes {
+    int64_t sides, pairs, moving; // all below 2^31
+} array_sizes;
+
+// Pairs over all bodies, and rows over all slots; false if either does not fit an int32_t.
+static bool count_pairs_and_rows(const mabd_graph* graph, int64_t* pairs, int64_t* rows) {
+    *pairs = *rows = 0;
+    for (int32_t body = 0; body < graph->body_count; body++) {
+        int64_t degree = graph->start[body + 1] - graph->start[body];
+        *pairs += degree * (degree - 1) / 2;
+        if (*pairs > INT32_MAX) return false;
+    }
+    for (int32_t i = 0; i < graph->part_count; i++) *rows += graph->parts[i].row_count;
+    return *rows <= INT32_MAX;
+}
+
+// Point the arrays of p, whose counts are set, into the arena; the first piece is left for p itself.
+static void layout(array_sizes sizes, mabd_arena* arena, mabd_plan* p) {
+    size_t slots = (size_t)p->slot_count, edges = (size_t)p->edge_count;
+    size_t bodies = (size_t)p->body_count;
+    mabd_arena_take(arena, 1, sizeof(mabd_plan));
+    p->slot_joint = mabd_arena_take(arena, slots, sizeof(int32_t));
+    p->joint_slot = mabd_arena_take(arena, (size_t)p->joint_count, sizeof(int32_t));
+    p->slot_width = mabd_arena_take(arena, slots, sizeof(int32_t));
+    p->slot_row = mabd_arena_take(arena, slots + 1, sizeof(int32_t));
+    p->slot_block = mabd_arena_take(arena, slots + 1, sizeof(size_t));
+    p->edge_from = mabd_arena_take(arena, edges, sizeof(int32_t));
+    p->edge_to = mabd_arena_take(arena, edges, sizeof(int32_t));
+    p->edge_block = mabd_arena_take(arena, edges + 1, sizeof(size_t));
+    p->side_start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
+    p->sides = mabd_arena_take(arena, (size_t)sizes.sides, sizeof(mabd_plan_side));
+    p->pair_start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
+    p->pairs = mabd_arena_take(arena, (size_t)sizes.pairs, sizeof(mabd_plan_pair));
+    p->components = mabd_arena_take(arena, (size_t)p->component_count, sizeof(mabd_plan_component));
+    p->component_bodies = mabd_arena_take(arena, (size_t)sizes.moving, sizeof(int32_t));
+}
+
+// One block for the plan and all its arrays; null on failure.
+static mabd_plan* allocate(mabd_plan counts, array_sizes sizes) {
+    mabd_arena arena = {NULL, 0, 0};
+    layout(sizes, &arena, &counts);
+    if (arena.used == SIZE_MAX) return NULL;
+    counts.bytes = arena.size = arena.used;
+    arena.memory = mabd_alloc(&counts.allocator, arena.size);
+    if (!arena.memory) return NULL;
+    arena.used = 0;
+    layout(sizes, &arena, &counts);
+    mabd_plan* plan = (mabd_plan*)(void*)arena.memory;
+    *plan = counts;
+    return plan;
+}
+
+static void fill_slots(const mabd_graph* graph, mabd_plan* plan) {
+    memcpy(plan->joint_slot, graph->joint_slot, (size_t)graph->joint_count * sizeof(int32_t));
+    for (int32_t slot = 0; slot < plan->slot_count; slot++) {
+        int32_t joint = graph->slot_joint[slot], width = graph->width[joint];
+        plan->slot_joint[slot] = joint;
+        plan->slot_width[slot] = width;
+        plan->slot_row[slot + 1] = plan->slot_row[slot] + width;
+        plan->slot_block[slot + 1] = plan->slot_block[slot] + (size_t)(width * width);
+        if (width > plan->widest) plan->widest = width;
+    }
+}
+
+static void fill_sides(const mabd_graph* graph, const side_lists* lists, mabd_plan* plan) {
+    size_t count = (size_t)graph->start[graph->body_count];
+    if (count) memcpy(plan->sides, lists->sides, count * sizeof(mabd_plan_side));
+    for (int32_t body = 0; body < graph->body_count; body++) {
+        int64_t degree = graph->start[body + 1] - graph->start[body];
+        plan->side_start[body + 1] = graph->start[body + 1];
+        plan->pair_start[body + 1] = (int32_t)(plan->pair_start[body] + degree * (degree - 1) / 2);
+    }
+}
+
+static void fill_components(const mabd_graph* graph, mabd_plan* plan) {
+    int32_t slot = 0, edge = 0;
+    for (int32_t i = 0; i < graph->part_count; i++) {
+        const mabd_graph_part* part = &graph->parts[i];
+        mabd_plan_component* c = &plan->components[i];
+        c->kind = part->kind;
+        c->loops = part->loops;
+        c->body_first = part->body_first;
+        c->body_count = part->body_count;
+        c->slot_first = slot;
+        c->slot_count = part->joint_count;
+        slot += part->joint_count;
+        c->edge_first = edge;
+        while (edge < plan->edge_count && plan->edge_from[edge] < slot) edge++;
+        c->edge_count = edge - c->edge_first;
+        plan->counts[part->kind]++;
+        plan->loops += part->loops;
+    }
+    if (graph->moving_count) {
+        memcpy(plan->component_bodies, graph->bodies,
+               (size_t)graph->moving_count * sizeof(int32_t));
+    }
+}
+
+static void fill_edge_blocks(mabd_plan* plan) {
+    for (int32_t edge = 0; edge < plan->edge_count; edge++) {
+        int32_t from = plan->slot_width[plan->edge_from[edge]];
+        int32_t to = plan->slot_width[plan->edge_to[edge]];
+        plan->edge_block[edge + 1] = plan->edge_block[edge] + (size_t)(from * to);
+    }
+}
+
+// The plan of an ordered graph whose sides are collected.
+static mabd_status assemble(const mabd_allocator* allocator, const mabd_graph* graph,
+                            side_lists* lists, mabd_plan** out) {
+    int64_t pairs, rows;
+    if (!count_pairs_and_rows(graph, &pairs, &rows)) return MABD_ERR_MEMORY;
+    mabd_plan counts = {
+        .body_count = graph->body_count,
+        .joint_count = graph->joint_count,
+        .slot_count = graph->active_count,
+        .row_count = (int32_t)rows,
+        .edge_count = merge_edges(graph, lists, NULL),
+        .component_count = graph->part_count,
+        .allocator = *allocator,
+    };
+    array_sizes sizes = {graph->start[graph->body_count], pairs, graph->moving_count};
+    mabd_plan* plan = allocate(counts, sizes);
+    if (!plan) return MABD_ERR_MEMORY;
+    fill_slots(graph, plan);
+    fill_sides(graph, lists, plan);
+    merge_edges(graph, lists, plan);
+    fill_edge_blocks(plan);
+    fill_components(graph, plan);
+    *out = plan;
+    return MABD_OK;
+}
+
+mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
+                            int32_t joint_count, const int32_t* a, const int32_t* b,
+                            const int32_t* width, mabd_plan** plan) {
+    mabd_graph graph = {.body_count = body_count,
+                        .joint_count = joint_count,
+                        .moving = moving,
+                        .a = a,
+                        .b = b,
+                        .width = width};
+    *plan = NULL;
+    mabd_status status = mabd_graph_init(allocator, &graph);
+    if (status == MABD_OK) {
+        side_lists lists;
+        mabd_graph_order(&graph);
+        status = side_lists_init(allocator, &graph, &lists);
+        if (status == MABD_OK) {
+            status = assemble(allocator, &graph, &lists, plan);
+            mabd_free(allocator, lists.cursor, lists.bytes);
+        }
+    }
+    mabd_graph_free(allocator, &graph);
+    return status;
+}
+
+void mabd_plan_destroy(mabd_plan* plan) {
+    if (!plan) return;
+    mabd_allocator allocator = plan->allocator;
+    mabd_free(&allocator, plan, plan->bytes);
+}

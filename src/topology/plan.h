@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan: how the dual system of a model is laid out and solved. Integers only.
+//
+// The graph: nodes are the moving bodies, edges the joints that have rows. Fixed and scripted bodies
+// and the world are no nodes: a joint to one of them hangs on a single body, and two such joints on
+// different bodies are not coupled. The dual matrix K = J H^-1 J' + c has one diagonal block per joint, and
+// one off-diagonal block per pair of joints that share a moving body.
+//
+//   component class   moving bodies / coupling
+//   free              one body, no joints
+//   chain             every body has at most two joints, no cycle: K is block tridiagonal
+//   tree              no cycle; any number of joints to the ground
+//   loops             k independent cycles, k small (see mabd_plan_build)
+//   graph             the rest
+//
+// "Slot" = place of a joint in elimination order. Slots of one component are consecutive; within a chain,
+// slot s couples with s-1 and s+1 only. Joints without rows (type free, no controls) have no slot.
+#pragma once
+
+#include "base/memory.h"
+#include "mabd/model.h"
+
+/// One joint on one moving body.
+typedef struct mabd_plan_side {
+    int32_t slot;
+    int32_t is_b; // 1 if the body is the joint's body b, else 0
+} mabd_plan_side;
+
+/// One off-diagonal contribution of a body: sides i < j of its side list (i's slot < j's slot) couple
+/// in block `edge`.
+typedef struct mabd_plan_pair {
+    int32_t i, j; // places in the body's side list
+    int32_t edge;
+} mabd_plan_pair;
+
+typedef struct mabd_plan_component {
+    mabd_component kind;
+    int32_t loops;                  // independent cycles
+    int32_t slot_first, slot_count; // its slots
+    int32_t edge_first, edge_count; // its off-diagonal blocks
+    int32_t body_first, body_count; // its bodies, in component_bodies
+} mabd_plan_component;
+
+typedef struct mabd_plan {
+    int32_t body_count, joint_count;
+    int32_t slot_count, row_count, edge_count, component_count;
+    int32_t widest;      // rows of the widest joint
+    int32_t* slot_joint; // joint of a slot (slot_count)
+    int32_t* joint_slot; // slot of a joint, -1 = none (joint_count)
+    int32_t* slot_width; // rows of a slot (slot_count)
+    int32_t* slot_row;   // first row of a slot in the dual vector (slot_count + 1)
+    size_t* slot_block;  // offset of its diagonal block in D, width x width (slot_count + 1)
+    int32_t *edge_from, *edge_to; // slots coupled, from < to (edge_count), sorted by (from, to)
+    size_t* edge_block;    // offset in U, width(from) x width(to), row-major (edge_count + 1)
+    int32_t* side_start;   // sides of a body (body_count + 1); none for bodies that do not move
+    mabd_plan_side* sides; // sorted by slot within a body
+    int32_t* pair_start;   // pairs of a body (body_count + 1)
+    mabd_plan_pair* pairs;
+    mabd_plan_component* components;
+    int32_t* component_bodies; // moving bodies by component
+    int32_t counts[MABD_COMPONENT_COUNT];
+    int32_t loops; // over all components
+    size_t bytes;  // of the whole plan
+    mabd_allocator allocator;
+} mabd_plan;
+
+/// Build a plan. moving (body_count): the body is dynamic; a, b (joint_count): bodies or -1;
+/// width (joint_count): rows, 0..6. Joints between two bodies that do not move must have width 0.
+/// Chains are numbered from the end with the lower body or joint index; components by their lowest body.
+/// O(bodies + joints + pairs). MABD_ERR_MEMORY also if there are more than INT32_MAX pairs.
+mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
+                            int32_t joint_count, const int32_t* a, const int32_t* b,
+                            const int32_t* width, mabd_plan** plan);
+void mabd_plan_destroy(mabd_plan* plan);

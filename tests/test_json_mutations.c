@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Damaged scenes: seeded mutations of the shipped scenes and of the corpus of broken ones go through
+// loading and building. Whatever comes out, nothing crashes or leaks, and a failure is reported in
+// one line with its place.
+#include "fuzz/feed.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dirent.h>
+#include <stdio.h>
+
+#define ROUNDS       4000
+#define MOST_SEEDS   400
+#define LONGEST_SEED 8192
+#define ROOM         (2 * LONGEST_SEED)
+
+typedef struct seed_text {
+    char* data;
+    size_t size;
+} seed_text;
+
+static seed_text seeds[MOST_SEEDS];
+static int seed_count;
+
+static uint32_t next(uint64_t* state) {
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(*state >> 33);
+}
+
+static int by_name(const struct dirent** a, const struct dirent** b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+// Add the .json files of a directory, in the order of their names.
+static void add_seeds(const char* directory) {
+    struct dirent** entries = NULL;
+    int count = scandir(directory, &entries, NULL, by_name);
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(entries[i]->d_name);
+        bool json = length > 5 && strcmp(entries[i]->d_name + length - 5, ".json") == 0;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
+        free(entries[i]);
+        FILE* file = json && seed_count < MOST_SEEDS ? fopen(path, "rb") : NULL;
+        if (!file) continue;
+        seed_text seed = {malloc(LONGEST_SEED), 0};
+        seed.size = fread(seed.data, 1, LONGEST_SEED, file);
+        fclose(file);
+        seeds[seed_count++] = seed;
+    }
+    free(entries);
+}
+
+static void free_seeds(void) {
+    while (seed_count > 0) free(seeds[--seed_count].data);
+}
+
+// Replace `cut` bytes at `at` by n others.
+static size_t splice(char* text, size_t size, size_t at, size_t cut, const char* with, size_t n) {
+    if (at > size) at = size;
+    if (cut > size - at) cut = size - at;
+    if (size - cut + n > ROOM) return size;
+    memmove(text + at + n, text + at + cut, size - at - cut);
+    memcpy(text + at, with, n);
+    return size - cut + n;
+}
+
+// One random change; returns the new size.
+static size_t mutate(char* text, size_t size, uint64_t* state) {
+    static const char* const pieces[] = {
+        "{",       "}",     "[",  "]",    "\"",        ":",       ",",        "-",      "0",
+        "1e9",     "1e308", "-1", "null", "true",      "=n",      "\"=1/0\"", "1e-320", "0.5",
+        "\\u00e9", "\xFF",  "[]", "{}",   "\"world\"", "1000000", "/0",       "\"\"",   "e"};
+    size_t at = size ? next(state) % (size + 1) : 0;
+    char byte = (char)next(state), chunk[32];
+    switch (next(state) % 6) {
+    case 0:
+        if (at < size) text[at] = (char)(text[at] ^ (1 << next(state) % 8));
+        return size;
+    case 1:
+        return splice(text, size, at, 1, &byte, 1);
+    case 2:
+        return splice(text, size, at, 1 + next(state) % 8, "", 0);
+    case 3: { // another part of the text
+        size_t from = size ? next(state) % size : 0, n = size - from;
+        if (n > sizeof chunk) n = sizeof chunk;
+        memcpy(chunk, text + from, n);
+        return splice(text, size, at, next(state) % 4, chunk, n);
+    }
+    default: {
+        const char* piece = pieces[next(state) % (sizeof pieces / sizeof pieces[0])];
+        return splice(text, size, at, next(state) % 3, piece, strlen(piece));
+    }
+    }
+}
+
+static void check(const feed_result* result, int round) {
+    const mabd_error* error = &result->error;
+    cr_expect(eq(sz, result->leaked, 0), "round %d", round);
+    if (result->load == MABD_OK && result->build == MABD_OK) return;
+    mabd_status status = result->load != MABD_OK ? result->load : result->build;
+    cr_expect(status == MABD_ERR_INPUT || status == MABD_ERR_MEMORY, "round %d: status %d", round,
+              (int)status);
+    cr_expect(error->text[0] != '\0' && !strpbrk(error->text, "\r\n"), "round %d: '%s'", round,
+              error->text);
+    if (result->load == MABD_ERR_INPUT) {
+        cr_expect(error->line >= 1 && error->column >= 1, "round %d: %s", round, error->text);
+    }
+}
+
+Test(json_mutations, damaged_scenes_never_crash_or_leak) {
+    add_seeds(MABD_SOURCE_DIR "/scenes");
+    add_seeds(MABD_SOURCE_DIR "/tests/broken");
+    cr_assert(gt(int, seed_count, 65));
+    uint64_t state = 20240607;
+    int loaded = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const seed_text* seed = &seeds[next(&state) % (uint32_t)seed_count];
+        char* text = malloc(ROOM);
+        size_t size = seed->size;
+        memcpy(text, seed->data, size);
+        for (uint32_t i = next(&state) % 4; i < 4; i++) size = mutate(text, size, &state);
+        // an exact copy, so that reading one byte too far is seen
+        char* exact = malloc(size ? size : 1);
+        memcpy(exact, text, size);
+        free(text);
+        feed_result result = feed(exact, size);
+        free(exact);
+        check(&result, round);
+        loaded += result.load == MABD_OK;
+    }
+    free_seeds();
+    cr_expect(gt(int, loaded, 0)); // some mutations must get through to the model
+}

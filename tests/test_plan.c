@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests for src/topology/: plans of random graphs against brute force.
+#include "topology/plan.h"
+#include "topology/print.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct topology {
+    int32_t bodies, joints;
+    bool* moving;
+    int32_t *a, *b, *width;
+} topology;
+
+static topology make(int32_t bodies, int32_t joints) {
+    topology t = {bodies, joints, malloc((size_t)bodies + 1), NULL, NULL, NULL};
+    size_t bytes = ((size_t)joints + 1) * sizeof(int32_t);
+    t.a = malloc(bytes), t.b = malloc(bytes), t.width = malloc(bytes);
+    for (int32_t i = 0; i < bodies; i++) t.moving[i] = true;
+    return t;
+}
+
+static void drop(topology* t) {
+    free(t->moving), free(t->a), free(t->b), free(t->width);
+}
+
+static void join(topology* t, int32_t joint, int32_t a, int32_t b, int32_t width) {
+    t->a[joint] = a, t->b[joint] = b, t->width[joint] = width;
+}
+
+static mabd_status build(const mabd_allocator* allocator, const topology* t, mabd_plan** plan) {
+    return mabd_plan_build(allocator, t->bodies, t->moving, t->joints, t->a, t->b, t->width, plan);
+}
+
+static mabd_plan* plan_of(const topology* t) {
+    mabd_allocator allocator = mabd_default_allocator();
+    mabd_plan* plan = NULL;
+    cr_assert(eq(int, build(&allocator, t, &plan), MABD_OK));
+    return plan;
+}
+
+static uint32_t random_below(uint64_t* seed, uint32_t n) {
+    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)((*seed >> 33) % n);
+}
+
+static bool moves(const topology* t, int32_t body) {
+    return body >= 0 && t->moving[body];
+}
+
+// A random graph: every fifth body fixed, some joints to the ground, some parallel, some without
+// rows.
+static topology random_topology(uint64_t seed) {
+    uint64_t s = seed * 7919 + 1;
+    int32_t bodies = 1 + (int32_t)random_below(&s, 40);
+    int32_t joints = (int32_t)random_below(&s, 1 + (uint32_t)bodies * (1 + random_below(&s, 3)));
+    topology t = make(bodies, joints);
+    for (int32_t i = 0; i < bodies; i++) t.moving[i] = random_below(&s, 5) != 0;
+    for (int32_t j = 0; j < joints; j++) {
+        int32_t a = (int32_t)random_below(&s, (uint32_t)bodies + 1) - 1;
+        int32_t b = (int32_t)random_below(&s, (uint32_t)bodies + 1) - 1;
+        if (j > 0 && random_below(&s, 8) == 0) a = t.b[j - 1], b = t.a[j - 1];
+        if (a == b && a >= 0) b = -1;
+        bool rows = moves(&t, a) || moves(&t, b);
+        join(&t, j, a, b, rows ? (int32_t)random_below(&s, 7) : 0);
+    }
+    return t;
+}
+
+// Branching paths: body i hangs on one of the `back` bodies before it, or on nothing.
+static topology random_forest(uint64_t seed, uint32_t back) {
+    uint64_t s = seed * 104729 + 3;
+    int32_t bodies = 1 + (int32_t)random_below(&s, 60);
+    topology t = make(bodies, 2 * bodies);
+    for (int32_t i = 0; i < bodies; i++) {
+        int32_t reach = i < (int32_t)back ? i : (int32_t)back;
+        bool hangs = reach > 0 && random_below(&s, 8) != 0;
+        int32_t on = hangs ? i - 1 - (int32_t)random_below(&s, (uint32_t)reach) : -1;
+        join(&t, i, on, i, on >= 0 ? 3 : 0);
+        join(&t, bodies + i, i, -1, random_below(&s, 10) == 0 ? 5 : 0);
+    }
+    return t;
+}
+
+static int32_t find(int32_t* up, int32_t i) {
+    while (up[i] != i) i = up[i] = up[up[i]];
+    return i;
+}
+
+// Moving bodies that two joints share.
+static int shared_bodies(const topology* t, int32_t i, int32_t j) {
+    int32_t a = t->a[i], b = t->b[i];
+    int count = 0;
+    if (moves(t, a)) count += t->a[j] == a || t->b[j] == a;
+    if (moves(t, b)) count += t->a[j] == b || t->b[j] == b;
+    return count;
+}
+
+static void check_slots(const topology* t, const mabd_plan* plan) {
+    int32_t slots = 0, row = 0, widest = 0;
+    size_t block = 0;
+    for (int32_t j = 0; j < t->joints; j++) {
+        int32_t slot = plan->joint_slot[j];
+        cr_assert(eq(int, slot >= 0, t->width[j] > 0));
+        if (slot < 0) continue;
+        cr_assert(eq(i32, plan->slot_joint[slot], j));
+        slots++;
+    }
+    cr_assert(eq(i32, plan->slot_count, slots));
+    for (int32_t s = 0; s < slots; s++) {
+        int32_t width = t->width[plan->slot_joint[s]];
+        cr_assert(eq(i32, plan->slot_width[s], width));
+        cr_assert(eq(i32, plan->slot_row[s], row));
+        cr_assert(eq(sz, plan->slot_block[s], block));
+        row += width, block += (size_t)(width * width);
+        if (width > widest) widest = width;
+    }
+    cr_assert(eq(i32, plan->row_count, row));
+    cr_assert(eq(i32, plan->slot_row[slots], row));
+    cr_assert(eq(sz, plan->slot_block[slots], block));
+    cr_assert(eq(i32, plan->widest, widest));
+}
+
+// Every two joints that share a moving body have exactly one edge, and no others have one.
+static void check_edges(const topology* t, const mabd_plan* plan) {
+    int32_t n = plan->slot_count;
+    int32_t* seen = calloc((size_t)n * (size_t)n + 1, sizeof(int32_t));
+    size_t block = 0;
+    for (int32_t e = 0; e < plan->edge_count; e++) {
+        int32_t from = plan->edge_from[e], to = plan->edge_to[e];
+        cr_assert(from < to);
+        if (e > 0) {
+            int32_t before = plan->edge_from[e - 1];
+            cr_assert(before < from || (before == from && plan->edge_to[e - 1] < to));
+        }
+        seen[from * n + to]++;
+        cr_assert(eq(sz, plan->edge_block[e], block));
+        block += (size_t)(plan->slot_width[from] * plan->slot_width[to]);
+    }
+    cr_assert(eq(sz, plan->edge_block[plan->edge_count], block));
+    for (int32_t s = 0; s < n; s++) {
+        for (int32_t u = s + 1; u < n; u++) {
+            int expected = shared_bodies(t, plan->slot_joint[s], plan->slot_joint[u]) > 0;
+            cr_assert(eq(i32, seen[s * n + u], expected));
+        }
+    }
+    free(seen);
+}
+
+// Each body lists its joints by slot, and each two of them once with the right edge.
+static void check_bodies(const topology* t, const mabd_plan* plan) {
+    cr_assert(eq(i32, plan->side_start[0], 0));
+    for (int32_t body = 0; body < t->bodies; body++) {
+        int32_t first = plan->side_start[body], d = plan->side_start[body + 1] - first, degree = 0;
+        const mabd_plan_side* sides = plan->sides + first;
+        for (int32_t j = 0; j < t->joints; j++) {
+            bool on = t->a[j] == body || t->b[j] == body;
+            degree += on && t->width[j] > 0 && t->moving[body];
+        }
+        cr_assert(eq(i32, d, degree));
+        for (int32_t i = 0; i < d; i++) {
+            int32_t joint = plan->slot_joint[sides[i].slot];
+            cr_assert(eq(i32, sides[i].is_b ? t->b[joint] : t->a[joint], body));
+            cr_assert(i == 0 || sides[i - 1].slot < sides[i].slot);
+        }
+        int32_t pairs = plan->pair_start[body + 1] - plan->pair_start[body];
+        cr_assert(eq(i32, pairs, d * (d - 1) / 2));
+        char* seen = calloc((size_t)d * (size_t)d + 1, 1);
+        for (int32_t k = 0; k < pairs; k++) {
+            mabd_plan_pair pair = plan->pairs[plan->pair_start[body] + k];
+            cr_assert(0 <= pair.i && pair.i < pair.j && pair.j < d);
+            cr_assert(eq(int, seen[pair.i * d + pair.j]++, 0));
+            cr_assert(eq(i32, plan->edge_from[pair.edge], sides[pair.i].slot));
+            cr_assert(eq(i32, plan->edge_to[pair.edge], sides[pair.j].slot));
+        }
+        free(seen);
+    }
+}
+
+// Class of the component of a body by union-find and counting: independent of the plan's search.
+static mabd_component expected_class(const topology* t, int32_t* up, int32_t body, int32_t* loops) {
+    int32_t root = find(up, body), bodies = 0, inner = 0, joints = 0, rows = 0;
+    bool thin = true;
+    for (int32_t i = 0; i < t->bodies; i++) {
+        if (!t->moving[i] || find(up, i) != root) continue;
+        int degree = 0;
+        for (int32_t j = 0; j < t->joints; j++) {
+            degree += t->width[j] > 0 && (t->a[j] == i || t->b[j] == i);
+        }
+        thin = thin && degree <= 2;
+        bodies++;
+    }
+    for (int32_t j = 0; j < t->joints; j++) {
+        int32_t end = moves(t, t->a[j]) ? t->a[j] : t->b[j];
+        if (t->width[j] == 0 || find(up, end) != root) continue;
+        joints++, rows += t->width[j];
+        inner += moves(t, t->a[j]) && moves(t, t->b[j]);
+    }
+    *loops = inner - (bodies - 1);
+    if (joints == 0) return MABD_COMPONENT_FREE;
+    if (*loops == 0) return thin ? MABD_COMPONENT_CHAIN : MABD_COMPONENT_TREE;
+    return *loops <= 8 || 120 * *loops <= rows ? MABD_COMPONENT_LOOPS : MABD_COMPONENT_GRAPH;
+}
+
+static void check_component(const topology* t, const mabd_plan* plan, int32_t* up, int32_t index) {
+    const mabd_plan_component* c = &plan->components[index];
+    int32_t root = find(up, plan->component_bodies[c->body_first]), loops;
+    cr_assert(eq(int, (int)c->kind,
+                 (int)expected_class(t, up, plan->component_bodies[c->body_first], &loops)));
+    cr_assert(eq(i32, c->loops, loops));
+    for (int32_t i = 0; i < c->body_count; i++) {
+        cr_assert(eq(i32, find(up, plan->component_bodies[c->body_first + i]), root));
+    }
+    for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
+        int32_t joint = plan->slot_joint[s];
+        int32_t end = moves(t, t->a[joint]) ? t->a[joint] : t->b[joint];
+        cr_assert(eq(i32, find(up, end), root));
+    }
+    for (int32_t e = c->edge_first; e < c->edge_first + c->edge_count; e++) {
+        cr_assert(plan->edge_from[e] >= c->slot_first);
+        cr_assert(plan->edge_to[e] < c->slot_first + c->slot_count);
+    }
+    if (c->kind != MABD_COMPONENT_CHAIN) return;
+    cr_assert(eq(i32, c->edge_count, c->slot_count - 1));
+    for (int32_t i = 0; i < c->edge_count; i++) {
+        cr_assert(eq(i32, plan->edge_from[c->edge_first + i], c->slot_first + i));
+        cr_assert(eq(i32, plan->edge_to[c->edge_first + i], c->slot_first + i + 1));
+    }
+}
+
+// Trees run leaf to root: each joint is the last one of one of its bodies. Of a component with cycles
+// that holds for all but the cut joints at its end.
+static void check_elimination(const topology* t, const mabd_plan* plan, int32_t index) {
+    const mabd_plan_component* c = &plan->components[index];
+    int32_t tree_end = c->slot_first + c->slot_count - c->loops;
+    if (c->kind == MABD_COMPONENT_CHAIN) return;
+    for (int32_t s = c->slot_first; s < tree_end; s++) {
+        bool last = false;
+        for (int side = 0; side < 2; side++) {
+            int32_t joint = plan->slot_joint[s], body = side ? t->b[joint] : t->a[joint];
+            if (!moves(t, body)) {
+                last = true;
+                continue;
+            }
+            int32_t top = -1;
+            for (int32_t k = plan->side_start[body]; k < plan->side_start[body + 1]; k++) {
+                if (plan->sides[k].slot < tree_end) top = plan->sides[k].slot;
+            }
+            last = last || top == s;
+        }
+        cr_assert(last, "slot %d of component %d", s, index);
+    }
+}
+
+static void check(const topology* t, const mabd_plan* plan) {
+    int32_t* up = malloc(((size_t)t->bodies + 1) * sizeof(int32_t));
+    int32_t components = 0, lowest = -1, slot = 0, edge = 0, loops = 0;
+    int32_t counts[MABD_COMPONENT_COUNT] = {0};
+    for (int32_t i = 0; i < t->bodies; i++) up[i] = i;
+    for (int32_t j = 0; j < t->joints; j++) {
+        if (t->width[j] == 0 || !moves(t, t->a[j]) || !moves(t, t->b[j])) continue;
+        up[find(up, t->a[j])] = find(up, t->b[j]);
+    }
+    check_slots(t, plan);
+    check_edges(t, plan);
+    check_bodies(t, plan);
+    for (int32_t i = 0; i < t->bodies; i++) components += t->moving[i] && find(up, i) == i;
+    cr_assert(eq(i32, plan->component_count, components));
+    for (int32_t i = 0; i < components; i++) {
+        const mabd_plan_component* c = &plan->components[i];
+        int32_t low = INT32_MAX;
+        for (int32_t k = 0; k < c->body_count; k++) {
+            int32_t body = plan->component_bodies[c->body_first + k];
+            if (body < low) low = body;
+        }
+        cr_assert(low > lowest, "components are numbered by their lowest body");
+        lowest = low;
+        cr_assert(eq(i32, c->slot_first, slot));
+        cr_assert(eq(i32, c->edge_first, edge));
+        slot += c->slot_count, edge += c->edge_count, loops += c->loops, counts[c->kind]++;
+        check_component(t, plan, up, i);
+        check_elimination(t, plan, i);
+    }
+    cr_assert(eq(i32, slot, plan->slot_count));
+    cr_assert(eq(i32, edge, plan->edge_count));
+    cr_assert(eq(i32, loops, plan->loops));
+    cr_assert(eq(int, memcmp(counts, plan->counts, sizeof(counts)), 0));
+    free(up);
+}
+
+Test(plan, random_graphs_agree_with_brute_force) {
+    int32_t seen[MABD_COMPONENT_COUNT] = {0};
+    for (uint64_t seed = 0; seed < 600; seed++) {
+        topology t = random_topology(seed);
+        mabd_plan* plan = plan_of(&t);
+        check(&t, plan);
+        for (int k = 0; k < MABD_COMPONENT_COUNT; k++) seen[k] += plan->counts[k];
+        mabd_plan_destroy(plan);
+        drop(&t);
+    }
+    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) cr_assert(seen[k] > 20, "class %d", k);
+}
+
+Test(plan, random_forests_agree_with_brute_force) {
+    int32_t chains = 0, trees = 0;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        topology t = random_forest(seed, 1 + (uint32_t)(seed % 4));
+        mabd_plan* plan = plan_of(&t);
+        check(&t, plan);
+        chains += plan->counts[MABD_COMPONENT_CHAIN];
+        trees += plan->counts[MABD_COMPONENT_TREE];
+        cr_assert(eq(i32, plan->loops, 0));
+        mabd_plan_destroy(plan);
+        drop(&t);
+    }
+    cr_assert(chains > 100 && trees > 100);
+}
+
+// An m x n net of bodies with a joint between neighbours has (m - 1)(n - 1) cycles.
+static topology make_net(int32_t m, int32_t n) {
+    topology t = make(m * n, m * (n - 1) + n * (m - 1));
+    int32_t joint = 0;
+    for (int32_t i = 0; i < m; i++) {
+        for (int32_t j = 0; j < n; j++) {
+            if (j + 1 < n) join(&t, joint++, i * n + j, i * n + j + 1, 3);
+            if (i + 1 < m) join(&t, joint++, i * n + j, (i + 1) * n + j, 3);
+        }
+    }
+    return t;
+}
+
+Test(plan, nets_are_loops_while_small_and_graphs_when_large) {
+    topology small = make_net(3, 5), large = make_net(4, 5);
+    mabd_plan *few = plan_of(&small), *many = plan_of(&large);
+    cr_assert(eq(i32, few->loops, 8));
+    cr_assert(eq(i32, few->counts[MABD_COMPONENT_LOOPS], 1));
+    cr_assert(eq(i32, many->loops, 12));
+    cr_assert(eq(i32, many->counts[MABD_COMPONENT_GRAPH], 1));
+    check(&small, few);
+    check(&large, many);
+    mabd_plan_destroy(few), mabd_plan_destroy(many);
+    drop(&small), drop(&large);
+}
+
+// 9 cycles: 54 cut rows are 5 % of 1080 rows; one row less and the component is a graph.
+Test(plan, many_loops_need_many_rows) {
+    for (int short_by = 0; short_by < 2; short_by++) {
+        topology t = make(352, 351 + 9);
+        for (int32_t j = 0; j < 351; j++) join(&t, j, j, j + 1, 3);
+        for (int32_t j = 0; j < 9; j++) join(&t, 351 + j, j, j + 2, 3 - (j == 0) * short_by);
+        mabd_plan* plan = plan_of(&t);
+        cr_assert(eq(i32, plan->loops, 9));
+        mabd_component kind = short_by ? MABD_COMPONENT_GRAPH : MABD_COMPONENT_LOOPS;
+        cr_assert(eq(i32, plan->counts[kind], 1));
+        mabd_plan_destroy(plan);
+        drop(&t);
+    }
+}
+
+Test(plan, parallel_joints_share_one_edge_listed_by_both_bodies) {
+    topology t = make(2, 2);
+    join(&t, 0, 0, 1, 3);
+    join(&t, 1, 1, 0, 2);
+    mabd_plan* plan = plan_of(&t);
+    cr_assert(eq(i32, plan->edge_count, 1));
+    cr_assert(eq(i32, plan->pair_start[2], 2));
+    cr_assert(eq(i32, plan->pairs[0].edge, 0));
+    cr_assert(eq(i32, plan->pairs[1].edge, 0));
+    cr_assert(eq(int, plan->components[0].kind, MABD_COMPONENT_LOOPS));
+    cr_assert(eq(i32, plan->loops, 1));
+    mabd_plan_destroy(plan);
+    drop(&t);
+}
+
+Test(plan, a_linkage_closed_through_the_ground_is_a_chain_numbered_from_its_lower_end) {
+    topology t = make(4, 4); // ground - 3 - 0 - 2 - ground, body 1 fixed
+    t.moving[1] = false;
+    join(&t, 0, 2, -1, 5);
+    join(&t, 1, 0, 2, 4);
+    join(&t, 2, 3, 0, 3);
+    join(&t, 3, 1, 3, 2);
+    mabd_plan* plan = plan_of(&t);
+    cr_assert(eq(i32, plan->counts[MABD_COMPONENT_CHAIN], 1));
+    for (int32_t s = 0; s < 4; s++) cr_assert(eq(i32, plan->slot_joint[s], s));
+    int32_t expected[3] = {2, 0, 3};
+    for (int i = 0; i < 3; i++) cr_assert(eq(i32, plan->component_bodies[i], expected[i]));
+    mabd_plan_destroy(plan);
+    drop(&t);
+}
+
+Test(plan, a_body_on_two_ground_joints_is_a_chain) {
+    topology t = make(1, 2);
+    join(&t, 0, -1, 0, 3);
+    join(&t, 1, 0, -1, 5);
+    mabd_plan* plan = plan_of(&t);
+    cr_assert(eq(i32, plan->counts[MABD_COMPONENT_CHAIN], 1));
+    cr_assert(eq(i32, plan->edge_count, 1));
+    cr_assert(eq(i32, plan->slot_joint[0], 0));
+    mabd_plan_destroy(plan);
+    drop(&t);
+}
+
+Test(plan, empty_scenes_have_empty_plans) {
+    topology t = make(0, 0);
+    mabd_plan* plan = plan_of(&t);
+    cr_assert(eq(i32, plan->component_count, 0));
+    cr_assert(eq(sz, mabd_plan_describe(plan, NULL, 0), 0));
+    mabd_plan_destroy(plan);
+    drop(&t);
+}
+
+Test(plan, bad_joints_are_refused) {
+    mabd_allocator allocator = mabd_default_allocator();
+    int32_t cases[][3] = {{0, 0, 3}, {0, 2, 3}, {-2, 0, 3}, {0, -1, 7}, {0, -1, -1}, {1, -1, 3}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        topology t = make(2, 1);
+        t.moving[1] = false;
+        join(&t, 0, cases[i][0], cases[i][1], cases[i][2]);
+        mabd_plan* plan;
+        cr_assert(eq(int, build(&allocator, &t, &plan), MABD_ERR_ARG), "case %zu", i);
+        cr_assert(plan == NULL);
+        drop(&t);
+    }
+}
+
+Test(plan, equal_graphs_give_equal_hashes_and_others_do_not) {
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        topology t = random_topology(seed);
+        mabd_plan *one = plan_of(&t), *two = plan_of(&t);
+        uint64_t hash = mabd_plan_hash(one);
+        cr_assert(hash == mabd_plan_hash(two));
+        mabd_plan_destroy(two);
+        for (int32_t j = 0; j < t.joints; j++) {
+            if (t.width[j] == 0) continue;
+            t.width[j] = t.width[j] % 6 + 1;
+            two = plan_of(&t);
+            cr_assert(hash != mabd_plan_hash(two));
+            mabd_plan_destroy(two);
+            break;
+        }
+        mabd_plan_destroy(one);
+        drop(&t);
+    }
+}
+
+static topology make_chain(int32_t links) {
+    topology t = make(links, links);
+    for (int32_t j = 0; j < links; j++) join(&t, j, j - 1, j, 3);
+    return t;
+}
+
+// Processor time, so that a busy machine does not matter; instrumented code gets five times as long.
+#ifdef __SANITIZE_ADDRESS__
+#define MILLION_SECONDS 2.5
+#else
+#define MILLION_SECONDS 0.5
+#endif
+
+Test(plan, a_million_links_take_well_under_a_second) {
+    topology t = make_chain(1000000);
+    clock_t start = clock();
+    mabd_plan* plan = plan_of(&t);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    cr_log_info("a million links: %.0f ms, %zu bytes per link", 1e3 * seconds,
+                plan->bytes / 1000000);
+    cr_assert(lt(dbl, seconds, MILLION_SECONDS));
+    cr_assert(eq(i32, plan->edge_count, 999999));
+    cr_assert(eq(i32, plan->counts[MABD_COMPONENT_CHAIN], 1));
+    for (int32_t e = 0; e < plan->edge_count; e++) {
+        cr_assert(plan->edge_from[e] == e && plan->edge_to[e] == e + 1);
+    }
+    mabd_plan_destroy(plan);
+    drop(&t);
+}
+
+// A hub with d joints has d (d - 1) / 2 pairs: 65536 joints are the last whose pairs fit 31 bits.
+Test(plan, hubs_with_too_many_pairs_are_refused) {
+    mabd_allocator allocator = mabd_default_allocator();
+    int32_t counts[] = {65537, 100000, 200000};
+    for (size_t i = 0; i < 3; i++) {
+        topology t = make(counts[i] + 1, counts[i]);
+        for (int32_t j = 0; j < counts[i]; j++) join(&t, j, counts[i], j, 6);
+        mabd_plan* plan;
+        cr_assert(eq(int, build(&allocator, &t, &plan), MABD_ERR_MEMORY));
+        drop(&t);
+    }
+}
+
+// An allocator that fails at its `fail_at`-th call and keeps the balance.
+typedef struct faulty {
+    int64_t calls, fail_at, bytes;
+} faulty;
+
+static void* faulty_alloc(void* context, size_t bytes) {
+    faulty* f = context;
+    if (f->calls++ == f->fail_at) return NULL;
+    f->bytes += (int64_t)bytes;
+    return aligned_alloc(64, bytes);
+}
+
+static void faulty_free(void* context, void* memory, size_t bytes) {
+    ((faulty*)context)->bytes -= (int64_t)bytes;
+    free(memory);
+}
+
+Test(plan, every_allocation_may_fail) {
+    topology t = random_topology(12);
+    int64_t fails = 0;
+    for (;; fails++) {
+        faulty f = {0, fails, 0};
+        mabd_allocator allocator = {faulty_alloc, faulty_free, &f};
+        mabd_plan* plan;
+        mabd_status status = build(&allocator, &t, &plan);
+        if (status == MABD_OK) {
+            cr_assert(eq(sz, (size_t)f.bytes, plan->bytes), "the plan tells all it holds");
+            mabd_plan_destroy(plan);
+            cr_assert(eq(i64, f.bytes, 0));
+            break;
+        }
+        cr_assert(eq(int, status, MABD_ERR_MEMORY));
+        cr_assert(plan == NULL);
+        cr_assert(eq(i64, f.bytes, 0), "leak after failure %d", (int)fails);
+    }
+    cr_assert(fails >= 3);
+    drop(&t);
+}
+
+Test(plan, the_text_counts_by_class) {
+    topology t = make(6, 4); // 0-1-0 two joints; 2-3 ball to the ground; 4 and 5 free
+    join(&t, 0, 0, 1, 3);
+    join(&t, 1, 0, 1, 2);
+    join(&t, 2, 2, 3, 3);
+    join(&t, 3, 3, -1, 5);
+    mabd_plan* plan = plan_of(&t);
+    const char* expected = "free: 2 components, 2 bodies\n"
+                           "chain: 1 component, 2 bodies, 2 joints, 8 rows, 1 coupling\n"
+                           "loops: 1 component, 2 bodies, 2 joints, 5 rows, 1 coupling, 1 cycle\n";
+    char text[512], cut[40];
+    size_t length = mabd_plan_describe(plan, text, sizeof(text));
+    cr_assert(eq(str, text, (char*)expected));
+    cr_assert(eq(sz, length, strlen(expected)));
+    cr_assert(eq(sz, mabd_plan_describe(plan, cut, sizeof(cut)), length));
+    cr_assert(eq(int, strncmp(cut, expected, sizeof(cut) - 1), 0));
+    cr_assert(eq(sz, strlen(cut), sizeof(cut) - 1));
+    mabd_plan_destroy(plan);
+    drop(&t);
+}
