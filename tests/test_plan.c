@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/topology/: plans of random graphs against brute force.
+#include "support/counting_allocator.h"
 #include "topology/plan.h"
 #include "topology/print.h"
 
@@ -490,42 +491,25 @@ Test(plan, hubs_with_too_many_pairs_are_refused) {
     }
 }
 
-// An allocator that fails at its `fail_at`-th call and keeps the balance.
-typedef struct faulty {
-    int64_t calls, fail_at, bytes;
-} faulty;
-
-static void* faulty_alloc(void* context, size_t bytes) {
-    faulty* f = context;
-    if (f->calls++ == f->fail_at) return NULL;
-    f->bytes += (int64_t)bytes;
-    return aligned_alloc(64, bytes);
-}
-
-static void faulty_free(void* context, void* memory, size_t bytes) {
-    ((faulty*)context)->bytes -= (int64_t)bytes;
-    free(memory);
-}
-
 Test(plan, every_allocation_may_fail) {
     topology t = random_topology(12);
-    int64_t fails = 0;
-    for (;; fails++) {
-        faulty f = {0, fails, 0};
-        mabd_allocator allocator = {faulty_alloc, faulty_free, &f};
+    for (int64_t fails = 0;; fails++) {
+        counting_allocator counter = {.fail_at = fails};
+        mabd_allocator allocator = counting_allocator_make(&counter);
         mabd_plan* plan;
         mabd_status status = build(&allocator, &t, &plan);
         if (status == MABD_OK) {
-            cr_assert(eq(sz, (size_t)f.bytes, plan->bytes), "the plan tells all it holds");
+            cr_assert(eq(sz, (size_t)counter.live_bytes, plan->bytes), "it tells all it holds");
             mabd_plan_destroy(plan);
-            cr_assert(eq(i64, f.bytes, 0));
+            cr_assert(eq(i64, counter.live_blocks, 0));
+            cr_assert(eq(i64, counter.wrong_frees, 0));
+            cr_assert(fails >= 3);
             break;
         }
         cr_assert(eq(int, status, MABD_ERR_MEMORY));
         cr_assert(plan == NULL);
-        cr_assert(eq(i64, f.bytes, 0), "leak after failure %d", (int)fails);
+        cr_assert(eq(i64, counter.live_blocks, 0), "leak after failure %d", (int)fails);
     }
-    cr_assert(fails >= 3);
     drop(&t);
 }
 

@@ -221,6 +221,18 @@ MABD_FN mabd_sym3 mabd_body_block_stress(const mabd_body_block* b, mabd_affine y
     return s;
 }
 
+/// Strain of a stress [Pa]: e = (S - lambda tr(S) / (2 mu + 3 lambda) I) / (2 mu).
+MABD_FN mabd_sym3 mabd_body_block_strain(const mabd_body_block* b, mabd_sym3 stress) {
+    const mabd_real soft = 1 / b->two_mu;
+    const mabd_real pressure =
+        b->lambda * (stress.xx + stress.yy + stress.zz) / (b->two_mu + 3 * b->lambda);
+    mabd_sym3 e;
+    e.xx = soft * (stress.xx - pressure), e.yy = soft * (stress.yy - pressure);
+    e.zz = soft * (stress.zz - pressure), e.xy = soft * stress.xy;
+    e.xz = soft * stress.xz, e.yz = soft * stress.yz;
+    return e;
+}
+
 /// Compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)', 3x3,
 /// J(X) y = D X + tau. This is the whole mathematics of a ball joint's dual block.
 ///   J(X) H^-1 J(Y)' = ii: 1/t + B_ii X_i Y_i + sum_k inv(D_ik) X_k Y_k;  ij: B_ij X_i Y_j + inv(D_ij, D_ji) X_j Y_i

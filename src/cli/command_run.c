@@ -99,18 +99,24 @@ static int count_steps(run* r, double h) {
 
 static void print_plan(const run* r, const mabd_sim_def* def) {
     const mabd_model_info* info = &r->loaded.info;
-    char components[128], model[32], sim[32], body[32];
+    char components[128];
     say(r, "scene     %s: %d bodies, %d joints, %d rows; components: %s\n",
         mabd_model_name(r->loaded.model), (int)info->bodies, (int)info->joints, (int)info->rows,
         load_format_components(info, components, sizeof(components)));
-    say(r, "memory    model %s, simulation %s, %s per body\n",
-        system_format_bytes((double)info->bytes_model, model, sizeof(model)),
-        system_format_bytes((double)info->bytes_sim, sim, sizeof(sim)),
-        system_format_bytes((double)info->bytes_per_body, body, sizeof(body)));
     say(r, "run       %s on %s, %s, %s, h = %g s, %lld steps, %g s\n",
         mabd_formulation_name(def->formulation), mabd_backend_name(def->backend),
         mabd_integrator_name(def->integrator), mabd_preset_name((mabd_preset)r->options.preset),
         (double)def->h, (long long)r->total_steps, (double)r->total_steps * (double)def->h);
+}
+
+static void print_memory(const run* r) {
+    const mabd_model_info* info = &r->loaded.info;
+    double of_model = (double)info->bytes_model, of_sim = (double)mabd_sim_bytes(r->sim);
+    char model[32], sim[32], body[32];
+    say(r, "memory    model %s, simulation %s, %s per body\n",
+        system_format_bytes(of_model, model, sizeof(model)),
+        system_format_bytes(of_sim, sim, sizeof(sim)),
+        system_format_bytes((of_model + of_sim) / (double)info->bodies, body, sizeof(body)));
     if (r->text != NULL) fflush(r->text);
 }
 
@@ -193,8 +199,12 @@ static int fail_step(run* r, mabd_status status, const mabd_error* error) {
         mabd_model_body_name(model, error->body, name, sizeof(name));
         if (strstr(text, name) == NULL) snprintf(where, sizeof(where), " (body '%s')", name);
     }
-    snprintf(r->failed, sizeof(r->failed), "at t = %g s, step %lld: %s%s",
-             (double)mabd_sim_time(r->sim), (long long)r->stats.steps + 1, text, where);
+    char when[64] = "";
+    if (strstr(text, "t = ") == NULL) {
+        snprintf(when, sizeof(when), ", t = %g s", (double)mabd_sim_time(r->sim));
+    }
+    snprintf(r->failed, sizeof(r->failed), "in step %lld%s: %s%s", (long long)r->stats.steps + 1,
+             when, text, where);
     return CLI_FAILED;
 }
 
@@ -306,6 +316,7 @@ static int prepare(run* r) {
     print_plan(r, &def);
     if ((code = load_check_memory(&r->loaded)) != CLI_OK) return code;
     if ((code = create_sim(r, &def)) != CLI_OK) return code;
+    print_memory(r);
     if ((code = start_state(r)) != CLI_OK) return code;
     return open_recording(r);
 }

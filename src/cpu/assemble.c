@@ -157,8 +157,17 @@ static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_blo
 
 // ---- any rows -----------------------------------------------------------------------------------
 
+// Strain of the last iteration or step, body frame.
+static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int32_t body) {
+    const mabd_model* m = sim->model;
+    const mabd_sym3 none = {0, 0, 0, 0, 0, 0};
+    if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return none;
+    return mabd_body_block_strain(&sim->blocks[m->body_class[body]],
+                                  mabd_sym3_load(stress + 6 * (size_t)body));
+}
+
 // C(ref) and the compliances of a joint: what starts its blocks.
-static void start_joint(mabd_cpu_sim* sim, const mabd_model_joint* joint,
+static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_model_joint* joint,
                         const mabd_joint_view* view, mabd_real* D, mabd_real* rhs) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t width = set->rigid_count + set->control_count;
@@ -166,6 +175,13 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_model_joint* joint,
     memset(D, 0, (size_t)(width * width) * sizeof *D);
     for (int32_t r = 0; r < set->rigid_count; r++)
         rhs[r] = mabd_row_value(view, &set->rigid[r], gap);
+    if (set->nonlinear) {
+        const mabd_sym3 ea = strain_of(sim, stress, joint->a),
+                        eb = strain_of(sim, stress, joint->b);
+        for (int32_t r = 0; r < set->rigid_count; r++) {
+            rhs[r] += mabd_row_remainder(view, &set->rigid[r], ea, eb);
+        }
+    }
     if (set->control_count == 0) return;
 
     const mabd_control_value* value = sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
@@ -203,7 +219,7 @@ static int32_t width_of(const mabd_row_set* set) {
 }
 
 // Rows of all joints on a body into sim->rows; what their motors push goes into r.
-static void body_rows(mabd_cpu_sim* sim, int32_t body, mabd_affine* r) {
+static void body_rows(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body, mabd_affine* r) {
     const mabd_model* m = sim->model;
     const mabd_plan* plan = m->plan;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
@@ -215,7 +231,7 @@ static void body_rows(mabd_cpu_sim* sim, int32_t body, mabd_affine* r) {
         mabd_joint_view view;
         mabd_cpu_view(sim, joint, sim->ref, &view);
         if (is_first(m, joint, body)) {
-            start_joint(sim, joint, &view, sim->D + plan->slot_block[side->slot],
+            start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
                         sim->lambda + plan->slot_row[side->slot]);
         }
         const mabd_vec3 gap = mabd_joint_gap(&view);
@@ -283,7 +299,7 @@ void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration) {
             if (material->drag > 0) add_drag(sim, at, b, material->drag, R, &r);
             add_point_forces(sim, body, R, &r);
             add_loose_motors(sim, body, &r);
-            body_rows(sim, body, &r);
+            body_rows(sim, stress, body, &r);
             const mabd_affine y = mabd_body_block_solve(b, Z, r);
             mabd_affine_store(y, sim->q_new + 12 * at);
             assemble_general(sim, body, b, Z, y);

@@ -173,6 +173,24 @@ MABD_FN void mabd_joint_coordinates(const mabd_joint_view* v, int count, const m
     }
 }
 
+/// What the linearisation of a row at a rigid reference leaves out when the bodies are strained by ea, eb
+/// (body frames): slide (R_a ea n) . (R_b eb X_b - R_a ea X_a), cross (R_a ea u) . (R_b eb w). Strain does not
+/// vanish at the end of a step, so without this term a loaded row would stay open by its square.
+MABD_FN mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
+                                     mabd_sym3 eb) {
+    mabd_vec3 u, w;
+    if (row->kind == MABD_ROW_POINT) return 0;
+    if (row->kind == MABD_ROW_SLIDE) {
+        u = mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, mabd_m3_column(&v->Fa, row->axis)));
+        w = mabd_v3_sub(mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, v->Xb)),
+                        mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, v->Xa)));
+        return mabd_v3_dot(u, w);
+    }
+    mabd_row_axes(v, row, &u, &w);
+    return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, u)),
+                       mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, w)));
+}
+
 /// s (X (x) n, n): the force n at point X as a Jacobian.
 MABD_FN mabd_affine mabd_affine_at(mabd_vec3 X, mabd_vec3 n) {
     mabd_affine J;

@@ -223,9 +223,11 @@ static void append_entry(const mabd_series* series, mabd_series_node* node,
     put(node->bytes + 6, 2, (uint64_t)node->used);
 }
 
-static mabd_status write_node(const mabd_series* series, mabd_store* store, int32_t level,
-                              mabd_error* error) {
-    const mabd_series_node* node = &series->nodes[level];
+// The node ends with the key behind its last chunk.
+static mabd_status write_node(mabd_series* series, mabd_store* store, int32_t level,
+                              const unsigned char* bound, mabd_error* error) {
+    mabd_series_node* node = &series->nodes[level];
+    memcpy(node->bytes + entry_at(series, node->used), bound, (size_t)key_size(series));
     return mabd_file_write(store->fd, store->path, node->bytes, node_size(series), node->address,
                            error);
 }
@@ -266,14 +268,16 @@ static mabd_status insert(mabd_series* series, mabd_store* store, const unsigned
         append_entry(series, node, key, child);
         child = node->address;
     }
-    // New nodes before those that point to them. Levels above `top` only get the bound.
-    for (int32_t level = 0; level < series->levels; level++) {
-        mabd_series_node* node = &series->nodes[level];
-        memcpy(node->bytes + entry_at(series, node->used), bound, (size_t)key_size(series));
-        MABD_TRY(write_node(series, store, level, error));
-        if (level >= top) continue;
+    // The bound of the levels above `top` first, so that whatever is in the tree is found; then new
+    // nodes before those that point to them.
+    for (int32_t level = top + 1; level < series->levels; level++) {
+        MABD_TRY(write_node(series, store, level, bound, error));
+    }
+    for (int32_t level = 0; level <= top; level++) {
+        MABD_TRY(write_node(series, store, level, bound, error));
+        if (level == top) break;
         unsigned char right[8];
-        put(right, 8, node->address);
+        put(right, 8, series->nodes[level].address);
         MABD_TRY(mabd_file_write(store->fd, store->path, right, 8, old[level] + 16, error));
     }
     return MABD_OK;

@@ -77,7 +77,7 @@ static const mabd_mesh* mesh_of(const mabd_canvas* canvas, const mabd_piece* pie
                                 mabd_real scale) {
     if (piece->shape == MABD_SHAPE_BOX) return &canvas->meshes->box;
     bool cylinder = piece->shape == MABD_SHAPE_CYLINDER;
-    int level = mabd_mesh_level((cylinder ? piece->half[0] : piece->round) * scale);
+    int level = mabd_mesh_level((cylinder ? piece->half[0] : piece->round) * scale, canvas->error);
     return cylinder ? &canvas->meshes->cylinder[level] : &canvas->meshes->round[level];
 }
 

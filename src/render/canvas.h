@@ -21,6 +21,7 @@ struct mabd_canvas {
     mabd_view view;
     mabd_target target;
     int32_t samples;  // per pixel and axis
+    float error;      // how far outlines may be from round [samples]
     float thin_width; // thinner than this [pixels]: a line by coverage instead of triangles
     const mabd_meshes* meshes;
     mabd_raster_vertex* vertices; // scratch (meshes->largest)

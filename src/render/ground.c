@@ -80,7 +80,7 @@ static float grid(const mabd_ground* g, mabd_real x, mabd_real y, mabd_real fx, 
 static void darken(const mabd_ground* g, mabd_vec3 p, float* rgb) {
     float key = g->key ? mabd_light_map_soft(g->key, p, 0.002f, 0.05f, false) : 0;
     float sky = g->sky ? mabd_light_map_soft(g->sky, p, 0.05f, 0.9f, true) : 0;
-    float shadow = 1 - (1 - 0.55f * key) * (1 - 0.50f * sky);
+    float shadow = 1 - (1 - 0.65f * key) * (1 - 0.55f * sky);
     for (int k = 0; k < 3; k++) rgb[k] += shadow * (shadow_color[k] - rgb[k]);
 }
 

@@ -59,6 +59,7 @@ mabd_canvas mabd_light_map_canvas(mabd_light_map* map, const mabd_meshes* meshes
     mabd_canvas canvas = {.view = map->view,
                           .target = {map->size, map->size, map->key, NULL, NULL},
                           .samples = 1,
+                          .error = 0.4f,
                           .thin_width = THIN_TEXELS,
                           .meshes = meshes,
                           .vertices = vertices,

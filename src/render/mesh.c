@@ -11,9 +11,9 @@
 
 static const int32_t level_segments[MABD_MESH_LEVELS] = {6, 8, 12, 16, 24, 36, 56, 84, 128};
 
-int mabd_mesh_level(double radius) {
-    // sagitta r (1 - cos(pi/n)) ~ r pi^2 / 2 n^2 <= 0.1
-    double needed = 7.03 * sqrt(radius);
+int mabd_mesh_level(double radius, double error) {
+    // sagitta r (1 - cos(pi/n)) ~ r pi^2 / 2 n^2 <= error
+    double needed = 2.22 * sqrt(radius / error);
     for (int level = 0; level < MABD_MESH_LEVELS - 1; level++) {
         if (level_segments[level] >= needed) return level;
     }

@@ -29,5 +29,5 @@ typedef struct mabd_meshes {
 
 /// Take the memory of all meshes from the arena, and fill them if there is memory behind it.
 void mabd_meshes_make(mabd_arena* arena, mabd_meshes* meshes);
-/// The coarsest level whose outline is within 0.1 sample of a circle of `radius` samples.
-int mabd_mesh_level(double radius);
+/// The coarsest level whose outline is within `error` of a circle of `radius` (same unit).
+int mabd_mesh_level(double radius, double error);

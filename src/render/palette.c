@@ -4,8 +4,8 @@
 void mabd_render_color(int32_t body, bool is_static, float* rgb) {
     // close enough in hue that a chain too fine to resolve still has a clean colour
     static const float chain[2][3] = {
-        {0.020f, 0.110f, 0.310f}, // blue
-        {0.270f, 0.470f, 0.600f}, // pale steel
+        {0.018f, 0.085f, 0.275f}, // blue
+        {0.070f, 0.370f, 0.400f}, // teal
     };
     static const float grey[3] = {0.200f, 0.200f, 0.205f};
     const float* color = is_static || body < 0 ? grey : chain[body % 2];

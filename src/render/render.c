@@ -285,6 +285,7 @@ static void draw(picture* p, uint8_t* rgb) {
     canvas->target.width = canvas->view.width;
     canvas->target.height = canvas->view.height;
     canvas->samples = p->def->samples;
+    canvas->error = 0.1f * (float)p->def->samples;
     canvas->thin_width = THIN_PIXELS;
     canvas->meshes = &p->meshes;
     canvas->vertices = p->vertices;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Death at a chosen system call. A test program that includes this (once) has its own pwrite, ftruncate,
-// fsync and rename, which stand before those of the C library; at call number `die_at` the process ends
-// as if it were killed: no handler runs, nothing is flushed. A write that crosses pages may be cut
-// between two of them by a kill, but not within one: `die_torn` writes up to the first page's end, and then
-// dies.
+// Death at a chosen system call. A test program that includes this (first, and once) has its own
+// pwrite, ftruncate, fsync and rename, which stand before those of the C library; at call number
+// `die_at` the process ends as if it were killed: no handler runs, nothing is flushed. A write that
+// crosses pages may be cut between two of them by a kill, but not within one: with `die_torn` the call
+// writes up to the first page's end and then dies.
 #pragma once
 
-#include <fcntl.h>
+#define _DEFAULT_SOURCE // syscall
+
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,20 +26,38 @@ static bool die_now(void) {
 ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
     if (die_now()) {
         size_t first = 4096 - (size_t)offset % 4096;
-        if (die_torn && size > first && lseek(fd, offset, SEEK_SET) >= 0) {
-            ssize_t ignored = write(fd, data, first);
-            (void)ignored;
-        }
+        if (die_torn && size > first) syscall(SYS_pwrite64, fd, data, first, offset);
         _exit(0);
     }
-    return lseek(fd, offset, SEEK_SET) < 0 ? -1 : write(fd, data, size);
+    return syscall(SYS_pwrite64, fd, data, size, offset);
 }
 
 int ftruncate(int fd, off_t length) {
-    static char zero;
     if (die_now()) _exit(0);
-    struct stat info;
-    if (fstat(fd, &info) != 0) return -1;
-    if (info.st_size >= length) return truncate_in_place(fd, length);
-    return pwrite_plain(fd, &zero, length);
+    return (int)syscall(SYS_ftruncate, fd, length);
+}
+
+int fsync(int fd) {
+    if (die_now()) _exit(0);
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char* from, const char* to) {
+    if (die_now()) _exit(0);
+    return (int)syscall(SYS_renameat2, -100, from, -100, to, 0); // -100: the working directory
+}
+
+/// Run `work` in a process that dies at call `at`; false if it came to its end before.
+static bool die_in(void (*work)(void* context), void* context, long at, bool torn) {
+    pid_t child = fork();
+    if (child == 0) {
+        die_calls = 0;
+        die_at = at;
+        die_torn = torn;
+        work(context);
+        _exit(1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -5,6 +5,7 @@
 #include "mabd/record.h"
 
 #include <criterion/criterion.h>
+#include <criterion/new/assert.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,7 +154,7 @@ static inline bool dataset_equal(const char* left, const char* right, int frames
     bool equal = true;
     for (size_t i = 0; i < FRAME_DATASETS && equal; i++) {
         hsize_t extents[2][3];
-        size_t count[2];
+        size_t count[2] = {0, 0};
         double* a = dataset_read(left, frame_datasets[i], extents[0], &count[0]);
         double* b = dataset_read(right, frame_datasets[i], extents[1], &count[1]);
         equal = a && b && extents[0][0] >= (hsize_t)frames && extents[1][0] >= (hsize_t)frames;
