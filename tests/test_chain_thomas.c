@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/dual/chain_thomas.c and src/math/block.h: residuals that no solver computes, and LAPACK.
+// Tests for src/dual/chain_thomas.c and src/math/block.h: residuals that no solver computes, and
+// LAPACK.
 #include "dual/chain_thomas.h"
 #include "math/block.h"
 #include "support/dual_case.h"
@@ -69,8 +70,8 @@ Test(chain_thomas, takes_any_two_widths_side_by_side) {
     }
 }
 
-// Rank 1 per body and a shift of 1e-10 of the entries: condition 1e10. The error of the solution may
-// grow with the condition, its residual may not.
+// Rank 1 per body and a shift of 1e-10 of the entries: condition 1e10. The error of the solution
+// may grow with the condition, its residual may not.
 Test(chain_thomas, stays_backward_stable_at_condition_1e10) {
     if (sizeof(mabd_real) < 8) cr_skip("single precision");
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -102,7 +103,8 @@ Test(chain_thomas, works_on_a_component_that_is_not_the_first) {
     dual_case_free(&c);
 }
 
-// A diagonal entry that is negative, zero without coupling, infinite or not a number fails its slot.
+// A diagonal entry that is negative, zero without coupling, infinite or not a number fails its
+// slot.
 Test(chain_thomas, names_the_slot_whose_pivot_fails) {
     double values[] = {-1, -1e-3, (double)NAN, (double)INFINITY, -(double)INFINITY};
     dual_case c = dual_case_make(dual_graph_chain(24, 0, 3), 0, 12, 0.1, 9);

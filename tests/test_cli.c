@@ -127,6 +127,25 @@ Test(cli, summary_numbers_are_those_of_the_run) {
     json_decref(s);
 }
 
+// 1 kg pushed by 1 N for 0.5 s and by -2 N for the next 0.2 s: kinetic energy t^2 / 2 up to 0.125 J, then
+// (0.5 - 2 (t - 0.5))^2 / 2 down to 0.005 J.
+Test(cli, summary_finds_the_highest_energy) {
+    sandbox_write("push.json",
+                  "{\"gravity\": [0, 0, 0],\n"
+                  " \"bodies\": [{\"name\": \"ball\", \"shape\": \"sphere\", \"radius\": 0.1,"
+                  " \"mass\": 1, \"position\": [0, 0, 1]}],\n"
+                  " \"forces\": [{\"body\": \"ball\", \"force\": [1, 0, 0], \"signal\": {\"table\":"
+                  " {\"times\": [0.5, 0.500001], \"values\": [1, -2]}}}]}\n");
+    json_t* s = summary_of("run push.json --time 0.7 --h 0.001 --json -");
+    cr_expect(epsilon_eq(dbl, number(s, "energy_start"), 0, 1e-12));
+    cr_expect(epsilon_eq(dbl, number(s, "energy_max"), 0.125, 1e-3));
+    cr_expect(epsilon_eq(dbl, number(s, "energy_scale"), 0.125, 1e-3));
+    cr_expect(epsilon_eq(dbl, number(s, "energy_end"), 0.005, 5e-4));
+    json_t* momentum = json_object_get(s, "linear_momentum");
+    cr_expect(epsilon_eq(dbl, json_number_value(json_array_get(momentum, 0)), 0.1, 5e-3));
+    json_decref(s);
+}
+
 Test(cli, options_reach_the_simulation) {
     json_t* s = summary_of("run @pendulum.json --time 0.5 --h 0.02 --integrator euler "
                            "--preset exact --threads 2 --json -");
@@ -302,10 +321,14 @@ Test(cli, what_cannot_be_written_is_4) {
     expect_code("run @chain.json --steps 2 --out x.h5 --quiet", 0);
     expect_message("render x.h5 -o no/x.png", 4, "no/x.png");
     expect_message("bench chain --links 5 --steps 1 --csv no/b.csv", 4, "no/b.csv");
+    int status = system("'" MABD_COMMAND "' info '" MABD_SOURCE_DIR "/scenes/chain.json' "
+                        "> /dev/full 2> /dev/null");
+    cr_expect(eq(int, WEXITSTATUS(status), 4));
 }
 
 Test(cli, too_little_memory_is_3) {
-    expect_message("run @chain.json --set links=20000 --memory-limit 1M", 3, "memory");
+    expect_message("run @chain.json --set links=20000 --memory-limit 1M", 3,
+                   "than the limit of 1.00 MB");
     json_t* info = summary_of("info @chain.json --set links=20000 --json -");
     double model = number(info, "bytes_model"), sim = number(info, "bytes_sim");
     json_decref(info);

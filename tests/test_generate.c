@@ -57,7 +57,8 @@ Test(generate, chains_of_every_shape_joint_and_start_are_closed) {
     }
 }
 
-// 100 links of 0.1 m; coiled in rows of 10 links and one down: P_99 is in row 9 (odd), k = 0, at x = 1 m.
+// 100 links of 0.1 m; coiled in rows of 10 links and one down: P_99 is in row 9 (odd), k = 0, at x
+// = 1 m.
 Test(generate, chain_starts_where_it_is_told) {
     static const double ends[MABD_CHAIN_START_COUNT][3] = {
         {9.95, 0, 0}, {0, 0, -9.95}, {0.95, 0, -0.9}};
@@ -211,7 +212,8 @@ Test(generate, a_million_links_build) {
     }
 }
 
-// ---- net, ring, tree -----------------------------------------------------------------------------
+// ---- net, ring, tree
+// -----------------------------------------------------------------------------
 
 Test(generate, nets_have_the_counts_of_the_formula) {
     static const int32_t sizes[][2] = {{2, 2}, {2, 5}, {7, 3}, {10, 10}, {31, 31}};
@@ -430,8 +432,8 @@ Test(generate, four_bar_can_be_driven) {
     mabd_scene_destroy(scene);
 }
 
-// Energies of the benchmark, by hand: 3 uprights turn about their feet, m l^2/3 w^2/2 each, 2 level bars move
-// with m v^2/2: 0.5 + 1 J; uprights at l/2, level bars at l: 9.81 (1.5 + 2) J.
+// Energies of the benchmark, by hand: 3 uprights turn about their feet, m l^2/3 w^2/2 each, 2 level
+// bars move with m v^2/2: 0.5 + 1 J; uprights at l/2, level bars at l: 9.81 (1.5 + 2) J.
 Test(generate, double_four_bar_has_the_energy_of_the_benchmark) {
     mabd_double_four_bar_def def = mabd_default_double_four_bar_def();
     mabd_error error = {0};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/dual/graph_direct.c: residuals that no solver computes, LAPACK, and CHOLMOD's memory.
+// Tests for src/dual/graph_direct.c: residuals that no solver computes, LAPACK, and CHOLMOD's
+// memory.
 #include "dual/dual.h"
 #include "support/counting_allocator.h"
 #include "support/dual_case.h"
@@ -14,7 +15,7 @@
 
 #define ROUND_OFF (20 * dual_epsilon())
 
-// ---- a count of what SuiteSparse takes -----------------------------------------------------------
+// ---- a count of what SuiteSparse takes ---------------------------------------------------------
 
 #define HEAD 16 // room for the size before each block
 
@@ -95,6 +96,10 @@ static void check(dual_graph graph, const char* what) {
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 17);
     void* solver = create(&c);
     factor_and_solve(solver, &c);
+    size_t diagonal = c.plan->slot_block[c.plan->slot_count] * sizeof(mabd_real);
+    size_t upper = c.plan->edge_block[c.plan->edge_count] * sizeof(mabd_real);
+    cr_assert(eq(int, memcmp(c.system.D, c.D, diagonal), 0), "D is left as it is");
+    cr_assert(eq(int, memcmp(c.system.U, c.U, upper), 0), "U is left as it is");
     double error = dual_case_backward_error(&c);
     cr_log_info("%s, %d rows: %.1e", what, c.system.row_count, error);
     cr_assert(lt(dbl, error, ROUND_OFF), "%s", what);
@@ -195,8 +200,8 @@ Test(graph_direct, stays_backward_stable_at_condition_1e10) {
     }
 }
 
-// The pivot of a row is its diagonal entry less a sum of squares over positive pivots, so a negative
-// entry fails at its own slot in any order of elimination.
+// The pivot of a row is its diagonal entry less a sum of squares over positive pivots, so a
+// negative entry fails at its own slot in any order of elimination.
 Test(graph_direct, names_the_slot_whose_pivot_fails_and_recovers) {
     double values[] = {-1, (double)NAN, (double)INFINITY};
     dual_case c = dual_case_make(dual_graph_net(4, 5, 0, 4), 0, 12, 0.5, 4);

@@ -3,13 +3,13 @@
 // the bulk calls of scene.h, in the order in which solvers like to walk them. Start poses have all
 // joints closed to round-off, start velocities agree with the joints.
 //
-// A link is a body whose x axis runs from one joint to the next; its origin is its middle. The frame of
-// a joint between links has z along the link that it holds and x, y across it (x level, so a hinge
-// bends the chain up and down); joints that slide along one axis (prismatic, cylindrical,
+// A link is a body whose x axis runs from one joint to the next; its origin is its middle. The
+// frame of a joint between links has z along the link that it holds and x, y across it (x level, so
+// a hinge bends the chain up and down); joints that slide along one axis (prismatic, cylindrical,
 // pin-in-slot, slot) have x along the link and y across.
 //
-// Names: `name` is the base of all names that a generator gives; null = no names. A generator that fails
-// leaves in the scene what it had added until then.
+// Names: `name` is the base of all names that a generator gives; null = no names. A generator that
+// fails leaves in the scene what it had added until then.
 #pragma once
 
 #include "mabd/scene.h"
@@ -80,11 +80,12 @@ typedef enum mabd_net_pin {
         MABD_NET_PIN_COUNT
 } mabd_net_pin;
 
-/// A level net: hubs (balls) on a grid, rods (capsules) between neighbours, a ball joint at each end of
-/// each rod, on the surface of the hub. rows x columns hubs, 3 rows columns - rows - columns bodies and
-/// twice as many joints as rods. Bodies row by row: name/row3/hub/5, then the rods along the row
-/// name/row3/along/5, then those to the next row name/row3/across/5. Joints 2i and 2i + 1 of
-/// name/row3/along are the two ends of rod i. Pins are ball joints name/pin/i at the hub centres.
+/// A level net: hubs (balls) on a grid, rods (capsules) between neighbours, a ball joint at each
+/// end of each rod, on the surface of the hub. rows x columns hubs, 3 rows columns - rows - columns
+/// bodies and twice as many joints as rods. Bodies row by row: name/row3/hub/5, then the rods along
+/// the row name/row3/along/5, then those to the next row name/row3/across/5. Joints 2i and 2i + 1
+/// of name/row3/along are the two ends of rod i. Pins are ball joints name/pin/i at the hub
+/// centres.
 typedef struct mabd_net_def {
     const char* name;
     int32_t rows, columns; // >= 2; row r is at y = r spacing, column c at x = c spacing
@@ -105,9 +106,10 @@ MABD_API mabd_status mabd_generate_net(mabd_scene* scene, const mabd_net_def* de
 
 // ---- tree --------------------------------------------------------------------------------------
 
-/// A tree of links. Full: every link of a level carries `branching` links of the next, `depth` levels.
-/// Random (`links` > 0): level by level, every link carries 1 .. branching links, until there are `links`;
-/// directions vary too. Bodies name/level3/i, joints name/level3/i hold them; name/root is the pin.
+/// A tree of links. Full: every link of a level carries `branching` links of the next, `depth`
+/// levels. Random (`links` > 0): level by level, every link carries 1 .. branching links, until
+/// there are `links`; directions vary too. Bodies name/level3/i, joints name/level3/i hold them;
+/// name/root is the pin.
 typedef struct mabd_tree_def {
     const char* name;
     int32_t branching; // >= 1; the most links on one link if random
@@ -133,16 +135,16 @@ typedef struct mabd_tree_def {
     uint32_t cookie;
 } mabd_tree_def;
 
-/// Full, branching 2, depth 8, first link 1 m x 0.04 m upwards, shrink 0.8, taper 0.75, spread 0.45 rad,
-/// capsules, ball joints, root fixed.
+/// Full, branching 2, depth 8, first link 1 m x 0.04 m upwards, shrink 0.8, taper 0.75, spread 0.45
+/// rad, capsules, ball joints, root fixed.
 MABD_API mabd_tree_def mabd_default_tree_def(void);
 MABD_API mabd_status mabd_generate_tree(mabd_scene* scene, const mabd_tree_def* def,
                                         mabd_error* error);
 
 // ---- ring --------------------------------------------------------------------------------------
 
-/// A regular polygon of links name/0 ..., joint name/i between links i - 1 and i (joint 0 closes it).
-/// Link 0 is the top one (vertical) or the one at +y (horizontal); name/pin holds its middle.
+/// A regular polygon of links name/0 ..., joint name/i between links i - 1 and i (joint 0 closes
+/// it). Link 0 is the top one (vertical) or the one at +y (horizontal); name/pin holds its middle.
 typedef struct mabd_ring_def {
     const char* name;
     int32_t links; // >= 3
@@ -169,9 +171,9 @@ MABD_API mabd_status mabd_generate_ring(mabd_scene* scene, const mabd_ring_def* 
 // In the x-z plane. Angles are from +x towards +z: all hinge axes are -y.
 
 /// A planar four-bar: ground pivots at `position` and `ground` m further along x; bars name/crank,
-/// name/coupler, name/rocker, hinges name/crank, name/coupler, name/rocker (each at the near end of that
-/// bar) and name/ground (rocker to the ground). The joint of coupler and rocker starts above the
-/// line from the crank's end to the rocker's pivot.
+/// name/coupler, name/rocker, hinges name/crank, name/coupler, name/rocker (each at the near end of
+/// that bar) and name/ground (rocker to the ground). The joint of coupler and rocker starts above
+/// the line from the crank's end to the rocker's pivot.
 typedef struct mabd_four_bar_def {
     const char* name;
     mabd_real crank, coupler, rocker, ground; // lengths between the hinges [m]
@@ -190,9 +192,9 @@ MABD_API mabd_four_bar_def mabd_default_four_bar_def(void);
 MABD_API mabd_status mabd_generate_four_bar(mabd_scene* scene, const mabd_four_bar_def* def,
                                             mabd_error* error);
 
-/// `loops` four-bars side by side, the benchmark of [VI fig. 12]: upright bars name/upright/i on ground
-/// pivots one length apart, level bars name/level/i between their upper ends, 3 loops + 1 hinges. All bars
-/// are equal and uniform: moment mass length^2 / 12 about -y through the middle.
+/// `loops` four-bars side by side, the benchmark of [VI fig. 12]: upright bars name/upright/i on
+/// ground pivots one length apart, level bars name/level/i between their upper ends, 3 loops + 1
+/// hinges. All bars are equal and uniform: moment mass length^2 / 12 about -y through the middle.
 typedef struct mabd_double_four_bar_def {
     const char* name;
     int32_t loops;         // >= 1

@@ -29,7 +29,7 @@ typedef struct mabd_render_def {
     int32_t samples;         // per pixel and axis: 1, 2 or 3 (antialiasing)
 } mabd_render_def;
 
-/// A calm colour for a body, linear: two that alternate along a chain, grey if it is static. rgb (3).
+/// A calm linear colour rgb (3) for a body: two alternate along a chain, static ones are grey.
 MABD_API void mabd_render_color(int32_t body, bool is_static, float* rgb);
 /// 1280 x 720, camera fitted, ground below the scene, 2 x 2 samples.
 MABD_API mabd_render_def mabd_default_render_def(void);

@@ -233,40 +233,88 @@ MABD_FN mabd_sym3 mabd_body_block_strain(const mabd_body_block* b, mabd_sym3 str
     return e;
 }
 
-/// Compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)', 3x3,
-/// J(X) y = D X + tau. This is the whole mathematics of a ball joint's dual block.
-///   J(X) H^-1 J(Y)' = ii: 1/t + B_ii X_i Y_i + sum_k inv(D_ik) X_k Y_k;  ij: B_ij X_i Y_j + inv(D_ij, D_ji) X_j Y_i
-///   P(X) = J(X) H^-1 T' = |     0      q2 X3    p3 X2 |
-///                         | p1 X3        0      q3 X1 |
-///                         | q1 X2      p2 X1      0   |   with p, q = tp, tq
-MABD_FN mabd_mat3 mabd_body_block_compliance(const mabd_body_block* b, mabd_sym3 Z, mabd_vec3 X,
-                                             mabd_vec3 Y) {
-    const mabd_real xx = X.x * Y.x, yy = X.y * Y.y, zz = X.z * Y.z;
-    const mabd_real *tp = b->tp, *tq = b->tq;
-    mabd_mat3 c;
-    c.c1.x = b->inv_t + b->b11 * xx + b->pp[2] * yy + b->qq[1] * zz;
-    c.c2.y = b->inv_t + b->b22 * yy + b->pp[0] * zz + b->qq[2] * xx;
-    c.c3.z = b->inv_t + b->b33 * zz + b->pp[1] * xx + b->qq[0] * yy;
-    c.c2.x = b->b12 * X.x * Y.y + b->pq[2] * X.y * Y.x; // 12
-    c.c1.y = b->b12 * X.y * Y.x + b->pq[2] * X.x * Y.y; // 21
-    c.c3.x = b->b13 * X.x * Y.z + b->pq[1] * X.z * Y.x; // 13
-    c.c1.z = b->b13 * X.z * Y.x + b->pq[1] * X.x * Y.z; // 31
-    c.c3.y = b->b23 * X.y * Y.z + b->pq[0] * X.z * Y.y; // 23
-    c.c2.z = b->b23 * X.z * Y.y + b->pq[0] * X.y * Y.z; // 32
+/// An attachment point of a body: P(X) = J(X) H^-1 T' and W(X) = Z P(X)', J(X) y = D X + tau.
+///
+///          |   0    q2 X3  p3 X2 |
+///   P(X) = | p1 X3    0    q3 X1 |   with p, q = tp, tq
+///          | q1 X2  p2 X1    0   |
+typedef struct mabd_attachment {
+    mabd_vec3 X;
+    mabd_real p12, p13, p21, p23, p31, p32; // P(X)
+    mabd_mat3 W;                            // Z P(X)'
+} mabd_attachment;
 
-    // columns of W = Z P(Y)', then c -= P(X) W
-    mabd_vec3 w1 = mabd_sym3_mul(Z, mabd_v3(0, tq[1] * Y.z, tp[2] * Y.y));
-    mabd_vec3 w2 = mabd_sym3_mul(Z, mabd_v3(tp[0] * Y.z, 0, tq[2] * Y.x));
-    mabd_vec3 w3 = mabd_sym3_mul(Z, mabd_v3(tq[0] * Y.y, tp[1] * Y.x, 0));
-    const mabd_real x12 = tq[1] * X.z, x13 = tp[2] * X.y, x21 = tp[0] * X.z, x23 = tq[2] * X.x,
-                    x31 = tq[0] * X.y, x32 = tp[1] * X.x;
-    c.c1 = mabd_v3_sub(
-        c.c1, mabd_v3(x12 * w1.y + x13 * w1.z, x21 * w1.x + x23 * w1.z, x31 * w1.x + x32 * w1.y));
-    c.c2 = mabd_v3_sub(
-        c.c2, mabd_v3(x12 * w2.y + x13 * w2.z, x21 * w2.x + x23 * w2.z, x31 * w2.x + x32 * w2.y));
-    c.c3 = mabd_v3_sub(
-        c.c3, mabd_v3(x12 * w3.y + x13 * w3.z, x21 * w3.x + x23 * w3.z, x31 * w3.x + x32 * w3.y));
+MABD_FN mabd_attachment mabd_body_block_attach(const mabd_body_block* b, mabd_sym3 Z, mabd_vec3 X) {
+    mabd_attachment a;
+    a.X = X;
+    a.p12 = b->tq[1] * X.z, a.p13 = b->tp[2] * X.y;
+    a.p21 = b->tp[0] * X.z, a.p23 = b->tq[2] * X.x;
+    a.p31 = b->tq[0] * X.y, a.p32 = b->tp[1] * X.x;
+    a.W.c1 = mabd_v3(Z.xy * a.p12 + Z.xz * a.p13, Z.yy * a.p12 + Z.yz * a.p13,
+                     Z.yz * a.p12 + Z.zz * a.p13);
+    a.W.c2 = mabd_v3(Z.xx * a.p21 + Z.xz * a.p23, Z.xy * a.p21 + Z.yz * a.p23,
+                     Z.xz * a.p21 + Z.zz * a.p23);
+    a.W.c3 = mabd_v3(Z.xx * a.p31 + Z.xy * a.p32, Z.xy * a.p31 + Z.yy * a.p32,
+                     Z.xz * a.p31 + Z.yz * a.p32);
+    return a;
+}
+
+/// Compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)', 3x3. This is the
+/// whole mathematics of a ball joint's dual block:
+///   ii   1/t + B_ii X_i Y_i + sum_k inv(D_ik) X_k Y_k - (P(X) W(Y))_ii
+///   ij   B_ij X_i Y_j + inv(D_ij, D_ji) X_j Y_i - (P(X) W(Y))_ij
+MABD_FN mabd_mat3 mabd_body_block_compliance(const mabd_body_block* b, const mabd_attachment* x,
+                                             const mabd_attachment* y) {
+    const mabd_vec3 X = x->X, Y = y->X;
+    const mabd_mat3* W = &y->W;
+    const mabd_real xx = X.x * Y.x, yy = X.y * Y.y, zz = X.z * Y.z;
+    const mabd_real xy = X.x * Y.y, yx = X.y * Y.x, xz = X.x * Y.z, zx = X.z * Y.x, yz = X.y * Y.z,
+                    zy = X.z * Y.y;
+    mabd_mat3 c;
+    c.c1.x = (b->inv_t + b->b11 * xx) + (b->pp[2] * yy + b->qq[1] * zz) -
+             (x->p12 * W->c1.y + x->p13 * W->c1.z);
+    c.c2.y = (b->inv_t + b->b22 * yy) + (b->pp[0] * zz + b->qq[2] * xx) -
+             (x->p21 * W->c2.x + x->p23 * W->c2.z);
+    c.c3.z = (b->inv_t + b->b33 * zz) + (b->pp[1] * xx + b->qq[0] * yy) -
+             (x->p31 * W->c3.x + x->p32 * W->c3.y);
+    c.c2.x = (b->b12 * xy + b->pq[2] * yx) - (x->p12 * W->c2.y + x->p13 * W->c2.z);
+    c.c1.y = (b->b12 * yx + b->pq[2] * xy) - (x->p21 * W->c1.x + x->p23 * W->c1.z);
+    c.c3.x = (b->b13 * xz + b->pq[1] * zx) - (x->p12 * W->c3.y + x->p13 * W->c3.z);
+    c.c1.z = (b->b13 * zx + b->pq[1] * xz) - (x->p31 * W->c1.x + x->p32 * W->c1.y);
+    c.c3.y = (b->b23 * yz + b->pq[0] * zy) - (x->p21 * W->c3.x + x->p23 * W->c3.z);
+    c.c2.z = (b->b23 * zy + b->pq[0] * yz) - (x->p31 * W->c2.x + x->p32 * W->c2.y);
     return c;
+}
+
+/// The same with Y = X: symmetric, the lower triangle is not computed.
+MABD_FN mabd_sym3 mabd_body_block_self_compliance(const mabd_body_block* b,
+                                                  const mabd_attachment* x) {
+    const mabd_vec3 X = x->X;
+    const mabd_mat3* W = &x->W;
+    const mabd_real xx = X.x * X.x, yy = X.y * X.y, zz = X.z * X.z;
+    mabd_sym3 c;
+    c.xx = (b->inv_t + b->b11 * xx) + (b->pp[2] * yy + b->qq[1] * zz) -
+           (x->p12 * W->c1.y + x->p13 * W->c1.z);
+    c.yy = (b->inv_t + b->b22 * yy) + (b->pp[0] * zz + b->qq[2] * xx) -
+           (x->p21 * W->c2.x + x->p23 * W->c2.z);
+    c.zz = (b->inv_t + b->b33 * zz) + (b->pp[1] * xx + b->qq[0] * yy) -
+           (x->p31 * W->c3.x + x->p32 * W->c3.y);
+    c.xy = (b->b12 + b->pq[2]) * (X.x * X.y) - (x->p12 * W->c2.y + x->p13 * W->c2.z);
+    c.xz = (b->b13 + b->pq[1]) * (X.x * X.z) - (x->p12 * W->c3.y + x->p13 * W->c3.z);
+    c.yz = (b->b23 + b->pq[0]) * (X.y * X.z) - (x->p21 * W->c3.x + x->p23 * W->c3.z);
+    return c;
+}
+
+/// R S R'
+MABD_FN mabd_sym3 mabd_sym3_rotate(mabd_mat3 R, mabd_sym3 S) {
+    // rows of R S
+    const mabd_vec3 r1 = mabd_v3(R.c1.x, R.c2.x, R.c3.x), r2 = mabd_v3(R.c1.y, R.c2.y, R.c3.y),
+                    r3 = mabd_v3(R.c1.z, R.c2.z, R.c3.z);
+    const mabd_vec3 t1 = mabd_sym3_mul(S, r1), t2 = mabd_sym3_mul(S, r2), t3 = mabd_sym3_mul(S, r3);
+    mabd_sym3 out;
+    out.xx = mabd_v3_dot(t1, r1), out.xy = mabd_v3_dot(t1, r2), out.xz = mabd_v3_dot(t1, r3);
+    out.yy = mabd_v3_dot(t2, r2), out.yz = mabd_v3_dot(t2, r3), out.zz = mabd_v3_dot(t3, r3);
+    return out;
 }
 
 /// (D, tau) . (E, sigma)

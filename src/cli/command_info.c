@@ -69,9 +69,10 @@ static void print_params(const json_t* params, FILE* out) {
         const char *name, *value, *fallback, *unit, *meaning;
         json_unpack(param, "{ss ss ss ss ss}", "name", &name, "value", &value, "default", &fallback,
                     "unit", &unit, "meaning", &meaning);
-        fprintf(out, "  %s = %s%s%s", name, value, unit[0] != '\0' ? " " : "", unit);
+        bool has_unit = unit[0] != '\0' && strcmp(unit, "1") != 0;
+        fprintf(out, "  %-16s = %s%s%s", name, value, has_unit ? " " : "", has_unit ? unit : "");
         if (strcmp(value, fallback) != 0) fprintf(out, " (default %s)", fallback);
-        fprintf(out, "  %s\n", meaning);
+        fprintf(out, "  (%s)\n", meaning);
     }
 }
 
@@ -94,7 +95,7 @@ static void print_info(const loaded_scene* loaded, bool plan, FILE* out) {
     const mabd_model_info* info = &loaded->info;
     char text[128], model[32], sim[32];
     fprintf(out, "scene         %s\n", mabd_model_name(loaded->model));
-    fprintf(out, "bodies        %d, %d of them moving, %d different\n", (int)info->bodies,
+    fprintf(out, "bodies        %d, %d of them moving; %d kinds\n", (int)info->bodies,
             (int)info->dynamic_bodies, (int)info->classes);
     fprintf(out, "joints        %d\n", (int)info->joints);
     fprintf(out, "rows          %d, %d of them compliant, widest block %d\n", (int)info->rows,

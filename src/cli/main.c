@@ -40,7 +40,7 @@ static int say_unknown(const char* name) {
     return CLI_BAD_INPUT;
 }
 
-int main(int argc, char** argv) {
+static int dispatch(int argc, char** argv) {
     if (argc < 2) {
         print_help(stderr);
         return CLI_BAD_INPUT;
@@ -58,4 +58,11 @@ int main(int argc, char** argv) {
         if (strcmp(name, COMMANDS[i].name) == 0) return COMMANDS[i].run(argc - 1, argv + 1);
     }
     return say_unknown(name);
+}
+
+int main(int argc, char** argv) {
+    int code = dispatch(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    fprintf(stderr, "mabd: cannot write to standard output\n");
+    return code == CLI_OK ? CLI_CANNOT_WRITE : code;
 }

@@ -20,7 +20,9 @@ progress progress_start(bool quiet, int64_t first_step, int64_t total_steps, dou
 
 const char* progress_format_time(double seconds, char* text, size_t size) {
     long whole = (long)(seconds + 0.5);
-    if (whole < 60) {
+    if (seconds < 9.95) {
+        snprintf(text, size, "%.2g s", seconds);
+    } else if (whole < 60) {
         snprintf(text, size, "%ld s", whole);
     } else if (whole < 3600) {
         snprintf(text, size, "%ld min %02ld s", whole / 60, whole % 60);

@@ -20,5 +20,5 @@ progress progress_start(bool quiet, int64_t first_step, int64_t total_steps, dou
 void progress_update(progress* p, int64_t step, double step_seconds);
 /// Wipe the line.
 void progress_end(progress* p);
-/// "3 s", "4 min 10 s", "2 h 05 min". Returns text.
+/// "0.31 s", "42 s", "4 min 10 s", "2 h 05 min". Returns text.
 const char* progress_format_time(double seconds, char* text, size_t size);

@@ -101,9 +101,20 @@ static bool is_first(const mabd_model* m, const mabd_model_joint* joint, int32_t
 
 // ---- bodies that carry ball joints only ----------------------------------------------------------
 
-static void add_block3(mabd_mat3 B, mabd_real s, bool first, mabd_real* K) {
-    const mabd_real rows[9] = {B.c1.x, B.c2.x, B.c3.x, B.c1.y, B.c2.y,
-                               B.c3.y, B.c1.z, B.c2.z, B.c3.z};
+static void add_symmetric(mabd_sym3 S, bool first, mabd_real* K) {
+    const mabd_real rows[9] = {S.xx, S.xy, S.xz, S.xy, S.yy, S.yz, S.xz, S.yz, S.zz};
+    if (first) {
+        for (int k = 0; k < 9; k++) K[k] = rows[k];
+    } else {
+        for (int k = 0; k < 9; k++) K[k] += rows[k];
+    }
+}
+
+// K <- or += s R B R'
+static void add_rotated(mabd_mat3 R, mabd_mat3 B, mabd_real s, bool first, mabd_real* K) {
+    const mabd_mat3 C = mabd_m3_product(mabd_m3_product(R, B), mabd_m3_transpose(R));
+    const mabd_real rows[9] = {C.c1.x, C.c2.x, C.c3.x, C.c1.y, C.c2.y,
+                               C.c3.y, C.c1.z, C.c2.z, C.c3.z};
     if (first) {
         for (int k = 0; k < 9; k++) K[k] = s * rows[k];
     } else {
@@ -111,9 +122,18 @@ static void add_block3(mabd_mat3 B, mabd_real s, bool first, mabd_real* K) {
     }
 }
 
-// R B R'
-static mabd_mat3 to_world(mabd_mat3 R, mabd_mat3 B) {
-    return mabd_m3_product(mabd_m3_product(R, B), mabd_m3_transpose(R));
+// J y = +-R (D X + tau) of one side, added to C(ref) or to what the first body left.
+static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd_vec3 X, int is_b,
+                          bool first, mabd_mat3 R, const mabd_affine* y, mabd_real* rhs) {
+    mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
+    move = mabd_m3_mul(R, mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau));
+    mabd_vec3 start = mabd_v3_load(rhs);
+    if (first) {
+        mabd_joint_view view;
+        mabd_cpu_view(sim, joint, sim->ref, &view);
+        start = mabd_joint_gap(&view);
+    }
+    mabd_v3_store(is_b ? mabd_v3_add(start, move) : mabd_v3_sub(start, move), rhs);
 }
 
 static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 Z,
@@ -122,36 +142,22 @@ static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_blo
     const mabd_plan* plan = m->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
+    mabd_attachment* points = sim->points;
     for (int32_t i = 0; i < side_count; i++) {
-        const int32_t slot = sides[i].slot;
+        const int32_t slot = sides[i].slot, is_b = sides[i].is_b;
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[slot]];
         const bool first = is_first(m, joint, body);
-        const mabd_vec3 X = mabd_v3_load(sides[i].is_b ? joint->Xb : joint->Xa);
-        mabd_real* rhs = sim->lambda + plan->slot_row[slot];
-        add_block3(to_world(R, mabd_body_block_compliance(b, Z, X, X)), 1, first,
-                   sim->D + plan->slot_block[slot]);
-        // J y = +-R (D X + tau)
-        mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y.d1), mabd_v3_scale(X.y, y.d2));
-        move = mabd_v3_add(mabd_v3_axpy(X.z, y.d3, move), y.tau);
-        move = mabd_v3_scale(sides[i].is_b ? 1 : -1, mabd_m3_mul(R, move));
-        if (first) {
-            mabd_joint_view view;
-            mabd_cpu_view(sim, joint, sim->ref, &view);
-            mabd_v3_store(mabd_v3_add(mabd_joint_gap(&view), move), rhs);
-        } else {
-            mabd_v3_store(mabd_v3_add(mabd_v3_load(rhs), move), rhs);
-        }
+        points[i] = mabd_body_block_attach(b, Z, mabd_v3_load(is_b ? joint->Xb : joint->Xa));
+        const mabd_sym3 c = mabd_body_block_self_compliance(b, &points[i]);
+        add_symmetric(mabd_sym3_rotate(R, c), first, sim->D + plan->slot_block[slot]);
+        add_point_rhs(sim, joint, points[i].X, is_b, first, R, &y,
+                      sim->lambda + plan->slot_row[slot]);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
-        const mabd_plan_side *si = &sides[pair->i], *sj = &sides[pair->j];
-        const mabd_model_joint *ji = &m->joints[plan->slot_joint[si->slot]],
-                               *jj = &m->joints[plan->slot_joint[sj->slot]];
-        const mabd_vec3 X = mabd_v3_load(si->is_b ? ji->Xb : ji->Xa);
-        const mabd_vec3 Y = mabd_v3_load(sj->is_b ? jj->Xb : jj->Xa);
-        add_block3(to_world(R, mabd_body_block_compliance(b, Z, X, Y)),
-                   si->is_b == sj->is_b ? 1 : -1, !sim->shared_edges,
-                   sim->U + plan->edge_block[pair->edge]);
+        const mabd_mat3 c = mabd_body_block_compliance(b, &points[pair->i], &points[pair->j]);
+        add_rotated(R, c, sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1, !sim->shared_edges,
+                    sim->U + plan->edge_block[pair->edge]);
     }
 }
 
@@ -175,9 +181,9 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
     memset(D, 0, (size_t)(width * width) * sizeof *D);
     for (int32_t r = 0; r < set->rigid_count; r++)
         rhs[r] = mabd_row_value(view, &set->rigid[r], gap);
+    mabd_sym3 ea = {0, 0, 0, 0, 0, 0}, eb = ea;
     if (set->nonlinear) {
-        const mabd_sym3 ea = strain_of(sim, stress, joint->a),
-                        eb = strain_of(sim, stress, joint->b);
+        ea = strain_of(sim, stress, joint->a), eb = strain_of(sim, stress, joint->b);
         for (int32_t r = 0; r < set->rigid_count; r++) {
             rhs[r] += mabd_row_remainder(view, &set->rigid[r], ea, eb);
         }
@@ -206,6 +212,7 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
                            (value[r].target +
                             rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b)));
         rhs[row] = x_ref[r] - x_star;
+        if (c->rigid) rhs[row] += mabd_row_remainder(view, &rows[r], ea, eb);
         D[row * width + row] = value[r].compliance;
     }
 }

@@ -50,6 +50,7 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->body_simple = mabd_arena_take(arena, n->bodies, sizeof *sim->body_simple);
     sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
     sim->rows = mabd_arena_take(arena, n->widest_body * MABD_JOINT_MAX_ROWS, sizeof *sim->rows);
+    sim->points = mabd_arena_take(arena, n->widest_body, sizeof *sim->points);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
 }
 

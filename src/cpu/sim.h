@@ -54,6 +54,7 @@ typedef struct mabd_cpu_sim {
     uint8_t* body_simple;         // (bodies) only point rows, no forces: the fast path
     int32_t* loose;               // (loose) joints that have motors but no rows
     mabd_row_work* rows;          // (widest_body x MABD_JOINT_MAX_ROWS)
+    mabd_attachment* points;      // (widest_body)
     void** solvers;               // (components) of dual/
     bool shared_edges;            // some off-diagonal block gets more than one body's share
     mabd_step_scale step;

@@ -3,27 +3,27 @@
 // Direct solve of one chain's dual system: block Thomas in root-free Cholesky form.
 //
 //       | D0  U0         |
-//   K = | U0' D1  U1     |   K = J H^-1 J' + c, SPD;  D_i is w_i x w_i, U_i is w_i x w_{i+1}, w = 1..6
-//       |     U1' D2  .. |
+//   K = | U0' D1  U1     |   K = J H^-1 J' + c, SPD;
+//       |     U1' D2  .. |   D_i is w_i x w_i, U_i is w_i x w_{i+1}, w = 1..6
 //
 //   factor   L_i d_i L_i' = S_i,  W_i = L_i^-1 U_i,  Z_i = d_i^-1 W_i,
 //            S_{i+1} = D_{i+1} - W_i' Z_i                                        [MABD eq. 39]
 //   forward  y_i = L_i^-1 (b_i - Z_{i-1}' y_{i-1})
 //   back     x_i = L_i^-T (d_i^-1 y_i - Z_i x_{i+1})
 //
-// not as in [MABD eq. 39]: without square roots, and with the reciprocals of the pivots kept, so that
-// the solves do not divide. In place: L below the diagonal of D_i and 1/d_i on it, Z_i in U_i.
+// not as in [MABD eq. 39]: without square roots, and with the reciprocals of the pivots kept, so
+// that the solves do not divide. In place: L below the diagonal of D_i and 1/d_i on it, Z_i in U_i.
 //
-// A chain is taken in runs of equal width. Within a run the block in work stays in registers, and the
-// code is unrolled for that width (math/block.h); the step between two runs is the same text with
-// widths that are variables.
+// A chain is taken in runs of equal width. Within a run the block in work stays in registers, and
+// the code is unrolled for that width (math/block.h); the step between two runs is the same text
+// with widths that are variables.
 
 #include "dual/chain_thomas.h"
 
 #include "math/block.h"
 
-// Blocks are asked for this many slots before they are needed: a long chain streams from memory, and
-// its dependent operations leave the processor no room to look ahead. Measured on 3x3 blocks.
+// Blocks are asked for this many slots before they are needed: a long chain streams from memory,
+// and its dependent operations leave the processor no room to look ahead. Measured on 3x3 blocks.
 #define AHEAD 16
 
 // ---- steps between blocks of different widths --------------------------------------------------
@@ -42,8 +42,8 @@ static void back_mixed(int w, int v, const mabd_real* L, const mabd_real* Z, con
 
 // ---- factor ------------------------------------------------------------------------------------
 
-// Eliminate slots from i while the width is w. Returns the first slot not eliminated: slot_count, or
-// the first of another width, whose block then holds S. A failed pivot returns -1 - slot.
+// Eliminate slots from i while the width is w. Returns the first slot not eliminated: slot_count,
+// or the first of another width, whose block then holds S. A failed pivot returns -1 - slot.
 MABD_BLOCK_FN int32_t factor_run(int w, const mabd_dual_system* system, int32_t i) {
     const int32_t n = system->slot_count;
     mabd_real S[MABD_BLOCK_MAX * MABD_BLOCK_MAX], Z[MABD_BLOCK_MAX * MABD_BLOCK_MAX];
@@ -107,8 +107,8 @@ mabd_status mabd_chain_factor(const mabd_dual_system* system, int32_t* bad) {
 
 // ---- solve -------------------------------------------------------------------------------------
 
-// y_i from slot i while the width is w; x of slot i already lacks Z_{i-1}' y_{i-1}. Returns the first
-// slot of another width, with that product taken off, or slot_count.
+// y_i from slot i while the width is w; x of slot i already lacks Z_{i-1}' y_{i-1}. Returns the
+// first slot of another width, with that product taken off, or slot_count.
 MABD_BLOCK_FN int32_t forward_run(int w, const mabd_dual_system* system, int32_t i, mabd_real* x) {
     const int32_t n = system->slot_count;
     mabd_real y[MABD_BLOCK_MAX], next[MABD_BLOCK_MAX];

@@ -41,5 +41,6 @@ typedef struct mabd_dual_ops {
 /// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Holds no memory: *solver
 /// is null.
 extern const mabd_dual_ops mabd_dual_chain;
-/// Any pattern: sparse LDL' by CHOLMOD (simplicial), analysed once, values written straight in.
+/// Any pattern: sparse LDL' by CHOLMOD (simplicial), analysed once, values written straight in; D and U
+/// are left as they are.
 extern const mabd_dual_ops mabd_dual_direct;

@@ -2,9 +2,10 @@
 //
 // Direct solve of any pattern: sparse L d L' of the dual matrix by CHOLMOD.
 //
-//   create   order the slots (AMD on the block graph), lay out the upper triangle of P K P' by columns,
-//            analyse it, and factor a placeholder once: after that CHOLMOD holds all its memory
-//   factor   copy the blocks of D and U to their places, P K P' = L d L'
+//   create   order the slots (AMD on the block graph), lay out the upper triangle of P K P' by
+//            columns, analyse it, and factor a placeholder once: after that CHOLMOD holds all its
+//            memory
+//   factor   copy the blocks of D and U, which stay as they are, to their places; P K P' = L d L'
 //   solve    y = P b,  L z = y,  d w = z,  L' v = w,  x = P' v, by plain loops over the factor
 //
 // Pattern of one column block t of the upper triangle, slots in elimination order:
@@ -15,10 +16,10 @@
 // so that a block is copied knowing only the column pointers and how many rows stand above it.
 //
 // Only the simplicial (LGPL) part of CHOLMOD is called: Common.supernodal = CHOLMOD_SIMPLICIAL. The
-// matrix is handed over permuted, natural ordering, upper triangle: cholmod_factorize then works on it
-// without a transpose or a copy. The order is AMD's alone, which has no random choice in it.
-// CHOLMOD takes its own memory (SuiteSparse_config: malloc), not through mabd_allocator; the solver object
-// with cholmod_common in it comes from mabd_allocator.
+// matrix is handed over permuted, natural ordering, upper triangle: cholmod_factorize then works on
+// it without a transpose or a copy. The order is AMD's alone, which has no random choice in it.
+// CHOLMOD takes its own memory (SuiteSparse_config: malloc), not through mabd_allocator; the solver
+// object with cholmod_common in it comes from mabd_allocator.
 
 #include "dual/dual.h"
 
@@ -119,8 +120,8 @@ static void start_cholmod(cholmod_common* common) {
     common->nmethods = 1;
 }
 
-// The graph of slots as a symmetric pattern (lower triangle, one column per `from`): edges are sorted
-// by (from, to), so the columns are filled in order.
+// The graph of slots as a symmetric pattern (lower triangle, one column per `from`): edges are
+// sorted by (from, to), so the columns are filled in order.
 static cholmod_sparse* block_pattern(const mabd_dual_system* system, cholmod_common* common) {
     size_t n = (size_t)system->slot_count, entries = n + (size_t)system->edge_count;
     cholmod_sparse* A = cholmod_allocate_sparse(n, n, entries, 1, 1, -1, CHOLMOD_PATTERN, common);
@@ -154,8 +155,8 @@ static mabd_status find_order(const mabd_dual_system* system, direct_solver* sol
     return status;
 }
 
-// The upper triangle: `diagonal` counts the rows above each diagonal block as blocks are entered from
-// the first slot of the order on, so the rows of every column come out ascending.
+// The upper triangle: `diagonal` counts the rows above each diagonal block as blocks are entered
+// from the first slot of the order on, so the rows of every column come out ascending.
 static void lay_out_columns(const mabd_dual_system* system, direct_solver* solver) {
     int32_t *first = solver->first, *column = solver->column;
     for (int32_t k = 0, row = 0; k < solver->slot_count; k++) {
@@ -207,8 +208,8 @@ static void enter_rows(const mabd_dual_system* system, direct_solver* solver, in
     }
 }
 
-// Row indices and edge_above. Slots are taken in elimination order, each entering the columns of its
-// later neighbours; `filled` counts the rows entered so far.
+// Row indices and edge_above. Slots are taken in elimination order, each entering the columns of
+// its later neighbours; `filled` counts the rows entered so far.
 static void lay_out_rows(const mabd_dual_system* system, direct_solver* solver,
                          const neighbours* list, int32_t* filled) {
     for (int32_t k = 0; k < solver->slot_count; k++) {
@@ -315,6 +316,9 @@ static void copy_edge(const mabd_dual_system* system, direct_solver* solver, int
     }
 }
 
+// A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
+#define LEAST_PIVOT 1e-14
+
 // First column whose pivot is not positive and finite; row_count if there is none.
 static int32_t find_bad_pivot(const direct_solver* solver) {
     const cholmod_factor* L = solver->factor;
@@ -323,7 +327,8 @@ static int32_t find_bad_pivot(const direct_solver* solver) {
     int32_t end = (int32_t)L->minor; // CHOLMOD stopped there, at a zero
     for (int32_t k = 0; k < end; k++) {
         double pivot = x[p[k]];
-        if (!(pivot > 0 && 1 / pivot > 0)) return k;
+        double diagonal = solver->value[solver->column[k + 1] - 1];
+        if (!(pivot > LEAST_PIVOT * diagonal && 1 / pivot > 0)) return k;
     }
     return end;
 }

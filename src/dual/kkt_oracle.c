@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The KKT matrix as one unsymmetric sparse matrix, by UMFPACK with its iterative refinement. UMFPACK is GPL:
-// this file belongs to the tests and is not part of the library. Its memory, and that of UMFPACK, is
-// taken by malloc, not through mabd_allocator.
+// The KKT matrix as one unsymmetric sparse matrix, by UMFPACK with its iterative refinement.
+// UMFPACK is GPL: this file belongs to the tests and is not part of the library. Its memory, and
+// that of UMFPACK, is taken by malloc, not through mabd_allocator.
 //
 //   | H  J' | |y|   |r|      columns 0 .. 12 n - 1: bodies, then one column per row of J
 //   | J  -c | |x| = |b|

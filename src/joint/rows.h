@@ -12,7 +12,8 @@
 // and grows as sin(x - x_ref):
 //   angle_a k   u = cos B_k+2 - sin B_k+1,  w = F_k+1
 //   angle_b k   u = B_k+2,  w = cos F_k+1 - sin F_k+2
-//   vector k    u = B_k+2,  w = F'B B_k+1: the turn of b about B_k
+//   vector k    half of u = B_k+2, w = F'B B_k+1 less half of u = B_k+1, w = F'B B_k+2: the turn of b about
+//               B_k, blind to strain as the rotation vector is
 //
 // A in C is the affine matrix, not its rotation: shear then gives way a little, and closed mechanisms with
 // more rows than freedoms stay solvable (the dual matrix keeps full rank through elasticity).
@@ -20,6 +21,7 @@
 
 #include "body/affine.h"
 #include "joint/table.h"
+#include "math/polar.h"
 
 /// Both sides of one joint at some state. Anchors and frames are constants, in the bodies' frames.
 typedef struct mabd_joint_view {
@@ -79,13 +81,22 @@ MABD_FN void mabd_row_angle(const mabd_joint_view* v, const mabd_row* row, mabd_
                   : mabd_v3_dot(Bj, mabd_m3_mul(v->Ab, mabd_m3_column(&v->Fb, j)));
 }
 
-/// Relative rotation of the joint frames, B'F; exact for rigid bodies.
+/// Relative rotation of the joint frames: that of B'F, whatever the strain.
 MABD_FN mabd_mat3 mabd_joint_rotation(const mabd_joint_view* v) {
-    return mabd_m3_tproduct(mabd_m3_product(v->Aa, v->Fa), mabd_m3_product(v->Ab, v->Fb));
+    const mabd_mat3 Q =
+        mabd_m3_tproduct(mabd_m3_product(v->Aa, v->Fa), mabd_m3_product(v->Ab, v->Fb));
+    mabd_mat3 R = Q;
+    mabd_polar(Q, &R);
+    return R;
 }
 
-/// Axes of a cross-like row: u in the frame of a, w in the frame of b (sign included in w).
-MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_vec3* u,
+/// Terms of a cross-like row: sum of weight (A_a u) . (A_b w). One, or two for a vector row.
+MABD_FN int mabd_row_term_count(const mabd_row* row) {
+    return row->kind == MABD_ROW_VECTOR ? 2 : 1;
+}
+
+/// Axes of term t of a cross-like row: u in the frame of a, w in the frame of b (weight included in w).
+MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, int t, mabd_vec3* u,
                            mabd_vec3* w) {
     const int k = row->axis, i = (k + 1) % 3, j = (k + 2) % 3;
     mabd_real sine, cosine, norm;
@@ -108,9 +119,10 @@ MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_v
         *w = mabd_v3_axpy(-sine * norm, mabd_m3_column(&v->Fb, j),
                           mabd_v3_scale(cosine * norm, mabd_m3_column(&v->Fb, i)));
         return;
-    default: // MABD_ROW_VECTOR
-        *u = mabd_m3_column(&v->Fa, j);
-        *w = mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, i)));
+    default: // MABD_ROW_VECTOR: (F'B B_i on B_j  -  F'B B_j on B_i) / 2
+        *u = mabd_m3_column(&v->Fa, t == 0 ? j : i);
+        *w = mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, t == 0 ? i : j));
+        *w = mabd_v3_scale((mabd_real)(t == 0 ? 0.5 : -0.5), mabd_m3_tmul(v->Ab, *w));
         return;
     }
 }
@@ -121,9 +133,13 @@ MABD_FN mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row, 
     if (row->kind == MABD_ROW_SLIDE) {
         return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, row->axis)), gap);
     }
-    mabd_vec3 u, w;
-    mabd_row_axes(v, row, &u, &w);
-    return mabd_v3_dot(mabd_m3_mul(v->Aa, u), mabd_m3_mul(v->Ab, w));
+    mabd_real sum = 0;
+    for (int t = 0; t < mabd_row_term_count(row); t++) {
+        mabd_vec3 u, w;
+        mabd_row_axes(v, row, t, &u, &w);
+        sum += mabd_v3_dot(mabd_m3_mul(v->Aa, u), mabd_m3_mul(v->Ab, w));
+    }
+    return sum;
 }
 
 /// The value nearest to `near` among x + 2 pi n.
@@ -186,9 +202,13 @@ MABD_FN mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* r
                         mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, v->Xa)));
         return mabd_v3_dot(u, w);
     }
-    mabd_row_axes(v, row, &u, &w);
-    return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, u)),
-                       mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, w)));
+    mabd_real sum = 0;
+    for (int t = 0; t < mabd_row_term_count(row); t++) {
+        mabd_row_axes(v, row, t, &u, &w);
+        sum += mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, u)),
+                           mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, w)));
+    }
+    return sum;
 }
 
 /// s (X (x) n, n): the force n at point X as a Jacobian.
@@ -218,11 +238,13 @@ MABD_FN mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* 
         J.d3 = mabd_v3_axpy(n.z, d, J.d3);
         return J;
     }
-    mabd_row_axes(v, row, &u, &w);
-    if (is_b) {
-        J = mabd_affine_at(w, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, u)));
-    } else {
-        J = mabd_affine_at(u, mabd_m3_tmul(v->Aa, mabd_m3_mul(v->Ab, w)));
+    J = mabd_affine_at(mabd_v3(0, 0, 0), mabd_v3(0, 0, 0));
+    for (int t = 0; t < mabd_row_term_count(row); t++) {
+        mabd_row_axes(v, row, t, &u, &w);
+        J = mabd_affine_axpy(1,
+                             is_b ? mabd_affine_at(w, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, u)))
+                                  : mabd_affine_at(u, mabd_m3_tmul(v->Aa, mabd_m3_mul(v->Ab, w))),
+                             J);
     }
     J.tau = mabd_v3(0, 0, 0);
     return J;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small dense blocks, row-major, 1..6 rows: the kernels of block elimination in root-free Cholesky form.
+// Small dense blocks, row-major, 1..6 rows: the kernels of block elimination in root-free Cholesky
+// form.
 //
 //   S = L d L'      L unit lower triangular, d > 0; kept as L below the diagonal and 1/d on it
 //   W = L^-1 U      Z = d^-1 W      S_next = D_next - W' Z
 //
 // One text serves every width: each function is inlined into its caller, and a caller that passes a
-// constant width gets straight-line code with the blocks in registers. No square roots, one division
-// per pivot, two pivots at a time, and sums that take the value that is ready last at their end: along
-// a chain the time is the latency of these operations, not their number.
+// constant width gets straight-line code with the blocks in registers. No square roots, one
+// division per pivot, two pivots at a time, and sums that take the value that is ready last at
+// their end: along a chain the time is the latency of these operations, not their number.
 #pragma once
 
 #include "math/shared.h"
@@ -21,7 +22,7 @@
 #define MABD_UNROLL   _Pragma("unroll")
 #elif defined(__clang__)
 #define MABD_BLOCK_FN          static inline __attribute__((always_inline))
-#define MABD_UNROLL            _Pragma("clang loop unroll(enable)")
+#define MABD_UNROLL            // unrolls constant loops by itself, and complains about the others
 #define MABD_PREFETCH(address) __builtin_prefetch((const void*)(address))
 #elif defined(__GNUC__)
 #define MABD_BLOCK_FN          static inline __attribute__((always_inline))
@@ -60,8 +61,8 @@ MABD_BLOCK_FN bool mabd_block_is_pivot(mabd_real reciprocal) {
     return reciprocal > 0 && reciprocal < (mabd_real)INFINITY;
 }
 
-/// Eliminate column j of S: below it the entries of L, on the diagonal 1/d, and the rest of the lower
-/// triangle reduced.
+/// Eliminate column j of S: below it the entries of L, on the diagonal 1/d, and the rest of the
+/// lower triangle reduced.
 MABD_BLOCK_FN bool mabd_block_pivot_one(int w, int j, mabd_real* S) {
     mabd_real r = 1 / S[j * w + j];
     MABD_UNROLL
@@ -75,10 +76,10 @@ MABD_BLOCK_FN bool mabd_block_pivot_one(int w, int j, mabd_real* S) {
     return mabd_block_is_pivot(r);
 }
 
-/// Eliminate columns j and j + 1 of S. With s = S_jj, e = S_{j+1,j} and the minor m = s S_{j+1,j+1} - e^2
-/// the pivots are s and m / s, and 1/s and 1/m are found side by side. Column j + 1 below the pivots
-/// is m_i / s before and m_i / m after scaling, m_i = s S_{i,j+1} - S_ij e. Rounding errors are
-/// those of elimination one by one: relative to s S_{i,j+1}, then divided by s.
+/// Eliminate columns j and j + 1 of S. With s = S_jj, e = S_{j+1,j} and the minor m = s S_{j+1,j+1}
+/// - e^2 the pivots are s and m / s, and 1/s and 1/m are found side by side. Column j + 1 below the
+/// pivots is m_i / s before and m_i / m after scaling, m_i = s S_{i,j+1} - S_ij e. Rounding errors
+/// are those of elimination one by one: relative to s S_{i,j+1}, then divided by s.
 MABD_BLOCK_FN bool mabd_block_pivot_two(int w, int j, mabd_real* S) {
     mabd_real s = S[j * w + j], e = S[(j + 1) * w + j];
     mabd_real m = s * S[(j + 1) * w + j + 1] - e * e;
@@ -107,8 +108,8 @@ MABD_BLOCK_FN bool mabd_block_pivot_two(int w, int j, mabd_real* S) {
     return mabd_block_is_pivot(r) && mabd_block_is_pivot(s * q);
 }
 
-/// S (w x w, lower triangle) = L d L' in place: L below the diagonal, 1/d on it. The upper triangle is
-/// not touched. False if a pivot is not positive, or not finite.
+/// S (w x w, lower triangle) = L d L' in place: L below the diagonal, 1/d on it. The upper triangle
+/// is not touched. False if a pivot is not positive, or not finite.
 MABD_BLOCK_FN bool mabd_block_ldl(int w, mabd_real* S) {
     bool good = true;
     MABD_UNROLL
@@ -117,8 +118,8 @@ MABD_BLOCK_FN bool mabd_block_ldl(int w, mabd_real* S) {
     return good;
 }
 
-/// With L, 1/d of mabd_block_ldl (w x w): U (w x v) becomes Z = d^-1 L^-1 U, and the lower triangle of
-/// S (v x v) loses U' L^-T Z.
+/// With L, 1/d of mabd_block_ldl (w x w): U (w x v) becomes Z = d^-1 L^-1 U, and the lower triangle
+/// of S (v x v) loses U' L^-T Z.
 MABD_BLOCK_FN void mabd_block_eliminate(int w, int v, const mabd_real* MABD_RESTRICT L,
                                         mabd_real* MABD_RESTRICT U, mabd_real* MABD_RESTRICT S) {
     MABD_UNROLL

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The camera, and the fit. With the orientation given, a point (X, Y, Z) is between the left and right
-// planes of an eye at (ex, ez) if |X - ex| <= t (Z - ez), t the tangent of half the field of view:
+// The camera, and the fit. With the orientation given, a point (X, Y, Z) is between the left and
+// right planes of an eye at (ex, ez) if |X - ex| <= t (Z - ez), t the tangent of half the field
+// of view:
 //   ex - t ez >= A = max(X - t Z),   -ex - t ez >= B = max(-X - t Z)
 // The closest eye has ez = -(A + B) / 2t and ex = (A - B) / 2; the same holds for Y. The larger
 // distance of the two wins, and the centring stays right at any larger distance. The maxima are the
@@ -46,16 +47,16 @@ mabd_frame mabd_frame_of(int32_t n, const mabd_render_item* items) {
         mabd_vec3 reach = box_reach(&piece);
         mabd_vec3 low = mabd_v3_sub(piece.center, reach), up = mabd_v3_add(piece.center, reach);
         frame.low = i ? v3_min(frame.low, low) : low;
-        frame.up = i ? v3_max(frame.up, up) : up;
+        frame.high = i ? v3_max(frame.high, up) : up;
     }
 
-    mabd_vec3 extent = mabd_v3_sub(frame.up, frame.low);
+    mabd_vec3 extent = mabd_v3_sub(frame.high, frame.low);
     mabd_real size = (mabd_real)fmax(extent.x, fmax(extent.y, extent.z)) / 2;
     mabd_vec3 middle = mabd_v3_axpy((mabd_real)0.5, extent, frame.low);
     frame.origin = mabd_v3_add(frame.origin, middle);
-    frame.scale = size > 0 ? 1 / size : 1;
+    frame.scale = size > 1e-150 ? 1 / size : 1;
     frame.low = mabd_v3_scale(frame.scale, mabd_v3_sub(frame.low, middle));
-    frame.up = mabd_v3_scale(frame.scale, mabd_v3_sub(frame.up, middle));
+    frame.high = mabd_v3_scale(frame.scale, mabd_v3_sub(frame.high, middle));
     return frame;
 }
 
@@ -138,13 +139,14 @@ mabd_status mabd_view_camera(const mabd_render_def* def, const mabd_frame* frame
 
 void mabd_view_parallel(const mabd_frame* frame, mabd_vec3 forward, int32_t size, mabd_view* view) {
     mabd_view_axes(forward, view);
-    mabd_vec3 half = mabd_v3_scale((mabd_real)0.5, mabd_v3_sub(frame->up, frame->low));
+    mabd_vec3 half = mabd_v3_scale((mabd_real)0.5, mabd_v3_sub(frame->high, frame->low));
     mabd_piece box = {MABD_SHAPE_BOX, {0, 0, 0}, mabd_m3_identity(), {half.x, half.y, half.z}, 0};
     mabd_real x = mabd_piece_reach(&box, view->right), y = mabd_piece_reach(&box, view->up);
     mabd_real z = mabd_piece_reach(&box, view->forward) + (mabd_real)0.01;
     mabd_real reach = (mabd_real)fmax(fmax(x, y), 1e-3) * (mabd_real)1.02;
 
-    view->eye = mabd_v3_axpy((mabd_real)0.5, mabd_v3_add(frame->low, frame->up), mabd_v3(0, 0, 0));
+    view->eye =
+        mabd_v3_axpy((mabd_real)0.5, mabd_v3_add(frame->low, frame->high), mabd_v3(0, 0, 0));
     view->eye = mabd_v3_axpy(-2 * z, view->forward, view->eye);
     view->parallel = true;
     view->width = view->height = size;

@@ -2,7 +2,7 @@
 #include "render/canvas.h"
 
 #define BEVEL     0.05 // of the smallest half edge
-#define SPLIT_MAX 10   // halvings of a piece that is near at one end and far at the other
+#define SPLIT_MAX 12   // halvings of a piece that is near at one end and far at the other
 
 // How a piece looks on the screen, to first order about its centre.
 typedef struct outline {
@@ -52,7 +52,7 @@ static bool outside(const mabd_view* view, const mabd_piece* piece) {
     return f * fabs(c.x) - view->cx * c.z > r * nx || f * fabs(c.y) - view->cy * c.z > r * ny;
 }
 
-// ---- triangles ------------------------------------------------------------------------------------
+// ---- triangles --------------------------------------------------------------------------------
 
 // Whether everything in the square of the picture that the piece can touch is nearer than it.
 static bool hidden(const mabd_canvas* canvas, const mabd_piece* piece, mabd_real z_low) {
@@ -117,7 +117,7 @@ static void draw_solid(const mabd_canvas* canvas, const mabd_piece* piece, const
     }
 }
 
-// ---- lines ----------------------------------------------------------------------------------------
+// ---- lines ------------------------------------------------------------------------------------
 
 static void draw_thin(const mabd_canvas* canvas, const mabd_piece* piece, const outline* o,
                       int32_t item) {
@@ -143,7 +143,7 @@ static void draw_thin(const mabd_canvas* canvas, const mabd_piece* piece, const 
     canvas->thin(canvas, piece, item, &line);
 }
 
-// ---- choice ---------------------------------------------------------------------------------------
+// ---- choice -----------------------------------------------------------------------------------
 
 // The axis along which the piece reaches deepest; a cylinder can only be cut across its own.
 static int deepest(const mabd_piece* piece) {
@@ -157,6 +157,19 @@ static int deepest(const mabd_piece* piece) {
 }
 
 static bool draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_piece* piece,
+                 int32_t item, int splits);
+
+static bool draw_halves(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_piece* piece,
+                        int32_t item, int splits, int k) {
+    bool more = false;
+    for (int side = -1; side <= 1; side += 2) {
+        mabd_piece half = mabd_piece_half(piece, k, side);
+        more |= draw(canvas, pass, &half, item, splits - 1);
+    }
+    return more;
+}
+
+static bool draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_piece* piece,
                  int32_t item, int splits) {
     const mabd_view* view = &canvas->view;
     if (outside(view, piece)) return false;
@@ -164,19 +177,18 @@ static bool draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_pi
     outline_of(view, piece, &o);
     mabd_real limit = canvas->thin_width * (mabd_real)canvas->samples;
     mabd_real z = clamp_near(view, piece->center.z), low = clamp_near(view, o.z_low);
-    mabd_real widest = view->parallel ? o.width : o.width * z / low;
-    if (widest < limit && o.z_low > view->near) {
+    mabd_real grow = view->parallel ? 1 : z / low; // of sizes, at the near end
+    bool cut = splits > 0 && (piece->shape != MABD_SHAPE_CYLINDER || o.axis == 2);
+    if (o.width * grow < limit && o.z_low > view->near) {
+        // much longer than the picture: only the parts in view, or the line's numbers grow coarse
+        if (cut && o.length * grow > 4 * (mabd_real)(view->width + view->height)) {
+            return draw_halves(canvas, pass, piece, item, splits, o.axis);
+        }
         if (pass == MABD_PASS_THIN) draw_thin(canvas, piece, &o, item);
         return pass != MABD_PASS_THIN;
     }
     if (splits > 0 && !view->parallel && o.z_high > 1.3 * low && o.width * z / o.z_high < limit) {
-        int k = deepest(piece);
-        bool more = false;
-        for (int side = -1; side <= 1; side += 2) {
-            mabd_piece half = mabd_piece_half(piece, k, side);
-            more |= draw(canvas, pass, &half, item, splits - 1);
-        }
-        return more;
+        return draw_halves(canvas, pass, piece, item, splits, deepest(piece));
     }
     if (pass == MABD_PASS_SOLID) draw_solid(canvas, piece, &o, item);
     return pass != MABD_PASS_SOLID;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces onto a canvas: each is culled, drawn as triangles at a level of detail that its size on the screen
-// deserves, or handed on as a thin line.
+// Pieces onto a canvas: each is culled, drawn as triangles at a level of detail that its size on
+// the screen deserves, or handed on as a thin line.
 #pragma once
 
 #include "render/mesh.h"
@@ -8,7 +8,7 @@
 #include "render/raster.h"
 
 /// Lines are at least this wide [pixels], so that they stay visible.
-#define MABD_THIN_VISIBLE 0.5f
+#define MABD_THIN_VISIBLE 0.75f
 
 typedef enum mabd_canvas_pass { MABD_PASS_SOLID, MABD_PASS_THIN } mabd_canvas_pass;
 
@@ -29,7 +29,7 @@ struct mabd_canvas {
     void* context; // of thin
 };
 
-/// Draw one piece (world axes, scene units), if it belongs to the pass. Returns true if some part of it
-/// belongs to the other pass.
+/// Draw one piece (world axes, scene units), if it belongs to the pass. Returns true if some part
+/// of it belongs to the other pass.
 bool mabd_canvas_draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_piece* piece,
                       int32_t item);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A studio floor: it fades into the background with distance, so it has no edge and no horizon. Grid lines are
-// about a pixel wide at any distance and are filtered by the pixel's footprint on the floor; where that
-// nears the spacing they are gone.
+// A studio floor: it fades into the background with distance, so it has no edge and no horizon.
+// Grid lines are about a pixel wide at any distance and are filtered by the pixel's footprint on
+// the floor; where that nears the spacing they are gone.
 
 #include "render/ground.h"
 
@@ -26,7 +26,7 @@ mabd_ground mabd_ground_make(const mabd_render_def* def, const mabd_frame* frame
 
     // the part of the floor in view at the scene's distance
     mabd_vec3 middle =
-        mabd_v3_axpy((mabd_real)0.5, mabd_v3_add(frame->low, frame->up), mabd_v3(0, 0, 0));
+        mabd_v3_axpy((mabd_real)0.5, mabd_v3_add(frame->low, frame->high), mabd_v3(0, 0, 0));
     mabd_real distance = mabd_v3_dot(view->forward, mabd_v3_sub(middle, view->eye));
     if (!def->camera.fit || distance <= 0) {
         mabd_vec3 target = mabd_v3_sub(mabd_v3_load(def->camera.target), frame->origin);
@@ -61,7 +61,8 @@ static void background(mabd_vec3 direction, float* rgb) {
         rgb[k] = horizon_color[k] + t * (zenith_color[k] - horizon_color[k]);
 }
 
-// Coverage of a pixel by the lines of one spacing: `at` [m] on an axis, `foot` = size of the pixel there [m].
+// Coverage of a pixel by the lines of one spacing: `at` [m] on an axis, `foot` = size of the
+// pixel there [m].
 static float line_cover(mabd_real at, mabd_real foot, mabd_real spacing, float width) {
     mabd_real nearest = at - spacing * (mabd_real)floor(at / spacing + (mabd_real)0.5);
     float distance = (float)(fabs(nearest) / foot), cover = 0.5f * (1 + width) - distance;

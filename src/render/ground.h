@@ -23,6 +23,6 @@ mabd_real mabd_ground_step(mabd_real length);
 /// Height, spacing and reach for a picture. The shadow maps are left out.
 mabd_ground mabd_ground_make(const mabd_render_def* def, const mabd_frame* frame,
                              const mabd_view* view);
-/// Colour rgb (3) of the pixel (x, y) without any item: floor or background. Returns the depth key of the floor
-/// there, 0 if there is none.
+/// Colour rgb (3) of the pixel (x, y) without any item: floor or background. Returns the depth
+/// key of the floor there, 0 if there is none.
 float mabd_ground_color(const mabd_ground* ground, int32_t x, int32_t y, float* rgb);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shadows between items compare depth keys over 4 x 4 texels, weighted as a 3 x 3 box of bilinear
-// lookups. A thin line covers only part of a texel: it writes its depth into that part of its texels, chosen
-// by a hash, and the filter turns the pattern into a half shadow.
+// lookups. A thin line covers only part of a texel: it writes its depth into that part of its
+// texels, chosen by a hash, and the filter turns the pattern into a half shadow.
 //
-// A soft shadow widens with the distance d between ground and occluder, about spread * d: the mean d comes
-// from the pyramid at a coarse level, then decides the level that is read.
+// A soft shadow widens with the distance d between ground and occluder, about spread * d: the
+// mean d comes from the pyramid at a coarse level, then decides the level that is read.
 
 #include "render/light_map.h"
 
@@ -94,7 +94,7 @@ void mabd_light_map_finish(mabd_light_map* map) {
     }
 }
 
-// ---- shadows on items -----------------------------------------------------------------------------
+// ---- shadows on items -------------------------------------------------------------------------
 
 float mabd_light_map_lit(const mabd_light_map* map, mabd_vec3 p, mabd_vec3 n) {
     // step off the surface by about the size of the filter, or it shadows itself
@@ -116,7 +116,7 @@ float mabd_light_map_lit(const mabd_light_map* map, mabd_vec3 p, mabd_vec3 n) {
     return lit / 9;
 }
 
-// ---- shadows on the ground ------------------------------------------------------------------------
+// ---- shadows on the ground --------------------------------------------------------------------
 
 // Weights of a quadratic B-spline on the texels around u; returns the first of the three.
 static int32_t spline(float u, float* w) {

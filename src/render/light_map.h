@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scene seen along parallel rays, for shadows: depth for those that items cast on each other, and a
-// pyramid of coverage for the soft ones on the ground.
+// The scene seen along parallel rays, for shadows: depth for those that items cast on each other,
+// and a pyramid of coverage for the soft ones on the ground.
 #pragma once
 
 #include "render/canvas.h"
@@ -26,9 +26,11 @@ void mabd_light_map_solid(mabd_light_map* map);
 /// Fill the pyramid after the last pass.
 void mabd_light_map_finish(mabd_light_map* map);
 
-/// Part 0..1 of the light that reaches a surface point p with unit normal n (world axes, scene units).
+/// Part 0..1 of the light that reaches a surface point p with unit normal n (world axes, scene
+/// units).
 float mabd_light_map_lit(const mabd_light_map* map, mabd_vec3 p, mabd_vec3 n);
 /// Part 0..1 of a light that is hidden at p. What hides it at distance d is blurred over about
-/// blur + spread * d. `behind`: the map was taken from the far side of p, so smaller keys hide the light.
+/// blur + spread * d. `behind`: the map was taken from the far side of p, so smaller keys hide
+/// the light.
 float mabd_light_map_soft(const mabd_light_map* map, mabd_vec3 p, float blur, float spread,
                           bool behind);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thin bands by coverage. In the axes of the band (u along, v across, both in pixels) a pixel is taken as a
-// unit square aligned with the band, so its coverage is a product of two overlaps of intervals,
+// Thin bands by coverage. In the axes of the band (u along, v across, both in pixels) a pixel is
+// taken as a unit square aligned with the band, so its coverage is a product of two overlaps of
+// intervals,
 //   coverage = |[u - 1/2, u + 1/2] n [0, length]| * |[v - 1/2, v + 1/2] n [-width/2, width/2]|
 // Bands that are laid end to end add up to one band, however short they are.
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// For a surface point p with normal n, surfaces at p + v above its tangent plane hide part of its surroundings:
+// For a surface point p with normal n, surfaces at p + v above its tangent plane hide part of its
+// surroundings:
 //   open = 1 - strength mean( max(0, v.n - bias) / (v.v + small) )
-// over a spiral of pixels around it, turned from pixel to pixel in a 4 x 4 pattern that a blur of that size
-// removes again.
+// over a spiral of pixels around it, turned from pixel to pixel in a 4 x 4 pattern that a blur of
+// that size removes again.
 
 #include "render/occlusion.h"
 

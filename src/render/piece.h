@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One item as a rounded solid: every shape is a core swept by a ball of radius `round`,
 //   x = centre + axes (corner o half) + round normal
-// with the core a point (sphere), a segment (capsule), a box, or a round disc with height (cylinder).
+// with the core a point (sphere), a segment (capsule), a box, or a round disc with height
+// (cylinder).
 #pragma once
 
 #include "render/view.h"

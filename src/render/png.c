@@ -2,8 +2,8 @@
 // PNG: signature, then chunks { length, type, data, crc32(type, data) }, big-endian:
 //   IHDR  width, height, 8 bits, RGB
 //   sRGB  rendering intent
-//   IDAT  zlib stream of the rows, each led by its filter (of the five, the one with the smallest sum of absolute
-//         differences); as many chunks as it takes
+//   IDAT  zlib stream of the rows, each led by its filter: of the five, the one with the smallest
+//         sum of absolute differences; as many chunks as it takes
 //   IEND
 // The file is written beside its place and renamed when it is complete and on disk.
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triangle fill by edge functions in 1/256 sample, with the top-left rule: triangles that share an edge
-// leave no gap and cover no sample twice. What is interpolated is linear on the screen: the key,
-// and the normal times the key (perspective-correct; only its direction is kept).
-// Triangles that leave the guard band (one picture around the picture) or cross the near plane are
-// clipped first, so the products of the edge functions stay far inside 64 bits.
+// Triangle fill by edge functions in 1/256 sample, with the top-left rule: triangles that share
+// an edge leave no gap and cover no sample twice. What is interpolated is linear on the screen:
+// the key, and the normal times the key (perspective-correct; only its direction is kept).
+// Triangles that leave the guard band (one picture around the picture) or cross the near plane
+// are clipped first, so the products of the edge functions stay far inside 64 bits.
 
 #include "render/raster.h"
 
@@ -35,7 +35,7 @@ void mabd_raster_vertex_set(const mabd_view* view, mabd_raster_vertex* vertex) {
     if (!vertex->clip) vertex->screen = mabd_view_project(view, vertex->point);
 }
 
-// ---- normals --------------------------------------------------------------------------------------
+// ---- normals ----------------------------------------------------------------------------------
 
 static float wrap(float a, float b) {
     return (1 - fabsf(b)) * (a >= 0 ? 1.0f : -1.0f);
@@ -66,7 +66,7 @@ void mabd_normal_unpack(uint32_t packed, float* n) {
     n[0] = u * s, n[1] = v * s, n[2] = z * s;
 }
 
-// ---- fill -----------------------------------------------------------------------------------------
+// ---- fill -------------------------------------------------------------------------------------
 
 typedef struct fill_plane {
     double base, dx, dy; // value at the first sample, per sample to the right and down
@@ -177,7 +177,7 @@ static void fill(const mabd_target* target, int32_t item, const mabd_raster_vert
     fill_rows(&s, target, item);
 }
 
-// ---- clipping -------------------------------------------------------------------------------------
+// ---- clipping ---------------------------------------------------------------------------------
 
 static mabd_raster_vertex between(const mabd_raster_vertex* a, const mabd_raster_vertex* b,
                                   mabd_real t) {

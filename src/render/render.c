@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One picture: check, frame, camera, memory, then
 //   shadow maps -> solid items, front to back -> occlusion -> thin items, front to back -> pixels
-// Solid items leave depth, normal and item in the sample buffers and are shaded once, at the end. Thin items
-// are blended by coverage, pixel by pixel, in front of what the samples hold.
-// Memory: O(pixels), and six bytes an item for the order.
+// Solid items leave depth, normal and item in the sample buffers and are shaded once, at the end.
+// Thin items are blended by coverage, pixel by pixel, in front of what the samples hold. Memory:
+// O(pixels), and six bytes an item for the order.
 
 #include "base/error.h"
 #include "render/ground.h"
@@ -44,7 +44,7 @@ mabd_render_def mabd_default_render_def(void) {
     return def;
 }
 
-// ---- check ----------------------------------------------------------------------------------------
+// ---- check ------------------------------------------------------------------------------------
 
 static bool all_finite(const mabd_real* v, int n) {
     bool finite = true;
@@ -102,7 +102,7 @@ static mabd_status check(const mabd_render_def* def, int32_t n, const mabd_rende
     return MABD_OK;
 }
 
-// ---- memory ---------------------------------------------------------------------------------------
+// ---- memory -----------------------------------------------------------------------------------
 
 static int32_t map_size(const picture* p) {
     int32_t larger = p->def->width > p->def->height ? p->def->width : p->def->height, size = 256;
@@ -129,7 +129,7 @@ static void layout(mabd_arena* arena, picture* p) {
     if (p->ground.drawn) mabd_light_map_take(arena, map_size(p) / 2, &p->sky);
 }
 
-// ---- drawing --------------------------------------------------------------------------------------
+// ---- drawing ----------------------------------------------------------------------------------
 
 static uint16_t bucket_of(const picture* p, int32_t item, mabd_real low, mabd_real high) {
     mabd_piece piece = mabd_piece_of(&p->frame, &p->items[item]);
@@ -141,7 +141,7 @@ static uint16_t bucket_of(const picture* p, int32_t item, mabd_real low, mabd_re
 // Items by the depth of their centres, by counting: equal input gives equal order.
 static void sort_items(picture* p) {
     const mabd_view* view = &p->canvas.view;
-    mabd_vec3 half = mabd_v3_scale((mabd_real)0.5, mabd_v3_sub(p->frame.up, p->frame.low));
+    mabd_vec3 half = mabd_v3_scale((mabd_real)0.5, mabd_v3_sub(p->frame.high, p->frame.low));
     mabd_vec3 middle = mabd_v3_add(p->frame.low, half);
     mabd_real z = mabd_view_point(view, middle).z, reach = mabd_v3_norm(half) + (mabd_real)1e-3;
     for (int32_t i = 0; i < p->n; i++) {
@@ -234,7 +234,7 @@ static void thin_pixels(const mabd_canvas* canvas, const mabd_piece* piece, int3
     mabd_line_draw(line, p->def->width, p->def->height, visit_pixel, &context);
 }
 
-// ---- pixels ---------------------------------------------------------------------------------------
+// ---- pixels -----------------------------------------------------------------------------------
 
 static void shade_sample(const picture* p, size_t at, float open, float* rgb) {
     const mabd_view* view = &p->canvas.view;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lambert under a key and a fill light, a sky that is brighter above than the bounce from the floor below,
-// and a Blinn-Phong highlight with normalised energy:
+// Lambert under a key and a fill light, a sky that is brighter above than the bounce from the
+// floor below, and a Blinn-Phong highlight with normalised energy:
 //   rgb = albedo (A(n) open + K lit n.k + F n.f open) + K lit n.k (e+8)/8pi f0 (n.h)^e + rim
 
 #include "render/shade.h"

@@ -11,8 +11,8 @@ typedef struct mabd_lights {
 
 /// Key light from the upper left behind the viewer, fill light from the right.
 mabd_lights mabd_lights_make(const mabd_view* view);
-/// rgb (3) of a surface: albedo (3), unit normal (3), unit vector to the eye (3), `lit` = part of the
-/// key light that arrives, `open` = part of the surroundings that is seen.
+/// rgb (3) of a surface: albedo (3), unit normal (3), unit vector to the eye (3), `lit` = part of
+/// the key light that arrives, `open` = part of the surroundings that is seen.
 void mabd_shade(const mabd_lights* lights, const float* albedo, const float* normal,
                 const float* to_eye, float lit, float open, float* rgb);
 /// The same averaged over the visible half of a thin rod along `axis` (3, any length).

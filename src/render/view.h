@@ -12,9 +12,9 @@
 
 /// World to scene units: (x - origin) * scale.
 typedef struct mabd_frame {
-    mabd_vec3 origin;  // [m]
-    mabd_real scale;   // [1/m]
-    mabd_vec3 low, up; // corners of the scene's box, scene units
+    mabd_vec3 origin;    // [m]
+    mabd_real scale;     // [1/m]
+    mabd_vec3 low, high; // corners of the scene's box, scene units
 } mabd_frame;
 
 typedef struct mabd_view {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains. Point P_j is where link j begins; every P_j has a closed form, so that no error adds up along
-// the chain:
+// Chains. Point P_j is where link j begins; every P_j has a closed form, so that no error adds up
+// along the chain:
 //
 //   level    P_j = anchor + j L ex
 //   hanging  P_j = anchor - j L ez

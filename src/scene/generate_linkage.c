@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planar linkages in the x-z plane; angles from +x towards +z, hinge axes -y.
 //
-// Four-bar: ground pivots A, D; crank AB at angle p1, coupler BC at p2, rocker DC at p3. C is where the
-// circles of radius b about B and c about D meet, above the line BD. Velocities, from the loop
+// Four-bar: ground pivots A, D; crank AB at angle p1, coupler BC at p2, rocker DC at p3. C is where
+// the circles of radius b about B and c about D meet, above the line BD. Velocities, from the loop
 // a w1 n1 + b w2 n2 = c w3 n3 (n normal to its bar), dotted with the bars' directions:
 //
 //   w2 = -w1 a sin(p3 - p1) / (b sin(p3 - p2)),   w3 = w1 a sin(p2 - p1) / (c sin(p2 - p3))
@@ -246,7 +246,8 @@ static mabd_status add_row(mabd_scene* scene, const mabd_double_four_bar_def* de
     return status;
 }
 
-/// Hinges from left to right: ground i, then the upper end of upright i to level bar i - 1 and to i.
+/// Hinges from left to right: ground i, then the upper end of upright i to level bar i - 1 and to
+/// i.
 static mabd_status add_hinges(mabd_scene* scene, const mabd_double_four_bar_def* def,
                               int32_t upright, int32_t level, mabd_error* error) {
     const mabd_real L = def->length;

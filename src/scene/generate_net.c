@@ -7,8 +7,9 @@
 //                 |            |            |           joints 2 per rod
 //      hub(r+1,0) o===o            o===o
 //
-// Bodies lie row by row in memory: C hubs, C-1 rods along the row, C rods to the next row; so neighbours
-// are at most 3C bodies apart, and the joints, in the same order, walk through them once.
+// Bodies lie row by row in memory: C hubs, C-1 rods along the row, C rods to the next row; so
+// neighbours are at most 3C bodies apart, and the joints, in the same order, walk through them
+// once.
 
 #include "scene/generate_tools.h"
 

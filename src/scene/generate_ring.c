@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings: a regular polygon of n links of length L.
 //
-//   corner j at angle  phi_j = pi/2 + (2j - 1) pi / n,  distance  L / (2 sin(pi/n))  from the middle
+//   corner j at angle  phi_j = pi/2 + (2j - 1) pi / n, distance  L / (2 sin(pi/n))  from the middle
 //   link j from corner j to corner j + 1, joint j at corner j between links j - 1 and j
 //
 // Every corner is computed once from its own angle and serves as the anchor of both its links: the
-// ring closes as well at joint 0 as anywhere else. Seen from the side to which the ring's axis points,
-// links run counterclockwise; link 0 is the top one, running to -x.
+// ring closes as well at joint 0 as anywhere else. Seen from the side to which the ring's axis
+// points, links run counterclockwise; link 0 is the top one, running to -x.
 
 #include "scene/generate_tools.h"
 

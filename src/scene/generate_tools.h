@@ -11,8 +11,8 @@
 #define MABD_GENERATE_NAME   128 // longest name of a generated structure, with its zero
 #define MABD_PART_NAME       192 // longest base name of a part of it, with its zero
 
-/// Refuse a missing scene, a def that was not made by its mabd_default_ function (or is null: pass 0),
-/// and a name too long. `what` is the generator's name; it starts every message.
+/// Refuse a missing scene, a def that was not made by its mabd_default_ function (or is null: pass
+/// 0), and a name too long. `what` is the generator's name; it starts every message.
 mabd_status mabd_generate_check(const mabd_scene* scene, uint32_t cookie, const char* name,
                                 const char* what, mabd_error* error);
 /// Refuse a value that is not finite or not > 0.
@@ -30,8 +30,8 @@ mabd_status mabd_generate_total(const char* what, int64_t total, mabd_error* err
 mabd_status mabd_generate_joint(const char* what, const char* field, mabd_joint type,
                                 mabd_error* error);
 
-/// Room for so many further bodies and joints at once: a structure added in many calls grows the scene's
-/// lists only here.
+/// Room for so many further bodies and joints at once: a structure added in many calls grows the
+/// scene's lists only here.
 mabd_status mabd_generate_reserve(mabd_scene* scene, int64_t bodies, int64_t joints,
                                   mabd_error* error);
 

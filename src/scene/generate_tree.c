@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees, level by level. A link of level k has length L shrink^k and radius r taper^k; its child c of n
-// continues from its far end in the direction
+// Trees, level by level. A link of level k has length L shrink^k and radius r taper^k; its child c
+// of n continues from its far end in the direction
 //
 //   R_child = R Rx(phi) Rz(theta),   phi = phi_k + 2 pi c / n,   theta = spread
 //
-// with phi_k = k times the golden angle, so that the branches of one level do not shade those of the
-// next. In a random tree phi_k is drawn per link, n in 1 .. branching, theta in [1/2, 1] spread.
-// Stiffness of the joints follows that of an elastic rod: E I / L ~ radius^4 / length.
+// with phi_k = k times the golden angle, so that the branches of one level do not shade those of
+// the next. In a random tree phi_k is drawn per link, n in 1 .. branching, theta in [1/2, 1]
+// spread. Stiffness of the joints follows that of an elastic rod: E I / L ~ radius^4 / length.
 //
 // Only two levels are in memory beside the scene.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of "generators": {"type": "chain", "name": ..., fields of mabd_chain_def ...}. A field
-// that is not given has the value of the generator's default function; the name is the type then.
+// The elements of "generators": {"type": "chain", "name": ..., fields of mabd_chain_def ...}. A
+// field that is not given has the value of the generator's default function; the name is the type
+// then.
 #include "mabd/generate.h"
 #include "scene/json_reader.h"
 

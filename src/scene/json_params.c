@@ -188,7 +188,6 @@ static mabd_status apply_setting(mabd_json_reader* reader, const mabd_json_node*
     mabd_param_entry* entry = (mabd_param_entry*)scene->params.data + i;
     mabd_scene_free_text(scene, entry->value);
     entry->value = text;
-    if (value.text) value.text = text;
     *param = value;
     return MABD_OK;
 }

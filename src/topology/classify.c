@@ -9,8 +9,8 @@
 //   graph   the rest
 //
 // The rule for loops: cutting one joint per cycle leaves a tree; the cut joints cost one tree solve
-// per cut row and a dense factor of up to 6 k rows. That pays while 6 k is small on its own or small beside
-// the rows of the tree; a net has as many cycles as bodies, and wants a sparse factor.
+// per cut row and a dense factor of up to 6 k rows. That pays while 6 k is small on its own or
+// small beside the rows of the tree; a net has as many cycles as bodies, and wants a sparse factor.
 
 #include "topology/graph.h"
 

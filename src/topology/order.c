@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elimination order: the slot of every joint, and the order of the bodies within a component.
 //
-//   chain          along the path, from the end body with the lower index; a joint to the ground comes
-//                  first on the first body and last on the last one. Bodies in path order.
+//   chain          along the path, from the end body with the lower index; a joint to the ground
+//                  comes first on the first body and last on the last one. Bodies in path order.
 //   tree           leaf to root: bodies in reverse breadth-first order, each with its joints to the
 //                  ground first, then the joint to its parent. So all other joints of a body
 //                  have lower slots than the joint to its parent.

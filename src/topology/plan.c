@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assembling a plan from an ordered graph: slots, sides, pairs and edges.
 //
-// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) .. Two joints that
-// share both bodies meet in a pair of each, and both name the same edge. The edges of slot s to higher
-// slots are the union of what follows s in the side lists of its one or two bodies. Those lists
-// are sorted, so a merge gives the edges by (from, to) without a search. O(bodies + joints + pairs).
+// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) .. Two joints
+// that share both bodies meet in a pair of each, and both name the same edge. The edges of slot s
+// to higher slots are the union of what follows s in the side lists of its one or two bodies. Those
+// lists are sorted, so a merge gives the edges by (from, to) without a search. O(bodies + joints +
+// pairs).
 
 #include "topology/plan.h"
 
@@ -83,7 +84,8 @@ static void tail_take(tail* t, int32_t slot, int32_t edge) {
     t->at++;
 }
 
-// Number all edges, in order of (from, to); returns how many. With a plan, fill its pairs and edges.
+// Number all edges, in order of (from, to); returns how many. With a plan, fill its pairs and
+// edges.
 static int32_t merge_edges(const mabd_graph* graph, side_lists* lists, mabd_plan* plan) {
     int32_t edge = 0;
     for (int32_t i = 0; i < graph->body_count; i++) lists->cursor[i] = 0;
@@ -121,7 +123,8 @@ static bool count_pairs_and_rows(const mabd_graph* graph, int64_t* pairs, int64_
     return *rows <= INT32_MAX;
 }
 
-// Point the arrays of p, whose counts are set, into the arena; the first piece is left for p itself.
+// Point the arrays of p, whose counts are set, into the arena; the first piece is left for p
+// itself.
 static void layout(array_sizes sizes, mabd_arena* arena, mabd_plan* p) {
     size_t slots = (size_t)p->slot_count, edges = (size_t)p->edge_count;
     size_t bodies = (size_t)p->body_count;

@@ -4,7 +4,8 @@
 
 #include "topology/plan.h"
 
-/// Write one line for each class that occurs into text, at most size bytes with the terminating zero:
+/// Write one line for each class that occurs into text, at most size bytes with the terminating
+/// zero:
 ///   chain: 2 components, 120 bodies, 121 joints, 363 rows, 119 couplings
 /// classes with cycles add their number. Lines end in '\n'. Like snprintf, returns the length of
 /// the whole text; text may be null if size is 0.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random dual systems for the tests of the dual solvers, and measures that no solver uses.
 //
-// K = sum over bodies of G_b G_b' + shift I, G_b with one random row per row of the joints on body b and
-// `rank` columns: the pattern and the definiteness of J H^-1 J' + c. With rank 12 K is well conditioned;
-// with a rank so low that the first term is singular its condition is about 1 / shift.
+// K = sum over bodies of G_b G_b' + shift I, G_b with one random row per row of the joints on body
+// b and `rank` columns: the pattern and the definiteness of J H^-1 J' + c. With rank 12 K is well
+// conditioned; with a rank so low that the first term is singular its condition is about 1 / shift.
 #pragma once
 
 #include "dual/dual.h"

@@ -22,12 +22,13 @@ typedef struct joint_side {
 joint_side scene_side_a(const mabd_scene* scene, int32_t joint);
 joint_side scene_side_b(const mabd_scene* scene, int32_t joint);
 
-/// The largest over all joints of: distance of the anchors [m], their relative velocity [m/s], relative
-/// angular velocity about locked axes [rad/s], difference of the frames' axes.
+/// The largest over all joints of: distance of the anchors [m], their relative velocity [m/s],
+/// relative angular velocity about locked axes [rad/s], difference of the frames' axes.
 double scene_opening(const mabd_scene* scene);
-/// The largest distance of an anchor from where it belongs on its link [m]: an end (x = +-half its length)
-/// or the surface of a ball; for a joint to the world also the middle. Balls are links of bead_length
-/// between joints if that is > 0. A capsule or cylinder that does not lie along x counts too.
+/// The largest distance of an anchor from where it belongs on its link [m]: an end (x = +-half its
+/// length) or the surface of a ball; for a joint to the world also the middle. Balls are links of
+/// bead_length between joints if that is > 0. A capsule or cylinder that does not lie along x
+/// counts too.
 double scene_misplaced(const mabd_scene* scene, double bead_length);
 /// How many bodies and joints have no name, or one that does not lead back to them.
 int32_t scene_wrong_names(const mabd_scene* scene);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows are polynomials of second degree in q once the axes of coordinate rows are frozen at the
+// reference, so a central difference with any step is their exact derivative: steps of 1 lose nothing.
+
+#include "support/kkt_scene.h"
+
+#include "dual/kkt_oracle.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// H of one body in world coordinates: diag4(R) (M/bh^2 + K + T'GT) diag4(R').
+static void body_matrix(const mabd_cpu_sim* cpu, int32_t body, const mabd_real* stress, double* H) {
+    const mabd_model* m = cpu->model;
+    const mabd_body_material* mat = &m->classes[m->body_class[body]].material;
+    const mabd_real* ref = cpu->ref + 12 * (size_t)body;
+    const double bh = (double)cpu->step.beta_h, w = 1 / (bh * bh), V = (double)mat->volume;
+    double local[12][12] = {{0}};
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 3; i++) local[3 * k + i][3 * k + i] = (double)mat->s[k] * w;
+        local[9 + k][9 + k] = (double)mat->mass * w + (double)mat->drag / bh;
+    }
+    // K: energy V (mu e:e + lambda/2 tr(e)^2) with e = sym(D): d2/dD_ij dD_kl, D_ij at 3 j + i
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            local[3 * j + i][3 * j + i] += V * (double)mat->mu;
+            local[3 * j + i][3 * i + j] += V * (double)mat->mu;
+        }
+        for (int j = 0; j < 3; j++) local[4 * i][4 * j] += V * (double)mat->lambda;
+    }
+    // G = V/4 (tr(S) I - S) on the twist, clamped as the solver does
+    const mabd_real* s = stress + 6 * (size_t)body;
+    const double trace = (double)(s[0] + s[1] + s[2]);
+    mabd_sym3 G;
+    G.xx = V / 4 * (trace - s[0]), G.yy = V / 4 * (trace - s[1]), G.zz = V / 4 * (trace - s[2]);
+    G.xy = -V / 4 * s[3], G.xz = -V / 4 * s[4], G.yz = -V / 4 * s[5];
+    const mabd_body_block block = mabd_body_block_make(mat, cpu->step.beta_h);
+    if (!mabd_geometric_is_safe(&block, G)) G = mabd_sym3_clamp(G);
+    const double g[3][3] = {{G.xx, G.xy, G.xz}, {G.xy, G.yy, G.yz}, {G.xz, G.yz, G.zz}};
+    double T[3][12] = {{0}};
+    T[0][5] = 1, T[0][7] = -1, T[1][6] = 1, T[1][2] = -1, T[2][1] = 1, T[2][3] = -1;
+    for (int i = 0; i < 12; i++) {
+        for (int j = 0; j < 12; j++) {
+            for (int k = 0; k < 9; k++) local[i][j] += T[k / 3][i] * g[k / 3][k % 3] * T[k % 3][j];
+        }
+    }
+    // R columns at ref: world = R local, block by block
+    for (int p = 0; p < 4; p++) {
+        for (int o = 0; o < 4; o++) {
+            for (int i = 0; i < 3; i++) {
+                for (int j = 0; j < 3; j++) {
+                    double sum = 0;
+                    for (int k = 0; k < 3; k++) {
+                        for (int l = 0; l < 3; l++) {
+                            sum += (double)ref[3 * k + i] * local[3 * p + k][3 * o + l] *
+                                   (double)ref[3 * l + j];
+                        }
+                    }
+                    H[12 * (3 * p + i) + 3 * o + j] = sum;
+                }
+            }
+        }
+    }
+}
+
+// Value of a row at (qa, qb) with the axes (u, w) of its cross-like terms frozen.
+static double frozen_value(const mabd_joint_view* constants, const mabd_row* row,
+                           const mabd_vec3* u, const mabd_vec3* w, const mabd_real* qa,
+                           const mabd_real* qb) {
+    mabd_joint_view v = *constants;
+    double sum = 0;
+    v.Aa = mabd_m3_load(qa), v.ta = mabd_v3_load(qa + 9);
+    v.Ab = mabd_m3_load(qb), v.tb = mabd_v3_load(qb + 9);
+    if (row->kind <= MABD_ROW_SLIDE) return (double)mabd_row_value(&v, row, mabd_joint_gap(&v));
+    for (int t = 0; t < mabd_row_term_count(row); t++) {
+        sum += (double)mabd_v3_dot(mabd_m3_mul(v.Aa, u[t]), mabd_m3_mul(v.Ab, w[t]));
+    }
+    return sum;
+}
+
+typedef struct triplets {
+    int32_t count;
+    int32_t *row, *column;
+    mabd_real* value;
+} triplets;
+
+static void row_entries(const mabd_cpu_sim* cpu, const mabd_model_joint* joint,
+                        const mabd_row* kind, int32_t row, triplets* J) {
+    const mabd_model* m = cpu->model;
+    const int32_t bodies[2] = {joint->a, joint->b};
+    mabd_joint_view view;
+    mabd_vec3 u[2], w[2];
+    mabd_real q[2][12];
+    mabd_cpu_view(cpu, joint, cpu->ref, &view);
+    for (int t = 0; kind->kind > MABD_ROW_SLIDE && t < mabd_row_term_count(kind); t++) {
+        mabd_row_axes(&view, kind, t, &u[t], &w[t]);
+    }
+    for (int side = 0; side < 2; side++) {
+        memcpy(q[side], cpu->ref + 12 * (size_t)bodies[side], sizeof q[side]);
+    }
+    for (int side = 0; side < 2; side++) {
+        if (m->body_motion[bodies[side]] != MABD_MOTION_DYNAMIC) continue;
+        for (int k = 0; k < 12; k++) {
+            const mabd_real keep = q[side][k];
+            q[side][k] = keep + 1;
+            const double up = frozen_value(&view, kind, u, w, q[0], q[1]);
+            q[side][k] = keep - 1;
+            const double down = frozen_value(&view, kind, u, w, q[0], q[1]);
+            q[side][k] = keep;
+            J->row[J->count] = row;
+            J->column[J->count] = 12 * bodies[side] + k;
+            J->value[J->count++] = (up - down) / 2;
+        }
+    }
+}
+
+// Strain of the last iteration by the inverse of Hooke's law, from Young's modulus and Poisson's ratio.
+static mabd_sym3 strain_of(const mabd_cpu_sim* cpu, const mabd_real* stress, int32_t body) {
+    const mabd_model* m = cpu->model;
+    mabd_sym3 e = {0, 0, 0, 0, 0, 0};
+    if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return e;
+    const mabd_body_material* mat = &m->classes[m->body_class[body]].material;
+    const mabd_real young = mat->mu * (3 * mat->lambda + 2 * mat->mu) / (mat->lambda + mat->mu);
+    const mabd_real poisson = mat->lambda / (2 * (mat->lambda + mat->mu));
+    const mabd_real* s = stress + 6 * (size_t)body;
+    e.xx = (s[0] - poisson * (s[1] + s[2])) / young;
+    e.yy = (s[1] - poisson * (s[0] + s[2])) / young;
+    e.zz = (s[2] - poisson * (s[0] + s[1])) / young;
+    e.xy = (1 + poisson) * s[3] / young, e.xz = (1 + poisson) * s[4] / young;
+    e.yz = (1 + poisson) * s[5] / young;
+    return e;
+}
+
+// Right-hand side of a row: what must be made up for, from the definitions of src/cpu/sim.h.
+static mabd_real row_target(const mabd_cpu_sim* cpu, const mabd_model_joint* joint, int32_t r,
+                            const mabd_real* stress, mabd_real* compliance) {
+    const mabd_row_set* set = &cpu->model->row_sets[joint->row_set];
+    const mabd_sym3 ea = strain_of(cpu, stress, joint->a), eb = strain_of(cpu, stress, joint->b);
+    mabd_joint_view view;
+    mabd_cpu_view(cpu, joint, cpu->ref, &view);
+    *compliance = 0;
+    if (r < set->rigid_count) {
+        return -(mabd_row_value(&view, &set->rigid[r], mabd_joint_gap(&view)) +
+                 mabd_row_remainder(&view, &set->rigid[r], ea, eb));
+    }
+    const int32_t k = r - set->rigid_count, i = joint->coordinate + k;
+    const mabd_control* c = &set->control[k];
+    const mabd_real bh = cpu->step.beta_h;
+    const mabd_real x_b = cpu->step.bdf2 ? (4 * cpu->x[i] - cpu->x1[i]) / 3 : cpu->x[i];
+    const mabd_real xd_b = cpu->step.bdf2 ? (4 * cpu->xd[i] - cpu->xd1[i]) / 3 : cpu->xd[i];
+    const mabd_real target = c->servo ? c->servo->value : 0;
+    if (c->rigid) return target - cpu->x_ref[i] - mabd_row_remainder(&view, &c->row, ea, eb);
+    // force = k (rest - x) + kp (target - x) - d (x - x_b)/bh - I ((x - x_b)/bh - x'_b)/bh
+    const mabd_real stiff = c->stiffness + c->damping / bh + c->armature / (bh * bh);
+    const mabd_real push = c->spring * c->rest + c->gain * target + c->damping * x_b / bh +
+                           c->armature * (x_b / bh + xd_b) / bh;
+    *compliance = 1 / stiff;
+    return push / stiff - cpu->x_ref[i];
+}
+
+static void body_force(const mabd_cpu_sim* cpu, int32_t body, mabd_real* r) {
+    const mabd_model* m = cpu->model;
+    const mabd_body_material* mat = &m->classes[m->body_class[body]].material;
+    const mabd_real bh2 = cpu->step.beta_h * cpu->step.beta_h;
+    for (int k = 0; k < 12; k++) {
+        const mabd_real mass = k < 9 ? mat->s[k / 3] : mat->mass;
+        const size_t at = 12 * (size_t)body + (size_t)k;
+        r[at] += mass * (cpu->q_hat[at] - cpu->ref[at]) / bh2;
+        if (k >= 9) r[at] += mat->mass * m->gravity[k - 9];
+    }
+}
+
+static double relative(size_t n, const mabd_real* a, const mabd_real* b) {
+    double worst = 0, scale = 0;
+    for (size_t i = 0; i < n; i++) {
+        worst = fmax(worst, fabs((double)(a[i] - b[i])));
+        scale = fmax(scale, fabs((double)b[i]));
+    }
+    return scale > 0 ? worst / scale : worst;
+}
+
+kkt_difference kkt_compare(const mabd_affine_sim* sim, const mabd_real* stress) {
+    const mabd_cpu_sim* cpu = &sim->cpu;
+    const mabd_model* m = cpu->model;
+    const size_t n = 12 * (size_t)m->body_count, rows = (size_t)m->plan->row_count;
+    double* H = calloc(12 * n, sizeof *H);
+    mabd_real *r = calloc(n, sizeof *r), *y = calloc(n, sizeof *y), *dq = calloc(n, sizeof *dq);
+    mabd_real *b = calloc(rows + 1, sizeof *b), *c = calloc(rows + 1, sizeof *c);
+    mabd_real* x = calloc(rows + 1, sizeof *x);
+    triplets J = {0, calloc(24 * rows + 24, 4), calloc(24 * rows + 24, 4),
+                  calloc(24 * rows + 24, sizeof(mabd_real))};
+    for (int32_t i = 0; i < m->body_count; i++) {
+        body_matrix(cpu, i, stress, H + 144 * (size_t)i);
+        body_force(cpu, i, r);
+        for (size_t k = 12 * (size_t)i; k < 12 * (size_t)i + 12; k++) {
+            dq[k] = cpu->q_new[k] - cpu->ref[k];
+        }
+    }
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        const int32_t slot = m->plan->joint_slot[i];
+        for (int32_t k = 0; slot >= 0 && k < set->rigid_count + set->control_count; k++) {
+            const int32_t row = m->plan->slot_row[slot] + k;
+            const mabd_row* kind =
+                k < set->rigid_count ? &set->rigid[k] : &set->control[k - set->rigid_count].row;
+            row_entries(cpu, joint, kind, row, &J);
+            b[row] = row_target(cpu, joint, k, stress, &c[row]);
+        }
+        for (int32_t k = 0; k < set->motor_count; k++) { // forces: J' f
+            const int32_t first = J.count;
+            row_entries(cpu, joint, &set->motor[k].row, 0, &J);
+            for (int32_t e = first; e < J.count; e++) {
+                r[J.column[e]] += J.value[e] * set->motor[k].force->value;
+            }
+            J.count = first;
+        }
+    }
+    const mabd_status status = mabd_kkt_solve(m->body_count, H, (int32_t)rows, J.count, J.row,
+                                              J.column, J.value, c, r, b, y, x);
+    if (status != MABD_OK) cr_fatal("KKT oracle: %s", mabd_status_text(status));
+    kkt_difference d = {relative(rows, cpu->lambda, x), relative(n, dq, y)};
+    free(H), free(r), free(y), free(dq), free(b), free(c), free(x);
+    free(J.row), free(J.column), free(J.value);
+    return d;
+}

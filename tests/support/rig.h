@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verification tests share: from a scene to a running simulation by the public API alone,
+// and observed orders of convergence.
+#pragma once
+
+#include "mabd/generate.h"
+#include "mabd/sim.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdio.h>
+
+static inline void rig_check(mabd_status status, const mabd_error* error, const char* what) {
+    if (status != MABD_OK) cr_fatal("%s: %s (%s)", what, error->text, mabd_status_text(status));
+}
+
+static inline mabd_scene* rig_scene(mabd_real gravity_z) {
+    mabd_error error = {0};
+    mabd_scene* scene;
+    const mabd_real gravity[3] = {0, 0, gravity_z};
+    rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+    rig_check(mabd_scene_set_gravity(scene, gravity, &error), &error, "gravity");
+    return scene;
+}
+
+static inline int32_t rig_add_body(mabd_scene* scene, const mabd_body_def* def) {
+    mabd_error error = {0};
+    int32_t id = -1;
+    rig_check(mabd_scene_add_body(scene, def, &id, &error), &error, "body");
+    return id;
+}
+
+/// A square rod of 1000 kg/m^3 along x from `x` to x + length at z = 0.
+static inline int32_t rig_add_rod(mabd_scene* scene, mabd_real x, mabd_real length, mabd_real width,
+                                  mabd_real young) {
+    const mabd_real size[3] = {length, width, width};
+    const mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
+    mabd_body_def body = mabd_default_body_def();
+    body.geom_count = 1;
+    body.geoms = &geom;
+    body.young = young;
+    body.position[0] = x + length / 2;
+    return rig_add_body(scene, &body);
+}
+
+/// A joint of two bodies at a world point, hinge axis (joint x) along world y.
+static inline void rig_add_joint(mabd_scene* scene, mabd_joint type, int32_t a, int32_t b,
+                                 mabd_real x, mabd_real z) {
+    mabd_error error = {0};
+    mabd_joint_def def = mabd_default_joint_def();
+    const mabd_real axis[3] = {0, 1, 0};
+    def.type = type;
+    def.a = a;
+    def.b = b;
+    def.anchor[0] = x;
+    def.anchor[2] = z;
+    cr_assert(mabd_frame_from_axes(axis, NULL, def.frame));
+    rig_check(mabd_scene_add_joint(scene, &def, NULL, &error), &error, "joint");
+}
+
+/// The model of a scene, which is destroyed.
+static inline mabd_model* rig_model(mabd_scene* scene) {
+    mabd_error error = {0};
+    mabd_model* model;
+    rig_check(mabd_model_build(scene, NULL, &model, &error), &error, "model");
+    mabd_scene_destroy(scene);
+    return model;
+}
+
+static inline mabd_model* rig_chain_model(const mabd_chain_def* chain, mabd_real gravity_z) {
+    mabd_error error = {0};
+    mabd_scene* scene = rig_scene(gravity_z);
+    rig_check(mabd_generate_chain(scene, chain, &error), &error, "chain");
+    return rig_model(scene);
+}
+
+/// A scene file of the tree, `path` from its root, with one parameter set (name null = none).
+static inline mabd_model* rig_file_model(const char* path, const char* name, const char* value) {
+    mabd_error error = {0};
+    mabd_scene* scene;
+    char full[1024];
+    snprintf(full, sizeof full, "%s/%s", MABD_SOURCE_DIR, path);
+    rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+    const mabd_setting setting = {name, value};
+    rig_check(mabd_scene_load(scene, full, name ? 1 : 0, &setting, &error), &error, path);
+    return rig_model(scene);
+}
+
+static inline mabd_sim_def rig_def(mabd_preset preset, mabd_real h) {
+    mabd_sim_def def = mabd_default_sim_def();
+    mabd_sim_def_apply_preset(&def, preset);
+    def.h = h;
+    return def;
+}
+
+static inline mabd_sim* rig_sim(const mabd_model* model, const mabd_sim_def* def) {
+    mabd_error error = {0};
+    mabd_sim* sim;
+    rig_check(mabd_sim_create(model, def, &sim, &error), &error, "simulation");
+    return sim;
+}
+
+static inline mabd_step_info rig_step(mabd_sim* sim) {
+    mabd_error error = {0};
+    mabd_step_info info;
+    rig_check(mabd_sim_step(sim, &info, &error), &error, "step");
+    return info;
+}
+
+/// Advance by `steps`; every step must meet its tolerances at its first try.
+static inline void rig_run(mabd_sim* sim, int steps) {
+    for (int i = 0; i < steps; i++) {
+        const mabd_step_info info = rig_step(sim);
+        cr_assert(info.converged && info.retries == 0, "step %d: twist %g, %d retries", i,
+                  (double)info.twist, (int)info.retries);
+    }
+}
+
+static inline void rig_destroy(mabd_sim* sim, mabd_model* model) {
+    mabd_sim_destroy(sim);
+    mabd_model_destroy(model);
+}
+
+static inline double rig_norm(const mabd_real* v) {
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static inline double rig_distance(const mabd_real* a, const mabd_real* b) {
+    const mabd_real d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    return rig_norm(d);
+}
+
+/// Least order log2(e_i / e_i+1) of errors (n) at step sizes h, h/2, h/4, ...; prints them all.
+static inline double rig_order(const char* what, double h, int n, const double* errors) {
+    double least = INFINITY;
+    for (int i = 0; i < n; i++) {
+        const double order = i > 0 ? log2(errors[i - 1] / errors[i]) : NAN;
+        printf("%-28s h %8.5f ms  error %.3e  order %5.2f\n", what, 1e3 * ldexp(h, -i), errors[i],
+               order);
+        if (i > 0) least = fmin(least, order);
+        if (!isfinite(errors[i])) return NAN;
+    }
+    return least;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests for src/render/png.c: the file is decoded by a reader that shares no code with the writer.
+#include "mabd/render.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static void make_directory(char* path, size_t size) {
+    const char* base = getenv("TMPDIR");
+    snprintf(path, size, "%s/mabd-png-XXXXXX", base ? base : "/tmp");
+    cr_assert(ne(ptr, mkdtemp(path), NULL));
+}
+
+static uint32_t get_u32(const uint8_t* p) {
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static uint8_t* read_file(const char* path, size_t* size) {
+    FILE* file = fopen(path, "rb");
+    cr_assert(ne(ptr, file, NULL));
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    uint8_t* data = malloc(*size);
+    cr_assert(eq(sz, fread(data, 1, *size, file), *size));
+    fclose(file);
+    return data;
+}
+
+// Undo one row's filter [PNG specification, section 9].
+static void unfilter(int type, size_t bytes, uint8_t* row, const uint8_t* above) {
+    for (size_t i = 0; i < bytes; i++) {
+        int a = i < 3 ? 0 : row[i - 3], b = above ? above[i] : 0,
+            c = above && i >= 3 ? above[i - 3] : 0;
+        int p = a + b - c, pa = abs(p - a), pb = abs(p - b), pc = abs(p - c);
+        switch (type) {
+        case 1:
+            row[i] = (uint8_t)(row[i] + a);
+            break;
+        case 2:
+            row[i] = (uint8_t)(row[i] + b);
+            break;
+        case 3:
+            row[i] = (uint8_t)(row[i] + (a + b) / 2);
+            break;
+        case 4:
+            row[i] = (uint8_t)(row[i] + (pa <= pb && pa <= pc ? a : pb <= pc ? b : c));
+            break;
+        default:
+            cr_assert(eq(int, type, 0));
+        }
+    }
+}
+
+// Pixels of a PNG file; every chunk's CRC is checked. used[t] counts the rows with filter t.
+static uint8_t* decode(const char* path, uint32_t* width, uint32_t* height, int* used) {
+    size_t size, packed = 0;
+    uint8_t *data = read_file(path, &size), *stream = malloc(size);
+    cr_assert(eq(int, memcmp(data, "\x89PNG\r\n\x1a\n", 8), 0));
+    bool ended = false;
+    for (size_t at = 8; at < size;) {
+        uint32_t length = get_u32(data + at);
+        const uint8_t* body = data + at + 8;
+        cr_assert(le(sz, at + 12 + length, size));
+        cr_assert(eq(u32, get_u32(body + length), (uint32_t)crc32(0, body - 4, length + 4)));
+        if (!memcmp(body - 4, "IHDR", 4)) {
+            *width = get_u32(body), *height = get_u32(body + 4);
+            cr_assert(eq(int, memcmp(body + 8, "\x08\x02\x00\x00\x00", 5), 0));
+        } else if (!memcmp(body - 4, "IDAT", 4)) {
+            memcpy(stream + packed, body, length), packed += length;
+        } else if (!memcmp(body - 4, "IEND", 4)) {
+            ended = true;
+        }
+        at += 12 + length;
+    }
+    cr_assert(ended);
+    size_t row = 3 * (size_t)*width;
+    uLongf raw_size = (uLongf)((row + 1) * *height);
+    uint8_t *raw = malloc(raw_size), *rgb = malloc(row * *height);
+    cr_assert(eq(int, uncompress(raw, &raw_size, stream, packed), Z_OK));
+    cr_assert(eq(sz, raw_size, (row + 1) * *height));
+    for (uint32_t y = 0; y < *height; y++) {
+        memcpy(rgb + y * row, raw + y * (row + 1) + 1, row);
+        unfilter(raw[y * (row + 1)], row, rgb + y * row, y ? rgb + (y - 1) * row : NULL);
+        used[raw[y * (row + 1)]]++;
+    }
+    free(data), free(stream), free(raw);
+    return rgb;
+}
+
+// Bands of flat colour, slopes and noise, so that different filters win.
+static uint8_t* make_pixels(int32_t width, int32_t height) {
+    uint8_t* rgb = malloc(3 * (size_t)width * (size_t)height);
+    uint32_t s = 1;
+    for (int32_t i = 0; i < 3 * width * height; i++) {
+        int32_t y = i / (3 * width), x = i / 3 % width;
+        s = s * 1664525 + 1013904223;
+        uint32_t band[5] = {s >> 24, (uint32_t)(7 * x), (uint32_t)(y * y),
+                            (uint32_t)(x * 5 + y * 9) + (s >> 30), (uint32_t)(x * y)};
+        rgb[i] = (uint8_t)band[y * 5 / height];
+    }
+    return rgb;
+}
+
+Test(png, decodes_to_the_same_pixels) {
+    char directory[256], path[300];
+    make_directory(directory, sizeof directory);
+    snprintf(path, sizeof path, "%s/a.png", directory);
+    int32_t sizes[4][2] = {{1, 1}, {3, 100}, {257, 2}, {400, 300}};
+    int used[256] = {0};
+    for (int k = 0; k < 4; k++) {
+        uint8_t* rgb = make_pixels(sizes[k][0], sizes[k][1]);
+        cr_assert(eq(int, mabd_png_write(path, sizes[k][0], sizes[k][1], rgb, NULL), MABD_OK));
+        uint32_t width = 0, height = 0;
+        uint8_t* back = decode(path, &width, &height, used);
+        cr_assert(eq(u32, width, (uint32_t)sizes[k][0]));
+        cr_assert(eq(u32, height, (uint32_t)sizes[k][1]));
+        cr_assert(eq(int, memcmp(rgb, back, 3 * (size_t)width * height), 0));
+        free(rgb), free(back);
+    }
+    int kinds = 0;
+    for (int t = 0; t < 5; t++) kinds += used[t] > 0;
+    cr_assert(ge(int, kinds, 4), "the pictures should try the filters");
+    cr_assert(eq(int, remove(path), 0));
+    cr_assert(eq(int, rmdir(directory), 0), "nothing else was left behind");
+}
+
+Test(png, write_errors_name_path_and_reason) {
+    uint8_t rgb[3] = {1, 2, 3};
+    char directory[256], path[300];
+    mabd_error error;
+    make_directory(directory, sizeof directory);
+
+    snprintf(path, sizeof path, "%s/none/a.png", directory);
+    cr_assert(eq(int, mabd_png_write(path, 1, 1, rgb, &error), MABD_ERR_IO));
+    cr_assert(eq(int, error.status, MABD_ERR_IO));
+    cr_assert(strstr(error.text, path) && strstr(error.text, "No such file") != NULL, "%s",
+              error.text);
+
+    snprintf(path, sizeof path, "%s/taken", directory); // a directory is in the place
+    cr_assert(eq(int, mkdir(path, 0700), 0));
+    cr_assert(eq(int, mabd_png_write(path, 1, 1, rgb, &error), MABD_ERR_IO));
+    cr_assert(strstr(error.text, path) && strstr(error.text, "directory") != NULL, "%s",
+              error.text);
+    cr_assert(eq(int, rmdir(path), 0));
+    cr_assert(eq(int, rmdir(directory), 0), "the temporary file is gone");
+}
+
+Test(png, a_full_disk_is_reported) {
+    if (access("/dev/full", W_OK) != 0) cr_skip("no /dev/full here");
+    char directory[256], path[300], link_path[400];
+    make_directory(directory, sizeof directory);
+    snprintf(path, sizeof path, "%s/a.png", directory);
+    // the temporary name is a link to a device that is always full
+    snprintf(link_path, sizeof link_path, "%s.%ld.tmp", path, (long)getpid());
+    cr_assert(eq(int, symlink("/dev/full", link_path), 0));
+    uint8_t* rgb = make_pixels(300, 300);
+    mabd_error error;
+    cr_assert(eq(int, mabd_png_write(path, 300, 300, rgb, &error), MABD_ERR_IO));
+    cr_assert(strstr(error.text, path) && strstr(error.text, "No space") != NULL, "%s", error.text);
+    cr_assert(ne(int, access(path, F_OK), 0), "nothing half-written");
+    free(rgb);
+    cr_assert(eq(int, rmdir(directory), 0));
+}
+
+Test(png, refuses_nothing_to_write) {
+    uint8_t rgb[3] = {0};
+    cr_assert(eq(int, mabd_png_write(NULL, 1, 1, rgb, NULL), MABD_ERR_ARG));
+    cr_assert(eq(int, mabd_png_write("a.png", 0, 1, rgb, NULL), MABD_ERR_ARG));
+    cr_assert(eq(int, mabd_png_write("a.png", 1, 1, NULL, NULL), MABD_ERR_ARG));
+}

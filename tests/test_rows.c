@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests for src/joint/rows.h
+//
+// Rows are polynomials of degree two in the affine coordinates of both bodies, so a central difference is their
+// derivative up to round-off, whatever its step: 1e-3 here, which leaves 1e-13.
+#include "joint/rows.h"
+
+#include "support/draw.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+
+#define DRAWS 200
+
+static const mabd_vec3 unit[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+// The view after the increment s e_k (12 of them: D column by column, then tau) of one body.
+static mabd_joint_view moved(const mabd_joint_view* v, int is_b, int k, mabd_real s) {
+    mabd_joint_view out = *v;
+    mabd_mat3* A = is_b ? &out.Ab : &out.Aa;
+    mabd_vec3* t = is_b ? &out.tb : &out.ta;
+    mabd_vec3* columns[4] = {&A->c1, &A->c2, &A->c3, t};
+    const mabd_vec3 world = mabd_m3_mul(is_b ? v->Ab : v->Aa, unit[k % 3]);
+    *columns[k / 3] = mabd_v3_axpy(s, world, *columns[k / 3]);
+    return out;
+}
+
+static mabd_real entry(mabd_affine J, int k) {
+    const mabd_vec3 columns[4] = {J.d1, J.d2, J.d3, J.tau};
+    return mabd_v3_get(columns[k / 3], k % 3);
+}
+
+static mabd_real value_at(const mabd_joint_view* v, const mabd_row* row) {
+    return mabd_row_value(v, row, mabd_joint_gap(v));
+}
+
+static mabd_real coordinate_at(const mabd_joint_view* v, const mabd_row* row, mabd_real near) {
+    mabd_real x;
+    mabd_joint_coordinates(v, 1, row, &near, &x);
+    return x;
+}
+
+// Largest difference of a Jacobian from differences of what it is the derivative of.
+static mabd_real jacobian_error(const mabd_joint_view* v, const mabd_row* row, bool coordinate,
+                                mabd_real step) {
+    const mabd_real x = coordinate ? coordinate_at(v, row, 0) : 0;
+    mabd_real worst = 0;
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const mabd_affine J = mabd_row_jacobian(v, row, mabd_joint_gap(v), is_b);
+        for (int k = 0; k < 12; k++) {
+            const mabd_joint_view up = moved(v, is_b, k, step), down = moved(v, is_b, k, -step);
+            const mabd_real slope =
+                coordinate ? (coordinate_at(&up, row, x) - coordinate_at(&down, row, x))
+                           : (value_at(&up, row) - value_at(&down, row));
+            worst = fmax(worst, fabs(slope / (2 * step) - entry(J, k)));
+        }
+    }
+    return worst;
+}
+
+Test(rows, jacobians_of_point_and_slide_rows_are_derivatives) {
+    uint64_t state = 1;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        for (uint8_t axis = 0; axis < 3; axis++) {
+            const mabd_row point = {MABD_ROW_POINT, axis, 0, 1}, slide = {MABD_ROW_SLIDE, axis, 0, 1};
+            cr_assert(le(dbl, jacobian_error(&v, &point, false, 1e-3), 1e-11));
+            cr_assert(le(dbl, jacobian_error(&v, &slide, false, 1e-3), 1e-11));
+        }
+    }
+}
+
+Test(rows, jacobians_of_cross_rows_are_derivatives) {
+    uint64_t state = 2;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        for (uint8_t i = 0; i < 3; i++) {
+            for (uint8_t j = 0; j < 3; j++) {
+                const mabd_row row = {MABD_ROW_CROSS, i, j, n % 2 ? 1 : -1};
+                cr_assert(le(dbl, jacobian_error(&v, &row, false, 1e-3), 1e-12));
+            }
+        }
+    }
+}
+
+// A state that a hinge about axis k, or a universal joint, can be in: first about axis k of a, then
+// about axis i = k + 1 of b, so that F_k+1 lies in the plane across B_k.
+static void set_hinge(mabd_joint_view* v, int k, mabd_real angle, mabd_real second) {
+    set_relative(v, mabd_m3_product(turn(unit[k], angle), turn(unit[(k + 1) % 3], second)));
+}
+
+// atan2 is not a polynomial: the error of the difference is step^2.
+Test(rows, jacobians_of_angles_are_derivatives_of_the_coordinates) {
+    uint64_t state = 3;
+    const mabd_real step = 1e-5;
+    for (int n = 0; n < DRAWS; n++) {
+        mabd_joint_view v = draw_view(&state);
+        for (uint8_t k = 0; k < 3; k++) {
+            const mabd_row a = {MABD_ROW_ANGLE_A, k, 0, 1},
+                           b = {MABD_ROW_ANGLE_B, (uint8_t)((k + 1) % 3), 0, 1};
+            const mabd_real angle = 3 * draw_real(&state), second = 3 * draw_real(&state);
+            set_hinge(&v, k, angle, second);
+            cr_assert(ieee_ulp_eq(dbl, 1 + coordinate_at(&v, &a, angle), 1 + angle, 16));
+            cr_assert(ieee_ulp_eq(dbl, 1 + coordinate_at(&v, &b, second), 1 + second, 16));
+            cr_assert(le(dbl, jacobian_error(&v, &a, true, step), 2e-9));
+            cr_assert(le(dbl, jacobian_error(&v, &b, true, step), 2e-9));
+        }
+    }
+}
+
+// A rotation vector component is linearised as the turn about B_k, its axes frozen at the reference.
+Test(rows, jacobians_of_vector_rows_are_turns_about_the_axes_of_a) {
+    uint64_t state = 4;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        const mabd_vec3 omega = draw_direction(&state);
+        for (uint8_t k = 0; k < 3; k++) {
+            const mabd_row row = {MABD_ROW_VECTOR, k, 0, 1};
+            for (int is_b = 0; is_b < 2; is_b++) {
+                // dA = omega x A, D = R'dA
+                const mabd_mat3 R = is_b ? v.Ab : v.Aa;
+                const mabd_vec3 own = mabd_m3_tmul(R, omega);
+                const mabd_affine D = {mabd_v3_cross(own, unit[0]), mabd_v3_cross(own, unit[1]),
+                                       mabd_v3_cross(own, unit[2]), {0, 0, 0}};
+                const mabd_affine J = mabd_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
+                const mabd_vec3 axis = mabd_m3_mul(v.Aa, mabd_m3_column(&v.Fa, k));
+                const mabd_real expected = (is_b ? 1 : -1) * mabd_v3_dot(axis, omega);
+                cr_assert(le(dbl, fabs(mabd_affine_dot(J, D) - expected), 2e-15));
+                cr_assert(le(dbl, mabd_v3_norm(J.tau), 0));
+            }
+        }
+    }
+}
+
+// ---- the remainder -----------------------------------------------------------------------------
+
+static mabd_sym3 draw_strain(uint64_t* state) {
+    mabd_real s[6];
+    for (int k = 0; k < 6; k++) s[k] = (mabd_real)0.1 * draw_real(state);
+    return mabd_sym3_load(s);
+}
+
+static mabd_affine strain_increment(mabd_sym3 e) {
+    const mabd_affine D = {mabd_sym3_mul(e, unit[0]), mabd_sym3_mul(e, unit[1]),
+                           mabd_sym3_mul(e, unit[2]), {0, 0, 0}};
+    return D;
+}
+
+static mabd_mat3 strained(mabd_mat3 R, mabd_sym3 e) {
+    const mabd_affine D = strain_increment(e);
+    return mabd_m3(mabd_v3_add(R.c1, mabd_m3_mul(R, D.d1)), mabd_v3_add(R.c2, mabd_m3_mul(R, D.d2)),
+                   mabd_v3_add(R.c3, mabd_m3_mul(R, D.d3)));
+}
+
+// C(R (I + e)) = C(R) + J e + remainder, to round-off at strains of 0.1
+static mabd_real remainder_error(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
+                                 mabd_sym3 eb) {
+    mabd_joint_view end = *v;
+    end.Aa = strained(v->Aa, ea), end.Ab = strained(v->Ab, eb);
+    const mabd_vec3 gap = mabd_joint_gap(v);
+    const mabd_real linear =
+        mabd_affine_dot(mabd_row_jacobian(v, row, gap, 0), strain_increment(ea)) +
+        mabd_affine_dot(mabd_row_jacobian(v, row, gap, 1), strain_increment(eb));
+    return fabs(value_at(&end, row) - value_at(v, row) - linear -
+                mabd_row_remainder(v, row, ea, eb));
+}
+
+Test(rows, the_remainder_is_what_the_linearisation_leaves_out) {
+    uint64_t state = 5;
+    mabd_real largest = 0;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        const mabd_sym3 ea = draw_strain(&state), eb = draw_strain(&state);
+        for (uint8_t i = 0; i < 3; i++) {
+            const mabd_row rows[] = {{MABD_ROW_POINT, i, 0, 1},
+                                     {MABD_ROW_SLIDE, i, 0, 1},
+                                     {MABD_ROW_CROSS, i, (uint8_t)((i + 1) % 3), 1},
+                                     {MABD_ROW_CROSS, i, (uint8_t)((i + 2) % 3), -1}};
+            for (int r = 0; r < 4; r++) {
+                cr_assert(le(dbl, remainder_error(&v, &rows[r], ea, eb), 4e-15));
+                largest = fmax(largest, fabs(mabd_row_remainder(&v, &rows[r], ea, eb)));
+            }
+        }
+    }
+    cr_assert(gt(dbl, largest, 1e-2)); // it is not nothing
+}
+
+// ---- rotation vectors --------------------------------------------------------------------------
+
+Test(rows, the_logarithm_inverts_a_turn_of_any_angle) {
+    uint64_t state = 6;
+    mabd_real worst = 0, worst_near_pi = 0;
+    for (int decade = 0; decade <= 12; decade++) {
+        for (int n = 0; n < DRAWS; n++) {
+            const mabd_vec3 axis = draw_direction(&state);
+            const mabd_real small = pow(10, -decade) * (1.5 + 0.5 * draw_real(&state));
+            const mabd_vec3 near_zero = mabd_v3_scale(small, axis);
+            const mabd_vec3 found = mabd_m3_log(turn(axis, small));
+            worst = fmax(worst, mabd_v3_norm(mabd_v3_sub(found, near_zero)) / (1e-3 + small));
+            // as near to pi; below 1e-8 the sign of the axis is lost in round-off
+            const mabd_real large = MABD_PI - small;
+            mabd_vec3 flipped = mabd_m3_log(turn(axis, large));
+            if (decade >= 8 && mabd_v3_dot(flipped, axis) < 0) flipped = mabd_v3_scale(-1, flipped);
+            const mabd_vec3 miss = mabd_v3_sub(flipped, mabd_v3_scale(large, axis));
+            worst_near_pi = fmax(worst_near_pi, mabd_v3_norm(miss));
+        }
+    }
+    printf("log: %.1e near 0, %.1e near pi\n", worst, worst_near_pi);
+    cr_assert(le(dbl, worst, 1e-12));
+    cr_assert(le(dbl, worst_near_pi, 1e-6));
+}
+
+Test(rows, the_logarithm_of_the_identity_is_zero_and_of_half_turns_has_length_pi) {
+    cr_assert(le(dbl, mabd_v3_norm(mabd_m3_log(mabd_m3_identity())), 0));
+    for (int k = 0; k < 3; k++) {
+        const mabd_vec3 e = unit[k];
+        const mabd_mat3 half = mabd_m3(mabd_v3(2 * e.x * e.x - 1, 0, 0), mabd_v3(0, 2 * e.y * e.y - 1, 0),
+                                       mabd_v3(0, 0, 2 * e.z * e.z - 1));
+        const mabd_vec3 phi = mabd_m3_log(half);
+        cr_assert(le(dbl, fabs(mabd_v3_norm(phi) - MABD_PI), 1e-15));
+        cr_assert(le(dbl, fabs(fabs(mabd_v3_dot(phi, e)) - MABD_PI), 1e-15));
+    }
+}
+
+// ---- more than one turn ------------------------------------------------------------------------
+
+Test(rows, an_angle_is_followed_over_many_turns_in_both_directions) {
+    uint64_t state = 7;
+    mabd_joint_view v = draw_view(&state);
+    const mabd_row row = {MABD_ROW_ANGLE_A, 2, 0, 1};
+    mabd_real x = 0;
+    for (int i = 0; i <= 400; i++) {
+        const mabd_real angle = i <= 200 ? 0.3 * i : 0.3 * (400 - 2 * (i - 200)); // to 60, to -60
+        set_hinge(&v, 2, angle, 0.2);
+        x = coordinate_at(&v, &row, x);
+        cr_assert(le(dbl, fabs(x - angle), 1e-13), "step %d: %g for %g", i, x, angle);
+    }
+    cr_assert(lt(dbl, x, -50));
+}
+
+Test(rows, unwrap_takes_the_nearest_value) {
+    cr_assert(le(dbl, fabs(mabd_unwrap(3, 3 + 20 * MABD_PI + 3) - (3 + 20 * MABD_PI)), 1e-14));
+    cr_assert(le(dbl, fabs(mabd_unwrap(3, 3 - 20 * MABD_PI - 3) - (3 - 20 * MABD_PI)), 1e-14));
+    cr_assert(le(dbl, fabs(mabd_unwrap(-3, 3.2) - (2 * MABD_PI - 3)), 1e-15));
+}
+
+// The vector rows of one joint at a state.
+static mabd_vec3 vector_at(const mabd_joint_view* v, mabd_vec3 near) {
+    mabd_row rows[3];
+    mabd_real last[3], x[3];
+    mabd_v3_store(near, last);
+    for (uint8_t k = 0; k < 3; k++) rows[k] = (mabd_row){MABD_ROW_VECTOR, k, 0, 1};
+    mabd_joint_coordinates(v, 3, rows, last, x);
+    return mabd_v3_load(x);
+}
+
+Test(rows, a_rotation_vector_is_followed_over_many_turns) {
+    uint64_t state = 8;
+    for (int n = 0; n < 20; n++) {
+        mabd_joint_view v = draw_view(&state);
+        const mabd_vec3 axis = draw_direction(&state);
+        mabd_vec3 phi = {0, 0, 0};
+        for (int i = 1; i <= 250; i++) {
+            const mabd_real angle = 0.1 * (i <= 200 ? i : 400 - i); // to 20 rad and back to 15
+            set_relative(&v, turn(axis, angle));
+            phi = vector_at(&v, phi);
+            const mabd_real miss = mabd_v3_norm(mabd_v3_sub(phi, mabd_v3_scale(angle, axis)));
+            // the axis itself is lost near whole turns: there sin(angle) is small
+            cr_assert(le(dbl, miss, 1e-13 / fmax(1e-3, fabs(sin(angle)))), "%g rad: %g", angle, miss);
+        }
+    }
+}
