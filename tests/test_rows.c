@@ -64,7 +64,8 @@ Test(rows, jacobians_of_point_and_slide_rows_are_derivatives) {
     for (int n = 0; n < DRAWS; n++) {
         const mabd_joint_view v = draw_view(&state);
         for (uint8_t axis = 0; axis < 3; axis++) {
-            const mabd_row point = {MABD_ROW_POINT, axis, 0, 1}, slide = {MABD_ROW_SLIDE, axis, 0, 1};
+            const mabd_row point = {MABD_ROW_POINT, axis, 0, 1},
+                           slide = {MABD_ROW_SLIDE, axis, 0, 1};
             cr_assert(le(dbl, jacobian_error(&v, &point, false, 1e-3), 1e-11));
             cr_assert(le(dbl, jacobian_error(&v, &slide, false, 1e-3), 1e-11));
         }
@@ -101,8 +102,8 @@ Test(rows, jacobians_of_angles_are_derivatives_of_the_coordinates) {
                            b = {MABD_ROW_ANGLE_B, (uint8_t)((k + 1) % 3), 0, 1};
             const mabd_real angle = 3 * draw_real(&state), second = 3 * draw_real(&state);
             set_hinge(&v, k, angle, second);
-            cr_assert(ieee_ulp_eq(dbl, 1 + coordinate_at(&v, &a, angle), 1 + angle, 16));
-            cr_assert(ieee_ulp_eq(dbl, 1 + coordinate_at(&v, &b, second), 1 + second, 16));
+            cr_assert(le(dbl, fabs(coordinate_at(&v, &a, angle) - angle), 4e-15));
+            cr_assert(le(dbl, fabs(coordinate_at(&v, &b, second) - second), 4e-15));
             cr_assert(le(dbl, jacobian_error(&v, &a, true, step), 2e-9));
             cr_assert(le(dbl, jacobian_error(&v, &b, true, step), 2e-9));
         }
@@ -121,8 +122,10 @@ Test(rows, jacobians_of_vector_rows_are_turns_about_the_axes_of_a) {
                 // dA = omega x A, D = R'dA
                 const mabd_mat3 R = is_b ? v.Ab : v.Aa;
                 const mabd_vec3 own = mabd_m3_tmul(R, omega);
-                const mabd_affine D = {mabd_v3_cross(own, unit[0]), mabd_v3_cross(own, unit[1]),
-                                       mabd_v3_cross(own, unit[2]), {0, 0, 0}};
+                const mabd_affine D = {mabd_v3_cross(own, unit[0]),
+                                       mabd_v3_cross(own, unit[1]),
+                                       mabd_v3_cross(own, unit[2]),
+                                       {0, 0, 0}};
                 const mabd_affine J = mabd_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
                 const mabd_vec3 axis = mabd_m3_mul(v.Aa, mabd_m3_column(&v.Fa, k));
                 const mabd_real expected = (is_b ? 1 : -1) * mabd_v3_dot(axis, omega);
@@ -142,8 +145,8 @@ static mabd_sym3 draw_strain(uint64_t* state) {
 }
 
 static mabd_affine strain_increment(mabd_sym3 e) {
-    const mabd_affine D = {mabd_sym3_mul(e, unit[0]), mabd_sym3_mul(e, unit[1]),
-                           mabd_sym3_mul(e, unit[2]), {0, 0, 0}};
+    const mabd_affine D = {
+        mabd_sym3_mul(e, unit[0]), mabd_sym3_mul(e, unit[1]), mabd_sym3_mul(e, unit[2]), {0, 0, 0}};
     return D;
 }
 
@@ -191,32 +194,34 @@ Test(rows, the_remainder_is_what_the_linearisation_leaves_out) {
 Test(rows, the_logarithm_inverts_a_turn_of_any_angle) {
     uint64_t state = 6;
     mabd_real worst = 0, worst_near_pi = 0;
-    for (int decade = 0; decade <= 12; decade++) {
+    for (int decade = 0; decade <= 14; decade++) {
         for (int n = 0; n < DRAWS; n++) {
             const mabd_vec3 axis = draw_direction(&state);
             const mabd_real small = pow(10, -decade) * (1.5 + 0.5 * draw_real(&state));
             const mabd_vec3 near_zero = mabd_v3_scale(small, axis);
             const mabd_vec3 found = mabd_m3_log(turn(axis, small));
             worst = fmax(worst, mabd_v3_norm(mabd_v3_sub(found, near_zero)) / (1e-3 + small));
-            // as near to pi; below 1e-8 the sign of the axis is lost in round-off
+            // as near to pi; the sign of the axis is lost in round-off in the end
             const mabd_real large = MABD_PI - small;
             mabd_vec3 flipped = mabd_m3_log(turn(axis, large));
-            if (decade >= 8 && mabd_v3_dot(flipped, axis) < 0) flipped = mabd_v3_scale(-1, flipped);
+            if (decade >= 13 && mabd_v3_dot(flipped, axis) < 0)
+                flipped = mabd_v3_scale(-1, flipped);
             const mabd_vec3 miss = mabd_v3_sub(flipped, mabd_v3_scale(large, axis));
             worst_near_pi = fmax(worst_near_pi, mabd_v3_norm(miss));
         }
     }
     printf("log: %.1e near 0, %.1e near pi\n", worst, worst_near_pi);
     cr_assert(le(dbl, worst, 1e-12));
-    cr_assert(le(dbl, worst_near_pi, 1e-6));
+    cr_assert(le(dbl, worst_near_pi, 1e-12));
 }
 
 Test(rows, the_logarithm_of_the_identity_is_zero_and_of_half_turns_has_length_pi) {
     cr_assert(le(dbl, mabd_v3_norm(mabd_m3_log(mabd_m3_identity())), 0));
     for (int k = 0; k < 3; k++) {
         const mabd_vec3 e = unit[k];
-        const mabd_mat3 half = mabd_m3(mabd_v3(2 * e.x * e.x - 1, 0, 0), mabd_v3(0, 2 * e.y * e.y - 1, 0),
-                                       mabd_v3(0, 0, 2 * e.z * e.z - 1));
+        const mabd_mat3 half =
+            mabd_m3(mabd_v3(2 * e.x * e.x - 1, 0, 0), mabd_v3(0, 2 * e.y * e.y - 1, 0),
+                    mabd_v3(0, 0, 2 * e.z * e.z - 1));
         const mabd_vec3 phi = mabd_m3_log(half);
         cr_assert(le(dbl, fabs(mabd_v3_norm(phi) - MABD_PI), 1e-15));
         cr_assert(le(dbl, fabs(fabs(mabd_v3_dot(phi, e)) - MABD_PI), 1e-15));
@@ -231,7 +236,7 @@ Test(rows, an_angle_is_followed_over_many_turns_in_both_directions) {
     const mabd_row row = {MABD_ROW_ANGLE_A, 2, 0, 1};
     mabd_real x = 0;
     for (int i = 0; i <= 400; i++) {
-        const mabd_real angle = i <= 200 ? 0.3 * i : 0.3 * (400 - 2 * (i - 200)); // to 60, to -60
+        const mabd_real angle = 0.3 * (i <= 200 ? i : 600 - 2 * i); // to 60, then to -60
         set_hinge(&v, 2, angle, 0.2);
         x = coordinate_at(&v, &row, x);
         cr_assert(le(dbl, fabs(x - angle), 1e-13), "step %d: %g for %g", i, x, angle);
@@ -267,7 +272,8 @@ Test(rows, a_rotation_vector_is_followed_over_many_turns) {
             phi = vector_at(&v, phi);
             const mabd_real miss = mabd_v3_norm(mabd_v3_sub(phi, mabd_v3_scale(angle, axis)));
             // the axis itself is lost near whole turns: there sin(angle) is small
-            cr_assert(le(dbl, miss, 1e-13 / fmax(1e-3, fabs(sin(angle)))), "%g rad: %g", angle, miss);
+            cr_assert(le(dbl, miss, 1e-13 / fmax(1e-3, fabs(sin(angle)))), "%g rad: %g", angle,
+                      miss);
         }
     }
 }

@@ -135,6 +135,20 @@ size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
     return bytes;
 }
 
+size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    size_t bytes = 0;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        if (!ops) continue;
+        const mabd_dual_system system = mabd_cpu_system(sim, i);
+        const size_t more = ops->bytes_for(&sim->model->allocator, &system);
+        if (more == SIZE_MAX || bytes > SIZE_MAX - more) return SIZE_MAX;
+        bytes += more;
+    }
+    return bytes;
+}
+
 // x' of a coordinate: J q' of both sides, each in its body frame.
 static mabd_real coordinate_rate(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
                                  const mabd_joint_view* view, const mabd_row* row) {

@@ -73,6 +73,8 @@ const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component);
 mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component);
 /// Bytes that the dual solvers hold.
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim);
+/// What they will hold; SIZE_MAX if that cannot be known. Needs model and sizes only.
+size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim);
 /// Start state of the model.
 void mabd_cpu_reset(mabd_cpu_sim* sim);
 

@@ -253,5 +253,11 @@ static size_t chain_bytes(const void* solver) {
     return 0;
 }
 
-const mabd_dual_ops mabd_dual_chain = {"chain",     chain_create,  chain_factor,
-                                       chain_solve, chain_destroy, chain_bytes};
+static size_t chain_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    (void)allocator, (void)system;
+    return 0;
+}
+
+const mabd_dual_ops mabd_dual_chain = {
+    "chain", chain_create, chain_factor, chain_solve, chain_destroy, chain_bytes, chain_bytes_for,
+};

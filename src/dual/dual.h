@@ -36,6 +36,8 @@ typedef struct mabd_dual_ops {
     void (*destroy)(const mabd_allocator* allocator, void* solver);
     /// Bytes held by a solver, the libraries it uses included.
     size_t (*bytes)(const void* solver);
+    /// What `bytes` will be, from the pattern alone (D and U may be null); SIZE_MAX if that cannot be known.
+    size_t (*bytes_for)(const mabd_allocator* allocator, const mabd_dual_system* system);
 } mabd_dual_ops;
 
 /// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Holds no memory: *solver

@@ -54,15 +54,15 @@ MABD_FN mabd_vec3 mabd_m3_log(mabd_mat3 Q) {
     if (cosine > 0) { // angle / sin(angle) = 1 + sin^2/6 + 3 sin^4/40 + ...
         return mabd_v3_scale((mabd_real)0.5 * (1 + sine * sine / 6), w);
     }
-    // near pi: the axis from the symmetric part, (Q + I)/2 = axis axis' there
-    mabd_real xx = (Q.c1.x + 1) / 2, yy = (Q.c2.y + 1) / 2, zz = (Q.c3.z + 1) / 2;
+    // near pi: the axis from the symmetric part, sym(Q) - cos I = (1 - cos) axis axis'
+    mabd_real xx = Q.c1.x - cosine, yy = Q.c2.y - cosine, zz = Q.c3.z - cosine;
     mabd_vec3 axis;
     if (xx >= yy && xx >= zz) {
-        axis = mabd_v3(xx, (Q.c1.y + Q.c2.x) / 4, (Q.c1.z + Q.c3.x) / 4);
+        axis = mabd_v3(xx, (Q.c1.y + Q.c2.x) / 2, (Q.c1.z + Q.c3.x) / 2);
     } else if (yy >= zz) {
-        axis = mabd_v3((Q.c1.y + Q.c2.x) / 4, yy, (Q.c2.z + Q.c3.y) / 4);
+        axis = mabd_v3((Q.c1.y + Q.c2.x) / 2, yy, (Q.c2.z + Q.c3.y) / 2);
     } else {
-        axis = mabd_v3((Q.c1.z + Q.c3.x) / 4, (Q.c2.z + Q.c3.y) / 4, zz);
+        axis = mabd_v3((Q.c1.z + Q.c3.x) / 2, (Q.c2.z + Q.c3.y) / 2, zz);
     }
     axis = mabd_v3_scale(1 / mabd_v3_norm(axis), axis);
     if (mabd_v3_dot(axis, w) < 0) axis = mabd_v3_scale(-1, axis);

@@ -18,7 +18,7 @@ MABD_FN mabd_real mabd_polar_error(mabd_mat3 X, mabd_real* E) {
     mabd_real worst = 0;
     for (int k = 0; k < 6; k++) {
         mabd_real e = (mabd_real)fabs(E[k]);
-        if (!(e <= worst)) worst = e; // a NaN stays
+        if (e > worst || e != e) worst = e; // a NaN stays
     }
     return worst;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "formulation/formulation.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,7 +169,7 @@ typedef struct state_header {
 static state_header make_header(const mabd_sim* sim) {
     state_header header;
     header.magic = STATE_MAGIC;
-    header.model = mabd_model_get_info(sim->model).hash;
+    header.model = sim->model->hash;
     header.size = mabd_sim_state_size(sim);
     header.steps = sim->steps;
     header.h = (double)sim->def.h;

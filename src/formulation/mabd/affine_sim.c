@@ -13,7 +13,9 @@ static size_t bytes_for(const mabd_model* model) {
     sim.cpu.model = model;
     sim.cpu.sizes = mabd_cpu_count(model);
     mabd_cpu_layout(&sim.cpu, &arena);
-    return arena.used == SIZE_MAX ? SIZE_MAX : arena.used + sizeof sim;
+    const size_t solvers = mabd_cpu_solver_bytes_for(&sim.cpu);
+    if (arena.used == SIZE_MAX || solvers > SIZE_MAX - arena.used - sizeof sim) return SIZE_MAX;
+    return arena.used + sizeof sim + solvers;
 }
 
 static void destroy(void* self, const mabd_allocator* allocator) {
