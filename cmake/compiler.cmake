@@ -3,6 +3,8 @@ add_library(mabd_warnings INTERFACE)
 target_compile_options(mabd_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wmissing-prototypes -Wshadow -Wconversion -Wno-sign-conversion -Werror)
 add_compile_options(-ffp-contract=off)
+# Neither errno nor floating-point traps are read anywhere; results are the same bits without them.
+add_compile_options(-fno-math-errno -fno-trapping-math)
 # POSIX for files and clocks (fsync, rename, clock_gettime); the language stays C17.
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
 

@@ -19,7 +19,7 @@
 // Geometric stiffness: with stress S (body frame) the exact Hessian also has, on the twist
 // w = T D = (D32 - D23, D13 - D31, D21 - D12) = 2 x rotation, the block
 //
-//   G = V/4 (tr(S) I - S)      because  D : (W S) = w'(tr(S) I - S) w / 4,  W = skew(D).
+//   G = V/4 (tr(S) I - S)      because  W : (W S) = w'(tr(S) I - S) w / 4,  W = skew(D).
 //
 // It is put on the constant inverse by Woodbury; C = T H^-1 T' is diagonal:
 //

@@ -14,7 +14,7 @@
 
 typedef struct render_options {
     const char *recording, *out, *size;
-    int64_t frame;
+    int64_t frame, exposures;
     double time, fov; // [s], [degrees]
     double camera[3], target[3], direction[3];
     bool frame_given, time_given, fov_given, camera_given, target_given, direction_given, no_ground;
@@ -27,11 +27,13 @@ static const char NOTES[] =
 
 static bool parse_options(int argc, char** argv, render_options* o, int* code) {
     const char* names[] = {"FILE.h5"};
-    *o = (render_options){0};
+    *o = (render_options){.exposures = 1};
     const option options[] = {
         option_integer("frame", "K", OPTION_ANY, 0, &o->frame, &o->frame_given,
                        "frame from 0; -1 = the last one (default)"),
         option_real("time", "T", OPTION_ANY, &o->time, &o->time_given, "frame nearest to T [s]"),
+        option_integer("exposures", "N", OPTION_POSITIVE, 100, &o->exposures, NULL,
+                       "N frames in one picture, from the first to this one, the older the paler"),
         option_short('o', option_text("out", "FILE.png", &o->out,
                                       "picture (default: name of the recording, .png)")),
         option_text("size", "WxH", &o->size, "pixels (default 1280x720)"),
@@ -170,9 +172,14 @@ static char* default_output(const char* recording) {
 
 // ---- drawing -----------------------------------------------------------------------------------
 
+// Of items of an earlier exposure: towards the light background.
+static void fade(float share, float* color) {
+    for (int k = 0; k < 3; k++) color[k] += share * (0.75f - color[k]);
+}
+
 // Pieces of all bodies at their poses; items holds enough.
 static int32_t fill_items(const mabd_recording* recording, const mabd_real* positions,
-                          const mabd_real* quaternions, mabd_render_item* items) {
+                          const mabd_real* quaternions, float faded, mabd_render_item* items) {
     int32_t n = 0;
     for (int32_t body = 0; body < mabd_recording_body_count(recording); body++) {
         int32_t count = 0;
@@ -183,6 +190,7 @@ static int32_t fill_items(const mabd_recording* recording, const mabd_real* posi
             memcpy(item->position, positions + 3 * (size_t)body, 3 * sizeof(mabd_real));
             memcpy(item->rotation, quaternions + 4 * (size_t)body, 4 * sizeof(mabd_real));
             mabd_render_color(body, mabd_recording_is_static(recording, body), item->color);
+            fade(faded, item->color);
         }
     }
     return n;
@@ -204,11 +212,12 @@ typedef struct picture {
     uint8_t* rgb;
 } picture;
 
-static bool allocate(picture* p, const mabd_recording* recording, const mabd_render_def* def) {
+static bool allocate(picture* p, const mabd_recording* recording, size_t exposures,
+                     const mabd_render_def* def) {
     size_t bodies = (size_t)mabd_recording_body_count(recording);
     p->positions = malloc((3 * bodies + 1) * sizeof(mabd_real));
     p->quaternions = malloc((4 * bodies + 1) * sizeof(mabd_real));
-    p->items = malloc((count_items(recording) + 1) * sizeof(*p->items));
+    p->items = malloc((exposures * count_items(recording) + 1) * sizeof(*p->items));
     p->rgb = malloc((size_t)def->width * (size_t)def->height * 3);
     return p->positions != NULL && p->quaternions != NULL && p->items != NULL && p->rgb != NULL;
 }
@@ -220,21 +229,33 @@ static void release(picture* p) {
     free(p->rgb);
 }
 
-static int draw(const char* path, const char* out, mabd_recording* recording, int32_t frame,
+// All exposures up to `frame` as items; *n gets how many.
+static mabd_status read_items(mabd_recording* recording, int32_t frame, int32_t exposures,
+                              picture* p, int32_t* n, mabd_error* error) {
+    *n = 0;
+    for (int32_t e = 0; e < exposures; e++) {
+        const int32_t last = exposures - 1;
+        const int32_t at = last > 0 ? (int32_t)((int64_t)frame * e / last) : frame;
+        const float faded = last > 0 ? 0.6f * (float)(last - e) / (float)last : 0;
+        MABD_TRY(mabd_recording_read(recording, at, p->positions, p->quaternions, error));
+        *n += fill_items(recording, p->positions, p->quaternions, faded, p->items + *n);
+    }
+    return MABD_OK;
+}
+
+static int draw(const render_options* o, const char* out, mabd_recording* recording, int32_t frame,
                 const mabd_render_def* def) {
     mabd_error error = {0};
     picture p = {0};
     int code = CLI_OK;
+    int32_t n = 0;
     mabd_status status = MABD_OK;
-    if (!allocate(&p, recording, def)) {
-        code = say(path, "out of memory for the picture", CLI_FAILED);
-    } else if ((status = mabd_recording_read(recording, frame, p.positions, p.quaternions,
-                                             &error)) != MABD_OK) {
-        code = say_error(path, status, &error, CLI_BAD_INPUT);
+    if (!allocate(&p, recording, (size_t)o->exposures, def)) {
+        code = say(o->recording, "out of memory for the picture", CLI_FAILED);
     } else {
-        int32_t n = fill_items(recording, p.positions, p.quaternions, p.items);
-        status = mabd_render_draw(def, n, p.items, NULL, p.rgb, &error);
-        if (status != MABD_OK) code = say_error(path, status, &error, CLI_BAD_INPUT);
+        status = read_items(recording, frame, (int32_t)o->exposures, &p, &n, &error);
+        if (status == MABD_OK) status = mabd_render_draw(def, n, p.items, NULL, p.rgb, &error);
+        if (status != MABD_OK) code = say_error(o->recording, status, &error, CLI_BAD_INPUT);
     }
     if (code == CLI_OK) {
         status = mabd_png_write(out, def->width, def->height, p.rgb, &error);
@@ -251,7 +272,7 @@ static int render(const render_options* o, const char* out, const mabd_render_de
     mabd_status status = mabd_recording_open(o->recording, &recording, &error);
     if (status != MABD_OK) return say_error(o->recording, status, &error, CLI_BAD_INPUT);
     int code = choose_frame(o, recording, &frame);
-    if (code == CLI_OK) code = draw(o->recording, out, recording, frame, def);
+    if (code == CLI_OK) code = draw(o, out, recording, frame, def);
     if (code == CLI_OK) {
         printf("%s: frame %d, t = %g s, %d x %d pixels\n", out, (int)frame,
                (double)mabd_recording_time(recording, frame), (int)def->width, (int)def->height);

@@ -4,7 +4,7 @@
 //   far    X <- (z X + X^-T / z) / 2,  z = sqrt(|X^-T| / |X|)        scaled Newton, quadratic
 //   near   X <- X (I - E/2 + 3/8 E^2),  E = X'X - I                  Newton-Schulz, cubic
 //
-// Near means |E| < 1/4, where Newton-Schulz contracts. A step that starts below 1e-5 ends at
+// Near means |E| < 1/4, where Newton-Schulz contracts. A step that starts below 3e-6 ends at
 // round-off (its error is 5/16 |E|^3), so a body under ordinary load costs one step.
 #pragma once
 
@@ -63,7 +63,7 @@ MABD_FN bool mabd_polar(mabd_mat3 A, mabd_mat3* R) {
             // mirrored matrices are orthogonal too
             if (i == 0 && !(mabd_m3_det(A) > 0)) return false;
             X = mabd_polar_schulz(X, E);
-            if (error < (mabd_real)1e-5) {
+            if (error < (mabd_real)3e-6) {
                 *R = X;
                 return true;
             }

@@ -108,58 +108,48 @@ mabd_status mabd_checkpoint_write(const char* path, const mabd_sim* sim, const v
 
 // ---- reading -----------------------------------------------------------------------------------
 
-static mabd_status fail_damaged(mabd_error* error, const char* path, const char* what) {
-    return mabd_fail(error, MABD_ERR_INPUT, "cannot resume from %.300s: %s", path, what);
+static mabd_status refuse(mabd_error* error, const char* what) {
+    return mabd_fail(error, MABD_ERR_INPUT, "%s", what);
 }
 
-// The parts of the header that do not depend on the simulation, in the order in which they can be
-// understood.
-static mabd_status check_format(const header* head, const char* path, mabd_error* error) {
-    if (memcmp(head->magic, magic, sizeof magic) != 0) {
-        return fail_damaged(error, path, "it is not a checkpoint");
-    }
+// What the header says about the file, behind the magic, in the order in which it can be understood.
+static mabd_status check_format(const header* head, mabd_error* error) {
     if (head->byte_order != BYTE_ORDER_MARK) {
-        return fail_damaged(error, path,
-                            head->byte_order == UINT32_C(0x04030201)
-                                ? "it is from a machine of the other byte order"
-                                : "it is damaged");
+        return refuse(error, head->byte_order == UINT32_C(0x04030201)
+                                 ? "it is from a machine of the other byte order"
+                                 : "it is damaged");
     }
     if (head->version != FORMAT_VERSION) {
-        return mabd_fail(error, MABD_ERR_INPUT,
-                         "cannot resume from %.300s: its format version is %" PRIu32
-                         ", this is version %d",
-                         path, head->version, FORMAT_VERSION);
+        return mabd_fail(error, MABD_ERR_INPUT, "its format version is %" PRIu32 ", expected %d",
+                         head->version, FORMAT_VERSION);
     }
-    if (head->header_size != sizeof(header)) return fail_damaged(error, path, "it is damaged");
+    if (head->header_size != sizeof(header)) return refuse(error, "it is damaged");
     if (head->real_size != sizeof(mabd_real)) {
-        return fail_damaged(error, path, "it is from a build of another precision");
+        return refuse(error, "it is from a build of another precision");
     }
     return MABD_OK;
 }
 
-static mabd_status check_size(const header* head, uint64_t size, const char* path,
-                              mabd_error* error) {
+static mabd_status check_size(const header* head, uint64_t size, mabd_error* error) {
     const size_t whole = whole_size(head->state_size, head->extra_size);
-    if (whole == SIZE_MAX) return fail_damaged(error, path, "its sizes make no sense");
+    if (whole == SIZE_MAX) return refuse(error, "its sizes make no sense");
     if (size == whole) return MABD_OK;
-    return mabd_fail(error, MABD_ERR_INPUT,
-                     "cannot resume from %.300s: it has %" PRIu64 " bytes, %zu expected: it is %s",
-                     path, size, whole, size < whole ? "truncated" : "too large");
+    return mabd_fail(error, MABD_ERR_INPUT, "it is %s: %" PRIu64 " bytes, expected %zu",
+                     size < whole ? "truncated" : "too large", size, whole);
 }
 
 static mabd_status check_simulation(const header* head, const mabd_sim* sim, size_t extra_size,
-                                    const char* path, mabd_error* error) {
+                                    mabd_error* error) {
     if (head->model_hash != mabd_model_get_info(mabd_sim_model(sim)).hash) {
-        return fail_damaged(error, path, "it is of another model");
+        return refuse(error, "it is of another model");
     }
     if (head->state_size != mabd_sim_state_size(sim)) {
-        return fail_damaged(error, path, "it is of a simulation with other settings");
+        return refuse(error, "it is of a simulation with other settings");
     }
     if (head->extra_size != extra_size) {
         return mabd_fail(error, MABD_ERR_INPUT,
-                         "cannot resume from %.300s: it has %" PRIu64
-                         " bytes beside the state, %zu expected",
-                         path, head->extra_size, extra_size);
+                         "it has %" PRIu64 " bytes beside the state, expected %zu",
+                         head->extra_size, extra_size);
     }
     return MABD_OK;
 }
@@ -170,40 +160,35 @@ static mabd_status load(const mabd_allocator* allocator, int fd, const char* pat
     struct stat info;
     if (fstat(fd, &info) != 0) return mabd_file_fail(error, "read", path, errno);
     if (S_ISDIR(info.st_mode)) return mabd_file_fail(error, "read", path, EISDIR);
-    if (!S_ISREG(info.st_mode)) return fail_damaged(error, path, "it is not a regular file");
+    if (!S_ISREG(info.st_mode)) return refuse(error, "it is not a regular file");
 
     header head;
     size_t got = 0;
     MABD_TRY(mabd_file_read(fd, path, &head, sizeof head, 0, &got, error));
     bool started = got >= sizeof magic && memcmp(head.magic, magic, sizeof magic) == 0;
-    if (started && got < sizeof head) return fail_damaged(error, path, "it is truncated");
-    if (!started) return fail_damaged(error, path, "it is not a checkpoint");
-    MABD_TRY(check_format(&head, path, error));
-    MABD_TRY(check_size(&head, (uint64_t)info.st_size, path, error));
+    if (started && got < sizeof head) return refuse(error, "it is truncated");
+    if (!started) return refuse(error, "it is not a checkpoint");
+    MABD_TRY(check_format(&head, error));
+    MABD_TRY(check_size(&head, (uint64_t)info.st_size, error));
 
     *size = (size_t)info.st_size;
     *bytes = mabd_alloc(allocator, *size);
     if (!*bytes) return mabd_fail_memory(error, "reading a checkpoint");
     MABD_TRY(mabd_file_read(fd, path, *bytes, *size, 0, &got, error));
-    return got == *size ? MABD_OK : fail_damaged(error, path, "it changed while it was read");
+    return got == *size ? MABD_OK : refuse(error, "it changed while it was read");
 }
 
 static mabd_status restore(const unsigned char* bytes, size_t size, mabd_sim* sim, void* extra,
-                           size_t extra_size, const char* path, mabd_error* error) {
+                           size_t extra_size, mabd_error* error) {
     header head;
     uint64_t sum;
     memcpy(&head, bytes, sizeof head);
     memcpy(&sum, bytes + size - sizeof sum, sizeof sum);
     if (sum != checksum(bytes, size - sizeof sum)) {
-        return fail_damaged(error, path, "it is damaged: the checksum does not match");
+        return refuse(error, "it is damaged: the checksum does not match");
     }
-    MABD_TRY(check_simulation(&head, sim, extra_size, path, error));
-    mabd_error inner = {0};
-    mabd_status status =
-        mabd_sim_restore(sim, bytes + sizeof head, (size_t)head.state_size, &inner);
-    if (status != MABD_OK) {
-        return mabd_fail(error, status, "cannot resume from %.300s: %.150s", path, inner.text);
-    }
+    MABD_TRY(check_simulation(&head, sim, extra_size, error));
+    MABD_TRY(mabd_sim_restore(sim, bytes + sizeof head, (size_t)head.state_size, error));
     if (extra_size > 0) memcpy(extra, bytes + sizeof head + head.state_size, extra_size);
     return MABD_OK;
 }
@@ -220,7 +205,7 @@ mabd_status mabd_checkpoint_read(const char* path, mabd_sim* sim, void* extra, s
     size_t size = 0;
     mabd_status status = load(&allocator, fd, path, &bytes, &size, error);
     close(fd);
-    if (status == MABD_OK) status = restore(bytes, size, sim, extra, extra_size, path, error);
+    if (status == MABD_OK) status = restore(bytes, size, sim, extra, extra_size, error);
     mabd_free(&allocator, bytes, size);
     return status;
 }
