@@ -377,7 +377,7 @@ Test(cli, info_tells_what_a_scene_holds) {
     json_t* types = json_object_get(json_object_get(i, "plan"), "joints_by_type");
     cr_expect(eq(dbl, number(json_object_get(types, "hinge"), "rows"), 250));
     json_t* params = json_object_get(i, "params");
-    cr_expect(eq(sz, json_array_size(params), 4));
+    cr_expect(eq(sz, json_array_size(params), 5));
     json_t* links = json_array_get(params, 0);
     cr_expect(eq(str, (char*)json_string_value(json_object_get(links, "name")), "links"));
     cr_expect(eq(str, (char*)json_string_value(json_object_get(links, "value")), "50"));
