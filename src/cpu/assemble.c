@@ -192,14 +192,10 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
 
     const mabd_control_value* value = sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
     const mabd_real rate = 1 / sim->step.beta_h, third = (mabd_real)1 / 3;
-    mabd_row rows[MABD_JOINT_MAX_ROWS];
     mabd_real* x_ref = sim->x_ref + joint->coordinate;
     mabd_real near[MABD_JOINT_MAX_ROWS];
-    for (int32_t r = 0; r < set->control_count; r++) {
-        rows[r] = set->control[r].row;
-        near[r] = x_ref[r];
-    }
-    mabd_joint_coordinates(view, set->control_count, rows, near, x_ref);
+    for (int32_t r = 0; r < set->control_count; r++) near[r] = x_ref[r];
+    mabd_joint_coordinates(view, set->control_count, set->control_row, near, x_ref);
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
         const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
@@ -212,13 +208,13 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
                            (value[r].target +
                             rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b)));
         rhs[row] = x_ref[r] - x_star;
-        if (c->rigid) rhs[row] += mabd_row_remainder(view, &rows[r], ea, eb);
+        if (c->rigid) rhs[row] += mabd_row_remainder(view, &set->control_row[r], ea, eb);
         D[row * width + row] = value[r].compliance;
     }
 }
 
 static const mabd_row* row_of(const mabd_row_set* set, int32_t r) {
-    return r < set->rigid_count ? &set->rigid[r] : &set->control[r - set->rigid_count].row;
+    return r < set->rigid_count ? &set->rigid[r] : &set->control_row[r - set->rigid_count];
 }
 
 static int32_t width_of(const mabd_row_set* set) {

@@ -33,9 +33,9 @@ static joint_opening open_joint(const mabd_cpu_sim* sim, const mabd_model_joint*
         const mabd_real target =
             sim->controls[(size_t)joint->row_set * MABD_JOINT_MAX_ROWS + r].target;
         mabd_real x;
-        mabd_joint_coordinates(view, 1, &set->control[r].row, &target, &x);
+        mabd_joint_coordinates(view, 1, &set->control_row[r], &target, &x);
         const mabd_real c = (mabd_real)fabs(x - target);
-        if (set->control[r].row.kind == MABD_ROW_SLIDE) {
+        if (set->control_row[r].kind == MABD_ROW_SLIDE) {
             open.gap = larger(open.gap, c);
         } else {
             open.angle = larger(open.angle, c);

@@ -172,15 +172,15 @@ static void reset_coordinates(mabd_cpu_sim* sim) {
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
-        mabd_row rows[MABD_JOINT_MAX_ROWS];
         const mabd_real zero[MABD_JOINT_MAX_ROWS] = {0};
         mabd_joint_view view;
         if (joint->coordinate < 0) continue;
         mabd_cpu_view(sim, joint, sim->q, &view);
-        for (int32_t r = 0; r < set->control_count; r++) rows[r] = set->control[r].row;
-        mabd_joint_coordinates(&view, set->control_count, rows, zero, sim->x + joint->coordinate);
+        mabd_joint_coordinates(&view, set->control_count, set->control_row, zero,
+                               sim->x + joint->coordinate);
         for (int32_t r = 0; r < set->control_count; r++) {
-            sim->xd[joint->coordinate + r] = coordinate_rate(sim, joint, &view, &rows[r]);
+            sim->xd[joint->coordinate + r] =
+                coordinate_rate(sim, joint, &view, &set->control_row[r]);
         }
     }
 }

@@ -75,7 +75,7 @@ static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 
         }
         lambda += set->rigid_count;
         for (int32_t r = 0; r < set->control_count; r++) {
-            const mabd_affine J = mabd_row_jacobian(&view, &set->control[r].row, gap, side->is_b);
+            const mabd_affine J = mabd_row_jacobian(&view, &set->control_row[r], gap, side->is_b);
             f = mabd_affine_axpy(lambda[r], J, f);
         }
     }
@@ -132,13 +132,11 @@ static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
         if (joint->coordinate < 0) continue;
-        mabd_row rows[MABD_JOINT_MAX_ROWS];
         mabd_real x_new[MABD_JOINT_MAX_ROWS];
         mabd_joint_view view;
         mabd_cpu_view(sim, joint, sim->q_new, &view);
-        for (int32_t r = 0; r < set->control_count; r++) rows[r] = set->control[r].row;
-        mabd_joint_coordinates(&view, set->control_count, rows, sim->x_ref + joint->coordinate,
-                               x_new);
+        mabd_joint_coordinates(&view, set->control_count, set->control_row,
+                               sim->x_ref + joint->coordinate, x_new);
         for (int32_t r = 0; r < set->control_count; r++) {
             const int32_t k = joint->coordinate + r;
             const mabd_real x = sim->x[k], xd = sim->xd[k];

@@ -235,7 +235,8 @@ static uint64_t hash_model(const mabd_model* m) {
         const mabd_row_set* set = &m->row_sets[i];
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            HASH(&c->row, 1), HASH(&c->rigid, 1), HASH(&c->stiffness, 1), HASH(&c->damping, 1);
+            HASH(&set->control_row[r], 1);
+            HASH(&c->rigid, 1), HASH(&c->stiffness, 1), HASH(&c->damping, 1);
             HASH(&c->armature, 1), HASH(&c->offset, 1), HASH(&c->gain, 1);
         }
     }

@@ -23,7 +23,6 @@ typedef struct mabd_model_class {
 
 /// What acts on one coordinate: force = base(t) - k x - d x' - I x'', base = k rest + kp target(t).
 typedef struct mabd_control {
-    mabd_row row;
     bool rigid;               // x = target(t), exactly
     mabd_real stiffness;      // k + kp
     mabd_real damping;        // d + kd
@@ -49,6 +48,7 @@ typedef struct mabd_row_set {
     bool points_only; // exactly the three point rows: the fast path
     bool nonlinear;   // has rigid rows that one linear solve does not close
     mabd_row rigid[MABD_JOINT_MAX_ROWS];
+    mabd_row control_row[MABD_JOINT_MAX_ROWS]; // their coordinates
     mabd_control control[MABD_JOINT_MAX_ROWS];
     mabd_motor motor[MABD_JOINT_MAX_ROWS];
 } mabd_row_set;

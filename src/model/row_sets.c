@@ -11,8 +11,8 @@ static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, m
     const mabd_real kd = servo && !def->servo_rigid ? def->servo_damping : 0;
     const bool rigid = servo && def->servo_rigid;
     if (!rigid && def->stiffness + kp + def->damping + kd + def->armature <= 0) return;
+    set->control_row[set->control_count] = row;
     mabd_control* control = &set->control[set->control_count++];
-    control->row = row;
     control->rigid = rigid;
     control->stiffness = def->stiffness + kp;
     control->damping = def->damping + kd;

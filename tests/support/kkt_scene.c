@@ -152,7 +152,8 @@ static mabd_real row_target(const mabd_cpu_sim* cpu, const mabd_model_joint* joi
     const mabd_real x_b = cpu->step.bdf2 ? (4 * cpu->x[i] - cpu->x1[i]) / 3 : cpu->x[i];
     const mabd_real xd_b = cpu->step.bdf2 ? (4 * cpu->xd[i] - cpu->xd1[i]) / 3 : cpu->xd[i];
     const mabd_real target = c->servo ? c->servo->value : 0;
-    if (c->rigid) return target - cpu->x_ref[i] - mabd_row_remainder(&view, &c->row, ea, eb);
+    if (c->rigid)
+        return target - cpu->x_ref[i] - mabd_row_remainder(&view, &set->control_row[k], ea, eb);
     // force = k (rest - x) + kp (target - x) - d (x - x_b)/bh - I ((x - x_b)/bh - x'_b)/bh
     const mabd_real stiff = c->stiffness + c->damping / bh + c->armature / (bh * bh);
     const mabd_real push = c->spring * c->rest + c->gain * target + c->damping * x_b / bh +
@@ -206,7 +207,7 @@ kkt_difference kkt_compare(const mabd_affine_sim* sim, const mabd_real* stress) 
         for (int32_t k = 0; slot >= 0 && k < set->rigid_count + set->control_count; k++) {
             const int32_t row = m->plan->slot_row[slot] + k;
             const mabd_row* kind =
-                k < set->rigid_count ? &set->rigid[k] : &set->control[k - set->rigid_count].row;
+                k < set->rigid_count ? &set->rigid[k] : &set->control_row[k - set->rigid_count];
             row_entries(cpu, joint, kind, row, &J);
             b[row] = row_target(cpu, joint, k, stress, &c[row]);
         }

@@ -94,7 +94,7 @@ void mabd_affine_get_joint_forces(const void* self, mabd_real* forces) {
             add_row(&view, &set->rigid[r], -lambda[r], wrench);
         }
         for (int32_t r = 0; r < set->control_count; r++) {
-            add_row(&view, &set->control[r].row, -lambda[set->rigid_count + r], wrench);
+            add_row(&view, &set->control_row[r], -lambda[set->rigid_count + r], wrench);
         }
     }
 }
@@ -129,7 +129,7 @@ void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_rea
             coordinates[axis] = mabd_row_value(&view, &row, gap);
         } else if (mabd_joint_coordinate((mabd_joint)joint->type, (mabd_axis)axis, &row)) {
             for (int32_t r = 0; r < set->control_count; r++) {
-                const mabd_row* known = &set->control[r].row;
+                const mabd_row* known = &set->control_row[r];
                 if (known->kind == row.kind && known->axis == row.axis) {
                     near = cpu->x[joint->coordinate + r];
                 }
