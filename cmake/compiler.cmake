@@ -8,6 +8,10 @@ add_compile_options(-fno-math-errno -fno-trapping-math)
 # POSIX for files and clocks (fsync, rename, clock_gettime); the language stays C17.
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
 
+# The code that sanitizers insert hides from gcc what was set before; the release build keeps the warning.
+if(MABD_SANITIZE OR MABD_TSAN)
+    add_compile_options(-Wno-maybe-uninitialized)
+endif()
 if(MABD_SANITIZE)
     add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
     add_link_options(-fsanitize=address,undefined)

@@ -97,6 +97,36 @@ Test(record, geoms_and_motion_are_read_back) {
     scratch_remove(path);
 }
 
+Test(record, bodies_of_many_classes_keep_their_own_geoms) {
+    enum { bodies = 300 };
+    char path[256];
+    scratch_path(path, sizeof path, "a.h5");
+    mabd_error error = {0};
+    mabd_scene* scene;
+    mabd_model* model;
+    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
+    for (int i = 0; i < bodies; i++) {
+        mabd_geom geom = mabd_geom_make(MABD_SHAPE_SPHERE, (mabd_real[3]){1 + i / 2, 0, 0}, 1000);
+        mabd_body_def body = mabd_default_body_def();
+        body.geoms = &geom, body.geom_count = 1;
+        chain_check(mabd_scene_add_body(scene, &body, NULL, &error), &error, "body");
+    }
+    chain_check(mabd_model_build(scene, NULL, &model, &error), &error, "model");
+    mabd_sim* sim = chain_sim(model, NULL);
+    finish(create(path, sim));
+    mabd_recording* recording;
+    chain_check(mabd_recording_open(path, &recording, &error), &error, "open");
+    for (int32_t i = 0; i < bodies; i++) {
+        int32_t count = 0;
+        const mabd_geom* geom = mabd_recording_geoms(recording, i, &count);
+        cr_assert(eq(i32, count, 1));
+        cr_expect(eq(dbl, geom->size[0], 1 + i / 2), "body %d", i);
+    }
+    mabd_recording_close(recording);
+    mabd_sim_destroy(sim), mabd_model_destroy(model), mabd_scene_destroy(scene);
+    scratch_remove(path);
+}
+
 Test(record, every_dataset_holds_what_the_simulation_says) {
     enum { bodies = CHAIN_LINKS + 1, joints = CHAIN_LINKS };
     char path[256];

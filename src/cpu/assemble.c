@@ -35,12 +35,8 @@ static mabd_affine inertia_force(const mabd_cpu_sim* sim, size_t body, const mab
 // drag (wind - t'), t' = (t - t_b)/bh: the part that depends on t is in the block.
 static void add_drag(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b, mabd_real drag,
                      mabd_mat3 R, mabd_affine* r) {
-    const mabd_real third = (mabd_real)1 / 3;
-    mabd_vec3 t_b = mabd_v3_load(sim->q + 12 * body + 9);
-    if (sim->step.bdf2) {
-        t_b = mabd_v3_scale(
-            third, mabd_v3_sub(mabd_v3_scale(4, t_b), mabd_v3_load(sim->q1 + 12 * body + 9)));
-    }
+    mabd_vec3 t_b = mabd_v3_scale(sim->step.w, mabd_v3_load(sim->q + 12 * body + 9));
+    t_b = mabd_v3_axpy(sim->step.w1, mabd_v3_load(sim->q1 + 12 * body + 9), t_b);
     mabd_vec3 f = mabd_v3_scale(drag, sim->step.wind);
     f = mabd_v3_axpy(b->drag_rate, mabd_v3_sub(t_b, mabd_v3_load(sim->ref + 12 * body + 9)), f);
     r->tau = mabd_v3_add(r->tau, mabd_m3_tmul(R, f));
@@ -191,7 +187,7 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
     if (set->control_count == 0) return;
 
     const mabd_control_value* value = sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
-    const mabd_real rate = 1 / sim->step.beta_h, third = (mabd_real)1 / 3;
+    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     mabd_real* x_ref = sim->x_ref + joint->coordinate;
     mabd_real near[MABD_JOINT_MAX_ROWS];
     for (int32_t r = 0; r < set->control_count; r++) near[r] = x_ref[r];
@@ -199,8 +195,8 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
         const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
-        const mabd_real x_b = sim->step.bdf2 ? third * (4 * sim->x[i] - sim->x1[i]) : sim->x[i];
-        const mabd_real xd_b = sim->step.bdf2 ? third * (4 * sim->xd[i] - sim->xd1[i]) : sim->xd[i];
+        const mabd_real x_b = w * sim->x[i] + w1 * sim->x1[i];
+        const mabd_real xd_b = w * sim->xd[i] + w1 * sim->xd1[i];
         // x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
         const mabd_real x_star =
             c->rigid ? value[r].target

@@ -2,9 +2,8 @@
 // Predict and refer: where the step is linearised. The reference is rigid, so strain is zero there and the
 // linear solve returns the whole stress (linearising at q^n instead bloats bodies by (omega h)^2/2).
 //
-//   BDF2    q_b = (4 q - q1)/3, v_b = (4 v - v1)/3, bh = 2h/3      Euler   q_b = q, v_b = v, bh = h
-//   q_hat = q_b + bh v_b                                           what inertia alone would do
-//   reference = polar of q + h v + h/2 (v - v1)                    a guess of second order
+//   q_hat = q_b + bh v_b,  q_b = w q + w1 q1,  v_b = w v + w1 v1         what inertia alone would do
+//   reference = polar of q + lead (v + curve (v - v1))                   a guess of second order
 
 #include "cpu/sim.h"
 
@@ -17,16 +16,13 @@
 static void predict_body(mabd_cpu_sim* sim, size_t body) {
     const mabd_real *q = sim->q + 12 * body, *q1 = sim->q1 + 12 * body;
     const mabd_real *v = sim->v + 12 * body, *v1 = sim->v1 + 12 * body;
-    const mabd_real h = sim->step.h, bh = sim->step.beta_h, third = (mabd_real)1 / 3;
+    const mabd_step_scale* step = &sim->step;
+    const mabd_real bh = step->beta_h, w = step->w, w1 = step->w1;
     mabd_real* q_hat = sim->q_hat + 12 * body;
     mabd_real guess[12];
-    if (sim->step.bdf2) {
-        for (int k = 0; k < 12; k++) {
-            q_hat[k] = third * (4 * q[k] - q1[k]) + bh * third * (4 * v[k] - v1[k]);
-            guess[k] = q[k] + h * ((mabd_real)1.5 * v[k] - (mabd_real)0.5 * v1[k]);
-        }
-    } else {
-        for (int k = 0; k < 12; k++) guess[k] = q_hat[k] = q[k] + h * v[k];
+    for (int k = 0; k < 12; k++) {
+        q_hat[k] = (w * q[k] + w1 * q1[k]) + bh * (w * v[k] + w1 * v1[k]);
+        guess[k] = q[k] + step->lead * (v[k] + step->curve * (v[k] - v1[k]));
     }
     mabd_real* ref = sim->ref + 12 * body;
     mabd_mat3 R = mabd_m3_identity();
@@ -70,7 +66,7 @@ void mabd_cpu_predict(mabd_cpu_sim* sim) {
     }
     for (int32_t i = 0; i < m->script_count; i++) pose_script(sim, &m->scripts[i]);
     for (size_t i = 0; i < sim->sizes.coordinates; i++) {
-        sim->x_ref[i] = sim->x[i] + sim->step.h * sim->xd[i];
+        sim->x_ref[i] = sim->x[i] + sim->step.lead * sim->xd[i];
     }
 }
 

@@ -6,6 +6,7 @@
 #include "math/polar.h"
 #include "scene/signal.h"
 
+#include <math.h>
 #include <string.h>
 
 // A joint that pushes its bodies without holding them: it is in no component of the plan.
@@ -213,13 +214,37 @@ static mabd_real signal(const mabd_signal* s, mabd_real time, mabd_real fallback
     return s ? mabd_signal_value(s, time) : fallback;
 }
 
-void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_real time, mabd_real h, bool bdf2) {
+static void set_scheme(mabd_step_scale* step, mabd_scheme scheme, mabd_real time, mabd_real h) {
+    const mabd_real g = 1 - (mabd_real)sqrt(0.5), k = (1 - g) / g;
+    step->beta_h = step->lead = h;
+    step->w = 1;
+    step->w1 = step->curve = 0;
+    step->time_end = time + h;
+    switch (scheme) {
+    case MABD_SCHEME_EULER:
+        break;
+    case MABD_SCHEME_BDF2:
+        step->beta_h = 2 * h / 3;
+        step->w = (mabd_real)4 / 3, step->w1 = (mabd_real)-1 / 3;
+        step->curve = (mabd_real)0.5;
+        break;
+    case MABD_SCHEME_SDIRK_FIRST:
+        step->beta_h = step->lead = g * h;
+        step->time_end = time + g * h;
+        break;
+    case MABD_SCHEME_SDIRK_SECOND:
+        step->beta_h = g * h;
+        step->w = k, step->w1 = 1 - k;
+        step->lead = (1 - g) * h;
+        step->curve = k / 2; // half the lead over the distance of q1
+        break;
+    }
+}
+
+void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h) {
     const mabd_model* m = sim->model;
     mabd_step_scale* step = &sim->step;
-    step->h = h;
-    step->beta_h = bdf2 ? 2 * h / 3 : h;
-    step->bdf2 = bdf2;
-    step->time_end = time + h;
+    set_scheme(step, scheme, time, h);
     step->wind = mabd_v3_scale(signal(m->wind, step->time_end, 0), mabd_v3_load(m->wind_direction));
     if (sim->blocks_beta_h != step->beta_h) {
         for (int32_t i = 0; i < m->class_count; i++) {

@@ -21,11 +21,30 @@ typedef struct mabd_cpu_sizes {
     size_t classes, row_sets, forces, components, widest_body, loose;
 } mabd_cpu_sizes;
 
-/// The part of a step that is the same for all bodies.
+/// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
+/// numbers: q_b = w q + w1 q1, v_b = w v + w1 v1 [VQ eq. 25, App. A].
+///
+///                  q is at   end      bh      w       w1          g = 1 - 1/sqrt(2), k = (1 - g)/g
+///   euler          t         t + h    h       1       0
+///   bdf2           t         t + h    2h/3    4/3    -1/3         q1 at t - h
+///   sdirk first    t         t + gh   gh      1       0
+///   sdirk second   t + gh    t + h    gh      k       1 - k       q1 at t
+///
+/// The two solves of SDIRK2 are the first step of BDF2: its damping does not show as one Euler step's does.
+typedef enum mabd_scheme {
+    MABD_SCHEME_EULER,
+    MABD_SCHEME_BDF2,
+    MABD_SCHEME_SDIRK_FIRST,
+    MABD_SCHEME_SDIRK_SECOND,
+} mabd_scheme;
+
+/// The part of a solve that is the same for all bodies.
 typedef struct mabd_step_scale {
-    mabd_real h, beta_h;
-    bool bdf2;          // else implicit Euler
-    mabd_real time_end; // of the step [s]
+    mabd_real beta_h;   // bh [s]
+    mabd_real w, w1;    // as above; w1 = 0: q1, v1 are not used
+    mabd_real lead;     // from q to the end [s]
+    mabd_real curve;    // guess: q + lead (v + curve (v - v1))
+    mabd_real time_end; // of the solve [s]
     mabd_vec3 wind;     // [m/s]
 } mabd_step_scale;
 
@@ -78,8 +97,8 @@ size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim);
 /// Start state of the model.
 void mabd_cpu_reset(mabd_cpu_sim* sim);
 
-/// Constants of the step: blocks of all classes, signals at its end. sets sim->step.
-void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_real time, mabd_real h, bool bdf2);
+/// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets sim->step.
+void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h);
 void mabd_cpu_predict(mabd_cpu_sim* sim);
 void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration);
 /// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
@@ -104,7 +123,7 @@ typedef struct mabd_opening {
 mabd_opening mabd_cpu_check(const mabd_cpu_sim* sim, const mabd_real* q);
 /// False, and the body in *body, if A_new has no rotation.
 bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body);
-/// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are (parts of a step).
+/// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are.
 void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history);
 
 /// Fill both states of a joint view from affine coordinates (bodies + 1 x 12).

@@ -126,7 +126,7 @@ static void swap(mabd_real** a, mabd_real** b) {
 // x and x' of the controlled coordinates at q_new.
 static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
     const mabd_model* m = sim->model;
-    const mabd_real rate = 1 / sim->step.beta_h, third = (mabd_real)1 / 3;
+    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     if (sim->sizes.coordinates == 0) return;
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
@@ -140,7 +140,7 @@ static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
         for (int32_t r = 0; r < set->control_count; r++) {
             const int32_t k = joint->coordinate + r;
             const mabd_real x = sim->x[k], xd = sim->xd[k];
-            const mabd_real x_b = sim->step.bdf2 ? third * (4 * x - sim->x1[k]) : x;
+            const mabd_real x_b = w * x + w1 * sim->x1[k];
             sim->x[k] = x_new[r];
             sim->xd[k] = rate * (x_new[r] - x_b);
             if (!keep_history) sim->x1[k] = x, sim->xd1[k] = xd;
@@ -149,17 +149,13 @@ static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
 }
 
 void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history) {
-    const mabd_real rate = 1 / sim->step.beta_h, third = (mabd_real)1 / 3;
+    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     const size_t n = 12 * sim->sizes.bodies;
     finish_coordinates(sim, keep_history);
-    // v = (q_new - q_b)/bh; a whole step writes it over v1, whose turn is over
+    // v = (q_new - q_b)/bh; where history moves on it is written over v1, whose turn is over
     mabd_real* v = keep_history ? sim->v : sim->v1;
-    if (sim->step.bdf2) {
-        for (size_t k = 0; k < n; k++) {
-            v[k] = rate * (sim->q_new[k] - third * (4 * sim->q[k] - sim->q1[k]));
-        }
-    } else {
-        for (size_t k = 0; k < n; k++) v[k] = rate * (sim->q_new[k] - sim->q[k]);
+    for (size_t k = 0; k < n; k++) {
+        v[k] = rate * (sim->q_new[k] - (w * sim->q[k] + w1 * sim->q1[k]));
     }
     swap(&sim->stress, &sim->stress_new);
     if (keep_history) {

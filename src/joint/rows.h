@@ -12,8 +12,13 @@
 // and grows as sin(x - x_ref):
 //   angle_a k   u = cos B_k+2 - sin B_k+1,  w = F_k+1
 //   angle_b k   u = B_k+2,  w = cos F_k+1 - sin F_k+2
-//   vector k    half of u = B_k+2, w = F'B B_k+1 less half of u = B_k+1, w = F'B B_k+2: the turn of b about
-//               B_k, blind to strain as the rotation vector is
+//   vector k    half of u = v2, w = F'B v1 less half of u = v1, w = F'B v2, with v1 x v2 = n_k: the turn of b
+//               about n_k = grad phi_k, blind to strain as the rotation vector is
+//
+// For a turn dr of b against a, in the axes B, the rotation vector phi (angle p < pi) changes by
+//   dphi_k = n_k . dr,   n_k = e_k + phi x e_k / 2 + c phi x (phi x e_k),   c = (1 - p/2 cot(p/2)) / p^2
+// A torque along n_k does the work of a force on phi_k, so springs keep energy and dampers take it; one along B_k does
+// not: two bending springs would drive a body that is also twisted.
 //
 // A in C is the affine matrix, not its rotation: shear then gives way a little, and closed mechanisms with
 // more rows than freedoms stay solvable (the dual matrix keeps full rank through elasticity).
@@ -90,6 +95,24 @@ MABD_FN mabd_mat3 mabd_joint_rotation(const mabd_joint_view* v) {
     return R;
 }
 
+/// n_k = grad phi_k of a rotation vector phi, |phi| <= pi.
+MABD_FN mabd_vec3 mabd_vector_gradient(mabd_vec3 phi, int k) {
+    const mabd_real square = mabd_v3_dot(phi, phi), half = (mabd_real)sqrt(square) / 2;
+    const mabd_real c = square < (mabd_real)1e-4 // 1/12 + p^2/720 + ...
+                            ? (mabd_real)1 / 12 + square / 720
+                            : (1 - half * (mabd_real)cos(half) / (mabd_real)sin(half)) / square;
+    const mabd_vec3 e = mabd_v3(k == 0, k == 1, k == 2), turned = mabd_v3_cross(phi, e);
+    return mabd_v3_axpy(c, mabd_v3_cross(phi, turned), mabd_v3_axpy((mabd_real)0.5, turned, e));
+}
+
+/// A unit vector at a right angle to n.
+MABD_FN mabd_vec3 mabd_v3_across(mabd_vec3 n) {
+    const mabd_real x = (mabd_real)fabs(n.x), y = (mabd_real)fabs(n.y), z = (mabd_real)fabs(n.z);
+    const int least = x <= y && x <= z ? 0 : y <= z ? 1 : 2;
+    const mabd_vec3 v = mabd_v3_cross(mabd_v3(least == 0, least == 1, least == 2), n);
+    return mabd_v3_scale(1 / mabd_v3_norm(v), v);
+}
+
 /// Terms of a cross-like row: sum of weight (A_a u) . (A_b w). One, or two for a vector row.
 MABD_FN int mabd_row_term_count(const mabd_row* row) {
     return row->kind == MABD_ROW_VECTOR ? 2 : 1;
@@ -119,11 +142,14 @@ MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, int t,
         *w = mabd_v3_axpy(-sine * norm, mabd_m3_column(&v->Fb, j),
                           mabd_v3_scale(cosine * norm, mabd_m3_column(&v->Fb, i)));
         return;
-    default: // MABD_ROW_VECTOR: (F'B B_i on B_j  -  F'B B_j on B_i) / 2
-        *u = mabd_m3_column(&v->Fa, t == 0 ? j : i);
-        *w = mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, t == 0 ? i : j));
+    default: { // MABD_ROW_VECTOR: (F'B v1 on v2  -  F'B v2 on v1) / 2
+        const mabd_vec3 n = mabd_vector_gradient(mabd_m3_log(mabd_joint_rotation(v)), k);
+        const mabd_vec3 v1 = mabd_v3_across(n), v2 = mabd_v3_cross(n, v1);
+        *u = mabd_m3_mul(v->Fa, t == 0 ? v2 : v1);
+        *w = mabd_m3_mul(v->Aa, mabd_m3_mul(v->Fa, t == 0 ? v1 : v2));
         *w = mabd_v3_scale((mabd_real)(t == 0 ? 0.5 : -0.5), mabd_m3_tmul(v->Ab, *w));
         return;
+    }
     }
 }
 

@@ -46,7 +46,7 @@ static void choose_chunk(hsize_t rows, hsize_t columns, hsize_t* frames, hsize_t
     const hsize_t parts = rows == 0 ? 1 : (rows + most - 1) / most;
     *chunk_rows = rows == 0 ? 1 : (rows + parts - 1) / parts;
     *frames = SMALL_CHUNK_BYTES / (8 * columns * *chunk_rows);
-    if (*frames == 0 || parts > 1) *frames = 1;
+    if (*frames == 0) *frames = 1;
 }
 
 // A dataset without a name. Its file type is the native one: frames are written as they are in memory.

@@ -32,7 +32,8 @@ static kkt_difference compare(const random_scene_def* def, int32_t steps) {
     mabd_real* stress = malloc(bytes);
     memcpy(stress, sim->cpu.stress, bytes);
     int32_t bad = -1;
-    mabd_cpu_begin(&sim->cpu, (mabd_real)steps * sim_def.h, sim_def.h, steps > 0);
+    mabd_cpu_begin(&sim->cpu, steps > 0 ? MABD_SCHEME_BDF2 : MABD_SCHEME_EULER,
+                   (mabd_real)steps * sim_def.h, sim_def.h);
     mabd_cpu_predict(&sim->cpu);
     mabd_cpu_assemble(&sim->cpu, true);
     cr_assert(eq(int, mabd_cpu_factor(&sim->cpu, &bad), MABD_OK), "seed %d", (int)def->seed);
@@ -46,14 +47,15 @@ static kkt_difference compare(const random_scene_def* def, int32_t steps) {
     return d;
 }
 
-static void run(random_pattern pattern, int32_t count, mabd_real mass_range, bool balls) {
+static void run(random_pattern pattern, int32_t count, mabd_real mass_range, bool controls,
+                bool balls) {
     for (int32_t i = 0; i < count; i++) {
         random_scene_def def = {0};
         def.seed = (uint64_t)(1000 * pattern + i);
         def.pattern = pattern;
         def.bodies = 2 + (i * 7) % 23;
         def.grounded = i % 2;
-        def.controls = i % 3 != 0;
+        def.controls = controls && i % 3 != 0;
         def.balls_only = balls;
         def.mass_range = mass_range;
         const kkt_difference d = compare(&def, i % 4);
@@ -63,25 +65,27 @@ static void run(random_pattern pattern, int32_t count, mabd_real mass_range, boo
 }
 
 Test(dual_conformance, chains_of_ball_joints) {
-    run(RANDOM_CHAIN, 24, 10, true);
+    run(RANDOM_CHAIN, 24, 10, false, true);
 }
 
 Test(dual_conformance, chains_of_mixed_joints_and_controls) {
-    run(RANDOM_CHAIN, 60, 10, false);
+    run(RANDOM_CHAIN, 60, 10, true, false);
 }
 
+// Without rigid servos, which with such masses can make K as ill-conditioned as 1e13: then no two solvers
+// agree to nine digits.
 Test(dual_conformance, chains_with_masses_over_six_decades) {
-    run(RANDOM_CHAIN, 24, (mabd_real)1e6, false);
+    run(RANDOM_CHAIN, 60, (mabd_real)1e6, false, false);
 }
 
 Test(dual_conformance, trees) {
-    run(RANDOM_TREE, 40, 10, false);
+    run(RANDOM_TREE, 40, 10, true, false);
 }
 
 Test(dual_conformance, trees_with_loops) {
-    run(RANDOM_LOOPS, 40, 10, false);
+    run(RANDOM_LOOPS, 40, 10, true, false);
 }
 
 Test(dual_conformance, ladders) {
-    run(RANDOM_LADDER, 24, 10, false);
+    run(RANDOM_LADDER, 24, 10, true, false);
 }

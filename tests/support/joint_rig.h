@@ -53,11 +53,14 @@ void joint_coordinates(const mabd_sim* sim, int32_t joint, bool bare, double* x)
 /// One coordinate of a joint that is not a bare ball joint.
 double joint_coordinate(const mabd_sim* sim, int32_t joint, int axis);
 
+/// Advance by `steps`; every step must meet its tolerances at its first try, with all rows closed to 1e-9.
+void joint_run(mabd_sim* sim, int steps);
+
 /// Signals.
 mabd_signal signal_sine(double offset, double amplitude, double frequency, double phase);
 mabd_signal signal_ramp(double value, double value_end, double start, double end);
 
-/// What implicit Euler for one step and BDF2 from then on make of a coordinate:
+/// What SDIRK2 for the first step and BDF2 from then on make of a coordinate:
 ///   mass x'' = force(t) - stiffness x - damping x'
 /// x and rate start as given and hold the values after `steps` steps of h [s].
 typedef struct line_motion {

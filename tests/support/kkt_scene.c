@@ -149,8 +149,9 @@ static mabd_real row_target(const mabd_cpu_sim* cpu, const mabd_model_joint* joi
     const int32_t k = r - set->rigid_count, i = joint->coordinate + k;
     const mabd_control* c = &set->control[k];
     const mabd_real bh = cpu->step.beta_h;
-    const mabd_real x_b = cpu->step.bdf2 ? (4 * cpu->x[i] - cpu->x1[i]) / 3 : cpu->x[i];
-    const mabd_real xd_b = cpu->step.bdf2 ? (4 * cpu->xd[i] - cpu->xd1[i]) / 3 : cpu->xd[i];
+    const mabd_real w = cpu->step.w, w1 = cpu->step.w1;
+    const mabd_real x_b = w * cpu->x[i] + w1 * cpu->x1[i];
+    const mabd_real xd_b = w * cpu->xd[i] + w1 * cpu->xd1[i];
     const mabd_real target = c->servo ? c->servo->value : 0;
     if (c->rigid)
         return target - cpu->x_ref[i] - mabd_row_remainder(&view, &set->control_row[k], ea, eb);

@@ -174,7 +174,7 @@ static worst load(mabd_joint type, setup how) {
     double v[3][2][3] = {{{0}}};
     for (int n = 1; n <= STEPS; n++) {
         mabd_real wrench[6], x[MABD_AXIS_COUNT];
-        rig_run(r.sim, 1);
+        joint_run(r.sim, 1);
         mabd_sim_get_joint_forces(r.sim, wrench);
         mabd_sim_get_joint_coordinates(r.sim, 0, x);
         const mabd_measure now = mabd_sim_measure(r.sim);
@@ -239,7 +239,7 @@ Test(joints_locked, hold_bodies_of_the_default_material_with_the_default_preset)
         mabd_sim* sim = rig_sim(model, &def);
         double open = 0;
         for (int n = 0; n < STEPS; n++) {
-            rig_run(sim, 1);
+            joint_run(sim, 1);
             const mabd_measure now = mabd_sim_measure(sim);
             open = fmax(open, fmax(now.gap, now.angle_error));
         }
@@ -266,7 +266,7 @@ Test(joints_locked, a_clamp_carries_force_and_moment) {
     rig r = make_rig(MABD_JOINT_FIXED, WORLD_A);
     mabd_real wrench[6];
     double load_force[3], load_torque[3], arm[3];
-    rig_run(r.sim, 20);
+    joint_run(r.sim, 20);
     mabd_sim_get_joint_forces(r.sim, wrench);
     joint_to_world(forces[0], load_force);
     joint_to_world(torques[0], load_torque);

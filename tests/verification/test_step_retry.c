@@ -55,12 +55,13 @@ static mabd_sim_def hard_def(int halvings) {
 
 typedef struct snapshot {
     mabd_real positions[LINKS * 3], quaternions[LINKS * 4], velocities[LINKS * 3];
-    mabd_real angular[LINKS * 3];
+    mabd_real angular[LINKS * 3], forces[LINKS * 6];
 } snapshot;
 
 static snapshot take(const mabd_sim* sim) {
     snapshot s;
     mabd_sim_get_state(sim, s.positions, s.quaternions, s.velocities, s.angular);
+    mabd_sim_get_joint_forces(sim, s.forces);
     return s;
 }
 

@@ -28,7 +28,7 @@ static void destroy(void* self, const mabd_allocator* allocator) {
 static void reset(void* self) {
     mabd_affine_sim* sim = self;
     mabd_cpu_reset(&sim->cpu);
-    mabd_cpu_begin(&sim->cpu, -sim->def.h, sim->def.h, false); // signals at t = 0
+    mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, -sim->def.h, sim->def.h); // signals at 0
     sim->has_history = false;
 }
 
@@ -118,7 +118,7 @@ static void restore(void* self, const void* buffer, mabd_real time) {
 #include "cpu/fields.def"
 #undef FIELD
     sim->has_history = *in != 0;
-    mabd_cpu_begin(&sim->cpu, time - sim->def.h, sim->def.h, false);
+    mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
 }
 
 const mabd_formulation_ops mabd_formulation_affine = {

@@ -122,19 +122,19 @@ void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_rea
     const mabd_vec3 gap = mabd_joint_gap(&view);
     for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
         const mabd_row slide = {MABD_ROW_SLIDE, (uint8_t)(axis % 3), 0, 1};
+        const mabd_real near = 0;
         mabd_row row = slide;
-        mabd_real near = 0;
         coordinates[axis] = 0;
         if (axis <= MABD_AXIS_TZ) {
             coordinates[axis] = mabd_row_value(&view, &row, gap);
         } else if (mabd_joint_coordinate((mabd_joint)joint->type, (mabd_axis)axis, &row)) {
-            for (int32_t r = 0; r < set->control_count; r++) {
+            mabd_joint_coordinates(&view, 1, &row, &near, &coordinates[axis]);
+            for (int32_t r = 0; r < set->control_count; r++) { // followed over whole turns
                 const mabd_row* known = &set->control_row[r];
                 if (known->kind == row.kind && known->axis == row.axis) {
-                    near = cpu->x[joint->coordinate + r];
+                    coordinates[axis] = cpu->x[joint->coordinate + r];
                 }
             }
-            mabd_joint_coordinates(&view, 1, &row, &near, &coordinates[axis]);
         }
     }
     for (int32_t r = 0; r < set->rigid_count; r++) { // errors of locked rotations

@@ -9,14 +9,18 @@
 //
 // A fixed budget of one or two iterations gains energy where links turn far in a step (a whip's crack);
 // iterating on the twist does not. What does not settle, is not finite or has no positive pivot is
-// retried in 2, 4, ... equal parts by implicit Euler. During the parts q1, v1 hold the state before the
-// step: they are the way back, and in the end they are the history of BDF2.
+// retried in 2, 4, ... equal parts by implicit Euler.
+//
+// BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure) is made by
+// SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state
+// before the step: they are the way back, and in the end they are the history of BDF2.
 
 #include "formulation/mabd/affine_sim.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // A step that used up its budget is kept, and reported, if it is at least this close.
@@ -61,14 +65,14 @@ static attempt iterate(mabd_affine_sim* sim, bool first, mabd_motion_report* rep
     return failed(MABD_OK, -1, -1, "");
 }
 
-// Solve one step from `time` by h; q_new gets the result, q and its history stay.
-static attempt solve(mabd_affine_sim* sim, mabd_real time, mabd_real h, bool bdf2,
+// One implicit solve; q_new gets the result, q and its history stay.
+static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h,
                      mabd_step_info* info) {
     mabd_cpu_sim* cpu = &sim->cpu;
     mabd_motion_report report = {0, -1, -1};
     mabd_opening open = {0, 0, 0, -1};
     double clock = mabd_clock();
-    mabd_cpu_begin(cpu, time, h, bdf2);
+    mabd_cpu_begin(cpu, scheme, time, h);
     mabd_cpu_predict(cpu);
     lap(sim, MABD_STAGE_PREDICT, clock);
     info->converged = false;
@@ -114,19 +118,48 @@ static void copy_state(mabd_cpu_sim* cpu, bool back) {
     memset(cpu->stress, 0, 6 * cpu->sizes.bodies * sizeof(mabd_real));
 }
 
+static void finish(mabd_affine_sim* sim, bool keep_history) {
+    const double clock = mabd_clock();
+    mabd_cpu_finish(&sim->cpu, keep_history);
+    lap(sim, MABD_STAGE_FINISH, clock);
+}
+
+// The step as the integrator has it; on failure the state before the step is back.
+static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info) {
+    const mabd_real h = sim->def.h;
+    const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2;
+    if (!bdf2 || sim->has_history) {
+        const attempt a = solve(sim, bdf2 ? MABD_SCHEME_BDF2 : MABD_SCHEME_EULER, time, h, info);
+        if (a.status == MABD_OK) finish(sim, false);
+        return a;
+    }
+    attempt a = solve(sim, MABD_SCHEME_SDIRK_FIRST, time, h, info);
+    if (a.status != MABD_OK) return a;
+    const bool converged = info->converged;
+    finish(sim, false);
+    a = solve(sim, MABD_SCHEME_SDIRK_SECOND, time, h, info);
+    info->converged &= converged;
+    if (a.status == MABD_OK) {
+        finish(sim, true);
+    } else {
+        copy_state(&sim->cpu, true);
+    }
+    return a;
+}
+
 // The step in `parts` equal parts; on failure the state before the step is back.
 static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, int32_t parts,
                               mabd_step_info* info) {
     const mabd_real h = sim->def.h / (mabd_real)parts;
     bool converged = true;
     for (int32_t i = 0; i < parts; i++) {
-        const attempt a = solve(sim, time + (mabd_real)i * h, h, false, info);
+        const attempt a = solve(sim, MABD_SCHEME_EULER, time + (mabd_real)i * h, h, info);
         converged &= info->converged;
         if (a.status != MABD_OK) {
             copy_state(&sim->cpu, true);
             return a;
         }
-        mabd_cpu_finish(&sim->cpu, true);
+        finish(sim, true);
     }
     info->converged = converged;
     return failed(MABD_OK, -1, -1, "");
@@ -135,14 +168,24 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, int32_t part
 static mabd_status report_failure(const mabd_affine_sim* sim, const attempt* a, mabd_real time,
                                   mabd_error* error) {
     const mabd_model* m = sim->cpu.model;
-    char name[128];
-    if (a->joint >= 0) {
-        mabd_model_joint_name(m, a->joint, name, sizeof name);
+    const bool joint = a->joint >= 0;
+    const int32_t index = joint ? a->joint : a->body;
+    const char* kind = joint ? "joint" : "body";
+    char name[128], label[160];
+    if (mabd_names_write(joint ? &m->joint_names : &m->body_names, index, name, sizeof name)) {
+        snprintf(label, sizeof label, "%s '%s'", kind, name);
     } else {
-        mabd_model_body_name(m, a->body, name, sizeof name);
+        snprintf(label, sizeof label, "%s %d", kind, (int)index);
     }
-    return mabd_fail_at(error, a->status, a->body, a->joint, time, "%s %s %s (t = %g s)", a->reason,
-                        a->joint >= 0 ? "joint" : "body", name, (double)time);
+    return mabd_fail_at(error, a->status, a->body, a->joint, time, "%s %s (t = %g s)", a->reason,
+                        label, (double)time);
+}
+
+// The step under way writes its multipliers over those of the step before last.
+static void swap_multipliers(mabd_cpu_sim* cpu) {
+    mabd_real* last = cpu->lambda;
+    cpu->lambda = cpu->lambda_last;
+    cpu->lambda_last = last;
 }
 
 mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error) {
@@ -150,13 +193,9 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     mabd_step_info local;
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
-    const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2 && sim->has_history;
-    attempt a = solve(sim, time, sim->def.h, bdf2, info);
-    if (a.status == MABD_OK) {
-        const double clock = mabd_clock();
-        mabd_cpu_finish(&sim->cpu, false);
-        lap(sim, MABD_STAGE_FINISH, clock);
-    } else if (sim->def.max_halvings > 0) {
+    swap_multipliers(&sim->cpu);
+    attempt a = solve_whole(sim, time, info);
+    if (a.status != MABD_OK && sim->def.max_halvings > 0) {
         copy_state(&sim->cpu, false);
         for (int32_t k = 1; k <= sim->def.max_halvings && a.status != MABD_OK; k++) {
             info->retries++;
@@ -165,6 +204,8 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && sim->def.max_halvings == 0;
+        swap_multipliers(&sim->cpu); // joint forces, and signals, are those of the last good step
+        mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
         return report_failure(sim, &a, time, error);
     }
     sim->has_history = true;
