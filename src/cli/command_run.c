@@ -146,6 +146,10 @@ static int start_state(run* r) {
         mabd_checkpoint_read(o->resume, r->sim, &r->stats, sizeof(r->stats), &error);
     bool usable = status == MABD_OK && r->stats.version == RUN_STATS_VERSION &&
                   r->stats.steps == mabd_sim_step_count(r->sim) && r->stats.sample_every >= 1;
+    if (status == MABD_ERR_IO) { // its text holds the path
+        fprintf(stderr, "mabd run: cannot resume: %s\n", error.text);
+        return CLI_BAD_INPUT;
+    }
     if (!usable) {
         fprintf(stderr, "mabd run: cannot resume from %s: %s\n", o->resume,
                 status == MABD_OK ? "it was not written by this command"

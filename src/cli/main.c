@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "mabd/base.h"
 
+#include <signal.h>
 #include <string.h>
 
 typedef struct command {
@@ -61,6 +62,9 @@ static int dispatch(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is a failed write, exit code 4, and not a kill
+#endif
     int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     fprintf(stderr, "mabd: cannot write to standard output\n");

@@ -85,7 +85,7 @@ mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def, ma
     if (!s) return mabd_fail_memory(error, "creating the simulation");
     s->allocator = allocator;
     s->def = *def;
-    s->def.allocator = NULL; // the copy above is what counts
+    s->def.allocator = &s->allocator; // lives as long as the simulation
     s->model = model;
     s->ops = &mabd_formulation_affine;
     const mabd_status status = s->ops->create(model, &s->def, &s->allocator, &s->self, error);
