@@ -5,8 +5,8 @@
 //   K    second differences of V (mu e:e + lambda/2 tr(e)^2), e = sym(D)
 //   G    V W:(W S), W = skew(D), S the stress
 //
-// H is badly conditioned (V mu against s/(bh)^2: up to 1e13), its structured inverse is not: every entry of it is
-// a sum without cancellation, right to 1e-13 of itself.
+// H is badly conditioned (V mu against s/(bh)^2: up to 1e13), its structured inverse is not: every
+// entry of it is a sum without cancellation, right to 1e-13 of itself.
 #include "body/affine.h"
 
 #include "support/draw.h"
@@ -52,7 +52,7 @@ static mabd_body_material material_of(const material_case* c) {
     return m;
 }
 
-// ---- dense oracle --------------------------------------------------------------------------------
+// ---- dense oracle ------------------------------------------------------------------------------
 
 // Twice V (mu e:e + lambda/2 tr(e)^2) of D (3 x 3, column by column).
 static wide elastic(const mabd_body_material* m, const wide* D) {
@@ -149,7 +149,7 @@ static double distance(double found, wide expected) {
     return fabs((double)(found - expected));
 }
 
-// ---- H^-1 ----------------------------------------------------------------------------------------
+// ---- H^-1 --------------------------------------------------------------------------------------
 
 static const double no_stress[3][3] = {{0}};
 
@@ -163,7 +163,8 @@ Test(affine, the_inverse_is_that_of_the_dense_matrix_entry_by_entry) {
             double y[12];
             affine_entries(mabd_body_block_apply(&b, unit_affine(c)), y);
             for (int r = 0; r < 12; r++) {
-                // entries that are zero by structure are zero; the oracle leaves 1e-30 of its largest
+                // entries that are zero by structure are zero; the oracle leaves 1e-30 of its
+                // largest
                 const double size = fabs((double)inverse.m[r][c]);
                 if (y[r] == 0) {
                     cr_assert(le(dbl, size, 1e-25 * (double)inverse.m[c][c]));
@@ -177,7 +178,8 @@ Test(affine, the_inverse_is_that_of_the_dense_matrix_entry_by_entry) {
     cr_assert(le(dbl, worst, 1e-13));
 }
 
-// Stress of a size that moves the twist block by a part `share` of C^-1 where it is least, in a random frame.
+// Stress of a size that moves the twist block by a part `share` of C^-1 where it is least, in a
+// random frame.
 static void draw_stress(uint64_t* state, const mabd_body_block* b, double share, double S[3][3]) {
     const double c = fmax(b->c[0], fmax(b->c[1], b->c[2]));
     const double size = share / (c * b->quarter_volume);
@@ -264,7 +266,7 @@ Test(affine, woodbury_adds_the_geometric_term_under_mild_compression) {
     cr_assert(le(dbl, worst, 1e-13));
 }
 
-// ---- a clamp keeps the sum positive --------------------------------------------------------------
+// ---- a clamp keeps the sum positive ------------------------------------------------------------
 
 static dense solve_matrix(const mabd_body_block* b, mabd_sym3 Z) {
     dense out;
@@ -298,7 +300,8 @@ Test(affine, the_inverse_stays_symmetric_positive_definite_whatever_the_stress) 
             // scaled to a unit diagonal, and lifted by the round-off of its entries
             for (int i = 0; i < 12; i++) A.m[i][i] *= 1 + (wide)1e-11;
             cr_assert(factor(&A), "case %d, stress of 1e%d", (int)n, decade);
-            // not clamped where the exact sum is far from singular, clamped where it is not positive
+            // not clamped where the exact sum is far from singular, clamped where it is not
+            // positive
             dense exact = dense_of(&m, cases[n].bh, (const double(*)[3])S);
             clamped += !factor(&exact);
         }
@@ -306,10 +309,10 @@ Test(affine, the_inverse_stays_symmetric_positive_definite_whatever_the_stress) 
     cr_assert(gt(int, clamped, 10));
 }
 
-// ---- G is the second derivative of the energy ----------------------------------------------------
+// ---- G is the second derivative of the energy --------------------------------------------------
 
-// V (mu e:e + lambda/2 tr(e)^2) at A = I + e + t W, strain sqrt(A'A) - I: for a skew W the linear elasticity
-// of A's increment is zero, so the curvature in t is all geometric.
+// V (mu e:e + lambda/2 tr(e)^2) at A = I + e + t W, strain sqrt(A'A) - I: for a skew W the linear
+// elasticity of A's increment is zero, so the curvature in t is all geometric.
 static double energy_at(const mabd_body_material* m, const double* e, const double* W, double t) {
     // Y = sqrt(A'A) by the iteration of Denman and Beavers
     double B[9], Y[9], Z[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -370,7 +373,7 @@ Test(affine, the_geometric_term_is_the_curvature_of_the_energy_along_a_turn) {
     }
 }
 
-// ---- compliance, stress --------------------------------------------------------------------------
+// ---- compliance, stress ------------------------------------------------------------------------
 
 Test(affine, compliance_between_points_is_that_of_the_dense_inverse) {
     uint64_t state = 5;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/math/polar.h
 //
-// What makes R the rotation of A: R'R = I, det R = 1, and R'A is symmetric and positive definite. That needs no
-// decomposition to compare with. The rotation is known to eps s1 / (s2 + s3) for stretches s1 >= s2 >= s3.
+// What makes R the rotation of A: R'R = I, det R = 1, and R'A is symmetric and positive definite.
+// That needs no decomposition to compare with. The rotation is known to eps s1 / (s2 + s3) for
+// stretches s1 >= s2 >= s3.
 #include "math/polar.h"
 
 #include "support/draw.h"

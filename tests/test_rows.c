@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/joint/rows.h
 //
-// Rows are polynomials of degree two in the affine coordinates of both bodies, so a central difference is their
-// derivative up to round-off, whatever its step: 1e-3 here, which leaves 1e-13.
+// Rows are polynomials of degree two in the affine coordinates of both bodies, so a central
+// difference is their derivative up to round-off, whatever its step: 1e-3 here, which leaves 1e-13.
 #include "joint/rows.h"
 
 #include "support/draw.h"
@@ -120,8 +120,8 @@ static mabd_affine turn_increment(mabd_mat3 R, mabd_vec3 dr) {
     return D;
 }
 
-// Turns of either body by 1e-5 about any axis; the difference is exact to 1e-10 (its third derivative is of order 1 up
-// to an angle of 3).
+// Turns of either body by 1e-5 about any axis; the difference is exact to 1e-10 (its third
+// derivative is of order 1 up to an angle of 3).
 Test(rows, jacobians_of_vector_rows_are_derivatives_of_the_rotation_vector) {
     uint64_t state = 4;
     const mabd_real step = 1e-5;
@@ -230,6 +230,31 @@ Test(rows, the_remainder_is_what_the_linearisation_leaves_out) {
         }
     }
     cr_assert(gt(dbl, largest, 1e-2)); // it is not nothing
+}
+
+Test(rows, the_remainder_of_an_angle_is_what_its_linearisation_leaves_out) {
+    uint64_t state = 11;
+    for (int n = 0; n < DRAWS; n++) {
+        mabd_joint_view v = draw_view(&state);
+        const mabd_sym3 ea = draw_strain(&state), eb = draw_strain(&state);
+        const mabd_row slide = {MABD_ROW_SLIDE, (uint8_t)(n % 3), 0, 1},
+                       angle = {MABD_ROW_ANGLE_A, (uint8_t)(n % 3), 0, 1};
+        const mabd_real x = value_at(&v, &slide);
+        const mabd_real bilinear = mabd_row_remainder(&v, &slide, ea, eb);
+        cr_assert(
+            le(dbl, fabs(mabd_coordinate_remainder(&v, &slide, ea, eb, x) - bilinear), 4e-15));
+        // the coordinate of the strained bodies is the reference, the line and the remainder
+        set_hinge(&v, n % 3, 2 * draw_real(&state), 0.3);
+        mabd_joint_view end = v;
+        end.Aa = strained(v.Aa, ea), end.Ab = strained(v.Ab, eb);
+        const mabd_real x_ref = coordinate_at(&v, &angle, 0);
+        const mabd_vec3 gap = mabd_joint_gap(&v);
+        const mabd_real line =
+            mabd_affine_dot(mabd_row_jacobian(&v, &angle, gap, 0), strain_increment(ea)) +
+            mabd_affine_dot(mabd_row_jacobian(&v, &angle, gap, 1), strain_increment(eb));
+        const mabd_real sum = x_ref + line + mabd_coordinate_remainder(&v, &angle, ea, eb, x_ref);
+        cr_assert(le(dbl, fabs(sum - coordinate_at(&end, &angle, x_ref)), 4e-15));
+    }
 }
 
 // ---- rotation vectors --------------------------------------------------------------------------

@@ -58,6 +58,7 @@ typedef struct mabd_body_block {
     mabd_real pp[3], qq[3], pq[3];          // inverses of the 2x2 blocks
     mabd_real tp[3], tq[3];                 // H^-1 T': the entries at p and q
     mabd_real c[3];                         // diagonal of C = T H^-1 T'
+    mabd_real margin[3];                    // 1 / (10 c): what G may lack of being positive
     mabd_real quarter_volume;               // V / 4
     mabd_real two_mu, lambda;
 } mabd_body_block;
@@ -92,6 +93,7 @@ MABD_FN void mabd_body_block_pair(mabd_body_block* b, int k, mabd_real mp, mabd_
     b->tp[k] = -(mq + 2 * vmu) / det;
     b->tq[k] = (mp + 2 * vmu) / det;
     b->c[k] = (mp + mq + 4 * vmu) / det;
+    b->margin[k] = (mabd_real)0.1 / b->c[k];
 }
 
 /// Constants of a class for one beta h [s].
@@ -158,8 +160,7 @@ MABD_FN mabd_affine mabd_body_block_solve(const mabd_body_block* b, mabd_sym3 Z,
 
 /// True if G + diag(1/c)/10 is positive definite: then I + GC is safely so, and G needs no clamp.
 MABD_FN bool mabd_geometric_is_safe(const mabd_body_block* b, mabd_sym3 G) {
-    const mabd_real a = (mabd_real)0.1;
-    mabd_real xx = G.xx + a / b->c[0], yy = G.yy + a / b->c[1], zz = G.zz + a / b->c[2];
+    mabd_real xx = G.xx + b->margin[0], yy = G.yy + b->margin[1], zz = G.zz + b->margin[2];
     mabd_real minor = xx * yy - G.xy * G.xy;
     mabd_real det =
         zz * minor - G.yz * (xx * G.yz - G.xy * G.xz) + G.xz * (G.xy * G.yz - yy * G.xz);

@@ -16,7 +16,7 @@
 
 // r in the body frame: inertia, gravity, drag.
 static mabd_affine inertia_force(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b,
-                                 mabd_real mass, mabd_mat3 R) {
+                                   mabd_real mass, mabd_mat3 R) {
     const mabd_real *q_hat = sim->q_hat + 12 * body, *ref = sim->ref + 12 * body;
     mabd_affine r;
     r.d1 = mabd_m3_tmul(R, mabd_v3_load(q_hat));
@@ -120,40 +120,65 @@ static void add_rotated(mabd_mat3 R, mabd_mat3 B, mabd_real s, bool first, mabd_
 
 // J y = +-R (D X + tau) of one side, added to C(ref) or to what the first body left.
 static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd_vec3 X, int is_b,
-                          bool first, mabd_mat3 R, const mabd_affine* y, mabd_real* rhs) {
+                            bool first, mabd_mat3 R, const mabd_affine* y, mabd_real* rhs) {
     mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
     move = mabd_m3_mul(R, mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau));
     mabd_vec3 start = mabd_v3_load(rhs);
-    if (first) {
-        mabd_joint_view view;
-        mabd_cpu_view(sim, joint, sim->ref, &view);
-        start = mabd_joint_gap(&view);
+    if (first) { // P_b - P_a at the reference
+        const mabd_real* own = sim->ref + 12 * (size_t)(is_b ? joint->b : joint->a);
+        const mabd_real* far = sim->ref + 12 * (size_t)(is_b ? joint->a : joint->b);
+        const mabd_vec3 Y = mabd_v3_load(is_b ? joint->Xa : joint->Xb);
+        const mabd_vec3 here = mabd_v3_add(mabd_m3_mul(R, X), mabd_v3_load(own + 9));
+        const mabd_vec3 there =
+            mabd_v3_add(mabd_m3_mul(mabd_m3_load(far), Y), mabd_v3_load(far + 9));
+        start = is_b ? mabd_v3_sub(here, there) : mabd_v3_sub(there, here);
     }
     mabd_v3_store(is_b ? mabd_v3_add(start, move) : mabd_v3_sub(start, move), rhs);
 }
 
-static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 Z,
-                            mabd_mat3 R, mabd_affine y) {
-    const mabd_model* m = sim->model;
-    const mabd_plan* plan = m->plan;
+// One side's diagonal block and right-hand side.
+static mabd_attachment add_side(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
+                                  mabd_sym3 Z, mabd_mat3 R, const mabd_affine* y,
+                                  mabd_plan_side side) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side.slot]];
+    const bool first = is_first(sim->model, joint, body);
+    const mabd_attachment point =
+        mabd_body_block_attach(b, Z, mabd_v3_load(side.is_b ? joint->Xb : joint->Xa));
+    const mabd_sym3 c = mabd_sym3_rotate(R, mabd_body_block_self_compliance(b, &point));
+    add_symmetric(c, first, sim->D + plan->slot_block[side.slot]);
+    add_point_rhs(sim, joint, point.X, side.is_b, first, R, y,
+                  sim->lambda + plan->slot_row[side.slot]);
+    return point;
+}
+
+static void add_pair(mabd_cpu_sim* sim, const mabd_body_block* b, mabd_mat3 R,
+                       const mabd_plan_side* sides, const mabd_plan_pair* pair,
+                       const mabd_attachment* x, const mabd_attachment* y) {
+    const mabd_real sign = sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1;
+    add_rotated(R, mabd_body_block_compliance(b, x, y), sign, !sim->shared_edges,
+                sim->U + sim->model->plan->edge_block[pair->edge]);
+}
+
+static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
+                              mabd_sym3 Z, mabd_mat3 R, mabd_affine y) {
+    const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];
     const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
+    const int32_t pair_count = plan->pair_start[body + 1] - plan->pair_start[body];
+    if (side_count == 2) { // a link of a chain: both points stay in registers
+        const mabd_attachment x = add_side(sim, body, b, Z, R, &y, sides[0]);
+        const mabd_attachment z = add_side(sim, body, b, Z, R, &y, sides[1]);
+        if (pair_count == 1) add_pair(sim, b, R, sides, pairs, &x, &z);
+        return;
+    }
     mabd_attachment* points = sim->points;
     for (int32_t i = 0; i < side_count; i++) {
-        const int32_t slot = sides[i].slot, is_b = sides[i].is_b;
-        const mabd_model_joint* joint = &m->joints[plan->slot_joint[slot]];
-        const bool first = is_first(m, joint, body);
-        points[i] = mabd_body_block_attach(b, Z, mabd_v3_load(is_b ? joint->Xb : joint->Xa));
-        const mabd_sym3 c = mabd_body_block_self_compliance(b, &points[i]);
-        add_symmetric(mabd_sym3_rotate(R, c), first, sim->D + plan->slot_block[slot]);
-        add_point_rhs(sim, joint, points[i].X, is_b, first, R, &y,
-                      sim->lambda + plan->slot_row[slot]);
+        points[i] = add_side(sim, body, b, Z, R, &y, sides[i]);
     }
-    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
-        const mabd_plan_pair* pair = &plan->pairs[p];
-        const mabd_mat3 c = mabd_body_block_compliance(b, &points[pair->i], &points[pair->j]);
-        add_rotated(R, c, sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1, !sim->shared_edges,
-                    sim->U + plan->edge_block[pair->edge]);
+    for (int32_t p = 0; p < pair_count; p++) {
+        add_pair(sim, b, R, sides, &pairs[p], &points[pairs[p].i], &points[pairs[p].j]);
     }
 }
 
@@ -204,7 +229,9 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
                            (value[r].target +
                             rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b)));
         rhs[row] = x_ref[r] - x_star;
-        if (c->rigid) rhs[row] += mabd_row_remainder(view, &set->control_row[r], ea, eb);
+        if (c->rigid) {
+            rhs[row] += mabd_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r]);
+        }
         D[row * width + row] = value[r].compliance;
     }
 }

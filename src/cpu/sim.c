@@ -104,7 +104,12 @@ mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component) {
 
 const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component) {
     if (component->slot_count == 0) return NULL;
-    return component->kind == MABD_COMPONENT_CHAIN ? &mabd_dual_chain : &mabd_dual_direct;
+    // rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a shaft in
+    // three bearings): not a matter for block Thomas, which keeps nothing to try again with
+    const bool redundant =
+        component->body_count <= 2 && component->slot_count > component->body_count;
+    return component->kind == MABD_COMPONENT_CHAIN && !redundant ? &mabd_dual_chain
+                                                                 : &mabd_dual_direct;
 }
 
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {

@@ -9,8 +9,9 @@
 
 // Rows beyond the 12 freedoms of an affine body (three welds between two bodies) make K singular even with
 // elasticity. Then each row of the component gives way by this part of its own compliance: enough for
-// positive pivots, and 1e-12 of a correction is less than round-off of a position.
-#define REDUNDANT_SOFTNESS ((mabd_real)1e-12)
+// positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows do against
+// each other is only known to round-off over this: at 1e-12 it came to three times the weight of a door.
+#define REDUNDANT_SOFTNESS ((mabd_real)1e-10)
 
 static void soften(const mabd_dual_system* system) {
     for (int32_t s = 0; s < system->slot_count; s++) {

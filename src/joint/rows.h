@@ -275,3 +275,32 @@ MABD_FN mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* 
     J.tau = mabd_v3(0, 0, 0);
     return J;
 }
+
+/// A strain as an increment.
+MABD_FN mabd_affine mabd_sym3_affine(mabd_sym3 e) {
+    mabd_affine D;
+    D.d1 = mabd_v3(e.xx, e.xy, e.xz), D.d2 = mabd_v3(e.xy, e.yy, e.yz);
+    D.d3 = mabd_v3(e.xz, e.yz, e.zz), D.tau = mabd_v3(0, 0, 0);
+    return D;
+}
+
+/// R (I + e)
+MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_affine e) {
+    return mabd_m3(mabd_v3_add(R.c1, mabd_m3_mul(R, e.d1)), mabd_v3_add(R.c2, mabd_m3_mul(R, e.d2)),
+                   mabd_v3_add(R.c3, mabd_m3_mul(R, e.d3)));
+}
+
+/// What the linearisation of a coordinate leaves out when the bodies are strained: x(strained) - x_ref - J e. An
+/// angle is no bilinear form of A, so this is more than the remainder of the row that it is linearised by.
+MABD_FN mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
+                                            mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
+    const mabd_affine Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);
+    const mabd_vec3 gap = mabd_joint_gap(v);
+    const mabd_real linear = mabd_affine_dot(mabd_row_jacobian(v, row, gap, 0), Da) +
+                             mabd_affine_dot(mabd_row_jacobian(v, row, gap, 1), Db);
+    mabd_joint_view end = *v;
+    mabd_real x;
+    end.Aa = mabd_m3_strained(v->Aa, Da), end.Ab = mabd_m3_strained(v->Ab, Db);
+    mabd_joint_coordinates(&end, 1, row, &x_ref, &x);
+    return x - x_ref - linear;
+}

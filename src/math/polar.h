@@ -4,23 +4,27 @@
 //   far    X <- (z X + X^-T / z) / 2,  z = sqrt(|X^-T| / |X|)        scaled Newton, quadratic
 //   near   X <- X (I - E/2 + 3/8 E^2),  E = X'X - I                  Newton-Schulz, cubic
 //
-// Near means |E| < 1/4, where Newton-Schulz contracts. A step that starts below 3e-6 ends at
-// round-off (its error is 5/16 |E|^3), so a body under ordinary load costs one step.
+// Near means |E| < 1/4, where Newton-Schulz contracts. A cubic step that starts below 1e-5 leaves 5/16 |E|^3, a
+// quadratic one below 3e-8 leaves 3/4 |E|^2: both are round-off. A body under ordinary load costs one step.
 #pragma once
 
 #include "math/mat3.h"
 
-/// E = X'X - I as (xx yy zz xy xz yz); returns its largest entry.
+/// E = X'X - I as (xx yy zz xy xz yz); returns |E|^2, NaN if X is not finite.
 MABD_FN mabd_real mabd_polar_error(mabd_mat3 X, mabd_real* E) {
     E[0] = mabd_v3_dot(X.c1, X.c1) - 1, E[1] = mabd_v3_dot(X.c2, X.c2) - 1;
     E[2] = mabd_v3_dot(X.c3, X.c3) - 1, E[3] = mabd_v3_dot(X.c1, X.c2);
     E[4] = mabd_v3_dot(X.c1, X.c3), E[5] = mabd_v3_dot(X.c2, X.c3);
-    mabd_real worst = 0;
-    for (int k = 0; k < 6; k++) {
-        mabd_real e = (mabd_real)fabs(E[k]);
-        if (e > worst || e != e) worst = e; // a NaN stays
-    }
-    return worst;
+    return (E[0] * E[0] + E[1] * E[1] + E[2] * E[2]) +
+           2 * (E[3] * E[3] + E[4] * E[4] + E[5] * E[5]);
+}
+
+/// X (I - E/2): the step of second order.
+MABD_FN mabd_mat3 mabd_polar_last(mabd_mat3 X, const mabd_real* E) {
+    const mabd_real a = (mabd_real)-0.5;
+    return mabd_m3(mabd_v3_axpy(a, mabd_m3_mul(X, mabd_v3(E[0], E[3], E[4])), X.c1),
+                   mabd_v3_axpy(a, mabd_m3_mul(X, mabd_v3(E[3], E[1], E[5])), X.c2),
+                   mabd_v3_axpy(a, mabd_m3_mul(X, mabd_v3(E[4], E[5], E[2])), X.c3));
 }
 
 /// X (I - E/2 + 3/8 E^2)
@@ -57,13 +61,16 @@ MABD_FN bool mabd_polar_newton(mabd_mat3* X) {
 MABD_FN bool mabd_polar(mabd_mat3 A, mabd_mat3* R) {
     mabd_mat3 X = A;
     mabd_real E[6];
+    if (!(mabd_m3_det(A) > 0)) return false; // mirrored matrices are orthogonal too
     for (int i = 0; i < 40; i++) {
-        mabd_real error = mabd_polar_error(X, E);
-        if (error < (mabd_real)0.25) {
-            // mirrored matrices are orthogonal too
-            if (i == 0 && !(mabd_m3_det(A) > 0)) return false;
+        const mabd_real error = mabd_polar_error(X, E); // squared
+        if (error < (mabd_real)1e-15) {
+            *R = mabd_polar_last(X, E);
+            return true;
+        }
+        if (error < (mabd_real)0.0625) {
             X = mabd_polar_schulz(X, E);
-            if (error < (mabd_real)3e-6) {
+            if (error < (mabd_real)1e-10) {
                 *R = X;
                 return true;
             }

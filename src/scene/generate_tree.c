@@ -86,6 +86,7 @@ static int64_t link_total(const mabd_tree_def* def) {
     int64_t total = 0, level_links = 1;
     for (int32_t level = 0; level < def->depth && total <= INT32_MAX; level++) {
         total += level_links;
+        if (level_links > INT32_MAX) break; // the next product might not fit
         level_links *= def->branching;
     }
     return total;

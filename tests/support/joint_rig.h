@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes and joints in general position, by the public API: what the verification tests of joints, controls
-// and forces share.
+// Boxes and joints in general position, by the public API: what the verification tests of joints,
+// controls and forces share.
 //
-// All joints have one tilted frame (joint_frame) at one anchor off the origin (joint_anchor). Boxes have three
-// different sides along the axes of that frame, so those are principal axes and closed forms are short; but the
-// box stands askew and off centre in the frame that the user gives, so nothing is zero by accident.
+// All joints have one tilted frame (joint_frame) at one anchor off the origin (joint_anchor). Boxes
+// have three different sides along the axes of that frame, so those are principal axes and closed
+// forms are short; but the box stands askew and off centre in the frame that the user gives, so
+// nothing is zero by accident.
 #pragma once
 
 #include "mabd/sim.h"
@@ -19,10 +20,12 @@ typedef struct block_def {
     double spin[3];     // angular velocity, along the joint axes [rad/s]
 } block_def;
 
-/// Mass [kg] and moment about the axis k of the joint frame through the centre [kg m^2], at 1000 kg/m^3.
+/// Mass [kg] and moment about the axis k of the joint frame through the centre [kg m^2], at 1000
+/// kg/m^3.
 double block_mass(const block_def* def);
 double block_inertia(const block_def* def, int k);
-/// Add the box; returns its index. A scripted or fixed box is made by changing the def before (below).
+/// Add the box; returns its index. A scripted or fixed box is made by changing the def before
+/// (below).
 int32_t block_add(mabd_scene* scene, const block_def* def);
 /// The definition of the box, to change and add by hand; *geom is filled and pointed at.
 mabd_body_def block_body(const block_def* def, mabd_geom* geom);
@@ -47,13 +50,14 @@ int joint_is_free(mabd_joint type, int axis);
 /// Force and torque on a block at its centre, along the joint axes; signal NONE = constant.
 void block_push(mabd_scene* scene, int32_t body, const double* force, const double* torque,
                 mabd_signal signal);
-/// Coordinates of a joint (6) along and about its axes. A ball joint that is bare (nothing on its axes) reports
-/// them along those of the world; here they are turned into its own.
+/// Coordinates of a joint (6) along and about its axes. A ball joint that is bare (nothing on its
+/// axes) reports them along those of the world; here they are turned into its own.
 void joint_coordinates(const mabd_sim* sim, int32_t joint, bool bare, double* x);
 /// One coordinate of a joint that is not a bare ball joint.
 double joint_coordinate(const mabd_sim* sim, int32_t joint, int axis);
 
-/// Advance by `steps`; every step must meet its tolerances at its first try, with all rows closed to 1e-9.
+/// Advance by `steps`; every step must meet its tolerances at its first try, with all rows closed
+/// to 1e-9.
 void joint_run(mabd_sim* sim, int steps);
 
 /// Signals.

@@ -153,8 +153,10 @@ static mabd_real row_target(const mabd_cpu_sim* cpu, const mabd_model_joint* joi
     const mabd_real x_b = w * cpu->x[i] + w1 * cpu->x1[i];
     const mabd_real xd_b = w * cpu->xd[i] + w1 * cpu->xd1[i];
     const mabd_real target = c->servo ? c->servo->value : 0;
-    if (c->rigid)
-        return target - cpu->x_ref[i] - mabd_row_remainder(&view, &set->control_row[k], ea, eb);
+    if (c->rigid) {
+        return target - cpu->x_ref[i] -
+               mabd_coordinate_remainder(&view, &set->control_row[k], ea, eb, cpu->x_ref[i]);
+    }
     // force = k (rest - x) + kp (target - x) - d (x - x_b)/bh - I ((x - x_b)/bh - x'_b)/bh
     const mabd_real stiff = c->stiffness + c->damping / bh + c->armature / (bh * bh);
     const mabd_real push = c->spring * c->rest + c->gain * target + c->damping * x_b / bh +

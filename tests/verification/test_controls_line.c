@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What acts along a free axis, on a block on a prismatic joint in a tilted frame, anchored off its centre. With the mass
-// M = m + armature:
+// What acts along a free axis, on a block on a prismatic joint in a tilted frame, anchored off its
+// centre. With the mass M = m + armature:
 //
 //   spring           M x'' = -k (x - rest)                   rest + A cos(w t - phase)
 //   damper           M x'' = -d x'                           v M/d (1 - exp(-d t/M))
@@ -9,9 +9,10 @@
 //   servo            adds kp (target(t) - x) - kd x'
 //   motor            adds F(t)
 //
-// Each run is held against two references: the closed form, where the error must fall with order 1.8 or more; and what
-// BDF2 makes of the same scalar equation, where it must be zero. The equation is linear, so nothing but round-off
-// and elasticity (force x lever^2 / V E: 1e-10 m) lies between; tolerance 1e-8 m.
+// Each run is held against two references: the closed form, where the error must fall with order
+// 1.8 or more; and what BDF2 makes of the same scalar equation, where it must be zero. The equation
+// is linear, so nothing but round-off and elasticity (force x lever^2 / V E: 1e-10 m) lies between;
+// tolerance 1e-8 m.
 
 #include "support/joint_rig.h"
 #include "support/rig.h"
@@ -345,7 +346,8 @@ Test(controls_line, a_motor_acts_beside_a_spring) {
 
 // ---- rigid servo -------------------------------------------------------------------------------
 
-// x = A - A cos(u t): starts at rest. The joint pushes with m x'' - load; from 0.2 s on, when BDF2 has forgotten its start.
+// x = A - A cos(u t): starts at rest. The joint pushes with m x'' - load; from 0.2 s on, when BDF2
+// has forgotten its start.
 Test(controls_line, a_rigid_servo_meets_its_target_with_the_force_it_takes) {
     const double size = 0.15, u = 2 * pi * 0.8, load = 33, mass = block_mass(&block_shape);
     const line_case c = {
@@ -407,7 +409,8 @@ Test(controls_line, a_spring_between_two_bodies_swings_with_their_reduced_mass) 
     mabd_model_destroy(model);
 }
 
-// Kinetic (with armature) and spring energy add up, and their sum is a constant but for BDF2's loss.
+// Kinetic (with armature) and spring energy add up, and their sum is a constant but for BDF2's
+// loss.
 Test(controls_line, energy_of_spring_and_mass_is_kept_with_second_order) {
     const line_case c = {.axis = {.stiffness = 250, .rest = 0.1, .armature = 2}, .speed = 1};
     const double mass = oscillator_of(&c).mass, start = mass / 2 + 250 * 0.1 * 0.1 / 2;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What acts about a free axis: hinges, universal joints and ball joints in a tilted frame, axes off the centre of mass.
+// What acts about a free axis: hinges, universal joints and ball joints in a tilted frame, axes off
+// the centre of mass.
 //
-//   hinge       I x'' = T(t) - k (x - rest) - d x',  I = moment about the axis + armature; any number of turns
-//   universal   R = turn(a about x of the base) turn(b about y of the follower), centre at the joint:
-//               d/dt (J a') = -k1 a,   I_y b'' = (I_z - I_x) sin b cos b a'^2 - k2 b,   J = I_x cos^2 b + I_z sin^2 b
-//   ball        equal springs on all axes: torque = -k phi, phi the rotation vector; a body with equal moments swings
-//               about any axis as I phi'' = -k phi, at any angle
+//   hinge       I x'' = T(t) - k (x - rest) - d x',  I = moment about the axis + armature; any
+//               number of turns
+//   universal   R = turn(a about x of the base) turn(b about y of the follower), centre held:
+//               d/dt (J a') = -k1 a,   I_y b'' = (I_z - I_x) sin b cos b a'^2 - k2 b,
+//               J = I_x cos^2 b + I_z sin^2 b
+//   ball        equal springs on all axes: torque = -k phi, phi the rotation vector; a body with
+//               equal moments swings about any axis as I phi'' = -k phi, at any angle
 //
-// Turns are not linear in the affine coordinates: errors against these references must fall with order 1.8 or more.
-// Young's modulus is 1e12 Pa: the bodies of the references do not stretch.
+// Turns are not linear in the affine coordinates: errors against these references must fall with
+// order 1.8 or more. Young's modulus is 1e12 Pa: the bodies of the references do not stretch.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -257,7 +260,8 @@ Test(controls_turn, springs_on_a_universal_joint_swing_both_axes_together) {
 
 // ---- ball joint --------------------------------------------------------------------------------
 
-// A cube on a ball joint at its centre, spun about an axis askew in the joint frame; springs on all axes.
+// A cube on a ball joint at its centre, spun about an axis askew in the joint frame; springs on all
+// axes.
 static mabd_model* ball_model(double stiffness, double speed, const double* axis, double* inertia) {
     mabd_scene* scene = rig_scene(0);
     block_def def = {.sides = {0.2, 0.2, 0.2}, .young = 1e12};
@@ -311,8 +315,9 @@ Test(controls_turn, equal_springs_on_a_ball_joint_wind_up_over_several_turns) {
     check_ball("ball, 9 rad", 0.2, 9 * sqrt(0.2 / (8.0 * 0.04 / 6)), 3);
 }
 
-// A rod that hangs from a ball joint with equal bending springs: w^2 = (m g c + k) / I, small angles in two directions.
-// (Unequal ones turn a thin rod about its own axis too: the rotation vector's components know of it.)
+// A rod that hangs from a ball joint with equal bending springs: w^2 = (m g c + k) / I, small
+// angles in two directions. (Unequal ones turn a thin rod about its own axis too: the rotation
+// vector's components know of it.)
 Test(controls_turn, bending_springs_stiffen_a_hanging_rod) {
     const double length = 1, width = 0.04, mass = 1000 * length * width * width, gravity = 9.81;
     const double inertia =
@@ -358,8 +363,8 @@ Test(controls_turn, bending_springs_stiffen_a_hanging_rod) {
     mabd_model_destroy(model);
 }
 
-// A body that bends and twists in a ball joint, any set of springs: torques are gradients of the spring energy, so the
-// sum of energies is kept but for BDF2's loss, and dampers only take.
+// A body that bends and twists in a ball joint, any set of springs: torques are gradients of the
+// spring energy, so the sum of energies is kept but for BDF2's loss, and dampers only take.
 static double ball_energy(const double* stiffness, double damping, double h, double* gain) {
     mabd_scene* scene = rig_scene(0);
     block_def def = {.sides = {0.2, 0.15, 0.3}, .place = {0, 0, -0.15}, .young = 1e12};

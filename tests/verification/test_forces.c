@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// External forces on one free body: gravity, point forces and torques in the world and in the body, over time, wind.
+// External forces on one free body: gravity, point forces and torques in the world and in the body,
+// over time, wind.
 //
 //   gravity        x = v t + g t^2/2
 //   point force    F at an offset is F at the centre and the torque r x F
 //   body frame     force and torque turn with the body: a thruster
 //   wind           m v' = m g + drag (u - v): v -> u + m g / drag, as exp(-drag t/m)
 //
-// Along a line the equations are linear and the result is what BDF2 makes of them, to round-off; turning bodies are held
-// against RK4 solutions of Euler's equations, the error must fall with order 1.8 or more.
+// Along a line the equations are linear and the result is what BDF2 makes of them, to round-off;
+// turning bodies are held against RK4 solutions of Euler's equations, the error must fall with
+// order 1.8 or more.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -137,12 +139,14 @@ Test(forces, wind_carries_a_body_to_its_terminal_velocity) {
         mabd_sim* sim = windy(h, &steady, &model);
         mabd_real velocity[3];
         double terminal[3];
+        for (int i = 0; i < 3; i++) {
+            terminal[i] = wind_speed * wind_direction[i] / length - (i == 2) * 9.81 / rate;
+        }
         errors[k] = 0;
         for (int n = 1; n <= (int)lround(3 / h); n++) {
             joint_run(sim, 1);
             mabd_sim_get_state(sim, NULL, NULL, velocity, NULL);
             for (int i = 0; i < 3; i++) {
-                terminal[i] = wind_speed * wind_direction[i] / length - (i == 2) * 9.81 / rate;
                 const double expected = terminal[i] * (1 - exp(-rate * n * h));
                 errors[k] = fmax(errors[k], fabs(velocity[i] - expected));
             }
@@ -182,7 +186,8 @@ Test(forces, wind_follows_its_signal) {
 
 // ---- turning bodies ----------------------------------------------------------------------------
 
-// Force on a point off the centre; everything along the joint axes, which are the principal axes at the start.
+// Force on a point off the centre; everything along the joint axes, which are the principal axes at
+// the start.
 typedef struct push {
     double force[3], arm[3], torque[3];
     bool body_frame;
@@ -296,7 +301,8 @@ Test(forces, a_torque_in_the_body_frame_turns_with_the_body) {
     check_turn("torque in the body", &p);
 }
 
-// A force at an offset and the same force at the centre with its torque are one: same bits but for round-off.
+// A force at an offset and the same force at the centre with its torque are one: same bits but for
+// round-off.
 Test(forces, a_point_force_is_a_force_and_a_torque) {
     const push at_point = {
         .force = {0.8, -0.5, 0.9}, .arm = {0.12, 0.08, -0.05}, .body_frame = true};
@@ -312,7 +318,8 @@ Test(forces, a_point_force_is_a_force_and_a_torque) {
         mabd_sim_get_state(sim, position[i], rotation[i], NULL, NULL);
         rig_destroy(sim, model);
     }
-    // a step is solved up to the square of the twist that is left, 1e-12 rad or 1e-10 rad/s: 1e-8 over the run
+    // a step is solved up to the square of the twist that is left, 1e-12 rad or 1e-10 rad/s: 1e-8
+    // over the run
     cr_expect(rig_distance(position[0], position[1]) < 1e-7, "%g",
               rig_distance(position[0], position[1]));
     for (int k = 0; k < 4; k++) cr_expect(fabs(rotation[0][k] - rotation[1][k]) < 1e-7);

@@ -5,13 +5,16 @@
 //   about a free axis through the centre, torque T    angle = T t^2 / 2 I
 //   between two moving bodies, by a motor             1/m = 1/m_a + 1/m_b, 1/I = 1/I_a + 1/I_b
 //
-// BDF2 and the SDIRK2 step it starts with are exact for a parabola: along a line the result is known to round-off.
+// BDF2 and the SDIRK2 step it starts with are exact for a parabola: along a line the result is
+// known to round-off.
 //
-// Two moving bodies are elastic: a motor that acts at a distance d from the centre of body a stretches it, and its axes,
-// by F d / V E, which adds that part of x. Young's modulus is 1e12 Pa there, the tolerance this stretch.
+// Two moving bodies are elastic: a motor that acts at a distance d from the centre of body a
+// stretches it, and its axes, by F d / V E, which adds that part of x. Young's modulus is 1e12 Pa
+// there, the tolerance this stretch.
 //
-// A turn is not a polynomial of the affine coordinates: there the error must fall with order 1.8 or more.
-// Everything that is locked must not move, and the joint must not push along or about what is free.
+// A turn is not a polynomial of the affine coordinates: there the error must fall with order 1.8 or
+// more. Everything that is locked must not move, and the joint must not push along or about what is
+// free.
 
 #include "support/joint_rig.h"
 #include "support/rig.h"
@@ -36,8 +39,8 @@ static moved measure(const mabd_sim* sim, int axis, bool bare) {
     return m;
 }
 
-// Largest push of a joint along (about) those axes of its frame that are free. Frames have moved along and about
-// the axis `moving` only; joint forces are world.
+// Largest push of a joint along (about) those axes of its frame that are free. Frames have moved
+// along and about the axis `moving` only; joint forces are world.
 static double free_push(const mabd_sim* sim, mabd_joint type, int moving) {
     mabd_real wrench[6];
     double worst = 0;
@@ -50,7 +53,7 @@ static double free_push(const mabd_sim* sim, mabd_joint type, int moving) {
     return worst;
 }
 
-// ---- one body and the world ----------------------------------------------------------------------
+// ---- one body and the world --------------------------------------------------------------------
 
 static void slide_against_world(mabd_joint type, int axis, bool reversed) {
     mabd_scene* scene = rig_scene(0);
@@ -133,7 +136,7 @@ Test(joints_free, a_torque_about_a_free_axis_turns_a_body_as_euler_says) {
     }
 }
 
-// ---- two moving bodies ---------------------------------------------------------------------------
+// ---- two moving bodies -------------------------------------------------------------------------
 
 typedef struct pair_result {
     double x, others, momentum;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locked axes of all twelve joints are locked: 200 steps of 10 ms under gravity and constant forces and torques in
-// general directions, at joints off the centres of mass, between two moving bodies and against the world.
+// The locked axes of all twelve joints are locked: 200 steps of 10 ms under gravity and constant
+// forces and torques in general directions, at joints off the centres of mass, between two moving
+// bodies and against the world.
 //
 //   locked coordinates and openings              1e-9 m, 1e-9 rad
 //   Newton's law with the reported joint force   m (3 v - 4 v1 + v2)/2h = m g + F + joint force
 //   no force along, no torque about free axes    of what body b gets
 //
-// The poses that a user reads are rigid, the bodies are elastic. What is computed here from poses alone, without the
-// library's own measures, has in it the strain of a moment N = |torque| + |force| l times the lever l, from the centre
-// to the farther anchor: bound 2 l N / (V mu), 1e-9 m for a moment of 10 Nm at Young's modulus 1e12 Pa.
-// Multipliers belong to the axes of the last reference, forces are reported along those of the state: they differ by
-// the remaining twist, 1e-6 rad. So does Newton's law where body a turns.
+// The poses that a user reads are rigid, the bodies are elastic. What is computed here from poses
+// alone, without the library's own measures, has in it the strain of a moment N = |torque| +
+// |force| l times the lever l, from the centre to the farther anchor: bound 2 l N / (V mu), 1e-9 m
+// for a moment of 10 Nm at Young's modulus 1e12 Pa. Multipliers belong to the axes of the last
+// reference, forces are reported along those of the state: they differ by the remaining twist, 1e-6
+// rad. So does Newton's law where body a turns.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -54,13 +56,14 @@ static rig make_rig(mabd_joint type, setup how) {
     return r;
 }
 
-// ---- both sides of the joint from poses alone ------------------------------------------------------
+// ---- both sides of the joint from poses alone --------------------------------------------------
 
 typedef struct side {
     double anchor[3], axes[3][3]; // world
 } side;
 
-// The joint frame and anchor as body i carries them from the start pose on; the world's do not move.
+// The joint frame and anchor as body i carries them from the start pose on; the world's do not
+// move.
 static side side_of(const rig* r, int32_t body) {
     side s;
     mabd_real position[6], rotation[8];
@@ -89,8 +92,8 @@ static double dot(const double* a, const double* b) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-// How far the locked axes have moved: translations in the frame of a, rotations as cosines of axes that stay at a
-// right angle (or parallel) in every state the joint can be in.
+// How far the locked axes have moved: translations in the frame of a, rotations as cosines of axes
+// that stay at a right angle (or parallel) in every state the joint can be in.
 static double opening(mabd_joint type, const side* a, const side* b) {
     const double gap[3] = {b->anchor[0] - a->anchor[0], b->anchor[1] - a->anchor[1],
                            b->anchor[2] - a->anchor[2]};
@@ -134,7 +137,7 @@ static double working_push(mabd_joint type, const side* a, const side* b, const 
     return worst;
 }
 
-// ---- Newton's law ----------------------------------------------------------------------------------
+// ---- Newton's law ------------------------------------------------------------------------------
 
 // Velocity of the centre of mass of body i.
 static void center_velocity(const mabd_sim* sim, int i, double* v) {
@@ -161,7 +164,7 @@ static double newton_error(const rig* r, int i, const double* wrench, const doub
     return rig_norm(rest) / (mass * weight + rig_norm(force) + rig_norm(wrench));
 }
 
-// ---- the tests -------------------------------------------------------------------------------------
+// ---- the tests ---------------------------------------------------------------------------------
 
 typedef struct worst {
     double open, coordinates, push, newton, wrench;
@@ -260,7 +263,8 @@ Test(joints_locked, have_six_rows_less_their_free_axes) {
     }
 }
 
-// A clamped body at rest: the wall carries its weight and all loads, and their moments about the anchor.
+// A clamped body at rest: the wall carries its weight and all loads, and their moments about the
+// anchor.
 //   force = -(m g + F),  torque = -T - r x (m g + F),  r from the anchor to the centre
 Test(joints_locked, a_clamp_carries_force_and_moment) {
     rig r = make_rig(MABD_JOINT_FIXED, WORLD_A);
