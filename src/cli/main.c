@@ -63,7 +63,8 @@ static int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
 #ifdef SIGXFSZ
-    signal(SIGXFSZ, SIG_IGN); // a limit on file sizes is a failed write, exit code 4, and not a kill
+    signal(SIGXFSZ,
+           SIG_IGN); // a limit on file sizes is a failed write, exit code 4, and not a kill
 #endif
     int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;

@@ -10,13 +10,13 @@
 // second adds. A body that carries nothing but ball joints takes the short way: its blocks are
 // R c(X, Y) R' with the 3x3 compliance of body/affine.h. All others build their rows one by one.
 
-#include "cpu/sim.h"
+#include "cpu/stages.h"
 
 #include <string.h>
 
 // r in the body frame: inertia, gravity, drag.
 static mabd_affine inertia_force(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b,
-                                   mabd_real mass, mabd_mat3 R) {
+                                 mabd_real mass, mabd_mat3 R) {
     const mabd_real *q_hat = sim->q_hat + 12 * body, *ref = sim->ref + 12 * body;
     mabd_affine r;
     r.d1 = mabd_m3_tmul(R, mabd_v3_load(q_hat));
@@ -120,7 +120,7 @@ static void add_rotated(mabd_mat3 R, mabd_mat3 B, mabd_real s, bool first, mabd_
 
 // J y = +-R (D X + tau) of one side, added to C(ref) or to what the first body left.
 static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd_vec3 X, int is_b,
-                            bool first, mabd_mat3 R, const mabd_affine* y, mabd_real* rhs) {
+                          bool first, mabd_mat3 R, const mabd_affine* y, mabd_real* rhs) {
     mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
     move = mabd_m3_mul(R, mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau));
     mabd_vec3 start = mabd_v3_load(rhs);
@@ -138,8 +138,8 @@ static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd
 
 // One side's diagonal block and right-hand side.
 static mabd_attachment add_side(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
-                                  mabd_sym3 Z, mabd_mat3 R, const mabd_affine* y,
-                                  mabd_plan_side side) {
+                                mabd_sym3 Z, mabd_mat3 R, const mabd_affine* y,
+                                mabd_plan_side side) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side.slot]];
     const bool first = is_first(sim->model, joint, body);
@@ -153,15 +153,15 @@ static mabd_attachment add_side(mabd_cpu_sim* sim, int32_t body, const mabd_body
 }
 
 static void add_pair(mabd_cpu_sim* sim, const mabd_body_block* b, mabd_mat3 R,
-                       const mabd_plan_side* sides, const mabd_plan_pair* pair,
-                       const mabd_attachment* x, const mabd_attachment* y) {
+                     const mabd_plan_side* sides, const mabd_plan_pair* pair,
+                     const mabd_attachment* x, const mabd_attachment* y) {
     const mabd_real sign = sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1;
     add_rotated(R, mabd_body_block_compliance(b, x, y), sign, !sim->shared_edges,
                 sim->U + sim->model->plan->edge_block[pair->edge]);
 }
 
-static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
-                              mabd_sym3 Z, mabd_mat3 R, mabd_affine y) {
+static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 Z,
+                            mabd_mat3 R, mabd_affine y) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];
@@ -303,7 +303,7 @@ static void assemble_general(mabd_cpu_sim* sim, int32_t body, const mabd_body_bl
     }
 }
 
-void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration) {
+void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
     const mabd_model* m = sim->model;
     const mabd_real* stress = first_iteration ? sim->stress : sim->stress_new;
     if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);

@@ -2,7 +2,7 @@
 // Check: how far the rigid rows are open at a state. Measured on the rows themselves, by nothing that the
 // solver has computed.
 
-#include "cpu/sim.h"
+#include "cpu/stages.h"
 
 typedef struct joint_opening {
     mabd_real gap, angle, nonlinear;
@@ -45,7 +45,7 @@ static joint_opening open_joint(const mabd_cpu_sim* sim, const mabd_model_joint*
     return open;
 }
 
-mabd_opening mabd_cpu_check(const mabd_cpu_sim* sim, const mabd_real* q) {
+mabd_opening MABD_STAGE(check)(const mabd_cpu_sim* sim, const mabd_real* q) {
     const mabd_model* m = sim->model;
     mabd_opening worst = {0, 0, 0, -1};
     mabd_real largest = -1;

@@ -5,7 +5,7 @@
 //   q_hat = q_b + bh v_b,  q_b = w q + w1 q1,  v_b = w v + w1 v1         what inertia alone would do
 //   reference = polar of q + lead (v + curve (v - v1))                   a guess of second order
 
-#include "cpu/sim.h"
+#include "cpu/stages.h"
 
 #include "math/polar.h"
 #include "math/quat.h"
@@ -53,7 +53,7 @@ static void pose_script(mabd_cpu_sim* sim, const mabd_model_script* script) {
     memcpy(sim->ref + 12 * (size_t)script->body, q, 12 * sizeof(mabd_real));
 }
 
-void mabd_cpu_predict(mabd_cpu_sim* sim) {
+void MABD_STAGE(predict)(mabd_cpu_sim* sim) {
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < m->body_count; i++) {
         const size_t body = (size_t)i;
@@ -70,7 +70,7 @@ void mabd_cpu_predict(mabd_cpu_sim* sim) {
     }
 }
 
-bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body) {
+bool MABD_STAGE(refer)(mabd_cpu_sim* sim, int32_t* body) {
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < m->body_count; i++) {
         if (m->body_motion[i] != MABD_MOTION_DYNAMIC) continue;

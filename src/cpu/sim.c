@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory, constants and start state of an M-ABD simulation on the CPU.
 
-#include "cpu/sim.h"
+#include "cpu/stages.h"
 
 #include "math/polar.h"
 #include "scene/signal.h"
@@ -113,6 +113,7 @@ const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component) {
 }
 
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
+    sim->stages = mabd_cpu_stages_best();
     mark_simple_bodies(sim);
     find_shared_edges(sim);
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {

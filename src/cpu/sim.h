@@ -59,8 +59,12 @@ typedef struct mabd_row_work {
     mabd_affine J, Y;
 } mabd_row_work;
 
+/// The stages as compiled for one instruction set (cpu/stages.h).
+typedef struct mabd_cpu_stages mabd_cpu_stages;
+
 typedef struct mabd_cpu_sim {
     const mabd_model* model;
+    const mabd_cpu_stages* stages;
     mabd_cpu_sizes sizes;
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     mabd_real* name; // (count x columns) [unit]

@@ -1,55 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factor and solve by component, then the new state of every body:
+// Update: the new state of every body,
 //
 //   dq = y - H^-1 J' lambda,  A = R (I + D),  t = t_ref + R tau,  stress = C : sym(D)
 //
 // and, at the end of a step, rates and history.
 
-#include "cpu/sim.h"
-
-// Rows beyond the 12 freedoms of an affine body (three welds between two bodies) make K singular even with
-// elasticity. Then each row of the component gives way by this part of its own compliance: enough for
-// positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows do against
-// each other is only known to round-off over this: at 1e-12 it came to three times the weight of a door.
-#define REDUNDANT_SOFTNESS ((mabd_real)1e-10)
-
-static void soften(const mabd_dual_system* system) {
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        mabd_real* D = system->D + system->block[s];
-        const int32_t width = system->width[s];
-        for (int32_t r = 0; r < width; r++) D[r * width + r] *= 1 + REDUNDANT_SOFTNESS;
-    }
-}
-
-mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
-    const mabd_plan* plan = sim->model->plan;
-    for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
-        if (!ops) continue;
-        const mabd_dual_system system = mabd_cpu_system(sim, i);
-        int32_t bad = 0;
-        mabd_status status = ops->factor(sim->solvers[i], &system, &bad);
-        if (status == MABD_ERR_SINGULAR && ops == &mabd_dual_direct) { // leaves D and U alone
-            soften(&system);
-            status = ops->factor(sim->solvers[i], &system, &bad);
-        }
-        if (status != MABD_OK) {
-            *joint = plan->slot_joint[plan->components[i].slot_first + bad];
-            return status;
-        }
-    }
-    return MABD_OK;
-}
-
-void mabd_cpu_solve(mabd_cpu_sim* sim) {
-    const mabd_plan* plan = sim->model->plan;
-    for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
-        if (!ops) continue;
-        const mabd_dual_system system = mabd_cpu_system(sim, i);
-        ops->solve(sim->solvers[i], &system, sim->lambda + system.row_offset);
-    }
-}
+#include "cpu/stages.h"
 
 // J' lambda of all joints on a body, body frame.
 static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
@@ -83,7 +39,7 @@ static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 
     return f;
 }
 
-mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim) {
+mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
     const mabd_model* m = sim->model;
     mabd_motion_report report = {-1, -1, -1};
     for (int32_t body = 0; body < m->body_count; body++) {
@@ -149,7 +105,7 @@ static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
     }
 }
 
-void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history) {
+void MABD_STAGE(finish)(mabd_cpu_sim* sim, bool keep_history) {
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     const size_t n = 12 * sim->sizes.bodies;
     finish_coordinates(sim, keep_history);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Factor and solve: K lambda = b, component by component, by the solver that fits.
+
+#include "cpu/sim.h"
+
+// Rows beyond the 12 freedoms of an affine body (three welds between two bodies) make K singular even with
+// elasticity. Then each row of the component gives way by this part of its own compliance: enough for
+// positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows do against
+// each other is only known to round-off over this: at 1e-12 it came to three times the weight of a door.
+#define REDUNDANT_SOFTNESS ((mabd_real)1e-10)
+
+static void soften(const mabd_dual_system* system) {
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        mabd_real* D = system->D + system->block[s];
+        const int32_t width = system->width[s];
+        for (int32_t r = 0; r < width; r++) D[r * width + r] *= 1 + REDUNDANT_SOFTNESS;
+    }
+}
+
+mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        if (!ops) continue;
+        const mabd_dual_system system = mabd_cpu_system(sim, i);
+        int32_t bad = 0;
+        mabd_status status = ops->factor(sim->solvers[i], &system, &bad);
+        if (status == MABD_ERR_SINGULAR && ops == &mabd_dual_direct) { // leaves D and U alone
+            soften(&system);
+            status = ops->factor(sim->solvers[i], &system, &bad);
+        }
+        if (status != MABD_OK) {
+            *joint = plan->slot_joint[plan->components[i].slot_first + bad];
+            return status;
+        }
+    }
+    return MABD_OK;
+}
+
+void mabd_cpu_solve(mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        if (!ops) continue;
+        const mabd_dual_system system = mabd_cpu_system(sim, i);
+        ops->solve(sim->solvers[i], &system, sim->lambda + system.row_offset);
+    }
+}

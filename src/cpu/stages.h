@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages that loop over bodies and joints: one text, compiled once for each instruction set. Every file
+// that defines a stage is compiled several times with MABD_ISA set to the name of a set; the table that suits
+// the processor is picked when a simulation is created. No set contracts or reorders operations, so all give
+// the same bits.
+#pragma once
+
+#include "cpu/sim.h"
+
+struct mabd_cpu_stages {
+    const char* name; // of the instruction set
+    void (*predict)(mabd_cpu_sim* sim);
+    void (*assemble)(mabd_cpu_sim* sim, bool first_iteration);
+    mabd_motion_report (*update)(mabd_cpu_sim* sim);
+    mabd_opening (*check)(const mabd_cpu_sim* sim, const mabd_real* q);
+    bool (*refer)(mabd_cpu_sim* sim, int32_t* body);
+    void (*finish)(mabd_cpu_sim* sim, bool keep_history);
+};
+
+/// Tables of this build that this processor can run, the slowest first, ended by null.
+const mabd_cpu_stages* const* mabd_cpu_stages_usable(void);
+/// The last of them.
+const mabd_cpu_stages* mabd_cpu_stages_best(void);
+
+#define MABD_STAGE_JOIN_(name, isa) mabd_stage_##name##_##isa
+#define MABD_STAGE_JOIN(name, isa)  MABD_STAGE_JOIN_(name, isa)
+
+/// The functions of one instruction set.
+#define MABD_STAGE_PROTOTYPES(isa)                                                                 \
+    void MABD_STAGE_JOIN(predict, isa)(mabd_cpu_sim * sim);                                        \
+    void MABD_STAGE_JOIN(assemble, isa)(mabd_cpu_sim * sim, bool first_iteration);                 \
+    mabd_motion_report MABD_STAGE_JOIN(update, isa)(mabd_cpu_sim * sim);                           \
+    mabd_opening MABD_STAGE_JOIN(check, isa)(const mabd_cpu_sim* sim, const mabd_real* q);         \
+    bool MABD_STAGE_JOIN(refer, isa)(mabd_cpu_sim * sim, int32_t * body);                          \
+    void MABD_STAGE_JOIN(finish, isa)(mabd_cpu_sim * sim, bool keep_history)
+
+#ifdef MABD_ISA
+#define MABD_STAGE(name) MABD_STAGE_JOIN(name, MABD_ISA)
+MABD_STAGE_PROTOTYPES(MABD_ISA);
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages give the same bits whatever instruction set they are compiled for.
+#include "base/hash.h"
+#include "cpu/stages.h"
+#include "formulation/mabd/affine_sim.h"
+#include "support/random_scene.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+
+static uint64_t run(const mabd_model* model, const mabd_cpu_stages* stages) {
+    mabd_error error = {0};
+    const mabd_allocator allocator = mabd_default_allocator();
+    const mabd_formulation_ops* ops = &mabd_formulation_affine;
+    mabd_sim_def def = mabd_default_sim_def();
+    void* self = NULL;
+    def.h = (mabd_real)0.004;
+    cr_assert(eq(int, ops->create(model, &def, &allocator, &self, &error), MABD_OK));
+    ((mabd_affine_sim*)self)->cpu.stages = stages;
+    for (int i = 0; i < 50; i++) {
+        cr_assert(eq(int, ops->step(self, (mabd_real)i * def.h, NULL, &error), MABD_OK), "%s",
+                  error.text);
+    }
+    const size_t size = ops->state_size(self);
+    void* state = malloc(size);
+    ops->save(self, state);
+    const uint64_t hash = mabd_hash(MABD_HASH_START, state, size);
+    free(state);
+    ops->destroy(self, &allocator);
+    return hash;
+}
+
+Test(instruction_sets, give_the_same_bits) {
+    const mabd_cpu_stages* const* usable = mabd_cpu_stages_usable();
+    for (int pattern = RANDOM_CHAIN; pattern <= RANDOM_TREE; pattern++) {
+        for (int balls = 0; balls < 2; balls++) {
+            const random_scene_def def = {3, (random_pattern)pattern, 30, true, balls, true, 10};
+            mabd_error error = {0};
+            mabd_scene* scene = random_scene(&def);
+            mabd_model* model;
+            cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK));
+            const uint64_t expected = run(model, usable[0]);
+            for (int i = 1; usable[i]; i++) {
+                cr_expect(eq(u64, run(model, usable[i]), expected), "%s, pattern %d, balls %d",
+                          usable[i]->name, pattern, balls);
+            }
+            mabd_model_destroy(model);
+            mabd_scene_destroy(scene);
+        }
+    }
+}
+
+Test(instruction_sets, the_best_is_the_last_usable_one) {
+    const mabd_cpu_stages* const* usable = mabd_cpu_stages_usable();
+    int n = 0;
+    while (usable[n]) n++;
+    cr_assert(gt(int, n, 0));
+    cr_assert(usable[n - 1] == mabd_cpu_stages_best());
+    cr_assert(eq(str, (char*)usable[0]->name, "baseline"));
+}
