@@ -134,7 +134,8 @@ MABD_API void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd
 /// (joints x 6), in the last step; rigid, compliant and motor rows together.
 MABD_API void mabd_sim_get_joint_forces(const mabd_sim* sim, mabd_real* forces);
 /// Coordinates of one joint relative to its start (6): TX TY TZ [m], RX RY RZ [rad]; angles of
-/// hinge-like axes are unwrapped if the axis has a compliant row. Locked axes give their error.
+/// hinge-like axes are unwrapped if the axis has a compliant row. Locked axes give their error. A ball joint
+/// without controls keeps no frame: its turns are told in the world axes of the start pose.
 MABD_API void mabd_sim_get_joint_coordinates(const mabd_sim* sim, int32_t joint,
                                              mabd_real* coordinates);
 
