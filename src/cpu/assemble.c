@@ -42,7 +42,6 @@ static void add_drag(const mabd_cpu_sim* sim, size_t body, const mabd_body_block
     r->tau = mabd_v3_add(r->tau, mabd_m3_tmul(R, f));
 }
 
-// A torque does work on the rotation, half the twist: T' torque / 2.
 static void add_point_forces(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R, mabd_affine* r) {
     const mabd_model* m = sim->model;
     int32_t low = 0, high = m->force_count; // sorted by body: the first one of this body
@@ -60,10 +59,7 @@ static void add_point_forces(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R,
         mabd_vec3 f = force->force, t = force->torque;
         if (!force->body_frame) f = mabd_m3_tmul(R, f), t = mabd_m3_tmul(R, t);
         *r = mabd_affine_axpy(s, mabd_affine_at(force->point, f), *r);
-        t = mabd_v3_scale(s / 2, t);
-        r->d2.z += t.x, r->d3.y -= t.x;
-        r->d3.x += t.y, r->d1.z -= t.y;
-        r->d1.y += t.z, r->d2.x -= t.z;
+        *r = mabd_affine_axpy(s, mabd_affine_torque(t), *r);
     }
 }
 
@@ -193,6 +189,13 @@ static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int
                                   mabd_sym3_load(stress + 6 * (size_t)body));
 }
 
+// The rotation vector of a joint at the reference, once for both its bodies and for the update.
+static void find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
+    mabd_joint_view view;
+    mabd_cpu_view(sim, joint, sim->ref, &view);
+    mabd_v3_store(mabd_joint_turn(&view), sim->phi + 3 * (size_t)joint->coordinate);
+}
+
 // C(ref) and the compliances of a joint: what starts its blocks.
 static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_model_joint* joint,
                         const mabd_joint_view* view, mabd_real* D, mabd_real* rhs) {
@@ -255,10 +258,14 @@ static void body_rows(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body, 
         mabd_row_work* rows =
             sim->rows + (size_t)(s - plan->side_start[body]) * MABD_JOINT_MAX_ROWS;
         mabd_joint_view view;
-        mabd_cpu_view(sim, joint, sim->ref, &view);
+        mabd_vec3 phi;
         if (is_first(m, joint, body)) {
+            if (set->vectors) find_turn(sim, joint);
+            mabd_cpu_ref_view(sim, joint, &phi, &view);
             start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
                         sim->lambda + plan->slot_row[side->slot]);
+        } else {
+            mabd_cpu_ref_view(sim, joint, &phi, &view);
         }
         const mabd_vec3 gap = mabd_joint_gap(&view);
         for (int32_t k = 0; k < width_of(set); k++) {

@@ -139,6 +139,15 @@ MABD_FN void mabd_cpu_view(const mabd_cpu_sim* sim, const mabd_model_joint* join
     view->Ab = mabd_m3_load(b), view->tb = mabd_v3_load(b + 9);
 }
 
+/// The same at the reference, with the rotation vector that assemble has left there.
+MABD_FN void mabd_cpu_ref_view(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                               mabd_vec3* phi, mabd_joint_view* view) {
+    mabd_cpu_view(sim, joint, sim->ref, view);
+    if (joint->coordinate < 0 || !sim->model->row_sets[joint->row_set].vectors) return;
+    *phi = mabd_v3_load(sim->phi + 3 * (size_t)joint->coordinate);
+    view->phi = phi;
+}
+
 /// Affine quadruple of 12 reals.
 MABD_FN mabd_affine mabd_affine_load(const mabd_real* p) {
     mabd_affine a;

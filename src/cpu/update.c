@@ -24,7 +24,8 @@ static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 
             continue;
         }
         mabd_joint_view view;
-        mabd_cpu_view(sim, joint, sim->ref, &view);
+        mabd_vec3 phi;
+        mabd_cpu_ref_view(sim, joint, &phi, &view);
         const mabd_vec3 gap = mabd_joint_gap(&view);
         for (int32_t r = 0; r < set->rigid_count; r++) {
             const mabd_affine J = mabd_row_jacobian(&view, &set->rigid[r], gap, side->is_b);

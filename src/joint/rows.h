@@ -12,9 +12,8 @@
 // and grows as sin(x - x_ref):
 //   angle_a k   u = cos B_k+2 - sin B_k+1,  w = F_k+1
 //   angle_b k   u = B_k+2,  w = cos F_k+1 - sin F_k+2
-//   vector k    half of u = v2, w = F'B v1 less half of u = v1, w = F'B v2, with v1 x v2 = n_k: the turn of b
-//               about n_k = grad phi_k, blind to strain as the rotation vector is
 //
+// A vector row is linearised by its gradient and acts on twists alone, blind to strain as the rotation vector is.
 // For a turn dr of b against a, in the axes B, the rotation vector phi (angle p < pi) changes by
 //   dphi_k = n_k . dr,   n_k = e_k + phi x e_k / 2 + c phi x (phi x e_k),   c = (1 - p/2 cot(p/2)) / p^2
 // A torque along n_k does the work of a force on phi_k, so springs keep energy and dampers take it; one along B_k does
@@ -32,8 +31,9 @@
 typedef struct mabd_joint_view {
     mabd_mat3 Aa, Ab; // rotations at a reference, affine matrices at a result
     mabd_vec3 ta, tb;
-    mabd_vec3 Xa, Xb; // anchors
-    mabd_mat3 Fa, Fb; // joint axes as columns; not read for point rows
+    mabd_vec3 Xa, Xb;     // anchors
+    mabd_mat3 Fa, Fb;     // joint axes as columns; not read for point rows
+    const mabd_vec3* phi; // rotation vector of the frames if it is known already, else null
 } mabd_joint_view;
 
 /// P_b - P_a [m]
@@ -105,21 +105,18 @@ MABD_FN mabd_vec3 mabd_vector_gradient(mabd_vec3 phi, int k) {
     return mabd_v3_axpy(c, mabd_v3_cross(phi, turned), mabd_v3_axpy((mabd_real)0.5, turned, e));
 }
 
-/// A unit vector at a right angle to n.
-MABD_FN mabd_vec3 mabd_v3_across(mabd_vec3 n) {
-    const mabd_real x = (mabd_real)fabs(n.x), y = (mabd_real)fabs(n.y), z = (mabd_real)fabs(n.z);
-    const int least = x <= y && x <= z ? 0 : y <= z ? 1 : 2;
-    const mabd_vec3 v = mabd_v3_cross(mabd_v3(least == 0, least == 1, least == 2), n);
-    return mabd_v3_scale(1 / mabd_v3_norm(v), v);
+/// Rotation vector of the joint frames, angle in [0, pi].
+MABD_FN mabd_vec3 mabd_joint_turn(const mabd_joint_view* v) {
+    return v->phi ? *v->phi : mabd_m3_log(mabd_joint_rotation(v));
 }
 
-/// Terms of a cross-like row: sum of weight (A_a u) . (A_b w). One, or two for a vector row.
-MABD_FN int mabd_row_term_count(const mabd_row* row) {
-    return row->kind == MABD_ROW_VECTOR ? 2 : 1;
+/// Axis, in the frame of a, about which a turn of b moves a vector row at unit rate.
+MABD_FN mabd_vec3 mabd_row_vector_axis(const mabd_joint_view* v, const mabd_row* row) {
+    return mabd_m3_mul(v->Fa, mabd_vector_gradient(mabd_joint_turn(v), row->axis));
 }
 
-/// Axes of term t of a cross-like row: u in the frame of a, w in the frame of b (weight included in w).
-MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, int t, mabd_vec3* u,
+/// Axes of a cross or angle row: u in the frame of a, w in the frame of b (sign included in w).
+MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_vec3* u,
                            mabd_vec3* w) {
     const int k = row->axis, i = (k + 1) % 3, j = (k + 2) % 3;
     mabd_real sine, cosine, norm;
@@ -135,21 +132,13 @@ MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, int t,
                           mabd_v3_scale(cosine * norm, mabd_m3_column(&v->Fa, j)));
         *w = mabd_m3_column(&v->Fb, i);
         return;
-    case MABD_ROW_ANGLE_B:
+    default: // MABD_ROW_ANGLE_B
         mabd_row_angle(v, row, &sine, &cosine);
         norm = 1 / (mabd_real)sqrt(sine * sine + cosine * cosine);
         *u = mabd_m3_column(&v->Fa, j);
         *w = mabd_v3_axpy(-sine * norm, mabd_m3_column(&v->Fb, j),
                           mabd_v3_scale(cosine * norm, mabd_m3_column(&v->Fb, i)));
         return;
-    default: { // MABD_ROW_VECTOR: (F'B v1 on v2  -  F'B v2 on v1) / 2
-        const mabd_vec3 n = mabd_vector_gradient(mabd_m3_log(mabd_joint_rotation(v)), k);
-        const mabd_vec3 v1 = mabd_v3_across(n), v2 = mabd_v3_cross(n, v1);
-        *u = mabd_m3_mul(v->Fa, t == 0 ? v2 : v1);
-        *w = mabd_m3_mul(v->Aa, mabd_m3_mul(v->Fa, t == 0 ? v1 : v2));
-        *w = mabd_v3_scale((mabd_real)(t == 0 ? 0.5 : -0.5), mabd_m3_tmul(v->Ab, *w));
-        return;
-    }
     }
 }
 
@@ -159,13 +148,9 @@ MABD_FN mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row, 
     if (row->kind == MABD_ROW_SLIDE) {
         return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, row->axis)), gap);
     }
-    mabd_real sum = 0;
-    for (int t = 0; t < mabd_row_term_count(row); t++) {
-        mabd_vec3 u, w;
-        mabd_row_axes(v, row, t, &u, &w);
-        sum += mabd_v3_dot(mabd_m3_mul(v->Aa, u), mabd_m3_mul(v->Ab, w));
-    }
-    return sum;
+    mabd_vec3 u, w;
+    mabd_row_axes(v, row, &u, &w);
+    return mabd_v3_dot(mabd_m3_mul(v->Aa, u), mabd_m3_mul(v->Ab, w));
 }
 
 /// The value nearest to `near` among x + 2 pi n.
@@ -208,8 +193,7 @@ MABD_FN void mabd_joint_coordinates(const mabd_joint_view* v, int count, const m
         }
     }
     if (!vectors) return;
-    mabd_vec3 phi = mabd_unwrap_vector(mabd_m3_log(mabd_joint_rotation(v)), mabd_v3_load(last),
-                                       mabd_v3_load(known));
+    mabd_vec3 phi = mabd_unwrap_vector(mabd_joint_turn(v), mabd_v3_load(last), mabd_v3_load(known));
     for (int r = 0; r < count; r++) {
         if (rows[r].kind == MABD_ROW_VECTOR) x[r] = mabd_v3_get(phi, rows[r].axis);
     }
@@ -228,13 +212,9 @@ MABD_FN mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* r
                         mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, v->Xa)));
         return mabd_v3_dot(u, w);
     }
-    mabd_real sum = 0;
-    for (int t = 0; t < mabd_row_term_count(row); t++) {
-        mabd_row_axes(v, row, t, &u, &w);
-        sum += mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, u)),
-                           mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, w)));
-    }
-    return sum;
+    mabd_row_axes(v, row, &u, &w);
+    return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, u)),
+                       mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, w)));
 }
 
 /// s (X (x) n, n): the force n at point X as a Jacobian.
@@ -242,6 +222,15 @@ MABD_FN mabd_affine mabd_affine_at(mabd_vec3 X, mabd_vec3 n) {
     mabd_affine J;
     J.d1 = mabd_v3_scale(X.x, n), J.d2 = mabd_v3_scale(X.y, n), J.d3 = mabd_v3_scale(X.z, n);
     J.tau = n;
+    return J;
+}
+
+/// A torque as a force on (D, tau): it does work on the rotation, half the twist: T' torque / 2.
+MABD_FN mabd_affine mabd_affine_torque(mabd_vec3 torque) {
+    const mabd_vec3 h = mabd_v3_scale((mabd_real)0.5, torque);
+    mabd_affine J;
+    J.d1 = mabd_v3(0, h.z, -h.y), J.d2 = mabd_v3(-h.z, 0, h.x), J.d3 = mabd_v3(h.y, -h.x, 0);
+    J.tau = mabd_v3(0, 0, 0);
     return J;
 }
 
@@ -264,14 +253,14 @@ MABD_FN mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* 
         J.d3 = mabd_v3_axpy(n.z, d, J.d3);
         return J;
     }
-    J = mabd_affine_at(mabd_v3(0, 0, 0), mabd_v3(0, 0, 0));
-    for (int t = 0; t < mabd_row_term_count(row); t++) {
-        mabd_row_axes(v, row, t, &u, &w);
-        J = mabd_affine_axpy(1,
-                             is_b ? mabd_affine_at(w, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, u)))
-                                  : mabd_affine_at(u, mabd_m3_tmul(v->Aa, mabd_m3_mul(v->Ab, w))),
-                             J);
+    if (row->kind == MABD_ROW_VECTOR) { // the twist of b less that of a
+        n = mabd_row_vector_axis(v, row);
+        return mabd_affine_torque(is_b ? mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, n))
+                                       : mabd_v3_scale(-1, n));
     }
+    mabd_row_axes(v, row, &u, &w);
+    J = is_b ? mabd_affine_at(w, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, u)))
+             : mabd_affine_at(u, mabd_m3_tmul(v->Aa, mabd_m3_mul(v->Ab, w)));
     J.tau = mabd_v3(0, 0, 0);
     return J;
 }
@@ -301,6 +290,7 @@ MABD_FN mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd
     mabd_joint_view end = *v;
     mabd_real x;
     end.Aa = mabd_m3_strained(v->Aa, Da), end.Ab = mabd_m3_strained(v->Ab, Db);
+    end.phi = NULL;
     mabd_joint_coordinates(&end, 1, row, &x_ref, &x);
     return x - x_ref - linear;
 }

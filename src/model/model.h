@@ -45,6 +45,7 @@ typedef struct mabd_row_set {
     int32_t rigid_count;   // from the joint table
     int32_t control_count; // coordinates with springs, dampers, armature, servo
     int32_t motor_count;
+    bool vectors;     // has controls on components of a rotation vector
     bool points_only; // exactly the three point rows: the fast path
     bool nonlinear;   // has rigid rows that one linear solve does not close
     mabd_row rigid[MABD_JOINT_MAX_ROWS];
@@ -121,8 +122,11 @@ struct mabd_model {
 MABD_FN void mabd_model_joint_view(const mabd_model* m, const mabd_model_joint* joint,
                                    mabd_joint_view* view) {
     view->Xa = mabd_v3_load(joint->Xa), view->Xb = mabd_v3_load(joint->Xb);
+    view->phi = NULL;
     if (joint->frame >= 0) {
         view->Fa = m->frames[joint->frame].a, view->Fb = m->frames[joint->frame].b;
+    } else {
+        view->Fa = view->Fb = mabd_m3_identity();
     }
 }
 

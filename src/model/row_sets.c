@@ -39,7 +39,10 @@ static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_sc
     int32_t points = 0;
     for (int32_t r = 0; r < set->rigid_count; r++) points += set->rigid[r].kind == MABD_ROW_POINT;
     set->nonlinear = points < set->rigid_count;
-    for (int32_t r = 0; r < set->control_count; r++) set->nonlinear |= set->control[r].rigid;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        set->nonlinear |= set->control[r].rigid;
+        set->vectors |= set->control_row[r].kind == MABD_ROW_VECTOR;
+    }
     set->points_only =
         points == 3 && set->rigid_count == 3 && set->control_count == 0 && set->motor_count == 0;
 }

@@ -49,7 +49,7 @@ static inline mabd_mat3 draw_rotation(uint64_t* state) {
 
 /// Two rigid bodies anywhere, anchors and frames anywhere.
 static inline mabd_joint_view draw_view(uint64_t* state) {
-    mabd_joint_view v;
+    mabd_joint_view v = {.phi = NULL};
     v.Aa = draw_rotation(state), v.Ab = draw_rotation(state);
     v.ta = draw_vec3(state, 2), v.tb = draw_vec3(state, 2);
     v.Xa = draw_vec3(state, 1), v.Xb = draw_vec3(state, 1);

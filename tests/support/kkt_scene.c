@@ -66,17 +66,44 @@ static void body_matrix(const mabd_cpu_sim* cpu, int32_t body, const mabd_real* 
     }
 }
 
-// Value of a row at (qa, qb) with the axes (u, w) of its cross-like terms frozen.
-static double frozen_value(const mabd_joint_view* constants, const mabd_row* row,
-                           const mabd_vec3* u, const mabd_vec3* w, const mabd_real* qa,
-                           const mabd_real* qb) {
+// A row as a polynomial in q: its axes are frozen at the reference.
+typedef struct frozen_row {
+    const mabd_row* row;
+    int terms; // of (A_a u) . (A_b w)
+    mabd_vec3 u[2], w[2];
+} frozen_row;
+
+// A vector row turns about n: half of (v1 of b on v2 of a) less half of (v2 of b on v1 of a), v1 x v2 = n.
+static frozen_row freeze(const mabd_joint_view* v, const mabd_row* row) {
+    frozen_row f = {row, 1, {{0, 0, 0}}, {{0, 0, 0}}};
+    if (row->kind <= MABD_ROW_SLIDE) return f;
+    if (row->kind != MABD_ROW_VECTOR) {
+        mabd_row_axes(v, row, &f.u[0], &f.w[0]);
+        return f;
+    }
+    const mabd_vec3 n = mabd_row_vector_axis(v, row);
+    const mabd_vec3 other = fabs((double)n.x) < 0.6 ? mabd_v3(1, 0, 0) : mabd_v3(0, 1, 0);
+    mabd_vec3 v1 = mabd_v3_cross(other, n);
+    v1 = mabd_v3_scale(1 / mabd_v3_norm(v1), v1);
+    const mabd_vec3 v2 = mabd_v3_cross(n, v1);
+    f.terms = 2;
+    f.u[0] = v2, f.u[1] = v1;
+    f.w[0] = mabd_v3_scale((mabd_real)0.5, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, v1)));
+    f.w[1] = mabd_v3_scale((mabd_real)-0.5, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, v2)));
+    return f;
+}
+
+static double frozen_value(const mabd_joint_view* constants, const frozen_row* f,
+                           const mabd_real* qa, const mabd_real* qb) {
     mabd_joint_view v = *constants;
     double sum = 0;
     v.Aa = mabd_m3_load(qa), v.ta = mabd_v3_load(qa + 9);
     v.Ab = mabd_m3_load(qb), v.tb = mabd_v3_load(qb + 9);
-    if (row->kind <= MABD_ROW_SLIDE) return (double)mabd_row_value(&v, row, mabd_joint_gap(&v));
-    for (int t = 0; t < mabd_row_term_count(row); t++) {
-        sum += (double)mabd_v3_dot(mabd_m3_mul(v.Aa, u[t]), mabd_m3_mul(v.Ab, w[t]));
+    if (f->row->kind <= MABD_ROW_SLIDE) {
+        return (double)mabd_row_value(&v, f->row, mabd_joint_gap(&v));
+    }
+    for (int t = 0; t < f->terms; t++) {
+        sum += (double)mabd_v3_dot(mabd_m3_mul(v.Aa, f->u[t]), mabd_m3_mul(v.Ab, f->w[t]));
     }
     return sum;
 }
@@ -92,12 +119,9 @@ static void row_entries(const mabd_cpu_sim* cpu, const mabd_model_joint* joint,
     const mabd_model* m = cpu->model;
     const int32_t bodies[2] = {joint->a, joint->b};
     mabd_joint_view view;
-    mabd_vec3 u[2], w[2];
     mabd_real q[2][12];
     mabd_cpu_view(cpu, joint, cpu->ref, &view);
-    for (int t = 0; kind->kind > MABD_ROW_SLIDE && t < mabd_row_term_count(kind); t++) {
-        mabd_row_axes(&view, kind, t, &u[t], &w[t]);
-    }
+    const frozen_row f = freeze(&view, kind);
     for (int side = 0; side < 2; side++) {
         memcpy(q[side], cpu->ref + 12 * (size_t)bodies[side], sizeof q[side]);
     }
@@ -106,9 +130,9 @@ static void row_entries(const mabd_cpu_sim* cpu, const mabd_model_joint* joint,
         for (int k = 0; k < 12; k++) {
             const mabd_real keep = q[side][k];
             q[side][k] = keep + 1;
-            const double up = frozen_value(&view, kind, u, w, q[0], q[1]);
+            const double up = frozen_value(&view, &f, q[0], q[1]);
             q[side][k] = keep - 1;
-            const double down = frozen_value(&view, kind, u, w, q[0], q[1]);
+            const double down = frozen_value(&view, &f, q[0], q[1]);
             q[side][k] = keep;
             J->row[J->count] = row;
             J->column[J->count] = 12 * bodies[side] + k;

@@ -55,19 +55,19 @@ void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* qu
 // Add s times what a unit multiplier of a row does to body b: force, then torque, world axes.
 static void add_row(const mabd_joint_view* view, const mabd_row* row, mabd_real s,
                     mabd_real* wrench) {
-    mabd_vec3 effect = {0, 0, 0}, u, w;
+    mabd_vec3 effect, u, w;
     if (row->kind == MABD_ROW_POINT) {
         wrench[row->axis] += s;
         return;
     }
     if (row->kind == MABD_ROW_SLIDE) {
         effect = mabd_m3_mul(view->Aa, mabd_m3_column(&view->Fa, row->axis));
+    } else if (row->kind == MABD_ROW_VECTOR) {
+        effect = mabd_m3_mul(view->Aa, mabd_row_vector_axis(view, row));
+        wrench += 3;
     } else {
-        for (int t = 0; t < mabd_row_term_count(row); t++) {
-            mabd_row_axes(view, row, t, &u, &w);
-            effect = mabd_v3_add(effect,
-                                 mabd_v3_cross(mabd_m3_mul(view->Ab, w), mabd_m3_mul(view->Aa, u)));
-        }
+        mabd_row_axes(view, row, &u, &w);
+        effect = mabd_v3_cross(mabd_m3_mul(view->Ab, w), mabd_m3_mul(view->Aa, u));
         wrench += 3;
     }
     mabd_v3_store(mabd_v3_axpy(s, effect, mabd_v3_load(wrench)), wrench);
