@@ -239,74 +239,118 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
     }
 }
 
-static const mabd_row* row_of(const mabd_row_set* set, int32_t r) {
-    return r < set->rigid_count ? &set->rigid[r] : &set->control_row[r - set->rigid_count];
+// Rows of one joint on a body. The first body of the joint starts its blocks.
+static void side_rows(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
+                      const mabd_plan_side* side, mabd_side_work* work, mabd_affine* r) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const bool first = is_first(sim->model, joint, body);
+    mabd_joint_view view;
+    mabd_vec3 phi;
+    if (first && set->vectors) find_turn(sim, joint);
+    mabd_cpu_ref_view(sim, joint, &phi, &view);
+    if (first) {
+        start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
+                    sim->lambda + plan->slot_row[side->slot]);
+    }
+    const mabd_vec3 gap = mabd_joint_gap(&view);
+    work->point.X = side->is_b ? view.Xb : view.Xa;
+    work->sign = side->is_b ? 1 : -1;
+    work->points = set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
+    work->others = 0;
+    for (int32_t k = work->points; k < set->rigid_count; k++) {
+        work->rows[work->others++].J = mabd_row_jacobian(&view, &set->rigid[k], gap, side->is_b);
+    }
+    for (int32_t k = 0; k < set->control_count; k++) {
+        work->rows[work->others++].J =
+            mabd_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
+    }
+    add_motors(sim, joint, &view, side->is_b, r); // what they push
 }
 
-static int32_t width_of(const mabd_row_set* set) {
-    return set->rigid_count + set->control_count;
+// s R (D X + tau): what an increment does to the point rows at X
+static mabd_vec3 point_rows(mabd_mat3 R, const mabd_side_work* at, const mabd_affine* y) {
+    const mabd_vec3 X = at->point.X;
+    mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
+    move = mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau);
+    return mabd_v3_scale(at->sign, mabd_m3_mul(R, move));
 }
 
-// Rows of all joints on a body into sim->rows; what their motors push goes into r.
-static void body_rows(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body, mabd_affine* r) {
-    const mabd_model* m = sim->model;
-    const mabd_plan* plan = m->plan;
-    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const mabd_plan_side* side = &plan->sides[s];
-        const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
-        mabd_row_work* rows =
-            sim->rows + (size_t)(s - plan->side_start[body]) * MABD_JOINT_MAX_ROWS;
-        mabd_joint_view view;
-        mabd_vec3 phi;
-        if (is_first(m, joint, body)) {
-            if (set->vectors) find_turn(sim, joint);
-            mabd_cpu_ref_view(sim, joint, &phi, &view);
-            start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
-                        sim->lambda + plan->slot_row[side->slot]);
-        } else {
-            mabd_cpu_ref_view(sim, joint, &phi, &view);
+// Add a column of three rows.
+static void add_column(mabd_vec3 v, mabd_real* K, int32_t stride) {
+    K[0] += v.x, K[stride] += v.y, K[2 * stride] += v.z;
+}
+
+// The diagonal block and the right-hand side of one joint.
+static void add_diagonal(const mabd_body_block* b, mabd_sym3 Z, mabd_mat3 R, const mabd_affine* y,
+                         mabd_side_work* work, mabd_real* D, mabd_real* rhs) {
+    const int32_t points = work->points, width = points + work->others;
+    if (points) {
+        work->point = mabd_body_block_attach(b, Z, work->point.X);
+        const mabd_sym3 c = mabd_sym3_rotate(R, mabd_body_block_self_compliance(b, &work->point));
+        add_column(mabd_v3(c.xx, c.xy, c.xz), D, width);
+        add_column(mabd_v3(c.xy, c.yy, c.yz), D + 1, width);
+        add_column(mabd_v3(c.xz, c.yz, c.zz), D + 2, width);
+        add_column(point_rows(R, work, y), rhs, 1);
+    }
+    for (int32_t r = 0; r < work->others; r++) {
+        mabd_row_work* row = &work->rows[r];
+        const int32_t at = points + r;
+        row->Y = mabd_body_block_solve(b, Z, row->J);
+        rhs[at] += mabd_affine_dot(row->J, *y);
+        if (points) {
+            const mabd_vec3 v = point_rows(R, work, &row->Y);
+            add_column(v, D + at, width);
+            add_column(v, D + at * width, 1);
         }
-        const mabd_vec3 gap = mabd_joint_gap(&view);
-        for (int32_t k = 0; k < width_of(set); k++) {
-            rows[k].J = mabd_row_jacobian(&view, row_of(set, k), gap, side->is_b);
+        for (int32_t c = 0; c <= r; c++) {
+            const mabd_real k = mabd_affine_dot(work->rows[c].J, row->Y);
+            D[at * width + points + c] += k;
+            if (c < r) D[(points + c) * width + at] += k;
         }
-        add_motors(sim, joint, &view, side->is_b, r);
+    }
+}
+
+// The block of two joints on one body; U is zero before the first share.
+static void add_coupling(const mabd_body_block* b, mabd_mat3 R, const mabd_side_work* from,
+                         const mabd_side_work* to, mabd_real* U) {
+    const int32_t width = to->points + to->others;
+    if (from->points && to->points) {
+        const mabd_mat3 c = mabd_body_block_compliance(b, &from->point, &to->point);
+        const mabd_mat3 K = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
+        const mabd_real sign = from->sign * to->sign;
+        add_column(mabd_v3_scale(sign, K.c1), U, width);
+        add_column(mabd_v3_scale(sign, K.c2), U + 1, width);
+        add_column(mabd_v3_scale(sign, K.c3), U + 2, width);
+    }
+    for (int32_t c = 0; from->points && c < to->others; c++) {
+        add_column(point_rows(R, from, &to->rows[c].Y), U + to->points + c, width);
+    }
+    for (int32_t r = 0; r < from->others; r++) {
+        mabd_real* row = U + (from->points + r) * width;
+        if (to->points) add_column(point_rows(R, to, &from->rows[r].Y), row, 1);
+        for (int32_t c = 0; c < to->others; c++) {
+            row[to->points + c] += mabd_affine_dot(from->rows[r].Y, to->rows[c].J);
+        }
     }
 }
 
 static void assemble_general(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 Z,
-                             mabd_affine y) {
+                             mabd_mat3 R, mabd_affine y) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
     for (int32_t i = 0; i < side_count; i++) {
-        const int32_t slot = sides[i].slot, width = plan->slot_width[slot];
-        mabd_row_work* rows = sim->rows + (size_t)i * MABD_JOINT_MAX_ROWS;
-        mabd_real *D = sim->D + plan->slot_block[slot], *rhs = sim->lambda + plan->slot_row[slot];
-        for (int32_t r = 0; r < width; r++) {
-            rows[r].Y = mabd_body_block_solve(b, Z, rows[r].J);
-            rhs[r] += mabd_affine_dot(rows[r].J, y);
-            for (int32_t c = 0; c <= r; c++) {
-                const mabd_real k = mabd_affine_dot(rows[c].J, rows[r].Y);
-                D[r * width + c] += k;
-                if (c < r) D[c * width + r] += k;
-            }
-        }
+        add_diagonal(b, Z, R, &y, &sim->sides[i], sim->D + plan->slot_block[sides[i].slot],
+                     sim->lambda + plan->slot_row[sides[i].slot]);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
-        const mabd_row_work* from = sim->rows + (size_t)pair->i * MABD_JOINT_MAX_ROWS;
-        const mabd_row_work* to = sim->rows + (size_t)pair->j * MABD_JOINT_MAX_ROWS;
-        const int32_t height = plan->slot_width[sides[pair->i].slot];
-        const int32_t width = plan->slot_width[sides[pair->j].slot];
-        mabd_real* U = sim->U + plan->edge_block[pair->edge];
-        for (int32_t r = 0; r < height; r++) {
-            for (int32_t c = 0; c < width; c++) {
-                const mabd_real k = mabd_affine_dot(from[r].Y, to[c].J);
-                U[r * width + c] = sim->shared_edges ? U[r * width + c] + k : k;
-            }
-        }
+        const size_t at = plan->edge_block[pair->edge];
+        mabd_real* U = sim->U + at;
+        if (!sim->shared_edges) memset(U, 0, (plan->edge_block[pair->edge + 1] - at) * sizeof *U);
+        add_coupling(b, R, &sim->sides[pair->i], &sim->sides[pair->j], U);
     }
 }
 
@@ -332,10 +376,14 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
             if (material->drag > 0) add_drag(sim, at, b, material->drag, R, &r);
             add_point_forces(sim, body, R, &r);
             add_loose_motors(sim, body, &r);
-            body_rows(sim, stress, body, &r);
+            const mabd_plan_side* sides = m->plan->sides + m->plan->side_start[body];
+            const int32_t count = m->plan->side_start[body + 1] - m->plan->side_start[body];
+            for (int32_t i = 0; i < count; i++) {
+                side_rows(sim, stress, body, &sides[i], &sim->sides[i], &r);
+            }
             const mabd_affine y = mabd_body_block_solve(b, Z, r);
             mabd_affine_store(y, sim->q_new + 12 * at);
-            assemble_general(sim, body, b, Z, y);
+            assemble_general(sim, body, b, Z, R, y);
         }
     }
 }

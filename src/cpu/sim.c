@@ -50,7 +50,7 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_simple = mabd_arena_take(arena, n->bodies, sizeof *sim->body_simple);
     sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
-    sim->rows = mabd_arena_take(arena, n->widest_body * MABD_JOINT_MAX_ROWS, sizeof *sim->rows);
+    sim->sides = mabd_arena_take(arena, n->widest_body, sizeof *sim->sides);
     sim->points = mabd_arena_take(arena, n->widest_body, sizeof *sim->points);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
 }

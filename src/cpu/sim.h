@@ -59,6 +59,16 @@ typedef struct mabd_row_work {
     mabd_affine J, Y;
 } mabd_row_work;
 
+/// One joint on a body while its rows are put together. Point rows come first and need no J of their own: what
+/// they do is known from the attachment.
+typedef struct mabd_side_work {
+    mabd_attachment point;
+    mabd_real sign;                          // of the point rows: +1 on body b, -1 on a
+    int32_t points;                          // point rows: 3 or 0
+    int32_t others;                          // rows after them
+    mabd_row_work rows[MABD_JOINT_MAX_ROWS]; // (others)
+} mabd_side_work;
+
 /// The stages as compiled for one instruction set (cpu/stages.h).
 typedef struct mabd_cpu_stages mabd_cpu_stages;
 
@@ -76,7 +86,7 @@ typedef struct mabd_cpu_sim {
     mabd_real* force_scale;       // (forces) signal values
     uint8_t* body_simple;         // (bodies) only point rows, no forces: the fast path
     int32_t* loose;               // (loose) joints that have motors but no rows
-    mabd_row_work* rows;          // (widest_body x MABD_JOINT_MAX_ROWS)
+    mabd_side_work* sides;        // (widest_body)
     mabd_attachment* points;      // (widest_body)
     void** solvers;               // (components) of dual/
     bool shared_edges;            // some off-diagonal block gets more than one body's share

@@ -7,6 +7,14 @@
 
 #include "cpu/stages.h"
 
+// J' lambda of the point rows of a joint.
+static mabd_affine point_force(const mabd_model_joint* joint, int is_b, mabd_mat3 R,
+                               const mabd_real* lambda) {
+    const mabd_vec3 n = mabd_m3_tmul(R, mabd_v3_load(lambda));
+    return is_b ? mabd_affine_at(mabd_v3_load(joint->Xb), n)
+                : mabd_affine_at(mabd_v3_load(joint->Xa), mabd_v3_scale(-1, n));
+}
+
 // J' lambda of all joints on a body, body frame.
 static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
     const mabd_model* m = sim->model;
@@ -18,16 +26,19 @@ static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 
         const mabd_row_set* set = &m->row_sets[joint->row_set];
         const mabd_real* lambda = sim->lambda + plan->slot_row[side->slot];
         if (set->points_only) {
-            const mabd_vec3 X = mabd_v3_load(side->is_b ? joint->Xb : joint->Xa);
-            const mabd_vec3 n = mabd_m3_tmul(R, mabd_v3_load(lambda));
-            f = mabd_affine_axpy(side->is_b ? 1 : -1, mabd_affine_at(X, n), f);
+            f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
             continue;
         }
         mabd_joint_view view;
         mabd_vec3 phi;
         mabd_cpu_ref_view(sim, joint, &phi, &view);
         const mabd_vec3 gap = mabd_joint_gap(&view);
-        for (int32_t r = 0; r < set->rigid_count; r++) {
+        int32_t points = 0;
+        if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT) {
+            f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
+            points = 3;
+        }
+        for (int32_t r = points; r < set->rigid_count; r++) {
             const mabd_affine J = mabd_row_jacobian(&view, &set->rigid[r], gap, side->is_b);
             f = mabd_affine_axpy(lambda[r], J, f);
         }
