@@ -452,6 +452,23 @@ Test(cli, render_draws_the_frame_that_was_asked_for) {
 
 // ---- bench -------------------------------------------------------------------------------------
 
+Test(cli, bench_of_trees_and_nets_counts_their_bodies) {
+    const struct {
+        const char* line;
+        double links;
+    } cases[] = {
+        {"bench tree --links 100 --steps 2 --repeat 1 --json -", 127},
+        {"bench net --links 280 --steps 2 --repeat 1 --json -", 280},
+    };
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        json_t* b = summary_of(cases[k].line);
+        json_t* result = json_array_get(json_object_get(b, "results"), 0);
+        cr_expect(eq(dbl, number(result, "links"), cases[k].links), "%s", cases[k].line);
+        cr_expect(lt(dbl, number(result, "max_gap"), 1e-12));
+        json_decref(b);
+    }
+}
+
 Test(cli, bench_measures_and_writes_its_table) {
     json_t* b = summary_of("bench chain --links 10,40 --steps 5 --repeat 1 --csv b.csv --json -");
     cr_expect(gt(dbl, number(b, "triad_bytes_per_second"), 1e8));
@@ -474,5 +491,5 @@ Test(cli, bench_measures_and_writes_its_table) {
     while (fgets(line, sizeof(line), file) != NULL) *(line[0] == '#' ? &notes : &rows) += 1;
     fclose(file);
     cr_expect(eq(int, rows, 3));
-    cr_expect(eq(int, notes, 5));
+    cr_expect(eq(int, notes, 6));
 }

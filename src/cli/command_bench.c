@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd bench`: speed, with what it takes to judge it: errors beside times, the machine, and the memory
 // bandwidth that bounds a step.
-#include "bench/chain.h"
+#include "bench/scaling.h"
 #include "bench/stream.h"
 #include "cli/cli.h"
 #include "cli/load.h"
@@ -31,23 +31,34 @@ static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
 #undef X
 
+#define SLOPE_FROM 1000 // links: below, fixed costs of a step show
+
+#define X(name, text) text,
+static const char* const TOPICS[] = {BENCH_TOPIC_LIST(X) NULL};
+#undef X
+
+static const char* const DEFAULT_SIZES[] = {
+    [BENCH_TOPIC_CHAIN] = "10,100,1000,10000,100000,1000000",
+    [BENCH_TOPIC_TREE] = "15,127,1023,8191,131071,1048575",
+    [BENCH_TOPIC_NET] = "280,1160,7400,29800",
+};
+
 static const char NOTES[] =
-    "Topics: chain. Every size is built, warmed up for 5 steps and timed from there; the fastest "
-    "of\n"
-    "the repeats counts. The bound is the time to read q, v and one older q, v of a link (48 "
-    "numbers)\n"
-    "and to write the new q, v (24 numbers) at the bandwidth of the STREAM triad on one thread.";
+    "Topics: chain, tree (full binary), net (square, hung by one edge), let go and timed.\n"
+    "Every size is built, warmed up for 5 steps and timed from there; the fastest of the repeats\n"
+    "counts. The bound is the time to read q, v and one older q, v of a link (48 numbers) and to\n"
+    "write the new q, v (24 numbers) at the bandwidth of the STREAM triad on one thread.";
 
 static bool parse_options(int argc, char** argv, bench_options* o, int* code) {
     const char* names[] = {"TOPIC"};
-    *o = (bench_options){.links = "10,100,1000,10000,100000,1000000",
-                         .repeats = 3,
+    *o = (bench_options){.repeats = 3,
                          .threads = 1,
                          .joint = MABD_JOINT_BALL,
                          .preset = MABD_PRESET_BALANCED,
                          .h = 0.01};
     const option options[] = {
-        option_text("links", "N,N,...", &o->links, "sizes (default 10,100,... to 1000000)"),
+        option_text("links", "N,N,...", &o->links,
+                    "sizes (default 10,100,... to 1000000; nets of 10 to 100 hubs a side)"),
         option_choice("joint", JOINTS, &o->joint, "joint type (default ball), not free"),
         option_integer("steps", "N", OPTION_POSITIVE, 0, &o->steps, NULL,
                        "steps timed (default 200, fewer beyond 100,000 links)"),
@@ -81,20 +92,21 @@ static int say_usage(const char* text) {
 
 typedef struct bench {
     bench_options options;
+    bench_topic topic;
     int32_t count; // of sizes
     int64_t sizes[SIZES_MAX];
-    bench_chain_result results[SIZES_MAX];
+    bench_scaling_result results[SIZES_MAX];
     bench_stream stream;
     char machine[160];
     char* command;
     FILE* text; // for people
 } bench;
 
-static double per_link(const bench_chain_result* r, double seconds) {
+static double per_link(const bench_scaling_result* r, double seconds) {
     return 1e9 * seconds / (double)r->links;
 }
 
-static double per_link_iteration(const bench_chain_result* r) {
+static double per_link_iteration(const bench_scaling_result* r) {
     return per_link(r, r->seconds_per_step) / r->iterations_per_step;
 }
 
@@ -112,7 +124,7 @@ static void print_head(const bench* b) {
     fflush(b->text);
 }
 
-static void print_row(const bench* b, const bench_chain_result* r) {
+static void print_row(const bench* b, const bench_scaling_result* r) {
     fprintf(b->text, "%9d %11.5g %10.2f %12.0f %14.0f %9.1e %9.3g %9.3g %7.0f\n", (int)r->links,
             1e3 * r->seconds_per_step, r->iterations_per_step, per_link(r, r->seconds_per_step),
             per_link_iteration(r), r->max_gap, 1e3 * r->first_step_seconds, 1e3 * r->build_seconds,
@@ -126,18 +138,23 @@ static void print_stages(const bench* b) {
         fprintf(b->text, " %9s", mabd_stage_name((mabd_stage)k));
     }
     for (int32_t i = 0; i < b->count; i++) {
-        const bench_chain_result* r = &b->results[i];
+        const bench_scaling_result* r = &b->results[i];
         fprintf(b->text, "\n%9d", (int)r->links);
         for (int k = 0; k < MABD_STAGE_COUNT; k++) {
             fprintf(b->text, " %9.1f", per_link(r, r->stage_seconds[k]));
         }
     }
     fputc('\n', b->text);
+    const double slope = bench_scaling_slope(b->count, b->results, SLOPE_FROM);
+    if (slope > 0) {
+        fprintf(b->text, "\ntime per step grows as links^%.3f from %d links on\n", slope,
+                SLOPE_FROM);
+    }
 }
 
 // ---- files -------------------------------------------------------------------------------------
 
-static json_t* result_json(const bench_chain_result* r) {
+static json_t* result_json(const bench_scaling_result* r) {
     json_t* entry =
         json_pack("{si si sI sI sI sI}", "links", (int)r->links, "rows", (int)r->rows, "steps",
                   (json_int_t)r->steps, "unconverged_steps", (json_int_t)r->unconverged_steps,
@@ -176,6 +193,7 @@ static int write_json(const bench* b) {
         json_array_append_new(results, result_json(&b->results[i]));
     }
     json_object_set_new(root, "results", results);
+    summary_set_real(root, "slope", bench_scaling_slope(b->count, b->results, SLOPE_FROM));
     int code = summary_write("bench", b->options.json, root);
     json_decref(root);
     return code;
@@ -186,13 +204,15 @@ static void fill_csv(const bench* b, FILE* out) {
             mabd_version(), __VERSION__, b->command);
     fprintf(out, "# triad: %.3e bytes/s, bound: %.2f ns per link and step\n",
             b->stream.bytes_per_second, bench_stream_bound(&b->stream, sizeof(mabd_real)));
+    fprintf(out, "# slope of log time against log links, from %d links on: %.3f\n", SLOPE_FROM,
+            bench_scaling_slope(b->count, b->results, SLOPE_FROM));
     fprintf(out, "links,joint,rows,steps,ms_per_step,iterations_mean,ns_per_link,"
                  "ns_per_link_iteration,max_gap,max_angle_error,first_step_ms,build_ms,bytes");
     for (int k = 0; k < MABD_STAGE_COUNT; k++) {
         fprintf(out, ",%s_ms", mabd_stage_name((mabd_stage)k));
     }
     for (int32_t i = 0; i < b->count; i++) {
-        const bench_chain_result* r = &b->results[i];
+        const bench_scaling_result* r = &b->results[i];
         fprintf(out, "\n%d,%s,%d,%lld,%.6g,%.4g,%.5g,%.5g,%.3e,%.3e,%.5g,%.5g,%zu", (int)r->links,
                 JOINTS[b->options.joint], (int)r->rows, (long long)r->steps,
                 1e3 * r->seconds_per_step, r->iterations_per_step, per_link(r, r->seconds_per_step),
@@ -228,15 +248,25 @@ static bool is_stdout(const char* path) {
     return path != NULL && strcmp(path, "-") == 0;
 }
 
+static bench_topic find_topic(const char* name) {
+    int topic = 0;
+    while (TOPICS[topic] != NULL && strcmp(TOPICS[topic], name) != 0) topic++;
+    return (bench_topic)topic;
+}
+
 static int check_options(bench* b) {
     const bench_options* o = &b->options;
     char message[512];
-    if (strcmp(o->topic, "chain") != 0) return say_usage("unknown topic; there is: chain");
+    b->topic = find_topic(o->topic);
+    if (b->topic == BENCH_TOPIC_COUNT)
+        return say_usage("unknown topic: expected chain, tree or net");
     if (o->joint == MABD_JOINT_FREE) return say_usage("--joint: free joints make no chain");
     if (is_stdout(o->json) && is_stdout(o->csv)) {
         return say_usage("--json and --csv cannot both go to standard output");
     }
-    b->count = options_integers(o->links, SIZES_MAX, b->sizes);
+    const char* sizes = o->links;
+    if (sizes == NULL) sizes = DEFAULT_SIZES[b->topic];
+    b->count = options_integers(sizes, SIZES_MAX, b->sizes);
     for (int32_t i = 0; i < b->count; i++) {
         if (b->sizes[i] > INT32_MAX) b->count = 0;
     }
@@ -250,22 +280,23 @@ static int check_options(bench* b) {
     return CLI_OK;
 }
 
-static int run_chain(bench* b, int64_t links, bench_chain_result* result) {
+static int run_size(bench* b, int64_t links, bench_scaling_result* result) {
     const bench_options* o = &b->options;
-    bench_chain_def def = {.links = (int32_t)links,
-                           .joint = (mabd_joint)o->joint,
-                           .sim = mabd_default_sim_def(),
-                           .warm_up = WARM_UP_STEPS,
-                           .steps = o->steps > 0 ? o->steps : bench_chain_default_steps(links),
-                           .repeats = (int32_t)o->repeats};
+    bench_scaling_def def = {.topic = b->topic,
+                             .links = (int32_t)links,
+                             .joint = (mabd_joint)o->joint,
+                             .sim = mabd_default_sim_def(),
+                             .warm_up = WARM_UP_STEPS,
+                             .steps = o->steps > 0 ? o->steps : bench_scaling_default_steps(links),
+                             .repeats = (int32_t)o->repeats};
     mabd_error error = {0};
     mabd_sim_def_apply_preset(&def.sim, (mabd_preset)o->preset);
     def.sim.integrator = (mabd_integrator)o->integrator;
     def.sim.h = (mabd_real)o->h;
     def.sim.threads = (int32_t)o->threads;
-    mabd_status status = bench_chain_run(&def, result, &error);
+    mabd_status status = bench_scaling_run(&def, result, &error);
     if (status == MABD_OK) return CLI_OK;
-    fprintf(stderr, "mabd bench: chain of %lld links: %s\n", (long long)links,
+    fprintf(stderr, "mabd bench: %s of %lld links: %s\n", o->topic, (long long)links,
             error.text[0] != '\0' ? error.text : mabd_status_text(status));
     return status == MABD_ERR_ARG || status == MABD_ERR_INPUT ? CLI_BAD_INPUT : CLI_FAILED;
 }
@@ -277,7 +308,7 @@ static int run_all(bench* b) {
     int code = CLI_OK;
     int32_t done = 0;
     while (done < b->count && code == CLI_OK) {
-        code = run_chain(b, b->sizes[done], &b->results[done]);
+        code = run_size(b, b->sizes[done], &b->results[done]);
         if (code == CLI_OK) print_row(b, &b->results[done++]);
     }
     b->count = done;

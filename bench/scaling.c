@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of any length, released level and timed; see chain.h.
-#include "bench/chain.h"
+// Chains, trees and nets of any size, let go and timed; see scaling.h.
+#include "bench/scaling.h"
 
 #include "cli/system.h"
 #include "mabd/generate.h"
@@ -8,28 +8,49 @@
 #include <math.h>
 #include <string.h>
 
-int64_t bench_chain_default_steps(int64_t links) {
+int64_t bench_scaling_default_steps(int64_t links) {
     int64_t steps = 20000000 / links;
     if (steps > 200) steps = 200;
     return steps > 10 ? steps : 10;
 }
 
-static mabd_status build_model(const bench_chain_def* def, mabd_model** model, mabd_error* error) {
-    mabd_scene* scene = NULL;
+static mabd_status generate(const bench_scaling_def* def, mabd_scene* scene, mabd_error* error) {
     mabd_chain_def chain = mabd_default_chain_def();
-    chain.links = def->links;
-    chain.joint = def->joint;
+    mabd_tree_def tree = mabd_default_tree_def();
+    mabd_net_def net = mabd_default_net_def();
+    const double links = def->links;
+    switch (def->topic) {
+    case BENCH_TOPIC_TREE: // 2^depth - 1 links
+        tree.branching = 2;
+        tree.depth = (int32_t)fmax(1, round(log2(links + 1)));
+        tree.joint = def->joint;
+        tree.shrink = tree.taper = 1;
+        return mabd_generate_tree(scene, &tree, error);
+    case BENCH_TOPIC_NET: // 3 n^2 - 2 n bodies
+        net.rows = net.columns = (int32_t)fmax(2, round((1 + sqrt(1 + 3 * links)) / 3));
+        net.pinned = MABD_NET_PIN_EDGE;
+        return mabd_generate_net(scene, &net, error);
+    default:
+        chain.links = def->links;
+        chain.joint = def->joint;
+        return mabd_generate_chain(scene, &chain, error);
+    }
+}
+
+static mabd_status build_model(const bench_scaling_def* def, mabd_model** model,
+                               mabd_error* error) {
+    mabd_scene* scene = NULL;
     MABD_TRY(mabd_scene_create(NULL, &scene));
-    mabd_status status = mabd_generate_chain(scene, &chain, error);
+    mabd_status status = generate(def, scene, error);
     if (status == MABD_OK) status = mabd_model_build(scene, NULL, model, error);
     mabd_scene_destroy(scene);
     return status;
 }
 
 // Start again, warm up, time the steps; keep the numbers if this was the fastest time.
-static mabd_status time_once(const bench_chain_def* def, mabd_sim* sim, bench_chain_result* result,
-                             mabd_error* error) {
-    bench_chain_result now = *result;
+static mabd_status time_once(const bench_scaling_def* def, mabd_sim* sim,
+                             bench_scaling_result* result, mabd_error* error) {
+    bench_scaling_result now = *result;
     mabd_step_info info;
     double before[MABD_STAGE_COUNT], after[MABD_STAGE_COUNT], seconds = 0;
     int64_t iterations = 0;
@@ -60,8 +81,8 @@ static mabd_status time_once(const bench_chain_def* def, mabd_sim* sim, bench_ch
     return MABD_OK;
 }
 
-static mabd_status time_steps(const bench_chain_def* def, const mabd_model* model,
-                              bench_chain_result* result, mabd_error* error) {
+static mabd_status time_steps(const bench_scaling_def* def, const mabd_model* model,
+                              bench_scaling_result* result, mabd_error* error) {
     mabd_sim* sim = NULL;
     mabd_step_info info;
     MABD_TRY(mabd_sim_create(model, &def->sim, &sim, error));
@@ -76,17 +97,28 @@ static mabd_status time_steps(const bench_chain_def* def, const mabd_model* mode
     return status;
 }
 
-mabd_status bench_chain_run(const bench_chain_def* def, bench_chain_result* result,
-                            mabd_error* error) {
+mabd_status bench_scaling_run(const bench_scaling_def* def, bench_scaling_result* result,
+                              mabd_error* error) {
     mabd_model* model = NULL;
     memset(result, 0, sizeof(*result));
     double start = system_seconds();
     MABD_TRY(build_model(def, &model, error));
     result->build_seconds = system_seconds() - start;
-    result->links = def->links;
+    result->links = mabd_model_body_count(model);
     result->rows = mabd_model_row_count(model);
     result->steps = def->steps;
     mabd_status status = time_steps(def, model, result, error);
     mabd_model_destroy(model);
     return status;
+}
+
+double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t least) {
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (results[i].links < least) continue;
+        const double x = log(results[i].links), y = log(results[i].seconds_per_step);
+        n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+    }
+    const double spread = n * sxx - sx * sx;
+    return n >= 2 && spread > 0 ? (n * sxy - sx * sy) / spread : 0;
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains, trees and nets of any size, let go and timed.
+#pragma once
+
+#include "mabd/sim.h"
+
+#define BENCH_TOPIC_LIST(X)                                                                        \
+    X(CHAIN, "chain") /* capsules of 0.1 m, pinned at one end, level */                            \
+    X(TREE, "tree")   /* full binary tree, ball joints, pinned at its root, falling over */        \
+    X(NET, "net")     /* square net of hubs and rods, ball joints, hung by one edge, level */
+
+typedef enum bench_topic {
+#define X(name, text) BENCH_TOPIC_##name,
+    BENCH_TOPIC_LIST(X)
+#undef X
+        BENCH_TOPIC_COUNT
+} bench_topic;
+
+typedef struct bench_scaling_def {
+    bench_topic topic;
+    int32_t links;    // wanted; trees and nets take the nearest size they can have
+    mabd_joint joint; // of chains and trees
+    mabd_sim_def sim;
+    int64_t warm_up; // steps before the clock runs
+    int64_t steps;   // timed, >= 1
+    int32_t repeats; // the fastest counts, >= 1
+} bench_scaling_def;
+
+/// All times are of the fastest repeat.
+typedef struct bench_scaling_result {
+    int32_t links, rows; // bodies and rows there really are
+    int64_t steps;
+    double build_seconds;                   // scene and model
+    double first_step_seconds;              // the very first one, cold
+    double seconds_per_step;                //
+    double iterations_per_step;             //
+    double stage_seconds[MABD_STAGE_COUNT]; // per step
+    double max_gap;                         // over all timed steps [m]
+    double max_angle_error;                 // [rad]
+    int64_t unconverged_steps, retries;     // of the timed steps
+    size_t bytes;                           // model and simulation
+} bench_scaling_result;
+
+/// Build a scene of the topic, and time its fall.
+mabd_status bench_scaling_run(const bench_scaling_def* def, bench_scaling_result* result,
+                              mabd_error* error);
+/// Steps worth timing: 2 s of motion up to 100,000 links, less beyond.
+int64_t bench_scaling_default_steps(int64_t links);
+/// Slope of log(seconds per step) against log(links) by least squares, over the results of at least `least`
+/// links; 0 with fewer than two of them. 1 = linear.
+double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t least);
