@@ -25,7 +25,7 @@ mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
         const mabd_dual_system system = mabd_cpu_system(sim, i);
         int32_t bad = 0;
         mabd_status status = ops->factor(sim->solvers[i], &system, &bad);
-        if (status == MABD_ERR_SINGULAR && ops == &mabd_dual_direct) { // leaves D and U alone
+        if (status == MABD_ERR_SINGULAR && ops->keeps_system) {
             soften(&system);
             status = ops->factor(sim->solvers[i], &system, &bad);
         }

@@ -108,8 +108,8 @@ const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component) {
     // three bearings): not a matter for block Thomas, which keeps nothing to try again with
     const bool redundant =
         component->body_count <= 2 && component->slot_count > component->body_count;
-    return component->kind == MABD_COMPONENT_CHAIN && !redundant ? &mabd_dual_chain
-                                                                 : &mabd_dual_direct;
+    if (component->kind == MABD_COMPONENT_CHAIN && !redundant) return &mabd_dual_chain;
+    return component->kind == MABD_COMPONENT_TREE ? &mabd_dual_tree : &mabd_dual_block;
 }
 
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {

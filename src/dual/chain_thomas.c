@@ -259,5 +259,6 @@ static size_t chain_bytes_for(const mabd_allocator* allocator, const mabd_dual_s
 }
 
 const mabd_dual_ops mabd_dual_chain = {
-    "chain", chain_create, chain_factor, chain_solve, chain_destroy, chain_bytes, chain_bytes_for,
+    "chain",     false,         chain_create, chain_factor,
+    chain_solve, chain_destroy, chain_bytes,  chain_bytes_for,
 };

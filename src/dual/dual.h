@@ -26,6 +26,7 @@ typedef struct mabd_dual_system {
 
 typedef struct mabd_dual_ops {
     const char* name;
+    bool keeps_system; // factor leaves D and U as they are, also if it fails
     /// Take all memory for systems of this pattern (values of D and U are not looked at).
     mabd_status (*create)(const mabd_allocator* allocator, const mabd_dual_system* system,
                           void** solver);
@@ -43,6 +44,11 @@ typedef struct mabd_dual_ops {
 /// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Holds no memory: *solver
 /// is null.
 extern const mabd_dual_ops mabd_dual_chain;
-/// Any pattern: sparse LDL' by CHOLMOD (simplicial), analysed once, values written straight in; D and U
-/// are left as they are.
+/// Trees: block sparse L d L' (block_factor.c) in the order of the plan, leaf to root: O(slots) but for bodies
+/// with many joints.
+extern const mabd_dual_ops mabd_dual_tree;
+/// Any pattern: the same in an order that keeps the fill low (block_order.h).
+extern const mabd_dual_ops mabd_dual_block;
+/// Any pattern: sparse LDL' by CHOLMOD (simplicial), analysed once, values written straight in. Independent of
+/// the others: what they are checked against.
 extern const mabd_dual_ops mabd_dual_direct;

@@ -426,6 +426,6 @@ static void direct_solve(void* object, const mabd_dual_system* system, mabd_real
 }
 
 const mabd_dual_ops mabd_dual_direct = {
-    "direct",       direct_create, direct_factor,    direct_solve,
-    direct_destroy, direct_bytes,  direct_bytes_for,
+    "direct",     true,           direct_create, direct_factor,
+    direct_solve, direct_destroy, direct_bytes,  direct_bytes_for,
 };

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Direct solve by a block sparse factorisation: mabd_dual_tree and mabd_dual_block differ in the order
+// of elimination only.
+//
+//   create   order, analysis (block_symbolic.h), and memory for the factor, the update matrices and one
+//            front
+//   factor   multifrontal L d L' (block_numeric.c); D and U stay as they are
+//
+// A tree is eliminated from its leaves to its root as the plan numbers it: the rows below a joint are
+// those of the joints on its body towards the root, so there is no fill and the cost is linear.
+
+#include "dual/block_factor.h"
+
+#include "dual/block_order.h"
+
+typedef mabd_status (*order_function)(const mabd_allocator* allocator,
+                                      const mabd_dual_system* system, int32_t* order);
+
+static mabd_status natural_order(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                 int32_t* order) {
+    (void)allocator;
+    for (int32_t s = 0; s < system->slot_count; s++) order[s] = s;
+    return MABD_OK;
+}
+
+static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
+                           order_function find_order, mabd_block_symbolic** symbolic) {
+    const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
+    int32_t* order = mabd_alloc(allocator, bytes);
+    *symbolic = NULL;
+    if (!order) return MABD_ERR_MEMORY;
+    mabd_status status = find_order(allocator, system, order);
+    if (status == MABD_OK) status = mabd_block_analyse(allocator, system, order, symbolic);
+    mabd_free(allocator, order, bytes);
+    return status;
+}
+
+static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_factor* f) {
+    const size_t rows = (size_t)m->row_count, wide = (size_t)m->widest, deep = (size_t)m->deepest;
+    const size_t tallest = wide > deep ? wide : deep;
+    mabd_arena_take(arena, 1, sizeof(mabd_block_solver));
+    f->L = mabd_arena_take(arena, (size_t)m->panel_size, sizeof(double));
+    f->d = mabd_arena_take(arena, rows, sizeof(double));
+    f->inverse = mabd_arena_take(arena, rows, sizeof(double));
+    f->updates = mabd_arena_take(arena, (size_t)m->update_size, sizeof(double));
+    f->front = mabd_arena_take(arena, (size_t)m->front_size, sizeof(double));
+    f->scaled = mabd_arena_take(arena, wide * MABD_BLOCK_TILE, sizeof(double));
+    f->least = mabd_arena_take(arena, wide, sizeof(double));
+    f->x = mabd_arena_take(arena, rows, sizeof(double));
+    f->below = mabd_arena_take(arena, tallest, sizeof(double));
+}
+
+// Bytes of a solver with its numbers, without the analysis.
+static size_t count_bytes(const mabd_block_symbolic* symbolic) {
+    mabd_block_factor counts;
+    mabd_arena arena = {NULL, 0, 0};
+    layout(symbolic, &arena, &counts);
+    return arena.used;
+}
+
+static mabd_status create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                          order_function find_order, void** out) {
+    *out = NULL;
+    if (system->slot_count < 1) return MABD_ERR_ARG;
+    mabd_block_symbolic* symbolic;
+    MABD_TRY(analyse(allocator, system, find_order, &symbolic));
+    mabd_arena arena = {NULL, count_bytes(symbolic), 0};
+    if (arena.size != SIZE_MAX) arena.memory = mabd_alloc(allocator, arena.size);
+    if (!arena.memory) {
+        mabd_block_symbolic_destroy(allocator, symbolic);
+        return MABD_ERR_MEMORY;
+    }
+    mabd_block_solver* solver = (mabd_block_solver*)(void*)arena.memory;
+    layout(symbolic, &arena, &solver->factor);
+    solver->factor.symbolic = solver->symbolic = symbolic;
+    solver->kernels = mabd_block_kernels_best();
+    solver->bytes = arena.size;
+    *out = solver;
+    return MABD_OK;
+}
+
+static void block_destroy(const mabd_allocator* allocator, void* object) {
+    mabd_block_solver* solver = object;
+    if (!solver) return;
+    mabd_block_symbolic_destroy(allocator, solver->symbolic);
+    mabd_free(allocator, solver, solver->bytes);
+}
+
+static size_t block_bytes(const void* object) {
+    const mabd_block_solver* solver = object;
+    return solver->bytes + solver->symbolic->bytes;
+}
+
+static size_t bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system,
+                        order_function find_order) {
+    mabd_block_symbolic* symbolic;
+    if (analyse(allocator, system, find_order, &symbolic) != MABD_OK) return SIZE_MAX;
+    const size_t own = count_bytes(symbolic), analysis = symbolic->bytes;
+    mabd_block_symbolic_destroy(allocator, symbolic);
+    return own > SIZE_MAX - analysis ? SIZE_MAX : own + analysis;
+}
+
+static int32_t slot_of_row(const mabd_dual_system* system, const mabd_block_symbolic* symbolic,
+                           int32_t row) {
+    int32_t s = 0;
+    while (row < symbolic->first[s] || row >= symbolic->first[s] + system->width[s]) s++;
+    return s;
+}
+
+static mabd_status block_factor(void* object, const mabd_dual_system* system, int32_t* bad) {
+    mabd_block_solver* solver = object;
+    const int32_t row = solver->kernels->factor(&solver->factor, system);
+    if (row < 0) return MABD_OK;
+    if (bad) *bad = slot_of_row(system, solver->symbolic, row);
+    return MABD_ERR_SINGULAR;
+}
+
+static void block_solve(void* object, const mabd_dual_system* system, mabd_real* x) {
+    mabd_block_solver* solver = object;
+    solver->kernels->solve(&solver->factor, system, x);
+}
+
+static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                               void** solver) {
+    return create(allocator, system, natural_order, solver);
+}
+static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                void** solver) {
+    return create(allocator, system, mabd_block_order, solver);
+}
+static size_t tree_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    return bytes_for(allocator, system, natural_order);
+}
+static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    return bytes_for(allocator, system, mabd_block_order);
+}
+
+const mabd_dual_ops mabd_dual_tree = {
+    "tree",      true,          tree_create, block_factor,
+    block_solve, block_destroy, block_bytes, tree_bytes_for,
+};
+const mabd_dual_ops mabd_dual_block = {
+    "block",     true,          block_create, block_factor,
+    block_solve, block_destroy, block_bytes,  block_bytes_for,
+};

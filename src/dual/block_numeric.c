@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Multifrontal K = L d L', node by node, children before parents. For each node:
+//
+//   assemble    own columns F of the front = blocks of D and U + the children's update matrices
+//   eliminate   8 columns J at a time, 8 rows I at a time:
+//                   X_IJ = F_IJ - sum_{k < J} L_Ik (d_k L_Jk)'
+//                   X_JJ = L_JJ d_J L_JJ'          L_IJ = X_IJ L_JJ'^-1 d_J^-1
+//   pass on     update matrix of the rows below = children's - L_21 d L_21'
+//
+// solve: L z = b, d w = z, L' x = w, node by node, forwards and backwards.
+
+#include "dual/block_numeric.h"
+#include "dual/dense_kernels.h"
+
+#include <string.h>
+
+// A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
+#define LEAST_PIVOT 1e-14
+
+// A node's front as the kernels see it.
+typedef struct front {
+    int32_t width, wide, below, deep; // rows, and padded to tiles
+    int64_t height;                   // wide + deep: stride of F
+    double* F;                        // own columns
+    double* L;                        // tiles
+    double* update;                   // deep x deep, by columns
+    double *d, *inverse;
+} front;
+
+static front open_front(const mabd_block_factor* f, const mabd_block_node* node) {
+    front a;
+    a.width = node->width, a.below = node->below;
+    a.wide = MABD_BLOCK_PAD(a.width), a.deep = MABD_BLOCK_PAD(a.below);
+    a.height = a.wide + a.deep;
+    a.F = f->front;
+    a.L = f->L + node->panel;
+    a.update = f->updates + node->update;
+    a.d = f->d + node->row, a.inverse = f->inverse + node->row;
+    return a;
+}
+
+// ---- assemble ----------------------------------------------------------------------------------
+
+static void add_diagonal(const mabd_dual_system* system, int32_t slot, const front* a,
+                         int32_t column, double* least) {
+    const int32_t w = system->width[slot];
+    const mabd_real* D = system->D + system->block[slot];
+    for (int32_t j = 0; j < w; j++) {
+        double* F = a->F + (column + j) * a->height + column;
+        for (int32_t i = j; i < w; i++) F[i] = (double)D[i * w + j];
+        least[column + j] = LEAST_PIVOT * F[j];
+    }
+}
+
+static void add_edge(const mabd_dual_system* system, const mabd_block_place* place,
+                     const front* a) {
+    const int32_t from = system->width[system->from[place->edge] - system->slot_offset];
+    const int32_t to = system->width[system->to[place->edge] - system->slot_offset];
+    const mabd_real* U = system->U + system->edge_block[place->edge];
+    double* F = a->F + place->column * a->height + place->row;
+    if (place->transposed) {
+        for (int32_t i = 0; i < from; i++) {
+            for (int32_t j = 0; j < to; j++) F[i * a->height + j] = (double)U[i * to + j];
+        }
+    } else {
+        for (int32_t j = 0; j < to; j++) {
+            for (int32_t i = 0; i < from; i++) F[j * a->height + i] = (double)U[i * to + j];
+        }
+    }
+}
+
+MABD_HOT void add_to(int32_t n, const double* from, double* to) {
+    int32_t i = 0;
+    for (; i + MABD_TILE <= n; i += MABD_TILE) {
+        for (int32_t k = 0; k < MABD_TILE; k++) to[i + k] += from[i + k];
+    }
+    for (; i < n; i++) to[i] += from[i];
+}
+
+// Add the update matrix of a child: run by run of its columns, the runs of rows from there on.
+static void add_child(const mabd_block_factor* f, const mabd_block_node* child, const front* a) {
+    const int64_t stride = MABD_BLOCK_PAD(child->below);
+    const mabd_block_run *runs = f->symbolic->runs + child->run, *end = runs + child->run_count;
+    const double* column = f->updates + child->update;
+    int64_t diagonal = 0;
+    for (const mabd_block_run* across = runs; across < end; across++) {
+        const bool own = across->at < a->wide;
+        const int32_t above = own ? 0 : a->wide; // local row of the first entry of a column
+        for (int32_t j = 0; j < across->length; j++, column += stride) {
+            double* to = own ? a->F + (across->at + j) * a->height
+                             : a->update + (across->at + j - a->wide) * (int64_t)a->deep;
+            const double* from = column + diagonal;
+            add_to(across->length - j, from + j, to + (across->at + j - above));
+            from += across->length;
+            for (const mabd_block_run* down = across + 1; down < end; down++) {
+                add_to(down->length, from, to + (down->at - above));
+                from += down->length;
+            }
+        }
+        diagonal += across->length;
+    }
+}
+
+static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
+                     const mabd_block_node* node, const front* a) {
+    const mabd_block_symbolic* m = f->symbolic;
+    memset(a->F, 0, (size_t)(a->height * a->width) * sizeof(double));
+    int32_t column = 0;
+    for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
+        add_diagonal(system, m->order[k], a, column, f->least);
+        column += system->width[m->order[k]];
+    }
+    for (int32_t i = 0; i < node->place_count; i++)
+        add_edge(system, &m->places[node->place + i], a);
+    if (node->inherits) memset(a->update, 0, (size_t)a->deep * (size_t)a->deep * sizeof(double));
+    for (int32_t i = 0; i < node->child_count; i++) {
+        add_child(f, &m->nodes[m->children[node->child + i]], a);
+    }
+}
+
+// ---- eliminate ---------------------------------------------------------------------------------
+
+// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'
+static void tile_sub(int n, int32_t depth, const double* A, const double* B, const double* from,
+                     double* T, int64_t stride) {
+    for (int j = 0; j < n; j += MABD_STRIP) {
+        const double* source = from ? from + j * stride : NULL;
+        switch (n - j) {
+#define STRIP(count)                                                                               \
+    case count:                                                                                    \
+        mabd_tile_strip(count < MABD_STRIP ? count : MABD_STRIP, depth, A, B + j, source,          \
+                        T + j * stride, stride);                                                   \
+        break;
+            STRIP(1)
+            STRIP(2) STRIP(3) STRIP(4) STRIP(5) STRIP(6) STRIP(7)
+#undef STRIP
+                default
+                : mabd_tile_strip(MABD_STRIP, depth, A, B + j, source, T + j * stride, stride);
+        }
+    }
+}
+
+// scaled (columns x 8) = the rows of a tile times d
+static void scale_rows(int32_t columns, const double* L, const double* d, double* scaled) {
+    for (int32_t k = 0; k < columns; k++) {
+        mabd_column_store(mabd_column_scale(mabd_column_load(L + MABD_TILE * k), d[k]),
+                          scaled + MABD_TILE * k);
+    }
+}
+
+// L d L' of the n x n block T (columns 8 apart), rows from n on are zero. Returns the column of the first
+// failing pivot, or -1.
+MABD_HOT int factor_tile(int n, double* T, const double* least, double* d, double* inverse) {
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++) {
+        double* column = T + MABD_TILE * j;
+        const double pivot = column[j], reciprocal = 1 / pivot;
+        if (!(pivot > least[j] && reciprocal > 0)) return j;
+        d[j] = pivot, inverse[j] = reciprocal;
+        const mabd_column x = mabd_column_load(column), l = mabd_column_scale(x, reciprocal);
+#pragma GCC unroll 8
+        for (int c = j + 1; c < n; c++) {
+            double* later = T + MABD_TILE * c;
+            mabd_column_store(mabd_column_sub(mabd_column_load(later), l, column[c]), later);
+        }
+        mabd_column_store(l, column);
+    }
+    return -1;
+}
+
+// X (8 x n, columns `stride` apart) -> L = X T'^-1 d^-1 with T the factored diagonal tile
+MABD_HOT void finish_tile(int n, const double* T, const double* inverse, const double* X,
+                          int64_t stride, double* L) {
+    mabd_column x[MABD_TILE];
+#pragma GCC unroll 8
+    for (int c = 0; c < n; c++) {
+        x[c] = mabd_column_load(X + c * stride);
+#pragma GCC unroll 8
+        for (int j = 0; j < c; j++) x[c] = mabd_column_sub(x[c], x[j], T[MABD_TILE * j + c]);
+        mabd_column_store(mabd_column_scale(x[c], inverse[c]), L + MABD_TILE * c);
+    }
+}
+
+// Columns j .. j + n - 1 of the front. Returns the failing column among them, or -1.
+MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const double* least,
+                               double* scaled) {
+    const int64_t tile = MABD_TILE * (int64_t)a->width; // doubles of 8 rows of L
+    double* own = a->L + j / MABD_TILE * tile;
+    double* F = a->F + j * a->height;
+    double T[MABD_TILE * MABD_TILE];
+    if (j > 0) {
+        scale_rows(j, own, a->d, scaled);
+        tile_sub(n, j, own, scaled, F + j, F + j, a->height);
+    }
+    for (int c = 0; c < n; c++) {
+        mabd_column_store(mabd_column_load(F + j + c * a->height), T + MABD_TILE * c);
+    }
+    const int bad = factor_tile(n, T, least + j, a->d + j, a->inverse + j);
+    if (bad >= 0) return bad;
+    memcpy(own + MABD_TILE * (int64_t)j, T, (size_t)(MABD_TILE * n) * sizeof(double));
+    for (int64_t i = j + MABD_TILE; i < a->height; i += MABD_TILE) {
+        double* L = a->L + i / MABD_TILE * tile;
+        if (j > 0) tile_sub(n, j, L, scaled, F + i, F + i, a->height);
+        finish_tile(n, T, a->inverse + j, F + i, a->height, L + MABD_TILE * (int64_t)j);
+    }
+    return -1;
+}
+
+static int eliminate_some(int n, int32_t j, const front* a, const double* least, double* scaled) {
+    switch (n) {
+    case 1:
+        return eliminate_columns(1, j, a, least, scaled);
+    case 2:
+        return eliminate_columns(2, j, a, least, scaled);
+    case 3:
+        return eliminate_columns(3, j, a, least, scaled);
+    case 4:
+        return eliminate_columns(4, j, a, least, scaled);
+    case 5:
+        return eliminate_columns(5, j, a, least, scaled);
+    case 6:
+        return eliminate_columns(6, j, a, least, scaled);
+    case 7:
+        return eliminate_columns(7, j, a, least, scaled);
+    default:
+        return eliminate_columns(8, j, a, least, scaled);
+    }
+}
+
+// Own columns; returns the first failing one, or -1.
+static int32_t eliminate(const front* a, const double* least, double* scaled) {
+    for (int32_t j = 0; j < a->width; j += MABD_TILE) {
+        const int n = a->width - j < MABD_TILE ? (int)(a->width - j) : MABD_TILE;
+        const int bad = eliminate_some(n, j, a, least, scaled);
+        if (bad >= 0) return j + bad;
+    }
+    return -1;
+}
+
+// update -= L_21 d L_21', lower tiles
+static void pass_on(const front* a, bool inherits, double* scaled) {
+    const int64_t tile = MABD_TILE * (int64_t)a->width;
+    const double* L = a->L + a->wide / MABD_TILE * tile;
+    for (int64_t j = 0; j < a->deep; j += MABD_TILE) {
+        const int n = a->below - j < MABD_TILE ? (int)(a->below - j) : MABD_TILE;
+        scale_rows(a->width, L + j / MABD_TILE * tile, a->d, scaled);
+        for (int64_t i = j; i < a->deep; i += MABD_TILE) {
+            double* T = a->update + j * a->deep + i;
+            tile_sub(n, a->width, L + i / MABD_TILE * tile, scaled, inherits ? T : NULL, T,
+                     a->deep);
+        }
+    }
+}
+
+int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
+                                          const mabd_dual_system* system) {
+    for (int32_t s = 0; s < f->symbolic->node_count; s++) {
+        const mabd_block_node* node = &f->symbolic->nodes[s];
+        const front a = open_front(f, node);
+        assemble(f, system, node, &a);
+        const int32_t bad = eliminate(&a, f->least, f->scaled);
+        if (bad >= 0) return node->row + bad;
+        if (node->below) pass_on(&a, node->inherits, f->scaled);
+    }
+    return -1;
+}
+
+// ---- solve -------------------------------------------------------------------------------------
+
+// x of the own rows: L_11 z = x; returned below: L_21 z
+static void solve_forward(const mabd_block_factor* f, const mabd_block_node* node) {
+    const front a = open_front(f, node);
+    const int64_t tile = MABD_TILE * (int64_t)a.width;
+    double* x = f->x + node->row;
+    for (int64_t i = 0; i < a.wide; i += MABD_TILE) {
+        const double* L = a.L + i / MABD_TILE * tile;
+        const int n = a.width - i < MABD_TILE ? (int)(a.width - i) : MABD_TILE;
+        double z[MABD_TILE] = {0};
+        memcpy(z, x + i, (size_t)n * sizeof(double));
+        mabd_column sum = mabd_column_load(z);
+        for (int64_t k = 0; k < i; k++) {
+            sum = mabd_column_sub(sum, mabd_column_load(L + MABD_TILE * k), x[k]);
+        }
+        mabd_column_store(sum, z);
+        for (int j = 0; j < n; j++) {
+            const double* column = L + MABD_TILE * (i + j);
+            for (int r = j + 1; r < n; r++) z[r] -= column[r] * z[j];
+        }
+        memcpy(x + i, z, (size_t)n * sizeof(double));
+    }
+    for (int64_t i = 0; i < a.deep; i += MABD_TILE) {
+        const double* L = a.L + (a.wide + i) / MABD_TILE * tile;
+        mabd_column sum = {{{0}}};
+        for (int32_t k = 0; k < a.width; k++) {
+            sum = mabd_column_sub(sum, mabd_column_load(L + MABD_TILE * k), x[k]);
+        }
+        mabd_column_store(sum, f->below + i);
+    }
+    const double* z = f->below;
+    for (int32_t i = 0; i < node->run_count; i++) {
+        const mabd_block_run* run = &f->symbolic->runs[node->run + i];
+        for (int32_t r = 0; r < run->length; r++) f->x[run->row + r] += z[r];
+        z += run->length;
+    }
+    for (int32_t k = 0; k < a.width; k++) x[k] *= a.inverse[k];
+}
+
+// sum of a column's 8 entries, always in the same order
+MABD_HOT double column_sum(const double* p) {
+    return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+}
+
+// x[j ..] -= sum over the tiles from row `first` on of L_i' z_i, n columns; z holds all rows of the front
+MABD_HOT void dot_strip(int n, const front* a, int64_t first, int64_t j, const double* z,
+                        double* x) {
+    const int64_t tile = MABD_TILE * (int64_t)a->width;
+    mabd_column sum[MABD_STRIP];
+    double parts[MABD_TILE];
+#pragma GCC unroll 8
+    for (int c = 0; c < n; c++) sum[c] = (mabd_column){{{0}}};
+    for (int64_t i = first; i < a->height; i += MABD_TILE) {
+        const double* L = a->L + i / MABD_TILE * tile + MABD_TILE * j;
+        const mabd_column y = mabd_column_load(z + i);
+#pragma GCC unroll 8
+        for (int c = 0; c < n; c++) {
+            const mabd_column l = mabd_column_load(L + MABD_TILE * c);
+#pragma GCC unroll 4
+            for (int p = 0; p < MABD_PARTS; p++) sum[c].part[p] += l.part[p] * y.part[p];
+        }
+    }
+#pragma GCC unroll 8
+    for (int c = 0; c < n; c++) {
+        mabd_column_store(sum[c], parts);
+        x[j + c] -= column_sum(parts);
+    }
+}
+
+// z = all rows of the front (own ones and those below), x of the own rows: L' x = x
+static void solve_backward(const mabd_block_factor* f, const mabd_block_node* node, double* z) {
+    const front a = open_front(f, node);
+    const int64_t tile = MABD_TILE * (int64_t)a.width;
+    double* below = z + a.wide;
+    for (int32_t k = a.width; k < a.wide; k++) z[k] = 0;
+    memcpy(z, f->x + node->row, (size_t)a.width * sizeof(double));
+    for (int32_t i = 0; i < node->run_count; i++) {
+        const mabd_block_run* run = &f->symbolic->runs[node->run + i];
+        for (int32_t r = 0; r < run->length; r++) below[r] = f->x[run->row + r];
+        below += run->length;
+    }
+    for (double* end = z + a.height; below < end; below++) *below = 0;
+    for (int64_t j = a.wide - MABD_TILE; j >= 0; j -= MABD_TILE) {
+        const int n = a.width - j < MABD_TILE ? (int)(a.width - j) : MABD_TILE;
+        int c = 0;
+        for (; c + MABD_STRIP <= n; c += MABD_STRIP) {
+            dot_strip(MABD_STRIP, &a, j + MABD_TILE, j + c, z, z);
+        }
+        for (; c < n; c++) dot_strip(1, &a, j + MABD_TILE, j + c, z, z);
+        const double* L = a.L + j / MABD_TILE * tile + MABD_TILE * j;
+        for (c = n - 1; c >= 0; c--) {
+            double sum = z[j + c];
+            for (int r = n - 1; r > c; r--) sum -= L[MABD_TILE * c + r] * z[j + r];
+            z[j + c] = sum;
+        }
+    }
+    memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
+}
+
+void MABD_BLOCK_JOIN(solve, MABD_ISA)(const mabd_block_factor* f, const mabd_dual_system* system,
+                                      mabd_real* x) {
+    const mabd_block_symbolic* m = f->symbolic;
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        const mabd_real* from = x + (system->row[s] - system->row_offset);
+        for (int32_t i = 0; i < system->width[s]; i++) f->x[m->first[s] + i] = (double)from[i];
+    }
+    for (int32_t s = 0; s < m->node_count; s++) solve_forward(f, &m->nodes[s]);
+    for (int32_t s = m->node_count - 1; s >= 0; s--) solve_backward(f, &m->nodes[s], f->front);
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        mabd_real* to = x + (system->row[s] - system->row_offset);
+        for (int32_t i = 0; i < system->width[s]; i++) to[i] = (mabd_real)f->x[m->first[s] + i];
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Symbolic analysis of a sparse block factorisation: integers only, made once for a pattern and an
+// order.
+//
+// The slots of a dual system are eliminated in some order. Slots that follow each other and have
+// (nearly) the same rows below them form a node (a supernode); nodes form a forest, and the rows below
+// a node belong to its ancestors. Numerically each node is one dense front:
+//
+//          width    below
+//        +--------+
+//        | D11    |            rows of its own slots, padded to a multiple of 8
+//        +--------+-------+
+//        | L21    | update |   rows below, padded to a multiple of 8
+//        +--------+-------+
+//
+// "Local row" = row of a front: own rows from 0, rows below from the padded width on.
+#pragma once
+
+#include "dual/dual.h"
+
+#define MABD_BLOCK_TILE   8
+#define MABD_BLOCK_PAD(n) (((n) + MABD_BLOCK_TILE - 1) / MABD_BLOCK_TILE * MABD_BLOCK_TILE)
+
+/// Rows below a node that follow each other.
+typedef struct mabd_block_run {
+    int32_t row;    // first of them, in elimination order
+    int32_t at;     // its local row in the parent
+    int32_t length; // none crosses the end of the parent's own rows
+} mabd_block_run;
+
+/// Where the block of an edge goes in its node's front.
+typedef struct mabd_block_place {
+    int32_t edge;
+    int32_t row, column; // local
+    int32_t transposed;  // 1: the block is (column slot) x (row slot)
+} mabd_block_place;
+
+typedef struct mabd_block_node {
+    int32_t row, width, below;  // first own row in elimination order; rows
+    int32_t slot, slot_count;   // its slots, in `order`
+    int32_t run, run_count;     // rows below
+    int32_t place, place_count; // its edges
+    int32_t child, child_count; // in `children`
+    int32_t inherits;           // 1 if some child adds to the rows below
+    int64_t panel;              // offset of its columns in the factor [doubles]
+    int64_t update;             // offset of its update matrix in the workspace [doubles]
+} mabd_block_node;
+
+typedef struct mabd_block_symbolic {
+    int32_t slot_count, row_count, node_count;
+    int32_t* order;         // slot at a place of the elimination order (slot_count)
+    int32_t* first;         // first row of a slot in elimination order (slot_count)
+    mabd_block_node* nodes; // children before parents (node_count)
+    int32_t* children;      // (node_count)
+    mabd_block_run* runs;
+    mabd_block_place* places; // (edge_count)
+    int64_t panel_size;       // of the factor [doubles]
+    int64_t update_size;      // of all update matrices alive at once [doubles]
+    int64_t front_size;       // of the largest front's own columns [doubles]
+    int32_t widest, deepest;  // largest padded width, largest padded rows below
+    double flops;             // of the numeric factorisation, padding left out
+    size_t bytes;             // of this object
+} mabd_block_symbolic;
+
+/// Analyse. order (slot_count): slots in the order to eliminate them; the analysis may change it to an equivalent
+/// one (same fill). Destroy with mabd_block_symbolic_destroy.
+mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
+                               const int32_t* order, mabd_block_symbolic** symbolic);
+void mabd_block_symbolic_destroy(const mabd_allocator* allocator, mabd_block_symbolic* symbolic);
+
+/// Floating-point operations that elimination in this order takes, without amalgamation.
+mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
+                            const int32_t* order, double* flops);
