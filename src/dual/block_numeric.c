@@ -133,7 +133,8 @@ static void tile_sub(int n, int32_t depth, const double* A, const double* B, con
                         T + j * stride, stride);                                                   \
         break;
             STRIP(1)
-            STRIP(2) STRIP(3) STRIP(4) STRIP(5) STRIP(6) STRIP(7)
+            STRIP(2)
+            STRIP(3) STRIP(4) STRIP(5) STRIP(6) STRIP(7)
 #undef STRIP
                 default
                 : mabd_tile_strip(MABD_STRIP, depth, A, B + j, source, T + j * stride, stride);
@@ -178,7 +179,8 @@ MABD_HOT void finish_tile(int n, const double* T, const double* inverse, const d
         x[c] = mabd_column_load(X + c * stride);
 #pragma GCC unroll 8
         for (int j = 0; j < c; j++) x[c] = mabd_column_sub(x[c], x[j], T[MABD_TILE * j + c]);
-        mabd_column_store(mabd_column_scale(x[c], inverse[c]), L + MABD_TILE * c);
+        mabd_column_store(mabd_column_clean(mabd_column_scale(x[c], inverse[c])),
+                          L + MABD_TILE * c);
     }
 }
 

@@ -30,6 +30,8 @@
 typedef double mabd_lanes
     __attribute__((vector_size(MABD_LANES * sizeof(double)), aligned(8), may_alias));
 
+typedef int64_t mabd_mask __attribute__((vector_size(MABD_LANES * sizeof(int64_t)), aligned(8)));
+
 /// Column of a tile, 8 rows.
 typedef struct mabd_column {
     mabd_lanes part[MABD_PARTS];
@@ -55,6 +57,18 @@ MABD_HOT mabd_column mabd_column_sub(mabd_column c, mabd_column a, double b) {
 MABD_HOT mabd_column mabd_column_scale(mabd_column a, double b) {
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) a.part[i] *= b;
+    return a;
+}
+
+/// Entries of magnitude up to MABD_NOTHING become 0, NaN stays. Far from each other the rows of L fade out, and products
+/// below the range of normal numbers take a hundred times as long.
+#define MABD_NOTHING 1e-120
+MABD_HOT mabd_column mabd_column_clean(mabd_column a) {
+#pragma GCC unroll 4
+    for (int i = 0; i < MABD_PARTS; i++) {
+        const mabd_lanes x = a.part[i];
+        a.part[i] = (mabd_lanes)((mabd_mask)x & ~((x <= MABD_NOTHING) & (x >= -MABD_NOTHING)));
+    }
     return a;
 }
 

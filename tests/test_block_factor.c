@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests for the block factorisation (src/dual/block_*.c): residuals that no solver computes, LAPACK, and
+// CHOLMOD's factorisation of the same systems.
+#include "dual/block_factor.h"
+#include "dual/block_order.h"
+#include "support/counting_allocator.h"
+#include "support/dual_case.h"
+
+#include <SuiteSparse_config.h>
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUND_OFF (20 * dual_epsilon())
+
+// ---- helpers -----------------------------------------------------------------------------------
+
+static mabd_block_solver* create(const mabd_dual_ops* ops, const dual_case* c) {
+    mabd_allocator allocator = mabd_default_allocator();
+    void* solver = NULL;
+    cr_assert(eq(int, ops->create(&allocator, &c->system, &solver), MABD_OK));
+    return solver;
+}
+
+static void destroy(const mabd_dual_ops* ops, void* solver) {
+    mabd_allocator allocator = mabd_default_allocator();
+    ops->destroy(&allocator, solver);
+}
+
+static void factor_and_solve(const mabd_dual_ops* ops, void* solver, dual_case* c) {
+    int32_t bad = -1;
+    cr_assert(eq(int, ops->factor(solver, &c->system, &bad), MABD_OK), "slot %d", bad);
+    ops->solve(solver, &c->system, c->x);
+}
+
+// |x - y| / |y|, largest entries, y from CHOLMOD
+static double direct_difference(dual_case* c) {
+    const size_t n = (size_t)c->system.row_count;
+    mabd_real* x = malloc(n * sizeof(mabd_real));
+    memcpy(x, c->x, n * sizeof(mabd_real));
+    dual_case_reset(c);
+    void* solver = create(&mabd_dual_direct, c);
+    factor_and_solve(&mabd_dual_direct, solver, c);
+    destroy(&mabd_dual_direct, solver);
+    double difference = 0, largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        difference = fmax(difference, fabs((double)(c->x[i] - x[i])));
+        largest = fmax(largest, fabs((double)c->x[i]));
+    }
+    free(x);
+    return difference / largest;
+}
+
+static void check_with(const mabd_dual_ops* ops, dual_case* c, const char* what) {
+    dual_case_reset(c);
+    void* solver = create(ops, c);
+    factor_and_solve(ops, solver, c);
+    size_t diagonal = c->plan->slot_block[c->plan->slot_count] * sizeof(mabd_real);
+    size_t upper = c->plan->edge_block[c->plan->edge_count] * sizeof(mabd_real);
+    cr_assert(ops->keeps_system);
+    cr_assert(eq(int, memcmp(c->system.D, c->D, diagonal), 0), "D is left as it is");
+    cr_assert(eq(int, memcmp(c->system.U, c->U, upper), 0), "U is left as it is");
+    cr_assert(lt(dbl, dual_case_backward_error(c), ROUND_OFF), "%s, %s", what, ops->name);
+    if (c->system.row_count <= 400) {
+        cr_assert(lt(dbl, dual_case_dense_difference(c), 1e5 * dual_epsilon()), "%s", what);
+    }
+    cr_assert(lt(dbl, direct_difference(c), 1e5 * dual_epsilon()), "%s, %s", what, ops->name);
+    destroy(ops, solver);
+}
+
+// The natural order fills in where there are cycles, but must give the same solution.
+static void check(dual_graph graph, const char* what) {
+    dual_case c = dual_case_make(graph, 0, 12, 0.5, 17);
+    check_with(&mabd_dual_block, &c, what);
+    if (c.system.row_count <= 5000) check_with(&mabd_dual_tree, &c, what);
+    dual_case_free(&c);
+}
+
+// Two rails of n bodies with a rung at each.
+static dual_graph ladder(int32_t n, int32_t width) {
+    dual_graph graph = dual_graph_make(2 * n, 3 * n);
+    for (int32_t i = 0; i < n; i++) {
+        dual_graph_join(&graph, 2 * i, 2 * i + 1, width);
+        if (i + 1 == n) break;
+        dual_graph_join(&graph, 2 * i, 2 * i + 2, width);
+        dual_graph_join(&graph, 2 * i + 1, 2 * i + 3, 1 + i % 6);
+    }
+    return graph;
+}
+
+// n bodies on one: their joints form a clique.
+static dual_graph star(int32_t n) {
+    dual_graph graph = dual_graph_make(n + 1, n);
+    for (int32_t i = 0; i < n; i++) dual_graph_join(&graph, n, i, 1 + i % 6);
+    return graph;
+}
+
+static dual_graph parallel_joints(void) {
+    dual_graph graph = dual_graph_make(3, 6);
+    dual_graph_join(&graph, 0, 1, 3);
+    dual_graph_join(&graph, 1, 0, 5);
+    dual_graph_join(&graph, 0, 1, 1);
+    dual_graph_join(&graph, 1, 2, 6);
+    dual_graph_join(&graph, 2, 1, 2);
+    dual_graph_join(&graph, -1, 2, 4);
+    return graph;
+}
+
+// ---- solutions ---------------------------------------------------------------------------------
+
+Test(block_factor, solves_trees) {
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        check(dual_graph_tree((int32_t)(3 * seed), (int32_t)(seed % 7), seed), "tree");
+    }
+    check(dual_graph_tree(1500, 0, 5), "large tree");
+    check(dual_graph_chain(300, 0, 5), "chain");
+    check(star(60), "star");
+}
+
+Test(block_factor, solves_rings_and_ladders) {
+    check(dual_graph_ring(3, 5, 1), "ring of 3");
+    for (int32_t width = 0; width <= 6; width++) {
+        check(dual_graph_ring(40 + width, width, 2), "ring");
+        check(ladder(10 + 7 * width, width ? width : 3), "ladder");
+    }
+    check(dual_graph_ring(5000, 3, 3), "ring of 5000");
+}
+
+Test(block_factor, solves_nets_and_random_graphs) {
+    for (int32_t width = 0; width <= 6; width++) check(dual_graph_net(5, 6, width, 3), "net 5x6");
+    check(dual_graph_net(1, 1, 3, 1), "one joint");
+    check(dual_graph_net(2, 2, 0, 2), "net 2x2");
+    check(dual_graph_net(30, 30, 3, 1), "net 30x30");
+    check(parallel_joints(), "parallel joints");
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        int32_t n = 2 + (int32_t)(seed % 25);
+        check(dual_graph_random(n, n, 0, seed), "random graph");
+    }
+    check(dual_graph_random(60, 500, 0, 7), "dense graph");
+}
+
+Test(block_factor, works_on_a_component_that_is_not_the_first) {
+    dual_graph graph = dual_graph_make(7, 8);
+    for (int32_t i = 0; i < 3; i++) dual_graph_join(&graph, i ? i - 1 : -1, i, 2);
+    for (int32_t i = 3; i < 7; i++) dual_graph_join(&graph, i, i < 6 ? i + 1 : 3, 2 + i % 3);
+    dual_graph_join(&graph, 3, 5, 4);
+    dual_case c = dual_case_make(graph, 1, 12, 0.5, 5);
+    cr_assert(eq(i32, c.system.slot_offset, 3));
+    check_with(&mabd_dual_block, &c, "second component");
+    dual_case_free(&c);
+}
+
+// Rank 2 per body and a shift of 1e-10 of the entries: condition 1e10, as of redundant joints.
+Test(block_factor, stays_backward_stable_at_condition_1e10) {
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        dual_graph graph =
+            seed % 2 ? dual_graph_net(6, 6, 3, seed) : dual_graph_random(30, 20, 0, seed);
+        dual_case c = dual_case_make(graph, 0, 2, 1e-10, seed);
+        void* solver = create(&mabd_dual_block, &c);
+        factor_and_solve(&mabd_dual_block, solver, &c);
+        if (sizeof(mabd_real) == 8) {
+            cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF), "seed %d", (int)seed);
+        }
+        destroy(&mabd_dual_block, solver);
+        dual_case_free(&c);
+    }
+}
+
+// Off-diagonal blocks so weak that the factor fades out below the normal numbers.
+Test(block_factor, solves_systems_whose_factor_fades_out) {
+    dual_case c = dual_case_make(dual_graph_net(12, 12, 3, 1), 0, 12, 0.5, 3);
+    size_t upper = c.plan->edge_block[c.plan->edge_count];
+    for (size_t i = 0; i < upper; i++) c.U[i] *= (mabd_real)(sizeof(mabd_real) == 8 ? 1e-70 : 1e-9);
+    check_with(&mabd_dual_block, &c, "weak coupling");
+    dual_case_free(&c);
+}
+
+// ---- failures ----------------------------------------------------------------------------------
+
+static void check_failing_pivots(const mabd_dual_ops* ops, dual_graph graph) {
+    double values[] = {-1, 0, (double)NAN, (double)INFINITY};
+    dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
+    void* solver = create(ops, &c);
+    for (int32_t slot = 0; slot < c.system.slot_count; slot++) {
+        int32_t w = c.system.width[slot];
+        for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
+            int32_t bad = -1, k = (slot + (int32_t)v) % w;
+            dual_case_reset(&c);
+            c.system.D[c.system.block[slot] + (size_t)(k * w + k)] = (mabd_real)values[v];
+            cr_assert(eq(int, ops->factor(solver, &c.system, &bad), MABD_ERR_SINGULAR));
+            cr_assert(eq(i32, bad, slot), "value %g", values[v]);
+            cr_assert(eq(int, ops->factor(solver, &c.system, NULL), MABD_ERR_SINGULAR));
+        }
+        dual_case_reset(&c);
+        factor_and_solve(ops, solver, &c);
+        cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF));
+    }
+    destroy(ops, solver);
+    dual_case_free(&c);
+}
+
+Test(block_factor, names_the_slot_whose_pivot_fails_and_recovers) {
+    check_failing_pivots(&mabd_dual_block, dual_graph_net(4, 5, 0, 4));
+    check_failing_pivots(&mabd_dual_tree, dual_graph_tree(25, 0, 4));
+}
+
+Test(block_factor, a_row_that_depends_on_others_fails) {
+    // three equal joints between two bodies: rank 1 per body leaves two of the three without a pivot
+    dual_graph graph = dual_graph_make(2, 3);
+    for (int i = 0; i < 3; i++) dual_graph_join(&graph, 0, 1, 3);
+    dual_case c = dual_case_make(graph, 0, 2, 0, 4);
+    void* solver = create(&mabd_dual_block, &c);
+    cr_assert(eq(int, mabd_dual_block.factor(solver, &c.system, NULL), MABD_ERR_SINGULAR));
+    destroy(&mabd_dual_block, solver);
+    dual_case_free(&c);
+}
+
+Test(block_factor, a_coupling_that_is_no_number_fails) {
+    dual_case c = dual_case_make(dual_graph_net(6, 6, 3, 4), 0, 12, 0.5, 4);
+    void* solver = create(&mabd_dual_block, &c);
+    for (int32_t e = 0; e < c.system.edge_count; e++) {
+        dual_case_reset(&c);
+        c.system.U[c.system.edge_block[e] + (size_t)(e % 9)] = (mabd_real)NAN;
+        cr_assert(eq(int, mabd_dual_block.factor(solver, &c.system, NULL), MABD_ERR_SINGULAR));
+    }
+    destroy(&mabd_dual_block, solver);
+    dual_case_free(&c);
+}
+
+Test(block_factor, refuses_an_empty_system) {
+    mabd_allocator allocator = mabd_default_allocator();
+    mabd_dual_system empty = {0};
+    void* solver;
+    cr_assert(eq(int, mabd_dual_block.create(&allocator, &empty, &solver), MABD_ERR_ARG));
+    cr_assert(eq(int, mabd_dual_tree.create(&allocator, &empty, &solver), MABD_ERR_ARG));
+    mabd_dual_block.destroy(&allocator, NULL);
+}
+
+// ---- bits --------------------------------------------------------------------------------------
+
+static void check_bits(const mabd_dual_ops* ops, dual_graph graph) {
+    const mabd_block_kernels* const* usable = mabd_block_kernels_usable();
+    dual_case c = dual_case_make(graph, 0, 12, 0.01, 4);
+    size_t bytes = (size_t)c.system.row_count * sizeof(mabd_real);
+    mabd_real* first = malloc(bytes);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; usable[i]; i++) {
+            dual_case_reset(&c);
+            mabd_block_solver* solver = create(ops, &c);
+            solver->kernels = usable[i];
+            factor_and_solve(ops, solver, &c);
+            cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF), "%s", usable[i]->name);
+            if (round == 0 && i == 0) memcpy(first, c.x, bytes);
+            cr_assert(eq(int, memcmp(first, c.x, bytes), 0), "%s", usable[i]->name);
+            destroy(ops, solver);
+        }
+    }
+    free(first);
+    dual_case_free(&c);
+}
+
+Test(block_factor, gives_the_same_bits_for_all_instruction_sets) {
+    for (int32_t width = 0; width <= 6; width++) {
+        check_bits(&mabd_dual_block, dual_graph_net(9, 9, width, 4));
+        check_bits(&mabd_dual_tree, dual_graph_tree(100, width, 4));
+    }
+    check_bits(&mabd_dual_block, star(40));
+}
+
+// ---- cost --------------------------------------------------------------------------------------
+
+static double tree_flops(int32_t depth) {
+    int32_t bodies = (1 << depth) - 1;
+    dual_graph graph = dual_graph_make(bodies, bodies);
+    for (int32_t i = 0; i < bodies; i++) dual_graph_join(&graph, i ? (i - 1) / 2 : -1, i, 3);
+    dual_case c = dual_case_make(graph, 0, 1, 0.5, 1);
+    mabd_block_solver* solver = create(&mabd_dual_tree, &c);
+    double flops = solver->symbolic->flops;
+    destroy(&mabd_dual_tree, solver);
+    dual_case_free(&c);
+    return flops;
+}
+
+Test(block_factor, the_cost_of_a_tree_is_linear) {
+    double ratio = tree_flops(13) / tree_flops(10);
+    cr_assert(ratio > 7.9 && ratio < 8.2, "%g", ratio);
+}
+
+Test(block_factor, takes_the_cheapest_order) {
+    mabd_allocator allocator = mabd_default_allocator();
+    dual_case c = dual_case_make(dual_graph_net(20, 20, 3, 1), 0, 12, 0.5, 2);
+    size_t n = (size_t)c.system.slot_count;
+    int32_t *order = malloc(n * sizeof *order), *seen = calloc(n, sizeof *seen);
+    double natural, chosen;
+    for (size_t i = 0; i < n; i++) order[i] = (int32_t)i;
+    mabd_block_cost(&allocator, &c.system, order, &natural);
+    cr_assert(eq(int, mabd_block_order(&allocator, &c.system, order), MABD_OK));
+    mabd_block_cost(&allocator, &c.system, order, &chosen);
+    cr_assert(lt(dbl, chosen, natural));
+    for (size_t i = 0; i < n; i++) seen[order[i]]++;
+    for (size_t i = 0; i < n; i++) cr_assert(eq(i32, seen[i], 1), "a permutation");
+    free(order), free(seen);
+    dual_case_free(&c);
+}
+
+// ---- memory ------------------------------------------------------------------------------------
+
+static void check_memory(const mabd_dual_ops* ops, dual_graph graph) {
+    counting_allocator counter = {.fail_at = -1};
+    mabd_allocator allocator = counting_allocator_make(&counter);
+    dual_case c = dual_case_make(graph, 0, 12, 0.5, 2);
+    void* solver;
+    size_t expected = ops->bytes_for(&allocator, &c.system);
+    cr_assert(eq(i64, counter.live_blocks, 0));
+    cr_assert(eq(int, ops->create(&allocator, &c.system, &solver), MABD_OK));
+    int64_t calls = counter.calls;
+    cr_assert(eq(sz, ops->bytes(solver), (size_t)counter.live_bytes));
+    cr_assert(eq(sz, ops->bytes(solver), expected));
+    factor_and_solve(ops, solver, &c);
+    cr_assert(eq(i64, counter.calls, calls), "neither factor nor solve allocates");
+    ops->destroy(&allocator, solver);
+    cr_assert(eq(i64, counter.live_blocks, 0));
+    cr_assert(eq(i64, counter.wrong_frees, 0));
+    dual_case_free(&c);
+}
+
+Test(block_factor, knows_its_memory_and_takes_it_at_create) {
+    check_memory(&mabd_dual_block, dual_graph_net(8, 8, 3, 1));
+    check_memory(&mabd_dual_block, dual_graph_random(30, 30, 0, 2));
+    check_memory(&mabd_dual_tree, dual_graph_tree(40, 0, 3));
+}
+
+static int64_t suite_calls, suite_live, suite_fail_at;
+static void* suite_malloc(size_t bytes) {
+    if (suite_calls++ == suite_fail_at) return NULL;
+    suite_live++;
+    return malloc(bytes);
+}
+static void* suite_calloc(size_t n, size_t size) {
+    void* memory = suite_malloc(n * size);
+    return memory ? memset(memory, 0, n * size) : NULL;
+}
+static void* suite_realloc(void* memory, size_t bytes) {
+    if (suite_calls++ == suite_fail_at) return NULL;
+    suite_live += memory == NULL;
+    return realloc(memory, bytes);
+}
+static void suite_free(void* memory) {
+    suite_live -= memory != NULL;
+    free(memory);
+}
+
+static void count_suite_sparse(void) {
+    void* program = dlopen(NULL, RTLD_NOW);
+    struct SuiteSparse_config_struct* config = dlsym(program, "SuiteSparse_config");
+    cr_assert(config != NULL);
+    config->malloc_func = suite_malloc;
+    config->calloc_func = suite_calloc;
+    config->realloc_func = suite_realloc;
+    config->free_func = suite_free;
+    dlclose(program);
+}
+
+// Fail call after call of one allocator until all succeed; returns how many there are.
+static int64_t fail_in_turn(const mabd_dual_ops* ops, dual_case* c, bool suite) {
+    for (int64_t fail_at = 0;; fail_at++) {
+        counting_allocator counter = {.fail_at = suite ? -1 : fail_at};
+        mabd_allocator allocator = counting_allocator_make(&counter);
+        void* solver = c;
+        suite_calls = suite_live = 0;
+        suite_fail_at = suite ? fail_at : -1;
+        mabd_status status = ops->create(&allocator, &c->system, &solver);
+        if (status == MABD_OK) {
+            dual_case_reset(c);
+            factor_and_solve(ops, solver, c);
+            cr_assert(lt(dbl, dual_case_backward_error(c), ROUND_OFF));
+            ops->destroy(&allocator, solver);
+        } else {
+            cr_assert(eq(int, status, MABD_ERR_MEMORY));
+            cr_assert(solver == NULL);
+        }
+        cr_assert(eq(i64, counter.live_blocks, 0));
+        cr_assert(eq(i64, suite_live, 0));
+        if (suite ? suite_calls <= fail_at : counter.calls <= fail_at) return fail_at;
+    }
+}
+
+Test(block_factor, every_allocation_may_fail) {
+    count_suite_sparse();
+    dual_case net = dual_case_make(dual_graph_net(4, 4, 0, 1), 0, 12, 0.5, 2);
+    dual_case tree = dual_case_make(dual_graph_tree(20, 0, 1), 0, 12, 0.5, 2);
+    cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &net, false), 5));
+    cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &net, true), 5));
+    cr_assert(ge(i64, fail_in_turn(&mabd_dual_tree, &tree, false), 5));
+    dual_case_free(&net);
+    dual_case_free(&tree);
+}
