@@ -12,6 +12,7 @@
 
 #include "dual/block_numeric.h"
 #include "dual/dense_kernels.h"
+#include "math/block.h"
 
 #include <string.h>
 
@@ -42,13 +43,32 @@ static front open_front(const mabd_block_factor* f, const mabd_block_node* node)
 
 // ---- assemble ----------------------------------------------------------------------------------
 
+// to[i] = from[i stride], i < n <= 6: a joint's rows, too few for a loop
+MABD_HOT void copy_few(int32_t n, const mabd_real* from, int64_t stride, double* to) {
+    switch (n) {
+    default:
+        to[5] = (double)from[5 * stride]; // fall through
+    case 5:
+        to[4] = (double)from[4 * stride]; // fall through
+    case 4:
+        to[3] = (double)from[3 * stride]; // fall through
+    case 3:
+        to[2] = (double)from[2 * stride]; // fall through
+    case 2:
+        to[1] = (double)from[stride]; // fall through
+    case 1:
+        to[0] = (double)from[0];
+    }
+}
+
+// Both triangles: nothing reads the upper one.
 static void add_diagonal(const mabd_dual_system* system, int32_t slot, const front* a,
                          int32_t column, double* least) {
     const int32_t w = system->width[slot];
     const mabd_real* D = system->D + system->block[slot];
-    for (int32_t j = 0; j < w; j++) {
-        double* F = a->F + (column + j) * a->height + column;
-        for (int32_t i = j; i < w; i++) F[i] = (double)D[i * w + j];
+    double* F = a->F + column * a->height + column;
+    for (int32_t j = 0; j < w; j++, F += a->height) {
+        copy_few(w, D + j, w, F);
         least[column + j] = LEAST_PIVOT * F[j];
     }
 }
@@ -60,22 +80,34 @@ static void add_edge(const mabd_dual_system* system, const mabd_block_place* pla
     const mabd_real* U = system->U + system->edge_block[place->edge];
     double* F = a->F + place->column * a->height + place->row;
     if (place->transposed) {
-        for (int32_t i = 0; i < from; i++) {
-            for (int32_t j = 0; j < to; j++) F[i * a->height + j] = (double)U[i * to + j];
-        }
+        for (int32_t i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * a->height);
     } else {
-        for (int32_t j = 0; j < to; j++) {
-            for (int32_t i = 0; i < from; i++) F[j * a->height + i] = (double)U[i * to + j];
-        }
+        for (int32_t j = 0; j < to; j++) copy_few(from, U + j, to, F + j * a->height);
     }
 }
 
 MABD_HOT void add_to(int32_t n, const double* from, double* to) {
-    int32_t i = 0;
-    for (; i + MABD_TILE <= n; i += MABD_TILE) {
-        for (int32_t k = 0; k < MABD_TILE; k++) to[i + k] += from[i + k];
+    for (; n >= MABD_TILE; n -= MABD_TILE, from += MABD_TILE, to += MABD_TILE) {
+        mabd_column_store(mabd_column_add(mabd_column_load(to), mabd_column_load(from)), to);
     }
-    for (; i < n; i++) to[i] += from[i];
+    switch (n) {
+    case 7:
+        to[6] += from[6]; // fall through
+    case 6:
+        to[5] += from[5]; // fall through
+    case 5:
+        to[4] += from[4]; // fall through
+    case 4:
+        to[3] += from[3]; // fall through
+    case 3:
+        to[2] += from[2]; // fall through
+    case 2:
+        to[1] += from[1]; // fall through
+    case 1:
+        to[0] += from[0]; // fall through
+    default:
+        break;
+    }
 }
 
 // Add the update matrix of a child: run by run of its columns, the runs of rows from there on.
@@ -102,6 +134,20 @@ static void add_child(const mabd_block_factor* f, const mabd_block_node* child, 
     }
 }
 
+// Ask for the blocks of a node: they are read in elimination order, which is not theirs.
+static void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
+                     const mabd_block_node* node) {
+    for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
+        const int32_t slot = m->order[k], w = system->width[slot];
+        mabd_block_prefetch(w, w, system->D + system->block[slot], 0);
+    }
+    for (int32_t i = node->place; i < node->place + node->place_count; i++) {
+        const int32_t edge = m->places[i].edge;
+        const int32_t w = system->width[system->from[edge] - system->slot_offset];
+        mabd_block_prefetch(w, w, system->U + system->edge_block[edge], 0);
+    }
+}
+
 static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
                      const mabd_block_node* node, const front* a) {
     const mabd_block_symbolic* m = f->symbolic;
@@ -119,6 +165,35 @@ static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
     }
 }
 
+// For every count of columns in a tile: the compiler unrolls what it knows the length of.
+#define FOR_COLUMNS(n, call)                                                                       \
+    switch (n) {                                                                                   \
+    case 1:                                                                                        \
+        call(1);                                                                                   \
+        break;                                                                                     \
+    case 2:                                                                                        \
+        call(2);                                                                                   \
+        break;                                                                                     \
+    case 3:                                                                                        \
+        call(3);                                                                                   \
+        break;                                                                                     \
+    case 4:                                                                                        \
+        call(4);                                                                                   \
+        break;                                                                                     \
+    case 5:                                                                                        \
+        call(5);                                                                                   \
+        break;                                                                                     \
+    case 6:                                                                                        \
+        call(6);                                                                                   \
+        break;                                                                                     \
+    case 7:                                                                                        \
+        call(7);                                                                                   \
+        break;                                                                                     \
+    default:                                                                                       \
+        call(8);                                                                                   \
+        break;                                                                                     \
+    }
+
 // ---- eliminate ---------------------------------------------------------------------------------
 
 // T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'
@@ -134,7 +209,8 @@ static void tile_sub(int n, int32_t depth, const double* A, const double* B, con
         break;
             STRIP(1)
             STRIP(2)
-            STRIP(3) STRIP(4) STRIP(5) STRIP(6) STRIP(7)
+            STRIP(3)
+            STRIP(4) STRIP(5) STRIP(6) STRIP(7)
 #undef STRIP
                 default
                 : mabd_tile_strip(MABD_STRIP, depth, A, B + j, source, T + j * stride, stride);
@@ -210,24 +286,11 @@ MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const double* l
 }
 
 static int eliminate_some(int n, int32_t j, const front* a, const double* least, double* scaled) {
-    switch (n) {
-    case 1:
-        return eliminate_columns(1, j, a, least, scaled);
-    case 2:
-        return eliminate_columns(2, j, a, least, scaled);
-    case 3:
-        return eliminate_columns(3, j, a, least, scaled);
-    case 4:
-        return eliminate_columns(4, j, a, least, scaled);
-    case 5:
-        return eliminate_columns(5, j, a, least, scaled);
-    case 6:
-        return eliminate_columns(6, j, a, least, scaled);
-    case 7:
-        return eliminate_columns(7, j, a, least, scaled);
-    default:
-        return eliminate_columns(8, j, a, least, scaled);
-    }
+    int bad;
+#define CALL(count) bad = eliminate_columns(count, j, a, least, scaled)
+    FOR_COLUMNS(n, CALL)
+#undef CALL
+    return bad;
 }
 
 // Own columns; returns the first failing one, or -1.
@@ -260,6 +323,7 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
     for (int32_t s = 0; s < f->symbolic->node_count; s++) {
         const mabd_block_node* node = &f->symbolic->nodes[s];
         const front a = open_front(f, node);
+        if (s + 2 < f->symbolic->node_count) prefetch(f->symbolic, system, node + 2);
         assemble(f, system, node, &a);
         const int32_t bad = eliminate(&a, f->least, f->scaled);
         if (bad >= 0) return node->row + bad;
@@ -270,26 +334,39 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
 
 // ---- solve -------------------------------------------------------------------------------------
 
-// x of the own rows: L_11 z = x; returned below: L_21 z
+// x[i ..] = L_ii^-1 (x[i ..] - L_ik x_k), n rows
+MABD_HOT void forward_tile(int n, const double* L, int64_t i, double* x) {
+    double z[MABD_TILE] = {0};
+    if (i > 0) {
+        mabd_column sum = {{{0}}};
+        for (int64_t k = 0; k < i; k++) {
+            sum = mabd_column_sub(sum, mabd_column_load(L + MABD_TILE * k), x[k]);
+        }
+        mabd_column_store(sum, z);
+    }
+    L += MABD_TILE * i;
+    x += i;
+#pragma GCC unroll 8
+    for (int r = 0; r < n; r++) z[r] += x[r];
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++) {
+#pragma GCC unroll 8
+        for (int r = j + 1; r < n; r++) z[r] -= L[MABD_TILE * j + r] * z[j];
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < n; r++) x[r] = z[r];
+}
+
+// x of the own rows = d^-1 L_11^-1 x; L_21 times it before d^-1 is taken off x of the rows below
 static void solve_forward(const mabd_block_factor* f, const mabd_block_node* node) {
     const front a = open_front(f, node);
     const int64_t tile = MABD_TILE * (int64_t)a.width;
     double* x = f->x + node->row;
     for (int64_t i = 0; i < a.wide; i += MABD_TILE) {
         const double* L = a.L + i / MABD_TILE * tile;
-        const int n = a.width - i < MABD_TILE ? (int)(a.width - i) : MABD_TILE;
-        double z[MABD_TILE] = {0};
-        memcpy(z, x + i, (size_t)n * sizeof(double));
-        mabd_column sum = mabd_column_load(z);
-        for (int64_t k = 0; k < i; k++) {
-            sum = mabd_column_sub(sum, mabd_column_load(L + MABD_TILE * k), x[k]);
-        }
-        mabd_column_store(sum, z);
-        for (int j = 0; j < n; j++) {
-            const double* column = L + MABD_TILE * (i + j);
-            for (int r = j + 1; r < n; r++) z[r] -= column[r] * z[j];
-        }
-        memcpy(x + i, z, (size_t)n * sizeof(double));
+#define CALL(n) forward_tile(n, L, i, x)
+        FOR_COLUMNS(a.width - i, CALL)
+#undef CALL
     }
     for (int64_t i = 0; i < a.deep; i += MABD_TILE) {
         const double* L = a.L + (a.wide + i) / MABD_TILE * tile;
@@ -302,7 +379,7 @@ static void solve_forward(const mabd_block_factor* f, const mabd_block_node* nod
     const double* z = f->below;
     for (int32_t i = 0; i < node->run_count; i++) {
         const mabd_block_run* run = &f->symbolic->runs[node->run + i];
-        for (int32_t r = 0; r < run->length; r++) f->x[run->row + r] += z[r];
+        add_to(run->length, z, f->x + run->row);
         z += run->length;
     }
     for (int32_t k = 0; k < a.width; k++) x[k] *= a.inverse[k];
@@ -313,57 +390,58 @@ MABD_HOT double column_sum(const double* p) {
     return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
 }
 
-// x[j ..] -= sum over the tiles from row `first` on of L_i' z_i, n columns; z holds all rows of the front
-MABD_HOT void dot_strip(int n, const front* a, int64_t first, int64_t j, const double* z,
-                        double* x) {
+// z[j ..] -= sum over the tiles from row `first` on of L_i' z_i, n columns
+MABD_HOT void dot_strip(int n, const front* a, int64_t first, int64_t j, double* z) {
     const int64_t tile = MABD_TILE * (int64_t)a->width;
-    mabd_column sum[MABD_STRIP];
+    const double* L = a->L + first / MABD_TILE * tile + MABD_TILE * j;
+    mabd_column sum[MABD_TILE];
     double parts[MABD_TILE];
 #pragma GCC unroll 8
     for (int c = 0; c < n; c++) sum[c] = (mabd_column){{{0}}};
-    for (int64_t i = first; i < a->height; i += MABD_TILE) {
-        const double* L = a->L + i / MABD_TILE * tile + MABD_TILE * j;
+    for (int64_t i = first; i < a->height; i += MABD_TILE, L += tile) {
         const mabd_column y = mabd_column_load(z + i);
 #pragma GCC unroll 8
         for (int c = 0; c < n; c++) {
-            const mabd_column l = mabd_column_load(L + MABD_TILE * c);
-#pragma GCC unroll 4
-            for (int p = 0; p < MABD_PARTS; p++) sum[c].part[p] += l.part[p] * y.part[p];
+            sum[c] = mabd_column_add_product(sum[c], mabd_column_load(L + MABD_TILE * c), y);
         }
     }
 #pragma GCC unroll 8
     for (int c = 0; c < n; c++) {
         mabd_column_store(sum[c], parts);
-        x[j + c] -= column_sum(parts);
+        z[j + c] -= column_sum(parts);
     }
 }
 
-// z = all rows of the front (own ones and those below), x of the own rows: L' x = x
+// z[j ..] = L_jj'^-1 (z[j ..] - L_ij' z_i), n rows; z holds all rows of the front
+MABD_HOT void backward_tile(int n, const front* a, int64_t j, double* z) {
+    const double* L = a->L + (j / MABD_TILE * a->width + j) * MABD_TILE;
+    dot_strip(n, a, j + MABD_TILE, j, z);
+    z += j;
+#pragma GCC unroll 8
+    for (int c = n - 2; c >= 0; c--) {
+        double sum = z[c];
+#pragma GCC unroll 8
+        for (int r = n - 1; r > c; r--) sum -= L[MABD_TILE * c + r] * z[r];
+        z[c] = sum;
+    }
+}
+
+// x of the own rows = L_11'^-1 (x - L_21' x of the rows below); z: room for all rows of the front
 static void solve_backward(const mabd_block_factor* f, const mabd_block_node* node, double* z) {
     const front a = open_front(f, node);
-    const int64_t tile = MABD_TILE * (int64_t)a.width;
     double* below = z + a.wide;
     for (int32_t k = a.width; k < a.wide; k++) z[k] = 0;
     memcpy(z, f->x + node->row, (size_t)a.width * sizeof(double));
     for (int32_t i = 0; i < node->run_count; i++) {
         const mabd_block_run* run = &f->symbolic->runs[node->run + i];
-        for (int32_t r = 0; r < run->length; r++) below[r] = f->x[run->row + r];
+        memcpy(below, f->x + run->row, (size_t)run->length * sizeof(double));
         below += run->length;
     }
     for (double* end = z + a.height; below < end; below++) *below = 0;
     for (int64_t j = a.wide - MABD_TILE; j >= 0; j -= MABD_TILE) {
-        const int n = a.width - j < MABD_TILE ? (int)(a.width - j) : MABD_TILE;
-        int c = 0;
-        for (; c + MABD_STRIP <= n; c += MABD_STRIP) {
-            dot_strip(MABD_STRIP, &a, j + MABD_TILE, j + c, z, z);
-        }
-        for (; c < n; c++) dot_strip(1, &a, j + MABD_TILE, j + c, z, z);
-        const double* L = a.L + j / MABD_TILE * tile + MABD_TILE * j;
-        for (c = n - 1; c >= 0; c--) {
-            double sum = z[j + c];
-            for (int r = n - 1; r > c; r--) sum -= L[MABD_TILE * c + r] * z[j + r];
-            z[j + c] = sum;
-        }
+#define CALL(n) backward_tile(n, &a, j, z)
+        FOR_COLUMNS(a.width - j, CALL)
+#undef CALL
     }
     memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
 }
@@ -372,8 +450,8 @@ void MABD_BLOCK_JOIN(solve, MABD_ISA)(const mabd_block_factor* f, const mabd_dua
                                       mabd_real* x) {
     const mabd_block_symbolic* m = f->symbolic;
     for (int32_t s = 0; s < system->slot_count; s++) {
-        const mabd_real* from = x + (system->row[s] - system->row_offset);
-        for (int32_t i = 0; i < system->width[s]; i++) f->x[m->first[s] + i] = (double)from[i];
+        copy_few(system->width[s], x + (system->row[s] - system->row_offset), 1,
+                 f->x + m->first[s]);
     }
     for (int32_t s = 0; s < m->node_count; s++) solve_forward(f, &m->nodes[s]);
     for (int32_t s = m->node_count - 1; s >= 0; s--) solve_backward(f, &m->nodes[s], f->front);

@@ -60,6 +60,19 @@ MABD_HOT mabd_column mabd_column_scale(mabd_column a, double b) {
     return a;
 }
 
+/// a + b
+MABD_HOT mabd_column mabd_column_add(mabd_column a, mabd_column b) {
+#pragma GCC unroll 4
+    for (int i = 0; i < MABD_PARTS; i++) a.part[i] += b.part[i];
+    return a;
+}
+/// c + a b, row by row
+MABD_HOT mabd_column mabd_column_add_product(mabd_column c, mabd_column a, mabd_column b) {
+#pragma GCC unroll 4
+    for (int i = 0; i < MABD_PARTS; i++) c.part[i] += a.part[i] * b.part[i];
+    return c;
+}
+
 /// Entries of magnitude up to MABD_NOTHING become 0, NaN stays. Far from each other the rows of L fade out, and products
 /// below the range of normal numbers take a hundred times as long.
 #define MABD_NOTHING 1e-120
