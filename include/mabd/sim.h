@@ -27,6 +27,13 @@ typedef struct mabd_sim mabd_sim;
     X(FAST, "fast")                                                                                \
     X(BALANCED, "balanced")                                                                        \
     X(EXACT, "exact")
+/// How the dual system is solved where a component has branches or cycles (docs/solvers.md).
+#define MABD_DUAL_LIST(X)                                                                          \
+    X(AUTO, "auto")     /* direct, but pcg where the factor would be too large */                  \
+    X(DIRECT, "direct") /* factorisation */                                                        \
+    X(STALE, "stale")   /* conjugate gradients, preconditioned by an older factor */               \
+    X(GS, "gs")         /* block Gauss-Seidel over chains through the graph */                     \
+    X(PCG, "pcg")       /* conjugate gradients, preconditioned by a sweep of gs */
 
 typedef enum mabd_formulation {
 #define X(name, text) MABD_FORMULATION_##name,
@@ -53,25 +60,40 @@ typedef enum mabd_preset {
         MABD_PRESET_COUNT
 } mabd_preset;
 
+typedef enum mabd_dual {
+#define X(name, text) MABD_DUAL_##name,
+    MABD_DUAL_LIST(X)
+#undef X
+        MABD_DUAL_COUNT
+} mabd_dual;
+
 /// Names as on the command line.
 MABD_API const char* mabd_formulation_name(mabd_formulation value);
 MABD_API const char* mabd_backend_name(mabd_backend value);
 MABD_API const char* mabd_integrator_name(mabd_integrator value);
 MABD_API const char* mabd_preset_name(mabd_preset value);
+MABD_API const char* mabd_dual_name(mabd_dual value);
 /// Value of a name, -1 if there is none.
 MABD_API int mabd_formulation_find(const char* name);
 MABD_API int mabd_backend_find(const char* name);
 MABD_API int mabd_integrator_find(const char* name);
 MABD_API int mabd_preset_find(const char* name);
+MABD_API int mabd_dual_find(const char* name);
+/// The solvers that a simulation will use for the components of a class, as "block" or "block, pcg"; "" if the
+/// model has none of that class or they have no rows. Returns text.
+MABD_API const char* mabd_model_dual_solvers(const mabd_model* model, mabd_dual dual,
+                                             mabd_component kind, char* text, size_t size);
 
 /// How to simulate. Start from mabd_default_sim_def() or mabd_preset_sim_def().
 typedef struct mabd_sim_def {
     mabd_formulation formulation;
     mabd_backend backend;
     mabd_integrator integrator;
+    mabd_dual dual;
     mabd_real h;               // step [s], > 0
     mabd_real twist_tolerance; // largest rotation of a body from its reference at the end [rad]
     mabd_real row_tolerance;   // largest opening of a rigid row at the end [m], [rad]
+    mabd_real gap_tolerance;   // largest opening left by an iterative dual solver [m], [rad]
     int32_t max_iterations;    // budget of one step, >= 1
     int32_t max_halvings;      // a failed step is retried in 2, 4, ... parts, at most 2^this
     int32_t threads;           // >= 1; results do not depend on it
@@ -81,7 +103,8 @@ typedef struct mabd_sim_def {
 
 /// BDF2, h = 10 ms, balanced preset, one thread.
 MABD_API mabd_sim_def mabd_default_sim_def(void);
-/// Set the tolerances and budget of a preset: fast 3e-2, balanced 1e-2, exact 1e-6 rad of twist.
+/// Set the tolerances and budget of a preset: fast 3e-2, balanced 1e-2, exact 1e-6 rad of twist; gap tolerance
+/// 1e-6, 1e-7, 1e-10 m.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 /// The model must outlive the simulation.
@@ -98,8 +121,10 @@ typedef struct mabd_step_info {
     bool converged;     // false: the budget was used up before the tolerances were met
     mabd_real twist;    // largest rotation of a body from its reference in the last iteration [rad]
     mabd_real gap;      // largest opening of a rigid translation row [m]
-    mabd_real angle_error; // largest error of a rigid rotation row [rad]
-    int32_t worst_joint;   // where gap or angle_error is largest, -1 = no joints
+    mabd_real angle_error;   // largest error of a rigid rotation row [rad]
+    int32_t worst_joint;     // where gap or angle_error is largest, -1 = no joints
+    int32_t dual_iterations; // of iterative dual solvers, over all linear solves and components
+    mabd_real dual_residual; // largest they left in the last linear solve [m], [rad]
 } mabd_step_info;
 
 /// Advance by h. On failure the state is that before the step, and the error names the body or joint.

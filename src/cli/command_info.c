@@ -31,7 +31,7 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene, repeatable"),
         option_text("json", "FILE|-", &o->json, "write it as JSON; - = standard output"),
-        option_flag("plan", &o->plan, "joints by type and by block width"),
+        option_flag("plan", &o->plan, "joints by type and by block width, dual solvers"),
     };
     const option_command command = {.name = "info",
                                     .about = "Say what a scene holds.",
@@ -91,6 +91,16 @@ static void print_joints(const mabd_model* model, FILE* out) {
     }
 }
 
+static void print_solvers(const mabd_model* model, FILE* out) {
+    char solvers[64];
+    fprintf(out, "dual solvers by component class (--dual auto)\n");
+    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
+        const mabd_component kind = (mabd_component)k;
+        mabd_model_dual_solvers(model, MABD_DUAL_AUTO, kind, solvers, sizeof(solvers));
+        if (solvers[0]) fprintf(out, "  %-12s %s\n", mabd_component_name(kind), solvers);
+    }
+}
+
 static void print_info(const loaded_scene* loaded, bool plan, FILE* out) {
     const mabd_model_info* info = &loaded->info;
     char text[128], model[32], sim[32];
@@ -110,7 +120,10 @@ static void print_info(const loaded_scene* loaded, bool plan, FILE* out) {
     double duration = mabd_model_suggested_duration(loaded->model);
     if (h > 0) fprintf(out, "suggested h   %g s\n", h);
     if (duration > 0) fprintf(out, "duration      %g s\n", duration);
-    if (plan) print_joints(loaded->model, out);
+    if (plan) {
+        print_joints(loaded->model, out);
+        print_solvers(loaded->model, out);
+    }
     print_params(loaded->params, out);
 }
 
@@ -131,7 +144,15 @@ static json_t* plan_json(const mabd_model* model) {
         snprintf(width, sizeof(width), "%d", k);
         json_object_set_new(widths, width, json_integer((json_int_t)counts.widths[k]));
     }
-    return json_pack("{so so}", "joints_by_type", types, "joints_by_width", widths);
+    json_t* solvers = json_object();
+    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
+        char text[64];
+        const mabd_component kind = (mabd_component)k;
+        mabd_model_dual_solvers(model, MABD_DUAL_AUTO, kind, text, sizeof(text));
+        if (text[0]) summary_set_text(solvers, mabd_component_name(kind), text);
+    }
+    return json_pack("{so so so}", "joints_by_type", types, "joints_by_width", widths,
+                     "dual_solvers", solvers);
 }
 
 static json_t* build_json(const loaded_scene* loaded, bool plan) {

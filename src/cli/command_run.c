@@ -81,6 +81,8 @@ static mabd_sim_def make_def(const run* r) {
     def.formulation = (mabd_formulation)o->formulation;
     def.backend = (mabd_backend)o->backend;
     def.integrator = (mabd_integrator)o->integrator;
+    def.dual = (mabd_dual)o->dual;
+    if (o->gap_tolerance_given) def.gap_tolerance = (mabd_real)o->gap_tolerance;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &r->loaded.allocator;

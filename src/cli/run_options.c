@@ -12,6 +12,7 @@ static const char* const FORMULATIONS[] = {MABD_FORMULATION_LIST(X) NULL};
 static const char* const BACKENDS[] = {MABD_BACKEND_LIST(X) NULL};
 static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
+static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 #undef X
 
 static const char NOTES[] =
@@ -33,6 +34,10 @@ static bool parse(int argc, char** argv, run_options* o, const char** memory, in
                     "time step [s] (default: the scene's, else 0.01)"),
         option_choice("integrator", INTEGRATORS, &o->integrator, "time integration"),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
+        option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
+        option_real("gap-tolerance", "M", OPTION_POSITIVE, &o->gap_tolerance,
+                    &o->gap_tolerance_given,
+                    "largest joint gap left by an iterative solver [m] (default: the preset's)"),
         option_choice("formulation", FORMULATIONS, &o->formulation, "equations that are solved"),
         option_choice("backend", BACKENDS, &o->backend, "where it runs"),
         option_list("set", "NAME=VALUE", &o->settings,

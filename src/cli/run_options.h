@@ -6,13 +6,14 @@
 
 typedef struct run_options {
     const char* scene;
-    double time, h; // [s]
+    double time, h;       // [s]
+    double gap_tolerance; // [m]
     int64_t steps, every, checkpoint_every, threads;
-    bool time_given, steps_given, h_given, quiet;
-    int integrator, preset, formulation, backend; // values of the enums of sim.h
-    const char *out, *json, *checkpoint, *resume; // files, null = not given
-    size_t memory_limit;                          // bytes, 0 = what the machine has
-    option_texts settings;                        // "NAME=VALUE"
+    bool time_given, steps_given, h_given, gap_tolerance_given, quiet;
+    int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
+    const char *out, *json, *checkpoint, *resume;       // files, null = not given
+    size_t memory_limit;                                // bytes, 0 = what the machine has
+    option_texts settings;                              // "NAME=VALUE"
 } run_options;
 
 /// Read and check a command line, also that files named for output can be written. False: do not run,

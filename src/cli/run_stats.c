@@ -48,6 +48,11 @@ void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double sec
     stats->step_seconds += seconds;
     stats->iterations += info->iterations;
     if (info->iterations > stats->iterations_max) stats->iterations_max = info->iterations;
+    stats->dual_iterations += info->dual_iterations;
+    if (info->dual_iterations > stats->dual_iterations_max) {
+        stats->dual_iterations_max = info->dual_iterations;
+    }
+    stats->dual_residual_max = fmax(stats->dual_residual_max, info->dual_residual);
     stats->retries += info->retries;
     if (!info->converged) stats->unconverged_steps++;
     stats->max_gap = fmax(stats->max_gap, info->gap);

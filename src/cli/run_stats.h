@@ -5,19 +5,22 @@
 
 #include "mabd/sim.h"
 
-#define RUN_STATS_VERSION 1
+#define RUN_STATS_VERSION 2
 
 typedef struct run_stats {
     uint64_t version; // RUN_STATS_VERSION
     int64_t steps;
     int64_t iterations, iterations_max; // over all steps, in one step
     int64_t retries, unconverged_steps;
-    int64_t sample_every;                        // steps between two measurements
-    int64_t energy_samples;                      // measurements taken, the start included
-    int64_t worst_joint;                         // -1 = none
-    double max_gap;                              // [m]
-    double max_angle_error;                      // [rad]
-    double worst_opening;                        // larger of gap and angle error at worst_joint
+    int64_t dual_iterations,
+        dual_iterations_max;  // of iterative dual solvers: over all steps, in one step
+    int64_t sample_every;     // steps between two measurements
+    int64_t energy_samples;   // measurements taken, the start included
+    int64_t worst_joint;      // -1 = none
+    double dual_residual_max; // [m], [rad]
+    double max_gap;           // [m]
+    double max_angle_error;   // [rad]
+    double worst_opening;     // larger of gap and angle error at worst_joint
     double energy_start, energy_end, energy_max; // [J]
     double potential_start;                      // gravity, elastic and spring energy [J]
     double energy_scale; // largest of kinetic energy and |potential - its start| [J]

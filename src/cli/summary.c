@@ -65,6 +65,8 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_text(root, "backend", mabd_backend_name(def.backend));
     summary_set_text(root, "integrator", mabd_integrator_name(def.integrator));
     summary_set_text(root, "preset", s->preset);
+    summary_set_text(root, "dual", mabd_dual_name(def.dual));
+    summary_set_real(root, "gap_tolerance", def.gap_tolerance);
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);
@@ -81,6 +83,10 @@ static void add_quality(json_t* root, const summary_source* s) {
     const run_stats* stats = s->stats;
     summary_set_real(root, "iterations_mean", per((double)stats->iterations, (double)stats->steps));
     set_integer(root, "iterations_max", stats->iterations_max);
+    summary_set_real(root, "dual_iterations_mean",
+                     per((double)stats->dual_iterations, (double)stats->steps));
+    set_integer(root, "dual_iterations_max", stats->dual_iterations_max);
+    summary_set_real(root, "dual_residual_max", stats->dual_residual_max);
     set_integer(root, "retries", stats->retries);
     set_integer(root, "unconverged_steps", stats->unconverged_steps);
     summary_set_real(root, "max_gap", stats->max_gap);
@@ -206,6 +212,11 @@ void summary_print(const summary_source* s, FILE* out) {
     if (stats->retries > 0) fprintf(out, ", %lld steps halved", (long long)stats->retries);
     if (stats->unconverged_steps > 0) {
         fprintf(out, ", %lld steps used up the budget", (long long)stats->unconverged_steps);
+    }
+    if (stats->dual_iterations > 0) {
+        fprintf(out, "\ndual      %.1f iterations a step, at most %lld, largest residual %.2g",
+                per((double)stats->dual_iterations, steps), (long long)stats->dual_iterations_max,
+                stats->dual_residual_max);
     }
     fputc('\n', out);
     print_joint_errors(s, out);

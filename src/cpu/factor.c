@@ -3,6 +3,8 @@
 
 #include "cpu/sim.h"
 
+#include <string.h>
+
 // Rows beyond the 12 freedoms of an affine body (three welds between two bodies) make K singular even with
 // elasticity. Then each row of the component gives way by this part of its own compliance: enough for
 // positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows do against
@@ -17,10 +19,14 @@ static void soften(const mabd_dual_system* system) {
     }
 }
 
+// A goal closer than the tolerance leaves room for round-off between residual and gap.
+#define GOAL_PART       ((mabd_real)0.5)
+#define MOST_ITERATIONS 2000
+
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
     const mabd_plan* plan = sim->model->plan;
     for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        const mabd_dual_ops* ops = sim->duals[i];
         if (!ops) continue;
         const mabd_dual_system system = mabd_cpu_system(sim, i);
         int32_t bad = 0;
@@ -37,12 +43,46 @@ mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
     return MABD_OK;
 }
 
+static void iterate(mabd_cpu_sim* sim, const mabd_dual_ops* ops, void* solver,
+                    const mabd_dual_system* system) {
+    const mabd_dual_goal goal = {GOAL_PART * sim->gap_tolerance, MOST_ITERATIONS};
+    mabd_dual_report report;
+    mabd_real *lambda = sim->lambda + system->row_offset, *x = sim->guess + system->row_offset;
+    ops->iterate(solver, system, &goal, lambda, x, &report);
+    memcpy(lambda, x, (size_t)system->row_count * sizeof(mabd_real));
+    sim->dual_report.iterations += report.iterations;
+    if (!(report.residual <= sim->dual_report.residual)) {
+        sim->dual_report.residual = report.residual;
+    }
+}
+
 void mabd_cpu_solve(mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
+    sim->dual_report.iterations = 0;
+    sim->dual_report.residual = 0;
     for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        const mabd_dual_ops* ops = sim->duals[i];
         if (!ops) continue;
         const mabd_dual_system system = mabd_cpu_system(sim, i);
-        ops->solve(sim->solvers[i], &system, sim->lambda + system.row_offset);
+        if (ops->iterate) {
+            iterate(sim, ops, sim->solvers[i], &system);
+        } else {
+            ops->solve(sim->solvers[i], &system, sim->lambda + system.row_offset);
+        }
     }
+}
+
+void mabd_cpu_restart(mabd_cpu_sim* sim) {
+    if (sim->sizes.guess == 0) return;
+    memcpy(sim->guess, sim->lambda_last, sim->sizes.guess * sizeof(mabd_real));
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        if (sim->duals[i] && sim->duals[i]->restart) sim->duals[i]->restart(sim->solvers[i]);
+    }
+}
+
+bool mabd_cpu_iterates(const mabd_cpu_sim* sim) {
+    for (int32_t i = 0; sim->sizes.guess > 0 && i < sim->model->plan->component_count; i++) {
+        if (sim->duals[i] && sim->duals[i]->iterate) return true;
+    }
+    return false;
 }

@@ -27,7 +27,7 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.row_sets = (size_t)model->row_set_count;
     n.forces = (size_t)model->force_count;
     n.components = (size_t)plan->component_count;
-    n.loose = 0;
+    n.loose = n.guess = 0;
     for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
     n.widest_body = 1;
     for (int32_t i = 0; i < plan->body_count; i++) {
@@ -52,6 +52,7 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
     sim->sides = mabd_arena_take(arena, n->widest_body, sizeof *sim->sides);
     sim->points = mabd_arena_take(arena, n->widest_body, sizeof *sim->points);
+    sim->duals = mabd_arena_take(arena, n->components, sizeof *sim->duals);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
 }
 
@@ -117,7 +118,7 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
     mark_simple_bodies(sim);
     find_shared_edges(sim);
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&sim->model->plan->components[i]);
+        const mabd_dual_ops* ops = sim->duals[i] = mabd_cpu_choose(sim, i);
         if (!ops) continue;
         const mabd_dual_system system = mabd_cpu_system(sim, i);
         MABD_TRY(ops->create(allocator, &system, &sim->solvers[i]));
@@ -128,7 +129,7 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
     if (!sim->solvers) return;
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&sim->model->plan->components[i]);
+        const mabd_dual_ops* ops = sim->duals[i];
         if (ops && sim->solvers[i]) ops->destroy(allocator, sim->solvers[i]);
     }
 }
@@ -136,7 +137,7 @@ void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
     size_t bytes = 0;
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&sim->model->plan->components[i]);
+        const mabd_dual_ops* ops = sim->duals[i];
         if (ops && sim->solvers[i]) bytes += ops->bytes(sim->solvers[i]);
     }
     return bytes;
@@ -146,7 +147,7 @@ size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     size_t bytes = 0;
     for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_cpu_dual(&plan->components[i]);
+        const mabd_dual_ops* ops = mabd_cpu_choose(sim, i);
         if (!ops) continue;
         const mabd_dual_system system = mabd_cpu_system(sim, i);
         const size_t more = ops->bytes_for(&sim->model->allocator, &system);

@@ -19,6 +19,7 @@
 typedef struct mabd_cpu_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, loose;
+    size_t guess; // rows, or 0 if no dual solver is iterative
 } mabd_cpu_sizes;
 
 /// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
@@ -88,8 +89,13 @@ typedef struct mabd_cpu_sim {
     int32_t* loose;               // (loose) joints that have motors but no rows
     mabd_side_work* sides;        // (widest_body)
     mabd_attachment* points;      // (widest_body)
+    const mabd_dual_ops** duals;  // (components) solver chosen, null without rows
     void** solvers;               // (components) of dual/
-    bool shared_edges;            // some off-diagonal block gets more than one body's share
+    mabd_dual dual;               // choice of the definition
+    mabd_real gap_tolerance;      // of iterative solvers [m], [rad]
+    mabd_dual_report
+        dual_report;   // of the last solve: iterations of all components, largest residual
+    bool shared_edges; // some off-diagonal block gets more than one body's share
     mabd_step_scale step;
     mabd_real blocks_beta_h; // what `blocks` was made for
     double times[MABD_STAGE_COUNT];
@@ -101,8 +107,12 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena);
 /// Constants of the layout, dual solvers. MABD_ERR_MEMORY.
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator);
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator);
-/// Dual solver of a component, null without rows; its arrays.
+/// Direct dual solver of a component, null without rows; its arrays.
 const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component);
+/// Dual solver of a component by sim->dual (choose.c). Needs model and dual only.
+const mabd_dual_ops* mabd_cpu_choose(const mabd_cpu_sim* sim, int32_t component);
+/// True if some component may get an iterative solver: from counts alone, without looking at the factor.
+bool mabd_cpu_may_iterate(const mabd_cpu_sim* sim);
 mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component);
 /// Bytes that the dual solvers hold.
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim);
@@ -117,7 +127,14 @@ void mabd_cpu_predict(mabd_cpu_sim* sim);
 void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration);
 /// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint);
+/// lambda: right-hand side in, multipliers out. Sets dual_report; iterative solvers start from `guess` and
+/// leave their solution there.
 void mabd_cpu_solve(mabd_cpu_sim* sim);
+/// Before the first factor of a solve: iterative solvers start from the multipliers before the step, and
+/// forget what they kept. So a step depends on the saved state alone.
+void mabd_cpu_restart(mabd_cpu_sim* sim);
+/// True if some component is solved iteratively.
+bool mabd_cpu_iterates(const mabd_cpu_sim* sim);
 /// What an iteration did to the bodies.
 typedef struct mabd_motion_report {
     mabd_real twist;      // largest rotation of a body from its reference [rad]

@@ -137,10 +137,22 @@ static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_s
 }
 
 const mabd_dual_ops mabd_dual_tree = {
-    "tree",      true,          tree_create, block_factor,
-    block_solve, block_destroy, block_bytes, tree_bytes_for,
+    .name = "tree",
+    .keeps_system = true,
+    .create = tree_create,
+    .factor = block_factor,
+    .solve = block_solve,
+    .destroy = block_destroy,
+    .bytes = block_bytes,
+    .bytes_for = tree_bytes_for,
 };
 const mabd_dual_ops mabd_dual_block = {
-    "block",     true,          block_create, block_factor,
-    block_solve, block_destroy, block_bytes,  block_bytes_for,
+    .name = "block",
+    .keeps_system = true,
+    .create = block_create,
+    .factor = block_factor,
+    .solve = block_solve,
+    .destroy = block_destroy,
+    .bytes = block_bytes,
+    .bytes_for = block_bytes_for,
 };

@@ -210,7 +210,8 @@ static void tile_sub(int n, int32_t depth, const double* A, const double* B, con
             STRIP(1)
             STRIP(2)
             STRIP(3)
-            STRIP(4) STRIP(5) STRIP(6) STRIP(7)
+            STRIP(4)
+            STRIP(5) STRIP(6) STRIP(7)
 #undef STRIP
                 default
                 : mabd_tile_strip(MABD_STRIP, depth, A, B + j, source, T + j * stride, stride);

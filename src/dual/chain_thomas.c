@@ -259,6 +259,11 @@ static size_t chain_bytes_for(const mabd_allocator* allocator, const mabd_dual_s
 }
 
 const mabd_dual_ops mabd_dual_chain = {
-    "chain",     false,         chain_create, chain_factor,
-    chain_solve, chain_destroy, chain_bytes,  chain_bytes_for,
+    .name = "chain",
+    .create = chain_create,
+    .factor = chain_factor,
+    .solve = chain_solve,
+    .destroy = chain_destroy,
+    .bytes = chain_bytes,
+    .bytes_for = chain_bytes_for,
 };

@@ -24,6 +24,19 @@ typedef struct mabd_dual_system {
     mabd_real* U;
 } mabd_dual_system;
 
+/// When an iterative solver may stop.
+typedef struct mabd_dual_goal {
+    mabd_real
+        tolerance; // largest residual of a slot, the 2-norm over its rows [m, rad]: its joint's gap
+    int32_t max_iterations;
+} mabd_dual_goal;
+
+/// What an iterative solver did.
+typedef struct mabd_dual_report {
+    int32_t iterations;
+    mabd_real residual; // b - K x at the end, as in the goal
+} mabd_dual_report;
+
 typedef struct mabd_dual_ops {
     const char* name;
     bool keeps_system; // factor leaves D and U as they are, also if it fails
@@ -39,6 +52,14 @@ typedef struct mabd_dual_ops {
     size_t (*bytes)(const void* solver);
     /// What `bytes` will be, from the pattern alone (D and U may be null); SIZE_MAX if that cannot be known.
     size_t (*bytes_for)(const mabd_allocator* allocator, const mabd_dual_system* system);
+    /// Iterative solvers only, which have no solve; null otherwise. After factor, with D and U unchanged: x
+    /// (row_count) is the first guess in and the solution out. Not to have met the goal is no error: the
+    /// report tells.
+    void (*iterate)(void* solver, const mabd_dual_system* system, const mabd_dual_goal* goal,
+                    const mabd_real* b, mabd_real* x, mabd_dual_report* report);
+    /// Forget all systems seen before: what follows depends on what is given from now on only. Null: nothing
+    /// is kept from one factor to the next.
+    void (*restart)(void* solver);
 } mabd_dual_ops;
 
 /// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Holds no memory: *solver
@@ -52,3 +73,11 @@ extern const mabd_dual_ops mabd_dual_block;
 /// Any pattern: sparse LDL' by CHOLMOD (simplicial), analysed once, values written straight in. Independent of
 /// the others: what they are checked against.
 extern const mabd_dual_ops mabd_dual_direct;
+/// Any pattern, iterative, D and U are left as they are. Block Gauss-Seidel over chains through the graph,
+/// each solved exactly, forth and back [MABD 5.5].
+extern const mabd_dual_ops mabd_dual_gs;
+/// The same sweep as the preconditioner of conjugate gradients.
+extern const mabd_dual_ops mabd_dual_pcg;
+/// Conjugate gradients preconditioned by a factor of mabd_dual_block, which is kept from one system to the
+/// next while it serves.
+extern const mabd_dual_ops mabd_dual_stale;

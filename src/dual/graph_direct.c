@@ -426,6 +426,12 @@ static void direct_solve(void* object, const mabd_dual_system* system, mabd_real
 }
 
 const mabd_dual_ops mabd_dual_direct = {
-    "direct",     true,           direct_create, direct_factor,
-    direct_solve, direct_destroy, direct_bytes,  direct_bytes_for,
+    .name = "direct",
+    .keeps_system = true,
+    .create = direct_create,
+    .factor = direct_factor,
+    .solve = direct_solve,
+    .destroy = direct_destroy,
+    .bytes = direct_bytes,
+    .bytes_for = direct_bytes_for,
 };

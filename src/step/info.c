@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of the choices, and what is known of a model before it runs.
 
+#include "cpu/sim.h"
 #include "formulation/formulation.h"
 #include "mabd/sim.h"
 #include "model/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define X(name, text) text,
@@ -12,6 +14,7 @@ static const char* const formulations[] = {MABD_FORMULATION_LIST(X)};
 static const char* const backends[] = {MABD_BACKEND_LIST(X)};
 static const char* const integrators[] = {MABD_INTEGRATOR_LIST(X)};
 static const char* const presets[] = {MABD_PRESET_LIST(X)};
+static const char* const duals[] = {MABD_DUAL_LIST(X)};
 static const char* const stages[] = {MABD_STAGE_LIST(X)};
 static const char* const components[] = {MABD_COMPONENT_LIST(X)};
 #undef X
@@ -39,6 +42,9 @@ const char* mabd_integrator_name(mabd_integrator value) {
 const char* mabd_preset_name(mabd_preset value) {
     return name_of(presets, MABD_PRESET_COUNT, value);
 }
+const char* mabd_dual_name(mabd_dual value) {
+    return name_of(duals, MABD_DUAL_COUNT, value);
+}
 const char* mabd_stage_name(mabd_stage stage) {
     return name_of(stages, MABD_STAGE_COUNT, stage);
 }
@@ -56,6 +62,26 @@ int mabd_integrator_find(const char* name) {
 }
 int mabd_preset_find(const char* name) {
     return find(presets, MABD_PRESET_COUNT, name);
+}
+
+int mabd_dual_find(const char* name) {
+    return find(duals, MABD_DUAL_COUNT, name);
+}
+
+const char* mabd_model_dual_solvers(const mabd_model* model, mabd_dual dual, mabd_component kind,
+                                    char* text, size_t size) {
+    const mabd_plan* plan = model->plan;
+    const mabd_cpu_sim sim = {.model = model, .dual = dual};
+    size_t length = 0;
+    if (size > 0) text[0] = '\0';
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        if (plan->components[i].kind != kind) continue;
+        const mabd_dual_ops* ops = mabd_cpu_choose(&sim, i);
+        if (!ops || length >= size || strstr(text, ops->name)) continue;
+        const int n = snprintf(text + length, size - length, "%s%s", length ? ", " : "", ops->name);
+        if (n > 0) length += (size_t)n;
+    }
+    return text;
 }
 
 mabd_model_info mabd_model_get_info(const mabd_model* model) {

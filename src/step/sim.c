@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SIM_COOKIE  UINT32_C(0x6d616273)
-#define STATE_MAGIC UINT64_C(0x3145544154536d61) // "amSTATE1"
+#define STATE_MAGIC UINT64_C(0x3245544154536d61) // "amSTATE2"
 
 struct mabd_sim {
     mabd_allocator allocator;
@@ -37,15 +37,16 @@ mabd_sim_def mabd_default_sim_def(void) {
 
 void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     static const struct {
-        mabd_real twist, row;
+        mabd_real twist, row, gap;
         int32_t iterations;
     } values[MABD_PRESET_COUNT] = {
-        [MABD_PRESET_FAST] = {(mabd_real)3e-2, (mabd_real)1e-6, 10},
-        [MABD_PRESET_BALANCED] = {(mabd_real)1e-2, (mabd_real)1e-9, 10},
-        [MABD_PRESET_EXACT] = {(mabd_real)1e-6, (mabd_real)1e-12, 20},
+        [MABD_PRESET_FAST] = {(mabd_real)3e-2, (mabd_real)1e-6, (mabd_real)1e-6, 10},
+        [MABD_PRESET_BALANCED] = {(mabd_real)1e-2, (mabd_real)1e-9, (mabd_real)1e-7, 10},
+        [MABD_PRESET_EXACT] = {(mabd_real)1e-6, (mabd_real)1e-12, (mabd_real)1e-10, 20},
     };
     def->twist_tolerance = values[preset].twist;
     def->row_tolerance = values[preset].row;
+    def->gap_tolerance = values[preset].gap;
     def->max_iterations = values[preset].iterations;
 }
 
@@ -56,13 +57,16 @@ static mabd_status check_def(const mabd_sim_def* def, mabd_error* error) {
     if (!(def->h > 0) || !isfinite(def->h)) {
         return mabd_fail(error, MABD_ERR_ARG, "h must be a positive number of seconds");
     }
-    if (!(def->twist_tolerance > 0) || !(def->row_tolerance > 0)) {
+    if (!(def->twist_tolerance > 0) || !(def->row_tolerance > 0) || !(def->gap_tolerance > 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "tolerances must be positive");
     }
     if (def->max_iterations < 1 || def->max_halvings < 0 || def->max_halvings > 20 ||
         def->threads < 1) {
         return mabd_fail(error, MABD_ERR_ARG,
                          "max_iterations and threads must be at least 1, max_halvings 0 to 20");
+    }
+    if ((unsigned)def->dual >= MABD_DUAL_COUNT) {
+        return mabd_fail(error, MABD_ERR_ARG, "dual must be one of enum mabd_dual");
     }
     if (def->formulation != MABD_FORMULATION_MABD) {
         return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s' is not built",
@@ -162,8 +166,8 @@ void mabd_sim_get_times(const mabd_sim* sim, double* seconds) {
 typedef struct state_header {
     uint64_t magic, model, size;
     int64_t steps;
-    double h, twist_tolerance, row_tolerance;
-    int64_t formulation, integrator, max_iterations, max_halvings, real_size;
+    double h, twist_tolerance, row_tolerance, gap_tolerance;
+    int64_t formulation, integrator, dual, max_iterations, max_halvings, real_size;
 } state_header;
 
 static state_header make_header(const mabd_sim* sim) {
@@ -175,8 +179,10 @@ static state_header make_header(const mabd_sim* sim) {
     header.h = (double)sim->def.h;
     header.twist_tolerance = (double)sim->def.twist_tolerance;
     header.row_tolerance = (double)sim->def.row_tolerance;
+    header.gap_tolerance = (double)sim->def.gap_tolerance;
     header.formulation = sim->def.formulation;
     header.integrator = sim->def.integrator;
+    header.dual = sim->def.dual;
     header.max_iterations = sim->def.max_iterations;
     header.max_halvings = sim->def.max_halvings;
     header.real_size = (int64_t)sizeof(mabd_real);
@@ -210,8 +216,9 @@ mabd_status mabd_sim_restore(mabd_sim* sim, const void* buffer, size_t size, mab
     }
     found.steps = expected.steps;
     if (memcmp(&found, &expected, sizeof found) != 0 || size != expected.size) {
-        return mabd_fail(error, MABD_ERR_INPUT,
-                         "the state was saved with another integrator, preset or tolerance");
+        return mabd_fail(
+            error, MABD_ERR_INPUT,
+            "the state was saved with another integrator, dual solver, preset or tolerance");
     }
     memcpy(&found, buffer, sizeof found);
     if (found.steps < 0) return mabd_fail(error, MABD_ERR_INPUT, "the step count is negative");

@@ -12,6 +12,7 @@ static size_t bytes_for(const mabd_model* model) {
     mabd_arena arena = {0};
     sim.cpu.model = model;
     sim.cpu.sizes = mabd_cpu_count(model);
+    if (mabd_cpu_may_iterate(&sim.cpu)) sim.cpu.sizes.guess = sim.cpu.sizes.rows;
     mabd_cpu_layout(&sim.cpu, &arena);
     const size_t solvers = mabd_cpu_solver_bytes_for(&sim.cpu);
     if (arena.used == SIZE_MAX || solvers > SIZE_MAX - arena.used - sizeof sim) return SIZE_MAX;
@@ -51,6 +52,9 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     if (!sim) return mabd_fail_memory(error, "creating the simulation");
     sim->cpu.model = model;
     sim->cpu.sizes = mabd_cpu_count(model);
+    sim->cpu.dual = def->dual;
+    sim->cpu.gap_tolerance = def->gap_tolerance;
+    if (mabd_cpu_may_iterate(&sim->cpu)) sim->cpu.sizes.guess = sim->cpu.sizes.rows;
     sim->def = *def;
     if (fill(sim, allocator) != MABD_OK) {
         const size_t size = sim->memory_size;
@@ -59,6 +63,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
                          "out of memory: the simulation needs %.1f MB and what its solvers take",
                          (double)size / 1e6);
     }
+    sim->iterates = mabd_cpu_iterates(&sim->cpu);
     reset(sim);
     *self = sim;
     return MABD_OK;

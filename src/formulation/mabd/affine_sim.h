@@ -8,6 +8,7 @@
 typedef struct mabd_affine_sim {
     mabd_cpu_sim cpu;
     mabd_sim_def def;
+    bool iterates;    // some component has an iterative dual solver
     bool has_history; // q1, v1 are one step h behind: BDF2 may use them
     void* memory;     // the arena
     size_t memory_size;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which dual solver a component gets; the rule is told in docs/solvers.md. Counts of the plan and of the
+// factor's pattern decide, never times, so the choice is the same on every machine.
+
+#include "cpu/sim.h"
+
+#define AUTO_SLOTS INT32_C(200000)   // joints up to which a component is always factored
+#define AUTO_BYTES ((size_t)2 << 30) // largest factor that `auto` makes
+
+static bool has_branches(const mabd_plan_component* c) {
+    return c->slot_count > 0 && c->kind != MABD_COMPONENT_CHAIN;
+}
+
+static bool may_be_too_large(const mabd_plan_component* c) {
+    return c->slot_count > AUTO_SLOTS &&
+           (c->kind == MABD_COMPONENT_LOOPS || c->kind == MABD_COMPONENT_GRAPH);
+}
+
+const mabd_dual_ops* mabd_cpu_choose(const mabd_cpu_sim* sim, int32_t component) {
+    const mabd_plan_component* c = &sim->model->plan->components[component];
+    const mabd_dual_ops* direct = mabd_cpu_dual(c);
+    if (!has_branches(c)) return direct;
+    switch (sim->dual) {
+    case MABD_DUAL_STALE:
+        return &mabd_dual_stale;
+    case MABD_DUAL_GS:
+        return &mabd_dual_gs;
+    case MABD_DUAL_PCG:
+        return &mabd_dual_pcg;
+    case MABD_DUAL_AUTO:
+        if (may_be_too_large(c)) {
+            const mabd_dual_system system = mabd_cpu_system(sim, component);
+            const size_t bytes = direct->bytes_for(&sim->model->allocator, &system);
+            if (bytes > AUTO_BYTES) return &mabd_dual_pcg;
+        }
+        return direct;
+    default:
+        return direct;
+    }
+}
+
+bool mabd_cpu_may_iterate(const mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    const bool automatic = sim->dual == MABD_DUAL_AUTO;
+    if (sim->dual == MABD_DUAL_DIRECT) return false;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_plan_component* c = &plan->components[i];
+        if (automatic ? may_be_too_large(c) : has_branches(c)) return true;
+    }
+    return false;
+}

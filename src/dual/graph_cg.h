@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preconditioned conjugate gradients over a mabd_graph_matrix.
+#pragma once
+
+#include "dual/graph_matrix.h"
+
+typedef struct mabd_graph_cg {
+    mabd_real *b,
+        *x; // right-hand side; first guess in, solution out (row_count), in the matrix' order
+    mabd_real *r, *z, *p, *q;
+} mabd_graph_cg;
+
+/// z = M^-1 r, M symmetric and positive definite.
+typedef void mabd_graph_precondition(void* context, const mabd_real* r, mabd_real* z);
+
+/// Take the arrays from the arena (twice: measuring, then for real).
+void mabd_graph_cg_layout(mabd_graph_cg* cg, const mabd_dual_system* system, mabd_arena* arena);
+/// Iterate until the true residual meets the goal, or until nothing more is gained. Adds to
+/// report->iterations, at most up to goal->max_iterations; sets report->residual. True if the goal is met.
+bool mabd_graph_cg_run(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
+                       mabd_graph_precondition* precondition, void* context,
+                       const mabd_dual_goal* goal, mabd_dual_report* report);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dual matrix of any pattern for iterative solvers: a copy by block rows, in an order of their own.
+//
+// Place p of the order holds a slot. Row p keeps its diagonal block and the blocks K_pq of its neighbours
+// q < p, ascending; the other triangle is read from the same blocks. Vectors are in the same order.
+#pragma once
+
+#include "dual/dual.h"
+
+/// Who couples with whom: the neighbours of slot s are slot[start[s]] ... slot[start[s + 1] - 1], ascending.
+typedef struct mabd_neighbours {
+    int32_t* start; // (slot_count + 1)
+    int32_t* slot;  // (2 edge_count)
+    int32_t* edge;  // (2 edge_count) by which edge
+    size_t bytes;
+} mabd_neighbours;
+
+/// Take memory and fill; MABD_ERR_MEMORY.
+mabd_status mabd_neighbours_make(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                 mabd_neighbours* list);
+void mabd_neighbours_free(const mabd_allocator* allocator, mabd_neighbours* list);
+
+typedef struct mabd_graph_matrix {
+    int32_t count, row_count; // slots, rows
+    int32_t* slot;            // at a place (count)
+    int32_t* place;           // of a slot (count)
+    int32_t* width;           // by place (count)
+    int32_t* row;             // first row by place (count + 1)
+    size_t* block;            // offset in D by place (count + 1)
+    int32_t* start;           // of a row's blocks in low, edge (count + 1)
+    int32_t* low;             // places q < p (edge_count)
+    int32_t* edge;            // edge of such a block, or -1 - edge where U holds its transpose
+    size_t* at;               // offset in A of a row's first block (count + 1)
+    mabd_real* D;             // diagonal blocks, full
+    mabd_real* A;             // K_pq, width(p) x width(q), row-major
+} mabd_graph_matrix;
+
+/// Take the arrays from the arena (twice: measuring, then for real).
+void mabd_graph_matrix_layout(mabd_graph_matrix* matrix, const mabd_dual_system* system,
+                              mabd_arena* arena);
+/// Fill all but the values, after `slot` has been set to the order.
+void mabd_graph_matrix_prepare(mabd_graph_matrix* matrix, const mabd_dual_system* system,
+                               const mabd_neighbours* list);
+/// Copy the values of D and U.
+void mabd_graph_matrix_load(mabd_graph_matrix* matrix, const mabd_dual_system* system);
+
+/// y = K x
+void mabd_graph_matrix_product(const mabd_graph_matrix* matrix, const mabd_real* x, mabd_real* y);
+/// r = b - K x; returns mabd_graph_matrix_largest of r.
+mabd_real mabd_graph_matrix_residual(const mabd_graph_matrix* matrix, const mabd_real* b,
+                                     const mabd_real* x, mabd_real* r);
+/// Largest norm of the rows of one slot: of a residual, the largest opening of a joint [m, rad].
+mabd_real mabd_graph_matrix_largest(const mabd_graph_matrix* matrix, const mabd_real* r);
+/// From the order of slots into the order of the matrix, and back.
+void mabd_graph_matrix_gather(const mabd_graph_matrix* matrix, const mabd_dual_system* system,
+                              const mabd_real* from, mabd_real* to);
+void mabd_graph_matrix_scatter(const mabd_graph_matrix* matrix, const mabd_dual_system* system,
+                               const mabd_real* from, mabd_real* to);

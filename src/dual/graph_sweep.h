@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-directional block Gauss-Seidel [MABD 5.5]: the lines of graph_lines.h, each solved exactly, one after
+// another and back.
+#pragma once
+
+#include "dual/graph_matrix.h"
+
+typedef struct mabd_graph_sweep {
+    mabd_graph_matrix matrix; // slots line by line
+    uint8_t* joined;          // the place before is of the same line (count)
+    uint8_t* bound;           // at the start of a line: it has neighbours in later lines (count)
+    size_t* link;             // offset in Z (count)
+    mabd_real* F;             // L and 1/d of every pivot block, at matrix.block
+    mabd_real* Z;             // of place p: d^-1 L^-1 K_{p-1,p}, width(p-1) x width(p)
+    mabd_real* work;          // (row_count)
+} mabd_graph_sweep;
+
+/// Take the arrays from the arena (twice: measuring, then for real).
+void mabd_graph_sweep_layout(mabd_graph_sweep* sweep, const mabd_dual_system* system,
+                             mabd_arena* arena);
+/// Find the lines. MABD_ERR_MEMORY: takes scratch memory.
+mabd_status mabd_graph_sweep_prepare(mabd_graph_sweep* sweep, const mabd_allocator* allocator,
+                                     const mabd_dual_system* system);
+/// Copy the values and factor every line; D and U are left as they are. MABD_ERR_SINGULAR with the slot whose
+/// pivot failed in *bad (may be null).
+mabd_status mabd_graph_sweep_factor(mabd_graph_sweep* sweep, const mabd_dual_system* system,
+                                    int32_t* bad);
+/// z = M^-1 r: one sweep forth and back from zero, vectors in the order of the matrix. M is symmetric and
+/// positive definite.
+void mabd_graph_sweep_apply(mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* z);
