@@ -69,14 +69,34 @@ static double number(const json_t* root, const char* key) {
 
 Test(cli, summary_holds_every_key_with_its_type) {
     json_t* s = summary_of("run @chain.json --set links=20 --steps 30 --json -");
-    const char* numbers[] = {
-        "bodies",          "joints",         "rows",          "steps",       "h",
-        "iterations_mean", "iterations_max", "ms_per_step",   "ns_per_link", "max_gap",
-        "max_angle_error", "energy_start",   "energy_end",    "energy_max",  "energy_scale",
-        "bytes_peak",      "bytes_per_body", "first_step_ms", "retries",     "unconverged_steps",
-        "model_build_ms",  "energy_samples"};
-    const char* texts[] = {"scene",  "formulation", "backend", "integrator",
-                           "preset", "worst_joint", "version", "command"};
+    const char* numbers[] = {"bodies",
+                             "joints",
+                             "rows",
+                             "steps",
+                             "h",
+                             "iterations_mean",
+                             "iterations_max",
+                             "ms_per_step",
+                             "ns_per_link",
+                             "max_gap",
+                             "max_angle_error",
+                             "energy_start",
+                             "energy_end",
+                             "energy_max",
+                             "energy_scale",
+                             "bytes_peak",
+                             "bytes_per_body",
+                             "first_step_ms",
+                             "retries",
+                             "unconverged_steps",
+                             "model_build_ms",
+                             "energy_samples",
+                             "gap_tolerance",
+                             "dual_iterations_mean",
+                             "dual_iterations_max",
+                             "dual_residual_max"};
+    const char* texts[] = {"scene",       "formulation", "backend", "integrator", "preset",
+                           "worst_joint", "version",     "command", "dual"};
     const char* objects[] = {"components", "stage_ms_per_step", "settings"};
     const char* vectors[] = {"linear_momentum", "angular_momentum"};
     for (size_t i = 0; i < COUNT(numbers); i++) {
@@ -93,6 +113,23 @@ Test(cli, summary_holds_every_key_with_its_type) {
     }
     cr_expect_null(json_object_get(s, "failed"));
     json_decref(s);
+}
+
+Test(cli, the_dual_solver_and_its_tolerance_can_be_chosen) {
+    json_t* direct = summary_of("run @net.json --set rows=5 --set columns=5 --steps 10 --json -");
+    cr_expect(eq(str, (char*)json_string_value(json_object_get(direct, "dual")), "auto"));
+    cr_expect(eq(dbl, number(direct, "dual_iterations_max"), 0));
+    json_t* pcg = summary_of("run @net.json --set rows=5 --set columns=5 --steps 10 --dual pcg "
+                             "--gap-tolerance 1e-5 --json -");
+    cr_expect(eq(str, (char*)json_string_value(json_object_get(pcg, "dual")), "pcg"));
+    cr_expect(eq(dbl, number(pcg, "gap_tolerance"), 1e-5));
+    cr_expect(gt(dbl, number(pcg, "dual_iterations_mean"), 0));
+    cr_expect(le(dbl, number(pcg, "dual_iterations_mean"), number(pcg, "dual_iterations_max")));
+    cr_expect(gt(dbl, number(pcg, "max_gap"), 1e-9), "the tolerance is used");
+    cr_expect(le(dbl, number(pcg, "max_gap"), 1e-5));
+    cr_expect(le(dbl, number(pcg, "dual_residual_max"), 1e-5));
+    json_decref(direct);
+    json_decref(pcg);
 }
 
 // Release of a level chain: energy starts at 0, the fall turns potential into kinetic energy.
