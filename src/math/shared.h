@@ -16,4 +16,11 @@
 #define MABD_RESTRICT restrict
 #endif
 
+/// For the few functions of an inner loop that must not become calls.
+#ifdef __GNUC__
+#define MABD_HOT static inline __attribute__((always_inline))
+#else
+#define MABD_HOT static inline
+#endif
+
 #define MABD_PI ((mabd_real)3.14159265358979323846264338327950288)
