@@ -213,3 +213,170 @@ MABD_API mabd_double_four_bar_def mabd_default_double_four_bar_def(void);
 MABD_API mabd_status mabd_generate_double_four_bar(mabd_scene* scene,
                                                    const mabd_double_four_bar_def* def,
                                                    mabd_error* error);
+
+/// Four-bars in series, the chain of 4-link segments of [VI fig. 9a]: rhombi corner to corner along
+/// x, each of bars name/segment3/0 .. 3: upper near, lower near, upper far, lower far. Five joints
+/// name/segment3/0 .. 4 each: at the near corner to the segment before (of the first: to the world)
+/// and between the two near bars, at the upper, lower and far corner. All bars are equal and
+/// uniform.
+typedef struct mabd_four_bar_chain_def {
+    const char* name;
+    int32_t segments;      // >= 1
+    mabd_real length;      // of a bar [m]
+    mabd_real mass;        // of a bar [kg]
+    mabd_real width;       // of the square bars [m]
+    mabd_real angle;       // of the near upper bar above x at the start [rad], in (0, pi/2)
+    mabd_real young;       // [Pa]
+    mabd_real poisson;     //
+    mabd_real position[3]; // of the first corner [m]
+    uint32_t cookie;
+} mabd_four_bar_chain_def;
+
+/// Ten segments of 1 m, 1 kg bars, square at the start.
+MABD_API mabd_four_bar_chain_def mabd_default_four_bar_chain_def(void);
+MABD_API mabd_status mabd_generate_four_bar_chain(mabd_scene* scene,
+                                                  const mabd_four_bar_chain_def* def,
+                                                  mabd_error* error);
+
+/// Legs of Jansen's Strandbeest on one crankshaft, on a fixed frame: `pairs` pairs of a left and a
+/// right leg, pair i at y = i spacing on a throw turned by 2 pi i / pairs. The proportions are
+/// Jansen's thirteen numbers; `scale` makes metres of them. Bodies name/shaft and, for leg l of 2
+/// pairs (even = left), name/leg3/j, k, c, f (bars), upper and lower (triangles, the foot is a
+/// corner of the lower one). Joints name/shaft and name/leg3/crank-j, crank-k, j-upper,
+/// frame-upper, frame-c, k-lower, c-lower, upper-f, f-lower.
+typedef struct mabd_jansen_def {
+    const char* name;
+    int32_t pairs;     // 1 .. 32
+    mabd_real scale;   // [m] of the number 1
+    mabd_real width;   // of the square bars [m]
+    mabd_real spacing; // between pairs [m]
+    mabd_material material;
+    mabd_real angle;       // of the first throw at the start [rad]
+    mabd_real speed;       // of the shaft at the start [rad/s]
+    bool driven;           // the shaft keeps `speed`, whatever torque it takes
+    mabd_real position[3]; // of the middle of the shaft at the first pair [m]
+    uint32_t cookie;
+} mabd_jansen_def;
+
+/// One pair, scale 0.01 m, 3 rad/s, driven.
+MABD_API mabd_jansen_def mabd_default_jansen_def(void);
+MABD_API mabd_status mabd_generate_jansen(mabd_scene* scene, const mabd_jansen_def* def,
+                                          mabd_error* error);
+
+/// Hoberman's ring: `units` pairs of equal angulated bars name/a/i, name/b/i, crossed at a middle
+/// hinge (name/drive of pair 0, name/middle/i of pair i + 1); hinges name/inner/i and name/outer/i
+/// join pairs i - 1 and i. In the x-y plane, hinge axes z; one degree of freedom, the angle phi
+/// between an arm and the tangent: the middle hinges are at radius arm cos(phi) / sin(pi / units).
+typedef struct mabd_scissor_ring_def {
+    const char* name;
+    int32_t units;   // >= 3
+    mabd_real arm;   // from the middle hinge to an end [m]
+    mabd_real width; // of the square bars [m]
+    mabd_material material;
+    mabd_real drag;        // of each body [N s/m]
+    mabd_real angle;       // phi at the start [rad], in (0, pi/2)
+    mabd_real speed;       // phi' at the start [rad/s]; not with driven
+    bool driven;           // phi(t) = angle + swing sin(2 pi frequency t), by one rigid servo
+    mabd_real swing;       // [rad]; angle -+ swing must stay in (0, pi/2)
+    mabd_real frequency;   // [Hz]
+    mabd_real position[3]; // of the middle of the ring [m]
+    uint32_t cookie;
+} mabd_scissor_ring_def;
+
+/// 12 units, arms of 0.2 m, phi = 0.7 rad, driven by 0.5 rad at 0.5 Hz.
+MABD_API mabd_scissor_ring_def mabd_default_scissor_ring_def(void);
+MABD_API mabd_status mabd_generate_scissor_ring(mabd_scene* scene, const mabd_scissor_ring_def* def,
+                                                mabd_error* error);
+
+// ---- branching ---------------------------------------------------------------------------------
+
+#define MABD_BRANCH_LEVELS 8
+
+/// Branches of one level (0 = the trunk). A full branch has `segments` links; shorter ones lack the
+/// thickest, so they begin thinner and end alike.
+typedef struct mabd_branch_level {
+    int32_t segments;     // links of a full branch, >= 1
+    int32_t children;     // branches of the next level on a full branch, >= 0; shorter ones carry
+                          // fewer, in proportion
+    mabd_real length;     // of a full branch [m]
+    mabd_real radius;     // of its first link [m]
+    mabd_real tip;        // radius of the last link / radius of the first one, (0, 1]
+    mabd_real spread;     // angle to the carrying branch at its foot [rad], 0 .. pi
+    mabd_real spread_tip; // the same at its tip
+    mabd_real droop;      // turn of a level full branch towards the ground [rad]; < 0: upwards
+    mabd_real bare;       // part of the branch, from its foot, that carries nothing, [0, 1)
+    mabd_real shorten;    // how much shorter a branch at the tip of its carrier is, [0, 1]
+} mabd_branch_level;
+
+/// A plant: branches of links on branches, with springs in their ball joints as in wood of Young's
+/// modulus `bending`: E I / length about both bending axes, G J / length about the link. Bodies and
+/// their joints name/level2/segment3/i, segment 0 the thickest; the first link is fixed to the
+/// world by joint name/root.
+typedef struct mabd_branching_def {
+    const char* name;
+    uint64_t seed;
+    int32_t level_count; // 1 .. MABD_BRANCH_LEVELS
+    mabd_branch_level levels[MABD_BRANCH_LEVELS];
+    mabd_real phyllotaxis; // turn about the carrier from one branch to the next [rad]
+    mabd_real wiggle;      // random turn from link to link, at most [rad]
+    mabd_real variation;   // random part by which branches are shorter, at most, [0, 1)
+    mabd_material material;
+    mabd_real bending;   // Young's modulus of the springs [Pa]; 0 = no springs
+    mabd_real damping;   // dampers / springs [s]
+    mabd_real drag;      // per side area 2 radius length of a link [N s/m^3]
+    mabd_real anchor[3]; // foot of the trunk [m]
+    uint32_t cookie;
+} mabd_branching_def;
+
+/// A small shrub: three levels, golden angle, density 800, springs of 5e9 Pa.
+MABD_API mabd_branching_def mabd_default_branching_def(void);
+MABD_API mabd_status mabd_generate_branching(mabd_scene* scene, const mabd_branching_def* def,
+                                             mabd_error* error);
+
+// ---- backbone ----------------------------------------------------------------------------------
+
+/// A protein-like chain of links: alpha helices (100 degrees a residue, rise 1.5, radius 2.3 in
+/// units in which a link is 3.83 long), up and down on a grid in layers, joined by arcs. Bodies
+/// name/0 ..., joint name/i holds link i if the chain is pinned, else it joins links i and i + 1.
+typedef struct mabd_backbone_def {
+    const char* name;
+    int32_t links;    // >= 1
+    uint64_t seed;    // of the lengths and phases of the helices
+    mabd_real length; // of a link [m]; everything scales with it
+    mabd_real radius; // of a link [m]
+    mabd_material material;
+    mabd_real drag;                             // of each body [N s/m]
+    mabd_real anchor[3];                        // where the chain begins [m]
+    bool pinned;                                // first link jointed to the world at the anchor
+    const mabd_axis_def* axes[MABD_AXIS_COUNT]; // on every joint, the pin included; null = nothing
+    uint32_t cookie;
+} mabd_backbone_def;
+
+/// 1000 capsules of 0.1 m x 0.02 m, young 1e6, ball joints, pinned.
+MABD_API mabd_backbone_def mabd_default_backbone_def(void);
+MABD_API mabd_status mabd_generate_backbone(mabd_scene* scene, const mabd_backbone_def* def,
+                                            mabd_error* error);
+
+// ---- star --------------------------------------------------------------------------------------
+
+/// A ball with `arms` chains of `links` links, ball joints on its surface, evenly spread over the
+/// sphere. Bodies name/hub and name/arm/i, arm after arm, joints name/arm/i hold them; name/pin
+/// holds the hub's centre.
+typedef struct mabd_star_def {
+    const char* name;
+    int32_t arms;             // >= 1
+    int32_t links;            // of an arm, >= 1
+    mabd_real hub_radius;     // [m]
+    mabd_real length, radius; // of a link [m]
+    mabd_material material;
+    mabd_real drag;        // of each body [N s/m]
+    bool pinned;           // the centre of the hub is held by a ball joint
+    mabd_real spin;        // of everything, as one body, about +z through the hub [rad/s]
+    mabd_real position[3]; // of the hub [m]
+    uint32_t cookie;
+} mabd_star_def;
+
+/// 200 arms of one capsule of 0.5 m x 0.01 m on a hub of 0.2 m, pinned.
+MABD_API mabd_star_def mabd_default_star_def(void);
+MABD_API mabd_status mabd_generate_star(mabd_scene* scene, const mabd_star_def* def,
+                                        mabd_error* error);

@@ -117,6 +117,19 @@ mabd_vec3 mabd_link_direction(mabd_quat link) {
     return mabd_q_matrix(link).c1;
 }
 
+// ---- random numbers ----------------------------------------------------------------------------
+
+uint64_t mabd_random_bits(uint64_t* state) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+mabd_real mabd_random_real(uint64_t* state) {
+    return (mabd_real)((double)(mabd_random_bits(state) >> 40) / 16777216.0);
+}
+
 // ---- names -------------------------------------------------------------------------------------
 
 const char* mabd_part_name(const char* name, const char* part, char* text) {

@@ -45,6 +45,11 @@ mabd_quat mabd_link_joint_frame(mabd_joint type, mabd_quat link);
 /// The direction of a link: R ex.
 mabd_vec3 mabd_link_direction(mabd_quat link);
 
+/// splitmix64: the next 64 random bits.
+uint64_t mabd_random_bits(uint64_t* state);
+/// Uniform in [0, 1).
+mabd_real mabd_random_real(uint64_t* state);
+
 /// Write "name/part" into text (MABD_PART_NAME) and return it; null if name is null.
 const char* mabd_part_name(const char* name, const char* part, char* text);
 /// Write "name/<part><number>/<tail>", or without "/<tail>" if tail is null.

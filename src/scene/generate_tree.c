@@ -50,22 +50,9 @@ typedef struct growth {
     mabd_body_batch links; // poses of the level
 } growth;
 
-/// splitmix64: the next 64 random bits.
-static uint64_t next_bits(uint64_t* state) {
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/// Uniform in [0, 1).
-static mabd_real next_real(uint64_t* state) {
-    return (mabd_real)((double)(next_bits(state) >> 40) / 16777216.0);
-}
-
 /// Uniform in 1 .. most.
 static int32_t next_count(uint64_t* state, int32_t most) {
-    return 1 + (int32_t)(((next_bits(state) >> 32) * (uint64_t)most) >> 32);
+    return 1 + (int32_t)(((mabd_random_bits(state) >> 32) * (uint64_t)most) >> 32);
 }
 
 static bool is_random(const mabd_tree_def* def) {
@@ -204,7 +191,7 @@ static int32_t draw_counts(growth* g, int32_t* counts) {
 static mabd_quat child_rotation(growth* g, mabd_quat rotation, mabd_real phi, int32_t c,
                                 int32_t n) {
     mabd_real theta = g->def->spread;
-    if (is_random(g->def)) theta *= (mabd_real)0.5 * (1 + next_real(&g->random));
+    if (is_random(g->def)) theta *= (mabd_real)0.5 * (1 + mabd_random_real(&g->random));
     phi += 2 * MABD_PI * (mabd_real)c / (mabd_real)n;
     mabd_quat turn = mabd_q_product(mabd_q_axis_angle(mabd_v3(1, 0, 0), phi),
                                     mabd_q_axis_angle(mabd_v3(0, 0, 1), theta));
@@ -221,7 +208,7 @@ static void grow_poses(growth* g, const int32_t* counts, mabd_body_batch* links,
         mabd_quat rotation = mabd_q_load(g->links.rotation + 4 * (size_t)i);
         mabd_vec3 end = mabd_v3_axpy(half_parent, mabd_link_direction(rotation),
                                      mabd_v3_load(g->links.position + 3 * (size_t)i));
-        mabd_real phi = is_random(g->def) ? 2 * MABD_PI * next_real(&g->random)
+        mabd_real phi = is_random(g->def) ? 2 * MABD_PI * mabd_random_real(&g->random)
                                           : golden_angle * (mabd_real)(g->level + 1);
         for (int32_t c = 0; c < counts[i]; c++, child++) {
             mabd_quat turned = child_rotation(g, rotation, phi, c, counts[i]);

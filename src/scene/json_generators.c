@@ -240,6 +240,175 @@ static mabd_status read_double_four_bar(mabd_json_reader* reader, const mabd_jso
         mabd_generate_double_four_bar(mabd_json_scene(reader), &def, mabd_json_error(reader)));
 }
 
+static mabd_status read_four_bar_chain(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {"type",  "name",  "segments", "length",   "mass", "width",
+                                       "angle", "young", "poisson",  "position", NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_four_bar_chain_def def = mabd_default_four_bar_chain_def();
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "segments", &def.segments));
+    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
+    MABD_TRY(mabd_json_real(reader, node, "mass", &def.mass));
+    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
+    MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
+    MABD_TRY(mabd_json_real(reader, node, "young", &def.young));
+    MABD_TRY(mabd_json_real(reader, node, "poisson", &def.poisson));
+    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
+    return mabd_json_place(
+        reader, node,
+        mabd_generate_four_bar_chain(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
+static mabd_status read_jansen(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {"type",    "name",    "pairs",    "scale",  "width",
+                                       "spacing", "angle",   "speed",    "driven", "density",
+                                       "young",   "poisson", "position", NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_jansen_def def = mabd_default_jansen_def();
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "pairs", &def.pairs));
+    MABD_TRY(mabd_json_real(reader, node, "scale", &def.scale));
+    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
+    MABD_TRY(mabd_json_real(reader, node, "spacing", &def.spacing));
+    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
+    MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
+    MABD_TRY(mabd_json_bool(reader, node, "driven", &def.driven));
+    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
+    return mabd_json_place(
+        reader, node, mabd_generate_jansen(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
+static mabd_status read_scissor_ring(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {
+        "type",  "name",      "units", "arm",     "width", "angle",   "speed",    "driven",
+        "swing", "frequency", "drag",  "density", "young", "poisson", "position", NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_scissor_ring_def def = mabd_default_scissor_ring_def();
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "units", &def.units));
+    MABD_TRY(mabd_json_real(reader, node, "arm", &def.arm));
+    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
+    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
+    MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
+    MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
+    MABD_TRY(mabd_json_bool(reader, node, "driven", &def.driven));
+    MABD_TRY(mabd_json_real(reader, node, "swing", &def.swing));
+    MABD_TRY(mabd_json_real(reader, node, "frequency", &def.frequency));
+    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
+    return mabd_json_place(
+        reader, node,
+        mabd_generate_scissor_ring(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
+static mabd_status read_branch_level(mabd_json_reader* reader, const mabd_json_node* node,
+                                     mabd_branch_level* level) {
+    static const char* const keys[] = {"segments", "children", "length",     "radius",
+                                       "tip",      "spread",   "spread_tip", "droop",
+                                       "bare",     "shorten",  NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    *level = (mabd_branch_level){.segments = 1, .length = 1, .radius = (mabd_real)0.01, .tip = 1};
+    MABD_TRY(mabd_json_int(reader, node, "segments", &level->segments));
+    MABD_TRY(mabd_json_int(reader, node, "children", &level->children));
+    MABD_TRY(mabd_json_real(reader, node, "length", &level->length));
+    MABD_TRY(mabd_json_real(reader, node, "radius", &level->radius));
+    MABD_TRY(mabd_json_real(reader, node, "tip", &level->tip));
+    MABD_TRY(mabd_json_real(reader, node, "spread", &level->spread));
+    level->spread_tip = level->spread;
+    MABD_TRY(mabd_json_real(reader, node, "spread_tip", &level->spread_tip));
+    MABD_TRY(mabd_json_real(reader, node, "droop", &level->droop));
+    MABD_TRY(mabd_json_real(reader, node, "bare", &level->bare));
+    return mabd_json_real(reader, node, "shorten", &level->shorten);
+}
+
+static mabd_status read_branch_levels(mabd_json_reader* reader, const mabd_json_node* node,
+                                      mabd_branching_def* def) {
+    mabd_json_node levels;
+    if (!mabd_json_member(node, "levels", &levels)) return MABD_OK;
+    MABD_TRY(mabd_json_array(reader, &levels));
+    const size_t count = json_array_size(levels.value);
+    if (count < 1 || count > MABD_BRANCH_LEVELS) {
+        return mabd_json_fail(reader, &levels, "expected 1 to %d levels, found %zu",
+                              MABD_BRANCH_LEVELS, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        mabd_json_node element = mabd_json_element(&levels, i);
+        MABD_TRY(read_branch_level(reader, &element, &def->levels[i]));
+    }
+    def->level_count = (int32_t)count;
+    return MABD_OK;
+}
+
+static mabd_status read_branching(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {"type",    "name",      "seed",    "levels", "phyllotaxis",
+                                       "wiggle",  "variation", "density", "young",  "poisson",
+                                       "bending", "damping",   "drag",    "anchor", NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_branching_def def = mabd_default_branching_def();
+    int32_t seed = 0;
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "seed", &seed));
+    def.seed = (uint64_t)(uint32_t)seed;
+    MABD_TRY(read_branch_levels(reader, node, &def));
+    MABD_TRY(mabd_json_real(reader, node, "phyllotaxis", &def.phyllotaxis));
+    MABD_TRY(mabd_json_real(reader, node, "wiggle", &def.wiggle));
+    MABD_TRY(mabd_json_real(reader, node, "variation", &def.variation));
+    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_real(reader, node, "bending", &def.bending));
+    MABD_TRY(mabd_json_real(reader, node, "damping", &def.damping));
+    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
+    MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
+    return mabd_json_place(
+        reader, node,
+        mabd_generate_branching(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
+static mabd_status read_backbone(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {"type",   "name",    "links", "seed",    "length",
+                                       "radius", "density", "young", "poisson", "drag",
+                                       "anchor", "pinned",  "axes",  NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_backbone_def def = mabd_default_backbone_def();
+    mabd_axis_def storage[MABD_AXIS_COUNT];
+    int32_t seed = 0;
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
+    MABD_TRY(mabd_json_int(reader, node, "seed", &seed));
+    def.seed = (uint64_t)(uint32_t)seed;
+    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
+    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
+    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
+    MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
+    MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
+    MABD_TRY(mabd_json_axes(reader, node, "axes", storage, def.axes));
+    return mabd_json_place(
+        reader, node,
+        mabd_generate_backbone(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
+static mabd_status read_star(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {"type",   "name",   "arms",    "links",    "hub_radius",
+                                       "length", "radius", "density", "young",    "poisson",
+                                       "drag",   "pinned", "spin",    "position", NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_star_def def = mabd_default_star_def();
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "arms", &def.arms));
+    MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
+    MABD_TRY(mabd_json_real(reader, node, "hub_radius", &def.hub_radius));
+    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
+    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
+    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
+    MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
+    MABD_TRY(mabd_json_real(reader, node, "spin", &def.spin));
+    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
+    return mabd_json_place(
+        reader, node, mabd_generate_star(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
 // ---- the list ----------------------------------------------------------------------------------
 
 #define GENERATOR_LIST(X)                                                                          \
@@ -248,7 +417,13 @@ static mabd_status read_double_four_bar(mabd_json_reader* reader, const mabd_jso
     X("tree", read_tree)                                                                           \
     X("ring", read_ring)                                                                           \
     X("four-bar", read_four_bar)                                                                   \
-    X("double-four-bar", read_double_four_bar)
+    X("double-four-bar", read_double_four_bar)                                                     \
+    X("four-bar-chain", read_four_bar_chain)                                                       \
+    X("jansen", read_jansen)                                                                       \
+    X("scissor-ring", read_scissor_ring)                                                           \
+    X("branching", read_branching)                                                                 \
+    X("backbone", read_backbone)                                                                   \
+    X("star", read_star)
 
 static mabd_status read_generator(mabd_json_reader* reader, const mabd_json_node* node) {
 #define X(type, read) type,
