@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mechanisms of scenes/: scissor ring, four-bar chain and Strandbeest really move, as their
+// kinematics say, with all joints closed; the willow stands.
+#include "support/rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846;
+
+static void body_position(const mabd_sim* sim, const char* name, mabd_real* position,
+                          mabd_real* quaternion) {
+    const mabd_model* model = mabd_sim_model(sim);
+    const int32_t n = mabd_model_body_count(model), body = mabd_model_find_body(model, name);
+    cr_assert(body >= 0, "%s", name);
+    mabd_real* state = malloc((size_t)n * 13 * sizeof *state);
+    cr_assert(state != NULL);
+    mabd_real *p = state, *q = p + 3 * n, *v = q + 4 * n, *w = v + 3 * n;
+    mabd_sim_get_state(sim, p, q, v, w);
+    memcpy(position, p + 3 * body, 3 * sizeof *p);
+    memcpy(quaternion, q + 4 * body, 4 * sizeof *q);
+    free(state);
+}
+
+/// One step, checked.
+static void step_closed(mabd_sim* sim) {
+    const mabd_step_info info = rig_step(sim);
+    cr_assert(info.converged);
+    const mabd_measure measure = mabd_sim_measure(sim);
+    cr_assert(measure.gap < 1e-9, "gap %g", (double)measure.gap);
+    cr_assert(measure.angle_error < 1e-6, "angle error %g", (double)measure.angle_error);
+}
+
+/// Exact, but for the opening of rows: 43 of the ring's 181 rows are
+/// redundant, which costs digits.
+static mabd_sim_def ring_def(void) {
+    mabd_sim_def def = rig_def(MABD_PRESET_EXACT, 0.01);
+    def.row_tolerance = 1e-9;
+    return def;
+}
+
+// The middle hinges are at radius arm cos(phi) / sin(pi / units), phi = 0.7 + 0.5 sin(pi t): one
+// servo opens and closes the whole ring. Bars of steel: those of the scene, 200 times softer, shear
+// by 1e-4 under the servo's torque.
+Test(mechanisms, scissor_ring_opens_and_closes) {
+    mabd_error error = {0};
+    mabd_scissor_ring_def ring = mabd_default_scissor_ring_def();
+    ring.name = "ring", ring.material.young = 2e11;
+    mabd_scene* scene = rig_scene(0);
+    rig_check(mabd_generate_scissor_ring(scene, &ring, &error), &error, "ring");
+    mabd_model* model = rig_model(scene);
+    const mabd_sim_def def = ring_def();
+    mabd_sim* sim = rig_sim(model, &def);
+    double least = 1e9, most = 0, worst = 0;
+    for (int i = 1; i <= 200; i++) {
+        step_closed(sim);
+        const double phi = 0.7 + 0.5 * sin(2 * pi * 0.5 * 0.01 * i);
+        const double expected = 0.2 * cos(phi) / sin(pi / 12);
+        mabd_real a[3], b[3], q[4];
+        body_position(sim, "ring/a/2", a, q);
+        body_position(sim, "ring/a/8", b, q); // opposite
+        const double radius = rig_distance(a, b) / 2;
+        worst = fmax(worst, fabs(radius - expected));
+        least = fmin(least, radius), most = fmax(most, radius);
+    }
+    printf("scissor ring: radius %.3f .. %.3f m, off by at most %.2e m\n", least, most, worst);
+    cr_assert(most > 2 * least);
+    cr_assert(worst < 1e-6, "%g", worst);
+    rig_destroy(sim, model);
+}
+
+// Without the servo, the kinetic energy of the ring is kept: nothing jams.
+Test(mechanisms, free_scissor_ring_keeps_moving) {
+    mabd_error error = {0};
+    mabd_scissor_ring_def ring = mabd_default_scissor_ring_def();
+    ring.driven = false, ring.speed = 0.2, ring.angle = 0.6;
+    mabd_scene* scene = rig_scene(0);
+    rig_check(mabd_generate_scissor_ring(scene, &ring, &error), &error, "ring");
+    mabd_model* model = rig_model(scene);
+    const mabd_sim_def def = ring_def();
+    mabd_sim* sim = rig_sim(model, &def);
+    const double start = mabd_sim_measure(sim).kinetic;
+    for (int i = 0; i < 200; i++) step_closed(sim);
+    const double end = mabd_sim_measure(sim).kinetic;
+    printf("free scissor ring: kinetic energy %.6g J -> %.6g J\n", start, end);
+    cr_assert(fabs(end / start - 1) < 1e-2, "%g", end / start);
+    rig_destroy(sim, model);
+}
+
+Test(mechanisms, four_bar_chain_falls_and_folds) {
+    mabd_model* model = rig_file_model("scenes/four-bar-chain.json", NULL, NULL);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.005);
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_real start[3], end[3], q[4];
+    body_position(sim, "chain/segment9/2", start, q);
+    double turned = 0;
+    for (int i = 0; i < 200; i++) {
+        step_closed(sim);
+        mabd_real coordinates[6];
+        mabd_sim_get_joint_coordinates(sim, mabd_model_find_joint(model, "chain/segment4/2"),
+                                       coordinates);
+        turned = fmax(turned, fabs(coordinates[MABD_AXIS_RX]));
+    }
+    body_position(sim, "chain/segment9/2", end, q);
+    printf("four-bar chain: the end moved %.2f m, segment 4 opened by up to %.2f rad\n",
+           rig_distance(start, end), turned);
+    cr_assert(start[2] - end[2] > 4);
+    cr_assert(turned > 0.1);
+    const mabd_measure measure = mabd_sim_measure(sim); // energy 0 at the start
+    printf("four-bar chain: energy %.3g J, %.4g J of it kinetic\n", (double)measure.energy,
+           (double)measure.kinetic);
+    cr_assert(measure.energy < 1e-6 && measure.energy > -0.01 * measure.kinetic);
+    rig_destroy(sim, model);
+}
+
+// The path of a foot in one turn: closed, and flat below: while the foot is in the lowest eighth of
+// its height, it covers most of its stride.
+Test(mechanisms, strandbeest_foot_walks_on_a_flat_path) {
+    enum { STEPS = 210 }; // in one turn
+    mabd_model* model = rig_file_model("scenes/strandbeest.json", "pairs", "1");
+    const mabd_sim_def def = rig_def(MABD_PRESET_EXACT, 2 * pi / 3 / STEPS);
+    mabd_sim* sim = rig_sim(model, &def);
+    int32_t count = 0;
+    const int32_t lower = mabd_model_find_body(model, "beest/leg0/lower");
+    const mabd_geom* geom = mabd_model_body_geoms(model, lower, &count) + 1; // D to the foot
+    cr_assert(count == 3);
+    const double corner[2] = {2 * geom->position[0], 2 * geom->position[2]};
+    double x[STEPS + 1], z[STEPS + 1], left = 1e9, right = -1e9, low = 1e9, high = -1e9;
+    for (int i = 0; i <= STEPS; i++) {
+        mabd_real p[3], q[4];
+        if (i > 0) step_closed(sim);
+        body_position(sim, "beest/leg0/lower", p, q);
+        const double angle = -2 * atan2(q[2], q[0]); // about -y
+        x[i] = p[0] + corner[0] * cos(angle) - corner[1] * sin(angle);
+        z[i] = p[2] + corner[0] * sin(angle) + corner[1] * cos(angle);
+        left = fmin(left, x[i]), right = fmax(right, x[i]);
+        low = fmin(low, z[i]), high = fmax(high, z[i]);
+    }
+    double near = 1e9, far = -1e9;
+    for (int i = 0; i <= STEPS; i++) {
+        if (z[i] > low + (high - low) / 8) continue;
+        near = fmin(near, x[i]), far = fmax(far, x[i]);
+    }
+    printf("strandbeest: stride %.3f m, step height %.3f m, flat over %.0f %%\n", right - left,
+           high - low, 100 * (far - near) / (right - left));
+    cr_assert(hypot(x[STEPS] - x[0], z[STEPS] - z[0]) < 1e-3, "path not closed: %g",
+              hypot(x[STEPS] - x[0], z[STEPS] - z[0]));
+    cr_assert(right - left > 0.6 && right - left < 0.9, "stride %g", right - left);
+    cr_assert(high - low > 0.15 && high - low < 0.35, "height %g", high - low);
+    const double flat = (far - near) / (right - left);
+    cr_assert(flat > 0.7, "flat over %g", flat);
+    rig_destroy(sim, model);
+}
+
+// No wind: the willow sags a little under its weight, sways and stands; dampers take energy away,
+// nothing gives any.
+Test(mechanisms, willow_stands) {
+    mabd_model* model = rig_file_model("scenes/willow.json", "wind", "0");
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    const mabd_measure start = mabd_sim_measure(sim);
+    mabd_real before[3], after[3], q[4];
+    const char* top = "willow/level0/segment7/0";
+    body_position(sim, top, before, q);
+    double highest = -1e30;
+    for (int i = 0; i < 100; i++) {
+        const mabd_step_info info = rig_step(sim);
+        cr_assert(info.converged && info.gap < 1e-9);
+        if (i % 20 == 19) highest = fmax(highest, mabd_sim_measure(sim).energy);
+    }
+    body_position(sim, top, after, q);
+    const mabd_measure end = mabd_sim_measure(sim);
+    printf("willow: potential %.1f J -> %.1f J, top moved %.4f m\n", (double)start.gravity,
+           (double)end.gravity, rig_distance(before, after));
+    cr_assert(highest <= start.energy);
+    cr_assert(end.gravity > 0.95 * start.gravity);
+    cr_assert(rig_distance(before, after) < 0.05);
+    rig_destroy(sim, model);
+}
