@@ -296,9 +296,13 @@ Test(block_factor, takes_the_cheapest_order) {
     int32_t *order = malloc(n * sizeof *order), *seen = calloc(n, sizeof *seen);
     double natural, chosen;
     for (size_t i = 0; i < n; i++) order[i] = (int32_t)i;
-    mabd_block_cost(&allocator, &c.system, order, &natural);
+    mabd_block_cost(&allocator, &c.system, order, HUGE_VAL, &natural);
     cr_assert(eq(int, mabd_block_order(&allocator, &c.system, order), MABD_OK));
-    mabd_block_cost(&allocator, &c.system, order, &chosen);
+    mabd_block_cost(&allocator, &c.system, order, HUGE_VAL, &chosen);
+    double stopped;
+    mabd_block_cost(&allocator, &c.system, order, chosen / 100, &stopped);
+    cr_assert(ge(dbl, stopped, chosen / 100));
+    cr_assert(lt(dbl, stopped, 2 * chosen));
     cr_assert(lt(dbl, chosen, natural));
     for (size_t i = 0; i < n; i++) seen[order[i]]++;
     for (size_t i = 0; i < n; i++) cr_assert(eq(i32, seen[i], 1), "a permutation");

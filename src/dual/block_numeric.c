@@ -41,35 +41,63 @@ static front open_front(const mabd_block_factor* f, const mabd_block_node* node)
     return a;
 }
 
+// A call for each count from 1 to 8: the compiler unrolls what it knows the length of.
+#define FOR_COUNT(n, call)                                                                         \
+    switch (n) {                                                                                   \
+    case 1:                                                                                        \
+        call(1);                                                                                   \
+        break;                                                                                     \
+    case 2:                                                                                        \
+        call(2);                                                                                   \
+        break;                                                                                     \
+    case 3:                                                                                        \
+        call(3);                                                                                   \
+        break;                                                                                     \
+    case 4:                                                                                        \
+        call(4);                                                                                   \
+        break;                                                                                     \
+    case 5:                                                                                        \
+        call(5);                                                                                   \
+        break;                                                                                     \
+    case 6:                                                                                        \
+        call(6);                                                                                   \
+        break;                                                                                     \
+    case 7:                                                                                        \
+        call(7);                                                                                   \
+        break;                                                                                     \
+    default:                                                                                       \
+        call(8);                                                                                   \
+        break;                                                                                     \
+    }
+
 // ---- assemble ----------------------------------------------------------------------------------
 
-// to[i] = from[i stride], i < n <= 6: a joint's rows, too few for a loop
-MABD_HOT void copy_few(int32_t n, const mabd_real* from, int64_t stride, double* to) {
-    switch (n) {
-    default:
-        to[5] = (double)from[5 * stride]; // fall through
-    case 5:
-        to[4] = (double)from[4 * stride]; // fall through
-    case 4:
-        to[3] = (double)from[3 * stride]; // fall through
-    case 3:
-        to[2] = (double)from[2 * stride]; // fall through
-    case 2:
-        to[1] = (double)from[stride]; // fall through
-    case 1:
-        to[0] = (double)from[0];
-    }
+MABD_HOT void copy_just(int n, const mabd_real* MABD_RESTRICT from, int64_t stride,
+                        double* MABD_RESTRICT to) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) to[i] = (double)from[i * stride];
+}
+// to[i] = from[i], i < n <= 6: the rows of a joint
+MABD_HOT void copy_few(int32_t n, const mabd_real* from, double* to){
+#define CALL(count) copy_just(count, from, 1, to)
+    FOR_COUNT(n, CALL)
+#undef CALL
+} // to[i] = from[i stride]
+MABD_HOT void copy_across(int32_t n, const mabd_real* from, int64_t stride, double* to) {
+#define CALL(count) copy_just(count, from, stride, to)
+    FOR_COUNT(n, CALL)
+#undef CALL
 }
 
-// Both triangles: nothing reads the upper one.
+// Both triangles: nothing reads the upper one. D is symmetric, its rows are its columns.
 static void add_diagonal(const mabd_dual_system* system, int32_t slot, const front* a,
                          int32_t column, double* least) {
     const int32_t w = system->width[slot];
     const mabd_real* D = system->D + system->block[slot];
     double* F = a->F + column * a->height + column;
     for (int32_t j = 0; j < w; j++, F += a->height) {
-        copy_few(w, D + j, w, F);
-        least[column + j] = LEAST_PIVOT * F[j];
+        copy_few(w, D + j * w, F);
+        least[column + j] = LEAST_PIVOT * (double)D[j * w + j];
     }
 }
 
@@ -80,34 +108,24 @@ static void add_edge(const mabd_dual_system* system, const mabd_block_place* pla
     const mabd_real* U = system->U + system->edge_block[place->edge];
     double* F = a->F + place->column * a->height + place->row;
     if (place->transposed) {
-        for (int32_t i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * a->height);
+        for (int32_t i = 0; i < from; i++) copy_few(to, U + i * to, F + i * a->height);
     } else {
-        for (int32_t j = 0; j < to; j++) copy_few(from, U + j, to, F + j * a->height);
+        for (int32_t j = 0; j < to; j++) copy_across(from, U + j, to, F + j * a->height);
     }
 }
 
+MABD_HOT void add_just(int n, const double* MABD_RESTRICT from, double* MABD_RESTRICT to) {
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) to[i] += from[i];
+}
 MABD_HOT void add_to(int32_t n, const double* from, double* to) {
     for (; n >= MABD_TILE; n -= MABD_TILE, from += MABD_TILE, to += MABD_TILE) {
         mabd_column_store(mabd_column_add(mabd_column_load(to), mabd_column_load(from)), to);
     }
-    switch (n) {
-    case 7:
-        to[6] += from[6]; // fall through
-    case 6:
-        to[5] += from[5]; // fall through
-    case 5:
-        to[4] += from[4]; // fall through
-    case 4:
-        to[3] += from[3]; // fall through
-    case 3:
-        to[2] += from[2]; // fall through
-    case 2:
-        to[1] += from[1]; // fall through
-    case 1:
-        to[0] += from[0]; // fall through
-    default:
-        break;
-    }
+    if (n == 0) return;
+#define CALL(count) add_just(count, from, to)
+    FOR_COUNT(n, CALL)
+#undef CALL
 }
 
 // Add the update matrix of a child: run by run of its columns, the runs of rows from there on.
@@ -165,35 +183,6 @@ static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
     }
 }
 
-// For every count of columns in a tile: the compiler unrolls what it knows the length of.
-#define FOR_COLUMNS(n, call)                                                                       \
-    switch (n) {                                                                                   \
-    case 1:                                                                                        \
-        call(1);                                                                                   \
-        break;                                                                                     \
-    case 2:                                                                                        \
-        call(2);                                                                                   \
-        break;                                                                                     \
-    case 3:                                                                                        \
-        call(3);                                                                                   \
-        break;                                                                                     \
-    case 4:                                                                                        \
-        call(4);                                                                                   \
-        break;                                                                                     \
-    case 5:                                                                                        \
-        call(5);                                                                                   \
-        break;                                                                                     \
-    case 6:                                                                                        \
-        call(6);                                                                                   \
-        break;                                                                                     \
-    case 7:                                                                                        \
-        call(7);                                                                                   \
-        break;                                                                                     \
-    default:                                                                                       \
-        call(8);                                                                                   \
-        break;                                                                                     \
-    }
-
 // ---- eliminate ---------------------------------------------------------------------------------
 
 // T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'
@@ -211,7 +200,8 @@ static void tile_sub(int n, int32_t depth, const double* A, const double* B, con
             STRIP(2)
             STRIP(3)
             STRIP(4)
-            STRIP(5) STRIP(6) STRIP(7)
+            STRIP(5)
+            STRIP(6) STRIP(7)
 #undef STRIP
                 default
                 : mabd_tile_strip(MABD_STRIP, depth, A, B + j, source, T + j * stride, stride);
@@ -227,22 +217,29 @@ static void scale_rows(int32_t columns, const double* L, const double* d, double
     }
 }
 
-// L d L' of the n x n block T (columns 8 apart), rows from n on are zero. Returns the column of the first
-// failing pivot, or -1.
-MABD_HOT int factor_tile(int n, double* T, const double* least, double* d, double* inverse) {
+// L d L' of the n x n block F (columns `stride` apart) into T (columns 8 apart), rows from n on are zero.
+// Scalars: each pivot waits for the one before, and lanes would only add to the wait. Returns the column of
+// the first failing pivot, or -1.
+MABD_HOT int factor_tile(int n, const double* F, int64_t stride, double* T, const double* least,
+                         double* d, double* inverse) {
+    double x[MABD_TILE][MABD_TILE];
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++) {
-        double* column = T + MABD_TILE * j;
-        const double pivot = column[j], reciprocal = 1 / pivot;
+#pragma GCC unroll 8
+        for (int i = j; i < n; i++) x[j][i] = F[j * stride + i];
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++) {
+        const double pivot = x[j][j], reciprocal = 1 / pivot;
         if (!(pivot > least[j] && reciprocal > 0)) return j;
         d[j] = pivot, inverse[j] = reciprocal;
-        const mabd_column x = mabd_column_load(column), l = mabd_column_scale(x, reciprocal);
 #pragma GCC unroll 8
         for (int c = j + 1; c < n; c++) {
-            double* later = T + MABD_TILE * c;
-            mabd_column_store(mabd_column_sub(mabd_column_load(later), l, column[c]), later);
+            const double l = x[j][c] * reciprocal;
+#pragma GCC unroll 8
+            for (int i = c; i < n; i++) x[c][i] -= l * x[j][i];
+            T[MABD_TILE * j + c] = l;
         }
-        mabd_column_store(l, column);
     }
     return -1;
 }
@@ -267,15 +264,12 @@ MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const double* l
     const int64_t tile = MABD_TILE * (int64_t)a->width; // doubles of 8 rows of L
     double* own = a->L + j / MABD_TILE * tile;
     double* F = a->F + j * a->height;
-    double T[MABD_TILE * MABD_TILE];
+    double T[MABD_TILE * MABD_TILE] = {0};
     if (j > 0) {
         scale_rows(j, own, a->d, scaled);
         tile_sub(n, j, own, scaled, F + j, F + j, a->height);
     }
-    for (int c = 0; c < n; c++) {
-        mabd_column_store(mabd_column_load(F + j + c * a->height), T + MABD_TILE * c);
-    }
-    const int bad = factor_tile(n, T, least + j, a->d + j, a->inverse + j);
+    const int bad = factor_tile(n, F + j, a->height, T, least + j, a->d + j, a->inverse + j);
     if (bad >= 0) return bad;
     memcpy(own + MABD_TILE * (int64_t)j, T, (size_t)(MABD_TILE * n) * sizeof(double));
     for (int64_t i = j + MABD_TILE; i < a->height; i += MABD_TILE) {
@@ -289,7 +283,7 @@ MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const double* l
 static int eliminate_some(int n, int32_t j, const front* a, const double* least, double* scaled) {
     int bad;
 #define CALL(count) bad = eliminate_columns(count, j, a, least, scaled)
-    FOR_COLUMNS(n, CALL)
+    FOR_COUNT(n, CALL)
 #undef CALL
     return bad;
 }
@@ -366,7 +360,7 @@ static void solve_forward(const mabd_block_factor* f, const mabd_block_node* nod
     for (int64_t i = 0; i < a.wide; i += MABD_TILE) {
         const double* L = a.L + i / MABD_TILE * tile;
 #define CALL(n) forward_tile(n, L, i, x)
-        FOR_COLUMNS(a.width - i, CALL)
+        FOR_COUNT(a.width - i, CALL)
 #undef CALL
     }
     for (int64_t i = 0; i < a.deep; i += MABD_TILE) {
@@ -441,7 +435,7 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
     for (double* end = z + a.height; below < end; below++) *below = 0;
     for (int64_t j = a.wide - MABD_TILE; j >= 0; j -= MABD_TILE) {
 #define CALL(n) backward_tile(n, &a, j, z)
-        FOR_COLUMNS(a.width - j, CALL)
+        FOR_COUNT(a.width - j, CALL)
 #undef CALL
     }
     memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
@@ -451,8 +445,7 @@ void MABD_BLOCK_JOIN(solve, MABD_ISA)(const mabd_block_factor* f, const mabd_dua
                                       mabd_real* x) {
     const mabd_block_symbolic* m = f->symbolic;
     for (int32_t s = 0; s < system->slot_count; s++) {
-        copy_few(system->width[s], x + (system->row[s] - system->row_offset), 1,
-                 f->x + m->first[s]);
+        copy_few(system->width[s], x + (system->row[s] - system->row_offset), f->x + m->first[s]);
     }
     for (int32_t s = 0; s < m->node_count; s++) solve_forward(f, &m->nodes[s]);
     for (int32_t s = m->node_count - 1; s >= 0; s--) solve_backward(f, &m->nodes[s], f->front);

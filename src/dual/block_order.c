@@ -10,7 +10,7 @@
 #include "dual/block_symbolic.h"
 
 #include <cholmod.h>
-#include <string.h>
+#include <float.h>
 
 // The graph of slots as a symmetric pattern (lower triangle, one column per `from`): edges are
 // sorted by (from, to), so the columns are filled in order.
@@ -45,12 +45,9 @@ static mabd_status order_by_degree(const mabd_dual_system* system, int32_t* orde
 mabd_status mabd_block_order(const mabd_allocator* allocator, const mabd_dual_system* system,
                              int32_t* order) {
     double natural, degree;
-    for (int32_t s = 0; s < system->slot_count; s++) order[s] = s;
-    MABD_TRY(mabd_block_cost(allocator, system, order, &natural));
     MABD_TRY(order_by_degree(system, order));
-    MABD_TRY(mabd_block_cost(allocator, system, order, &degree));
-    if (natural <= degree) {
-        for (int32_t s = 0; s < system->slot_count; s++) order[s] = s;
-    }
-    return MABD_OK;
+    MABD_TRY(mabd_block_cost(allocator, system, order, DBL_MAX, &degree));
+    for (int32_t s = 0; s < system->slot_count; s++) order[s] = s;
+    MABD_TRY(mabd_block_cost(allocator, system, order, degree, &natural));
+    return natural < degree ? MABD_OK : order_by_degree(system, order);
 }

@@ -4,7 +4,7 @@
 
 #include "dual/dual.h"
 
-/// order (slot_count): the cheapest, by operations, of the natural order (joints that close cycles last),
-/// approximate minimum degree, and nested dissection. Deterministic.
+/// order (slot_count): the cheaper, by operations, of the natural order (joints that close cycles last) and
+/// approximate minimum degree. Deterministic.
 mabd_status mabd_block_order(const mabd_allocator* allocator, const mabd_dual_system* system,
                              int32_t* order);

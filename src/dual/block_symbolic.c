@@ -15,6 +15,8 @@
 
 #include "dual/block_symbolic.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct analysis {
@@ -164,7 +166,9 @@ static void make_postorder(analysis* a) {
 
 // ---- counts ------------------------------------------------------------------------------------
 
-static void count_rows(analysis* a) {
+// Stops, and returns false, when the factor has more than `limit` entries.
+static bool count_rows(analysis* a, double limit) {
+    double entries = 0;
     for (int32_t k = 0; k < a->n; k++) a->below[k] = 0, a->mark[k] = -1;
     for (int32_t i = 0; i < a->n; i++) {
         const int32_t rows = width_at(a, i);
@@ -173,9 +177,12 @@ static void count_rows(analysis* a) {
             for (int32_t k = a->neighbour[at]; k < i && a->mark[k] != i; k = a->parent[k]) {
                 a->below[k] += rows;
                 a->mark[k] = i;
+                entries += rows * width_at(a, k);
             }
         }
+        if (entries > limit) return false;
     }
+    return true;
 }
 
 // Multiplications and additions that eliminating `width` rows with `below` rows under them takes.
@@ -185,14 +192,17 @@ static double front_flops(int32_t width, int32_t below) {
 }
 
 mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
-                            const int32_t* order, double* flops) {
+                            const int32_t* order, double limit, double* flops) {
     analysis a;
     MABD_TRY(scratch_init(allocator, system, order, &a));
     collect_neighbours(&a);
     find_tree(&a);
-    count_rows(&a);
-    *flops = 0;
-    for (int32_t k = 0; k < a.n; k++) *flops += front_flops(width_at(&a, k), a.below[k]);
+    // n columns of e entries in all take at least e^2 / n operations
+    const bool counted = count_rows(&a, sqrt(limit) * sqrt((double)system->row_count));
+    *flops = counted ? 0 : limit;
+    for (int32_t k = 0; k < a.n && counted; k++) {
+        *flops += front_flops(width_at(&a, k), a.below[k]);
+    }
     scratch_free(allocator, &a);
     return MABD_OK;
 }
@@ -510,7 +520,7 @@ mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_
     collect_neighbours(&a);
     find_tree(&a);
     make_postorder(&a);
-    count_rows(&a);
+    count_rows(&a, DBL_MAX);
     find_chains(&a);
     merge_nodes(&a);
     number_nodes(&a);

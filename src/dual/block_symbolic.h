@@ -68,6 +68,7 @@ mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_
                                const int32_t* order, mabd_block_symbolic** symbolic);
 void mabd_block_symbolic_destroy(const mabd_allocator* allocator, mabd_block_symbolic* symbolic);
 
-/// Floating-point operations that elimination in this order takes, without amalgamation.
+/// Floating-point operations that elimination in this order takes, without amalgamation; `limit` or more if
+/// they are found to pass the limit, which may take far less time to know.
 mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
-                            const int32_t* order, double* flops);
+                            const int32_t* order, double limit, double* flops);
