@@ -207,13 +207,17 @@ Test(block_factor, names_the_slot_whose_pivot_fails_and_recovers) {
     check_failing_pivots(&mabd_dual_tree, dual_graph_tree(25, 0, 4));
 }
 
+// K = [1 1; 1 1 + e]: the pivot of the second row is e, round-off if e is a few units of it.
 Test(block_factor, a_row_that_depends_on_others_fails) {
-    // three equal joints between two bodies: rank 1 per body leaves two of the three without a pivot
-    dual_graph graph = dual_graph_make(2, 3);
-    for (int i = 0; i < 3; i++) dual_graph_join(&graph, 0, 1, 3);
-    dual_case c = dual_case_make(graph, 0, 2, 0, 4);
+    dual_graph graph = dual_graph_make(2, 2);
+    for (int i = 0; i < 2; i++) dual_graph_join(&graph, 0, 1, 1);
+    dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
     void* solver = create(&mabd_dual_block, &c);
+    c.system.D[c.system.block[0]] = c.system.U[c.system.edge_block[0]] = 1;
+    c.system.D[c.system.block[1]] = (mabd_real)(1 + 4 * 2.220446049250313e-16);
     cr_assert(eq(int, mabd_dual_block.factor(solver, &c.system, NULL), MABD_ERR_SINGULAR));
+    c.system.D[c.system.block[1]] = (mabd_real)(1 + 1e-5);
+    cr_assert(eq(int, mabd_dual_block.factor(solver, &c.system, NULL), MABD_OK));
     destroy(&mabd_dual_block, solver);
     dual_case_free(&c);
 }
