@@ -302,6 +302,11 @@ Test(graph_iterative, the_sweep_is_symmetric_and_positive) {
             const double a = dot(n, Mx, y), b = dot(n, x, My), scale = sqrt(dot(n, Mx, Mx) * n);
             cr_expect(lt(dbl, fabs(a - b), 1e-13 * scale), "pattern %d: %g %g", which, a, b);
             cr_expect(gt(dbl, dot(n, x, Mx), 0));
+            mabd_graph_matrix_product(&sweep->matrix, My, Mx); // K z, and the same as a by-product
+            mabd_graph_sweep_product(sweep, y, x);
+            for (int32_t k = 0; k < n; k++) {
+                cr_assert(lt(dbl, fabs((double)(Mx[k] - x[k])), 1e-12), "pattern %d", which);
+            }
         }
         free(v);
         free(memory);

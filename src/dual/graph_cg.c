@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-//   r = b - K x, z = M^-1 r, p = z
-//   repeat   q = K p,  a = r'z / p'q,  x += a p,  r -= a q
-//            z = M^-1 r,  p = z + (r'z / old r'z) p
+//   r = b - K x
+//   repeat   z = M^-1 r,  s = K z,  c = r'z / old r'z (0 at first),  p = z + c p,  q = s + c q = K p
+//            a = r'z / p'q,  x += a p,  r -= a q
 //
 // r drifts away from b - K x by round-off. Where it meets the goal the residual is computed anew, and if that
 // one does not, the iteration starts again from it. Sums run in one fixed order.
@@ -15,7 +15,7 @@
 
 void mabd_graph_cg_layout(mabd_graph_cg* cg, const mabd_dual_system* system, mabd_arena* arena) {
     const size_t n = (size_t)system->row_count;
-    mabd_real** vectors[] = {&cg->b, &cg->x, &cg->r, &cg->z, &cg->p, &cg->q};
+    mabd_real** vectors[] = {&cg->b, &cg->x, &cg->r, &cg->z, &cg->s, &cg->p, &cg->q};
     for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
         *vectors[i] = mabd_arena_take(arena, n, sizeof(mabd_real));
     }
@@ -36,14 +36,16 @@ static bool descend(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
                     mabd_graph_precondition* precondition, void* context,
                     const mabd_dual_goal* goal, mabd_dual_report* report) {
     const int32_t n = matrix->row_count;
-    mabd_real *x = cg->x, *r = cg->r, *z = cg->z, *p = cg->p, *q = cg->q;
+    mabd_real *x = cg->x, *r = cg->r, *z = cg->z, *s = cg->s, *p = cg->p, *q = cg->q;
     mabd_real old = 0;
     for (int32_t first = report->iterations; report->iterations < goal->max_iterations;) {
-        precondition(context, r, z);
+        precondition(context, r, z, s);
         const mabd_real rz = dot(n, r, z);
         const mabd_real beta = report->iterations == first ? 0 : rz / old;
-        for (int32_t k = 0; k < n; k++) p[k] = z[k] + beta * p[k];
-        mabd_graph_matrix_product(matrix, p, q);
+        for (int32_t k = 0; k < n; k++) {
+            p[k] = z[k] + beta * p[k];
+            q[k] = s[k] + beta * q[k];
+        }
         const mabd_real pq = dot(n, p, q);
         if (!(rz > 0) || !(pq > 0)) return false; // K or M is not positive, or a number not finite
         const mabd_real alpha = rz / pq;
@@ -62,7 +64,7 @@ bool mabd_graph_cg_run(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
                        mabd_graph_precondition* precondition, void* context,
                        const mabd_dual_goal* goal, mabd_dual_report* report) {
     mabd_real best = (mabd_real)INFINITY;
-    for (int32_t k = 0; k < matrix->row_count; k++) cg->p[k] = 0;
+    for (int32_t k = 0; k < matrix->row_count; k++) cg->p[k] = cg->q[k] = 0;
     for (int stalls = 0;;) {
         report->residual = mabd_graph_matrix_residual(matrix, cg->b, cg->x, cg->r);
         if (report->residual <= goal->tolerance) return true;

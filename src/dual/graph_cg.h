@@ -7,11 +7,12 @@
 typedef struct mabd_graph_cg {
     mabd_real *b,
         *x; // right-hand side; first guess in, solution out (row_count), in the matrix' order
-    mabd_real *r, *z, *p, *q;
+    mabd_real *r, *z, *s, *p, *q;
 } mabd_graph_cg;
 
-/// z = M^-1 r, M symmetric and positive definite.
-typedef void mabd_graph_precondition(void* context, const mabd_real* r, mabd_real* z);
+/// z = M^-1 r, M symmetric and positive definite, and s = K z: a preconditioner made of parts of K has most of
+/// that product at hand.
+typedef void mabd_graph_precondition(void* context, const mabd_real* r, mabd_real* z, mabd_real* s);
 
 /// Take the arrays from the arena (twice: measuring, then for real).
 void mabd_graph_cg_layout(mabd_graph_cg* cg, const mabd_dual_system* system, mabd_arena* arena);

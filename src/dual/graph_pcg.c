@@ -57,8 +57,9 @@ static mabd_status pcg_factor(void* object, const mabd_dual_system* system, int3
     return mabd_graph_sweep_factor(&((pcg_solver*)object)->sweep, system, bad);
 }
 
-static void sweep(void* context, const mabd_real* r, mabd_real* z) {
+static void sweep(void* context, const mabd_real* r, mabd_real* z, mabd_real* s) {
     mabd_graph_sweep_apply(context, r, z);
+    mabd_graph_sweep_product(context, r, s);
 }
 
 static void pcg_iterate(void* object, const mabd_dual_system* system, const mabd_dual_goal* goal,

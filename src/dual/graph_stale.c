@@ -99,10 +99,11 @@ static mabd_status stale_factor(void* object, const mabd_dual_system* system, in
     return solver->has_factor && !solver->too_old ? MABD_OK : refactor(solver, system, bad);
 }
 
-static void solve_with_factor(void* context, const mabd_real* r, mabd_real* z) {
+static void solve_with_factor(void* context, const mabd_real* r, mabd_real* z, mabd_real* s) {
     stale_solver* solver = context;
     memcpy(z, r, (size_t)solver->matrix.row_count * sizeof(mabd_real));
     mabd_dual_block.solve(solver->direct, solver->system, z);
+    mabd_graph_matrix_product(&solver->matrix, z, s);
 }
 
 static void stale_iterate(void* object, const mabd_dual_system* system, const mabd_dual_goal* goal,

@@ -7,6 +7,8 @@
 //   forth   T y_l = r_l - N y                  line by line, ascending
 //   back    z_l = y_l - T^-1 N' z              descending; a line without later neighbours has z_l = y_l
 //
+// Then T y = r - N y and N' z = T (y - z), so that K z = r + N (z - y): half of the blocks off the lines.
+//
 // From any x, x + M^-1 (b - K x) is what a Gauss-Seidel sweep forth and back over the lines makes of it.
 // Lines are solved by the recurrence of chain_thomas.c; the products with N are taken on the way.
 
@@ -126,6 +128,17 @@ mabd_status mabd_graph_sweep_factor(mabd_graph_sweep* sweep, const mabd_dual_sys
 
 // ---- sweeps ------------------------------------------------------------------------------------
 
+// t += K_pq x
+MABD_BLOCK_FN void add_row(int w, int v, const mabd_real* B, const mabd_real* x, mabd_real* t) {
+    MABD_UNROLL
+    for (int i = 0; i < w; i++) {
+        MABD_UNROLL
+        for (int j = 0; j < v; j++) t[i] += B[i * v + j] * x[j];
+    }
+}
+static void add_row_any(int w, int v, const mabd_real* B, const mabd_real* x, mabd_real* t) {
+    add_row(w, v, B, x, t);
+}
 // t -= K_pq x
 MABD_BLOCK_FN void sub_row(int w, int v, const mabd_real* B, const mabd_real* x, mabd_real* t) {
     MABD_UNROLL
@@ -254,4 +267,24 @@ static void sweep_back(const mabd_graph_sweep* sweep, mabd_real* z) {
 void mabd_graph_sweep_apply(mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* z) {
     sweep_forth(sweep, r, z);
     sweep_back(sweep, z);
+}
+
+void mabd_graph_sweep_product(const mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* s) {
+    const mabd_graph_matrix* m = &sweep->matrix;
+    const mabd_real* change = sweep->work; // z - y
+    for (int32_t p = 0; p < m->count; p++) {
+        const int32_t w = m->width[p], end = cross_end(sweep, p);
+        const mabd_real* A = m->A + m->at[p];
+        mabd_real* t = s + m->row[p];
+        for (int32_t i = 0; i < w; i++) t[i] = r[m->row[p] + i];
+        for (int32_t k = m->start[p]; k < end; k++) {
+            const int32_t q = m->low[k], v = m->width[q];
+            if (w == 3 && v == 3) {
+                add_row(3, 3, A, change + m->row[q], t);
+            } else {
+                add_row_any(w, v, A, change + m->row[q], t);
+            }
+            A += w * v;
+        }
+    }
 }

@@ -12,7 +12,7 @@ typedef struct mabd_graph_sweep {
     size_t* link;             // offset in Z (count)
     mabd_real* F;             // L and 1/d of every pivot block, at matrix.block
     mabd_real* Z;             // of place p: d^-1 L^-1 K_{p-1,p}, width(p-1) x width(p)
-    mabd_real* work;          // (row_count)
+    mabd_real* work;          // (row_count) after a sweep: what the way back has changed
 } mabd_graph_sweep;
 
 /// Take the arrays from the arena (twice: measuring, then for real).
@@ -28,3 +28,5 @@ mabd_status mabd_graph_sweep_factor(mabd_graph_sweep* sweep, const mabd_dual_sys
 /// z = M^-1 r: one sweep forth and back from zero, vectors in the order of the matrix. M is symmetric and
 /// positive definite.
 void mabd_graph_sweep_apply(mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* z);
+/// s = K z of the last apply, for the same r.
+void mabd_graph_sweep_product(const mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* s);
