@@ -185,24 +185,26 @@ static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
 
 // ---- eliminate ---------------------------------------------------------------------------------
 
-// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'
+MABD_HOT int at_most(int a, int b) {
+    return a < b ? a : b;
+}
+
+// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'. The width of a strip is a constant in
+// each case, so that its sums stay in registers.
 static void tile_sub(int n, int32_t depth, const double* A, const double* B, const double* from,
                      double* T, int64_t stride) {
     for (int j = 0; j < n; j += MABD_STRIP) {
         const double* source = from ? from + j * stride : NULL;
         switch (n - j) {
+            // clang-format off
 #define STRIP(count)                                                                               \
     case count:                                                                                    \
-        mabd_tile_strip(count < MABD_STRIP ? count : MABD_STRIP, depth, A, B + j, source,          \
-                        T + j * stride, stride);                                                   \
+        mabd_tile_strip(at_most(count, MABD_STRIP), depth, A, B + j, source, T + j * stride,       \
+                        stride);                                                                   \
         break;
-            STRIP(1)
-            STRIP(2)
-            STRIP(3)
-            STRIP(4)
-            STRIP(5)
-            STRIP(6) STRIP(7)
+            STRIP(1) STRIP(2) STRIP(3) STRIP(4) STRIP(5) STRIP(6) STRIP(7)
 #undef STRIP
+                // clang-format on
                 default
                 : mabd_tile_strip(MABD_STRIP, depth, A, B + j, source, T + j * stride, stride);
         }
