@@ -87,6 +87,7 @@ mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_component* c = &plan->components[component];
     mabd_dual_system system;
+    system.negative = NULL;
     system.slot_count = c->slot_count;
     system.edge_count = c->edge_count;
     system.row_offset = plan->slot_row[c->slot_first];

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dual solvers: K x = b for one component, K symmetric positive definite, given by blocks.
+// Where a component has slots marked `negative`, K is quasi-definite: eliminated in an order in which every
+// block is definite when its turn comes, their pivots are negative and all others positive.
 //
 //   D  diagonal blocks, width x width, row-major, full (both triangles)
 //   U  off-diagonal blocks (from, to), from < to, width(from) x width(to), row-major
@@ -20,6 +22,7 @@ typedef struct mabd_dual_system {
     const int32_t *from, *to; // slots of an edge, plus slot_offset (edge_count)
     int32_t slot_offset;
     const size_t* edge_block; // offset in U (edge_count)
+    const bool* negative;     // slots whose block is negative definite (slot_count), null = none
     mabd_real* D;
     mabd_real* U;
 } mabd_dual_system;
