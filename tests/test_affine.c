@@ -234,7 +234,8 @@ Test(affine, woodbury_adds_the_geometric_term_under_tension) {
             double S[3][3];
             draw_tension(&state, &b, pow(10, decade), S);
             const dense inverse = invert(dense_of(&m, cases[n].bh, (const double(*)[3])S));
-            const mabd_sym3 Z = mabd_body_block_geometric(&b, sym_of((const double(*)[3])S));
+            const mabd_sym3 Z = mabd_body_block_woodbury(
+                &b, mabd_body_block_geometric(&b, sym_of((const double(*)[3])S)));
             worst = fmax(worst, solve_error(&b, Z, &inverse));
         }
         printf("geometric term 1e%+d: %.1e\n", decade, worst);
@@ -255,7 +256,7 @@ Test(affine, woodbury_adds_the_geometric_term_under_mild_compression) {
             draw_stress(&state, &b, 0.03, S);
             const dense inverse = invert(dense_of(&m, cases[n].bh, (const double(*)[3])S));
             const mabd_sym3 s = sym_of((const double(*)[3])S);
-            const mabd_sym3 Z = mabd_body_block_geometric(&b, s);
+            const mabd_sym3 Z = mabd_body_block_woodbury(&b, mabd_body_block_geometric(&b, s));
             if (s.xx + s.yy + s.zz >= 0) continue;
             worst = fmax(worst, solve_error(&b, Z, &inverse));
             used++;
@@ -287,7 +288,8 @@ Test(affine, the_inverse_stays_symmetric_positive_definite_whatever_the_stress) 
             const mabd_body_block b = mabd_body_block_make(&m, cases[n].bh);
             double S[3][3];
             draw_stress(&state, &b, pow(10, decade), S);
-            const mabd_sym3 Z = mabd_body_block_geometric(&b, sym_of((const double(*)[3])S));
+            const mabd_sym3 Z = mabd_body_block_woodbury(
+                &b, mabd_body_block_geometric(&b, sym_of((const double(*)[3])S)));
             dense A = solve_matrix(&b, Z);
             double asymmetry = 0;
             for (int i = 0; i < 12; i++) {
@@ -384,7 +386,8 @@ Test(affine, compliance_between_points_is_that_of_the_dense_inverse) {
         double S[3][3];
         draw_tension(&state, &b, 2, S);
         const dense inverse = invert(dense_of(&m, cases[n].bh, (const double(*)[3])S));
-        const mabd_sym3 Z = mabd_body_block_geometric(&b, sym_of((const double(*)[3])S));
+        const mabd_sym3 Z = mabd_body_block_woodbury(
+            &b, mabd_body_block_geometric(&b, sym_of((const double(*)[3])S)));
         double X[2][4]; // weights of D's columns and of tau at a point: P = D X + tau
         mabd_attachment at[2];
         for (int p = 0; p < 2; p++) {

@@ -92,18 +92,60 @@ static int32_t find(int32_t* up, int32_t i) {
     return i;
 }
 
-// Moving bodies that two joints share.
-static int shared_bodies(const topology* t, int32_t i, int32_t j) {
-    int32_t a = t->a[i], b = t->b[i];
-    int count = 0;
-    if (moves(t, a)) count += t->a[j] == a || t->b[j] == a;
-    if (moves(t, b)) count += t->a[j] == b || t->b[j] == b;
-    return count;
+// A body with 25 rows or more to other moving bodies, counting one joint to each, is a hub.
+static bool is_hub(const topology* t, int32_t body) {
+    int32_t rows = 0;
+    for (int32_t j = 0; j < t->joints; j++) {
+        const bool on = t->a[j] == body || t->b[j] == body;
+        bool first = t->width[j] > 0;
+        for (int32_t i = 0; i < j; i++) {
+            const bool beside = (t->a[i] == t->a[j] && t->b[i] == t->b[j]) ||
+                                (t->a[i] == t->b[j] && t->b[i] == t->a[j]);
+            if (beside && t->width[i] > 0) first = false;
+        }
+        if (on && first && moves(t, t->a[j]) && moves(t, t->b[j])) rows += t->width[j];
+    }
+    return t->moving[body] && rows >= 25;
+}
+
+static bool has_joint_on(const topology* t, const mabd_plan* plan, int32_t slot, int32_t body) {
+    const int32_t joint = plan->slot_joint[slot];
+    return joint >= 0 && (t->a[joint] == body || t->b[joint] == body);
+}
+
+static const mabd_plan_component* component_of(const mabd_plan* plan, int32_t slot) {
+    const mabd_plan_component* c = plan->components;
+    while (slot >= c->slot_first + c->slot_count) c++;
+    return c;
+}
+
+// Two slots are coupled by a body that carries both; by a hub only if one is the hub's own, or if in a tree both
+// come after these.
+static bool coupled_by(const topology* t, const mabd_plan* plan, int32_t body, int32_t s,
+                       int32_t u) {
+    const bool own_s = plan->slot_joint[s] == -1 - body, own_u = plan->slot_joint[u] == -1 - body;
+    const bool on_s = own_s || has_joint_on(t, plan, s, body);
+    const bool on_u = own_u || has_joint_on(t, plan, u, body);
+    if (!on_s || !on_u) return false;
+    if (!is_hub(t, body) || own_s || own_u) return true;
+    int32_t last = -1;
+    for (int32_t k = 0; k < plan->slot_count; k++)
+        last = plan->slot_joint[k] == -1 - body ? k : last;
+    return component_of(plan, s)->loops == 0 && s > last && u > last;
+}
+
+static bool coupled(const topology* t, const mabd_plan* plan, int32_t s, int32_t u) {
+    for (int32_t body = 0; body < t->bodies; body++) {
+        if (t->moving[body] && coupled_by(t, plan, body, s, u)) return true;
+    }
+    return false;
 }
 
 static void check_slots(const topology* t, const mabd_plan* plan) {
-    int32_t slots = 0, row = 0, widest = 0;
+    int32_t slots = 0, hubs = 0, row = 0, widest = 0;
     size_t block = 0;
+    for (int32_t body = 0; body < t->bodies; body++) hubs += is_hub(t, body);
+    cr_assert(eq(i32, plan->hub_count, hubs));
     for (int32_t j = 0; j < t->joints; j++) {
         int32_t slot = plan->joint_slot[j];
         cr_assert(eq(int, slot >= 0, t->width[j] > 0));
@@ -111,9 +153,19 @@ static void check_slots(const topology* t, const mabd_plan* plan) {
         cr_assert(eq(i32, plan->slot_joint[slot], j));
         slots++;
     }
+    slots += 2 * hubs;
     cr_assert(eq(i32, plan->slot_count, slots));
     for (int32_t s = 0; s < slots; s++) {
-        int32_t width = t->width[plan->slot_joint[s]];
+        const int32_t joint = plan->slot_joint[s];
+        int32_t width = joint < 0 ? 6 : t->width[joint];
+        bool late = joint >= 0;
+        if (joint < 0) cr_assert(is_hub(t, -1 - joint));
+        for (int side = 0; side < 2 && joint >= 0; side++) {
+            const int32_t body = side ? t->b[joint] : t->a[joint];
+            late = late && (!moves(t, body) || is_hub(t, body));
+        }
+        cr_assert(eq(int, plan->slot_negative[s], joint < 0));
+        cr_assert(eq(int, plan->slot_late[s], late));
         cr_assert(eq(i32, plan->slot_width[s], width));
         cr_assert(eq(i32, plan->slot_row[s], row));
         cr_assert(eq(sz, plan->slot_block[s], block));
@@ -126,7 +178,7 @@ static void check_slots(const topology* t, const mabd_plan* plan) {
     cr_assert(eq(i32, plan->widest, widest));
 }
 
-// Every two joints that share a moving body have exactly one edge, and no others have one.
+// Every two slots that are coupled have exactly one edge, and no others have one.
 static void check_edges(const topology* t, const mabd_plan* plan) {
     int32_t n = plan->slot_count;
     int32_t* seen = calloc((size_t)n * (size_t)n + 1, sizeof(int32_t));
@@ -145,8 +197,7 @@ static void check_edges(const topology* t, const mabd_plan* plan) {
     cr_assert(eq(sz, plan->edge_block[plan->edge_count], block));
     for (int32_t s = 0; s < n; s++) {
         for (int32_t u = s + 1; u < n; u++) {
-            int expected = shared_bodies(t, plan->slot_joint[s], plan->slot_joint[u]) > 0;
-            cr_assert(eq(i32, seen[s * n + u], expected));
+            cr_assert(eq(i32, seen[s * n + u], coupled(t, plan, s, u)));
         }
     }
     free(seen);
@@ -162,19 +213,27 @@ static void check_bodies(const topology* t, const mabd_plan* plan) {
             bool on = t->a[j] == body || t->b[j] == body;
             degree += on && t->width[j] > 0 && t->moving[body];
         }
-        cr_assert(eq(i32, d, degree));
+        cr_assert(eq(i32, d, degree + (is_hub(t, body) ? 2 : 0)));
+        cr_assert(eq(int, plan->early[body] >= 0, is_hub(t, body)));
+        int32_t expected = 0;
         for (int32_t i = 0; i < d; i++) {
             int32_t joint = plan->slot_joint[sides[i].slot];
-            cr_assert(eq(i32, sides[i].is_b ? t->b[joint] : t->a[joint], body));
+            cr_assert(eq(int, sides[i].is_b < 0, joint < 0));
+            if (joint >= 0) cr_assert(eq(i32, sides[i].is_b ? t->b[joint] : t->a[joint], body));
+            if (joint < 0) cr_assert(i == plan->early[body] || i == plan->early[body] + 1);
             cr_assert(i == 0 || sides[i - 1].slot < sides[i].slot);
+            for (int32_t k = i + 1; k < d; k++) {
+                expected += coupled_by(t, plan, body, sides[i].slot, sides[k].slot);
+            }
         }
         int32_t pairs = plan->pair_start[body + 1] - plan->pair_start[body];
-        cr_assert(eq(i32, pairs, d * (d - 1) / 2));
+        cr_assert(eq(i32, pairs, expected));
         char* seen = calloc((size_t)d * (size_t)d + 1, 1);
         for (int32_t k = 0; k < pairs; k++) {
             mabd_plan_pair pair = plan->pairs[plan->pair_start[body] + k];
             cr_assert(0 <= pair.i && pair.i < pair.j && pair.j < d);
             cr_assert(eq(int, seen[pair.i * d + pair.j]++, 0));
+            cr_assert(coupled_by(t, plan, body, sides[pair.i].slot, sides[pair.j].slot));
             cr_assert(eq(i32, plan->edge_from[pair.edge], sides[pair.i].slot));
             cr_assert(eq(i32, plan->edge_to[pair.edge], sides[pair.j].slot));
         }
@@ -217,8 +276,8 @@ static void check_component(const topology* t, const mabd_plan* plan, int32_t* u
         cr_assert(eq(i32, find(up, plan->component_bodies[c->body_first + i]), root));
     }
     for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
-        int32_t joint = plan->slot_joint[s];
-        int32_t end = moves(t, t->a[joint]) ? t->a[joint] : t->b[joint];
+        int32_t joint = plan->slot_joint[s], end = -1 - joint;
+        if (joint >= 0) end = moves(t, t->a[joint]) ? t->a[joint] : t->b[joint];
         cr_assert(eq(i32, find(up, end), root));
     }
     for (int32_t e = c->edge_first; e < c->edge_first + c->edge_count; e++) {
@@ -244,6 +303,7 @@ static void check_elimination(const topology* t, const mabd_plan* plan, int32_t 
     int32_t tree_end = c->slot_first + c->slot_count - c->loops;
     if (c->kind == MABD_COMPONENT_CHAIN) return;
     for (int32_t s = c->slot_first; s < tree_end; s++) {
+        if (plan->slot_joint[s] < 0) continue;
         bool last = false;
         for (int side = 0; side < 2; side++) {
             int32_t joint = plan->slot_joint[s], body = side ? t->b[joint] : t->a[joint];
@@ -295,6 +355,44 @@ static void check(const topology* t, const mabd_plan* plan) {
     cr_assert(eq(i32, loops, plan->loops));
     cr_assert(eq(int, memcmp(counts, plan->counts, sizeof(counts)), 0));
     free(up);
+}
+
+// A few bodies carry most joints: hubs beside each other, held by the ground, in trees and in cycles.
+static topology random_hubs(uint64_t seed) {
+    uint64_t s = seed * 15485863 + 5;
+    const int32_t hubs = 1 + (int32_t)random_below(&s, 4);
+    const int32_t bodies = hubs + 5 + (int32_t)random_below(&s, 40);
+    const int32_t more = seed % 2 ? (int32_t)random_below(&s, 12) : 0;
+    const int32_t held = (int32_t)random_below(&s, 6);
+    topology t = make(bodies, bodies - 1 + more + held);
+    int32_t joint = 0;
+    for (int32_t i = 1; i < bodies; i++) {
+        const int32_t width = 1 + (int32_t)random_below(&s, 6);
+        join(&t, joint++, (int32_t)random_below(&s, (uint32_t)(i < hubs ? i : hubs)), i, width);
+    }
+    for (int32_t i = 0; i < more; i++) {
+        const int32_t a = (int32_t)random_below(&s, (uint32_t)hubs);
+        const int32_t b = (int32_t)random_below(&s, (uint32_t)bodies);
+        join(&t, joint++, a, a == b ? -1 : b, 1 + (int32_t)random_below(&s, 6));
+    }
+    for (int32_t i = 0; i < held; i++) {
+        const int32_t a = (int32_t)random_below(&s, (uint32_t)bodies);
+        join(&t, joint++, -1, a, 1 + (int32_t)random_below(&s, 6));
+    }
+    return t;
+}
+
+Test(plan, random_hubs_agree_with_brute_force) {
+    int32_t hubs = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        topology t = random_hubs(seed);
+        mabd_plan* plan = plan_of(&t);
+        check(&t, plan);
+        hubs += plan->hub_count;
+        mabd_plan_destroy(plan);
+        drop(&t);
+    }
+    cr_assert(gt(i32, hubs, 200));
 }
 
 Test(plan, random_graphs_agree_with_brute_force) {
@@ -494,21 +592,36 @@ static void largest_free(void* context, void* memory, size_t bytes) {
     free(memory);
 }
 
-// A hub with d joints has d (d - 1) / 2 pairs: 65536 joints are the last whose pairs fit 31 bits.
+// Joints of one body to the ground make pairs of each other: 65536 are the last whose pairs fit 31 bits.
 // The refusal comes before they are gone through, and before any memory for them is asked for.
-Test(plan, hubs_with_too_many_pairs_are_refused) {
+Test(plan, bodies_with_too_many_pairs_are_refused) {
     size_t largest = 0;
     mabd_allocator allocator = {largest_alloc, largest_free, &largest};
     int32_t counts[] = {65537, 100000, 200000};
     for (size_t i = 0; i < 3; i++) {
-        topology t = make(counts[i] + 1, counts[i]);
-        for (int32_t j = 0; j < counts[i]; j++) join(&t, j, counts[i], j, 6);
+        topology t = make(1, counts[i]);
+        for (int32_t j = 0; j < counts[i]; j++) join(&t, j, 0, -1, 6);
         mabd_plan* plan;
         clock_t start = clock();
         cr_assert(eq(int, build(&allocator, &t, &plan), MABD_ERR_MEMORY));
         cr_assert(lt(dbl, (double)(clock() - start) / CLOCKS_PER_SEC, 1.0));
         cr_assert(plan == NULL);
         cr_assert(lt(sz, largest, 100000000));
+        drop(&t);
+    }
+}
+
+// Two pairs for each child, and the hub's own.
+Test(plan, the_pairs_of_a_hub_are_linear_in_its_joints) {
+    for (int32_t children = 9; children <= 900000; children *= 10) {
+        topology t = make(children + 1, children);
+        for (int32_t j = 0; j < children; j++) join(&t, j, children, j, 3);
+        mabd_plan* plan = plan_of(&t);
+        cr_assert(eq(i32, plan->hub_count, 1));
+        cr_assert(eq(i32, plan->edge_count, 2 * children + 1));
+        cr_assert(eq(i32, plan->row_count, 3 * children + 12));
+        cr_assert(eq(i32, mabd_plan_joint_rows(plan), 3 * children));
+        mabd_plan_destroy(plan);
         drop(&t);
     }
 }

@@ -185,14 +185,18 @@ MABD_FN mabd_sym3 mabd_sym3_clamp(mabd_sym3 G) {
     return out;
 }
 
-/// Z = (I + GC)^-1 G of a stress [Pa], G clamped where the sum would lose definiteness.
+/// G of a stress [Pa], clamped where the sum would lose definiteness [N m].
 MABD_FN mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 stress) {
     const mabd_real v = b->quarter_volume, trace = stress.xx + stress.yy + stress.zz;
     mabd_sym3 G;
     G.xx = v * (trace - stress.xx), G.yy = v * (trace - stress.yy), G.zz = v * (trace - stress.zz);
     G.xy = -v * stress.xy, G.xz = -v * stress.xz, G.yz = -v * stress.yz;
     if (!mabd_geometric_is_safe(b, G)) G = mabd_sym3_clamp(G);
+    return G;
+}
 
+/// Z = (I + GC)^-1 G
+MABD_FN mabd_sym3 mabd_body_block_woodbury(const mabd_body_block* b, mabd_sym3 G) {
     // N = I + GC, columns; its inverse by cofactors
     const mabd_real* c = b->c;
     mabd_vec3 n1 = mabd_v3(1 + G.xx * c[0], G.xy * c[0], G.xz * c[0]);
@@ -207,6 +211,28 @@ MABD_FN mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 
     Z.xz = inverse * mabd_v3_dot(r1, g3), Z.yy = inverse * mabd_v3_dot(r2, g2);
     Z.yz = inverse * mabd_v3_dot(r2, g3), Z.zz = inverse * mabd_v3_dot(r3, g3);
     return Z;
+}
+
+/// H + T'GT itself (12 x 12, row-major, symmetric), for bodies whose freedoms are unknowns of the dual system.
+MABD_FN void mabd_body_block_matrix(const mabd_body_block* b, mabd_sym3 G, mabd_real* H) {
+    const int p[3] = {7, 2, 3}, q[3] = {5, 6, 1}; // places of the pairs: D23 D31 D12, D32 D13 D21
+    const mabd_real volume = 4 * b->quarter_volume;
+    const mabd_real vmu = volume * b->two_mu / 2, vla = volume * b->lambda;
+    const mabd_real g[9] = {G.xx, G.xy, G.xz, G.xy, G.yy, G.yz, G.xz, G.yz, G.zz};
+    for (int k = 0; k < 144; k++) H[k] = 0;
+    for (int j = 0; j < 3; j++) {
+        for (int i = 0; i < 3; i++) H[13 * (3 * j + i)] = b->sm[j] + (i == j ? 2 * vmu : vmu);
+        for (int i = 0; i < 3; i++) H[12 * (4 * i) + 4 * j] += vla;
+        H[13 * (9 + j)] = b->mm + b->drag_rate;
+        H[12 * p[j] + q[j]] = H[12 * q[j] + p[j]] = vmu;
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            const mabd_real e = g[3 * i + j];
+            H[12 * q[i] + q[j]] += e, H[12 * p[i] + p[j]] += e;
+            H[12 * q[i] + p[j]] -= e, H[12 * p[i] + q[j]] -= e;
+        }
+    }
 }
 
 /// Stress [Pa] of an increment from a rigid reference: 2 mu e + lambda tr(e) I, e = sym(D).

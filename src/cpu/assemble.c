@@ -8,7 +8,8 @@
 //
 // Bodies go in order; the first body of a joint (the lower index, or the only moving one) writes its blocks, the
 // second adds. A body that carries nothing but ball joints takes the short way: its blocks are
-// R c(X, Y) R' with the 3x3 compliance of body/affine.h. All others build their rows one by one.
+// R c(X, Y) R' with the 3x3 compliance of body/affine.h. All others build their rows one by one. The freedoms of
+// a hub are unknowns (topology/graph.c): it writes -H and J, and no J H^-1 J'.
 
 #include "cpu/stages.h"
 
@@ -239,21 +240,29 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
     }
 }
 
-// Rows of one joint on a body. The first body of the joint starts its blocks.
-static void side_rows(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
-                      const mabd_plan_side* side, mabd_side_work* work, mabd_affine* r) {
+// The first body of a joint starts its blocks.
+static void start_side(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
+                       const mabd_plan_side* side) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
+    mabd_joint_view view;
+    mabd_vec3 phi;
+    if (!is_first(sim->model, joint, body)) return;
+    if (sim->model->row_sets[joint->row_set].vectors) find_turn(sim, joint);
+    mabd_cpu_ref_view(sim, joint, &phi, &view);
+    start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
+                sim->lambda + plan->slot_row[side->slot]);
+}
+
+// Rows of one joint on a body, and what its motors push.
+static void side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_side_work* work,
+                      mabd_affine* r) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
-    const bool first = is_first(sim->model, joint, body);
     mabd_joint_view view;
     mabd_vec3 phi;
-    if (first && set->vectors) find_turn(sim, joint);
     mabd_cpu_ref_view(sim, joint, &phi, &view);
-    if (first) {
-        start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
-                    sim->lambda + plan->slot_row[side->slot]);
-    }
     const mabd_vec3 gap = mabd_joint_gap(&view);
     work->point.X = side->is_b ? view.Xb : view.Xa;
     work->sign = side->is_b ? 1 : -1;
@@ -266,7 +275,7 @@ static void side_rows(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
         work->rows[work->others++].J =
             mabd_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
     }
-    add_motors(sim, joint, &view, side->is_b, r); // what they push
+    add_motors(sim, joint, &view, side->is_b, r);
 }
 
 // s R (D X + tau): what an increment does to the point rows at X
@@ -354,6 +363,96 @@ static void assemble_general(mabd_cpu_sim* sim, int32_t body, const mabd_body_bl
     }
 }
 
+// ---- hubs ----------------------------------------------------------------------------------------
+
+// Rows of a joint as rows of 12 numbers; returns how many.
+static int32_t hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd_real (*J)[12]) {
+    const mabd_vec3 X = work->point.X;
+    const mabd_vec3 rows[3] = {mabd_v3(R.c1.x, R.c2.x, R.c3.x), mabd_v3(R.c1.y, R.c2.y, R.c3.y),
+                               mabd_v3(R.c1.z, R.c2.z, R.c3.z)};
+    for (int32_t k = 0; k < work->points; k++) {
+        mabd_affine_store(mabd_affine_at(X, mabd_v3_scale(work->sign, rows[k])), J[k]);
+    }
+    for (int32_t k = 0; k < work->others; k++) {
+        mabd_affine_store(work->rows[k].J, J[work->points + k]);
+    }
+    return work->points + work->others;
+}
+
+// The two blocks that couple side i of a hub with its freedoms: J before the hub's slots, J' after them.
+static void couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* pairs, int32_t early,
+                            int32_t late, int32_t i, int32_t width, mabd_real (*J)[12]) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t half = 0; half < 2; half++) {
+        const int32_t place = i < early ? 2 * i + half // pairs as in topology/plan.c
+                                        : 2 * early + half * (late - 1) + (i - early - half - 1);
+        mabd_real* U = sim->U + plan->edge_block[pairs[place].edge];
+        for (int32_t r = 0; r < width; r++) {
+            for (int32_t k = 0; k < MABD_PLAN_SLOT_ROWS; k++) {
+                U[i < early ? r * MABD_PLAN_SLOT_ROWS + k : k * width + r] =
+                    J[r][MABD_PLAN_SLOT_ROWS * half + k];
+            }
+        }
+    }
+}
+
+// -H in the blocks of the hub's two slots, of which `first` is the first, and in the one between them.
+static void write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first, int32_t edge) {
+    const mabd_plan* plan = sim->model->plan;
+    const int32_t n = MABD_PLAN_SLOT_ROWS;
+    mabd_real *D1 = sim->D + plan->slot_block[first], *D2 = sim->D + plan->slot_block[first + 1];
+    mabd_real* U = sim->U + plan->edge_block[edge];
+    for (int32_t r = 0; r < n; r++) {
+        for (int32_t c = 0; c < n; c++) {
+            D1[r * n + c] = -H[12 * r + c];
+            D2[r * n + c] = -H[12 * (n + r) + n + c];
+            U[r * n + c] = -H[12 * r + n + c];
+        }
+    }
+    memset(sim->lambda + plan->slot_row[first], 0, 2 * (size_t)n * sizeof(mabd_real));
+}
+
+static void assemble_hub(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 G,
+                         mabd_mat3 R, mabd_affine y) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];
+    const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
+    const int32_t early = plan->early[body];
+    mabd_real H[144], J[MABD_PLAN_SLOT_ROWS][12];
+    mabd_body_block_matrix(b, G, H);
+    write_hub(sim, H, sides[early].slot, pairs[2 * early].edge);
+    for (int32_t i = 0; i < count; i++) {
+        if (sides[i].is_b < 0) continue;
+        mabd_affine none;
+        side_rows(sim, &sides[i], sim->sides, &none);
+        const int32_t width = hub_rows(R, sim->sides, J);
+        mabd_real* rhs = sim->lambda + plan->slot_row[sides[i].slot];
+        for (int32_t r = 0; r < width; r++) rhs[r] += mabd_affine_dot(mabd_affine_load(J[r]), y);
+        couple_with_hub(sim, pairs, early, count - early, i, width, J);
+    }
+    // blocks that eliminating the hub will fill
+    const int32_t pair_count = plan->pair_start[body + 1] - plan->pair_start[body];
+    for (int32_t p = 2 * count - 3; p < pair_count && !sim->shared_edges; p++) {
+        const size_t at = plan->edge_block[pairs[p].edge];
+        memset(sim->U + at, 0, (plan->edge_block[pairs[p].edge + 1] - at) * sizeof *sim->U);
+    }
+}
+
+// ---- all bodies ----------------------------------------------------------------------------------
+
+static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
+                                  mabd_mat3 R) {
+    const mabd_model* m = sim->model;
+    const mabd_body_material* material = &m->classes[m->body_class[body]].material;
+    mabd_affine r = inertia_force(sim, (size_t)body, b, material->mass, R);
+    if (sim->body_kind[body] == MABD_BODY_SIMPLE) return r;
+    if (material->drag > 0) add_drag(sim, (size_t)body, b, material->drag, R, &r);
+    add_point_forces(sim, body, R, &r);
+    add_loose_motors(sim, body, &r);
+    return r;
+}
+
 void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
     const mabd_model* m = sim->model;
     const mabd_real* stress = first_iteration ? sim->stress : sim->stress_new;
@@ -361,29 +460,34 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
     for (int32_t body = 0; body < m->body_count; body++) {
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
         const size_t at = (size_t)body;
-        const int32_t kind = m->body_class[body];
-        const mabd_body_material* material = &m->classes[kind].material;
-        const mabd_body_block* b = &sim->blocks[kind];
+        const mabd_body_block* b = &sim->blocks[m->body_class[body]];
         const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
-        const mabd_sym3 Z = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
+        const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
+        const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
+        const mabd_body_kind kind = sim->body_kind[body];
+        mabd_affine r = external_force(sim, body, b, R);
         mabd_sym3_store(Z, sim->geometric + 6 * at);
-        mabd_affine r = inertia_force(sim, at, b, material->mass, R);
-        if (sim->body_simple[body]) {
-            const mabd_affine y = mabd_body_block_solve(b, Z, r);
-            mabd_affine_store(y, sim->q_new + 12 * at);
-            assemble_simple(sim, body, b, Z, R, y);
-        } else {
-            if (material->drag > 0) add_drag(sim, at, b, material->drag, R, &r);
-            add_point_forces(sim, body, R, &r);
-            add_loose_motors(sim, body, &r);
+        if (kind != MABD_BODY_SIMPLE) {
             const mabd_plan_side* sides = m->plan->sides + m->plan->side_start[body];
             const int32_t count = m->plan->side_start[body + 1] - m->plan->side_start[body];
             for (int32_t i = 0; i < count; i++) {
-                side_rows(sim, stress, body, &sides[i], &sim->sides[i], &r);
+                if (sides[i].is_b < 0) continue;
+                start_side(sim, stress, body, &sides[i]);
+                side_rows(sim, &sides[i], &sim->sides[kind == MABD_BODY_HUB ? 0 : i], &r);
             }
-            const mabd_affine y = mabd_body_block_solve(b, Z, r);
-            mabd_affine_store(y, sim->q_new + 12 * at);
+        }
+        const mabd_affine y = mabd_body_block_solve(b, Z, r);
+        mabd_affine_store(y, sim->q_new + 12 * at);
+        switch (kind) {
+        case MABD_BODY_SIMPLE:
+            assemble_simple(sim, body, b, Z, R, y);
+            break;
+        case MABD_BODY_GENERAL:
             assemble_general(sim, body, b, Z, R, y);
+            break;
+        case MABD_BODY_HUB:
+            assemble_hub(sim, body, b, G, R, y);
+            break;
         }
     }
 }

@@ -7,19 +7,21 @@
 #define AUTO_SLOTS INT32_C(200000)   // joints up to which a component is always factored
 #define AUTO_BYTES ((size_t)2 << 30) // largest factor that `auto` makes
 
-static bool has_branches(const mabd_plan_component* c) {
-    return c->slot_count > 0 && c->kind != MABD_COMPONENT_CHAIN;
+// Components that an iterative solver may get: conjugate gradients need a definite matrix, and hubs make it
+// quasi-definite.
+static bool may_iterate(const mabd_plan_component* c) {
+    return c->slot_count > 0 && c->kind != MABD_COMPONENT_CHAIN && c->hub_count == 0;
 }
 
 static bool may_be_too_large(const mabd_plan_component* c) {
-    return c->slot_count > AUTO_SLOTS &&
+    return may_iterate(c) && c->slot_count > AUTO_SLOTS &&
            (c->kind == MABD_COMPONENT_LOOPS || c->kind == MABD_COMPONENT_GRAPH);
 }
 
 const mabd_dual_ops* mabd_cpu_choose(const mabd_cpu_sim* sim, int32_t component) {
     const mabd_plan_component* c = &sim->model->plan->components[component];
     const mabd_dual_ops* direct = mabd_cpu_dual(c);
-    if (!has_branches(c)) return direct;
+    if (!may_iterate(c)) return direct;
     switch (sim->dual) {
     case MABD_DUAL_STALE:
         return &mabd_dual_stale;
@@ -45,7 +47,7 @@ bool mabd_cpu_may_iterate(const mabd_cpu_sim* sim) {
     if (sim->dual == MABD_DUAL_DIRECT) return false;
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        if (automatic ? may_be_too_large(c) : has_branches(c)) return true;
+        if (automatic ? may_be_too_large(c) : may_iterate(c)) return true;
     }
     return false;
 }

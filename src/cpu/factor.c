@@ -11,17 +11,45 @@
 // each other is only known to round-off over this: at 1e-12 it came to three times the weight of a door.
 #define REDUNDANT_SOFTNESS ((mabd_real)1e-10)
 
+// Joints between hubs have no compliance of their own: about J diag(H)^-1 J' comes back when a hub is eliminated.
+static void soften_late(const mabd_dual_system* system, int32_t edge) {
+    int32_t s = system->from[edge] - system->slot_offset,
+            t = system->to[edge] - system->slot_offset;
+    const bool after = system->negative[s];
+    if (after) {
+        const int32_t hub = s;
+        s = t, t = hub;
+    }
+    if (!system->late[s] || !system->negative[t]) return;
+    const int32_t w = system->width[s], v = system->width[t];
+    mabd_real* D = system->D + system->block[s];
+    const mabd_real *H = system->D + system->block[t], *U = system->U + system->edge_block[edge];
+    for (int32_t r = 0; r < w; r++) {
+        for (int32_t k = 0; k < v; k++) {
+            const mabd_real J = U[after ? k * w + r : r * v + k];
+            D[r * w + r] -= REDUNDANT_SOFTNESS * J * J / H[k * v + k];
+        }
+    }
+}
+
 static void soften(const mabd_dual_system* system) {
     for (int32_t s = 0; s < system->slot_count; s++) {
         mabd_real* D = system->D + system->block[s];
         const int32_t width = system->width[s];
         for (int32_t r = 0; r < width; r++) D[r * width + r] *= 1 + REDUNDANT_SOFTNESS;
     }
+    for (int32_t e = 0; system->negative && e < system->edge_count; e++) soften_late(system, e);
 }
 
 // A goal closer than the tolerance leaves room for round-off between residual and gap.
 #define GOAL_PART       ((mabd_real)0.5)
 #define MOST_ITERATIONS 2000
+
+// The joint of a slot; of a hub, one that it carries.
+static int32_t joint_near(const mabd_plan* plan, int32_t component, int32_t slot) {
+    const int32_t joint = plan->slot_joint[plan->components[component].slot_first + slot];
+    return joint >= 0 ? joint : plan->slot_joint[plan->sides[plan->side_start[-1 - joint]].slot];
+}
 
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
     const mabd_plan* plan = sim->model->plan;
@@ -36,7 +64,7 @@ mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
             status = ops->factor(sim->solvers[i], &system, &bad);
         }
         if (status != MABD_OK) {
-            *joint = plan->slot_joint[plan->components[i].slot_first + bad];
+            *joint = joint_near(plan, i, bad);
             return status;
         }
     }

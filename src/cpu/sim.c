@@ -31,6 +31,7 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
     n.widest_body = 1;
     for (int32_t i = 0; i < plan->body_count; i++) {
+        if (plan->early[i] >= 0) continue; // a hub goes through its joints one by one
         size_t sides = (size_t)(plan->side_start[i + 1] - plan->side_start[i]);
         if (sides > n.widest_body) n.widest_body = sides;
     }
@@ -48,7 +49,7 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->controls = mabd_arena_take(arena, controls, sizeof *sim->controls);
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
-    sim->body_simple = mabd_arena_take(arena, n->bodies, sizeof *sim->body_simple);
+    sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
     sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
     sim->sides = mabd_arena_take(arena, n->widest_body, sizeof *sim->sides);
     sim->points = mabd_arena_take(arena, n->widest_body, sizeof *sim->points);
@@ -56,25 +57,34 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
 }
 
-static void mark_simple_bodies(mabd_cpu_sim* sim) {
-    const mabd_model* m = sim->model;
+// What the joints on a body say about it.
+static mabd_body_kind kind_by_joints(const mabd_model* m, int32_t body) {
     const mabd_plan* plan = m->plan;
-    for (int32_t i = 0; i < m->body_count; i++) {
-        bool simple = m->classes[m->body_class[i]].material.drag == 0;
-        for (int32_t s = plan->side_start[i]; s < plan->side_start[i + 1]; s++) {
-            const int32_t joint = plan->slot_joint[plan->sides[s].slot];
-            simple &= m->row_sets[m->joints[joint].row_set].points_only;
-        }
-        sim->body_simple[i] = simple;
+    bool simple = m->classes[m->body_class[body]].material.drag == 0;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const int32_t joint = plan->slot_joint[plan->sides[s].slot];
+        if (joint < 0) return MABD_BODY_HUB;
+        simple &= m->row_sets[m->joints[joint].row_set].points_only;
     }
-    for (int32_t i = 0; i < m->force_count; i++) sim->body_simple[m->forces[i].body] = 0;
+    return simple ? MABD_BODY_SIMPLE : MABD_BODY_GENERAL;
+}
+
+static void has_forces(mabd_cpu_sim* sim, int32_t body) {
+    if (body < sim->model->body_count && sim->body_kind[body] == MABD_BODY_SIMPLE) {
+        sim->body_kind[body] = MABD_BODY_GENERAL;
+    }
+}
+
+static void find_body_kinds(mabd_cpu_sim* sim) {
+    const mabd_model* m = sim->model;
     size_t loose = 0;
+    for (int32_t i = 0; i < m->body_count; i++) sim->body_kind[i] = (uint8_t)kind_by_joints(m, i);
+    for (int32_t i = 0; i < m->force_count; i++) has_forces(sim, m->forces[i].body);
     for (int32_t i = 0; i < m->joint_count; i++) {
-        const mabd_model_joint* joint = &m->joints[i];
         if (!is_loose(m, i)) continue;
         sim->loose[loose++] = i;
-        if (joint->a < m->body_count) sim->body_simple[joint->a] = 0;
-        if (joint->b < m->body_count) sim->body_simple[joint->b] = 0;
+        has_forces(sim, m->joints[i].a);
+        has_forces(sim, m->joints[i].b);
     }
 }
 
@@ -87,7 +97,8 @@ mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_component* c = &plan->components[component];
     mabd_dual_system system;
-    system.negative = NULL;
+    system.negative = c->hub_count ? plan->slot_negative + c->slot_first : NULL;
+    system.late = c->hub_count ? plan->slot_late + c->slot_first : NULL;
     system.slot_count = c->slot_count;
     system.edge_count = c->edge_count;
     system.row_offset = plan->slot_row[c->slot_first];
@@ -104,19 +115,20 @@ mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component) {
     return system;
 }
 
-const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component) {
-    if (component->slot_count == 0) return NULL;
-    // rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a shaft in
-    // three bearings): not a matter for block Thomas, which keeps nothing to try again with
-    const bool redundant =
-        component->body_count <= 2 && component->slot_count > component->body_count;
-    if (component->kind == MABD_COMPONENT_CHAIN && !redundant) return &mabd_dual_chain;
-    return component->kind == MABD_COMPONENT_TREE ? &mabd_dual_tree : &mabd_dual_block;
+const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* c) {
+    if (c->slot_count == 0) return NULL;
+    // Rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a shaft in
+    // three bearings), and so may those of a branched tree held in several places: not a matter for solvers in
+    // place, which keep nothing to try again with.
+    const bool loose_chain = c->body_count > 2 || c->slot_count <= c->body_count;
+    if (c->kind == MABD_COMPONENT_CHAIN && loose_chain) return &mabd_dual_chain;
+    if (c->kind == MABD_COMPONENT_TREE && c->ground_count <= 1) return &mabd_dual_tree;
+    return &mabd_dual_block;
 }
 
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
     sim->stages = mabd_cpu_stages_best();
-    mark_simple_bodies(sim);
+    find_body_kinds(sim);
     find_shared_edges(sim);
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i] = mabd_cpu_choose(sim, i);

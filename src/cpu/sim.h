@@ -70,6 +70,13 @@ typedef struct mabd_side_work {
     mabd_row_work rows[MABD_JOINT_MAX_ROWS]; // (others)
 } mabd_side_work;
 
+/// How a body is assembled.
+typedef enum mabd_body_kind {
+    MABD_BODY_GENERAL, // any rows and forces
+    MABD_BODY_SIMPLE,  // only point rows, no forces but inertia and gravity
+    MABD_BODY_HUB,     // its freedoms are unknowns of the dual system
+} mabd_body_kind;
+
 /// The stages as compiled for one instruction set (cpu/stages.h).
 typedef struct mabd_cpu_stages mabd_cpu_stages;
 
@@ -85,7 +92,7 @@ typedef struct mabd_cpu_sim {
     mabd_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
     mabd_real* motors;            // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
     mabd_real* force_scale;       // (forces) signal values
-    uint8_t* body_simple;         // (bodies) only point rows, no forces: the fast path
+    uint8_t* body_kind;           // (bodies) mabd_body_kind
     int32_t* loose;               // (loose) joints that have motors but no rows
     mabd_side_work* sides;        // (widest_body)
     mabd_attachment* points;      // (widest_body)

@@ -51,6 +51,13 @@ static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 
     return f;
 }
 
+// H^-1 J' lambda of a hub, which the dual system has solved for.
+static mabd_affine hub_freedoms(const mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    const int32_t slot = plan->sides[plan->side_start[body] + plan->early[body]].slot;
+    return mabd_affine_load(sim->lambda + plan->slot_row[slot]);
+}
+
 mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
     const mabd_model* m = sim->model;
     mabd_motion_report report = {-1, -1, -1};
@@ -62,9 +69,10 @@ mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
         mabd_real* q = sim->q_new + 12 * at;
         const mabd_mat3 R = mabd_m3_load(ref);
         const mabd_sym3 Z = mabd_sym3_load(sim->geometric + 6 * at);
-        const mabd_affine f = joint_force(sim, body, R);
-        const mabd_affine d =
-            mabd_affine_axpy(-1, mabd_body_block_solve(b, Z, f), mabd_affine_load(q));
+        const mabd_affine moved = sim->body_kind[body] == MABD_BODY_HUB
+                                      ? hub_freedoms(sim, body)
+                                      : mabd_body_block_solve(b, Z, joint_force(sim, body, R));
+        const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
 
         mabd_sym3_store(mabd_body_block_stress(b, d), sim->stress_new + 6 * at);
         mabd_affine out;

@@ -1,36 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Direct solve by a block sparse factorisation: mabd_dual_tree and mabd_dual_block differ in the order
-// of elimination only.
+// Direct solve by a block sparse factorisation.
 //
 //   create   order, analysis (block_symbolic.h), and memory for the factor, the update matrices and one
 //            front
 //   factor   multifrontal L d L' (block_numeric.c); D and U stay as they are
-//
-// A tree is eliminated from its leaves to its root as the plan numbers it: the rows below a joint are
-// those of the joints on its body towards the root, so there is no fill and the cost is linear.
 
 #include "dual/block_factor.h"
 
 #include "dual/block_order.h"
-
-typedef mabd_status (*order_function)(const mabd_allocator* allocator,
-                                      const mabd_dual_system* system, int32_t* order);
-
-static mabd_status natural_order(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                 int32_t* order) {
-    (void)allocator;
-    for (int32_t s = 0; s < system->slot_count; s++) order[s] = s;
-    return MABD_OK;
-}
+#include "dual/order_late.h"
 
 static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
-                           order_function find_order, mabd_block_symbolic** symbolic) {
+                           mabd_block_symbolic** symbolic) {
     const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
     int32_t* order = mabd_alloc(allocator, bytes);
     *symbolic = NULL;
     if (!order) return MABD_ERR_MEMORY;
-    mabd_status status = find_order(allocator, system, order);
+    mabd_status status = mabd_block_order(allocator, system, order);
+    if (status == MABD_OK) status = mabd_order_late(allocator, system, order);
     if (status == MABD_OK) status = mabd_block_analyse(allocator, system, order, symbolic);
     mabd_free(allocator, order, bytes);
     return status;
@@ -59,12 +47,12 @@ static size_t count_bytes(const mabd_block_symbolic* symbolic) {
     return arena.used;
 }
 
-static mabd_status create(const mabd_allocator* allocator, const mabd_dual_system* system,
-                          order_function find_order, void** out) {
+static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                void** out) {
     *out = NULL;
     if (system->slot_count < 1) return MABD_ERR_ARG;
     mabd_block_symbolic* symbolic;
-    MABD_TRY(analyse(allocator, system, find_order, &symbolic));
+    MABD_TRY(analyse(allocator, system, &symbolic));
     mabd_arena arena = {NULL, count_bytes(symbolic), 0};
     if (arena.size != SIZE_MAX) arena.memory = mabd_alloc(allocator, arena.size);
     if (!arena.memory) {
@@ -92,10 +80,9 @@ static size_t block_bytes(const void* object) {
     return solver->bytes + solver->symbolic->bytes;
 }
 
-static size_t bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system,
-                        order_function find_order) {
+static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
     mabd_block_symbolic* symbolic;
-    if (analyse(allocator, system, find_order, &symbolic) != MABD_OK) return SIZE_MAX;
+    if (analyse(allocator, system, &symbolic) != MABD_OK) return SIZE_MAX;
     const size_t own = count_bytes(symbolic), analysis = symbolic->bytes;
     mabd_block_symbolic_destroy(allocator, symbolic);
     return own > SIZE_MAX - analysis ? SIZE_MAX : own + analysis;
@@ -121,31 +108,6 @@ static void block_solve(void* object, const mabd_dual_system* system, mabd_real*
     solver->kernels->solve(&solver->factor, system, x);
 }
 
-static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_system* system,
-                               void** solver) {
-    return create(allocator, system, natural_order, solver);
-}
-static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                void** solver) {
-    return create(allocator, system, mabd_block_order, solver);
-}
-static size_t tree_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
-    return bytes_for(allocator, system, natural_order);
-}
-static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
-    return bytes_for(allocator, system, mabd_block_order);
-}
-
-const mabd_dual_ops mabd_dual_tree = {
-    .name = "tree",
-    .keeps_system = true,
-    .create = tree_create,
-    .factor = block_factor,
-    .solve = block_solve,
-    .destroy = block_destroy,
-    .bytes = block_bytes,
-    .bytes_for = tree_bytes_for,
-};
 const mabd_dual_ops mabd_dual_block = {
     .name = "block",
     .keeps_system = true,

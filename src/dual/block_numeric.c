@@ -14,6 +14,7 @@
 #include "dual/dense_kernels.h"
 #include "math/block.h"
 
+#include <math.h>
 #include <string.h>
 
 // A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
@@ -94,10 +95,11 @@ static void add_diagonal(const mabd_dual_system* system, int32_t slot, const fro
                          int32_t column, double* least) {
     const int32_t w = system->width[slot];
     const mabd_real* D = system->D + system->block[slot];
+    const double part = system->negative && system->negative[slot] ? -LEAST_PIVOT : LEAST_PIVOT;
     double* F = a->F + column * a->height + column;
     for (int32_t j = 0; j < w; j++, F += a->height) {
         copy_few(w, D + j * w, F);
-        least[column + j] = LEAST_PIVOT * (double)D[j * w + j];
+        least[column + j] = part * fabs((double)D[j * w + j]);
     }
 }
 
@@ -233,7 +235,9 @@ MABD_HOT int factor_tile(int n, const double* F, int64_t stride, double* T, cons
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++) {
         const double pivot = x[j][j], reciprocal = 1 / pivot;
-        if (!(pivot > least[j] && reciprocal > 0)) return j;
+        const bool good =
+            least[j] < 0 ? pivot < least[j] && reciprocal < 0 : pivot > least[j] && reciprocal > 0;
+        if (!good) return j;
         d[j] = pivot, inverse[j] = reciprocal;
 #pragma GCC unroll 8
         for (int c = j + 1; c < n; c++) {

@@ -23,6 +23,9 @@ typedef struct mabd_dual_system {
     int32_t slot_offset;
     const size_t* edge_block; // offset in U (edge_count)
     const bool* negative;     // slots whose block is negative definite (slot_count), null = none
+    const bool*
+        late; // slots without a block of their own: to be eliminated after the negative ones
+              // that they are coupled with; null if negative is
     mabd_real* D;
     mabd_real* U;
 } mabd_dual_system;
@@ -68,10 +71,9 @@ typedef struct mabd_dual_ops {
 /// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Holds no memory: *solver
 /// is null.
 extern const mabd_dual_ops mabd_dual_chain;
-/// Trees: block sparse L d L' (block_factor.c) in the order of the plan, leaf to root: O(slots) but for bodies
-/// with many joints.
+/// Trees: elimination from the leaves to the root, in place. Slots must be numbered as the plan numbers a tree.
 extern const mabd_dual_ops mabd_dual_tree;
-/// Any pattern: the same in an order that keeps the fill low (block_order.h).
+/// Any pattern: block sparse L d L' (block_factor.c) in an order that keeps the fill low (block_order.h).
 extern const mabd_dual_ops mabd_dual_block;
 /// Any pattern: sparse LDL' by CHOLMOD (simplicial), analysed once, values written straight in. Independent of
 /// the others: what they are checked against.

@@ -22,8 +22,10 @@
 // object with cholmod_common in it comes from mabd_allocator.
 
 #include "dual/dual.h"
+#include "dual/order_late.h"
 
 #include <cholmod.h>
+#include <math.h>
 
 typedef struct direct_solver {
     cholmod_common common;
@@ -307,6 +309,7 @@ static mabd_status direct_create(const mabd_allocator* allocator, const mabd_dua
     if (!solver) return MABD_ERR_MEMORY;
     start_cholmod(&solver->common);
     mabd_status status = find_order(system, solver);
+    if (status == MABD_OK) status = mabd_order_late(allocator, system, solver->order);
     if (status == MABD_OK) status = lay_out(allocator, system, solver);
     if (status == MABD_OK) status = analyse(solver);
     if (status != MABD_OK) {
@@ -348,16 +351,21 @@ static void copy_edge(const mabd_dual_system* system, direct_solver* solver, int
 // A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
 #define LEAST_PIVOT 1e-14
 
-// First column whose pivot is not positive and finite; row_count if there is none.
-static int32_t find_bad_pivot(const direct_solver* solver) {
+// First column whose pivot has the wrong sign or is not finite; row_count if there is none.
+static int32_t find_bad_pivot(const mabd_dual_system* system, const direct_solver* solver) {
     const cholmod_factor* L = solver->factor;
     const int* p = L->p;
     const double* x = L->x;
-    int32_t end = (int32_t)L->minor; // CHOLMOD stopped there, at a zero
-    for (int32_t k = 0; k < end; k++) {
-        double pivot = x[p[k]];
-        double diagonal = solver->value[solver->column[k + 1] - 1];
-        if (!(pivot > LEAST_PIVOT * diagonal && 1 / pivot > 0)) return k;
+    const int32_t end = (int32_t)L->minor; // CHOLMOD stopped there, at a zero
+    for (int32_t i = 0, k = 0; i < system->slot_count; i++) {
+        const int32_t slot = solver->order[i];
+        const double sign = system->negative && system->negative[slot] ? -1 : 1;
+        for (int32_t r = 0; r < system->width[slot]; r++, k++) {
+            if (k == end) return end;
+            const double pivot = x[p[k]];
+            const double diagonal = fabs(solver->value[solver->column[k + 1] - 1]);
+            if (!(sign * pivot > LEAST_PIVOT * diagonal && sign / pivot > 0)) return k;
+        }
     }
     return end;
 }
@@ -377,7 +385,7 @@ static mabd_status direct_factor(void* object, const mabd_dual_system* system, i
 
     cholmod_factorize(&solver->matrix, solver->factor, &solver->common);
     if (solver->common.status < CHOLMOD_OK) return MABD_ERR_MEMORY;
-    int32_t row = find_bad_pivot(solver);
+    int32_t row = find_bad_pivot(system, solver);
     if (row == solver->row_count) return MABD_OK;
     if (bad) *bad = slot_of_row(system, solver, row);
     return MABD_ERR_SINGULAR;

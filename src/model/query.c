@@ -13,7 +13,7 @@ int32_t mabd_model_joint_count(const mabd_model* model) {
     return model->joint_count;
 }
 int32_t mabd_model_row_count(const mabd_model* model) {
-    return model->plan->row_count;
+    return mabd_plan_joint_rows(model->plan);
 }
 const char* mabd_model_name(const mabd_model* model) {
     return model->name;

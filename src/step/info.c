@@ -92,8 +92,8 @@ mabd_model_info mabd_model_get_info(const mabd_model* model) {
         info.dynamic_bodies += model->body_motion[i] == MABD_MOTION_DYNAMIC;
     }
     info.joints = model->joint_count;
-    info.rows = plan->row_count;
-    info.compliant_rows = plan->row_count - model->rigid_row_count;
+    info.rows = mabd_plan_joint_rows(plan);
+    info.compliant_rows = info.rows - model->rigid_row_count;
     info.classes = model->class_count;
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) info.components[k] = plan->counts[k];
     info.loops = plan->loops;

@@ -3,9 +3,9 @@
 //
 //   chain          along the path, from the end body with the lower index; a joint to the ground
 //                  comes first on the first body and last on the last one. Bodies in path order.
-//   tree           leaf to root: bodies in reverse breadth-first order, each with its joints to the
-//                  ground first, then the joint to its parent. So all other joints of a body
-//                  have lower slots than the joint to its parent.
+//   tree           leaf to root: bodies in reverse breadth-first order, each with its own two slots
+//                  if it is a hub, its joints to the ground, then the joint to its parent. So all
+//                  other joints of a body have lower slots than the joint to its parent.
 //   loops, graph   the joints of the breadth-first tree as in a tree, then the cut joints (one per
 //                  cycle) by index.
 //
@@ -25,6 +25,13 @@ static int32_t place_grounded(mabd_graph* graph, int32_t body, int32_t slot) {
         if (mabd_graph_across(graph, joint, body) < 0) place(graph, joint, slot++);
     }
     return slot;
+}
+
+// Place the freedoms of a body if it is a hub, 6 in each of two slots. Returns the next slot.
+static int32_t place_hub(mabd_graph* graph, int32_t body, int32_t slot) {
+    if (!graph->hub[body]) return slot;
+    graph->slot_joint[slot] = graph->slot_joint[slot + 1] = -1 - body;
+    return slot + 2;
 }
 
 static bool is_chain_end(const mabd_graph* graph, int32_t body) {
@@ -77,6 +84,7 @@ static int32_t order_tree(mabd_graph* graph, const mabd_graph_part* part, int32_
     int32_t* bodies = graph->bodies + part->body_first;
     reverse(part->body_count, bodies);
     for (int32_t i = 0; i < part->body_count; i++) {
+        slot = place_hub(graph, bodies[i], slot);
         slot = place_grounded(graph, bodies[i], slot);
         if (graph->parent[bodies[i]] >= 0) place(graph, graph->parent[bodies[i]], slot++);
     }

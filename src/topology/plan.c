@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assembling a plan from an ordered graph: slots, sides, pairs and edges.
 //
-// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) .. Two joints
+// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) ..; a hub makes fewer
+// (pair_shape). Two joints
 // that share both bodies meet in a pair of each, and both name the same edge. The edges of slot s
 // to higher slots are the union of what follows s in the side lists of its one or two bodies. Those
 // lists are sorted, so a merge gives the edges by (from, to) without a search. O(bodies + joints +
@@ -15,16 +16,26 @@
 
 // The side lists while the plan's size is not known yet, and a cursor into each for the merge.
 typedef struct side_lists {
+    int32_t* start;  // sides of a body (body_count + 1)
+    int32_t* early;  // sides of a hub before its own two slots (body_count)
     int32_t* cursor; // sides of a body already merged (body_count)
     mabd_plan_side* sides;
     size_t bytes;
 } side_lists;
 
 static size_t side_lists_layout(const mabd_graph* graph, mabd_arena* arena, side_lists* lists) {
-    lists->cursor = mabd_arena_take(arena, (size_t)graph->body_count, sizeof(int32_t));
-    lists->sides =
-        mabd_arena_take(arena, (size_t)graph->start[graph->body_count], sizeof(mabd_plan_side));
+    const size_t bodies = (size_t)graph->body_count;
+    const size_t sides = (size_t)graph->start[bodies] + 2 * (size_t)graph->hub_count;
+    lists->start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
+    lists->early = mabd_arena_take(arena, bodies, sizeof(int32_t));
+    lists->cursor = mabd_arena_take(arena, bodies, sizeof(int32_t));
+    lists->sides = mabd_arena_take(arena, sides, sizeof(mabd_plan_side));
     return arena->used;
+}
+
+static void add_side(side_lists* lists, int32_t body, int32_t slot, int32_t is_b) {
+    mabd_plan_side entry = {slot, is_b};
+    lists->sides[lists->start[body] + lists->cursor[body]++] = entry;
 }
 
 static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_graph* graph,
@@ -37,49 +48,76 @@ static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_g
     arena.used = 0;
     side_lists_layout(graph, &arena, lists);
 
+    for (int32_t i = 0; i < graph->body_count; i++) {
+        const int32_t joints = graph->start[i + 1] - graph->start[i];
+        lists->start[i + 1] = lists->start[i] + joints + (graph->hub[i] ? 2 : 0);
+    }
     // slots ascending, so every list comes out sorted
-    for (int32_t slot = 0; slot < graph->active_count; slot++) {
+    for (int32_t slot = 0; slot < graph->slot_count; slot++) {
+        const bool hub = graph->slot_joint[slot] < 0;
         for (int side = 0; side < 2; side++) {
-            int32_t body = mabd_graph_end(graph, graph->slot_joint[slot], side);
+            int32_t body = mabd_graph_slot_end(graph, slot, side);
             if (body < 0) continue;
-            mabd_plan_side entry = {slot, side};
-            lists->sides[graph->start[body] + lists->cursor[body]++] = entry;
+            add_side(lists, body, slot, hub ? -1 : side);
+            if (hub) lists->early[body] = lists->cursor[body] - 2; // right at the second one
         }
     }
     return MABD_OK;
 }
 
+// Pairs of a body. The joints of a hub before its own slots are coupled with these two; what comes from there on
+// is coupled with them, and in a tree with each other: that is where eliminating the hub leaves blocks. (In
+// other components the solver finds out by itself.)
+typedef struct pair_shape {
+    int64_t early, late; // sides before the hub's own slots, sides from there on
+    bool hub, fill;      // fill: late joints are coupled with each other
+} pair_shape;
+
+static pair_shape shape_of(const mabd_graph* graph, const side_lists* lists, int32_t body) {
+    pair_shape s = {lists->early[body], 0, graph->hub[body], true};
+    s.late = lists->start[body + 1] - lists->start[body] - s.early;
+    if (s.hub) s.fill = graph->parts[graph->part[body]].loops == 0;
+    return s;
+}
+
+// Pairs before those of side i, i = all sides: number of pairs.
+static int64_t pairs_before(const pair_shape* s, int64_t i) {
+    if (i <= s->early) return 2 * i;
+    i -= s->early;
+    if (!s->fill && i > 2) i = 2; // what follows has none
+    return 2 * s->early + i * s->late - i * (i + 1) / 2;
+}
+
 // What is left of one body's side list behind the slot being merged.
 typedef struct tail {
     const mabd_plan_side* sides; // whole list of the body
-    int32_t at, i, degree;       // next place, place of the slot itself, length
-    mabd_plan_pair* pairs;       // of row i, null while counting
+    int32_t at, i, end;    // next place, place of the slot itself, end of what it is coupled with
+    mabd_plan_pair* pairs; // of row i, null while counting
 } tail;
 
 static tail tail_begin(const mabd_graph* graph, const side_lists* lists, int32_t body,
                        mabd_plan* plan) {
     tail t = {NULL, 0, 0, 0, NULL};
     if (body < 0) return t;
-    t.sides = lists->sides + graph->start[body];
-    t.degree = graph->start[body + 1] - graph->start[body];
+    const pair_shape shape = shape_of(graph, lists, body);
+    const int32_t early = (int32_t)shape.early, end = (int32_t)(shape.early + shape.late);
+    t.sides = lists->sides + lists->start[body];
     t.i = lists->cursor[body]++;
-    t.at = t.i + 1;
-    if (plan) {
-        int64_t row = (int64_t)t.i * t.degree - (int64_t)t.i * (t.i + 1) / 2;
-        t.pairs = plan->pairs + plan->pair_start[body] + row;
-    }
+    t.at = t.i < early ? early : t.i + 1;
+    t.end = t.i < early ? early + 2 : shape.fill || t.i < early + 2 ? end : t.at;
+    if (plan) t.pairs = plan->pairs + plan->pair_start[body] + pairs_before(&shape, t.i);
     return t;
 }
 
 static int32_t tail_slot(const tail* t) {
-    return t->at < t->degree ? t->sides[t->at].slot : INT32_MAX;
+    return t->at < t->end ? t->sides[t->at].slot : INT32_MAX;
 }
 
 static void tail_take(tail* t, int32_t slot, int32_t edge) {
     if (tail_slot(t) != slot) return;
     if (t->pairs) {
         mabd_plan_pair pair = {t->i, t->at, edge};
-        t->pairs[t->at - t->i - 1] = pair;
+        *t->pairs++ = pair;
     }
     t->at++;
 }
@@ -89,10 +127,9 @@ static void tail_take(tail* t, int32_t slot, int32_t edge) {
 static int32_t merge_edges(const mabd_graph* graph, side_lists* lists, mabd_plan* plan) {
     int32_t edge = 0;
     for (int32_t i = 0; i < graph->body_count; i++) lists->cursor[i] = 0;
-    for (int32_t slot = 0; slot < graph->active_count; slot++) {
-        int32_t joint = graph->slot_joint[slot];
-        tail a = tail_begin(graph, lists, mabd_graph_end(graph, joint, 0), plan);
-        tail b = tail_begin(graph, lists, mabd_graph_end(graph, joint, 1), plan);
+    for (int32_t slot = 0; slot < graph->slot_count; slot++) {
+        tail a = tail_begin(graph, lists, mabd_graph_slot_end(graph, slot, 0), plan);
+        tail b = tail_begin(graph, lists, mabd_graph_slot_end(graph, slot, 1), plan);
         for (;;) {
             int32_t to_a = tail_slot(&a), to_b = tail_slot(&b);
             int32_t to = to_a < to_b ? to_a : to_b;
@@ -112,11 +149,13 @@ typedef struct array_sizes {
 } array_sizes;
 
 // Pairs over all bodies, and rows over all slots; false if either does not fit an int32_t.
-static bool count_pairs_and_rows(const mabd_graph* graph, int64_t* pairs, int64_t* rows) {
-    *pairs = *rows = 0;
+static bool count_pairs_and_rows(const mabd_graph* graph, const side_lists* lists, int64_t* pairs,
+                                 int64_t* rows) {
+    *pairs = 0;
+    *rows = 2 * MABD_PLAN_SLOT_ROWS * (int64_t)graph->hub_count;
     for (int32_t body = 0; body < graph->body_count; body++) {
-        int64_t degree = graph->start[body + 1] - graph->start[body];
-        *pairs += degree * (degree - 1) / 2;
+        const pair_shape shape = shape_of(graph, lists, body);
+        *pairs += pairs_before(&shape, shape.early + shape.late);
         if (*pairs > INT32_MAX) return false;
     }
     for (int32_t i = 0; i < graph->part_count; i++) *rows += graph->parts[i].row_count;
@@ -133,12 +172,15 @@ static void layout(array_sizes sizes, mabd_arena* arena, mabd_plan* p) {
     p->joint_slot = mabd_arena_take(arena, (size_t)p->joint_count, sizeof(int32_t));
     p->slot_width = mabd_arena_take(arena, slots, sizeof(int32_t));
     p->slot_row = mabd_arena_take(arena, slots + 1, sizeof(int32_t));
+    p->slot_negative = mabd_arena_take(arena, slots, sizeof(bool));
+    p->slot_late = mabd_arena_take(arena, slots, sizeof(bool));
     p->slot_block = mabd_arena_take(arena, slots + 1, sizeof(size_t));
     p->edge_from = mabd_arena_take(arena, edges, sizeof(int32_t));
     p->edge_to = mabd_arena_take(arena, edges, sizeof(int32_t));
     p->edge_block = mabd_arena_take(arena, edges + 1, sizeof(size_t));
     p->side_start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
     p->sides = mabd_arena_take(arena, (size_t)sizes.sides, sizeof(mabd_plan_side));
+    p->early = mabd_arena_take(arena, bodies, sizeof(int32_t));
     p->pair_start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
     p->pairs = mabd_arena_take(arena, (size_t)sizes.pairs, sizeof(mabd_plan_pair));
     p->components = mabd_arena_take(arena, (size_t)p->component_count, sizeof(mabd_plan_component));
@@ -160,10 +202,22 @@ static mabd_plan* allocate(mabd_plan counts, array_sizes sizes) {
     return plan;
 }
 
+// True if no body of a joint gives its block a share: then it is definite only after a hub.
+static bool is_late(const mabd_graph* graph, int32_t joint) {
+    for (int side = 0; side < 2; side++) {
+        int32_t body = mabd_graph_end(graph, joint, side);
+        if (body >= 0 && !graph->hub[body]) return false;
+    }
+    return true;
+}
+
 static void fill_slots(const mabd_graph* graph, mabd_plan* plan) {
     memcpy(plan->joint_slot, graph->joint_slot, (size_t)graph->joint_count * sizeof(int32_t));
     for (int32_t slot = 0; slot < plan->slot_count; slot++) {
-        int32_t joint = graph->slot_joint[slot], width = graph->width[joint];
+        const int32_t joint = graph->slot_joint[slot];
+        const int32_t width = joint < 0 ? MABD_PLAN_SLOT_ROWS : graph->width[joint];
+        plan->slot_negative[slot] = joint < 0;
+        plan->slot_late[slot] = joint >= 0 && is_late(graph, joint);
         plan->slot_joint[slot] = joint;
         plan->slot_width[slot] = width;
         plan->slot_row[slot + 1] = plan->slot_row[slot] + width;
@@ -173,12 +227,14 @@ static void fill_slots(const mabd_graph* graph, mabd_plan* plan) {
 }
 
 static void fill_sides(const mabd_graph* graph, const side_lists* lists, mabd_plan* plan) {
-    size_t count = (size_t)graph->start[graph->body_count];
+    const size_t bodies = (size_t)graph->body_count, count = (size_t)lists->start[bodies];
     if (count) memcpy(plan->sides, lists->sides, count * sizeof(mabd_plan_side));
     for (int32_t body = 0; body < graph->body_count; body++) {
-        int64_t degree = graph->start[body + 1] - graph->start[body];
-        plan->side_start[body + 1] = graph->start[body + 1];
-        plan->pair_start[body + 1] = (int32_t)(plan->pair_start[body] + degree * (degree - 1) / 2);
+        const pair_shape shape = shape_of(graph, lists, body);
+        const int64_t pairs = pairs_before(&shape, shape.early + shape.late);
+        plan->early[body] = shape.hub ? (int32_t)shape.early : -1;
+        plan->side_start[body + 1] = lists->start[body + 1];
+        plan->pair_start[body + 1] = (int32_t)(plan->pair_start[body] + pairs);
     }
 }
 
@@ -191,9 +247,11 @@ static void fill_components(const mabd_graph* graph, mabd_plan* plan) {
         c->loops = part->loops;
         c->body_first = part->body_first;
         c->body_count = part->body_count;
+        c->hub_count = part->hub_count;
+        c->ground_count = part->joint_count - part->inner_count;
         c->slot_first = slot;
-        c->slot_count = part->joint_count;
-        slot += part->joint_count;
+        c->slot_count = part->joint_count + 2 * part->hub_count;
+        slot += c->slot_count;
         c->edge_first = edge;
         while (edge < plan->edge_count && plan->edge_from[edge] < slot) edge++;
         c->edge_count = edge - c->edge_first;
@@ -218,17 +276,18 @@ static void fill_edge_blocks(mabd_plan* plan) {
 static mabd_status assemble(const mabd_allocator* allocator, const mabd_graph* graph,
                             side_lists* lists, mabd_plan** out) {
     int64_t pairs, rows;
-    if (!count_pairs_and_rows(graph, &pairs, &rows)) return MABD_ERR_MEMORY;
+    if (!count_pairs_and_rows(graph, lists, &pairs, &rows)) return MABD_ERR_MEMORY;
     mabd_plan counts = {
         .body_count = graph->body_count,
         .joint_count = graph->joint_count,
-        .slot_count = graph->active_count,
+        .slot_count = graph->slot_count,
+        .hub_count = graph->hub_count,
         .row_count = (int32_t)rows,
         .edge_count = merge_edges(graph, lists, NULL),
         .component_count = graph->part_count,
         .allocator = *allocator,
     };
-    array_sizes sizes = {graph->start[graph->body_count], pairs, graph->moving_count};
+    array_sizes sizes = {lists->start[graph->body_count], pairs, graph->moving_count};
     mabd_plan* plan = allocate(counts, sizes);
     if (!plan) return MABD_ERR_MEMORY;
     fill_slots(graph, plan);
@@ -257,7 +316,7 @@ mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count,
         status = side_lists_init(allocator, &graph, &lists);
         if (status == MABD_OK) {
             status = assemble(allocator, &graph, &lists, plan);
-            mabd_free(allocator, lists.cursor, lists.bytes);
+            mabd_free(allocator, lists.start, lists.bytes);
         }
     }
     mabd_graph_free(allocator, &graph);

@@ -8,6 +8,8 @@
 
 extern void dposv_(const char* uplo, const int* n, const int* nrhs, double* a, const int* lda,
                    double* b, const int* ldb, int* info);
+extern void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
+                   const int* ldb, int* info);
 
 double dual_epsilon(void) {
     return sizeof(mabd_real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -99,6 +101,30 @@ dual_graph dual_graph_tree(int32_t n, int32_t width, uint64_t seed) {
     return dual_graph_random(n, 0, width, seed);
 }
 
+dual_graph dual_graph_star(int32_t arms, int32_t length, int32_t held, int32_t width,
+                           uint64_t seed) {
+    dual_graph graph = dual_graph_make(1 + arms * length, arms * length + held);
+    for (int32_t i = 0; i < held; i++) dual_graph_join(&graph, 0, -1, pick_width(width, &seed));
+    for (int32_t i = 0; i < arms * length; i++) {
+        const int32_t on = i % length ? i : 0;
+        dual_graph_join(&graph, on, i + 1, pick_width(width, &seed));
+    }
+    return graph;
+}
+
+dual_graph dual_graph_without_hubs(dual_graph graph) {
+    for (int32_t body = 0; body < graph.bodies; body++) {
+        int32_t rows = 0;
+        for (int32_t j = 0; j < graph.joints; j++) {
+            const bool inner = graph.a[j] >= 0 && graph.b[j] >= 0;
+            if (!inner || (graph.a[j] != body && graph.b[j] != body)) continue;
+            if (rows + graph.width[j] > 16) graph.width[j] = 1;
+            rows += graph.width[j];
+        }
+    }
+    return graph;
+}
+
 // ---- systems -----------------------------------------------------------------------------------
 
 // block (w x v) += scale G_i G_j', rows of G: w and v, `rank` columns
@@ -113,7 +139,44 @@ static void add_product(int w, int v, int rank, const double* Gi, const double* 
     }
 }
 
+// A hub: -H with a random H that is diagonally dominant, and its rows G as J.
+static void add_hub(const mabd_plan* plan, int32_t body, int rank, uint64_t* seed, dual_case* c) {
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const int32_t first = sides[plan->early[body]].slot;
+    double H[12][12], J[6][12] = {{0}};
+    for (int i = 0; i < 12; i++) {
+        for (int j = 0; j <= i; j++) H[i][j] = H[j][i] = dual_random(seed) + (i == j ? 13 : 0);
+    }
+    for (int k = 0; k < 36; k++) {
+        c->D[plan->slot_block[first] + (size_t)k] = (mabd_real)-H[k / 6][k % 6];
+        c->D[plan->slot_block[first + 1] + (size_t)k] = (mabd_real)-H[6 + k / 6][6 + k % 6];
+    }
+    for (int32_t k = plan->pair_start[body]; k < plan->pair_start[body + 1]; k++) {
+        const mabd_plan_pair pair = plan->pairs[k];
+        mabd_real* U = c->U + plan->edge_block[pair.edge];
+        const bool after = sides[pair.i].is_b < 0; // the hub's slot comes first
+        const mabd_plan_side own = after ? sides[pair.i] : sides[pair.j];
+        const mabd_plan_side other = after ? sides[pair.j] : sides[pair.i];
+        const int half = 6 * (own.slot - first), w = plan->slot_width[other.slot];
+        if (own.is_b >= 0) continue; // to be filled
+        if (other.is_b < 0) {
+            for (int e = 0; e < 36; e++) U[e] = (mabd_real)-H[e / 6][6 + e % 6];
+            continue;
+        }
+        uint64_t rows = *seed + (uint64_t)other.slot; // the same rows for both halves
+        for (int e = 0; e < 6 * rank; e++) J[e / rank][e % rank] = dual_random(&rows);
+        for (int r = 0; r < w; r++) {
+            for (int e = 0; e < 6; e++)
+                U[after ? e * w + r : r * 6 + e] = (mabd_real)J[r][half + e];
+        }
+    }
+}
+
 static void add_body(const mabd_plan* plan, int32_t body, int rank, uint64_t* seed, dual_case* c) {
+    if (plan->early[body] >= 0) {
+        add_hub(plan, body, rank, seed, c);
+        return;
+    }
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     int32_t degree = plan->side_start[body + 1] - plan->side_start[body];
     double* G = must(malloc((size_t)(degree * 6 * rank + 1) * sizeof(double)));
@@ -145,6 +208,8 @@ static void slice(const mabd_plan* plan, int32_t component, dual_case* c) {
     s->from = plan->edge_from + part->edge_first;
     s->to = plan->edge_to + part->edge_first;
     s->slot_offset = part->slot_first;
+    s->negative = part->hub_count ? plan->slot_negative + part->slot_first : NULL;
+    s->late = part->hub_count ? plan->slot_late + part->slot_first : NULL;
     s->edge_block = plan->edge_block + part->edge_first;
 }
 
@@ -166,7 +231,8 @@ dual_case dual_case_make(dual_graph graph, int32_t component, int rank, double s
     for (int32_t s = 0; s < c.plan->slot_count; s++) {
         int32_t w = c.plan->slot_width[s];
         for (int32_t k = 0; k < w; k++) {
-            c.D[c.plan->slot_block[s] + (size_t)(k * w + k)] += (mabd_real)shift;
+            c.D[c.plan->slot_block[s] + (size_t)(k * w + k)] +=
+                (mabd_real)(c.plan->slot_negative[s] ? -shift : shift);
         }
     }
     slice(c.plan, component, &c);
@@ -265,7 +331,13 @@ double dual_case_dense_difference(const dual_case* c) {
     double *K = dual_case_dense(c), *y = must(malloc((size_t)n * sizeof(double)));
     double largest = 0, difference = 0;
     for (int i = 0; i < n; i++) y[i] = (double)c->b[i];
-    dposv_("L", &n, &one, K, &n, y, &n, &info);
+    if (c->system.negative) {
+        int* pivots = must(malloc((size_t)n * sizeof(int)));
+        dgesv_(&n, &one, K, &n, pivots, y, &n, &info);
+        free(pivots);
+    } else {
+        dposv_("L", &n, &one, K, &n, y, &n, &info);
+    }
     for (int i = 0; i < n; i++) {
         double d = fabs((double)c->x[i] - y[i]);
         difference = isnan(d) ? INFINITY : fmax(difference, d);

@@ -4,6 +4,7 @@
 // K = sum over bodies of G_b G_b' + shift I, G_b with one random row per row of the joints on body
 // b and `rank` columns: the pattern and the definiteness of J H^-1 J' + c. With rank 12 K is well
 // conditioned; with a rank so low that the first term is singular its condition is about 1 / shift.
+// Hubs of the plan have G as J beside a random -H - shift I: K is quasi-definite then.
 #pragma once
 
 #include "dual/dual.h"
@@ -29,8 +30,14 @@ dual_graph dual_graph_ring(int32_t n, int32_t width, uint64_t seed);
 dual_graph dual_graph_net(int32_t m, int32_t n, int32_t width, uint64_t seed);
 /// Body i hangs on a random earlier one.
 dual_graph dual_graph_tree(int32_t n, int32_t width, uint64_t seed);
+/// `arms` paths of `length` bodies on one body, which hangs on the ground in `held` places.
+dual_graph dual_graph_star(int32_t arms, int32_t length, int32_t held, int32_t width,
+                           uint64_t seed);
 /// A tree with `more` random joints, some of them parallel to others.
 dual_graph dual_graph_random(int32_t n, int32_t more, int32_t width, uint64_t seed);
+
+/// The graph with narrower joints where bodies would be hubs, for solvers that do not take them.
+dual_graph dual_graph_without_hubs(dual_graph graph);
 
 typedef struct dual_case {
     mabd_plan* plan;
@@ -51,7 +58,7 @@ void dual_case_free(dual_case* c);
 double dual_case_backward_error(const dual_case* c);
 /// K, dense (row_count x row_count); to be freed.
 double* dual_case_dense(const dual_case* c);
-/// |x - y| / |y| with y from LAPACK's dense Cholesky (dposv).
+/// |x - y| / |y| with y from LAPACK's dense Cholesky (dposv), with hubs from its LU (dgesv).
 double dual_case_dense_difference(const dual_case* c);
 
 /// Unit round-off of mabd_real.

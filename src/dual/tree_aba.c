@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Direct solve of a tree's dual system: elimination from the leaves to the root, in place.
+//
+// The plan numbers the joints of a tree so that the joint of a body towards the root comes after all its
+// others. So when slot s is eliminated, all slots t1 < t2 < .. that it is still coupled with lie on one body,
+// the one towards the root, and are coupled with each other already: there is no fill, and the blocks of L are
+// where those of K were. This is the articulated-body elimination in the dual space: with the joints c of a
+// body to its children and its joint u to the root,
+//
+//   Lambda_u = G_uu - G_uc (G_cc + diag Lambda_c)^-1 G_cu        G = J H^-1 J' of the body
+//
+// one child at a time. One child is block Thomas. (Algorithm 2 of [MABD] drops the offset between the frames of
+// a body; this is the exact Schur complement.) Of a hub the slots are not its joints but its 12 freedoms, with
+// negative pivots: elimination of a child subtracts from -H, which is the primal accumulation
+// H + sum J' Lambda_c^-1 J of articulated bodies, and costs the same for each child.
+//
+//   factor   L_s d_s L_s' = S_s,  W_i = L_s^-1 U(s, t_i),  U(s, t_i) <- Z_i = d_s^-1 W_i,
+//            S(t_i) -= W_i' Z_i,  U(t_i, t_j) -= W_i' Z_j
+//   forward  y_s = L_s^-1 b_s,  b(t_i) -= Z_i' y_s
+//   back     x_s = L_s^-T (d_s^-1 y_s - sum Z_i x(t_i))
+//
+// Block (t_i, t_j) needs no search: the edges of t_i are those to t_{i+1}, t_{i+2}, .. in this order.
+
+#include "dual/dual.h"
+
+#include "math/block.h"
+
+typedef struct tree {
+    size_t bytes;
+    int32_t start[]; // edges of a slot (slot_count + 1)
+} tree;
+
+static size_t tree_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    (void)allocator;
+    return mabd_bytes(sizeof(tree) + ((size_t)system->slot_count + 1) * sizeof(int32_t), 1);
+}
+
+// True if the later neighbours of every slot are each other's first ones: elimination makes no fill.
+static bool is_tree(const mabd_dual_system* system, const int32_t* start) {
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        for (int32_t e = start[s]; e + 1 < start[s + 1]; e++) {
+            const int32_t t = system->to[e] - system->slot_offset;
+            const int32_t rest = start[s + 1] - e - 1; // neighbours of s after t
+            if (start[t + 1] - start[t] < rest) return false;
+            for (int32_t k = 0; k < rest; k++) {
+                if (system->to[start[t] + k] != system->to[e + 1 + k]) return false;
+            }
+        }
+    }
+    return true;
+}
+
+static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                               void** solver) {
+    *solver = NULL;
+    if (system->slot_count < 1) return MABD_ERR_ARG;
+    const size_t bytes = tree_bytes_for(allocator, system);
+    tree* t = mabd_alloc(allocator, bytes);
+    if (!t) return MABD_ERR_MEMORY;
+    t->bytes = bytes;
+    for (int32_t s = 0, e = 0; s <= system->slot_count; s++) {
+        while (e < system->edge_count && system->from[e] - system->slot_offset < s) e++;
+        t->start[s] = e;
+    }
+    if (!is_tree(system, t->start)) {
+        mabd_free(allocator, t, bytes);
+        return MABD_ERR_ARG;
+    }
+    *solver = t;
+    return MABD_OK;
+}
+
+static void tree_destroy(const mabd_allocator* allocator, void* solver) {
+    tree* t = solver;
+    if (t) mabd_free(allocator, t, t->bytes);
+}
+
+static size_t tree_bytes(const void* solver) {
+    return ((const tree*)solver)->bytes;
+}
+
+// ---- factor ------------------------------------------------------------------------------------
+
+// S (lower triangle) = L d L' of either sign.
+MABD_BLOCK_FN bool factor_block(int w, bool negative, mabd_real* S) {
+    const mabd_real sign = negative ? -1 : 1;
+    mabd_real L[MABD_BLOCK_MAX * MABD_BLOCK_MAX] = {0};
+    MABD_UNROLL
+    for (int r = 0; r < w; r++) {
+        MABD_UNROLL
+        for (int c = 0; c <= r; c++) L[r * w + c] = sign * S[r * w + c];
+    }
+    const bool good = mabd_block_ldl(w, L);
+    MABD_UNROLL
+    for (int k = 0; k < w; k++) L[k * w + k] *= sign;
+    mabd_block_copy_lower(w, L, S);
+    return good;
+}
+
+// C (v x u) -= W' Z of W (w x v), Z (w x u)
+MABD_BLOCK_FN void sub_product(int w, int v, int u, const mabd_real* MABD_RESTRICT W,
+                               const mabd_real* MABD_RESTRICT Z, mabd_real* MABD_RESTRICT C) {
+    MABD_UNROLL
+    for (int r = 0; r < v; r++) {
+        MABD_UNROLL
+        for (int c = 0; c < u; c++) {
+            mabd_real sum = C[r * u + c];
+            MABD_UNROLL
+            for (int k = 0; k < w; k++) sum -= W[k * v + r] * Z[k * u + c];
+            C[r * u + c] = sum;
+        }
+    }
+}
+
+// Eliminate a slot of w rows whose neighbours have v rows each, v = 0: of any width. Last neighbour first: when
+// (t_i, t_j) is due, Z_j is there and W_i not yet scaled.
+MABD_BLOCK_FN bool eliminate(int w, int v, const mabd_dual_system* system, const int32_t* start,
+                             int32_t s) {
+    const int32_t first = start[s], count = start[s + 1] - first;
+    const int32_t* to = system->to + first;
+    mabd_real* L = system->D + system->block[s];
+    if (!factor_block(w, system->negative && system->negative[s], L)) return false;
+    for (int32_t i = count - 1; i >= 0; i--) {
+        const int32_t t = to[i] - system->slot_offset;
+        const int vi = v ? v : system->width[t];
+        mabd_real* W = system->U + system->edge_block[first + i];
+        mabd_real* S = system->D + system->block[t];
+        // forward substitution now, scaling after the products with the neighbours that follow
+        MABD_UNROLL
+        for (int r = 1; r < w; r++) {
+            MABD_UNROLL
+            for (int k = 0; k < r; k++) {
+                MABD_UNROLL
+                for (int c = 0; c < vi; c++) W[r * vi + c] -= L[r * w + k] * W[k * vi + c];
+            }
+        }
+        for (int32_t j = i + 1; j < count; j++) {
+            const int vj = v ? v : system->width[to[j] - system->slot_offset];
+            sub_product(w, vi, vj, W, system->U + system->edge_block[first + j],
+                        system->U + system->edge_block[start[t] + (j - i - 1)]);
+        }
+        MABD_UNROLL
+        for (int k = 0; k < w; k++) {
+            MABD_UNROLL
+            for (int r = 0; r < vi; r++) {
+                MABD_UNROLL
+                for (int c = 0; c <= r; c++) {
+                    S[r * vi + c] -= W[k * vi + r] * (L[k * w + k] * W[k * vi + c]);
+                }
+            }
+            MABD_UNROLL
+            for (int c = 0; c < vi; c++) W[k * vi + c] *= L[k * w + k];
+        }
+    }
+    return true;
+}
+
+// Rows of all neighbours of a slot if they have as many each, else 0.
+static int common_width(const mabd_dual_system* system, const int32_t* start, int32_t s) {
+    int width = 0;
+    for (int32_t e = start[s]; e < start[s + 1]; e++) {
+        const int w = system->width[system->to[e] - system->slot_offset];
+        if (e > start[s] && w != width) return 0;
+        width = w;
+    }
+    return width;
+}
+
+static bool eliminate_any(const mabd_dual_system* system, const int32_t* start, int32_t s) {
+    const int w = system->width[s], v = common_width(system, start, s);
+    if (w == 3 && v == 3) return eliminate(3, 3, system, start, s);
+    if (w == 5 && v == 5) return eliminate(5, 5, system, start, s);
+    if (w == 6 && v == 6) return eliminate(6, 6, system, start, s);
+    if (w == 3 && v == 6) return eliminate(3, 6, system, start, s); // on a hub
+    if (w == 5 && v == 6) return eliminate(5, 6, system, start, s);
+    return eliminate(w, 0, system, start, s);
+}
+
+static mabd_status tree_factor(void* solver, const mabd_dual_system* system, int32_t* bad) {
+    const tree* t = solver;
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        if (eliminate_any(system, t->start, s)) continue;
+        if (bad) *bad = s;
+        return MABD_ERR_SINGULAR;
+    }
+    return MABD_OK;
+}
+
+// ---- solve -------------------------------------------------------------------------------------
+
+MABD_BLOCK_FN void forward(int w, int v, const mabd_dual_system* system, const int32_t* start,
+                           int32_t s, mabd_real* x) {
+    mabd_real* y = x + (system->row[s] - system->row_offset);
+    mabd_block_solve_l(w, system->D + system->block[s], y);
+    for (int32_t e = start[s]; e < start[s + 1]; e++) {
+        const int32_t t = system->to[e] - system->slot_offset;
+        mabd_block_sub_tmul(w, v ? v : system->width[t], system->U + system->edge_block[e], y,
+                            x + (system->row[t] - system->row_offset));
+    }
+}
+
+MABD_BLOCK_FN void back(int w, int v, const mabd_dual_system* system, const int32_t* start,
+                        int32_t s, mabd_real* x) {
+    const mabd_real* L = system->D + system->block[s];
+    mabd_real* y = x + (system->row[s] - system->row_offset);
+    mabd_block_solve_d(w, L, y);
+    for (int32_t e = start[s]; e < start[s + 1]; e++) {
+        const int32_t t = system->to[e] - system->slot_offset;
+        mabd_block_sub_mul(w, v ? v : system->width[t], system->U + system->edge_block[e],
+                           x + (system->row[t] - system->row_offset), y);
+    }
+    mabd_block_solve_lt(w, L, y);
+}
+
+static void tree_solve(void* solver, const mabd_dual_system* system, mabd_real* x) {
+    const int32_t* start = ((const tree*)solver)->start;
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        const int w = system->width[s], v = common_width(system, start, s);
+        if (w == 3 && v == 3) {
+            forward(3, 3, system, start, s, x);
+        } else {
+            forward(w, v, system, start, s, x);
+        }
+    }
+    for (int32_t s = system->slot_count - 1; s >= 0; s--) {
+        const int w = system->width[s], v = common_width(system, start, s);
+        if (w == 3 && v == 3) {
+            back(3, 3, system, start, s, x);
+        } else {
+            back(w, v, system, start, s, x);
+        }
+    }
+}
+
+const mabd_dual_ops mabd_dual_tree = {
+    .name = "tree",
+    .keeps_system = false,
+    .create = tree_create,
+    .factor = tree_factor,
+    .solve = tree_solve,
+    .destroy = tree_destroy,
+    .bytes = tree_bytes,
+    .bytes_for = tree_bytes_for,
+};
