@@ -13,14 +13,10 @@
 //   | J' -H | |  z   | = | 0 |
 //
 // a row is coupled with these 12 only, and r rows take about (w^2 / 3 + 12 w + 144) r products, w = rows of a
-// joint: less from some 25 rows on. Joints to the ground do not count: K' of such a joint is zero, it comes after
+// joint. Joints to the ground do not count: K' of such a joint is zero, it comes after
 // the hub's slots and is coupled with the others there as if the hub were none.
 
 #include "topology/graph.h"
-
-// Rows to other moving bodies (of one joint for each) from which a body is a hub: at 24 rows (8 ball joints) both forms took the same
-// time in a star, at 30 the hub was 1.3 times as fast.
-#define HUB_ROWS 25
 
 static bool joint_is_valid(const mabd_graph* graph, int32_t joint) {
     int32_t a = graph->a[joint], b = graph->b[joint], width = graph->width[joint];
@@ -50,7 +46,7 @@ static int64_t count_sides(mabd_graph* graph) {
 static void layout(mabd_graph* graph, size_t sides, mabd_arena* arena) {
     size_t bodies = (size_t)graph->body_count, joints = (size_t)graph->joint_count;
     size_t moving = (size_t)graph->moving_count;
-    size_t hubs = sides * MABD_PLAN_SLOT_ROWS / HUB_ROWS; // no more than that
+    size_t hubs = sides * MABD_PLAN_SLOT_ROWS / MABD_PLAN_HUB_ROWS; // no more than that
     size_t slots = (size_t)graph->active_count + 2 * hubs;
     graph->start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
     graph->incident = mabd_arena_take(arena, sides, sizeof(int32_t));
@@ -123,7 +119,7 @@ static void count_body(mabd_graph* graph, int32_t body, mabd_graph_part* part) {
         part->inner_count += inner;
         part->row_count += graph->width[joint];
     }
-    graph->hub[body] = inner_rows >= HUB_ROWS;
+    graph->hub[body] = inner_rows >= MABD_PLAN_HUB_ROWS;
     part->hub_count += graph->hub[body];
 }
 
