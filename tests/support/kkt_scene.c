@@ -201,57 +201,105 @@ static void body_force(const mabd_cpu_sim* cpu, int32_t body, mabd_real* r) {
     }
 }
 
-static double relative(size_t n, const mabd_real* a, const mabd_real* b) {
-    double worst = 0, scale = 0;
-    for (size_t i = 0; i < n; i++) {
-        worst = fmax(worst, fabs((double)(a[i] - b[i])));
-        scale = fmax(scale, fabs((double)b[i]));
-    }
-    return scale > 0 ? worst / scale : worst;
+// ---- the whole system ---------------------------------------------------------------------------
+
+static void* array(size_t n, size_t size) {
+    void* memory = calloc(n + 1, size);
+    if (!memory) cr_fatal("out of memory");
+    return memory;
 }
 
-kkt_difference kkt_compare(const mabd_affine_sim* sim, const mabd_real* stress) {
-    const mabd_cpu_sim* cpu = &sim->cpu;
-    const mabd_model* m = cpu->model;
-    const size_t n = 12 * (size_t)m->body_count, rows = (size_t)m->plan->row_count;
-    double* H = calloc(12 * n, sizeof *H);
-    mabd_real *r = calloc(n, sizeof *r), *y = calloc(n, sizeof *y), *dq = calloc(n, sizeof *dq);
-    mabd_real *b = calloc(rows + 1, sizeof *b), *c = calloc(rows + 1, sizeof *c);
-    mabd_real* x = calloc(rows + 1, sizeof *x);
-    triplets J = {0, calloc(24 * rows + 24, 4), calloc(24 * rows + 24, 4),
-                  calloc(24 * rows + 24, sizeof(mabd_real))};
-    for (int32_t i = 0; i < m->body_count; i++) {
-        body_matrix(cpu, i, stress, H + 144 * (size_t)i);
-        body_force(cpu, i, r);
-        for (size_t k = 12 * (size_t)i; k < 12 * (size_t)i + 12; k++) {
-            dq[k] = cpu->q_new[k] - cpu->ref[k];
+static int32_t row_count_of(const mabd_model* m, int32_t joint) {
+    const mabd_row_set* set = &m->row_sets[m->joints[joint].row_set];
+    return m->plan->joint_slot[joint] < 0 ? 0 : set->rigid_count + set->control_count;
+}
+
+static void allocate(const mabd_model* m, kkt_system* kkt) {
+    kkt->bodies = m->body_count;
+    kkt->joint_row = array((size_t)m->joint_count + 1, sizeof *kkt->joint_row);
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        kkt->joint_row[i] = kkt->rows;
+        kkt->rows += row_count_of(m, i);
+    }
+    kkt->joint_row[m->joint_count] = kkt->rows;
+    const size_t n = 12 * (size_t)kkt->bodies, rows = (size_t)kkt->rows;
+    const size_t entries = 24 * rows + 24 * MABD_JOINT_MAX_ROWS;
+    kkt->H = array(12 * n, sizeof *kkt->H);
+    kkt->r = array(n, sizeof *kkt->r), kkt->dq = array(n, sizeof *kkt->dq);
+    kkt->moved = array(n, sizeof *kkt->moved);
+    kkt->b = array(rows, sizeof *kkt->b), kkt->c = array(rows, sizeof *kkt->c);
+    kkt->lambda = array(rows, sizeof *kkt->lambda);
+    kkt->row = array(entries, sizeof *kkt->row), kkt->column = array(entries, sizeof *kkt->column);
+    kkt->value = array(entries, sizeof *kkt->value);
+    kkt->body_part = array((size_t)kkt->bodies, sizeof *kkt->body_part);
+    kkt->row_part = array(rows, sizeof *kkt->row_part);
+}
+
+// Components: fixed bodies are in none (-1).
+static void label_parts(const mabd_model* m, kkt_system* kkt) {
+    const mabd_plan* plan = m->plan;
+    kkt->parts = plan->component_count;
+    for (int32_t i = 0; i < kkt->bodies; i++) kkt->body_part[i] = -1;
+    for (int32_t p = 0; p < plan->component_count; p++) {
+        const mabd_plan_component* part = &plan->components[p];
+        for (int32_t k = 0; k < part->body_count; k++) {
+            kkt->body_part[plan->component_bodies[part->body_first + k]] = p;
         }
     }
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
-        const int32_t slot = m->plan->joint_slot[i];
-        for (int32_t k = 0; slot >= 0 && k < set->rigid_count + set->control_count; k++) {
-            const int32_t row = m->plan->slot_row[slot] + k;
-            const mabd_row* kind =
-                k < set->rigid_count ? &set->rigid[k] : &set->control_row[k - set->rigid_count];
-            row_entries(cpu, joint, kind, row, &J);
-            b[row] = row_target(cpu, joint, k, stress, &c[row]);
-        }
-        for (int32_t k = 0; k < set->motor_count; k++) { // forces: J' f
-            const int32_t first = J.count;
-            row_entries(cpu, joint, &set->motor[k].row, 0, &J);
-            for (int32_t e = first; e < J.count; e++) {
-                r[J.column[e]] += J.value[e] * set->motor[k].force->value;
-            }
-            J.count = first;
+        const int32_t a = joint->a < kkt->bodies ? kkt->body_part[joint->a] : -1;
+        for (int32_t k = kkt->joint_row[i]; k < kkt->joint_row[i + 1]; k++) {
+            kkt->row_part[k] = a >= 0 ? a : kkt->body_part[joint->b];
         }
     }
-    const mabd_status status = mabd_kkt_solve(m->body_count, H, (int32_t)rows, J.count, J.row,
-                                              J.column, J.value, c, r, b, y, x);
+}
+
+static void add_joint(const mabd_cpu_sim* cpu, const mabd_real* stress, int32_t index,
+                      kkt_system* kkt, triplets* J) {
+    const mabd_model_joint* joint = &cpu->model->joints[index];
+    const mabd_row_set* set = &cpu->model->row_sets[joint->row_set];
+    const int32_t first = kkt->joint_row[index];
+    for (int32_t k = 0; k < row_count_of(cpu->model, index); k++) {
+        const mabd_row* kind =
+            k < set->rigid_count ? &set->rigid[k] : &set->control_row[k - set->rigid_count];
+        row_entries(cpu, joint, kind, first + k, J);
+        kkt->b[first + k] = row_target(cpu, joint, k, stress, &kkt->c[first + k]);
+    }
+    for (int32_t k = 0; k < set->motor_count; k++) { // forces: J' f
+        const int32_t before = J->count;
+        row_entries(cpu, joint, &set->motor[k].row, 0, J);
+        for (int32_t e = before; e < J->count; e++) {
+            kkt->r[J->column[e]] += J->value[e] * set->motor[k].force->value;
+        }
+        J->count = before;
+    }
+}
+
+kkt_system kkt_solve(const mabd_cpu_sim* cpu, const mabd_real* stress) {
+    const mabd_model* m = cpu->model;
+    kkt_system kkt = {0};
+    allocate(m, &kkt);
+    label_parts(m, &kkt);
+    triplets J = {0, kkt.row, kkt.column, kkt.value};
+    for (int32_t i = 0; i < m->body_count; i++) {
+        body_matrix(cpu, i, stress, kkt.H + 144 * (size_t)i);
+        if (m->body_motion[i] == MABD_MOTION_DYNAMIC) body_force(cpu, i, kkt.r);
+    }
+    for (int32_t i = 0; i < m->joint_count; i++) add_joint(cpu, stress, i, &kkt, &J);
+    kkt.entries = J.count;
+    const mabd_status status =
+        mabd_kkt_solve(kkt.bodies, kkt.H, kkt.rows, kkt.entries, kkt.row, kkt.column, kkt.value,
+                       kkt.c, kkt.r, kkt.b, kkt.dq, kkt.lambda);
     if (status != MABD_OK) cr_fatal("KKT oracle: %s", mabd_status_text(status));
-    kkt_difference d = {relative(rows, cpu->lambda, x), relative(n, dq, y)};
-    free(H), free(r), free(y), free(dq), free(b), free(c), free(x);
-    free(J.row), free(J.column), free(J.value);
-    return d;
+    for (size_t i = 0; i < 12 * (size_t)kkt.bodies; i++) {
+        kkt.moved[i] = kkt.dq[i] + (cpu->ref[i] - cpu->q[i]);
+    }
+    return kkt;
+}
+
+void kkt_free(kkt_system* kkt) {
+    free(kkt->joint_row), free(kkt->body_part), free(kkt->row_part);
+    free(kkt->H), free(kkt->r), free(kkt->b), free(kkt->c), free(kkt->dq), free(kkt->lambda);
+    free(kkt->row), free(kkt->column), free(kkt->value), free(kkt->moved);
 }

@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linear system of one iteration, written out in full from the definitions: dense 12x12 blocks in world
-// coordinates and rows by differences, nothing of the structure that the solvers use.
+// coordinates and rows by differences, nothing of the structure that the solvers use, and its solution.
+// Rows are numbered joint by joint, so nothing here depends on how the plan orders the dual system.
+//
+//   | H  J' | |dq    |   |r|       H dq + J' lambda = r    forces on the bodies
+//   | J  -c | |lambda| = |b|       J dq - c lambda  = b    rows
 #pragma once
 
 #include "formulation/mabd/affine_sim.h"
 
-/// Largest relative difference between one iteration of the simulation and the full KKT solution. The
-/// step constants, reference and stress must be those of `sim` right after mabd_cpu_update; stress (bodies x 6)
-/// is what the iteration started from. lambda and dq are compared with their largest entry.
-typedef struct kkt_difference {
-    double lambda, dq;
-} kkt_difference;
-kkt_difference kkt_compare(const mabd_affine_sim* sim, const mabd_real* stress);
+typedef struct kkt_system {
+    int32_t bodies, rows, entries, parts;
+    int32_t* joint_row;    // first row of a joint (joints + 1)
+    int32_t* body_part;    // component of the plan, -1 = does not move (bodies)
+    int32_t* row_part;     // the same of a row (rows)
+    double* H;             // (bodies x 12 x 12)
+    mabd_real *r, *dq;     // right-hand side [N, N m]; increments of A [1] and t [m] (bodies x 12)
+    mabd_real* moved;      // increments over the whole step, dq + ref - q (bodies x 12)
+    mabd_real *b, *c;      // right-hand side [m, rad]; compliances (rows)
+    mabd_real* lambda;     // multipliers [N, N m] (rows)
+    int32_t *row, *column; // of the entries of J (entries)
+    mabd_real* value;
+} kkt_system;
+
+/// The system at the reference of `cpu`, and its solution. Step constants and reference must be those of the
+/// iteration, after mabd_cpu_assemble; stress (bodies x 6) is what the iteration started from. Fails the
+/// running test on error.
+kkt_system kkt_solve(const mabd_cpu_sim* cpu, const mabd_real* stress);
+void kkt_free(kkt_system* kkt);

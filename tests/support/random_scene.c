@@ -63,7 +63,7 @@ static bool is_free(mabd_joint type, int axis) {
     return false;
 }
 
-static void random_control(uint64_t* state, mabd_axis_def* axis) {
+static void random_control(uint64_t* state, bool soft, mabd_axis_def* axis) {
     const mabd_axis_def none = {0};
     *axis = none;
     axis->stiffness = 50 * (1 + random_real(state));
@@ -72,6 +72,7 @@ static void random_control(uint64_t* state, mabd_axis_def* axis) {
     axis->armature = (mabd_real)0.1 * (1 + random_real(state));
     if (random_real(state) > 0) {
         axis->servo_rigid = random_real(state) > (mabd_real)0.5;
+        axis->servo_rigid &= !soft;
         const mabd_real target = axis->servo_rigid ? 0 : (mabd_real)0.1 * random_real(state);
         axis->servo = mabd_signal_constant(target);
         if (!axis->servo_rigid) axis->servo_stiffness = 100;
@@ -93,39 +94,118 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
     random_rotation(state, joint.frame);
     for (int k = 0; def->controls && !def->balls_only && k < MABD_AXIS_COUNT; k++) {
         if (!is_free(joint.type, k) || random_real(state) < 0) continue;
-        random_control(state, &axes[k]);
+        random_control(state, def->soft, &axes[k]);
         joint.axes[k] = &axes[k];
     }
     check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error);
 }
 
+// Where the bodies of a part start, and what its joints are made from.
+typedef struct part {
+    mabd_scene* scene;
+    const random_scene_def* def;
+    uint64_t state;
+    int32_t first;
+} part;
+
+static void join(part* p, int32_t a, int32_t b) {
+    add_joint(p->scene, p->def, &p->state, p->first + a, p->first + b);
+}
+
+static void join_line(part* p, int32_t begin, int32_t end) {
+    for (int32_t i = begin + 1; i < end; i++) join(p, i - 1, i);
+}
+
+static void join_ladder(part* p, int32_t begin, int32_t half) {
+    for (int32_t i = 1; i < half; i++) {
+        join(p, begin + i - 1, begin + i);
+        join(p, begin + half + i - 1, begin + half + i);
+    }
+    for (int32_t i = 0; i < half; i++) join(p, begin + i, begin + half + i);
+}
+
+static void join_tree(part* p, int32_t begin, int32_t end) {
+    for (int32_t i = begin; i < end; i++) join(p, random_index(&p->state, i), i);
+}
+
+static void join_across(part* p, int32_t n, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        // not neighbours: two joints of any type between two bodies may have more rows than the
+        // bodies have freedoms, and then multipliers are not unique
+        const int32_t a = random_index(&p->state, n), b = random_index(&p->state, n);
+        if (a - b > 1 || b - a > 1) join(p, a, b);
+    }
+}
+
+#define NET_COLUMNS 3
+
+static void join_net(part* p, int32_t n) {
+    for (int32_t i = 0; i < n; i++) {
+        if ((i + 1) % NET_COLUMNS != 0 && i + 1 < n) join(p, i, i + 1);
+        if (i + NET_COLUMNS < n) join(p, i, i + NET_COLUMNS);
+    }
+}
+
+static void join_mixed(part* p, int32_t n) {
+    const int32_t third = n / 3, half = third / 2;
+    join_line(p, 0, third);
+    if (third > 2) join(p, third - 1, 0);
+    join_ladder(p, third, half);
+    if (half > 0) join(p, 0, third);
+    join_tree(p, third + 2 * half, n);
+    join_across(p, n, 3);
+}
+
+static void add_fixed(part* p, int32_t i) {
+    mabd_error error = {0};
+    mabd_body_def body = mabd_default_body_def();
+    const mabd_real size[3] = {(mabd_real)0.3, (mabd_real)0.3, (mabd_real)0.3};
+    const mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
+    body.geoms = &geom;
+    body.geom_count = 1;
+    body.motion = MABD_MOTION_FIXED;
+    body.position[0] = (mabd_real)0.4 * (mabd_real)i;
+    random_rotation(&p->state, body.rotation);
+    check(mabd_scene_add_body(p->scene, &body, NULL, &error), &error);
+}
+
+void random_scene_add(const random_scene_def* def, mabd_scene* scene) {
+    const int32_t n = def->bodies;
+    part p = {scene, def, def->seed * 0x9e3779b97f4a7c15ull + 1, mabd_scene_body_count(scene)};
+    for (int32_t i = 0; i < n; i++) add_body(scene, def, &p.state, i);
+    if (def->grounded && def->on_fixed) add_fixed(&p, n);
+    if (def->grounded)
+        add_joint(scene, def, &p.state, def->on_fixed ? p.first + n : MABD_WORLD, p.first);
+    switch (def->pattern) {
+    case RANDOM_CHAIN:
+        join_line(&p, 0, n);
+        break;
+    case RANDOM_LADDER:
+        join_ladder(&p, 0, n / 2);
+        break;
+    case RANDOM_STAR:
+        for (int32_t i = 1; i < n; i++) join(&p, 0, i);
+        break;
+    case RANDOM_RING:
+        join_line(&p, 0, n);
+        if (n > 2) join(&p, n - 1, 0);
+        break;
+    case RANDOM_NET:
+        join_net(&p, n);
+        break;
+    case RANDOM_MIXED:
+        join_mixed(&p, n);
+        break;
+    default:
+        join_tree(&p, 1, n);
+        if (def->pattern == RANDOM_LOOPS) join_across(&p, n, 3);
+    }
+}
+
 mabd_scene* random_scene(const random_scene_def* def) {
     mabd_error error = {0};
     mabd_scene* scene;
-    uint64_t state = def->seed * 0x9e3779b97f4a7c15ull + 1;
     check(mabd_scene_create(NULL, &scene), &error);
-    for (int32_t i = 0; i < def->bodies; i++) add_body(scene, def, &state, i);
-    if (def->grounded) add_joint(scene, def, &state, MABD_WORLD, 0);
-    const int32_t n = def->bodies, half = n / 2;
-    switch (def->pattern) {
-    case RANDOM_CHAIN:
-        for (int32_t i = 1; i < n; i++) add_joint(scene, def, &state, i - 1, i);
-        break;
-    case RANDOM_LADDER:
-        for (int32_t i = 1; i < half; i++) {
-            add_joint(scene, def, &state, i - 1, i);
-            add_joint(scene, def, &state, half + i - 1, half + i);
-        }
-        for (int32_t i = 0; i < half; i++) add_joint(scene, def, &state, i, half + i);
-        break;
-    default:
-        for (int32_t i = 1; i < n; i++) add_joint(scene, def, &state, random_index(&state, i), i);
-        for (int32_t i = 0; def->pattern == RANDOM_LOOPS && i < 3; i++) {
-            // not neighbours: two joints of any type between two bodies may have more rows than the
-            // bodies have freedoms, and then multipliers are not unique
-            const int32_t a = random_index(&state, n), b = random_index(&state, n);
-            if (a - b > 1 || b - a > 1) add_joint(scene, def, &state, a, b);
-        }
-    }
+    random_scene_add(def, scene);
     return scene;
 }

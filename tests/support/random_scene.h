@@ -10,6 +10,10 @@ typedef enum random_pattern {
     RANDOM_TREE,   // each body hangs on an earlier one
     RANDOM_LOOPS,  // a tree and a few more joints
     RANDOM_LADDER, // two chains with rungs: a graph
+    RANDOM_STAR,   // all bodies hang on the first
+    RANDOM_RING,   // a chain closed from its end to its start
+    RANDOM_NET,    // rows of three bodies, each joined to its neighbours
+    RANDOM_MIXED,  // a ring, a ladder on it, a tree on that, and a few more joints
 } random_pattern;
 
 typedef struct random_scene_def {
@@ -17,8 +21,10 @@ typedef struct random_scene_def {
     random_pattern pattern;
     int32_t bodies;
     bool grounded;        // body 0 is jointed to the world, else the scene floats
+    bool on_fixed;        // with grounded: jointed to a fixed body (added last) instead
     bool balls_only;      // ball joints without controls
     bool controls;        // springs, dampers, armature, servos, motors on some free axes
+    bool soft;            // controls without rigid servos
     mabd_real mass_range; // masses differ by up to this factor, >= 1
 } random_scene_def;
 
@@ -26,3 +32,5 @@ typedef struct random_scene_def {
 mabd_real random_real(uint64_t* state);
 /// Build it; fails the running test on error. The caller destroys the scene.
 mabd_scene* random_scene(const random_scene_def* def);
+/// Add the same to a scene that may have bodies already.
+void random_scene_add(const random_scene_def* def, mabd_scene* scene);
