@@ -38,7 +38,7 @@ static void soften(const mabd_dual_system* system) {
         const int32_t width = system->width[s];
         for (int32_t r = 0; r < width; r++) D[r * width + r] *= 1 + REDUNDANT_SOFTNESS;
     }
-    for (int32_t e = 0; system->negative && e < system->edge_count; e++) soften_late(system, e);
+    for (int32_t e = 0; system->late && e < system->edge_count; e++) soften_late(system, e);
 }
 
 // A goal closer than the tolerance leaves room for round-off between residual and gap.

@@ -127,7 +127,7 @@ const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* c) {
 }
 
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
-    sim->stages = mabd_cpu_stages_best();
+    sim->stages = mabd_cpu_stages_of(mabd_isa_count() - 1);
     find_body_kinds(sim);
     find_shared_edges(sim);
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages that loop over bodies and joints: one text, compiled once for each instruction set. Every file
-// that defines a stage is compiled several times with MABD_ISA set to the name of a set; the table that suits
-// the processor is picked when a simulation is created. No set contracts or reorders operations, so all give
-// the same bits.
+// The stages that loop over bodies and joints: one text, compiled once for each instruction set (base/isa.h).
 #pragma once
 
+#include "base/isa.h"
 #include "cpu/sim.h"
 
 struct mabd_cpu_stages {
-    const char* name; // of the instruction set
     void (*predict)(mabd_cpu_sim* sim);
     void (*assemble)(mabd_cpu_sim* sim, bool first_iteration);
     mabd_motion_report (*update)(mabd_cpu_sim* sim);
@@ -17,10 +14,8 @@ struct mabd_cpu_stages {
     void (*finish)(mabd_cpu_sim* sim, bool keep_history);
 };
 
-/// Tables of this build that this processor can run, the slowest first, ended by null.
-const mabd_cpu_stages* const* mabd_cpu_stages_usable(void);
-/// The last of them.
-const mabd_cpu_stages* mabd_cpu_stages_best(void);
+/// The table of an instruction set, 0 .. mabd_isa_count() - 1.
+const mabd_cpu_stages* mabd_cpu_stages_of(int32_t isa);
 
 #define MABD_STAGE_JOIN_(name, isa) mabd_stage_##name##_##isa
 #define MABD_STAGE_JOIN(name, isa)  MABD_STAGE_JOIN_(name, isa)

@@ -62,7 +62,7 @@ static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual
     mabd_block_solver* solver = (mabd_block_solver*)(void*)arena.memory;
     layout(symbolic, &arena, &solver->factor);
     solver->factor.symbolic = solver->symbolic = symbolic;
-    solver->kernels = mabd_block_kernels_best();
+    solver->kernels = mabd_block_kernels_of(mabd_isa_count() - 1);
     solver->bytes = arena.size;
     *out = solver;
     return MABD_OK;

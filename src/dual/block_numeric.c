@@ -78,13 +78,11 @@ MABD_HOT void copy_just(int n, const mabd_real* MABD_RESTRICT from, int64_t stri
 #pragma GCC unroll 8
     for (int i = 0; i < n; i++) to[i] = (double)from[i * stride];
 }
-// to[i] = from[i], i < n <= 6: the rows of a joint
-MABD_HOT void copy_few(int32_t n, const mabd_real* from, double* to){
-#define CALL(count) copy_just(count, from, 1, to)
-    FOR_COUNT(n, CALL)
-#undef CALL
-} // to[i] = from[i stride]
-MABD_HOT void copy_across(int32_t n, const mabd_real* from, int64_t stride, double* to) {
+// to[i] = from[i stride]
+MABD_HOT void copy_few(int32_t n, const mabd_real* from, int64_t stride, double* to) {
+    for (; n > MABD_TILE; n -= MABD_TILE, from += MABD_TILE * stride, to += MABD_TILE) {
+        copy_just(MABD_TILE, from, stride, to);
+    }
 #define CALL(count) copy_just(count, from, stride, to)
     FOR_COUNT(n, CALL)
 #undef CALL
@@ -95,11 +93,11 @@ static void add_diagonal(const mabd_dual_system* system, int32_t slot, const fro
                          int32_t column, double* least) {
     const int32_t w = system->width[slot];
     const mabd_real* D = system->D + system->block[slot];
-    const double part = system->negative && system->negative[slot] ? -LEAST_PIVOT : LEAST_PIVOT;
+    const double sign = system->negative && system->negative[slot] ? -1 : 1;
     double* F = a->F + column * a->height + column;
     for (int32_t j = 0; j < w; j++, F += a->height) {
-        copy_few(w, D + j * w, F);
-        least[column + j] = part * fabs((double)D[j * w + j]);
+        copy_few(w, D + j * w, 1, F);
+        least[column + j] = sign * fabs(LEAST_PIVOT * (double)D[j * w + j]);
     }
 }
 
@@ -110,9 +108,9 @@ static void add_edge(const mabd_dual_system* system, const mabd_block_place* pla
     const mabd_real* U = system->U + system->edge_block[place->edge];
     double* F = a->F + place->column * a->height + place->row;
     if (place->transposed) {
-        for (int32_t i = 0; i < from; i++) copy_few(to, U + i * to, F + i * a->height);
+        for (int32_t i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * a->height);
     } else {
-        for (int32_t j = 0; j < to; j++) copy_across(from, U + j, to, F + j * a->height);
+        for (int32_t j = 0; j < to; j++) copy_few(from, U + j, to, F + j * a->height);
     }
 }
 
@@ -221,6 +219,12 @@ static void scale_rows(int32_t columns, const double* L, const double* d, double
     }
 }
 
+// A pivot has the sign of `least`, which may be that of a zero, and more magnitude; its reciprocal is not zero.
+MABD_HOT bool is_pivot(double pivot, double reciprocal, double least) {
+    const double sign = copysign(1, least);
+    return sign * pivot > sign * least && sign * reciprocal > 0;
+}
+
 // L d L' of the n x n block F (columns `stride` apart) into T (columns 8 apart), rows from n on are zero.
 // Scalars: each pivot waits for the one before, and lanes would only add to the wait. Returns the column of
 // the first failing pivot, or -1.
@@ -235,9 +239,7 @@ MABD_HOT int factor_tile(int n, const double* F, int64_t stride, double* T, cons
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++) {
         const double pivot = x[j][j], reciprocal = 1 / pivot;
-        const bool good =
-            least[j] < 0 ? pivot < least[j] && reciprocal < 0 : pivot > least[j] && reciprocal > 0;
-        if (!good) return j;
+        if (!is_pivot(pivot, reciprocal, least[j])) return j;
         d[j] = pivot, inverse[j] = reciprocal;
 #pragma GCC unroll 8
         for (int c = j + 1; c < n; c++) {
@@ -451,7 +453,8 @@ void MABD_BLOCK_JOIN(solve, MABD_ISA)(const mabd_block_factor* f, const mabd_dua
                                       mabd_real* x) {
     const mabd_block_symbolic* m = f->symbolic;
     for (int32_t s = 0; s < system->slot_count; s++) {
-        copy_few(system->width[s], x + (system->row[s] - system->row_offset), f->x + m->first[s]);
+        copy_few(system->width[s], x + (system->row[s] - system->row_offset), 1,
+                 f->x + m->first[s]);
     }
     for (int32_t s = 0; s < m->node_count; s++) solve_forward(f, &m->nodes[s]);
     for (int32_t s = m->node_count - 1; s >= 0; s--) solve_backward(f, &m->nodes[s], f->front);

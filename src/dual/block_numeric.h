@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numeric part of the block factorisation: one text, compiled once for each instruction set with
-// MABD_ISA set to its name. All sets give the same bits.
+// Numeric part of the block factorisation: one text, compiled once for each instruction set (base/isa.h).
 #pragma once
 
+#include "base/isa.h"
 #include "dual/block_symbolic.h"
 
 /// Symbolic analysis and the memory of the numbers.
@@ -14,13 +14,12 @@ typedef struct mabd_block_factor {
     double* updates; // update matrices, by columns (update_size)
     double* front;   // own columns of a front, by columns (front_size)
     double* scaled;  // rows of L times d (widest x 8)
-    double* least;   // smallest allowed pivots of a front (widest)
+    double* least;   // allowed pivots of a front are beyond these, away from 0 (widest)
     double* x;       // right-hand side in elimination order (row_count)
     double* below;   // entries of x at the rows below a front (deepest)
 } mabd_block_factor;
 
 typedef struct mabd_block_kernels {
-    const char* name; // of the instruction set
     /// K = L d L'. D and U are left alone. Returns the row (in elimination order) of the first failing
     /// pivot, -1 if there is none.
     int32_t (*factor)(const mabd_block_factor* factor, const mabd_dual_system* system);
@@ -28,10 +27,8 @@ typedef struct mabd_block_kernels {
     void (*solve)(const mabd_block_factor* factor, const mabd_dual_system* system, mabd_real* x);
 } mabd_block_kernels;
 
-/// Tables of this build that this processor can run, the slowest first, ended by null.
-const mabd_block_kernels* const* mabd_block_kernels_usable(void);
-/// The last of them.
-const mabd_block_kernels* mabd_block_kernels_best(void);
+/// The table of an instruction set, 0 .. mabd_isa_count() - 1.
+const mabd_block_kernels* mabd_block_kernels_of(int32_t isa);
 
 #define MABD_BLOCK_JOIN_(name, isa) mabd_block_##name##_##isa
 #define MABD_BLOCK_JOIN(name, isa)  MABD_BLOCK_JOIN_(name, isa)

@@ -25,7 +25,7 @@ typedef struct mabd_dual_system {
     const bool* negative;     // slots whose block is negative definite (slot_count), null = none
     const bool*
         late; // slots without a block of their own: to be eliminated after the negative ones
-              // that they are coupled with; null if negative is
+              // that they are coupled with; null = none
     mabd_real* D;
     mabd_real* U;
 } mabd_dual_system;

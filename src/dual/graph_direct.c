@@ -351,29 +351,24 @@ static void copy_edge(const mabd_dual_system* system, direct_solver* solver, int
 // A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
 #define LEAST_PIVOT 1e-14
 
-// First column whose pivot has the wrong sign or is not finite; row_count if there is none.
-static int32_t find_bad_pivot(const mabd_dual_system* system, const direct_solver* solver) {
+static bool is_pivot(double pivot, double diagonal) {
+    return pivot > LEAST_PIVOT * fabs(diagonal) && 1 / pivot > 0;
+}
+
+// The first slot, in the order of elimination, with a pivot that is not finite and of its sign; -1 if there is
+// none.
+static int32_t find_bad_slot(const mabd_dual_system* system, const direct_solver* solver) {
     const cholmod_factor* L = solver->factor;
     const int* p = L->p;
     const double* x = L->x;
     const int32_t end = (int32_t)L->minor; // CHOLMOD stopped there, at a zero
-    for (int32_t i = 0, k = 0; i < system->slot_count; i++) {
-        const int32_t slot = solver->order[i];
+    for (int32_t place = 0; place < solver->slot_count; place++) {
+        const int32_t slot = solver->order[place], first = solver->first[slot];
         const double sign = system->negative && system->negative[slot] ? -1 : 1;
-        for (int32_t r = 0; r < system->width[slot]; r++, k++) {
-            if (k == end) return end;
-            const double pivot = x[p[k]];
-            const double diagonal = fabs(solver->value[solver->column[k + 1] - 1]);
-            if (!(sign * pivot > LEAST_PIVOT * diagonal && sign / pivot > 0)) return k;
+        for (int32_t k = first; k < first + system->width[slot]; k++) {
+            const double diagonal = solver->value[solver->column[k + 1] - 1];
+            if (k >= end || !is_pivot(sign * x[p[k]], diagonal)) return slot;
         }
-    }
-    return end;
-}
-
-static int32_t slot_of_row(const mabd_dual_system* system, const direct_solver* solver,
-                           int32_t row) {
-    for (int32_t s = 0; s < solver->slot_count; s++) {
-        if (row >= solver->first[s] && row < solver->first[s] + system->width[s]) return s;
     }
     return -1;
 }
@@ -385,9 +380,9 @@ static mabd_status direct_factor(void* object, const mabd_dual_system* system, i
 
     cholmod_factorize(&solver->matrix, solver->factor, &solver->common);
     if (solver->common.status < CHOLMOD_OK) return MABD_ERR_MEMORY;
-    int32_t row = find_bad_pivot(system, solver);
-    if (row == solver->row_count) return MABD_OK;
-    if (bad) *bad = slot_of_row(system, solver, row);
+    const int32_t slot = find_bad_slot(system, solver);
+    if (slot < 0) return MABD_OK;
+    if (bad) *bad = slot;
     return MABD_ERR_SINGULAR;
 }
 

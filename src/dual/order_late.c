@@ -70,7 +70,7 @@ mabd_status mabd_order_late(const mabd_allocator* allocator, const mabd_dual_sys
                             int32_t* order) {
     const int32_t n = system->slot_count;
     late_order l;
-    if (!system->negative) return MABD_OK;
+    if (!system->negative || !system->late) return MABD_OK;
     MABD_TRY(allocate(allocator, (size_t)n, &l));
     find_hubs(system, order, &l);
     find_waits(system, &l);

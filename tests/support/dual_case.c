@@ -8,8 +8,8 @@
 
 extern void dposv_(const char* uplo, const int* n, const int* nrhs, double* a, const int* lda,
                    double* b, const int* ldb, int* info);
-extern void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
-                   const int* ldb, int* info);
+extern void dsysv_(const char* uplo, const int* n, const int* nrhs, double* a, const int* lda,
+                   int* ipiv, double* b, const int* ldb, double* work, const int* lwork, int* info);
 
 double dual_epsilon(void) {
     return sizeof(mabd_real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -245,6 +245,27 @@ dual_case dual_case_make(dual_graph graph, int32_t component, int rank, double s
     return c;
 }
 
+static void negate(size_t n, mabd_real* block) {
+    for (size_t i = 0; i < n; i++) block[i] = -block[i];
+}
+
+void dual_case_negate_some(dual_case* c, uint64_t seed) {
+    const mabd_dual_system* s = &c->system;
+    if (s->negative) return; // hubs: quasi-definite as it is
+    c->negative = must(calloc((size_t)s->slot_count, sizeof(bool)));
+    for (int32_t k = 0; k < s->slot_count; k++) {
+        c->negative[k] = random_below(&seed, 3) == 0;
+        if (c->negative[k]) negate((size_t)(s->width[k] * s->width[k]), c->D + s->block[k]);
+    }
+    for (int32_t e = 0; e < s->edge_count; e++) {
+        const int32_t from = s->from[e] - s->slot_offset, to = s->to[e] - s->slot_offset;
+        if (!c->negative[from] || !c->negative[to]) continue;
+        negate((size_t)(s->width[from] * s->width[to]), c->U + s->edge_block[e]);
+    }
+    c->system.negative = c->negative;
+    dual_case_reset(c);
+}
+
 void dual_case_reset(dual_case* c) {
     const mabd_plan* plan = c->plan;
     memcpy(c->system.D, c->D, plan->slot_block[plan->slot_count] * sizeof(mabd_real));
@@ -255,6 +276,7 @@ void dual_case_reset(dual_case* c) {
 void dual_case_free(dual_case* c) {
     mabd_plan_destroy(c->plan);
     free(c->D), free(c->U), free(c->system.D), free(c->system.U), free(c->b), free(c->x);
+    free(c->negative);
 }
 
 // ---- measures ----------------------------------------------------------------------------------
@@ -332,9 +354,11 @@ double dual_case_dense_difference(const dual_case* c) {
     double largest = 0, difference = 0;
     for (int i = 0; i < n; i++) y[i] = (double)c->b[i];
     if (c->system.negative) {
+        const int room = 64 * n;
         int* pivots = must(malloc((size_t)n * sizeof(int)));
-        dgesv_(&n, &one, K, &n, pivots, y, &n, &info);
-        free(pivots);
+        double* work = must(malloc((size_t)room * sizeof(double)));
+        dsysv_("L", &n, &one, K, &n, pivots, y, &n, work, &room, &info);
+        free(pivots), free(work);
     } else {
         dposv_("L", &n, &one, K, &n, y, &n, &info);
     }

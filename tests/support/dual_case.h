@@ -44,11 +44,15 @@ typedef struct dual_case {
     mabd_dual_system system; // of one component; D and U may be overwritten
     mabd_real *D, *U;        // K, kept
     mabd_real *b, *x;        // (row_count): right-hand side, and the vector solved in
+    bool* negative;          // marks of the system, null if it is definite
 } dual_case;
 
 /// The system of one component of the graph, which is freed. x holds b.
 dual_case dual_case_make(dual_graph graph, int32_t component, int rank, double shift,
                          uint64_t seed);
+/// Make K quasi-definite: marks some slots, and changes the sign of the blocks between marked ones. Then
+/// K = [A B; B' -C] with A and C positive definite, and has a factor L d L' in every order [Vanderbei 1995].
+void dual_case_negate_some(dual_case* c, uint64_t seed);
 /// D, U of the system and x as they were made.
 void dual_case_reset(dual_case* c);
 void dual_case_free(dual_case* c);
@@ -58,7 +62,7 @@ void dual_case_free(dual_case* c);
 double dual_case_backward_error(const dual_case* c);
 /// K, dense (row_count x row_count); to be freed.
 double* dual_case_dense(const dual_case* c);
-/// |x - y| / |y| with y from LAPACK's dense Cholesky (dposv), with hubs from its LU (dgesv).
+/// |x - y| / |y| with y from LAPACK's dense Cholesky (dposv), or dsysv if K is not definite.
 double dual_case_dense_difference(const dual_case* c);
 
 /// Unit round-off of mabd_real.
