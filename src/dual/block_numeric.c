@@ -128,27 +128,70 @@ MABD_HOT void add_to(int32_t n, const double* from, double* to) {
 #undef CALL
 }
 
-// Add the update matrix of a child: run by run of its columns, the runs of rows from there on.
-static void add_child(const mabd_block_factor* f, const mabd_block_node* child, const front* a) {
+MABD_HOT void add_columns(int rows, int32_t columns, const double* from, int64_t from_stride,
+                          double* to, int64_t to_stride) {
+    for (int32_t j = 0; j < columns; j++)
+        add_just(rows, from + j * from_stride, to + j * to_stride);
+}
+// to += from, rows x columns
+static void add_block(int32_t rows, int32_t columns, const double* from, int64_t from_stride,
+                      double* to, int64_t to_stride) {
+    if (rows <= MABD_TILE) {
+#define CALL(n) add_columns(n, columns, from, from_stride, to, to_stride)
+        FOR_COUNT(rows, CALL)
+#undef CALL
+        return;
+    }
+    for (int32_t j = 0; j < columns; j++) add_to(rows, from + j * from_stride, to + j * to_stride);
+}
+
+MABD_HOT void add_triangle_just(int n, const double* from, int64_t from_stride, double* to,
+                                int64_t to_stride) {
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++)
+        add_just(n - j, from + j * (from_stride + 1), to + j * (to_stride + 1));
+}
+// to += from, lower triangles, n x n
+static void add_triangle(int32_t n, const double* from, int64_t from_stride, double* to,
+                         int64_t to_stride) {
+    if (n <= MABD_TILE) {
+#define CALL(count) add_triangle_just(count, from, from_stride, to, to_stride)
+        FOR_COUNT(n, CALL)
+#undef CALL
+        return;
+    }
+    for (int32_t j = 0; j < n; j++)
+        add_to(n - j, from + j * (from_stride + 1), to + j * (to_stride + 1));
+}
+
+// Add to the front what a child's update matrix has for the own columns, or for those below: run by run of its
+// columns, the runs of rows from there on.
+static void add_child(const mabd_block_factor* f, const mabd_block_node* child, const front* a,
+                      bool own) {
     const int64_t stride = MABD_BLOCK_PAD(child->below);
     const mabd_block_run *runs = f->symbolic->runs + child->run, *end = runs + child->run_count;
-    const double* column = f->updates + child->update;
-    int64_t diagonal = 0;
+    const double* from = f->updates + child->update; // diagonal entry of a run's first column
+    const int64_t height = own ? a->height : a->deep;
+    const int32_t above = own ? 0 : a->wide; // local row of the first entry of a column
     for (const mabd_block_run* across = runs; across < end; across++) {
-        const bool own = across->at < a->wide;
-        const int32_t above = own ? 0 : a->wide; // local row of the first entry of a column
-        for (int32_t j = 0; j < across->length; j++, column += stride) {
-            double* to = own ? a->F + (across->at + j) * a->height
-                             : a->update + (across->at + j - a->wide) * (int64_t)a->deep;
-            const double* from = column + diagonal;
-            add_to(across->length - j, from + j, to + (across->at + j - above));
-            from += across->length;
+        const int32_t columns = across->length;
+        if (own == (across->at < a->wide)) {
+            double* to = (own ? a->F : a->update) + (across->at - above) * height - above;
+            const double* rows = from + columns;
+            add_triangle(columns, from, stride, to + across->at, height);
             for (const mabd_block_run* down = across + 1; down < end; down++) {
-                add_to(down->length, from, to + (down->at - above));
-                from += down->length;
+                add_block(down->length, columns, rows, stride, to + down->at, height);
+                rows += down->length;
             }
         }
-        diagonal += across->length;
+        from += columns * (stride + 1);
+    }
+}
+static void add_children(const mabd_block_factor* f, const mabd_block_node* node, const front* a,
+                         bool own) {
+    const int32_t* children = f->symbolic->children + node->child;
+    for (int32_t i = 0; i < node->child_count; i++) {
+        add_child(f, &f->symbolic->nodes[children[i]], a, own);
     }
 }
 
@@ -177,10 +220,7 @@ static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
     }
     for (int32_t i = 0; i < node->place_count; i++)
         add_edge(system, &m->places[node->place + i], a);
-    if (node->inherits) memset(a->update, 0, (size_t)a->deep * (size_t)a->deep * sizeof(double));
-    for (int32_t i = 0; i < node->child_count; i++) {
-        add_child(f, &m->nodes[m->children[node->child + i]], a);
-    }
+    add_children(f, node, a, true);
 }
 
 // ---- eliminate ---------------------------------------------------------------------------------
@@ -306,8 +346,8 @@ static int32_t eliminate(const front* a, const double* least, double* scaled) {
     return -1;
 }
 
-// update -= L_21 d L_21', lower tiles
-static void pass_on(const front* a, bool inherits, double* scaled) {
+// update = -L_21 d L_21', lower tiles
+static void pass_on(const front* a, double* scaled) {
     const int64_t tile = MABD_TILE * (int64_t)a->width;
     const double* L = a->L + a->wide / MABD_TILE * tile;
     for (int64_t j = 0; j < a->deep; j += MABD_TILE) {
@@ -315,8 +355,7 @@ static void pass_on(const front* a, bool inherits, double* scaled) {
         scale_rows(a->width, L + j / MABD_TILE * tile, a->d, scaled);
         for (int64_t i = j; i < a->deep; i += MABD_TILE) {
             double* T = a->update + j * a->deep + i;
-            tile_sub(n, a->width, L + i / MABD_TILE * tile, scaled, inherits ? T : NULL, T,
-                     a->deep);
+            tile_sub(n, a->width, L + i / MABD_TILE * tile, scaled, NULL, T, a->deep);
         }
     }
 }
@@ -330,7 +369,9 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
         assemble(f, system, node, &a);
         const int32_t bad = eliminate(&a, f->least, f->scaled);
         if (bad >= 0) return node->row + bad;
-        if (node->below) pass_on(&a, node->inherits, f->scaled);
+        if (node->below == 0) continue;
+        pass_on(&a, f->scaled);
+        if (node->inherits) add_children(f, node, &a, false);
     }
     return -1;
 }
