@@ -20,6 +20,9 @@
 // A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
 #define LEAST_PIVOT 1e-14
 
+// Blocks are asked for so many nodes before their turn: small ones take less time than memory.
+#define AHEAD 5
+
 // A node's front as the kernels see it.
 typedef struct front {
     int32_t width, wide, below, deep; // rows, and padded to tiles
@@ -231,26 +234,14 @@ MABD_HOT int at_most(int a, int b) {
 
 // T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'. The width of a strip is a constant in
 // each case, so that its sums stay in registers.
-static void tile_sub(int n, int32_t depth, const double* A, const double* B, const double* from,
-                     double* T, int64_t stride) {
+MABD_HOT void tile_sub_just(int n, int32_t depth, const double* A, const double* B,
+                            const double* from, double* T, int64_t stride) {
+#pragma GCC unroll 4
     for (int j = 0; j < n; j += MABD_STRIP) {
-        const double* source = from ? from + j * stride : NULL;
-        switch (n - j) {
-            // clang-format off
-#define STRIP(count)                                                                               \
-    case count:                                                                                    \
-        mabd_tile_strip(at_most(count, MABD_STRIP), depth, A, B + j, source, T + j * stride,       \
-                        stride);                                                                   \
-        break;
-            STRIP(1) STRIP(2) STRIP(3) STRIP(4) STRIP(5) STRIP(6) STRIP(7)
-#undef STRIP
-                // clang-format on
-                default
-                : mabd_tile_strip(MABD_STRIP, depth, A, B + j, source, T + j * stride, stride);
-        }
+        mabd_tile_strip(at_most(n - j, MABD_STRIP), depth, A, B + j,
+                        from ? from + j * stride : NULL, T + j * stride, stride);
     }
 }
-
 // scaled (columns x 8) = the rows of a tile times d
 static void scale_rows(int32_t columns, const double* L, const double* d, double* scaled) {
     for (int32_t k = 0; k < columns; k++) {
@@ -315,14 +306,14 @@ MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const double* l
     double T[MABD_TILE * MABD_TILE] = {0};
     if (j > 0) {
         scale_rows(j, own, a->d, scaled);
-        tile_sub(n, j, own, scaled, F + j, F + j, a->height);
+        tile_sub_just(n, j, own, scaled, F + j, F + j, a->height);
     }
     const int bad = factor_tile(n, F + j, a->height, T, least + j, a->d + j, a->inverse + j);
     if (bad >= 0) return bad;
     memcpy(own + MABD_TILE * (int64_t)j, T, (size_t)(MABD_TILE * n) * sizeof(double));
     for (int64_t i = j + MABD_TILE; i < a->height; i += MABD_TILE) {
         double* L = a->L + i / MABD_TILE * tile;
-        if (j > 0) tile_sub(n, j, L, scaled, F + i, F + i, a->height);
+        if (j > 0) tile_sub_just(n, j, L, scaled, F + i, F + i, a->height);
         finish_tile(n, T, a->inverse + j, F + i, a->height, L + MABD_TILE * (int64_t)j);
     }
     return -1;
@@ -346,17 +337,21 @@ static int32_t eliminate(const front* a, const double* least, double* scaled) {
     return -1;
 }
 
-// update = -L_21 d L_21', lower tiles
-static void pass_on(const front* a, double* scaled) {
+// n columns from j on of: update = -L_21 d L_21', lower tiles
+MABD_HOT void pass_on_columns(int n, int64_t j, const front* a, double* scaled) {
     const int64_t tile = MABD_TILE * (int64_t)a->width;
-    const double* L = a->L + a->wide / MABD_TILE * tile;
+    const double* L = a->L + (a->wide + j) / MABD_TILE * tile;
+    double* update = a->update + j * a->deep;
+    scale_rows(a->width, L, a->d, scaled);
+    for (int64_t i = j; i < a->deep; i += MABD_TILE, L += tile) {
+        tile_sub_just(n, a->width, L, scaled, NULL, update + i, a->deep);
+    }
+}
+static void pass_on(const front* a, double* scaled) {
     for (int64_t j = 0; j < a->deep; j += MABD_TILE) {
-        const int n = a->below - j < MABD_TILE ? (int)(a->below - j) : MABD_TILE;
-        scale_rows(a->width, L + j / MABD_TILE * tile, a->d, scaled);
-        for (int64_t i = j; i < a->deep; i += MABD_TILE) {
-            double* T = a->update + j * a->deep + i;
-            tile_sub(n, a->width, L + i / MABD_TILE * tile, scaled, NULL, T, a->deep);
-        }
+#define CALL(n) pass_on_columns(n, j, a, scaled)
+        FOR_COUNT(a->below - j, CALL)
+#undef CALL
     }
 }
 
@@ -365,7 +360,7 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
     for (int32_t s = 0; s < f->symbolic->node_count; s++) {
         const mabd_block_node* node = &f->symbolic->nodes[s];
         const front a = open_front(f, node);
-        if (s + 2 < f->symbolic->node_count) prefetch(f->symbolic, system, node + 2);
+        if (s + AHEAD < f->symbolic->node_count) prefetch(f->symbolic, system, node + AHEAD);
         assemble(f, system, node, &a);
         const int32_t bad = eliminate(&a, f->least, f->scaled);
         if (bad >= 0) return node->row + bad;
