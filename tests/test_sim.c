@@ -116,7 +116,12 @@ static void fail_in_turn(const random_scene_def* def) {
 
 Test(sim, every_allocation_failing_in_turn_leaks_nothing) {
     for (int pattern = RANDOM_CHAIN; pattern <= RANDOM_LADDER; pattern++) {
-        const random_scene_def def = {7, (random_pattern)pattern, 10, true, false, true, 10};
+        const random_scene_def def = {.seed = 7,
+                                      .pattern = (random_pattern)pattern,
+                                      .bodies = 10,
+                                      .grounded = true,
+                                      .controls = true,
+                                      .mass_range = 10};
         fail_in_turn(&def);
     }
 }

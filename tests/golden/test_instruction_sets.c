@@ -35,7 +35,13 @@ Test(instruction_sets, give_the_same_bits) {
     const mabd_cpu_stages* const* usable = mabd_cpu_stages_usable();
     for (int pattern = RANDOM_CHAIN; pattern <= RANDOM_TREE; pattern++) {
         for (int balls = 0; balls < 2; balls++) {
-            const random_scene_def def = {3, (random_pattern)pattern, 30, true, balls, true, 10};
+            const random_scene_def def = {.seed = 3,
+                                          .pattern = (random_pattern)pattern,
+                                          .bodies = 30,
+                                          .grounded = true,
+                                          .balls_only = balls,
+                                          .controls = true,
+                                          .mass_range = 10};
             mabd_error error = {0};
             mabd_scene* scene = random_scene(&def);
             mabd_model* model;
