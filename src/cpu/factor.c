@@ -9,9 +9,19 @@
 // elasticity. Then each row of the component gives way by this part of its own compliance: enough for
 // positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows do against
 // each other is only known to round-off over this: at 1e-12 it came to three times the weight of a door.
+//
+// What is factored then is K + S, S = softness diag(K). The rows stay open by S x, which for a mechanism with many
+// redundant rows is 1e-11 of its levers and loads: more than a tight row tolerance allows, however often one iterates.
+// A second solve takes it back,
+//
+//   x1 = (K + S)^-1 b,   b - K x1 = S x1,   x2 = x1 + (K + S)^-1 S x1
+//
+// and leaves S (K + S)^-1 S x1. If n is a vector of rows that hold against each other, K n = 0, then n'b = 0 for
+// rows that can be closed and so n'S x1 = 0: the load shared among them is the same.
 #define REDUNDANT_SOFTNESS ((mabd_real)1e-10)
 
 // Joints between hubs have no compliance of their own: about J diag(H)^-1 J' comes back when a hub is eliminated.
+// What this leaves open is not taken back.
 static void soften_late(const mabd_dual_system* system, int32_t edge) {
     int32_t s = system->from[edge] - system->slot_offset,
             t = system->to[edge] - system->slot_offset;
@@ -41,6 +51,26 @@ static void soften(const mabd_dual_system* system) {
     for (int32_t e = 0; system->late && e < system->edge_count; e++) soften_late(system, e);
 }
 
+// rest = S x
+static void softened_rest(const mabd_dual_system* system, const mabd_real* x, mabd_real* rest) {
+    const mabd_real part = REDUNDANT_SOFTNESS / (1 + REDUNDANT_SOFTNESS); // D has been softened
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        const mabd_real* D = system->D + system->block[s];
+        const int32_t width = system->width[s], row = system->row[s] - system->row_offset;
+        for (int32_t r = 0; r < width; r++) rest[row + r] = part * D[r * width + r] * x[row + r];
+    }
+}
+
+static void solve(const mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,
+                  mabd_real* x) {
+    const mabd_dual_ops* ops = sim->duals[component];
+    ops->solve(sim->solvers[component], system, x);
+    if (!sim->softened[component]) return;
+    softened_rest(system, x, sim->rest);
+    ops->solve(sim->solvers[component], system, sim->rest);
+    for (int32_t r = 0; r < system->row_count; r++) x[r] += sim->rest[r];
+}
+
 // A goal closer than the tolerance leaves room for round-off between residual and gap.
 #define GOAL_PART       ((mabd_real)0.5)
 #define MOST_ITERATIONS 2000
@@ -59,7 +89,8 @@ mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
         const mabd_dual_system system = mabd_cpu_system(sim, i);
         int32_t bad = 0;
         mabd_status status = ops->factor(sim->solvers[i], &system, &bad);
-        if (status == MABD_ERR_SINGULAR && ops->keeps_system) {
+        sim->softened[i] = status == MABD_ERR_SINGULAR && ops->keeps_system;
+        if (sim->softened[i]) {
             soften(&system);
             status = ops->factor(sim->solvers[i], &system, &bad);
         }
@@ -95,7 +126,7 @@ void mabd_cpu_solve(mabd_cpu_sim* sim) {
         if (ops->iterate) {
             iterate(sim, ops, sim->solvers[i], &system);
         } else {
-            ops->solve(sim->solvers[i], &system, sim->lambda + system.row_offset);
+            solve(sim, i, &system, sim->lambda + system.row_offset);
         }
     }
 }

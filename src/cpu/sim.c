@@ -27,8 +27,14 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.row_sets = (size_t)model->row_set_count;
     n.forces = (size_t)model->force_count;
     n.components = (size_t)plan->component_count;
-    n.loose = n.guess = 0;
+    n.loose = n.guess = n.rest = 0;
     for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_plan_component* c = &plan->components[i];
+        const mabd_dual_ops* ops = mabd_cpu_dual(c);
+        const int32_t *row = plan->slot_row + c->slot_first, rows = row[c->slot_count] - row[0];
+        if (ops && ops->keeps_system && (size_t)rows > n.rest) n.rest = (size_t)rows;
+    }
     n.widest_body = 1;
     for (int32_t i = 0; i < plan->body_count; i++) {
         if (plan->early[i] >= 0) continue; // a hub goes through its joints one by one
@@ -55,6 +61,7 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->points = mabd_arena_take(arena, n->widest_body, sizeof *sim->points);
     sim->duals = mabd_arena_take(arena, n->components, sizeof *sim->duals);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
+    sim->softened = mabd_arena_take(arena, n->components, sizeof *sim->softened);
 }
 
 // What the joints on a body say about it.

@@ -20,6 +20,7 @@ typedef struct mabd_cpu_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, loose;
     size_t guess; // rows, or 0 if no dual solver is iterative
+    size_t rest;  // rows of the largest component that may be softened (factor.c)
 } mabd_cpu_sizes;
 
 /// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
@@ -98,6 +99,7 @@ typedef struct mabd_cpu_sim {
     mabd_attachment* points;      // (widest_body)
     const mabd_dual_ops** duals;  // (components) solver chosen, null without rows
     void** solvers;               // (components) of dual/
+    bool* softened;               // (components) factored with rows that give way (factor.c)
     mabd_dual dual;               // choice of the definition
     mabd_real gap_tolerance;      // of iterative solvers [m], [rad]
     mabd_dual_report
