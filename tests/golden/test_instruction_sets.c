@@ -32,7 +32,6 @@ static uint64_t run(const mabd_model* model, const mabd_cpu_stages* stages) {
 }
 
 Test(instruction_sets, give_the_same_bits) {
-    const mabd_cpu_stages* const* usable = mabd_cpu_stages_usable();
     for (int pattern = RANDOM_CHAIN; pattern <= RANDOM_TREE; pattern++) {
         for (int balls = 0; balls < 2; balls++) {
             const random_scene_def def = {.seed = 3,
@@ -46,10 +45,10 @@ Test(instruction_sets, give_the_same_bits) {
             mabd_scene* scene = random_scene(&def);
             mabd_model* model;
             cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK));
-            const uint64_t expected = run(model, usable[0]);
-            for (int i = 1; usable[i]; i++) {
-                cr_expect(eq(u64, run(model, usable[i]), expected), "%s, pattern %d, balls %d",
-                          usable[i]->name, pattern, balls);
+            const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+            for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
+                cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected),
+                          "%s, pattern %d, balls %d", mabd_isa_name(isa), pattern, balls);
             }
             mabd_model_destroy(model);
             mabd_scene_destroy(scene);
@@ -57,11 +56,28 @@ Test(instruction_sets, give_the_same_bits) {
     }
 }
 
-Test(instruction_sets, the_best_is_the_last_usable_one) {
-    const mabd_cpu_stages* const* usable = mabd_cpu_stages_usable();
-    int n = 0;
-    while (usable[n]) n++;
-    cr_assert(gt(int, n, 0));
-    cr_assert(usable[n - 1] == mabd_cpu_stages_best());
-    cr_assert(eq(str, (char*)usable[0]->name, "baseline"));
+Test(instruction_sets, a_simulation_takes_the_last_that_the_processor_runs) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    const random_scene_def def = {.seed = 3,
+                                  .pattern = RANDOM_CHAIN,
+                                  .bodies = 3,
+                                  .grounded = true,
+                                  .balls_only = 1,
+                                  .controls = true,
+                                  .mass_range = 10};
+    const mabd_sim_def sim_def = mabd_default_sim_def();
+    mabd_error error = {0};
+    mabd_scene* scene = random_scene(&def);
+    mabd_model* model;
+    void* self = NULL;
+    cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK));
+    cr_assert(eq(int, mabd_formulation_affine.create(model, &sim_def, &allocator, &self, &error),
+                 MABD_OK));
+    cr_assert(ge(i32, mabd_isa_count(), 1));
+    cr_assert(eq(str, (char*)mabd_isa_name(0), "baseline"));
+    const mabd_cpu_sim* cpu = &((mabd_affine_sim*)self)->cpu;
+    cr_assert(cpu->stages == mabd_cpu_stages_of(mabd_isa_count() - 1));
+    mabd_formulation_affine.destroy(self, &allocator);
+    mabd_model_destroy(model);
+    mabd_scene_destroy(scene);
 }
