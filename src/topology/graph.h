@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scratch of a plan being built: the joints on each moving body, components, classes and order.
-// graph.c fills the graph and its components, classify.c names their class, order.c numbers the
-// slots, plan.c copies the result into a plan.
+// graph.c fills the graph and its components, spanning.c chooses the trees of those with cycles, classify.c
+// names their class, order.c numbers the slots, plan.c copies the result into a plan.
 #pragma once
 
 #include "topology/plan.h"
@@ -16,6 +16,8 @@ typedef struct mabd_graph_part {
     int32_t loops;                  // independent cycles: inner_count - body_count + 1
     int32_t cut_slot;               // next free slot for a joint that closes a cycle
     int64_t row_count;
+    int64_t cut_rows; // of the joints that close cycles
+    bool cycles_meet; // some joint lies on two of them
     mabd_component kind;
 } mabd_graph_part;
 

@@ -6,7 +6,7 @@
 //   tree           leaf to root: bodies in reverse breadth-first order, each with its own two slots
 //                  if it is a hub, its joints to the ground, then the joint to its parent. So all
 //                  other joints of a body have lower slots than the joint to its parent.
-//   loops, graph   the joints of the breadth-first tree as in a tree, then the cut joints (one per
+//   loops, graph   the joints of the chosen tree (spanning.c) as in a tree, then the cut joints (one per
 //                  cycle) by index.
 //
 // O(bodies + joints).

@@ -10,7 +10,7 @@
 
 #include "topology/plan.h"
 
-#include "topology/graph.h"
+#include "topology/spanning.h"
 
 #include <string.h>
 
@@ -245,6 +245,7 @@ static void fill_components(const mabd_graph* graph, mabd_plan* plan) {
         mabd_plan_component* c = &plan->components[i];
         c->kind = part->kind;
         c->loops = part->loops;
+        c->cut_rows = (int32_t)part->cut_rows;
         c->body_first = part->body_first;
         c->body_count = part->body_count;
         c->hub_count = part->hub_count;
@@ -310,6 +311,7 @@ mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count,
                         .width = width};
     *plan = NULL;
     mabd_status status = mabd_graph_init(allocator, &graph);
+    if (status == MABD_OK) status = mabd_graph_span(allocator, &graph);
     if (status == MABD_OK) {
         side_lists lists;
         mabd_graph_order(&graph);

@@ -10,8 +10,11 @@
 //   free              one body, no joints
 //   chain             every body has at most two joints, no cycle: K is block tridiagonal
 //   tree              no cycle; any number of joints to the ground
-//   loops             k independent cycles, k small (see mabd_plan_build)
-//   graph             the rest
+//   loops             cycles that share no joint: rings, four-bars in series
+//   graph             cycles that do: ladders, nets
+//
+// The class says what the structure is; which order a component with cycles is eliminated in is a matter of cost
+// (dual/block_order.h).
 //
 // "Slot" = place of a joint in elimination order. Slots of one component are consecutive; within a chain,
 // slot s couples with s-1 and s+1 only. Joints without rows (type free, no controls) have no slot.
@@ -48,6 +51,7 @@ typedef struct mabd_plan_component {
     int32_t loops;                  // independent cycles
     int32_t hub_count;              // bodies that are hubs
     int32_t ground_count;           // joints to the ground
+    int32_t cut_rows;               // rows of the joints that close them, its last slots
     int32_t slot_first, slot_count; // its slots
     int32_t edge_first, edge_count; // its off-diagonal blocks
     int32_t body_first, body_count; // its bodies, in component_bodies

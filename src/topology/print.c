@@ -3,85 +3,22 @@
 
 #include "base/hash.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-// Totals over the components of one class.
-typedef struct class_totals {
-    int64_t components, bodies, joints, rows, edges, loops, hubs;
-} class_totals;
-
-// Text that may be cut off: length counts what did not fit as well.
-typedef struct writer {
-    char* text;
-    size_t size, length;
-} writer;
-
-static const char* const class_names[MABD_COMPONENT_COUNT] = {
-#define X(name, text) text,
-    MABD_COMPONENT_LIST(X)
-#undef X
-};
-
-static void count(writer* out, int64_t number, const char* one, const char* many) {
-    size_t left = out->length < out->size ? out->size - out->length : 0;
-    int n = snprintf(left ? out->text + out->length : NULL, left, "%" PRId64 " %s", number,
-                     number == 1 ? one : many);
-    if (n > 0) out->length += (size_t)n;
-}
-
-static void append(writer* out, const char* text) {
-    size_t left = out->length < out->size ? out->size - out->length : 0;
-    int n = snprintf(left ? out->text + out->length : NULL, left, "%s", text);
-    if (n > 0) out->length += (size_t)n;
-}
-
-static void add_up(const mabd_plan* plan, class_totals* totals) {
+mabd_plan_totals mabd_plan_sum(const mabd_plan* plan, mabd_component kind) {
+    mabd_plan_totals t = {0};
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        class_totals* t = &totals[c->kind];
-        t->components++;
-        t->bodies += c->body_count;
-        t->joints += c->slot_count - 2 * c->hub_count;
-        t->hubs += c->hub_count;
-        t->edges += c->edge_count;
-        t->loops += c->loops;
-        t->rows += plan->slot_row[c->slot_first + c->slot_count] - plan->slot_row[c->slot_first];
-        t->rows -= 2 * MABD_PLAN_SLOT_ROWS * (int64_t)c->hub_count;
+        if (c->kind != kind) continue;
+        t.components++;
+        t.bodies += c->body_count;
+        t.joints += c->slot_count - 2 * c->hub_count;
+        t.hubs += c->hub_count;
+        t.rows += plan->slot_row[c->slot_first + c->slot_count] - plan->slot_row[c->slot_first];
+        t.rows -= 2 * MABD_PLAN_SLOT_ROWS * (int64_t)c->hub_count;
+        t.couplings += c->edge_count;
+        t.cycles += c->loops;
+        t.cut_rows += c->cut_rows;
     }
-}
-
-static void write_class(writer* out, const char* name, const class_totals* t) {
-    append(out, name);
-    append(out, ": ");
-    count(out, t->components, "component, ", "components, ");
-    count(out, t->bodies, "body", "bodies");
-    if (t->joints) {
-        append(out, ", ");
-        count(out, t->joints, "joint, ", "joints, ");
-        count(out, t->rows, "row, ", "rows, ");
-        count(out, t->edges, "coupling", "couplings");
-    }
-    if (t->loops) {
-        append(out, ", ");
-        count(out, t->loops, "cycle", "cycles");
-    }
-    if (t->hubs) {
-        append(out, ", ");
-        count(out, t->hubs, "hub", "hubs");
-    }
-    append(out, "\n");
-}
-
-size_t mabd_plan_describe(const mabd_plan* plan, char* text, size_t size) {
-    class_totals totals[MABD_COMPONENT_COUNT] = {{0, 0, 0, 0, 0, 0, 0}};
-    writer out = {text, size, 0};
-    if (size) text[0] = '\0';
-    add_up(plan, totals);
-    for (int kind = 0; kind < MABD_COMPONENT_COUNT; kind++) {
-        if (totals[kind].components) write_class(&out, class_names[kind], &totals[kind]);
-    }
-    return out.length;
+    return t;
 }
 
 static uint64_t hash_ints(uint64_t hash, const int32_t* values, int64_t n) {
@@ -92,9 +29,9 @@ static uint64_t hash_components(uint64_t hash, const mabd_plan* plan) {
     int32_t moving = 0;
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        int32_t fields[] = {(int32_t)c->kind, c->loops,      c->hub_count,  c->ground_count,
-                            c->slot_first,    c->slot_count, c->edge_first, c->edge_count,
-                            c->body_first,    c->body_count};
+        int32_t fields[] = {(int32_t)c->kind, c->loops,      c->cut_rows,   c->hub_count,
+                            c->ground_count,  c->slot_first, c->slot_count, c->edge_first,
+                            c->edge_count,    c->body_first, c->body_count};
         hash = hash_ints(hash, fields, sizeof(fields) / sizeof(fields[0]));
         moving += c->body_count;
     }
