@@ -361,16 +361,17 @@ Test(block_factor, takes_the_cheapest_order) {
     dual_case c = dual_case_make(dual_graph_net(20, 20, 3, 1), 0, 12, 0.5, 2);
     size_t n = (size_t)c.system.slot_count;
     int32_t *order = malloc(n * sizeof *order), *seen = calloc(n, sizeof *seen);
-    double natural, chosen;
+    mabd_block_count natural, chosen, stopped;
+    mabd_order_report report;
     for (size_t i = 0; i < n; i++) order[i] = (int32_t)i;
     mabd_block_cost(&allocator, &c.system, order, HUGE_VAL, &natural);
-    cr_assert(eq(int, mabd_block_order(&allocator, &c.system, order), MABD_OK));
+    cr_assert(eq(int, mabd_block_order(&allocator, &c.system, order, &report), MABD_OK));
     mabd_block_cost(&allocator, &c.system, order, HUGE_VAL, &chosen);
-    double stopped;
-    mabd_block_cost(&allocator, &c.system, order, chosen / 100, &stopped);
-    cr_assert(ge(dbl, stopped, chosen / 100));
-    cr_assert(lt(dbl, stopped, 2 * chosen));
-    cr_assert(lt(dbl, chosen, natural));
+    mabd_block_cost(&allocator, &c.system, order, chosen.flops / 100, &stopped);
+    cr_assert(eq(dbl, stopped.flops, chosen.flops / 100));
+    cr_assert(eq(dbl, stopped.entries, 0));
+    cr_assert(lt(dbl, chosen.flops, natural.flops));
+    cr_assert(eq(dbl, report.counts[report.which].flops, chosen.flops));
     for (size_t i = 0; i < n; i++) seen[order[i]]++;
     for (size_t i = 0; i < n; i++) cr_assert(eq(i32, seen[i], 1), "a permutation");
     free(order), free(seen);
@@ -466,6 +467,11 @@ Test(block_factor, every_allocation_may_fail) {
     cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &net, false), 5));
     cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &net, true), 5));
     cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &tree, false), 5));
+    // large enough for a dissection: three more blocks
+    dual_case large = dual_case_make(dual_graph_net(12, 12, 6, 1), 0, 12, 0.5, 2);
+    cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &large, false), 8));
+    cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &large, true), 10));
+    dual_case_free(&large);
     dual_case_free(&net);
     dual_case_free(&tree);
 }

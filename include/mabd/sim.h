@@ -67,12 +67,27 @@ typedef enum mabd_dual {
         MABD_DUAL_COUNT
 } mabd_dual;
 
+/// Orders in which the rows of a component can be eliminated (docs/solvers.md).
+#define MABD_ORDER_LIST(X)                                                                         \
+    X(TREE, "tree") /* leaf to root: no fill */                                                    \
+    X(CUT, "cut")   /* the same, joints that close cycles last: their Schur complement */          \
+    X(DEGREE, "degree")                                                                            \
+    X(DISSECTION, "dissection")
+
+typedef enum mabd_order {
+#define X(name, text) MABD_ORDER_##name,
+    MABD_ORDER_LIST(X)
+#undef X
+        MABD_ORDER_COUNT
+} mabd_order;
+
 /// Names as on the command line.
 MABD_API const char* mabd_formulation_name(mabd_formulation value);
 MABD_API const char* mabd_backend_name(mabd_backend value);
 MABD_API const char* mabd_integrator_name(mabd_integrator value);
 MABD_API const char* mabd_preset_name(mabd_preset value);
 MABD_API const char* mabd_dual_name(mabd_dual value);
+MABD_API const char* mabd_order_name(mabd_order value);
 /// Value of a name, -1 if there is none.
 MABD_API int mabd_formulation_find(const char* name);
 MABD_API int mabd_backend_find(const char* name);
@@ -83,6 +98,28 @@ MABD_API int mabd_dual_find(const char* name);
 /// model has none of that class or they have no rows. Returns text.
 MABD_API const char* mabd_model_dual_solvers(const mabd_model* model, mabd_dual dual,
                                              mabd_component kind, char* text, size_t size);
+
+/// How components are solved: one line for all that have the same pattern.
+typedef struct mabd_dual_line {
+    mabd_component kind;
+    int32_t components; // that are alike; the rest is said of one
+    int32_t bodies, joints, rows, cut_rows;
+    const char* solver;
+    bool direct;                            // false: iterative, and only `bytes` follows
+    mabd_order order;                       // the one with the fewest operations
+    int32_t fronts;                         // dense ones, of the factorisation
+    double flops;                           // of a factorisation, with what merging fronts adds
+    double entries;                         // stored for the factor, with what padding adds
+    size_t bytes;                           // that the solver holds
+    double order_flops[MABD_ORDER_COUNT];   // of each order; 0: not tried
+    double order_entries[MABD_ORDER_COUNT]; // 0: given up after so many operations
+    uint64_t pattern;                       // fingerprint
+} mabd_dual_line;
+
+/// Fill at most `capacity` lines, in the order of the components; *count gets how many, *left_out how many
+/// components did not fit. Components without rows have none. MABD_ERR_MEMORY.
+MABD_API mabd_status mabd_model_dual_plan(const mabd_model* model, mabd_dual dual, int32_t capacity,
+                                          mabd_dual_line* lines, int32_t* count, int32_t* left_out);
 
 /// How to simulate. Start from mabd_default_sim_def() or mabd_preset_sim_def().
 typedef struct mabd_sim_def {

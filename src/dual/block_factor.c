@@ -8,16 +8,17 @@
 
 #include "dual/block_factor.h"
 
-#include "dual/block_order.h"
 #include "dual/order_late.h"
 
 static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
+                           bool natural, mabd_order_report* report,
                            mabd_block_symbolic** symbolic) {
     const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
     int32_t* order = mabd_alloc(allocator, bytes);
     *symbolic = NULL;
     if (!order) return MABD_ERR_MEMORY;
-    mabd_status status = mabd_block_order(allocator, system, order);
+    mabd_status status = natural ? mabd_block_order_natural(allocator, system, order, report)
+                                 : mabd_block_order(allocator, system, order, report);
     if (status == MABD_OK) status = mabd_order_late(allocator, system, order);
     if (status == MABD_OK) status = mabd_block_analyse(allocator, system, order, symbolic);
     mabd_free(allocator, order, bytes);
@@ -52,7 +53,8 @@ static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual
     *out = NULL;
     if (system->slot_count < 1) return MABD_ERR_ARG;
     mabd_block_symbolic* symbolic;
-    MABD_TRY(analyse(allocator, system, &symbolic));
+    mabd_order_report report;
+    MABD_TRY(analyse(allocator, system, false, &report, &symbolic));
     mabd_arena arena = {NULL, count_bytes(symbolic), 0};
     if (arena.size != SIZE_MAX) arena.memory = mabd_alloc(allocator, arena.size);
     if (!arena.memory) {
@@ -80,12 +82,23 @@ static size_t block_bytes(const void* object) {
     return solver->bytes + solver->symbolic->bytes;
 }
 
-static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+mabd_status mabd_block_foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
+                               bool natural, mabd_block_outlook* outlook) {
     mabd_block_symbolic* symbolic;
-    if (analyse(allocator, system, &symbolic) != MABD_OK) return SIZE_MAX;
+    MABD_TRY(analyse(allocator, system, natural, &outlook->orders, &symbolic));
     const size_t own = count_bytes(symbolic), analysis = symbolic->bytes;
+    outlook->bytes = own > SIZE_MAX - analysis ? SIZE_MAX : own + analysis;
+    outlook->nodes = symbolic->node_count;
+    outlook->flops = symbolic->flops;
+    outlook->entries = (double)symbolic->panel_size;
     mabd_block_symbolic_destroy(allocator, symbolic);
-    return own > SIZE_MAX - analysis ? SIZE_MAX : own + analysis;
+    return MABD_OK;
+}
+
+static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    mabd_block_outlook outlook;
+    const mabd_status status = mabd_block_foresee(allocator, system, false, &outlook);
+    return status == MABD_OK ? outlook.bytes : SIZE_MAX;
 }
 
 static int32_t slot_of_row(const mabd_dual_system* system, const mabd_block_symbolic* symbolic,

@@ -1,53 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Candidates for the elimination order of the slots; the one with the fewest operations wins.
+// Candidates for the elimination order of the slots; the one with the fewest operations wins. So it is the cost,
+// not a number of cycles, that decides whether loops are solved by a Schur complement of the cut joints or as a
+// graph.
 //
-//   natural   as the plan numbers them: leaf to root, joints that close cycles last
-//   AMD       approximate minimum degree on the graph of slots, by CHOLMOD's interface (LGPL) to AMD
+//   tree, cut    as the plan numbers them: leaf to root, joints that close cycles last (topology/spanning.c)
+//   degree       approximate minimum degree on the graph of slots, by CHOLMOD's interface (LGPL) to AMD
+//   dissection   nested dissection (order_dissect.c); within its sets minimum degree, by the same to CAMD
+//
+// Costs are counted exactly, by slots. Minimum degree comes first, as it is quick and seldom far off; counting the
+// plan's order ends where that is passed. Dissection is tried only where more than 300 operations a row are left:
+// below, fronts have less than 20 rows, and there is nothing to be gained by separators. (Ladders of any length are
+// below, nets from 10 x 10 on above.)
 
 #include "dual/block_order.h"
 
-#include "dual/block_symbolic.h"
+#include "dual/order_dissect.h"
+#include "dual/slot_pattern.h"
 
-#include <cholmod.h>
 #include <float.h>
+#include <string.h>
 
-// The graph of slots as a symmetric pattern (lower triangle, one column per `from`): edges are
-// sorted by (from, to), so the columns are filled in order.
-static cholmod_sparse* slot_pattern(const mabd_dual_system* system, cholmod_common* common) {
-    const size_t n = (size_t)system->slot_count, edges = (size_t)system->edge_count;
-    cholmod_sparse* A = cholmod_allocate_sparse(n, n, edges, 1, 1, -1, CHOLMOD_PATTERN, common);
-    if (!A) return NULL;
-    int *p = A->p, *i = A->i, edge = 0;
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        p[s] = edge;
-        for (; edge < system->edge_count && system->from[edge] - system->slot_offset == s; edge++) {
-            i[edge] = system->to[edge] - system->slot_offset;
-        }
-    }
-    p[n] = edge;
-    return A;
+#define DISSECT_FLOPS 300.0 // a row
+
+/// The best order so far and the one being tried.
+typedef struct contest {
+    const mabd_allocator* allocator;
+    const mabd_dual_system* system;
+    int32_t *best, *tried;
+    mabd_order_report* report;
+    double least; // operations
+} contest;
+
+static void number(int32_t n, int32_t* order) {
+    for (int32_t s = 0; s < n; s++) order[s] = s;
 }
 
-static mabd_status order_by_degree(const mabd_dual_system* system, int32_t* order) {
+// Without fill the plan's order is that of a tree.
+static mabd_order natural_name(const mabd_dual_system* system, const mabd_block_count* count) {
+    double entries = 0;
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        entries += system->width[s] * (system->width[s] + 1) / 2.0;
+    }
+    for (int32_t e = 0; e < system->edge_count; e++) {
+        entries += system->width[system->from[e] - system->slot_offset] *
+                   (double)system->width[system->to[e] - system->slot_offset];
+    }
+    return count->entries == entries ? MABD_ORDER_TREE : MABD_ORDER_CUT;
+}
+
+mabd_status mabd_block_order_natural(const mabd_allocator* allocator,
+                                     const mabd_dual_system* system, int32_t* order,
+                                     mabd_order_report* report) {
+    mabd_block_count count;
+    memset(report, 0, sizeof *report);
+    number(system->slot_count, order);
+    MABD_TRY(mabd_block_cost(allocator, system, order, DBL_MAX, &count));
+    report->which = natural_name(system, &count);
+    report->counts[report->which] = count;
+    return MABD_OK;
+}
+
+// Minimum degree, within the sets if there are any.
+static mabd_status order_by_degree(const mabd_dual_system* system, int32_t* set, int32_t* order) {
     cholmod_common common;
-    cholmod_start(&common);
-    common.print = 0;
-    common.error_handler = NULL;
-    common.supernodal = CHOLMOD_SIMPLICIAL;
-    cholmod_sparse* A = slot_pattern(system, &common);
-    const bool done = A && cholmod_amd(A, NULL, 0, order, &common) && common.status == CHOLMOD_OK;
+    mabd_cholmod_start(&common);
+    cholmod_sparse* A = mabd_slot_pattern(system, &common);
+    const bool done = A && (set ? cholmod_camd(A, NULL, 0, set, order, &common)
+                                : cholmod_amd(A, NULL, 0, order, &common));
+    const bool good = done && common.status == CHOLMOD_OK;
     cholmod_free_sparse(&A, &common);
     cholmod_finish(&common);
-    return done ? MABD_OK : MABD_ERR_MEMORY;
+    return good ? MABD_OK : MABD_ERR_MEMORY;
+}
+
+static mabd_status dissect(const mabd_allocator* allocator, const mabd_dual_system* system,
+                           int32_t* order) {
+    const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
+    int32_t* set = mabd_alloc(allocator, bytes);
+    if (!set) return MABD_ERR_MEMORY;
+    mabd_status status = mabd_dissect(allocator, system, set);
+    if (status == MABD_OK) status = order_by_degree(system, set, order);
+    mabd_free(allocator, set, bytes);
+    return status;
+}
+
+mabd_status mabd_block_order_by(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                mabd_order which, int32_t* order) {
+    switch (which) {
+    case MABD_ORDER_DEGREE:
+        return order_by_degree(system, NULL, order);
+    case MABD_ORDER_DISSECTION:
+        return dissect(allocator, system, order);
+    default:
+        number(system->slot_count, order);
+        return MABD_OK;
+    }
+}
+
+// Try an order, and keep it if it costs the least so far. Counting ends at `limit`.
+static mabd_status enter(contest* c, mabd_order which, double limit) {
+    mabd_block_count count;
+    MABD_TRY(mabd_block_order_by(c->allocator, c->system, which, c->tried));
+    MABD_TRY(mabd_block_cost(c->allocator, c->system, c->tried, limit, &count));
+    if (which == MABD_ORDER_CUT) which = natural_name(c->system, &count);
+    c->report->counts[which] = count;
+    if (count.entries == 0 || count.flops >= limit) return MABD_OK;
+    c->report->which = which;
+    c->least = count.flops;
+    int32_t* loser = c->best;
+    c->best = c->tried;
+    c->tried = loser;
+    return MABD_OK;
+}
+
+static mabd_status hold(contest* c) {
+    MABD_TRY(enter(c, MABD_ORDER_DEGREE, DBL_MAX));
+    // the plan's order wins a draw: sums of the same terms in another order
+    MABD_TRY(enter(c, MABD_ORDER_CUT, c->least * (1 + 1e-12)));
+    if (c->least <= DISSECT_FLOPS * c->system->row_count) return MABD_OK;
+    return enter(c, MABD_ORDER_DISSECTION, c->least);
 }
 
 mabd_status mabd_block_order(const mabd_allocator* allocator, const mabd_dual_system* system,
-                             int32_t* order) {
-    double natural, degree;
-    MABD_TRY(order_by_degree(system, order));
-    MABD_TRY(mabd_block_cost(allocator, system, order, DBL_MAX, &degree));
-    for (int32_t s = 0; s < system->slot_count; s++) order[s] = s;
-    MABD_TRY(mabd_block_cost(allocator, system, order, degree, &natural));
-    return natural < degree ? MABD_OK : order_by_degree(system, order);
+                             int32_t* order, mabd_order_report* report) {
+    const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
+    int32_t* other = bytes == SIZE_MAX ? NULL : mabd_alloc(allocator, bytes);
+    if (!other) return MABD_ERR_MEMORY;
+    memset(report, 0, sizeof *report);
+    contest c = {allocator, system, order, other, report, DBL_MAX};
+    const mabd_status status = hold(&c);
+    if (c.best != order) memcpy(order, c.best, (size_t)system->slot_count * sizeof(int32_t));
+    mabd_free(allocator, other, bytes);
+    return status;
 }

@@ -192,16 +192,18 @@ static double front_flops(int32_t width, int32_t below) {
 }
 
 mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
-                            const int32_t* order, double limit, double* flops) {
+                            const int32_t* order, double limit, mabd_block_count* count) {
     analysis a;
     MABD_TRY(scratch_init(allocator, system, order, &a));
     collect_neighbours(&a);
     find_tree(&a);
     // n columns of e entries in all take at least e^2 / n operations
     const bool counted = count_rows(&a, sqrt(limit) * sqrt((double)system->row_count));
-    *flops = counted ? 0 : limit;
+    *count = (mabd_block_count){counted ? 0 : limit, 0};
     for (int32_t k = 0; k < a.n && counted; k++) {
-        *flops += front_flops(width_at(&a, k), a.below[k]);
+        const double width = width_at(&a, k);
+        count->flops += front_flops(width_at(&a, k), a.below[k]);
+        count->entries += width * ((width + 1) / 2 + a.below[k]);
     }
     scratch_free(allocator, &a);
     return MABD_OK;

@@ -68,7 +68,13 @@ mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_
                                const int32_t* order, mabd_block_symbolic** symbolic);
 void mabd_block_symbolic_destroy(const mabd_allocator* allocator, mabd_block_symbolic* symbolic);
 
-/// Floating-point operations that elimination in this order takes, without amalgamation; `limit` or more if
-/// they are found to pass the limit, which may take far less time to know.
+/// What elimination in some order takes, without amalgamation.
+typedef struct mabd_block_count {
+    double flops;   // floating-point operations
+    double entries; // of the factor, the diagonal included
+} mabd_block_count;
+
+/// Count for an order (slot_count). If the operations are found to pass `limit`, which may take far less time to know,
+/// flops is `limit` and entries 0.
 mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
-                            const int32_t* order, double limit, double* flops);
+                            const int32_t* order, double limit, mabd_block_count* count);

@@ -21,8 +21,8 @@
 // CHOLMOD takes its own memory (SuiteSparse_config: malloc), not through mabd_allocator; the solver
 // object with cholmod_common in it comes from mabd_allocator.
 
-#include "dual/dual.h"
 #include "dual/order_late.h"
+#include "dual/slot_pattern.h"
 
 #include <cholmod.h>
 #include <math.h>
@@ -113,31 +113,10 @@ static size_t direct_bytes(const void* object) {
 // ---- analysis ----------------------------------------------------------------------------------
 
 static void start_cholmod(cholmod_common* common) {
-    cholmod_start(common);
-    common->print = 0;
-    common->error_handler = NULL;
-    common->supernodal = CHOLMOD_SIMPLICIAL;
+    mabd_cholmod_start(common);
     common->final_asis = 1;
     common->final_ll = 0;
     common->nmethods = 1;
-}
-
-// The graph of slots as a symmetric pattern (lower triangle, one column per `from`): edges are
-// sorted by (from, to), so the columns are filled in order.
-static cholmod_sparse* block_pattern(const mabd_dual_system* system, cholmod_common* common) {
-    size_t n = (size_t)system->slot_count, entries = n + (size_t)system->edge_count;
-    cholmod_sparse* A = cholmod_allocate_sparse(n, n, entries, 1, 1, -1, CHOLMOD_PATTERN, common);
-    if (!A) return NULL;
-    int *p = A->p, *i = A->i, at = 0, edge = 0;
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        p[s] = at;
-        i[at++] = s;
-        while (edge < system->edge_count && edge_from(system, edge) == s) {
-            i[at++] = edge_to(system, edge++);
-        }
-    }
-    p[n] = at;
-    return A;
 }
 
 // Fill-reducing order of the slots, by AMD and a postorder of the elimination tree.
@@ -145,7 +124,7 @@ static mabd_status find_order(const mabd_dual_system* system, direct_solver* sol
     cholmod_common* common = &solver->common;
     common->method[0].ordering = CHOLMOD_AMD;
     common->postorder = 1;
-    cholmod_sparse* blocks = block_pattern(system, common);
+    cholmod_sparse* blocks = mabd_slot_pattern(system, common);
     cholmod_factor* analysis = blocks ? cholmod_analyze(blocks, common) : NULL;
     if (analysis) {
         const int* order = analysis->Perm;
@@ -166,7 +145,7 @@ static size_t direct_bytes_for(const mabd_allocator* allocator, const mabd_dual_
     (void)allocator;
     start_cholmod(&common);
     common.method[0].ordering = CHOLMOD_AMD;
-    cholmod_sparse* blocks = block_pattern(system, &common);
+    cholmod_sparse* blocks = mabd_slot_pattern(system, &common);
     cholmod_factor* analysis = blocks ? cholmod_analyze(blocks, &common) : NULL;
     for (int32_t k = 0; analysis && k < system->slot_count; k++) {
         const int32_t width = system->width[((const int*)analysis->Perm)[k]];

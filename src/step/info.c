@@ -17,6 +17,7 @@ static const char* const presets[] = {MABD_PRESET_LIST(X)};
 static const char* const duals[] = {MABD_DUAL_LIST(X)};
 static const char* const stages[] = {MABD_STAGE_LIST(X)};
 static const char* const components[] = {MABD_COMPONENT_LIST(X)};
+static const char* const orders[] = {MABD_ORDER_LIST(X)};
 #undef X
 
 static const char* name_of(const char* const* names, unsigned count, unsigned value) {
@@ -44,6 +45,9 @@ const char* mabd_preset_name(mabd_preset value) {
 }
 const char* mabd_dual_name(mabd_dual value) {
     return name_of(duals, MABD_DUAL_COUNT, value);
+}
+const char* mabd_order_name(mabd_order value) {
+    return name_of(orders, MABD_ORDER_COUNT, value);
 }
 const char* mabd_stage_name(mabd_stage stage) {
     return name_of(stages, MABD_STAGE_COUNT, stage);
