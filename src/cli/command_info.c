@@ -2,7 +2,7 @@
 // `mabd info`: what a scene holds, before anything is simulated.
 #include "cli/cli.h"
 #include "cli/load.h"
-#include "cli/output.h"
+#include "cli/plan_table.h"
 #include "cli/summary.h"
 #include "cli/system.h"
 
@@ -31,7 +31,8 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene, repeatable"),
         option_text("json", "FILE|-", &o->json, "write it as JSON; - = standard output"),
-        option_flag("plan", &o->plan, "joints by type and by block width, dual solvers"),
+        option_flag("plan", &o->plan,
+                    "components by class, joints by type, and how each is solved"),
     };
     const option_command command = {.name = "info",
                                     .about = "Say what a scene holds.",
@@ -91,17 +92,7 @@ static void print_joints(const mabd_model* model, FILE* out) {
     }
 }
 
-static void print_solvers(const mabd_model* model, FILE* out) {
-    char solvers[64];
-    fprintf(out, "dual solvers by component class (--dual auto)\n");
-    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
-        const mabd_component kind = (mabd_component)k;
-        mabd_model_dual_solvers(model, MABD_DUAL_AUTO, kind, solvers, sizeof(solvers));
-        if (solvers[0]) fprintf(out, "  %-12s %s\n", mabd_component_name(kind), solvers);
-    }
-}
-
-static void print_info(const loaded_scene* loaded, bool plan, FILE* out) {
+static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE* out) {
     const mabd_model_info* info = &loaded->info;
     char text[128], model[32], sim[32];
     fprintf(out, "scene         %s\n", mabd_model_name(loaded->model));
@@ -122,14 +113,14 @@ static void print_info(const loaded_scene* loaded, bool plan, FILE* out) {
     if (duration > 0) fprintf(out, "duration      %g s\n", duration);
     if (plan) {
         print_joints(loaded->model, out);
-        print_solvers(loaded->model, out);
+        plan_table_print(plan, out);
     }
     print_params(loaded->params, out);
 }
 
 // ---- JSON --------------------------------------------------------------------------------------
 
-static json_t* plan_json(const mabd_model* model) {
+static json_t* plan_json(const mabd_model* model, const plan_table* table) {
     joint_counts counts = count_joints(model);
     json_t *types = json_object(), *widths = json_object();
     for (int k = 0; k < MABD_JOINT_COUNT; k++) {
@@ -151,11 +142,13 @@ static json_t* plan_json(const mabd_model* model) {
         mabd_model_dual_solvers(model, MABD_DUAL_AUTO, kind, text, sizeof(text));
         if (text[0]) summary_set_text(solvers, mabd_component_name(kind), text);
     }
-    return json_pack("{so so so}", "joints_by_type", types, "joints_by_width", widths,
-                     "dual_solvers", solvers);
+    json_t* root = json_pack("{so so so}", "joints_by_type", types, "joints_by_width", widths,
+                             "dual_solvers", solvers);
+    plan_table_add_json(table, root);
+    return root;
 }
 
-static json_t* build_json(const loaded_scene* loaded, bool plan) {
+static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
     const mabd_model_info* info = &loaded->info;
     char hash[32];
     snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)info->hash);
@@ -179,18 +172,27 @@ static json_t* build_json(const loaded_scene* loaded, bool plan) {
     summary_set_real(root, "scene_load_ms", 1e3 * loaded->load_seconds);
     summary_set_real(root, "model_build_ms", 1e3 * loaded->build_seconds);
     json_object_set(root, "params", loaded->params);
-    if (plan) json_object_set_new(root, "plan", plan_json(loaded->model));
+    if (plan) json_object_set_new(root, "plan", plan_json(loaded->model, plan));
     return root;
 }
 
-static int report(const info_options* o, const loaded_scene* loaded) {
+static int report(const info_options* o, const loaded_scene* loaded, const plan_table* plan) {
     bool json_on_stdout = o->json != NULL && strcmp(o->json, "-") == 0;
-    if (!json_on_stdout) print_info(loaded, o->plan, stdout);
+    if (!json_on_stdout) print_info(loaded, plan, stdout);
     if (o->json == NULL) return CLI_OK;
-    json_t* root = build_json(loaded, o->plan);
+    json_t* root = build_json(loaded, plan);
     int code = summary_write("info", o->json, root);
     json_decref(root);
     return code;
+}
+
+static int make_report(const info_options* o, const loaded_scene* loaded) {
+    plan_table plan;
+    if (!o->plan) return report(o, loaded, NULL);
+    const mabd_status status = plan_table_make(loaded->model, &plan);
+    if (status == MABD_OK) return report(o, loaded, &plan);
+    fprintf(stderr, "mabd info: %s\n", mabd_status_text(status));
+    return CLI_FAILED;
 }
 
 int command_info(int argc, char** argv) {
@@ -199,7 +201,7 @@ int command_info(int argc, char** argv) {
     loaded_scene loaded;
     if (!parse_options(argc, argv, &options, &code)) return code;
     code = load_scene("info", options.scene, &options.settings, 0, &loaded);
-    if (code == CLI_OK) code = report(&options, &loaded);
+    if (code == CLI_OK) code = make_report(&options, &loaded);
     load_release(&loaded);
     return code;
 }
