@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains, trees and nets of any size, let go and timed; see scaling.h.
+// Chains, trees and nets of any size, and any other model, let go and timed; see scaling.h.
 #include "bench/scaling.h"
 
+#include "bench/fit.h"
 #include "cli/system.h"
-#include "mabd/generate.h"
 
 #include <math.h>
-#include <string.h>
 
 int64_t bench_scaling_default_steps(int64_t links) {
     int64_t steps = 20000000 / links;
@@ -28,7 +27,7 @@ static mabd_status generate(const bench_scaling_def* def, mabd_scene* scene, mab
         return mabd_generate_tree(scene, &tree, error);
     case BENCH_TOPIC_NET: // 3 n^2 - 2 n bodies
         net.rows = net.columns = (int32_t)fmax(2, round((1 + sqrt(1 + 3 * links)) / 3));
-        net.pinned = MABD_NET_PIN_EDGE;
+        net.pinned = def->pinned;
         return mabd_generate_net(scene, &net, error);
     default:
         chain.links = def->links;
@@ -37,8 +36,8 @@ static mabd_status generate(const bench_scaling_def* def, mabd_scene* scene, mab
     }
 }
 
-static mabd_status build_model(const bench_scaling_def* def, mabd_model** model,
-                               mabd_error* error) {
+mabd_status bench_scaling_build(const bench_scaling_def* def, mabd_model** model,
+                                mabd_error* error) {
     mabd_scene* scene = NULL;
     MABD_TRY(mabd_scene_create(NULL, &scene));
     mabd_status status = generate(def, scene, error);
@@ -48,32 +47,34 @@ static mabd_status build_model(const bench_scaling_def* def, mabd_model** model,
 }
 
 // Start again, warm up, time the steps; keep the numbers if this was the fastest time.
-static mabd_status time_once(const bench_scaling_def* def, mabd_sim* sim,
+static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
                              bench_scaling_result* result, mabd_error* error) {
     bench_scaling_result now = *result;
     mabd_step_info info;
     double before[MABD_STAGE_COUNT], after[MABD_STAGE_COUNT], seconds = 0;
-    int64_t iterations = 0;
+    int64_t iterations = 0, dual_iterations = 0;
     now.max_gap = now.max_angle_error = 0;
     now.unconverged_steps = now.retries = 0;
     mabd_sim_reset(sim);
-    for (int64_t i = 0; i < def->warm_up; i++) MABD_TRY(mabd_sim_step(sim, &info, error));
+    for (int64_t i = 0; i < timing->warm_up; i++) MABD_TRY(mabd_sim_step(sim, &info, error));
     mabd_sim_get_times(sim, before);
-    for (int64_t i = 0; i < def->steps; i++) {
+    for (int64_t i = 0; i < timing->steps; i++) {
         double start = system_seconds();
         MABD_TRY(mabd_sim_step(sim, &info, error));
         seconds += system_seconds() - start;
         iterations += info.iterations;
+        dual_iterations += info.dual_iterations;
         now.retries += info.retries;
         now.unconverged_steps += !info.converged;
         now.max_gap = fmax(now.max_gap, info.gap);
         now.max_angle_error = fmax(now.max_angle_error, info.angle_error);
     }
     mabd_sim_get_times(sim, after);
-    now.seconds_per_step = seconds / (double)def->steps;
-    now.iterations_per_step = (double)iterations / (double)def->steps;
+    now.seconds_per_step = seconds / (double)timing->steps;
+    now.iterations_per_step = (double)iterations / (double)timing->steps;
+    now.dual_iterations_per_step = (double)dual_iterations / (double)timing->steps;
     for (int k = 0; k < MABD_STAGE_COUNT; k++) {
-        now.stage_seconds[k] = (after[k] - before[k]) / (double)def->steps;
+        now.stage_seconds[k] = (after[k] - before[k]) / (double)timing->steps;
     }
     if (result->seconds_per_step == 0 || now.seconds_per_step < result->seconds_per_step) {
         *result = now;
@@ -81,44 +82,44 @@ static mabd_status time_once(const bench_scaling_def* def, mabd_sim* sim,
     return MABD_OK;
 }
 
-static mabd_status time_steps(const bench_scaling_def* def, const mabd_model* model,
-                              bench_scaling_result* result, mabd_error* error) {
+static const char* joint_of(const mabd_model* model) {
+    const int32_t count = mabd_model_joint_count(model);
+    int32_t a = 0, b = 0;
+    if (count == 0) return "none";
+    const mabd_joint first = mabd_model_joint_type(model, 0, &a, &b);
+    for (int32_t i = 1; i < count; i++) {
+        if (mabd_model_joint_type(model, i, &a, &b) != first) return "mixed";
+    }
+    return mabd_joint_name(first);
+}
+
+mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* model,
+                               bench_scaling_result* result, mabd_error* error) {
     mabd_sim* sim = NULL;
     mabd_step_info info;
-    MABD_TRY(mabd_sim_create(model, &def->sim, &sim, error));
+    *result = (bench_scaling_result){.links = mabd_model_body_count(model),
+                                     .rows = mabd_model_row_count(model),
+                                     .joint = joint_of(model),
+                                     .h = (double)timing->sim.h,
+                                     .steps = timing->steps,
+                                     .build_seconds = result->build_seconds};
+    MABD_TRY(mabd_sim_create(model, &timing->sim, &sim, error));
     result->bytes = mabd_model_get_info(model).bytes_model + mabd_sim_bytes(sim);
     double start = system_seconds();
     mabd_status status = mabd_sim_step(sim, &info, error);
     result->first_step_seconds = system_seconds() - start;
-    for (int32_t r = 0; status == MABD_OK && r < def->repeats; r++) {
-        status = time_once(def, sim, result, error);
+    for (int32_t r = 0; status == MABD_OK && r < timing->repeats; r++) {
+        status = time_once(timing, sim, result, error);
     }
     mabd_sim_destroy(sim);
     return status;
 }
 
-mabd_status bench_scaling_run(const bench_scaling_def* def, bench_scaling_result* result,
-                              mabd_error* error) {
-    mabd_model* model = NULL;
-    memset(result, 0, sizeof(*result));
-    double start = system_seconds();
-    MABD_TRY(build_model(def, &model, error));
-    result->build_seconds = system_seconds() - start;
-    result->links = mabd_model_body_count(model);
-    result->rows = mabd_model_row_count(model);
-    result->steps = def->steps;
-    mabd_status status = time_steps(def, model, result, error);
-    mabd_model_destroy(model);
-    return status;
-}
-
 double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t least) {
-    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    bench_fit fit = {0};
     for (int32_t i = 0; i < count; i++) {
         if (results[i].links < least) continue;
-        const double x = log(results[i].links), y = log(results[i].seconds_per_step);
-        n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+        bench_fit_add(&fit, results[i].links, results[i].seconds_per_step);
     }
-    const double spread = n * sxx - sx * sx;
-    return n >= 2 && spread > 0 ? (n * sxy - sx * sy) / spread : 0;
+    return bench_fit_slope(&fit);
 }

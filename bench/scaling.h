@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains, trees and nets of any size, let go and timed.
+// Chains, trees and nets of any size, and any other model, let go and timed.
 #pragma once
 
+#include "mabd/generate.h"
 #include "mabd/sim.h"
 
 #define BENCH_TOPIC_LIST(X)                                                                        \
     X(CHAIN, "chain") /* capsules of 0.1 m, pinned at one end, level */                            \
     X(TREE, "tree")   /* full binary tree, ball joints, pinned at its root, falling over */        \
-    X(NET, "net")     /* square net of hubs and rods, ball joints, hung by one edge, level */
+    X(NET, "net") /* square net of hubs and rods, ball joints, level; by an edge or its corners */
 
 typedef enum bench_topic {
 #define X(name, text) BENCH_TOPIC_##name,
@@ -16,24 +17,33 @@ typedef enum bench_topic {
         BENCH_TOPIC_COUNT
 } bench_topic;
 
+/// What is generated.
 typedef struct bench_scaling_def {
     bench_topic topic;
-    int32_t links;    // wanted; trees and nets take the nearest size they can have
-    mabd_joint joint; // of chains and trees
+    int32_t links;       // wanted; trees and nets take the nearest size they can have
+    mabd_joint joint;    // of chains and trees
+    mabd_net_pin pinned; // of nets
+} bench_scaling_def;
+
+/// How a model is timed.
+typedef struct bench_timing {
     mabd_sim_def sim;
     int64_t warm_up; // steps before the clock runs
     int64_t steps;   // timed, >= 1
     int32_t repeats; // the fastest counts, >= 1
-} bench_scaling_def;
+} bench_timing;
 
 /// All times are of the fastest repeat.
 typedef struct bench_scaling_result {
     int32_t links, rows; // bodies and rows there really are
+    const char* joint;   // type of all joints, "mixed", or "none"
+    double h;            // [s]
     int64_t steps;
     double build_seconds;                   // scene and model
     double first_step_seconds;              // the very first one, cold
     double seconds_per_step;                //
     double iterations_per_step;             //
+    double dual_iterations_per_step;        // of iterative dual solvers
     double stage_seconds[MABD_STAGE_COUNT]; // per step
     double max_gap;                         // over all timed steps [m]
     double max_angle_error;                 // [rad]
@@ -41,9 +51,12 @@ typedef struct bench_scaling_result {
     size_t bytes;                           // model and simulation
 } bench_scaling_result;
 
-/// Build a scene of the topic, and time its fall.
-mabd_status bench_scaling_run(const bench_scaling_def* def, bench_scaling_result* result,
-                              mabd_error* error);
+/// Build the model of a topic, to be destroyed.
+mabd_status bench_scaling_build(const bench_scaling_def* def, mabd_model** model,
+                                mabd_error* error);
+/// Time any model from its start; result.build_seconds is left alone.
+mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* model,
+                               bench_scaling_result* result, mabd_error* error);
 /// Steps worth timing: 2 s of motion up to 100,000 links, less beyond.
 int64_t bench_scaling_default_steps(int64_t links);
 /// Slope of log(seconds per step) against log(links) by least squares, over the results of at least `least`

@@ -528,5 +528,5 @@ Test(cli, bench_measures_and_writes_its_table) {
     while (fgets(line, sizeof(line), file) != NULL) *(line[0] == '#' ? &notes : &rows) += 1;
     fclose(file);
     cr_expect(eq(int, rows, 3));
-    cr_expect(eq(int, notes, 6));
+    cr_expect(eq(int, notes, 7));
 }

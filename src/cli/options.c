@@ -276,6 +276,21 @@ static option_result parse_option(const option_command* command, int argc, char*
     return set_value(o, value, message, size);
 }
 
+// Take the word as argument number `found`, or as one of the rest.
+static option_result add_argument(const option_command* command, int32_t found, const char* word,
+                                  char* message, size_t size) {
+    if (found < command->argument_count) {
+        command->arguments[found] = word;
+        return OPTIONS_OK;
+    }
+    if (command->rest_name == NULL || command->rest->count == OPTION_TEXTS_MAX) {
+        snprintf(message, size, "unexpected argument '%s'", word);
+        return OPTIONS_BAD;
+    }
+    command->rest->items[command->rest->count++] = word;
+    return OPTIONS_OK;
+}
+
 option_result options_parse(const option_command* command, int argc, char** argv, char* message,
                             size_t size) {
     int32_t found = 0;
@@ -289,11 +304,9 @@ option_result options_parse(const option_command* command, int argc, char** argv
         } else if (!only_arguments && word[0] == '-' && word[1] != '\0') {
             option_result result = parse_option(command, argc, argv, &i, message, size);
             if (result != OPTIONS_OK) return result;
-        } else if (found == command->argument_count) {
-            snprintf(message, size, "unexpected argument '%s'", word);
-            return OPTIONS_BAD;
         } else {
-            command->arguments[found++] = word;
+            option_result result = add_argument(command, found++, word, message, size);
+            if (result != OPTIONS_OK) return result;
         }
     }
     if (found < command->argument_count) {
@@ -341,6 +354,7 @@ void options_print_help(const option_command* command, FILE* out) {
     for (int32_t i = 0; i < command->argument_count; i++) {
         fprintf(out, " %s", command->argument_names[i]);
     }
+    if (command->rest_name != NULL) fprintf(out, " [%s...]", command->rest_name);
     fprintf(out, " [options]\n\n%s\n\nOptions:\n", command->about);
     for (int32_t i = 0; i < command->option_count; i++) print_option(&command->options[i], out);
     fprintf(out, "  %-26s  %s\n", "--help", "print this");

@@ -120,13 +120,15 @@ static inline option option_vector(const char* name, double* to, bool* given, co
                     .help = help};
 }
 
-/// One command. All its arguments are required.
+/// One command. All its arguments are required; those after them go to `rest`.
 typedef struct option_command {
     const char* name;  // "run"
     const char* about; // one line
     int32_t argument_count;
     const char* const* argument_names; // (argument_count), "SCENE"
     const char** arguments;            // (argument_count), filled by options_parse
+    const char* rest_name;             // "FILE"; null = no arguments after those
+    option_texts* rest;                // filled by options_parse, with rest_name
     int32_t option_count;
     const option* options; // (option_count)
     const char* notes;     // end of --help, may be ""
