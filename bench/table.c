@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define COLUMNS_MAX 256
+#define LEAST       1e-9 // of all numbers; what is outside was not measured
+#define MOST        1e12
 
 // What is read of each row, and the column it stands in.
 enum { LINKS, MS_PER_STEP, ITERATIONS, NEEDED };
@@ -101,8 +103,10 @@ static bool read_row(const reader* r, int count, char** fields, bench_table* tab
         const char* field = fields[r->column[k]];
         char* end = NULL;
         values[k] = strtod(field, &end);
-        if (end == field || *end != '\0' || !isfinite(values[k]) || values[k] <= 0) {
-            snprintf(text, sizeof(text), "%s: expected a number > 0, got '%.32s'", NAMES[k], field);
+        if (end == field || *end != '\0' || isnan(values[k]) || values[k] < LEAST ||
+            values[k] > MOST) {
+            snprintf(text, sizeof(text), "%s: expected a number from 1e-9 to 1e12, got '%.32s'",
+                     NAMES[k], field);
             return fail(r, text, "");
         }
     }

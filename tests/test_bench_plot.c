@@ -104,6 +104,8 @@ static void expect_points(const char* line, double scale, double power, int expe
     cr_assert(eq(int, r.code, 0), "%s", r.err);
     const axis x = read_axis(r.out, "class=\"x\"", " x=\""),
                y = read_axis(r.out, "class=\"y\"", " y=\"");
+    const char* corner = strstr(r.out, "<path d=\"");
+    cr_assert_not_null(corner);
     int count = 0;
     double links = 10;
     for (const char* at = r.out; (at = strstr(at, "<circle fill")) != NULL; count++, links *= 10) {
@@ -114,6 +116,9 @@ static void expect_points(const char* line, double scale, double power, int expe
         cr_expect(epsilon_eq(dbl, value, wanted, 1e-3 * wanted));
         cr_expect(epsilon_eq(dbl, cx, x.from + x.scale * log10(links), 0.15), "%g links", links);
         cr_expect(epsilon_eq(dbl, cy, y.from + y.scale * log10(wanted), 0.15), "%g links", links);
+        cr_expect(eq(dbl, next_number(&corner, count == 0 ? "M" : "L"), cx), "line, %g links",
+                  links);
+        cr_expect(eq(dbl, next_number(&corner, " "), cy), "line, %g links", links);
     }
     cr_expect(eq(int, count, expected));
 }
@@ -171,13 +176,19 @@ Test(bench_plot, broken_tables_are_refused_with_file_and_line) {
         {"1,2,3\n", "bad.csv:1: no column links"},
         {NAMES "10,1,1\n100,1\n", "bad.csv:3: 2 fields, the line of names has 3"},
         {NAMES "10,1,1,\n", "bad.csv:2: 4 fields, the line of names has 3"},
-        {NAMES "10,one,1\n", "bad.csv:2: ms_per_step: expected a number > 0, got 'one'"},
-        {NAMES "10,1ms,1\n", "bad.csv:2: ms_per_step: expected a number > 0, got '1ms'"},
-        {NAMES "10,,1\n", "bad.csv:2: ms_per_step: expected a number > 0, got ''"},
-        {NAMES "10,nan,1\n", "bad.csv:2: ms_per_step: expected a number > 0, got 'nan'"},
-        {NAMES "10,1,inf\n", "bad.csv:2: iterations_mean: expected a number > 0, got 'inf'"},
-        {NAMES "-10,1,1\n", "bad.csv:2: links: expected a number > 0, got '-10'"},
-        {NAMES "\n# note\n0,1,1\n", "bad.csv:4: links: expected a number > 0, got '0'"},
+        {NAMES "10,one,1\n",
+         "bad.csv:2: ms_per_step: expected a number from 1e-9 to 1e12, got 'one'"},
+        {NAMES "10,1ms,1\n",
+         "bad.csv:2: ms_per_step: expected a number from 1e-9 to 1e12, got '1ms'"},
+        {NAMES "10,,1\n", "bad.csv:2: ms_per_step: expected a number from 1e-9 to 1e12, got ''"},
+        {NAMES "10,nan,1\n",
+         "bad.csv:2: ms_per_step: expected a number from 1e-9 to 1e12, got 'nan'"},
+        {NAMES "10,1,inf\n",
+         "bad.csv:2: iterations_mean: expected a number from 1e-9 to 1e12, got 'inf'"},
+        {NAMES "-10,1,1\n", "bad.csv:2: links: expected a number from 1e-9 to 1e12, got '-10'"},
+        {NAMES "\n# note\n0,1,1\n",
+         "bad.csv:4: links: expected a number from 1e-9 to 1e12, got '0'"},
+        {NAMES "10,1e300,1\n", "bad.csv:2: ms_per_step: expected a number from 1e-9 to 1e12"},
         {NAMES "\"10,1,1\n", "bad.csv:2: a quote that is not closed"},
         {NAMES "\"10\"0,1,1\n", "bad.csv:2: a quote that is not closed"},
         {"# triad: fast\n" NAMES "10,1,1\n", "bad.csv:1: expected '# triad:"},
