@@ -375,6 +375,24 @@ Test(cli, too_little_memory_is_3) {
     expect_message(line, 3, "memory");
 }
 
+// What info says of a dual solver is what a run with it takes: --memory-limit accepts no byte less.
+Test(cli, info_counts_the_memory_of_the_dual_solver_asked_for) {
+    double bytes[2];
+    const char* duals[] = {"direct", "pcg"};
+    for (int k = 0; k < 2; k++) {
+        char line[160];
+        snprintf(line, sizeof(line), "info @net.json --dual %s --json -", duals[k]);
+        json_t* info = summary_of(line);
+        bytes[k] = number(info, "bytes_model") + number(info, "bytes_sim");
+        cr_expect(epsilon_eq(dbl, number(info, "bytes_per_body"), bytes[k] / 280, 1e-6));
+        json_decref(info);
+        const char* run = "run @net.json --steps 1 --dual %s --memory-limit %.0f";
+        snprintf(line, sizeof(line), run, duals[k], bytes[k] - 1);
+        expect_message(line, 3, "memory");
+    }
+    cr_expect(lt(dbl, bytes[1], bytes[0]));
+}
+
 // A force that no number can hold, from t = 0.1 s on.
 static const char EXPLODING[] =
     "{\"bodies\": [{\"name\": \"calm\", \"shape\": \"sphere\", \"radius\": 0.1},\n"

@@ -77,7 +77,7 @@ typedef struct mabd_model_info {
     int32_t loops;                            // independent cycles over all components
     int32_t widest_block;                     // rows of the widest joint
     size_t bytes_model;                       // held by the model
-    size_t bytes_sim;                         // an M-ABD simulation will hold (CPU backend)
+    size_t bytes_sim;                         // an M-ABD simulation will hold (CPU, dual auto)
     mabd_real bytes_per_body;                 // (bytes_model + bytes_sim) / bodies
     uint64_t hash;                            // of all numbers of the model
 } mabd_model_info;

@@ -98,6 +98,9 @@ MABD_API int mabd_dual_find(const char* name);
 /// model has none of that class or they have no rows. Returns text.
 MABD_API const char* mabd_model_dual_solvers(const mabd_model* model, mabd_dual dual,
                                              mabd_component kind, char* text, size_t size);
+/// Bytes that an M-ABD simulation will hold with this choice of dual solvers (CPU backend); SIZE_MAX if too
+/// many or not known.
+MABD_API size_t mabd_model_sim_bytes(const mabd_model* model, mabd_dual dual);
 
 /// How components are solved: one line for all that have the same pattern.
 typedef struct mabd_dual_line {

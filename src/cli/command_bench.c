@@ -202,7 +202,10 @@ static int run_file(const bench* b, const char* path, bench_scaling_result* resu
     const bench_options* o = &b->options;
     loaded_scene loaded;
     int code = load_scene("bench", path, &o->settings, 0, &loaded);
-    if (code == CLI_OK) code = load_check_memory(&loaded);
+    if (code == CLI_OK) {
+        load_set_dual(&loaded, (mabd_dual)o->dual);
+        code = load_check_memory(&loaded);
+    }
     if (code == CLI_OK) {
         const double own = (double)mabd_model_suggested_h(loaded.model);
         result->build_seconds = loaded.load_seconds + loaded.build_seconds;

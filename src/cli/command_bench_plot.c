@@ -94,12 +94,17 @@ static int read_tables(plot_data* d) {
 }
 
 static void print_series(const bench_plot* plot) {
+    int width = 0;
+    for (int32_t i = 0; i < plot->count; i++) {
+        const int length = (int)strlen(plot->series[i].label);
+        if (length > width) width = length;
+    }
     printf("%s\n", bench_plot_quantity_text(plot->quantity));
     for (int32_t i = 0; i < plot->count; i++) {
         const bench_table* table = plot->series[i].table;
         const bench_table_row *first = &table->rows[0], *last = &table->rows[table->count - 1];
         const double slope = bench_table_slope(table, plot->quantity);
-        printf("%-16s %10.0f links %10.4g   %10.0f links %10.4g", plot->series[i].label,
+        printf("%-*s %10.0f links %10.4g   %10.0f links %10.4g", width, plot->series[i].label,
                first->links, bench_table_value(first, plot->quantity), last->links,
                bench_table_value(last, plot->quantity));
         if (slope != 0) printf("   time ~ links^%.3f", slope);

@@ -13,6 +13,7 @@
 typedef struct info_options {
     const char *scene, *json;
     bool plan;
+    int dual; // mabd_dual
     option_texts settings;
 } info_options;
 
@@ -21,6 +22,10 @@ typedef struct joint_counts {
     int64_t joints[MABD_JOINT_COUNT], rows[MABD_JOINT_COUNT];
     int64_t widths[WIDEST]; // joints with this many rows
 } joint_counts;
+
+#define X(name, text) text,
+static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
+#undef X
 
 static const char NOTES[] = "Example: mabd info scenes/chain.json --set links=1000000 --json -";
 
@@ -33,6 +38,7 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
         option_text("json", "FILE|-", &o->json, "write it as JSON; - = standard output"),
         option_flag("plan", &o->plan,
                     "components by class, joints by type, and how each is solved"),
+        option_choice("dual", DUALS, &o->dual, "dual solver that memory is counted for"),
     };
     const option_command command = {.name = "info",
                                     .about = "Say what a scene holds.",
@@ -201,6 +207,7 @@ int command_info(int argc, char** argv) {
     loaded_scene loaded;
     if (!parse_options(argc, argv, &options, &code)) return code;
     code = load_scene("info", options.scene, &options.settings, 0, &loaded);
+    if (code == CLI_OK) load_set_dual(&loaded, (mabd_dual)options.dual);
     if (code == CLI_OK) code = make_report(&options, &loaded);
     load_release(&loaded);
     return code;

@@ -320,6 +320,7 @@ static int prepare(run* r) {
     mabd_sim_def def = make_def(r);
     if ((code = count_steps(r, (double)def.h)) != CLI_OK) return code;
     print_plan(r, &def);
+    load_set_dual(&r->loaded, def.dual);
     if ((code = load_check_memory(&r->loaded)) != CLI_OK) return code;
     if ((code = create_sim(r, &def)) != CLI_OK) return code;
     print_memory(r);

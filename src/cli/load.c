@@ -40,6 +40,14 @@ static int say_no_memory(const loaded_scene* loaded) {
     return CLI_FAILED;
 }
 
+void load_set_dual(loaded_scene* loaded, mabd_dual dual) {
+    mabd_model_info* info = &loaded->info;
+    if (dual == MABD_DUAL_AUTO) return;
+    info->bytes_sim = mabd_model_sim_bytes(loaded->model, dual);
+    info->bytes_per_body =
+        (mabd_real)(info->bytes_model + info->bytes_sim) / (mabd_real)info->bodies;
+}
+
 int load_check_memory(const loaded_scene* loaded) {
     size_t need = loaded->info.bytes_model + loaded->info.bytes_sim;
     if (need <= loaded->budget.limit) return CLI_OK;

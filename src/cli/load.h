@@ -36,6 +36,8 @@ typedef struct loaded_scene {
 int load_scene(const char* command, const char* path, const option_texts* settings,
                size_t memory_limit, loaded_scene* loaded);
 void load_release(loaded_scene* loaded);
+/// Count the memory of a simulation with these dual solvers (load_scene: auto) in loaded->info.
+void load_set_dual(loaded_scene* loaded, mabd_dual dual);
 /// Refuse (message, CLI_FAILED) if model and simulation will not fit into the memory limit.
 int load_check_memory(const loaded_scene* loaded);
 /// Print an error about a file as "mabd COMMAND: PATH: text"; the path only once.

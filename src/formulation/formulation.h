@@ -7,8 +7,9 @@
 #include "mabd/sim.h"
 
 typedef struct mabd_formulation_ops {
-    /// Bytes that create will take for a model, its solvers' included; SIZE_MAX if too many or not known.
-    size_t (*bytes_for)(const mabd_model* model);
+    /// Bytes that create will take for a model and def.dual, its solvers' included; SIZE_MAX if too many or not
+    /// known.
+    size_t (*bytes_for)(const mabd_model* model, mabd_dual dual);
     /// Take all memory, start state.
     mabd_status (*create)(const mabd_model* model, const mabd_sim_def* def,
                           const mabd_allocator* allocator, void** self, mabd_error* error);

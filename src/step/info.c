@@ -88,6 +88,10 @@ const char* mabd_model_dual_solvers(const mabd_model* model, mabd_dual dual, mab
     return text;
 }
 
+size_t mabd_model_sim_bytes(const mabd_model* model, mabd_dual dual) {
+    return mabd_formulation_affine.bytes_for(model, dual);
+}
+
 mabd_model_info mabd_model_get_info(const mabd_model* model) {
     const mabd_plan* plan = model->plan;
     mabd_model_info info = {0};
@@ -104,7 +108,7 @@ mabd_model_info mabd_model_get_info(const mabd_model* model) {
     info.widest_block = plan->widest;
     info.bytes_model = sizeof *model + model->memory_size + plan->bytes +
                        mabd_names_bytes(&model->body_names) + mabd_names_bytes(&model->joint_names);
-    info.bytes_sim = mabd_formulation_affine.bytes_for(model);
+    info.bytes_sim = mabd_model_sim_bytes(model, MABD_DUAL_AUTO);
     info.bytes_per_body =
         (mabd_real)(info.bytes_model + info.bytes_sim) / (mabd_real)model->body_count;
     info.hash = model->hash;

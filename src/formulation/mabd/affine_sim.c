@@ -7,10 +7,11 @@
 
 #include <string.h>
 
-static size_t bytes_for(const mabd_model* model) {
+static size_t bytes_for(const mabd_model* model, mabd_dual dual) {
     mabd_affine_sim sim = {0};
     mabd_arena arena = {0};
     sim.cpu.model = model;
+    sim.cpu.dual = dual;
     sim.cpu.sizes = mabd_cpu_count(model);
     if (mabd_cpu_may_iterate(&sim.cpu)) sim.cpu.sizes.guess = sim.cpu.sizes.rows;
     mabd_cpu_layout(&sim.cpu, &arena);
