@@ -247,3 +247,36 @@ Test(cli_options, help_lists_every_option) {
         cr_expect_not_null(strstr(text, expected[i]), "help lacks '%s':\n%s", expected[i], text);
     }
 }
+
+// ---- arguments after the required ones ---------------------------------------------------------
+
+Test(cli_options, takes_any_number_of_arguments_after_the_required_ones) {
+    static option_texts rest;
+    const char* arguments[1] = {NULL};
+    const option_command command = {.name = "try",
+                                    .about = "Try the parser.",
+                                    .argument_count = 1,
+                                    .argument_names = NAMES,
+                                    .arguments = arguments,
+                                    .rest_name = "FILE",
+                                    .rest = &rest,
+                                    .notes = ""};
+    char* few[] = {"try", "a"};
+    char* some[] = {"try", "a", "b", "--", "-c"};
+    static char* many[OPTION_TEXTS_MAX + 3];
+    char message[128];
+    cr_expect(eq(int, options_parse(&command, 1, few, message, sizeof(message)), OPTIONS_BAD));
+    cr_expect(eq(str, message, "SCENE is missing"));
+    cr_expect(eq(int, options_parse(&command, 2, few, message, sizeof(message)), OPTIONS_OK));
+    cr_expect(eq(int, rest.count, 0));
+    cr_expect(eq(int, options_parse(&command, 5, some, message, sizeof(message)), OPTIONS_OK));
+    cr_expect(eq(str, (char*)arguments[0], "a"));
+    cr_assert(eq(int, rest.count, 2));
+    cr_expect(eq(str, (char*)rest.items[0], "b"));
+    cr_expect(eq(str, (char*)rest.items[1], "-c"));
+    rest.count = 0;
+    for (int i = 0; i < OPTION_TEXTS_MAX + 3; i++) many[i] = "x";
+    cr_expect(eq(int, options_parse(&command, OPTION_TEXTS_MAX + 3, many, message, sizeof(message)),
+                 OPTIONS_BAD));
+    cr_expect(eq(str, message, "unexpected argument 'x'"));
+}
