@@ -22,12 +22,12 @@ compile() {
     # shellcheck disable=SC2086 # a list of options
     printf '#include "%s"\nint main(void);\n' "$header" |
         "$compiler" -x "$language" "-std=$standard" $warnings -D_POSIX_C_SOURCE=200809L \
-            -Iinclude -Isrc "$@" -fsyntax-only - ||
+            -Iinclude -Isrc -I. "$@" -fsyntax-only - ||
         complain "$header does not compile alone as $standard"
 }
 
 count=0
-for path in $(find include src -name '*.h' | LC_ALL=C sort); do
+for path in $(find include src bench -name '*.h' | LC_ALL=C sort); do
     count=$((count + 1))
     case $(head -n 1 "$path") in
         '// SPDX-License-Identifier: Apache-2.0') ;;
