@@ -19,7 +19,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 800, HEIGHT = 440, LEFT = 84, RIGHT = 590, TOP = 66, BOTTOM = 378, LEGEND = 610 };
+// Where the axes end and the legend begins.
+enum { LEFT = 84, RIGHT = 590, TOP = 66, BOTTOM = 378, LEGEND = 610 };
+
+#define BOUND_HEIGHT 40 // pixels in the legend
 
 // Colours that are told apart with any colour vision (Okabe and Ito), dark enough for white paper.
 static const char* const COLOURS[BENCH_PLOT_SERIES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -233,6 +236,11 @@ static void put_slope(const bench_plot* plot, const bench_table* table, double y
             LEGEND + 34, y, slope);
 }
 
+// Pixels of an entry of the legend.
+static int entry_height(const bench_plot* plot) {
+    return same_machine(plot) ? 40 : 50;
+}
+
 static void put_legend(const bench_plot* plot, FILE* out) {
     const bool several = !same_machine(plot);
     double y = TOP + 10;
@@ -248,7 +256,7 @@ static void put_legend(const bench_plot* plot, FILE* out) {
         if (several) {
             put_text(LEGEND + 34, y + 31, " font-size=\"9\" fill=\"#555\"", s->table->machine, out);
         }
-        y += several ? 50 : 40;
+        y += entry_height(plot);
     }
     for (int32_t i = 0; i < plot->count; i++) {
         const double bound = machine_bound(plot, i);
@@ -261,22 +269,36 @@ static void put_legend(const bench_plot* plot, FILE* out) {
         snprintf(text, sizeof(text), "memory bound: %.0f ns", bound);
         put_text(LEGEND + 34, y, "", text, out);
         put_text(LEGEND + 34, y + 16, " fill=\"#555\"", "per link and step", out);
-        y += 40;
+        y += BOUND_HEIGHT;
     }
+}
+
+// The picture grows with its legend: names of machines are long.
+static int picture_width(const bench_plot* plot) {
+    return same_machine(plot) ? 800 : 900;
+}
+
+static int picture_height(const bench_plot* plot) {
+    int least = BOTTOM + 62, height = TOP + plot->count * entry_height(plot);
+    for (int32_t i = 0; i < plot->count; i++) {
+        if (machine_bound(plot, i) > 0) height += BOUND_HEIGHT;
+    }
+    return height > least ? height : least;
 }
 
 void bench_plot_write(const bench_plot* plot, FILE* out) {
     const frame f = make_frame(plot);
+    const int width = picture_width(plot), height = picture_height(plot);
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" "
             "fill=\"none\">\n",
-            WIDTH, HEIGHT, WIDTH, HEIGHT);
+            width, height, width, height);
     fprintf(out,
             "<clipPath id=\"area\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>"
             "</clipPath>\n",
             LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
-    fprintf(out, "<rect width=\"%d\" height=\"%d\" rx=\"6\" fill=\"#fff\"/>\n", WIDTH, HEIGHT);
+    fprintf(out, "<rect width=\"%d\" height=\"%d\" rx=\"6\" fill=\"#fff\"/>\n", width, height);
     put_grid(&f, out);
     put_bounds(plot, &f, out);
     for (int32_t i = 0; i < plot->count; i++) put_series(plot, i, &f, out);
