@@ -30,6 +30,7 @@ BEGIN {
     module("body",        2, "", "one affine body: no scene, no state")
     module("joint",       3, 2,  "rows between two affine bodies: no state")
     module("model",       4, "", "a scene turned into trusted arrays and a plan")
+    module("contact",     5, "", "which geoms touch, and where: no solver, no simulation")
     module("dual",        5, 1,  "solvers see arrays of blocks: no scene, no model, no simulation")
     module("cpu",         6, "", "the stages of a step, over model and dual solvers")
     module("formulation", 7, "", "a way to step a model, built from stages")
@@ -37,6 +38,7 @@ BEGIN {
     module("record",      9, 1,  "files are written through the public API, so that it is always enough")
     module("render",      9, 1,  "pictures need geometry only")
     module("cli",         9, 1,  "the command is a user of the public API")
+    module("bench",      10, "", "times whole steps, and kernels by themselves")
 
     library("jansson.h", "src/scene/"); library("jansson.h", "src/cli/")
     library("hdf5.h", "src/record/");   library("hdf5_hl.h", "src/record/")
@@ -60,7 +62,7 @@ function exists(path,    line, found) {
 FNR == 1 {
     files++
     parts = split(FILENAME, path, "/")
-    here = path[1] == "src" ? path[2] : path[1] == "bench" ? "cli" : "public"
+    here = path[1] == "src" ? path[2] : path[1] == "bench" ? "bench" : "public"
     stem = path[parts]
     sub(/\.[a-z]+$/, "", stem)
     if (here != "public" && !(here in rank))
@@ -87,7 +89,7 @@ FNR == 1 {
         next
     }
     if (here == "public") { complain("a public header includes public headers only"); next }
-    if (here == "cli" && there == "bench" && exists(header)) next
+    if ((here == "cli" || here == "bench") && there == "bench" && exists(header)) next
     if (!(there in rank)) { complain("write \"" header "\" as \"module/file.h\""); next }
     if (!exists("src/" header)) { complain("src/" header " does not exist"); next }
 

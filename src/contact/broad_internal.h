@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the broad phase share. The method is told in broad.c.
+#pragma once
+
+#include "base/memory.h"
+#include "contact/broad.h"
+#include "math/shared.h"
+
+#define BROAD_LEVELS_MAX 32
+#define BROAD_BINS       2048       // of box sizes, eight to an octave
+#define BROAD_UNBOUNDED  BROAD_BINS // bin of the geoms that are in no grid
+
+/// One grid: the geoms whose largest extents are within a factor of two of each other.
+typedef struct broad_level {
+    double scale[3];      // 1 / cell size [1/m]
+    double base[3];       // cell of a coordinate x: (int64)(x scale - base), >= 1 for all geoms
+    int64_t cells[3];     // largest cell of any geom
+    int64_t first, count; // its part of the sorted arrays; a sentinel key follows
+    int shift[3];         // place of each axis in a key
+    int bits;             // of a key
+} broad_level;
+
+struct mabd_broad {
+    mabd_allocator allocator;
+    size_t bytes; // of this block, everything but the pairs
+    int32_t geom_capacity, body_count;
+    int32_t* exclude_first; // (body_count + 2) by 1 + the smaller body, into exclude
+    int32_t* exclude;       // the larger bodies, rising
+
+    uint16_t* bin;          // (n) of each geom
+    uint64_t* key[2];       // (n + levels) cells, by level; sorted
+    int32_t* id[2];         // (n + levels) geoms; id[1] holds the unbounded ones before the sort
+    mabd_broad_box* sorted; // (n + levels) boxes in the order of the keys
+    int32_t* bucket_first;  // (2 n + 17) hashed cells of a coarse level
+    int32_t* bucket;        // (n) places in the sorted arrays
+    int32_t* bin_count;     // (BROAD_BINS)
+    double (*bin_extent)[3];
+    uint8_t* bin_level; // (BROAD_BINS)
+    void* scratch;      // of the radix sort
+
+    uint64_t* raw[2]; // (pair_capacity) packed pairs; the result is written over the unsorted ones
+    int64_t pair_capacity;
+
+    // of the update that is running
+    const mabd_broad_input* input;
+    int pair_shift; // a packed pair is i << pair_shift | j
+    int64_t raw_count;
+    int32_t level_count, unbounded_count;
+    double lo[3], hi[3]; // of the lower corners of all bounded boxes
+    broad_level levels[BROAD_LEVELS_MAX];
+};
+
+/// Read all boxes: sizes, bounds, the list of unbounded geoms. Returns the first bad geom, -1 = none.
+int32_t broad_survey(mabd_broad* broad);
+/// Choose the levels from the sizes, and the grid of each.
+void broad_choose_levels(mabd_broad* broad);
+/// Fill keys and ids by level, unsorted, and test the unbounded geoms on the way.
+void broad_fill_keys(mabd_broad* broad);
+/// Sort the keys and ids of a level. Overwrites the sorted boxes of all levels.
+void broad_sort_keys(mabd_broad* broad, broad_level* level);
+/// Bring the boxes of a level into the order of its keys.
+void broad_sort_boxes(mabd_broad* broad, const broad_level* level);
+/// Pairs within a level.
+void broad_search_level(mabd_broad* broad, const broad_level* level);
+/// Pairs of the members of a level with all finer ones.
+void broad_search_finer(mabd_broad* broad, int32_t level);
+
+MABD_FN int broad_bit_length(uint64_t x) {
+    int bits = 0;
+    while (x != 0) bits++, x >>= 1;
+    return bits;
+}
+
+/// Cell of a coordinate [m] along an axis. Rises with x; within 2^40 cells of the origin its error is
+/// below 2^-11 of a cell, beyond all coordinates share the last cell.
+MABD_FN int64_t broad_cell(const broad_level* level, int axis, double x) {
+    const double limit = 1099511627776.0; // 2^40
+    double t = x * level->scale[axis];
+    t = t < -limit ? -limit : t;
+    t = t > limit ? limit : t;
+    return (int64_t)(t - level->base[axis]);
+}
+
+MABD_FN bool broad_overlap(const mabd_broad_box* a, const mabd_broad_box* b) {
+    return (a->lo[0] <= b->hi[0]) & (b->lo[0] <= a->hi[0]) & (a->lo[1] <= b->hi[1]) &
+           (b->lo[1] <= a->hi[1]) & (a->lo[2] <= b->hi[2]) & (b->lo[2] <= a->hi[2]);
+}
+
+MABD_FN bool broad_excluded(const mabd_broad* broad, int32_t a, int32_t b) {
+    const int32_t small = a < b ? a : b, large = a < b ? b : a;
+    const int32_t* const list = broad->exclude;
+    int32_t first = broad->exclude_first[small + 1], end = broad->exclude_first[small + 2];
+    while (end - first > 16) {
+        const int32_t middle = first + (end - first) / 2;
+        if (list[middle] <= large)
+            first = middle;
+        else
+            end = middle;
+    }
+    for (; first < end; first++) {
+        if (list[first] == large) return true;
+    }
+    return false;
+}
+
+/// Note the pair of two geoms whose boxes overlap, if they may collide.
+MABD_FN void broad_offer(mabd_broad* broad, int32_t a, int32_t b) {
+    const mabd_broad_geom *ga = &broad->input->geoms[a], *gb = &broad->input->geoms[b];
+    if ((ga->moving | gb->moving) == 0 || ga->body == gb->body) return;
+    if ((ga->category & gb->mask) == 0 || (gb->category & ga->mask) == 0) return;
+    if (broad_excluded(broad, ga->body, gb->body)) return;
+    const uint64_t i = (uint64_t)(a < b ? a : b), j = (uint64_t)(a < b ? b : a);
+    if (broad->raw_count < broad->pair_capacity) {
+        broad->raw[0][broad->raw_count] = i << broad->pair_shift | j;
+    }
+    broad->raw_count++;
+}
