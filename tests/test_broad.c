@@ -232,9 +232,31 @@ Test(broad, clouds_of_all_sizes) {
 Test(broad, sizes_over_five_decades) {
     for (int round = 0; round < 5; round++) {
         w.n = w.bodies = 0;
-        add_cloud(1200, 10, 1e-4, 10);
+        add_cloud(900, 10, 1e-4, 10);
         cr_assert(gt(i64, compare("five decades", 10), 1000));
     }
+}
+
+// From about a thousand geoms on, a sample chooses the axes of keys and joins levels.
+Test(broad, sampled_grids) {
+    const mabd_vec3 flat[] = {mabd_v3(1, 0, 0), mabd_v3(0, 1, 1), mabd_v3(1, 0, 1),
+                              mabd_v3(1, 1, 1)};
+    for (int k = 0; k < 4; k++) {
+        for (int spread = 0; spread < 3; spread++) {
+            w.n = w.bodies = 0;
+            for (int m = 0; m < 2500; m++) {
+                const mabd_vec3 at = draw_vec3(&seed, k == 0 ? 400 : k == 3 ? 2 : 8);
+                const mabd_vec3 f = flat[k], p = mabd_v3(f.x * at.x, f.y * at.y, f.z * at.z);
+                add_box(mabd_v3_add(p, draw_vec3(&seed, (mabd_real)0.1)),
+                        cube((double)draw_log(0.05, 0.1 * (1 + spread * spread))));
+            }
+            cr_assert(gt(i64, compare("sampled", 1), 300));
+        }
+    }
+    w.n = w.bodies = 0;
+    add_cloud(1700, 10, 1e-3, 5);
+    add_chain(1200, mabd_v3((mabd_real)0.05, 0, (mabd_real)0.02), 0.02);
+    cr_assert(gt(i64, compare("sampled decades", 2), 1000));
 }
 
 Test(broad, more_sizes_than_levels) {

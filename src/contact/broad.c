@@ -4,7 +4,8 @@
 //   survey    read all boxes once: sizes, bounds, unbounded geoms
 //   levels    octaves of box size that are in use, the fullest first; each gets a grid whose cells are as
 //             large as its largest box, axis by axis. A million equal links are one level; a few large
-//             cylinders among them are another.
+//             cylinders among them are another. A sample of the geoms tells whether two levels had
+//             better be one, and which axes a key needs (broad_sample.c).
 //   keys      the cell of each box's lower corner, as one integer (z, y, x)
 //   sort      radix sort by key, level by level; boxes are copied into that order
 //   search    within each level by five markers over the sorted keys, across levels by hashed cells
@@ -39,7 +40,7 @@ static void lay_out(mabd_broad* broad, mabd_arena* arena, const mabd_broad_def* 
     broad->bin = mabd_arena_take(arena, n, sizeof(uint16_t));
     for (int k = 0; k < 2; k++) broad->key[k] = mabd_arena_take(arena, places, sizeof(uint64_t));
     for (int k = 0; k < 2; k++) broad->id[k] = mabd_arena_take(arena, places, sizeof(int32_t));
-    broad->sorted = mabd_arena_take(arena, places, sizeof(mabd_broad_box));
+    broad->sorted = mabd_arena_take(arena, places, sizeof(broad_entry));
     broad->bucket_first = mabd_arena_take(arena, 2 * n + 17, sizeof(int32_t));
     broad->bucket = mabd_arena_take(arena, n, sizeof(int32_t));
     broad->bin_count = mabd_arena_take(arena, BROAD_BINS, sizeof(int32_t));
@@ -76,6 +77,9 @@ static mabd_status list_exclusions(mabd_broad* broad, const mabd_broad_def* def)
                            small = (uint64_t)(a + b + 2) - large;
             key[0][k] = small << bits | large;
             broad->exclude_first[small + 1]++;
+            if (small > 0) {
+                broad->exclude_reach = greatest(broad->exclude_reach, (int32_t)(large - small));
+            }
         }
         const uint64_t* sorted = key[mabd_radix_sort(count, 2 * bits, key, NULL, broad->scratch)];
         for (int32_t k = 0; k < count; k++) {
@@ -191,7 +195,7 @@ static void find_pairs(mabd_broad* broad) {
     broad_fill_keys(broad);
     for (int32_t l = 0; l < broad->level_count; l++) broad_sort_keys(broad, &broad->levels[l]);
     for (int32_t l = 0; l < broad->level_count; l++) {
-        broad_sort_boxes(broad, &broad->levels[l]);
+        broad_sort_entries(broad, &broad->levels[l]);
         broad_search_level(broad, &broad->levels[l]);
     }
     for (int32_t l = 1; l < broad->level_count; l++) broad_search_finer(broad, l);

@@ -7,7 +7,8 @@
 #include "math/shared.h"
 
 #define BROAD_LEVELS_MAX 32
-#define BROAD_BINS       2048       // of box sizes, eight to an octave
+#define BROAD_BINS       2048 // of box sizes, eight to an octave
+#define BROAD_ALL_AXES   7
 #define BROAD_UNBOUNDED  BROAD_BINS // bin of the geoms that are in no grid
 
 /// One grid: the geoms whose largest extents are within a factor of two of each other.
@@ -16,24 +17,33 @@ typedef struct broad_level {
     double base[3];       // cell of a coordinate x: (int64)(x scale - base), >= 1 for all geoms
     int64_t cells[3];     // largest cell of any geom
     int64_t first, count; // its part of the sorted arrays; a sentinel key follows
+    int axes;             // set of the axes that keys are made of: bits x 1, y 2, z 4
     int shift[3];         // place of each axis in a key
+    uint64_t used[3];     // all ones if an axis is in the set, else zero
     int bits;             // of a key
 } broad_level;
+
+/// All that a search needs to know of a geom: one cache line.
+typedef struct broad_entry {
+    mabd_broad_box box;
+    mabd_broad_geom geom;
+} broad_entry;
 
 struct mabd_broad {
     mabd_allocator allocator;
     size_t bytes; // of this block, everything but the pairs
     int32_t geom_capacity, body_count;
+    int32_t exclude_reach;  // bodies >= 0 further apart than this are no excluded pair
     int32_t* exclude_first; // (body_count + 2) by 1 + the smaller body, into exclude
     int32_t* exclude;       // the larger bodies, rising
 
-    uint16_t* bin;          // (n) of each geom
-    uint64_t* key[2];       // (n + levels) cells, by level; sorted
-    int32_t* id[2];         // (n + levels) geoms; id[1] holds the unbounded ones before the sort
-    mabd_broad_box* sorted; // (n + levels) boxes in the order of the keys
-    int32_t* bucket_first;  // (2 n + 17) hashed cells of a coarse level
-    int32_t* bucket;        // (n) places in the sorted arrays
-    int32_t* bin_count;     // (BROAD_BINS)
+    uint16_t* bin;         // (n) of each geom
+    uint64_t* key[2];      // (n + levels) cells, by level; sorted
+    int32_t* id[2];        // (n + levels) geoms; id[1] holds the unbounded ones before the sort
+    broad_entry* sorted;   // (n + levels) in the order of the keys
+    int32_t* bucket_first; // (2 n + 17) hashed cells of a coarse level
+    int32_t* bucket;       // (n) places in the sorted arrays
+    int32_t* bin_count;    // (BROAD_BINS)
     double (*bin_extent)[3];
     uint8_t* bin_level; // (BROAD_BINS)
     void* scratch;      // of the radix sort
@@ -58,8 +68,13 @@ void broad_choose_levels(mabd_broad* broad);
 void broad_fill_keys(mabd_broad* broad);
 /// Sort the keys and ids of a level. Overwrites the sorted boxes of all levels.
 void broad_sort_keys(mabd_broad* broad, broad_level* level);
-/// Bring the boxes of a level into the order of its keys.
-void broad_sort_boxes(mabd_broad* broad, const broad_level* level);
+/// Bring boxes and geoms of a level into the order of its keys.
+void broad_sort_entries(mabd_broad* broad, const broad_level* level);
+/// The set of axes with which sorting and searching a level is expected to be fastest; bits: of the
+/// cells along each axis.
+int broad_choose_axes(const mabd_broad* broad, int32_t level, const int bits[3]);
+/// True if the levels fine and fine + 1 are expected to be searched faster as one with these cells [m].
+bool broad_merge_pays(const mabd_broad* broad, int32_t fine, const double cell[3]);
 /// Pairs within a level.
 void broad_search_level(mabd_broad* broad, const broad_level* level);
 /// Pairs of the members of a level with all finer ones.
@@ -88,6 +103,8 @@ MABD_FN bool broad_overlap(const mabd_broad_box* a, const mabd_broad_box* b) {
 
 MABD_FN bool broad_excluded(const mabd_broad* broad, int32_t a, int32_t b) {
     const int32_t small = a < b ? a : b, large = a < b ? b : a;
+    // neighbours have near numbers as a rule: most pairs are told apart without a look at the lists
+    if (small >= 0 && large - small > broad->exclude_reach) return false;
     const int32_t* const list = broad->exclude;
     int32_t first = broad->exclude_first[small + 1], end = broad->exclude_first[small + 2];
     while (end - first > 16) {
@@ -103,9 +120,9 @@ MABD_FN bool broad_excluded(const mabd_broad* broad, int32_t a, int32_t b) {
     return false;
 }
 
-/// Note the pair of two geoms whose boxes overlap, if they may collide.
-MABD_FN void broad_offer(mabd_broad* broad, int32_t a, int32_t b) {
-    const mabd_broad_geom *ga = &broad->input->geoms[a], *gb = &broad->input->geoms[b];
+/// Note the pair of the geoms a and b, whose boxes overlap, if they may collide.
+MABD_FN void broad_offer(mabd_broad* broad, int32_t a, const mabd_broad_geom* ga, int32_t b,
+                         const mabd_broad_geom* gb) {
     if ((ga->moving | gb->moving) == 0 || ga->body == gb->body) return;
     if ((ga->category & gb->mask) == 0 || (gb->category & ga->mask) == 0) return;
     if (broad_excluded(broad, ga->body, gb->body)) return;
@@ -114,4 +131,11 @@ MABD_FN void broad_offer(mabd_broad* broad, int32_t a, int32_t b) {
         broad->raw[0][broad->raw_count] = i << broad->pair_shift | j;
     }
     broad->raw_count++;
+}
+
+/// Test the geoms at two places of the sorted arrays.
+MABD_FN void broad_test(mabd_broad* broad, int64_t p, int64_t q) {
+    const broad_entry *const a = &broad->sorted[p], *const b = &broad->sorted[q];
+    if (!broad_overlap(&a->box, &b->box)) return;
+    broad_offer(broad, broad->id[0][p], &a->geom, broad->id[0][q], &b->geom);
 }

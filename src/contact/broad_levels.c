@@ -127,14 +127,20 @@ static int32_t number_levels(mabd_broad* broad, int first, int last, double (*ex
     return level + 1;
 }
 
-static void set_key_layout(broad_level* level, const int bits[3]) {
-    level->bits = bits[0] + bits[1] + bits[2];
-    level->shift[0] = 0;
-    level->shift[1] = bits[0];
-    level->shift[2] = bits[0] + bits[1];
+// Keys of the axes of a set, with bits for each.
+static void set_key_layout(broad_level* level, int axes, const int bits[3]) {
+    level->axes = axes;
+    level->bits = 0;
+    for (int k = 0; k < 3; k++) {
+        const bool used = axes >> k & 1;
+        level->shift[k] = used ? level->bits : 0;
+        level->used[k] = used ? UINT64_MAX : 0;
+        level->bits += used ? bits[k] : 0;
+    }
 }
 
-static void set_grid(const mabd_broad* broad, broad_level* level, const double cell[3]) {
+static void set_grid(mabd_broad* broad, int32_t index, const double cell[3]) {
+    broad_level* const level = &broad->levels[index];
     int bits[3];
     for (int k = 0; k < 3; k++) {
         level->scale[k] = 1 / cell[k];
@@ -143,11 +149,37 @@ static void set_grid(const mabd_broad* broad, broad_level* level, const double c
         level->cells[k] = broad_cell(level, k, broad->hi[k]);
         bits[k] = broad_bit_length((uint64_t)level->cells[k] + 1);
     }
-    if (bits[0] + bits[1] + bits[2] <= KEY_BITS) {
-        set_key_layout(level, bits);
-    } else {
-        memset(level->shift, 0, sizeof(level->shift));
-        level->bits = KEYS_TOO_WIDE;
+    set_key_layout(level, broad_choose_axes(broad, index, bits), bits);
+    if (level->bits <= KEY_BITS) return;
+    const int none[3] = {0, 0, 0};
+    set_key_layout(level, BROAD_ALL_AXES, none);
+    level->bits = KEYS_TOO_WIDE;
+}
+
+static void cell_size(const double extent[3], double cell[3]) {
+    const double most = larger(extent[0], larger(extent[1], extent[2]));
+    const double least = larger(most / CELL_FLAT, CELL_MIN);
+    for (int k = 0; k < 3; k++) cell[k] = larger(extent[k], least) * CELL_MARGIN;
+}
+
+// Join levels that are faster searched as one, from the largest down.
+static void merge_levels(mabd_broad* broad, double (*extent)[3], int first, int last) {
+    for (int32_t fine = broad->level_count - 2; fine >= 0; fine--) {
+        double cell[3];
+        cell_size(extent[fine + 1], cell);
+        if (!broad_merge_pays(broad, fine, cell)) continue;
+        for (int k = 0; k < 3; k++) {
+            extent[fine + 1][k] = larger(extent[fine][k], extent[fine + 1][k]);
+        }
+        broad->levels[fine + 1].count += broad->levels[fine].count;
+        broad->level_count--;
+        for (int32_t l = fine; l < broad->level_count; l++) {
+            memcpy(extent[l], extent[l + 1], sizeof(extent[l]));
+            broad->levels[l].count = broad->levels[l + 1].count;
+        }
+        for (int bin = first; bin <= last; bin++) {
+            if (broad->bin_count[bin] != 0 && broad->bin_level[bin] > fine) broad->bin_level[bin]--;
+        }
     }
 }
 
@@ -158,14 +190,15 @@ void broad_choose_levels(mabd_broad* broad) {
     while (last > first && broad->bin_count[last] == 0) last--;
     take_windows(broad, first, last);
     broad->level_count = number_levels(broad, first, last, extent);
+    merge_levels(broad, extent, first, last);
 
     int64_t place = 0;
     for (int32_t l = 0; l < broad->level_count; l++) {
-        const double* e = extent[l];
-        const double most = larger(larger(e[0], larger(e[1], e[2])) / CELL_FLAT, CELL_MIN);
+        double own[3];
+        cell_size(extent[l], own);
         // Not below the cells of finer levels: then a finer box spans two cells at most.
-        for (int k = 0; k < 3; k++) cell[k] = larger(cell[k], larger(e[k], most) * CELL_MARGIN);
-        set_grid(broad, &broad->levels[l], cell);
+        for (int k = 0; k < 3; k++) cell[k] = larger(cell[k], own[k]);
+        set_grid(broad, l, cell);
         broad->levels[l].first = place;
         place += broad->levels[l].count + 1;
     }
@@ -177,7 +210,8 @@ MABD_HOT uint64_t cell_key(const broad_level* level, const mabd_broad_box* box) 
     const uint64_t x = (uint64_t)broad_cell(level, 0, (double)box->lo[0]);
     const uint64_t y = (uint64_t)broad_cell(level, 1, (double)box->lo[1]);
     const uint64_t z = (uint64_t)broad_cell(level, 2, (double)box->lo[2]);
-    return x | y << level->shift[1] | z << level->shift[2];
+    return (x & level->used[0]) | (y & level->used[1]) << level->shift[1] |
+           (z & level->used[2]) << level->shift[2];
 }
 
 static bool below_plane(const mabd_broad_plane* plane, const mabd_broad_box* box) {
@@ -193,13 +227,15 @@ static bool below_plane(const mabd_broad_plane* plane, const mabd_broad_box* box
 static void test_unbounded(mabd_broad* broad, int32_t u, const mabd_broad_plane* plane,
                            int32_t first, int32_t end) {
     const mabd_broad_box* const boxes = broad->input->boxes;
+    const mabd_broad_geom* const geoms = broad->input->geoms;
     const int32_t geom = broad->id[1][u];
     for (int32_t i = first; i < end; i++) {
         if (broad->bin[i] == BROAD_UNBOUNDED) {
-            if (i > geom && broad_overlap(&boxes[geom], &boxes[i])) broad_offer(broad, geom, i);
+            if (i > geom && broad_overlap(&boxes[geom], &boxes[i]))
+                broad_offer(broad, geom, &geoms[geom], i, &geoms[i]);
         } else if (plane != NULL ? below_plane(plane, &boxes[i])
                                  : broad_overlap(&boxes[geom], &boxes[i])) {
-            broad_offer(broad, geom, i);
+            broad_offer(broad, geom, &geoms[geom], i, &geoms[i]);
         }
     }
 }
@@ -287,7 +323,7 @@ static void compact_keys(mabd_broad* broad, broad_level* level) {
         if (bits[2] > bits[k]) k = 2;
         bits[k] = halved_bits(most[k], ++halved[k]);
     }
-    set_key_layout(level, bits);
+    set_key_layout(level, BROAD_ALL_AXES, bits);
     for (int64_t p = level->first; p < level->first + level->count; p++) {
         uint64_t key = 0;
         for (int k = 0; k < 3; k++) {
@@ -310,9 +346,11 @@ void broad_sort_keys(mabd_broad* broad, broad_level* level) {
     broad->key[0][first + level->count] = UINT64_MAX;
 }
 
-void broad_sort_boxes(mabd_broad* broad, const broad_level* level) {
+void broad_sort_entries(mabd_broad* broad, const broad_level* level) {
     const int64_t end = level->first + level->count;
     for (int64_t p = level->first; p < end; p++) {
-        broad->sorted[p] = broad->input->boxes[broad->id[0][p]];
+        const int32_t i = broad->id[0][p];
+        broad->sorted[p].box = broad->input->boxes[i];
+        broad->sorted[p].geom = broad->input->geoms[i];
     }
 }

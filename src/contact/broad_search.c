@@ -17,27 +17,38 @@
 
 #define CELLS_MAX 27
 
+// Offsets from a key to the first cell of each run ahead; returns how many. With fewer axes than three there
+// are fewer rows.
+static int runs_ahead(const broad_level* level, uint64_t ahead[4]) {
+    uint64_t unit[3];
+    int axes = 0;
+    for (int k = 0; k < 3; k++) {
+        if (level->axes >> k & 1) unit[axes++] = UINT64_C(1) << level->shift[k];
+    }
+    if (axes < 2) return 0;
+    ahead[0] = unit[1] - 1;
+    if (axes < 3) return 1;
+    ahead[1] = unit[2] - unit[1] - 1;
+    ahead[2] = unit[2] - 1;
+    ahead[3] = unit[2] + unit[1] - 1;
+    return 4;
+}
+
 void broad_search_level(mabd_broad* broad, const broad_level* level) {
     const uint64_t* const key = broad->key[0];
-    const mabd_broad_box* const box = broad->sorted;
-    const int32_t* const id = broad->id[0];
     const int64_t first = level->first, end = first + level->count;
-    const uint64_t row = UINT64_C(1) << level->shift[1], layer = UINT64_C(1) << level->shift[2];
-    const uint64_t ahead[4] = {row - 1, layer - row - 1, layer - 1, layer + row - 1};
     int64_t marker[4] = {first, first, first, first};
+    uint64_t ahead[4];
+    const int runs = runs_ahead(level, ahead);
     for (int64_t p = first; p < end; p++) {
         const uint64_t own = key[p];
-        for (int64_t q = p + 1; key[q] <= own + 1; q++) {
-            if (broad_overlap(&box[p], &box[q])) broad_offer(broad, id[p], id[q]);
-        }
-        for (int r = 0; r < 4; r++) {
+        for (int64_t q = p + 1; key[q] <= own + 1; q++) broad_test(broad, p, q);
+        for (int r = 0; r < runs; r++) {
             const uint64_t from = own + ahead[r];
             int64_t q = marker[r];
             while (key[q] < from) q++;
             marker[r] = q;
-            for (; key[q] <= from + 2; q++) {
-                if (broad_overlap(&box[p], &box[q])) broad_offer(broad, id[p], id[q]);
-            }
+            for (; key[q] <= from + 2; q++) broad_test(broad, p, q);
         }
     }
 }
@@ -84,18 +95,18 @@ static cell_table build_table(mabd_broad* broad, const broad_level* level) {
                         .mask = 15,
                         .first = broad->bucket_first,
                         .members = broad->bucket,
-                        .box = broad->sorted[level->first]};
+                        .box = broad->sorted[level->first].box};
     while (table.mask + 1 < (uint64_t)level->count) table.mask = 2 * table.mask + 1;
     memset(table.first, 0, sizeof(int32_t) * (size_t)(table.mask + 2));
     const int64_t begin = level->first, end = begin + level->count;
     for (int64_t p = begin; p < end; p++) {
-        table.first[member_bucket(&table, &broad->sorted[p])]++;
-        grow_box(&table.box, &broad->sorted[p]);
+        table.first[member_bucket(&table, &broad->sorted[p].box)]++;
+        grow_box(&table.box, &broad->sorted[p].box);
     }
     // first = end of each bucket, counted down to its start while it is filled
     for (uint64_t h = 0; h <= table.mask; h++) table.first[h + 1] += table.first[h];
     for (int64_t p = end - 1; p >= begin; p--) {
-        table.members[--table.first[member_bucket(&table, &broad->sorted[p])]] = (int32_t)p;
+        table.members[--table.first[member_bucket(&table, &broad->sorted[p].box)]] = (int32_t)p;
     }
     return table;
 }
@@ -137,9 +148,7 @@ static void offer_buckets(mabd_broad* broad, const cell_table* table, const cell
                           int64_t p) {
     for (int32_t k = 0; k < query->count; k++) {
         for (int32_t m = query->first[k]; m < query->end[k]; m++) {
-            const int32_t q = table->members[m];
-            if (!broad_overlap(&broad->sorted[p], &broad->sorted[q])) continue;
-            broad_offer(broad, broad->id[0][p], broad->id[0][q]);
+            broad_test(broad, p, table->members[m]);
         }
     }
 }
@@ -150,8 +159,8 @@ void broad_search_finer(mabd_broad* broad, int32_t level) {
     for (int32_t l = 0; l < level; l++) {
         const int64_t end = broad->levels[l].first + broad->levels[l].count;
         for (int64_t p = broad->levels[l].first; p < end; p++) {
-            if (!broad_overlap(&broad->sorted[p], &table.box)) continue;
-            ask(&table, &broad->sorted[p], &query);
+            if (!broad_overlap(&broad->sorted[p].box, &table.box)) continue;
+            ask(&table, &broad->sorted[p].box, &query);
             offer_buckets(broad, &table, &query, p);
         }
     }

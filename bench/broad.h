@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The broad phase by itself: boxes of scenes with many geoms, timed.
+#pragma once
+
+#include "mabd/base.h"
+
+#define BENCH_BROAD_LIST(X)                                                                        \
+    X(CHAIN, "chain")         /* capsules hanging as a catenary, swaying out of its plane */       \
+    X(NET, "net")             /* square net of rods and hubs lying flat on a plane */              \
+    X(PILE, "pile")           /* spheres of radius 0.03 to 0.05 m, random, 40 % of space */        \
+    X(CYLINDERS, "cylinders") /* a chain to and fro over large fixed cylinders, on a plane */
+
+typedef enum bench_broad_scene {
+#define X(name, text) BENCH_BROAD_##name,
+    BENCH_BROAD_LIST(X)
+#undef X
+        BENCH_BROAD_COUNT
+} bench_broad_scene;
+
+typedef struct bench_broad_result {
+    int32_t geoms, levels;
+    int64_t pairs;
+    double seconds; // of the fastest update
+    size_t bytes;   // held by the broad phase
+} bench_broad_result;
+
+/// Build about `geoms` geoms, warm up, and time `repeats` updates; between two of them all geoms move.
+mabd_status bench_broad_run(bench_broad_scene scene, int32_t geoms, int32_t repeats,
+                            bench_broad_result* result);
