@@ -363,6 +363,15 @@ Test(broad, jointed_neighbours_of_a_chain) {
     cr_assert(eq(i64, compare("half a chain", 1), 499));
 }
 
+Test(broad, bodies_jointed_to_the_surroundings) {
+    add_chain(300, mabd_v3((mabd_real)0.1, 0, 0), 0.04);
+    const int32_t ground = add_box(mabd_v3(0, 0, 0), mabd_v3(100, 1, 1));
+    w.geom[ground].body = -1, w.geom[ground].moving = 0;
+    w.excluded = 1;
+    w.exclude[0][0] = 250, w.exclude[0][1] = -1;
+    cr_assert(eq(i64, compare("jointed to the ground", 2), 299));
+}
+
 Test(broad, large_and_small) {
     // big fixed geoms among small moving ones, which do not meet each other
     add_chain(900, mabd_v3((mabd_real)0.1, 0, (mabd_real)0.01), 0.04);
@@ -372,6 +381,15 @@ Test(broad, large_and_small) {
     }
     const int64_t pairs = compare("large and small", 5);
     cr_assert(gt(i64, pairs, 300));
+}
+
+Test(broad, thick_and_short_among_long_and_thin) {
+    // the coarser boxes are far thinner than the finer ones
+    for (int k = 0; k < 400; k++) {
+        const mabd_real thin = (mabd_real)0.05;
+        add_box(draw_vec3(&seed, 6), k % 2 ? mabd_v3(2, thin, thin) : cube(0.4));
+    }
+    cr_assert(gt(i64, compare("thick and thin", 2), 100));
 }
 
 Test(broad, planes_and_endless_geoms) {
