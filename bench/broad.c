@@ -189,3 +189,26 @@ mabd_status bench_broad_run(bench_broad_scene scene, int32_t geoms, int32_t repe
     mabd_free(&allocator, s.exclude, exclude_bytes);
     return status;
 }
+
+#define X(name, text) text,
+static const char* const SCENES[] = {BENCH_BROAD_LIST(X)};
+#undef X
+
+mabd_status bench_broad_report(FILE* out, int32_t repeats) {
+    fprintf(out, "scene,geoms,levels,pairs,ms,ns_per_geom,bytes_per_geom\n");
+    for (int scene = 0; scene < BENCH_BROAD_COUNT; scene++) {
+        bench_broad_result r[3];
+        int32_t geoms = 10000;
+        for (int k = 0; k < 3; k++, geoms *= 10) {
+            MABD_TRY(bench_broad_run((bench_broad_scene)scene, geoms, repeats, &r[k]));
+            fprintf(out, "%s,%d,%d,%lld,%.4g,%.1f,%.0f\n", SCENES[scene], (int)r[k].geoms,
+                    (int)r[k].levels, (long long)r[k].pairs, 1e3 * r[k].seconds,
+                    1e9 * r[k].seconds / r[k].geoms, (double)r[k].bytes / r[k].geoms);
+            fflush(out);
+        }
+        // three points evenly spaced: the least squares slope is that through the outer two
+        fprintf(out, "# %s: time grows as geoms^%.3f\n", SCENES[scene],
+                log(r[2].seconds / r[0].seconds) / log((double)r[2].geoms / r[0].geoms));
+    }
+    return MABD_OK;
+}

@@ -4,6 +4,8 @@
 
 #include "mabd/base.h"
 
+#include <stdio.h>
+
 #define BENCH_BROAD_LIST(X)                                                                        \
     X(CHAIN, "chain")         /* capsules hanging as a catenary, swaying out of its plane */       \
     X(NET, "net")             /* square net of rods and hubs lying flat on a plane */              \
@@ -27,3 +29,7 @@ typedef struct bench_broad_result {
 /// Build about `geoms` geoms, warm up, and time `repeats` updates; between two of them all geoms move.
 mabd_status bench_broad_run(bench_broad_scene scene, int32_t geoms, int32_t repeats,
                             bench_broad_result* result);
+
+/// All scenes with 10,000, 100,000 and 1,000,000 geoms as a table with a line per case, and the slope of
+/// log time against log geoms of each scene as a comment.
+mabd_status bench_broad_report(FILE* out, int32_t repeats);

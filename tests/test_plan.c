@@ -697,8 +697,8 @@ Test(plan, sums_by_class) {
     mabd_plan* plan = plan_of(&t);
     mabd_plan_totals expected[MABD_COMPONENT_COUNT] = {
         [MABD_COMPONENT_FREE] = {.components = 2, .bodies = 2},
-        [MABD_COMPONENT_CHAIN] = {1, 2, 2, 8, 1, 0, 0},
-        [MABD_COMPONENT_LOOPS] = {1, 2, 2, 5, 1, 1, 2}, // the narrow one is cut
+        [MABD_COMPONENT_CHAIN] = {1, 2, 2, 8, 0, 1, 0, 0},
+        [MABD_COMPONENT_LOOPS] = {1, 2, 2, 5, 0, 1, 1, 2}, // the narrow one is cut
     };
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
         mabd_plan_totals sum = mabd_plan_sum(plan, (mabd_component)k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd bench`: speed, with what it takes to judge it: errors beside times, the machine, and the memory
 // bandwidth that bounds a step.
+#include "bench/broad.h"
 #include "cli/bench_report.h"
 #include "cli/cli.h"
 #include "cli/load.h"
@@ -52,7 +53,8 @@ static const char NOTES[] =
     "scene FILE...: scene files, at their own h unless --h is given. `mabd bench plot` draws the\n"
     "tables. Every scene is built, warmed up for 5 steps and timed from there; the fastest of the\n"
     "repeats counts. The bound is the time to read q, v and one older q, v of a link (48 numbers)\n"
-    "and to write the new q, v (24 numbers) at the bandwidth of the STREAM triad on one thread.";
+    "and to write the new q, v (24 numbers) at the bandwidth of the STREAM triad on one thread.\n"
+    "Topic broad: the broad phase of contacts by itself, as a table; takes --repeat only.";
 
 static bool parse_options(int argc, char** argv, bench_options* o, int* code) {
     const char* names[] = {"TOPIC"};
@@ -135,7 +137,7 @@ static int check_options(bench* b) {
     int topic = 0;
     while (TOPICS[topic] != NULL && strcmp(TOPICS[topic], o->topic) != 0) topic++;
     if (TOPICS[topic] == NULL) {
-        return say_usage("unknown topic: expected chain, tree, net, scene or plot");
+        return say_usage("unknown topic: expected chain, tree, net, scene, plot or broad");
     }
     b->topic = (bench_topic)topic;
     if (is_stdout(o->json) && is_stdout(o->csv)) {
@@ -249,7 +251,13 @@ static int measure(int argc, char** argv) {
     char* command = load_join_command("bench", argc, argv);
     if (b == NULL || command == NULL) {
         fprintf(stderr, "mabd bench: out of memory\n");
-    } else if (parse_options(argc, argv, &b->options, &code)) {
+    } else if (!parse_options(argc, argv, &b->options, &code)) {
+        // said already
+    } else if (strcmp(b->options.topic, "broad") == 0) {
+        const mabd_status status = bench_broad_report(stdout, 10 * (int32_t)b->options.repeats);
+        if (status != MABD_OK) fprintf(stderr, "mabd bench: %s\n", mabd_status_text(status));
+        code = status == MABD_OK ? CLI_OK : CLI_FAILED;
+    } else {
         code = check_options(b);
         if (code == CLI_OK) {
             start_report(b, command);
