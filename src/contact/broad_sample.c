@@ -11,8 +11,8 @@
 #include "contact/broad_internal.h"
 
 #define SAMPLE_MAX   1024
-#define SAMPLE_LEAST 64
-#define SAMPLE_SHARE 16 // one geom of these at most: the sample costs m^2 / 2
+#define SAMPLE_LEAST 32
+#define SAMPLE_SHARE 32 // one geom of these at most: the sample costs m^2 / 2
 #define COST_TEST    3.0
 #define COST_PASS    6.0
 #define COST_MARKER  1.5
