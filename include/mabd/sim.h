@@ -106,7 +106,7 @@ MABD_API size_t mabd_model_sim_bytes(const mabd_model* model, mabd_dual dual);
 typedef struct mabd_dual_line {
     mabd_component kind;
     int32_t components; // that are alike; the rest is said of one
-    int32_t bodies, joints, rows, cut_rows;
+    int32_t bodies, joints, rows, hubs, cut_rows;
     const char* solver;
     bool direct;                            // false: iterative, and only `bytes` follows
     mabd_order order;                       // the one with the fewest operations

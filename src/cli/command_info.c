@@ -38,7 +38,7 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
         option_text("json", "FILE|-", &o->json, "write it as JSON; - = standard output"),
         option_flag("plan", &o->plan,
                     "components by class, joints by type, and how each is solved"),
-        option_choice("dual", DUALS, &o->dual, "dual solver that memory is counted for"),
+        option_choice("dual", DUALS, &o->dual, "dual solvers that memory and plan are told for"),
     };
     const option_command command = {.name = "info",
                                     .about = "Say what a scene holds.",
@@ -195,7 +195,7 @@ static int report(const info_options* o, const loaded_scene* loaded, const plan_
 static int make_report(const info_options* o, const loaded_scene* loaded) {
     plan_table plan;
     if (!o->plan) return report(o, loaded, NULL);
-    const mabd_status status = plan_table_make(loaded->model, &plan);
+    const mabd_status status = plan_table_make(loaded->model, (mabd_dual)o->dual, &plan);
     if (status == MABD_OK) return report(o, loaded, &plan);
     fprintf(stderr, "mabd info: %s\n", mabd_status_text(status));
     return CLI_FAILED;

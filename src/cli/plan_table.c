@@ -8,26 +8,28 @@
 
 #define CELL 32
 
-mabd_status plan_table_make(const mabd_model* model, plan_table* table) {
+mabd_status plan_table_make(const mabd_model* model, mabd_dual dual, plan_table* table) {
+    table->dual = dual;
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
         table->totals[k] = mabd_model_plan_totals(model, (mabd_component)k);
     }
-    return mabd_model_dual_plan(model, MABD_DUAL_AUTO, PLAN_LINES, table->lines, &table->line_count,
+    return mabd_model_dual_plan(model, dual, PLAN_LINES, table->lines, &table->line_count,
                                 &table->left_out);
 }
 
 // ---- text --------------------------------------------------------------------------------------
 
 static void print_classes(const plan_table* table, FILE* out) {
-    fprintf(out, "components by class\n  %-10s %10s %10s %10s %10s %10s %8s %9s\n", "class",
-            "components", "bodies", "joints", "rows", "couplings", "cycles", "cut rows");
+    fprintf(out, "components by class\n  %-10s %10s %10s %10s %10s %10s %6s %8s %9s\n", "class",
+            "components", "bodies", "joints", "rows", "couplings", "hubs", "cycles", "cut rows");
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
         const mabd_plan_totals* t = &table->totals[k];
         if (t->components == 0) continue;
-        fprintf(out, "  %-10s %10lld %10lld %10lld %10lld %10lld %8lld %9lld\n",
+        fprintf(out, "  %-10s %10lld %10lld %10lld %10lld %10lld %6lld %8lld %9lld\n",
                 mabd_component_name((mabd_component)k), (long long)t->components,
                 (long long)t->bodies, (long long)t->joints, (long long)t->rows,
-                (long long)t->couplings, (long long)t->cycles, (long long)t->cut_rows);
+                (long long)t->couplings, (long long)t->hubs, (long long)t->cycles,
+                (long long)t->cut_rows);
     }
 }
 
@@ -47,7 +49,8 @@ static const char* format_bytes(const mabd_dual_line* line, int order, char* tex
 // What the solvers take: fronts are merged where that saves time, so there are a few more operations than the
 // order alone would need.
 static void print_solvers(const plan_table* table, FILE* out) {
-    fprintf(out, "dual solvers (--dual auto), one line for components that are alike\n");
+    fprintf(out, "dual solvers (--dual %s), one line for components that are alike\n",
+            mabd_dual_name(table->dual));
     fprintf(out, "  %-7s %7s %9s %9s  %-7s %-11s %10s %10s %9s %9s\n", "class", "count", "joints",
             "rows", "solver", "order", "Mflop", "factor", "fronts", "memory");
     for (int32_t i = 0; i < table->line_count; i++) {
@@ -98,10 +101,11 @@ void plan_table_print(const plan_table* table, FILE* out) {
 // ---- JSON --------------------------------------------------------------------------------------
 
 static json_t* totals_json(const mabd_plan_totals* t) {
-    return json_pack("{sI sI sI sI sI sI sI}", "components", (json_int_t)t->components, "bodies",
+    return json_pack("{sI sI sI sI sI sI sI sI}", "components", (json_int_t)t->components, "bodies",
                      (json_int_t)t->bodies, "joints", (json_int_t)t->joints, "rows",
-                     (json_int_t)t->rows, "couplings", (json_int_t)t->couplings, "cycles",
-                     (json_int_t)t->cycles, "cut_rows", (json_int_t)t->cut_rows);
+                     (json_int_t)t->rows, "couplings", (json_int_t)t->couplings, "hubs",
+                     (json_int_t)t->hubs, "cycles", (json_int_t)t->cycles, "cut_rows",
+                     (json_int_t)t->cut_rows);
 }
 
 static json_t* orders_json(const mabd_dual_line* line) {
@@ -119,10 +123,10 @@ static json_t* orders_json(const mabd_dual_line* line) {
 
 static json_t* line_json(const mabd_dual_line* line) {
     json_t* root =
-        json_pack("{ss si si si si si ss sI}", "class", mabd_component_name(line->kind),
+        json_pack("{ss si si si si si si ss sI}", "class", mabd_component_name(line->kind),
                   "components", (int)line->components, "bodies", (int)line->bodies, "joints",
-                  (int)line->joints, "rows", (int)line->rows, "cut_rows", (int)line->cut_rows,
-                  "solver", line->solver, "bytes", (json_int_t)line->bytes);
+                  (int)line->joints, "rows", (int)line->rows, "hubs", (int)line->hubs, "cut_rows",
+                  (int)line->cut_rows, "solver", line->solver, "bytes", (json_int_t)line->bytes);
     if (!line->direct) return root;
     summary_set_text(root, "order", mabd_order_name(line->order));
     json_object_set_new(root, "fronts", json_integer(line->fronts));

@@ -42,31 +42,32 @@ static mabd_dual_line describe(const mabd_plan_component* c, const mabd_dual_sys
     return (mabd_dual_line){.kind = c->kind,
                             .components = 1,
                             .bodies = c->body_count,
-                            .joints = c->slot_count,
-                            .rows = system->row_count,
+                            .joints = c->slot_count - 2 * c->hub_count,
+                            .rows = system->row_count - 2 * MABD_PLAN_SLOT_ROWS * c->hub_count,
+                            .hubs = c->hub_count,
                             .cut_rows = c->cut_rows,
                             .pattern = hash_pattern(system)};
 }
 
-// Block Thomas is elimination in the plan's order, in place: one front a joint, no memory of its own.
+// Chains and trees are eliminated in the plan's order and in place: one front a slot.
 static mabd_status foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
                            const mabd_dual_ops* ops, mabd_dual_line* line) {
-    const bool chain = ops == &mabd_dual_chain, tree = ops == &mabd_dual_tree;
+    const bool in_place = ops == &mabd_dual_chain || ops == &mabd_dual_tree;
     mabd_block_outlook outlook;
     line->solver = ops->name;
-    line->direct = chain || tree || ops == &mabd_dual_block || ops == &mabd_dual_stale;
-    if (!line->direct || ops == &mabd_dual_stale) line->bytes = ops->bytes_for(allocator, system);
+    line->direct = in_place || ops == &mabd_dual_block || ops == &mabd_dual_stale;
+    if (ops != &mabd_dual_block) line->bytes = ops->bytes_for(allocator, system);
     if (!line->direct) return MABD_OK;
-    MABD_TRY(mabd_block_foresee(allocator, system, chain || tree, &outlook));
-    if (tree || ops == &mabd_dual_block) line->bytes = outlook.bytes;
+    MABD_TRY(mabd_block_foresee(allocator, system, in_place, &outlook));
+    if (ops == &mabd_dual_block) line->bytes = outlook.bytes;
     line->order = outlook.orders.which;
     for (int k = 0; k < MABD_ORDER_COUNT; k++) {
         line->order_flops[k] = outlook.orders.counts[k].flops;
         line->order_entries[k] = outlook.orders.counts[k].entries;
     }
-    line->fronts = chain ? system->slot_count : outlook.nodes;
-    line->flops = chain ? line->order_flops[line->order] : outlook.flops;
-    line->entries = chain ? line->order_entries[line->order] : outlook.entries;
+    line->fronts = in_place ? system->slot_count : outlook.nodes;
+    line->flops = in_place ? line->order_flops[line->order] : outlook.flops;
+    line->entries = in_place ? line->order_entries[line->order] : outlook.entries;
     return MABD_OK;
 }
 
