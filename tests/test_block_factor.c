@@ -337,6 +337,32 @@ Test(block_factor, gives_the_same_bits_for_all_instruction_sets) {
     check_bits(&mabd_dual_block, star(40), true);
 }
 
+static void check_taken_along(const mabd_dual_ops* ops, dual_graph graph) {
+    dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
+    size_t n = (size_t)c.system.row_count, bytes = n * sizeof(mabd_real);
+    mabd_real* expected = malloc(bytes);
+    void* solver = create(ops, &c);
+    factor_and_solve(ops, solver, &c);
+    memcpy(expected, c.x, bytes);
+    for (int round = 0; round < 2; round++) { // the second after a failure halfway
+        dual_case_reset(&c);
+        cr_assert(eq(int, ops->factor_with(solver, &c.system, c.x, NULL), MABD_OK));
+        cr_assert(eq(int, memcmp(c.x, c.b, bytes), 0), "b is left as it is");
+        ops->solve_rest(solver, &c.system, c.x);
+        cr_assert(eq(int, memcmp(c.x, expected, bytes), 0));
+        c.system.D[c.system.block[c.system.slot_count / 2]] = (mabd_real)-1;
+        cr_assert(eq(int, ops->factor_with(solver, &c.system, c.x, NULL), MABD_ERR_SINGULAR));
+    }
+    free(expected);
+    destroy(ops, solver);
+    dual_case_free(&c);
+}
+
+Test(block_factor, a_right_hand_side_taken_along_gives_the_same_bits) {
+    check_taken_along(&mabd_dual_block, dual_graph_net(9, 9, 0, 4));
+    check_taken_along(&mabd_dual_tree, dual_graph_tree(60, 0, 4));
+}
+
 // ---- cost --------------------------------------------------------------------------------------
 
 static double tree_flops(int32_t depth) {

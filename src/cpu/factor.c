@@ -64,7 +64,11 @@ static void softened_rest(const mabd_dual_system* system, const mabd_real* x, ma
 static void solve(const mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,
                   mabd_real* x) {
     const mabd_dual_ops* ops = sim->duals[component];
-    ops->solve(sim->solvers[component], system, x);
+    if (ops->solve_rest) {
+        ops->solve_rest(sim->solvers[component], system, x);
+    } else {
+        ops->solve(sim->solvers[component], system, x);
+    }
     if (!sim->softened[component]) return;
     softened_rest(system, x, sim->rest);
     ops->solve(sim->solvers[component], system, sim->rest);
@@ -81,6 +85,15 @@ static int32_t joint_near(const mabd_plan* plan, int32_t component, int32_t slot
     return joint >= 0 ? joint : plan->slot_joint[plan->sides[plan->side_start[-1 - joint]].slot];
 }
 
+// With the right-hand side that solve will be asked for, where the solver can use it.
+static mabd_status factor(const mabd_cpu_sim* sim, int32_t component,
+                          const mabd_dual_system* system, int32_t* bad) {
+    const mabd_dual_ops* ops = sim->duals[component];
+    void* solver = sim->solvers[component];
+    if (!ops->factor_with) return ops->factor(solver, system, bad);
+    return ops->factor_with(solver, system, sim->lambda + system->row_offset, bad);
+}
+
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
     const mabd_plan* plan = sim->model->plan;
     for (int32_t i = 0; i < plan->component_count; i++) {
@@ -88,11 +101,11 @@ mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
         if (!ops) continue;
         const mabd_dual_system system = mabd_cpu_system(sim, i);
         int32_t bad = 0;
-        mabd_status status = ops->factor(sim->solvers[i], &system, &bad);
+        mabd_status status = factor(sim, i, &system, &bad);
         sim->softened[i] = status == MABD_ERR_SINGULAR && ops->keeps_system;
         if (sim->softened[i]) {
             soften(&system);
-            status = ops->factor(sim->solvers[i], &system, &bad);
+            status = factor(sim, i, &system, &bad);
         }
         if (status != MABD_OK) {
             *joint = joint_near(plan, i, bad);

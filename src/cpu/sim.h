@@ -136,7 +136,7 @@ void mabd_cpu_predict(mabd_cpu_sim* sim);
 void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration);
 /// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint);
-/// lambda: right-hand side in, multipliers out. Sets dual_report; iterative solvers start from `guess` and
+/// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative solvers start from `guess` and
 /// leave their solution there.
 void mabd_cpu_solve(mabd_cpu_sim* sim);
 /// Before the first factor of a solve: iterative solvers start from the multipliers before the step, and

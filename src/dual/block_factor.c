@@ -108,17 +108,28 @@ static int32_t slot_of_row(const mabd_dual_system* system, const mabd_block_symb
     return s;
 }
 
-static mabd_status block_factor(void* object, const mabd_dual_system* system, int32_t* bad) {
+static mabd_status block_factor_with(void* object, const mabd_dual_system* system,
+                                     const mabd_real* b, int32_t* bad) {
     mabd_block_solver* solver = object;
-    const int32_t row = solver->kernels->factor(&solver->factor, system);
+    const int32_t row = solver->kernels->factor(&solver->factor, system, b);
     if (row < 0) return MABD_OK;
     if (bad) *bad = slot_of_row(system, solver->symbolic, row);
     return MABD_ERR_SINGULAR;
 }
 
+static mabd_status block_factor(void* object, const mabd_dual_system* system, int32_t* bad) {
+    return block_factor_with(object, system, NULL, bad);
+}
+
+static void block_solve_rest(void* object, const mabd_dual_system* system, mabd_real* x) {
+    mabd_block_solver* solver = object;
+    solver->kernels->backward(&solver->factor, system, x);
+}
+
 static void block_solve(void* object, const mabd_dual_system* system, mabd_real* x) {
     mabd_block_solver* solver = object;
-    solver->kernels->solve(&solver->factor, system, x);
+    solver->kernels->forward(&solver->factor, system, x);
+    solver->kernels->backward(&solver->factor, system, x);
 }
 
 const mabd_dual_ops mabd_dual_block = {
@@ -127,6 +138,8 @@ const mabd_dual_ops mabd_dual_block = {
     .create = block_create,
     .factor = block_factor,
     .solve = block_solve,
+    .factor_with = block_factor_with,
+    .solve_rest = block_solve_rest,
     .destroy = block_destroy,
     .bytes = block_bytes,
     .bytes_for = block_bytes_for,

@@ -4,7 +4,8 @@
 #include "dual/block_numeric.h"
 
 #define PROTOTYPES(isa) MABD_BLOCK_PROTOTYPES(isa);
-#define TABLE(isa)      {MABD_BLOCK_JOIN(factor, isa), MABD_BLOCK_JOIN(solve, isa)},
+#define TABLE(isa)                                                                                 \
+    {MABD_BLOCK_JOIN(factor, isa), MABD_BLOCK_JOIN(forward, isa), MABD_BLOCK_JOIN(backward, isa)},
 
 MABD_ISA_EACH(PROTOTYPES)
 static const mabd_block_kernels tables[] = {MABD_ISA_EACH(TABLE)};

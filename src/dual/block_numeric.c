@@ -355,22 +355,6 @@ static void pass_on(const front* a, double* scaled) {
     }
 }
 
-int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
-                                          const mabd_dual_system* system) {
-    for (int32_t s = 0; s < f->symbolic->node_count; s++) {
-        const mabd_block_node* node = &f->symbolic->nodes[s];
-        const front a = open_front(f, node);
-        if (s + AHEAD < f->symbolic->node_count) prefetch(f->symbolic, system, node + AHEAD);
-        assemble(f, system, node, &a);
-        const int32_t bad = eliminate(&a, f->least, f->scaled);
-        if (bad >= 0) return node->row + bad;
-        if (node->below == 0) continue;
-        pass_on(&a, f->scaled);
-        if (node->inherits) add_children(f, node, &a, false);
-    }
-    return -1;
-}
-
 // ---- solve -------------------------------------------------------------------------------------
 
 // x[i ..] = L_ii^-1 (x[i ..] - L_ik x_k), n rows
@@ -485,14 +469,42 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
     memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
 }
 
-void MABD_BLOCK_JOIN(solve, MABD_ISA)(const mabd_block_factor* f, const mabd_dual_system* system,
-                                      mabd_real* x) {
-    const mabd_block_symbolic* m = f->symbolic;
+// ---- the whole -----------------------------------------------------------------------------------
+
+// x in elimination order
+static void take(const mabd_block_factor* f, const mabd_dual_system* system, const mabd_real* b) {
     for (int32_t s = 0; s < system->slot_count; s++) {
-        copy_few(system->width[s], x + (system->row[s] - system->row_offset), 1,
-                 f->x + m->first[s]);
+        copy_few(system->width[s], b + (system->row[s] - system->row_offset), 1,
+                 f->x + f->symbolic->first[s]);
     }
-    for (int32_t s = 0; s < m->node_count; s++) solve_forward(f, &m->nodes[s]);
+}
+
+int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
+                                          const mabd_dual_system* system, const mabd_real* b) {
+    if (b) take(f, system, b);
+    for (int32_t s = 0; s < f->symbolic->node_count; s++) {
+        const mabd_block_node* node = &f->symbolic->nodes[s];
+        const front a = open_front(f, node);
+        if (s + AHEAD < f->symbolic->node_count) prefetch(f->symbolic, system, node + AHEAD);
+        assemble(f, system, node, &a);
+        const int32_t bad = eliminate(&a, f->least, f->scaled);
+        if (bad >= 0) return node->row + bad;
+        if (node->below) pass_on(&a, f->scaled);
+        if (node->inherits) add_children(f, node, &a, false);
+        if (b) solve_forward(f, node);
+    }
+    return -1;
+}
+
+void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_block_factor* f, const mabd_dual_system* system,
+                                        const mabd_real* b) {
+    take(f, system, b);
+    for (int32_t s = 0; s < f->symbolic->node_count; s++) solve_forward(f, &f->symbolic->nodes[s]);
+}
+
+void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_block_factor* f, const mabd_dual_system* system,
+                                         mabd_real* x) {
+    const mabd_block_symbolic* m = f->symbolic;
     for (int32_t s = m->node_count - 1; s >= 0; s--) solve_backward(f, &m->nodes[s], f->front);
     for (int32_t s = 0; s < system->slot_count; s++) {
         mabd_real* to = x + (system->row[s] - system->row_offset);

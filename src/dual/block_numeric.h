@@ -20,11 +20,15 @@ typedef struct mabd_block_factor {
 } mabd_block_factor;
 
 typedef struct mabd_block_kernels {
-    /// K = L d L'. D and U are left alone. Returns the row (in elimination order) of the first failing
-    /// pivot, -1 if there is none.
-    int32_t (*factor)(const mabd_block_factor* factor, const mabd_dual_system* system);
-    /// x = K^-1 x, in the system's order.
-    void (*solve)(const mabd_block_factor* factor, const mabd_dual_system* system, mabd_real* x);
+    /// K = L d L', and if b is given factor->x = d^-1 L^-1 b. D and U are left alone. Returns the row (in
+    /// elimination order) of the first failing pivot, -1 if there is none.
+    int32_t (*factor)(const mabd_block_factor* factor, const mabd_dual_system* system,
+                      const mabd_real* b);
+    /// factor->x = d^-1 L^-1 b, b in the system's order.
+    void (*forward)(const mabd_block_factor* factor, const mabd_dual_system* system,
+                    const mabd_real* b);
+    /// x = L'^-1 factor->x, in the system's order.
+    void (*backward)(const mabd_block_factor* factor, const mabd_dual_system* system, mabd_real* x);
 } mabd_block_kernels;
 
 /// The table of an instruction set, 0 .. mabd_isa_count() - 1.
@@ -36,9 +40,11 @@ const mabd_block_kernels* mabd_block_kernels_of(int32_t isa);
 /// The functions of one instruction set.
 #define MABD_BLOCK_PROTOTYPES(isa)                                                                 \
     int32_t MABD_BLOCK_JOIN(factor, isa)(const mabd_block_factor* factor,                          \
-                                         const mabd_dual_system* system);                          \
-    void MABD_BLOCK_JOIN(solve, isa)(const mabd_block_factor* factor,                              \
-                                     const mabd_dual_system* system, mabd_real* x)
+                                         const mabd_dual_system* system, const mabd_real* b);      \
+    void MABD_BLOCK_JOIN(forward, isa)(const mabd_block_factor* factor,                            \
+                                       const mabd_dual_system* system, const mabd_real* b);        \
+    void MABD_BLOCK_JOIN(backward, isa)(const mabd_block_factor* factor,                           \
+                                        const mabd_dual_system* system, mabd_real* x)
 
 #ifdef MABD_ISA
 MABD_BLOCK_PROTOTYPES(MABD_ISA);
