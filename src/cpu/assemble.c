@@ -13,6 +13,8 @@
 
 #include "cpu/stages.h"
 
+#include "math/block.h"
+
 #include <string.h>
 
 // r in the body frame: inertia, gravity, drag.
@@ -94,25 +96,74 @@ static bool is_first(const mabd_model* m, const mabd_model_joint* joint, int32_t
 
 // ---- bodies that carry ball joints only ----------------------------------------------------------
 
-static void add_symmetric(mabd_sym3 S, bool first, mabd_real* K) {
-    const mabd_real rows[9] = {S.xx, S.xy, S.xz, S.xy, S.yy, S.yz, S.xz, S.yz, S.zz};
-    if (first) {
-        for (int k = 0; k < 9; k++) K[k] = rows[k];
-    } else {
-        for (int k = 0; k < 9; k++) K[k] += rows[k];
+// Blocks of one body wait until there are LANES of them: the compiler makes vectors of the loop over them.
+#define LANES 4
+
+// By pointer: a copy as an argument waits until all its parts have reached the cache.
+typedef struct simple_body {
+    const mabd_body_block* block;
+    mabd_sym3 Z;
+    mabd_mat3 R;
+    mabd_affine y;
+} simple_body;
+
+typedef struct block_batch {
+    mabd_real X[3][LANES], Y[3][LANES]; // the two points of a block
+    mabd_real K[9][LANES];              // R c(X, Y) R', by rows
+    mabd_real sign[LANES];
+    bool first[LANES];    // write, do not add
+    bool diagonal[LANES]; // X is Y: symmetric, to the last bit
+    mabd_real* to[LANES];
+    int32_t count;
+} block_batch;
+
+static void compute_blocks(const simple_body* MABD_RESTRICT own, block_batch* MABD_RESTRICT w) {
+    const mabd_body_block* MABD_RESTRICT b = own->block;
+    const mabd_sym3 Z = own->Z;
+    const mabd_mat3 R = own->R;
+    for (int l = 0; l < LANES; l++) {
+        const mabd_attachment x =
+            mabd_body_block_attach(b, Z, mabd_v3(w->X[0][l], w->X[1][l], w->X[2][l]));
+        const mabd_attachment y =
+            mabd_body_block_attach(b, Z, mabd_v3(w->Y[0][l], w->Y[1][l], w->Y[2][l]));
+        const mabd_mat3 c = mabd_body_block_compliance(b, &x, &y);
+        const mabd_mat3 C = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
+        const mabd_real s = w->sign[l];
+        w->K[0][l] = s * C.c1.x, w->K[1][l] = s * C.c2.x, w->K[2][l] = s * C.c3.x;
+        w->K[3][l] = s * C.c1.y, w->K[4][l] = s * C.c2.y, w->K[5][l] = s * C.c3.y;
+        w->K[6][l] = s * C.c1.z, w->K[7][l] = s * C.c2.z, w->K[8][l] = s * C.c3.z;
     }
 }
 
-// K <- or += s R B R'
-static void add_rotated(mabd_mat3 R, mabd_mat3 B, mabd_real s, bool first, mabd_real* K) {
-    const mabd_mat3 C = mabd_m3_product(mabd_m3_product(R, B), mabd_m3_transpose(R));
-    const mabd_real rows[9] = {C.c1.x, C.c2.x, C.c3.x, C.c1.y, C.c2.y,
-                               C.c3.y, C.c1.z, C.c2.z, C.c3.z};
-    if (first) {
-        for (int k = 0; k < 9; k++) K[k] = s * rows[k];
-    } else {
-        for (int k = 0; k < 9; k++) K[k] += s * rows[k];
+static void flush_blocks(const simple_body* own, block_batch* w) {
+    for (int l = w->count; l < LANES; l++) { // the rest computes the first one again
+        for (int k = 0; k < 3; k++) w->X[k][l] = w->X[k][0], w->Y[k][l] = w->Y[k][0];
+        w->sign[l] = w->sign[0];
     }
+    compute_blocks(own, w);
+    for (int l = 0; l < w->count; l++) {
+        mabd_real* to = w->to[l];
+        if (w->diagonal[l]) {
+            w->K[3][l] = w->K[1][l], w->K[6][l] = w->K[2][l], w->K[7][l] = w->K[5][l];
+        }
+        if (w->first[l]) {
+            for (int k = 0; k < 9; k++) to[k] = w->K[k][l];
+        } else {
+            for (int k = 0; k < 9; k++) to[k] += w->K[k][l];
+        }
+    }
+    w->count = 0;
+}
+
+// to <- or += sign R c(X, Y) R', now or later
+static void add_block(const simple_body* own, block_batch* w, mabd_vec3 X, mabd_vec3 Y,
+                      bool diagonal, mabd_real sign, bool first, mabd_real* to) {
+    const int l = w->count++;
+    w->X[0][l] = X.x, w->X[1][l] = X.y, w->X[2][l] = X.z;
+    w->Y[0][l] = Y.x, w->Y[1][l] = Y.y, w->Y[2][l] = Y.z;
+    w->sign[l] = sign, w->diagonal[l] = diagonal;
+    w->first[l] = first, w->to[l] = to;
+    if (w->count == LANES) flush_blocks(own, w);
 }
 
 // J y = +-R (D X + tau) of one side, added to C(ref) or to what the first body left.
@@ -133,49 +184,66 @@ static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd
     mabd_v3_store(is_b ? mabd_v3_add(start, move) : mabd_v3_sub(start, move), rhs);
 }
 
-// One side's diagonal block and right-hand side.
-static mabd_attachment add_side(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
-                                mabd_sym3 Z, mabd_mat3 R, const mabd_affine* y,
-                                mabd_plan_side side) {
-    const mabd_plan* plan = sim->model->plan;
-    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side.slot]];
-    const bool first = is_first(sim->model, joint, body);
-    const mabd_attachment point =
-        mabd_body_block_attach(b, Z, mabd_v3_load(side.is_b ? joint->Xb : joint->Xa));
-    const mabd_sym3 c = mabd_sym3_rotate(R, mabd_body_block_self_compliance(b, &point));
-    add_symmetric(c, first, sim->D + plan->slot_block[side.slot]);
-    add_point_rhs(sim, joint, point.X, side.is_b, first, R, y,
-                  sim->lambda + plan->slot_row[side.slot]);
-    return point;
-}
-
-static void add_pair(mabd_cpu_sim* sim, const mabd_body_block* b, mabd_mat3 R,
-                     const mabd_plan_side* sides, const mabd_plan_pair* pair,
-                     const mabd_attachment* x, const mabd_attachment* y) {
-    const mabd_real sign = sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1;
-    add_rotated(R, mabd_body_block_compliance(b, x, y), sign, !sim->shared_edges,
-                sim->U + sim->model->plan->edge_block[pair->edge]);
-}
-
-static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b, mabd_sym3 Z,
-                            mabd_mat3 R, mabd_affine y) {
+static void assemble_simple(mabd_cpu_sim* sim, int32_t body, const simple_body* own) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
-    const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];
     const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
-    const int32_t pair_count = plan->pair_start[body + 1] - plan->pair_start[body];
-    if (side_count == 2) { // a link of a chain: both points stay in registers
-        const mabd_attachment x = add_side(sim, body, b, Z, R, &y, sides[0]);
-        const mabd_attachment z = add_side(sim, body, b, Z, R, &y, sides[1]);
-        if (pair_count == 1) add_pair(sim, b, R, sides, pairs, &x, &z);
-        return;
-    }
-    mabd_attachment* points = sim->points;
+    mabd_vec3* points = sim->points;
+    block_batch batch;
+    batch.count = 0;
     for (int32_t i = 0; i < side_count; i++) {
-        points[i] = add_side(sim, body, b, Z, R, &y, sides[i]);
+        const int32_t slot = sides[i].slot, is_b = sides[i].is_b;
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
+        const bool first = is_first(sim->model, joint, body);
+        const mabd_vec3 X = points[i] = mabd_v3_load(is_b ? joint->Xb : joint->Xa);
+        add_block(own, &batch, X, X, true, 1, first, sim->D + plan->slot_block[slot]);
+        add_point_rhs(sim, joint, X, is_b, first, own->R, &own->y,
+                      sim->lambda + plan->slot_row[slot]);
     }
-    for (int32_t p = 0; p < pair_count; p++) {
-        add_pair(sim, b, R, sides, &pairs[p], &points[pairs[p].i], &points[pairs[p].j]);
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        const mabd_plan_pair* pair = &plan->pairs[p];
+        const mabd_real sign = sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1;
+        add_block(own, &batch, points[pair->i], points[pair->j], false, sign, !sim->shared_edges,
+                  sim->U + plan->edge_block[pair->edge]);
+    }
+    if (batch.count > 0) flush_blocks(own, &batch);
+}
+
+// Ask for what a body will need, AHEAD bodies before its turn: joints and blocks lie in the order of the plan,
+// which is not that of the bodies. What tells where they are is asked for as long before.
+#define AHEAD 6
+static void prefetch_joints(const mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    if (body >= plan->body_count || sim->body_kind[body] != MABD_BODY_SIMPLE) return;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const int32_t slot = plan->sides[s].slot;
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
+        MABD_PREFETCH(joint);
+        MABD_PREFETCH(joint->Xb);
+        MABD_PREFETCH(plan->slot_block + slot);
+        MABD_PREFETCH(plan->slot_row + slot);
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        MABD_PREFETCH(plan->edge_block + plan->pairs[p].edge);
+    }
+}
+static void prefetch_blocks(const mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    if (body >= plan->body_count || sim->body_kind[body] != MABD_BODY_SIMPLE) return;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const int32_t slot = plan->sides[s].slot;
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
+        const mabd_real* far = sim->ref + 12 * (size_t)(plan->sides[s].is_b ? joint->a : joint->b);
+        MABD_PREFETCH(far);
+        MABD_PREFETCH(far + 11);
+        MABD_PREFETCH(sim->D + plan->slot_block[slot]);
+        MABD_PREFETCH(sim->D + plan->slot_block[slot] + 8);
+        MABD_PREFETCH(sim->lambda + plan->slot_row[slot]);
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        const mabd_real* U = sim->U + plan->edge_block[plan->pairs[p].edge];
+        MABD_PREFETCH(U);
+        MABD_PREFETCH(U + 8);
     }
 }
 
@@ -458,6 +526,8 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
     const mabd_real* stress = first_iteration ? sim->stress : sim->stress_new;
     if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
     for (int32_t body = 0; body < m->body_count; body++) {
+        prefetch_joints(sim, body + 2 * AHEAD);
+        prefetch_blocks(sim, body + AHEAD);
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
         const size_t at = (size_t)body;
         const mabd_body_block* b = &sim->blocks[m->body_class[body]];
@@ -479,9 +549,11 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
         const mabd_affine y = mabd_body_block_solve(b, Z, r);
         mabd_affine_store(y, sim->q_new + 12 * at);
         switch (kind) {
-        case MABD_BODY_SIMPLE:
-            assemble_simple(sim, body, b, Z, R, y);
+        case MABD_BODY_SIMPLE: {
+            const simple_body own = {b, Z, R, y};
+            assemble_simple(sim, body, &own);
             break;
+        }
         case MABD_BODY_GENERAL:
             assemble_general(sim, body, b, Z, R, y);
             break;

@@ -96,7 +96,7 @@ typedef struct mabd_cpu_sim {
     uint8_t* body_kind;           // (bodies) mabd_body_kind
     int32_t* loose;               // (loose) joints that have motors but no rows
     mabd_side_work* sides;        // (widest_body)
-    mabd_attachment* points;      // (widest_body)
+    mabd_vec3* points;            // (widest_body)
     const mabd_dual_ops** duals;  // (components) solver chosen, null without rows
     void** solvers;               // (components) of dual/
     bool* softened;               // (components) factored with rows that give way (factor.c)
