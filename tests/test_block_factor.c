@@ -4,12 +4,10 @@
 #include "dual/block_factor.h"
 #include "dual/block_order.h"
 #include "support/counting_allocator.h"
-#include "support/dual_case.h"
+#include "support/dual_solver.h"
 
-#include <SuiteSparse_config.h>
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,33 +16,15 @@
 
 // ---- helpers -----------------------------------------------------------------------------------
 
-static mabd_block_solver* create(const mabd_dual_ops* ops, const dual_case* c) {
-    mabd_allocator allocator = mabd_default_allocator();
-    void* solver = NULL;
-    cr_assert(eq(int, ops->create(&allocator, &c->system, &solver), MABD_OK));
-    return solver;
-}
-
-static void destroy(const mabd_dual_ops* ops, void* solver) {
-    mabd_allocator allocator = mabd_default_allocator();
-    ops->destroy(&allocator, solver);
-}
-
-static void factor_and_solve(const mabd_dual_ops* ops, void* solver, dual_case* c) {
-    int32_t bad = -1;
-    cr_assert(eq(int, ops->factor(solver, &c->system, &bad), MABD_OK), "slot %d", bad);
-    ops->solve(solver, &c->system, c->x);
-}
-
 // |x - y| / |y|, largest entries, y from CHOLMOD
 static double direct_difference(dual_case* c) {
     const size_t n = (size_t)c->system.row_count;
     mabd_real* x = malloc(n * sizeof(mabd_real));
     memcpy(x, c->x, n * sizeof(mabd_real));
     dual_case_reset(c);
-    void* solver = create(&mabd_dual_direct, c);
-    factor_and_solve(&mabd_dual_direct, solver, c);
-    destroy(&mabd_dual_direct, solver);
+    void* solver = dual_solver_create(&mabd_dual_direct, c);
+    dual_solver_run(&mabd_dual_direct, solver, c);
+    dual_solver_destroy(&mabd_dual_direct, solver);
     double difference = 0, largest = 0;
     for (size_t i = 0; i < n; i++) {
         difference = fmax(difference, fabs((double)(c->x[i] - x[i])));
@@ -56,8 +36,8 @@ static double direct_difference(dual_case* c) {
 
 static void check_with(const mabd_dual_ops* ops, dual_case* c, const char* what) {
     dual_case_reset(c);
-    void* solver = create(ops, c);
-    factor_and_solve(ops, solver, c);
+    void* solver = dual_solver_create(ops, c);
+    dual_solver_run(ops, solver, c);
     size_t diagonal = c->plan->slot_block[c->plan->slot_count] * sizeof(mabd_real);
     size_t upper = c->plan->edge_block[c->plan->edge_count] * sizeof(mabd_real);
     cr_assert(ops->keeps_system);
@@ -68,7 +48,7 @@ static void check_with(const mabd_dual_ops* ops, dual_case* c, const char* what)
         cr_assert(lt(dbl, dual_case_dense_difference(c), 1e5 * dual_epsilon()), "%s", what);
     }
     cr_assert(lt(dbl, direct_difference(c), 1e5 * dual_epsilon()), "%s, %s", what, ops->name);
-    destroy(ops, solver);
+    dual_solver_destroy(ops, solver);
 }
 
 static void check(dual_graph graph, const char* what) {
@@ -172,11 +152,11 @@ Test(block_factor, solves_slots_of_12_rows) {
     for (int k = 0; k < 144; k++) U[k] = (mabd_real)dual_random(&seed) / 2;
     for (int k = 0; k < 288; k++) D[k] = k % 144 % 13 ? U[k % 12] * U[k / 12 % 12] / 4 : 12;
     for (int k = 0; k < 24; k++) b[k] = x[k] = (mabd_real)dual_random(&seed);
-    void* solver = create(&mabd_dual_block, &c);
-    factor_and_solve(&mabd_dual_block, solver, &c);
+    void* solver = dual_solver_create(&mabd_dual_block, &c);
+    dual_solver_run(&mabd_dual_block, solver, &c);
     cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF));
     cr_assert(lt(dbl, dual_case_dense_difference(&c), 1e4 * dual_epsilon()));
-    destroy(&mabd_dual_block, solver);
+    dual_solver_destroy(&mabd_dual_block, solver);
 }
 
 Test(block_factor, works_on_a_component_that_is_not_the_first) {
@@ -196,12 +176,12 @@ Test(block_factor, stays_backward_stable_at_condition_1e10) {
         dual_graph graph =
             seed % 2 ? dual_graph_net(6, 6, 3, seed) : dual_graph_random(30, 20, 0, seed);
         dual_case c = dual_case_make(graph, 0, 2, 1e-10, seed);
-        void* solver = create(&mabd_dual_block, &c);
-        factor_and_solve(&mabd_dual_block, solver, &c);
+        void* solver = dual_solver_create(&mabd_dual_block, &c);
+        dual_solver_run(&mabd_dual_block, solver, &c);
         if (sizeof(mabd_real) == 8) {
             cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF), "seed %d", (int)seed);
         }
-        destroy(&mabd_dual_block, solver);
+        dual_solver_destroy(&mabd_dual_block, solver);
         dual_case_free(&c);
     }
 }
@@ -223,7 +203,7 @@ static void check_failing_pivots(const mabd_dual_ops* ops, dual_graph graph, boo
     double values[] = {quasi ? -1e6 : -1, quasi ? -1e6 : 0, (double)NAN, (double)INFINITY};
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
     if (quasi) dual_case_negate_some(&c, 4);
-    void* solver = create(ops, &c);
+    void* solver = dual_solver_create(ops, &c);
     for (int32_t slot = 0; slot < c.system.slot_count; slot++) {
         int32_t w = c.system.width[slot];
         double sign = quasi && c.negative[slot] ? -1 : 1;
@@ -236,10 +216,10 @@ static void check_failing_pivots(const mabd_dual_ops* ops, dual_graph graph, boo
             cr_assert(eq(int, ops->factor(solver, &c.system, NULL), MABD_ERR_SINGULAR));
         }
         dual_case_reset(&c);
-        factor_and_solve(ops, solver, &c);
+        dual_solver_run(ops, solver, &c);
         cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF));
     }
-    destroy(ops, solver);
+    dual_solver_destroy(ops, solver);
     dual_case_free(&c);
 }
 
@@ -257,7 +237,7 @@ Test(block_factor, a_pivot_of_the_wrong_sign_fails) {
     dual_case c = dual_case_make(dual_graph_net(4, 4, 0, 4), 0, 12, 0.5, 4);
     dual_case_negate_some(&c, 9);
     for (int i = 0; i < 2; i++) {
-        void* solver = create(solvers[i], &c);
+        void* solver = dual_solver_create(solvers[i], &c);
         for (int32_t slot = 0; slot < c.system.slot_count; slot++) {
             int32_t bad = -1;
             c.negative[slot] = !c.negative[slot];
@@ -265,7 +245,7 @@ Test(block_factor, a_pivot_of_the_wrong_sign_fails) {
             cr_assert(eq(i32, bad, slot), "%s", solvers[i]->name);
             c.negative[slot] = !c.negative[slot];
         }
-        destroy(solvers[i], solver);
+        dual_solver_destroy(solvers[i], solver);
     }
     dual_case_free(&c);
 }
@@ -275,25 +255,25 @@ Test(block_factor, a_row_that_depends_on_others_fails) {
     dual_graph graph = dual_graph_make(2, 2);
     for (int i = 0; i < 2; i++) dual_graph_join(&graph, 0, 1, 1);
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
-    void* solver = create(&mabd_dual_block, &c);
+    void* solver = dual_solver_create(&mabd_dual_block, &c);
     c.system.D[c.system.block[0]] = c.system.U[c.system.edge_block[0]] = 1;
     c.system.D[c.system.block[1]] = (mabd_real)(1 + 4 * 2.220446049250313e-16);
     cr_assert(eq(int, mabd_dual_block.factor(solver, &c.system, NULL), MABD_ERR_SINGULAR));
     c.system.D[c.system.block[1]] = (mabd_real)(1 + 1e-5);
     cr_assert(eq(int, mabd_dual_block.factor(solver, &c.system, NULL), MABD_OK));
-    destroy(&mabd_dual_block, solver);
+    dual_solver_destroy(&mabd_dual_block, solver);
     dual_case_free(&c);
 }
 
 Test(block_factor, a_coupling_that_is_no_number_fails) {
     dual_case c = dual_case_make(dual_graph_net(6, 6, 3, 4), 0, 12, 0.5, 4);
-    void* solver = create(&mabd_dual_block, &c);
+    void* solver = dual_solver_create(&mabd_dual_block, &c);
     for (int32_t e = 0; e < c.system.edge_count; e++) {
         dual_case_reset(&c);
         c.system.U[c.system.edge_block[e] + (size_t)(e % 9)] = (mabd_real)NAN;
         cr_assert(eq(int, mabd_dual_block.factor(solver, &c.system, NULL), MABD_ERR_SINGULAR));
     }
-    destroy(&mabd_dual_block, solver);
+    dual_solver_destroy(&mabd_dual_block, solver);
     dual_case_free(&c);
 }
 
@@ -315,13 +295,13 @@ static void check_bits(const mabd_dual_ops* ops, dual_graph graph, bool quasi) {
     for (int round = 0; round < 2; round++) {
         for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
             dual_case_reset(&c);
-            mabd_block_solver* solver = create(ops, &c);
+            mabd_block_solver* solver = dual_solver_create(ops, &c);
             solver->kernels = mabd_block_kernels_of(isa);
-            factor_and_solve(ops, solver, &c);
+            dual_solver_run(ops, solver, &c);
             cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF), "%s", mabd_isa_name(isa));
             if (round == 0 && isa == 0) memcpy(first, c.x, bytes);
             cr_assert(eq(int, memcmp(first, c.x, bytes), 0), "%s", mabd_isa_name(isa));
-            destroy(ops, solver);
+            dual_solver_destroy(ops, solver);
         }
     }
     free(first);
@@ -341,8 +321,8 @@ static void check_taken_along(const mabd_dual_ops* ops, dual_graph graph) {
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
     size_t n = (size_t)c.system.row_count, bytes = n * sizeof(mabd_real);
     mabd_real* expected = malloc(bytes);
-    void* solver = create(ops, &c);
-    factor_and_solve(ops, solver, &c);
+    void* solver = dual_solver_create(ops, &c);
+    dual_solver_run(ops, solver, &c);
     memcpy(expected, c.x, bytes);
     for (int round = 0; round < 2; round++) { // the second after a failure halfway
         dual_case_reset(&c);
@@ -354,13 +334,13 @@ static void check_taken_along(const mabd_dual_ops* ops, dual_graph graph) {
         cr_assert(eq(int, ops->factor_with(solver, &c.system, c.x, NULL), MABD_ERR_SINGULAR));
     }
     free(expected);
-    destroy(ops, solver);
+    dual_solver_destroy(ops, solver);
     dual_case_free(&c);
 }
 
 Test(block_factor, a_right_hand_side_taken_along_gives_the_same_bits) {
     check_taken_along(&mabd_dual_block, dual_graph_net(9, 9, 0, 4));
-    check_taken_along(&mabd_dual_tree, dual_graph_tree(60, 0, 4));
+    check_taken_along(&mabd_dual_block, dual_graph_tree(60, 0, 4));
 }
 
 // ---- cost --------------------------------------------------------------------------------------
@@ -370,9 +350,9 @@ static double tree_flops(int32_t depth) {
     dual_graph graph = dual_graph_make(bodies, bodies);
     for (int32_t i = 0; i < bodies; i++) dual_graph_join(&graph, i ? (i - 1) / 2 : -1, i, 3);
     dual_case c = dual_case_make(graph, 0, 1, 0.5, 1);
-    mabd_block_solver* solver = create(&mabd_dual_block, &c);
+    mabd_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
     double flops = solver->symbolic->flops;
-    destroy(&mabd_dual_block, solver);
+    dual_solver_destroy(&mabd_dual_block, solver);
     dual_case_free(&c);
     return flops;
 }
@@ -417,7 +397,7 @@ static void check_memory(const mabd_dual_ops* ops, dual_graph graph) {
     int64_t calls = counter.calls;
     cr_assert(eq(sz, ops->bytes(solver), (size_t)counter.live_bytes));
     cr_assert(eq(sz, ops->bytes(solver), expected));
-    factor_and_solve(ops, solver, &c);
+    dual_solver_run(ops, solver, &c);
     cr_assert(eq(i64, counter.calls, calls), "neither factor nor solve allocates");
     ops->destroy(&allocator, solver);
     cr_assert(eq(i64, counter.live_blocks, 0));
@@ -431,49 +411,18 @@ Test(block_factor, knows_its_memory_and_takes_it_at_create) {
     check_memory(&mabd_dual_block, dual_graph_tree(40, 0, 3));
 }
 
-static int64_t suite_calls, suite_live, suite_fail_at;
-static void* suite_malloc(size_t bytes) {
-    if (suite_calls++ == suite_fail_at) return NULL;
-    suite_live++;
-    return malloc(bytes);
-}
-static void* suite_calloc(size_t n, size_t size) {
-    void* memory = suite_malloc(n * size);
-    return memory ? memset(memory, 0, n * size) : NULL;
-}
-static void* suite_realloc(void* memory, size_t bytes) {
-    if (suite_calls++ == suite_fail_at) return NULL;
-    suite_live += memory == NULL;
-    return realloc(memory, bytes);
-}
-static void suite_free(void* memory) {
-    suite_live -= memory != NULL;
-    free(memory);
-}
-
-static void count_suite_sparse(void) {
-    void* program = dlopen(NULL, RTLD_NOW);
-    struct SuiteSparse_config_struct* config = dlsym(program, "SuiteSparse_config");
-    cr_assert(config != NULL);
-    config->malloc_func = suite_malloc;
-    config->calloc_func = suite_calloc;
-    config->realloc_func = suite_realloc;
-    config->free_func = suite_free;
-    dlclose(program);
-}
-
 // Fail call after call of one allocator until all succeed; returns how many there are.
 static int64_t fail_in_turn(const mabd_dual_ops* ops, dual_case* c, bool suite) {
     for (int64_t fail_at = 0;; fail_at++) {
         counting_allocator counter = {.fail_at = suite ? -1 : fail_at};
         mabd_allocator allocator = counting_allocator_make(&counter);
         void* solver = c;
-        suite_calls = suite_live = 0;
+        suite_calls = 0;
         suite_fail_at = suite ? fail_at : -1;
         mabd_status status = ops->create(&allocator, &c->system, &solver);
         if (status == MABD_OK) {
             dual_case_reset(c);
-            factor_and_solve(ops, solver, c);
+            dual_solver_run(ops, solver, c);
             cr_assert(lt(dbl, dual_case_backward_error(c), ROUND_OFF));
             ops->destroy(&allocator, solver);
         } else {
@@ -481,13 +430,13 @@ static int64_t fail_in_turn(const mabd_dual_ops* ops, dual_case* c, bool suite) 
             cr_assert(solver == NULL);
         }
         cr_assert(eq(i64, counter.live_blocks, 0));
-        cr_assert(eq(i64, suite_live, 0));
+        cr_assert(eq(i64, suite_bytes, 0));
         if (suite ? suite_calls <= fail_at : counter.calls <= fail_at) return fail_at;
     }
 }
 
 Test(block_factor, every_allocation_may_fail) {
-    count_suite_sparse();
+    suite_count();
     dual_case net = dual_case_make(dual_graph_net(4, 4, 0, 1), 0, 12, 0.5, 2);
     dual_case tree = dual_case_make(dual_graph_tree(20, 0, 1), 0, 12, 0.5, 2);
     cr_assert(ge(i64, fail_in_turn(&mabd_dual_block, &net, false), 5));

@@ -3,6 +3,7 @@
 // LAPACK, and the block factorisation of the same systems.
 #include "support/counting_allocator.h"
 #include "support/dual_case.h"
+#include "support/dual_solver.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -13,28 +14,14 @@
 
 #define ROUND_OFF (40 * dual_epsilon())
 
-static void* create(const dual_case* c) {
-    mabd_allocator allocator = mabd_default_allocator();
-    void* solver = NULL;
-    cr_assert(eq(int, mabd_dual_tree.create(&allocator, &c->system, &solver), MABD_OK));
-    return solver;
-}
-
-static void destroy(void* solver) {
-    mabd_allocator allocator = mabd_default_allocator();
-    mabd_dual_tree.destroy(&allocator, solver);
-}
-
 static void factor_and_solve(void* solver, dual_case* c) {
-    int32_t bad = -1;
     dual_case_reset(c);
-    cr_assert(eq(int, mabd_dual_tree.factor(solver, &c->system, &bad), MABD_OK), "slot %d", bad);
-    mabd_dual_tree.solve(solver, &c->system, c->x);
+    dual_solver_run(&mabd_dual_tree, solver, c);
 }
 
 static void check(dual_graph graph, double shift, const char* what) {
     dual_case c = dual_case_make(graph, 0, 12, shift, 23);
-    void* solver = create(&c);
+    void* solver = dual_solver_create(&mabd_dual_tree, &c);
     for (int round = 0; round < 2; round++) {
         factor_and_solve(solver, &c);
         cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF), "%s", what);
@@ -42,7 +29,7 @@ static void check(dual_graph graph, double shift, const char* what) {
     if (c.system.row_count <= 400) {
         cr_assert(lt(dbl, dual_case_dense_difference(&c), 1e6 * dual_epsilon()), "%s", what);
     }
-    destroy(solver);
+    dual_solver_destroy(&mabd_dual_tree, solver);
     dual_case_free(&c);
 }
 
@@ -83,17 +70,17 @@ Test(tree_aba, a_star_of_a_hundred_thousand_has_two_couplings_a_child) {
     const int32_t arms = 100000;
     dual_case c = dual_case_make(dual_graph_star(arms, 1, 1, 3, 1), 0, 12, 0, 3);
     cr_assert(eq(i32, c.system.edge_count, 2 * arms + 3));
-    void* solver = create(&c);
+    void* solver = dual_solver_create(&mabd_dual_tree, &c);
     factor_and_solve(solver, &c);
     cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF));
     cr_assert(lt(sz, mabd_dual_tree.bytes(solver), (size_t)arms * 5));
-    destroy(solver);
+    dual_solver_destroy(&mabd_dual_tree, solver);
     dual_case_free(&c);
 }
 
 Test(tree_aba, names_the_slot_whose_pivot_fails) {
     dual_case c = dual_case_make(dual_graph_star(12, 2, 1, 3, 4), 0, 12, 0.5, 4);
-    void* solver = create(&c);
+    void* solver = dual_solver_create(&mabd_dual_tree, &c);
     for (int32_t slot = 0; slot < c.system.slot_count; slot++) {
         const int32_t w = c.system.width[slot];
         const bool hub = c.system.negative[slot];
@@ -106,7 +93,7 @@ Test(tree_aba, names_the_slot_whose_pivot_fails) {
             cr_assert(eq(i32, bad, slot), "value %g", values[v]);
         }
     }
-    destroy(solver);
+    dual_solver_destroy(&mabd_dual_tree, solver);
     dual_case_free(&c);
 }
 
