@@ -431,6 +431,14 @@ Test(cli, info_tells_what_a_scene_holds) {
     cr_expect(eq(dbl, number(json_object_get(i, "components"), "chain"), 1));
     json_t* types = json_object_get(json_object_get(i, "plan"), "joints_by_type");
     cr_expect(eq(dbl, number(json_object_get(types, "hinge"), "rows"), 250));
+    json_t* plan = json_object_get(i, "plan");
+    json_t* line = json_array_get(json_object_get(plan, "dual"), 0);
+    cr_expect(eq(
+        dbl, number(json_object_get(json_object_get(plan, "classes"), "chain"), "couplings"), 49));
+    cr_expect(eq(str, (char*)json_string_value(json_object_get(line, "solver")), "chain"));
+    cr_expect(eq(str, (char*)json_string_value(json_object_get(line, "order")), "tree"));
+    // 50 blocks of 15 entries, 49 of 25 below them
+    cr_expect(eq(dbl, number(line, "entries"), 50 * 15 + 49 * 25));
     json_t* params = json_object_get(i, "params");
     cr_expect(eq(sz, json_array_size(params), 5));
     json_t* links = json_array_get(params, 0);
@@ -441,6 +449,29 @@ Test(cli, info_tells_what_a_scene_holds) {
     command_result r = mabd_call("info @chain.json");
     cr_expect_not_null(strstr(r.out, "end_mass_ratio"), "%s", r.out);
     cr_expect_not_null(strstr(r.out, "bytes per body"), "%s", r.out);
+}
+
+// Components that are alike share a line; a ring is cut at one of its 3 rows.
+Test(cli, info_prints_the_plan) {
+    sandbox_write("alike.json", "{\"generators\": ["
+                                "{\"type\": \"ring\", \"name\": \"a\", \"links\": 8},"
+                                "{\"type\": \"ring\", \"name\": \"b\", \"links\": 8}]}");
+    json_t* i = summary_of("info alike.json --plan --json -");
+    json_t* plan = json_object_get(i, "plan");
+    json_t* loops = json_object_get(json_object_get(plan, "classes"), "loops");
+    json_t* line = json_array_get(json_object_get(plan, "dual"), 0);
+    cr_expect(eq(dbl, number(loops, "components"), 2));
+    cr_expect(eq(dbl, number(loops, "cycles"), 2));
+    cr_expect(eq(dbl, number(loops, "cut_rows"), 6));
+    cr_expect(eq(sz, json_array_size(json_object_get(plan, "dual")), 1));
+    cr_expect(eq(dbl, number(line, "components"), 2));
+    cr_expect(eq(dbl, number(line, "cut_rows"), 3));
+    cr_expect(gt(dbl, number(line, "flops"), 0));
+    cr_expect(eq(dbl, number(plan, "components_left_out"), 0));
+    json_decref(i);
+    command_result r = mabd_call("info @net.json --plan");
+    cr_expect_not_null(strstr(r.out, "cut rows"), "%s", r.out);
+    cr_expect_not_null(strstr(r.out, "dissection"), "%s", r.out);
 }
 
 // The memory that info promises is what the run takes.

@@ -123,7 +123,7 @@ static int32_t walk(const dual_graph* graph, const mabd_plan* plan, int32_t end,
     for (bool more = true; more;) {
         more = false;
         for (int32_t j = 0; j < graph->joints; j++) {
-            if (graph->a[j] < 0 || plan->joint_slot[j] >= end) continue;
+            if (graph->a[j] < 0 || graph->b[j] < 0 || plan->joint_slot[j] >= end) continue;
             int32_t *a = &steps[graph->a[j]], *b = &steps[graph->b[j]];
             if (*a > *b) a = &steps[graph->b[j]], b = &steps[graph->a[j]];
             if (*a == INT32_MAX || *b <= *a + 1) continue;

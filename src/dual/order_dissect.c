@@ -8,15 +8,16 @@
 // Separators come from distances. Let a, b, c be slots far from each other (a pseudo-peripheral pair, and one
 // off the way between them), d_a the number of steps from a, and so on. Candidates are the level sets of
 //
-//   d_a, d_b, d_c         the level structures of a breadth-first search
-//   d_a - d_b, d_a - d_c, d_b - d_c
+//   f = d_a - d_b, d_a - d_c, d_b - d_c
 //
 // On a grid with a and c in corners next to each other d_a = x + y and d_c = X - x + y, so that their difference
-// has straight level sets, where those of d_a run along diagonals. A function f whose values at neighbours are
-// known cuts at any threshold t: {f <= t} less its slots that have a neighbour above t, which are S; or S from the
-// other side. Slot v is in S for f(v) <= t < max of f at its neighbours: a range of t, so the weights of all thresholds
-// come from one pass over the edges, by sums of differences. The lightest for its balance is taken and refined
-// (separator.c).
+// has straight level sets, where those of d_a alone, the levels of a breadth-first search, run along diagonals: twice as
+// long, and four times the operations on a net. A function f whose values at neighbours are known cuts at any threshold
+// t: {f <= t} less its slots that have a neighbour above t, which are S; or S from the other side. Slot v is in S for
+// f(v) <= t < max of f at its neighbours: a range of t, so the weights of all thresholds come from one pass over the
+// edges, by sums of differences. The lightest for its balance is taken for each f, all but hopeless ones are refined
+// (separator.c), and the best is kept. A part without a cut that is lighter than both sides and leaves 1/8 on each
+// is not cut.
 //
 // In the graph of slots a body with k joints is a clique of k slots, which any cut runs through or around: in a net a
 // straight cut across links costs one joint a link, one through the hubs two to four. Weights decide.
@@ -28,7 +29,8 @@
 #include <string.h>
 
 #define LEAF      100 // slots: smaller parts are not cut
-#define FUNCTIONS 6
+#define SHARE     8 // a cut that leaves less than 1/8 on one side is none: so there are O(log n) levels
+#define FUNCTIONS 3
 
 typedef struct range {
     int32_t begin, end; // in `slots`
@@ -44,14 +46,14 @@ typedef struct dissection {
     uint8_t* reached; // (n)
     uint8_t* kept;    // sides of the best cut so far (n)
     int32_t* queue;   // breadth first (n)
-    int32_t* d[4];    // steps from a, b, c and from the middle (n)
-    int64_t*
-        sum[3]; // by threshold: rows at or below it, separators from below and from above (2 n + 2)
-    range* todo; // (n)
+    int32_t* d[3];    // steps from a, b, c (n)
+    int32_t* f;       // steps from the middle, then the function to cut by (n)
+    int64_t* sum[3];  // rows up to a threshold, separators from below and from above (2 n + 2)
+    range* todo;      // (n)
     int32_t todo_count;
 } dissection;
 
-/// A way to cut: f = d[plus] - d[minus], minus = -1: d[plus] alone.
+/// A way to cut: f = d[plus] - d[minus].
 typedef struct cutting {
     int plus, minus;
     int32_t threshold;
@@ -67,7 +69,8 @@ static void layout(dissection* w, mabd_arena* arena) {
     w->kept = mabd_arena_take(arena, n, sizeof *w->kept);
     w->queue = mabd_arena_take(arena, n, sizeof *w->queue);
     w->todo = mabd_arena_take(arena, n, sizeof *w->todo);
-    for (int i = 0; i < 4; i++) w->d[i] = mabd_arena_take(arena, n, sizeof(int32_t));
+    for (int i = 0; i < 3; i++) w->d[i] = mabd_arena_take(arena, n, sizeof(int32_t));
+    w->f = mabd_arena_take(arena, n, sizeof *w->f);
     for (int i = 0; i < 3; i++) w->sum[i] = mabd_arena_take(arena, 2 * n + 2, sizeof(int64_t));
     mabd_separator_layout(&w->cut, w->n, arena);
 }
@@ -117,36 +120,41 @@ static void measure_part(dissection* w, range part) {
         const int32_t v = slots[i], da = w->d[0][v], db = w->d[1][v], near = da < db ? da : db;
         if (near > best) best = near, middle = v;
     }
-    measure(w, middle, w->d[3]);
+    measure(w, middle, w->f);
     int32_t c = middle, furthest = -1, off = -1;
     for (int32_t i = part.begin; i < part.end; i++) {
         const int32_t v = slots[i], da = w->d[0][v], db = w->d[1][v], near = da < db ? da : db;
-        if (w->d[3][v] < furthest || (w->d[3][v] == furthest && near <= off)) continue;
-        furthest = w->d[3][v], off = near, c = v;
+        if (w->f[v] < furthest || (w->f[v] == furthest && near <= off)) continue;
+        furthest = w->f[v], off = near, c = v;
     }
     measure(w, c, w->d[2]);
 }
 
 // ---- cuts --------------------------------------------------------------------------------------
 
-static int32_t value(const dissection* w, const cutting* c, int32_t slot) {
-    return w->d[c->plus][slot] - (c->minus < 0 ? 0 : w->d[c->minus][slot]);
-}
-
-// Least and greatest value of f at a slot and its neighbours in the part.
-static void bounds(const dissection* w, const cutting* c, int32_t slot, int32_t* least,
-                   int32_t* most) {
-    *least = *most = value(w, c, slot);
-    for (int32_t i = w->list->start[slot]; i < w->list->start[slot + 1]; i++) {
-        const int32_t u = w->list->slot[i];
-        if (w->cut.side[u] != MABD_SIDE_A) continue;
-        const int32_t f = value(w, c, u);
-        if (f < *least) *least = f;
-        if (f > *most) *most = f;
+// f of the part; *low and *high get its range.
+static void set_function(dissection* w, range part, const cutting* c, int32_t* low, int32_t* high) {
+    *low = INT32_MAX, *high = INT32_MIN;
+    for (int32_t i = part.begin; i < part.end; i++) {
+        const int32_t v = w->slots[i], f = w->d[c->plus][v] - w->d[c->minus][v];
+        w->f[v] = f;
+        if (f < *low) *low = f;
+        if (f > *high) *high = f;
     }
 }
 
-// Lighter separators win, for the same balance; those that leave less than a quarter on one side win over none.
+// Least and greatest value of f at a slot and its neighbours in the part.
+static void bounds(const dissection* w, int32_t slot, int32_t* least, int32_t* most) {
+    *least = *most = w->f[slot];
+    for (int32_t i = w->list->start[slot]; i < w->list->start[slot + 1]; i++) {
+        const int32_t u = w->list->slot[i];
+        if (w->cut.side[u] != MABD_SIDE_A) continue;
+        if (w->f[u] < *least) *least = w->f[u];
+        if (w->f[u] > *most) *most = w->f[u];
+    }
+}
+
+// The fewest rows of the separator for a row of the lighter side; below 30 % on that side only if there is no other.
 static bool is_better(const cutting* x, const cutting* y, int64_t total) {
     const bool even_x = 10 * x->least >= 3 * total, even_y = 10 * y->least >= 3 * total;
     if (even_x != even_y) return even_x;
@@ -155,18 +163,14 @@ static bool is_better(const cutting* x, const cutting* y, int64_t total) {
 
 // Returns the rows of the part.
 static int64_t find_threshold(dissection* w, range part, cutting* c, cutting* best) {
-    int32_t low = INT32_MAX, high = INT32_MIN;
-    for (int32_t i = part.begin; i < part.end; i++) {
-        const int32_t f = value(w, c, w->slots[i]);
-        if (f < low) low = f;
-        if (f > high) high = f;
-    }
+    int32_t low, high;
+    set_function(w, part, c, &low, &high);
     const size_t span = (size_t)(high - low) + 1;
     for (int i = 0; i < 3; i++) memset(w->sum[i], 0, (span + 1) * sizeof(int64_t));
     for (int32_t i = part.begin; i < part.end; i++) {
-        const int32_t v = w->slots[i], f = value(w, c, v) - low, rows = w->width[v];
+        const int32_t v = w->slots[i], f = w->f[v] - low, rows = w->width[v];
         int32_t least, most;
-        bounds(w, c, v, &least, &most);
+        bounds(w, v, &least, &most);
         w->sum[0][f] += rows;
         w->sum[1][f] += rows, w->sum[1][most - low] -= rows;
         w->sum[2][least - low] += rows, w->sum[2][f] -= rows;
@@ -191,10 +195,12 @@ static void apply(dissection* w, range part, const cutting* c) {
     // a slot's place on the level sets does not depend on sides already set: `bounds` looks at slots of side A, so
     // the new sides are kept apart until all are known
     uint8_t* side = w->reached;
+    int32_t low, high;
+    set_function(w, part, c, &low, &high);
     for (int32_t i = part.begin; i < part.end; i++) {
-        const int32_t v = w->slots[i], f = value(w, c, v);
+        const int32_t v = w->slots[i], f = w->f[v];
         int32_t least, most;
-        bounds(w, c, v, &least, &most);
+        bounds(w, v, &least, &most);
         const bool up = f > c->threshold;
         const bool cut = c->above ? up && least <= c->threshold : !up && most > c->threshold;
         side[v] = cut ? MABD_SIDE_CUT : up ? MABD_SIDE_B : MABD_SIDE_A;
@@ -223,8 +229,7 @@ static void try_cut(dissection* w, range part, cutting* c, int64_t total, cuttin
 
 // Split a connected part; false if there is no cut worth it.
 static bool split(dissection* w, range part) {
-    static const int8_t functions[FUNCTIONS][2] = {{0, 1},  {0, 2},  {1, 2},
-                                                   {0, -1}, {1, -1}, {2, -1}};
+    static const int8_t functions[FUNCTIONS][2] = {{0, 1}, {0, 2}, {1, 2}};
     cutting found[FUNCTIONS], best = {.cut = 1, .least = 0};
     int64_t total = 0, lightest = INT64_MAX;
     measure_part(w, part);
@@ -238,7 +243,7 @@ static bool split(dissection* w, range part) {
         const bool hopeless = found[i].least == 0 || found[i].cut * 2 / 3 > lightest;
         if (!hopeless) try_cut(w, part, &found[i], total, &best);
     }
-    if (best.cut >= best.least) return false;
+    if (best.cut >= best.least || SHARE * best.least < total) return false;
     for (int32_t i = part.begin; i < part.end; i++) {
         w->cut.side[w->slots[i]] = w->kept[w->slots[i]];
     }
