@@ -143,7 +143,7 @@ Test(block_factor, solves_slots_of_12_rows) {
     const int32_t width[] = {12, 12}, row[] = {0, 12}, from = 0, to = 1;
     const size_t block[] = {0, 144}, edge_block = 0;
     dual_case c = {
-        .system = {2, 1, 24, width, row, 0, block, &from, &to, 0, &edge_block, NULL, NULL, D, U},
+        .system = {2, 1, 24, width, row, 0, block, &from, &to, 0, &edge_block, NULL, NULL, NULL, D, U},
         .D = D,
         .U = U,
         .b = b,

@@ -115,7 +115,14 @@ Test(orders, large_trees_are_as_wide_as_those_of_prim) {
     }
 }
 
-// Steps from a body along joints whose slot is below `end`; returns the largest.
+// Place of a joint in the order of elimination.
+static int32_t place_of(const mabd_plan* plan, int32_t joint) {
+    int32_t place = 0;
+    while (plan->elimination[place] != plan->joint_slot[joint]) place++;
+    return place;
+}
+
+// Steps from a body along joints eliminated before place `end`; returns the largest.
 static int32_t walk(const dual_graph* graph, const mabd_plan* plan, int32_t end, int32_t from,
                     int32_t* steps) {
     int32_t last = 0;
@@ -123,7 +130,7 @@ static int32_t walk(const dual_graph* graph, const mabd_plan* plan, int32_t end,
     for (bool more = true; more;) {
         more = false;
         for (int32_t j = 0; j < graph->joints; j++) {
-            if (graph->a[j] < 0 || graph->b[j] < 0 || plan->joint_slot[j] >= end) continue;
+            if (graph->a[j] < 0 || graph->b[j] < 0 || place_of(plan, j) >= end) continue;
             int32_t *a = &steps[graph->a[j]], *b = &steps[graph->b[j]];
             if (*a > *b) a = &steps[graph->b[j]], b = &steps[graph->a[j]];
             if (*a == INT32_MAX || *b <= *a + 1) continue;
@@ -144,8 +151,15 @@ Test(orders, equal_joints_give_a_shallow_tree) {
         mabd_plan* plan = plan_of(graph);
         int32_t *tree = malloc((size_t)graph->bodies * sizeof(int32_t)),
                 *all = malloc((size_t)graph->bodies * sizeof(int32_t)), radius = INT32_MAX;
-        const int32_t root = plan->component_bodies[graph->bodies - 1];
-        const int32_t depth = walk(graph, plan, plan->slot_count - plan->loops, root, tree);
+        // the root carries the last tree joint; of its two bodies it is the one nearer to the others
+        const int32_t end = plan->slot_count - plan->loops;
+        const int32_t last = plan->slot_joint[plan->elimination[end - 1]];
+        int32_t root = graph->a[last];
+        if (graph->b[last] >= 0 && (root < 0 || walk(graph, plan, end, graph->b[last], tree) <
+                                                    walk(graph, plan, end, root, tree))) {
+            root = graph->b[last];
+        }
+        const int32_t depth = walk(graph, plan, end, root, tree);
         walk(graph, plan, plan->slot_count, root, all);
         for (int32_t i = 0; i < graph->bodies; i++) cr_assert(eq(i32, tree[i], all[i]));
         for (int32_t i = 0; i < graph->bodies; i++) {
@@ -377,7 +391,10 @@ Test(orders, dissection_is_never_far_from_minimum_degree) {
 
 Test(orders, dissection_wins_on_large_nets) {
     compare("net 50 x 50", rod_net(50, 0, 1), 0.95);
-    compare("net 100 x 100", rod_net(100, 0, 1), 0.80);
+    compare("net 100 x 100", rod_net(100, 0, 1), 0.95); // minimum degree: 607 to 1088, by numbering
+    pattern large = pattern_of(rod_net(100, 0, 1));
+    cr_assert(lt(dbl, cost_of(&large, MABD_ORDER_DISSECTION).flops, 5.5e8)); // METIS: 6.19e8
+    mabd_plan_destroy(large.plan);
     compare("net 100 x 100, rods missing", rod_net(100, 5, 1), 1.1);
     pattern p = pattern_of(rod_net(60, 0, 1));
     cr_assert(eq(int, (int)order_of(&p).which, MABD_ORDER_DISSECTION));
@@ -420,10 +437,17 @@ Test(orders, a_ring_is_cut_for_the_price_of_a_few_rows) {
     mabd_plan_destroy(p.plan);
 }
 
+// A ring with one narrow joint, which minimum degree does not see: that one is cut.
+static dual_graph narrow_ring(int32_t n) {
+    dual_graph graph = dual_graph_ring(n, 6, 1);
+    graph.width[n / 3] = 1;
+    return graph;
+}
+
 // Few cycles: the Schur complement of the cut joints. Many: the graph's orders, whose cost is linear, while
 // cutting costs the cube of the cycles.
 Test(orders, loops_fall_over_to_the_graph_by_cost) {
-    pattern few = pattern_of(ladder(2)), half = pattern_of(ladder(500)),
+    pattern few = pattern_of(narrow_ring(12)), half = pattern_of(ladder(500)),
             all = pattern_of(ladder(1000));
     const mabd_order_report short_one = order_of(&few), h = order_of(&half), a = order_of(&all);
     const double per_rung = a.counts[a.which].flops / 1000;

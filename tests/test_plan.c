@@ -318,8 +318,6 @@ static void check_component(const topology* t, const mabd_plan* plan, int32_t* u
     cr_assert(eq(int, (int)c->kind,
                  (int)expected_class(t, up, plan->component_bodies[c->body_first], &loops)));
     cr_assert(eq(i32, c->loops, loops));
-    int32_t cut_end = c->slot_first + c->slot_count;
-    cr_assert(eq(i32, c->cut_rows, plan->slot_row[cut_end] - plan->slot_row[cut_end - loops]));
     for (int32_t i = 0; i < c->body_count; i++) {
         cr_assert(eq(i32, find(up, plan->component_bodies[c->body_first + i]), root));
     }
@@ -344,29 +342,52 @@ static void check_component(const topology* t, const mabd_plan* plan, int32_t* u
     }
 }
 
-// Trees run leaf to root: each joint is the last one of one of its bodies. Of a component with
-// cycles that holds for all but the cut joints at its end.
+// The moving body of a joint with the lower index, or the hub.
+static int32_t lowest_body(const topology* t, int32_t joint) {
+    if (joint < 0) return -1 - joint;
+    const int32_t a = t->a[joint], b = t->b[joint];
+    if (!moves(t, a)) return b;
+    return moves(t, b) && b < a ? b : a;
+}
+
+// Elimination runs leaf to root: each joint is the last one of one of its bodies. Of a component with
+// cycles that holds for all but the cut joints at its end. Slots themselves follow the bodies there.
 static void check_elimination(const topology* t, const mabd_plan* plan, int32_t index) {
     const mabd_plan_component* c = &plan->components[index];
-    int32_t tree_end = c->slot_first + c->slot_count - c->loops;
-    if (c->kind == MABD_COMPONENT_CHAIN) return;
-    for (int32_t s = c->slot_first; s < tree_end; s++) {
-        if (plan->slot_joint[s] < 0) continue;
-        bool last = false;
-        for (int side = 0; side < 2; side++) {
-            int32_t joint = plan->slot_joint[s], body = side ? t->b[joint] : t->a[joint];
+    const int32_t* order = plan->elimination + c->slot_first;
+    int32_t* place = malloc(((size_t)c->slot_count + 1) * sizeof(int32_t));
+    const int32_t tree_end = c->slot_count - c->loops;
+    int32_t cut_rows = 0;
+    for (int32_t k = 0; k < c->slot_count; k++) place[k] = -1;
+    for (int32_t k = 0; k < c->slot_count; k++) {
+        cr_assert(order[k] >= 0 && order[k] < c->slot_count && place[order[k]] < 0);
+        place[order[k]] = k;
+        if (c->loops == 0) cr_assert(eq(i32, order[k], k));
+        if (k >= tree_end) cut_rows += plan->slot_width[c->slot_first + order[k]];
+    }
+    cr_assert(eq(i32, cut_rows, c->cut_rows));
+    for (int32_t k = 0; k < tree_end && c->kind != MABD_COMPONENT_CHAIN; k++) {
+        const int32_t s = c->slot_first + order[k], joint = plan->slot_joint[s];
+        bool last = joint < 0;
+        for (int side = 0; side < 2 && joint >= 0; side++) {
+            const int32_t body = side ? t->b[joint] : t->a[joint];
+            int32_t top = -1;
             if (!moves(t, body)) {
                 last = true;
                 continue;
             }
-            int32_t top = -1;
-            for (int32_t k = plan->side_start[body]; k < plan->side_start[body + 1]; k++) {
-                if (plan->sides[k].slot < tree_end) top = plan->sides[k].slot;
+            for (int32_t i = plan->side_start[body]; i < plan->side_start[body + 1]; i++) {
+                const int32_t at = place[plan->sides[i].slot - c->slot_first];
+                if (at < tree_end && at > top) top = at;
             }
-            last = last || top == s;
+            last = last || top == k;
         }
         cr_assert(last, "slot %d of component %d", s, index);
     }
+    for (int32_t s = c->slot_first; s + 1 < c->slot_first + c->slot_count && c->loops > 0; s++) {
+        cr_assert(lowest_body(t, plan->slot_joint[s]) <= lowest_body(t, plan->slot_joint[s + 1]));
+    }
+    free(place);
 }
 
 static void check(const topology* t, const mabd_plan* plan) {

@@ -104,6 +104,7 @@ mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_component* c = &plan->components[component];
     mabd_dual_system system;
+    system.elimination = c->loops > 0 ? plan->elimination + c->slot_first : NULL;
     system.negative = c->hub_count ? plan->slot_negative + c->slot_first : NULL;
     system.late = c->hub_count ? plan->slot_late + c->slot_first : NULL;
     system.slot_count = c->slot_count;

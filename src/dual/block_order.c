@@ -32,8 +32,10 @@ typedef struct contest {
     double least; // operations
 } contest;
 
-static void number(int32_t n, int32_t* order) {
-    for (int32_t s = 0; s < n; s++) order[s] = s;
+static void take_natural(const mabd_dual_system* system, int32_t* order) {
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        order[s] = system->elimination ? system->elimination[s] : s;
+    }
 }
 
 // Without fill the plan's order is that of a tree.
@@ -54,7 +56,7 @@ mabd_status mabd_block_order_natural(const mabd_allocator* allocator,
                                      mabd_order_report* report) {
     mabd_block_count count;
     memset(report, 0, sizeof *report);
-    number(system->slot_count, order);
+    take_natural(system, order);
     MABD_TRY(mabd_block_cost(allocator, system, order, DBL_MAX, &count));
     report->which = natural_name(system, &count);
     report->counts[report->which] = count;
@@ -93,7 +95,7 @@ mabd_status mabd_block_order_by(const mabd_allocator* allocator, const mabd_dual
     case MABD_ORDER_DISSECTION:
         return dissect(allocator, system, order);
     default:
-        number(system->slot_count, order);
+        take_natural(system, order);
         return MABD_OK;
     }
 }

@@ -22,7 +22,9 @@ typedef struct mabd_dual_system {
     const int32_t *from, *to; // slots of an edge, plus slot_offset (edge_count)
     int32_t slot_offset;
     const size_t* edge_block; // offset in U (edge_count)
-    const bool* negative;     // slots whose block is negative definite (slot_count), null = none
+    const int32_t*
+        elimination; // an order for it: tree joints leaf to root, cut joints (slot_count); null = ascending
+    const bool* negative; // slots whose block is negative definite (slot_count), null = none
     const bool*
         late; // slots without a block of their own: to be eliminated after the negative ones
               // that they are coupled with; null = none

@@ -55,6 +55,8 @@ static void layout(mabd_graph* graph, size_t sides, mabd_arena* arena) {
     graph->bodies = mabd_arena_take(arena, moving, sizeof(int32_t));
     graph->parts = mabd_arena_take(arena, moving, sizeof(mabd_graph_part));
     graph->slot_joint = mabd_arena_take(arena, slots, sizeof(int32_t));
+    graph->elimination = mabd_arena_take(arena, slots, sizeof(int32_t));
+    graph->hub_slot = mabd_arena_take(arena, bodies, sizeof(int32_t));
     graph->joint_slot = mabd_arena_take(arena, joints, sizeof(int32_t));
     graph->hub = mabd_arena_take(arena, bodies, sizeof(bool));
     graph->seen_from = mabd_arena_take(arena, bodies, sizeof(int32_t));

@@ -15,6 +15,8 @@ typedef struct mabd_graph_part {
     int32_t max_degree;             // joints on its busiest body
     int32_t loops;                  // independent cycles: inner_count - body_count + 1
     int32_t cut_slot;               // next free slot for a joint that closes a cycle
+    int32_t sorted;                 // bodies already in order
+    bool by_index;                  // bodies are to be in ascending order
     int64_t row_count;
     int64_t cut_rows; // of the joints that close cycles
     bool cycles_meet; // some joint lies on two of them
@@ -35,8 +37,10 @@ typedef struct mabd_graph {
     mabd_graph_part* parts; // sorted by lowest body (part_count)
     bool* hub;              // (body_count)
     int32_t* seen_from;  // body, plus 1, whose joints were last seen to reach this one (body_count)
-    int32_t* slot_joint; // elimination order; -1 - body for the slots of a hub (slot_count)
+    int32_t* slot_joint; // joint of a slot; -1 - body for the slots of a hub (slot_count)
     int32_t* joint_slot; // its inverse, -1 = no rows (joint_count)
+    int32_t* hub_slot;   // first slot of a hub (body_count)
+    int32_t* elimination; // slots in order of elimination, from 0 in each component (slot_count)
     size_t bytes;
 } mabd_graph;
 
@@ -64,5 +68,5 @@ static inline int32_t mabd_graph_slot_end(const mabd_graph* graph, int32_t slot,
 
 /// Class of a component whose counts are set.
 mabd_component mabd_graph_classify(const mabd_graph_part* part);
-/// Fill slot_joint and joint_slot, and put `bodies` into the order of elimination.
+/// Fill slot_joint, joint_slot and elimination, and put `bodies` into the order of the slots.
 void mabd_graph_order(mabd_graph* graph);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elimination order: the slot of every joint, and the order of the bodies within a component.
+// Slots, and the order of the bodies within a component. Slots are the order of elimination where the solver works
+// in place, and follow the bodies where it does not: what is assembled body by body should lie in one place.
 //
 //   chain          along the path, from the end body with the lower index; a joint to the ground
 //                  comes first on the first body and last on the last one. Bodies in path order.
-//   tree           leaf to root: bodies in reverse breadth-first order, each with its own two slots
-//                  if it is a hub, its joints to the ground, then the joint to its parent. So all
-//                  other joints of a body have lower slots than the joint to its parent.
-//   loops, graph   the joints of the chosen tree (spanning.c) as in a tree, then the cut joints (one per
-//                  cycle) by index.
+//   tree           leaf to root: bodies by falling index if each has a higher one than its parent, else in reverse
+//                  breadth-first order; each with its own two slots if it is a hub, its joints to the
+//                  ground, then the joint to its parent. So all other joints of a body have
+//                  lower slots than the joint to its parent.
+//   loops, graph   bodies by index, each with its own two slots if it is a hub and those of its joints that have none
+//                  yet. The order of elimination is kept beside: the joints of the chosen tree
+//                  (spanning.c) as in a tree, then the cut joints (one per cycle) by index.
 //
 // O(bodies + joints).
 
@@ -100,8 +103,57 @@ static void order_cuts(mabd_graph* graph) {
     }
 }
 
+// True if every body has a higher index than the one it hangs on.
+static bool parents_are_lower(const mabd_graph* graph, const mabd_graph_part* part) {
+    for (int32_t i = 0; i < part->body_count; i++) {
+        const int32_t body = graph->bodies[part->body_first + i], joint = graph->parent[body];
+        if (joint >= 0 && mabd_graph_across(graph, joint, body) > body) return false;
+    }
+    return true;
+}
+
+// Put the bodies of all components marked by_index in ascending order.
+static void sort_bodies(mabd_graph* graph) {
+    for (int32_t i = 0; i < graph->part_count; i++) graph->parts[i].sorted = 0;
+    for (int32_t body = 0; body < graph->body_count; body++) {
+        if (graph->part[body] < 0) continue;
+        mabd_graph_part* part = &graph->parts[graph->part[body]];
+        if (part->by_index) graph->bodies[part->body_first + part->sorted++] = body;
+    }
+}
+
+// Give the slots from `first` on, which are in the order of elimination, to the bodies by index; that order is
+// kept in `elimination`.
+static void number_by_body(mabd_graph* graph, const mabd_graph_part* part, int32_t first) {
+    const int32_t count = part->joint_count + 2 * part->hub_count;
+    int32_t *order = graph->elimination + first, slot = first;
+    for (int32_t k = 0; k < count; k++) {
+        order[k] = graph->slot_joint[first + k];
+        if (order[k] >= 0) graph->joint_slot[order[k]] = -1;
+    }
+    for (int32_t i = 0; i < part->body_count; i++) {
+        const int32_t body = graph->bodies[part->body_first + i];
+        graph->hub_slot[body] = slot;
+        slot = place_hub(graph, body, slot);
+        for (int32_t k = graph->start[body]; k < graph->start[body + 1]; k++) {
+            const int32_t joint = graph->incident[k];
+            if (graph->joint_slot[joint] < 0) place(graph, joint, slot++);
+        }
+    }
+    for (int32_t k = 0; k < count; k++) { // a hub's two follow each other
+        const int32_t at =
+            order[k] >= 0 ? graph->joint_slot[order[k]] : graph->hub_slot[-1 - order[k]]++;
+        order[k] = at - first;
+    }
+}
+
 void mabd_graph_order(mabd_graph* graph) {
     for (int32_t joint = 0; joint < graph->joint_count; joint++) graph->joint_slot[joint] = -1;
+    for (int32_t i = 0; i < graph->part_count; i++) {
+        mabd_graph_part* part = &graph->parts[i];
+        part->by_index = part->kind == MABD_COMPONENT_TREE && parents_are_lower(graph, part);
+    }
+    sort_bodies(graph);
     int32_t slot = 0;
     for (int32_t i = 0; i < graph->part_count; i++) {
         mabd_graph_part* part = &graph->parts[i];
@@ -111,4 +163,20 @@ void mabd_graph_order(mabd_graph* graph) {
         slot += part->loops;
     }
     order_cuts(graph);
+
+    for (int32_t i = 0; i < graph->part_count; i++) {
+        graph->parts[i].by_index = graph->parts[i].loops > 0;
+    }
+    sort_bodies(graph);
+    slot = 0;
+    for (int32_t i = 0; i < graph->part_count; i++) {
+        const mabd_graph_part* part = &graph->parts[i];
+        const int32_t count = part->joint_count + 2 * part->hub_count;
+        if (part->loops > 0) {
+            number_by_body(graph, part, slot);
+        } else {
+            for (int32_t k = 0; k < count; k++) graph->elimination[slot + k] = k;
+        }
+        slot += count;
+    }
 }

@@ -169,6 +169,7 @@ static void layout(array_sizes sizes, mabd_arena* arena, mabd_plan* p) {
     size_t bodies = (size_t)p->body_count;
     mabd_arena_take(arena, 1, sizeof(mabd_plan));
     p->slot_joint = mabd_arena_take(arena, slots, sizeof(int32_t));
+    p->elimination = mabd_arena_take(arena, slots, sizeof(int32_t));
     p->joint_slot = mabd_arena_take(arena, (size_t)p->joint_count, sizeof(int32_t));
     p->slot_width = mabd_arena_take(arena, slots, sizeof(int32_t));
     p->slot_row = mabd_arena_take(arena, slots + 1, sizeof(int32_t));
@@ -212,6 +213,9 @@ static bool is_late(const mabd_graph* graph, int32_t joint) {
 }
 
 static void fill_slots(const mabd_graph* graph, mabd_plan* plan) {
+    if (plan->slot_count) {
+        memcpy(plan->elimination, graph->elimination, (size_t)plan->slot_count * sizeof(int32_t));
+    }
     memcpy(plan->joint_slot, graph->joint_slot, (size_t)graph->joint_count * sizeof(int32_t));
     for (int32_t slot = 0; slot < plan->slot_count; slot++) {
         const int32_t joint = graph->slot_joint[slot];

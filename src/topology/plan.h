@@ -16,7 +16,7 @@
 // The class says what the structure is; which order a component with cycles is eliminated in is a matter of cost
 // (dual/block_order.h).
 //
-// "Slot" = place of a joint in elimination order. Slots of one component are consecutive; within a chain,
+// "Slot" = place of a joint in the dual system (order.c). Slots of one component are consecutive; within a chain,
 // slot s couples with s-1 and s+1 only. Joints without rows (type free, no controls) have no slot.
 //
 // A body with many joints is a hub: its 12 freedoms are unknowns of the dual system as well, in two slots of
@@ -48,10 +48,10 @@ typedef struct mabd_plan_pair {
 
 typedef struct mabd_plan_component {
     mabd_component kind;
-    int32_t loops;                  // independent cycles
-    int32_t hub_count;              // bodies that are hubs
-    int32_t ground_count;           // joints to the ground
-    int32_t cut_rows;               // rows of the joints that close them, its last slots
+    int32_t loops;        // independent cycles
+    int32_t hub_count;    // bodies that are hubs
+    int32_t ground_count; // joints to the ground
+    int32_t cut_rows;     // rows of the joints that close them, its last slots to eliminate
     int32_t slot_first, slot_count; // its slots
     int32_t edge_first, edge_count; // its off-diagonal blocks
     int32_t body_first, body_count; // its bodies, in component_bodies
@@ -61,14 +61,15 @@ typedef struct mabd_plan {
     int32_t body_count, joint_count;
     int32_t slot_count, row_count, edge_count, component_count;
     int32_t hub_count;
-    int32_t widest;      // rows of the widest slot
-    int32_t* slot_joint; // joint of a slot, -1 - body for a hub (slot_count)
-    int32_t* joint_slot; // slot of a joint, -1 = none (joint_count)
-    int32_t* slot_width; // rows of a slot (slot_count)
-    int32_t* slot_row;   // first row of a slot in the dual vector (slot_count + 1)
-    bool* slot_negative; // the slot is a hub's (slot_count)
-    bool* slot_late;     // all moving bodies of the slot's joint are hubs (slot_count)
-    size_t* slot_block;  // offset of its diagonal block in D, width x width (slot_count + 1)
+    int32_t widest;       // rows of the widest slot
+    int32_t* slot_joint;  // joint of a slot, -1 - body for a hub (slot_count)
+    int32_t* elimination; // slots in order of elimination, from 0 in each component (slot_count)
+    int32_t* joint_slot;  // slot of a joint, -1 = none (joint_count)
+    int32_t* slot_width;  // rows of a slot (slot_count)
+    int32_t* slot_row;    // first row of a slot in the dual vector (slot_count + 1)
+    bool* slot_negative;  // the slot is a hub's (slot_count)
+    bool* slot_late;      // all moving bodies of the slot's joint are hubs (slot_count)
+    size_t* slot_block;   // offset of its diagonal block in D, width x width (slot_count + 1)
     int32_t *edge_from, *edge_to; // slots coupled, from < to (edge_count), sorted by (from, to)
     size_t* edge_block;    // offset in U, width(from) x width(to), row-major (edge_count + 1)
     int32_t* side_start;   // sides of a body (body_count + 1); none for bodies that do not move

@@ -46,6 +46,7 @@ uint64_t mabd_plan_hash(const mabd_plan* plan) {
     uint64_t hash = hash_ints(MABD_HASH_START, counts, sizeof(counts) / sizeof(counts[0]));
     hash = hash_ints(hash, plan->counts, MABD_COMPONENT_COUNT);
     hash = hash_ints(hash, plan->slot_joint, plan->slot_count);
+    hash = hash_ints(hash, plan->elimination, plan->slot_count);
     hash = hash_ints(hash, plan->joint_slot, plan->joint_count);
     hash = hash_ints(hash, plan->slot_width, plan->slot_count);
     hash = hash_ints(hash, plan->slot_row, (int64_t)plan->slot_count + 1);

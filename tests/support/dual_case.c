@@ -208,6 +208,7 @@ static void slice(const mabd_plan* plan, int32_t component, dual_case* c) {
     s->from = plan->edge_from + part->edge_first;
     s->to = plan->edge_to + part->edge_first;
     s->slot_offset = part->slot_first;
+    s->elimination = part->loops > 0 ? plan->elimination + part->slot_first : NULL;
     s->negative = part->hub_count ? plan->slot_negative + part->slot_first : NULL;
     s->late = part->hub_count ? plan->slot_late + part->slot_first : NULL;
     s->edge_block = plan->edge_block + part->edge_first;
