@@ -39,7 +39,7 @@ for path in $(find include src bench -name '*.h' | LC_ALL=C sort); do
     header=${header#src/}
     compile "$header" c c17 "$cc" "$@"
     case $path in
-        include/mabd/* | src/math/* | src/body/* | src/joint/*)
+        include/mabd/* | src/math/* | src/body/* | src/joint/* | src/contact/*)
             compile "$header" c++ c++17 "$cxx" "$@"
             ;;
     esac

@@ -30,7 +30,7 @@ BEGIN {
     module("body",        2, "", "one affine body: no scene, no state")
     module("joint",       3, 2,  "rows between two affine bodies: no state")
     module("model",       4, "", "a scene turned into trusted arrays and a plan")
-    module("contact",     5, "", "which geoms touch, and where: no solver, no simulation")
+    module("contact",     5, 4,  "geometry of contacts: no solver, no simulation")
     module("dual",        5, 1,  "solvers see arrays of blocks: no scene, no model, no simulation")
     module("cpu",         6, "", "the stages of a step, over model and dual solvers")
     module("formulation", 7, "", "a way to step a model, built from stages")

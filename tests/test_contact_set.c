@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/contact/pairs.c
-#include "contact/pairs.h"
+#include "contact/contact_set.h"
 
 #include "support/counting_allocator.h"
 
@@ -33,7 +33,7 @@ static mabd_contact_key key_of(int k) {
     return (mabd_contact_key){.i = k / 64, .j = k / 8 % 8, .feature = k % 8 - 4};
 }
 
-Test(pairs, random_sets_against_a_table) {
+Test(contact_set, random_sets_against_a_table) {
     static mabd_contact_key keys[SPACE];
     static int32_t from[SPACE];
     int place[SPACE], last[SPACE];
@@ -58,7 +58,7 @@ Test(pairs, random_sets_against_a_table) {
     cr_assert(eq(i64, counter.calls, calls));
 }
 
-Test(pairs, refused_steps_change_nothing) {
+Test(contact_set, refused_steps_change_nothing) {
     mabd_contact_key keys[3] = {key_of(5), key_of(70), key_of(71)};
     int32_t from[3];
     cr_assert(eq(int, mabd_contact_set_advance(set, 3, keys, from, NULL), MABD_OK));
@@ -76,7 +76,7 @@ Test(pairs, refused_steps_change_nothing) {
     cr_assert(eq(i32, from[0], -1));
 }
 
-Test(pairs, every_allocation_failing_in_turn) {
+Test(contact_set, every_allocation_failing_in_turn) {
     mabd_contact_set* other;
     const int64_t live = counter.live_blocks;
     int fails = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "contact/pairs.h"
+#include "contact/contact_set.h"
 
 #include "base/memory.h"
 

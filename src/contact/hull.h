@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convex sets by their support points, and the two questions asked of a pair of them (A, B):
+//
+//   apart      the nearest points (mabd_hull_distance, gjk.c)
+//   overlap    the direction n of the shortest way out (mabd_hull_depth, epa.c)
+//
+// Both look at the difference set M = { a - b }: its support point in the direction n is
+// support(A, n) - support(B, -n), and the separation of the pair along n is
+//
+//   s(n) = min_B n . b - max_A n . a = -h_M(n),        signed distance = max over unit n of s(n).
+#pragma once
+
+#include "contact/core.h"
+
+typedef struct mabd_hull {
+    mabd_collider_kind kind; // capsule (its segment), box, cylinder; a triangle: height field
+    mabd_vec3 half;          // of its core (core.h) [m]
+    mabd_pose pose;
+    mabd_vec3 corner[3]; // of a triangle
+} mabd_hull;
+
+/// Points of A and B with their separation along the unit normal from A to B.
+typedef struct mabd_hull_contact {
+    mabd_vec3 on_a, normal;
+    mabd_real distance;
+} mabd_hull_contact;
+
+/// The core of a capsule, box or cylinder, its pose moved by -origin.
+MABD_FN mabd_hull mabd_hull_of(const mabd_core* core, const mabd_pose* pose, mabd_vec3 origin) {
+    mabd_hull hull;
+    hull.kind = core->kind, hull.half = core->half, hull.pose = *pose;
+    hull.pose.position = mabd_v3_sub(pose->position, origin);
+    hull.corner[0] = hull.corner[1] = hull.corner[2] = mabd_v3(0, 0, 0);
+    return hull;
+}
+
+/// The corner of a triangle farthest along d.
+MABD_FN mabd_vec3 mabd_triangle_support(const mabd_vec3* corner, mabd_vec3 d) {
+    mabd_real x = mabd_v3_dot(d, corner[0]), y = mabd_v3_dot(d, corner[1]);
+    mabd_real z = mabd_v3_dot(d, corner[2]);
+    return x >= y && x >= z ? corner[0] : y >= z ? corner[1] : corner[2];
+}
+
+/// A point of the hull farthest along d (not 0); world, as the pose.
+MABD_FN mabd_vec3 mabd_hull_support(const mabd_hull* hull, mabd_vec3 d) {
+    if (hull->kind == MABD_COLLIDER_HEIGHT_FIELD) return mabd_triangle_support(hull->corner, d);
+    const mabd_vec3 e = mabd_m3_tmul(hull->pose.rotation, d), h = hull->half;
+    mabd_vec3 p = mabd_v3(e.x < 0 ? -h.x : h.x, e.y < 0 ? -h.y : h.y, e.z < 0 ? -h.z : h.z);
+    if (hull->kind == MABD_COLLIDER_CYLINDER) {
+        mabd_vec3 out;
+        mabd_unit(mabd_v3(e.x, e.y, 0), mabd_v3(1, 0, 0), &out);
+        p.x = h.x * out.x, p.y = h.x * out.y;
+    }
+    return mabd_pose_point(&hull->pose, p);
+}
+
+/// s(n) of a unit vector n.
+MABD_FN mabd_real mabd_hull_separation(const mabd_hull* a, const mabd_hull* b, mabd_vec3 n) {
+    mabd_vec3 x = mabd_hull_support(a, n), y = mabd_hull_support(b, mabd_v3_scale(-1, n));
+    return mabd_v3_dot(n, mabd_v3_sub(y, x));
+}
+
+/// Distance of two hulls and their nearest points; false if they overlap or touch. apart: a
+/// separating axis is known.
+bool mabd_hull_distance(const mabd_hull* a, const mabd_hull* b, bool apart,
+                        mabd_hull_contact* contact);
+/// Direction of the shortest way out, for hulls that overlap or touch and whose difference set has
+/// volume.
+void mabd_hull_depth(const mabd_hull* a, const mabd_hull* b, mabd_hull_contact* contact);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list that the pair functions of the narrow phase fill, and small helpers that they share.
+#pragma once
+
+#include "contact/narrow.h"
+
+typedef struct mabd_points {
+    mabd_contact_point* at; // (MABD_CONTACT_MAX_POINTS)
+    int32_t count;
+    mabd_real margin; // [m]
+} mabd_points;
+
+/// Add the point that is on_a on the surface of a, with on_b = on_a + distance normal, if it is
+/// closer than the margin. A list that is full, a distance or normal that is not a number: left out.
+MABD_FN void mabd_points_add(mabd_points* points, mabd_vec3 on_a, mabd_vec3 normal,
+                             mabd_real distance, uint32_t feature_a, uint32_t feature_b) {
+    if (!(distance < points->margin) || points->count >= MABD_CONTACT_MAX_POINTS) return;
+    mabd_vec3 on_b = mabd_v3_axpy(distance, normal, on_a);
+    if (!(mabd_v3_dot(normal, normal) < 2) || !(mabd_v3_dot(on_b, on_b) >= 0)) return;
+    mabd_contact_point* p = &points->at[points->count++];
+    p->on_a = on_a, p->on_b = on_b;
+    p->normal = normal, p->distance = distance;
+    p->feature = feature_a << 16 | feature_b;
+}
+
+MABD_FN mabd_real mabd_clamp(mabd_real x, mabd_real low, mabd_real high) {
+    return x < low ? low : x > high ? high : x;
+}
+/// *n = v / |v|, or `fallback` if v has no length; returns |v|. Safe for lengths whose squares leave
+/// the range of numbers.
+MABD_FN mabd_real mabd_unit(mabd_vec3 v, mabd_vec3 fallback, mabd_vec3* n) {
+    mabd_real scale = (mabd_real)fmax(fmax(fabs(v.x), fabs(v.y)), fabs(v.z));
+    *n = fallback;
+    if (!(scale > 0)) return 0;
+    mabd_vec3 w = mabd_v3(v.x / scale, v.y / scale, v.z / scale);
+    mabd_real length = mabd_v3_norm(w);
+    *n = mabd_v3_scale(1 / length, w);
+    return scale * length;
+}
+/// A unit vector orthogonal to the unit vector n; the same one for n and -n up to its sign.
+MABD_FN mabd_vec3 mabd_across(mabd_vec3 n) {
+    mabd_vec3 e = mabd_v3(0, 0, 1), out;
+    if (fabs(n.x) <= fabs(n.y) && fabs(n.x) <= fabs(n.z))
+        e = mabd_v3(1, 0, 0);
+    else if (fabs(n.y) <= fabs(n.z))
+        e = mabd_v3(0, 1, 0);
+    mabd_unit(mabd_v3_cross(n, e), mabd_v3(1, 0, 0), &out);
+    return out;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boxes and cylinders against each other.
+//
+// Both are symmetric about their centres, so the separation along a unit axis n is
+//
+//   s(n) = |n . (c_b - c_a)| - w_a(n) - w_b(n),   w = sum h_k |n . e_k| (box), R |n_xy| + H |n_z| (cylinder)
+//
+// and every s(n) is a lower bound of the signed distance. The axes tried: faces, caps, and the cross
+// products of edges and axes of cylinders. For two boxes that overlap these are all there are (the
+// theorem of separating axes), and the best one is the answer. In other cases it is the answer
+// if contact points with the distance s(n) exist: distance <= s(n) <= distance. That settles all
+// that rests on faces. What is left goes to GJK if apart and to EPA if overlapped, and is one point, or
+// two along parallel edges.
+#include "contact/feature.h"
+#include "contact/pairs.h"
+
+#define LIST_MAX (MABD_FEATURE_CORNERS_MAX + 1)
+
+typedef struct solid_pair {
+    mabd_hull a, b;
+    mabd_vec3 origin;  // of the hulls' coordinates, world
+    mabd_vec3 between; // c_b - c_a
+    mabd_real extent;  // [m]
+    mabd_points* points;
+} solid_pair;
+
+typedef enum axis_source { FACE_OF_A, FACE_OF_B, CROSSED } axis_source;
+
+typedef struct axis_choice {
+    mabd_vec3 n; // unit, from a to b
+    mabd_real s;
+    axis_source source;
+} axis_choice;
+
+typedef struct point_list {
+    int32_t count;
+    mabd_contact_point at[LIST_MAX];
+} point_list;
+
+// ---- axes -----------------------------------------------------------------------------------------
+
+static mabd_real half_width(const mabd_hull* hull, mabd_vec3 n) {
+    const mabd_vec3 e = mabd_m3_tmul(hull->pose.rotation, n), h = hull->half;
+    const mabd_real along = h.z * (mabd_real)fabs(e.z);
+    if (hull->kind == MABD_COLLIDER_CYLINDER) {
+        return h.x * (mabd_real)sqrt(e.x * e.x + e.y * e.y) + along;
+    }
+    return h.x * (mabd_real)fabs(e.x) + h.y * (mabd_real)fabs(e.y) + along;
+}
+
+// Take the axis if it separates by more than the best one. Not by round-off: that would make
+// faces that are parallel take turns.
+static void try_axis(const solid_pair* pair, mabd_vec3 n, axis_source source, axis_choice* best) {
+    const mabd_real across = mabd_v3_dot(n, pair->between);
+    const mabd_real s = (mabd_real)fabs(across) - half_width(&pair->a, n) - half_width(&pair->b, n);
+    if (!(s > best->s + (mabd_real)1e-8 * pair->extent)) return;
+    best->n = across < 0 ? mabd_v3_scale(-1, n) : n;
+    best->s = s;
+    best->source = source;
+}
+
+static void try_crossed(const solid_pair* pair, mabd_vec3 x, mabd_vec3 y, axis_choice* best) {
+    mabd_vec3 n;
+    if (mabd_unit(mabd_v3_cross(x, y), mabd_v3(0, 0, 1), &n) > (mabd_real)1e-6) {
+        try_axis(pair, n, CROSSED, best);
+    }
+}
+
+// Face normals or cap normals first, then edge directions: the first (or only) is the axis z.
+static int axes_of(const mabd_hull* hull, mabd_vec3* axes) {
+    axes[0] = hull->pose.rotation.c3;
+    axes[1] = hull->pose.rotation.c1, axes[2] = hull->pose.rotation.c2;
+    return hull->kind == MABD_COLLIDER_BOX ? 3 : 1;
+}
+
+static axis_choice find_axis(const solid_pair* pair) {
+    axis_choice best = {.n = {0, 0, 1}, .s = -(mabd_real)INFINITY, .source = CROSSED};
+    mabd_vec3 x[3], y[3], radial;
+    const int m = axes_of(&pair->a, x), n = axes_of(&pair->b, y);
+    for (int i = 0; i < m; i++) try_axis(pair, x[i], FACE_OF_A, &best);
+    for (int i = 0; i < n; i++) try_axis(pair, y[i], FACE_OF_B, &best);
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < n; j++) try_crossed(pair, x[i], y[j], &best);
+    }
+    if (m == 1 && n == 1) { // parallel cylinders side by side
+        mabd_vec3 d = mabd_m3_tmul(pair->a.pose.rotation, pair->between);
+        mabd_unit(mabd_v3(d.x, d.y, 0), mabd_v3(1, 0, 0), &radial);
+        try_axis(pair, mabd_m3_mul(pair->a.pose.rotation, radial), CROSSED, &best);
+    }
+    return best;
+}
+
+// ---- points ---------------------------------------------------------------------------------------
+
+static void list_add(point_list* list, mabd_vec3 on_a, mabd_vec3 n, mabd_real distance,
+                     uint32_t feature_a, uint32_t feature_b) {
+    if (list->count == LIST_MAX) return;
+    mabd_contact_point* p = &list->at[list->count++];
+    p->on_a = on_a, p->normal = n, p->distance = distance;
+    p->feature = feature_a << 16 | feature_b;
+}
+
+static mabd_real list_smallest(const point_list* list) {
+    mabd_real smallest = (mabd_real)INFINITY;
+    for (int32_t i = 0; i < list->count; i++) {
+        smallest = (mabd_real)fmin(smallest, list->at[i].distance);
+    }
+    return smallest;
+}
+
+// True if x, a point over the reference face, is over its inside.
+static bool is_over(const mabd_hull* hull, const mabd_feature* face, mabd_vec3 x) {
+    if (hull->kind == MABD_COLLIDER_CYLINDER) {
+        const mabd_vec3 p = mabd_pose_local(&hull->pose, x);
+        return p.x * p.x + p.y * p.y <= hull->half.x * hull->half.x;
+    }
+    for (int32_t k = 0; k < face->count; k++) {
+        const mabd_vec3 p = face->corner[k].x, q = face->corner[(k + 1) % face->count].x;
+        const mabd_vec3 outward = mabd_v3_cross(mabd_v3_sub(q, p), face->normal);
+        if (mabd_v3_dot(outward, mabd_v3_sub(x, p)) > 0) return false;
+    }
+    return true;
+}
+
+// The polygon of contact over a face. The incident point that is lowest of all comes with it, if the
+// octagon that stands for a cap cut it off, or if the shapes overlap and it is the one to push out.
+static void add_over_face(const solid_pair* pair, const axis_choice* axis, point_list* list) {
+    const bool of_a = axis->source == FACE_OF_A;
+    const mabd_hull *reference = of_a ? &pair->a : &pair->b, *other = of_a ? &pair->b : &pair->a;
+    const mabd_vec3 outward = mabd_v3_scale(of_a ? 1 : -1, axis->n);
+    const mabd_vec3 inward = mabd_v3_scale(-1, outward);
+    mabd_feature face, incident;
+    mabd_feature_face(reference, outward, &face);
+    mabd_feature_incident(other, inward, &incident);
+    mabd_feature_clip(&face, &incident);
+
+    const mabd_vec3 level = face.corner[0].x, lowest = mabd_hull_support(other, inward);
+    for (int32_t i = 0; i <= incident.count; i++) {
+        const bool last = i == incident.count;
+        const mabd_feature_corner* c = &incident.corner[last ? 0 : i];
+        const mabd_vec3 x = last ? lowest : c->x;
+        const mabd_real distance = mabd_v3_dot(outward, mabd_v3_sub(x, level));
+        if (last) {
+            if (!(distance < list_smallest(list) - (mabd_real)1e-9 * pair->extent)) break;
+            if (axis->s > 0 && !is_over(reference, &face, x)) break;
+        }
+        const uint32_t on_face = face.id << 8 | (last ? 0x7fu : c->side);
+        const uint32_t on_other = last ? 0x200u : c->id;
+        const mabd_vec3 on_a = of_a ? mabd_v3_axpy(-distance, outward, x) : x;
+        list_add(list, on_a, axis->n, distance, of_a ? on_face : on_other,
+                 of_a ? on_other : on_face);
+    }
+}
+
+// One contact without a face: its point, or the ends of the common part of two parallel edges.
+static void add_over_edges(const solid_pair* pair, const mabd_hull_contact* c, point_list* list) {
+    mabd_feature e, f;
+    mabd_vec3 d;
+    const mabd_vec3 back = mabd_v3_scale(-1, c->normal);
+    bool edges = mabd_feature_edge(&pair->a, c->normal, &e);
+    edges = mabd_feature_edge(&pair->b, back, &f) && edges;
+    if (edges) {
+        const mabd_vec3 p = e.corner[0].x, q = f.corner[0].x;
+        const mabd_vec3 other = mabd_v3_sub(f.corner[1].x, q);
+        const mabd_real length = mabd_unit(mabd_v3_sub(e.corner[1].x, p), mabd_v3(0, 0, 1), &d);
+        const mabd_real rate = mabd_v3_dot(other, d), from = mabd_v3_dot(mabd_v3_sub(q, p), d);
+        const mabd_real low = (mabd_real)fmax(0, fmin(from, from + rate));
+        const mabd_real high = (mabd_real)fmin(length, fmax(from, from + rate));
+        const mabd_vec3 aside = mabd_v3_cross(other, d);
+        const bool parallel = mabd_v3_norm(aside) < (mabd_real)1e-3 * (mabd_real)fabs(rate);
+        if (parallel && high - low > (mabd_real)1e-3 * length) {
+            for (uint32_t i = 0; i < 2; i++) {
+                const mabd_real t = i ? high : low;
+                const mabd_vec3 x = mabd_v3_axpy(t, d, p);
+                const mabd_vec3 y = mabd_v3_axpy((t - from) / rate, other, q);
+                const mabd_real distance = mabd_v3_dot(c->normal, mabd_v3_sub(y, x));
+                list_add(list, x, c->normal, distance, 0x300u | i, 0x300u);
+            }
+        }
+    }
+    if (!(list_smallest(list) <= c->distance + (mabd_real)1e-7 * pair->extent)) {
+        list_add(list, c->on_a, c->normal, c->distance, 0x3ffu, 0x3ffu);
+    }
+}
+
+// Where the supporting edges of two boxes cross: closest points of the two lines.
+static void cross_edges(const solid_pair* pair, const axis_choice* axis, mabd_hull_contact* c) {
+    const mabd_vec3 back = mabd_v3_scale(-1, axis->n);
+    mabd_feature e, f;
+    c->normal = axis->n, c->distance = axis->s;
+    c->on_a = mabd_hull_support(&pair->a, axis->n);
+    if (!mabd_feature_edge(&pair->a, axis->n, &e) || !mabd_feature_edge(&pair->b, back, &f)) return;
+    const mabd_vec3 d = mabd_v3_sub(e.corner[1].x, e.corner[0].x);
+    const mabd_vec3 g = mabd_v3_sub(f.corner[1].x, f.corner[0].x);
+    const mabd_vec3 r = mabd_v3_sub(f.corner[0].x, e.corner[0].x);
+    const mabd_real dd = mabd_v3_dot(d, d), dg = mabd_v3_dot(d, g), gg = mabd_v3_dot(g, g);
+    const mabd_real determinant = dd * gg - dg * dg;
+    if (!(determinant > 0)) return;
+    const mabd_real t = (mabd_v3_dot(r, d) * gg - mabd_v3_dot(r, g) * dg) / determinant;
+    c->on_a = mabd_v3_axpy(mabd_clamp(t, 0, 1), d, e.corner[0].x);
+}
+
+// The contact of the two hulls, by GJK or EPA; true if they are apart. A polytope that ends with a
+// separating axis proves wrong the simplex that was thought to hold the origin.
+static bool find_contact(const solid_pair* pair, bool apart, mabd_hull_contact* contact) {
+    if (mabd_hull_distance(&pair->a, &pair->b, apart, contact)) return true;
+    mabd_hull_depth(&pair->a, &pair->b, contact);
+    if (!(contact->distance > 0)) return false;
+    const mabd_hull_contact touching = *contact;
+    if (mabd_hull_distance(&pair->a, &pair->b, true, contact)) return true;
+    *contact = touching;
+    return false;
+}
+
+// ---- output ---------------------------------------------------------------------------------------
+
+// Index of the largest value, the first of equals; -1 if none is above 0.
+static int32_t largest_of(const mabd_real* value, int32_t n) {
+    int32_t best = -1;
+    for (int32_t i = 0; i < n; i++) {
+        if (value[i] > (best < 0 ? 0 : value[best])) best = i;
+    }
+    return best;
+}
+
+// Four of many points: the deepest, the one farthest from it, and the two farthest from the line of
+// these on either side.
+static void reduce_list(point_list* list) {
+    mabd_real value[LIST_MAX];
+    int32_t chosen[4] = {0, -1, -1, -1};
+    for (int32_t i = 1; i < list->count; i++) {
+        if (list->at[i].distance < list->at[chosen[0]].distance) chosen[0] = i;
+    }
+    const mabd_vec3 first = list->at[chosen[0]].on_a, n = list->at[chosen[0]].normal;
+    for (int32_t i = 0; i < list->count; i++) {
+        value[i] = mabd_v3_norm(mabd_v3_sub(list->at[i].on_a, first));
+    }
+    chosen[1] = largest_of(value, list->count);
+    if (chosen[1] >= 0) {
+        const mabd_vec3 line = mabd_v3_sub(list->at[chosen[1]].on_a, first);
+        const mabd_vec3 side = mabd_v3_cross(n, line);
+        for (int k = 2; k < 4; k++) {
+            for (int32_t i = 0; i < list->count; i++) {
+                const mabd_vec3 x = mabd_v3_sub(list->at[i].on_a, first);
+                value[i] = (k == 2 ? 1 : -1) * mabd_v3_dot(side, x);
+                if (i == chosen[1]) value[i] = 0;
+            }
+            chosen[k] = largest_of(value, list->count);
+        }
+    }
+    point_list out = {.count = 0};
+    for (int k = 0; k < 4; k++) {
+        if (chosen[k] >= 0) out.at[out.count++] = list->at[chosen[k]];
+    }
+    *list = out;
+}
+
+static void put_out(const solid_pair* pair, point_list* list) {
+    int32_t close = 0;
+    for (int32_t i = 0; i < list->count; i++) {
+        if (list->at[i].distance < pair->points->margin) list->at[close++] = list->at[i];
+    }
+    list->count = close;
+    const bool boxes = pair->a.kind == MABD_COLLIDER_BOX && pair->b.kind == MABD_COLLIDER_BOX;
+    if (close > (boxes ? MABD_CONTACT_MAX_POINTS : 4)) reduce_list(list);
+    for (int32_t i = 0; i < list->count; i++) {
+        const mabd_contact_point* p = &list->at[i];
+        mabd_points_add(pair->points, mabd_v3_add(p->on_a, pair->origin), p->normal, p->distance,
+                        p->feature >> 16, p->feature & 0xffffu);
+    }
+}
+
+void mabd_narrow_solid(const mabd_collider* a, const mabd_pose* pa, const mabd_collider* b,
+                       const mabd_pose* pb, mabd_points* points) {
+    const mabd_core core_a = mabd_core_of(a), core_b = mabd_core_of(b);
+    solid_pair pair = {.origin = pa->position, .points = points};
+    pair.a = mabd_hull_of(&core_a, pa, pair.origin);
+    pair.b = mabd_hull_of(&core_b, pb, pair.origin);
+    pair.between = pair.b.pose.position;
+    pair.extent = mabd_v3_norm(core_a.half) + mabd_v3_norm(core_b.half);
+    const bool boxes = a->kind == MABD_COLLIDER_BOX && b->kind == MABD_COLLIDER_BOX;
+
+    axis_choice axis = find_axis(&pair);
+    if (!(axis.s < points->margin)) return;
+    point_list list = {.count = 0};
+    mabd_hull_contact contact;
+    const mabd_real exact = axis.s + (mabd_real)1e-8 * pair.extent;
+    bool settled = false;
+    if (axis.source != CROSSED) {
+        add_over_face(&pair, &axis, &list);
+        settled = axis.s > 0 ? list_smallest(&list) <= exact : boxes;
+    }
+    if (!settled && boxes && !(axis.s > 0)) {
+        cross_edges(&pair, &axis, &contact);
+    } else if (!settled) {
+        const bool deep = !find_contact(&pair, axis.s > 0, &contact);
+        settled = deep && axis.source != CROSSED && contact.distance <= exact;
+    }
+    if (!settled) {
+        list.count = 0;
+        add_over_edges(&pair, &contact, &list);
+    }
+    put_out(&pair, &list);
+}
