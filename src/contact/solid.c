@@ -73,20 +73,30 @@ static int axes_of(const mabd_hull* hull, mabd_vec3* axes) {
     return hull->kind == MABD_COLLIDER_BOX ? 3 : 1;
 }
 
+// The side of the cylinder b, looking at the centre of the cylinder a or the corner of the box a that
+// is next to it: exact for parallel axes and for an edge along the cylinder.
+static void try_radial(const solid_pair* pair, bool corner, axis_choice* best) {
+    const mabd_mat3* R = &pair->b.pose.rotation;
+    mabd_vec3 d = mabd_m3_tmul(*R, pair->between), n;
+    mabd_unit(mabd_v3(d.x, d.y, 0), mabd_v3(1, 0, 0), &n);
+    if (corner) {
+        const mabd_vec3 x = mabd_hull_support(&pair->a, mabd_m3_mul(*R, n));
+        d = mabd_m3_tmul(*R, mabd_v3_sub(pair->b.pose.position, x));
+        mabd_unit(mabd_v3(d.x, d.y, 0), n, &n);
+    }
+    try_axis(pair, mabd_m3_mul(*R, n), CROSSED, best);
+}
+
 static axis_choice find_axis(const solid_pair* pair) {
     axis_choice best = {.n = {0, 0, 1}, .s = -(mabd_real)INFINITY, .source = CROSSED};
-    mabd_vec3 x[3], y[3], radial;
+    mabd_vec3 x[3], y[3];
     const int m = axes_of(&pair->a, x), n = axes_of(&pair->b, y);
     for (int i = 0; i < m; i++) try_axis(pair, x[i], FACE_OF_A, &best);
     for (int i = 0; i < n; i++) try_axis(pair, y[i], FACE_OF_B, &best);
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < n; j++) try_crossed(pair, x[i], y[j], &best);
     }
-    if (m == 1 && n == 1) { // parallel cylinders side by side
-        mabd_vec3 d = mabd_m3_tmul(pair->a.pose.rotation, pair->between);
-        mabd_unit(mabd_v3(d.x, d.y, 0), mabd_v3(1, 0, 0), &radial);
-        try_axis(pair, mabd_m3_mul(pair->a.pose.rotation, radial), CROSSED, &best);
-    }
+    if (n == 1) try_radial(pair, m == 3, &best);
     return best;
 }
 
@@ -141,7 +151,7 @@ static void add_over_face(const solid_pair* pair, const axis_choice* axis, point
         const mabd_vec3 x = last ? lowest : c->x;
         const mabd_real distance = mabd_v3_dot(outward, mabd_v3_sub(x, level));
         if (last) {
-            if (!(distance < list_smallest(list) - (mabd_real)1e-9 * pair->extent)) break;
+            if (!(distance < list_smallest(list) - (mabd_real)2e-8 * pair->extent)) break;
             if (axis->s > 0 && !is_over(reference, &face, x)) break;
         }
         const uint32_t on_face = face.id << 8 | (last ? 0x7fu : c->side);
@@ -294,7 +304,9 @@ void mabd_narrow_solid(const mabd_collider* a, const mabd_pose* pa, const mabd_c
         cross_edges(&pair, &axis, &contact);
     } else if (!settled) {
         const bool deep = !find_contact(&pair, axis.s > 0, &contact);
-        settled = deep && axis.source != CROSSED && contact.distance <= exact;
+        const bool known = contact.distance <= exact; // then the axis is the better normal
+        settled = deep && axis.source != CROSSED && known;
+        if (known) contact.normal = axis.n, contact.distance = axis.s;
     }
     if (!settled) {
         list.count = 0;
