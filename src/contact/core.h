@@ -79,3 +79,42 @@ MABD_FN mabd_real mabd_core_distance(const mabd_core* core, mabd_vec3 p, mabd_ve
     }
     return mabd_segment_distance(core->half.z, p, n);
 }
+
+#define MABD_LOWEST_MAX 5
+
+/// The points of a core that can touch a plane with the unit normal `up` first, all in the frame of
+/// the core: the lowest one is among them. Ends of a segment; the corners of the face of a box that
+/// looks down most; of a cylinder the lowest point of the lower rim, those a quarter turn on and
+/// opposite, and the lowest of the upper rim. ids: the same point, the same number. Returns how many.
+MABD_FN int mabd_core_lowest(const mabd_core* core, mabd_vec3 up, mabd_vec3* x, uint32_t* ids) {
+    const mabd_vec3 h = core->half;
+    if (core->kind == MABD_COLLIDER_BOX) {
+        mabd_real ux = (mabd_real)fabs(up.x), uy = (mabd_real)fabs(up.y),
+                  uz = (mabd_real)fabs(up.z);
+        const int axis = ux > uy && ux > uz ? 0 : uy > uz ? 1 : 2;
+        const mabd_real side = axis == 0 ? up.x : axis == 1 ? up.y : up.z;
+        int count = 0;
+        for (uint32_t k = 0; k < 8; k++) {
+            const bool high = (k >> axis) & 1;
+            if (high == (side > 0)) continue;
+            x[count] = mabd_v3(k & 1 ? h.x : -h.x, k & 2 ? h.y : -h.y, k & 4 ? h.z : -h.z);
+            ids[count++] = k;
+        }
+        return count;
+    }
+    if (core->kind == MABD_COLLIDER_CYLINDER) {
+        mabd_vec3 e;
+        mabd_unit(mabd_v3(up.x, up.y, 0), mabd_v3(1, 0, 0), &e);
+        const mabd_real r = h.x, z = up.z > 0 ? -h.z : h.z;
+        x[0] = mabd_v3(-r * e.x, -r * e.y, z), x[1] = mabd_v3(r * e.y, -r * e.x, z);
+        x[2] = mabd_v3(r * e.x, r * e.y, z), x[3] = mabd_v3(-r * e.y, r * e.x, z);
+        x[4] = mabd_v3(-r * e.x, -r * e.y, -z);
+        const uint32_t cap = up.z > 0 ? 0 : 8;
+        for (uint32_t k = 0; k < 4; k++) ids[k] = cap + k;
+        ids[4] = 8 - cap;
+        return 5;
+    }
+    x[0] = mabd_v3(0, 0, -h.z), x[1] = mabd_v3(0, 0, h.z);
+    ids[0] = core->kind == MABD_COLLIDER_CAPSULE ? 1 : 0, ids[1] = 2;
+    return h.z > 0 ? 2 : 1;
+}

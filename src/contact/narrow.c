@@ -35,6 +35,12 @@ static void find_points(const mabd_collider* a, const mabd_pose* pa, const mabd_
     case MABD_COLLIDER_PLANE:
         mabd_narrow_plane(a, pa, pb, points);
         break;
+    case MABD_COLLIDER_BOWL:
+        mabd_narrow_bowl(a, pa, b, pb, points);
+        break;
+    case MABD_COLLIDER_HEIGHT_FIELD:
+        mabd_narrow_height_field(a, pa, b, pb, points);
+        break;
     default:
         if (a->kind <= MABD_COLLIDER_CAPSULE)
             mabd_narrow_round(a, pa, b, pb, points);

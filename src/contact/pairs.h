@@ -14,3 +14,9 @@ void mabd_narrow_solid(const mabd_collider* a, const mabd_pose* pa, const mabd_c
 /// a: sphere, capsule, box or cylinder; b, a plane, is its pose alone.
 void mabd_narrow_plane(const mabd_collider* a, const mabd_pose* pa, const mabd_pose* pb,
                        mabd_points* points);
+/// a: sphere, capsule, box or cylinder; b: bowl.
+void mabd_narrow_bowl(const mabd_collider* a, const mabd_pose* pa, const mabd_collider* b,
+                      const mabd_pose* pb, mabd_points* points);
+/// a: sphere, capsule, box or cylinder; b: height field.
+void mabd_narrow_height_field(const mabd_collider* a, const mabd_pose* pa, const mabd_collider* b,
+                              const mabd_pose* pb, mabd_points* points);

@@ -23,6 +23,33 @@ MABD_FN void mabd_points_add(mabd_points* points, mabd_vec3 on_a, mabd_vec3 norm
     p->feature = feature_a << 16 | feature_b;
 }
 
+/// True if the list has a contact with this normal at this point of b, up to 1e-6 of `size`.
+MABD_FN bool mabd_points_has(const mabd_points* points, mabd_vec3 on_b, mabd_vec3 normal,
+                             mabd_real size) {
+    for (int32_t i = 0; i < points->count; i++) {
+        const mabd_contact_point* p = &points->at[i];
+        const mabd_vec3 d = mabd_v3_sub(on_b, p->on_b), e = mabd_v3_sub(normal, p->normal);
+        if (mabd_v3_norm(d) <= (mabd_real)1e-6 * size && mabd_v3_norm(e) <= (mabd_real)1e-6) {
+            return true;
+        }
+    }
+    return false;
+}
+/// As mabd_points_add, but in a full list the new point takes the place of the farthest one that is
+/// farther.
+MABD_FN void mabd_points_keep(mabd_points* points, mabd_vec3 on_a, mabd_vec3 normal,
+                              mabd_real distance, uint32_t feature_a, uint32_t feature_b) {
+    if (points->count == MABD_CONTACT_MAX_POINTS) {
+        int32_t farthest = 0;
+        for (int32_t i = 1; i < points->count; i++) {
+            if (points->at[i].distance > points->at[farthest].distance) farthest = i;
+        }
+        if (!(distance < points->at[farthest].distance)) return;
+        points->at[farthest] = points->at[--points->count];
+    }
+    mabd_points_add(points, on_a, normal, distance, feature_a, feature_b);
+}
+
 MABD_FN mabd_real mabd_clamp(mabd_real x, mabd_real low, mabd_real high) {
     return x < low ? low : x > high ? high : x;
 }

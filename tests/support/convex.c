@@ -3,8 +3,22 @@
 
 #include "support/draw.h"
 
+#define NODES 9
+
+static const mabd_height_field* terrain(void) {
+    static mabd_real heights[NODES * NODES];
+    static mabd_height_field field = {NODES, NODES, 0.3, 0.25, heights};
+    uint64_t state = 11;
+    for (int i = 0; i < NODES * NODES; i++) heights[i] = 0.15 * draw_real(&state);
+    return &field;
+}
+
 mabd_collider convex_draw_shape(mabd_collider_kind kind, uint64_t* state) {
     mabd_collider shape = {.kind = kind};
+    if (kind == MABD_COLLIDER_HEIGHT_FIELD) {
+        shape.field = terrain();
+        return shape;
+    }
     for (int k = 0; k < 3; k++) shape.size[k] = 0.55 + 0.45 * draw_real(state);
     if (kind == MABD_COLLIDER_PLANE) shape.size[0] = shape.size[1] = shape.size[2] = 0;
     return shape;
@@ -37,8 +51,7 @@ static double bound(double x, double limit) {
     return fmin(fmax(x, -limit), limit);
 }
 
-// Nearest point of a solid to x, world.
-static mabd_vec3 project(const mabd_collider* shape, const mabd_pose* pose, mabd_vec3 x) {
+mabd_vec3 convex_project(const mabd_collider* shape, const mabd_pose* pose, mabd_vec3 x) {
     mabd_vec3 p = mabd_pose_local(pose, x);
     const double r = shape->size[0];
     mabd_vec3 core = mabd_v3(0, 0, 0);
@@ -110,8 +123,8 @@ double convex_distance(const convex_pair* pair, double* error) {
         const mabd_vec3 v = mabd_v3_axpy(w, mabd_v3_sub(y, y0), y);
         const mabd_vec3 between = mabd_v3_scale(0.5, mabd_v3_sub(v, u));
         x0 = x, y0 = y, momentum = next;
-        x = project(&pair->a, &pair->pa, mabd_v3_add(u, between));
-        y = project(&pair->b, &pair->pb, mabd_v3_sub(v, between));
+        x = convex_project(&pair->a, &pair->pa, mabd_v3_add(u, between));
+        y = convex_project(&pair->b, &pair->pb, mabd_v3_sub(v, between));
         const mabd_vec3 gap = mabd_v3_sub(y, x);
         const double length = mabd_v3_norm(gap);
         if (length > last) momentum = 1;

@@ -16,7 +16,7 @@ typedef struct convex_pair {
     mabd_pose pa, pb;
 } convex_pair;
 
-/// A sphere, capsule, box, cylinder or plane with sizes between 0.1 and 1 m.
+/// A shape with sizes between 0.1 and 1 m; a height field is always the same one, of 9 x 9 nodes.
 mabd_collider convex_draw_shape(mabd_collider_kind kind, uint64_t* state);
 /// Two of them in any pose, close to each other.
 convex_pair convex_draw_pair(mabd_collider_kind a, mabd_collider_kind b, uint64_t* state);
@@ -31,6 +31,8 @@ double convex_separation(const convex_pair* pair);
 double convex_along(const convex_pair* pair, mabd_vec3 n);
 /// The largest s(n) that is found uphill from the unit vector n.
 double convex_climb(const convex_pair* pair, mabd_vec3 n);
+/// Nearest point of a solid (not a plane) to x, world.
+mabd_vec3 convex_project(const mabd_collider* shape, const mabd_pose* pose, mabd_vec3 x);
 /// Support point of a shape (not a plane) in the direction n, world.
 mabd_vec3 convex_support(const mabd_collider* shape, const mabd_pose* pose, mabd_vec3 n);
 
