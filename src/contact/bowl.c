@@ -160,7 +160,7 @@ static void add_outer(const bowl_pair* pair) {
     mabd_vec3 n;
     const mabd_real f = distance_at(pair, mabd_v3(0, 0, 0), &n), r = pair->core.radius;
     const bool outside = f > (pair->inner + pair->outer) / 2;
-    if (!outside || n.z < 0) return; // n: from the shape to the bowl's centre
+    if (!outside || n.z < -(mabd_real)1e-6) return; // n: from the shape to the bowl's centre
     const mabd_vec3 on_a = mabd_v3_scale(-(f - r), n);
     add(pair, on_a, mabd_v3_scale(-1, n), f - r - pair->outer, 0x21u, 0x60u);
 }

@@ -73,21 +73,10 @@ static void side_line(const mabd_hull* hull, mabd_vec3 out, mabd_feature* line) 
     }
 }
 
-static void triangle_face(const mabd_hull* hull, mabd_feature* face) {
-    const mabd_vec3* c = hull->corner;
-    face->count = 3;
-    face->id = 0;
-    mabd_unit(mabd_v3_cross(mabd_v3_sub(c[1], c[0]), mabd_v3_sub(c[2], c[0])), mabd_v3(0, 0, 1),
-              &face->normal);
-    for (int i = 0; i < 3; i++) set_corner(face, i, c[i], (uint32_t)i, 0x40u | (uint32_t)i);
-}
-
 void mabd_feature_face(const mabd_hull* hull, mabd_vec3 d, mabd_feature* face) {
     if (hull->kind == MABD_COLLIDER_CYLINDER) {
         const bool up = mabd_v3_dot(hull->pose.rotation.c3, d) >= 0;
         cap_polygon(hull, up, mabd_v3(1, 0, 0), face);
-    } else if (hull->kind == MABD_COLLIDER_HEIGHT_FIELD) {
-        triangle_face(hull, face);
     } else {
         box_face(hull, d, face);
     }
@@ -105,9 +94,6 @@ void mabd_feature_incident(const mabd_hull* hull, mabd_vec3 d, mabd_feature* fea
             side_line(hull, out, feature);
         break;
     }
-    case MABD_COLLIDER_CAPSULE:
-        side_line(hull, mabd_v3(1, 0, 0), feature);
-        break;
     default:
         mabd_feature_face(hull, d, feature);
         break;
@@ -121,7 +107,7 @@ bool mabd_feature_edge(const mabd_hull* hull, mabd_vec3 d, mabd_feature* edge) {
         mabd_vec3 out;
         mabd_unit(mabd_v3(e.x, e.y, 0), mabd_v3(1, 0, 0), &out);
         side_line(hull, out, edge);
-        return hull->kind != MABD_COLLIDER_HEIGHT_FIELD && (mabd_real)fabs(e.z) < near;
+        return (mabd_real)fabs(e.z) < near;
     }
     const mabd_real x = (mabd_real)fabs(e.x), y = (mabd_real)fabs(e.y), z = (mabd_real)fabs(e.z);
     const int k = z <= x && z <= y ? 2 : y <= x ? 1 : 0;

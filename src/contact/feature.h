@@ -36,10 +36,10 @@ typedef struct mabd_feature {
 
 /// The face of a box that looks along d most, or the cap of a cylinder, as a reference.
 void mabd_feature_face(const mabd_hull* hull, mabd_vec3 d, mabd_feature* face);
-/// What touches a plane with normal -d: the face of a box or triangle, the cap of a cylinder if it is
+/// What touches a plane with normal -d: the face of a box, the cap of a cylinder if it is
 /// within 45 degrees of d, else the line of its side.
 void mabd_feature_incident(const mabd_hull* hull, mabd_vec3 d, mabd_feature* feature);
-/// The edge of a box, the side of a cylinder or the segment of a capsule whose direction is within
+/// The edge of a box or the side of a cylinder whose direction is within
 /// 1e-3 rad of a right angle to d; false if there is none.
 bool mabd_feature_edge(const mabd_hull* hull, mabd_vec3 d, mabd_feature* edge);
 /// Cut `incident` by the sides of `face`; it may be empty after that.

@@ -12,7 +12,9 @@
 //                m . w1 <= 0  and  m . w2 <= 0,
 //            at an end of the edge if m . (neighbour - node) <= 0 for all neighbours of the node
 //
+// An edge that goes through a box or cylinder is pushed out by the shortest way of the two (epa.c).
 // Edges that are flat or hollow have no contacts of their own: a wheel does not feel the seams of a plane.
+#include "contact/hull.h"
 #include "contact/pairs.h"
 #include "contact/segment.h"
 
@@ -112,19 +114,39 @@ static bool is_free(const field_pair* pair, int32_t i, int32_t j, mabd_vec3 m) {
     return true;
 }
 
-static void add_on_edge(const field_pair* pair, const field_edge* edge, mabd_real t,
-                        uint32_t kind) {
-    const mabd_vec3 x = mabd_segment_at(edge->p, edge->d, t);
-    mabd_vec3 local;
-    const mabd_real f = mabd_core_distance(&pair->core, mabd_pose_local(&pair->pose, x), &local) -
-                        pair->core.radius;
-    const mabd_vec3 m = mabd_m3_mul(pair->pose.rotation, mabd_v3_scale(-1, local));
+// A contact at p + t d, m from there to the shape; none if it is not a minimum.
+static void add_on_edge(const field_pair* pair, const field_edge* edge, mabd_real t, mabd_vec3 m,
+                        mabd_real distance, uint32_t kind) {
     for (int k = 0; k < edge->sides; k++) {
         if (mabd_v3_dot(m, edge->into[k]) > (mabd_real)1e-6) return;
     }
     if (t <= 0 && !is_free(pair, edge->i, edge->j, m)) return;
     if (t >= 1 && !is_free(pair, edge->i_end, edge->j_end, m)) return;
-    add(pair, x, m, f, 0x40u + kind, edge->name);
+    add(pair, mabd_segment_at(edge->p, edge->d, t), m, distance, 0x40u + kind, edge->name);
+}
+
+static void add_at(const field_pair* pair, const field_edge* edge, mabd_real t, uint32_t kind) {
+    const mabd_vec3 x = mabd_pose_local(&pair->pose, mabd_segment_at(edge->p, edge->d, t));
+    mabd_vec3 n;
+    const mabd_real f = mabd_core_distance(&pair->core, x, &n) - pair->core.radius;
+    const mabd_vec3 m = mabd_m3_mul(pair->pose.rotation, mabd_v3_scale(-1, n));
+    add_on_edge(pair, edge, t, m, f, kind);
+}
+
+// The edge goes through a box or cylinder: out by the shortest way of the whole edge.
+static void add_pierced(const field_pair* pair, const field_edge* edge, mabd_vec3 p, mabd_vec3 d) {
+    const mabd_hull a = mabd_hull_of_segment(p, d), b = mabd_hull_of_core(&pair->core);
+    mabd_hull_contact contact;
+    mabd_hull_depth(&a, &b, &contact);
+    const mabd_real along = mabd_v3_dot(contact.normal, d), tt = mabd_v3_dot(d, d);
+    const mabd_vec3 m = mabd_m3_mul(pair->pose.rotation, contact.normal);
+    // across the edge any point of it will do; else the end that is deepest
+    mabd_real t = mabd_v3_dot(mabd_v3_sub(contact.on_a, p), d) / tt;
+    if (along * along <= (mabd_real)1e-12 * tt)
+        t = mabd_clamp(t, (mabd_real)0.01, (mabd_real)0.99);
+    else
+        t = along > 0 ? 1 : 0;
+    add_on_edge(pair, edge, t, m, contact.distance, 3);
 }
 
 // The edge as a segment in the frame of the shape.
@@ -137,15 +159,19 @@ static void add_edge(const field_pair* pair, const field_edge* edge) {
     mabd_real t0, t1;
     mabd_vec3 n, ignored;
     const mabd_real f = mabd_core_distance(&pair->core, mabd_segment_at(p, d, t), &n);
+    if (f <= 0 && pair->core.kind >= MABD_COLLIDER_BOX) {
+        add_pierced(pair, edge, p, d);
+        return;
+    }
     mabd_segment_clip(&pair->core, p, d, n, t, &t0, &t1);
     const mabd_real f0 = mabd_core_distance(&pair->core, mabd_segment_at(p, d, t0), &ignored);
     const mabd_real f1 = mabd_core_distance(&pair->core, mabd_segment_at(p, d, t1), &ignored);
     const mabd_real slack = (mabd_real)1e-6 * pair->reach;
     // on a slope one end is the closest point, and the other end no minimum
     const bool level = f0 <= f + slack && f1 <= f + slack;
-    if (!level) add_on_edge(pair, edge, t, 0);
-    if (level) add_on_edge(pair, edge, t0, 1);
-    if (level && t1 > t0) add_on_edge(pair, edge, t1, 2);
+    if (!level) add_at(pair, edge, t, 0);
+    if (level) add_at(pair, edge, t0, 1);
+    if (level && t1 > t0) add_at(pair, edge, t1, 2);
 }
 
 // Sides that exist; false if the edge is flat or hollow.

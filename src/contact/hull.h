@@ -13,10 +13,9 @@
 #include "contact/core.h"
 
 typedef struct mabd_hull {
-    mabd_collider_kind kind; // capsule (its segment), box, cylinder; a triangle: height field
+    mabd_collider_kind kind; // capsule (its segment), box or cylinder
     mabd_vec3 half;          // of its core (core.h) [m]
     mabd_pose pose;
-    mabd_vec3 corner[3]; // of a triangle
 } mabd_hull;
 
 /// Points of A and B with their separation along the unit normal from A to B.
@@ -30,20 +29,29 @@ MABD_FN mabd_hull mabd_hull_of(const mabd_core* core, const mabd_pose* pose, mab
     mabd_hull hull;
     hull.kind = core->kind, hull.half = core->half, hull.pose = *pose;
     hull.pose.position = mabd_v3_sub(pose->position, origin);
-    hull.corner[0] = hull.corner[1] = hull.corner[2] = mabd_v3(0, 0, 0);
     return hull;
 }
 
-/// The corner of a triangle farthest along d.
-MABD_FN mabd_vec3 mabd_triangle_support(const mabd_vec3* corner, mabd_vec3 d) {
-    mabd_real x = mabd_v3_dot(d, corner[0]), y = mabd_v3_dot(d, corner[1]);
-    mabd_real z = mabd_v3_dot(d, corner[2]);
-    return x >= y && x >= z ? corner[0] : y >= z ? corner[1] : corner[2];
+/// The segment from p to p + d.
+MABD_FN mabd_hull mabd_hull_of_segment(mabd_vec3 p, mabd_vec3 d) {
+    mabd_hull hull;
+    mabd_vec3 axis, across;
+    hull.kind = MABD_COLLIDER_CAPSULE;
+    hull.half = mabd_v3(0, 0, mabd_unit(d, mabd_v3(0, 0, 1), &axis) / 2);
+    across = mabd_across(axis);
+    hull.pose.position = mabd_v3_axpy((mabd_real)0.5, d, p);
+    hull.pose.rotation = mabd_m3(across, mabd_v3_cross(axis, across), axis);
+    return hull;
+}
+/// A core in its own frame.
+MABD_FN mabd_hull mabd_hull_of_core(const mabd_core* core) {
+    mabd_pose pose;
+    pose.position = mabd_v3(0, 0, 0), pose.rotation = mabd_m3_identity();
+    return mabd_hull_of(core, &pose, pose.position);
 }
 
 /// A point of the hull farthest along d (not 0); world, as the pose.
 MABD_FN mabd_vec3 mabd_hull_support(const mabd_hull* hull, mabd_vec3 d) {
-    if (hull->kind == MABD_COLLIDER_HEIGHT_FIELD) return mabd_triangle_support(hull->corner, d);
     const mabd_vec3 e = mabd_m3_tmul(hull->pose.rotation, d), h = hull->half;
     mabd_vec3 p = mabd_v3(e.x < 0 ? -h.x : h.x, e.y < 0 ? -h.y : h.y, e.z < 0 ? -h.z : h.z);
     if (hull->kind == MABD_COLLIDER_CYLINDER) {

@@ -53,16 +53,8 @@ static void add_at(const round_pair* pair, mabd_real t, uint32_t feature) {
 
 // The segment is in the solid: its ends, in front of the plane that touches b with normal -n.
 static void add_deep(const round_pair* pair) {
-    const mabd_core line = {.kind = MABD_COLLIDER_CAPSULE, .half = {0, 0, 0}, .radius = 0};
-    const mabd_pose identity = {.position = {0, 0, 0}, .rotation = mabd_m3_identity()};
-    mabd_hull a = mabd_hull_of(&line, &identity, mabd_v3(0, 0, 0));
-    mabd_hull b = mabd_hull_of(&pair->b, &identity, mabd_v3(0, 0, 0));
+    const mabd_hull a = mabd_hull_of_segment(pair->p, pair->d), b = mabd_hull_of_core(&pair->b);
     mabd_hull_contact contact;
-    mabd_vec3 axis;
-    a.half.z = mabd_unit(pair->d, mabd_v3(0, 0, 1), &axis) / 2;
-    a.pose.position = mabd_segment_at(pair->p, pair->d, (mabd_real)0.5);
-    const mabd_vec3 across = mabd_across(axis);
-    a.pose.rotation = mabd_m3(across, mabd_v3_cross(axis, across), axis);
     mabd_hull_depth(&a, &b, &contact);
 
     const mabd_vec3 n = contact.normal, world = mabd_m3_mul(pair->pose->rotation, n);
