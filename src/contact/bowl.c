@@ -135,18 +135,17 @@ static void add_rim(const bowl_pair* pair, mabd_real radius, mabd_real angle, ui
 
 // Local minima, and both ends of a stretch of equal values, as under a face that lies on the rim.
 static void add_circle(const bowl_pair* pair, mabd_real radius, uint32_t first) {
-    mabd_real f[RIM_SAMPLES], lowest = (mabd_real)INFINITY;
+    mabd_real f[RIM_SAMPLES];
     const mabd_real step = 2 * MABD_PI / RIM_SAMPLES, equal = (mabd_real)1e-9 * radius;
     mabd_vec3 n;
     for (int i = 0; i < RIM_SAMPLES; i++) {
         f[i] = distance_at(pair, rim_at(radius, step * (mabd_real)i), &n);
-        lowest = (mabd_real)fmin(lowest, f[i]);
     }
-    if (!(lowest - step * radius < pair->points->margin + pair->core.radius)) return;
+    const mabd_real far = pair->points->margin + pair->core.radius + step * radius;
     for (int i = 0; i < RIM_SAMPLES; i++) {
         const mabd_real before = f[(i + RIM_SAMPLES - 1) % RIM_SAMPLES] - f[i];
         const mabd_real after = f[(i + 1) % RIM_SAMPLES] - f[i], angle = step * (mabd_real)i;
-        if (before < -equal || after < -equal) continue;
+        if (!(f[i] < far) || before < -equal || after < -equal) continue;
         const bool level_before = before <= equal, level_after = after <= equal;
         if (level_before && level_after && i % (RIM_SAMPLES / 4) != 0) continue;
         const bool flat = level_before || level_after;

@@ -153,10 +153,10 @@ static bool grow(polytope* p, face* best, mabd_real* reach) {
         const int k = add_vertex(p, f.n);
         const mabd_real support = mabd_v3_dot(f.n, p->w[k]);
         if (support < *reach) *best = f, *reach = support;
-        if (support - f.offset <= (mabd_real)1e-12 * p->size) return true;
+        if (support - f.offset <= (mabd_real)1e-10 * p->size) return true;
         if (!expand(p, nearest, k)) break;
     }
-    return *reach - best->offset <= (mabd_real)1e-10 * p->size;
+    return *reach - best->offset <= (mabd_real)1e-9 * p->size;
 }
 
 // Faces that round-off bends inward can end the growth early: another start then has other faces.

@@ -114,11 +114,12 @@ bool mabd_hull_distance(const mabd_hull* a, const mabd_hull* b, bool apart,
     simplex s = point_of(support(a, b, mabd_v3(1, 0, 0)));
     mabd_vec3 v = s.at[0].w;
     for (int i = 0; i < ITERATIONS_MAX; i++) {
-        mabd_real vv = mabd_v3_dot(v, v), touch = (mabd_real)1e-9 * size_of(&s);
+        mabd_real vv = mabd_v3_dot(v, v), size = size_of(&s), touch = (mabd_real)1e-9 * size;
         if (!(vv > touch * touch)) return false;
         vertex w = support(a, b, mabd_v3_scale(-1, v));
-        if (mabd_v3_dot(v, w.w) > 0) apart = true; // v is a separating axis
-        if (vv - mabd_v3_dot(v, w.w) <= (mabd_real)1e-13 * vv) break;
+        if (mabd_v3_dot(v, w.w) > 0) apart = true;       // v is a separating axis
+        const mabd_real open = vv - mabd_v3_dot(v, w.w); // |v| times the gap between the bounds
+        if (open <= (mabd_real)1e-11 * size * (mabd_real)sqrt(vv)) break;
         simplex next = s;
         next.at[next.count++] = w;
         next = reduce(&next, apart);

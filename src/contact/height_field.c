@@ -159,6 +159,7 @@ static void add_edge(const field_pair* pair, const field_edge* edge) {
     mabd_real t0, t1;
     mabd_vec3 n, ignored;
     const mabd_real f = mabd_core_distance(&pair->core, mabd_segment_at(p, d, t), &n);
+    if (!(f - pair->core.radius < pair->points->margin)) return;
     if (f <= 0 && pair->core.kind >= MABD_COLLIDER_BOX) {
         add_pierced(pair, edge, p, d);
         return;
