@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DRAWS 2000
+#define DRAWS 500
 
 // Runs `check` on random pairs of every two kinds, either order, the second one up to `last`.
 typedef void check_function(const convex_pair* pair, uint64_t* state);
@@ -205,5 +205,5 @@ static void check_degenerate(const convex_pair* given, uint64_t* state) {
 }
 
 Test(narrow_laws, degenerate_pairs_stay_finite) {
-    for_all_pairs(check_degenerate, MABD_COLLIDER_HEIGHT_FIELD, 4 * DRAWS);
+    for_all_pairs(check_degenerate, MABD_COLLIDER_HEIGHT_FIELD, 2 * DRAWS);
 }

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static mabd_contact_point out[MABD_CONTACT_MAX_POINTS];
 
@@ -53,6 +54,19 @@ Test(narrow_static, ball_and_bowl_by_samples) {
         const bool solid = c.z < 0 && length > 1 && length < 1.2;
         cr_assert(eq(i32, in_bowl(&ball, at(c.x, c.y, c.z), 10), 1));
         cr_assert(le(dbl, fabs(out[0].distance - ((solid ? -nearest : nearest) - 0.1)), 0.01));
+    }
+}
+
+// In the solid the way out is up if the top is nearest, else inward or outward.
+Test(narrow_static, ball_in_the_wall_of_the_bowl) {
+    const mabd_collider ball = {.kind = MABD_COLLIDER_SPHERE, .size = {0.1, 0, 0}};
+    const mabd_vec3 places[3] = {{1.1, 0, -0.01}, {0, 0, -1.02}, {0, 0, -1.17}};
+    const mabd_vec3 normals[3] = {{0, 0, -1}, {0, 0, -1}, {0, 0, 1}};
+    const double depth[3] = {0.01, 0.02, 0.03};
+    for (int k = 0; k < 3; k++) {
+        cr_assert(eq(i32, in_bowl(&ball, at(places[k].x, places[k].y, places[k].z), 0), 1));
+        cr_assert(le(dbl, fabs(out[0].distance + depth[k] + 0.1), 1e-12));
+        near_vec(out[0].normal, normals[k], 1e-12);
     }
 }
 
@@ -170,6 +184,60 @@ static void check_inclined(double tilt_x, double tilt_y) {
     }
 }
 
+// At rest on even ground: no points at the seams of the triangles.
+Test(narrow_static, seams_of_even_ground_are_not_felt) {
+    static mabd_real heights[NODES * NODES];
+    const mabd_height_field field = {NODES, NODES, 0.1, 0.1, heights};
+    const mabd_collider ground = {.kind = MABD_COLLIDER_HEIGHT_FIELD, .field = &field};
+    const mabd_pose origin = at(0, 0, 0);
+    const mabd_collider shapes[4] = {{.kind = MABD_COLLIDER_SPHERE, .size = {0.2, 0, 0}},
+                                     {.kind = MABD_COLLIDER_CAPSULE, .size = {0.2, 0.5, 0}},
+                                     {.kind = MABD_COLLIDER_BOX, .size = {0.5, 0.7, 0.4}},
+                                     {.kind = MABD_COLLIDER_CYLINDER, .size = {0.2, 0.4, 0}}};
+    const int32_t lying[4] = {1, 2, 4, 2};
+    for (int n = 0; n < 40; n++) {
+        const double gap = n % 2 ? 1e-3 : -1e-3;
+        for (int k = 0; k < 4; k++) {
+            const mabd_vec3 x = mabd_v3(1, 0, 0), z = mabd_v3(0, 0, 1);
+            mabd_pose pose = at(0.017 * n - 0.3, 0.1, 0.2 + gap);
+            if (k != 2) pose = turned(pose, x, MABD_PI / 2);
+            pose = turned(pose, z, 0.1 * n);
+            const int32_t count = mabd_narrow(&shapes[k], &pose, &ground, &origin, 0.01, out);
+            cr_assert(eq(i32, count, lying[k]));
+            for (int32_t i = 0; i < count; i++) {
+                cr_assert(le(dbl, fabs(out[i].distance - gap), 1e-12));
+                near_vec(out[i].normal, mabd_v3(0, 0, -1), 1e-12);
+            }
+        }
+    }
+}
+
+// heights = -|x| / 2: a box along and across the ridge, on it and a little in it.
+Test(narrow_static, a_box_rests_on_a_ridge) {
+    static mabd_real heights[NODES * NODES];
+    const mabd_height_field field = {NODES, NODES, 0.2, 0.2, heights};
+    for (int j = 0; j < NODES; j++) {
+        for (int i = 0; i < NODES; i++) heights[j * NODES + i] = -0.1 * abs(i - 10);
+    }
+    const mabd_collider ground = {.kind = MABD_COLLIDER_HEIGHT_FIELD, .field = &field};
+    const mabd_collider box = {.kind = MABD_COLLIDER_BOX, .size = {0.3, 0.5, 0.4}};
+    const mabd_pose origin = at(0, 0, 0);
+    for (int n = 0; n < 20; n++) {
+        const double gap = n % 2 ? 1e-3 : -1e-3, tilt = 1e-6 * n;
+        mabd_pose pose = turned(at(0.01 * n - 0.1, 0.03 * n, 0.2 + gap), mabd_v3(1, 0, 0), tilt);
+        const int32_t count = mabd_narrow(&box, &pose, &ground, &origin, 0.01, out);
+        double low = 1e9, high = -1e9;
+        for (int32_t i = 0; i < count; i++) {
+            cr_assert(le(dbl, fabs(out[i].distance - gap), 1e-5));
+            near_vec(out[i].normal, mabd_v3(0, 0, -1), 1e-4);
+            low = fmin(low, out[i].on_b.y), high = fmax(high, out[i].on_b.y);
+        }
+        cr_assert(ge(i32, count, 2));
+        cr_assert(le(dbl, fabs(low - (0.03 * n - 0.25)), 1e-4));
+        cr_assert(le(dbl, fabs(high - (0.03 * n + 0.25)), 1e-4));
+    }
+}
+
 Test(narrow_static, an_even_field_is_a_plane) {
     check_inclined(0, 0);
     check_inclined(0.3, 0);
@@ -230,6 +298,40 @@ static double terrain_distance(const mabd_collider* a, const mabd_pose* pose,
         }
     }
     return best;
+}
+
+static double terrain_height(const mabd_height_field* f, double x, double y) {
+    const double u = x / f->dx + (f->columns - 1) / 2.0, v = y / f->dy + (f->rows - 1) / 2.0;
+    const int i = (int)floor(u), j = (int)floor(v);
+    const double s = u - i, t = v - j, p = terrain_node(f, i, j).z;
+    const double q = terrain_node(f, i + 1, j + 1).z;
+    const double side = s > t ? terrain_node(f, i + 1, j).z : terrain_node(f, i, j + 1).z;
+    return s > t ? p + s * (side - p) + t * (q - side) : p + t * (side - p) + s * (q - side);
+}
+
+// Every contact of a ball is a minimum: the surface around it is farther from the centre.
+Test(narrow_static, contacts_of_a_ball_are_local_minima) {
+    uint64_t state = 8;
+    int32_t checked = 0;
+    const mabd_collider ball = {.kind = MABD_COLLIDER_SPHERE, .size = {0.1, 0, 0}};
+    const mabd_collider ground = convex_draw_shape(MABD_COLLIDER_HEIGHT_FIELD, &state);
+    const mabd_pose origin = at(0, 0, 0);
+    for (int n = 0; n < 2000; n++) {
+        const mabd_vec3 c = mabd_v3_add(draw_vec3(&state, 0.3), mabd_v3(0, 0, 0.5));
+        const mabd_pose pose = at(c.x, c.y, c.z);
+        const int32_t count = mabd_narrow(&ball, &pose, &ground, &origin, 0.4, out);
+        for (int32_t i = 0; i < count; i++) {
+            const double distance = mabd_v3_norm(mabd_v3_sub(c, out[i].on_b));
+            for (int k = 0; k < 32; k++) {
+                const double x = out[i].on_b.x + 1e-4 * cos(MABD_PI * k / 16);
+                const double y = out[i].on_b.y + 1e-4 * sin(MABD_PI * k / 16);
+                const mabd_vec3 beside = mabd_v3(x, y, terrain_height(ground.field, x, y));
+                cr_assert(ge(dbl, mabd_v3_norm(mabd_v3_sub(c, beside)), distance - 1e-9));
+            }
+            checked++;
+        }
+    }
+    cr_assert(ge(i32, checked, 2000));
 }
 
 Test(narrow_static, distance_over_rough_terrain) {

@@ -18,6 +18,9 @@
 #include "contact/pairs.h"
 #include "contact/segment.h"
 
+#define STEEP                                                                                      \
+    ((mabd_real)1e-2) // [rad] an edge that lies more level under a shape has two ends there
+
 typedef struct field_pair {
     mabd_core core;
     mabd_pose pose;         // of a in the frame of b
@@ -140,13 +143,20 @@ static void add_pierced(const field_pair* pair, const field_edge* edge, mabd_vec
     mabd_hull_depth(&a, &b, &contact);
     const mabd_real along = mabd_v3_dot(contact.normal, d), tt = mabd_v3_dot(d, d);
     const mabd_vec3 m = mabd_m3_mul(pair->pose.rotation, contact.normal);
-    // across the edge any point of it will do; else the end that is deepest
-    mabd_real t = mabd_v3_dot(mabd_v3_sub(contact.on_a, p), d) / tt;
-    if (along * along <= (mabd_real)1e-12 * tt)
-        t = mabd_clamp(t, (mabd_real)0.01, (mabd_real)0.99);
-    else
-        t = along > 0 ? 1 : 0;
-    add_on_edge(pair, edge, t, m, contact.distance, 3);
+    if (along * along > STEEP * STEEP * tt) {
+        add_on_edge(pair, edge, along > 0 ? 1 : 0, m, contact.distance, 3);
+        return;
+    }
+    // across the edge: both ends of the part under the shape, in front of its support plane
+    const mabd_vec3 out = mabd_v3_scale(-1, contact.normal), level = mabd_hull_support(&b, out);
+    const mabd_real foot = mabd_v3_dot(mabd_v3_sub(contact.on_a, p), d) / tt;
+    mabd_real t[2];
+    mabd_segment_clip(&pair->core, p, d, out, mabd_clamp(foot, 0, 1), &t[0], &t[1]);
+    for (uint32_t k = 0; k < 2; k++) {
+        const mabd_vec3 to_level = mabd_v3_sub(level, mabd_segment_at(p, d, t[k]));
+        const mabd_real distance = mabd_v3_dot(contact.normal, to_level);
+        add_on_edge(pair, edge, t[k], m, distance, 3 + k);
+    }
 }
 
 // The edge as a segment in the frame of the shape.
@@ -168,9 +178,8 @@ static void add_edge(const field_pair* pair, const field_edge* edge) {
     const mabd_real f0 = mabd_core_distance(&pair->core, mabd_segment_at(p, d, t0), &ignored);
     const mabd_real f1 = mabd_core_distance(&pair->core, mabd_segment_at(p, d, t1), &ignored);
     const mabd_real slack = (mabd_real)1e-6 * pair->reach;
-    // on a slope one end is the closest point, and the other end no minimum
-    const bool level = f0 <= f + slack && f1 <= f + slack;
-    if (!level) add_at(pair, edge, t, 0);
+    const bool level = (mabd_real)fabs(f1 - f0) <= STEEP * (t1 - t0) * (mabd_real)sqrt(tt);
+    if (!level || f < (mabd_real)fmin(f0, f1) - slack) add_at(pair, edge, t, 0);
     if (level) add_at(pair, edge, t0, 1);
     if (level && t1 > t0) add_at(pair, edge, t1, 2);
 }
