@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/contact/pairs.c
+// Tests for src/contact/contact_set.c
 #include "contact/contact_set.h"
 
 #include "support/counting_allocator.h"
@@ -26,7 +26,7 @@ static void teardown(void) {
     cr_assert(eq(i64, counter.wrong_frees, 0));
 }
 
-TestSuite(pairs, .init = setup, .fini = teardown);
+TestSuite(contact_set, .init = setup, .fini = teardown);
 
 // The k-th key of all in their order.
 static mabd_contact_key key_of(int k) {

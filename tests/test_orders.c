@@ -228,6 +228,7 @@ static pattern pattern_of(dual_graph graph) {
                                   .from = p.plan->edge_from + c->edge_first,
                                   .to = p.plan->edge_to + c->edge_first,
                                   .slot_offset = slot,
+                                  .elimination = p.plan->elimination + slot,
                                   .edge_block = p.plan->edge_block + c->edge_first};
     dual_graph_free(&graph);
     return p;
