@@ -142,12 +142,12 @@ Test(block_factor, solves_slots_of_12_rows) {
     static mabd_real D[288], U[144], b[24], x[24];
     const int32_t width[] = {12, 12}, row[] = {0, 12}, from = 0, to = 1;
     const size_t block[] = {0, 144}, edge_block = 0;
-    dual_case c = {
-        .system = {2, 1, 24, width, row, 0, block, &from, &to, 0, &edge_block, NULL, NULL, NULL, D, U},
-        .D = D,
-        .U = U,
-        .b = b,
-        .x = x};
+    dual_case c = {.system = {2, 1, 24, width, row, 0, block, &from, &to, 0, &edge_block, NULL,
+                              NULL, NULL, D, U},
+                   .D = D,
+                   .U = U,
+                   .b = b,
+                   .x = x};
     uint64_t seed = 5;
     for (int k = 0; k < 144; k++) U[k] = (mabd_real)dual_random(&seed) / 2;
     for (int k = 0; k < 288; k++) D[k] = k % 144 % 13 ? U[k % 12] * U[k / 12 % 12] / 4 : 12;

@@ -78,6 +78,26 @@ Test(tree_aba, a_star_of_a_hundred_thousand_has_two_couplings_a_child) {
     dual_case_free(&c);
 }
 
+// Forward substitution while factoring: the same operations, so the same bits.
+Test(tree_aba, takes_a_right_hand_side_along) {
+    dual_graph graphs[] = {dual_graph_tree(60, 0, 3), dual_graph_star(14, 2, 1, 3, 4)};
+    for (int i = 0; i < 2; i++) {
+        dual_case c = dual_case_make(graphs[i], 0, 12, 0.5, 4);
+        const size_t bytes = (size_t)c.system.row_count * sizeof(mabd_real);
+        mabd_real* apart = malloc(bytes);
+        void* solver = dual_solver_create(&mabd_dual_tree, &c);
+        factor_and_solve(solver, &c);
+        memcpy(apart, c.x, bytes);
+        dual_case_reset(&c);
+        cr_assert(eq(int, mabd_dual_tree.factor_with(solver, &c.system, c.x, NULL), MABD_OK));
+        mabd_dual_tree.solve_rest(solver, &c.system, c.x);
+        cr_assert(eq(int, memcmp(apart, c.x, bytes), 0));
+        dual_solver_destroy(&mabd_dual_tree, solver);
+        dual_case_free(&c);
+        free(apart);
+    }
+}
+
 Test(tree_aba, names_the_slot_whose_pivot_fails) {
     dual_case c = dual_case_make(dual_graph_star(12, 2, 1, 3, 4), 0, 12, 0.5, 4);
     void* solver = dual_solver_create(&mabd_dual_tree, &c);

@@ -108,8 +108,8 @@ static int32_t slot_of_row(const mabd_dual_system* system, const mabd_block_symb
     return s;
 }
 
-static mabd_status block_factor_with(void* object, const mabd_dual_system* system,
-                                     const mabd_real* b, int32_t* bad) {
+static mabd_status block_factor_with(void* object, const mabd_dual_system* system, mabd_real* b,
+                                     int32_t* bad) {
     mabd_block_solver* solver = object;
     const int32_t row = solver->kernels->factor(&solver->factor, system, b);
     if (row < 0) return MABD_OK;

@@ -55,9 +55,10 @@ typedef struct mabd_dual_ops {
     mabd_status (*factor)(void* solver, const mabd_dual_system* system, int32_t* bad);
     /// x (row_count): right-hand side in, solution out. After factor.
     void (*solve)(void* solver, const mabd_dual_system* system, mabd_real* x);
-    /// Both or neither: factor, and take a right-hand side b (row_count) along, so that the factor is read once
-    /// less; then the rest of its solution, x (row_count), before any other factor or solve. x may be b.
-    mabd_status (*factor_with)(void* solver, const mabd_dual_system* system, const mabd_real* b,
+    /// Both or neither: factor, and take a right-hand side x (row_count) along, so that the factor is read once
+    /// less; then the rest of its solution in the same x, before any other factor or solve. A solver that keeps
+    /// the system leaves x as it is while it factors.
+    mabd_status (*factor_with)(void* solver, const mabd_dual_system* system, mabd_real* x,
                                int32_t* bad);
     void (*solve_rest)(void* solver, const mabd_dual_system* system, mabd_real* x);
     void (*destroy)(const mabd_allocator* allocator, void* solver);

@@ -167,28 +167,6 @@ static int common_width(const mabd_dual_system* system, const int32_t* start, in
     return width;
 }
 
-static bool eliminate_any(const mabd_dual_system* system, const int32_t* start, int32_t s) {
-    const int w = system->width[s], v = common_width(system, start, s);
-    if (w == 3 && v == 3) return eliminate(3, 3, system, start, s);
-    if (w == 5 && v == 5) return eliminate(5, 5, system, start, s);
-    if (w == 6 && v == 6) return eliminate(6, 6, system, start, s);
-    if (w == 3 && v == 6) return eliminate(3, 6, system, start, s); // on a hub
-    if (w == 5 && v == 6) return eliminate(5, 6, system, start, s);
-    return eliminate(w, 0, system, start, s);
-}
-
-static mabd_status tree_factor(void* solver, const mabd_dual_system* system, int32_t* bad) {
-    const tree* t = solver;
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        if (eliminate_any(system, t->start, s)) continue;
-        if (bad) *bad = s;
-        return MABD_ERR_SINGULAR;
-    }
-    return MABD_OK;
-}
-
-// ---- solve -------------------------------------------------------------------------------------
-
 MABD_BLOCK_FN void forward(int w, int v, const mabd_dual_system* system, const int32_t* start,
                            int32_t s, mabd_real* x) {
     mabd_real* y = x + (system->row[s] - system->row_offset);
@@ -199,6 +177,42 @@ MABD_BLOCK_FN void forward(int w, int v, const mabd_dual_system* system, const i
                             x + (system->row[t] - system->row_offset));
     }
 }
+
+// One slot, with the right-hand side unless that is null.
+MABD_BLOCK_FN bool eliminate_with(int w, int v, const mabd_dual_system* system,
+                                  const int32_t* start, int32_t s, mabd_real* x) {
+    if (!eliminate(w, v, system, start, s)) return false;
+    if (x) forward(w, v, system, start, s, x);
+    return true;
+}
+
+static bool eliminate_any(const mabd_dual_system* system, const int32_t* start, int32_t s,
+                          mabd_real* x) {
+    const int w = system->width[s], v = common_width(system, start, s);
+    if (w == 3 && v == 3) return eliminate_with(3, 3, system, start, s, x);
+    if (w == 5 && v == 5) return eliminate_with(5, 5, system, start, s, x);
+    if (w == 6 && v == 6) return eliminate_with(6, 6, system, start, s, x);
+    if (w == 3 && v == 6) return eliminate_with(3, 6, system, start, s, x); // on a hub
+    if (w == 5 && v == 6) return eliminate_with(5, 6, system, start, s, x);
+    return eliminate_with(w, 0, system, start, s, x);
+}
+
+static mabd_status tree_factor_with(void* solver, const mabd_dual_system* system, mabd_real* x,
+                                    int32_t* bad) {
+    const tree* t = solver;
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        if (eliminate_any(system, t->start, s, x)) continue;
+        if (bad) *bad = s;
+        return MABD_ERR_SINGULAR;
+    }
+    return MABD_OK;
+}
+
+static mabd_status tree_factor(void* solver, const mabd_dual_system* system, int32_t* bad) {
+    return tree_factor_with(solver, system, NULL, bad);
+}
+
+// ---- solve -------------------------------------------------------------------------------------
 
 MABD_BLOCK_FN void back(int w, int v, const mabd_dual_system* system, const int32_t* start,
                         int32_t s, mabd_real* x) {
@@ -213,16 +227,8 @@ MABD_BLOCK_FN void back(int w, int v, const mabd_dual_system* system, const int3
     mabd_block_solve_lt(w, L, y);
 }
 
-static void tree_solve(void* solver, const mabd_dual_system* system, mabd_real* x) {
+static void tree_solve_rest(void* solver, const mabd_dual_system* system, mabd_real* x) {
     const int32_t* start = ((const tree*)solver)->start;
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        const int w = system->width[s], v = common_width(system, start, s);
-        if (w == 3 && v == 3) {
-            forward(3, 3, system, start, s, x);
-        } else {
-            forward(w, v, system, start, s, x);
-        }
-    }
     for (int32_t s = system->slot_count - 1; s >= 0; s--) {
         const int w = system->width[s], v = common_width(system, start, s);
         if (w == 3 && v == 3) {
@@ -233,12 +239,27 @@ static void tree_solve(void* solver, const mabd_dual_system* system, mabd_real* 
     }
 }
 
+static void tree_solve(void* solver, const mabd_dual_system* system, mabd_real* x) {
+    const int32_t* start = ((const tree*)solver)->start;
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        const int w = system->width[s], v = common_width(system, start, s);
+        if (w == 3 && v == 3) {
+            forward(3, 3, system, start, s, x);
+        } else {
+            forward(w, v, system, start, s, x);
+        }
+    }
+    tree_solve_rest(solver, system, x);
+}
+
 const mabd_dual_ops mabd_dual_tree = {
     .name = "tree",
     .keeps_system = false,
     .create = tree_create,
     .factor = tree_factor,
     .solve = tree_solve,
+    .factor_with = tree_factor_with,
+    .solve_rest = tree_solve_rest,
     .destroy = tree_destroy,
     .bytes = tree_bytes,
     .bytes_for = tree_bytes_for,
