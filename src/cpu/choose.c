@@ -5,7 +5,7 @@
 #include "cpu/sim.h"
 
 #define AUTO_SLOTS INT32_C(200000)   // joints up to which a component is always factored
-#define AUTO_BYTES ((size_t)2 << 30) // largest factor that `auto` makes
+#define AUTO_BYTES ((size_t)4 << 30) // largest factor that `auto` makes
 
 // Components that an iterative solver may get: conjugate gradients need a definite matrix, and hubs make it
 // quasi-definite.
