@@ -233,7 +233,7 @@ Test(broad, sizes_over_five_decades) {
     for (int round = 0; round < 5; round++) {
         w.n = w.bodies = 0;
         add_cloud(900, 10, 1e-4, 10);
-        cr_assert(gt(i64, compare("five decades", 10), 1000));
+        cr_assert(lt(i64, 1000, compare("five decades", 10)));
     }
 }
 
@@ -250,13 +250,13 @@ Test(broad, sampled_grids) {
                 add_box(mabd_v3_add(p, draw_vec3(&seed, (mabd_real)0.1)),
                         cube((double)draw_log(0.05, 0.1 * (1 + spread * spread))));
             }
-            cr_assert(gt(i64, compare("sampled", 1), 300));
+            cr_assert(lt(i64, 300, compare("sampled", 1)));
         }
     }
     w.n = w.bodies = 0;
     add_cloud(1700, 10, 1e-3, 5);
     add_chain(1200, mabd_v3((mabd_real)0.05, 0, (mabd_real)0.02), 0.02);
-    cr_assert(gt(i64, compare("sampled decades", 2), 1000));
+    cr_assert(lt(i64, 1000, compare("sampled decades", 2)));
 }
 
 Test(broad, more_sizes_than_levels) {
@@ -266,7 +266,7 @@ Test(broad, more_sizes_than_levels) {
             add_box(draw_vec3(&seed, (mabd_real)(4 * half)), cube(half));
         }
     }
-    cr_assert(gt(i64, compare("120 octaves", 32), 1000));
+    cr_assert(lt(i64, 1000, compare("120 octaves", 32)));
 }
 
 Test(broad, lines_along_and_across_the_axes) {
@@ -320,7 +320,7 @@ Test(broad, clusters_and_flat_boxes) {
             add_box(at, mabd_v3((mabd_real)0.3, (mabd_real)0.01, (mabd_real)(cluster * 0.1)));
         }
     }
-    cr_assert(gt(i64, compare("clusters", 1), 100));
+    cr_assert(lt(i64, 100, compare("clusters", 1)));
 }
 
 Test(broad, far_from_everything) {
@@ -338,7 +338,7 @@ Test(broad, far_from_everything) {
                 add_box(mabd_v3_add(c, draw_vec3(&seed, 1)), cube((double)draw_log(0.05, 0.15)));
             }
         }
-        cr_assert(gt(i64, compare("far", 1), 100));
+        cr_assert(lt(i64, 100, compare("far", 1)));
     }
 }
 
@@ -349,7 +349,7 @@ Test(broad, masks_bodies_and_exclusions) {
         const int64_t all = (w.excluded = 0, compare("no rules", 1));
         add_rules();
         const int64_t some = compare("rules", 1);
-        cr_assert(gt(i64, some, 200));
+        cr_assert(lt(i64, 200, some));
         cr_assert(lt(i64, some, all));
     }
 }
@@ -380,7 +380,7 @@ Test(broad, large_and_small) {
         w.geom[i].moving = 0;
     }
     const int64_t pairs = compare("large and small", 5);
-    cr_assert(gt(i64, pairs, 300));
+    cr_assert(lt(i64, 300, pairs));
 }
 
 Test(broad, thick_and_short_among_long_and_thin) {
@@ -389,7 +389,7 @@ Test(broad, thick_and_short_among_long_and_thin) {
         const mabd_real thin = (mabd_real)0.05;
         add_box(draw_vec3(&seed, 6), k % 2 ? mabd_v3(2, thin, thin) : cube(0.4));
     }
-    cr_assert(gt(i64, compare("thick and thin", 2), 100));
+    cr_assert(lt(i64, 100, compare("thick and thin", 2)));
 }
 
 Test(broad, planes_and_endless_geoms) {
@@ -403,9 +403,9 @@ Test(broad, planes_and_endless_geoms) {
     add_cloud(300, 3, 0.05, 1);
     add_plane(mabd_v3(-1, 0, 0), 100);
     const int64_t pairs = compare("planes", 1);
-    cr_assert(gt(i64, pairs, 1500));
+    cr_assert(lt(i64, 1500, pairs));
     add_rules();
-    cr_assert(gt(i64, compare("planes and rules", 1), 200));
+    cr_assert(lt(i64, 200, compare("planes and rules", 1)));
 }
 
 Test(broad, a_plane_touches_what_stands_on_it) {

@@ -319,8 +319,8 @@ Test(checkpoint, death_at_any_moment_leaves_the_old_or_the_new_one) {
         seen_new += is_new;
         cr_assert(eq(int, system(command), 0));
     }
-    cr_expect(gt(int, seen_old, 3), "death before the rename leaves the old one");
-    cr_expect(gt(int, seen_new, 1), "death behind it the new one");
+    cr_expect(lt(int, 3, seen_old), "death before the rename leaves the old one");
+    cr_expect(lt(int, 1, seen_new), "death behind it the new one");
     chain_destroy(old), chain_destroy(new), chain_destroy(found);
     scratch_remove(path);
 }
@@ -353,7 +353,7 @@ Test(checkpoint, every_failing_allocation_keeps_the_old_one) {
             mabd_sim_destroy(sim);
         }
     }
-    cr_expect(gt(int, failures, 3));
+    cr_expect(lt(int, 3, failures));
     mabd_model_destroy(model);
     scratch_remove(path);
 }

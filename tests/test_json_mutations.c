@@ -117,8 +117,8 @@ Test(json_mutations, damaged_scenes_never_crash_or_leak) {
     add_seeds(MABD_SOURCE_DIR "/scenes");
     shipped_count = seed_count;
     add_seeds(MABD_SOURCE_DIR "/tests/broken");
-    cr_assert(gt(int, shipped_count, 0));
-    cr_assert(gt(int, seed_count, shipped_count + 65));
+    cr_assert(lt(int, 0, shipped_count));
+    cr_assert(lt(int, shipped_count + 65, seed_count));
     uint64_t state = 20240607;
     int loaded = 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -138,5 +138,5 @@ Test(json_mutations, damaged_scenes_never_crash_or_leak) {
         loaded += result.load == MABD_OK;
     }
     free_seeds();
-    cr_expect(gt(int, loaded, ROUNDS / 20)); // enough of them get through to the model
+    cr_expect(lt(int, ROUNDS / 20, loaded)); // enough of them get through to the model
 }

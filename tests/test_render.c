@@ -108,9 +108,9 @@ Test(render, nearer_items_hide_farther_ones_in_any_order) {
     for (int turn = 0; turn < 2; turn++) {
         uint8_t* rgb = draw(&def, 2, items);
         const uint8_t* p = pixel(&def, rgb, 50, 50);
-        cr_assert(gt(int, p[0], p[1] + 50), "red is nearer");
+        cr_assert(lt(int, p[1] + 50, p[0]), "red is nearer");
         p = pixel(&def, rgb, 62, 50);
-        cr_assert(gt(int, p[1], p[0] + 50), "green beside it");
+        cr_assert(lt(int, p[0] + 50, p[1]), "green beside it");
         free(rgb);
         mabd_render_item swap = items[0];
         items[0] = items[1], items[1] = swap;
@@ -153,8 +153,8 @@ Test(render, box_faces_are_brighter_the_more_they_face_the_light) {
         uint8_t* rgb = draw(&def, 1, &box);
         const uint8_t* p = pixel(&def, rgb, 30, 30);
         double bright = p[0] + p[1] + p[2], cosine = mabd_v3_dot(normal, lights.key_world);
-        cr_assert(gt(dbl, cosine, last_cosine));
-        cr_assert(gt(dbl, bright, last), "at %d degrees", degrees);
+        cr_assert(lt(dbl, last_cosine, cosine));
+        cr_assert(lt(dbl, last, bright), "at %d degrees", degrees);
         last = bright, last_cosine = cosine;
         free(rgb);
     }
@@ -216,7 +216,7 @@ Test(render, fit_holds_every_item_and_wastes_nothing) {
             mabd_vec3 p = surface_point(&items[i / 4000], mabd_v3_scale(1 / mabd_v3_norm(d), d));
             p = mabd_v3_scale(frame.scale, mabd_v3_sub(p, frame.origin));
             mabd_vec3 c = mabd_view_point(&view, p);
-            cr_assert(gt(dbl, c.z, view.near));
+            cr_assert(lt(dbl, view.near, c.z));
             mabd_vec3 at = mabd_view_project(&view, c);
             double x = fabs(at.x - view.cx) / view.cx, y = fabs(at.y - view.cy) / view.cy;
             fullest = fmax(fullest, fmax(x, y));
@@ -265,7 +265,7 @@ Test(render, packed_normals_come_back) {
         mabd_vec3 w = mabd_v3(n[0], n[1], n[2]);
         double sine = mabd_v3_norm(mabd_v3_cross(v, w)) / mabd_v3_norm(v);
         cr_assert(lt(dbl, sine, 1e-4));
-        cr_assert(gt(dbl, mabd_v3_dot(v, w), 0));
+        cr_assert(lt(dbl, 0, mabd_v3_dot(v, w)));
     }
 }
 
@@ -280,7 +280,7 @@ static void assert_unbroken(const mabd_render_def* def, const uint8_t* rgb, cons
             int d = difference(pixel(def, rgb, x, y), pixel(def, empty, x, y));
             most = d > most ? d : most;
         }
-        cr_assert(gt(int, most, contrast), "column %d", x);
+        cr_assert(lt(int, contrast, most), "column %d", x);
     }
 }
 
@@ -383,7 +383,7 @@ Test(render, items_cast_a_shadow_on_the_ground) {
             darker += d<-15, brighter += d> 4;
         }
     }
-    cr_assert(gt(int, darker, 300));
+    cr_assert(lt(int, 300, darker));
     cr_assert(eq(int, brighter, 0));
     free(with), free(without);
 }
@@ -394,7 +394,7 @@ Test(render, colours_alternate_and_static_is_grey) {
     mabd_render_color(1, false, b);
     mabd_render_color(4, true, grey);
     mabd_render_color(5, true, c);
-    cr_assert(gt(flt, fabsf(a[0] - b[0]) + fabsf(a[1] - b[1]) + fabsf(a[2] - b[2]), 0.2f));
+    cr_assert(lt(flt, 0.2f, fabsf(a[0] - b[0]) + fabsf(a[1] - b[1]) + fabsf(a[2] - b[2])));
     cr_assert(eq(int, memcmp(grey, c, sizeof c), 0));
     cr_assert(lt(flt, fabsf(grey[0] - grey[1]) + fabsf(grey[1] - grey[2]), 0.05f));
 }
@@ -461,7 +461,7 @@ Test(render, a_camera_inside_an_item_sees_the_others) {
     set_color(&items[1], 0.6f, 0, 0);
     uint8_t* rgb = draw(&def, 2, items);
     const uint8_t* p = pixel(&def, rgb, 50, 50);
-    cr_assert(gt(int, p[0], p[1] + 30));
+    cr_assert(lt(int, p[1] + 30, p[0]));
     free(rgb);
 }
 
@@ -478,9 +478,9 @@ Test(render, nothing_is_drawn_nearer_than_the_near_plane) {
     int drawn = 0;
     float most = 0;
     for (int i = 0; i < 64 * 64; i++) drawn += key[i] > 0, most = fmaxf(most, key[i]);
-    cr_assert(gt(int, drawn, 100));
+    cr_assert(lt(int, 100, drawn));
     cr_assert(le(flt, most, 2.0001f));
-    cr_assert(gt(flt, most, 1.6f), "it does reach the near plane");
+    cr_assert(lt(flt, 1.6f, most), "it does reach the near plane");
 }
 
 Test(render, items_that_cross_the_near_plane_are_clipped) {
@@ -562,7 +562,7 @@ Test(render, memory_comes_from_the_allocator_and_goes_back) {
     cr_assert(eq(int, mabd_render_draw(&def, 1, &item, &allocator, rgb, NULL), MABD_OK));
     cr_assert(eq(long, state.live, 0));
     int total = state.count;
-    cr_assert(gt(int, total, 0));
+    cr_assert(lt(int, 0, total));
     for (int i = 0; i < total; i++) {
         state.fail_at = i, state.count = 0;
         mabd_error error;

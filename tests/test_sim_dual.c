@@ -74,7 +74,7 @@ static void hang(const char* size, const char* pinned, mabd_dual dual) {
     }
     cr_log_info("net %s by %s, %s: %.1f iterations a step", size, pinned, mabd_dual_name(dual),
                 (double)iterations / 100);
-    cr_expect(gt(i64, iterations, 50), "an iterative solver has worked");
+    cr_expect(lt(i64, 50, iterations), "an iterative solver has worked");
     mabd_sim_destroy(sim);
     mabd_model_destroy(model);
 }

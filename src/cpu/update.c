@@ -15,38 +15,54 @@ static mabd_affine point_force(const mabd_model_joint* joint, int is_b, mabd_mat
                 : mabd_affine_at(mabd_v3_load(joint->Xa), mabd_v3_scale(-1, n));
 }
 
-// J' lambda of all joints on a body, body frame.
-static mabd_affine joint_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
-    const mabd_model* m = sim->model;
-    const mabd_plan* plan = m->plan;
+// J' lambda of a body that carries ball joints only, body frame.
+static inline mabd_affine ball_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
+    const mabd_plan* plan = sim->model->plan;
     mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
         const mabd_plan_side* side = &plan->sides[s];
-        const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
         const mabd_real* lambda = sim->lambda + plan->slot_row[side->slot];
-        if (set->points_only) {
-            f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
-            continue;
-        }
-        mabd_joint_view view;
-        mabd_vec3 phi;
-        mabd_cpu_ref_view(sim, joint, &phi, &view);
-        const mabd_vec3 gap = mabd_joint_gap(&view);
-        int32_t points = 0;
-        if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT) {
-            f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
-            points = 3;
-        }
-        for (int32_t r = points; r < set->rigid_count; r++) {
-            const mabd_affine J = mabd_row_jacobian(&view, &set->rigid[r], gap, side->is_b);
-            f = mabd_affine_axpy(lambda[r], J, f);
-        }
-        lambda += set->rigid_count;
-        for (int32_t r = 0; r < set->control_count; r++) {
-            const mabd_affine J = mabd_row_jacobian(&view, &set->control_row[r], gap, side->is_b);
-            f = mabd_affine_axpy(lambda[r], J, f);
-        }
+        f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
+    }
+    return f;
+}
+
+// J' lambda of one joint with any rows.
+static mabd_affine joint_force(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_mat3 R) {
+    const mabd_model* m = sim->model;
+    const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
+    const mabd_row_set* set = &m->row_sets[joint->row_set];
+    const mabd_real* lambda = sim->lambda + m->plan->slot_row[side->slot];
+    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    int32_t points = 0;
+    if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT) {
+        f = point_force(joint, side->is_b, R, lambda);
+        points = 3;
+    }
+    if (set->points_only) return f;
+    mabd_joint_view view;
+    mabd_vec3 phi;
+    mabd_cpu_ref_view(sim, joint, &phi, &view);
+    const mabd_vec3 gap = mabd_joint_gap(&view);
+    for (int32_t r = points; r < set->rigid_count; r++) {
+        const mabd_affine J = mabd_row_jacobian(&view, &set->rigid[r], gap, side->is_b);
+        f = mabd_affine_axpy(lambda[r], J, f);
+    }
+    lambda += set->rigid_count;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_affine J = mabd_row_jacobian(&view, &set->control_row[r], gap, side->is_b);
+        f = mabd_affine_axpy(lambda[r], J, f);
+    }
+    return f;
+}
+
+// The same of all joints on a body.
+static mabd_affine row_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
+    const mabd_plan* plan = sim->model->plan;
+    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        f = mabd_affine_axpy(1, joint_force(sim, &plan->sides[s], R), f);
     }
     return f;
 }
@@ -69,9 +85,17 @@ mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
         mabd_real* q = sim->q_new + 12 * at;
         const mabd_mat3 R = mabd_m3_load(ref);
         const mabd_sym3 Z = mabd_sym3_load(sim->geometric + 6 * at);
-        const mabd_affine moved = sim->body_kind[body] == MABD_BODY_HUB
-                                      ? hub_freedoms(sim, body)
-                                      : mabd_body_block_solve(b, Z, joint_force(sim, body, R));
+        mabd_affine moved; // H^-1 J' lambda
+        switch ((mabd_body_kind)sim->body_kind[body]) {
+        case MABD_BODY_SIMPLE:
+            moved = mabd_body_block_solve(b, Z, ball_force(sim, body, R));
+            break;
+        case MABD_BODY_GENERAL:
+            moved = mabd_body_block_solve(b, Z, row_force(sim, body, R));
+            break;
+        default:
+            moved = hub_freedoms(sim, body);
+        }
         const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
 
         mabd_sym3_store(mabd_body_block_stress(b, d), sim->stress_new + 6 * at);

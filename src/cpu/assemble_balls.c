@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies that carry nothing but ball joints: their blocks are R c(X, Y) R' with the 3x3 compliance of body/affine.h
+// between two attachment points, several at a time.
+
+#include "cpu/assemble.h"
+
+#include "math/block.h"
+
+// Blocks of one body wait until there are LANES of them: the compiler makes vectors of the loop over them.
+#define LANES 4
+
+typedef struct block_batch {
+    mabd_real X[3][LANES], Y[3][LANES]; // the two points of a block
+    mabd_real K[9][LANES];              // R c(X, Y) R', by rows
+    mabd_real sign[LANES];
+    bool first[LANES];    // write, do not add
+    bool diagonal[LANES]; // X is Y: symmetric, to the last bit
+    mabd_real* to[LANES];
+    int32_t count;
+} block_batch;
+
+static void compute_blocks(const mabd_assembly* MABD_RESTRICT own, block_batch* MABD_RESTRICT w) {
+    const mabd_body_block* MABD_RESTRICT b = own->block;
+    const mabd_sym3 Z = own->Z;
+    const mabd_mat3 R = own->R;
+    for (int l = 0; l < LANES; l++) {
+        const mabd_attachment x =
+            mabd_body_block_attach(b, Z, mabd_v3(w->X[0][l], w->X[1][l], w->X[2][l]));
+        const mabd_attachment y =
+            mabd_body_block_attach(b, Z, mabd_v3(w->Y[0][l], w->Y[1][l], w->Y[2][l]));
+        const mabd_mat3 c = mabd_body_block_compliance(b, &x, &y);
+        const mabd_mat3 C = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
+        const mabd_real s = w->sign[l];
+        w->K[0][l] = s * C.c1.x, w->K[1][l] = s * C.c2.x, w->K[2][l] = s * C.c3.x;
+        w->K[3][l] = s * C.c1.y, w->K[4][l] = s * C.c2.y, w->K[5][l] = s * C.c3.y;
+        w->K[6][l] = s * C.c1.z, w->K[7][l] = s * C.c2.z, w->K[8][l] = s * C.c3.z;
+    }
+}
+
+static void flush_blocks(const mabd_assembly* own, block_batch* w) {
+    for (int l = w->count; l < LANES; l++) { // the rest computes the first one again
+        for (int k = 0; k < 3; k++) w->X[k][l] = w->X[k][0], w->Y[k][l] = w->Y[k][0];
+        w->sign[l] = w->sign[0];
+    }
+    compute_blocks(own, w);
+    for (int l = 0; l < w->count; l++) {
+        mabd_real* to = w->to[l];
+        if (w->diagonal[l]) {
+            w->K[3][l] = w->K[1][l], w->K[6][l] = w->K[2][l], w->K[7][l] = w->K[5][l];
+        }
+        if (w->first[l]) {
+            for (int k = 0; k < 9; k++) to[k] = w->K[k][l];
+        } else {
+            for (int k = 0; k < 9; k++) to[k] += w->K[k][l];
+        }
+    }
+    w->count = 0;
+}
+
+// to <- or += sign R c(X, Y) R', now or later
+static void add_block(const mabd_assembly* own, block_batch* w, mabd_vec3 X, mabd_vec3 Y,
+                      bool diagonal, mabd_real sign, bool first, mabd_real* to) {
+    const int l = w->count++;
+    w->X[0][l] = X.x, w->X[1][l] = X.y, w->X[2][l] = X.z;
+    w->Y[0][l] = Y.x, w->Y[1][l] = Y.y, w->Y[2][l] = Y.z;
+    w->sign[l] = sign, w->diagonal[l] = diagonal;
+    w->first[l] = first, w->to[l] = to;
+    if (w->count == LANES) flush_blocks(own, w);
+}
+
+// J y = +-R (D X + tau) of one side, added to C(ref) or to what the first body left.
+static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd_vec3 X, int is_b,
+                          bool first, mabd_mat3 R, const mabd_affine* y, mabd_real* rhs) {
+    mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
+    move = mabd_m3_mul(R, mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau));
+    mabd_vec3 start = mabd_v3_load(rhs);
+    if (first) { // P_b - P_a at the reference
+        const mabd_real* own = sim->ref + 12 * (size_t)(is_b ? joint->b : joint->a);
+        const mabd_real* far = sim->ref + 12 * (size_t)(is_b ? joint->a : joint->b);
+        const mabd_vec3 Y = mabd_v3_load(is_b ? joint->Xa : joint->Xb);
+        const mabd_vec3 here = mabd_v3_add(mabd_m3_mul(R, X), mabd_v3_load(own + 9));
+        const mabd_vec3 there =
+            mabd_v3_add(mabd_m3_mul(mabd_m3_load(far), Y), mabd_v3_load(far + 9));
+        start = is_b ? mabd_v3_sub(here, there) : mabd_v3_sub(there, here);
+    }
+    mabd_v3_store(is_b ? mabd_v3_add(start, move) : mabd_v3_sub(start, move), rhs);
+}
+
+void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
+    mabd_vec3* points = sim->points;
+    block_batch batch;
+    batch.count = 0;
+    for (int32_t i = 0; i < side_count; i++) {
+        const int32_t slot = sides[i].slot, is_b = sides[i].is_b;
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
+        const bool first = mabd_starts_joint(sim->model, joint, body);
+        const mabd_vec3 X = points[i] = mabd_v3_load(is_b ? joint->Xb : joint->Xa);
+        add_block(own, &batch, X, X, true, 1, first, sim->D + plan->slot_block[slot]);
+        add_point_rhs(sim, joint, X, is_b, first, own->R, &own->y,
+                      sim->lambda + plan->slot_row[slot]);
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        const mabd_plan_pair* pair = &plan->pairs[p];
+        const mabd_real sign = sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1;
+        add_block(own, &batch, points[pair->i], points[pair->j], false, sign, !sim->shared_edges,
+                  sim->U + plan->edge_block[pair->edge]);
+    }
+    if (batch.count > 0) flush_blocks(own, &batch);
+}
+
+void MABD_STAGE(prefetch_joints)(const mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    if (body >= plan->body_count || sim->body_kind[body] != MABD_BODY_SIMPLE) return;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const int32_t slot = plan->sides[s].slot;
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
+        MABD_PREFETCH(joint);
+        MABD_PREFETCH(joint->Xb);
+        MABD_PREFETCH(plan->slot_block + slot);
+        MABD_PREFETCH(plan->slot_row + slot);
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        MABD_PREFETCH(plan->edge_block + plan->pairs[p].edge);
+    }
+}
+
+void MABD_STAGE(prefetch_blocks)(const mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    if (body >= plan->body_count || sim->body_kind[body] != MABD_BODY_SIMPLE) return;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const int32_t slot = plan->sides[s].slot;
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
+        const mabd_real* far = sim->ref + 12 * (size_t)(plan->sides[s].is_b ? joint->a : joint->b);
+        MABD_PREFETCH(far);
+        MABD_PREFETCH(far + 11);
+        MABD_PREFETCH(sim->D + plan->slot_block[slot]);
+        MABD_PREFETCH(sim->D + plan->slot_block[slot] + 8);
+        MABD_PREFETCH(sim->lambda + plan->slot_row[slot]);
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        const mabd_real* U = sim->U + plan->edge_block[plan->pairs[p].edge];
+        MABD_PREFETCH(U);
+        MABD_PREFETCH(U + 8);
+    }
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies with any rows. Rows are built one by one; point rows come first and are known from their attachment
+// (body/affine.h), of the others J and H^-1 J' are kept. The freedoms of a hub are unknowns (topology/graph.c): it writes
+// -H and J, and no J H^-1 J'.
+
+#include "cpu/assemble.h"
+
+#include <string.h>
+
+void MABD_STAGE(add_motors)(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                            const mabd_joint_view* view, int is_b, mabd_affine* r) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_real* force = sim->motors + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
+    if (set->motor_count == 0) return;
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    for (int32_t k = 0; k < set->motor_count; k++) {
+        const mabd_affine J = mabd_row_jacobian(view, &set->motor[k].row, gap, is_b);
+        *r = mabd_affine_axpy(force[k], J, *r);
+    }
+}
+
+// Strain of the last iteration or step, body frame.
+static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int32_t body) {
+    const mabd_model* m = sim->model;
+    const mabd_sym3 none = {0, 0, 0, 0, 0, 0};
+    if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return none;
+    return mabd_body_block_strain(&sim->blocks[m->body_class[body]],
+                                  mabd_sym3_load(stress + 6 * (size_t)body));
+}
+
+// The rotation vector of a joint at the reference, once for both its bodies and for the update.
+static void find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
+    mabd_joint_view view;
+    mabd_cpu_view(sim, joint, sim->ref, &view);
+    mabd_v3_store(mabd_joint_turn(&view), sim->phi + 3 * (size_t)joint->coordinate);
+}
+
+// C(ref) and the compliances of a joint: what starts its blocks.
+static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_model_joint* joint,
+                        const mabd_joint_view* view, mabd_real* D, mabd_real* rhs) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const int32_t width = set->rigid_count + set->control_count;
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    memset(D, 0, (size_t)(width * width) * sizeof *D);
+    for (int32_t r = 0; r < set->rigid_count; r++)
+        rhs[r] = mabd_row_value(view, &set->rigid[r], gap);
+    mabd_sym3 ea = {0, 0, 0, 0, 0, 0}, eb = ea;
+    if (set->nonlinear) {
+        ea = strain_of(sim, stress, joint->a), eb = strain_of(sim, stress, joint->b);
+        for (int32_t r = 0; r < set->rigid_count; r++) {
+            rhs[r] += mabd_row_remainder(view, &set->rigid[r], ea, eb);
+        }
+    }
+    if (set->control_count == 0) return;
+
+    const mabd_control_value* value = sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
+    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
+    mabd_real* x_ref = sim->x_ref + joint->coordinate;
+    mabd_real near[MABD_JOINT_MAX_ROWS];
+    for (int32_t r = 0; r < set->control_count; r++) near[r] = x_ref[r];
+    mabd_joint_coordinates(view, set->control_count, set->control_row, near, x_ref);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_control* c = &set->control[r];
+        const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
+        const mabd_real x_b = w * sim->x[i] + w1 * sim->x1[i];
+        const mabd_real xd_b = w * sim->xd[i] + w1 * sim->xd1[i];
+        // x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
+        const mabd_real x_star =
+            c->rigid ? value[r].target
+                     : value[r].compliance *
+                           (value[r].target +
+                            rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b)));
+        rhs[row] = x_ref[r] - x_star;
+        if (c->rigid) {
+            rhs[row] += mabd_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r]);
+        }
+        D[row * width + row] = value[r].compliance;
+    }
+}
+
+// The first body of a joint starts its blocks.
+static void start_side(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
+                       const mabd_plan_side* side) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
+    mabd_joint_view view;
+    mabd_vec3 phi;
+    if (!mabd_starts_joint(sim->model, joint, body)) return;
+    if (sim->model->row_sets[joint->row_set].vectors) find_turn(sim, joint);
+    mabd_cpu_ref_view(sim, joint, &phi, &view);
+    start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
+                sim->lambda + plan->slot_row[side->slot]);
+}
+
+// Rows of one joint on a body, and what its motors push.
+static void side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_side_work* work,
+                      mabd_affine* r) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    mabd_joint_view view;
+    mabd_vec3 phi;
+    mabd_cpu_ref_view(sim, joint, &phi, &view);
+    const mabd_vec3 gap = mabd_joint_gap(&view);
+    work->point.X = side->is_b ? view.Xb : view.Xa;
+    work->sign = side->is_b ? 1 : -1;
+    work->points = set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
+    work->others = 0;
+    for (int32_t k = work->points; k < set->rigid_count; k++) {
+        work->rows[work->others++].J = mabd_row_jacobian(&view, &set->rigid[k], gap, side->is_b);
+    }
+    for (int32_t k = 0; k < set->control_count; k++) {
+        work->rows[work->others++].J =
+            mabd_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
+    }
+    MABD_STAGE(add_motors)(sim, joint, &view, side->is_b, r);
+}
+
+// s R (D X + tau): what an increment does to the point rows at X
+static mabd_vec3 point_rows(mabd_mat3 R, const mabd_side_work* at, const mabd_affine* y) {
+    const mabd_vec3 X = at->point.X;
+    mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
+    move = mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau);
+    return mabd_v3_scale(at->sign, mabd_m3_mul(R, move));
+}
+
+// Add a column of three rows.
+static void add_column(mabd_vec3 v, mabd_real* K, int32_t stride) {
+    K[0] += v.x, K[stride] += v.y, K[2 * stride] += v.z;
+}
+
+// The diagonal block and the right-hand side of one joint.
+static void add_diagonal(const mabd_body_block* b, mabd_sym3 Z, mabd_mat3 R, const mabd_affine* y,
+                         mabd_side_work* work, mabd_real* D, mabd_real* rhs) {
+    const int32_t points = work->points, width = points + work->others;
+    if (points) {
+        work->point = mabd_body_block_attach(b, Z, work->point.X);
+        const mabd_sym3 c = mabd_sym3_rotate(R, mabd_body_block_self_compliance(b, &work->point));
+        add_column(mabd_v3(c.xx, c.xy, c.xz), D, width);
+        add_column(mabd_v3(c.xy, c.yy, c.yz), D + 1, width);
+        add_column(mabd_v3(c.xz, c.yz, c.zz), D + 2, width);
+        add_column(point_rows(R, work, y), rhs, 1);
+    }
+    for (int32_t r = 0; r < work->others; r++) {
+        mabd_row_work* row = &work->rows[r];
+        const int32_t at = points + r;
+        row->Y = mabd_body_block_solve(b, Z, row->J);
+        rhs[at] += mabd_affine_dot(row->J, *y);
+        if (points) {
+            const mabd_vec3 v = point_rows(R, work, &row->Y);
+            add_column(v, D + at, width);
+            add_column(v, D + at * width, 1);
+        }
+        for (int32_t c = 0; c <= r; c++) {
+            const mabd_real k = mabd_affine_dot(work->rows[c].J, row->Y);
+            D[at * width + points + c] += k;
+            if (c < r) D[(points + c) * width + at] += k;
+        }
+    }
+}
+
+// The block of two joints on one body; U is zero before the first share.
+static void add_coupling(const mabd_body_block* b, mabd_mat3 R, const mabd_side_work* from,
+                         const mabd_side_work* to, mabd_real* U) {
+    const int32_t width = to->points + to->others;
+    if (from->points && to->points) {
+        const mabd_mat3 c = mabd_body_block_compliance(b, &from->point, &to->point);
+        const mabd_mat3 K = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
+        const mabd_real sign = from->sign * to->sign;
+        add_column(mabd_v3_scale(sign, K.c1), U, width);
+        add_column(mabd_v3_scale(sign, K.c2), U + 1, width);
+        add_column(mabd_v3_scale(sign, K.c3), U + 2, width);
+    }
+    for (int32_t c = 0; from->points && c < to->others; c++) {
+        add_column(point_rows(R, from, &to->rows[c].Y), U + to->points + c, width);
+    }
+    for (int32_t r = 0; r < from->others; r++) {
+        mabd_real* row = U + (from->points + r) * width;
+        if (to->points) add_column(point_rows(R, to, &from->rows[r].Y), row, 1);
+        for (int32_t c = 0; c < to->others; c++) {
+            row[to->points + c] += mabd_affine_dot(from->rows[r].Y, to->rows[c].J);
+        }
+    }
+}
+
+void MABD_STAGE(start_rows)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
+                            mabd_affine* r) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
+    const bool hub = sim->body_kind[body] == MABD_BODY_HUB;
+    for (int32_t i = 0; i < count; i++) {
+        if (sides[i].is_b < 0) continue;
+        start_side(sim, stress, body, &sides[i]);
+        side_rows(sim, &sides[i], &sim->sides[hub ? 0 : i], r);
+    }
+}
+
+void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
+    for (int32_t i = 0; i < side_count; i++) {
+        add_diagonal(own->block, own->Z, own->R, &own->y, &sim->sides[i],
+                     sim->D + plan->slot_block[sides[i].slot],
+                     sim->lambda + plan->slot_row[sides[i].slot]);
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        const mabd_plan_pair* pair = &plan->pairs[p];
+        const size_t at = plan->edge_block[pair->edge];
+        mabd_real* U = sim->U + at;
+        if (!sim->shared_edges) memset(U, 0, (plan->edge_block[pair->edge + 1] - at) * sizeof *U);
+        add_coupling(own->block, own->R, &sim->sides[pair->i], &sim->sides[pair->j], U);
+    }
+}
+
+// ---- hubs ----------------------------------------------------------------------------------------
+
+// Rows of a joint as rows of 12 numbers; returns how many.
+static int32_t hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd_real (*J)[12]) {
+    const mabd_vec3 X = work->point.X;
+    const mabd_vec3 rows[3] = {mabd_v3(R.c1.x, R.c2.x, R.c3.x), mabd_v3(R.c1.y, R.c2.y, R.c3.y),
+                               mabd_v3(R.c1.z, R.c2.z, R.c3.z)};
+    for (int32_t k = 0; k < work->points; k++) {
+        mabd_affine_store(mabd_affine_at(X, mabd_v3_scale(work->sign, rows[k])), J[k]);
+    }
+    for (int32_t k = 0; k < work->others; k++) {
+        mabd_affine_store(work->rows[k].J, J[work->points + k]);
+    }
+    return work->points + work->others;
+}
+
+// The two blocks that couple side i of a hub with its freedoms: J before the hub's slots, J' after them.
+static void couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* pairs, int32_t early,
+                            int32_t late, int32_t i, int32_t width, mabd_real (*J)[12]) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t half = 0; half < 2; half++) {
+        const int32_t place = i < early ? 2 * i + half // pairs as in topology/plan.c
+                                        : 2 * early + half * (late - 1) + (i - early - half - 1);
+        mabd_real* U = sim->U + plan->edge_block[pairs[place].edge];
+        for (int32_t r = 0; r < width; r++) {
+            for (int32_t k = 0; k < MABD_PLAN_SLOT_ROWS; k++) {
+                U[i < early ? r * MABD_PLAN_SLOT_ROWS + k : k * width + r] =
+                    J[r][MABD_PLAN_SLOT_ROWS * half + k];
+            }
+        }
+    }
+}
+
+// -H in the blocks of the hub's two slots, of which `first` is the first, and in the one between them.
+static void write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first, int32_t edge) {
+    const mabd_plan* plan = sim->model->plan;
+    const int32_t n = MABD_PLAN_SLOT_ROWS;
+    mabd_real *D1 = sim->D + plan->slot_block[first], *D2 = sim->D + plan->slot_block[first + 1];
+    mabd_real* U = sim->U + plan->edge_block[edge];
+    for (int32_t r = 0; r < n; r++) {
+        for (int32_t c = 0; c < n; c++) {
+            D1[r * n + c] = -H[12 * r + c];
+            D2[r * n + c] = -H[12 * (n + r) + n + c];
+            U[r * n + c] = -H[12 * r + n + c];
+        }
+    }
+    memset(sim->lambda + plan->slot_row[first], 0, 2 * (size_t)n * sizeof(mabd_real));
+}
+
+void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
+    const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];
+    const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
+    const int32_t early = plan->early[body];
+    mabd_real H[144], J[MABD_PLAN_SLOT_ROWS][12];
+    mabd_body_block_matrix(own->block, own->G, H);
+    write_hub(sim, H, sides[early].slot, pairs[2 * early].edge);
+    for (int32_t i = 0; i < count; i++) {
+        if (sides[i].is_b < 0) continue;
+        mabd_affine none;
+        side_rows(sim, &sides[i], sim->sides, &none);
+        const int32_t width = hub_rows(own->R, sim->sides, J);
+        mabd_real* rhs = sim->lambda + plan->slot_row[sides[i].slot];
+        for (int32_t r = 0; r < width; r++)
+            rhs[r] += mabd_affine_dot(mabd_affine_load(J[r]), own->y);
+        couple_with_hub(sim, pairs, early, count - early, i, width, J);
+    }
+    // blocks that eliminating the hub will fill
+    const int32_t pair_count = plan->pair_start[body + 1] - plan->pair_start[body];
+    for (int32_t p = 2 * count - 3; p < pair_count && !sim->shared_edges; p++) {
+        const size_t at = plan->edge_block[pairs[p].edge];
+        memset(sim->U + at, 0, (plan->edge_block[pairs[p].edge + 1] - at) * sizeof *sim->U);
+    }
+}
