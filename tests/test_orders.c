@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for the elimination orders: spanning trees (src/topology/spanning.c), separators, nested dissection and the
-// choice among orders (src/dual/).
+// Tests for the elimination orders: spanning trees (src/topology/spanning.c), separators, nested
+// dissection and the choice among orders (src/dual/).
 #include "dual/block_order.h"
 #include "dual/order_dissect.h"
 #include "dual/separator.h"
@@ -243,7 +243,8 @@ static void check_permutation(const int32_t* order, int32_t n) {
     free(seen);
 }
 
-// The order is a permutation, the same again, costs what the report says, and nothing that was counted costs less.
+// The order is a permutation, the same again, costs what the report says, and nothing that was counted
+// costs less.
 static mabd_order_report order_of(const pattern* p) {
     mabd_allocator allocator = mabd_default_allocator();
     const size_t n = (size_t)p->system.slot_count;
@@ -330,9 +331,9 @@ Test(orders, separators_stay_separators_and_get_lighter) {
 
 // ---- dissection --------------------------------------------------------------------------------
 
-// Sets are numbered without gaps. Of two sets that are coupled the greater must be a separator: it comes after all
-// that it separates, so it is coupled with two sets below it or more, and slots of a set that is coupled with none
-// below lie in parts of at most `leaf` slots.
+// Sets are numbered without gaps. Of two sets that are coupled the greater must be a separator: it comes
+// after all that it separates, so it is coupled with two sets below it or more, and slots of a set that is
+// coupled with none below lie in parts of at most `leaf` slots.
 Test(orders, dissection_makes_small_parts_and_separators) {
     mabd_allocator allocator = mabd_default_allocator();
     pattern p = pattern_of(rod_net(40, 0, 1));

@@ -119,8 +119,8 @@ static const mabd_plan_component* component_of(const mabd_plan* plan, int32_t sl
     return c;
 }
 
-// Two slots are coupled by a body that carries both; by a hub only if one is the hub's own, or if in a tree both
-// come after these.
+// Two slots are coupled by a body that carries both; by a hub only if one is the hub's own, or if in a
+// tree both come after these.
 static bool coupled_by(const topology* t, const mabd_plan* plan, int32_t body, int32_t s,
                        int32_t u) {
     const bool own_s = plan->slot_joint[s] == -1 - body, own_u = plan->slot_joint[u] == -1 - body;

@@ -42,7 +42,8 @@ Test(tree_aba, solves_chains_and_trees_of_any_widths) {
     check(dual_graph_tree(3000, 0, 5), 0.5, "large tree");
 }
 
-// MABD_PLAN_HUB_ROWS and more make the middle a hub; without a shift its joint to the ground has no block of its own.
+// MABD_PLAN_HUB_ROWS and more make the middle a hub; without a shift its joint to the ground has no block
+// of its own.
 Test(tree_aba, solves_hubs) {
     for (int32_t arms = 1; arms <= 40; arms++) {
         for (int32_t held = 0; held <= 2; held++) {

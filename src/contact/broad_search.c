@@ -10,7 +10,8 @@
 //      row y,   z             [x x+1]
 //
 // Across levels the members of the coarser one are hashed by the cell of their lower corner. A finer box
-// with corners in the cells a and b (equal or neighbours) meets only members whose corner is in cells a - 1 .. b.
+// with corners in the cells a and b (equal or neighbours) meets only members whose corner is in cells a -
+// 1 .. b.
 #include "contact/broad_internal.h"
 
 #include <string.h>

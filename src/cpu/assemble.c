@@ -6,9 +6,9 @@
 //   U(i,j)  = J_i H^-1 J_j' of the body that carries both
 //   b(j)    = C(ref) + sum J y
 //
-// Bodies go in order; the first body of a joint (the lower index, or the only moving one) writes its blocks, the
-// second adds. A body that carries nothing but ball joints takes the short way (assemble_balls.c), all others build
-// their rows one by one (assemble_rows.c).
+// Bodies go in order; the first body of a joint (the lower index, or the only moving one) writes its
+// blocks, the second adds. A body that carries nothing but ball joints takes the short way
+// (assemble_balls.c), all others build their rows one by one (assemble_rows.c).
 
 #include "cpu/assemble.h"
 
@@ -85,8 +85,8 @@ static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const m
     return r;
 }
 
-// Joints and blocks are asked for this many bodies before their turn: they lie in the order of the plan, which need not
-// be that of the bodies. What tells where they are is asked for as long before.
+// Joints and blocks are asked for this many bodies before their turn: they lie in the order of the plan,
+// which need not be that of the bodies. What tells where they are is asked for as long before.
 #define AHEAD 6
 
 void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {

@@ -4,8 +4,8 @@
 
 #include "cpu/stages.h"
 
-/// One body while its share of the dual system is put together. By pointer: a copy as an argument waits until all its
-/// parts have reached the cache.
+/// One body while its share of the dual system is put together. By pointer: a copy as an argument waits
+/// until all its parts have reached the cache.
 typedef struct mabd_assembly {
     const mabd_body_block* block;
     mabd_sym3 G, Z; // body/affine.h
@@ -21,7 +21,8 @@ static inline bool mabd_starts_joint(const mabd_model* m, const mabd_model_joint
 }
 
 #ifdef MABD_ISA
-/// Ask for what a body of kind MABD_BODY_SIMPLE will need; any index is allowed. The first says where the second looks.
+/// Ask for what a body of kind MABD_BODY_SIMPLE will need; any index is allowed. The first says where the
+/// second looks.
 void MABD_STAGE(prefetch_joints)(const mabd_cpu_sim* sim, int32_t body);
 void MABD_STAGE(prefetch_blocks)(const mabd_cpu_sim* sim, int32_t body);
 /// Blocks and right-hand sides of a body that carries ball joints only.
@@ -30,8 +31,8 @@ void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_asse
 /// r += what the motors of a joint push on its body b or a.
 void MABD_STAGE(add_motors)(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
                             const mabd_joint_view* view, int is_b, mabd_affine* r);
-/// Start the joints that this body starts, and r += what its motors push. Of a body that is no hub its rows stay in
-/// sim->sides for assemble_rows.
+/// Start the joints that this body starts, and r += what its motors push. Of a body that is no hub its
+/// rows stay in sim->sides for assemble_rows.
 void MABD_STAGE(start_rows)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
                             mabd_affine* r);
 /// Blocks and right-hand sides of a body with any rows, after start_rows.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies that carry nothing but ball joints: their blocks are R c(X, Y) R' with the 3x3 compliance of body/affine.h
-// between two attachment points, several at a time.
+// Bodies that carry nothing but ball joints: their blocks are R c(X, Y) R' with the 3x3 compliance of
+// body/affine.h between two attachment points, several at a time.
 
 #include "cpu/assemble.h"
 

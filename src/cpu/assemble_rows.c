@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies with any rows. Rows are built one by one; point rows come first and are known from their attachment
-// (body/affine.h), of the others J and H^-1 J' are kept. The freedoms of a hub are unknowns (topology/graph.c): it writes
+// (body/affine.h), of the others J and H^-1 J' are kept. The freedoms of a hub are unknowns
+// (topology/graph.c): it writes
 // -H and J, and no J H^-1 J'.
 
 #include "cpu/assemble.h"

@@ -7,21 +7,22 @@
 
 // Rows beyond the 12 freedoms of an affine body (three welds between two bodies) make K singular even with
 // elasticity. Then each row of the component gives way by this part of its own compliance: enough for
-// positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows do against
-// each other is only known to round-off over this: at 1e-12 it came to three times the weight of a door.
+// positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows
+// do against each other is only known to round-off over this: at 1e-12 it came to three times the weight
+// of a door.
 //
-// What is factored then is K + S, S = softness diag(K). The rows stay open by S x, which for a mechanism with many
-// redundant rows is 1e-11 of its levers and loads: more than a tight row tolerance allows, however often one iterates.
-// A second solve takes it back,
+// What is factored then is K + S, S = softness diag(K). The rows stay open by S x, which for a mechanism
+// with many redundant rows is 1e-11 of its levers and loads: more than a tight row tolerance allows,
+// however often one iterates. A second solve takes it back,
 //
 //   x1 = (K + S)^-1 b,   b - K x1 = S x1,   x2 = x1 + (K + S)^-1 S x1
 //
-// and leaves S (K + S)^-1 S x1. If n is a vector of rows that hold against each other, K n = 0, then n'b = 0 for
-// rows that can be closed and so n'S x1 = 0: the load shared among them is the same.
+// and leaves S (K + S)^-1 S x1. If n is a vector of rows that hold against each other, K n = 0, then n'b =
+// 0 for rows that can be closed and so n'S x1 = 0: the load shared among them is the same.
 #define REDUNDANT_SOFTNESS ((mabd_real)1e-10)
 
-// Joints between hubs have no compliance of their own: about J diag(H)^-1 J' comes back when a hub is eliminated.
-// What this leaves open is not taken back.
+// Joints between hubs have no compliance of their own: about J diag(H)^-1 J' comes back when a hub is
+// eliminated. What this leaves open is not taken back.
 static void soften_late(const mabd_dual_system* system, int32_t edge) {
     int32_t s = system->from[edge] - system->slot_offset,
             t = system->to[edge] - system->slot_offset;

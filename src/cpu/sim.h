@@ -130,14 +130,15 @@ size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim);
 /// Start state of the model.
 void mabd_cpu_reset(mabd_cpu_sim* sim);
 
-/// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets sim->step.
+/// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets
+/// sim->step.
 void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h);
 void mabd_cpu_predict(mabd_cpu_sim* sim);
 void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration);
 /// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint);
-/// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative solvers start from `guess` and
-/// leave their solution there.
+/// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative
+/// solvers start from `guess` and leave their solution there.
 void mabd_cpu_solve(mabd_cpu_sim* sim);
 /// Before the first factor of a solve: iterative solvers start from the multipliers before the step, and
 /// forget what they kept. So a step depends on the saved state alone.

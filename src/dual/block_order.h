@@ -5,8 +5,8 @@
 #include "dual/block_symbolic.h"
 #include "mabd/sim.h"
 
-/// Which order was taken, and what each costs. A candidate that was not tried has zeros; one given up because it costs
-/// more than another has no entries, and the operations that it was found to pass.
+/// Which order was taken, and what each costs. A candidate that was not tried has zeros; one given up
+/// because it costs more than another has no entries, and the operations that it was found to pass.
 typedef struct mabd_order_report {
     mabd_order which;
     mabd_block_count counts[MABD_ORDER_COUNT];
@@ -21,6 +21,7 @@ mabd_status mabd_block_order_natural(const mabd_allocator* allocator,
 mabd_status mabd_block_order_by(const mabd_allocator* allocator, const mabd_dual_system* system,
                                 mabd_order which, int32_t* order);
 
-/// order (slot_count): the one of all candidates that takes the fewest operations. Deterministic. MABD_ERR_MEMORY.
+/// order (slot_count): the one of all candidates that takes the fewest operations. Deterministic.
+/// MABD_ERR_MEMORY.
 mabd_status mabd_block_order(const mabd_allocator* allocator, const mabd_dual_system* system,
                              int32_t* order, mabd_order_report* report);

@@ -62,8 +62,8 @@ typedef struct mabd_block_symbolic {
     size_t bytes;             // of this object
 } mabd_block_symbolic;
 
-/// Analyse. order (slot_count): slots in the order to eliminate them; the analysis may change it to an equivalent
-/// one (same fill). Destroy with mabd_block_symbolic_destroy.
+/// Analyse. order (slot_count): slots in the order to eliminate them; the analysis may change it to an
+/// equivalent one (same fill). Destroy with mabd_block_symbolic_destroy.
 mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
                                const int32_t* order, mabd_block_symbolic** symbolic);
 void mabd_block_symbolic_destroy(const mabd_allocator* allocator, mabd_block_symbolic* symbolic);
@@ -74,7 +74,7 @@ typedef struct mabd_block_count {
     double entries; // of the factor, the diagonal included
 } mabd_block_count;
 
-/// Count for an order (slot_count). If the operations are found to pass `limit`, which may take far less time to know,
-/// flops is `limit` and entries 0.
+/// Count for an order (slot_count). If the operations are found to pass `limit`, which may take far less
+/// time to know, flops is `limit` and entries 0.
 mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
                             const int32_t* order, double limit, mabd_block_count* count);

@@ -24,11 +24,12 @@ typedef struct mabd_separator {
     int32_t count[2], trail_count;
 } mabd_separator;
 
-/// Take the arrays (twice: measuring, then for real). All slots are on MABD_SIDE_NONE after mabd_separator_clear.
+/// Take the arrays (twice: measuring, then for real). All slots are on MABD_SIDE_NONE after
+/// mabd_separator_clear.
 void mabd_separator_layout(mabd_separator* separator, int32_t slot_count, mabd_arena* arena);
 void mabd_separator_clear(mabd_separator* separator, int32_t slot_count);
 
-/// Make the separator lighter. slots (count): the part, whose sides are set (no A next to a B); weights are counted
-/// here. Neither side grows beyond `limit` rows unless it was so before.
+/// Make the separator lighter. slots (count): the part, whose sides are set (no A next to a B); weights
+/// are counted here. Neither side grows beyond `limit` rows unless it was so before.
 void mabd_separator_refine(mabd_separator* separator, int32_t count, const int32_t* slots,
                            int64_t limit);

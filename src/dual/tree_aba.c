@@ -126,32 +126,13 @@ MABD_BLOCK_FN bool eliminate(int w, int v, const mabd_dual_system* system, const
         const int vi = v ? v : system->width[t];
         mabd_real* W = system->U + system->edge_block[first + i];
         mabd_real* S = system->D + system->block[t];
-        // forward substitution now, scaling after the products with the neighbours that follow
-        MABD_UNROLL
-        for (int r = 1; r < w; r++) {
-            MABD_UNROLL
-            for (int k = 0; k < r; k++) {
-                MABD_UNROLL
-                for (int c = 0; c < vi; c++) W[r * vi + c] -= L[r * w + k] * W[k * vi + c];
-            }
-        }
+        mabd_block_lower(w, vi, L, W);
         for (int32_t j = i + 1; j < count; j++) {
             const int vj = v ? v : system->width[to[j] - system->slot_offset];
             sub_product(w, vi, vj, W, system->U + system->edge_block[first + j],
                         system->U + system->edge_block[start[t] + (j - i - 1)]);
         }
-        MABD_UNROLL
-        for (int k = 0; k < w; k++) {
-            MABD_UNROLL
-            for (int r = 0; r < vi; r++) {
-                MABD_UNROLL
-                for (int c = 0; c <= r; c++) {
-                    S[r * vi + c] -= W[k * vi + r] * (L[k * w + k] * W[k * vi + c]);
-                }
-            }
-            MABD_UNROLL
-            for (int c = 0; c < vi; c++) W[k * vi + c] *= L[k * w + k];
-        }
+        mabd_block_reduce(w, vi, L, W, S);
     }
     return true;
 }

@@ -13,11 +13,11 @@
 //   angle_a k   u = cos B_k+2 - sin B_k+1,  w = F_k+1
 //   angle_b k   u = B_k+2,  w = cos F_k+1 - sin F_k+2
 //
-// A vector row is linearised by its gradient and acts on twists alone, blind to strain as the rotation vector is.
-// For a turn dr of b against a, in the axes B, the rotation vector phi (angle p < pi) changes by
+// A vector row is linearised by its gradient and acts on twists alone, blind to strain as the rotation
+// vector is. For a turn dr of b against a, in the axes B, the rotation vector phi (angle p < pi) changes by
 //   dphi_k = n_k . dr,   n_k = e_k + phi x e_k / 2 + c phi x (phi x e_k),   c = (1 - p/2 cot(p/2)) / p^2
-// A torque along n_k does the work of a force on phi_k, so springs keep energy and dampers take it; one along B_k does
-// not: two bending springs would drive a body that is also twisted.
+// A torque along n_k does the work of a force on phi_k, so springs keep energy and dampers take it; one
+// along B_k does not: two bending springs would drive a body that is also twisted.
 //
 // A in C is the affine matrix, not its rotation: shear then gives way a little, and closed mechanisms with
 // more rows than freedoms stay solvable (the dual matrix keeps full rank through elasticity).
@@ -279,8 +279,9 @@ MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_affine e) {
                    mabd_v3_add(R.c3, mabd_m3_mul(R, e.d3)));
 }
 
-/// What the linearisation of a coordinate leaves out when the bodies are strained: x(strained) - x_ref - J e. An
-/// angle is no bilinear form of A, so this is more than the remainder of the row that it is linearised by.
+/// What the linearisation of a coordinate leaves out when the bodies are strained: x(strained) - x_ref - J
+/// e. An angle is no bilinear form of A, so this is more than the remainder of the row that it is
+/// linearised by.
 MABD_FN mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
                                             mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
     const mabd_affine Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);

@@ -118,10 +118,9 @@ MABD_BLOCK_FN bool mabd_block_ldl(int w, mabd_real* S) {
     return good;
 }
 
-/// With L, 1/d of mabd_block_ldl (w x w): U (w x v) becomes Z = d^-1 L^-1 U, and the lower triangle
-/// of S (v x v) loses U' L^-T Z.
-MABD_BLOCK_FN void mabd_block_eliminate(int w, int v, const mabd_real* MABD_RESTRICT L,
-                                        mabd_real* MABD_RESTRICT U, mabd_real* MABD_RESTRICT S) {
+/// With L of mabd_block_ldl (w x w): U (w x v) becomes W = L^-1 U.
+MABD_BLOCK_FN void mabd_block_lower(int w, int v, const mabd_real* MABD_RESTRICT L,
+                                    mabd_real* MABD_RESTRICT U) {
     MABD_UNROLL
     for (int i = 0; i < w; i++) {
         // W_i = U_i - sum_k L_ik W_k: row i of W is final
@@ -131,19 +130,30 @@ MABD_BLOCK_FN void mabd_block_eliminate(int w, int v, const mabd_real* MABD_REST
             for (int c = 0; c < v; c++) U[i * v + c] -= L[i * w + k] * U[k * v + c];
         }
     }
+}
+
+/// With 1/d on the diagonal of L: W (w x v) becomes Z = d^-1 W, and the lower triangle of S (v x v) loses W' Z.
+MABD_BLOCK_FN void mabd_block_reduce(int w, int v, const mabd_real* MABD_RESTRICT L,
+                                     mabd_real* MABD_RESTRICT W, mabd_real* MABD_RESTRICT S) {
     MABD_UNROLL
     for (int i = 0; i < w; i++) {
-        // S -= W_i' Z_i, Z_i = W_i / d_i
         MABD_UNROLL
         for (int r = 0; r < v; r++) {
             MABD_UNROLL
             for (int c = 0; c <= r; c++) {
-                S[r * v + c] -= U[i * v + r] * (L[i * w + i] * U[i * v + c]);
+                S[r * v + c] -= W[i * v + r] * (L[i * w + i] * W[i * v + c]);
             }
         }
         MABD_UNROLL
-        for (int c = 0; c < v; c++) U[i * v + c] *= L[i * w + i];
+        for (int c = 0; c < v; c++) W[i * v + c] *= L[i * w + i];
     }
+}
+
+/// Both: U (w x v) becomes Z = d^-1 L^-1 U, and the lower triangle of S (v x v) loses U' L^-T Z.
+MABD_BLOCK_FN void mabd_block_eliminate(int w, int v, const mabd_real* MABD_RESTRICT L,
+                                        mabd_real* MABD_RESTRICT U, mabd_real* MABD_RESTRICT S) {
+    mabd_block_lower(w, v, L, U);
+    mabd_block_reduce(w, v, L, U, S);
 }
 
 /// y (v) -= Z' x, Z (w x v)

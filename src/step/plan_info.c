@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a model in figures: what its components are, and how they are solved. Only patterns are looked at.
+// The plan of a model in figures: what its components are, and how they are solved. Only patterns are
+// looked at.
 
 #include "base/hash.h"
 #include "cpu/sim.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots, and the order of the bodies within a component. Slots are the order of elimination where the solver works
-// in place, and follow the bodies where it does not: what is assembled body by body should lie in one place.
+// Slots, and the order of the bodies within a component. Slots are the order of elimination where the
+// solver works in place, and follow the bodies where it does not: what is assembled body by body should
+// lie in one place.
 //
 //   chain          along the path, from the end body with the lower index; a joint to the ground
 //                  comes first on the first body and last on the last one. Bodies in path order.

@@ -65,9 +65,9 @@ static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_g
     return MABD_OK;
 }
 
-// Pairs of a body. The joints of a hub before its own slots are coupled with these two; what comes from there on
-// is coupled with them, and in a tree with each other: that is where eliminating the hub leaves blocks. (In
-// other components the solver finds out by itself.)
+// Pairs of a body. The joints of a hub before its own slots are coupled with these two; what comes from
+// there on is coupled with them, and in a tree with each other: that is where eliminating the hub leaves
+// blocks. (In other components the solver finds out by itself.)
 typedef struct pair_shape {
     int64_t early, late; // sides before the hub's own slots, sides from there on
     bool hub, fill;      // fill: late joints are coupled with each other

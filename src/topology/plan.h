@@ -13,11 +13,11 @@
 //   loops             cycles that share no joint: rings, four-bars in series
 //   graph             cycles that do: ladders, nets
 //
-// The class says what the structure is; which order a component with cycles is eliminated in is a matter of cost
-// (dual/block_order.h).
+// The class says what the structure is; which order a component with cycles is eliminated in is a matter
+// of cost (dual/block_order.h).
 //
-// "Slot" = place of a joint in the dual system (order.c). Slots of one component are consecutive; within a chain,
-// slot s couples with s-1 and s+1 only. Joints without rows (type free, no controls) have no slot.
+// "Slot" = place of a joint in the dual system (order.c). Slots of one component are consecutive; within a
+// chain, slot s couples with s-1 and s+1 only. Joints without rows (type free, no controls) have no slot.
 //
 // A body with many joints is a hub: its 12 freedoms are unknowns of the dual system as well, in two slots of
 // 6 rows that follow each other (graph.c). Joints before them are coupled with them and not with each other.
@@ -29,8 +29,8 @@
 /// Most rows of a slot; a slot of a hub has as many.
 #define MABD_PLAN_SLOT_ROWS 6
 
-/// Rows to other moving bodies, of one joint for each, from which a body is a hub: a star of 10 ball joints takes
-/// the same number of instructions in both forms, one of 12 takes 0.86 times as many with a hub.
+/// Rows to other moving bodies, of one joint for each, from which a body is a hub: a star of 10 ball
+/// joints takes the same number of instructions in both forms, one of 12 takes 0.86 times as many with a hub.
 #define MABD_PLAN_HUB_ROWS 31
 
 /// One joint on one moving body, or one of the two slots of a hub.
@@ -88,7 +88,8 @@ typedef struct mabd_plan {
 /// Build a plan. moving (body_count): the body is dynamic; a, b (joint_count): bodies or -1;
 /// width (joint_count): rows, 0..6. Joints between two bodies that do not move must have width 0.
 /// Chains are numbered from the end with the lower body or joint index; components by their lowest body.
-/// O(bodies + joints + pairs); pairs of a hub: two for each joint, and those of the joints after it. MABD_ERR_MEMORY also if there are more than INT32_MAX pairs.
+/// O(bodies + joints + pairs); pairs of a hub: two for each joint, and those of the joints after it.
+/// MABD_ERR_MEMORY also if there are more than INT32_MAX pairs.
 mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
                             int32_t joint_count, const int32_t* a, const int32_t* b,
                             const int32_t* width, mabd_plan** plan);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A component with cycles: tree joints T, one cut joint per independent cycle C. Slots run leaf to root through T,
-// then through C. Eliminated in that order the dual matrix is
+// A component with cycles: tree joints T, one cut joint per independent cycle C. Slots run leaf to root
+// through T, then through C. Eliminated in that order the dual matrix is
 //
 //     [ K_TT  K_TC ]   [ L_T      ] [ d_T       ] [ L_T' W' ]      L_T d_T L_T' = K_TT     no fill: a tree
 //     [ K_CT  K_CC ] = [ W    L_S ] [       d_S ] [      L_S']     W = K_CT L_T^-T d_T^-1
@@ -17,16 +17,17 @@
 //                   from both of its bodies to the root: as many as their depths. Among joints equally wide, those
 //                   nearer to the middle are taken first, and the middle is the root.
 //
-// The middle is the body whose farthest body is nearest. Searches from far bodies bound that distance from below for
-// all others; the next search starts where the bound is least, and goes on from the body it reaches last. Where the
-// bound is met there is no better one; that takes a few rounds, and after six the best is taken. With depths d(body) from it, joints are
-// sorted by (width falling, d(a) + d(b), index). If all widths are the same this gives a breadth-first tree: the joints
-// from level n to n + 1 have key 2n + 1, those within a level 2n, so that each body is reached from the level before.
+// The middle is the body whose farthest body is nearest. Searches from far bodies bound that distance from
+// below for all others; the next search starts where the bound is least, and goes on from the body it
+// reaches last. Where the bound is met there is no better one; that takes a few rounds, and after six the
+// best is taken. With depths d(body) from it, joints are sorted by (width falling, d(a) + d(b), index). If
+// all widths are the same this gives a breadth-first tree: the joints from level n to n + 1 have key 2n +
+// 1, those within a level 2n, so that each body is reached from the level before.
 //
 // Cycles meet if some joint lies on two of the cycles that the cut joints close: going up from both ends of
-// each cut joint to where the ways join, a tree joint is passed for a second time. That depends on the tree for single
-// joints, but not as a whole: if no two fundamental cycles share a joint there are no other cycles (every cycle is a sum
-// of them), whatever tree is taken.
+// each cut joint to where the ways join, a tree joint is passed for a second time. That depends on the
+// tree for single joints, but not as a whole: if no two fundamental cycles share a joint there are no
+// other cycles (every cycle is a sum of them), whatever tree is taken.
 
 #include "topology/spanning.h"
 
@@ -74,8 +75,8 @@ static mabd_status allocate(const mabd_allocator* allocator, spanning* s) {
 
 // ---- the middle --------------------------------------------------------------------------------
 
-// Breadth first from root over all joints, or over those of the tree; fills depth, link and queue. Returns the last
-// body reached.
+// Breadth first from root over all joints, or over those of the tree; fills depth, link and queue. Returns
+// the last body reached.
 static int32_t search(spanning* s, const mabd_graph_part* part, int32_t root, bool tree_only) {
     const mabd_graph* graph = s->graph;
     const int32_t* bodies = graph->bodies + part->body_first;

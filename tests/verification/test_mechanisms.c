@@ -108,8 +108,8 @@ Test(mechanisms, four_bar_chain_falls_and_folds) {
 
 // ---- a rhombus at its change point -------------------------------------------------------------
 //
-// Four equal bars, hinged to the world in one corner. While it stays a rhombus, opposite bars are parallel and two
-// angles above x tell all: a of the upper near and lower far bar, b of the other two. With I about the
+// Four equal bars, hinged to the world in one corner. While it stays a rhombus, opposite bars are parallel
+// and two angles above x tell all: a of the upper near and lower far bar, b of the other two. With I about the
 // centres, A = 2 I + 3/2 m l^2, B = m l^2, G = 2 m g l,
 //
 //   A a" + B cos(a - b) b" = -B sin(a - b) b'^2 - G cos(a)
