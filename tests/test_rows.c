@@ -154,10 +154,7 @@ Test(rows, equal_forces_on_a_rotation_vector_are_a_torque_along_it) {
     for (int n = 0; n < DRAWS; n++) {
         const mabd_real angle = MABD_PI * fabs(draw_real(&state));
         const mabd_vec3 phi = mabd_v3_scale(angle, draw_direction(&state));
-        mabd_vec3 sum = {0, 0, 0};
-        for (int k = 0; k < 3; k++) {
-            sum = mabd_v3_axpy(mabd_v3_get(phi, k), mabd_vector_gradient(phi, k), sum);
-        }
+        const mabd_vec3 sum = mabd_m3_mul(mabd_vector_gradients(phi), phi);
         cr_assert(le(dbl, mabd_v3_norm(mabd_v3_sub(sum, phi)), 1e-14));
     }
 }

@@ -112,6 +112,9 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
         case MABD_BODY_SIMPLE:
             MABD_STAGE(assemble_balls)(sim, body, &own);
             break;
+        case MABD_BODY_SPRUNG:
+            MABD_STAGE(assemble_springs)(sim, body, &own);
+            break;
         case MABD_BODY_GENERAL:
             MABD_STAGE(assemble_rows)(sim, body, &own);
             break;
@@ -120,4 +123,5 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
             break;
         }
     }
+    MABD_STAGE_END();
 }

@@ -28,6 +28,9 @@ void MABD_STAGE(prefetch_blocks)(const mabd_cpu_sim* sim, int32_t body);
 /// Blocks and right-hand sides of a body that carries ball joints only.
 void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
 
+/// The same of one that carries joints with point rows and springs on the rotation vector, after start_rows.
+void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
+
 /// r += what the motors of a joint push on its body b or a.
 void MABD_STAGE(add_motors)(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
                             const mabd_joint_view* view, int is_b, mabd_affine* r);

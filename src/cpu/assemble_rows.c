@@ -33,7 +33,7 @@ static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int
 static void find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
     mabd_joint_view view;
     mabd_cpu_view(sim, joint, sim->ref, &view);
-    mabd_v3_store(mabd_joint_turn(&view), sim->phi + 3 * (size_t)joint->coordinate);
+    mabd_v3_store(mabd_m3_log(mabd_joint_frames(&view)), sim->phi + 3 * (size_t)joint->coordinate);
 }
 
 // C(ref) and the compliances of a joint: what starts its blocks.
@@ -190,10 +190,11 @@ void MABD_STAGE(start_rows)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t 
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
     const bool hub = sim->body_kind[body] == MABD_BODY_HUB;
+    const bool rows = sim->body_kind[body] != MABD_BODY_SPRUNG;
     for (int32_t i = 0; i < count; i++) {
         if (sides[i].is_b < 0) continue;
         start_side(sim, stress, body, &sides[i]);
-        side_rows(sim, &sides[i], &sim->sides[hub ? 0 : i], r);
+        if (rows) side_rows(sim, &sides[i], &sim->sides[hub ? 0 : i], r);
     }
 }
 

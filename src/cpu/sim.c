@@ -58,27 +58,39 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
     sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
     sim->sides = mabd_arena_take(arena, n->widest_body, sizeof *sim->sides);
+    sim->springs = mabd_arena_take(arena, n->widest_body, sizeof *sim->springs);
     sim->points = mabd_arena_take(arena, n->widest_body, sizeof *sim->points);
     sim->duals = mabd_arena_take(arena, n->components, sizeof *sim->duals);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
     sim->softened = mabd_arena_take(arena, n->components, sizeof *sim->softened);
 }
 
+// Three point rows, and controls on the rotation vector only.
+static bool is_sprung(const mabd_row_set* set) {
+    bool sprung = set->rigid_count == 3 && set->motor_count == 0;
+    for (int32_t r = 0; r < set->rigid_count; r++) sprung &= set->rigid[r].kind == MABD_ROW_POINT;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        sprung &= set->control_row[r].kind == MABD_ROW_VECTOR;
+    }
+    return sprung;
+}
+
 // What the joints on a body say about it.
 static mabd_body_kind kind_by_joints(const mabd_model* m, int32_t body) {
     const mabd_plan* plan = m->plan;
-    bool simple = m->classes[m->body_class[body]].material.drag == 0;
+    bool simple = m->classes[m->body_class[body]].material.drag == 0, sprung = true;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
         const int32_t joint = plan->slot_joint[plan->sides[s].slot];
         if (joint < 0) return MABD_BODY_HUB;
         simple &= m->row_sets[m->joints[joint].row_set].points_only;
+        sprung &= is_sprung(&m->row_sets[m->joints[joint].row_set]);
     }
-    return simple ? MABD_BODY_SIMPLE : MABD_BODY_GENERAL;
+    return simple ? MABD_BODY_SIMPLE : sprung ? MABD_BODY_SPRUNG : MABD_BODY_GENERAL;
 }
 
 static void has_forces(mabd_cpu_sim* sim, int32_t body) {
     if (body < sim->model->body_count && sim->body_kind[body] == MABD_BODY_SIMPLE) {
-        sim->body_kind[body] = MABD_BODY_GENERAL;
+        sim->body_kind[body] = MABD_BODY_SPRUNG;
     }
 }
 

@@ -71,10 +71,20 @@ typedef struct mabd_side_work {
     mabd_row_work rows[MABD_JOINT_MAX_ROWS]; // (others)
 } mabd_side_work;
 
+/// One joint with point rows and vector rows on a body (assemble_springs.c).
+typedef struct mabd_spring_work {
+    mabd_attachment point;
+    mabd_real sign;       // of the point rows: +1 on body b, -1 on a
+    int32_t count;        // vector rows, 0..3
+    mabd_vec3 N[3], M[3]; // (count) axes, and Q of them by two
+    mabd_mat3 RP;         // sign R P(X)
+} mabd_spring_work;
+
 /// How a body is assembled.
 typedef enum mabd_body_kind {
     MABD_BODY_GENERAL, // any rows and forces
     MABD_BODY_SIMPLE,  // only point rows, no forces but inertia and gravity
+    MABD_BODY_SPRUNG,  // point rows and vector rows, any forces but motors
     MABD_BODY_HUB,     // its freedoms are unknowns of the dual system
 } mabd_body_kind;
 
@@ -96,6 +106,7 @@ typedef struct mabd_cpu_sim {
     uint8_t* body_kind;           // (bodies) mabd_body_kind
     int32_t* loose;               // (loose) joints that have motors but no rows
     mabd_side_work* sides;        // (widest_body)
+    mabd_spring_work* springs;    // (widest_body)
     mabd_vec3* points;            // (widest_body)
     const mabd_dual_ops** duals;  // (components) solver chosen, null without rows
     void** solvers;               // (components) of dual/
@@ -183,6 +194,15 @@ MABD_FN void mabd_cpu_ref_view(const mabd_cpu_sim* sim, const mabd_model_joint* 
     if (joint->coordinate < 0 || !sim->model->row_sets[joint->row_set].vectors) return;
     *phi = mabd_v3_load(sim->phi + 3 * (size_t)joint->coordinate);
     view->phi = phi;
+}
+
+/// Axes of the vector rows of a joint on side a or b, as columns in that body's frame.
+MABD_FN mabd_mat3 mabd_cpu_vector_axes(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                       int is_b) {
+    mabd_joint_view view;
+    mabd_vec3 phi;
+    mabd_cpu_ref_view(sim, joint, &phi, &view);
+    return mabd_joint_vector_axes(&view, is_b);
 }
 
 /// Affine quadruple of 12 reals.

@@ -28,6 +28,28 @@ static inline mabd_affine ball_force(const mabd_cpu_sim* sim, int32_t body, mabd
     return f;
 }
 
+// J' lambda of a body that carries joints with point rows and vector rows.
+static mabd_affine spring_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
+    const mabd_model* m = sim->model;
+    const mabd_plan* plan = m->plan;
+    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    mabd_vec3 torque = mabd_v3(0, 0, 0);
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const mabd_plan_side* side = &plan->sides[s];
+        const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        const mabd_real* lambda = sim->lambda + plan->slot_row[side->slot];
+        f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
+        if (set->control_count == 0) continue;
+        const mabd_mat3 axes = mabd_cpu_vector_axes(sim, joint, side->is_b);
+        for (int32_t k = 0; k < set->control_count; k++) {
+            const mabd_vec3 n = mabd_m3_column(&axes, set->control_row[k].axis);
+            torque = mabd_v3_axpy(lambda[3 + k], n, torque);
+        }
+    }
+    return mabd_affine_axpy(1, mabd_affine_torque(torque), f);
+}
+
 // J' lambda of one joint with any rows.
 static mabd_affine joint_force(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_mat3 R) {
     const mabd_model* m = sim->model;
@@ -90,6 +112,9 @@ mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
         case MABD_BODY_SIMPLE:
             moved = mabd_body_block_solve(b, Z, ball_force(sim, body, R));
             break;
+        case MABD_BODY_SPRUNG:
+            moved = mabd_body_block_solve(b, Z, spring_force(sim, body, R));
+            break;
         case MABD_BODY_GENERAL:
             moved = mabd_body_block_solve(b, Z, row_force(sim, body, R));
             break;
@@ -115,6 +140,7 @@ mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
         }
     }
     report.twist = report.twist > 0 ? (mabd_real)sqrt(report.twist) / 2 : 0;
+    MABD_STAGE_END();
     return report;
 }
 

@@ -86,23 +86,32 @@ MABD_FN void mabd_row_angle(const mabd_joint_view* v, const mabd_row* row, mabd_
                   : mabd_v3_dot(Bj, mabd_m3_mul(v->Ab, mabd_m3_column(&v->Fb, j)));
 }
 
+/// B'F: the joint frames against each other, a rotation where both bodies are unstrained.
+MABD_FN mabd_mat3 mabd_joint_frames(const mabd_joint_view* v) {
+    return mabd_m3_tproduct(mabd_m3_product(v->Aa, v->Fa), mabd_m3_product(v->Ab, v->Fb));
+}
+
 /// Relative rotation of the joint frames: that of B'F, whatever the strain.
 MABD_FN mabd_mat3 mabd_joint_rotation(const mabd_joint_view* v) {
-    const mabd_mat3 Q =
-        mabd_m3_tproduct(mabd_m3_product(v->Aa, v->Fa), mabd_m3_product(v->Ab, v->Fb));
+    const mabd_mat3 Q = mabd_joint_frames(v);
     mabd_mat3 R = Q;
     mabd_polar(Q, &R);
     return R;
 }
 
-/// n_k = grad phi_k of a rotation vector phi, |phi| <= pi.
-MABD_FN mabd_vec3 mabd_vector_gradient(mabd_vec3 phi, int k) {
+/// n_k = grad phi_k of a rotation vector phi, |phi| <= pi, as columns.
+MABD_FN mabd_mat3 mabd_vector_gradients(mabd_vec3 phi) {
     const mabd_real square = mabd_v3_dot(phi, phi), half = (mabd_real)sqrt(square) / 2;
     const mabd_real c = square < (mabd_real)1e-4 // 1/12 + p^2/720 + ...
                             ? (mabd_real)1 / 12 + square / 720
                             : (1 - half * (mabd_real)cos(half) / (mabd_real)sin(half)) / square;
-    const mabd_vec3 e = mabd_v3(k == 0, k == 1, k == 2), turned = mabd_v3_cross(phi, e);
-    return mabd_v3_axpy(c, mabd_v3_cross(phi, turned), mabd_v3_axpy((mabd_real)0.5, turned, e));
+    const mabd_vec3 e1 = mabd_v3(1, 0, 0), e2 = mabd_v3(0, 1, 0), e3 = mabd_v3(0, 0, 1);
+    const mabd_vec3 t1 = mabd_v3_cross(phi, e1), t2 = mabd_v3_cross(phi, e2),
+                    t3 = mabd_v3_cross(phi, e3);
+    const mabd_real h = (mabd_real)0.5;
+    return mabd_m3(mabd_v3_axpy(c, mabd_v3_cross(phi, t1), mabd_v3_axpy(h, t1, e1)),
+                   mabd_v3_axpy(c, mabd_v3_cross(phi, t2), mabd_v3_axpy(h, t2, e2)),
+                   mabd_v3_axpy(c, mabd_v3_cross(phi, t3), mabd_v3_axpy(h, t3, e3)));
 }
 
 /// Rotation vector of the joint frames, angle in [0, pi].
@@ -112,7 +121,16 @@ MABD_FN mabd_vec3 mabd_joint_turn(const mabd_joint_view* v) {
 
 /// Axis, in the frame of a, about which a turn of b moves a vector row at unit rate.
 MABD_FN mabd_vec3 mabd_row_vector_axis(const mabd_joint_view* v, const mabd_row* row) {
-    return mabd_m3_mul(v->Fa, mabd_vector_gradient(mabd_joint_turn(v), row->axis));
+    const mabd_mat3 gradients = mabd_vector_gradients(mabd_joint_turn(v));
+    return mabd_m3_mul(v->Fa, mabd_m3_column(&gradients, row->axis));
+}
+
+/// Axes of all vector rows of a joint as columns, on side a (is_b = 0) or b (1) in that body's frame at a rigid
+/// reference, signs included: their Jacobians are mabd_affine_torque of them.
+MABD_FN mabd_mat3 mabd_joint_vector_axes(const mabd_joint_view* v, int is_b) {
+    const mabd_mat3 n = mabd_m3_product(v->Fa, mabd_vector_gradients(mabd_joint_turn(v)));
+    if (is_b) return mabd_m3_tproduct(v->Ab, mabd_m3_product(v->Aa, n));
+    return mabd_m3(mabd_v3_scale(-1, n.c1), mabd_v3_scale(-1, n.c2), mabd_v3_scale(-1, n.c3));
 }
 
 /// Axes of a cross or angle row: u in the frame of a, w in the frame of b (sign included in w).
