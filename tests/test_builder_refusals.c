@@ -307,6 +307,33 @@ Test(refusals, numbers_of_an_axis) {
                    "joint 'pin': rx: servo gains without a servo target");
 }
 
+Test(refusals, stops_drives_and_friction) {
+    refuse_axis(&axis.friction, -1, "joint 'pin': rx: friction must not be negative, not -1");
+    refuse_axis(&axis.friction, INFINITY, "joint 'pin': rx: friction is not a finite number");
+    refuse_axis(&axis.max_force, -2, "joint 'pin': rx: max force must not be negative, not -2");
+    axis = (mabd_axis_def){.max_force = 3};
+    assert_refused(add_axis(MABD_JOINT_HINGE, MABD_AXIS_RX),
+                   "joint 'pin': rx: max force needs a servo or a motor velocity");
+    axis = (mabd_axis_def){.motor_velocity = mabd_signal_constant(NAN)};
+    assert_refused(add_axis(MABD_JOINT_HINGE, MABD_AXIS_RX),
+                   "joint 'pin': rx: motor velocity is not a finite number");
+    axis = (mabd_axis_def){.motor_velocity = mabd_signal_constant(1),
+                           .servo = mabd_signal_constant(1),
+                           .servo_rigid = true};
+    assert_refused(add_axis(MABD_JOINT_HINGE, MABD_AXIS_RX),
+                   "joint 'pin': rx: a servo and a motor velocity: an axis has one of them");
+    axis = (mabd_axis_def){.limited = true, .lower = 1, .upper = 0.5};
+    assert_refused(add_axis(MABD_JOINT_HINGE, MABD_AXIS_RX),
+                   "joint 'pin': rx: the lower limit 1 is above the upper limit 0.5");
+    axis = (mabd_axis_def){.limited = true, .lower = NAN, .upper = 1};
+    assert_refused(add_axis(MABD_JOINT_HINGE, MABD_AXIS_RX),
+                   "joint 'pin': rx: a limit is not a number");
+    axis = (mabd_axis_def){.limited = true, .lower = INFINITY, .upper = INFINITY};
+    assert_refused(add_axis(MABD_JOINT_HINGE, MABD_AXIS_RX),
+                   "joint 'pin': rx: limits leave no place: a missing lower limit is -infinity, a "
+                   "missing upper one +infinity");
+}
+
 Test(refusals, locked_axes) {
     // the free axes of each type, in the order of mabd_axis
     static const char* const free_axes[MABD_JOINT_COUNT] = {"......", "x.....", "...x..", "xy....",

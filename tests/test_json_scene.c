@@ -316,6 +316,31 @@ Test(json_scene, what_acts_on_the_axes_of_a_joint) {
     mabd_scene_destroy(scene);
 }
 
+Test(json_scene, stops_drives_and_friction) {
+    mabd_scene* scene =
+        load(TWO_BODIES "{\"type\": \"cylindrical\", \"b\": \"q\", \"axes\": {"
+                        "\"tx\": {\"lower\": -1, \"upper\": 2, \"friction\": 3},"
+                        "\"rx\": {\"motor_velocity\": {\"sine\": {\"amplitude\": 2, "
+                        "\"frequency\": 1}}, \"max_force\": 7, \"upper\": 4}}},"
+                        "{\"type\": \"hinge\", \"b\": \"p\", \"axes\": {\"rx\": {"
+                        "\"servo\": 0.5, \"servo_rigid\": true, \"max_force\": 9}}}]}");
+    const mabd_axis_def* tx = axis_of(scene, 0, MABD_AXIS_TX);
+    const mabd_axis_def* rx = axis_of(scene, 0, MABD_AXIS_RX);
+    const mabd_axis_def* servo = axis_of(scene, 1, MABD_AXIS_RX);
+    cr_assert(tx && rx && servo);
+    cr_expect(tx->limited);
+    SAME(&tx->lower, -1, 2);
+    cr_expect(eq(dbl, tx->friction, 3));
+    cr_expect(eq(dbl, tx->max_force, 0));
+    cr_expect(rx->limited && isinf(rx->lower) && rx->lower < 0);
+    cr_expect(eq(dbl, rx->upper, 4));
+    cr_expect(eq(dbl, rx->max_force, 7));
+    cr_expect(eq(int, rx->motor_velocity.kind, MABD_SIGNAL_SINE));
+    cr_expect(not(servo->limited));
+    cr_expect(eq(dbl, servo->max_force, 9));
+    mabd_scene_destroy(scene);
+}
+
 // ---- forces ------------------------------------------------------------------------------------
 
 Test(json_scene, forces) {

@@ -132,16 +132,24 @@ MABD_API int mabd_joint_find(const char* name);
 /// With coordinate x (0 in the start pose): force on x = -stiffness (x - rest) - damping x'
 ///   - armature x'' + servo_stiffness (servo(t) - x) - servo_damping x' + motor(t).
 /// All but the motor are implicit: one compliant row. `servo_rigid` makes x = servo(t) exactly.
+/// Besides: stops that keep lower <= x <= upper without rebound; a drive x' = motor_velocity(t); a limit to
+/// what servo or drive can do; dry friction, which holds x' = 0 up to its force. They share the row
+/// (src/joint/axis_law.h) and are as implicit.
 typedef struct mabd_axis_def {
-    mabd_real stiffness;       // [N/m] or [N m/rad]
-    mabd_real rest;            // [m] or [rad]
-    mabd_real damping;         // [N s/m] or [N m s/rad]
-    mabd_real armature;        // [kg] or [kg m^2]
-    mabd_signal servo;         // target [m] or [rad]; NONE = no servo
-    bool servo_rigid;          // the target is met exactly, whatever force it takes
-    mabd_real servo_stiffness; // [N/m] or [N m/rad]
-    mabd_real servo_damping;   // [N s/m] or [N m s/rad]
-    mabd_signal motor;         // force [N] or torque [N m]; NONE = no motor
+    mabd_real stiffness;        // [N/m] or [N m/rad]
+    mabd_real rest;             // [m] or [rad]
+    mabd_real damping;          // [N s/m] or [N m s/rad]
+    mabd_real armature;         // [kg] or [kg m^2]
+    mabd_signal servo;          // target [m] or [rad]; NONE = no servo
+    bool servo_rigid;           // the target is met exactly, whatever force it takes
+    mabd_real servo_stiffness;  // [N/m] or [N m/rad]
+    mabd_real servo_damping;    // [N s/m] or [N m s/rad]
+    mabd_signal motor;          // force [N] or torque [N m]; NONE = no motor
+    bool limited;               // lower and upper count
+    mabd_real lower, upper;     // stops [m] or [rad], lower <= upper; infinite = none on that side
+    mabd_signal motor_velocity; // target rate [m/s] or [rad/s]; NONE = none; not beside a servo
+    mabd_real max_force;        // of servo or motor_velocity [N] or [N m]; 0 = unlimited
+    mabd_real friction;         // Coulomb friction [N] or [N m]
 } mabd_axis_def;
 
 /// Axes of a joint, in this order everywhere.

@@ -5,6 +5,7 @@
 // -H and J, and no J H^-1 J'.
 
 #include "cpu/assemble.h"
+#include "cpu/axes.h"
 
 #include <string.h>
 
@@ -36,9 +37,47 @@ static void find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
     mabd_v3_store(mabd_m3_log(mabd_joint_frames(&view)), sim->phi + 3 * (size_t)joint->coordinate);
 }
 
+// Compliance of a coordinate by itself: J H^-1 J' of both bodies, without geometric stiffness.
+static mabd_real own_compliance(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                const mabd_joint_view* view, const mabd_row* row) {
+    const mabd_model* m = sim->model;
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    const mabd_sym3 none = {0, 0, 0, 0, 0, 0};
+    mabd_real sum = 0;
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const int32_t body = is_b ? joint->b : joint->a;
+        if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
+        const mabd_affine J = mabd_row_jacobian(view, row, gap, is_b);
+        const mabd_body_block* b = &sim->blocks[m->body_class[body]];
+        sum += mabd_affine_dot(J, mabd_body_block_solve(b, none, J));
+    }
+    return sum;
+}
+
+// Diagonal entry and right-hand side of a row with a law. The first solve starts from where the axis will be, and is
+// pulled, if all goes on as before. A flat piece is no row: it is cut off, and what it pulls is a force (side_rows).
+static void start_law(mabd_cpu_sim* sim, const mabd_model_joint* joint, const mabd_joint_view* view,
+                      int32_t r, int32_t row, mabd_real remainder, mabd_real* d, mabd_real* rhs) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const int32_t i = joint->coordinate + r;
+    mabd_axis_state* axis = &sim->axes[i];
+    if (!axis->known) {
+        const mabd_axis_law law = mabd_cpu_axis_law(sim, joint, r);
+        axis->known = true, axis->solved = false;
+        axis->rho = axis->own = own_compliance(sim, joint, view, &set->control_row[r]);
+        axis->piece =
+            mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * sim->lambda_last[row]);
+        axis->line = mabd_axis_row(&law, axis->piece);
+    }
+    *d = axis->line.flat ? 1 : axis->line.compliance;
+    *rhs = axis->line.flat ? 0 : sim->x_ref[i] - axis->line.x_star + remainder;
+}
+
 // C(ref) and the compliances of a joint: what starts its blocks.
 static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_model_joint* joint,
-                        const mabd_joint_view* view, mabd_real* D, mabd_real* rhs) {
+                        const mabd_joint_view* view, int32_t slot) {
+    const mabd_plan* plan = sim->model->plan;
+    mabd_real *D = sim->D + plan->slot_block[slot], *rhs = sim->lambda + plan->slot_row[slot];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t width = set->rigid_count + set->control_count;
     const mabd_vec3 gap = mabd_joint_gap(view);
@@ -63,6 +102,14 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
         const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
+        const bool exact = c->rigid || c->law;
+        const mabd_real remainder =
+            exact ? mabd_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r]) : 0;
+        if (c->law) {
+            start_law(sim, joint, view, r, plan->slot_row[slot] + row, remainder,
+                      &D[row * width + row], &rhs[row]);
+            continue;
+        }
         const mabd_real x_b = w * sim->x[i] + w1 * sim->x1[i];
         const mabd_real xd_b = w * sim->xd[i] + w1 * sim->xd1[i];
         // x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
@@ -72,9 +119,7 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
                            (value[r].target +
                             rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b)));
         rhs[row] = x_ref[r] - x_star;
-        if (c->rigid) {
-            rhs[row] += mabd_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r]);
-        }
+        if (c->rigid) rhs[row] += remainder;
         D[row * width + row] = value[r].compliance;
     }
 }
@@ -89,8 +134,7 @@ static void start_side(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
     if (!mabd_starts_joint(sim->model, joint, body)) return;
     if (sim->model->row_sets[joint->row_set].vectors) find_turn(sim, joint);
     mabd_cpu_ref_view(sim, joint, &phi, &view);
-    start_joint(sim, stress, joint, &view, sim->D + plan->slot_block[side->slot],
-                sim->lambda + plan->slot_row[side->slot]);
+    start_joint(sim, stress, joint, &view, side->slot);
 }
 
 // Rows of one joint on a body, and what its motors push.
@@ -111,8 +155,13 @@ static void side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_
         work->rows[work->others++].J = mabd_row_jacobian(&view, &set->rigid[k], gap, side->is_b);
     }
     for (int32_t k = 0; k < set->control_count; k++) {
-        work->rows[work->others++].J =
-            mabd_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
+        mabd_affine* J = &work->rows[work->others++].J;
+        *J = mabd_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
+        if (!set->control[k].law) continue;
+        const mabd_axis_line* line = &sim->axes[joint->coordinate + k].line;
+        if (!line->flat) continue;
+        *r = mabd_affine_axpy(-line->lambda, *J, *r);
+        memset(J, 0, sizeof *J);
     }
     MABD_STAGE(add_motors)(sim, joint, &view, side->is_b, r);
 }

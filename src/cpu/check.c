@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check: how far the rigid rows are open at a state. Measured on the rows themselves, by nothing that the
+// Check: how far the rigid rows are open at a state, and how far axes are beyond their stops. Measured on the rows themselves, by nothing that the
 // solver has computed.
 
 #include "cpu/stages.h"
@@ -10,6 +10,25 @@ typedef struct joint_opening {
 
 static mabd_real larger(mabd_real a, mabd_real b) {
     return b > a ? b : a;
+}
+
+// How far the axes of a joint are beyond their stops.
+static void add_stops(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                      const mabd_joint_view* view, joint_opening* open) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    mabd_real x[MABD_JOINT_MAX_ROWS];
+    mabd_joint_coordinates(view, set->control_count, set->control_row, sim->x + joint->coordinate,
+                           x);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_control* c = &set->control[r];
+        if (!c->limited) continue;
+        const mabd_real beyond = larger(c->lower - x[r], x[r] - c->upper);
+        if (set->control_row[r].kind == MABD_ROW_SLIDE) {
+            open->gap = larger(open->gap, beyond);
+        } else {
+            open->angle = larger(open->angle, beyond);
+        }
+    }
 }
 
 static joint_opening open_joint(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
@@ -28,6 +47,7 @@ static joint_opening open_joint(const mabd_cpu_sim* sim, const mabd_model_joint*
         }
         open.nonlinear = larger(open.nonlinear, c);
     }
+    if (set->laws) add_stops(sim, joint, view, &open);
     for (int32_t r = 0; r < set->control_count; r++) {
         if (!set->control[r].rigid) continue;
         const mabd_real target =

@@ -68,6 +68,7 @@ void MABD_STAGE(predict)(mabd_cpu_sim* sim) {
     for (size_t i = 0; i < sim->sizes.coordinates; i++) {
         sim->x_ref[i] = sim->x[i] + sim->step.lead * sim->xd[i];
     }
+    for (size_t i = 0; i < sim->sizes.axes; i++) sim->axes[i].known = false;
 }
 
 bool MABD_STAGE(refer)(mabd_cpu_sim* sim, int32_t* body) {

@@ -27,6 +27,7 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.row_sets = (size_t)model->row_set_count;
     n.forces = (size_t)model->force_count;
     n.components = (size_t)plan->component_count;
+    n.axes = model->laws ? n.coordinates : 0;
     n.loose = n.guess = n.rest = 0;
     for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
     for (int32_t i = 0; i < plan->component_count; i++) {
@@ -54,6 +55,7 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->blocks = mabd_arena_take(arena, n->classes, sizeof *sim->blocks);
     sim->controls = mabd_arena_take(arena, controls, sizeof *sim->controls);
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
+    sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
     sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
@@ -301,8 +303,9 @@ void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_
             const mabd_real target = signal(c->servo, step->time_end, 0);
             // k + d/bh + I/bh^2
             const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
-            value[r].compliance = c->rigid ? 0 : 1 / k;
+            value[r].compliance = c->rigid || c->law ? 0 : 1 / k;
             value[r].target = c->rigid ? target : c->offset + c->gain * target;
+            value[r].drive = signal(c->drive, step->time_end, 0);
         }
         for (int32_t r = 0; r < set->motor_count; r++) {
             sim->motors[(size_t)i * MABD_JOINT_MAX_ROWS + r] =

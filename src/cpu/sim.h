@@ -6,12 +6,14 @@
 //   assemble   y = H^-1 r, K = J H^-1 J' + c, b = J y + C      per body, for the joints it carries
 //   factor, solve   K lambda = b                               per component (dual/)
 //   update     q_new = ref + y - H^-1 J' lambda, stress        per body
+//   switch     pieces of axes with stops, limits, friction     per joint that has such
 //   check      how far the rows are open at q_new              per joint
 //   refer      reference <- (polar(A_new), t_new)              per body, before another iteration
 //   finish     v = (q_new - q_b)/bh, history                   per body
 #pragma once
 
 #include "dual/dual.h"
+#include "joint/axis_law.h"
 #include "mabd/sim.h"
 #include "model/model.h"
 
@@ -19,6 +21,7 @@
 typedef struct mabd_cpu_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, loose;
+    size_t axes;  // coordinates, or 0 if no axis has a law (joint/axis_law.h)
     size_t guess; // rows, or 0 if no dual solver is iterative
     size_t rest;  // rows of the largest component that may be softened (factor.c)
 } mabd_cpu_sizes;
@@ -54,7 +57,19 @@ typedef struct mabd_step_scale {
 typedef struct mabd_control_value {
     mabd_real compliance; // c = 1/(k + d/bh + I/bh^2), 0 = rigid
     mabd_real target;     // k rest + kp target(t) [N or N m], or target(t) of a rigid one
+    mabd_real drive;      // target or rate of the drive of a law
 } mabd_control_value;
+
+/// The row of an axis with a law: which piece it stands on.
+typedef struct mabd_axis_state {
+    bool known;          // false until the first assemble of a solve
+    bool solved;         // false until the first switch
+    mabd_real own;       // compliance of the coordinate by itself, about J H^-1 J'
+    mabd_real rho;       // what it is taken for (joint/axis_law.h)
+    mabd_real x, lambda; // of the last solve
+    mabd_axis_line line; // of the piece
+    mabd_axis_piece piece;
+} mabd_axis_state;
 
 /// One J row of a body and H^-1 of it.
 typedef struct mabd_row_work {
@@ -102,6 +117,7 @@ typedef struct mabd_cpu_sim {
     mabd_body_block* blocks;      // (classes) for step.beta_h
     mabd_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
     mabd_real* motors;            // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
+    mabd_axis_state* axes;        // (axes) by coordinate
     mabd_real* force_scale;       // (forces) signal values
     uint8_t* body_kind;           // (bodies) mabd_body_kind
     int32_t* loose;               // (loose) joints that have motors but no rows
@@ -163,6 +179,22 @@ typedef struct mabd_motion_report {
     int32_t broken_body;  // one whose state is not finite, -1 = none
 } mabd_motion_report;
 mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim);
+
+/// What a linear solve has to say about the pieces of axes with laws.
+typedef struct mabd_switch_report {
+    int32_t changed;   // axes that stand on another piece now
+    mabd_real miss;    // farthest that one of them was off its graph [m], [rad]
+    mabd_real opening; // farthest that one on a vertical piece is from its place [m], [rad]
+    int32_t joint;     // where the larger of the two is, -1 = none
+} mabd_switch_report;
+/// After update: move every axis with a law to the piece that the solution lies on, and write the multipliers of
+/// flat pieces (switch.c).
+mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim);
+/// True if an axis meets a stop in the next h seconds, or has met one and still runs into it: velocities jump. A
+/// way into the stop of less than `least` is no blow [m], [rad].
+bool mabd_cpu_meets_stop(const mabd_cpu_sim* sim, mabd_real h, mabd_real least);
+/// True if an axis has come to a stop or left one in the solve under way (before finish).
+bool mabd_cpu_changed_stop(const mabd_cpu_sim* sim, mabd_real least);
 
 /// How far rigid rows are open.
 typedef struct mabd_opening {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scene -> model: one arena, filled step by step. The scene is checked; only memory can run out here.
+// Scene -> model: one arena, filled step by step. The scene is checked; only memory can run out here, and the pose
+// as a whole may lie beyond the stops of a joint.
 
 #include "model/build.h"
 
@@ -45,7 +46,7 @@ static sizes count(mabd_model_builder* builder) {
     for (int32_t i = 0; i < scene->joints.count; i++) n.frames += needs_frame(&joints[i]);
     n.row_sets = (size_t)mabd_builder_number_row_sets(builder);
     n.signals = 1 + (size_t)scene->forces.count + 2 * (size_t)scene->scripts.count +
-                2 * MABD_AXIS_COUNT * n.row_sets;
+                3 * MABD_AXIS_COUNT * n.row_sets;
     n.table_reals = points(&scene->wind_strength);
     const mabd_force_def* forces = scene->forces.data;
     for (int32_t i = 0; i < scene->forces.count; i++) n.table_reals += points(&forces[i].signal);
@@ -57,7 +58,8 @@ static sizes count(mabd_model_builder* builder) {
     for (size_t set = 0; set < n.row_sets; set++) {
         const int32_t k = mabd_builder_axes_of(builder, (int32_t)set);
         for (int axis = 0; k >= 0 && axis < MABD_AXIS_COUNT; axis++) {
-            n.table_reals += points(&axes[k].axis[axis].servo) + points(&axes[k].axis[axis].motor);
+            n.table_reals += points(&axes[k].axis[axis].servo) + points(&axes[k].axis[axis].motor) +
+                             points(&axes[k].axis[axis].motor_velocity);
         }
     }
     return n;
@@ -238,6 +240,10 @@ static uint64_t hash_model(const mabd_model* m) {
             HASH(&set->control_row[r], 1);
             HASH(&c->rigid, 1), HASH(&c->stiffness, 1), HASH(&c->damping, 1);
             HASH(&c->armature, 1), HASH(&c->offset, 1), HASH(&c->gain, 1);
+            if (!c->law) continue;
+            HASH(&c->lower, 1), HASH(&c->upper, 1), HASH(&c->friction, 1);
+            HASH(&c->drive_rate, 1), HASH(&c->drive_gain, 1), HASH(&c->drive_damping, 1);
+            HASH(&c->max_force, 1);
         }
     }
     for (int32_t i = 0; i < m->signal_count; i++) {
@@ -303,6 +309,11 @@ mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allo
     if (status != MABD_OK) {
         mabd_model_destroy(m);
         return mabd_fail_memory(error, "building the model");
+    }
+    status = mabd_model_check_limits(m, error);
+    if (status != MABD_OK) {
+        mabd_model_destroy(m);
+        return status;
     }
     *model = m;
     return MABD_OK;

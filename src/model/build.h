@@ -25,5 +25,8 @@ int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
 int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set);
 /// Fill the numbered row sets.
 void mabd_builder_row_sets(mabd_model_builder* builder);
+/// The start pose lies between the stops of every axis (limits.c); else MABD_ERR_INPUT names the joint and
+/// says by how much it does not.
+mabd_status mabd_model_check_limits(const mabd_model* model, mabd_error* error);
 /// Row set of a type and a set of axes (-1 = none) of the scene.
 int32_t mabd_builder_find_row_set(const mabd_model_builder* builder, mabd_joint type, int32_t axes);

@@ -23,15 +23,23 @@ typedef struct mabd_model_class {
 
 /// What acts on one coordinate: force = base(t) - k x - d x' - I x'', base = k rest + kp target(t).
 typedef struct mabd_control {
-    bool rigid;               // x = target(t), exactly
-    mabd_real stiffness;      // k + kp
-    mabd_real damping;        // d + kd
-    mabd_real armature;       // I
-    mabd_real offset;         // k rest
-    mabd_real gain;           // kp
-    mabd_real spring;         // k alone, for the energy
-    mabd_real rest;           // [m] or [rad]
-    const mabd_signal* servo; // null = none
+    bool rigid;                          // x = target(t), exactly
+    mabd_real stiffness;                 // k + kp
+    mabd_real damping;                   // d + kd
+    mabd_real armature;                  // I
+    mabd_real offset;                    // k rest
+    mabd_real gain;                      // kp
+    mabd_real spring;                    // k alone, for the energy
+    mabd_real rest;                      // [m] or [rad]
+    const mabd_signal* servo;            // null = none
+    bool law;                            // has stops, a limited drive or friction: joint/axis_law.h
+    bool limited;                        // has stops: lower, upper
+    bool drive_rate;                     // drive gives the rate, else the coordinate
+    mabd_real lower, upper;              // [m] or [rad], infinite = none
+    mabd_real drive_gain, drive_damping; // of a limited servo, both 0 = rigid
+    mabd_real max_force;                 // of the drive, may be infinite; 0 = no drive
+    const mabd_signal* drive;            // target of a limited servo, or rate; null = none
+    mabd_real friction;                  // [N] or [N m]
 } mabd_control;
 
 /// A motor: a force on a coordinate, no row of the dual system.
@@ -46,6 +54,7 @@ typedef struct mabd_row_set {
     int32_t control_count; // coordinates with springs, dampers, armature, servo
     int32_t motor_count;
     bool vectors;     // has controls on components of a rotation vector
+    bool laws;        // has controls with stops, limited drives or friction
     bool points_only; // exactly the three point rows: the fast path
     bool nonlinear;   // has rigid rows that one linear solve does not close
     mabd_row rigid[MABD_JOINT_MAX_ROWS];
@@ -96,6 +105,7 @@ struct mabd_model {
     mabd_real h, duration;
     int32_t body_count, joint_count, class_count, geom_count, row_set_count, frame_count;
     int32_t coordinate_count; // controls over all joints
+    bool laws;                // some row set has laws
     int32_t force_count, script_count, signal_count;
     int32_t rigid_row_count;
     mabd_model_class* classes;

@@ -4,13 +4,38 @@
 
 #include "model/build.h"
 
+static bool acts_by_law(const mabd_axis_def* def) {
+    return def->limited || def->max_force > 0 || def->friction > 0 ||
+           def->motor_velocity.kind != MABD_SIGNAL_NONE;
+}
+
+// Stops, drive and friction. A rigid servo that shares its axis with them is a drive without limit.
+static void fill_law(mabd_model_builder* builder, const mabd_axis_def* def, mabd_control* control) {
+    const bool servo = def->servo.kind != MABD_SIGNAL_NONE;
+    control->limited = def->limited;
+    control->lower = def->limited ? def->lower : -(mabd_real)INFINITY;
+    control->upper = def->limited ? def->upper : (mabd_real)INFINITY;
+    control->friction = def->friction;
+    control->drive_rate = def->motor_velocity.kind != MABD_SIGNAL_NONE;
+    if (!control->drive_rate && !(servo && (def->max_force > 0 || def->servo_rigid))) return;
+    control->drive =
+        mabd_builder_signal(builder, control->drive_rate ? &def->motor_velocity : &def->servo);
+    control->max_force = def->max_force > 0 ? def->max_force : (mabd_real)INFINITY;
+    if (!servo || def->servo_rigid) return;
+    control->drive_gain = def->servo_stiffness;
+    control->drive_damping = def->servo_damping;
+}
+
 static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, mabd_row row,
                         mabd_row_set* set) {
-    const bool servo = def->servo.kind != MABD_SIGNAL_NONE;
+    // a servo that can do no more than max_force is a box of the law, not a part of the line
+    const bool boxed = def->max_force > 0;
+    const bool law = acts_by_law(def);
+    const bool servo = def->servo.kind != MABD_SIGNAL_NONE && !boxed;
     const mabd_real kp = servo && !def->servo_rigid ? def->servo_stiffness : 0;
     const mabd_real kd = servo && !def->servo_rigid ? def->servo_damping : 0;
-    const bool rigid = servo && def->servo_rigid;
-    if (!rigid && def->stiffness + kp + def->damping + kd + def->armature <= 0) return;
+    const bool rigid = servo && def->servo_rigid && !law;
+    if (!rigid && !law && def->stiffness + kp + def->damping + kd + def->armature <= 0) return;
     set->control_row[set->control_count] = row;
     mabd_control* control = &set->control[set->control_count++];
     control->rigid = rigid;
@@ -21,7 +46,9 @@ static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, m
     control->gain = kp;
     control->spring = def->stiffness;
     control->rest = def->rest;
-    control->servo = servo ? mabd_builder_signal(builder, &def->servo) : NULL;
+    control->law = law;
+    if (law) fill_law(builder, def, control);
+    if (servo && !control->drive) control->servo = mabd_builder_signal(builder, &def->servo);
 }
 
 static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_scene_axes* axes,
@@ -40,7 +67,8 @@ static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_sc
     for (int32_t r = 0; r < set->rigid_count; r++) points += set->rigid[r].kind == MABD_ROW_POINT;
     set->nonlinear = points < set->rigid_count;
     for (int32_t r = 0; r < set->control_count; r++) {
-        set->nonlinear |= set->control[r].rigid;
+        set->nonlinear |= set->control[r].rigid || set->control[r].law;
+        set->laws |= set->control[r].law;
         set->vectors |= set->control_row[r].kind == MABD_ROW_VECTOR;
     }
     set->points_only =
@@ -78,5 +106,6 @@ void mabd_builder_row_sets(mabd_model_builder* builder) {
         const int32_t k = mabd_builder_axes_of(builder, i);
         make_set(builder, (mabd_joint)(builder->pair_of[i] % MABD_JOINT_COUNT),
                  k < 0 ? NULL : axes + k, &builder->model->row_sets[i]);
+        builder->model->laws |= builder->model->row_sets[i].laws;
     }
 }

@@ -278,6 +278,37 @@ static mabd_status check_servo(const mabd_subject* subject, const mabd_axis_def*
     return mabd_reject(subject, "a servo needs a stiffness above 0, or must be rigid");
 }
 
+static mabd_status check_stops(const mabd_subject* subject, const mabd_axis_def* def) {
+    if (!def->limited) return MABD_OK;
+    if (isnan(def->lower) || isnan(def->upper)) {
+        return mabd_reject(subject, "a limit is not a number");
+    }
+    if (def->lower > def->upper) {
+        return mabd_reject(subject, "the lower limit %g is above the upper limit %g",
+                           (double)def->lower, (double)def->upper);
+    }
+    if (!(def->lower < INFINITY) || !(def->upper > -INFINITY)) {
+        return mabd_reject(subject, "limits leave no place: a missing lower limit is -infinity, a "
+                                    "missing upper one +infinity");
+    }
+    return MABD_OK;
+}
+
+static mabd_status check_drive(const mabd_subject* subject, const mabd_axis_def* def) {
+    const bool servo = def->servo.kind != MABD_SIGNAL_NONE;
+    const bool drive = def->motor_velocity.kind != MABD_SIGNAL_NONE;
+    MABD_TRY(mabd_check_signal(subject, "motor velocity", &def->motor_velocity));
+    MABD_TRY(check_positive(subject, "max force", def->max_force, true));
+    MABD_TRY(check_positive(subject, "friction", def->friction, true));
+    if (servo && drive) {
+        return mabd_reject(subject, "a servo and a motor velocity: an axis has one of them");
+    }
+    if (def->max_force > 0 && !servo && !drive) {
+        return mabd_reject(subject, "max force needs a servo or a motor velocity");
+    }
+    return MABD_OK;
+}
+
 static mabd_status check_axis(const mabd_subject* subject, const mabd_axis_def* def) {
     MABD_TRY(check_positive(subject, "stiffness", def->stiffness, true));
     MABD_TRY(check_positive(subject, "damping", def->damping, true));
@@ -287,6 +318,8 @@ static mabd_status check_axis(const mabd_subject* subject, const mabd_axis_def* 
     MABD_TRY(mabd_check_finite(subject, "rest", 1, &def->rest));
     MABD_TRY(mabd_check_signal(subject, "servo", &def->servo));
     MABD_TRY(mabd_check_signal(subject, "motor", &def->motor));
+    MABD_TRY(check_stops(subject, def));
+    MABD_TRY(check_drive(subject, def));
     return check_servo(subject, def);
 }
 

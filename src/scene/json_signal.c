@@ -194,11 +194,44 @@ static mabd_status check_servo(mabd_json_reader* reader, const mabd_json_node* n
     return MABD_OK;
 }
 
+// Stops on both sides or on one.
+static mabd_status read_limits(mabd_json_reader* reader, const mabd_json_node* node,
+                               mabd_axis_def* axis) {
+    mabd_json_node lower, upper;
+    const bool has_lower = mabd_json_member(node, "lower", &lower);
+    const bool has_upper = mabd_json_member(node, "upper", &upper);
+    if (!has_lower && !has_upper) return MABD_OK;
+    axis->limited = true;
+    axis->lower = -(mabd_real)INFINITY, axis->upper = (mabd_real)INFINITY;
+    MABD_TRY(mabd_json_real(reader, node, "lower", &axis->lower));
+    MABD_TRY(mabd_json_real(reader, node, "upper", &axis->upper));
+    if (axis->lower <= axis->upper) return MABD_OK;
+    return mabd_json_fail(reader, &lower, "'lower' %g is above 'upper' %g", (double)axis->lower,
+                          (double)axis->upper);
+}
+
+// A drive by rate, and what limits a drive of either kind.
+static mabd_status read_drive(mabd_json_reader* reader, const mabd_json_node* node,
+                              mabd_axis_def* axis) {
+    mabd_json_node member;
+    const bool servo = axis->servo.kind != MABD_SIGNAL_NONE;
+    MABD_TRY(mabd_json_signal(reader, node, "motor_velocity", &axis->motor_velocity));
+    if (mabd_json_member(node, "motor_velocity", &member) && servo) {
+        return mabd_json_fail(reader, &member, "'motor_velocity' cannot be given beside 'servo'");
+    }
+    const bool drive = axis->motor_velocity.kind != MABD_SIGNAL_NONE;
+    if (mabd_json_member(node, "max_force", &member) && !servo && !drive) {
+        return mabd_json_fail(reader, &member, "'max_force' needs 'servo' or 'motor_velocity'");
+    }
+    return mabd_json_positive(reader, node, "max_force", &axis->max_force);
+}
+
 static mabd_status read_axis(mabd_json_reader* reader, const mabd_json_node* node,
                              mabd_axis_def* axis) {
-    static const char* const keys[] = {
-        "stiffness",       "rest",          "damping", "armature", "servo", "servo_rigid",
-        "servo_stiffness", "servo_damping", "motor",   NULL};
+    static const char* const keys[] = {"stiffness",       "rest",          "damping",   "armature",
+                                       "servo",           "servo_rigid",   "lower",     "upper",
+                                       "servo_stiffness", "servo_damping", "max_force", "motor",
+                                       "motor_velocity",  "friction",      NULL};
     memset(axis, 0, sizeof *axis);
     MABD_TRY(mabd_json_only(reader, node, keys));
     MABD_TRY(mabd_json_not_negative(reader, node, "stiffness", &axis->stiffness));
@@ -210,6 +243,9 @@ static mabd_status read_axis(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_not_negative(reader, node, "servo_stiffness", &axis->servo_stiffness));
     MABD_TRY(mabd_json_not_negative(reader, node, "servo_damping", &axis->servo_damping));
     MABD_TRY(mabd_json_signal(reader, node, "motor", &axis->motor));
+    MABD_TRY(mabd_json_not_negative(reader, node, "friction", &axis->friction));
+    MABD_TRY(read_limits(reader, node, axis));
+    MABD_TRY(read_drive(reader, node, axis));
     return check_servo(reader, node, axis);
 }
 

@@ -177,7 +177,8 @@ int32_t mabd_store_commit_class(mabd_scene* scene, const mabd_scene_class* added
 
 static bool axis_acts(const mabd_axis_def* def) {
     return def->stiffness > 0 || def->damping > 0 || def->armature > 0 ||
-           def->servo.kind != MABD_SIGNAL_NONE || def->motor.kind != MABD_SIGNAL_NONE;
+           def->servo.kind != MABD_SIGNAL_NONE || def->motor.kind != MABD_SIGNAL_NONE ||
+           def->motor_velocity.kind != MABD_SIGNAL_NONE || def->limited || def->friction > 0;
 }
 
 bool mabd_store_make_axes(const mabd_axis_def* const* defs, mabd_scene_axes* axes) {
@@ -189,6 +190,8 @@ bool mabd_store_make_axes(const mabd_axis_def* const* defs, mabd_scene_axes* axe
         axes->axis[k] = *defs[k];
         axes->axis[k].servo = mabd_signal_clean(&defs[k]->servo);
         axes->axis[k].motor = mabd_signal_clean(&defs[k]->motor);
+        axes->axis[k].motor_velocity = mabd_signal_clean(&defs[k]->motor_velocity);
+        if (!defs[k]->limited) axes->axis[k].lower = axes->axis[k].upper = 0;
     }
     return any;
 }
@@ -197,7 +200,10 @@ static bool axis_equal(const mabd_axis_def* a, const mabd_axis_def* b) {
     return a->stiffness == b->stiffness && a->rest == b->rest && a->damping == b->damping &&
            a->armature == b->armature && a->servo_rigid == b->servo_rigid &&
            a->servo_stiffness == b->servo_stiffness && a->servo_damping == b->servo_damping &&
-           mabd_signal_equal(&a->servo, &b->servo) && mabd_signal_equal(&a->motor, &b->motor);
+           a->limited == b->limited && a->lower == b->lower && a->upper == b->upper &&
+           a->max_force == b->max_force && a->friction == b->friction &&
+           mabd_signal_equal(&a->servo, &b->servo) && mabd_signal_equal(&a->motor, &b->motor) &&
+           mabd_signal_equal(&a->motor_velocity, &b->motor_velocity);
 }
 
 bool mabd_store_is_last_axes(const mabd_scene* scene, const mabd_scene_axes* axes) {
@@ -217,6 +223,7 @@ mabd_status mabd_store_own_axes(mabd_scene* scene, mabd_scene_axes* axes) {
         mabd_axis_def* axis = &axes->axis[k];
         MABD_TRY(mabd_store_signal(scene, &axis->servo, &axis->servo));
         MABD_TRY(mabd_store_signal(scene, &axis->motor, &axis->motor));
+        MABD_TRY(mabd_store_signal(scene, &axis->motor_velocity, &axis->motor_velocity));
     }
     return MABD_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "cpu/stages.h"
 #include "formulation/mabd/affine_sim.h"
+#include "support/axis_rig.h"
 #include "support/random_scene.h"
 
 #include <criterion/criterion.h>
@@ -54,6 +55,25 @@ Test(instruction_sets, give_the_same_bits) {
             mabd_scene_destroy(scene);
         }
     }
+}
+
+// Links with stops and friction, the first one driven.
+Test(instruction_sets, give_the_same_bits_with_stops_drives_and_friction) {
+    const mabd_axis_def link = {.limited = true, .lower = -0.1, .upper = 0.15, .friction = 0.3};
+    const mabd_axis_def first = {.motor_velocity = mabd_signal_constant(-2), .max_force = 60};
+    mabd_scene* scene = rig_scene(-9.81);
+    int32_t last = MABD_WORLD;
+    for (int i = 0; i < 8; i++) {
+        const int32_t body = rig_add_rod(scene, i * 0.2, 0.2, 0.05, 1e9);
+        axis_add_joint(scene, false, last, body, i * 0.2, i == 0 ? &first : &link);
+        last = body;
+    }
+    mabd_model* model = rig_model(scene);
+    const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+    for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
+        cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected), "%s", mabd_isa_name(isa));
+    }
+    mabd_model_destroy(model);
 }
 
 Test(instruction_sets, a_simulation_takes_the_last_that_the_processor_runs) {

@@ -2,9 +2,10 @@
 // The M-ABD time step.
 //
 //   predict
-//   repeat   assemble, factor, solve, update
-//   until    the largest rotation of a body from its reference is below twist_tolerance and the rows that
-//            one linear solve does not close are below row_tolerance, or the budget is used up
+//   repeat   assemble, factor, solve, update, switch
+//   until    the largest rotation of a body from its reference is below twist_tolerance, the rows that
+//            one linear solve does not close are below row_tolerance and no axis has changed to another piece of
+//            its force law, or the budget is used up
 //   finish
 //
 // A fixed budget of one or two iterations gains energy where links turn far in a step (a whip's crack);
@@ -14,6 +15,8 @@
 // BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure) is made by
 // SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state
 // before the step: they are the way back, and in the end they are the history of BDF2.
+//
+// A step in which an axis meets or leaves a stop is made by implicit Euler, and leaves no history (cpu/switch.c).
 
 #include "formulation/mabd/affine_sim.h"
 
@@ -26,6 +29,9 @@
 // A step that used up its budget is kept, and reported, if it is at least this close.
 #define ACCEPTED_TWIST   ((mabd_real)0.1)  // [rad]
 #define ACCEPTED_OPENING ((mabd_real)1e-4) // [m], [rad]
+
+// Axes at a stop are there within the row tolerance: a way into it of this many times that is a blow.
+#define LEAST_BLOW 10
 
 typedef struct attempt {
     mabd_status status;
@@ -73,6 +79,10 @@ static mabd_real opening(const mabd_affine_sim* sim, const mabd_opening* open) {
     return open->gap > open->angle ? open->gap : open->angle;
 }
 
+static mabd_real larger(mabd_real a, mabd_real b) {
+    return b > a ? b : a;
+}
+
 static mabd_real row_tolerance(const mabd_affine_sim* sim) {
     const mabd_real row = sim->def.row_tolerance, gap = sim->def.gap_tolerance;
     return sim->iterates && gap > row ? gap : row;
@@ -84,6 +94,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     mabd_cpu_sim* cpu = &sim->cpu;
     mabd_motion_report report = {0, -1, -1};
     mabd_opening open = {0, 0, 0, -1};
+    mabd_switch_report pieces = {0, 0, 0, -1};
     const mabd_real tolerance = row_tolerance(sim);
     double clock = mabd_clock();
     mabd_cpu_begin(cpu, scheme, time, h);
@@ -102,12 +113,14 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         info->dual_iterations += cpu->dual_report.iterations;
         info->dual_residual = cpu->dual_report.residual;
         if (a.status != MABD_OK) return a;
-        if (report.twist > sim->def.twist_tolerance && i + 1 < sim->def.max_iterations) continue;
         clock = mabd_clock();
+        pieces = mabd_cpu_switch(cpu);
+        const bool settled = report.twist <= sim->def.twist_tolerance && pieces.changed == 0;
+        if (!settled && i + 1 < sim->def.max_iterations) continue;
         open = mabd_cpu_check(cpu, cpu->q_new);
         lap(sim, MABD_STAGE_CHECK, clock);
         info->converged =
-            report.twist <= sim->def.twist_tolerance && opening(sim, &open) <= tolerance;
+            settled && opening(sim, &open) <= tolerance && pieces.opening <= tolerance;
     }
     info->twist = report.twist;
     info->gap = open.gap;
@@ -120,6 +133,10 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     }
     if (!(opening(sim, &open) <= ACCEPTED_OPENING)) {
         return failed(MABD_ERR_DIVERGED, -1, open.joint, "the rows do not close at");
+    }
+    if (!(larger(pieces.miss, pieces.opening) <= ACCEPTED_OPENING)) {
+        return failed(MABD_ERR_DIVERGED, -1, pieces.joint,
+                      "stops, drives and friction do not settle at");
     }
     return failed(MABD_OK, -1, -1, "");
 }
@@ -140,22 +157,39 @@ static void finish(mabd_affine_sim* sim, bool keep_history) {
     lap(sim, MABD_STAGE_FINISH, clock);
 }
 
-// The step as the integrator has it; on failure the state before the step is back.
-static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info) {
-    const mabd_real h = sim->def.h;
-    const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2;
-    if (!bdf2 || sim->has_history) {
-        const attempt a = solve(sim, bdf2 ? MABD_SCHEME_BDF2 : MABD_SCHEME_EULER, time, h, info);
-        if (a.status == MABD_OK) finish(sim, false);
-        return a;
-    }
-    attempt a = solve(sim, MABD_SCHEME_SDIRK_FIRST, time, h, info);
-    if (a.status != MABD_OK) return a;
+// Tells a step that meets or leaves a stop; it is solved but not finished.
+static bool changed_stop(const mabd_affine_sim* sim, const attempt* a) {
+    const mabd_real least = LEAST_BLOW * sim->def.row_tolerance;
+    return a->status == MABD_OK && mabd_cpu_changed_stop(&sim->cpu, least);
+}
+
+static attempt solve_by_euler(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info) {
+    const attempt a = solve(sim, MABD_SCHEME_EULER, time, sim->def.h, info);
+    if (a.status == MABD_OK) finish(sim, false);
+    return a;
+}
+
+// A step of BDF2; *blow: it met or left a stop and was not finished.
+static attempt solve_by_bdf2(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
+                             bool* blow) {
+    const attempt a = solve(sim, MABD_SCHEME_BDF2, time, sim->def.h, info);
+    *blow = changed_stop(sim, &a);
+    if (a.status == MABD_OK && !*blow) finish(sim, false);
+    return a;
+}
+
+// The same of SDIRK2.
+static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
+                               bool* blow) {
+    attempt a = solve(sim, MABD_SCHEME_SDIRK_FIRST, time, sim->def.h, info);
+    *blow = changed_stop(sim, &a);
+    if (a.status != MABD_OK || *blow) return a;
     const bool converged = info->converged;
     finish(sim, false);
-    a = solve(sim, MABD_SCHEME_SDIRK_SECOND, time, h, info);
+    a = solve(sim, MABD_SCHEME_SDIRK_SECOND, time, sim->def.h, info);
     info->converged &= converged;
-    if (a.status == MABD_OK) {
+    *blow = changed_stop(sim, &a);
+    if (a.status == MABD_OK && !*blow) {
         finish(sim, true);
     } else {
         copy_state(&sim->cpu, true);
@@ -163,11 +197,24 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     return a;
 }
 
+// The step as the integrator has it; on failure the state before the step is back. *blow: a stop was met or left,
+// BDF2 has to start anew.
+static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info, bool* blow) {
+    *blow = mabd_cpu_meets_stop(&sim->cpu, sim->def.h, LEAST_BLOW * sim->def.row_tolerance);
+    if (*blow || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
+        return solve_by_euler(sim, time, info);
+    }
+    const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, blow)
+                                       : solve_by_sdirk2(sim, time, info, blow);
+    return *blow ? solve_by_euler(sim, time, info) : a;
+}
+
 // The step in `parts` equal parts; on failure the state before the step is back.
 static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, int32_t parts,
-                              mabd_step_info* info) {
+                              mabd_step_info* info, bool* blow) {
     const mabd_real h = sim->def.h / (mabd_real)parts;
     bool converged = true;
+    *blow = false;
     for (int32_t i = 0; i < parts; i++) {
         const attempt a = solve(sim, MABD_SCHEME_EULER, time + (mabd_real)i * h, h, info);
         converged &= info->converged;
@@ -175,6 +222,7 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, int32_t part
             copy_state(&sim->cpu, true);
             return a;
         }
+        *blow |= changed_stop(sim, &a);
         finish(sim, true);
     }
     info->converged = converged;
@@ -210,12 +258,13 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
     swap_multipliers(&sim->cpu);
-    attempt a = solve_whole(sim, time, info);
+    bool blow;
+    attempt a = solve_whole(sim, time, info, &blow);
     if (a.status != MABD_OK && sim->def.max_halvings > 0) {
         copy_state(&sim->cpu, false);
         for (int32_t k = 1; k <= sim->def.max_halvings && a.status != MABD_OK; k++) {
             info->retries++;
-            a = solve_in_parts(sim, time, (int32_t)1 << k, info);
+            a = solve_in_parts(sim, time, (int32_t)1 << k, info, &blow);
         }
     }
     if (a.status != MABD_OK) {
@@ -224,6 +273,6 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
         mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
         return report_failure(sim, &a, time, error);
     }
-    sim->has_history = true;
+    sim->has_history = !blow;
     return MABD_OK;
 }

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives with a force limit and dry friction, against the motion of one inertia under constant forces.
+//
+// What a hinge does is read off about axes that are strained with the bodies, by 1e-8 of its load; a multiplier itself is
+// exact, as the slides show.
+
+#include "support/axis_rig.h"
+
+#define STRAINED 1e-6
+
+static mabd_sim* start(const axis_case* c, mabd_model** model, double h) {
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, h);
+    *model = axis_model(c);
+    return rig_sim(*model, &def);
+}
+
+// ---- drives by rate ------------------------------------------------------------------------------
+
+// I x'' = 5 until x' = 2, then no torque.
+Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) {
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(2), .max_force = 5}};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        const double arrival = 2 * axis_inertia() / 5, h = axis_steps[k];
+        while (mabd_sim_time(sim) < arrival + 0.5) {
+            axis_step(sim);
+            const double t = mabd_sim_time(sim), force = axis_force(sim, &c);
+            cr_assert(lt(dbl, fabs(force), 5 + STRAINED * 5));
+            if (t < arrival - 2 * h) {
+                cr_assert(lt(dbl, fabs(force - 5), STRAINED * 5), "%g at %g", force, t);
+                const double expected = 5 / axis_inertia() * t;
+                cr_assert(lt(dbl, fabs(axis_rate(sim, &c) - expected), 1e-3 * expected));
+            }
+            if (t > arrival + 20 * h) {
+                cr_assert(lt(dbl, fabs(axis_rate(sim, &c) - 2), 1e-4), "%.12g at %g",
+                          axis_rate(sim, &c), t);
+            }
+        }
+        printf("h %g ms: rate %.12g, torque %.1e\n", 1e3 * h, axis_rate(sim, &c),
+               axis_force(sim, &c));
+        cr_expect(lt(dbl, fabs(axis_force(sim, &c)), 1e-2));
+        rig_destroy(sim, model);
+    }
+}
+
+// A lift of 10 kg with 50 N against 80 N: it falls with (80 - 50)/10, pulled with 50 N to the last digit.
+Test(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
+                                      .max_force = 50,
+                                      .motor = mabd_signal_constant(-80)},
+                             .slide = true};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        while (mabd_sim_time(sim) < 0.5) {
+            axis_step(sim);
+            cr_assert(lt(dbl, fabs(axis_force(sim, &c) + 30), 1e-12), "%.17g", axis_force(sim, &c));
+        }
+        const double t = mabd_sim_time(sim);
+        cr_expect(lt(dbl, fabs(axis_x(sim, &c) + 3 * t * t / 2), 1e-6), "%g", axis_x(sim, &c));
+        rig_destroy(sim, model);
+    }
+}
+
+// Strong enough for its load it holds its rate from the first steps on, with the load's force.
+Test(drives, a_motor_within_its_limit_carries_the_load) {
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
+                                      .max_force = 90,
+                                      .motor = mabd_signal_constant(-80)},
+                             .slide = true};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        while (mabd_sim_time(sim) < 2) axis_step(sim);
+        printf("h %g ms: rate %.15g, rest of the force %.1e\n", 1e3 * axis_steps[k],
+               axis_rate(sim, &c), axis_force(sim, &c));
+        cr_expect(lt(dbl, fabs(axis_rate(sim, &c) - 0.5), 1e-9));
+        cr_expect(lt(dbl, fabs(axis_force(sim, &c)), 1e-6));
+        rig_destroy(sim, model);
+    }
+}
+
+Test(drives, a_motor_without_limit_keeps_its_rate_whatever_it_takes) {
+    const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(-1.5), .friction = 3},
+                         .gravity = -9.81};
+    for (int k = 0; k < 2; k++) {
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        while (mabd_sim_time(sim) < 1) axis_step(sim);
+        cr_expect(lt(dbl, fabs(axis_x(sim, &c) + 1.5), 1e-2), "%g", axis_x(sim, &c));
+        const double of_turn =
+            3 * axis_steps[k] * axis_steps[k]; // A, not its angle, is differenced
+        cr_expect(lt(dbl, fabs(axis_rate(sim, &c) + 1.5), of_turn), "%g", axis_rate(sim, &c));
+        rig_destroy(sim, model);
+    }
+}
+
+// ---- servos --------------------------------------------------------------------------------------
+
+Test(drives, a_servo_saturates_and_arrives) {
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {.axis = {.servo = mabd_signal_constant(1),
+                                      .servo_stiffness = 100,
+                                      .servo_damping = 20,
+                                      .max_force = 4}};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        while (mabd_sim_time(sim) < 5) {
+            axis_step(sim);
+            const double t = mabd_sim_time(sim), force = axis_force(sim, &c);
+            cr_assert(lt(dbl, fabs(force), 4 + STRAINED * 4));
+            if (t > 0.8) continue;
+            cr_assert(lt(dbl, fabs(force - 4), STRAINED * 4), "%g at %g", force, t);
+            cr_assert(lt(dbl, fabs(axis_x(sim, &c) - 4 / axis_inertia() * t * t / 2), 1e-4));
+        }
+        cr_expect(lt(dbl, fabs(axis_x(sim, &c) - 1), 1e-3), "%g", axis_x(sim, &c));
+        rig_destroy(sim, model);
+    }
+}
+
+// A rigid servo of 40 N m holds the rod (49.05 N m level) from acos(40/49.05) on only.
+Test(drives, a_rigid_servo_with_a_limit_gives_way) {
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {
+            .axis = {.servo = mabd_signal_constant(0), .servo_rigid = true, .max_force = 40},
+            .gravity = -9.81};
+        mabd_axis_def strong = c.axis;
+        strong.max_force = 50;
+        const axis_case held = {.axis = strong, .gravity = -9.81};
+        mabd_model *model, *held_model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        mabd_sim* still = start(&held, &held_model, axis_steps[k]);
+        const double load = AXIS_MASS * 9.81 * AXIS_LENGTH / 2;
+        while (mabd_sim_time(sim) < 0.1) {
+            axis_step(sim), axis_step(still);
+            cr_assert(lt(dbl, fabs(axis_force(sim, &c) + 40), STRAINED * 40));
+            cr_assert(lt(dbl, fabs(axis_x(still, &held)), 1e-9));
+        }
+        const double t = mabd_sim_time(sim);
+        const double expected = (load - 40) / axis_inertia() * t * t / 2;
+        cr_expect(lt(dbl, fabs(axis_x(sim, &c) - expected), 0.02 * expected), "%g of %g",
+                  axis_x(sim, &c), expected);
+        cr_expect(lt(dbl, fabs(axis_force(still, &held) + load), 1e-4 * load));
+        rig_destroy(sim, model);
+        rig_destroy(still, held_model);
+    }
+}
+
+Test(drives, a_stop_wins_over_a_rigid_servo) {
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {.axis = {.servo = {.kind = MABD_SIGNAL_RAMP, .value_end = 1, .end = 1},
+                                      .servo_rigid = true,
+                                      .limited = true,
+                                      .lower = -1,
+                                      .upper = 0.4}};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        while (mabd_sim_time(sim) < 1.2) {
+            axis_step(sim);
+            const double t = mabd_sim_time(sim);
+            cr_assert(lt(dbl, fabs(axis_x(sim, &c) - fmin(t, 0.4)), 1e-9), "%g at %g",
+                      axis_x(sim, &c), t);
+        }
+        rig_destroy(sim, model);
+    }
+}
+
+// ---- friction ------------------------------------------------------------------------------------
+
+// One part in 1e9 below its torque it holds, one part above it slips: x = (T - F)/I t^2/2.
+Test(drives, friction_holds_up_to_its_torque) {
+    for (int k = 0; k < 4; k++) {
+        const double torque = 20 * (1 + (k % 2 ? 1e-9 : -1e-9));
+        const axis_case c = {.axis = {.friction = 20, .motor = mabd_signal_constant(torque)}};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k / 2]);
+        while (mabd_sim_time(sim) < 1) axis_step(sim);
+        const double t = mabd_sim_time(sim);
+        const double slipped = k % 2 ? (torque - 20) / axis_inertia() * t * t / 2 : 0;
+        printf("h %g ms, torque %.10f: %.3e rad of %.3e\n", 1e3 * axis_steps[k / 2], torque,
+               axis_x(sim, &c), slipped);
+        cr_expect(lt(dbl, fabs(axis_x(sim, &c) - slipped), 1e-10));
+        cr_expect(lt(dbl, fabs(axis_force(sim, &c) - (k % 2 ? torque - 20 : 0)), 1e-7));
+        rig_destroy(sim, model);
+    }
+}
+
+// I x'' = -5 from 3 rad/s on: stops after I 9/10 rad, having lost 5 N m times that.
+Test(drives, friction_takes_its_torque_times_the_angle) {
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {.axis = {.friction = 5}, .rate = 3};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        const double before = mabd_sim_measure(sim).energy, h = axis_steps[k];
+        const double stop = 3 * axis_inertia() / 5, angle = axis_inertia() * 9 / 10;
+        double energy = before;
+        while (mabd_sim_time(sim) < stop + 0.5) {
+            axis_step(sim);
+            const double now = mabd_sim_measure(sim).energy;
+            cr_assert(lt(dbl, now, energy + 1e-9));
+            energy = now;
+            if (mabd_sim_time(sim) > stop - 2 * h) continue;
+            cr_assert(lt(dbl, fabs(axis_force(sim, &c) + 5), STRAINED * 5));
+            const double lost = before - energy;
+            if (mabd_sim_time(sim) < 0.1) continue;
+            cr_assert(lt(dbl, fabs(lost - 5 * axis_x(sim, &c)), 0.01 * lost));
+        }
+        printf("h %g ms: stopped at %.6f of %.6f rad, rate %.1e\n", 1e3 * h, axis_x(sim, &c), angle,
+               axis_rate(sim, &c));
+        cr_expect(lt(dbl, fabs(axis_x(sim, &c) - angle), 0.01 * angle));
+        cr_expect(lt(dbl, fabs(axis_rate(sim, &c)), 1e-9));
+        rig_destroy(sim, model);
+    }
+}
+
+// Spring 300 N m/rad, rest 1.1 rad, friction 60 N m: half swings about rest -+ 0.2, 0 -> 1.8 -> 0.8 -> 1.0,
+// where the spring's 30 N m no longer move it.
+Test(drives, friction_ends_the_swings_of_a_spring) {
+    const double tolerance[] = {2e-2, 2e-3};
+    for (int k = 0; k < 2; k++) {
+        const axis_case c = {.axis = {.stiffness = 300, .rest = 1.1, .friction = 60}};
+        mabd_model* model;
+        mabd_sim* sim = start(&c, &model, axis_steps[k]);
+        double highest = 0;
+        while (mabd_sim_time(sim) < 3) {
+            axis_step(sim);
+            highest = fmax(highest, axis_x(sim, &c));
+        }
+        printf("h %g ms: highest %.5f of 1.8, at rest %.5f of 1.0\n", 1e3 * axis_steps[k], highest,
+               axis_x(sim, &c));
+        cr_expect(lt(dbl, fabs(highest - 1.8), tolerance[k]));
+        cr_expect(lt(dbl, fabs(axis_x(sim, &c) - 1.0), tolerance[k]));
+        cr_expect(lt(dbl, fabs(axis_rate(sim, &c)), 1e-9));
+        cr_expect(lt(dbl, fabs(axis_force(sim, &c)), 1e-6)); // spring and friction hold each other
+        rig_destroy(sim, model);
+    }
+}
