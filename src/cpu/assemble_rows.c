@@ -69,6 +69,7 @@ static void start_law(mabd_cpu_sim* sim, const mabd_model_joint* joint, const ma
             mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * sim->lambda_last[row]);
         axis->line = mabd_axis_row(&law, axis->piece);
     }
+    axis->remainder = remainder;
     *d = axis->line.flat ? 1 : axis->line.compliance;
     *rhs = axis->line.flat ? 0 : sim->x_ref[i] - axis->line.x_star + remainder;
 }

@@ -66,9 +66,12 @@ typedef struct mabd_axis_state {
     bool solved;         // false until the first switch
     mabd_real own;       // compliance of the coordinate by itself, about J H^-1 J'
     mabd_real rho;       // what it is taken for (joint/axis_law.h)
+    mabd_real remainder; // of its coordinate at the reference (joint/rows.h)
     mabd_real x, lambda; // of the last solve
     mabd_axis_line line; // of the piece
     mabd_axis_piece piece;
+    bool moves; // the last solve lies on another piece: `found`
+    mabd_axis_piece found;
 } mabd_axis_state;
 
 /// One J row of a body and H^-1 of it.
@@ -118,6 +121,7 @@ typedef struct mabd_cpu_sim {
     mabd_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
     mabd_real* motors;            // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
     mabd_axis_state* axes;        // (axes) by coordinate
+    int32_t fewest, patience;     // of switch.c
     mabd_real* force_scale;       // (forces) signal values
     uint8_t* body_kind;           // (bodies) mabd_body_kind
     int32_t* loose;               // (loose) joints that have motors but no rows
@@ -182,14 +186,14 @@ mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim);
 
 /// What a linear solve has to say about the pieces of axes with laws.
 typedef struct mabd_switch_report {
-    int32_t changed;   // axes that stand on another piece now
+    int32_t changed;   // axes that stood on the wrong piece
     mabd_real miss;    // farthest that one of them was off its graph [m], [rad]
     mabd_real opening; // farthest that one on a vertical piece is from its place [m], [rad]
     int32_t joint;     // where the larger of the two is, -1 = none
 } mabd_switch_report;
-/// After update: move every axis with a law to the piece that the solution lies on, and write the multipliers of
-/// flat pieces (switch.c).
-mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim);
+/// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
+/// (switch.c). `anew`: the first solve at this reference.
+mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew);
 /// True if an axis meets a stop in the next h seconds, or has met one and still runs into it: velocities jump. A
 /// way into the stop of less than `least` is no blow [m], [rad].
 bool mabd_cpu_meets_stop(const mabd_cpu_sim* sim, mabd_real h, mabd_real least);

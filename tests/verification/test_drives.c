@@ -30,7 +30,7 @@ Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) 
             if (t < arrival - 2 * h) {
                 cr_assert(lt(dbl, fabs(force - 5), STRAINED * 5), "%g at %g", force, t);
                 const double expected = 5 / axis_inertia() * t;
-                cr_assert(lt(dbl, fabs(axis_rate(sim, &c) - expected), 1e-3 * expected));
+                cr_assert(lt(dbl, fabs(axis_rate(sim, &c) - expected), 1e-4));
             }
             if (t > arrival + 20 * h) {
                 cr_assert(lt(dbl, fabs(axis_rate(sim, &c) - 2), 1e-4), "%.12g at %g",
@@ -126,7 +126,7 @@ Test(drives, a_rigid_servo_with_a_limit_gives_way) {
             .axis = {.servo = mabd_signal_constant(0), .servo_rigid = true, .max_force = 40},
             .gravity = -9.81};
         mabd_axis_def strong = c.axis;
-        strong.max_force = 50;
+        strong.max_force = 80; // more than the blow of a load that is there at once
         const axis_case held = {.axis = strong, .gravity = -9.81};
         mabd_model *model, *held_model;
         mabd_sim* sim = start(&c, &model, axis_steps[k]);

@@ -92,8 +92,9 @@ Test(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
         while (mabd_sim_time(sim) < arrival + 1) {
             axis_step(sim);
             if (mabd_sim_time(sim) < arrival + 2 * (double)def.h) continue;
-            cr_assert(lt(dbl, fabs(axis_x(sim, &c) - stop), 1e-12), "speed %g", c.rate);
-            cr_assert(lt(dbl, fabs(axis_rate(sim, &c)), 1e-9), "speed %g", c.rate);
+            // but for what the rod itself springs back
+            cr_assert(lt(dbl, fabs(axis_rate(sim, &c)), 2e-3 * fabs(c.rate)), "speed %g", c.rate);
+            cr_assert(lt(dbl, fabs(axis_x(sim, &c) - stop), 2e-3 * fabs(c.rate)));
         }
         rig_destroy(sim, model);
     }

@@ -2,10 +2,10 @@
 // The M-ABD time step.
 //
 //   predict
-//   repeat   assemble, factor, solve, update, switch
+//   repeat   assemble, factor, solve, update; again at the same reference while axes change to another piece of their
+//            force law (switch)
 //   until    the largest rotation of a body from its reference is below twist_tolerance, the rows that
-//            one linear solve does not close are below row_tolerance and no axis has changed to another piece of
-//            its force law, or the budget is used up
+//            one linear solve does not close are below row_tolerance, or the budget is used up
 //   finish
 //
 // A fixed budget of one or two iterations gains energy where links turn far in a step (a whip's crack);
@@ -32,6 +32,9 @@
 
 // Axes at a stop are there within the row tolerance: a way into it of this many times that is a blow.
 #define LEAST_BLOW 10
+
+// Budget of solves that only change pieces of axes, in iterations.
+#define SWITCHES 5
 
 typedef struct attempt {
     mabd_status status;
@@ -96,25 +99,31 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     mabd_opening open = {0, 0, 0, -1};
     mabd_switch_report pieces = {0, 0, 0, -1};
     const mabd_real tolerance = row_tolerance(sim);
+    const int32_t before = info->iterations;
     double clock = mabd_clock();
     mabd_cpu_begin(cpu, scheme, time, h);
     mabd_cpu_predict(cpu);
     lap(sim, MABD_STAGE_PREDICT, clock);
     info->converged = false;
-    for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i++) {
+    int32_t switches = 0; // solves at a reference that has been solved at before
+    bool same = false;
+    for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i += !same) {
         int32_t body = -1;
         clock = mabd_clock();
-        if (i > 0 && !mabd_cpu_refer(cpu, &body)) {
+        if (info->iterations > before && !same && !mabd_cpu_refer(cpu, &body)) {
             return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
         }
         lap(sim, MABD_STAGE_PREDICT, clock);
-        const attempt a = iterate(sim, i == 0, &report);
+        const attempt a = iterate(sim, info->iterations == before, &report);
         info->iterations++;
         info->dual_iterations += cpu->dual_report.iterations;
         info->dual_residual = cpu->dual_report.residual;
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
-        pieces = mabd_cpu_switch(cpu);
+        pieces = mabd_cpu_switch(cpu, !same);
+        same = pieces.changed > 0 && switches < SWITCHES * sim->def.max_iterations;
+        switches += same;
+        if (same) continue;
         const bool settled = report.twist <= sim->def.twist_tolerance && pieces.changed == 0;
         if (!settled && i + 1 < sim->def.max_iterations) continue;
         open = mabd_cpu_check(cpu, cpu->q_new);
