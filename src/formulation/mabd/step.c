@@ -34,7 +34,7 @@
 #define LEAST_BLOW 10
 
 // Budget of solves that only change pieces of axes, in iterations.
-#define SWITCHES 5
+#define SWITCHES 2
 
 typedef struct attempt {
     mabd_status status;
@@ -82,13 +82,14 @@ static mabd_real opening(const mabd_affine_sim* sim, const mabd_opening* open) {
     return open->gap > open->angle ? open->gap : open->angle;
 }
 
-static mabd_real larger(mabd_real a, mabd_real b) {
-    return b > a ? b : a;
-}
-
 static mabd_real row_tolerance(const mabd_affine_sim* sim) {
     const mabd_real row = sim->def.row_tolerance, gap = sim->def.gap_tolerance;
     return sim->iterates && gap > row ? gap : row;
+}
+
+static attempt unsettled(const mabd_switch_report* pieces) {
+    return failed(MABD_ERR_DIVERGED, -1, pieces->joint,
+                  "stops, drives and friction do not settle at");
 }
 
 // One implicit solve; q_new gets the result, q and its history stay.
@@ -121,9 +122,9 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
         pieces = mabd_cpu_switch(cpu, !same);
-        same = pieces.changed > 0 && switches < SWITCHES * sim->def.max_iterations;
-        switches += same;
+        same = pieces.changed > 0 && ++switches < SWITCHES * sim->def.max_iterations;
         if (same) continue;
+        if (pieces.changed > 0 && pieces.miss > ACCEPTED_OPENING) return unsettled(&pieces);
         const bool settled = report.twist <= sim->def.twist_tolerance && pieces.changed == 0;
         if (!settled && i + 1 < sim->def.max_iterations) continue;
         open = mabd_cpu_check(cpu, cpu->q_new);
@@ -143,10 +144,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     if (!(opening(sim, &open) <= ACCEPTED_OPENING)) {
         return failed(MABD_ERR_DIVERGED, -1, open.joint, "the rows do not close at");
     }
-    if (!(larger(pieces.miss, pieces.opening) <= ACCEPTED_OPENING)) {
-        return failed(MABD_ERR_DIVERGED, -1, pieces.joint,
-                      "stops, drives and friction do not settle at");
-    }
+    if (!(pieces.opening <= ACCEPTED_OPENING)) return unsettled(&pieces);
     return failed(MABD_OK, -1, -1, "");
 }
 
