@@ -9,7 +9,7 @@
 #define STRAINED 1e-6
 
 static mabd_sim* start(const axis_case* c, mabd_model** model, double h) {
-    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, h);
+    const mabd_sim_def def = rig_def(MABD_PRESET_EXACT, h);
     *model = axis_model(c);
     return rig_sim(*model, &def);
 }
@@ -37,7 +37,7 @@ Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) 
             cr_assert(lt(dbl, fabs(force), 5 + STRAINED * 5));
             if (t < arrival - 2 * h) {
                 cr_assert(lt(dbl, fabs(force - 5), STRAINED * 5), "%g at %g", force, t);
-                cr_assert(lt(dbl, fabs(axis_x(sim, &c) - axis_x(twin, &c)), 1e-12));
+                cr_assert(lt(dbl, fabs(axis_x(sim, &c) - axis_x(twin, &c)), 1e-10));
             }
             if (t > arrival + 20 * h) { // A, not its angle, is differenced: x'^3 h^2/3
                 cr_assert(lt(dbl, fabs(axis_rate(sim, &c) - 2), 4 * h * h), "%.12g at %g",
@@ -127,13 +127,14 @@ Test(drives, a_servo_saturates_and_arrives) {
     }
 }
 
-// A rigid servo of 40 N m cannot hold the rod, which needs 49.05 N m; one of 200 N m can.
+// A rigid servo of 40 N m cannot lift the rod, which needs 49.05 N m; one of 200 N m holds it where it is.
 Test(drives, a_rigid_servo_with_a_limit_gives_way) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {
-            .axis = {.servo = mabd_signal_constant(0), .servo_rigid = true, .max_force = 40},
+            .axis = {.servo = mabd_signal_constant(-0.5), .servo_rigid = true, .max_force = 40},
             .gravity = -9.81};
         axis_case held = c;
+        held.axis.servo = mabd_signal_constant(0);
         held.axis.max_force = 200; // more than twice a load that is there at once
         mabd_model *model, *held_model, *twin_model;
         mabd_sim* sim = start(&c, &model, axis_steps[k]);
@@ -142,7 +143,7 @@ Test(drives, a_rigid_servo_with_a_limit_gives_way) {
         while (mabd_sim_time(sim) < 0.5) {
             axis_step(sim), axis_step(still), axis_step(twin);
             cr_assert(lt(dbl, fabs(axis_force(sim, &c) + 40), STRAINED * 40));
-            cr_assert(lt(dbl, fabs(axis_x(sim, &c) - axis_x(twin, &c)), 1e-12));
+            cr_assert(lt(dbl, fabs(axis_x(sim, &c) - axis_x(twin, &c)), 1e-10));
             cr_assert(lt(dbl, fabs(axis_x(still, &held)), 1e-9));
         }
         const double load = AXIS_MASS * 9.81 * AXIS_LENGTH / 2;
