@@ -36,7 +36,7 @@ static void check_scene(mabd_scene* scene, mabd_status status, const mabd_error*
 // ---- chain -------------------------------------------------------------------------------------
 
 Test(generate, chains_of_every_shape_joint_and_start_are_closed) {
-    for (int shape = 0; shape < MABD_SHAPE_COUNT; shape++) {
+    for (int shape = 0; shape < MABD_SHAPE_PLANE; shape++) {
         for (int joint = 0; joint < MABD_JOINT_FREE; joint++) {
             for (int start = 0; start < MABD_CHAIN_START_COUNT; start++) {
                 for (int pinned = 0; pinned < 2; pinned++) {

@@ -159,7 +159,8 @@ Test(generate_json, json_mistakes_are_named_with_their_line) {
 static mabd_status build_all(mabd_scene* scene, mabd_error* error) {
     mabd_axis_def bend = {.stiffness = 2}, damp = {.damping = 2},
                   bent = {.stiffness = 1, .rest = 1};
-    mabd_material wood = {500, 2e9, 0.2};
+    mabd_material wood = mabd_default_material();
+    wood.density = 500, wood.young = 2e9, wood.poisson = 0.2;
     mabd_chain_def a = mabd_default_chain_def();
     a.name = "a", a.links = 4, a.length = 0.2, a.radius = 0.02, a.shape = MABD_SHAPE_BOX;
     a.joint = MABD_JOINT_HINGE, a.material = wood, a.drag = 0.5, a.end_mass_ratio = 3;

@@ -18,7 +18,8 @@ static mabd_scene* new_scene(void) {
 // The defs of the text below.
 static mabd_status build_all(mabd_scene* scene, mabd_error* error) {
     mabd_axis_def bend = {.stiffness = 2};
-    mabd_material wood = {500, 2e9, 0.2};
+    mabd_material wood = mabd_default_material();
+    wood.density = 500, wood.young = 2e9, wood.poisson = 0.2;
     mabd_four_bar_chain_def a = mabd_default_four_bar_chain_def();
     a.name = "a", a.segments = 3, a.length = 2, a.mass = 4, a.width = 0.1, a.angle = 0.5;
     a.young = 2e9, a.poisson = 0.2, a.position[1] = 1;

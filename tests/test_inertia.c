@@ -137,7 +137,7 @@ static const placement turned = {{-1.1, 0.4, 0.2}, {0.6, 0, -0.8}, -2.3};
 Test(inertia, each_shape_at_home_and_tilted) {
     const double sizes[][3] = {{0.3, 0.5, 0.9}, {0.4, 0, 0}, {0.2, 0.7, 0}, {0.3, 0.8, 0}};
     const placement* const places[] = {&home, &tilted, &turned};
-    for (int shape = 0; shape < MABD_SHAPE_COUNT; shape++) {
+    for (int shape = 0; shape < MABD_SHAPE_PLANE; shape++) {
         for (int p = 0; p < 3; p++) {
             const double* size = sizes[shape];
             mabd_geom geom = geom_at((mabd_shape)shape, size[0], size[1], size[2], 700, places[p]);

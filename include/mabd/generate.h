@@ -14,14 +14,17 @@
 
 #include "mabd/scene.h"
 
-/// What links are made of.
+/// What links are made of, and how they touch (see mabd_geom).
 typedef struct mabd_material {
-    mabd_real density; // [kg/m^3], default 1000
-    mabd_real young;   // Young's modulus [Pa], default 1e9
-    mabd_real poisson; // Poisson ratio, default 0.3
+    mabd_real density;       // [kg/m^3], default 1000
+    mabd_real young;         // Young's modulus [Pa], default 1e9
+    mabd_real poisson;       // Poisson ratio, default 0.3
+    mabd_real friction;      // default 0.5
+    mabd_real restitution;   // default 0
+    uint32_t category, mask; // default 1, all ones
 } mabd_material;
 
-/// Density 1000, young 1e9, poisson 0.3.
+/// Density 1000, young 1e9, poisson 0.3, friction 0.5, restitution 0, category 1, mask all ones.
 MABD_API mabd_material mabd_default_material(void);
 
 // ---- chain -------------------------------------------------------------------------------------

@@ -38,21 +38,50 @@ MABD_API mabd_signal mabd_signal_constant(mabd_real value);
 
 // ---- bodies ------------------------------------------------------------------------------------
 
+/// Shapes of geoms (name in JSON). Those from the plane on are surroundings: without mass and volume, on
+/// bodies that are fixed or scripted.
+#define MABD_SHAPE_LIST(X)                                                                         \
+    X(BOX, "box")           /* size = full edge lengths x y z */                                   \
+    X(SPHERE, "sphere")     /* size[0] = radius */                                                 \
+    X(CAPSULE, "capsule")   /* size[0] = radius, size[1] = length between the centres; along z */  \
+    X(CYLINDER, "cylinder") /* size[0] = radius, size[1] = length; along z */                      \
+    X(PLANE, "plane")       /* solid where z <= 0, without end */                                  \
+    X(BOWL, "bowl") /* lower half of a shell: size[0] = inner radius, size[1] = thickness */       \
+    X(HEIGHT_FIELD, "height-field") /* solid below the surface `field` */
+
 typedef enum mabd_shape {
-    MABD_SHAPE_BOX,      // size = full edge lengths x y z
-    MABD_SHAPE_SPHERE,   // size[0] = radius
-    MABD_SHAPE_CAPSULE,  // size[0] = radius, size[1] = length between the two centres; along z
-    MABD_SHAPE_CYLINDER, // size[0] = radius, size[1] = length; along z
-    MABD_SHAPE_COUNT
+#define X(name, text) MABD_SHAPE_##name,
+    MABD_SHAPE_LIST(X)
+#undef X
+        MABD_SHAPE_COUNT
 } mabd_shape;
 
-/// One solid piece of a body.
+/// Name of a shape as in JSON.
+MABD_API const char* mabd_shape_name(mabd_shape shape);
+
+/// A surface over a regular grid: node (i, j) is at x = (i - (columns - 1)/2) dx,
+/// y = (j - (rows - 1)/2) dy, z = heights[j columns + i]; a cell is two triangles that share the
+/// diagonal from its node (i, j) to (i + 1, j + 1).
+typedef struct mabd_height_field {
+    int32_t columns, rows;    // nodes along x and y, >= 2; at most 2^24 in all
+    mabd_real dx, dy;         // cell size [m], > 0
+    const mabd_real* heights; // (rows x columns) [m]; copied by the scene
+} mabd_height_field;
+
+/// One piece of a body. Two geoms may touch if each is in a category that the other's mask lets through.
+/// Where they do, friction is the geometric mean of the two and restitution the larger one, unless
+/// mabd_scene_set_pair says otherwise.
 typedef struct mabd_geom {
     mabd_shape shape;
-    mabd_real size[3];     // [m], see mabd_shape
-    mabd_real position[3]; // of its centre in the body frame [m]
-    mabd_real rotation[4]; // in the body frame
-    mabd_real density;     // [kg/m^3]
+    mabd_real size[3];              // [m], see MABD_SHAPE_LIST
+    mabd_real position[3];          // of its centre in the body frame [m]
+    mabd_real rotation[4];          // in the body frame
+    mabd_real density;              // [kg/m^3]; not used by the shapes without mass
+    mabd_real friction;             // Coulomb coefficient, >= 0
+    mabd_real restitution;          // part of the approach speed that comes back, 0 .. 1
+    uint32_t category;              // bits: what it is; at least one
+    uint32_t mask;                  // bits: what it touches; 0 = nothing
+    const mabd_height_field* field; // of a height field, else null; copied by the scene
 } mabd_geom;
 
 typedef enum mabd_motion {
@@ -96,7 +125,8 @@ typedef struct mabd_body_def {
 
 /// Defaults: dynamic, density 1000, young 1e9, poisson 0.3, identity pose, at rest, no geoms.
 MABD_API mabd_body_def mabd_default_body_def(void);
-/// A geom of `shape`, centred at the body origin. `size` (3) as in mabd_shape. [m], [kg/m^3]
+/// A geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1, mask all ones,
+/// no field. `size` (3) as in MABD_SHAPE_LIST, may be null for shapes without sizes. [m], [kg/m^3]
 MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density);
 
 // ---- joints ------------------------------------------------------------------------------------
@@ -200,6 +230,31 @@ typedef struct mabd_force_def {
     mabd_signal signal;  // NONE = 1
 } mabd_force_def;
 
+// ---- contacts ----------------------------------------------------------------------------------
+
+/// How the geoms of a scene touch. Start from mabd_default_contact_def().
+typedef struct mabd_contact_def {
+    bool enabled;     // false: geoms pass through each other
+    bool neighbours;  // bodies that share a joint touch, too
+    mabd_real margin; // contacts exist from this distance on [m]; 0 = automatic
+    mabd_real
+        compliance; // 0 .. 1: softness of a contact over that of the bodies behind it, the part of
+                    // its own row's J H^-1 J' by which it gives way
+    uint32_t cookie;
+} mabd_contact_def;
+
+/// Defaults: not enabled, neighbours do not touch, automatic margin, compliance 1e-6.
+MABD_API mabd_contact_def mabd_default_contact_def(void);
+
+/// What two bodies do where they touch, whatever their geoms and joints say.
+typedef struct mabd_pair_def {
+    int32_t a, b;  // bodies, a != b
+    bool excluded; // they never touch; nothing else may be given then
+    bool friction_given, restitution_given;
+    mabd_real friction;    // >= 0, else from the geoms
+    mabd_real restitution; // 0 .. 1, else from the geoms
+} mabd_pair_def;
+
 // ---- the builder -------------------------------------------------------------------------------
 
 /// A new empty scene: gravity (0, 0, -9.81), no wind. `allocator` may be null.
@@ -235,6 +290,13 @@ MABD_API mabd_status mabd_scene_set_wind(mabd_scene* scene, const mabd_real* dir
                                          const mabd_signal* strength, mabd_error* error);
 /// Step size [s] and simulated time [s] that the scene suggests; 0 = none.
 MABD_API mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real duration,
+                                         mabd_error* error);
+/// How geoms touch; the last call holds.
+MABD_API mabd_status mabd_scene_set_contact(mabd_scene* scene, const mabd_contact_def* def,
+                                            mabd_error* error);
+/// Set apart one pair of bodies; the last call for a pair holds. A pair that is not `excluded` touches
+/// even if the two bodies share a joint.
+MABD_API mabd_status mabd_scene_set_pair(mabd_scene* scene, const mabd_pair_def* def,
                                          mabd_error* error);
 /// Name of the scene (copied).
 MABD_API mabd_status mabd_scene_set_name(mabd_scene* scene, const char* name);

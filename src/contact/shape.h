@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes that touch, and where they stand. Sizes are those of mabd_geom; the last three shapes
-// are static, carry no mass and may be part of the world only.
-//
-//   height field: nodes (i, j) at local x = (i - (columns - 1)/2) dx, y = (j - (rows - 1)/2) dy,
-//   z = heights[j columns + i]; every cell is two triangles that share the diagonal from its corner
-//   (i, j) to (i + 1, j + 1). Solid below.
+// The shapes that touch, and where they stand. Sizes and height fields are those of mabd_geom; the last
+// three shapes are static and carry no mass.
 #pragma once
 
+#include "mabd/scene.h"
 #include "math/mat3.h"
 
 typedef enum mabd_collider_kind {
@@ -21,17 +18,10 @@ typedef enum mabd_collider_kind {
     MABD_COLLIDER_COUNT
 } mabd_collider_kind;
 
-/// A regular grid of heights; see above.
-typedef struct mabd_height_field {
-    int32_t columns, rows;    // nodes along x and y, >= 2
-    mabd_real dx, dy;         // cell size [m], > 0
-    const mabd_real* heights; // (rows x columns) [m]; not owned
-} mabd_height_field;
-
 typedef struct mabd_collider {
     mabd_collider_kind kind;
     mabd_real size[3];              // [m], see mabd_collider_kind
-    const mabd_height_field* field; // of a height field, else null
+    const mabd_height_field* field; // of a height field, else null; not owned
 } mabd_collider;
 
 /// x_world = rotation x_local + position

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scene's life, its settings, forces and names. Bodies and joints: builder_bodies.c,
-// builder_joints.c. A call that fails leaves the scene as it was.
+// The scene's life, its settings, forces and names. Bodies, joints and contacts: builder_bodies.c,
+// builder_joints.c, builder_contact.c. A call that fails leaves the scene as it was.
 #include "base/error.h"
 #include "scene/check.h"
 #include "scene/store.h"
@@ -15,6 +15,7 @@ mabd_status mabd_scene_create(const mabd_allocator* allocator, mabd_scene** scen
     if (!made) return MABD_ERR_MEMORY;
     made->allocator = used;
     made->gravity[2] = (mabd_real)-9.81;
+    made->contact = mabd_default_contact_def();
     made->name = mabd_scene_copy_text(made, "");
     made->text = mabd_scene_copy_text(made, "");
     if (!made->name || !made->text) {
@@ -41,10 +42,13 @@ void mabd_scene_destroy(mabd_scene* scene) {
     if (!scene) return;
     mabd_allocator allocator = scene->allocator;
     mabd_store_drop_tables(scene, 0);
+    mabd_store_drop_fields(scene, 0);
     free_params(scene);
     mabd_scene_free_text(scene, scene->name);
     mabd_scene_free_text(scene, scene->text);
+    mabd_list_free(&allocator, &scene->pairs, sizeof(mabd_pair_def));
     mabd_list_free(&allocator, &scene->geoms, sizeof(mabd_geom));
+    mabd_list_free(&allocator, &scene->fields, sizeof(mabd_height_field*));
     mabd_list_free(&allocator, &scene->classes, sizeof(mabd_scene_class));
     mabd_list_free(&allocator, &scene->class_buckets, sizeof(int32_t));
     mabd_list_free(&allocator, &scene->bodies, sizeof(mabd_scene_body));

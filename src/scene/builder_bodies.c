@@ -83,7 +83,7 @@ static mabd_status check_shared(mabd_scene* scene, const mabd_subject* subject,
                                 const mabd_body_def* def, mabd_scene_class* body_class) {
     MABD_TRY(mabd_check_body(subject, def));
     for (int32_t i = 0; i < def->geom_count; i++) {
-        MABD_TRY(mabd_check_geom(subject, i, &def->geoms[i]));
+        MABD_TRY(mabd_check_geom(subject, def->motion, i, &def->geoms[i]));
     }
     const mabd_geom* geoms;
     MABD_TRY(mabd_store_stage_geoms(scene, def->geom_count, def->geoms, &geoms));
@@ -101,6 +101,7 @@ static mabd_status try_bodies(mabd_scene* scene, const body_batch* batch, mabd_e
     bool new_class = class_index < 0, scripted = def->motion == MABD_MOTION_SCRIPTED;
     if (new_class) {
         MABD_TRY(mabd_store_reserve_class(scene));
+        MABD_TRY(mabd_store_own_fields(scene, &body_class));
         class_index = scene->classes.count;
     }
     MABD_TRY(
@@ -124,9 +125,13 @@ static mabd_status add_bodies(mabd_scene* scene, const body_batch* batch, int32_
     if (def->geom_count < 0 || (def->geom_count > 0 && !def->geoms)) {
         return mabd_fail(error, MABD_ERR_ARG, "geom_count does not fit geoms");
     }
-    int32_t index = scene->bodies.count, tables = scene->tables.count;
+    int32_t index = scene->bodies.count;
+    int32_t tables = scene->tables.count, fields = scene->fields.count;
     mabd_status status = batch->n > 0 ? try_bodies(scene, batch, error) : MABD_OK;
-    if (status != MABD_OK) mabd_store_drop_tables(scene, tables);
+    if (status != MABD_OK) {
+        mabd_store_drop_tables(scene, tables);
+        mabd_store_drop_fields(scene, fields);
+    }
     if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "adding bodies");
     if (status == MABD_OK && first) *first = index;
     return status;

@@ -150,28 +150,75 @@ mabd_status mabd_check_signal(const mabd_subject* subject, const char* what,
 // ---- bodies ------------------------------------------------------------------------------------
 
 int mabd_shape_size_count(mabd_shape shape) {
-    static const int counts[] = {[MABD_SHAPE_BOX] = 3,
-                                 [MABD_SHAPE_SPHERE] = 1,
-                                 [MABD_SHAPE_CAPSULE] = 2,
-                                 [MABD_SHAPE_CYLINDER] = 2};
+    static const int counts[MABD_SHAPE_COUNT] = {[MABD_SHAPE_BOX] = 3,
+                                                 [MABD_SHAPE_SPHERE] = 1,
+                                                 [MABD_SHAPE_CAPSULE] = 2,
+                                                 [MABD_SHAPE_CYLINDER] = 2,
+                                                 [MABD_SHAPE_BOWL] = 2};
     return (unsigned)shape < MABD_SHAPE_COUNT ? counts[shape] : 0;
 }
 
-mabd_status mabd_check_geom(const mabd_subject* body, int32_t index, const mabd_geom* geom) {
-    static const char* const words[][3] = {[MABD_SHAPE_BOX] = {"size x", "size y", "size z"},
-                                           [MABD_SHAPE_SPHERE] = {"radius"},
-                                           [MABD_SHAPE_CAPSULE] = {"radius", "length"},
-                                           [MABD_SHAPE_CYLINDER] = {"radius", "length"}};
+bool mabd_shape_is_massless(mabd_shape shape) {
+    return shape >= MABD_SHAPE_PLANE && shape < MABD_SHAPE_COUNT;
+}
+
+static mabd_status check_sizes(const mabd_subject* subject, const mabd_geom* geom) {
+    static const char* const words[MABD_SHAPE_COUNT][3] = {
+        [MABD_SHAPE_BOX] = {"size x", "size y", "size z"},
+        [MABD_SHAPE_SPHERE] = {"radius"},
+        [MABD_SHAPE_CAPSULE] = {"radius", "length"},
+        [MABD_SHAPE_CYLINDER] = {"radius", "length"},
+        [MABD_SHAPE_BOWL] = {"radius", "thickness"}};
+    for (int k = 0; k < mabd_shape_size_count(geom->shape); k++) {
+        bool zero_allowed = geom->shape == MABD_SHAPE_CAPSULE && k == 1;
+        MABD_TRY(check_positive(subject, words[geom->shape][k], geom->size[k], zero_allowed));
+    }
+    return MABD_OK;
+}
+
+static mabd_status check_field(const mabd_subject* subject, const mabd_height_field* field) {
+    if (!field || !field->heights) return mabd_reject(subject, "a height field without heights");
+    if (field->columns < 2 || field->rows < 2) {
+        return mabd_reject(subject, "a height field needs 2 x 2 nodes or more, not %d x %d",
+                           (int)field->columns, (int)field->rows);
+    }
+    const int64_t nodes = (int64_t)field->columns * field->rows;
+    if (nodes > MABD_FIELD_NODES) {
+        return mabd_reject(subject, "a height field has at most %d nodes, not %lld",
+                           MABD_FIELD_NODES, (long long)nodes);
+    }
+    MABD_TRY(check_positive(subject, "cell size x", field->dx, false));
+    MABD_TRY(check_positive(subject, "cell size y", field->dy, false));
+    return mabd_check_finite(subject, "a height", (int32_t)nodes, field->heights);
+}
+
+mabd_status mabd_check_restitution(const mabd_subject* subject, mabd_real value) {
+    MABD_TRY(check_positive(subject, "restitution", value, true));
+    if (value <= 1) return MABD_OK;
+    return mabd_reject(subject, "restitution must be between 0 and 1, not %g", (double)value);
+}
+
+mabd_status mabd_check_geom(const mabd_subject* body, mabd_motion motion, int32_t index,
+                            const mabd_geom* geom) {
     mabd_subject subject = *body;
     subject.part = "geom";
     subject.part_index = index;
-    int count = mabd_shape_size_count(geom->shape);
-    if (count == 0) return mabd_reject(&subject, "unknown shape %d", (int)geom->shape);
-    for (int k = 0; k < count; k++) {
-        bool zero_allowed = geom->shape == MABD_SHAPE_CAPSULE && k == 1;
-        MABD_TRY(check_positive(&subject, words[geom->shape][k], geom->size[k], zero_allowed));
+    if ((unsigned)geom->shape >= MABD_SHAPE_COUNT) {
+        return mabd_reject(&subject, "unknown shape %d", (int)geom->shape);
     }
-    MABD_TRY(check_positive(&subject, "density", geom->density, false));
+    if (!mabd_shape_is_massless(geom->shape)) {
+        MABD_TRY(check_positive(&subject, "density", geom->density, false));
+    } else if (motion == MABD_MOTION_DYNAMIC) {
+        return mabd_reject(&subject, "a %s has no mass: its body must be fixed or scripted",
+                           mabd_shape_name(geom->shape));
+    }
+    MABD_TRY(check_sizes(&subject, geom));
+    if (geom->shape == MABD_SHAPE_HEIGHT_FIELD) MABD_TRY(check_field(&subject, geom->field));
+    MABD_TRY(check_positive(&subject, "friction", geom->friction, true));
+    MABD_TRY(mabd_check_restitution(&subject, geom->restitution));
+    if (geom->category == 0) {
+        return mabd_reject(&subject, "category needs at least one bit (mask 0 touches nothing)");
+    }
     MABD_TRY(mabd_check_finite(&subject, "position", 3, geom->position));
     mabd_real unit[4];
     return mabd_check_rotation(&subject, "rotation", geom->rotation, unit);

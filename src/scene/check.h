@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "scene/inertia.h"
 
+#define MABD_FIELD_NODES (1 << 24) // most nodes of a height field
+
 /// What a message speaks of.
 typedef enum mabd_subject_kind {
     MABD_SUBJECT_BODY,
@@ -44,7 +46,13 @@ mabd_status mabd_check_signal(const mabd_subject* subject, const char* what,
                               const mabd_signal* signal);
 /// How many entries of mabd_geom::size a shape uses; 0 for an unknown shape.
 int mabd_shape_size_count(mabd_shape shape);
-mabd_status mabd_check_geom(const mabd_subject* body, int32_t index, const mabd_geom* geom);
+/// True for planes, bowls and height fields: they carry no mass.
+bool mabd_shape_is_massless(mabd_shape shape);
+/// Geom `index` of a body of this motion.
+mabd_status mabd_check_geom(const mabd_subject* body, mabd_motion motion, int32_t index,
+                            const mabd_geom* geom);
+/// A coefficient of restitution: 0 .. 1.
+mabd_status mabd_check_restitution(const mabd_subject* subject, mabd_real value);
 /// All of a body but its geoms, pose and velocity.
 mabd_status mabd_check_body(const mabd_subject* subject, const mabd_body_def* def);
 /// Mass properties that a body of this motion may have.

@@ -16,9 +16,29 @@ mabd_body_def mabd_default_body_def(void) {
 }
 
 mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density) {
-    mabd_geom geom = {.shape = shape, .rotation = {1, 0, 0, 0}, .density = density};
+    mabd_geom geom = {.shape = shape,
+                      .rotation = {1, 0, 0, 0},
+                      .density = density,
+                      .friction = (mabd_real)0.5,
+                      .category = 1,
+                      .mask = UINT32_MAX};
+    if (mabd_shape_is_massless(shape)) geom.density = 0;
     for (int k = 0; k < mabd_shape_size_count(shape); k++) geom.size[k] = size[k];
     return geom;
+}
+
+const char* mabd_shape_name(mabd_shape shape) {
+    static const char* const names[] = {
+#define X(name, text) text,
+        MABD_SHAPE_LIST(X)
+#undef X
+    };
+    return (unsigned)shape < MABD_SHAPE_COUNT ? names[shape] : "unknown";
+}
+
+mabd_contact_def mabd_default_contact_def(void) {
+    mabd_contact_def def = {.compliance = (mabd_real)1e-6, .cookie = MABD_CONTACT_COOKIE};
+    return def;
 }
 
 mabd_joint_def mabd_default_joint_def(void) {

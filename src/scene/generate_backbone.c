@@ -191,7 +191,7 @@ static mabd_status add_links(mabd_scene* scene, const mabd_backbone_def* def,
     if (status == MABD_OK) {
         place_links(def, points, mabd_scene_body_count(scene), &links, &joints);
         mabd_geom geom =
-            mabd_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, def->material.density);
+            mabd_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, &def->material);
         mabd_body_def body = mabd_link_body(def->name, &geom, def->material, def->drag);
         status = mabd_body_batch_add(scene, &body, &links, NULL, error);
         mabd_joint_def joint = mabd_default_joint_def();

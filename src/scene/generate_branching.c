@@ -275,7 +275,7 @@ static mabd_status add_segments(growth* g, int32_t c, mabd_body_batch* links,
     char name[MABD_PART_NAME];
     const char* base = mabd_part_name_n(def->name, "level", g->level, NULL, stem);
     base = mabd_part_name_n(base, "segment", c, NULL, name);
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_CAPSULE, length, radius, def->material.density);
+    mabd_geom geom = mabd_link_geom(MABD_SHAPE_CAPSULE, length, radius, &def->material);
     mabd_body_def body =
         mabd_link_body(base, &geom, def->material, def->drag * 2 * radius * length);
     place_segments(g, c, links, joints);

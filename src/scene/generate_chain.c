@@ -123,7 +123,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_chain_def* def, mab
     MABD_TRY(mabd_generate_finite(what, "anchor", def->anchor, 3, error));
     MABD_TRY(mabd_generate_finite(what, "velocity", def->velocity, 3, error));
     MABD_TRY(mabd_generate_finite(what, "angular_velocity", def->angular_velocity, 3, error));
-    if ((unsigned)def->shape >= MABD_SHAPE_COUNT ||
+    if ((unsigned)def->shape >= MABD_SHAPE_PLANE ||
         (unsigned)def->start >= MABD_CHAIN_START_COUNT) {
         return mabd_fail(error, MABD_ERR_ARG, "chain: unknown shape or start");
     }
@@ -166,8 +166,8 @@ static mabd_status add_end(mabd_scene* scene, const mabd_chain_def* def, const m
     const bool box = def->shape == MABD_SHAPE_BOX;
     const mabd_real half =
         box ? (mabd_real)cbrt(volume) / 2 : (mabd_real)cbrt(3 * volume / (4 * MABD_PI));
-    mabd_geom geom = mabd_link_geom(box ? MABD_SHAPE_BOX : MABD_SHAPE_SPHERE, 2 * half, half,
-                                    def->material.density);
+    mabd_geom geom =
+        mabd_link_geom(box ? MABD_SHAPE_BOX : MABD_SHAPE_SPHERE, 2 * half, half, &def->material);
     mabd_quat rotation = body_rotation(def, def->links - 1);
     mabd_vec3 middle =
         mabd_v3_axpy(half, mabd_link_direction(rotation), path_point(def, def->links - 1));
@@ -208,7 +208,7 @@ static mabd_status add_joints(mabd_scene* scene, const mabd_chain_def* def, int3
 
 mabd_status mabd_generate_chain(mabd_scene* scene, const mabd_chain_def* def, mabd_error* error) {
     MABD_TRY(check(scene, def, error));
-    mabd_geom geom = mabd_link_geom(def->shape, def->length, def->radius, def->material.density);
+    mabd_geom geom = mabd_link_geom(def->shape, def->length, def->radius, &def->material);
     int32_t first = 0;
     MABD_TRY(add_links(scene, def, &geom, &first, error));
     if (has_end(def)) MABD_TRY(add_end(scene, def, &geom, error));

@@ -67,8 +67,11 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_four_bar_chain_def* de
                             const mabd_plane_point corners[CORNERS], int32_t* first,
                             mabd_error* error) {
     const mabd_real volume = def->length * def->width * def->width;
-    const mabd_material material = {def->mass / volume, def->young, def->poisson};
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, material.density);
+    mabd_material material = mabd_default_material();
+    material.density = def->mass / volume;
+    material.young = def->young;
+    material.poisson = def->poisson;
+    mabd_geom geom = mabd_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, &material);
     mabd_body_def body = mabd_link_body(name, &geom, material, 0);
     mabd_real positions[BARS * 3], rotations[BARS * 4];
     for (int i = 0; i < BARS; i++) {

@@ -97,7 +97,7 @@ static mabd_geom bar_geom(const mabd_jansen_def* def, const mabd_real from[2],
                           const mabd_real to[2], mabd_real layer) {
     const mabd_real dx = to[0] - from[0], dz = to[1] - from[1];
     mabd_geom geom = mabd_link_geom(MABD_SHAPE_BOX, (mabd_real)sqrt(dx * dx + dz * dz),
-                                    def->width / 2, def->material.density);
+                                    def->width / 2, &def->material);
     mabd_v3_store(mabd_v3((from[0] + to[0]) / 2, layer * def->width, (from[1] + to[1]) / 2),
                   geom.position);
     mabd_q_store(mabd_q_axis_angle(mabd_v3(0, -1, 0), (mabd_real)atan2(dz, dx)), geom.rotation);
@@ -127,7 +127,7 @@ static mabd_status add_shaft(mabd_scene* scene, const mabd_jansen_def* def, int3
     mabd_geom geoms[MOST_PAIRS + 1];
     const mabd_real run = def->spacing * (mabd_real)(def->pairs - 1);
     const mabd_real axle[3] = {def->width / 2, run + 6 * def->width, 0};
-    geoms[0] = mabd_geom_make(MABD_SHAPE_CYLINDER, axle, def->material.density);
+    geoms[0] = mabd_material_geom(MABD_SHAPE_CYLINDER, axle, &def->material);
     geoms[0].position[1] = run / 2;
     mabd_q_store(mabd_q_axis_angle(mabd_v3(1, 0, 0), MABD_PI / 2), geoms[0].rotation); // z -> -y
     for (int32_t i = 0; i < def->pairs; i++) {

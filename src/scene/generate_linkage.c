@@ -123,7 +123,7 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_four_bar_def* def, con
     static const char* const parts[] = {"crank", "coupler", "rocker"};
     for (int i = 0; i < 3; i++) {
         mabd_geom geom =
-            mabd_link_geom(MABD_SHAPE_BOX, bars[i].length, def->width / 2, def->material.density);
+            mabd_link_geom(MABD_SHAPE_BOX, bars[i].length, def->width / 2, &def->material);
         char name[MABD_PART_NAME];
         mabd_body_def body =
             mabd_link_body(mabd_part_name(def->name, parts[i], name), &geom, def->material, 0);
@@ -213,9 +213,14 @@ static mabd_status check_double(const mabd_scene* scene, const mabd_double_four_
     return mabd_generate_finite(what, "position", def->position, 3, error);
 }
 
-/// A uniform bar: the width is for the picture and for the small moment about its own line.
-static mabd_body_def double_bar(const mabd_double_four_bar_def* def, const mabd_geom* geom) {
-    mabd_material material = {geom->density, def->young, def->poisson};
+/// A uniform bar with its geom: the width is for the picture and for the small moment about its own line.
+static mabd_body_def double_bar(const mabd_double_four_bar_def* def, mabd_geom* geom) {
+    const mabd_real volume = def->length * def->width * def->width;
+    mabd_material material = mabd_default_material();
+    material.density = def->mass / volume;
+    material.young = def->young;
+    material.poisson = def->poisson;
+    *geom = mabd_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, &material);
     mabd_body_def body = mabd_link_body(NULL, geom, material, 0);
     body.mass = def->mass;
     body.inertia_given = true;
@@ -227,9 +232,7 @@ static mabd_body_def double_bar(const mabd_double_four_bar_def* def, const mabd_
 /// n equal bars, bar i moved by i lengths along x from `beam`.
 static mabd_status add_row(mabd_scene* scene, const mabd_double_four_bar_def* def, const bar* beam,
                            int32_t n, const char* part, int32_t* first, mabd_error* error) {
-    const mabd_real volume = def->length * def->width * def->width;
-    mabd_geom geom =
-        mabd_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, def->mass / volume);
+    mabd_geom geom;
     mabd_body_def body = double_bar(def, &geom);
     char name[MABD_PART_NAME];
     body.name = mabd_part_name(def->name, part, name);

@@ -99,9 +99,9 @@ static mabd_status add_row(mabd_scene* scene, const mabd_net_def* def, mabd_body
 
 static mabd_status add_bodies(mabd_scene* scene, const mabd_net_def* def, int32_t* first,
                               mabd_error* error) {
-    mabd_geom ball = mabd_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, def->material.density);
+    mabd_geom ball = mabd_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, &def->material);
     mabd_geom bar = mabd_link_geom(MABD_SHAPE_CAPSULE, def->spacing - 2 * def->hub_radius,
-                                   def->rod_radius, def->material.density);
+                                   def->rod_radius, &def->material);
     mabd_body_def hub = mabd_link_body(NULL, &ball, def->material, def->drag);
     mabd_body_def rod = mabd_link_body(NULL, &bar, def->material, def->drag);
     mabd_body_batch batch;

@@ -41,7 +41,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_ring_def* def, mabd
     MABD_TRY(mabd_generate_joint(what, "pin", def->pin, error));
     MABD_TRY(mabd_generate_finite(what, "position", def->position, 3, error));
     MABD_TRY(mabd_generate_finite(what, "spin", &def->spin, 1, error));
-    if ((unsigned)def->shape >= MABD_SHAPE_COUNT) {
+    if ((unsigned)def->shape >= MABD_SHAPE_PLANE) {
         return mabd_fail(error, MABD_ERR_ARG, "ring: unknown shape");
     }
     if (def->pinned && def->spin != 0) {
@@ -97,7 +97,7 @@ static mabd_status add_links(mabd_scene* scene, const mabd_ring_def* def, int32_
             mabd_v3_store(omega, batch.angular + 3 * (size_t)j);
         }
     }
-    mabd_geom geom = mabd_link_geom(def->shape, def->length, def->radius, def->material.density);
+    mabd_geom geom = mabd_link_geom(def->shape, def->length, def->radius, &def->material);
     mabd_body_def body = mabd_link_body(def->name, &geom, def->material, def->drag);
     mabd_status status = mabd_body_batch_add(scene, &body, &batch, first, error);
     mabd_body_batch_free(scene, &batch);

@@ -86,7 +86,7 @@ static void bar_geoms(const mabd_scissor_ring_def* def, mabd_real layer, mabd_ge
     const mabd_real angles[2] = {0, MABD_PI - alpha_of(def)};
     for (int i = 0; i < 2; i++) {
         const mabd_real half = def->arm / 2;
-        geoms[i] = mabd_link_geom(MABD_SHAPE_BOX, def->arm, def->width / 2, def->material.density);
+        geoms[i] = mabd_link_geom(MABD_SHAPE_BOX, def->arm, def->width / 2, &def->material);
         mabd_v3_store(mabd_v3(half * (mabd_real)cos(angles[i]), half * (mabd_real)sin(angles[i]),
                               layer * def->width),
                       geoms[i].position);

@@ -43,7 +43,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_star_def* def, mabd
 static mabd_status add_hub(mabd_scene* scene, const mabd_star_def* def, int32_t* hub,
                            mabd_error* error) {
     char name[MABD_PART_NAME];
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, def->material.density);
+    mabd_geom geom = mabd_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, &def->material);
     mabd_body_def body =
         mabd_link_body(mabd_part_name(def->name, "hub", name), &geom, def->material, def->drag);
     mabd_v3_store(mabd_v3_load(def->position), body.position);
@@ -90,8 +90,7 @@ static mabd_status add_arms(mabd_scene* scene, const mabd_star_def* def, int32_t
     const int32_t first = mabd_scene_body_count(scene);
     for (int32_t i = 0; i < def->arms; i++) place_arm(def, i, hub, first, links, joints);
     char name[MABD_PART_NAME];
-    mabd_geom geom =
-        mabd_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, def->material.density);
+    mabd_geom geom = mabd_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, &def->material);
     mabd_body_def body =
         mabd_link_body(mabd_part_name(def->name, "arm", name), &geom, def->material, def->drag);
     MABD_TRY(mabd_body_batch_add(scene, &body, links, NULL, error));

@@ -6,7 +6,12 @@
 #include <string.h>
 
 mabd_material mabd_default_material(void) {
-    mabd_material material = {.density = 1000, .young = 1e9, .poisson = (mabd_real)0.3};
+    mabd_material material = {.density = 1000,
+                              .young = (mabd_real)1e9,
+                              .poisson = (mabd_real)0.3,
+                              .friction = (mabd_real)0.5,
+                              .category = 1,
+                              .mask = UINT32_MAX};
     return material;
 }
 
@@ -82,10 +87,21 @@ mabd_status mabd_generate_reserve(mabd_scene* scene, int64_t bodies, int64_t joi
 
 // ---- links -------------------------------------------------------------------------------------
 
-mabd_geom mabd_link_geom(mabd_shape shape, mabd_real length, mabd_real radius, mabd_real density) {
+mabd_geom mabd_material_geom(mabd_shape shape, const mabd_real* size,
+                             const mabd_material* material) {
+    mabd_geom geom = mabd_geom_make(shape, size, material->density);
+    geom.friction = material->friction;
+    geom.restitution = material->restitution;
+    geom.category = material->category;
+    geom.mask = material->mask;
+    return geom;
+}
+
+mabd_geom mabd_link_geom(mabd_shape shape, mabd_real length, mabd_real radius,
+                         const mabd_material* material) {
     mabd_real size[3] = {radius, length, 0};
     if (shape == MABD_SHAPE_BOX) size[0] = length, size[1] = size[2] = 2 * radius;
-    mabd_geom geom = mabd_geom_make(shape, size, density);
+    mabd_geom geom = mabd_material_geom(shape, size, material);
     if (shape == MABD_SHAPE_CAPSULE || shape == MABD_SHAPE_CYLINDER) {
         mabd_q_store(mabd_q_axis_angle(mabd_v3(0, 1, 0), MABD_PI / 2), geom.rotation); // z -> x
     }

@@ -35,8 +35,12 @@ mabd_status mabd_generate_joint(const char* what, const char* field, mabd_joint 
 mabd_status mabd_generate_reserve(mabd_scene* scene, int64_t bodies, int64_t joints,
                                   mabd_error* error);
 
+/// A geom as mabd_geom_make makes it, of a material.
+mabd_geom mabd_material_geom(mabd_shape shape, const mabd_real* size,
+                             const mabd_material* material);
 /// Geom of a link of `length` and `radius` [m] along the body's x axis, centred at its origin.
-mabd_geom mabd_link_geom(mabd_shape shape, mabd_real length, mabd_real radius, mabd_real density);
+mabd_geom mabd_link_geom(mabd_shape shape, mabd_real length, mabd_real radius,
+                         const mabd_material* material);
 /// Body def with one geom (which must outlive it), its material and drag [N s/m].
 mabd_body_def mabd_link_body(const char* name, const mabd_geom* geom, mabd_material material,
                              mabd_real drag);

@@ -120,7 +120,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_tree_def* def, mabd
     MABD_TRY(mabd_generate_joint(what, "root", def->root, error));
     MABD_TRY(mabd_generate_finite(what, "anchor", def->anchor, 3, error));
     MABD_TRY(mabd_generate_finite(what, "direction", def->direction, 3, error));
-    if ((unsigned)def->shape >= MABD_SHAPE_COUNT) {
+    if ((unsigned)def->shape >= MABD_SHAPE_PLANE) {
         return mabd_fail(error, MABD_ERR_ARG, "tree: unknown shape");
     }
     return MABD_OK;
@@ -132,7 +132,7 @@ static mabd_status add_level(growth* g, mabd_body_batch* links, mabd_error* erro
     mabd_body_batch_free(g->scene, &g->links);
     g->links = *links;
     const mabd_real length = level_length(def, g->level), radius = level_radius(def, g->level);
-    mabd_geom geom = mabd_link_geom(def->shape, length, radius, def->material.density);
+    mabd_geom geom = mabd_link_geom(def->shape, length, radius, &def->material);
     mabd_real drag = def->drag * (length * radius) / (def->length * def->radius);
     char name[MABD_PART_NAME];
     mabd_body_def body = mabd_link_body(mabd_part_name_n(def->name, "level", g->level, NULL, name),

@@ -7,6 +7,7 @@
 //   capsule r L     a cylinder (mass m_c) and the two halves of a sphere (mass m_s):
 //                   Izz = m_c r^2 / 2 + 2/5 m_s r^2
 //                   Ixx = Iyy = m_c (3 r^2 + L^2) / 12 + m_s (2/5 r^2 + 3/8 r L + L^2 / 4)
+//   plane, bowl, height field: V = 0, no mass
 //
 // A geom turned by R and with its centre at p adds, about the centre of mass c of the body,
 //   R diag(Ixx, Iyy, Izz) R' + m (|d|^2 I - d d'),  d = p - c                (parallel axes)
@@ -30,6 +31,9 @@ mabd_real mabd_geom_volume(const mabd_geom* geom) {
         return disc * (size[1] + size[0] * 4 / 3);
     case MABD_SHAPE_CYLINDER:
         return disc * size[1];
+    case MABD_SHAPE_PLANE:
+    case MABD_SHAPE_BOWL:
+    case MABD_SHAPE_HEIGHT_FIELD:
     case MABD_SHAPE_COUNT:
         break;
     }
@@ -60,6 +64,9 @@ static mabd_vec3 geom_moments(const mabd_geom* geom) {
         mabd_real across = volume * (3 * r * r + length * length) / 12;
         return mabd_v3(across, across, volume * r * r / 2);
     }
+    case MABD_SHAPE_PLANE:
+    case MABD_SHAPE_BOWL:
+    case MABD_SHAPE_HEIGHT_FIELD:
     case MABD_SHAPE_COUNT:
         break;
     }

@@ -4,80 +4,22 @@
 
 #include <string.h>
 
-static const char* const shape_names[MABD_SHAPE_COUNT] = {"box", "sphere", "capsule", "cylinder"};
-
 // ---- shapes ------------------------------------------------------------------------------------
-
-// Fail at a member that does not go with the shape.
-static mabd_status refuse(mabd_json_reader* reader, const mabd_json_node* node, int shape,
-                          const char* key) {
-    mabd_json_node member;
-    if (!mabd_json_member(node, key, &member)) return MABD_OK;
-    return mabd_json_fail(reader, &member, "'%s' does not go with the shape '%s'", key,
-                          shape_names[shape]);
-}
-
-static mabd_status need(mabd_json_reader* reader, const mabd_json_node* node, const char* what,
-                        const char* key) {
-    mabd_json_node member;
-    if (mabd_json_member(node, key, &member)) return MABD_OK;
-    return mabd_json_missing(reader, node, what, key);
-}
-
-static mabd_status read_box(mabd_json_reader* reader, const mabd_json_node* node, mabd_real* size) {
-    MABD_TRY(refuse(reader, node, MABD_SHAPE_BOX, "radius"));
-    MABD_TRY(refuse(reader, node, MABD_SHAPE_BOX, "length"));
-    MABD_TRY(need(reader, node, "a box", "size"));
-    MABD_TRY(mabd_json_vec3(reader, node, "size", size));
-    mabd_json_node member;
-    mabd_json_member(node, "size", &member);
-    for (size_t i = 0; i < 3; i++) {
-        if (size[i] > 0) continue;
-        mabd_json_node element = mabd_json_element(&member, i);
-        return mabd_json_fail(reader, &element, "the edges of a box must be > 0");
-    }
-    return MABD_OK;
-}
-
-// Shape and size from the members of a body or of an element of "shapes".
-static mabd_status read_shape(mabd_json_reader* reader, const mabd_json_node* node,
-                              mabd_geom* geom) {
-    MABD_TRY(need(reader, node, "a shape", "shape"));
-    int shape = 0;
-    MABD_TRY(mabd_json_choice(reader, node, "shape", shape_names, MABD_SHAPE_COUNT, &shape));
-    mabd_real size[3] = {0, 0, 0};
-    if (shape == MABD_SHAPE_BOX) {
-        MABD_TRY(read_box(reader, node, size));
-    } else {
-        MABD_TRY(refuse(reader, node, shape, "size"));
-        MABD_TRY(need(reader, node, shape_names[shape], "radius"));
-        MABD_TRY(mabd_json_positive(reader, node, "radius", &size[0]));
-        if (shape == MABD_SHAPE_SPHERE) {
-            MABD_TRY(refuse(reader, node, shape, "length"));
-        } else {
-            MABD_TRY(need(reader, node, shape_names[shape], "length"));
-            MABD_TRY(shape == MABD_SHAPE_CAPSULE
-                         ? mabd_json_not_negative(reader, node, "length", &size[1])
-                         : mabd_json_positive(reader, node, "length", &size[1]));
-        }
-    }
-    *geom = mabd_geom_make((mabd_shape)shape, size, geom->density);
-    return MABD_OK;
-}
 
 static mabd_status read_piece(mabd_json_reader* reader, const mabd_json_node* node,
                               mabd_geom* geom) {
-    static const char* const keys[] = {"shape",    "size",     "radius",  "length",
-                                       "position", "rotation", "density", NULL};
+    static const char* const keys[] = {"shape",   MABD_JSON_SIZE_KEYS,    "position", "rotation",
+                                       "density", MABD_JSON_SURFACE_KEYS, NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     MABD_TRY(mabd_json_positive(reader, node, "density", &geom->density));
-    MABD_TRY(read_shape(reader, node, geom));
+    MABD_TRY(mabd_json_geom(reader, node, geom));
     MABD_TRY(mabd_json_vec3(reader, node, "position", geom->position));
     return mabd_json_rotation(reader, node, "rotation", geom->rotation);
 }
 
+// Elements of "shapes", each with what the body says of density and surface to begin with.
 static mabd_status read_pieces(mabd_json_reader* reader, const mabd_json_node* shapes,
-                               mabd_real density) {
+                               const mabd_geom* body) {
     MABD_TRY(mabd_json_array(reader, shapes));
     size_t n = json_array_size(shapes->value);
     if (n == 0) return mabd_json_fail(reader, shapes, "expected at least one shape");
@@ -88,7 +30,7 @@ static mabd_status read_pieces(mabd_json_reader* reader, const mabd_json_node* s
     mabd_geom* geoms = (mabd_geom*)reader->geoms.data;
     for (size_t i = 0; i < n; i++) {
         mabd_json_node element = mabd_json_element(shapes, i);
-        geoms[i].density = density;
+        geoms[i] = *body;
         MABD_TRY(read_piece(reader, &element, &geoms[i]));
     }
     reader->geoms.count = (int32_t)n;
@@ -98,7 +40,7 @@ static mabd_status read_pieces(mabd_json_reader* reader, const mabd_json_node* s
 // Fill the geoms of the reader from "shape" or "shapes".
 static mabd_status read_geoms(mabd_json_reader* reader, const mabd_json_node* node,
                               mabd_body_def* def) {
-    static const char* const sizes[] = {"size", "radius", "length"};
+    static const char* const sizes[] = {MABD_JSON_SIZE_KEYS, NULL};
     mabd_json_node single, shapes, member;
     bool one = mabd_json_member(node, "shape", &single);
     bool many = mabd_json_member(node, "shapes", &shapes);
@@ -106,20 +48,23 @@ static mabd_status read_geoms(mabd_json_reader* reader, const mabd_json_node* no
     if (one && many) {
         return mabd_json_fail(reader, &shapes, "a body takes either 'shape' or 'shapes'");
     }
-    for (int i = 0; i < 3 && !one; i++) {
+    for (int i = 0; sizes[i] && !one; i++) {
         if (mabd_json_member(node, sizes[i], &member)) {
             return mabd_json_fail(reader, &member, "'%s' needs 'shape' beside it", sizes[i]);
         }
     }
-    if (many) MABD_TRY(read_pieces(reader, &shapes, def->density));
+    mabd_geom common = mabd_geom_make(MABD_SHAPE_BOX, (const mabd_real[3]){1, 1, 1}, def->density);
+    MABD_TRY(mabd_json_surface(reader, node, &common.friction, &common.restitution,
+                               &common.category, &common.mask));
+    if (many) MABD_TRY(read_pieces(reader, &shapes, &common));
     if (one) {
         if (mabd_list_reserve(&reader->allocator, &reader->geoms, sizeof(mabd_geom), 1) !=
             MABD_OK) {
             return mabd_json_no_memory(reader);
         }
         mabd_geom* geom = (mabd_geom*)reader->geoms.data;
-        geom->density = def->density;
-        MABD_TRY(read_shape(reader, node, geom));
+        *geom = common;
+        MABD_TRY(mabd_json_geom(reader, node, geom));
         reader->geoms.count = 1;
     }
     def->geom_count = reader->geoms.count;
@@ -186,9 +131,8 @@ static mabd_status read_motion(mabd_json_reader* reader, const mabd_json_node* n
 mabd_status mabd_json_body(mabd_json_reader* reader, const mabd_json_node* node) {
     static const char* const keys[] = {"name",
                                        "shape",
-                                       "size",
-                                       "radius",
-                                       "length",
+                                       MABD_JSON_SIZE_KEYS,
+                                       MABD_JSON_SURFACE_KEYS,
                                        "shapes",
                                        "density",
                                        "mass",

@@ -7,7 +7,11 @@
 
 typedef mabd_status (*read_function)(mabd_json_reader* reader, const mabd_json_node* node);
 
-static const char* const shape_names[MABD_SHAPE_COUNT] = {"box", "sphere", "capsule", "cylinder"};
+static const char* const shape_names[] = {
+#define X(name, text) text,
+    MABD_SHAPE_LIST(X)
+#undef X
+};
 static const char* const joint_names[MABD_JOINT_COUNT] = {
 #define X(name, text, translations, rotations) text,
     MABD_JOINT_LIST(X)
@@ -16,10 +20,11 @@ static const char* const joint_names[MABD_JOINT_COUNT] = {
 
 // ---- fields that several generators have -------------------------------------------------------
 
+/// Of a link: one of the shapes before the plane, which have mass.
 static mabd_status read_shape(mabd_json_reader* reader, const mabd_json_node* node,
                               mabd_shape* shape) {
     int value = (int)*shape;
-    MABD_TRY(mabd_json_choice(reader, node, "shape", shape_names, MABD_SHAPE_COUNT, &value));
+    MABD_TRY(mabd_json_choice(reader, node, "shape", shape_names, MABD_SHAPE_PLANE, &value));
     *shape = (mabd_shape)value;
     return MABD_OK;
 }
@@ -36,7 +41,9 @@ static mabd_status read_material(mabd_json_reader* reader, const mabd_json_node*
                                  mabd_material* material) {
     MABD_TRY(mabd_json_real(reader, node, "density", &material->density));
     MABD_TRY(mabd_json_real(reader, node, "young", &material->young));
-    return mabd_json_real(reader, node, "poisson", &material->poisson);
+    MABD_TRY(mabd_json_real(reader, node, "poisson", &material->poisson));
+    return mabd_json_surface(reader, node, &material->friction, &material->restitution,
+                             &material->category, &material->mask);
 }
 
 // ---- the generators ----------------------------------------------------------------------------
@@ -60,6 +67,7 @@ static mabd_status read_chain(mabd_json_reader* reader, const mabd_json_node* no
                                        "velocity",
                                        "angular_velocity",
                                        "axes",
+                                       MABD_JSON_SURFACE_KEYS,
                                        NULL};
     static const char* const starts[] = {
 #define X(name, text) text,
@@ -91,9 +99,10 @@ static mabd_status read_chain(mabd_json_reader* reader, const mabd_json_node* no
 }
 
 static mabd_status read_net(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",       "name",       "rows",     "columns", "spacing",
-                                       "hub_radius", "rod_radius", "density",  "young",   "poisson",
-                                       "drag",       "pinned",     "position", NULL};
+    static const char* const keys[] = {
+        "type",    "name",  "rows",    "columns", "spacing", "hub_radius", "rod_radius",
+        "density", "young", "poisson", "drag",    "pinned",  "position",   MABD_JSON_SURFACE_KEYS,
+        NULL};
     static const char* const pins[] = {
 #define X(name, text) text,
         MABD_NET_PIN_LIST(X)
@@ -143,10 +152,30 @@ static mabd_status read_tree_size(mabd_json_reader* reader, const mabd_json_node
 }
 
 static mabd_status read_tree(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",   "name",    "branching", "depth",     "links",  "seed", "length", "radius",
-        "shrink", "taper",   "spread",    "shape",     "joint",  "root", "pinned", "density",
-        "young",  "poisson", "drag",      "direction", "anchor", "axes", NULL};
+    static const char* const keys[] = {"type",
+                                       "name",
+                                       "branching",
+                                       "depth",
+                                       "links",
+                                       "seed",
+                                       "length",
+                                       "radius",
+                                       "shrink",
+                                       "taper",
+                                       "spread",
+                                       "shape",
+                                       "joint",
+                                       "root",
+                                       "pinned",
+                                       "density",
+                                       "young",
+                                       "poisson",
+                                       "drag",
+                                       "direction",
+                                       "anchor",
+                                       "axes",
+                                       MABD_JSON_SURFACE_KEYS,
+                                       NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_tree_def def = mabd_default_tree_def();
     mabd_axis_def storage[MABD_AXIS_COUNT];
@@ -172,8 +201,10 @@ static mabd_status read_tree(mabd_json_reader* reader, const mabd_json_node* nod
 
 static mabd_status read_ring(mabd_json_reader* reader, const mabd_json_node* node) {
     static const char* const keys[] = {
-        "type",    "name", "links", "length", "radius", "shape",    "joint", "density", "young",
-        "poisson", "drag", "plane", "pinned", "pin",    "position", "spin",  "axes",    NULL};
+        "type",   "name",    "links",    "length",  "radius", "shape",
+        "joint",  "density", "young",    "poisson", "drag",   "plane",
+        "pinned", "pin",     "position", "spin",    "axes",   MABD_JSON_SURFACE_KEYS,
+        NULL};
     static const char* const planes[] = {"vertical", "horizontal"};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_ring_def def = mabd_default_ring_def();
@@ -199,9 +230,11 @@ static mabd_status read_ring(mabd_json_reader* reader, const mabd_json_node* nod
 }
 
 static mabd_status read_four_bar(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",  "name",    "crank", "coupler", "rocker", "ground", "width",    "density",
-        "young", "poisson", "angle", "speed",   "driven", "torque", "position", NULL};
+    static const char* const keys[] = {"type",   "name",    "crank",    "coupler",
+                                       "rocker", "ground",  "width",    "density",
+                                       "young",  "poisson", "angle",    "speed",
+                                       "driven", "torque",  "position", MABD_JSON_SURFACE_KEYS,
+                                       NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_four_bar_def def = mabd_default_four_bar_def();
     MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
@@ -260,9 +293,10 @@ static mabd_status read_four_bar_chain(mabd_json_reader* reader, const mabd_json
 }
 
 static mabd_status read_jansen(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",    "name",    "pairs",    "scale",  "width",
-                                       "spacing", "angle",   "speed",    "driven", "density",
-                                       "young",   "poisson", "position", NULL};
+    static const char* const keys[] = {
+        "type",  "name",   "pairs",   "scale", "width",   "spacing",  "angle",
+        "speed", "driven", "density", "young", "poisson", "position", MABD_JSON_SURFACE_KEYS,
+        NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_jansen_def def = mabd_default_jansen_def();
     MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
@@ -280,9 +314,11 @@ static mabd_status read_jansen(mabd_json_reader* reader, const mabd_json_node* n
 }
 
 static mabd_status read_scissor_ring(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",  "name",      "units", "arm",     "width", "angle",   "speed",    "driven",
-        "swing", "frequency", "drag",  "density", "young", "poisson", "position", NULL};
+    static const char* const keys[] = {"type",  "name",      "units",    "arm",
+                                       "width", "angle",     "speed",    "driven",
+                                       "swing", "frequency", "drag",     "density",
+                                       "young", "poisson",   "position", MABD_JSON_SURFACE_KEYS,
+                                       NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_scissor_ring_def def = mabd_default_scissor_ring_def();
     MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
@@ -341,9 +377,11 @@ static mabd_status read_branch_levels(mabd_json_reader* reader, const mabd_json_
 }
 
 static mabd_status read_branching(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",    "name",      "seed",    "levels", "phyllotaxis",
-                                       "wiggle",  "variation", "density", "young",  "poisson",
-                                       "bending", "damping",   "drag",    "anchor", NULL};
+    static const char* const keys[] = {
+        "type",    "name",      "seed",    "levels", "phyllotaxis",
+        "wiggle",  "variation", "density", "young",  "poisson",
+        "bending", "damping",   "drag",    "anchor", MABD_JSON_SURFACE_KEYS,
+        NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_branching_def def = mabd_default_branching_def();
     int32_t seed = 0;
@@ -365,9 +403,10 @@ static mabd_status read_branching(mabd_json_reader* reader, const mabd_json_node
 }
 
 static mabd_status read_backbone(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",   "name",    "links", "seed",    "length",
-                                       "radius", "density", "young", "poisson", "drag",
-                                       "anchor", "pinned",  "axes",  NULL};
+    static const char* const keys[] = {
+        "type",  "name",    "links", "seed",   "length", "radius", "density",
+        "young", "poisson", "drag",  "anchor", "pinned", "axes",   MABD_JSON_SURFACE_KEYS,
+        NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_backbone_def def = mabd_default_backbone_def();
     mabd_axis_def storage[MABD_AXIS_COUNT];
@@ -389,9 +428,11 @@ static mabd_status read_backbone(mabd_json_reader* reader, const mabd_json_node*
 }
 
 static mabd_status read_star(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",   "name",   "arms",    "links",    "hub_radius",
-                                       "length", "radius", "density", "young",    "poisson",
-                                       "drag",   "pinned", "spin",    "position", NULL};
+    static const char* const keys[] = {
+        "type",   "name",   "arms",    "links",    "hub_radius",
+        "length", "radius", "density", "young",    "poisson",
+        "drag",   "pinned", "spin",    "position", MABD_JSON_SURFACE_KEYS,
+        NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_star_def def = mabd_default_star_def();
     MABD_TRY(mabd_json_text(reader, node, "name", &def.name));

@@ -58,6 +58,9 @@ mabd_status mabd_json_not_negative(mabd_json_reader* reader, const mabd_json_nod
 /// The member `key` as an array of n numbers; absent is allowed.
 mabd_status mabd_json_numbers(mabd_json_reader* reader, const mabd_json_node* object,
                               const char* key, size_t n, mabd_real* values);
+/// The value of a node itself, which names a body or "world".
+mabd_status mabd_json_body_named(mabd_json_reader* reader, const mabd_json_node* node,
+                                 int32_t* body);
 /// A member that names a body or "world"; the key must be there.
 mabd_status mabd_json_body_of(mabd_json_reader* reader, const mabd_json_node* object,
                               const char* key, int32_t* body);
@@ -69,6 +72,16 @@ mabd_status mabd_json_params(mabd_json_reader* reader, const mabd_json_node* roo
 mabd_status mabd_json_body(mabd_json_reader* reader, const mabd_json_node* node);
 /// Add one joint of the scene (json_joint.c).
 mabd_status mabd_json_joint(mabd_json_reader* reader, const mabd_json_node* node);
+/// Fill a geom from the members of a body or of an element of "shapes" (json_geom.c): shape, sizes and
+/// surface. Its density and surface are those of the body before.
+mabd_status mabd_json_geom(mabd_json_reader* reader, const mabd_json_node* node, mabd_geom* geom);
+/// The members that mabd_json_geom reads beside "shape" and the surface.
+#define MABD_JSON_SIZE_KEYS                                                                        \
+    "size", "radius", "length", "thickness", "columns", "rows", "cell", "heights"
+/// Read "contact" of the document (json_contact.c).
+mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* root);
+/// Set apart the bodies of one element of "pairs" (json_contact.c).
+mabd_status mabd_json_pair(mabd_json_reader* reader, const mabd_json_node* node);
 /// Add one force of the scene (json_forces.c).
 mabd_status mabd_json_force(mabd_json_reader* reader, const mabd_json_node* node);
 /// Read "gravity", "wind" and "time" of the document (json_forces.c).

@@ -93,8 +93,9 @@ static mabd_status read_list(mabd_json_reader* reader, const mabd_json_node* roo
 
 static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node* root,
                                  int32_t setting_count, const mabd_setting* settings) {
-    static const char* const keys[] = {"name",   "params", "time",   "gravity",    "wind",
-                                       "bodies", "joints", "forces", "generators", NULL};
+    static const char* const keys[] = {"name",   "params",  "time",       "gravity",
+                                       "wind",   "contact", "bodies",     "joints",
+                                       "forces", "pairs",   "generators", NULL};
     MABD_TRY(mabd_json_only(reader, root, keys));
     MABD_TRY(mabd_json_params(reader, root, setting_count, settings));
     const char* name = NULL;
@@ -103,6 +104,7 @@ static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node*
         return mabd_json_no_memory(reader);
     }
     MABD_TRY(mabd_json_surroundings(reader, root));
+    MABD_TRY(mabd_json_contact(reader, root));
     mabd_json_node generators;
     if (mabd_json_member(root, "generators", &generators)) {
         MABD_TRY(mabd_json_array(reader, &generators));
@@ -110,7 +112,8 @@ static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node*
     }
     MABD_TRY(read_list(reader, root, "bodies", mabd_json_body));
     MABD_TRY(read_list(reader, root, "joints", mabd_json_joint));
-    return read_list(reader, root, "forces", mabd_json_force);
+    MABD_TRY(read_list(reader, root, "forces", mabd_json_force));
+    return read_list(reader, root, "pairs", mabd_json_pair);
 }
 
 // Keep the text in the scene.

@@ -230,22 +230,28 @@ static mabd_status evaluate(mabd_json_reader* reader, const mabd_json_node* node
     return MABD_OK;
 }
 
+// The number before it is rounded to mabd_real.
+static mabd_status read_number(mabd_json_reader* reader, const mabd_json_node* node,
+                               double* number) {
+    if (!is_expression(node->value)) {
+        if (!json_is_number(node->value)) return mabd_json_expected(reader, node, "a number");
+        *number = json_number_value(node->value);
+        return MABD_OK;
+    }
+    mabd_json_param result;
+    MABD_TRY(evaluate(reader, node, &result));
+    if (result.text) {
+        return mabd_json_fail(reader, node, "expected a number, found '%.40s' = the text '%.40s'",
+                              json_string_value(node->value), result.text);
+    }
+    *number = result.number;
+    return MABD_OK;
+}
+
 mabd_status mabd_json_number(mabd_json_reader* reader, const mabd_json_node* node,
                              mabd_real* value) {
-    double number;
-    if (is_expression(node->value)) {
-        mabd_json_param result;
-        MABD_TRY(evaluate(reader, node, &result));
-        if (result.text) {
-            return mabd_json_fail(reader, node,
-                                  "expected a number, found '%.40s' = the text '%.40s'",
-                                  json_string_value(node->value), result.text);
-        }
-        number = result.number;
-    } else {
-        if (!json_is_number(node->value)) return mabd_json_expected(reader, node, "a number");
-        number = json_number_value(node->value);
-    }
+    double number = 0;
+    MABD_TRY(read_number(reader, node, &number));
     mabd_real rounded = (mabd_real)number;
     if (!isfinite(rounded)) return mabd_json_fail(reader, node, "the number is not finite");
     *value = rounded;
@@ -320,6 +326,23 @@ mabd_status mabd_json_int(mabd_json_reader* reader, const mabd_json_node* object
     return MABD_OK;
 }
 
+mabd_status mabd_json_bits(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
+                           uint32_t* value) {
+    mabd_json_node node;
+    if (!mabd_json_member(object, key, &node)) return MABD_OK;
+    double number = 0;
+    MABD_TRY(read_number(reader, &node, &number));
+    if (!(number >= 0 && number <= (double)UINT32_MAX) || number != floor(number)) {
+        char found[32];
+        mabd_number_write(number, found, sizeof found);
+        return mabd_json_fail(reader, &node,
+                              "%s: expected bits as a whole number from 0 to 4294967295, found %s",
+                              key, found);
+    }
+    *value = (uint32_t)number;
+    return MABD_OK;
+}
+
 mabd_status mabd_json_bool(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            bool* value) {
     mabd_json_node node;
@@ -386,17 +409,20 @@ mabd_status mabd_json_vec3(mabd_json_reader* reader, const mabd_json_node* objec
     return mabd_json_numbers(reader, object, key, 3, value);
 }
 
+mabd_status mabd_json_body_named(mabd_json_reader* reader, const mabd_json_node* node,
+                                 int32_t* body) {
+    const char* name = NULL;
+    MABD_TRY(mabd_json_string(reader, node, &name));
+    *body = strcmp(name, "world") == 0 ? MABD_WORLD : mabd_scene_find_body(reader->scene, name);
+    if (*body >= 0 || strcmp(name, "world") == 0) return MABD_OK;
+    const char* key = node->key ? node->key : "";
+    return mabd_json_fail(reader, node, "%s%sthere is no body named '%.80s'", key, *key ? ": " : "",
+                          name);
+}
+
 mabd_status mabd_json_body_of(mabd_json_reader* reader, const mabd_json_node* object,
                               const char* key, int32_t* body) {
-    const char* name = NULL;
-    MABD_TRY(mabd_json_text(reader, object, key, &name));
-    if (strcmp(name, "world") == 0) {
-        *body = MABD_WORLD;
-        return MABD_OK;
-    }
-    *body = mabd_scene_find_body(reader->scene, name);
-    if (*body >= 0) return MABD_OK;
     mabd_json_node node;
     mabd_json_member(object, key, &node);
-    return mabd_json_fail(reader, &node, "%s: there is no body named '%.80s'", key, name);
+    return mabd_json_body_named(reader, &node, body);
 }

@@ -48,6 +48,9 @@ mabd_status mabd_json_real(mabd_json_reader* reader, const mabd_json_node* objec
                            mabd_real* value);
 mabd_status mabd_json_int(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                           int32_t* value);
+/// 32 bits, given as a whole number from 0 to 2^32 - 1.
+mabd_status mabd_json_bits(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
+                           uint32_t* value);
 mabd_status mabd_json_bool(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            bool* value);
 /// *value points into the reader and lives as long as it.
@@ -69,6 +72,13 @@ mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* obj
 /// values, `axes` (6) pointers to the ones given.
 mabd_status mabd_json_axes(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            mabd_axis_def* storage, const mabd_axis_def** axes);
+
+/// How a surface meets others: the members that bodies, shapes and generators share.
+#define MABD_JSON_SURFACE_KEYS "friction", "restitution", "category", "mask"
+/// Read them (json_contact.c); those not given are left alone.
+mabd_status mabd_json_surface(mabd_json_reader* reader, const mabd_json_node* object,
+                              mabd_real* friction, mabd_real* restitution, uint32_t* category,
+                              uint32_t* mask);
 
 /// Read the "generators" array (json_generators.c).
 mabd_status mabd_json_generators(mabd_json_reader* reader, const mabd_json_node* array);

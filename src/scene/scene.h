@@ -6,8 +6,9 @@
 #include "base/names.h"
 #include "mabd/scene.h"
 
-#define MABD_BODY_COOKIE  UINT32_C(0x6d61626f)
-#define MABD_JOINT_COOKIE UINT32_C(0x6d616a6f)
+#define MABD_BODY_COOKIE    UINT32_C(0x6d61626f)
+#define MABD_JOINT_COOKIE   UINT32_C(0x6d616a6f)
+#define MABD_CONTACT_COOKIE UINT32_C(0x6d61636f)
 
 /// What the bodies of one add call share.
 typedef struct mabd_scene_class {
@@ -50,7 +51,10 @@ struct mabd_scene {
     mabd_real wind_direction[3]; // unit, or zero without wind
     mabd_signal wind_strength;
     mabd_real h, duration;
-    mabd_list geoms;         // mabd_geom
+    mabd_contact_def contact;
+    mabd_list pairs;         // mabd_pair_def, as they came: the last one of a pair holds
+    mabd_list geoms;         // mabd_geom; fields are owned by the scene
+    mabd_list fields;        // mabd_height_field*, each one block with its heights behind it
     mabd_list classes;       // mabd_scene_class
     mabd_list class_buckets; // int32_t open-addressed hash of classes -> index, -1 = empty
     mabd_list bodies;        // mabd_scene_body

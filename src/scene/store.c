@@ -43,6 +43,47 @@ void mabd_store_drop_tables(mabd_scene* scene, int32_t first) {
     if (scene->tables.count > first) scene->tables.count = first;
 }
 
+// ---- height fields -----------------------------------------------------------------------------
+
+static size_t heights_bytes(const mabd_height_field* field) {
+    return (size_t)field->columns * (size_t)field->rows * sizeof(mabd_real);
+}
+
+/// Of a field's block: the struct, then the heights.
+static size_t field_bytes(const mabd_height_field* field) {
+    return mabd_bytes(1, sizeof *field) + heights_bytes(field);
+}
+
+static mabd_status own_field(mabd_scene* scene, const mabd_height_field** field) {
+    MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->fields, sizeof *field, 1));
+    char* block = mabd_alloc(&scene->allocator, field_bytes(*field));
+    if (!block) return MABD_ERR_MEMORY;
+    mabd_height_field* owned = (mabd_height_field*)block;
+    mabd_real* heights = (mabd_real*)(block + mabd_bytes(1, sizeof *owned));
+    memcpy(heights, (*field)->heights, heights_bytes(*field));
+    *owned = **field;
+    owned->heights = heights;
+    ((mabd_height_field**)scene->fields.data)[scene->fields.count++] = owned;
+    *field = owned;
+    return MABD_OK;
+}
+
+mabd_status mabd_store_own_fields(mabd_scene* scene, const mabd_scene_class* added) {
+    mabd_geom* geoms = (mabd_geom*)scene->geoms.data + added->geom_first;
+    for (int32_t i = 0; i < added->geom_count; i++) {
+        if (geoms[i].field) MABD_TRY(own_field(scene, &geoms[i].field));
+    }
+    return MABD_OK;
+}
+
+void mabd_store_drop_fields(mabd_scene* scene, int32_t first) {
+    mabd_height_field** fields = (mabd_height_field**)scene->fields.data;
+    for (int32_t i = first; i < scene->fields.count; i++) {
+        mabd_free(&scene->allocator, fields[i], field_bytes(fields[i]));
+    }
+    if (scene->fields.count > first) scene->fields.count = first;
+}
+
 // ---- classes -----------------------------------------------------------------------------------
 
 mabd_status mabd_store_stage_geoms(mabd_scene* scene, int32_t count, const mabd_geom* geoms,
@@ -53,6 +94,11 @@ mabd_status mabd_store_stage_geoms(mabd_scene* scene, int32_t count, const mabd_
     mabd_geom* place = (mabd_geom*)scene->geoms.data + scene->geoms.count;
     for (int32_t i = 0; i < count; i++) {
         place[i] = mabd_geom_make(geoms[i].shape, geoms[i].size, geoms[i].density);
+        place[i].friction = geoms[i].friction;
+        place[i].restitution = geoms[i].restitution;
+        place[i].category = geoms[i].category;
+        place[i].mask = geoms[i].mask;
+        if (geoms[i].shape == MABD_SHAPE_HEIGHT_FIELD) place[i].field = geoms[i].field;
         memcpy(place[i].position, geoms[i].position, sizeof place[i].position);
         mabd_q_store(mabd_q_normalize(mabd_q_load(geoms[i].rotation)), place[i].rotation);
     }
@@ -92,12 +138,28 @@ static void class_reals(const mabd_scene_class* of, mabd_real* reals) {
     reals[13] = of->drag;
 }
 
-#define GEOM_REALS 11
+#define GEOM_REALS 13
 static void geom_reals(const mabd_geom* of, mabd_real* reals) {
     memcpy(reals, of->size, sizeof of->size);
     memcpy(reals + 3, of->position, sizeof of->position);
     memcpy(reals + 6, of->rotation, sizeof of->rotation);
     reals[10] = of->density;
+    reals[11] = of->friction;
+    reals[12] = of->restitution;
+}
+
+static bool field_equal(const mabd_height_field* a, const mabd_height_field* b) {
+    if (a == b) return true;
+    if (!a || !b || a->columns != b->columns || a->rows != b->rows) return false;
+    return a->dx == b->dx && a->dy == b->dy &&
+           memcmp(a->heights, b->heights, heights_bytes(a)) == 0;
+}
+
+static bool geom_equal(const mabd_geom* a, const mabd_geom* b) {
+    mabd_real reals_a[GEOM_REALS], reals_b[GEOM_REALS];
+    if (a->shape != b->shape || a->category != b->category || a->mask != b->mask) return false;
+    geom_reals(a, reals_a), geom_reals(b, reals_b);
+    return memcmp(reals_a, reals_b, sizeof reals_a) == 0 && field_equal(a->field, b->field);
 }
 
 static uint64_t class_hash(const mabd_scene* scene, const mabd_scene_class* of) {
@@ -108,6 +170,8 @@ static uint64_t class_hash(const mabd_scene* scene, const mabd_scene_class* of) 
     for (int32_t i = 0; i < of->geom_count; i++) {
         geom_reals(&geoms[i], reals);
         hash = mabd_hash(hash, &geoms[i].shape, sizeof geoms[i].shape);
+        hash = mabd_hash(hash, &geoms[i].category, sizeof geoms[i].category);
+        hash = mabd_hash(hash, &geoms[i].mask, sizeof geoms[i].mask);
         hash = mabd_hash(hash, reals, GEOM_REALS * sizeof(mabd_real));
     }
     return hash;
@@ -121,9 +185,7 @@ static bool class_equal(const mabd_scene* scene, const mabd_scene_class* a,
     if (memcmp(reals_a, reals_b, CLASS_REALS * sizeof(mabd_real)) != 0) return false;
     const mabd_geom *geoms_a = class_geoms(scene, a), *geoms_b = class_geoms(scene, b);
     for (int32_t i = 0; i < a->geom_count; i++) {
-        if (geoms_a[i].shape != geoms_b[i].shape) return false;
-        geom_reals(&geoms_a[i], reals_a), geom_reals(&geoms_b[i], reals_b);
-        if (memcmp(reals_a, reals_b, GEOM_REALS * sizeof(mabd_real)) != 0) return false;
+        if (!geom_equal(&geoms_a[i], &geoms_b[i])) return false;
     }
     return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the builder keeps of definitions: owned copies of signal tables, classes that bodies share,
-// sets of axes that joints share. Nothing here checks; nothing is committed on failure but tables,
-// which the caller drops with mabd_store_drop_tables.
+// What the builder keeps of definitions: owned copies of signal tables and height fields, classes that
+// bodies share, sets of axes that joints share. Nothing here checks; nothing is committed on failure but
+// tables and fields, which the caller drops with mabd_store_drop_tables and mabd_store_drop_fields.
 #pragma once
 
 #include "scene/check.h"
@@ -13,13 +13,17 @@ mabd_status mabd_store_signal(mabd_scene* scene, const mabd_signal* signal, mabd
 void mabd_store_drop_tables(mabd_scene* scene, int32_t first);
 
 /// Copy geoms to the end of scene->geoms, cleaned and with unit quaternions, without counting them;
-/// *staged gets their place, null if count is 0.
+/// *staged gets their place, null if count is 0. Height fields are still the caller's.
 mabd_status mabd_store_stage_geoms(mabd_scene* scene, int32_t count, const mabd_geom* geoms,
                                    const mabd_geom** staged);
 /// The class of a checked body; its geom_first is that of geoms staged before.
 mabd_scene_class mabd_store_make_class(const mabd_scene* scene, const mabd_body_def* def);
 /// Index of an equal class, -1 if there is none.
 int32_t mabd_store_find_class(const mabd_scene* scene, const mabd_scene_class* wanted);
+/// Make the height fields of a new class's staged geoms the scene's.
+mabd_status mabd_store_own_fields(mabd_scene* scene, const mabd_scene_class* added);
+/// Free the height fields from index `first` on.
+void mabd_store_drop_fields(mabd_scene* scene, int32_t first);
 /// Room for one more class.
 mabd_status mabd_store_reserve_class(mabd_scene* scene);
 /// Add the class and its staged geoms; needs the room. Returns its index.
