@@ -166,7 +166,7 @@ static double rnd(uint64_t* s) {
 }
 
 static mabd_render_item random_item(uint64_t* s, double spread) {
-    mabd_shape shape = (mabd_shape)((rnd(s) + 0.5) * MABD_SHAPE_COUNT);
+    mabd_shape shape = (mabd_shape)((rnd(s) + 0.5) * MABD_SHAPE_PLANE);
     mabd_render_item item =
         make_item(shape, 0.6 + rnd(s), 0.6 + rnd(s), 0.6 + rnd(s), mabd_v3(0, 0, 0));
     for (int k = 0; k < 3; k++) item.position[k] = spread * rnd(s), item.geom.position[k] = rnd(s);

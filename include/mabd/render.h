@@ -23,8 +23,9 @@ typedef struct mabd_camera {
 typedef struct mabd_render_def {
     int32_t width, height; // pixels, 1..16384
     mabd_camera camera;
-    bool ground;             // grid in the plane z = ground_height
-    bool ground_auto;        // put the grid just below the lowest point of the items
+    bool ground;      // grid in the plane z = ground_height
+    bool ground_auto; // put the grid on the highest level plane among the items, or else just
+                      // below their lowest point
     mabd_real ground_height; // [m]
     int32_t samples;         // per pixel and axis: 1, 2 or 3 (antialiasing)
 } mabd_render_def;

@@ -42,13 +42,17 @@ mabd_frame mabd_frame_of(int32_t n, const mabd_render_item* items) {
 
     // relative to the first item, so that a distant scene keeps its digits
     frame.origin = mabd_v3_load(items[0].position);
+    bool any = false;
     for (int32_t i = 0; i < n; i++) {
+        if (items[i].geom.shape == MABD_SHAPE_PLANE) continue;
         mabd_piece piece = mabd_piece_of(&frame, &items[i]);
         mabd_vec3 reach = box_reach(&piece);
         mabd_vec3 low = mabd_v3_sub(piece.center, reach), up = mabd_v3_add(piece.center, reach);
-        frame.low = i ? v3_min(frame.low, low) : low;
-        frame.high = i ? v3_max(frame.high, up) : up;
+        frame.low = any ? v3_min(frame.low, low) : low;
+        frame.high = any ? v3_max(frame.high, up) : up;
+        any = true;
     }
+    if (!any) return frame;
 
     mabd_vec3 extent = mabd_v3_sub(frame.high, frame.low);
     mabd_real size = (mabd_real)fmax(extent.x, fmax(extent.y, extent.z)) / 2;
@@ -60,11 +64,12 @@ mabd_frame mabd_frame_of(int32_t n, const mabd_render_item* items) {
     return frame;
 }
 
-// reach[k] = the largest normals[k] . x over all items
+// reach[k] = the largest normals[k] . x over all items but planes; 1 if there are none
 static void reach_all(const mabd_frame* frame, int32_t n, const mabd_render_item* items, int count,
                       const mabd_vec3* normals, mabd_real* reach) {
     for (int k = 0; k < count; k++) reach[k] = -INFINITY;
     for (int32_t i = 0; i < n; i++) {
+        if (items[i].geom.shape == MABD_SHAPE_PLANE) continue;
         mabd_piece piece = mabd_piece_of(frame, &items[i]);
         for (int k = 0; k < count; k++) {
             mabd_real r =
@@ -72,6 +77,7 @@ static void reach_all(const mabd_frame* frame, int32_t n, const mabd_render_item
             if (r > reach[k]) reach[k] = r;
         }
     }
+    for (int k = 0; k < count; k++) reach[k] = isinf(reach[k]) ? 1 : reach[k];
 }
 
 static void fit(const mabd_frame* frame, int32_t n, const mabd_render_item* items,
@@ -87,8 +93,8 @@ static void fit(const mabd_frame* frame, int32_t n, const mabd_render_item* item
     normals[1] = mabd_v3_scale(-1, normals[1]);
     normals[3] = mabd_v3_scale(-1, normals[3]);
 
-    mabd_real r[6] = {1, 1, 1, 1, 1, 1};
-    if (n > 0) reach_all(frame, n, items, 6, normals, r);
+    mabd_real r[6];
+    reach_all(frame, n, items, 6, normals, r);
     mabd_real ex = (r[0] - r[1]) / 2, ey = (r[2] - r[3]) / 2;
     mabd_real ez = (mabd_real)fmin(-(r[0] + r[1]) / (2 * tx), -(r[2] + r[3]) / (2 * ty));
     // a rod pointing at the eye: stay away, or its near end fills the picture
@@ -140,7 +146,7 @@ mabd_status mabd_view_camera(const mabd_render_def* def, const mabd_frame* frame
 void mabd_view_parallel(const mabd_frame* frame, mabd_vec3 forward, int32_t size, mabd_view* view) {
     mabd_view_axes(forward, view);
     mabd_vec3 half = mabd_v3_scale((mabd_real)0.5, mabd_v3_sub(frame->high, frame->low));
-    mabd_piece box = {MABD_SHAPE_BOX, {0, 0, 0}, mabd_m3_identity(), {half.x, half.y, half.z}, 0};
+    mabd_piece box = {.axes = mabd_m3_identity(), .half = {half.x, half.y, half.z}};
     mabd_real x = mabd_piece_reach(&box, view->right), y = mabd_piece_reach(&box, view->up);
     mabd_real z = mabd_piece_reach(&box, view->forward) + (mabd_real)0.01;
     mabd_real reach = (mabd_real)fmax(fmax(x, y), 1e-3) * (mabd_real)1.02;

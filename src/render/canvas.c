@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/canvas.h"
+#include "render/sheet.h"
 
 #define BEVEL     0.05 // of the smallest half edge
 #define SPLIT_MAX 12   // halvings of a piece that is near at one end and far at the other
@@ -197,5 +197,9 @@ static bool draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_pi
 bool mabd_canvas_draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_piece* piece,
                       int32_t item) {
     mabd_piece seen = mabd_piece_view(&canvas->view, piece);
+    if (mabd_piece_is_sheet(&seen)) {
+        if (pass == MABD_PASS_SOLID) mabd_sheet_draw(canvas, &seen, item);
+        return false;
+    }
     return draw(canvas, pass, &seen, item, SPLIT_MAX);
 }

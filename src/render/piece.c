@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/piece.h"
 
+// The box of a height field.
+static void set_field(mabd_piece* piece, const mabd_height_field* field, mabd_real scale) {
+    const size_t nodes = (size_t)field->columns * (size_t)field->rows;
+    mabd_real low = field->heights[0], high = low;
+    for (size_t i = 1; i < nodes; i++) {
+        low = field->heights[i] < low ? field->heights[i] : low;
+        high = field->heights[i] > high ? field->heights[i] : high;
+    }
+    piece->half[0] = (mabd_real)(field->columns - 1) * field->dx * scale / 2;
+    piece->half[1] = (mabd_real)(field->rows - 1) * field->dy * scale / 2;
+    piece->half[2] = (high - low) * scale / 2;
+    piece->lift = (high + low) * scale / 2;
+}
+
 static void set_size(mabd_piece* piece, const mabd_geom* geom, mabd_real scale) {
     mabd_real a = geom->size[0] * scale, b = geom->size[1] * scale;
-    piece->half[0] = piece->half[1] = piece->half[2] = piece->round = 0;
+    piece->half[0] = piece->half[1] = piece->half[2] = piece->round = piece->lift = 0;
     switch (geom->shape) {
     case MABD_SHAPE_BOX:
         for (int k = 0; k < 3; k++) piece->half[k] = geom->size[k] * scale / 2;
@@ -16,8 +30,19 @@ static void set_size(mabd_piece* piece, const mabd_geom* geom, mabd_real scale) 
         piece->round = a;
         piece->half[2] = b / 2;
         break;
-    default:
+    case MABD_SHAPE_BOWL:
+        piece->half[0] = piece->half[1] = a + b;
+        piece->half[2] = (a + b) / 2;
+        piece->lift = -piece->half[2];
+        break;
+    case MABD_SHAPE_HEIGHT_FIELD:
+        set_field(piece, geom->field, scale);
+        break;
+    case MABD_SHAPE_SPHERE:
         piece->round = a;
+        break;
+    case MABD_SHAPE_PLANE:
+    case MABD_SHAPE_COUNT:
         break;
     }
 }
@@ -33,7 +58,10 @@ mabd_piece mabd_piece_of(const mabd_frame* frame, const mabd_render_item* item) 
     piece.shape = item->geom.shape;
     piece.center = mabd_v3_scale(frame->scale, mabd_v3_add(center, offset));
     piece.axes = same ? body : mabd_m3_product(body, mabd_q_matrix(mabd_q_normalize(local)));
+    piece.geom = &item->geom;
+    piece.scale = frame->scale;
     set_size(&piece, &item->geom, frame->scale);
+    piece.center = mabd_v3_axpy(piece.lift, piece.axes.c3, piece.center);
     return piece;
 }
 

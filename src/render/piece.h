@@ -2,7 +2,8 @@
 // One item as a rounded solid: every shape is a core swept by a ball of radius `round`,
 //   x = centre + axes (corner o half) + round normal
 // with the core a point (sphere), a segment (capsule), a box, or a round disc with height
-// (cylinder).
+// (cylinder). A bowl or height field is drawn as a sheet (sheet.h); its piece is the box that holds it. A
+// plane has no size here: it neither moves the camera nor casts shadows.
 #pragma once
 
 #include "render/view.h"
@@ -13,6 +14,9 @@ typedef struct mabd_piece {
     mabd_mat3 axes;   // columns: axes of the shape
     mabd_real half[3];
     mabd_real round;
+    mabd_real lift;        // of the centre above the geom's origin, along the third axis
+    mabd_real scale;       // scene units per metre
+    const mabd_geom* geom; // of the item
 } mabd_piece;
 
 /// The piece of an item in world axes, scene units.
@@ -26,6 +30,10 @@ mabd_real mabd_piece_radius(const mabd_piece* piece);
 /// One half (side = -1 or 1) of a piece cut across axis k; the halves' union is the piece.
 mabd_piece mabd_piece_half(const mabd_piece* piece, int k, int side);
 
+/// True for planes, bowls and height fields.
+static inline bool mabd_piece_is_sheet(const mabd_piece* piece) {
+    return piece->shape >= MABD_SHAPE_PLANE;
+}
 /// Column k of a matrix.
 static inline mabd_vec3 mabd_piece_axis(const mabd_piece* piece, int k) {
     return k == 0 ? piece->axes.c1 : k == 1 ? piece->axes.c2 : piece->axes.c3;

@@ -17,7 +17,7 @@
 #define THIN_PIXELS     1.5f // what is thinner is blended by coverage
 
 typedef struct picture {
-    const mabd_render_def* def;
+    mabd_render_def def; // with the ground at the highest level plane
     int32_t n;
     const mabd_render_item* items;
     mabd_frame frame;
@@ -57,6 +57,20 @@ static bool turned(const mabd_real* rotation) {
     return norm > 1e-100 && isfinite(norm);
 }
 
+static const char* field_fault(const mabd_height_field* field) {
+    if (!field || !field->heights || field->columns < 2 || field->rows < 2) {
+        return "height field without nodes";
+    }
+    if (!(field->dx > 0 && field->dy > 0 && isfinite(field->dx) && isfinite(field->dy))) {
+        return "cell of a height field is not positive or not finite";
+    }
+    const size_t nodes = (size_t)field->columns * (size_t)field->rows;
+    for (size_t i = 0; i < nodes; i++) {
+        if (!isfinite(field->heights[i])) return "height is not finite";
+    }
+    return NULL;
+}
+
 static const char* item_fault(const mabd_render_item* item) {
     const mabd_geom* geom = &item->geom;
     if ((unsigned)geom->shape >= MABD_SHAPE_COUNT) return "unknown shape";
@@ -66,8 +80,12 @@ static const char* item_fault(const mabd_render_item* item) {
     if (!turned(item->rotation) || !turned(geom->rotation)) {
         return "rotation is not a quaternion";
     }
-    int sizes = geom->shape == MABD_SHAPE_BOX ? 3 : geom->shape == MABD_SHAPE_SPHERE ? 1 : 2;
-    for (int k = 0; k < sizes; k++) {
+    static const int sizes[MABD_SHAPE_COUNT] = {3, 1, 2, 2, 0, 2, 0};
+    if (geom->shape == MABD_SHAPE_HEIGHT_FIELD) {
+        const char* fault = field_fault(geom->field);
+        if (fault) return fault;
+    }
+    for (int k = 0; k < sizes[geom->shape]; k++) {
         if (!(geom->size[k] >= 0) || !isfinite(geom->size[k]))
             return "size is negative or not finite";
     }
@@ -102,17 +120,44 @@ static mabd_status check(const mabd_render_def* def, int32_t n, const mabd_rende
     return MABD_OK;
 }
 
+// ---- floor ------------------------------------------------------------------------------------
+
+// Height of a level plane that faces up [m]; false for all other items.
+static bool floor_height(const mabd_frame* frame, const mabd_render_item* item, mabd_real* height) {
+    if (item->geom.shape != MABD_SHAPE_PLANE) return false;
+    const mabd_piece piece = mabd_piece_of(frame, item);
+    *height = frame->origin.z + piece.center.z / frame->scale;
+    return piece.axes.c3.z > 1 - (mabd_real)1e-9;
+}
+
+// The highest level plane is the ground; the ground stands for it.
+static void find_floor(picture* p) {
+    if (!p->def.ground || !p->def.ground_auto) return;
+    for (int32_t i = 0; i < p->n; i++) {
+        mabd_real height;
+        if (!floor_height(&p->frame, &p->items[i], &height)) continue;
+        if (p->def.ground_auto || height > p->def.ground_height) p->def.ground_height = height;
+        p->def.ground_auto = false;
+    }
+}
+
+static bool is_under_ground(const picture* p, int32_t item) {
+    mabd_real height;
+    return p->ground.drawn && floor_height(&p->frame, &p->items[item], &height) &&
+           height <= p->def.ground_height;
+}
+
 // ---- memory -----------------------------------------------------------------------------------
 
 static int32_t map_size(const picture* p) {
-    int32_t larger = p->def->width > p->def->height ? p->def->width : p->def->height, size = 256;
+    int32_t larger = p->def.width > p->def.height ? p->def.width : p->def.height, size = 256;
     while (size < larger && size < 2048) size *= 2;
     return size;
 }
 
 static void layout(mabd_arena* arena, picture* p) {
-    size_t samples = (size_t)p->def->samples;
-    size_t pixels = (size_t)p->def->width * (size_t)p->def->height;
+    size_t samples = (size_t)p->def.samples;
+    size_t pixels = (size_t)p->def.width * (size_t)p->def.height;
     size_t count = pixels * samples * samples;
     mabd_meshes_make(arena, &p->meshes);
     p->vertices = mabd_arena_take(arena, (size_t)p->meshes.largest, sizeof *p->vertices);
@@ -163,6 +208,7 @@ static bool draw_items(const picture* p, const mabd_canvas* canvas, mabd_canvas_
     bool more = false;
     for (int32_t i = 0; i < p->n; i++) {
         int32_t item = order ? order[i] : i;
+        if (is_under_ground(p, item)) continue;
         mabd_piece piece = mabd_piece_of(&p->frame, &p->items[item]);
         more |= mabd_canvas_draw(canvas, pass, &piece, item);
     }
@@ -192,11 +238,11 @@ typedef struct thin_context {
 static void visit_pixel(void* context, int32_t x, int32_t y, float coverage, float key) {
     const thin_context* thin = context;
     const picture* p = thin->p;
-    int32_t s = p->def->samples, seen = 0;
-    float* layer = p->layer + 4 * ((size_t)y * (size_t)p->def->width + (size_t)x);
+    int32_t s = p->def.samples, seen = 0;
+    float* layer = p->layer + 4 * ((size_t)y * (size_t)p->def.width + (size_t)x);
     if (layer[3] > 0.996f) return;
     for (int32_t j = 0; j < s; j++) {
-        const float* row = p->canvas.target.key + (size_t)(y * s + j) * (size_t)(p->def->width * s);
+        const float* row = p->canvas.target.key + (size_t)(y * s + j) * (size_t)(p->def.width * s);
         for (int32_t i = 0; i < s; i++) seen += row[x * s + i] < key;
     }
     float weight = coverage * (1 - layer[3]) * (float)seen / (float)(s * s);
@@ -231,7 +277,7 @@ static void thin_pixels(const mabd_canvas* canvas, const mabd_piece* piece, int3
     float lit = mabd_light_map_lit(&p->key, world, p->lights.key_world);
 
     mabd_shade_rod(&p->lights, p->items[item].color, axis, to_eye, lit, context.rgb);
-    mabd_line_draw(line, p->def->width, p->def->height, visit_pixel, &context);
+    mabd_line_draw(line, p->def.width, p->def.height, visit_pixel, &context);
 }
 
 // ---- pixels -----------------------------------------------------------------------------------
@@ -257,8 +303,8 @@ static void shade_sample(const picture* p, size_t at, float open, float* rgb) {
 }
 
 static void shade_pixel(const picture* p, int32_t x, int32_t y, uint8_t* out) {
-    int32_t s = p->def->samples;
-    size_t pixel = (size_t)y * (size_t)p->def->width + (size_t)x, row = (size_t)(p->def->width * s);
+    int32_t s = p->def.samples;
+    size_t pixel = (size_t)y * (size_t)p->def.width + (size_t)x, row = (size_t)(p->def.width * s);
     float behind[3], sum[3] = {0, 0, 0};
     float floor_key = mabd_ground_color(&p->ground, x, y, behind);
     float open = (float)p->open[pixel] / 255;
@@ -284,8 +330,8 @@ static void draw(picture* p, uint8_t* rgb) {
     mabd_canvas* canvas = &p->canvas;
     canvas->target.width = canvas->view.width;
     canvas->target.height = canvas->view.height;
-    canvas->samples = p->def->samples;
-    canvas->error = 0.1f * (float)p->def->samples;
+    canvas->samples = p->def.samples;
+    canvas->error = 0.1f * (float)p->def.samples;
     canvas->thin_width = THIN_PIXELS;
     canvas->meshes = &p->meshes;
     canvas->vertices = p->vertices;
@@ -300,12 +346,12 @@ static void draw(picture* p, uint8_t* rgb) {
         p->ground.sky = &p->sky;
     }
     bool thin = draw_items(p, canvas, MABD_PASS_SOLID, p->order);
-    mabd_occlusion(&canvas->view, &canvas->target, p->def->samples, p->open, p->scratch);
+    mabd_occlusion(&canvas->view, &canvas->target, p->def.samples, p->open, p->scratch);
     if (thin) draw_items(p, canvas, MABD_PASS_THIN, p->order);
 
-    for (int32_t y = 0; y < p->def->height; y++) {
-        for (int32_t x = 0; x < p->def->width; x++) {
-            shade_pixel(p, x, y, rgb + 3 * ((size_t)y * (size_t)p->def->width + (size_t)x));
+    for (int32_t y = 0; y < p->def.height; y++) {
+        for (int32_t x = 0; x < p->def.width; x++) {
+            shade_pixel(p, x, y, rgb + 3 * ((size_t)y * (size_t)p->def.width + (size_t)x));
         }
     }
 }
@@ -318,14 +364,15 @@ mabd_status mabd_render_draw(const mabd_render_def* def, int32_t n, const mabd_r
 
     picture p;
     memset(&p, 0, sizeof p);
-    p.def = def, p.n = n, p.items = items;
+    p.def = *def, p.n = n, p.items = items;
     p.frame = mabd_frame_of(n, items);
     if (!isfinite(mabd_v3_norm(p.frame.origin)) || !isfinite(p.frame.scale) || p.frame.scale == 0) {
         return mabd_fail(error, MABD_ERR_ARG, "the items are too far apart to draw");
     }
     MABD_TRY(mabd_view_camera(def, &p.frame, n, items, &p.canvas.view, error));
     p.lights = mabd_lights_make(&p.canvas.view);
-    p.ground = mabd_ground_make(def, &p.frame, &p.canvas.view);
+    find_floor(&p);
+    p.ground = mabd_ground_make(&p.def, &p.frame, &p.canvas.view);
 
     mabd_arena arena = {NULL, 0, 0};
     layout(&arena, &p);
