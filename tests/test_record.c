@@ -127,6 +127,51 @@ Test(record, bodies_of_many_classes_keep_their_own_geoms) {
     scratch_remove(path);
 }
 
+Test(record, height_fields_are_read_back) {
+    char path[256];
+    scratch_path(path, sizeof path, "a.h5");
+    const mabd_real heights[2][6] = {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9}};
+    const mabd_height_field fields[2] = {{3, 2, 0.5, 0.25, heights[0]}, {2, 2, 1, 2, heights[1]}};
+    mabd_error error = {0};
+    mabd_scene* scene;
+    mabd_model* model;
+    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
+    for (int i = 0; i < 4; i++) { // a bowl, a field, a ball, another field
+        mabd_geom geom = mabd_geom_make(MABD_SHAPE_HEIGHT_FIELD, NULL, 0);
+        geom.field = &fields[i / 2];
+        if (i == 0) geom = mabd_geom_make(MABD_SHAPE_BOWL, (mabd_real[3]){1, 0.125, 0}, 0);
+        if (i == 2) geom = mabd_geom_make(MABD_SHAPE_SPHERE, (mabd_real[3]){1, 0, 0}, 1000);
+        mabd_body_def body = mabd_default_body_def();
+        body.motion = i == 2 ? MABD_MOTION_DYNAMIC : MABD_MOTION_FIXED;
+        body.geoms = &geom, body.geom_count = 1;
+        chain_check(mabd_scene_add_body(scene, &body, NULL, &error), &error, "body");
+    }
+    chain_check(mabd_model_build(scene, NULL, &model, &error), &error, "model");
+    mabd_sim* sim = chain_sim(model, NULL);
+    finish(create(path, sim));
+    mabd_recording* recording;
+    chain_check(mabd_recording_open(path, &recording, &error), &error, "open");
+    for (int32_t i = 0; i < 4; i++) {
+        int32_t count = 0;
+        const mabd_geom* geom = mabd_recording_geoms(recording, i, &count);
+        cr_assert(eq(i32, count, 1));
+        const bool has_field = geom->field != NULL;
+        cr_expect(has_field == (i % 2 == 1));
+        if (i == 0) cr_expect(eq(dbl, geom->size[1], 0.125));
+        if (!geom->field) continue;
+        const mabd_height_field* wanted = &fields[i / 2];
+        cr_expect(eq(i32, geom->field->columns, wanted->columns));
+        cr_expect(eq(i32, geom->field->rows, wanted->rows));
+        cr_expect(eq(dbl, geom->field->dx, wanted->dx));
+        cr_expect(eq(dbl, geom->field->dy, wanted->dy));
+        const size_t bytes = (size_t)(wanted->columns * wanted->rows) * sizeof(mabd_real);
+        cr_expect(eq(int, memcmp(geom->field->heights, wanted->heights, bytes), 0));
+    }
+    mabd_recording_close(recording);
+    mabd_sim_destroy(sim), mabd_model_destroy(model), mabd_scene_destroy(scene);
+    scratch_remove(path);
+}
+
 Test(record, every_dataset_holds_what_the_simulation_says) {
     enum { bodies = CHAIN_LINKS + 1, joints = CHAIN_LINKS };
     char path[256];

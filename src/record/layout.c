@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "record/hdf5_util.h"
+#include "record/heights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -254,7 +255,8 @@ static mabd_status write_geom_table(hid_t group, const geometry* g, mabd_error* 
               write_geom_column(group, "rotation", g, offsetof(mabd_geom, rotation), 4, scratch) &&
               write_geom_column(group, "density", g, offsetof(mabd_geom, density), 1, scratch);
     mabd_free(g->allocator, scratch, bytes);
-    return ok ? MABD_OK : MABD_ERR_IO;
+    if (!ok) return MABD_ERR_IO;
+    return mabd_heights_write(g->allocator, group, (int32_t)n, g->geoms.data, error);
 }
 
 // Per body: geoms start .. start + count - 1 of the table, and how it moves.
@@ -294,8 +296,9 @@ static mabd_status write_geometry(const mabd_allocator* allocator, hid_t group,
     mabd_list_free(allocator, &g.lists, sizeof(geom_list));
     mabd_list_free(allocator, &g.bucket, sizeof(int32_t));
     if (status != MABD_OK) return status;
-    bool ok = mabd_h5_set_text(group, "shapes", "box sphere capsule cylinder") &&
-              mabd_h5_set_text(group, "motions", "dynamic fixed scripted");
+    bool ok =
+        mabd_h5_set_text(group, "shapes", "box sphere capsule cylinder plane bowl height-field") &&
+        mabd_h5_set_text(group, "motions", "dynamic fixed scripted");
     return ok ? MABD_OK : MABD_ERR_IO;
 }
 

@@ -8,6 +8,7 @@
 #include "mabd/record.h"
 #include "record/file.h"
 #include "record/hdf5_util.h"
+#include "record/heights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +22,13 @@ struct mabd_recording {
     mabd_allocator allocator;
     hid_t file, position, quaternion;
     int32_t frames, bodies, geoms;
-    double* time;     // [s] (frames)
-    int32_t* start;   // (bodies) first geom in table
-    int32_t* count;   // (bodies)
-    int8_t* motion;   // (bodies) mabd_motion
-    mabd_geom* table; // (geoms)
-    char name[400];   // of the file, for messages
+    double* time;         // [s] (frames)
+    int32_t* start;       // (bodies) first geom in table
+    int32_t* count;       // (bodies)
+    int8_t* motion;       // (bodies) mabd_motion
+    mabd_geom* table;     // (geoms)
+    mabd_heights heights; // of the geoms
+    char name[400];       // of the file, for messages
 };
 
 #define REAL_TYPE (sizeof(mabd_real) == sizeof(double) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT)
@@ -161,7 +163,11 @@ static mabd_status read_geoms(mabd_recording* r, mabd_error* error) {
               read_geom_column(r, "geometry/rotation", offsetof(mabd_geom, rotation), 4, scratch) &&
               read_geom_column(r, "geometry/density", offsetof(mabd_geom, density), 1, scratch);
     mabd_free(&r->allocator, scratch, bytes);
-    return ok ? MABD_OK : fail_content(r, "its geoms cannot be read", error);
+    if (!ok) return fail_content(r, "its geoms cannot be read", error);
+    const mabd_status status =
+        mabd_heights_read(&r->allocator, r->file, r->geoms, r->table, &r->heights);
+    if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "opening a recording");
+    return status == MABD_OK ? MABD_OK : fail_content(r, "its height fields cannot be read", error);
 }
 
 mabd_status mabd_recording_open(const char* path, mabd_recording** recording, mabd_error* error) {
@@ -204,6 +210,7 @@ void mabd_recording_close(mabd_recording* r) {
     mabd_free(&allocator, r->count, n * sizeof *r->count);
     mabd_free(&allocator, r->motion, n * sizeof *r->motion);
     mabd_free(&allocator, r->table, mabd_bytes((size_t)r->geoms, sizeof(mabd_geom)));
+    mabd_heights_free(&allocator, &r->heights);
     mabd_free(&allocator, r, sizeof *r);
 }
 
