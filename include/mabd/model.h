@@ -73,6 +73,10 @@ MABD_API const char* mabd_component_name(mabd_component kind);
 /// What `mabd info` prints.
 typedef struct mabd_model_info {
     int32_t bodies, dynamic_bodies, joints, rows, compliant_rows, classes;
+    int32_t geoms[MABD_SHAPE_COUNT];          // by shape, over all bodies
+    bool contacts;                            // geoms touch
+    int32_t colliders;                        // geoms that may, over all bodies
+    int32_t excluded_pairs;                   // of bodies that never do: jointed or set apart
     int32_t components[MABD_COMPONENT_COUNT]; // how many of each class
     int32_t loops;                            // independent cycles over all components
     int32_t widest_block;                     // rows of the widest joint

@@ -98,12 +98,31 @@ static void print_joints(const mabd_model* model, FILE* out) {
     }
 }
 
+// "3 box, 1 plane; 4 of them touch, 2 pairs of bodies never do"
+static void print_geoms(const mabd_model_info* info, FILE* out) {
+    const char* before = "";
+    fprintf(out, "geoms         ");
+    for (int k = 0; k < MABD_SHAPE_COUNT; k++) {
+        if (info->geoms[k] == 0) continue;
+        fprintf(out, "%s%d %s", before, (int)info->geoms[k], mabd_shape_name((mabd_shape)k));
+        before = ", ";
+    }
+    fprintf(out, "%s\n", *before ? "" : "none");
+    if (info->contacts) {
+        fprintf(out, "contacts      on; %d geoms may touch, %d pairs of bodies never do\n",
+                (int)info->colliders, (int)info->excluded_pairs);
+    } else {
+        fprintf(out, "contacts      off\n");
+    }
+}
+
 static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE* out) {
     const mabd_model_info* info = &loaded->info;
     char text[128], model[32], sim[32];
     fprintf(out, "scene         %s\n", mabd_model_name(loaded->model));
     fprintf(out, "bodies        %d, %d of them moving; %d kinds\n", (int)info->bodies,
             (int)info->dynamic_bodies, (int)info->classes);
+    print_geoms(info, out);
     fprintf(out, "joints        %d\n", (int)info->joints);
     fprintf(out, "rows          %d, %d of them compliant, widest block %d\n", (int)info->rows,
             (int)info->compliant_rows, (int)info->widest_block);
@@ -154,6 +173,18 @@ static json_t* plan_json(const mabd_model* model, const plan_table* table) {
     return root;
 }
 
+static void add_geoms_json(const mabd_model_info* info, json_t* root) {
+    json_t* shapes = json_object();
+    for (int k = 0; k < MABD_SHAPE_COUNT; k++) {
+        if (info->geoms[k] == 0) continue;
+        json_object_set_new(shapes, mabd_shape_name((mabd_shape)k), json_integer(info->geoms[k]));
+    }
+    json_object_set_new(root, "geoms", shapes);
+    json_object_set_new(root, "contacts", json_boolean(info->contacts));
+    json_object_set_new(root, "colliders", json_integer(info->colliders));
+    json_object_set_new(root, "excluded_pairs", json_integer(info->excluded_pairs));
+}
+
 static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
     const mabd_model_info* info = &loaded->info;
     char hash[32];
@@ -170,6 +201,7 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
         (json_int_t)info->bytes_sim, "hash", hash);
     json_object_update(root, numbers);
     json_decref(numbers);
+    add_geoms_json(info, root);
     summary_set_components(root, "components", info);
     summary_set_real(root, "bytes_per_body", (double)info->bytes_per_body);
     summary_set_real(root, "suggested_h", (double)mabd_model_suggested_h(loaded->model));

@@ -68,7 +68,7 @@ static sizes count(mabd_model_builder* builder) {
 static void layout(mabd_model* m, const mabd_scene* scene, const sizes* n, mabd_arena* arena) {
     const size_t bodies = (size_t)scene->bodies.count, joints = (size_t)scene->joints.count;
     m->classes = mabd_arena_take(arena, (size_t)scene->classes.count, sizeof *m->classes);
-    m->geoms = mabd_arena_take(arena, (size_t)scene->geoms.count, sizeof *m->geoms);
+    mabd_builder_layout_geoms(m, scene, arena);
     m->body_class = mabd_arena_take(arena, bodies, sizeof *m->body_class);
     m->body_motion = mabd_arena_take(arena, bodies + 1, sizeof *m->body_motion);
     m->start = mabd_arena_take(arena, bodies, sizeof *m->start);
@@ -113,13 +113,11 @@ static void fill_bodies(mabd_model_builder* builder) {
 // Anchor and frame of one side, from the user frame to the principal frame.
 static void to_principal(const mabd_model* m, int32_t body, const mabd_real* anchor,
                          const mabd_real* frame, mabd_real* X, mabd_mat3* F) {
-    *F = mabd_q_matrix(mabd_q_load(frame));
     mabd_vec3 p = mabd_v3_load(anchor);
     if (body != MABD_WORLD) {
-        const mabd_model_class* c = &m->classes[m->body_class[body]];
-        const mabd_mat3 axes = mabd_q_matrix(mabd_q_load(c->axes));
-        p = mabd_m3_tmul(axes, mabd_v3_sub(p, mabd_v3_load(c->center)));
-        *F = mabd_m3_tproduct(axes, *F);
+        mabd_class_to_principal(&m->classes[m->body_class[body]], anchor, frame, &p, F);
+    } else {
+        *F = mabd_q_matrix(mabd_q_load(frame));
     }
     mabd_v3_store(p, X);
 }
@@ -186,9 +184,7 @@ static void fill(mabd_model_builder* builder) {
     m->wind = mabd_builder_signal(builder, &scene->wind_strength);
     m->h = scene->h, m->duration = scene->duration;
     memcpy(m->name, scene->name, strlen(scene->name) + 1);
-    if (m->geom_count) {
-        memcpy(m->geoms, scene->geoms.data, (size_t)m->geom_count * sizeof *m->geoms);
-    }
+    mabd_builder_geoms(builder);
     mabd_builder_classes(builder);
     mabd_builder_row_sets(builder);
     fill_bodies(builder);
@@ -258,7 +254,7 @@ static uint64_t hash_model(const mabd_model* m) {
         HASH(&f->body, 1), HASH(&f->point, 1), HASH(&f->force, 1), HASH(&f->torque, 1);
     }
 #undef HASH
-    return hash;
+    return mabd_builder_hash_contacts(m, hash);
 }
 
 static mabd_status build(mabd_model_builder* builder) {
@@ -278,6 +274,7 @@ static mabd_status build(mabd_model_builder* builder) {
     m->class_count = scene->classes.count, m->geom_count = scene->geoms.count;
     m->row_set_count = (int32_t)n.row_sets;
     fill(builder);
+    MABD_TRY(mabd_builder_contacts(builder));
     MABD_TRY(mabd_names_copy(&m->allocator, &scene->body_names, &m->body_names));
     MABD_TRY(mabd_names_copy(&m->allocator, &scene->joint_names, &m->joint_names));
     MABD_TRY(build_plan(m));

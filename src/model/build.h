@@ -19,6 +19,19 @@ const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_s
 
 /// Principal frames, Lame constants (classes.c).
 void mabd_builder_classes(mabd_model_builder* builder);
+/// A point (3) and a frame (4) of the user frame, in the principal frame of a class (classes.c).
+void mabd_class_to_principal(const mabd_model_class* c, const mabd_real* point,
+                             const mabd_real* frame, mabd_vec3* X, mabd_mat3* F);
+
+/// Take the memory of geoms and contacts (contacts.c); upper bounds where sharing is known later.
+void mabd_builder_layout_geoms(mabd_model* m, const mabd_scene* scene, mabd_arena* arena);
+/// Copy the geoms with their height fields.
+void mabd_builder_geoms(mabd_model_builder* builder);
+/// Colliders, pairs and exclusions, if contacts are enabled; needs classes and joints. Takes memory for a
+/// while.
+mabd_status mabd_builder_contacts(mabd_model_builder* builder);
+/// The hash goes on over everything that touches; as it is if contacts are not enabled.
+uint64_t mabd_builder_hash_contacts(const mabd_model* m, uint64_t hash);
 /// Number the pairs of joint type and set of axes in use (row_sets.c); returns how many there are.
 int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
 /// Set of axes of a numbered row set, -1 = none.

@@ -32,6 +32,13 @@ static void make_class(const mabd_scene* scene, int32_t index, mabd_model_class*
     out->geom_count = in->geom_count;
 }
 
+void mabd_class_to_principal(const mabd_model_class* c, const mabd_real* point,
+                             const mabd_real* frame, mabd_vec3* X, mabd_mat3* F) {
+    const mabd_mat3 axes = mabd_q_matrix(mabd_q_load(c->axes));
+    *X = mabd_m3_tmul(axes, mabd_v3_sub(mabd_v3_load(point), mabd_v3_load(c->center)));
+    *F = mabd_m3_tproduct(axes, mabd_q_matrix(mabd_q_load(frame)));
+}
+
 void mabd_builder_classes(mabd_model_builder* builder) {
     for (int32_t i = 0; i < builder->model->class_count; i++) {
         make_class(builder->scene, i, &builder->model->classes[i]);

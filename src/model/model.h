@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "body/affine.h"
+#include "contact/shape.h"
 #include "joint/rows.h"
 #include "mabd/model.h"
 #include "topology/plan.h"
@@ -97,6 +98,35 @@ typedef struct mabd_model_start {
     mabd_real position[3], rotation[4], velocity[3], angular_velocity[3];
 } mabd_model_start;
 
+/// A geom that may touch others, in the principal frame of its class.
+typedef struct mabd_model_collider {
+    mabd_collider shape; // its field is the model's
+    mabd_pose pose;      // x_principal = rotation x_collider + position
+    mabd_real friction, restitution;
+    uint32_t category, mask;
+} mabd_model_collider;
+
+/// What the scene says of one pair of bodies.
+typedef struct mabd_model_pair {
+    int32_t a, b;                    // bodies, a < b
+    bool excluded;                   // then also in exclusions
+    mabd_real friction, restitution; // -1 = from the colliders
+} mabd_model_pair;
+
+/// What touches. All zero if the scene's contacts are not enabled.
+typedef struct mabd_model_contact {
+    bool enabled;
+    mabd_real margin;     // [m], 0 = automatic
+    mabd_real compliance; // of a row, relative to its own J H^-1 J'
+    int32_t collider_count, exclusion_count, pair_count;
+    int32_t* collider_first;        // colliders first[c] .. first[c + 1] - 1 are those of class c
+                                    // (class_count + 1)
+    mabd_model_collider* colliders; // (collider_count) without those whose mask is 0
+    int32_t (*exclusions)[2];       // bodies that never touch (exclusion_count), as mabd_broad_def
+                                    // takes them: any order, may repeat
+    mabd_model_pair* pairs;         // (pair_count) rising by a, then b
+} mabd_model_contact;
+
 struct mabd_model {
     mabd_allocator allocator;
     mabd_real gravity[3];
@@ -110,6 +140,9 @@ struct mabd_model {
     int32_t rigid_row_count;
     mabd_model_class* classes;
     mabd_geom* geoms;
+    mabd_height_field* fields; // of the geoms, each with its part of heights
+    mabd_real* heights;
+    mabd_model_contact contact;
     int32_t* body_class;      // (body_count)
     uint8_t* body_motion;     // mabd_motion (body_count + 1)
     mabd_model_start* start;  // (body_count)
@@ -139,6 +172,22 @@ MABD_FN void mabd_model_joint_view(const mabd_model* m, const mabd_model_joint* 
         view->Fa = view->Fb = mabd_m3_identity();
     }
 }
+
+/// The colliders of a body in the principal frame of its class; *count gets how many, 0 if contacts are not
+/// enabled.
+MABD_FN const mabd_model_collider* mabd_model_colliders(const mabd_model* m, int32_t body,
+                                                        int32_t* count) {
+    *count = 0;
+    if (!m->contact.enabled) return NULL;
+    const int32_t* first = m->contact.collider_first + m->body_class[body];
+    *count = first[1] - first[0];
+    return m->contact.colliders + first[0];
+}
+/// Friction and restitution where a collider of body a meets one of body b: geometric mean and larger one of
+/// the two, or what the scene says of this pair of bodies.
+void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collider* on_a, int32_t b,
+                        const mabd_model_collider* on_b, mabd_real* friction,
+                        mabd_real* restitution);
 
 /// User frame -> principal frame of a class, as affine coordinates q and rates (12 each) of a rigid body.
 void mabd_model_to_affine(const mabd_model_class* c, const mabd_model_start* start, mabd_real* q,

@@ -92,6 +92,18 @@ size_t mabd_model_sim_bytes(const mabd_model* model, mabd_dual dual) {
     return mabd_formulation_affine.bytes_for(model, dual);
 }
 
+static void count_geoms(const mabd_model* model, mabd_model_info* info) {
+    for (int32_t i = 0; i < model->body_count; i++) {
+        int32_t count;
+        const mabd_geom* geoms = mabd_model_body_geoms(model, i, &count);
+        for (int32_t k = 0; k < count; k++) info->geoms[geoms[k].shape]++;
+        mabd_model_colliders(model, i, &count);
+        info->colliders += count;
+    }
+    info->contacts = model->contact.enabled;
+    info->excluded_pairs = model->contact.exclusion_count;
+}
+
 mabd_model_info mabd_model_get_info(const mabd_model* model) {
     const mabd_plan* plan = model->plan;
     mabd_model_info info = {0};
@@ -103,6 +115,7 @@ mabd_model_info mabd_model_get_info(const mabd_model* model) {
     info.rows = mabd_plan_joint_rows(plan);
     info.compliant_rows = info.rows - model->rigid_row_count;
     info.classes = model->class_count;
+    count_geoms(model, &info);
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) info.components[k] = plan->counts[k];
     info.loops = plan->loops;
     info.widest_block = plan->widest;

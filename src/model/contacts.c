@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Geoms and what touches: height fields, colliders in the principal frames of their classes, pairs of
+// bodies set apart, pairs that never touch. Nothing of a model without contacts depends on the latter.
+//
+// A point X of a geom with position p and rotation R is R X + p in the user frame, so in the principal
+// frame (V, c: classes.c) it is V'R X + V'(p - c): the pose of the collider.
+
+#include "base/hash.h"
+#include "contact/radix_sort.h"
+#include "model/build.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- geoms -------------------------------------------------------------------------------------
+
+static size_t node_count(const mabd_height_field* field) {
+    return (size_t)field->columns * (size_t)field->rows;
+}
+
+void mabd_builder_layout_geoms(mabd_model* m, const mabd_scene* scene, mabd_arena* arena) {
+    const size_t geoms = (size_t)scene->geoms.count, pairs = (size_t)scene->pairs.count;
+    mabd_height_field* const* fields = (mabd_height_field* const*)scene->fields.data;
+    mabd_model_contact* contact = &m->contact;
+    size_t nodes = 0;
+    for (int32_t i = 0; i < scene->fields.count; i++) nodes += node_count(fields[i]);
+    m->geoms = mabd_arena_take(arena, geoms, sizeof *m->geoms);
+    m->fields = mabd_arena_take(arena, (size_t)scene->fields.count, sizeof *m->fields);
+    m->heights = mabd_arena_take(arena, nodes, sizeof *m->heights);
+    if (!scene->contact.enabled) return;
+    contact->collider_first =
+        mabd_arena_take(arena, (size_t)scene->classes.count + 1, sizeof *contact->collider_first);
+    contact->colliders = mabd_arena_take(arena, geoms, sizeof *contact->colliders);
+    contact->exclusions =
+        mabd_arena_take(arena, (size_t)scene->joints.count + pairs, sizeof *contact->exclusions);
+    contact->pairs = mabd_arena_take(arena, pairs, sizeof *contact->pairs);
+}
+
+void mabd_builder_geoms(mabd_model_builder* builder) {
+    mabd_model* m = builder->model;
+    const mabd_geom* geoms = builder->scene->geoms.data;
+    mabd_height_field* field = m->fields;
+    mabd_real* heights = m->heights;
+    for (int32_t i = 0; i < m->geom_count; i++) {
+        m->geoms[i] = geoms[i];
+        if (!geoms[i].field) continue;
+        const size_t nodes = node_count(geoms[i].field);
+        memcpy(heights, geoms[i].field->heights, nodes * sizeof *heights);
+        *field = *geoms[i].field;
+        field->heights = heights;
+        m->geoms[i].field = field++;
+        heights += nodes;
+    }
+}
+
+// ---- colliders ---------------------------------------------------------------------------------
+
+static mabd_model_collider make_collider(const mabd_model_class* c, const mabd_geom* geom) {
+    static const mabd_collider_kind kinds[MABD_SHAPE_COUNT] = {
+        [MABD_SHAPE_BOX] = MABD_COLLIDER_BOX,
+        [MABD_SHAPE_SPHERE] = MABD_COLLIDER_SPHERE,
+        [MABD_SHAPE_CAPSULE] = MABD_COLLIDER_CAPSULE,
+        [MABD_SHAPE_CYLINDER] = MABD_COLLIDER_CYLINDER,
+        [MABD_SHAPE_PLANE] = MABD_COLLIDER_PLANE,
+        [MABD_SHAPE_BOWL] = MABD_COLLIDER_BOWL,
+        [MABD_SHAPE_HEIGHT_FIELD] = MABD_COLLIDER_HEIGHT_FIELD};
+    mabd_model_collider out = {.friction = geom->friction,
+                               .restitution = geom->restitution,
+                               .category = geom->category,
+                               .mask = geom->mask};
+    out.shape.kind = kinds[geom->shape];
+    memcpy(out.shape.size, geom->size, sizeof out.shape.size);
+    out.shape.field = geom->field;
+    mabd_class_to_principal(c, geom->position, geom->rotation, &out.pose.position,
+                            &out.pose.rotation);
+    return out;
+}
+
+static void fill_colliders(mabd_model* m) {
+    mabd_model_contact* contact = &m->contact;
+    for (int32_t i = 0; i < m->class_count; i++) {
+        const mabd_model_class* c = &m->classes[i];
+        contact->collider_first[i] = contact->collider_count;
+        for (int32_t k = 0; k < c->geom_count; k++) {
+            const mabd_geom* geom = &m->geoms[c->geom_first + k];
+            if (geom->mask == 0) continue;
+            contact->colliders[contact->collider_count++] = make_collider(c, geom);
+        }
+    }
+    contact->collider_first[m->class_count] = contact->collider_count;
+}
+
+// ---- pairs -------------------------------------------------------------------------------------
+
+static uint64_t pair_key(int32_t a, int32_t b) {
+    return a < b ? (uint64_t)(uint32_t)a << 32 | (uint32_t)b
+                 : (uint64_t)(uint32_t)b << 32 | (uint32_t)a;
+}
+
+static mabd_model_pair make_pair(const mabd_pair_def* def) {
+    mabd_model_pair pair = {.a = def->a < def->b ? def->a : def->b,
+                            .b = def->a < def->b ? def->b : def->a,
+                            .excluded = def->excluded,
+                            .friction = def->friction_given ? def->friction : -1,
+                            .restitution = def->restitution_given ? def->restitution : -1};
+    return pair;
+}
+
+/// Sorted by bodies, of those for the same bodies only the last. The sort is stable, so it stands last.
+static mabd_status fill_pairs(const mabd_model_builder* builder) {
+    const mabd_list* list = &builder->scene->pairs;
+    const mabd_pair_def* defs = list->data;
+    mabd_model* m = builder->model;
+    const size_t n = (size_t)list->count, keys = mabd_bytes(n, sizeof(uint64_t));
+    const size_t ids = mabd_bytes(n, sizeof(int32_t));
+    const size_t bytes = 2 * keys + 2 * ids + mabd_radix_scratch_bytes();
+    if (n == 0) return MABD_OK;
+    char* memory = mabd_alloc(&m->allocator, bytes);
+    if (!memory) return MABD_ERR_MEMORY;
+    uint64_t* const key[2] = {(uint64_t*)memory, (uint64_t*)(memory + keys)};
+    int32_t* const id[2] = {(int32_t*)(memory + 2 * keys), (int32_t*)(memory + 2 * keys + ids)};
+    for (size_t i = 0; i < n; i++) {
+        key[0][i] = pair_key(defs[i].a, defs[i].b);
+        id[0][i] = (int32_t)i;
+    }
+    const int at = mabd_radix_sort((int64_t)n, 64, key, id, memory + 2 * keys + 2 * ids);
+    for (size_t i = 0; i < n; i++) {
+        if (i + 1 < n && key[at][i] == key[at][i + 1]) continue;
+        m->contact.pairs[m->contact.pair_count++] = make_pair(&defs[id[at][i]]);
+    }
+    mabd_free(&m->allocator, memory, bytes);
+    return MABD_OK;
+}
+
+/// What the scene says of two bodies, null = nothing.
+static const mabd_model_pair* find_pair(const mabd_model_contact* contact, int32_t a, int32_t b) {
+    const uint64_t wanted = pair_key(a, b);
+    int32_t low = 0, high = contact->pair_count;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        const mabd_model_pair* pair = &contact->pairs[middle];
+        const uint64_t key = pair_key(pair->a, pair->b);
+        if (key == wanted) return pair;
+        if (key < wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+static void exclude(mabd_model_contact* contact, int32_t a, int32_t b) {
+    contact->exclusions[contact->exclusion_count][0] = a < b ? a : b;
+    contact->exclusions[contact->exclusion_count++][1] = a < b ? b : a;
+}
+
+static void fill_exclusions(mabd_model* m, bool neighbours) {
+    mabd_model_contact* contact = &m->contact;
+    for (int32_t i = 0; i < contact->pair_count; i++) {
+        if (contact->pairs[i].excluded) exclude(contact, contact->pairs[i].a, contact->pairs[i].b);
+    }
+    for (int32_t i = 0; i < m->joint_count && !neighbours; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        if (joint->a == m->body_count || joint->b == m->body_count) continue; // no geoms there
+        if (!find_pair(contact, joint->a, joint->b)) exclude(contact, joint->a, joint->b);
+    }
+}
+
+mabd_status mabd_builder_contacts(mabd_model_builder* builder) {
+    const mabd_contact_def* def = &builder->scene->contact;
+    mabd_model* m = builder->model;
+    if (!def->enabled) return MABD_OK;
+    m->contact.enabled = true;
+    m->contact.margin = def->margin;
+    m->contact.compliance = def->compliance;
+    fill_colliders(m);
+    MABD_TRY(fill_pairs(builder));
+    fill_exclusions(m, def->neighbours);
+    return MABD_OK;
+}
+
+void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collider* on_a, int32_t b,
+                        const mabd_model_collider* on_b, mabd_real* friction,
+                        mabd_real* restitution) {
+    const mabd_model_pair* pair = find_pair(&m->contact, a, b);
+    *friction = (mabd_real)sqrt(on_a->friction * on_b->friction);
+    *restitution = on_a->restitution > on_b->restitution ? on_a->restitution : on_b->restitution;
+    if (pair && pair->friction >= 0) *friction = pair->friction;
+    if (pair && pair->restitution >= 0) *restitution = pair->restitution;
+}
+
+// ---- hash --------------------------------------------------------------------------------------
+
+uint64_t mabd_builder_hash_contacts(const mabd_model* m, uint64_t hash) {
+    const mabd_model_contact* contact = &m->contact;
+    if (!contact->enabled) return hash;
+#define HASH(array, n) hash = mabd_hash(hash, array, (size_t)(n) * sizeof *(array))
+    HASH(&contact->margin, 1), HASH(&contact->compliance, 1);
+    HASH(contact->collider_first, m->class_count + 1);
+    for (int32_t i = 0; i < contact->collider_count; i++) {
+        const mabd_model_collider* c = &contact->colliders[i];
+        HASH(&c->shape.kind, 1), HASH(c->shape.size, 3), HASH(&c->pose, 1);
+        HASH(&c->friction, 1), HASH(&c->restitution, 1), HASH(&c->category, 1), HASH(&c->mask, 1);
+        const mabd_height_field* field = c->shape.field;
+        if (!field) continue;
+        HASH(&field->columns, 1), HASH(&field->rows, 1), HASH(&field->dx, 1), HASH(&field->dy, 1);
+        HASH(field->heights, node_count(field));
+    }
+    HASH(contact->exclusions, contact->exclusion_count);
+    for (int32_t i = 0; i < contact->pair_count; i++) {
+        const mabd_model_pair* pair = &contact->pairs[i];
+        HASH(&pair->a, 1), HASH(&pair->b, 1), HASH(&pair->friction, 1);
+        HASH(&pair->restitution, 1);
+    }
+#undef HASH
+    return hash;
+}
