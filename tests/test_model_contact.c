@@ -69,7 +69,7 @@ static void draw_geom(uint64_t* state, int32_t k, mabd_geom* geom) {
     mabd_v3_store(draw_vec3(state, 1), geom->position);
     mabd_q_store(mabd_q_from_matrix(draw_rotation(state)), geom->rotation);
     geom->friction = fabs(draw_real(state)), geom->restitution = fabs(draw_real(state));
-    geom->category = 1u << k, geom->mask = ~(1u << k);
+    geom->category = 1u << k % 32, geom->mask = ~geom->category;
 }
 
 // The start pose of a body in the scene, x + R (p + Q X), against q = (A, t) of the model with the
