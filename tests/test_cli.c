@@ -420,6 +420,28 @@ Test(cli, a_failed_simulation_is_3_and_keeps_its_data) {
 
 // ---- info --------------------------------------------------------------------------------------
 
+Test(cli, info_tells_of_geoms_and_contacts) {
+    sandbox_write("touch.json",
+                  "{\"contact\": {\"enabled\": true}, \"generators\": [{\"type\": \"chain\", "
+                  "\"links\": 5}, {\"type\": \"ring\", \"links\": 6, \"mask\": 0}], "
+                  "\"bodies\": [{\"shape\": \"plane\", \"fixed\": true}]}");
+    json_t* i = summary_of("info touch.json --json -");
+    json_t* geoms = json_object_get(i, "geoms");
+    cr_expect(eq(dbl, number(geoms, "capsule"), 11));
+    cr_expect(eq(dbl, number(geoms, "plane"), 1));
+    cr_expect(eq(sz, json_object_size(geoms), 2));
+    const bool on = json_is_true(json_object_get(i, "contacts"));
+    cr_expect(on);
+    cr_expect(eq(dbl, number(i, "colliders"), 6));
+    cr_expect(eq(dbl, number(i, "excluded_pairs"), 4 + 6));
+    json_decref(i);
+    command_result r = mabd_call("info touch.json");
+    cr_expect_not_null(strstr(r.out, "geoms         11 capsule, 1 plane\n"), "%s", r.out);
+    cr_expect_not_null(strstr(r.out, "contacts      on; 6 geoms may touch, 10 pairs of bodies"));
+    r = mabd_call("info @chain.json");
+    cr_expect_not_null(strstr(r.out, "contacts      off\n"), "%s", r.out);
+}
+
 Test(cli, info_tells_what_a_scene_holds) {
     json_t* i = summary_of("info @chain.json --set links=50 --set joint=hinge --plan --json -");
     cr_expect(eq(dbl, number(i, "bodies"), 50));

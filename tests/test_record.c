@@ -127,18 +127,19 @@ Test(record, bodies_of_many_classes_keep_their_own_geoms) {
     scratch_remove(path);
 }
 
-Test(record, height_fields_are_read_back) {
-    char path[256];
-    scratch_path(path, sizeof path, "a.h5");
-    const mabd_real heights[2][6] = {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9}};
-    const mabd_height_field fields[2] = {{3, 2, 0.5, 0.25, heights[0]}, {2, 2, 1, 2, heights[1]}};
+/// A recording of a bowl, a height field of 3 x 2 nodes, a ball and a field of 2 x 2.
+static const mabd_real recorded_heights[2][6] = {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9}};
+static const mabd_height_field recorded_fields[2] = {{3, 2, 0.5, 0.25, recorded_heights[0]},
+                                                     {2, 2, 1, 2, recorded_heights[1]}};
+
+static void record_fields(const char* path) {
     mabd_error error = {0};
     mabd_scene* scene;
     mabd_model* model;
     cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    for (int i = 0; i < 4; i++) { // a bowl, a field, a ball, another field
+    for (int i = 0; i < 4; i++) {
         mabd_geom geom = mabd_geom_make(MABD_SHAPE_HEIGHT_FIELD, NULL, 0);
-        geom.field = &fields[i / 2];
+        geom.field = &recorded_fields[i / 2];
         if (i == 0) geom = mabd_geom_make(MABD_SHAPE_BOWL, (mabd_real[3]){1, 0.125, 0}, 0);
         if (i == 2) geom = mabd_geom_make(MABD_SHAPE_SPHERE, (mabd_real[3]){1, 0, 0}, 1000);
         mabd_body_def body = mabd_default_body_def();
@@ -149,6 +150,14 @@ Test(record, height_fields_are_read_back) {
     chain_check(mabd_model_build(scene, NULL, &model, &error), &error, "model");
     mabd_sim* sim = chain_sim(model, NULL);
     finish(create(path, sim));
+    mabd_sim_destroy(sim), mabd_model_destroy(model), mabd_scene_destroy(scene);
+}
+
+Test(record, height_fields_are_read_back) {
+    char path[256];
+    scratch_path(path, sizeof path, "a.h5");
+    record_fields(path);
+    mabd_error error = {0};
     mabd_recording* recording;
     chain_check(mabd_recording_open(path, &recording, &error), &error, "open");
     for (int32_t i = 0; i < 4; i++) {
@@ -159,7 +168,7 @@ Test(record, height_fields_are_read_back) {
         cr_expect(has_field == (i % 2 == 1));
         if (i == 0) cr_expect(eq(dbl, geom->size[1], 0.125));
         if (!geom->field) continue;
-        const mabd_height_field* wanted = &fields[i / 2];
+        const mabd_height_field* wanted = &recorded_fields[i / 2];
         cr_expect(eq(i32, geom->field->columns, wanted->columns));
         cr_expect(eq(i32, geom->field->rows, wanted->rows));
         cr_expect(eq(dbl, geom->field->dx, wanted->dx));
@@ -168,7 +177,29 @@ Test(record, height_fields_are_read_back) {
         cr_expect(eq(int, memcmp(geom->field->heights, wanted->heights, bytes), 0));
     }
     mabd_recording_close(recording);
-    mabd_sim_destroy(sim), mabd_model_destroy(model), mabd_scene_destroy(scene);
+    scratch_remove(path);
+}
+
+Test(record, height_fields_that_do_not_fit_are_refused) {
+    static const int32_t broken[][8] = {{0, 0, 3, 2, 0, 0, 2, 3},
+                                        {0, 0, 3, 2, 0, 0, 2, 1},
+                                        {0, 0, -3, -2, 0, 0, 2, 2},
+                                        {0, 0, 2, 2, 0, 0, 2, 2},
+                                        {0, 0, 65536, 65536, 0, 0, 2, 2}};
+    char path[256];
+    scratch_path(path, sizeof path, "a.h5");
+    record_fields(path);
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        hid_t set = H5Dopen2(file, "geometry/field_nodes", H5P_DEFAULT);
+        cr_assert(
+            le(int, 0, H5Dwrite(set, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, broken[i])));
+        H5Dclose(set), H5Fclose(file);
+        mabd_error error = {0};
+        mabd_recording* recording;
+        cr_expect(eq(int, mabd_recording_open(path, &recording, &error), MABD_ERR_INPUT));
+        cr_expect(strstr(error.text, "its height fields cannot be read") != NULL, "%s", error.text);
+    }
     scratch_remove(path);
 }
 

@@ -163,6 +163,21 @@ Test(scene_contact, settings_and_pairs_are_kept_in_order) {
     cr_assert(pairs[0].a == 2 && pairs[0].friction == 0.1 && pairs[1].excluded);
 }
 
+Test(scene_contact, a_body_that_is_refused_leaves_no_height_field) {
+    const mabd_geom geom = field_geom(&field);
+    mabd_body_def def = mabd_default_body_def();
+    def.name = "hills";
+    def.motion = MABD_MOTION_FIXED;
+    cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, &error), MABD_OK));
+    def.geom_count = 1, def.geoms = &geom;
+    cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, &error), MABD_ERR_INPUT));
+    cr_assert(eq(i32, scene->fields.count, 0));
+    cr_assert(eq(i32, scene->geoms.count, 0));
+    def.name = "other hills";
+    cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, &error), MABD_OK));
+    cr_assert(eq(i32, scene->fields.count, 1));
+}
+
 // ---- refusals ----------------------------------------------------------------------------------
 
 static void refused(mabd_status status, const char* text) {
