@@ -401,6 +401,23 @@ Test(json_scene, the_example_at_the_head_of_the_format_document_loads) {
     mabd_scene_destroy(scene);
 }
 
+Test(json_scene, the_example_of_contacts_in_the_format_document_loads) {
+    FILE* file = fopen(MABD_SOURCE_DIR "/docs/scene-format.md", "r");
+    cr_assert(file != NULL);
+    static char text[65536];
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    char* start = strstr(strstr(text, "\n## Contacts"), "```json\n");
+    cr_assert(start != NULL);
+    start += strlen("```json\n");
+    *strstr(start, "```") = '\0';
+    mabd_scene* scene = load(start);
+    cr_expect(scene->contact.enabled && scene->contact.compliance == 1e-7);
+    cr_expect(eq(i32, scene->pairs.count, 2));
+    cr_expect(eq(i32, geom_of(scene, 0, 0)->field->columns, 41));
+    mabd_scene_destroy(scene);
+}
+
 // ---- params and settings -----------------------------------------------------------------------
 
 #define PARAMS                                                                                     \
