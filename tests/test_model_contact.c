@@ -2,6 +2,7 @@
 // Tests for src/model/contacts.c: colliders in the model's frames, pairs and exclusions, and that a model
 // without contacts is the same as ever.
 #include "mabd/generate.h"
+#include "mabd/sim.h"
 #include "model/model.h"
 #include "support/counting_allocator.h"
 #include "support/draw.h"
@@ -356,4 +357,18 @@ Test(model_contact, every_allocation_failing_in_turn_leaks_nothing) {
         cr_assert(eq(i64, counter.wrong_frees, 0));
     }
     cr_assert(lt(i64, 4, needed));
+}
+
+Test(model_contact, no_simulation_passes_over_contacts_in_silence) {
+    const mabd_sim_def def = mabd_default_sim_def();
+    mabd_sim* sim = NULL;
+    add_balls(2);
+    build();
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK));
+    mabd_sim_destroy(sim);
+    enable(false);
+    build();
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_ERR_UNAVAILABLE));
+    cr_assert(sim == NULL);
+    cr_assert(strstr(error.text, "contacts") != NULL);
 }

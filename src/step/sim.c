@@ -84,6 +84,12 @@ mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def, ma
     if (!model || !def || !sim) return mabd_fail(error, MABD_ERR_ARG, "model, def and sim needed");
     *sim = NULL;
     MABD_TRY(check_def(def, error));
+    if (model->contact.enabled) {
+        return mabd_fail(
+            error, MABD_ERR_UNAVAILABLE,
+            "the scene has contacts, and no step solves them yet: set contact.enabled to "
+            "false to simulate it without");
+    }
     const mabd_allocator allocator = def->allocator ? *def->allocator : mabd_default_allocator();
     mabd_sim* s = mabd_alloc(&allocator, sizeof *s);
     if (!s) return mabd_fail_memory(error, "creating the simulation");
