@@ -172,10 +172,10 @@ typedef struct mabd_axis_def {
     mabd_real armature;         // [kg] or [kg m^2]
     mabd_signal servo;          // target [m] or [rad]; NONE = no servo
     bool servo_rigid;           // the target is met exactly, whatever force it takes
+    bool limited;               // lower and upper count
     mabd_real servo_stiffness;  // [N/m] or [N m/rad]
     mabd_real servo_damping;    // [N s/m] or [N m s/rad]
     mabd_signal motor;          // force [N] or torque [N m]; NONE = no motor
-    bool limited;               // lower and upper count
     mabd_real lower, upper;     // stops [m] or [rad], lower <= upper; infinite = none on that side
     mabd_signal motor_velocity; // target rate [m/s] or [rad/s]; NONE = none; not beside a servo
     mabd_real max_force;        // of servo or motor_velocity [N] or [N m]; 0 = unlimited
