@@ -212,6 +212,7 @@ Test(stops, resumes_bit_for_bit) {
     for (int i = 0; i < 80; i++) {
         mabd_error error = {0};
         mabd_sim_save(sim, saved);
+        rig_step(other); // somewhere else
         rig_check(mabd_sim_restore(other, saved, size, &error), &error, "restore");
         rig_step(sim), rig_step(other);
         mabd_sim_save(sim, expected), mabd_sim_save(other, found);
