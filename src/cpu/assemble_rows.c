@@ -326,7 +326,7 @@ void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assemb
     write_hub(sim, H, sides[early].slot, pairs[2 * early].edge);
     for (int32_t i = 0; i < count; i++) {
         if (sides[i].is_b < 0) continue;
-        mabd_affine none;
+        mabd_affine none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // pushed already
         side_rows(sim, &sides[i], sim->sides, &none);
         const int32_t width = hub_rows(own->R, sim->sides, J);
         mabd_real* rhs = sim->lambda + plan->slot_row[sides[i].slot];

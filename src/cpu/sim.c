@@ -67,12 +67,12 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->softened = mabd_arena_take(arena, n->components, sizeof *sim->softened);
 }
 
-// Three point rows, and controls on the rotation vector only.
+// Three point rows, and springs, dampers and servos without limits on the rotation vector only.
 static bool is_sprung(const mabd_row_set* set) {
     bool sprung = set->rigid_count == 3 && set->motor_count == 0;
     for (int32_t r = 0; r < set->rigid_count; r++) sprung &= set->rigid[r].kind == MABD_ROW_POINT;
     for (int32_t r = 0; r < set->control_count; r++) {
-        sprung &= set->control_row[r].kind == MABD_ROW_VECTOR;
+        sprung &= set->control_row[r].kind == MABD_ROW_VECTOR && !set->control[r].law;
     }
     return sprung;
 }

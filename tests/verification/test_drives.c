@@ -245,3 +245,34 @@ Test(drives, friction_ends_the_swings_of_a_spring) {
         rig_destroy(sim, model);
     }
 }
+
+// Dry friction in a ball joint, about the axis that it turns about: I x'' = -2 until it stands.
+Test(drives, friction_of_a_ball_joint_slows_as_that_of_a_hinge) {
+    const mabd_axis_def axis = {.friction = 2};
+    for (int k = 0; k < 2; k++) {
+        axis_case c = {.rate = 1};
+        mabd_scene* scene = rig_scene(0);
+        const mabd_real size[3] = {AXIS_LENGTH, AXIS_WIDTH, AXIS_WIDTH};
+        const mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
+        mabd_error error = {0};
+        mabd_body_def body = mabd_default_body_def();
+        mabd_joint_def joint = mabd_default_joint_def();
+        body.geom_count = 1, body.geoms = &geom, body.young = 1e10;
+        body.position[0] = AXIS_LENGTH / 2;
+        body.angular_velocity[1] = c.rate, body.velocity[2] = -c.rate * AXIS_LENGTH / 2;
+        joint.b = rig_add_body(scene, &body);
+        joint.axes[MABD_AXIS_RY] = &axis;
+        rig_check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error, "joint");
+        mabd_model* model = rig_model(scene);
+        const mabd_sim_def def = rig_def(MABD_PRESET_EXACT, axis_steps[k]);
+        mabd_sim* sim = rig_sim(model, &def);
+        const double stands = c.rate * axis_inertia() / 2;
+        while (mabd_sim_time(sim) < stands - 0.1) axis_step(sim);
+        const double left = c.rate - 2 * mabd_sim_time(sim) / axis_inertia();
+        cr_expect(lt(dbl, fabs(axis_rate(sim, &c) - left), 0.01 * c.rate), "%g, not %g",
+                  axis_rate(sim, &c), left);
+        while (mabd_sim_time(sim) < stands + 0.5) axis_step(sim);
+        cr_expect(lt(dbl, fabs(axis_rate(sim, &c)), 1e-9));
+        rig_destroy(sim, model);
+    }
+}
