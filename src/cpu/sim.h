@@ -192,8 +192,8 @@ typedef struct mabd_switch_report {
     int32_t joint;     // where the larger of the two is, -1 = none
 } mabd_switch_report;
 /// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
-/// (switch.c). `anew`: the first solve at this reference.
-mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew);
+/// (switch.c). `anew`: the first solve at this reference. `slack`: what the solve may have left open [m], [rad].
+mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew, mabd_real slack);
 /// True if an axis is going to meet a stop in the next h seconds, or has met one and still runs into it: velocities
 /// jump. Told before the solve that would find it out. A way into the stop of less than `least` is no blow [m], [rad].
 bool mabd_cpu_meets_stop(const mabd_cpu_sim* sim, mabd_real h, mabd_real least);

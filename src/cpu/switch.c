@@ -62,7 +62,7 @@ static mabd_real linear_coordinate(const mabd_cpu_sim* sim, const mabd_model_joi
 // The piece that an axis should stand on after a solve that gave x and lambda. How far it was off the graph is
 // returned, 0 if it stands right.
 static mabd_real find_piece(const mabd_axis_law* law, mabd_axis_state* axis, mabd_real x,
-                            mabd_real lambda) {
+                            mabd_real lambda, mabd_real slack) {
     if (axis->solved) {
         axis->rho = mabd_axis_learn(axis->own, axis->rho, x - axis->x, lambda - axis->lambda);
     }
@@ -71,11 +71,13 @@ static mabd_real find_piece(const mabd_axis_law* law, mabd_axis_state* axis, mab
     axis->found = mabd_axis_find(law, axis->rho, z);
     const mabd_axis_line next = mabd_axis_row(law, axis->found);
     const mabd_real miss = (mabd_real)fabs(x - mabd_axis_point(&next, axis->rho, z));
-    axis->moves = !(miss <= ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z)));
+    const mabd_real round_off = ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z));
+    axis->moves = !(miss <= larger(slack, round_off));
     return axis->moves ? miss : 0;
 }
 
-static void look_at_joint(mabd_cpu_sim* sim, int32_t index, mabd_switch_report* report) {
+static void look_at_joint(mabd_cpu_sim* sim, int32_t index, mabd_real slack,
+                          mabd_switch_report* report) {
     const mabd_model_joint* joint = &sim->model->joints[index];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t slot = sim->model->plan->joint_slot[index];
@@ -97,7 +99,7 @@ static void look_at_joint(mabd_cpu_sim* sim, int32_t index, mabd_switch_report* 
         if (line->flat) lambda[r] = line->lambda;
         const mabd_real x = line->flat ? linear_coordinate(sim, joint, &ref, r)
                                        : line->x_star + line->compliance * lambda[r];
-        const mabd_real miss = find_piece(&law, axis, x, lambda[r]);
+        const mabd_real miss = find_piece(&law, axis, x, lambda[r], slack);
         report->changed += axis->moves;
         if (larger(miss, opening) > larger(report->miss, report->opening)) report->joint = index;
         report->miss = larger(report->miss, miss);
@@ -122,12 +124,12 @@ static void move_axes(mabd_cpu_sim* sim, bool all) {
     }
 }
 
-mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew) {
+mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew, mabd_real slack) {
     const mabd_model* m = sim->model;
     mabd_switch_report report = {0, 0, 0, -1};
     if (sim->sizes.axes == 0) return report;
     for (int32_t i = 0; i < m->joint_count; i++) {
-        if (m->row_sets[m->joints[i].row_set].laws) look_at_joint(sim, i, &report);
+        if (m->row_sets[m->joints[i].row_set].laws) look_at_joint(sim, i, slack, &report);
     }
     if (anew || report.changed < sim->fewest) {
         sim->fewest = report.changed;

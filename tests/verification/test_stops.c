@@ -201,6 +201,53 @@ Test(stops, a_rope_of_fifty_links_stays_within_its_stops) {
     run_rope(0.001, 0.5);
 }
 
+// Arms that hang from one body at a hinge, each with a second link.
+static mabd_model* arms_model(int arms, const mabd_axis_def* axis) {
+    mabd_scene* scene = rig_scene(-9.81);
+    const int32_t middle = rig_add_rod(scene, 0, 0.3, 0.05, 1e9);
+    axis_add_joint(scene, false, MABD_WORLD, middle, 0, axis);
+    for (int i = 0; i < arms; i++) {
+        const double x = 0.3 * (i + 1) / arms, length = 0.1 + 0.01 * i;
+        const int32_t arm = rig_add_rod(scene, x, length, 0.02, 1e9);
+        const int32_t hand = rig_add_rod(scene, x + length, 0.1, 0.02, 1e9);
+        axis_add_joint(scene, false, middle, arm, x, axis);
+        axis_add_joint(scene, false, arm, hand, x + length, axis);
+    }
+    return rig_model(scene);
+}
+
+// Every solver of the dual system takes rows that are cut off, and a hub (10 arms: 60 rows on one body) does too.
+Test(stops, all_dual_solvers_agree) {
+    const mabd_axis_def axis = {.limited = true, .lower = -0.1, .upper = 0.3, .friction = 0.02};
+    for (int arms = 3; arms <= 10; arms += 7) {
+        mabd_model* model = arms_model(arms, &axis);
+        mabd_sim* sims[MABD_DUAL_COUNT];
+        for (int d = 0; d < MABD_DUAL_COUNT; d++) {
+            mabd_sim_def def = rig_def(MABD_PRESET_EXACT, 0.005);
+            def.dual = (mabd_dual)d;
+            sims[d] = rig_sim(model, &def);
+        }
+        int held = 0;
+        for (int i = 0; i < 60; i++) {
+            mabd_real x[MABD_DUAL_COUNT][MABD_AXIS_COUNT];
+            for (int d = 0; d < MABD_DUAL_COUNT; d++) cr_assert(rig_step(sims[d]).converged);
+            for (int j = 0; j < mabd_model_joint_count(model); j++) {
+                for (int d = 0; d < MABD_DUAL_COUNT; d++) {
+                    mabd_sim_get_joint_coordinates(sims[d], j, x[d]);
+                    cr_assert(lt(dbl, fabs(x[d][MABD_AXIS_RX] - x[0][MABD_AXIS_RX]), 1e-6),
+                              "%d arms, %s, step %d, joint %d: %g", arms,
+                              mabd_dual_name((mabd_dual)d), i, j,
+                              x[d][MABD_AXIS_RX] - x[0][MABD_AXIS_RX]);
+                }
+                held += fabs(x[0][MABD_AXIS_RX] - axis.upper) < 1e-9;
+            }
+        }
+        cr_expect(lt(int, 20, held));
+        for (int d = 0; d < MABD_DUAL_COUNT; d++) mabd_sim_destroy(sims[d]);
+        mabd_model_destroy(model);
+    }
+}
+
 // A saved state has all that a step needs, also at a stop and in the step after a blow.
 Test(stops, resumes_bit_for_bit) {
     const mabd_axis_def axis = {.limited = true, .lower = -0.2, .upper = 0.2, .friction = 0.05};

@@ -121,7 +121,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         info->dual_residual = cpu->dual_report.residual;
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
-        pieces = mabd_cpu_switch(cpu, !same);
+        pieces = mabd_cpu_switch(cpu, !same, sim->iterates ? sim->def.gap_tolerance : 0);
         same = pieces.changed > 0 && ++switches < SWITCHES * sim->def.max_iterations;
         if (same) continue;
         if (pieces.changed > 0 && pieces.miss > ACCEPTED_OPENING) return unsettled(&pieces);
@@ -166,7 +166,7 @@ static void finish(mabd_affine_sim* sim, bool keep_history) {
 
 // Tells a step that meets or leaves a stop; it is solved but not finished.
 static bool changed_stop(const mabd_affine_sim* sim, const attempt* a) {
-    const mabd_real least = LEAST_BLOW * sim->def.row_tolerance;
+    const mabd_real least = LEAST_BLOW * row_tolerance(sim);
     return a->status == MABD_OK && mabd_cpu_changed_stop(&sim->cpu, least);
 }
 
@@ -207,7 +207,7 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
 // The step as the integrator has it; on failure the state before the step is back. *blow: a stop was met or left,
 // BDF2 has to start anew.
 static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info, bool* blow) {
-    *blow = mabd_cpu_meets_stop(&sim->cpu, sim->def.h, LEAST_BLOW * sim->def.row_tolerance);
+    *blow = mabd_cpu_meets_stop(&sim->cpu, sim->def.h, LEAST_BLOW * row_tolerance(sim));
     if (*blow || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
         return solve_by_euler(sim, time, info);
     }
