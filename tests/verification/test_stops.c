@@ -2,6 +2,7 @@
 // Stops of a joint: where they hold, with what, and that they only take energy.
 
 #include "support/axis_rig.h"
+#include "support/joint_rig.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,35 @@ Test(stops, a_body_leaves_its_stop_when_the_load_turns) {
         mabd_sim_destroy(sim);
     }
     mabd_model_destroy(model);
+}
+
+// Each free axis of each type is driven against its stop and held there, whatever the body does about the others.
+Test(stops, every_free_axis_of_every_joint_has_stops) {
+    const block_def block = {.sides = {0.3, 0.2, 0.12}, .place = {0.02, -0.01, 0.03}};
+    for (int type = 0; type < MABD_JOINT_COUNT; type++) {
+        for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
+            if (!joint_is_free((mabd_joint)type, axis)) continue;
+            const mabd_axis_def stop = {.limited = true,
+                                        .lower = -0.1,
+                                        .upper = 0.2,
+                                        .damping = 0.5,
+                                        .motor = mabd_signal_constant(axis < 3 ? 20 : 1)};
+            mabd_scene* scene = rig_scene(0);
+            joint_add_axis(scene, (mabd_joint)type, MABD_WORLD, block_add(scene, &block),
+                           (mabd_axis)axis, &stop);
+            mabd_model* model = rig_model(scene);
+            const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+            mabd_sim* sim = rig_sim(model, &def);
+            double highest = -1;
+            for (int i = 0; i < 100; i++) {
+                axis_step(sim);
+                highest = fmax(highest, joint_coordinate(sim, 0, axis));
+            }
+            cr_expect(lt(dbl, fabs(highest - 0.2), 2e-9), "%s axis %d: %.12g",
+                      mabd_joint_name((mabd_joint)type), axis, highest);
+            rig_destroy(sim, model);
+        }
+    }
 }
 
 // ---- many at once --------------------------------------------------------------------------------
