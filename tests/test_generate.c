@@ -4,6 +4,7 @@
 #include "mabd/generate.h"
 #include "scene/inertia.h"
 #include "support/counting_allocator.h"
+#include "support/generate_checks.h"
 #include "support/scene_measures.h"
 
 #include <criterion/criterion.h>
@@ -14,12 +15,6 @@
 #include <string.h>
 
 static const double tolerance = 1e-12;
-
-static mabd_scene* new_scene(void) {
-    mabd_scene* scene = NULL;
-    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    return scene;
-}
 
 // Everything that holds for every generated scene; destroys it.
 static void check_scene(mabd_scene* scene, mabd_status status, const mabd_error* error,
@@ -460,19 +455,6 @@ Test(generate, double_four_bar_has_the_energy_of_the_benchmark) {
 
 // ---- refusals ----------------------------------------------------------------------------------
 
-#define REFUSES(kind, expected, ...)                                                               \
-    do {                                                                                           \
-        mabd_##kind##_def def = mabd_default_##kind##_def();                                       \
-        mabd_error error = {0};                                                                    \
-        mabd_scene* scene = new_scene();                                                           \
-        __VA_ARGS__;                                                                               \
-        mabd_status status = mabd_generate_##kind(scene, &def, &error);                            \
-        cr_expect(status == MABD_ERR_ARG || status == MABD_ERR_INPUT, #__VA_ARGS__ ": accepted");  \
-        cr_expect(error.status == status && strstr(error.text, expected), "%s: '%s'",              \
-                  #__VA_ARGS__, error.text);                                                       \
-        mabd_scene_destroy(scene);                                                                 \
-    } while (0)
-
 Test(generate, refuses_bad_chains) {
     REFUSES(chain, "links must be at least 1, not 0", def.links = 0);
     REFUSES(chain, "length must be positive", def.length = 0);
@@ -577,27 +559,7 @@ static mabd_status build_double_four_bar(mabd_scene* scene, mabd_error* error) {
 }
 
 Test(generate, every_allocation_may_fail) {
-    static mabd_status (*const builders[])(mabd_scene*, mabd_error*) = {
-        build_chain, build_net, build_tree, build_ring, build_four_bar, build_double_four_bar};
-    for (int b = 0; b < 6; b++) {
-        int64_t failures = 0;
-        for (bool done = false; !done; failures++) {
-            counting_allocator counter = {.fail_at = -1};
-            mabd_allocator allocator = counting_allocator_make(&counter);
-            mabd_scene* scene = NULL;
-            mabd_error error = {0};
-            cr_assert(eq(int, mabd_scene_create(&allocator, &scene), MABD_OK));
-            counter.fail_at = counter.calls + failures;
-            mabd_status status = builders[b](scene, &error);
-            done = status == MABD_OK;
-            if (!done) {
-                cr_assert(eq(int, status, MABD_ERR_MEMORY), "%s", error.text);
-                cr_assert(eq(int, error.status, MABD_ERR_MEMORY));
-            }
-            mabd_scene_destroy(scene);
-            cr_assert(eq(i64, counter.live_blocks, 0));
-            cr_assert(eq(i64, counter.wrong_frees, 0));
-        }
-        cr_assert(lt(i64, 4, failures));
-    }
+    static scene_builder* const builders[] = {build_chain, build_net,      build_tree,
+                                              build_ring,  build_four_bar, build_double_four_bar};
+    for (int b = 0; b < 6; b++) check_failing_allocations(builders[b]);
 }

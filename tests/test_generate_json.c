@@ -2,6 +2,7 @@
 // Tests for src/scene/json_generators.c and the shipped scenes
 #include "mabd/generate.h"
 #include "scene/inertia.h"
+#include "support/generate_checks.h"
 #include "support/scene_measures.h"
 
 #include <criterion/criterion.h>
@@ -11,12 +12,6 @@
 #include <string.h>
 
 static const double tolerance = 1e-12;
-
-static mabd_scene* new_scene(void) {
-    mabd_scene* scene = NULL;
-    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    return scene;
-}
 
 // ---- shipped scenes ----------------------------------------------------------------------------
 
@@ -120,16 +115,6 @@ Test(generate_json, heavy_top_spins_fast_enough_to_stay_up) {
 }
 
 // ---- JSON --------------------------------------------------------------------------------------
-
-static void expect_message(const char* text, int32_t line, const char* expected) {
-    mabd_error error = {0};
-    mabd_scene* scene = new_scene();
-    mabd_status status = mabd_scene_load_text(scene, text, strlen(text), 0, NULL, &error);
-    cr_expect(eq(int, status, MABD_ERR_INPUT), "%s", text);
-    cr_expect(strstr(error.text, expected) != NULL, "%s: '%s'", text, error.text);
-    cr_expect(eq(i32, error.line, line), "%s: '%s'", text, error.text);
-    mabd_scene_destroy(scene);
-}
 
 Test(generate_json, json_mistakes_are_named_with_their_line) {
     expect_message("{\"generators\": [\n{}]}", 2, "type");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for the mechanisms and plants of src/scene/json_generators.c
 #include "mabd/generate.h"
+#include "support/generate_checks.h"
 #include "support/scene_measures.h"
 
 #include <criterion/criterion.h>
@@ -8,12 +9,6 @@
 #include <string.h>
 
 #define WOOD " \"density\": 500, \"young\": 2e9, \"poisson\": 0.2,"
-
-static mabd_scene* new_scene(void) {
-    mabd_scene* scene = NULL;
-    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    return scene;
-}
 
 // The defs of the text below.
 static mabd_status build_all(mabd_scene* scene, mabd_error* error) {
@@ -89,16 +84,6 @@ Test(json_mechanisms, json_reads_every_field) {
     cr_assert(eq(u64, scene_hash(scene), scene_hash(twin)));
     mabd_scene_destroy(scene);
     mabd_scene_destroy(twin);
-}
-
-static void expect_message(const char* text, int32_t line, const char* expected) {
-    mabd_error error = {0};
-    mabd_scene* scene = new_scene();
-    mabd_status status = mabd_scene_load_text(scene, text, strlen(text), 0, NULL, &error);
-    cr_expect(eq(int, status, MABD_ERR_INPUT), "%s", text);
-    cr_expect(strstr(error.text, expected) != NULL, "%s: '%s'", text, error.text);
-    cr_expect(eq(i32, error.line, line), "%s: '%s'", text, error.text);
-    mabd_scene_destroy(scene);
 }
 
 Test(json_mechanisms, mistakes_are_named_with_their_line) {

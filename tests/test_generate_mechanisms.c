@@ -2,7 +2,7 @@
 // Tests for src/scene/generate_{four_bar_chain,jansen,scissor_ring,plane}.c
 #include "mabd/generate.h"
 #include "scene/generate_plane.h"
-#include "support/counting_allocator.h"
+#include "support/generate_checks.h"
 #include "support/scene_measures.h"
 
 #include <criterion/criterion.h>
@@ -13,12 +13,6 @@
 
 static const double tolerance = 1e-12;
 static const double pi = 3.14159265358979323846;
-
-static mabd_scene* new_scene(void) {
-    mabd_scene* scene = NULL;
-    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    return scene;
-}
 
 // What holds for all of them: as many bodies and joints as told, closed joints with agreeing
 // velocities, names. Destroys the scene.
@@ -169,19 +163,6 @@ Test(mechanisms, scissor_arms_are_drawn_from_hinge_to_hinge) {
 
 // ---- refusals ----------------------------------------------------------------------------------
 
-#define REFUSES(generator, message, ...)                                                           \
-    do {                                                                                           \
-        mabd_##generator##_def def = mabd_default_##generator##_def();                             \
-        mabd_error error = {0};                                                                    \
-        mabd_scene* scene = new_scene();                                                           \
-        __VA_ARGS__;                                                                               \
-        mabd_status status = mabd_generate_##generator(scene, &def, &error);                       \
-        cr_assert(status == MABD_ERR_ARG || status == MABD_ERR_INPUT, "%s", message);              \
-        cr_assert(strstr(error.text, message) != NULL, "'%s' is not in '%s'", message,             \
-                  error.text);                                                                     \
-        mabd_scene_destroy(scene);                                                                 \
-    } while (0)
-
 Test(mechanisms, refuses_bad_mechanisms) {
     REFUSES(four_bar_chain, "segments must be at least 1", def.segments = 0);
     REFUSES(four_bar_chain, "too large", def.segments = INT32_MAX);
@@ -220,24 +201,7 @@ static mabd_status build_scissor_ring(mabd_scene* scene, mabd_error* error) {
 }
 
 Test(mechanisms, every_allocation_may_fail) {
-    static mabd_status (*const builders[])(mabd_scene*, mabd_error*) = {
-        build_four_bar_chain, build_jansen, build_scissor_ring};
-    for (int b = 0; b < 3; b++) {
-        int64_t failures = 0;
-        for (bool done = false; !done; failures++) {
-            counting_allocator counter = {.fail_at = -1};
-            mabd_allocator allocator = counting_allocator_make(&counter);
-            mabd_scene* scene = NULL;
-            mabd_error error = {0};
-            cr_assert(eq(int, mabd_scene_create(&allocator, &scene), MABD_OK));
-            counter.fail_at = counter.calls + failures;
-            mabd_status status = builders[b](scene, &error);
-            done = status == MABD_OK;
-            if (!done) cr_assert(eq(int, status, MABD_ERR_MEMORY), "%s", error.text);
-            mabd_scene_destroy(scene);
-            cr_assert(eq(i64, counter.live_blocks, 0));
-            cr_assert(eq(i64, counter.wrong_frees, 0));
-        }
-        cr_assert(lt(i64, 4, failures));
-    }
+    static scene_builder* const builders[] = {build_four_bar_chain, build_jansen,
+                                              build_scissor_ring};
+    for (int b = 0; b < 3; b++) check_failing_allocations(builders[b]);
 }

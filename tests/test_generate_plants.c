@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/scene/generate_{branching,backbone,star}.c
 #include "mabd/generate.h"
-#include "support/counting_allocator.h"
+#include "support/generate_checks.h"
 #include "support/scene_measures.h"
 
 #include <criterion/criterion.h>
@@ -12,12 +12,6 @@
 
 static const double tolerance = 1e-12;
 static const double pi = 3.14159265358979323846;
-
-static mabd_scene* new_scene(void) {
-    mabd_scene* scene = NULL;
-    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    return scene;
-}
 
 // ---- branching ---------------------------------------------------------------------------------
 
@@ -223,19 +217,6 @@ Test(plants, stars_are_closed_and_spread_evenly) {
 
 // ---- refusals ----------------------------------------------------------------------------------
 
-#define REFUSES(generator, message, ...)                                                           \
-    do {                                                                                           \
-        mabd_##generator##_def def = mabd_default_##generator##_def();                             \
-        mabd_error error = {0};                                                                    \
-        mabd_scene* scene = new_scene();                                                           \
-        __VA_ARGS__;                                                                               \
-        mabd_status status = mabd_generate_##generator(scene, &def, &error);                       \
-        cr_assert(status == MABD_ERR_ARG || status == MABD_ERR_INPUT, "%s", message);              \
-        cr_assert(strstr(error.text, message) != NULL, "'%s' is not in '%s'", message,             \
-                  error.text);                                                                     \
-        mabd_scene_destroy(scene);                                                                 \
-    } while (0)
-
 Test(plants, refuses_bad_plants) {
     REFUSES(branching, "levels must be 1 to 8", def.level_count = 0);
     REFUSES(branching, "levels must be 1 to 8", def.level_count = 9);
@@ -276,24 +257,6 @@ static mabd_status build_star(mabd_scene* scene, mabd_error* error) {
 }
 
 Test(plants, every_allocation_may_fail) {
-    static mabd_status (*const builders[])(mabd_scene*, mabd_error*) = {build_branching,
-                                                                        build_backbone, build_star};
-    for (int b = 0; b < 3; b++) {
-        int64_t failures = 0;
-        for (bool done = false; !done; failures++) {
-            counting_allocator counter = {.fail_at = -1};
-            mabd_allocator allocator = counting_allocator_make(&counter);
-            mabd_scene* scene = NULL;
-            mabd_error error = {0};
-            cr_assert(eq(int, mabd_scene_create(&allocator, &scene), MABD_OK));
-            counter.fail_at = counter.calls + failures;
-            mabd_status status = builders[b](scene, &error);
-            done = status == MABD_OK;
-            if (!done) cr_assert(eq(int, status, MABD_ERR_MEMORY), "%s", error.text);
-            mabd_scene_destroy(scene);
-            cr_assert(eq(i64, counter.live_blocks, 0));
-            cr_assert(eq(i64, counter.wrong_frees, 0));
-        }
-        cr_assert(lt(i64, 4, failures));
-    }
+    static scene_builder* const builders[] = {build_branching, build_backbone, build_star};
+    for (int b = 0; b < 3; b++) check_failing_allocations(builders[b]);
 }

@@ -143,43 +143,45 @@ mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew, mabd_real slack
 
 // ---- blows ----------------------------------------------------------------------------------------
 
-// An axis between its stops that would pass one within h, or at a stop that it still runs into.
-static bool meets_stop(const mabd_control* c, mabd_real x, mabd_real way, mabd_real least) {
+// What is asked of an axis with stops: its coordinate is k, `span` and `least` are as given.
+typedef bool stop_test(const mabd_cpu_sim* sim, const mabd_control* c, int32_t k, mabd_real span,
+                       mabd_real least);
+
+static bool any_stop(const mabd_cpu_sim* sim, stop_test* holds, mabd_real span, mabd_real least) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; sim->sizes.axes > 0 && i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        for (int32_t r = 0; set->laws && r < set->control_count; r++) {
+            const mabd_control* c = &set->control[r];
+            if (c->limited && holds(sim, c, joint->coordinate + r, span, least)) return true;
+        }
+    }
+    return false;
+}
+
+// An axis between its stops that would pass one within `span` of time, or at a stop that it still runs into.
+static bool meets_stop(const mabd_cpu_sim* sim, const mabd_control* c, int32_t k, mabd_real span,
+                       mabd_real least) {
+    const mabd_real x = sim->x[k], way = span * sim->xd[k];
     const mabd_real below = c->lower - x, above = x - c->upper; // > 0: beyond
     if (way < -least && below - way > least) return true;
     return way > least && above + way > least;
 }
 
 bool mabd_cpu_meets_stop(const mabd_cpu_sim* sim, mabd_real h, mabd_real least) {
-    const mabd_model* m = sim->model;
-    for (int32_t i = 0; sim->sizes.axes > 0 && i < m->joint_count; i++) {
-        const mabd_model_joint* joint = &m->joints[i];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
-        for (int32_t r = 0; set->laws && r < set->control_count; r++) {
-            const int32_t k = joint->coordinate + r;
-            const mabd_control* c = &set->control[r];
-            if (c->limited && meets_stop(c, sim->x[k], h * sim->xd[k], least)) return true;
-        }
-    }
-    return false;
+    return any_stop(sim, meets_stop, h, least);
 }
 
-static bool changed_stop(const mabd_control* c, mabd_real x, const mabd_axis_state* axis,
+static bool changed_stop(const mabd_cpu_sim* sim, const mabd_control* c, int32_t k, mabd_real span,
                          mabd_real least) {
+    (void)span;
+    const mabd_real x = sim->x[k];
+    const mabd_axis_state* axis = &sim->axes[k];
     const bool held = fabs(x - c->lower) <= least || fabs(x - c->upper) <= least;
     return held != (axis->piece.stop != 0) && fabs(axis->x - x) > least;
 }
 
 bool mabd_cpu_changed_stop(const mabd_cpu_sim* sim, mabd_real least) {
-    const mabd_model* m = sim->model;
-    for (int32_t i = 0; sim->sizes.axes > 0 && i < m->joint_count; i++) {
-        const mabd_model_joint* joint = &m->joints[i];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
-        for (int32_t r = 0; set->laws && r < set->control_count; r++) {
-            const int32_t k = joint->coordinate + r;
-            const mabd_control* c = &set->control[r];
-            if (c->limited && changed_stop(c, sim->x[k], &sim->axes[k], least)) return true;
-        }
-    }
-    return false;
+    return any_stop(sim, changed_stop, 0, least);
 }

@@ -3,7 +3,7 @@
 // Direct solve of any pattern: sparse L d L' of the dual matrix by CHOLMOD.
 //
 //   create   order the slots (AMD on the block graph), lay out the upper triangle of P K P' by
-//            columns, analyse it, and factor a placeholder once: after that CHOLMOD holds all its
+//            columns, analyse it, and factor the identity once: after that CHOLMOD holds all its
 //            memory
 //   factor   copy the blocks of D and U, which stay as they are, to their places; P K P' = L d L'
 //   solve    y = P b,  L z = y,  d w = z,  L' v = w,  x = P' v, by plain loops over the factor

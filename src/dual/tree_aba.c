@@ -148,19 +148,10 @@ static int common_width(const mabd_dual_system* system, const int32_t* start, in
     return width;
 }
 
-// What is pushed at one end of a long tree fades out towards the other, and below the range of normal numbers
-// each product takes a hundred times as long. NaN stays.
-#define NOTHING ((mabd_real)1e-120)
-MABD_BLOCK_FN void clean(int w, mabd_real* x) {
-    MABD_UNROLL
-    for (int k = 0; k < w; k++) x[k] = x[k] <= NOTHING && x[k] >= -NOTHING ? 0 : x[k];
-}
-
 MABD_BLOCK_FN void forward(int w, int v, const mabd_dual_system* system, const int32_t* start,
                            int32_t s, mabd_real* x) {
     mabd_real* y = x + (system->row[s] - system->row_offset);
     mabd_block_solve_l(w, system->D + system->block[s], y);
-    clean(w, y);
     for (int32_t e = start[s]; e < start[s + 1]; e++) {
         const int32_t t = system->to[e] - system->slot_offset;
         mabd_block_sub_tmul(w, v ? v : system->width[t], system->U + system->edge_block[e], y,
@@ -215,7 +206,6 @@ MABD_BLOCK_FN void back(int w, int v, const mabd_dual_system* system, const int3
                            x + (system->row[t] - system->row_offset), y);
     }
     mabd_block_solve_lt(w, L, y);
-    clean(w, y);
 }
 
 static void tree_solve_rest(void* solver, const mabd_dual_system* system, mabd_real* x) {
