@@ -383,3 +383,74 @@ typedef struct mabd_star_def {
 MABD_API mabd_star_def mabd_default_star_def(void);
 MABD_API mabd_status mabd_generate_star(mabd_scene* scene, const mabd_star_def* def,
                                         mabd_error* error);
+
+// ---- pulley ------------------------------------------------------------------------------------
+
+#define MABD_PULLEY_ARRANGEMENT_LIST(X)                                                            \
+    X(ROW, "row")       /* over the first sheave, under the second, over the third ... */          \
+    X(TACKLE, "tackle") /* under and over, the lower sheaves on a block that moves */              \
+    X(WINCH, "winch")   /* hanging from the rim of one drum */
+
+typedef enum mabd_pulley_arrangement {
+#define X(name, text) MABD_PULLEY_##name,
+    MABD_PULLEY_ARRANGEMENT_LIST(X)
+#undef X
+        MABD_PULLEY_ARRANGEMENT_COUNT
+} mabd_pulley_arrangement;
+
+/// Chains over sheaves in the x-z plane: capsules and ball joints, cylinders about y. Links on a half
+/// turn touch their sheave in their middles, runs between half turns are upright. With Rc = radius +
+/// link_radius and alpha = pi / wrapped, links are 2 Rc tan(alpha/2) long and runs are 2 Q apart, Q = Rc
+/// / cos(alpha/2): sheave i has its axis at x = (2 i + 1) Q behind the first run (a drum at Rc), and
+/// lower sheaves are `inner` links below upper ones.
+///
+///   row      `left` links up from `load`, half turn over sheave 0, `inner` links, half turn under sheave
+///            1, ..., `right` links. They hang and carry `counter` if `pulleys` is odd; else they lead
+///            upwards, and their end is held by joint name/anchor. One sheave: an Atwood machine
+///   tackle   `left` links down from joint name/anchor, under sheave 0, `inner` links, over sheave 1, ...,
+///            `right` links with `counter`. Lower sheaves turn on body name/block of mass `load`, which
+///            joint name/guide lets move along z: 2 `pulleys` runs carry it
+///   winch    `left` links with `load` down from joint name/drum on the rim of the drum
+///
+/// Bodies name/sheave/i, name/link/i from the first end of the chain on, name/load, name/counter (cubes
+/// of the density of iron). Joints name/link/i between links i and i + 1, name/load, name/counter, and the
+/// hinges of sheaves, name/drive/i and, of those that are not driven, name/axle/i.
+///
+/// Strands are copies along y. Sheaves that are `fixed` or turned by `angle` are one long cylinder for all
+/// strands, others are copied with them. Names are counted strand after strand: joint name/link/i of strand
+/// s is name/link/(s (links - 1) + i); with several strands also name/load/s and so on.
+///
+/// What touches: links, of material.category, touch the sheaves and the block, of category 4, and with
+/// `self` one another. Loads and counters are of category 8.
+typedef struct mabd_pulley_def {
+    const char* name;
+    mabd_pulley_arrangement arrangement;
+    int32_t pulleys;            // >= 1; winch: not used
+    mabd_real radius, width;    // of a sheave [m]; width >= 2 link_radius
+    mabd_real sheave_mass;      // of a sheave as wide as `width` [kg]
+    int32_t wrapped;            // links on a half turn, >= 2
+    mabd_real link_radius;      // [m]
+    int32_t left, inner, right; // links of straight runs, >= 0; winch: left only, >= 1
+    mabd_material material;     // of the links; friction, restitution, young and poisson of all
+    bool self;                  // links touch one another
+    uint32_t end_mask;          // bits: what loads and counters touch
+    mabd_real load, counter;    // [kg], >= 0; 0 = none (not of a tackle's block)
+    bool fixed;                 // sheaves never turn; this or one of the signals; not with a tackle
+    // Turn of the sheaves, positive where it takes the chain from its first end to its last one
+    // (a winch: upwards); at most one of the three, none = sheaves turn freely.
+    mabd_signal angle;     // [rad], whatever torque it takes; not with a tackle
+    mabd_signal speed;     // [rad/s]
+    mabd_signal torque;    // [N m]
+    mabd_real max_torque;  // with speed: the most it takes [N m]; 0 = unlimited
+    int32_t driven;        // sheaves with speed or torque, from the first on; 0 = all
+    int32_t strands;       // >= 1
+    mabd_real spacing;     // between strands [m]
+    mabd_real position[3]; // first run (x), middle of the first strand (y), upper axes (z) [m]
+    uint32_t cookie;
+} mabd_pulley_def;
+
+/// An Atwood machine: sheave of 0.1 m, 0.04 m wide, 1 kg, 16 links of radius 0.008 m around it, runs of
+/// 20 links, 1 kg at both ends, friction 0.5; links of category 2 and mask 4.
+MABD_API mabd_pulley_def mabd_default_pulley_def(void);
+MABD_API mabd_status mabd_generate_pulley(mabd_scene* scene, const mabd_pulley_def* def,
+                                          mabd_error* error);

@@ -2,8 +2,7 @@
 // The elements of "generators": {"type": "chain", "name": ..., fields of mabd_chain_def ...}. A
 // field that is not given has the value of the generator's default function; the name is the type
 // then.
-#include "mabd/generate.h"
-#include "scene/json_reader.h"
+#include "scene/json_generators.h"
 
 typedef mabd_status (*read_function)(mabd_json_reader* reader, const mabd_json_node* node);
 
@@ -37,8 +36,8 @@ static mabd_status read_joint(mabd_json_reader* reader, const mabd_json_node* no
     return MABD_OK;
 }
 
-static mabd_status read_material(mabd_json_reader* reader, const mabd_json_node* node,
-                                 mabd_material* material) {
+mabd_status mabd_json_material(mabd_json_reader* reader, const mabd_json_node* node,
+                               mabd_material* material) {
     MABD_TRY(mabd_json_real(reader, node, "density", &material->density));
     MABD_TRY(mabd_json_real(reader, node, "young", &material->young));
     MABD_TRY(mabd_json_real(reader, node, "poisson", &material->poisson));
@@ -84,7 +83,7 @@ static mabd_status read_chain(mabd_json_reader* reader, const mabd_json_node* no
     MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
     MABD_TRY(read_shape(reader, node, &def.shape));
     MABD_TRY(read_joint(reader, node, "joint", &def.joint));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
     MABD_TRY(mabd_json_real(reader, node, "end_mass_ratio", &def.end_mass_ratio));
     MABD_TRY(mabd_json_choice(reader, node, "start", starts, MABD_CHAIN_START_COUNT, &start));
@@ -117,7 +116,7 @@ static mabd_status read_net(mabd_json_reader* reader, const mabd_json_node* node
     MABD_TRY(mabd_json_real(reader, node, "spacing", &def.spacing));
     MABD_TRY(mabd_json_real(reader, node, "hub_radius", &def.hub_radius));
     MABD_TRY(mabd_json_real(reader, node, "rod_radius", &def.rod_radius));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
     MABD_TRY(mabd_json_choice(reader, node, "pinned", pins, MABD_NET_PIN_COUNT, &pinned));
     def.pinned = (mabd_net_pin)pinned;
@@ -190,7 +189,7 @@ static mabd_status read_tree(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(read_joint(reader, node, "joint", &def.joint));
     MABD_TRY(read_joint(reader, node, "root", &def.root));
     MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
     MABD_TRY(mabd_json_vec3(reader, node, "direction", def.direction));
     MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
@@ -216,7 +215,7 @@ static mabd_status read_ring(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
     MABD_TRY(read_shape(reader, node, &def.shape));
     MABD_TRY(read_joint(reader, node, "joint", &def.joint));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
     MABD_TRY(mabd_json_choice(reader, node, "plane", planes, 2, &plane));
     def.vertical = plane == 0;
@@ -243,7 +242,7 @@ static mabd_status read_four_bar(mabd_json_reader* reader, const mabd_json_node*
     MABD_TRY(mabd_json_real(reader, node, "rocker", &def.rocker));
     MABD_TRY(mabd_json_real(reader, node, "ground", &def.ground));
     MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
     MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
     MABD_TRY(mabd_json_bool(reader, node, "driven", &def.driven));
@@ -304,7 +303,7 @@ static mabd_status read_jansen(mabd_json_reader* reader, const mabd_json_node* n
     MABD_TRY(mabd_json_real(reader, node, "scale", &def.scale));
     MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
     MABD_TRY(mabd_json_real(reader, node, "spacing", &def.spacing));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
     MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
     MABD_TRY(mabd_json_bool(reader, node, "driven", &def.driven));
@@ -325,7 +324,7 @@ static mabd_status read_scissor_ring(mabd_json_reader* reader, const mabd_json_n
     MABD_TRY(mabd_json_int(reader, node, "units", &def.units));
     MABD_TRY(mabd_json_real(reader, node, "arm", &def.arm));
     MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
     MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
     MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
@@ -392,7 +391,7 @@ static mabd_status read_branching(mabd_json_reader* reader, const mabd_json_node
     MABD_TRY(mabd_json_real(reader, node, "phyllotaxis", &def.phyllotaxis));
     MABD_TRY(mabd_json_real(reader, node, "wiggle", &def.wiggle));
     MABD_TRY(mabd_json_real(reader, node, "variation", &def.variation));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "bending", &def.bending));
     MABD_TRY(mabd_json_real(reader, node, "damping", &def.damping));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
@@ -417,7 +416,7 @@ static mabd_status read_backbone(mabd_json_reader* reader, const mabd_json_node*
     def.seed = (uint64_t)(uint32_t)seed;
     MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
     MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
     MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
     MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
@@ -441,7 +440,7 @@ static mabd_status read_star(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_real(reader, node, "hub_radius", &def.hub_radius));
     MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
     MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(read_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
     MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
     MABD_TRY(mabd_json_real(reader, node, "spin", &def.spin));
@@ -464,7 +463,8 @@ static mabd_status read_star(mabd_json_reader* reader, const mabd_json_node* nod
     X("scissor-ring", read_scissor_ring)                                                           \
     X("branching", read_branching)                                                                 \
     X("backbone", read_backbone)                                                                   \
-    X("star", read_star)
+    X("star", read_star)                                                                           \
+    X("pulley", mabd_json_pulley)
 
 static mabd_status read_generator(mabd_json_reader* reader, const mabd_json_node* node) {
 #define X(type, read) type,

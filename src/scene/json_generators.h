@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the readers of "generators" share.
+#pragma once
+
+#include "mabd/generate.h"
+#include "scene/json_reader.h"
+
+/// The members that mabd_json_material reads.
+#define MABD_JSON_MATERIAL_KEYS "density", "young", "poisson", MABD_JSON_SURFACE_KEYS
+/// What links are made of (json_generators.c); those not given are left alone.
+mabd_status mabd_json_material(mabd_json_reader* reader, const mabd_json_node* node,
+                               mabd_material* material);
+
+/// Readers of single generators (json_generators_contact.c).
+mabd_status mabd_json_pulley(mabd_json_reader* reader, const mabd_json_node* node);
