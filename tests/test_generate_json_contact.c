@@ -3,11 +3,13 @@
 #include "mabd/generate.h"
 #include "support/generate_checks.h"
 #include "support/scene_measures.h"
+#include "support/segments.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double tolerance = 1e-12;
@@ -40,6 +42,13 @@ Test(generate_json_contact, shipped_scenes_load_with_their_parameters) {
         {"winch", {{0}}, 0, 80 + 2, 79 + 3},
         {"pulley", {{0}}, 0, 1500 + 7 + 2, 1499 + 7 + 2},
         {"pulley-huge", {{"strands", "2"}}, 1, 2 * 1693 + 7 + 4, 2 * 1692 + 4},
+        {"falling-joints", {{0}}, 0, 1441, 720},
+        {"falling-joints", {{"pairs", "5"}, {"shape", "box"}}, 2, 11, 5},
+        {"net-cylinder", {{0}}, 0, 1161, 1520},
+        {"net-cylinder", {{"rows", "3"}, {"columns", "4"}}, 2, 30, 34},
+        {"stack", {{0}}, 0, 11, 0},
+        {"incline", {{0}}, 0, 2, 0},
+        {"bounce", {{0}}, 0, 5, 0},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const scene_case* s = &cases[c];
@@ -63,6 +72,74 @@ Test(generate_json_contact, the_huge_pulley_has_the_links_asked_for) {
     cr_assert(eq(i32, mabd_scene_body_count(scene), 1076748 + 7 + 2 * 636));
     cr_assert(ge(i32, mabd_scene_find_body(scene, "pulley/link/1076747"), 0));
     cr_assert(eq(i32, mabd_scene_find_body(scene, "pulley/link/1076748"), -1));
+    mabd_scene_destroy(scene);
+}
+
+// Box i of the stack begins where box i - 1 ends, the first one on the ground.
+Test(generate_json_contact, boxes_of_the_stack_touch) {
+    const scene_case stack = {"stack", {{0}}, 0, 0, 0};
+    mabd_scene* scene = load(&stack);
+    for (int32_t i = 0; i < 10; i++) {
+        const mabd_geom* box = scene_geom(scene, i + 1);
+        cr_assert(box->shape == MABD_SHAPE_BOX && box->size[2] == 0.2 && box->friction == 0.5);
+        const double z = scene_body(scene, i + 1)->position[2];
+        cr_assert(lt(dbl, fabs(z - 0.1 - 0.2 * i), tolerance));
+    }
+    mabd_scene_destroy(scene);
+}
+
+// n . p - 0.05 = 0: half the height of the block above the plane, whose normal is its own z axis.
+Test(generate_json_contact, the_block_lies_on_the_incline) {
+    static const char* const angles[] = {"0", "20", "45"};
+    for (int i = 0; i < 3; i++) {
+        const scene_case incline = {
+            "incline", {{"angle", angles[i]}, {"friction", "0.7"}}, 2, 0, 0};
+        mabd_scene* scene = load(&incline);
+        const double ez[3] = {0, 0, 1}, *p = scene_body(scene, 1)->position;
+        double normal[3], own[3];
+        vector_rotate(scene_body(scene, 0)->rotation, ez, normal);
+        vector_rotate(scene_body(scene, 1)->rotation, ez, own);
+        const double height = normal[0] * p[0] + normal[1] * p[1] + normal[2] * p[2];
+        cr_assert(lt(dbl, fabs(height - 0.05), tolerance));
+        for (int k = 0; k < 3; k++) cr_assert(lt(dbl, fabs(normal[k] - own[k]), tolerance));
+        const double tilt = strtod(angles[i], NULL) * acos(-1.0) / 180;
+        cr_assert(lt(dbl, fabs(normal[0] - sin(tilt)), tolerance));
+        cr_assert(scene_geom(scene, 0)->friction == 0.7 && scene_geom(scene, 1)->friction == 0.7);
+        mabd_scene_destroy(scene);
+    }
+}
+
+// The net is level above the cylinder, whose middle is under that of the net, along y.
+Test(generate_json_contact, the_net_starts_above_the_cylinder) {
+    const scene_case net = {"net-cylinder", {{0}}, 0, 0, 0};
+    mabd_scene* scene = load(&net);
+    const int32_t cylinder = mabd_scene_find_body(scene, "cylinder");
+    double from[3], to[3], middle[3] = {0};
+    scene_segment(scene, cylinder, from, to);
+    cr_assert(lt(dbl, hypot(from[0] - to[0], from[2] - to[2]), tolerance));
+    const double top = from[2] + scene_geom(scene, cylinder)->size[0];
+    for (int32_t i = 0; i < cylinder; i++) {
+        for (int k = 0; k < 3; k++) middle[k] += scene_body(scene, i)->position[k] / cylinder;
+        cr_assert(lt(dbl, top + 0.015, scene_body(scene, i)->position[2]));
+    }
+    cr_assert(lt(dbl, fabs(middle[0] - from[0]), 1e-10));
+    cr_assert(lt(dbl, fabs(middle[1] - (from[1] + to[1]) / 2), 1e-10));
+    mabd_scene_destroy(scene);
+}
+
+// Pairs above the rim lie within its circle, so that they fall into the bowl; lower ones are inside it.
+Test(generate_json_contact, the_bowl_is_under_the_falling_joints) {
+    const scene_case falling = {"falling-joints", {{0}}, 0, 0, 0};
+    mabd_scene* scene = load(&falling);
+    const double radius = scene_geom(scene, 1440)->size[0];
+    for (int32_t i = 0; i < 1440; i++) {
+        double ends[2][3];
+        scene_segment(scene, i, ends[0], ends[1]);
+        for (int e = 0; e < 2; e++) {
+            if (ends[e][2] > 0) ends[e][2] = 0;
+            cr_assert(lt(dbl, vector_norm(ends[e]) + 0.03, radius), "link %d", i);
+        }
+    }
     mabd_scene_destroy(scene);
 }
 
@@ -144,6 +221,29 @@ Test(generate_json_contact, pulley_reads_every_field) {
     def = mabd_default_pulley_def();
     def.name = "d", def.arrangement = MABD_PULLEY_WINCH, def.torque = mabd_signal_constant(5);
     cr_assert(eq(int, mabd_generate_pulley(twin, &def, NULL), MABD_OK));
+    check_twins(scene, twin);
+    mabd_scene_destroy(scene);
+    mabd_scene_destroy(twin);
+}
+
+Test(generate_json_contact, pile_reads_every_field) {
+    mabd_scene *scene = read_text(
+                   "{\"generators\": ["
+                   "{\"type\": \"pile\", \"name\": \"a\", \"pairs\": 11, \"columns\": 2,"
+                   " \"rows\": 3, \"spacing\": 0.7, \"seed\": 5, \"shape\": \"box\","
+                   " \"length\": 0.2, \"radius\": 0.05, \"joints\": [\"planar\", \"hinge\"],"
+                   " \"slide\": 0.01, \"bend\": 0.5, \"position\": [1, 2, 3]," WOOD "},"
+                   "{\"type\": \"pile\"}]}"),
+               *twin = new_scene();
+    mabd_pile_def def = mabd_default_pile_def();
+    def.name = "a", def.pairs = 11, def.columns = 2, def.rows = 3, def.spacing = 0.7, def.seed = 5;
+    def.shape = MABD_SHAPE_BOX, def.length = 0.2, def.radius = 0.05, def.joint_count = 2;
+    def.joints[0] = MABD_JOINT_PLANAR, def.joints[1] = MABD_JOINT_HINGE, def.slide = 0.01;
+    def.bend = 0.5, def.position[0] = 1, def.position[1] = 2, def.position[2] = 3;
+    def.material = wood();
+    cr_assert(eq(int, mabd_generate_pile(twin, &def, NULL), MABD_OK));
+    def = mabd_default_pile_def();
+    cr_assert(eq(int, mabd_generate_pile(twin, &def, NULL), MABD_OK));
     check_twins(scene, twin);
     mabd_scene_destroy(scene);
     mabd_scene_destroy(twin);

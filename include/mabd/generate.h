@@ -454,3 +454,33 @@ typedef struct mabd_pulley_def {
 MABD_API mabd_pulley_def mabd_default_pulley_def(void);
 MABD_API mabd_status mabd_generate_pulley(mabd_scene* scene, const mabd_pulley_def* def,
                                           mabd_error* error);
+
+// ---- pile --------------------------------------------------------------------------------------
+
+/// Pairs of links in line, a joint between them, to be dropped [MABD fig. 20]: each turned at random, on a
+/// grid of `columns` x `rows` in as many layers as it takes, apart from one another. Types of joints are
+/// taken in turn from `joints`: pair i has joints[i % joint_count]. Free translations have stops at
+/// -+slide, hinges at -+bend, so that pairs stay together. Pair i are bodies name/2i and name/(2i + 1);
+/// joint name/joint3/i is that of the i-th pair with joints[3].
+typedef struct mabd_pile_def {
+    const char* name;
+    int32_t pairs;         // >= 1
+    int32_t columns, rows; // along x and y, >= 1
+    mabd_real spacing;     // of the grid [m]; pairs must fit whichever way they are turned
+    uint64_t seed;
+    mabd_shape shape;
+    mabd_real length, radius;            // of a link [m]; radius is half the width of a box
+    int32_t joint_count;                 // 1 .. MABD_JOINT_COUNT
+    mabd_joint joints[MABD_JOINT_COUNT]; // any but free
+    mabd_real slide;                     // [m], >= 0
+    mabd_real bend;                      // [rad], >= 0
+    mabd_material material;
+    mabd_real position[3]; // of the middle of the lowest layer [m]
+    uint32_t cookie;
+} mabd_pile_def;
+
+/// 720 pairs of capsules of 0.1 m x 0.03 m, 7 x 7 in a layer, 0.27 m apart; ball, universal, hinge,
+/// prismatic in turn; slide 0.03 m, bend 2 rad.
+MABD_API mabd_pile_def mabd_default_pile_def(void);
+MABD_API mabd_status mabd_generate_pile(mabd_scene* scene, const mabd_pile_def* def,
+                                        mabd_error* error);

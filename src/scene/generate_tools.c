@@ -133,6 +133,15 @@ mabd_vec3 mabd_link_direction(mabd_quat link) {
     return mabd_q_matrix(link).c1;
 }
 
+mabd_vec3 mabd_grid_point(const mabd_real* position, mabd_real spacing, int32_t columns,
+                          int32_t rows, int32_t i) {
+    const int64_t layer = i / ((int64_t)columns * rows);
+    const int32_t row = (i / columns) % rows, column = i % columns;
+    const mabd_vec3 place = mabd_v3((mabd_real)column - (mabd_real)(columns - 1) / 2,
+                                    (mabd_real)row - (mabd_real)(rows - 1) / 2, (mabd_real)layer);
+    return mabd_v3_axpy(spacing, place, mabd_v3_load(position));
+}
+
 // ---- random numbers ----------------------------------------------------------------------------
 
 uint64_t mabd_random_bits(uint64_t* state) {

@@ -19,9 +19,8 @@ static const char* const joint_names[MABD_JOINT_COUNT] = {
 
 // ---- fields that several generators have -------------------------------------------------------
 
-/// Of a link: one of the shapes before the plane, which have mass.
-static mabd_status read_shape(mabd_json_reader* reader, const mabd_json_node* node,
-                              mabd_shape* shape) {
+mabd_status mabd_json_link_shape(mabd_json_reader* reader, const mabd_json_node* node,
+                                 mabd_shape* shape) {
     int value = (int)*shape;
     MABD_TRY(mabd_json_choice(reader, node, "shape", shape_names, MABD_SHAPE_PLANE, &value));
     *shape = (mabd_shape)value;
@@ -81,7 +80,7 @@ static mabd_status read_chain(mabd_json_reader* reader, const mabd_json_node* no
     MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
     MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
     MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(read_shape(reader, node, &def.shape));
+    MABD_TRY(mabd_json_link_shape(reader, node, &def.shape));
     MABD_TRY(read_joint(reader, node, "joint", &def.joint));
     MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
@@ -185,7 +184,7 @@ static mabd_status read_tree(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_real(reader, node, "shrink", &def.shrink));
     MABD_TRY(mabd_json_real(reader, node, "taper", &def.taper));
     MABD_TRY(mabd_json_real(reader, node, "spread", &def.spread));
-    MABD_TRY(read_shape(reader, node, &def.shape));
+    MABD_TRY(mabd_json_link_shape(reader, node, &def.shape));
     MABD_TRY(read_joint(reader, node, "joint", &def.joint));
     MABD_TRY(read_joint(reader, node, "root", &def.root));
     MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
@@ -213,7 +212,7 @@ static mabd_status read_ring(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
     MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
     MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(read_shape(reader, node, &def.shape));
+    MABD_TRY(mabd_json_link_shape(reader, node, &def.shape));
     MABD_TRY(read_joint(reader, node, "joint", &def.joint));
     MABD_TRY(mabd_json_material(reader, node, &def.material));
     MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
@@ -464,7 +463,8 @@ static mabd_status read_star(mabd_json_reader* reader, const mabd_json_node* nod
     X("branching", read_branching)                                                                 \
     X("backbone", read_backbone)                                                                   \
     X("star", read_star)                                                                           \
-    X("pulley", mabd_json_pulley)
+    X("pulley", mabd_json_pulley)                                                                  \
+    X("pile", mabd_json_pile)
 
 static mabd_status read_generator(mabd_json_reader* reader, const mabd_json_node* node) {
 #define X(type, read) type,

@@ -11,5 +11,10 @@
 mabd_status mabd_json_material(mabd_json_reader* reader, const mabd_json_node* node,
                                mabd_material* material);
 
+/// Shape of a link: one of those before the plane, which have mass (json_generators.c).
+mabd_status mabd_json_link_shape(mabd_json_reader* reader, const mabd_json_node* node,
+                                 mabd_shape* shape);
+
 /// Readers of single generators (json_generators_contact.c).
 mabd_status mabd_json_pulley(mabd_json_reader* reader, const mabd_json_node* node);
+mabd_status mabd_json_pile(mabd_json_reader* reader, const mabd_json_node* node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generators of what lives by touching: chains over sheaves.
+// Generators of what lives by touching: chains over sheaves, piles of jointed pairs.
 #include "scene/json_generators.h"
+#include "scene/json_internal.h"
 
 /// Masses, what turns the sheaves, strands.
 static mabd_status read_pulley_drive(mabd_json_reader* reader, const mabd_json_node* node,
@@ -60,4 +61,58 @@ mabd_status mabd_json_pulley(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
     return mabd_json_place(
         reader, node, mabd_generate_pulley(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
+/// "joints": an array of names of joint types.
+static mabd_status read_pile_joints(mabd_json_reader* reader, const mabd_json_node* node,
+                                    mabd_pile_def* def) {
+    mabd_json_node joints;
+    if (!mabd_json_member(node, "joints", &joints)) return MABD_OK;
+    MABD_TRY(mabd_json_array(reader, &joints));
+    const size_t count = json_array_size(joints.value);
+    if (count < 1 || count > MABD_JOINT_COUNT) {
+        return mabd_json_fail(reader, &joints, "expected 1 to %d joint types, found %zu",
+                              (int)MABD_JOINT_COUNT, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const mabd_json_node element = mabd_json_element(&joints, i);
+        const char* name = NULL;
+        MABD_TRY(mabd_json_string(reader, &element, &name));
+        const int type = mabd_joint_find(name);
+        if (type < 0) {
+            return mabd_json_fail(reader, &element, "'%.40s' is not the name of a joint type",
+                                  name);
+        }
+        def->joints[i] = (mabd_joint)type;
+    }
+    def->joint_count = (int32_t)count;
+    return MABD_OK;
+}
+
+mabd_status mabd_json_pile(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {
+        "type",    "name",  "pairs", "columns",  "rows",
+        "spacing", "seed",  "shape", "length",   "radius",
+        "joints",  "slide", "bend",  "position", MABD_JSON_MATERIAL_KEYS,
+        NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_pile_def def = mabd_default_pile_def();
+    int32_t seed = 0;
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "pairs", &def.pairs));
+    MABD_TRY(mabd_json_int(reader, node, "columns", &def.columns));
+    MABD_TRY(mabd_json_int(reader, node, "rows", &def.rows));
+    MABD_TRY(mabd_json_real(reader, node, "spacing", &def.spacing));
+    MABD_TRY(mabd_json_int(reader, node, "seed", &seed));
+    def.seed = (uint64_t)(uint32_t)seed;
+    MABD_TRY(mabd_json_link_shape(reader, node, &def.shape));
+    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
+    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
+    MABD_TRY(read_pile_joints(reader, node, &def));
+    MABD_TRY(mabd_json_real(reader, node, "slide", &def.slide));
+    MABD_TRY(mabd_json_real(reader, node, "bend", &def.bend));
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
+    return mabd_json_place(
+        reader, node, mabd_generate_pile(mabd_json_scene(reader), &def, mabd_json_error(reader)));
 }
