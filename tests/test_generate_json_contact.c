@@ -46,6 +46,9 @@ Test(generate_json_contact, shipped_scenes_load_with_their_parameters) {
         {"falling-joints", {{"pairs", "5"}, {"shape", "box"}}, 2, 11, 5},
         {"net-cylinder", {{0}}, 0, 1161, 1520},
         {"net-cylinder", {{"rows", "3"}, {"columns", "4"}}, 2, 30, 34},
+        // hubs and rods of the net, bodies of the figures; joints of rods, corners, figures
+        {"ragdolls", {{0}}, 0, 1681 + 3280 + 297, 2 * 3280 + 4 + 270},
+        {"ragdolls", {{"copies", "2"}, {"hubs", "3"}}, 2, 9 + 12 + 22, 24 + 4 + 20},
         {"stack", {{0}}, 0, 11, 0},
         {"incline", {{0}}, 0, 2, 0},
         {"bounce", {{0}}, 0, 5, 0},
@@ -124,6 +127,23 @@ Test(generate_json_contact, the_net_starts_above_the_cylinder) {
     }
     cr_assert(lt(dbl, fabs(middle[0] - from[0]), 1e-10));
     cr_assert(lt(dbl, fabs(middle[1] - (from[1] + to[1]) / 2), 1e-10));
+    mabd_scene_destroy(scene);
+}
+
+// No figure reaches down to the net, and all are above it.
+Test(generate_json_contact, the_ragdolls_start_above_the_net) {
+    const scene_case ragdolls = {"ragdolls", {{0}}, 0, 0, 0};
+    mabd_scene* scene = load(&ragdolls);
+    const int32_t first = mabd_scene_find_body(scene, "ragdoll/pelvis/0");
+    const double top = scene_body(scene, 0)->position[2] + 0.03, edge = 0.1 * 40;
+    for (int32_t i = first; i < mabd_scene_body_count(scene); i++) {
+        double ends[2][3];
+        scene_segment(scene, i, ends[0], ends[1]);
+        for (int e = 0; e < 2; e++) {
+            cr_assert(lt(dbl, top + 0.05, ends[e][2]), "body %d", i);
+            cr_assert(fabs(ends[e][0]) < edge && fabs(ends[e][1]) < edge, "body %d", i);
+        }
+    }
     mabd_scene_destroy(scene);
 }
 
@@ -244,6 +264,26 @@ Test(generate_json_contact, pile_reads_every_field) {
     cr_assert(eq(int, mabd_generate_pile(twin, &def, NULL), MABD_OK));
     def = mabd_default_pile_def();
     cr_assert(eq(int, mabd_generate_pile(twin, &def, NULL), MABD_OK));
+    check_twins(scene, twin);
+    mabd_scene_destroy(scene);
+    mabd_scene_destroy(twin);
+}
+
+Test(generate_json_contact, ragdoll_reads_every_field) {
+    mabd_scene *scene = read_text(
+                   "{\"generators\": ["
+                   "{\"type\": \"ragdoll\", \"name\": \"a\", \"copies\": 5, \"columns\": 2,"
+                   " \"rows\": 1, \"spacing\": 3, \"height\": 1.5, \"seed\": 5,"
+                   " \"position\": [1, 2, 3]," WOOD "},"
+                   "{\"type\": \"ragdoll\"}]}"),
+               *twin = new_scene();
+    mabd_ragdoll_def def = mabd_default_ragdoll_def();
+    def.name = "a", def.copies = 5, def.columns = 2, def.rows = 1, def.spacing = 3;
+    def.height = 1.5, def.seed = 5, def.material = wood();
+    def.position[0] = 1, def.position[1] = 2, def.position[2] = 3;
+    cr_assert(eq(int, mabd_generate_ragdoll(twin, &def, NULL), MABD_OK));
+    def = mabd_default_ragdoll_def();
+    cr_assert(eq(int, mabd_generate_ragdoll(twin, &def, NULL), MABD_OK));
     check_twins(scene, twin);
     mabd_scene_destroy(scene);
     mabd_scene_destroy(twin);

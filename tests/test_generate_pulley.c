@@ -147,8 +147,7 @@ Test(pulley, any_number_of_links_closes_a_half_turn) {
     }
 }
 
-// Runs are upright, 2 Rc / cos(alpha/2) apart, from the first one at `position`; upper axes are at its height,
-// lower ones `inner` links below.
+// Runs are upright, 2 Rc / cos(alpha/2) apart, from `position` on; lower axes are `inner` links below it.
 Test(pulley, runs_are_upright_beside_the_sheaves) {
     mabd_pulley_def def = make(MABD_PULLEY_ROW, 3);
     mabd_scene* scene = build(&def);
@@ -240,8 +239,7 @@ Test(pulley, ends_hang_below_the_last_links) {
     mabd_scene_destroy(scene);
 }
 
-// The block goes up and down; lower sheaves turn on it, upper ones on the world; the chain begins at the
-// world.
+// The block goes up and down; lower sheaves turn on it, upper ones on the world, where the chain begins.
 Test(pulley, tackle_hangs_on_its_runs) {
     mabd_pulley_def def = make(MABD_PULLEY_TACKLE, 2);
     mabd_scene* scene = build(&def);
@@ -491,19 +489,11 @@ static mabd_status build_scripted(mabd_scene* scene, mabd_error* error) {
 
 static mabd_status build_winch(mabd_scene* scene, mabd_error* error) {
     mabd_pulley_def def = make(MABD_PULLEY_WINCH, 1);
+    def.name = NULL; // no names at all
     return mabd_generate_pulley(scene, &def, error);
 }
 
 Test(pulley, every_allocation_may_fail) {
     static scene_builder* const builders[] = {build_tackle, build_scripted, build_winch};
     for (int b = 0; b < 3; b++) check_failing_allocations(builders[b]);
-}
-
-Test(pulley, names_are_left_out_without_a_name) {
-    mabd_pulley_def def = make(MABD_PULLEY_TACKLE, 1);
-    def.name = NULL;
-    mabd_scene* scene = new_scene();
-    cr_assert(eq(int, mabd_generate_pulley(scene, &def, NULL), MABD_OK));
-    cr_assert(eq(i32, mabd_scene_find_body(scene, "pulley/link/0"), -1));
-    mabd_scene_destroy(scene);
 }

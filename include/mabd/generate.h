@@ -484,3 +484,28 @@ typedef struct mabd_pile_def {
 MABD_API mabd_pile_def mabd_default_pile_def(void);
 MABD_API mabd_status mabd_generate_pile(mabd_scene* scene, const mabd_pile_def* def,
                                         mabd_error* error);
+
+// ---- ragdoll -----------------------------------------------------------------------------------
+
+/// Figures of eleven bodies with arms stretched out, on a grid of `columns` x `rows` in as many layers as it
+/// takes, each turned about z at random. Bodies name/pelvis/i (a capsule), name/torso/i (a box), name/head/i
+/// (a ball) and, with left- and right- before them, capsules name/left-upper-arm/i, lower-arm, upper-leg,
+/// lower-leg; all with the axes of the figure, x to its front, y to its left. Ball joints name/waist/i,
+/// name/neck/i, name/left-shoulder/i, name/left-hip/i, hinges name/left-elbow/i, name/left-knee/i, all with
+/// stops. Bodies that share no joint do not touch at the start.
+typedef struct mabd_ragdoll_def {
+    const char* name;
+    int32_t copies;        // >= 1
+    int32_t columns, rows; // along x and y, >= 1
+    mabd_real spacing;     // of the grid [m], >= height
+    mabd_real height;      // of a figure [m]
+    uint64_t seed;
+    mabd_material material;
+    mabd_real position[3]; // of the middle of the lowest layer, at the height of the pelvises [m]
+    uint32_t cookie;
+} mabd_ragdoll_def;
+
+/// 27 figures of 1.8 m, 3 x 3 in a layer, 2 m apart.
+MABD_API mabd_ragdoll_def mabd_default_ragdoll_def(void);
+MABD_API mabd_status mabd_generate_ragdoll(mabd_scene* scene, const mabd_ragdoll_def* def,
+                                           mabd_error* error);

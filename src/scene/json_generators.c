@@ -464,7 +464,8 @@ static mabd_status read_star(mabd_json_reader* reader, const mabd_json_node* nod
     X("backbone", read_backbone)                                                                   \
     X("star", read_star)                                                                           \
     X("pulley", mabd_json_pulley)                                                                  \
-    X("pile", mabd_json_pile)
+    X("pile", mabd_json_pile)                                                                      \
+    X("ragdoll", mabd_json_ragdoll)
 
 static mabd_status read_generator(mabd_json_reader* reader, const mabd_json_node* node) {
 #define X(type, read) type,

@@ -18,3 +18,4 @@ mabd_status mabd_json_link_shape(mabd_json_reader* reader, const mabd_json_node*
 /// Readers of single generators (json_generators_contact.c).
 mabd_status mabd_json_pulley(mabd_json_reader* reader, const mabd_json_node* node);
 mabd_status mabd_json_pile(mabd_json_reader* reader, const mabd_json_node* node);
+mabd_status mabd_json_ragdoll(mabd_json_reader* reader, const mabd_json_node* node);

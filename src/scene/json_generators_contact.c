@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generators of what lives by touching: chains over sheaves, piles of jointed pairs.
+// Generators of what lives by touching: chains over sheaves, piles of jointed pairs, ragdolls.
 #include "scene/json_generators.h"
 #include "scene/json_internal.h"
 
@@ -115,4 +115,27 @@ mabd_status mabd_json_pile(mabd_json_reader* reader, const mabd_json_node* node)
     MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
     return mabd_json_place(
         reader, node, mabd_generate_pile(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+}
+
+mabd_status mabd_json_ragdoll(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {
+        "type",    "name",   "copies", "columns",  "rows",
+        "spacing", "height", "seed",   "position", MABD_JSON_MATERIAL_KEYS,
+        NULL};
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    mabd_ragdoll_def def = mabd_default_ragdoll_def();
+    int32_t seed = 0;
+    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
+    MABD_TRY(mabd_json_int(reader, node, "copies", &def.copies));
+    MABD_TRY(mabd_json_int(reader, node, "columns", &def.columns));
+    MABD_TRY(mabd_json_int(reader, node, "rows", &def.rows));
+    MABD_TRY(mabd_json_real(reader, node, "spacing", &def.spacing));
+    MABD_TRY(mabd_json_real(reader, node, "height", &def.height));
+    MABD_TRY(mabd_json_int(reader, node, "seed", &seed));
+    def.seed = (uint64_t)(uint32_t)seed;
+    MABD_TRY(mabd_json_material(reader, node, &def.material));
+    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
+    return mabd_json_place(
+        reader, node,
+        mabd_generate_ragdoll(mabd_json_scene(reader), &def, mabd_json_error(reader)));
 }
