@@ -37,9 +37,9 @@ static int last_side(int part) {
 typedef struct figure_part {
     const char* name;
     mabd_shape shape;
+    bool across;      // a capsule along y, else along z
     double size[3];   // see MABD_SHAPE_LIST [m]
     double centre[3]; // [m]
-    bool across;      // a capsule along y, else along z
 } figure_part;
 
 typedef struct figure_joint {
@@ -51,13 +51,13 @@ typedef struct figure_joint {
 } figure_joint;
 
 static const figure_part parts[PARTS] = {
-    {"pelvis", MABD_SHAPE_CAPSULE, {0.09, 0.14, 0}, {0, 0, 0}, true},
-    {"torso", MABD_SHAPE_BOX, {0.2, 0.32, 0.44}, {0, 0, 0.34}, false},
-    {"head", MABD_SHAPE_SPHERE, {0.11, 0, 0}, {0, 0, 0.73}, false},
-    {"upper-arm", MABD_SHAPE_CAPSULE, {0.045, 0.28, 0}, {0, 0.34, 0.5}, true},
-    {"lower-arm", MABD_SHAPE_CAPSULE, {0.04, 0.28, 0}, {0, 0.62, 0.5}, true},
-    {"upper-leg", MABD_SHAPE_CAPSULE, {0.065, 0.42, 0}, {0, 0.1, -0.31}, false},
-    {"lower-leg", MABD_SHAPE_CAPSULE, {0.05, 0.42, 0}, {0, 0.1, -0.73}, false},
+    {"pelvis", MABD_SHAPE_CAPSULE, true, {0.09, 0.14, 0}, {0, 0, 0}},
+    {"torso", MABD_SHAPE_BOX, false, {0.2, 0.32, 0.44}, {0, 0, 0.34}},
+    {"head", MABD_SHAPE_SPHERE, false, {0.11, 0, 0}, {0, 0, 0.73}},
+    {"upper-arm", MABD_SHAPE_CAPSULE, true, {0.045, 0.28, 0}, {0, 0.34, 0.5}},
+    {"lower-arm", MABD_SHAPE_CAPSULE, true, {0.04, 0.28, 0}, {0, 0.62, 0.5}},
+    {"upper-leg", MABD_SHAPE_CAPSULE, false, {0.065, 0.42, 0}, {0, 0.1, -0.31}},
+    {"lower-leg", MABD_SHAPE_CAPSULE, false, {0.05, 0.42, 0}, {0, 0.1, -0.73}},
 };
 
 // Forward is a turn about +y for what points up, about -y for a leg; a left arm is raised about +x and taken
