@@ -271,3 +271,14 @@ Test(narrow_cases, a_cylinder_over_the_edge_of_a_box) {
         }
     }
 }
+
+// Two equal boxes one on the other, each turned a little about an edge direction of its own: all four corners are within
+// the margin, 0.2 m times the turn apart, and it takes three of them to hold the upper one.
+Test(narrow_cases, boxes_that_are_turned_a_little_keep_their_corners) {
+    const mabd_collider box = shape(MABD_COLLIDER_BOX, 0.2, 0.2, 0.2);
+    for (double angle = 1e-6; angle < 5e-3; angle *= 1.3) {
+        const mabd_pose lower = turned(at(0, 0, 0), ex, angle);
+        const mabd_pose upper = turned(at(0, 0, 0.2005), ey, angle);
+        cr_expect(ge(i32, narrow(&box, lower, &box, upper, 4e-3), 3), "turned by %g", angle);
+    }
+}

@@ -93,18 +93,38 @@ static mabd_status list_exclusions(mabd_broad* broad, const mabd_broad_def* def)
     return taken ? MABD_OK : MABD_ERR_MEMORY;
 }
 
-mabd_status mabd_broad_create(const mabd_allocator* allocator, const mabd_broad_def* def,
-                              mabd_broad** out) {
-    *out = NULL;
-    MABD_TRY(check_def(def));
+static size_t pair_bytes(int64_t pairs) {
+    return mabd_bytes((size_t)pairs, sizeof(uint64_t));
+}
+
+static int64_t first_pairs(const mabd_broad_def* def) {
+    return def->pair_capacity != 0 ? def->pair_capacity : 2 * (int64_t)def->geom_capacity;
+}
+
+// Of the arena that holds all but the pairs; SIZE_MAX if it is too large.
+static size_t arena_bytes(const mabd_broad_def* def) {
     mabd_broad count = {0};
     mabd_arena arena = {0};
     mabd_arena_take(&arena, 1, sizeof(count));
     lay_out(&count, &arena, def);
-    char* memory = arena.used == SIZE_MAX ? NULL : mabd_alloc(allocator, arena.used);
+    return arena.used;
+}
+
+size_t mabd_broad_bytes_for(const mabd_broad_def* def) {
+    const size_t arena = arena_bytes(def), pairs = pair_bytes(first_pairs(def));
+    if (arena == SIZE_MAX || pairs > (SIZE_MAX - arena) / 2) return SIZE_MAX;
+    return arena + 2 * pairs;
+}
+
+mabd_status mabd_broad_create(const mabd_allocator* allocator, const mabd_broad_def* def,
+                              mabd_broad** out) {
+    *out = NULL;
+    MABD_TRY(check_def(def));
+    const size_t bytes = arena_bytes(def);
+    char* memory = bytes == SIZE_MAX ? NULL : mabd_alloc(allocator, bytes);
     if (memory == NULL) return MABD_ERR_MEMORY;
 
-    arena = (mabd_arena){.memory = memory, .size = arena.used};
+    mabd_arena arena = {.memory = memory, .size = bytes};
     mabd_broad* broad = mabd_arena_take(&arena, 1, sizeof(*broad));
     lay_out(broad, &arena, def);
     broad->allocator = *allocator;
@@ -112,20 +132,13 @@ mabd_status mabd_broad_create(const mabd_allocator* allocator, const mabd_broad_
     broad->geom_capacity = def->geom_capacity;
     broad->body_count = def->body_count;
     mabd_status status = list_exclusions(broad, def);
-    if (status == MABD_OK) {
-        const int64_t pairs = def->pair_capacity;
-        status = mabd_broad_reserve(broad, pairs != 0 ? pairs : 2 * (int64_t)def->geom_capacity);
-    }
+    if (status == MABD_OK) status = mabd_broad_reserve(broad, first_pairs(def));
     if (status != MABD_OK) {
         mabd_broad_destroy(broad);
         return status;
     }
     *out = broad;
     return MABD_OK;
-}
-
-static size_t pair_bytes(int64_t pairs) {
-    return mabd_bytes((size_t)pairs, sizeof(uint64_t));
 }
 
 void mabd_broad_destroy(mabd_broad* broad) {

@@ -76,3 +76,5 @@ mabd_status mabd_broad_update(mabd_broad* broad, const mabd_broad_input* input,
                               mabd_broad_result* result, mabd_error* error);
 /// Bytes held now.
 size_t mabd_broad_bytes(const mabd_broad* broad);
+/// What they are after create; SIZE_MAX if too many.
+size_t mabd_broad_bytes_for(const mabd_broad_def* def);

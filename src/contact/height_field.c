@@ -14,6 +14,7 @@
 //
 // An edge that goes through a box or cylinder is pushed out by the shortest way of the two (epa.c).
 // Edges that are flat or hollow have no contacts of their own: a wheel does not feel the seams of a plane.
+#include "contact/bounds.h"
 #include "contact/hull.h"
 #include "contact/pairs.h"
 #include "contact/segment.h"
@@ -249,4 +250,21 @@ void mabd_narrow_height_field(const mabd_collider* a, const mabd_pose* pa, const
     for (int32_t j = j0; j <= j1 + 1; j++) {
         for (int32_t i = i0; i <= i1 + 1; i++) add_edges(&pair, i, j);
     }
+}
+
+// ---- bounds ---------------------------------------------------------------------------------------
+
+// Solid below: what has sunk in by as much as the field is wide is still in the box.
+void mabd_height_field_box(const mabd_height_field* field, mabd_vec3* middle, mabd_vec3* half) {
+    const size_t nodes = (size_t)field->columns * (size_t)field->rows;
+    const mabd_real x = (mabd_real)(field->columns - 1) * field->dx / 2,
+                    y = (mabd_real)(field->rows - 1) * field->dy / 2;
+    mabd_real low = field->heights[0], high = low;
+    for (size_t i = 1; i < nodes; i++) {
+        if (field->heights[i] < low) low = field->heights[i];
+        if (field->heights[i] > high) high = field->heights[i];
+    }
+    low -= x > y ? x : y;
+    *middle = mabd_v3(0, 0, (low + high) / 2);
+    *half = mabd_v3(x, y, (high - low) / 2);
 }

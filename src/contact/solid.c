@@ -16,6 +16,14 @@
 
 #define LIST_MAX (MABD_FEATURE_CORNERS_MAX + 1)
 
+// Cosine of the angle to a face's normal below which a contact of edges is taken for one of faces as well.
+#define NEARLY_FACE ((mabd_real)0.995)
+
+// Points closer to each other than this part of the two shapes' sizes are one.
+#define MERGE ((mabd_real)5e-3)
+// A point that is deeper than four others by this part of the sizes is not left out.
+#define DEEPER ((mabd_real)1e-7)
+
 typedef struct solid_pair {
     mabd_hull a, b;
     mabd_vec3 origin;  // of the hulls' coordinates, world
@@ -87,12 +95,14 @@ static void try_radial(const solid_pair* pair, bool corner, axis_choice* best) {
     try_axis(pair, mabd_m3_mul(*R, n), CROSSED, best);
 }
 
-static axis_choice find_axis(const solid_pair* pair) {
+// *face: the best of the faces and caps.
+static axis_choice find_axis(const solid_pair* pair, axis_choice* face) {
     axis_choice best = {.n = {0, 0, 1}, .s = -(mabd_real)INFINITY, .source = CROSSED};
     mabd_vec3 x[3], y[3];
     const int m = axes_of(&pair->a, x), n = axes_of(&pair->b, y);
     for (int i = 0; i < m; i++) try_axis(pair, x[i], FACE_OF_A, &best);
     for (int i = 0; i < n; i++) try_axis(pair, y[i], FACE_OF_B, &best);
+    *face = best;
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < n; j++) try_crossed(pair, x[i], y[j], &best);
     }
@@ -193,6 +203,16 @@ static void add_over_edges(const solid_pair* pair, const mabd_hull_contact* c, p
     }
 }
 
+// Edges that all but lie in faces: the polygon of these supports, too, as far out as the shapes are.
+static void add_beside_edges(const solid_pair* pair, const axis_choice* face, mabd_real distance,
+                             point_list* list) {
+    const int32_t first = list->count;
+    add_over_face(pair, face, list);
+    for (int32_t i = first; i < list->count; i++) {
+        if (list->at[i].distance < distance) list->at[i].distance = distance;
+    }
+}
+
 // Where the supporting edges of two boxes cross: closest points of the two lines.
 static void cross_edges(const solid_pair* pair, const axis_choice* axis, mabd_hull_contact* c) {
     const mabd_vec3 back = mabd_v3_scale(-1, axis->n);
@@ -233,46 +253,80 @@ static int32_t largest_of(const mabd_real* value, int32_t n) {
     return best;
 }
 
-// Four of many points: the deepest, the one farthest from it, and the two farthest from the line of
-// these on either side.
-static void reduce_list(point_list* list) {
-    mabd_real value[LIST_MAX];
-    int32_t chosen[4] = {0, -1, -1, -1};
+static int32_t deepest_of(const point_list* list) {
+    int32_t deepest = 0;
     for (int32_t i = 1; i < list->count; i++) {
-        if (list->at[i].distance < list->at[chosen[0]].distance) chosen[0] = i;
+        if (list->at[i].distance < list->at[deepest].distance) deepest = i;
     }
+    return deepest;
+}
+
+// The corners of the widest support: the point farthest from the middle, the one farthest from it, and the two
+// farthest from the line of these on either side. Corners do not change with every breath of the bodies, as the
+// deepest point does.
+static void find_corners(const point_list* list, int32_t chosen[4]) {
+    mabd_real value[LIST_MAX];
+    mabd_vec3 middle = mabd_v3(0, 0, 0);
+    for (int32_t i = 0; i < list->count; i++) middle = mabd_v3_add(middle, list->at[i].on_a);
+    middle = mabd_v3_scale(1 / (mabd_real)list->count, middle);
+    for (int32_t i = 0; i < list->count; i++) {
+        value[i] = mabd_v3_norm(mabd_v3_sub(list->at[i].on_a, middle));
+    }
+    chosen[0] = largest_of(value, list->count);
+    if (chosen[0] < 0) chosen[0] = 0;
     const mabd_vec3 first = list->at[chosen[0]].on_a, n = list->at[chosen[0]].normal;
     for (int32_t i = 0; i < list->count; i++) {
         value[i] = mabd_v3_norm(mabd_v3_sub(list->at[i].on_a, first));
     }
     chosen[1] = largest_of(value, list->count);
-    if (chosen[1] >= 0) {
-        const mabd_vec3 line = mabd_v3_sub(list->at[chosen[1]].on_a, first);
-        const mabd_vec3 side = mabd_v3_cross(n, line);
-        for (int k = 2; k < 4; k++) {
-            for (int32_t i = 0; i < list->count; i++) {
-                const mabd_vec3 x = mabd_v3_sub(list->at[i].on_a, first);
-                value[i] = (k == 2 ? 1 : -1) * mabd_v3_dot(side, x);
-                if (i == chosen[1]) value[i] = 0;
-            }
-            chosen[k] = largest_of(value, list->count);
+    chosen[2] = chosen[3] = -1;
+    if (chosen[1] < 0) return;
+    const mabd_vec3 side = mabd_v3_cross(n, mabd_v3_sub(list->at[chosen[1]].on_a, first));
+    for (int k = 2; k < 4; k++) {
+        for (int32_t i = 0; i < list->count; i++) {
+            const mabd_vec3 x = mabd_v3_sub(list->at[i].on_a, first);
+            value[i] = (k == 2 ? 1 : -1) * mabd_v3_dot(side, x);
+            if (i == chosen[1]) value[i] = 0;
         }
+        chosen[k] = largest_of(value, list->count);
     }
+}
+
+// Four of many points: the corners, and the deepest one if it is none of them.
+static void reduce_list(const solid_pair* pair, point_list* list) {
+    int32_t chosen[4];
+    find_corners(list, chosen);
     point_list out = {.count = 0};
     for (int k = 0; k < 4; k++) {
         if (chosen[k] >= 0) out.at[out.count++] = list->at[chosen[k]];
     }
+    const mabd_contact_point* deepest = &list->at[deepest_of(list)];
+    const mabd_real least = list_smallest(&out) - DEEPER * pair->extent;
+    if (deepest->distance < least) out.at[out.count++] = *deepest;
     *list = out;
 }
 
+// True if a deeper point of the list, or an earlier one as deep, is next to point i: two corners, or a corner and the crossing of
+// two edges, that all but coincide, and would come and go with every breath of the bodies.
+static bool has_deeper(const solid_pair* pair, const point_list* list, int32_t i) {
+    const mabd_contact_point* p = &list->at[i];
+    for (int32_t k = 0; k < list->count; k++) {
+        const mabd_contact_point* q = &list->at[k];
+        if (k == i || mabd_v3_norm(mabd_v3_sub(p->on_a, q->on_a)) > MERGE * pair->extent) continue;
+        if (q->distance < p->distance || (q->distance == p->distance && k < i)) return true;
+    }
+    return false;
+}
+
 static void put_out(const solid_pair* pair, point_list* list) {
+    point_list all = *list;
     int32_t close = 0;
-    for (int32_t i = 0; i < list->count; i++) {
-        if (list->at[i].distance < pair->points->margin) list->at[close++] = list->at[i];
+    for (int32_t i = 0; i < all.count; i++) {
+        if (!(all.at[i].distance < pair->points->margin) || has_deeper(pair, &all, i)) continue;
+        list->at[close++] = all.at[i];
     }
     list->count = close;
-    const bool boxes = pair->a.kind == MABD_COLLIDER_BOX && pair->b.kind == MABD_COLLIDER_BOX;
-    if (close > (boxes ? MABD_CONTACT_MAX_POINTS : 4)) reduce_list(list);
+    if (close > 4) reduce_list(pair, list);
     for (int32_t i = 0; i < list->count; i++) {
         const mabd_contact_point* p = &list->at[i];
         mabd_points_add(pair->points, mabd_v3_add(p->on_a, pair->origin), p->normal, p->distance,
@@ -290,7 +344,8 @@ void mabd_narrow_solid(const mabd_collider* a, const mabd_pose* pa, const mabd_c
     pair.extent = mabd_v3_norm(core_a.half) + mabd_v3_norm(core_b.half);
     const bool boxes = a->kind == MABD_COLLIDER_BOX && b->kind == MABD_COLLIDER_BOX;
 
-    axis_choice axis = find_axis(&pair);
+    axis_choice face;
+    const axis_choice axis = find_axis(&pair, &face);
     if (!(axis.s < points->margin)) return;
     point_list list = {.count = 0};
     mabd_hull_contact contact;
@@ -311,6 +366,9 @@ void mabd_narrow_solid(const mabd_collider* a, const mabd_pose* pa, const mabd_c
     if (!settled) {
         list.count = 0;
         add_over_edges(&pair, &contact, &list);
+        if (mabd_v3_dot(contact.normal, face.n) > NEARLY_FACE) {
+            add_beside_edges(&pair, &face, contact.distance, &list);
+        }
     }
     put_out(&pair, &list);
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of the shapes that touch: boxes along the axes for the broad phase, how far a shape reaches from its
+// centre, and how thin it is.
+#pragma once
+
+#include "contact/broad.h"
+#include "contact/core.h"
+
+/// Half the box along the axes of a turned box with half edges h: |R| h.
+MABD_FN mabd_vec3 mabd_turned_half(mabd_mat3 R, mabd_vec3 h) {
+    return mabd_v3((mabd_real)(fabs(R.c1.x) * h.x + fabs(R.c2.x) * h.y + fabs(R.c3.x) * h.z),
+                   (mabd_real)(fabs(R.c1.y) * h.x + fabs(R.c2.y) * h.y + fabs(R.c3.y) * h.z),
+                   (mabd_real)(fabs(R.c1.z) * h.x + fabs(R.c2.z) * h.y + fabs(R.c3.z) * h.z));
+}
+
+/// Half the extent of a disk of radius r across the unit vector z: r sqrt(1 - z_k^2) along axis k.
+MABD_FN mabd_vec3 mabd_disk_half(mabd_vec3 z, mabd_real r) {
+    return mabd_v3(r * (mabd_real)sqrt(fmax(0, 1 - z.x * z.x)),
+                   r * (mabd_real)sqrt(fmax(0, 1 - z.y * z.y)),
+                   r * (mabd_real)sqrt(fmax(0, 1 - z.z * z.z)));
+}
+
+/// Lowest and highest point of a height field in its frame, as the box's middle and half edges.
+void mabd_height_field_box(const mabd_height_field* field, mabd_vec3* middle, mabd_vec3* half);
+
+/// The box around a shape, grown by `margin` [m]. Of a plane: without end.
+MABD_FN mabd_broad_box mabd_collider_box(const mabd_collider* shape, const mabd_pose* pose,
+                                         mabd_real margin) {
+    const mabd_mat3 R = pose->rotation;
+    mabd_vec3 middle = pose->position, half = mabd_v3(0, 0, 0);
+    mabd_real grow = margin;
+    switch (shape->kind) {
+    case MABD_COLLIDER_SPHERE:
+        grow += shape->size[0];
+        break;
+    case MABD_COLLIDER_CAPSULE:
+        half = mabd_turned_half(R, mabd_v3(0, 0, shape->size[1] / 2));
+        grow += shape->size[0];
+        break;
+    case MABD_COLLIDER_BOX:
+        half = mabd_turned_half(
+            R, mabd_v3(shape->size[0] / 2, shape->size[1] / 2, shape->size[2] / 2));
+        break;
+    case MABD_COLLIDER_CYLINDER:
+        half = mabd_turned_half(R, mabd_v3(0, 0, shape->size[1] / 2));
+        half = mabd_v3_add(half, mabd_disk_half(R.c3, shape->size[0]));
+        break;
+    case MABD_COLLIDER_BOWL:
+        grow += shape->size[0] + shape->size[1];
+        break;
+    case MABD_COLLIDER_HEIGHT_FIELD: {
+        mabd_vec3 local, edges;
+        mabd_height_field_box(shape->field, &local, &edges);
+        middle = mabd_pose_point(pose, local);
+        half = mabd_turned_half(R, edges);
+        break;
+    }
+    default:
+        grow = (mabd_real)INFINITY;
+    }
+    half = mabd_v3_add(half, mabd_v3(grow, grow, grow));
+    mabd_broad_box box;
+    mabd_v3_store(mabd_v3_sub(middle, half), box.lo);
+    mabd_v3_store(mabd_v3_add(middle, half), box.hi);
+    return box;
+}
+
+/// Half the smallest thickness of a shape [m]: what moves less in a step cannot pass through it unseen.
+/// Infinite for those that are solid without end. A height field is solid below, a bowl as thick as its shell.
+MABD_FN mabd_real mabd_collider_thickness(const mabd_collider* shape) {
+    const mabd_real* s = shape->size;
+    switch (shape->kind) {
+    case MABD_COLLIDER_SPHERE:
+    case MABD_COLLIDER_CAPSULE:
+        return s[0];
+    case MABD_COLLIDER_BOX:
+        return (mabd_real)fmin(fmin(s[0], s[1]), s[2]) / 2;
+    case MABD_COLLIDER_CYLINDER:
+        return (mabd_real)fmin(s[0], s[1] / 2);
+    case MABD_COLLIDER_BOWL:
+        return s[1] / 2;
+    default:
+        return (mabd_real)INFINITY;
+    }
+}
+
+/// Distance of the farthest point of a moving shape from its centre [m].
+MABD_FN mabd_real mabd_collider_reach(const mabd_collider* shape) {
+    if (shape->kind > MABD_COLLIDER_CYLINDER) return 0;
+    const mabd_core core = mabd_core_of(shape);
+    if (shape->kind == MABD_COLLIDER_CYLINDER) {
+        return (mabd_real)sqrt(core.half.x * core.half.x + core.half.z * core.half.z);
+    }
+    return mabd_v3_norm(core.half) + core.radius;
+}
