@@ -83,6 +83,7 @@ typedef struct mabd_model_info {
     size_t bytes_model;                       // held by the model
     size_t bytes_sim;                         // an M-ABD simulation will hold (CPU, dual auto)
     mabd_real bytes_per_body;                 // (bytes_model + bytes_sim) / bodies
+    size_t bytes_per_contact;                 // it takes besides for each point; 0: no contacts
     uint64_t hash;                            // of all numbers of the model
 } mabd_model_info;
 MABD_API mabd_model_info mabd_model_get_info(const mabd_model* model);

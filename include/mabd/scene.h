@@ -243,7 +243,8 @@ typedef struct mabd_contact_def {
     uint32_t cookie;
 } mabd_contact_def;
 
-/// Defaults: not enabled, neighbours do not touch, automatic margin, compliance 1e-6.
+/// Defaults: not enabled, neighbours do not touch, automatic margin, compliance 1e-3: a body at rest sinks in by
+/// a thousandth of what it falls in a step, 1 micrometre at 10 ms.
 MABD_API mabd_contact_def mabd_default_contact_def(void);
 
 /// What two bodies do where they touch, whatever their geoms and joints say.

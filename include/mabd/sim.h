@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulation: state and workspace over one model. All memory is taken in mabd_sim_create;
-// mabd_sim_step allocates nothing. Same model, same def, same calls: same bits.
+// mabd_sim_step allocates nothing but for contacts, when there are more of them than ever before. Same
+// model, same def, same calls: same bits.
 #pragma once
 
 #include "mabd/model.h"
@@ -130,13 +131,14 @@ typedef struct mabd_sim_def {
     mabd_backend backend;
     mabd_integrator integrator;
     mabd_dual dual;
-    mabd_real h;               // step [s], > 0
-    mabd_real twist_tolerance; // largest rotation of a body from its reference at the end [rad]
-    mabd_real row_tolerance;   // largest opening of a rigid row at the end [m], [rad]
-    mabd_real gap_tolerance;   // largest opening left by an iterative dual solver [m], [rad]
-    int32_t max_iterations;    // budget of one step, >= 1
-    int32_t max_halvings;      // a failed step is retried in 2, 4, ... parts, at most 2^this
-    int32_t threads;           // >= 1; results do not depend on it
+    mabd_real h;                 // step [s], > 0
+    mabd_real twist_tolerance;   // largest rotation of a body from its reference at the end [rad]
+    mabd_real row_tolerance;     // largest opening of a rigid row at the end [m], [rad]
+    mabd_real gap_tolerance;     // largest opening left by an iterative dual solver [m], [rad]
+    mabd_real contact_tolerance; // how far contacts may be off their law: gap, slip [m]
+    int32_t max_iterations;      // budget of one step, >= 1
+    int32_t max_halvings;        // a failed step is retried in 2, 4, ... parts, at most 2^this
+    int32_t threads;             // >= 1; results do not depend on it
     const mabd_allocator* allocator; // null = default
     uint32_t cookie;
 } mabd_sim_def;
@@ -144,7 +146,7 @@ typedef struct mabd_sim_def {
 /// BDF2, h = 10 ms, balanced preset, one thread.
 MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// Set the tolerances and budget of a preset: fast 3e-2, balanced 1e-2, exact 1e-6 rad of twist; gap tolerance
-/// 1e-6, 1e-7, 1e-10 m.
+/// 1e-6, 1e-7, 1e-10 m; contact tolerance 1e-5, 1e-6, 1e-9 m.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 /// The model must outlive the simulation.
@@ -165,6 +167,12 @@ typedef struct mabd_step_info {
     int32_t worst_joint;     // where gap or angle_error is largest, -1 = no joints
     int32_t dual_iterations; // of iterative dual solvers, over all linear solves and components
     mabd_real dual_residual; // largest they left in the last linear solve [m], [rad]
+    int32_t contacts;        // contact points that push at the end of the step
+    int32_t contact_points;  // all that were looked at
+    int32_t
+        contact_iterations; // products of projected CG, and solves made only because contacts changed
+    mabd_real contact_residual; // farthest that a contact is off its law at the end [m]
+    mabd_real penetration;      // deepest overlap at the end [m]
 } mabd_step_info;
 
 /// Advance by h. On failure the state is that before the step, and the error names the body or joint.
@@ -204,6 +212,24 @@ MABD_API void mabd_sim_get_joint_forces(const mabd_sim* sim, mabd_real* forces);
 MABD_API void mabd_sim_get_joint_coordinates(const mabd_sim* sim, int32_t joint,
                                              mabd_real* coordinates);
 
+/// One point where two bodies touch, at the end of the last step.
+typedef struct mabd_contact_info {
+    int32_t a, b;       // bodies; b moves
+    mabd_real point[3]; // world [m]
+    mabd_real normal[3];
+    mabd_real force[3]; // on b, world [N]
+    mabd_real distance; // of the surfaces, as far as rows are linear [m]; < 0: overlap
+    bool slips;         // friction has its bound
+} mabd_contact_info;
+/// Fill at most `capacity` contacts that push, in a fixed order; returns how many there are. Valid until the next step
+/// or restore.
+MABD_API int32_t mabd_sim_get_contacts(const mabd_sim* sim, int32_t capacity,
+                                       mabd_contact_info* contacts);
+/// Deepest overlap of the current state, by the shapes themselves [m]; *a, *b get the two bodies, -1 = nothing
+/// overlaps. MABD_ERR_MEMORY.
+MABD_API mabd_status mabd_sim_overlap(const mabd_sim* sim, mabd_real* depth, int32_t* a,
+                                      int32_t* b);
+
 /// Complete state as bytes: restoring it in a simulation of an equal model and def continues bit for bit.
 MABD_API size_t mabd_sim_state_size(const mabd_sim* sim);
 MABD_API void mabd_sim_save(const mabd_sim* sim, void* buffer);
@@ -214,6 +240,7 @@ MABD_API mabd_status mabd_sim_restore(mabd_sim* sim, const void* buffer, size_t 
 /// Time spent [s] since creation or the last reset, by stage.
 #define MABD_STAGE_LIST(X)                                                                         \
     X(PREDICT, "predict")                                                                          \
+    X(CONTACT, "contact")                                                                          \
     X(ASSEMBLE, "assemble")                                                                        \
     X(FACTOR, "factor")                                                                            \
     X(SOLVE, "solve")                                                                              \

@@ -37,17 +37,18 @@ void bench_report_head(const bench_report* b) {
     fprintf(
         b->text, "bound     %.1f ns per link and step: %zu bytes read, %zu written per link\n\n",
         bench_stream_bound(&b->stream, real), BENCH_REALS_READ * real, BENCH_REALS_WRITTEN * real);
-    fprintf(b->text, "%9s %11s %10s %12s %14s %9s %9s %9s %7s%s\n", "links", "ms/step", "iter/step",
-            "ns/link/step", "ns/link/iter", "gap [m]", "first ms", "build ms", "B/link",
-            is_series(b) ? "" : "  scene");
+    fprintf(b->text, "%9s %11s %10s %12s %14s %9s %9s %9s %9s %7s%s\n", "links", "ms/step",
+            "iter/step", "ns/link/step", "ns/link/iter", "gap [m]", "contacts", "first ms",
+            "build ms", "B/link", is_series(b) ? "" : "  scene");
     fflush(b->text);
 }
 
 void bench_report_row(const bench_report* b, int32_t row) {
     const bench_scaling_result* r = &b->results[row];
-    fprintf(b->text, "%9d %11.5g %10.2f %12.0f %14.0f %9.1e %9.3g %9.3g %7.0f%s%s\n", (int)r->links,
-            1e3 * r->seconds_per_step, r->iterations_per_step, per_link(r, r->seconds_per_step),
-            per_link_iteration(r), r->max_gap, 1e3 * r->first_step_seconds, 1e3 * r->build_seconds,
+    fprintf(b->text, "%9d %11.5g %10.2f %12.0f %14.0f %9.1e %9.4g %9.3g %9.3g %7.0f%s%s\n",
+            (int)r->links, 1e3 * r->seconds_per_step, r->iterations_per_step,
+            per_link(r, r->seconds_per_step), per_link_iteration(r), r->max_gap,
+            r->contacts_per_step, 1e3 * r->first_step_seconds, 1e3 * r->build_seconds,
             (double)r->bytes / r->links, is_series(b) ? "" : "  ",
             is_series(b) ? "" : b->names[row]);
     fflush(b->text);
@@ -93,6 +94,7 @@ static json_t* result_json(const bench_report* b, int32_t row) {
     summary_set_real(entry, "ms_per_step", 1e3 * r->seconds_per_step);
     summary_set_real(entry, "iterations_mean", r->iterations_per_step);
     summary_set_real(entry, "dual_iterations_mean", r->dual_iterations_per_step);
+    summary_set_real(entry, "contacts_mean", r->contacts_per_step);
     summary_set_real(entry, "ns_per_link", per_link(r, r->seconds_per_step));
     summary_set_real(entry, "ns_per_link_iteration", per_link_iteration(r));
     summary_set_real(entry, "max_gap", r->max_gap);
@@ -157,7 +159,7 @@ static void fill_csv_head(const bench_report* b, FILE* out) {
     }
     fprintf(out, "scene,links,joint,rows,h,steps,ms_per_step,iterations_mean,dual_iterations_mean,"
                  "ns_per_link,ns_per_link_iteration,max_gap,max_angle_error,unconverged_steps,"
-                 "first_step_ms,build_ms,bytes");
+                 "first_step_ms,build_ms,bytes,contacts_mean");
     for (int k = 0; k < MABD_STAGE_COUNT; k++) {
         fprintf(out, ",%s_ms", mabd_stage_name((mabd_stage)k));
     }
@@ -169,12 +171,12 @@ static void fill_csv(const bench_report* b, FILE* out) {
         const bench_scaling_result* r = &b->results[i];
         fputc('\n', out);
         put_field(name_of(b, i), out);
-        fprintf(out, ",%d,%s,%d,%g,%lld,%.6g,%.4g,%.4g,%.5g,%.5g,%.3e,%.3e,%lld,%.5g,%.5g,%zu",
+        fprintf(out, ",%d,%s,%d,%g,%lld,%.6g,%.4g,%.4g,%.5g,%.5g,%.3e,%.3e,%lld,%.5g,%.5g,%zu,%.6g",
                 (int)r->links, r->joint, (int)r->rows, r->h, (long long)r->steps,
                 1e3 * r->seconds_per_step, r->iterations_per_step, r->dual_iterations_per_step,
                 per_link(r, r->seconds_per_step), per_link_iteration(r), r->max_gap,
                 r->max_angle_error, (long long)r->unconverged_steps, 1e3 * r->first_step_seconds,
-                1e3 * r->build_seconds, r->bytes);
+                1e3 * r->build_seconds, r->bytes, r->contacts_per_step);
         for (int k = 0; k < MABD_STAGE_COUNT; k++) fprintf(out, ",%.5g", 1e3 * r->stage_seconds[k]);
     }
     fputc('\n', out);

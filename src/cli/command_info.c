@@ -109,8 +109,10 @@ static void print_geoms(const mabd_model_info* info, FILE* out) {
     }
     fprintf(out, "%s\n", *before ? "" : "none");
     if (info->contacts) {
-        fprintf(out, "contacts      on; %d geoms may touch, %d pairs of bodies never do\n",
-                (int)info->colliders, (int)info->excluded_pairs);
+        fprintf(out,
+                "contacts      on; %d geoms may touch, %d pairs of bodies never do, %zu bytes "
+                "per contact\n",
+                (int)info->colliders, (int)info->excluded_pairs, info->bytes_per_contact);
     } else {
         fprintf(out, "contacts      off\n");
     }
@@ -183,6 +185,8 @@ static void add_geoms_json(const mabd_model_info* info, json_t* root) {
     json_object_set_new(root, "contacts", json_boolean(info->contacts));
     json_object_set_new(root, "colliders", json_integer(info->colliders));
     json_object_set_new(root, "excluded_pairs", json_integer(info->excluded_pairs));
+    json_object_set_new(root, "bytes_per_contact",
+                        json_integer((json_int_t)info->bytes_per_contact));
 }
 
 static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {

@@ -83,6 +83,7 @@ static mabd_sim_def make_def(const run* r) {
     def.integrator = (mabd_integrator)o->integrator;
     def.dual = (mabd_dual)o->dual;
     if (o->gap_tolerance_given) def.gap_tolerance = (mabd_real)o->gap_tolerance;
+    if (o->contact_tolerance_given) def.contact_tolerance = (mabd_real)o->contact_tolerance;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &r->loaded.allocator;
@@ -135,14 +136,33 @@ static int create_sim(run* r, const mabd_sim_def* def) {
     return is_input ? CLI_BAD_INPUT : CLI_FAILED;
 }
 
+static void warn_of_overlap(const run* r) {
+    const double depth = r->stats.start_overlap;
+    char a[256], b[256];
+    if (r->options.quiet || depth <= SUMMARY_OVERLAP) return;
+    mabd_model_body_name(r->loaded.model, (int32_t)r->stats.overlap_a, a, sizeof(a));
+    mabd_model_body_name(r->loaded.model, (int32_t)r->stats.overlap_b, b, sizeof(b));
+    fprintf(
+        stderr,
+        "mabd run: '%s' and '%s' overlap by %.*f mm at the start; they are moved apart slowly\n", a,
+        b, depth < 1e-4 ? 4 : 1, 1e3 * depth);
+}
+
+static int start_scene(run* r) {
+    const int64_t every =
+        run_stats_sample_interval(r->loaded.info.bodies, r->options.every, r->total_steps);
+    if (run_stats_start(&r->stats, r->sim, every) != MABD_OK) {
+        fprintf(stderr, "mabd run: out of memory for the contacts at the start\n");
+        return CLI_FAILED;
+    }
+    warn_of_overlap(r);
+    return CLI_OK;
+}
+
 // Start state, or that of a checkpoint.
 static int start_state(run* r) {
     const run_options* o = &r->options;
-    if (o->resume == NULL) {
-        run_stats_start(&r->stats, r->sim,
-                        run_stats_sample_interval(r->loaded.info.bodies, o->every, r->total_steps));
-        return CLI_OK;
-    }
+    if (o->resume == NULL) return start_scene(r);
     mabd_error error = {0};
     mabd_status status =
         mabd_checkpoint_read(o->resume, r->sim, &r->stats, sizeof(r->stats), &error);

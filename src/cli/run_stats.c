@@ -28,7 +28,17 @@ static void add_measure(run_stats* stats, const mabd_measure* measure) {
     }
 }
 
-void run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every) {
+static mabd_status find_overlap(run_stats* stats, const mabd_sim* sim) {
+    mabd_real depth = 0;
+    int32_t a = -1, b = -1;
+    MABD_TRY(mabd_sim_overlap(sim, &depth, &a, &b));
+    stats->start_overlap = depth;
+    stats->overlap_a = a;
+    stats->overlap_b = b;
+    return MABD_OK;
+}
+
+mabd_status run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every) {
     memset(stats, 0, sizeof(*stats));
     stats->version = RUN_STATS_VERSION;
     stats->sample_every = sample_every;
@@ -40,6 +50,18 @@ void run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every
     add_measure(stats, &measure);
     memcpy(stats->linear_momentum_start, stats->linear_momentum, sizeof(stats->linear_momentum));
     memcpy(stats->angular_momentum_start, stats->angular_momentum, sizeof(stats->angular_momentum));
+    return find_overlap(stats, sim);
+}
+
+static void add_contacts(run_stats* stats, const mabd_step_info* info) {
+    stats->contacts += info->contacts;
+    if (info->contacts > stats->contacts_max) stats->contacts_max = info->contacts;
+    stats->contact_iterations += info->contact_iterations;
+    if (info->contact_iterations > stats->contact_iterations_max) {
+        stats->contact_iterations_max = info->contact_iterations;
+    }
+    stats->contact_residual_max = fmax(stats->contact_residual_max, info->contact_residual);
+    stats->penetration_max = fmax(stats->penetration_max, info->penetration);
 }
 
 void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double seconds) {
@@ -53,6 +75,7 @@ void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double sec
         stats->dual_iterations_max = info->dual_iterations;
     }
     stats->dual_residual_max = fmax(stats->dual_residual_max, info->dual_residual);
+    add_contacts(stats, info);
     stats->retries += info->retries;
     if (!info->converged) stats->unconverged_steps++;
     stats->max_gap = fmax(stats->max_gap, info->gap);

@@ -5,7 +5,7 @@
 
 #include "mabd/sim.h"
 
-#define RUN_STATS_VERSION 2
+#define RUN_STATS_VERSION 3
 
 typedef struct run_stats {
     uint64_t version; // RUN_STATS_VERSION
@@ -13,14 +13,20 @@ typedef struct run_stats {
     int64_t iterations, iterations_max; // over all steps, in one step
     int64_t retries, unconverged_steps;
     int64_t dual_iterations,
-        dual_iterations_max;  // of iterative dual solvers: over all steps, in one step
-    int64_t sample_every;     // steps between two measurements
-    int64_t energy_samples;   // measurements taken, the start included
-    int64_t worst_joint;      // -1 = none
-    double dual_residual_max; // [m], [rad]
-    double max_gap;           // [m]
-    double max_angle_error;   // [rad]
-    double worst_opening;     // larger of gap and angle error at worst_joint
+        dual_iterations_max;        // of iterative dual solvers: over all steps, in one step
+    int64_t contacts, contacts_max; // points that push: over all steps, in one step
+    int64_t contact_iterations, contact_iterations_max; // over all steps, in one step
+    int64_t overlap_a, overlap_b;                       // bodies of start_overlap, -1 = none
+    int64_t sample_every;                               // steps between two measurements
+    int64_t energy_samples;                             // measurements taken, the start included
+    int64_t worst_joint;                                // -1 = none
+    double dual_residual_max;                           // [m], [rad]
+    double contact_residual_max;                        // [m]
+    double penetration_max;                             // deepest overlap at the end of a step [m]
+    double start_overlap;                               // deepest one of the start state [m]
+    double max_gap;                                     // [m]
+    double max_angle_error;                             // [rad]
+    double worst_opening;                        // larger of gap and angle error at worst_joint
     double energy_start, energy_end, energy_max; // [J]
     double potential_start;                      // gravity, elastic and spring energy [J]
     double energy_scale; // largest of kinetic energy and |potential - its start| [J]
@@ -31,8 +37,8 @@ typedef struct run_stats {
     double stage_seconds[MABD_STAGE_COUNT]; // of processes that ended in a checkpoint
 } run_stats;
 
-/// Start of a run: measures the start state. sample_every >= 1.
-void run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every);
+/// Start of a run: measures the start state. sample_every >= 1. MABD_ERR_MEMORY.
+mabd_status run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every);
 /// One step done in `seconds` of wall time.
 void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double seconds);
 /// Measure if the current step is due. False if the energy is not finite.

@@ -67,6 +67,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_text(root, "preset", s->preset);
     summary_set_text(root, "dual", mabd_dual_name(def.dual));
     summary_set_real(root, "gap_tolerance", def.gap_tolerance);
+    summary_set_real(root, "contact_tolerance", def.contact_tolerance);
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);
@@ -79,6 +80,32 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "time", (double)s->stats->steps * def.h);
 }
 
+static void set_body(json_t* object, const char* key, const summary_source* s, int64_t body) {
+    char name[256];
+    summary_set_text(object, key,
+                     mabd_model_body_name(s->loaded->model, (int32_t)body, name, sizeof(name)));
+}
+
+static void add_contacts(json_t* root, const summary_source* s) {
+    const run_stats* stats = s->stats;
+    const double steps = (double)stats->steps;
+    set_integer(root, "contacts_max", stats->contacts_max);
+    summary_set_real(root, "contacts_mean", per((double)stats->contacts, steps));
+    summary_set_real(root, "penetration_max", stats->penetration_max);
+    summary_set_real(root, "contact_iterations_mean",
+                     per((double)stats->contact_iterations, steps));
+    set_integer(root, "contact_iterations_max", stats->contact_iterations_max);
+    summary_set_real(root, "contact_residual_max", stats->contact_residual_max);
+    json_t* overlap = json_null();
+    if (stats->start_overlap > SUMMARY_OVERLAP) {
+        overlap = json_object();
+        summary_set_real(overlap, "depth", stats->start_overlap);
+        set_body(overlap, "a", s, stats->overlap_a);
+        set_body(overlap, "b", s, stats->overlap_b);
+    }
+    json_object_set_new(root, "start_overlap", overlap);
+}
+
 static void add_quality(json_t* root, const summary_source* s) {
     const run_stats* stats = s->stats;
     summary_set_real(root, "iterations_mean", per((double)stats->iterations, (double)stats->steps));
@@ -87,6 +114,7 @@ static void add_quality(json_t* root, const summary_source* s) {
                      per((double)stats->dual_iterations, (double)stats->steps));
     set_integer(root, "dual_iterations_max", stats->dual_iterations_max);
     summary_set_real(root, "dual_residual_max", stats->dual_residual_max);
+    add_contacts(root, s);
     set_integer(root, "retries", stats->retries);
     set_integer(root, "unconverged_steps", stats->unconverged_steps);
     summary_set_real(root, "max_gap", stats->max_gap);
@@ -179,6 +207,18 @@ static void print_joint_errors(const summary_source* s, FILE* out) {
             s->stats->max_gap, s->stats->max_angle_error, name);
 }
 
+static void print_contacts(const summary_source* s, FILE* out) {
+    const run_stats* stats = s->stats;
+    const double steps = (double)stats->steps;
+    if (!s->loaded->info.contacts) return;
+    fprintf(out,
+            "contacts  %.1f a step, at most %lld, deepest overlap %.2g m; "
+            "%.1f iterations a step, at most %lld, largest residual %.2g m\n",
+            per((double)stats->contacts, steps), (long long)stats->contacts_max,
+            stats->penetration_max, per((double)stats->contact_iterations, steps),
+            (long long)stats->contact_iterations_max, stats->contact_residual_max);
+}
+
 static void print_energy(const summary_source* s, FILE* out) {
     const run_stats* stats = s->stats;
     double scale = stats->energy_scale;
@@ -220,5 +260,6 @@ void summary_print(const summary_source* s, FILE* out) {
     }
     fputc('\n', out);
     print_joint_errors(s, out);
+    print_contacts(s, out);
     print_energy(s, out);
 }

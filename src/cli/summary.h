@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+#define SUMMARY_OVERLAP 1e-6 // at the start, worth telling [m]
+
 /// Everything a summary is made from.
 typedef struct summary_source {
     const loaded_scene* loaded;

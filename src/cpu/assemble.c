@@ -35,8 +35,9 @@ static mabd_affine inertia_force(const mabd_cpu_sim* sim, size_t body, const mab
 // drag (wind - t'), t' = (t - t_b)/bh: the part that depends on t is in the block.
 static void add_drag(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b, mabd_real drag,
                      mabd_mat3 R, mabd_affine* r) {
-    mabd_vec3 t_b = mabd_v3_scale(sim->step.w, mabd_v3_load(sim->q + 12 * body + 9));
-    t_b = mabd_v3_axpy(sim->step.w1, mabd_v3_load(sim->q1 + 12 * body + 9), t_b);
+    const mabd_step_scale* step = mabd_cpu_scale(sim, (int32_t)body);
+    mabd_vec3 t_b = mabd_v3_scale(step->w, mabd_v3_load(sim->q + 12 * body + 9));
+    t_b = mabd_v3_axpy(step->w1, mabd_v3_load(sim->q1 + 12 * body + 9), t_b);
     mabd_vec3 f = mabd_v3_scale(drag, sim->step.wind);
     f = mabd_v3_axpy(b->drag_rate, mabd_v3_sub(t_b, mabd_v3_load(sim->ref + 12 * body + 9)), f);
     r->tau = mabd_v3_add(r->tau, mabd_m3_tmul(R, f));
@@ -89,16 +90,26 @@ static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const m
 // which need not be that of the bodies. What tells where they are is asked for as long before.
 #define AHEAD 6
 
-void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
+// What geometric stiffness is made of.
+static const mabd_real* choose_stress(const mabd_cpu_sim* sim, mabd_pass pass) {
+    if (pass == MABD_PASS_FIRST) return sim->stress;
+    return pass == MABD_PASS_AGAIN && sim->sizes.held > 0 ? sim->stress_held : sim->stress_new;
+}
+
+void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass) {
     const mabd_model* m = sim->model;
-    const mabd_real* stress = first_iteration ? sim->stress : sim->stress_new;
+    const mabd_real* stress = choose_stress(sim, pass);
+    if (sim->sizes.held > 0 && pass != MABD_PASS_AGAIN) {
+        memcpy(sim->stress_held, stress, 6 * sim->sizes.held * sizeof *stress);
+    }
+    if (sim->contacts) sim->contacts->rows.count = 0;
     if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
     for (int32_t body = 0; body < m->body_count; body++) {
         MABD_STAGE(prefetch_joints)(sim, body + 2 * AHEAD);
         MABD_STAGE(prefetch_blocks)(sim, body + AHEAD);
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
         const size_t at = (size_t)body;
-        const mabd_body_block* b = &sim->blocks[m->body_class[body]];
+        const mabd_body_block* b = mabd_cpu_block(sim, body);
         const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
         const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
         const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
@@ -106,7 +117,12 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, bool first_iteration) {
         mabd_affine r = external_force(sim, body, b, R);
         mabd_sym3_store(Z, sim->geometric + 6 * at);
         if (kind != MABD_BODY_SIMPLE) MABD_STAGE(start_rows)(sim, stress, body, &r);
-        const mabd_assembly own = {b, G, Z, R, mabd_body_block_solve(b, Z, r)};
+        mabd_assembly own = {.block = b, .G = G, .Z = Z, .R = R};
+        if (sim->contacts && sim->contacts->head[body] >= 0) {
+            MABD_STAGE(touch)(sim, body, &r, &own);
+        } else {
+            own.y = mabd_body_block_solve(b, Z, r);
+        }
         mabd_affine_store(own.y, sim->q_new + 12 * at);
         switch (kind) {
         case MABD_BODY_SIMPLE:

@@ -8,10 +8,49 @@
 /// until all its parts have reached the cache.
 typedef struct mabd_assembly {
     const mabd_body_block* block;
-    mabd_sym3 G, Z; // body/affine.h
-    mabd_mat3 R;    // of the reference
-    mabd_affine y;  // H^-1 r
+    mabd_sym3 G, Z;           // body/affine.h
+    mabd_mat3 R;              // of the reference
+    mabd_affine y;            // H^-1 r
+    int32_t touches;          // rows against fixed bodies, eliminated (cpu/contacts.h)
+    const mabd_affine* touch; // (touches) u/sqrt(s)
 } mabd_assembly;
+
+/// y <- y - sum of (u u'/s) r: what eliminated rows make of H^-1 r.
+MABD_FN void mabd_touch_subtract(int32_t count, const mabd_affine* touch, mabd_affine r,
+                                 mabd_affine* y) {
+    for (int32_t k = 0; k < count; k++) {
+        *y = mabd_affine_axpy(-mabd_affine_dot(touch[k], r), touch[k], *y);
+    }
+}
+/// H^-1 r of the body under way.
+MABD_FN mabd_affine mabd_assembly_solve(const mabd_assembly* own, mabd_affine r) {
+    mabd_affine y = mabd_body_block_solve(own->block, own->Z, r);
+    mabd_touch_subtract(own->touches, own->touch, r, &y);
+    return y;
+}
+/// D X + tau: what an increment does to a point, body frame.
+MABD_FN mabd_vec3 mabd_affine_move(const mabd_affine* y, mabd_vec3 X) {
+    const mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
+    return mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau);
+}
+/// c <- c - sum of J(X) (u u'/s) J(Y)', the compliance between two points (3x3).
+MABD_FN void mabd_touch_soften(const mabd_assembly* own, mabd_vec3 X, mabd_vec3 Y, mabd_mat3* c) {
+    for (int32_t k = 0; k < own->touches; k++) {
+        const mabd_vec3 x = mabd_affine_move(&own->touch[k], X),
+                        y = mabd_affine_move(&own->touch[k], Y);
+        c->c1 = mabd_v3_axpy(-y.x, x, c->c1);
+        c->c2 = mabd_v3_axpy(-y.y, x, c->c2);
+        c->c3 = mabd_v3_axpy(-y.z, x, c->c3);
+    }
+}
+/// The same with Y = X.
+MABD_FN void mabd_touch_soften_self(const mabd_assembly* own, mabd_vec3 X, mabd_sym3* c) {
+    for (int32_t k = 0; k < own->touches; k++) {
+        const mabd_vec3 x = mabd_affine_move(&own->touch[k], X);
+        c->xx -= x.x * x.x, c->yy -= x.y * x.y, c->zz -= x.z * x.z;
+        c->xy -= x.x * x.y, c->xz -= x.x * x.z, c->yz -= x.y * x.z;
+    }
+}
 
 /// True for the body that starts the blocks of a joint; the other one adds.
 static inline bool mabd_starts_joint(const mabd_model* m, const mabd_model_joint* joint,
@@ -25,6 +64,9 @@ static inline bool mabd_starts_joint(const mabd_model* m, const mabd_model_joint
 /// second looks.
 void MABD_STAGE(prefetch_joints)(const mabd_cpu_sim* sim, int32_t body);
 void MABD_STAGE(prefetch_blocks)(const mabd_cpu_sim* sim, int32_t body);
+/// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
+/// gets what slipping ones push.
+void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own);
 /// Blocks and right-hand sides of a body that carries ball joints only.
 void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
 

@@ -28,7 +28,8 @@ static void compute_blocks(const mabd_assembly* MABD_RESTRICT own, block_batch* 
             mabd_body_block_attach(b, Z, mabd_v3(w->X[0][l], w->X[1][l], w->X[2][l]));
         const mabd_attachment y =
             mabd_body_block_attach(b, Z, mabd_v3(w->Y[0][l], w->Y[1][l], w->Y[2][l]));
-        const mabd_mat3 c = mabd_body_block_compliance(b, &x, &y);
+        mabd_mat3 c = mabd_body_block_compliance(b, &x, &y);
+        mabd_touch_soften(own, x.X, y.X, &c);
         const mabd_mat3 C = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
         const mabd_real s = w->sign[l];
         w->K[0][l] = s * C.c1.x, w->K[1][l] = s * C.c2.x, w->K[2][l] = s * C.c3.x;

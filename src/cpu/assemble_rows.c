@@ -26,7 +26,7 @@ static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int
     const mabd_model* m = sim->model;
     const mabd_sym3 none = {0, 0, 0, 0, 0, 0};
     if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return none;
-    return mabd_body_block_strain(&sim->blocks[m->body_class[body]],
+    return mabd_body_block_strain(mabd_cpu_block(sim, body),
                                   mabd_sym3_load(stress + 6 * (size_t)body));
 }
 
@@ -48,7 +48,7 @@ static mabd_real own_compliance(const mabd_cpu_sim* sim, const mabd_model_joint*
         const int32_t body = is_b ? joint->b : joint->a;
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
         const mabd_affine J = mabd_row_jacobian(view, row, gap, is_b);
-        const mabd_body_block* b = &sim->blocks[m->body_class[body]];
+        const mabd_body_block* b = mabd_cpu_block(sim, body);
         sum += mabd_affine_dot(J, mabd_body_block_solve(b, none, J));
     }
     return sum;
@@ -169,10 +169,7 @@ static void side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_
 
 // s R (D X + tau): what an increment does to the point rows at X
 static mabd_vec3 point_rows(mabd_mat3 R, const mabd_side_work* at, const mabd_affine* y) {
-    const mabd_vec3 X = at->point.X;
-    mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
-    move = mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau);
-    return mabd_v3_scale(at->sign, mabd_m3_mul(R, move));
+    return mabd_v3_scale(at->sign, mabd_m3_mul(R, mabd_affine_move(y, at->point.X)));
 }
 
 // Add a column of three rows.
@@ -181,12 +178,16 @@ static void add_column(mabd_vec3 v, mabd_real* K, int32_t stride) {
 }
 
 // The diagonal block and the right-hand side of one joint.
-static void add_diagonal(const mabd_body_block* b, mabd_sym3 Z, mabd_mat3 R, const mabd_affine* y,
-                         mabd_side_work* work, mabd_real* D, mabd_real* rhs) {
+static void add_diagonal(const mabd_assembly* own, mabd_side_work* work, mabd_real* D,
+                         mabd_real* rhs) {
     const int32_t points = work->points, width = points + work->others;
+    const mabd_mat3 R = own->R;
+    const mabd_affine* y = &own->y;
     if (points) {
-        work->point = mabd_body_block_attach(b, Z, work->point.X);
-        const mabd_sym3 c = mabd_sym3_rotate(R, mabd_body_block_self_compliance(b, &work->point));
+        work->point = mabd_body_block_attach(own->block, own->Z, work->point.X);
+        mabd_sym3 c = mabd_body_block_self_compliance(own->block, &work->point);
+        mabd_touch_soften_self(own, work->point.X, &c);
+        c = mabd_sym3_rotate(R, c);
         add_column(mabd_v3(c.xx, c.xy, c.xz), D, width);
         add_column(mabd_v3(c.xy, c.yy, c.yz), D + 1, width);
         add_column(mabd_v3(c.xz, c.yz, c.zz), D + 2, width);
@@ -195,7 +196,7 @@ static void add_diagonal(const mabd_body_block* b, mabd_sym3 Z, mabd_mat3 R, con
     for (int32_t r = 0; r < work->others; r++) {
         mabd_row_work* row = &work->rows[r];
         const int32_t at = points + r;
-        row->Y = mabd_body_block_solve(b, Z, row->J);
+        row->Y = mabd_assembly_solve(own, row->J);
         rhs[at] += mabd_affine_dot(row->J, *y);
         if (points) {
             const mabd_vec3 v = point_rows(R, work, &row->Y);
@@ -211,11 +212,13 @@ static void add_diagonal(const mabd_body_block* b, mabd_sym3 Z, mabd_mat3 R, con
 }
 
 // The block of two joints on one body; U is zero before the first share.
-static void add_coupling(const mabd_body_block* b, mabd_mat3 R, const mabd_side_work* from,
+static void add_coupling(const mabd_assembly* own, const mabd_side_work* from,
                          const mabd_side_work* to, mabd_real* U) {
     const int32_t width = to->points + to->others;
+    const mabd_mat3 R = own->R;
     if (from->points && to->points) {
-        const mabd_mat3 c = mabd_body_block_compliance(b, &from->point, &to->point);
+        mabd_mat3 c = mabd_body_block_compliance(own->block, &from->point, &to->point);
+        mabd_touch_soften(own, from->point.X, to->point.X, &c);
         const mabd_mat3 K = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
         const mabd_real sign = from->sign * to->sign;
         add_column(mabd_v3_scale(sign, K.c1), U, width);
@@ -253,8 +256,7 @@ void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assem
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
     for (int32_t i = 0; i < side_count; i++) {
-        add_diagonal(own->block, own->Z, own->R, &own->y, &sim->sides[i],
-                     sim->D + plan->slot_block[sides[i].slot],
+        add_diagonal(own, &sim->sides[i], sim->D + plan->slot_block[sides[i].slot],
                      sim->lambda + plan->slot_row[sides[i].slot]);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
@@ -262,7 +264,7 @@ void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assem
         const size_t at = plan->edge_block[pair->edge];
         mabd_real* U = sim->U + at;
         if (!sim->shared_edges) memset(U, 0, (plan->edge_block[pair->edge + 1] - at) * sizeof *U);
-        add_coupling(own->block, own->R, &sim->sides[pair->i], &sim->sides[pair->j], U);
+        add_coupling(own, &sim->sides[pair->i], &sim->sides[pair->j], U);
     }
 }
 
@@ -315,6 +317,15 @@ static void write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first, int3
     memset(sim->lambda + plan->slot_row[first], 0, 2 * (size_t)n * sizeof(mabd_real));
 }
 
+// H += j j'
+static void add_square(const mabd_affine* j, mabd_real* H) {
+    mabd_real row[12];
+    mabd_affine_store(*j, row);
+    for (int i = 0; i < 12; i++) {
+        for (int k = 0; k < 12; k++) H[12 * i + k] += row[i] * row[k];
+    }
+}
+
 void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
@@ -323,6 +334,7 @@ void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assemb
     const int32_t early = plan->early[body];
     mabd_real H[144], J[MABD_PLAN_SLOT_ROWS][12];
     mabd_body_block_matrix(own->block, own->G, H);
+    for (int32_t k = 0; k < own->touches; k++) add_square(&own->touch[own->touches + k], H);
     write_hub(sim, H, sides[early].slot, pairs[2 * early].edge);
     for (int32_t i = 0; i < count; i++) {
         if (sides[i].is_b < 0) continue;
@@ -340,4 +352,16 @@ void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assemb
         const size_t at = plan->edge_block[pairs[p].edge];
         memset(sim->U + at, 0, (plan->edge_block[pairs[p].edge + 1] - at) * sizeof *sim->U);
     }
+}
+
+// ---- rows for responses (cpu/respond.h) ------------------------------------------------------------
+
+int32_t MABD_STAGE(joint_rows)(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_affine* rows) {
+    mabd_real J[MABD_PLAN_SLOT_ROWS][12];
+    mabd_affine none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // pushed already
+    side_rows(sim, &sim->model->plan->sides[side], sim->sides, &none);
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
+    const int32_t count = hub_rows(R, sim->sides, J);
+    for (int32_t k = 0; k < count; k++) rows[k] = mabd_affine_load(J[k]);
+    return count;
 }

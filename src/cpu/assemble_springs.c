@@ -30,21 +30,32 @@ static void add_points(mabd_real s, const mabd_mat3* B, int32_t stride, mabd_rea
 }
 
 // Point rows of one joint, vector rows of another (or the same); `across` writes the transpose.
-static void add_mixed(const mabd_spring_work* points, const mabd_spring_work* vectors,
-                      int32_t stride, bool across, mabd_real* K) {
+static void add_mixed(const mabd_assembly* own, const mabd_spring_work* points,
+                      const mabd_spring_work* vectors, int32_t stride, bool across, mabd_real* K) {
     for (int32_t k = 0; k < vectors->count; k++) {
-        const mabd_vec3 v = mabd_m3_mul(points->RP, vectors->M[k]);
+        mabd_vec3 v = mabd_m3_mul(points->RP, vectors->M[k]);
+        for (int32_t i = 0; i < own->touches; i++) { // - s R J(X) u u' T'n / 2
+            const mabd_affine* u = &own->touch[i];
+            const mabd_vec3 x = mabd_m3_mul(own->R, mabd_affine_move(u, points->point.X));
+            const mabd_real turn = mabd_v3_dot(vectors->N[k], mabd_affine_twist(*u)) / 2;
+            v = mabd_v3_axpy(-points->sign * turn, x, v);
+        }
         add_to(K, stride, across ? 3 + k : 0, across ? 0 : 3 + k, v.x);
         add_to(K, stride, across ? 3 + k : 1, across ? 1 : 3 + k, v.y);
         add_to(K, stride, across ? 3 + k : 2, across ? 2 : 3 + k, v.z);
     }
 }
 
-static void add_vectors(const mabd_body_block* b, const mabd_spring_work* from,
+static void add_vectors(const mabd_assembly* own, const mabd_spring_work* from,
                         const mabd_spring_work* to, int32_t stride, mabd_real* K) {
+    const mabd_body_block* b = own->block;
     for (int32_t k = 0; k < to->count; k++) {
         const mabd_vec3 m = to->M[k];
-        const mabd_vec3 v = mabd_v3(b->c[0] * m.x, b->c[1] * m.y, b->c[2] * m.z);
+        mabd_vec3 v = mabd_v3(b->c[0] * m.x, b->c[1] * m.y, b->c[2] * m.z);
+        for (int32_t i = 0; i < own->touches; i++) {
+            const mabd_vec3 turn = mabd_affine_twist(own->touch[i]);
+            v = mabd_v3_axpy(-mabd_v3_dot(to->N[k], turn) / 2, turn, v);
+        }
         for (int32_t i = 0; i < from->count; i++) {
             add_to(K, stride, 3 + i, 3 + k, (mabd_real)0.5 * mabd_v3_dot(from->N[i], v));
         }
@@ -84,19 +95,19 @@ static void add_side(const mabd_assembly* own, const mabd_spring_work* work, mab
                      mabd_real* rhs) {
     const int32_t width = 3 + work->count;
     const mabd_vec3 X = work->point.X;
-    const mabd_sym3 c =
-        mabd_sym3_rotate(own->R, mabd_body_block_self_compliance(own->block, &work->point));
+    mabd_sym3 c = mabd_body_block_self_compliance(own->block, &work->point);
+    mabd_touch_soften_self(own, X, &c);
+    c = mabd_sym3_rotate(own->R, c);
     const mabd_mat3 points =
         mabd_m3(mabd_v3(c.xx, c.xy, c.xz), mabd_v3(c.xy, c.yy, c.yz), mabd_v3(c.xz, c.yz, c.zz));
     add_points(1, &points, width, D);
-    mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, own->y.d1), mabd_v3_scale(X.y, own->y.d2));
-    move = mabd_m3_mul(own->R, mabd_v3_add(mabd_v3_axpy(X.z, own->y.d3, move), own->y.tau));
+    const mabd_vec3 move = mabd_m3_mul(own->R, mabd_affine_move(&own->y, X));
     mabd_v3_store(mabd_v3_axpy(work->sign, move, mabd_v3_load(rhs)), rhs);
     if (work->count == 0) return;
     const mabd_vec3 twist = mabd_v3_scale((mabd_real)0.5, mabd_affine_twist(own->y));
-    add_mixed(work, work, width, false, D);
-    add_mixed(work, work, width, true, D);
-    add_vectors(own->block, work, work, width, D);
+    add_mixed(own, work, work, width, false, D);
+    add_mixed(own, work, work, width, true, D);
+    add_vectors(own, work, work, width, D);
     for (int32_t k = 0; k < work->count; k++) rhs[3 + k] += mabd_v3_dot(work->N[k], twist);
 }
 
@@ -104,12 +115,13 @@ static void add_side(const mabd_assembly* own, const mabd_spring_work* work, mab
 static void add_pair(const mabd_assembly* own, const mabd_spring_work* from,
                      const mabd_spring_work* to, mabd_real* U) {
     const int32_t width = 3 + to->count;
-    const mabd_mat3 c = mabd_body_block_compliance(own->block, &from->point, &to->point);
+    mabd_mat3 c = mabd_body_block_compliance(own->block, &from->point, &to->point);
+    mabd_touch_soften(own, from->point.X, to->point.X, &c);
     const mabd_mat3 points = mabd_m3_product(mabd_m3_product(own->R, c), mabd_m3_transpose(own->R));
     add_points(from->sign * to->sign, &points, width, U);
-    if (to->count) add_mixed(from, to, width, false, U);
-    if (from->count) add_mixed(to, from, width, true, U);
-    if (from->count && to->count) add_vectors(own->block, from, to, width, U);
+    if (to->count) add_mixed(own, from, to, width, false, U);
+    if (from->count) add_mixed(own, to, from, width, true, U);
+    if (from->count && to->count) add_vectors(own, from, to, width, U);
 }
 
 void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {

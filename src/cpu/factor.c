@@ -62,10 +62,11 @@ static void softened_rest(const mabd_dual_system* system, const mabd_real* x, ma
     }
 }
 
+// `rest`: of what the factorisation has taken along.
 static void solve(const mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,
-                  mabd_real* x) {
+                  bool rest, mabd_real* x) {
     const mabd_dual_ops* ops = sim->duals[component];
-    if (ops->solve_rest) {
+    if (rest && ops->solve_rest) {
         ops->solve_rest(sim->solvers[component], system, x);
     } else {
         ops->solve(sim->solvers[component], system, x);
@@ -140,9 +141,21 @@ void mabd_cpu_solve(mabd_cpu_sim* sim) {
         if (ops->iterate) {
             iterate(sim, ops, sim->solvers[i], &system);
         } else {
-            solve(sim, i, &system, sim->lambda + system.row_offset);
+            solve(sim, i, &system, true, sim->lambda + system.row_offset);
         }
     }
+}
+
+void mabd_cpu_solve_again(mabd_cpu_sim* sim, int32_t component) {
+    const mabd_dual_ops* ops = sim->duals[component];
+    if (!ops) return;
+    const mabd_dual_system system = mabd_cpu_system(sim, component);
+    if (!ops->iterate) {
+        solve(sim, component, &system, false, sim->lambda + system.row_offset);
+        return;
+    }
+    memset(sim->guess + system.row_offset, 0, (size_t)system.row_count * sizeof(mabd_real));
+    iterate(sim, ops, sim->solvers[component], &system);
 }
 
 void mabd_cpu_restart(mabd_cpu_sim* sim) {

@@ -13,10 +13,11 @@
 
 #include <string.h>
 
-static void predict_body(mabd_cpu_sim* sim, size_t body) {
+void MABD_STAGE(predict_body)(mabd_cpu_sim* sim, int32_t index) {
+    const size_t body = (size_t)index;
     const mabd_real *q = sim->q + 12 * body, *q1 = sim->q1 + 12 * body;
     const mabd_real *v = sim->v + 12 * body, *v1 = sim->v1 + 12 * body;
-    const mabd_step_scale* step = &sim->step;
+    const mabd_step_scale* step = mabd_cpu_scale(sim, index);
     const mabd_real bh = step->beta_h, w = step->w, w1 = step->w1;
     mabd_real* q_hat = sim->q_hat + 12 * body;
     mabd_real guess[12];
@@ -55,10 +56,12 @@ static void pose_script(mabd_cpu_sim* sim, const mabd_model_script* script) {
 
 void MABD_STAGE(predict)(mabd_cpu_sim* sim) {
     const mabd_model* m = sim->model;
+    mabd_contacts* contacts = sim->contacts;
     for (int32_t i = 0; i < m->body_count; i++) {
         const size_t body = (size_t)i;
+        if (contacts) contacts->euler[i] = contacts->calm[i] > 0;
         if (m->body_motion[i] == MABD_MOTION_DYNAMIC) {
-            predict_body(sim, body);
+            MABD_STAGE(predict_body)(sim, i);
         } else {
             memcpy(sim->q_new + 12 * body, sim->q + 12 * body, 12 * sizeof(mabd_real));
             memcpy(sim->ref + 12 * body, sim->q + 12 * body, 12 * sizeof(mabd_real));

@@ -29,6 +29,7 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.components = (size_t)plan->component_count;
     n.axes = model->laws ? n.coordinates : 0;
     n.loose = n.guess = n.rest = 0;
+    n.held = model->contact.enabled ? n.bodies : 0;
     for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
@@ -52,7 +53,8 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
 #include "cpu/fields.def"
 #undef FIELD
     const size_t controls = n->row_sets * MABD_JOINT_MAX_ROWS;
-    sim->blocks = mabd_arena_take(arena, n->classes, sizeof *sim->blocks);
+    const size_t schemes = sim->model->contact.enabled ? 2 : 1;
+    sim->blocks = mabd_arena_take(arena, schemes * n->classes, sizeof *sim->blocks);
     sim->controls = mabd_arena_take(arena, controls, sizeof *sim->controls);
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
@@ -150,6 +152,7 @@ const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* c) {
 
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
     sim->stages = mabd_cpu_stages_of(mabd_isa_count() - 1);
+    MABD_TRY(mabd_contacts_create(sim->model, allocator, &sim->contacts));
     find_body_kinds(sim);
     find_shared_edges(sim);
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
@@ -162,6 +165,7 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
 }
 
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
+    mabd_contacts_destroy(sim->contacts);
     if (!sim->solvers) return;
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i];
@@ -170,7 +174,7 @@ void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
 }
 
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
-    size_t bytes = 0;
+    size_t bytes = mabd_contacts_bytes(sim->contacts);
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i];
         if (ops && sim->solvers[i]) bytes += ops->bytes(sim->solvers[i]);
@@ -180,7 +184,8 @@ size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
 
 size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
-    size_t bytes = 0;
+    size_t bytes = mabd_contacts_bytes_for(sim->model);
+    if (bytes == SIZE_MAX) return bytes;
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_dual_ops* ops = mabd_cpu_choose(sim, i);
         if (!ops) continue;
@@ -249,6 +254,11 @@ void mabd_cpu_reset(mabd_cpu_sim* sim) {
     memcpy(sim->ref, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->v1, sim->v, 12 * n->bodies * sizeof(mabd_real));
     memset(sim->times, 0, sizeof sim->times);
+    if (sim->contacts) {
+        mabd_contacts_forget(sim->contacts);
+        memset(sim->contacts->calm, 0, n->bodies * sizeof(mabd_real));
+        memset(sim->contacts->euler, 0, n->bodies);
+    }
     reset_coordinates(sim);
 }
 
@@ -283,16 +293,26 @@ static void set_scheme(mabd_step_scale* step, mabd_scheme scheme, mabd_real time
     }
 }
 
+// Blocks of all classes for one beta h, if they are not there yet.
+static void make_blocks(mabd_cpu_sim* sim, size_t scheme, mabd_real beta_h) {
+    const mabd_model* m = sim->model;
+    if (sim->blocks_beta_h[scheme] == beta_h) return;
+    for (size_t i = 0; i < sim->sizes.classes; i++) {
+        sim->blocks[scheme * sim->sizes.classes + i] =
+            mabd_body_block_make(&m->classes[i].material, beta_h);
+    }
+    sim->blocks_beta_h[scheme] = beta_h;
+}
+
 void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h) {
     const mabd_model* m = sim->model;
     mabd_step_scale* step = &sim->step;
     set_scheme(step, scheme, time, h);
     step->wind = mabd_v3_scale(signal(m->wind, step->time_end, 0), mabd_v3_load(m->wind_direction));
-    if (sim->blocks_beta_h != step->beta_h) {
-        for (int32_t i = 0; i < m->class_count; i++) {
-            sim->blocks[i] = mabd_body_block_make(&m->classes[i].material, step->beta_h);
-        }
-        sim->blocks_beta_h = step->beta_h;
+    make_blocks(sim, 0, step->beta_h);
+    if (sim->contacts) {
+        set_scheme(&sim->euler, MABD_SCHEME_EULER, time, h);
+        make_blocks(sim, 1, sim->euler.beta_h);
     }
     const mabd_real rate = 1 / step->beta_h;
     for (int32_t i = 0; i < m->row_set_count; i++) {

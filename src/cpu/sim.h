@@ -12,6 +12,7 @@
 //   finish     v = (q_new - q_b)/bh, history                   per body
 #pragma once
 
+#include "cpu/contacts.h"
 #include "dual/dual.h"
 #include "joint/axis_law.h"
 #include "mabd/sim.h"
@@ -23,6 +24,7 @@ typedef struct mabd_cpu_sizes {
     size_t classes, row_sets, forces, components, widest_body, loose;
     size_t axes;  // coordinates, or 0 if no axis has a law (joint/axis_law.h)
     size_t guess; // rows, or 0 if no dual solver is iterative
+    size_t held;  // bodies, or 0 if nothing is solved twice at a reference: no contacts
     size_t rest;  // rows of the largest component that may be softened (factor.c)
 } mabd_cpu_sizes;
 
@@ -109,7 +111,7 @@ typedef enum mabd_body_kind {
 /// The stages as compiled for one instruction set (cpu/stages.h).
 typedef struct mabd_cpu_stages mabd_cpu_stages;
 
-typedef struct mabd_cpu_sim {
+struct mabd_cpu_sim {
     const mabd_model* model;
     const mabd_cpu_stages* stages;
     mabd_cpu_sizes sizes;
@@ -117,7 +119,7 @@ typedef struct mabd_cpu_sim {
     mabd_real* name; // (count x columns) [unit]
 #include "cpu/fields.def"
 #undef FIELD
-    mabd_body_block* blocks;      // (classes) for step.beta_h
+    mabd_body_block* blocks; // (classes) for step.beta_h; with contacts as many for euler.beta_h
     mabd_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
     mabd_real* motors;            // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
     mabd_axis_state* axes;        // (axes) by coordinate
@@ -134,12 +136,27 @@ typedef struct mabd_cpu_sim {
     mabd_dual dual;               // choice of the definition
     mabd_real gap_tolerance;      // of iterative solvers [m], [rad]
     mabd_dual_report
-        dual_report;   // of the last solve: iterations of all components, largest residual
-    bool shared_edges; // some off-diagonal block gets more than one body's share
+        dual_report;         // of the last solve: iterations of all components, largest residual
+    bool shared_edges;       // some off-diagonal block gets more than one body's share
+    mabd_contacts* contacts; // null = the model has none
     mabd_step_scale step;
-    mabd_real blocks_beta_h; // what `blocks` was made for
+    mabd_step_scale euler;      // of bodies that were struck (cpu/contacts.h)
+    mabd_real blocks_beta_h[2]; // what `blocks` was made for
     double times[MABD_STAGE_COUNT];
-} mabd_cpu_sim;
+};
+
+/// True if a body takes the solve under way by Euler although others may not.
+MABD_FN bool mabd_cpu_is_euler(const mabd_cpu_sim* sim, int32_t body) {
+    return sim->contacts && sim->contacts->euler[body] != MABD_EULER_NOT;
+}
+/// The numbers of the solve under way for a body, and its block.
+MABD_FN const mabd_step_scale* mabd_cpu_scale(const mabd_cpu_sim* sim, int32_t body) {
+    return mabd_cpu_is_euler(sim, body) ? &sim->euler : &sim->step;
+}
+MABD_FN const mabd_body_block* mabd_cpu_block(const mabd_cpu_sim* sim, int32_t body) {
+    const mabd_body_block* blocks = sim->blocks + sim->model->body_class[body];
+    return mabd_cpu_is_euler(sim, body) ? blocks + sim->sizes.classes : blocks;
+}
 
 mabd_cpu_sizes mabd_cpu_count(const mabd_model* model);
 /// Take all arrays from the arena (twice: measuring, then for real).
@@ -165,7 +182,16 @@ void mabd_cpu_reset(mabd_cpu_sim* sim);
 /// sim->step.
 void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h);
 void mabd_cpu_predict(mabd_cpu_sim* sim);
-void mabd_cpu_assemble(mabd_cpu_sim* sim, bool first_iteration);
+/// The same of one moving body.
+void mabd_cpu_predict_body(mabd_cpu_sim* sim, int32_t body);
+/// Which solve it is: geometric stiffness comes from the stress of the last step, or of the last iteration; at one
+/// reference it stays the same.
+typedef enum mabd_pass {
+    MABD_PASS_FIRST, // of a step
+    MABD_PASS_NEXT,  // at a new reference
+    MABD_PASS_AGAIN, // at the last one
+} mabd_pass;
+void mabd_cpu_assemble(mabd_cpu_sim* sim, mabd_pass pass);
 /// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint);
 /// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative
@@ -183,6 +209,35 @@ typedef struct mabd_motion_report {
     int32_t broken_body;  // one whose state is not finite, -1 = none
 } mabd_motion_report;
 mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim);
+
+/// Solve one component again, with the factor of the last mabd_cpu_factor: its part of lambda is the right-hand side
+/// in and the multipliers out. Iterative solvers start from zero.
+void mabd_cpu_solve_again(mabd_cpu_sim* sim, int32_t component);
+/// J of one joint on a body (side: in the plan's list), in the body's frame; returns how many rows, at most
+/// MABD_PLAN_SLOT_ROWS. Not for the slots of hubs.
+int32_t mabd_cpu_joint_rows(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_affine* rows);
+/// H^-1 f with all that is eliminated in the body's block.
+mabd_affine mabd_cpu_body_solve(const mabd_cpu_sim* sim, int32_t body, mabd_affine f);
+/// After factor, with contacts that are rows: solve with their forces (contact_solve.c). lambda: right-hand
+/// side in, multipliers out; the forces are added to what assemble has left in q_new. MABD_ERR_MEMORY.
+mabd_status mabd_contacts_solve(mabd_cpu_sim* sim);
+/// Its two parts. bodies: room for 2 frees, or 2 riders and 6 carriers; kept: right-hand sides without contact forces; reals:
+/// 12 a contact and mabd_projected_cg_work.
+void mabd_contacts_solve_rows(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* kept,
+                              mabd_real* reals);
+void mabd_contacts_carry(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* rider_kept,
+                         mabd_real* carrier_kept);
+
+/// What a solve has to say about contacts.
+typedef struct mabd_touch_report {
+    int32_t changed;   // contacts that stood on the wrong piece
+    mabd_real miss;    // farthest that one was off [m]
+    mabd_real bending; // most that a point has moved off the plane it was found with [m]
+    int32_t body;      // where the miss is, -1 = none
+} mabd_touch_report;
+/// After update: forces of contacts, and the piece for the next solve (touch_search.c). round: solves before this one
+/// at the same reference.
+mabd_touch_report mabd_contacts_switch(mabd_cpu_sim* sim, int32_t round);
 
 /// What a linear solve has to say about the pieces of axes with laws.
 typedef struct mabd_switch_report {
@@ -251,4 +306,11 @@ MABD_FN mabd_affine mabd_affine_load(const mabd_real* p) {
 MABD_FN void mabd_affine_store(mabd_affine a, mabd_real* p) {
     mabd_v3_store(a.d1, p), mabd_v3_store(a.d2, p + 3), mabd_v3_store(a.d3, p + 6);
     mabd_v3_store(a.tau, p + 9);
+}
+
+/// H^-1 J' lambda of a hub, which the dual system has solved for.
+MABD_FN mabd_affine mabd_cpu_hub_freedoms(const mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    const int32_t slot = plan->sides[plan->side_start[body] + plan->early[body]].slot;
+    return mabd_affine_load(sim->lambda + plan->slot_row[slot]);
 }

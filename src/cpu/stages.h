@@ -7,8 +7,10 @@
 
 struct mabd_cpu_stages {
     void (*predict)(mabd_cpu_sim* sim);
-    void (*assemble)(mabd_cpu_sim* sim, bool first_iteration);
+    void (*predict_body)(mabd_cpu_sim* sim, int32_t body);
+    void (*assemble)(mabd_cpu_sim* sim, mabd_pass pass);
     mabd_motion_report (*update)(mabd_cpu_sim* sim);
+    int32_t (*joint_rows)(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_affine* rows);
     mabd_opening (*check)(const mabd_cpu_sim* sim, const mabd_real* q);
     bool (*refer)(mabd_cpu_sim* sim, int32_t* body);
     void (*finish)(mabd_cpu_sim* sim, bool keep_history);
@@ -23,8 +25,11 @@ const mabd_cpu_stages* mabd_cpu_stages_of(int32_t isa);
 /// The functions of one instruction set.
 #define MABD_STAGE_PROTOTYPES(isa)                                                                 \
     void MABD_STAGE_JOIN(predict, isa)(mabd_cpu_sim * sim);                                        \
-    void MABD_STAGE_JOIN(assemble, isa)(mabd_cpu_sim * sim, bool first_iteration);                 \
+    void MABD_STAGE_JOIN(predict_body, isa)(mabd_cpu_sim * sim, int32_t body);                     \
+    void MABD_STAGE_JOIN(assemble, isa)(mabd_cpu_sim * sim, mabd_pass pass);                       \
     mabd_motion_report MABD_STAGE_JOIN(update, isa)(mabd_cpu_sim * sim);                           \
+    int32_t MABD_STAGE_JOIN(joint_rows, isa)(mabd_cpu_sim * sim, int32_t body, int32_t side,       \
+                                             mabd_affine * rows);                                  \
     mabd_opening MABD_STAGE_JOIN(check, isa)(const mabd_cpu_sim* sim, const mabd_real* q);         \
     bool MABD_STAGE_JOIN(refer, isa)(mabd_cpu_sim * sim, int32_t * body);                          \
     void MABD_STAGE_JOIN(finish, isa)(mabd_cpu_sim * sim, bool keep_history)

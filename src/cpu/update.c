@@ -5,7 +5,7 @@
 //
 // and, at the end of a step, rates and history.
 
-#include "cpu/stages.h"
+#include "cpu/assemble.h"
 
 // J' lambda of the point rows of a joint.
 static mabd_affine point_force(const mabd_model_joint* joint, int is_b, mabd_mat3 R,
@@ -89,11 +89,25 @@ static mabd_affine row_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R)
     return f;
 }
 
-// H^-1 J' lambda of a hub, which the dual system has solved for.
-static mabd_affine hub_freedoms(const mabd_cpu_sim* sim, int32_t body) {
-    const mabd_plan* plan = sim->model->plan;
-    const int32_t slot = plan->sides[plan->side_start[body] + plan->early[body]].slot;
-    return mabd_affine_load(sim->lambda + plan->slot_row[slot]);
+// J' lambda of a body that is no hub.
+static inline mabd_affine pull_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
+    switch ((mabd_body_kind)sim->body_kind[body]) {
+    case MABD_BODY_SIMPLE:
+        return ball_force(sim, body, R);
+    case MABD_BODY_SPRUNG:
+        return spring_force(sim, body, R);
+    default:
+        return row_force(sim, body, R);
+    }
+}
+
+// What eliminated contact rows add to y = H^-1 f.
+static inline void subtract_touches(const mabd_cpu_sim* sim, int32_t body, mabd_affine f,
+                                    mabd_affine* y) {
+    const mabd_contacts* c = sim->contacts;
+    if (!c || c->head[body] < 0) return;
+    const mabd_affine* rows = (const mabd_affine*)c->rows.data + c->row_first[body];
+    mabd_touch_subtract(c->row_count[body], rows, f, y);
 }
 
 mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
@@ -102,24 +116,18 @@ mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
     for (int32_t body = 0; body < m->body_count; body++) {
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
         const size_t at = (size_t)body;
-        const mabd_body_block* b = &sim->blocks[m->body_class[body]];
+        const mabd_body_block* b = mabd_cpu_block(sim, body);
         const mabd_real* ref = sim->ref + 12 * at;
         mabd_real* q = sim->q_new + 12 * at;
         const mabd_mat3 R = mabd_m3_load(ref);
         const mabd_sym3 Z = mabd_sym3_load(sim->geometric + 6 * at);
         mabd_affine moved; // H^-1 J' lambda
-        switch ((mabd_body_kind)sim->body_kind[body]) {
-        case MABD_BODY_SIMPLE:
-            moved = mabd_body_block_solve(b, Z, ball_force(sim, body, R));
-            break;
-        case MABD_BODY_SPRUNG:
-            moved = mabd_body_block_solve(b, Z, spring_force(sim, body, R));
-            break;
-        case MABD_BODY_GENERAL:
-            moved = mabd_body_block_solve(b, Z, row_force(sim, body, R));
-            break;
-        default:
-            moved = hub_freedoms(sim, body);
+        if (sim->body_kind[body] == MABD_BODY_HUB) {
+            moved = mabd_cpu_hub_freedoms(sim, body);
+        } else {
+            const mabd_affine f = pull_force(sim, body, R);
+            moved = mabd_body_block_solve(b, Z, f);
+            subtract_touches(sim, body, f, &moved);
         }
         const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
 
@@ -175,6 +183,18 @@ static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
     }
 }
 
+// Rates of bodies that took the solve by Euler.
+static void finish_struck(mabd_cpu_sim* sim, mabd_real* v) {
+    const mabd_contacts* c = sim->contacts;
+    const mabd_real rate = 1 / sim->euler.beta_h;
+    for (size_t body = 0; body < sim->sizes.bodies; body++) {
+        if (c->euler[body] == MABD_EULER_NOT) continue;
+        for (size_t k = 12 * body; k < 12 * body + 12; k++) {
+            v[k] = rate * (sim->q_new[k] - sim->q[k]);
+        }
+    }
+}
+
 void MABD_STAGE(finish)(mabd_cpu_sim* sim, bool keep_history) {
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     const size_t n = 12 * sim->sizes.bodies;
@@ -184,6 +204,7 @@ void MABD_STAGE(finish)(mabd_cpu_sim* sim, bool keep_history) {
     for (size_t k = 0; k < n; k++) {
         v[k] = rate * (sim->q_new[k] - (w * sim->q[k] + w1 * sim->q1[k]));
     }
+    if (sim->contacts) finish_struck(sim, v);
     swap(&sim->stress, &sim->stress_new);
     if (keep_history) {
         swap(&sim->q, &sim->q_new);

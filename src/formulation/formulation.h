@@ -22,10 +22,13 @@ typedef struct mabd_formulation_ops {
                       mabd_real* velocities, mabd_real* angular);
     void (*get_joint_forces)(const void* self, mabd_real* forces);
     void (*get_joint_coordinates)(const void* self, int32_t joint, mabd_real* coordinates);
+    int32_t (*get_contacts)(const void* self, int32_t capacity, mabd_contact_info* contacts);
+    mabd_status (*overlap)(const void* self, mabd_real* depth, int32_t* a, int32_t* b);
     size_t (*state_size)(const void* self);
     void (*save)(const void* self, void* buffer);
-    /// `time` [s] is that of the saved state.
-    void (*restore)(void* self, const void* buffer, mabd_real time);
+    /// `time` [s] is that of the saved state. MABD_ERR_INPUT if `size` bytes are no state of this model,
+    /// MABD_ERR_MEMORY; then nothing has changed.
+    mabd_status (*restore)(void* self, const void* buffer, size_t size, mabd_real time);
     size_t (*bytes)(const void* self);
     void (*get_times)(const void* self, double* seconds);
 } mabd_formulation_ops;

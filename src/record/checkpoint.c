@@ -143,9 +143,6 @@ static mabd_status check_simulation(const header* head, const mabd_sim* sim, siz
     if (head->model_hash != mabd_model_get_info(mabd_sim_model(sim)).hash) {
         return refuse(error, "it is of another model");
     }
-    if (head->state_size != mabd_sim_state_size(sim)) {
-        return refuse(error, "it is of a simulation with other settings");
-    }
     if (head->extra_size != extra_size) {
         return mabd_fail(error, MABD_ERR_INPUT,
                          "it has %" PRIu64 " bytes beside the state, expected %zu",

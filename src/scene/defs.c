@@ -37,7 +37,7 @@ const char* mabd_shape_name(mabd_shape shape) {
 }
 
 mabd_contact_def mabd_default_contact_def(void) {
-    mabd_contact_def def = {.compliance = (mabd_real)1e-6, .cookie = MABD_CONTACT_COOKIE};
+    mabd_contact_def def = {.compliance = (mabd_real)1e-3, .cookie = MABD_CONTACT_COOKIE};
     return def;
 }
 

@@ -102,6 +102,7 @@ static void count_geoms(const mabd_model* model, mabd_model_info* info) {
     }
     info->contacts = model->contact.enabled;
     info->excluded_pairs = model->contact.exclusion_count;
+    info->bytes_per_contact = info->contacts ? mabd_contacts_bytes_per_contact() : 0;
 }
 
 mabd_model_info mabd_model_get_info(const mabd_model* model) {

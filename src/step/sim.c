@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SIM_COOKIE  UINT32_C(0x6d616273)
-#define STATE_MAGIC UINT64_C(0x3245544154536d61) // "amSTATE2"
+#define STATE_MAGIC UINT64_C(0x3345544154536d61) // "amSTATE3"
 
 struct mabd_sim {
     mabd_allocator allocator;
@@ -37,16 +37,20 @@ mabd_sim_def mabd_default_sim_def(void) {
 
 void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     static const struct {
-        mabd_real twist, row, gap;
+        mabd_real twist, row, gap, contact;
         int32_t iterations;
     } values[MABD_PRESET_COUNT] = {
-        [MABD_PRESET_FAST] = {(mabd_real)3e-2, (mabd_real)1e-6, (mabd_real)1e-6, 10},
-        [MABD_PRESET_BALANCED] = {(mabd_real)1e-2, (mabd_real)1e-9, (mabd_real)1e-7, 10},
-        [MABD_PRESET_EXACT] = {(mabd_real)1e-6, (mabd_real)1e-12, (mabd_real)1e-10, 20},
+        [MABD_PRESET_FAST] = {(mabd_real)3e-2, (mabd_real)1e-6, (mabd_real)1e-6, (mabd_real)1e-5,
+                              10},
+        [MABD_PRESET_BALANCED] = {(mabd_real)1e-2, (mabd_real)1e-9, (mabd_real)1e-7,
+                                  (mabd_real)1e-6, 10},
+        [MABD_PRESET_EXACT] = {(mabd_real)1e-6, (mabd_real)1e-12, (mabd_real)1e-10, (mabd_real)1e-9,
+                               20},
     };
     def->twist_tolerance = values[preset].twist;
     def->row_tolerance = values[preset].row;
     def->gap_tolerance = values[preset].gap;
+    def->contact_tolerance = values[preset].contact;
     def->max_iterations = values[preset].iterations;
 }
 
@@ -57,7 +61,8 @@ static mabd_status check_def(const mabd_sim_def* def, mabd_error* error) {
     if (!(def->h > 0) || !isfinite(def->h)) {
         return mabd_fail(error, MABD_ERR_ARG, "h must be a positive number of seconds");
     }
-    if (!(def->twist_tolerance > 0) || !(def->row_tolerance > 0) || !(def->gap_tolerance > 0)) {
+    if (!(def->twist_tolerance > 0) || !(def->row_tolerance > 0) || !(def->gap_tolerance > 0) ||
+        !(def->contact_tolerance > 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "tolerances must be positive");
     }
     if (def->max_iterations < 1 || def->max_halvings < 0 || def->max_halvings > 20 ||
@@ -84,12 +89,6 @@ mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def, ma
     if (!model || !def || !sim) return mabd_fail(error, MABD_ERR_ARG, "model, def and sim needed");
     *sim = NULL;
     MABD_TRY(check_def(def, error));
-    if (model->contact.enabled) {
-        return mabd_fail(
-            error, MABD_ERR_UNAVAILABLE,
-            "the scene has contacts, and no step solves them yet: set contact.enabled to "
-            "false to simulate it without");
-    }
     const mabd_allocator allocator = def->allocator ? *def->allocator : mabd_default_allocator();
     mabd_sim* s = mabd_alloc(&allocator, sizeof *s);
     if (!s) return mabd_fail_memory(error, "creating the simulation");
@@ -162,6 +161,14 @@ void mabd_sim_get_joint_coordinates(const mabd_sim* sim, int32_t joint, mabd_rea
     sim->ops->get_joint_coordinates(sim->self, joint, coordinates);
 }
 
+int32_t mabd_sim_get_contacts(const mabd_sim* sim, int32_t capacity, mabd_contact_info* contacts) {
+    return sim->ops->get_contacts(sim->self, capacity, contacts);
+}
+
+mabd_status mabd_sim_overlap(const mabd_sim* sim, mabd_real* depth, int32_t* a, int32_t* b) {
+    return sim->ops->overlap(sim->self, depth, a, b);
+}
+
 void mabd_sim_get_times(const mabd_sim* sim, double* seconds) {
     sim->ops->get_times(sim->self, seconds);
 }
@@ -172,7 +179,7 @@ void mabd_sim_get_times(const mabd_sim* sim, double* seconds) {
 typedef struct state_header {
     uint64_t magic, model, size;
     int64_t steps;
-    double h, twist_tolerance, row_tolerance, gap_tolerance;
+    double h, twist_tolerance, row_tolerance, gap_tolerance, contact_tolerance;
     int64_t formulation, integrator, dual, max_iterations, max_halvings, real_size;
 } state_header;
 
@@ -186,6 +193,7 @@ static state_header make_header(const mabd_sim* sim) {
     header.twist_tolerance = (double)sim->def.twist_tolerance;
     header.row_tolerance = (double)sim->def.row_tolerance;
     header.gap_tolerance = (double)sim->def.gap_tolerance;
+    header.contact_tolerance = (double)sim->def.contact_tolerance;
     header.formulation = sim->def.formulation;
     header.integrator = sim->def.integrator;
     header.dual = sim->def.dual;
@@ -205,6 +213,10 @@ void mabd_sim_save(const mabd_sim* sim, void* buffer) {
     sim->ops->save(sim->self, (char*)buffer + sizeof header);
 }
 
+static mabd_status refuse_size(mabd_error* error) {
+    return mabd_fail(error, MABD_ERR_INPUT, "the state does not have the size it should");
+}
+
 mabd_status mabd_sim_restore(mabd_sim* sim, const void* buffer, size_t size, mabd_error* error) {
     const state_header expected = make_header(sim);
     state_header found;
@@ -221,14 +233,20 @@ mabd_status mabd_sim_restore(mabd_sim* sim, const void* buffer, size_t size, mab
                          found.h, expected.h);
     }
     found.steps = expected.steps;
-    if (memcmp(&found, &expected, sizeof found) != 0 || size != expected.size) {
+    found.size = expected.size; // contacts come and go: the formulation looks at it
+    if (memcmp(&found, &expected, sizeof found) != 0) {
         return mabd_fail(
             error, MABD_ERR_INPUT,
             "the state was saved with another integrator, dual solver, preset or tolerance");
     }
     memcpy(&found, buffer, sizeof found);
     if (found.steps < 0) return mabd_fail(error, MABD_ERR_INPUT, "the step count is negative");
+    if (found.size != size) return refuse_size(error);
+    const mabd_real time = (mabd_real)found.steps * sim->def.h;
+    const mabd_status status =
+        sim->ops->restore(sim->self, (const char*)buffer + sizeof found, size - sizeof found, time);
+    if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "restoring a state");
+    if (status != MABD_OK) return refuse_size(error);
     sim->steps = found.steps;
-    sim->ops->restore(sim->self, (const char*)buffer + sizeof found, mabd_sim_time(sim));
     return MABD_OK;
 }

@@ -127,7 +127,7 @@ static void release(kept* k) {
 static kept assemble(mabd_cpu_sim* cpu, mabd_scheme scheme, int32_t step) {
     mabd_cpu_begin(cpu, scheme, (mabd_real)step * STEP, STEP);
     mabd_cpu_predict(cpu);
-    mabd_cpu_assemble(cpu, true);
+    mabd_cpu_assemble(cpu, MABD_PASS_FIRST);
     return keep(cpu);
 }
 

@@ -4,6 +4,7 @@
 #include "cpu/stages.h"
 #include "formulation/mabd/affine_sim.h"
 #include "support/axis_rig.h"
+#include "support/contact_scene.h"
 #include "support/random_scene.h"
 
 #include <criterion/criterion.h>
@@ -74,6 +75,18 @@ Test(instruction_sets, give_the_same_bits_with_stops_drives_and_friction) {
         cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected), "%s", mabd_isa_name(isa));
     }
     mabd_model_destroy(model);
+}
+
+Test(instruction_sets, give_the_same_bits_with_contacts) {
+    for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
+        mabd_model* model = contact_scene_model((contact_scene)k, NULL);
+        const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+        for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
+            cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected), "%s, %s",
+                      mabd_isa_name(isa), contact_scene_name((contact_scene)k));
+        }
+        mabd_model_destroy(model);
+    }
 }
 
 Test(instruction_sets, a_simulation_takes_the_last_that_the_processor_runs) {

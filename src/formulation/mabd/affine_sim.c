@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+// Contact forces are right to this times the contact tolerance: 3e-3 with the preset balanced [1/m].
+#define FORCE_TOLERANCE ((mabd_real)3e3)
+
 static size_t bytes_for(const mabd_model* model, mabd_dual dual) {
     mabd_affine_sim sim = {0};
     mabd_arena arena = {0};
@@ -65,6 +68,10 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
                          (double)size / 1e6);
     }
     sim->iterates = mabd_cpu_iterates(&sim->cpu);
+    if (sim->cpu.contacts) {
+        sim->cpu.contacts->tolerance = def->contact_tolerance;
+        sim->cpu.contacts->force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
+    }
     reset(sim);
     *self = sim;
     return MABD_OK;
@@ -80,7 +87,10 @@ static void get_times(const void* self, double* seconds) {
     memcpy(seconds, sim->cpu.times, sizeof sim->cpu.times);
 }
 
-// ---- state as bytes: the STATE fields in the order of fields.def, then has_history -----------------
+// ---- state as bytes --------------------------------------------------------------------------------
+//
+// The STATE fields in the order of fields.def, then has_history; with contacts: calm of all bodies, how many
+// contacts are kept, and those.
 
 #define SAVE_STATE(name, size)                                                                     \
     memcpy(out, sim->cpu.name, size);                                                              \
@@ -93,14 +103,21 @@ static void get_times(const void* self, double* seconds) {
 #define SIZE_STATE(name, size) total += size;
 #define SIZE_WORK(name, size)
 
-static size_t state_size(const void* self) {
-    const mabd_cpu_sizes* n = &((const mabd_affine_sim*)self)->cpu.sizes;
+// Without contacts that are kept.
+static size_t least_size(const mabd_cpu_sim* cpu) {
+    const mabd_cpu_sizes* n = &cpu->sizes;
     size_t total = 1;
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     SIZE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "cpu/fields.def"
 #undef FIELD
-    return total;
+    return cpu->contacts ? total + n->bodies * sizeof(mabd_real) + sizeof(int32_t) : total;
+}
+
+static size_t state_size(const void* self) {
+    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const size_t kept = cpu->contacts ? (size_t)cpu->contacts->kept.count : 0;
+    return least_size(cpu) + kept * sizeof(mabd_contact_kept);
 }
 
 static void save(const void* self, void* buffer) {
@@ -111,20 +128,55 @@ static void save(const void* self, void* buffer) {
     SAVE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "cpu/fields.def"
 #undef FIELD
-    *out = sim->has_history;
+    *out++ = sim->has_history;
+    const mabd_contacts* c = sim->cpu.contacts;
+    if (!c) return;
+    memcpy(out, c->calm, n->bodies * sizeof *c->calm);
+    out += n->bodies * sizeof *c->calm;
+    memcpy(out, &c->kept.count, sizeof c->kept.count);
+    out += sizeof c->kept.count;
+    if (c->kept.count > 0) {
+        memcpy(out, c->kept.data, (size_t)c->kept.count * sizeof(mabd_contact_kept));
+    }
 }
 
-static void restore(void* self, const void* buffer, mabd_real time) {
+// Room for the contacts of a state; MABD_ERR_INPUT if its size does not fit.
+static mabd_status reserve_kept(mabd_cpu_sim* cpu, const unsigned char* state, size_t size) {
+    const size_t least = least_size(cpu);
+    mabd_contacts* c = cpu->contacts;
+    int32_t count = 0;
+    if (size < least) return MABD_ERR_INPUT;
+    if (c) memcpy(&count, state + least - sizeof count, sizeof count);
+    if (count < 0 || size - least != (size_t)count * sizeof(mabd_contact_kept)) {
+        return MABD_ERR_INPUT;
+    }
+    return c ? mabd_list_reserve(&c->allocator, &c->kept, sizeof(mabd_contact_kept), count)
+             : MABD_OK;
+}
+
+static mabd_status restore(void* self, const void* buffer, size_t size, mabd_real time) {
     mabd_affine_sim* sim = self;
     const mabd_cpu_sizes* n = &sim->cpu.sizes;
     const unsigned char* in = buffer;
+    MABD_TRY(reserve_kept(&sim->cpu, in, size));
     reset(sim);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "cpu/fields.def"
 #undef FIELD
-    sim->has_history = *in != 0;
+    sim->has_history = *in++ != 0;
+    mabd_contacts* c = sim->cpu.contacts;
+    if (c) {
+        memcpy(c->calm, in, n->bodies * sizeof *c->calm);
+        in += n->bodies * sizeof *c->calm;
+        memcpy(&c->kept.count, in, sizeof c->kept.count);
+        in += sizeof c->kept.count;
+        if (c->kept.count > 0) {
+            memcpy(c->kept.data, in, (size_t)c->kept.count * sizeof(mabd_contact_kept));
+        }
+    }
     mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
+    return MABD_OK;
 }
 
 const mabd_formulation_ops mabd_formulation_affine = {
@@ -137,6 +189,8 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .get_state = mabd_affine_get_state,
     .get_joint_forces = mabd_affine_get_joint_forces,
     .get_joint_coordinates = mabd_affine_get_joint_coordinates,
+    .get_contacts = mabd_affine_get_contacts,
+    .overlap = mabd_affine_overlap,
     .state_size = state_size,
     .save = save,
     .restore = restore,

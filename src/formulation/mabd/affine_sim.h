@@ -22,4 +22,6 @@ mabd_measure mabd_affine_measure(const void* self);
 void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                            mabd_real* velocities, mabd_real* angular);
 void mabd_affine_get_joint_forces(const void* self, mabd_real* forces);
+int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contact_info* contacts);
+mabd_status mabd_affine_overlap(const void* self, mabd_real* depth, int32_t* a, int32_t* b);
 void mabd_affine_get_joint_coordinates(const void* self, int32_t joint, mabd_real* coordinates);

@@ -4,7 +4,7 @@
 //   kinetic    1/2 sum_k s_k |a_k'|^2 + 1/2 m |t'|^2, + 1/2 I x'^2 of armatures
 //   gravity    -m g . t
 //   elastic    V (mu e:e + lambda/2 tr(e)^2),  e = R'A - I
-//   spring     1/2 k (x - rest)^2
+//   spring     1/2 k (x - rest)^2, of contacts 1/2 c lambda^2
 //   momentum   p = m t',  L = sum_k s_k a_k x a_k' + m t x t'     (about the world origin)
 
 #include "formulation/mabd/affine_sim.h"
@@ -57,6 +57,20 @@ static void measure_controls(const mabd_cpu_sim* cpu, mabd_measure* out) {
     }
 }
 
+// What contacts have stored that give way: their force is a spring's.
+static void measure_contacts(const mabd_cpu_sim* cpu, mabd_measure* out) {
+    const mabd_contacts* c = cpu->contacts;
+    const mabd_real softness = mabd_contact_softness(cpu->model);
+    for (int32_t i = 0; c && i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        const mabd_real *f = p->force, across = f[1] * f[1] + f[2] * f[2];
+        if (!(f[0] > 0) || !(p->end < 0)) continue; // not what rebounds
+        const mabd_real soft = softness * p->own_n, deep = p->end * p->end / (2 * soft);
+        const mabd_real pressed = soft * f[0] * f[0] / 2; // less: it is being pushed out
+        out->spring += (pressed < deep ? pressed : deep) + softness * p->own_t * across / 2;
+    }
+}
+
 mabd_measure mabd_affine_measure(const void* self) {
     const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
     mabd_measure out = {0};
@@ -66,6 +80,7 @@ mabd_measure mabd_affine_measure(const void* self) {
         measure_body(cpu, (size_t)i, &out, &p, &L);
     }
     measure_controls(cpu, &out);
+    measure_contacts(cpu, &out);
     out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
     mabd_v3_store(p, out.linear_momentum);
     mabd_v3_store(L, out.angular_momentum);

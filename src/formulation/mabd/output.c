@@ -144,3 +144,33 @@ void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_rea
         coordinates[MABD_AXIS_RX + locked] = mabd_row_value(&view, row, gap);
     }
 }
+
+// ---- contacts ----------------------------------------------------------------------------------
+
+int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contact_info* contacts) {
+    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const mabd_contacts* c = cpu->contacts;
+    int32_t count = 0;
+    for (int32_t i = 0; c && i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (!(p->force[0] > 0)) continue;
+        if (count++ >= capacity) continue;
+        mabd_contact_info* out = &contacts[count - 1];
+        const mabd_real* q = cpu->q + 12 * (size_t)p->b;
+        const mabd_vec3 x = mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), p->Xb), mabd_v3_load(q + 9));
+        const mabd_real friction =
+            (mabd_real)sqrt(p->force[1] * p->force[1] + p->force[2] * p->force[2]);
+        out->a = p->a, out->b = p->b;
+        mabd_v3_store(x, out->point);
+        mabd_v3_store(p->n, out->normal);
+        mabd_v3_store(mabd_contact_force(p), out->force);
+        out->distance = p->end;
+        out->slips = friction >= p->friction * p->force[0] * (1 - (mabd_real)1e-6);
+    }
+    return count;
+}
+
+mabd_status mabd_affine_overlap(const void* self, mabd_real* depth, int32_t* a, int32_t* b) {
+    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    return mabd_contacts_overlap(cpu, cpu->q, depth, a, b);
+}

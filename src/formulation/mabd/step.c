@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The M-ABD time step.
 //
-//   predict
-//   repeat   assemble, factor, solve, update; again at the same reference while axes change to another piece of their
-//            force law (switch)
+//   predict, find contacts
+//   repeat   assemble, factor, solve, update; again at the same reference while axes or contacts change to another piece
+//            of their force law (switch)
 //   until    the largest rotation of a body from its reference is below twist_tolerance, the rows that
 //            one linear solve does not close are below row_tolerance, or the budget is used up
 //   finish
@@ -33,8 +33,24 @@
 // Axes at a stop are there within the row tolerance: a way into it of this many times that is a blow.
 #define LEAST_BLOW 10
 
-// Budget of solves that only change pieces of axes, in iterations.
-#define SWITCHES 2
+// Budget of solves that only change pieces of axes and contacts, in iterations.
+#define SWITCHES 6
+
+// Solves at one reference in which contacts in blocks may change.
+#define PATIENCE 25
+
+// Iterations after which a step with contacts that still turns bodies far is better halved.
+#define HOPELESS 5
+
+// References at which contacts are found anew. Corners come and go with the pose that they lead to, so it could go on forever; from
+// then on they only come.
+#define FINDS 3
+
+// Part of the bending of contacts (below) to which they are solved at a reference.
+#define ROUGH ((mabd_real)0.1)
+
+// Contacts are planes where they were found: a point may leave its plane by so many contact tolerances.
+#define BENDING 10
 
 typedef struct attempt {
     mabd_status status;
@@ -53,25 +69,61 @@ static double lap(mabd_affine_sim* sim, mabd_stage stage, double since) {
     return now;
 }
 
+static attempt no_room(void) {
+    return failed(MABD_ERR_MEMORY, 0, -1, "out of memory for contacts, at first of");
+}
+
+// Contacts at the reference.
+static attempt find_contacts(mabd_affine_sim* sim, mabd_find find) {
+    const double clock = mabd_clock();
+    const mabd_status status = mabd_contacts_find(&sim->cpu, find);
+    lap(sim, MABD_STAGE_CONTACT, clock);
+    if (status == MABD_ERR_MEMORY) return no_room();
+    return failed(status, 0, -1, "the prediction is not finite, at first of");
+}
+
 // One linear solve at the current reference; q_new gets the result.
-static attempt iterate(mabd_affine_sim* sim, bool first, mabd_motion_report* report) {
+static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, mabd_motion_report* report,
+                       mabd_step_info* info) {
     mabd_cpu_sim* cpu = &sim->cpu;
     int32_t joint = -1;
     double clock = mabd_clock();
-    if (first) mabd_cpu_restart(cpu);
-    mabd_cpu_assemble(cpu, first);
+    if (pass == MABD_PASS_FIRST) mabd_cpu_restart(cpu);
+    mabd_cpu_assemble(cpu, pass);
     clock = lap(sim, MABD_STAGE_ASSEMBLE, clock);
     if (mabd_cpu_factor(cpu, &joint) != MABD_OK) {
         return failed(MABD_ERR_SINGULAR, -1, joint, "the dual matrix is not positive definite at");
     }
     clock = lap(sim, MABD_STAGE_FACTOR, clock);
-    mabd_cpu_solve(cpu);
-    clock = lap(sim, MABD_STAGE_SOLVE, clock);
+    if (cpu->contacts && cpu->contacts->free.count + cpu->contacts->carried.count > 0) {
+        const mabd_status status = mabd_contacts_solve(cpu);
+        clock = lap(sim, MABD_STAGE_CONTACT, clock);
+        if (status != MABD_OK) return no_room();
+    } else {
+        mabd_cpu_solve(cpu);
+        clock = lap(sim, MABD_STAGE_SOLVE, clock);
+    }
     *report = mabd_cpu_update(cpu);
     lap(sim, MABD_STAGE_UPDATE, clock);
+    info->iterations++;
+    info->dual_iterations += cpu->dual_report.iterations;
+    info->dual_residual = cpu->dual_report.residual;
     if (report->broken_body >= 0) {
         return failed(MABD_ERR_DIVERGED, report->broken_body, -1, "the state is not finite at");
     }
+    return failed(MABD_OK, -1, -1, "");
+}
+
+// The reference for another iteration, and the contacts there; the same if only joints need it.
+static attempt refer(mabd_affine_sim* sim, bool same_contacts, mabd_find find) {
+    const double clock = mabd_clock();
+    int32_t body = -1;
+    if (!mabd_cpu_refer(&sim->cpu, &body)) {
+        return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
+    }
+    lap(sim, MABD_STAGE_PREDICT, clock);
+    if (!same_contacts) return find_contacts(sim, find);
+    mabd_contacts_shift(&sim->cpu);
     return failed(MABD_OK, -1, -1, "");
 }
 
@@ -92,6 +144,23 @@ static attempt unsettled(const mabd_switch_report* pieces) {
                   "stops, drives and friction do not settle at");
 }
 
+// Projected CG may be stopped before it arrives.
+static bool contacts_solved(const mabd_affine_sim* sim) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    return !c || c->totals.residual <= sim->def.contact_tolerance;
+}
+
+static void report_contacts(const mabd_cpu_sim* cpu, const mabd_touch_report* touch,
+                            mabd_step_info* info) {
+    if (!cpu->contacts) return;
+    const mabd_contact_totals* t = &cpu->contacts->totals;
+    info->contacts = t->active;
+    info->contact_iterations += t->products;
+    info->contact_points = t->count;
+    info->contact_residual = t->residual > touch->miss ? t->residual : touch->miss;
+    info->penetration = t->penetration;
+}
+
 // One implicit solve; q_new gets the result, q and its history stay.
 static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h,
                      mabd_step_info* info) {
@@ -101,37 +170,61 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     mabd_switch_report pieces = {0, 0, 0, -1};
     const mabd_real tolerance = row_tolerance(sim);
     const int32_t before = info->iterations;
+    mabd_touch_report touch = {0, 0, 0, -1};
     double clock = mabd_clock();
     mabd_cpu_begin(cpu, scheme, time, h);
     mabd_cpu_predict(cpu);
     lap(sim, MABD_STAGE_PREDICT, clock);
+    attempt a = find_contacts(sim, MABD_FIND_FIRST);
+    if (a.status != MABD_OK) return a;
     info->converged = false;
-    int32_t switches = 0; // solves at a reference that has been solved at before
+    int32_t switches = 0, round = 0; // solves at a reference that has been solved at before
     bool same = false;
     for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i += !same) {
-        int32_t body = -1;
-        clock = mabd_clock();
-        if (info->iterations > before && !same && !mabd_cpu_refer(cpu, &body)) {
-            return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
+        if (info->iterations > before && !same) {
+            const bool flat = touch.bending <= BENDING * sim->def.contact_tolerance &&
+                              report.twist <= sim->def.twist_tolerance;
+            a = refer(sim, flat, i < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
+            if (a.status != MABD_OK) return a;
+            round = 0;
         }
-        lap(sim, MABD_STAGE_PREDICT, clock);
-        const attempt a = iterate(sim, info->iterations == before, &report);
-        info->iterations++;
-        info->dual_iterations += cpu->dual_report.iterations;
-        info->dual_residual = cpu->dual_report.residual;
+        const mabd_pass pass = info->iterations == before ? MABD_PASS_FIRST
+                               : same                     ? MABD_PASS_AGAIN
+                                                          : MABD_PASS_NEXT;
+        a = iterate(sim, pass, &report, info);
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
         pieces = mabd_cpu_switch(cpu, !same, sim->iterates ? sim->def.gap_tolerance : 0);
-        same = pieces.changed > 0 && ++switches < SWITCHES * sim->def.max_iterations;
+        touch = mabd_contacts_switch(cpu, round++);
+        info->contact_iterations += touch.changed > 0;
+        // pieces need be no better than the planes of the contacts, which the next reference brings
+        const bool rough = touch.changed > 0 && touch.miss <= ROUGH * touch.bending;
+        same = (pieces.changed > 0 || (touch.changed > 0 && !rough)) &&
+               ++switches < SWITCHES * sim->def.max_iterations;
+        if (touch.changed > 0 && !rough && round >= PATIENCE) {
+            bool freed;
+            if (mabd_contacts_free(cpu->contacts, &freed) != MABD_OK) return no_room();
+            if (freed) same = true, round = 0;
+            if (!freed && touch.miss > ACCEPTED_OPENING) break;
+        }
         if (same) continue;
         if (pieces.changed > 0 && pieces.miss > ACCEPTED_OPENING) return unsettled(&pieces);
-        const bool settled = report.twist <= sim->def.twist_tolerance && pieces.changed == 0;
-        if (!settled && i + 1 < sim->def.max_iterations) continue;
+        if (touch.changed > 0 && !rough && touch.miss > ACCEPTED_OPENING) {
+            return failed(MABD_ERR_DIVERGED, touch.body, -1, "contacts do not settle at");
+        }
+        const bool settled = report.twist <= sim->def.twist_tolerance &&
+                             (i >= FINDS || touch.bending <= BENDING * sim->def.contact_tolerance);
+        if (i >= HOPELESS && cpu->contacts && report.twist > ACCEPTED_TWIST) break;
+        const bool right = settled && pieces.changed + touch.changed == 0;
+        if (!right && i + 1 < sim->def.max_iterations) continue;
         open = mabd_cpu_check(cpu, cpu->q_new);
         lap(sim, MABD_STAGE_CHECK, clock);
-        info->converged =
-            settled && opening(sim, &open) <= tolerance && pieces.opening <= tolerance;
+        const bool closed =
+            right && opening(sim, &open) <= tolerance && pieces.opening <= tolerance;
+        info->converged = closed && contacts_solved(sim);
+        if (closed && !info->converged) break; // projected CG has used up its budget
     }
+    report_contacts(cpu, &touch, info);
     info->twist = report.twist;
     info->gap = open.gap;
     info->angle_error = open.angle;
@@ -160,6 +253,7 @@ static void copy_state(mabd_cpu_sim* cpu, bool back) {
 
 static void finish(mabd_affine_sim* sim, bool keep_history) {
     const double clock = mabd_clock();
+    mabd_contacts_keep(&sim->cpu);
     mabd_cpu_finish(&sim->cpu, keep_history);
     lap(sim, MABD_STAGE_FINISH, clock);
 }
@@ -208,7 +302,8 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
 // BDF2 has to start anew.
 static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info, bool* blow) {
     *blow = mabd_cpu_meets_stop(&sim->cpu, sim->def.h, LEAST_BLOW * row_tolerance(sim));
-    if (*blow || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
+    const bool first = sim->cpu.contacts && !sim->has_history; // SDIRK2 knows no blows
+    if (*blow || first || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
         return solve_by_euler(sim, time, info);
     }
     const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, blow)
@@ -267,15 +362,17 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     swap_multipliers(&sim->cpu);
     bool blow;
     attempt a = solve_whole(sim, time, info, &blow);
-    if (a.status != MABD_OK && sim->def.max_halvings > 0) {
+    const bool halve = a.status != MABD_OK && a.status != MABD_ERR_MEMORY;
+    if (halve && sim->def.max_halvings > 0) {
         copy_state(&sim->cpu, false);
         for (int32_t k = 1; k <= sim->def.max_halvings && a.status != MABD_OK; k++) {
+            if (a.status == MABD_ERR_MEMORY) break;
             info->retries++;
             a = solve_in_parts(sim, time, (int32_t)1 << k, info, &blow);
         }
     }
     if (a.status != MABD_OK) {
-        sim->has_history = sim->has_history && sim->def.max_halvings == 0;
+        sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
         swap_multipliers(&sim->cpu); // joint forces, and signals, are those of the last good step
         mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
         return report_failure(sim, &a, time, error);

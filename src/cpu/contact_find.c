@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contacts at the reference: boxes, pairs, points, rows. Once a solve the pairs whose boxes meet are found, with boxes
+// around start and prediction; at every new reference their points are.
+
+#include "cpu/sim.h"
+
+#include "contact/bounds.h"
+#include "math/polar.h"
+
+#include <string.h>
+
+// Fastest that overlapping bodies are moved apart [m/s]: 4 mm take a tenth of a second and what is left of the speed is
+// a hop of 0.1 mm.
+#define PUSH_SPEED ((mabd_real)0.05)
+// Contacts exist from this many times |g| h^2 on, unless the scene gives a margin.
+#define MARGIN_FALLS 4
+#define LEAST_MARGIN ((mabd_real)1e-3) // [m] without gravity
+// A body is struck if its own share of the blow takes more than this part of |g| h^2 in a step.
+#define LEAST_BLOW ((mabd_real)0.05)
+// Steps by Euler after that of a blow: it takes the speed away within two steps, and BDF2 looks back at two.
+#define BLOW_STEPS 2
+// Part of the margin from which a new contact is taken to hold, until it is known better.
+#define CLOSE ((mabd_real)0.05)
+// Points of one pair closer than this part of the reach of a body are the same.
+#define NEAR ((mabd_real)0.1)
+// A body carries another if its part of what their contact gives way is at most this.
+#define CARRIER ((mabd_real)0.25)
+
+// ---- poses -----------------------------------------------------------------------------------------
+
+static mabd_pose pose_of(const mabd_model_collider* collider, mabd_mat3 R, mabd_vec3 t) {
+    mabd_pose pose;
+    pose.rotation = mabd_m3_product(R, collider->pose.rotation);
+    pose.position = mabd_v3_add(mabd_m3_mul(R, collider->pose.position), t);
+    return pose;
+}
+
+// Of a geom at affine coordinates whose A is a rotation.
+static mabd_pose rigid_pose(const mabd_contacts* c, int32_t geom, const mabd_real* q) {
+    q += 12 * (size_t)c->geoms[geom].body;
+    return pose_of(c->collider[geom], mabd_m3_load(q), mabd_v3_load(q + 9));
+}
+
+// The same at any coordinates.
+static mabd_pose strained_pose(const mabd_contacts* c, int32_t geom, const mabd_real* q) {
+    mabd_mat3 R = mabd_m3_identity();
+    q += 12 * (size_t)c->geoms[geom].body;
+    mabd_polar(mabd_m3_load(q), &R);
+    return pose_of(c->collider[geom], R, mabd_v3_load(q + 9));
+}
+
+// A X + t
+static mabd_vec3 point_at(const mabd_real* q, int32_t body, mabd_vec3 X) {
+    q += 12 * (size_t)body;
+    return mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
+}
+
+// Most that a point of a geom moves from the start of the step to the reference [m].
+static mabd_real most_way(const mabd_cpu_sim* sim, int32_t geom) {
+    const mabd_contacts* c = sim->contacts;
+    const size_t at = 12 * (size_t)c->geoms[geom].body;
+    const mabd_real *q = sim->q + at, *ref = sim->ref + at;
+    mabd_real turn = 0, shift = 0;
+    for (int k = 0; k < 9; k++) turn += (ref[k] - q[k]) * (ref[k] - q[k]);
+    for (int k = 9; k < 12; k++) shift += (ref[k] - q[k]) * (ref[k] - q[k]);
+    return (mabd_real)sqrt(shift) + c->reach[geom] * (mabd_real)sqrt(turn);
+}
+
+// ---- pairs -----------------------------------------------------------------------------------------
+
+static void join_boxes(mabd_broad_box* box, const mabd_broad_box* other) {
+    for (int k = 0; k < 3; k++) {
+        if (other->lo[k] < box->lo[k]) box->lo[k] = other->lo[k];
+        if (other->hi[k] > box->hi[k]) box->hi[k] = other->hi[k];
+    }
+}
+
+static void fill_plane(mabd_broad_plane* plane, const mabd_pose* pose, mabd_real margin) {
+    mabd_v3_store(pose->rotation.c3, plane->normal);
+    plane->offset = mabd_v3_dot(pose->rotation.c3, pose->position) + margin;
+}
+
+static void fill_boxes(mabd_cpu_sim* sim) {
+    mabd_contacts* c = sim->contacts;
+    int32_t plane = 0;
+    for (int32_t i = 0; i < c->geom_count; i++) {
+        const mabd_pose pose = rigid_pose(c, i, sim->ref);
+        const mabd_collider* shape = &c->collider[i]->shape;
+        if (shape->kind == MABD_COLLIDER_PLANE) fill_plane(&c->planes[plane++], &pose, c->margin);
+        c->boxes[i] = mabd_collider_box(shape, &pose, c->margin / 2);
+        if (!(most_way(sim, i) > c->thickness[i] / 2)) continue;
+        const mabd_pose start = strained_pose(c, i, sim->q);
+        const mabd_broad_box box = mabd_collider_box(shape, &start, c->margin / 2);
+        join_boxes(&c->boxes[i], &box);
+    }
+}
+
+static mabd_status find_pairs(mabd_contacts* c) {
+    const mabd_broad_input input = {c->geom_count, c->plane_count, c->geoms, c->boxes, c->planes};
+    mabd_broad_result result;
+    mabd_status status = mabd_broad_update(c->broad, &input, &result, NULL);
+    if (status == MABD_ERR_MEMORY) {
+        MABD_TRY(mabd_broad_reserve(c->broad, result.count + result.count / 2));
+        status = mabd_broad_update(c->broad, &input, &result, NULL);
+    }
+    c->pairs = result.pairs;
+    c->pair_count = status == MABD_OK ? result.count : 0;
+    return status == MABD_ERR_ARG ? MABD_ERR_DIVERGED : status; // a box that is no number
+}
+
+// ---- points ----------------------------------------------------------------------------------------
+
+// A pair under way: geoms g of a and h of b, b moves.
+typedef struct pair_view {
+    int32_t g, h, a, b;
+    mabd_contact_key key;
+    mabd_real friction, restitution;
+    bool from_start; // points were found where the step starts
+} pair_view;
+
+static mabd_real mass_of(const mabd_cpu_sim* sim, int32_t body) {
+    return sim->model->classes[sim->model->body_class[body]].material.mass;
+}
+
+static pair_view view_pair(const mabd_cpu_sim* sim, const mabd_broad_pair* pair) {
+    const mabd_contacts* c = sim->contacts;
+    const mabd_broad_geom *i = &c->geoms[pair->i], *j = &c->geoms[pair->j];
+    // b moves; of two that do it is the lighter one
+    const bool turned = !j->moving || (i->moving && mass_of(sim, i->body) < mass_of(sim, j->body));
+    pair_view view = {.g = turned ? pair->j : pair->i, .h = turned ? pair->i : pair->j};
+    view.a = c->geoms[view.g].body, view.b = c->geoms[view.h].body;
+    view.key.i = pair->i, view.key.j = pair->j;
+    return view;
+}
+
+// Points where the step starts, if the pair comes closer in it by more than half its thickness; 0 else.
+static int32_t look_at_start(const mabd_cpu_sim* sim, const pair_view* view,
+                             mabd_contact_point* out) {
+    const mabd_contacts* c = sim->contacts;
+    const mabd_real thin = (mabd_real)fmin(c->thickness[view->g], c->thickness[view->h]) / 2;
+    const mabd_real way = most_way(sim, view->g) + most_way(sim, view->h);
+    if (!(way > thin)) return 0;
+    const mabd_pose pa = strained_pose(c, view->g, sim->q), pb = strained_pose(c, view->h, sim->q);
+    const int32_t count = mabd_narrow(&c->collider[view->g]->shape, &pa,
+                                      &c->collider[view->h]->shape, &pb, c->margin + way, out);
+    mabd_real closer = 0;
+    for (int32_t k = 0; k < count; k++) {
+        mabd_mat3 A = mabd_m3_load(sim->q + 12 * (size_t)view->a);
+        mabd_mat3 B = mabd_m3_load(sim->q + 12 * (size_t)view->b);
+        const mabd_vec3 ta = mabd_v3_load(sim->q + 12 * (size_t)view->a + 9),
+                        tb = mabd_v3_load(sim->q + 12 * (size_t)view->b + 9);
+        const mabd_vec3 Xa = mabd_m3_tmul(A, mabd_v3_sub(out[k].on_a, ta)),
+                        Xb = mabd_m3_tmul(B, mabd_v3_sub(out[k].on_b, tb));
+        const mabd_vec3 between =
+            mabd_v3_sub(point_at(sim->ref, view->b, Xb), point_at(sim->ref, view->a, Xa));
+        const mabd_real way_k = out[k].distance - mabd_v3_dot(out[k].normal, between);
+        if (way_k > closer) closer = way_k;
+    }
+    return closer > thin ? count : 0;
+}
+
+static int32_t find_points(const mabd_cpu_sim* sim, pair_view* view, mabd_contact_point* out) {
+    const mabd_contacts* c = sim->contacts;
+    int32_t count = look_at_start(sim, view, out);
+    view->from_start = count > 0;
+    if (count > 0) return count;
+    const mabd_pose pa = rigid_pose(c, view->g, sim->ref), pb = rigid_pose(c, view->h, sim->ref);
+    mabd_real margin = c->margin; // what rebounds is looked at as far as it may have come
+    if (view->restitution > 0) margin += most_way(sim, view->g) + most_way(sim, view->h);
+    return mabd_narrow(&c->collider[view->g]->shape, &pa, &c->collider[view->h]->shape, &pb, margin,
+                       out);
+}
+
+// ---- rows ------------------------------------------------------------------------------------------
+
+// J H^-1 J' of one body for a force along a direction at X, without geometric stiffness.
+static mabd_real own_compliance(const mabd_cpu_sim* sim, int32_t body, mabd_vec3 X,
+                                mabd_vec3 direction) {
+    if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return 0;
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
+    const mabd_affine J = mabd_affine_at(X, mabd_m3_tmul(R, direction));
+    return mabd_affine_dot(J, mabd_body_block_apply(mabd_cpu_block(sim, body), J));
+}
+
+// Way of the point in the step so far: b over a, from the start to the reference.
+static mabd_vec3 way_of(const mabd_cpu_sim* sim, const mabd_contact* p) {
+    const mabd_vec3 b = mabd_v3_sub(point_at(sim->ref, p->b, p->Xb), point_at(sim->q, p->b, p->Xb));
+    const mabd_vec3 a = mabd_v3_sub(point_at(sim->ref, p->a, p->Xa), point_at(sim->q, p->a, p->Xa));
+    return mabd_v3_sub(b, a);
+}
+
+// Velocity of b over a where the step starts [m/s]; scripted bodies have that of their way.
+static mabd_vec3 start_velocity(const mabd_cpu_sim* sim, int32_t body, mabd_vec3 X) {
+    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC) return point_at(sim->v, body, X);
+    const mabd_vec3 way = mabd_v3_sub(point_at(sim->ref, body, X), point_at(sim->q, body, X));
+    return mabd_v3_scale(1 / sim->step.lead, way);
+}
+
+// Speed at which b leaves a after a blow with speed v from the distance d, both along the normal, g: what gravity
+// pulls b back with. So that the rebound has e^2 of the energy where the step ends:
+//   w^2/2 + g (d + h w) = e^2 (v^2/2 + g d)
+static mabd_real rebound(mabd_real e, mabd_real v, mabd_real d, mabd_real g, mabd_real h) {
+    if (d < 0) d = 0;
+    const mabd_real square = e * e * (v * v + 2 * g * d) - 2 * g * d + g * h * g * h;
+    const mabd_real w = square > 0 ? (mabd_real)sqrt(square) - g * h : 0;
+    return w > g * h ? w : 0; // a hop that ends in the next step is none
+}
+
+// gap, slip; sets *blow to the speed of approach if the point meets in this step.
+static void fill_rows(const mabd_cpu_sim* sim, const pair_view* view, mabd_contact* p,
+                      mabd_real* blow) {
+    const mabd_real h = sim->step.lead;
+    const mabd_vec3 way = p->way = way_of(sim, p);
+    const mabd_real u = mabd_v3_dot(p->n, way);
+    p->slip1 = mabd_v3_dot(p->t1, way), p->slip2 = mabd_v3_dot(p->t2, way);
+    const mabd_real slip = (mabd_real)sqrt(p->slip1 * p->slip1 + p->slip2 * p->slip2);
+    const mabd_real start = p->distance - u;
+    const mabd_real limited = u - (PUSH_SPEED * h + slip / 2);
+    p->gap = p->distance > limited ? p->distance : limited;
+    const mabd_vec3 v =
+        mabd_v3_sub(start_velocity(sim, p->b, p->Xb), start_velocity(sim, p->a, p->Xa));
+    const mabd_real approach = -mabd_v3_dot(p->n, v);
+    *blow = approach > 0 && start < h * approach ? approach : 0;
+    if (!(view->restitution > 0) || *blow == 0) return;
+    const mabd_real g =
+        p->moving ? 0 : (mabd_real)fmax(0, -mabd_v3_dot(p->n, mabd_v3_load(sim->model->gravity)));
+    const mabd_real back = rebound(view->restitution, approach, start, g, h);
+    // and what the row gives way under the blow, of a body by itself
+    const mabd_real soft = mabd_contact_softness(sim->model) * (approach + back);
+    const mabd_real wanted = u - h * (back + soft);
+    if (back > 0 && wanted < p->gap) p->gap = wanted;
+}
+
+static mabd_contact make_contact(const mabd_cpu_sim* sim, const pair_view* view,
+                                 const mabd_contact_point* point, mabd_real* blow) {
+    const mabd_real* at = view->from_start ? sim->q : sim->ref;
+    const mabd_real *qa = at + 12 * (size_t)view->a, *qb = at + 12 * (size_t)view->b;
+    mabd_contact p;
+    memset(&p, 0, sizeof p);
+    p.key = view->key;
+    p.a = view->a, p.b = view->b;
+    p.moving = sim->model->body_motion[view->a] == MABD_MOTION_DYNAMIC;
+    p.friction = view->friction;
+    p.Xa = mabd_m3_tmul(mabd_m3_load(qa), mabd_v3_sub(point->on_a, mabd_v3_load(qa + 9)));
+    p.Xb = mabd_m3_tmul(mabd_m3_load(qb), mabd_v3_sub(point->on_b, mabd_v3_load(qb + 9)));
+    p.n = point->normal;
+    p.t1 = mabd_across(p.n), p.t2 = mabd_v3_cross(p.n, p.t1);
+    p.distance = point->distance;
+    if (view->from_start) p.distance += mabd_v3_dot(p.n, way_of(sim, &p));
+    fill_rows(sim, view, &p, blow);
+    const mabd_real own_a = own_compliance(sim, p.a, p.Xa, p.n);
+    p.own_n = own_a + own_compliance(sim, p.b, p.Xb, p.n);
+    p.light = own_a <= CARRIER * p.own_n;
+    p.own_t = own_compliance(sim, p.a, p.Xa, p.t1) + own_compliance(sim, p.b, p.Xb, p.t1) +
+              own_compliance(sim, p.a, p.Xa, p.t2) + own_compliance(sim, p.b, p.Xb, p.t2);
+    p.own_t /= 2;
+    return p;
+}
+
+// ---- what is carried on ----------------------------------------------------------------------------
+
+static int compare(const mabd_contact_key* a, const mabd_contact_key* b) {
+    if (a->i != b->i) return a->i < b->i ? -1 : 1;
+    return (a->j > b->j) - (a->j < b->j);
+}
+
+// The known points of a pair: *first .. the end that is returned. Keys rise, so does *first.
+static int32_t find_known(const mabd_list* from, const mabd_contact_key* key, int32_t* first) {
+    const mabd_contact_kept* known = from->data;
+    while (*first < from->count && compare(&known[*first].key, key) < 0) ++*first;
+    int32_t end = *first;
+    while (end < from->count && compare(&known[end].key, key) == 0) end++;
+    return end;
+}
+
+// The one next to X that is not taken yet, -1 = none.
+static int32_t nearest(const mabd_contact_kept* known, int32_t count, uint32_t taken, mabd_vec3 X) {
+    int32_t best = -1;
+    mabd_real least = (mabd_real)INFINITY;
+    for (int32_t k = 0; k < count && k < 32; k++) {
+        const mabd_vec3 d = mabd_v3_sub(known[k].X, X);
+        const mabd_real size = mabd_v3_dot(d, d);
+        if (taken >> k & 1u || !(size < least)) continue;
+        best = k, least = size;
+    }
+    return best;
+}
+
+// A tangent vector, carried along as the normal turns from `from` to `to`.
+static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
+    const mabd_vec3 w = mabd_v3_cross(from, to), wx = mabd_v3_cross(w, x);
+    const mabd_real cosine = mabd_v3_dot(from, to);
+    if (!(cosine > 0)) return mabd_v3(0, 0, 0); // another side: nothing is remembered
+    const mabd_vec3 y = mabd_v3_axpy(1 / (1 + cosine), mabd_v3_cross(w, wx), mabd_v3_add(x, wx));
+    return mabd_v3_axpy(-mabd_v3_dot(to, y), to, y);
+}
+
+static void take_over(mabd_contact* p, const mabd_contact_kept* old) {
+    const mabd_vec3 friction = turn_tangent(old->normal, p->n, old->friction);
+    p->touch = (mabd_touch)old->touch;
+    p->bound = old->bound;
+    p->force[0] = old->pressure;
+    p->force[1] = mabd_v3_dot(p->t1, friction), p->force[2] = mabd_v3_dot(p->t2, friction);
+    p->far = mabd_unit(turn_tangent(old->normal, p->n, old->slip), p->t1, &p->along);
+}
+
+// Friction of the last step: the same in all iterations of this one. A blow leaves nothing to remember.
+static void take_lean(const mabd_cpu_sim* sim, mabd_contact* p, mabd_vec3 push) {
+    const mabd_real* calm = sim->contacts->calm;
+    if (calm[p->b] > 1 || (p->moving && calm[p->a] > 1)) return;
+    const mabd_real c = mabd_contact_softness(sim->model) * p->own_t;
+    p->push = push;
+    p->lean1 = -c * mabd_v3_dot(p->t1, push), p->lean2 = -c * mabd_v3_dot(p->t2, push);
+}
+
+static mabd_contact_kept keep_one(const mabd_contact* p) {
+    mabd_contact_kept kept;
+    memset(&kept, 0, sizeof kept);
+    kept.key = p->key;
+    kept.b = p->b;
+    kept.touch = p->touch;
+    kept.bound = p->bound;
+    kept.normal = p->n;
+    kept.pressure = p->force[0] > 0 ? p->force[0] : 0;
+    kept.friction = mabd_v3_axpy(p->force[2], p->t2, mabd_v3_scale(p->force[1], p->t1));
+    kept.slip = mabd_v3_scale(p->far, p->along);
+    kept.X = p->Xb;
+    kept.push = p->push;
+    return kept;
+}
+
+// Room is there (contact_sort.c).
+static void keep_in(const mabd_contacts* c, mabd_list* list) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        ((mabd_contact_kept*)list->data)[i] = keep_one(mabd_contacts_at(c, i));
+    }
+    list->count = c->list.count;
+}
+
+static void stay_calm(mabd_contacts* c, int32_t body) {
+    if (c->calm[body] < 1) c->calm[body] = 1;
+}
+
+// Which bodies take the next step by Euler: those that were struck, those with contacts that are rows of projected CG, and
+// jointed ones that rest on others with all of their component.
+static void choose_calm(mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    mabd_contacts* c = sim->contacts;
+    const int32_t* frees = c->frees.bodies.data;
+    for (size_t i = 0; i < sim->sizes.bodies; i++) {
+        const mabd_real left = c->calm[i] > 1 ? c->calm[i] - 1 : 0;
+        c->calm[i] = c->euler[i] == MABD_EULER_STRUCK ? BLOW_STEPS : left;
+    }
+    for (int32_t i = 0; i < c->frees.bodies.count; i++) stay_calm(c, frees[i]);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        c->line[c->component[mabd_contacts_at(c, i)->b]].count = 0;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        const mabd_plan_component* component = &plan->components[c->component[p->b]];
+        const int32_t* bodies = plan->component_bodies + component->body_first;
+        const int32_t count = component->body_count;
+        if (!(p->force[0] > 0) || count == 1 || c->line[c->component[p->b]].count++ > 0) continue;
+        for (int32_t k = 0; k < count; k++) stay_calm(c, bodies[k]);
+    }
+}
+
+// A contact that opens, or closes without a blow, is a jump of the acceleration: BDF2 would make a hop of it.
+static void notice_changes(const mabd_plan* plan, mabd_contacts* c) {
+    const mabd_contact_kept* kept = c->kept.data;
+    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] = 0;
+    for (int32_t i = 0; i < c->list.count; i++) c->change[mabd_contacts_at(c, i)->b] = 0;
+    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] -= kept[i].pressure > 0;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        c->change[p->b] += p->force[0] > 0;
+    }
+    for (int32_t i = 0; i < c->kept.count; i++) {
+        if (c->change[kept[i].b] != 0) c->calm[kept[i].b] = BLOW_STEPS;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (c->change[p->b] == 0) continue;
+        c->calm[p->b] = BLOW_STEPS;
+        // both alike, or momentum would not be kept; but what turns on an axle is held by it
+        if (p->moving && plan->components[c->component[p->a]].slot_count == 0) {
+            c->calm[p->a] = BLOW_STEPS;
+        }
+    }
+}
+
+void mabd_contacts_keep(mabd_cpu_sim* sim) {
+    if (!sim->contacts) return;
+    choose_calm(sim);
+    notice_changes(sim->model->plan, sim->contacts);
+    keep_in(sim->contacts, &sim->contacts->kept);
+}
+
+// ---- blows -----------------------------------------------------------------------------------------
+
+// The part of a blow that body takes is enough to leave BDF2.
+static bool is_struck(const mabd_cpu_sim* sim, const mabd_contact* p, int32_t body, mabd_vec3 X,
+                      mabd_real blow) {
+    if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
+    const mabd_real share = own_compliance(sim, body, X, p->n) / p->own_n, h = sim->step.lead;
+    const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
+    return share * blow * h > LEAST_BLOW * fall;
+}
+
+// The body and those jointed to it go on by Euler.
+static void strike(mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    mabd_contacts* c = sim->contacts;
+    if (c->euler[body] == MABD_EULER_STRUCK || c->component[body] < 0) return;
+    const mabd_plan_component* component = &plan->components[c->component[body]];
+    for (int32_t k = 0; k < component->body_count; k++) {
+        const int32_t i = plan->component_bodies[component->body_first + k];
+        const bool predicted = c->euler[i] != MABD_EULER_NOT;
+        c->euler[i] = MABD_EULER_STRUCK;
+        if (!predicted) mabd_cpu_predict_body(sim, i);
+    }
+}
+
+// ---- all together ----------------------------------------------------------------------------------
+
+// One walk over the pairs, and what is known of them.
+typedef struct find_work {
+    mabd_cpu_sim* sim;
+    mabd_contacts* c;
+    mabd_find find;
+    const mabd_list* from; // mabd_contact_kept
+    int32_t place;         // in `from`
+    int32_t last;          // in c->before
+    bool struck;
+} find_work;
+
+static void start_contact(find_work* w, mabd_contact* p, mabd_real blow) {
+    mabd_cpu_sim* sim = w->sim;
+    const bool held = p->touch != MABD_TOUCH_OPEN;
+    if (!held) {
+        const bool close = p->gap < CLOSE * w->c->margin;
+        p->touch = !close ? MABD_TOUCH_OPEN : p->friction > 0 ? MABD_TOUCH_STICK : MABD_TOUCH_SLIP;
+        p->far = 0, p->along = p->t1;
+    }
+    if (w->find != MABD_FIND_FIRST || held || blow == 0) return;
+    if (is_struck(sim, p, p->b, p->Xb, blow)) w->struck = true, strike(sim, p->b);
+    if (is_struck(sim, p, p->a, p->Xa, blow)) w->struck = true, strike(sim, p->a);
+}
+
+static mabd_status add_points(find_work* w, const pair_view* view, int32_t count,
+                              const mabd_contact_point* points) {
+    mabd_contacts* c = w->c;
+    const int32_t end = find_known(w->from, &view->key, &w->place);
+    const mabd_contact_kept* known = (const mabd_contact_kept*)w->from->data + w->place;
+    uint32_t taken = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_contact), count));
+    for (int32_t k = 0; k < count; k++) {
+        mabd_contact* p = mabd_contacts_at(c, c->list.count++);
+        mabd_real blow;
+        *p = make_contact(w->sim, view, &points[k], &blow);
+        const int32_t match = nearest(known, end - w->place, taken, p->Xb);
+        if (match >= 0) {
+            const mabd_contact_kept* old = &known[match];
+            const mabd_vec3 push = w->from == &c->kept ? old->friction : old->push;
+            taken |= 1u << match;
+            take_over(p, old);
+            take_lean(w->sim, p, turn_tangent(old->normal, p->n, push));
+        }
+        start_contact(w, p, blow);
+    }
+    return MABD_OK;
+}
+
+// Contacts of the iteration before stay where they are; of the new points those that are next to none of them are added.
+static mabd_status add_more(find_work* w, const pair_view* view, int32_t count,
+                            const mabd_contact_point* points) {
+    mabd_contacts* c = w->c;
+    const mabd_contact* before = c->before.data;
+    const int32_t first = c->list.count;
+    while (w->last < c->before.count && compare(&before[w->last].key, &view->key) < 0) w->last++;
+    for (; w->last < c->before.count && compare(&before[w->last].key, &view->key) == 0; w->last++) {
+        MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_contact), 1));
+        *mabd_contacts_at(c, c->list.count++) = before[w->last];
+    }
+    const mabd_real near = NEAR * c->reach[view->h];
+    for (int32_t k = 0; k < count; k++) {
+        mabd_real blow;
+        mabd_contact p = make_contact(w->sim, view, &points[k], &blow);
+        bool known = false;
+        for (int32_t i = first; i < c->list.count; i++) {
+            const mabd_vec3 d = mabd_v3_sub(mabd_contacts_at(c, i)->Xb, p.Xb);
+            known |= mabd_v3_norm(d) < near;
+        }
+        if (known) continue;
+        MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_contact), 1));
+        start_contact(w, &p, blow);
+        *mabd_contacts_at(c, c->list.count++) = p;
+    }
+    return MABD_OK;
+}
+
+static mabd_status find_all(find_work* w) {
+    mabd_contacts* c = w->c;
+    c->list.count = w->place = w->last = 0;
+    for (int64_t i = 0; i < c->pair_count; i++) {
+        mabd_contact_point points[MABD_CONTACT_MAX_POINTS];
+        pair_view view = view_pair(w->sim, &c->pairs[i]);
+        mabd_model_surface(w->sim->model, view.a, c->collider[view.g], view.b, c->collider[view.h],
+                           &view.friction, &view.restitution);
+        const int32_t count = find_points(w->sim, &view, points);
+        if (w->find == MABD_FIND_MORE) {
+            MABD_TRY(add_more(w, &view, count, points));
+        } else if (count > 0) {
+            MABD_TRY(add_points(w, &view, count, points));
+        }
+    }
+    return MABD_OK;
+}
+
+static void set_margin(mabd_cpu_sim* sim) {
+    mabd_contacts* c = sim->contacts;
+    const mabd_real h = sim->step.lead;
+    const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
+    c->margin = sim->model->contact.margin;
+    if (c->margin > 0) return;
+    c->margin = MARGIN_FALLS * fall;
+    if (c->margin < LEAST_MARGIN) c->margin = LEAST_MARGIN;
+}
+
+mabd_status mabd_contacts_find(mabd_cpu_sim* sim, mabd_find find) {
+    mabd_contacts* c = sim->contacts;
+    if (!c) return MABD_OK;
+    find_work w = {.sim = sim, .c = c, .find = find, .from = &c->kept};
+    if (find == MABD_FIND_FIRST) {
+        c->totals.products = 0, c->totals.residual = 0;
+        memset(c->forced, 0, (size_t)sim->model->plan->component_count * sizeof *c->forced);
+        set_margin(sim);
+        fill_boxes(sim);
+        MABD_TRY(find_pairs(c));
+        MABD_TRY(find_all(&w));
+        w.find = MABD_FIND_ANEW;
+        if (w.struck) MABD_TRY(find_all(&w)); // what is struck has another reference now
+    } else if (find == MABD_FIND_ANEW) {
+        keep_in(c, &c->former);
+        w.from = &c->former;
+        MABD_TRY(find_all(&w));
+    } else {
+        mabd_contacts_shift(sim);
+        const mabd_list list = c->list;
+        c->list = c->before, c->before = list;
+        MABD_TRY(find_all(&w));
+    }
+    c->totals.count = c->list.count;
+    return mabd_contacts_sort(c);
+}
+
+void mabd_contacts_shift(mabd_cpu_sim* sim) {
+    mabd_contacts* c = sim->contacts;
+    for (int32_t i = 0; c && i < c->list.count; i++) {
+        mabd_contact* p = mabd_contacts_at(c, i);
+        const mabd_vec3 way = way_of(sim, p), more = mabd_v3_sub(way, p->way);
+        p->way = way;
+        p->gap += mabd_v3_dot(p->n, more), p->distance += mabd_v3_dot(p->n, more);
+        p->slip1 += mabd_v3_dot(p->t1, more), p->slip2 += mabd_v3_dot(p->t2, more);
+    }
+}
+
+// ---- overlap of a state ----------------------------------------------------------------------------
+
+mabd_status mabd_contacts_overlap(const mabd_cpu_sim* sim, const mabd_real* q, mabd_real* depth,
+                                  int32_t* a, int32_t* b) {
+    mabd_contacts* c = sim->contacts;
+    *depth = 0, *a = *b = -1;
+    if (!c) return MABD_OK;
+    int32_t plane = 0;
+    for (int32_t i = 0; i < c->geom_count; i++) {
+        const mabd_pose pose = strained_pose(c, i, q);
+        const mabd_collider* shape = &c->collider[i]->shape;
+        if (shape->kind == MABD_COLLIDER_PLANE) fill_plane(&c->planes[plane++], &pose, 0);
+        c->boxes[i] = mabd_collider_box(shape, &pose, 0);
+    }
+    MABD_TRY(find_pairs(c));
+    for (int64_t i = 0; i < c->pair_count; i++) {
+        const int32_t g = c->pairs[i].i, h = c->pairs[i].j;
+        mabd_contact_point points[MABD_CONTACT_MAX_POINTS];
+        const mabd_pose pa = strained_pose(c, g, q), pb = strained_pose(c, h, q);
+        const int32_t count =
+            mabd_narrow(&c->collider[g]->shape, &pa, &c->collider[h]->shape, &pb, 0, points);
+        for (int32_t k = 0; k < count; k++) {
+            if (!(-points[k].distance > *depth)) continue;
+            *depth = -points[k].distance;
+            *a = c->geoms[g].body, *b = c->geoms[h].body;
+        }
+    }
+    c->pair_count = 0; // the next step finds its own
+    return MABD_OK;
+}

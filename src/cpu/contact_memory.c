@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of contacts: what is known from the model is laid out once; lists of contacts grow and stay.
+
+#include "cpu/contacts.h"
+
+#include "contact/bounds.h"
+
+#include <string.h>
+
+// Contacts of a step may differ from those of the next by whatever comes near: lists double when they are full.
+#define FOR_LISTS(X)                                                                               \
+    X(list, mabd_contact)                                                                          \
+    X(before, mabd_contact)                                                                        \
+    X(kept, mabd_contact_kept)                                                                     \
+    X(former, mabd_contact_kept)                                                                   \
+    X(next, int32_t)                                                                               \
+    X(touched, int32_t)                                                                            \
+    X(rows, mabd_affine)                                                                           \
+    X(free, int32_t)                                                                               \
+    X(carried, int32_t)                                                                            \
+    X(frees.bodies, int32_t)                                                                       \
+    X(frees.sides, mabd_body_side)                                                                 \
+    X(frees.rows, mabd_affine)                                                                     \
+    X(frees.components, int32_t)                                                                   \
+    X(riders.bodies, int32_t)                                                                      \
+    X(riders.sides, mabd_body_side)                                                                \
+    X(riders.rows, mabd_affine)                                                                    \
+    X(riders.components, int32_t)                                                                  \
+    X(carriers.bodies, int32_t)                                                                    \
+    X(carriers.sides, mabd_body_side)                                                              \
+    X(carriers.rows, mabd_affine)                                                                  \
+    X(carriers.components, int32_t)                                                                \
+    X(body_work, mabd_affine)                                                                      \
+    X(reals, mabd_real)                                                                            \
+    X(dual_work, mabd_real)
+
+static int32_t count_geoms(const mabd_model* m, int32_t* planes) {
+    int32_t geoms = 0;
+    *planes = 0;
+    for (int32_t body = 0; body < m->body_count; body++) {
+        int32_t count;
+        const mabd_model_collider* colliders = mabd_model_colliders(m, body, &count);
+        geoms += count;
+        for (int32_t k = 0; k < count; k++) {
+            *planes += colliders[k].shape.kind == MABD_COLLIDER_PLANE;
+        }
+    }
+    return geoms;
+}
+
+static void lay_out(mabd_contacts* c, const mabd_model* m, mabd_arena* arena) {
+    const size_t geoms = (size_t)c->geom_count, bodies = (size_t)m->body_count;
+    c->collider = mabd_arena_take(arena, geoms, sizeof *c->collider);
+    c->geoms = mabd_arena_take(arena, geoms, sizeof *c->geoms);
+    c->boxes = mabd_arena_take(arena, geoms, sizeof *c->boxes);
+    c->planes = mabd_arena_take(arena, (size_t)c->plane_count, sizeof *c->planes);
+    c->thickness = mabd_arena_take(arena, geoms, sizeof *c->thickness);
+    c->reach = mabd_arena_take(arena, geoms, sizeof *c->reach);
+    c->component = mabd_arena_take(arena, bodies, sizeof *c->component);
+    c->head = mabd_arena_take(arena, bodies, sizeof *c->head);
+    c->row_first = mabd_arena_take(arena, bodies, sizeof *c->row_first);
+    c->row_count = mabd_arena_take(arena, bodies, sizeof *c->row_count);
+    c->change = mabd_arena_take(arena, bodies, sizeof *c->change);
+    c->euler = mabd_arena_take(arena, bodies, sizeof *c->euler);
+    c->calm = mabd_arena_take(arena, bodies, sizeof *c->calm);
+    c->place = mabd_arena_take(arena, bodies, sizeof *c->place);
+    const size_t components = (size_t)m->plan->component_count;
+    c->role = mabd_arena_take(arena, components, sizeof *c->role);
+    c->group = mabd_arena_take(arena, components, sizeof *c->group);
+    c->line = mabd_arena_take(arena, components, sizeof *c->line);
+    c->forced = mabd_arena_take(arena, components, sizeof *c->forced);
+}
+
+static void fill_geoms(mabd_contacts* c, const mabd_model* m) {
+    int32_t geom = 0, plane = 0;
+    for (int32_t body = 0; body < m->body_count; body++) {
+        int32_t count;
+        const mabd_model_collider* colliders = mabd_model_colliders(m, body, &count);
+        for (int32_t k = 0; k < count; k++, geom++) {
+            const mabd_collider* shape = &colliders[k].shape;
+            c->collider[geom] = &colliders[k];
+            c->geoms[geom].body = body;
+            c->geoms[geom].category = colliders[k].category;
+            c->geoms[geom].mask = colliders[k].mask;
+            c->geoms[geom].moving = m->body_motion[body] == MABD_MOTION_DYNAMIC;
+            c->thickness[geom] = mabd_collider_thickness(shape);
+            c->reach[geom] = mabd_collider_reach(shape) + mabd_v3_norm(colliders[k].pose.position);
+            if (shape->kind == MABD_COLLIDER_PLANE) c->planes[plane++].geom = geom;
+        }
+    }
+}
+
+static void fill_bodies(mabd_contacts* c, const mabd_model* m) {
+    const mabd_plan* plan = m->plan;
+    for (int32_t i = 0; i < m->body_count; i++) c->head[i] = c->place[i] = c->component[i] = -1;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_plan_component* component = &plan->components[i];
+        for (int32_t k = 0; k < component->body_count; k++) {
+            c->component[plan->component_bodies[component->body_first + k]] = i;
+        }
+    }
+}
+
+static mabd_broad_def broad_def(const mabd_model* m, int32_t geoms) {
+    mabd_broad_def def = {.geom_capacity = geoms, .body_count = m->body_count};
+    def.exclusion_count = m->contact.exclusion_count;
+    def.exclusions = (const int32_t(*)[2])m->contact.exclusions;
+    return def;
+}
+
+static mabd_status fill(mabd_contacts* c, const mabd_model* m) {
+    mabd_arena arena = {0};
+    lay_out(c, m, &arena);
+    c->memory_size = arena.used;
+    if (arena.used == SIZE_MAX) return MABD_ERR_MEMORY;
+    c->memory = mabd_alloc(&c->allocator, arena.used);
+    if (!c->memory) return MABD_ERR_MEMORY;
+    arena = (mabd_arena){.memory = c->memory, .size = arena.used};
+    lay_out(c, m, &arena);
+    fill_geoms(c, m);
+    fill_bodies(c, m);
+    const mabd_broad_def def = broad_def(m, c->geom_count);
+    return mabd_broad_create(&c->allocator, &def, &c->broad);
+}
+
+mabd_status mabd_contacts_create(const mabd_model* m, const mabd_allocator* allocator,
+                                 mabd_contacts** out) {
+    *out = NULL;
+    if (!m->contact.enabled) return MABD_OK;
+    mabd_contacts* c = mabd_alloc(allocator, sizeof *c);
+    if (!c) return MABD_ERR_MEMORY;
+    c->allocator = *allocator;
+    c->geom_count = count_geoms(m, &c->plane_count);
+    c->totals.deepest = -1;
+    if (fill(c, m) != MABD_OK) {
+        mabd_contacts_destroy(c);
+        return MABD_ERR_MEMORY;
+    }
+    *out = c;
+    return MABD_OK;
+}
+
+void mabd_contacts_destroy(mabd_contacts* c) {
+    if (!c) return;
+    const mabd_allocator allocator = c->allocator;
+    mabd_broad_destroy(c->broad);
+#define FREE(name, type) mabd_list_free(&allocator, &c->name, sizeof(type));
+    FOR_LISTS(FREE)
+#undef FREE
+    mabd_free(&allocator, c->memory, c->memory_size);
+    mabd_free(&allocator, c, sizeof *c);
+}
+
+size_t mabd_contacts_bytes(const mabd_contacts* c) {
+    if (!c) return 0;
+    size_t bytes = sizeof *c + c->memory_size + mabd_broad_bytes(c->broad);
+#define ADD(name, type) bytes += mabd_bytes((size_t)c->name.capacity, sizeof(type));
+    FOR_LISTS(ADD)
+#undef ADD
+    return bytes;
+}
+
+size_t mabd_contacts_bytes_per_contact(void) {
+    const size_t rows = 6 * sizeof(mabd_affine), pair = 2 * sizeof(uint64_t);
+    return sizeof(mabd_contact) + 2 * sizeof(mabd_contact_kept) + sizeof(int32_t) + rows + pair;
+}
+
+size_t mabd_contacts_bytes_for(const mabd_model* m) {
+    if (!m->contact.enabled) return 0;
+    mabd_contacts c = {0};
+    mabd_arena arena = {0};
+    c.geom_count = count_geoms(m, &c.plane_count);
+    lay_out(&c, m, &arena);
+    const mabd_broad_def def = broad_def(m, c.geom_count);
+    const size_t broad = mabd_broad_bytes_for(&def);
+    if (arena.used == SIZE_MAX || broad == SIZE_MAX) return SIZE_MAX;
+    return arena.used + broad + sizeof c;
+}
+
+void mabd_contacts_forget(mabd_contacts* c) {
+    c->list.count = c->kept.count = c->former.count = 0;
+    memset(&c->totals, 0, sizeof c->totals);
+    c->totals.deepest = -1;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which way each contact is solved (cpu/contacts.h), and the lists that the ways need.
+//
+// A contact between moving bodies is left to the blocks if one of them is much heavier, and if the roles agree: no component
+// carries and rides at the same time. All contacts of the others are rows of projected CG, and so are those of all components
+// that touch them.
+
+#include "cpu/contacts.h"
+
+// Contacts that projected CG takes over if the search in blocks does not settle; with more the step is better halved.
+#define FEW 64
+
+enum { RIDES = 1, CARRIES = 2, BY_ROWS = 4 };
+
+static void add_index(mabd_list* list, int32_t value) {
+    ((int32_t*)list->data)[list->count++] = value;
+}
+
+static void sift(int32_t* heap, int32_t root, int32_t count) {
+    const int32_t value = heap[root];
+    for (int32_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && heap[child] < heap[child + 1]) child++;
+        if (value >= heap[child]) break;
+        heap[root] = heap[child];
+    }
+    heap[root] = value;
+}
+
+// By heap, in place: the library's qsort allocates.
+static void sort_indices(mabd_list* list) {
+    int32_t* heap = list->data;
+    for (int32_t i = list->count / 2 - 1; i >= 0; i--) sift(heap, i, list->count);
+    for (int32_t end = list->count - 1; end > 0; end--) {
+        const int32_t largest = heap[0];
+        heap[0] = heap[end], heap[end] = largest;
+        sift(heap, 0, end);
+    }
+}
+
+// ---- ways ------------------------------------------------------------------------------------------
+
+static void clear_components(mabd_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        const int32_t both[2] = {c->component[p->b], p->moving ? c->component[p->a] : -1};
+        for (int k = 0; k < 2 && both[k] >= 0; k++) {
+            c->role[both[k]] = c->forced[both[k]] ? BY_ROWS : 0;
+            c->group[both[k]] = both[k];
+        }
+    }
+}
+
+static void find_roles(mabd_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (!p->moving) continue;
+        uint8_t *a = &c->role[c->component[p->a]], *b = &c->role[c->component[p->b]];
+        const bool same = c->component[p->a] == c->component[p->b];
+        *a |= p->light && !same ? CARRIES : BY_ROWS;
+        *b |= p->light && !same ? RIDES : BY_ROWS;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        const int32_t both[2] = {c->component[p->b], p->moving ? c->component[p->a] : -1};
+        for (int k = 0; k < 2 && both[k] >= 0; k++) {
+            uint8_t* role = &c->role[both[k]];
+            if ((*role & (RIDES | CARRIES)) == (RIDES | CARRIES)) *role |= BY_ROWS;
+        }
+    }
+}
+
+// Rows, and groups, go from component to component until nothing changes.
+static void spread(mabd_contacts* c) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int32_t i = 0; i < c->list.count; i++) {
+            const mabd_contact* p = mabd_contacts_at(c, i);
+            if (!p->moving) continue;
+            const int32_t a = c->component[p->a], b = c->component[p->b];
+            const uint8_t rows = (c->role[a] | c->role[b]) & BY_ROWS;
+            const int32_t low = c->group[a] < c->group[b] ? c->group[a] : c->group[b];
+            changed |= (c->role[a] & BY_ROWS) != rows || (c->role[b] & BY_ROWS) != rows;
+            changed |= c->group[a] != low || c->group[b] != low;
+            c->role[a] |= rows, c->role[b] |= rows;
+            c->group[a] = c->group[b] = low;
+        }
+    }
+}
+
+static void choose_ways(mabd_contacts* c) {
+    clear_components(c);
+    find_roles(c);
+    spread(c);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_contact* p = mabd_contacts_at(c, i);
+        p->in_block = !(c->role[c->component[p->b]] & BY_ROWS);
+    }
+}
+
+// ---- lists -----------------------------------------------------------------------------------------
+
+static mabd_status reserve_set(mabd_contacts* c, mabd_body_set* set, int64_t count) {
+    MABD_TRY(mabd_list_reserve(&c->allocator, &set->bodies, sizeof(int32_t), count));
+    return mabd_list_reserve(&c->allocator, &set->components, sizeof(int32_t), count);
+}
+
+// Room for what will be kept of `count` contacts.
+static mabd_status reserve_kept(mabd_contacts* c, mabd_list* list, int32_t count) {
+    return mabd_list_reserve(&c->allocator, list, sizeof(mabd_contact_kept),
+                             (int64_t)count - list->count);
+}
+
+static mabd_status reserve(mabd_contacts* c) {
+    const int64_t count = c->list.count;
+    int64_t free = 0, moving = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        free += !p->in_block;
+        moving += p->moving && p->in_block;
+    }
+    MABD_TRY(reserve_kept(c, &c->kept, c->list.count));
+    MABD_TRY(reserve_kept(c, &c->former, c->list.count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->next, sizeof(int32_t), count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->touched, sizeof(int32_t), count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->free, sizeof(int32_t), free));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->carried, sizeof(int32_t), moving));
+    MABD_TRY(reserve_set(c, &c->frees, 2 * free));
+    MABD_TRY(reserve_set(c, &c->riders, moving));
+    MABD_TRY(reserve_set(c, &c->carriers, moving));
+    return mabd_list_reserve(&c->allocator, &c->rows, sizeof(mabd_affine), 6 * (count - free));
+}
+
+static void clear_set(mabd_contacts* c, mabd_body_set* set) {
+    const int32_t* bodies = set->bodies.data;
+    for (int32_t i = 0; i < set->bodies.count; i++) c->place[bodies[i]] = -1;
+    set->bodies.count = set->components.count = 0;
+}
+
+static void add_body(mabd_contacts* c, mabd_body_set* set, int32_t body) {
+    if (c->place[body] >= 0) return;
+    c->place[body] = 0;
+    add_index(&set->bodies, body);
+}
+
+static void finish_set(mabd_contacts* c, mabd_body_set* set) {
+    sort_indices(&set->bodies);
+    const int32_t* bodies = set->bodies.data;
+    for (int32_t i = 0; i < set->bodies.count; i++) {
+        c->place[bodies[i]] = i;
+        add_index(&set->components, c->component[bodies[i]]);
+    }
+    sort_indices(&set->components);
+    int32_t *components = set->components.data, kept = 0;
+    for (int32_t i = 0; i < set->components.count; i++) {
+        if (i > 0 && components[i] == components[i - 1]) continue;
+        components[kept++] = components[i];
+    }
+    set->components.count = kept;
+}
+
+static void list_blocks(mabd_contacts* c) {
+    int32_t* next = c->next.data;
+    for (int32_t i = c->list.count - 1; i >= 0; i--) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (!p->in_block) continue;
+        if (c->head[p->b] < 0) add_index(&c->touched, p->b);
+        next[i] = c->head[p->b];
+        c->head[p->b] = i;
+    }
+}
+
+static void list_bodies(mabd_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (!p->in_block) {
+            add_index(&c->free, i);
+            add_body(c, &c->frees, p->b);
+            if (p->moving) add_body(c, &c->frees, p->a);
+        } else if (p->moving) {
+            add_index(&c->carried, i);
+            add_body(c, &c->riders, p->b);
+            add_body(c, &c->carriers, p->a);
+        }
+    }
+    finish_set(c, &c->frees);
+    finish_set(c, &c->riders);
+    finish_set(c, &c->carriers);
+}
+
+mabd_status mabd_contacts_sort(mabd_contacts* c) {
+    const int32_t* touched = c->touched.data;
+    for (int32_t i = 0; i < c->touched.count; i++) c->head[touched[i]] = -1;
+    clear_set(c, &c->frees), clear_set(c, &c->riders), clear_set(c, &c->carriers);
+    c->free.count = c->carried.count = c->touched.count = c->next.count = c->rows.count = 0;
+    choose_ways(c);
+    MABD_TRY(reserve(c));
+    list_blocks(c);
+    list_bodies(c);
+    return MABD_OK;
+}
+
+mabd_status mabd_contacts_free(mabd_contacts* c, bool* changed) {
+    *changed = false;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (p->in_block) c->line[c->group[c->component[p->b]]].count = 0;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (p->in_block) c->line[c->group[c->component[p->b]]].count++;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        const mabd_contact_line* line = &c->line[c->group[c->component[p->b]]];
+        if (!p->in_block || !line->open || line->count > FEW) continue;
+        *changed = c->forced[c->component[p->b]] = true;
+    }
+    return *changed ? mabd_contacts_sort(c) : MABD_OK;
+}

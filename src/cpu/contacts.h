@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contacts of an M-ABD simulation on the CPU: found, turned into rows, solved.
+//
+// A contact point of bodies a and b with normal n (from a to b) and tangents t gives three rows, all linear in the
+// increments from the reference; each body carries the point of its own surface:
+//
+//   g = gap + n . (dx_b - dx_a)       gap: what is left at the reference                [m]
+//   s = slip + t . (dx_b - dx_a)      slip: how far b has moved over a in this step     [m]
+//
+//   l_n >= 0,  g + c l_n >= 0, one of them zero       c: softness x the row's own J H^-1 J'
+//   |l_t| <= mu l_n;  s + lean = -c l_t while smaller, else l_t = -mu l_n (s + lean)/|s + lean|
+//
+// lean = -c l_t of the last step: what sticks is a spring that remembers where it was at rest, so nothing creeps under
+// a constant load. (A normal force with a memory of that kind would be unstable, and so is friction with BDF2 on the links
+// of a running chain: they begin to roll about their axes.)
+//
+// Rows hold at the end of the step. The gap is that of the shapes at the reference, but
+//   - what is inside is not thrown out: a row asks for no more than PUSH_SPEED h + |s|/2 of way in a step
+//   - after a blow with restitution e it asks for the way e h v (v: speed of approach)
+//   - bodies that move farther in a step than they are thick are looked at where they start: the row is
+//     linear in their way, so nothing passes through (speculative contact)
+//
+// Two ways to solve them:
+//
+// In blocks. Rows of a body against fixed or scripted ones are eliminated in its block, H + j j'/c one after the other:
+//   u = H^-1 j,  s = c + j . u,   H^-1 <- H^-1 - (u/sqrt(s))(u/sqrt(s))',   y <- y - u (j . y + g)/s
+// so chains and trees stay what they are (cpu/touch.c), and a million contacts cost no more than their bodies. Which
+// rows hold, and where friction slips, is found by Newton's method with a line search (cpu/touch_search.c). A
+// much heavier moving body counts as fixed for this, a carrier (a pulley under a chain); how it moves is found by
+// conjugate gradients over the few freedoms of carriers, one structured solve of the riders a product (contact_carry.c).
+//
+// As rows of projected CG (contact_solve.c): contacts between moving bodies of like mass, with all others of their
+// components; and contacts for which the search in blocks does not settle, if they are few. It always arrives, at the price
+// of many structured solves; if there are many contacts it is stopped before that, and what is left is reported. What it
+// leaves differs from step to step, and BDF2 would make more of it: such bodies take the next step by Euler.
+//
+// A body that is struck takes this step and the next two by implicit Euler, and so do those jointed to it: extrapolating
+// the speed from before a blow throws bodies back. Jointed bodies that rest on others go on by Euler (a chain
+// that runs over a pulley by BDF2 gains energy from the small blows of its links), single ones by BDF2.
+#pragma once
+
+#include "contact/broad.h"
+#include "dual/projected_cg.h"
+#include "mabd/sim.h"
+#include "model/model.h"
+
+typedef struct mabd_cpu_sim mabd_cpu_sim;
+
+/// How a body takes the solve under way.
+enum {
+    MABD_EULER_NOT,    // as all others
+    MABD_EULER_CALM,   // by implicit Euler: it was struck in the last step
+    MABD_EULER_STRUCK, // the same: it is struck in this one
+};
+
+/// What a contact row does.
+typedef enum mabd_touch {
+    MABD_TOUCH_OPEN,  // nothing
+    MABD_TOUCH_STICK, // holds all three rows
+    MABD_TOUCH_SLIP,  // holds the normal, friction has its bound
+} mabd_touch;
+
+/// The geoms of a contact. Their points are told apart by where they are on body b.
+typedef struct mabd_contact_key {
+    int32_t i, j; // geoms, i < j
+} mabd_contact_key;
+
+typedef struct mabd_contact {
+    mabd_contact_key key;
+    int32_t a, b;                // bodies; b moves
+    bool moving;                 // a moves, too
+    bool in_block;               // eliminated in the block of b, else a row of projected CG
+    bool light;                  // a is much heavier: it may carry b
+    mabd_vec3 Xa, Xb;            // the point, in the principal frames
+    mabd_vec3 way;               // of b over a, from the start of the step to the reference [m]
+    mabd_vec3 n, t1, t2;         // unit, world; n from a to b
+    mabd_real distance;          // of the surfaces at the reference [m]
+    mabd_real end;               // the same after the solve, as far as rows are linear [m]
+    mabd_real gap, slip1, slip2; // rows at the reference [m]
+    mabd_real lean1, lean2;      // what friction has bent before this step [m]
+    mabd_real friction;          // coefficient
+    mabd_real own_n, own_t;      // compliance of normal and tangents by themselves [m/N]
+    // of the last solve, carried on
+    mabd_touch touch;
+    mabd_real force[3]; // on b along n, t1, t2 [N]
+    mabd_real bound;    // of friction [N]
+    mabd_vec3 push;     // friction of the last step, world [N]
+    mabd_vec3 along;    // slip: its direction, unit, world
+    mabd_real far;      // slip: its length [m]
+    // of the line search: where b has come to over a [m], and what H d - r is there, as a force [N]
+    mabd_vec3 move, hold;
+    mabd_real off; // of the bound from what the last solve but one told [N]
+} mabd_contact;
+
+/// Bodies that contact forces act on, by rising index, and the components they are in.
+typedef struct mabd_body_set {
+    mabd_list bodies, components; // int32_t
+    mabd_list sides;              // mabd_body_side: joints on them, body by body (cpu/respond.h)
+    mabd_list rows;               // mabd_affine: J of these
+} mabd_body_set;
+
+/// One joint on a body of a set.
+typedef struct mabd_body_side {
+    int32_t place; // of the body in the set
+    int32_t row;   // first of its rows in the dual vector
+    int32_t count; // of them
+} mabd_body_side;
+
+/// What is kept of a contact from one step to the next, and in checkpoints. Vectors in the world.
+typedef struct mabd_contact_kept {
+    mabd_contact_key key;
+    int32_t b;          // body
+    int32_t touch;      // mabd_touch
+    mabd_real bound;    // of friction [N]
+    mabd_real pressure; // normal force [N]
+    mabd_vec3 normal;
+    mabd_vec3 friction; // on b, across the normal [N]
+    mabd_vec3 push;     // the same, of the step before [N]
+    mabd_vec3 slip;     // as far as it is known [m]
+    mabd_vec3 X;        // the point, in the principal frame of b [m]
+} mabd_contact_kept;
+
+/// Counts and sizes of one solve.
+typedef struct mabd_contact_totals {
+    int32_t count, active; // contact points found, and those with a force
+    int32_t moving;        // of the latter between moving bodies
+    int32_t products;      // of projected CG, over the solves
+    mabd_real residual;    // what it left [m]
+    mabd_real penetration; // deepest overlap at the end, as far as rows are linear [m]
+    int32_t deepest;       // that contact, -1 = none
+} mabd_contact_totals;
+
+/// The line search of one group: between the last point and the solution of the last solve.
+typedef struct mabd_contact_line {
+    bool open;           // has contacts that are off their pieces
+    bool searched;       // the same, until the end of the way is known to be the least point
+    mabd_real t;         // the point taken, 0 .. 1
+    int32_t count;       // of contacts
+    mabd_real low, high; // bracket
+    mabd_real slope;     // of the energy
+    mabd_real relax;     // of bounds of friction
+    mabd_real up, down;  // sums for it
+} mabd_contact_line;
+
+typedef struct mabd_contacts {
+    mabd_allocator allocator;
+    // geoms
+    int32_t geom_count, plane_count;
+    const mabd_model_collider** collider; // (geom_count)
+    mabd_broad_geom* geoms;
+    mabd_broad_box* boxes;
+    mabd_broad_plane* planes;
+    mabd_real *thickness, *reach; // (geom_count)
+    int32_t* component;           // of a moving body in the plan (bodies)
+    mabd_broad* broad;
+    const mabd_broad_pair* pairs;
+    int64_t pair_count;
+    mabd_real margin;          // [m]
+    mabd_real tolerance;       // of rows [m]
+    mabd_real force_tolerance; // of forces in blocks, relative
+    // contacts of the solve under way, by rising key
+    mabd_list list;    // mabd_contact
+    mabd_list before;  // mabd_contact of the iteration before, while more are found
+    mabd_list kept;    // mabd_contact_kept of the last step
+    mabd_list former;  // mabd_contact_kept of the iteration before
+    mabd_list next;    // int32_t by contact: the next one in the block of the same body, -1 = none
+    mabd_list touched; // int32_t: bodies that have such rows
+    int32_t* head;     // first contact in the block of a body, -1 = none (bodies)
+    int32_t *row_first, *row_count; // its eliminated rows (bodies)
+    mabd_list rows;                 // mabd_affine u/sqrt(s)
+    int32_t* change;                // of the number of contacts that push a body (bodies)
+    uint8_t* euler;  // this body takes the solve under way by implicit Euler (bodies)
+    mabd_real* calm; // STATE: steps to be taken by Euler from now on (bodies)
+    // by component of the plan
+    uint8_t* role;           // bits of contact_sort.c
+    int32_t* group;          // the lowest of those that carry each other
+    mabd_contact_line* line; // of the line search, by group
+    bool* forced;            // the search in blocks did not settle: its contacts are rows
+    mabd_list free;          // int32_t: contacts that are rows of projected CG
+    mabd_list carried;       // int32_t: contacts in blocks whose a moves
+    mabd_body_set frees, riders, carriers;
+    int32_t* place;      // of a body in its set, -1 = none (bodies)
+    mabd_list body_work; // mabd_affine
+    mabd_list reals;     // mabd_real
+    mabd_list dual_work; // mabd_real: right-hand sides without contact forces
+    mabd_contact_totals totals;
+    void* memory; // the arena behind the arrays of fixed size
+    size_t memory_size;
+} mabd_contacts;
+
+/// Null in *out if the model has no contacts. MABD_ERR_MEMORY.
+mabd_status mabd_contacts_create(const mabd_model* model, const mabd_allocator* allocator,
+                                 mabd_contacts** out);
+/// Null is allowed.
+void mabd_contacts_destroy(mabd_contacts* contacts);
+/// Bytes held now (null: 0), and what create will take for a model.
+size_t mabd_contacts_bytes(const mabd_contacts* contacts);
+size_t mabd_contacts_bytes_for(const mabd_model* model);
+/// What the lists hold for each contact point against a fixed body.
+size_t mabd_contacts_bytes_per_contact(void);
+
+/// How contacts are found at a reference.
+typedef enum mabd_find {
+    MABD_FIND_FIRST, // of a solve: pairs are found anew, and bodies that are struck are turned over to Euler (their
+                     // reference is predicted again)
+    MABD_FIND_ANEW, // points of the same pairs
+    MABD_FIND_MORE, // the same, and those before stay
+} mabd_find;
+/// Find the contacts at the reference. MABD_ERR_MEMORY.
+mabd_status mabd_contacts_find(mabd_cpu_sim* sim, mabd_find find);
+/// Lists by body, and which way each contact is solved (contact_sort.c). MABD_ERR_MEMORY.
+mabd_status mabd_contacts_sort(mabd_contacts* contacts);
+/// Where the search in blocks has not settled it is left for the rest of the solve: contacts are rows of projected CG, unless
+/// there are too many. *changed: there are such. MABD_ERR_MEMORY.
+mabd_status mabd_contacts_free(mabd_contacts* contacts, bool* changed);
+/// The same contacts at a new reference, points and normals as they were: for references that have moved by little.
+void mabd_contacts_shift(mabd_cpu_sim* sim);
+/// Keep what the next step starts from. After the last solve of a step, before finish.
+void mabd_contacts_keep(mabd_cpu_sim* sim);
+/// Forget all of it.
+void mabd_contacts_forget(mabd_contacts* contacts);
+
+/// Deepest overlap at q (bodies + 1 x 12) by the shapes themselves; *a, *b get the bodies, -1 = none [m].
+/// MABD_ERR_MEMORY.
+mabd_status mabd_contacts_overlap(const mabd_cpu_sim* sim, const mabd_real* q, mabd_real* depth,
+                                  int32_t* a, int32_t* b);
+
+/// c / own of a row: what the scene says, but enough for rows that depend on each other (four corners of a box).
+MABD_FN mabd_real mabd_contact_softness(const mabd_model* model) {
+    const mabd_real least = (mabd_real)1e-9;
+    return model->contact.compliance > least ? model->contact.compliance : least;
+}
+/// Force of a contact on b, world [N].
+MABD_FN mabd_vec3 mabd_contact_force(const mabd_contact* p) {
+    const mabd_vec3 force = mabd_v3_axpy(p->force[1], p->t1, mabd_v3_scale(p->force[0], p->n));
+    return mabd_v3_axpy(p->force[2], p->t2, force);
+}
+MABD_FN mabd_contact* mabd_contacts_at(const mabd_contacts* c, int32_t i) {
+    return (mabd_contact*)c->list.data + i;
+}

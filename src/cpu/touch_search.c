@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contacts in blocks: which rows hold, and where friction slips. With the bounds of friction given, a solve looks for the
+// least of a convex energy,
+//
+//   d'Hd/2 - r'd + sum over contacts of  max(0, -g)^2/2c_n + psi(|s|)      on the joints' rows,
+//   psi = s^2/2c_t up to |s| = c_t bound, linear beyond                    (Huber's function)
+//
+// and each linear solve is a Newton step for the pieces of the last point. It may go too far while pieces change: the point taken is
+// the least on the way there. On that way everything is known from the contacts alone: a solution has H d - r = J'f with the
+// forces f of its pieces, for all motions that the joints allow, and points between solutions have the same between
+// their forces (`hold`). So with the move m of each contact and its change dm
+//
+//   slope(t) = sum of (hold + t (f - hold) - law(m + t dm)) . dm
+//
+// which rises with t. Components that touch no common carrier are searched each by itself. The bound of friction follows the
+// normal force of the last solve (Coulomb's law as the limit of Tresca's). Settled: the solution lies on the pieces it was
+// made with, within the contact tolerance; a force off the law counts as the way it would make its row give.
+
+#include "cpu/sim.h"
+#include "cpu/touch.h"
+
+#include <math.h>
+
+#define HALVINGS 30
+// Part of the contact tolerance that a force off its law may amount to.
+#define LITTLE ((mabd_real)0.1)
+// Bounds of friction converge by a ratio; this much of a step at the least and at the most.
+#define LEAST_RELAX ((mabd_real)0.2)
+#define MOST_RELAX  ((mabd_real)2)
+
+typedef struct search_work {
+    mabd_cpu_sim* sim;
+    mabd_contacts* c;
+    mabd_real softness;
+    int32_t round;
+    mabd_touch_report report;
+} search_work;
+
+static mabd_vec3 moved(const mabd_cpu_sim* sim, int32_t body, mabd_vec3 X) {
+    const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
+    const mabd_vec3 x = mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
+    const mabd_vec3 y = mabd_v3_add(mabd_m3_mul(mabd_m3_load(ref), X), mabd_v3_load(ref + 9));
+    return mabd_v3_sub(x, y);
+}
+
+// b over a, from the reference to the solution.
+static mabd_vec3 move_of(const mabd_cpu_sim* sim, const mabd_contact* p) {
+    const mabd_vec3 move = moved(sim, p->b, p->Xb);
+    return p->moving ? mabd_v3_sub(move, moved(sim, p->a, p->Xa)) : move;
+}
+
+static mabd_contact_line* line_of(const search_work* w, const mabd_contact* p) {
+    return &w->c->line[w->c->group[w->c->component[p->b]]];
+}
+
+// ---- the solution ----------------------------------------------------------------------------------
+
+// How far the force of the pieces is off the law at the solution, with the bound that follows from it [m].
+static mabd_real find_miss(const search_work* w, mabd_contact* p, mabd_vec3 move,
+                           mabd_vec3 linear) {
+    const mabd_real normal = mabd_v3_dot(p->n, linear), old = p->bound;
+    p->bound = p->friction * (normal > 0 ? normal : 0);
+    const mabd_vec3 off = mabd_v3_sub(linear, mabd_touch_force(p, w->softness, move));
+    p->bound = old;
+    if (mabd_v3_norm(off) <= w->c->force_tolerance * mabd_v3_norm(linear)) return 0;
+    const mabd_real along = mabd_v3_dot(p->n, off);
+    const mabd_real across = mabd_v3_norm(mabd_v3_axpy(-along, p->n, off));
+    return (mabd_real)fmax(fabs(along) * p->own_n, across * p->own_t);
+}
+
+static void look(search_work* w) {
+    mabd_contacts* c = w->c;
+    for (int32_t i = 0; i < c->touched.count; i++) {
+        mabd_contact_line* line = &c->line[c->group[c->component[((int32_t*)c->touched.data)[i]]]];
+        line->open = line->searched = false;
+        line->t = line->high = 1, line->low = line->slope = line->up = line->down = 0;
+        if (w->round == 0) line->relax = 1;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_contact* p = mabd_contacts_at(c, i);
+        if (!p->in_block) continue;
+        const mabd_vec3 move = move_of(w->sim, p);
+        const mabd_vec3 linear = mabd_touch_linear(p, w->softness, move);
+        const mabd_real miss = find_miss(w, p, move, linear);
+        p->force[0] = mabd_v3_dot(p->n, linear);
+        p->force[1] = mabd_v3_dot(p->t1, linear), p->force[2] = mabd_v3_dot(p->t2, linear);
+        if (miss <= LITTLE * c->tolerance) continue;
+        w->report.changed++;
+        line_of(w, p)->open = line_of(w, p)->searched = true;
+        if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
+    }
+}
+
+// ---- the line search -------------------------------------------------------------------------------
+
+static void find_slopes(const search_work* w) {
+    mabd_contacts* c = w->c;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (p->in_block) line_of(w, p)->slope = 0;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (!p->in_block) continue;
+        mabd_contact_line* line = line_of(w, p);
+        if (!line->searched) continue;
+        const mabd_vec3 step = mabd_v3_sub(move_of(w->sim, p), p->move);
+        mabd_vec3 force = mabd_v3_sub(mabd_contact_force(p), p->hold);
+        force = mabd_v3_axpy(line->t, force, p->hold);
+        const mabd_vec3 at = mabd_v3_axpy(line->t, step, p->move);
+        force = mabd_v3_sub(force, mabd_touch_force(p, w->softness, at));
+        line->slope += mabd_v3_dot(force, step);
+    }
+}
+
+// All groups at once: the least on the way, by halving.
+static void search(const search_work* w) {
+    mabd_contacts* c = w->c;
+    find_slopes(w);
+    bool any = false;
+    for (int32_t i = 0; i < c->touched.count; i++) {
+        mabd_contact_line* line = &c->line[c->group[c->component[((int32_t*)c->touched.data)[i]]]];
+        if (line->searched && !(line->slope > 0)) line->searched = false; // falls to the end
+        any |= line->searched;
+    }
+    for (int k = 0; any && k < HALVINGS; k++) {
+        for (int32_t i = 0; i < c->list.count; i++) {
+            const mabd_contact* p = mabd_contacts_at(c, i);
+            mabd_contact_line* line = line_of(w, p);
+            if (p->in_block && line->searched) line->t = (line->low + line->high) / 2;
+        }
+        find_slopes(w);
+        for (int32_t i = 0; i < c->list.count; i++) {
+            const mabd_contact* p = mabd_contacts_at(c, i);
+            mabd_contact_line* line = line_of(w, p);
+            if (!p->in_block || !line->searched) continue;
+            *(line->slope > 0 ? &line->high : &line->low) = line->t;
+        }
+    }
+}
+
+// ---- the next pieces -------------------------------------------------------------------------------
+
+static void take_piece(const search_work* w, mabd_contact* p) {
+    const mabd_real g = p->gap + mabd_v3_dot(p->n, p->move);
+    const mabd_vec3 s = mabd_touch_slip(p, p->move);
+    p->far = mabd_v3_norm(s);
+    if (p->far > 0) p->along = mabd_v3_scale(1 / p->far, s);
+    const bool sticks = p->friction > 0 && p->far <= w->softness * p->own_t * p->bound;
+    p->touch = !(g < 0) ? MABD_TOUCH_OPEN : sticks ? MABD_TOUCH_STICK : MABD_TOUCH_SLIP;
+}
+
+static mabd_real wanted_bound(const mabd_contact* p) {
+    return p->friction * (p->force[0] > 0 ? p->force[0] : 0);
+}
+
+// How far bounds go, from how they went: with off = wanted - bound now and before, relax <- -relax (before . change)/|change|^2
+// over the contacts of a group (Irons and Tuck).
+static void relax_bounds(const search_work* w) {
+    mabd_contacts* c = w->c;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        if (!p->in_block || w->round == 0) continue;
+        const mabd_real scale = p->own_t * p->own_t;
+        const mabd_real change = wanted_bound(p) - p->bound - p->off;
+        line_of(w, p)->up -= p->off * change * scale;
+        line_of(w, p)->down += change * change * scale;
+    }
+    for (int32_t i = 0; i < c->touched.count; i++) {
+        mabd_contact_line* line = &c->line[c->group[c->component[((int32_t*)c->touched.data)[i]]]];
+        if (!(line->down > 0)) continue; // none, or done already
+        line->relax *= line->up / line->down;
+        if (!(line->relax > LEAST_RELAX)) line->relax = LEAST_RELAX;
+        if (line->relax > MOST_RELAX) line->relax = MOST_RELAX;
+        line->down = 0;
+    }
+}
+
+static void go_on(const search_work* w) {
+    mabd_contacts* c = w->c;
+    relax_bounds(w);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_contact* p = mabd_contacts_at(c, i);
+        if (!p->in_block) continue;
+        const mabd_real t = w->round == 0 ? 1 : line_of(w, p)->t;
+        const mabd_vec3 force = mabd_contact_force(p);
+        if (w->round == 0) p->hold = force, p->move = move_of(w->sim, p);
+        p->hold = mabd_v3_axpy(t, mabd_v3_sub(force, p->hold), p->hold);
+        p->move = mabd_v3_axpy(t, mabd_v3_sub(move_of(w->sim, p), p->move), p->move);
+        p->off = wanted_bound(p) - p->bound;
+        p->bound += line_of(w, p)->relax * p->off;
+        if (!(p->bound > 0)) p->bound = 0;
+        if (w->report.changed > 0) take_piece(w, p);
+    }
+}
+
+// ---- counts ----------------------------------------------------------------------------------------
+
+static void add_totals(search_work* w) {
+    mabd_contacts* c = w->c;
+    c->totals.active = c->totals.moving = 0;
+    c->totals.penetration = 0, c->totals.deepest = -1;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_contact* p = mabd_contacts_at(c, i);
+        const mabd_vec3 move = move_of(w->sim, p);
+        const mabd_real along = mabd_v3_dot(p->n, move);
+        p->end = p->distance + along;
+        if (-p->end > c->totals.penetration) {
+            c->totals.penetration = -p->end, c->totals.deepest = i;
+        }
+        if (!(p->force[0] > 0)) continue;
+        c->totals.active++;
+        c->totals.moving += p->moving;
+        const mabd_real aside = mabd_v3_dot(move, move) - along * along;
+        const mabd_real thin = (mabd_real)fmin(c->thickness[p->key.i], c->thickness[p->key.j]);
+        if (aside > w->report.bending * 2 * thin) w->report.bending = aside / (2 * thin);
+    }
+}
+
+mabd_touch_report mabd_contacts_switch(mabd_cpu_sim* sim, int32_t round) {
+    search_work w = {.sim = sim, .c = sim->contacts, .round = round};
+    w.report.body = -1;
+    if (!w.c) return w.report;
+    w.softness = mabd_contact_softness(sim->model);
+    look(&w);
+    if (w.report.changed > 0 && round > 0) search(&w);
+    go_on(&w);
+    add_totals(&w);
+    return w.report;
+}
