@@ -52,7 +52,7 @@ static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
     bench_scaling_result now = *result;
     mabd_step_info info;
     double before[MABD_STAGE_COUNT], after[MABD_STAGE_COUNT], seconds = 0;
-    int64_t iterations = 0, dual_iterations = 0;
+    int64_t iterations = 0, dual_iterations = 0, contacts = 0;
     now.max_gap = now.max_angle_error = 0;
     now.unconverged_steps = now.retries = 0;
     mabd_sim_reset(sim);
@@ -64,6 +64,7 @@ static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
         seconds += system_seconds() - start;
         iterations += info.iterations;
         dual_iterations += info.dual_iterations;
+        contacts += info.contacts;
         now.retries += info.retries;
         now.unconverged_steps += !info.converged;
         now.max_gap = fmax(now.max_gap, info.gap);
@@ -73,6 +74,7 @@ static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
     now.seconds_per_step = seconds / (double)timing->steps;
     now.iterations_per_step = (double)iterations / (double)timing->steps;
     now.dual_iterations_per_step = (double)dual_iterations / (double)timing->steps;
+    now.contacts_per_step = (double)contacts / (double)timing->steps;
     for (int k = 0; k < MABD_STAGE_COUNT; k++) {
         now.stage_seconds[k] = (after[k] - before[k]) / (double)timing->steps;
     }
@@ -104,13 +106,13 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
                                      .steps = timing->steps,
                                      .build_seconds = result->build_seconds};
     MABD_TRY(mabd_sim_create(model, &timing->sim, &sim, error));
-    result->bytes = mabd_model_get_info(model).bytes_model + mabd_sim_bytes(sim);
     double start = system_seconds();
     mabd_status status = mabd_sim_step(sim, &info, error);
     result->first_step_seconds = system_seconds() - start;
     for (int32_t r = 0; status == MABD_OK && r < timing->repeats; r++) {
         status = time_once(timing, sim, result, error);
     }
+    result->bytes = mabd_model_get_info(model).bytes_model + mabd_sim_bytes(sim); // with contacts
     mabd_sim_destroy(sim);
     return status;
 }

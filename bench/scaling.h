@@ -44,6 +44,7 @@ typedef struct bench_scaling_result {
     double seconds_per_step;                //
     double iterations_per_step;             //
     double dual_iterations_per_step;        // of iterative dual solvers
+    double contacts_per_step;               // points that push
     double stage_seconds[MABD_STAGE_COUNT]; // per step
     double max_gap;                         // over all timed steps [m]
     double max_angle_error;                 // [rad]

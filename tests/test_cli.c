@@ -94,7 +94,14 @@ Test(cli, summary_holds_every_key_with_its_type) {
                              "gap_tolerance",
                              "dual_iterations_mean",
                              "dual_iterations_max",
-                             "dual_residual_max"};
+                             "dual_residual_max",
+                             "contact_tolerance",
+                             "contacts_max",
+                             "contacts_mean",
+                             "penetration_max",
+                             "contact_iterations_mean",
+                             "contact_iterations_max",
+                             "contact_residual_max"};
     const char* texts[] = {"scene",       "formulation", "backend", "integrator", "preset",
                            "worst_joint", "version",     "command", "dual"};
     const char* objects[] = {"components", "stage_ms_per_step", "settings"};
@@ -112,6 +119,8 @@ Test(cli, summary_holds_every_key_with_its_type) {
         cr_expect(eq(sz, json_array_size(json_object_get(s, vectors[i])), 3), "%s", vectors[i]);
     }
     cr_expect_null(json_object_get(s, "failed"));
+    cr_expect(is_type(s, "start_overlap", JSON_NULL));
+    cr_expect(is_number(json_object_get(s, "stage_ms_per_step"), "contact"));
     json_decref(s);
 }
 
@@ -130,6 +139,66 @@ Test(cli, the_dual_solver_and_its_tolerance_can_be_chosen) {
     cr_expect(le(dbl, number(pcg, "dual_residual_max"), 1e-5));
     json_decref(direct);
     json_decref(pcg);
+}
+
+// A box of 1 kg on a plane, sunk in by `depth` at the start.
+static void write_box(const char* name, const char* depth) {
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{\"contact\": {}, \"bodies\": [{\"name\": \"ground\", \"shape\": \"plane\", "
+             "\"fixed\": true}, {\"name\": \"crate\", \"shape\": \"box\", \"mass\": 1, "
+             "\"size\": [0.2, 0.2, 0.2], \"position\": [0, 0, \"=0.1-%s\"]}]}",
+             depth);
+    sandbox_write(name, text);
+}
+
+// A box rests on its four corners in every step.
+Test(cli, summary_tells_of_contacts) {
+    write_box("box.json", "0");
+    json_t* s =
+        summary_of("run box.json --steps 20 --contact-tolerance 1e-7 --json - --checkpoint c");
+    cr_expect(eq(dbl, number(s, "contact_tolerance"), 1e-7));
+    cr_expect(eq(dbl, number(s, "contacts_max"), 4));
+    cr_expect(eq(dbl, number(s, "contacts_mean"), 4));
+    cr_expect(le(dbl, number(s, "contact_residual_max"), 1e-7));
+    cr_expect(lt(dbl, number(s, "penetration_max"), 1e-4));
+    cr_expect(le(dbl, 0, number(s, "contact_iterations_mean")));
+    cr_expect(le(dbl, number(s, "contact_iterations_mean"), number(s, "contact_iterations_max")));
+    cr_expect(is_type(s, "start_overlap", JSON_NULL));
+    json_decref(s);
+    command_result r = mabd_call("run box.json --steps 20");
+    cr_expect_not_null(strstr(r.out, "contacts  4.0 a step, at most 4, deepest overlap "), "%s",
+                       r.out);
+    cr_expect(eq(str, (char*)r.err, ""));
+    r = mabd_call("run @chain.json --steps 2");
+    cr_expect_null(strstr(r.out, "contacts "), "%s", r.out);
+    expect_message("run box.json --contact-tolerance 0", 2, "--contact-tolerance: expected");
+}
+
+Test(cli, an_overlap_at_the_start_is_told_once) {
+    const char* text =
+        "mabd run: 'ground' and 'crate' overlap by 4.0 mm at the start; they are moved apart "
+        "slowly\n";
+    write_box("sunk.json", "0.004");
+    command_result r = mabd_call("run sunk.json --steps 2 --json s.json --checkpoint c");
+    cr_expect(eq(str, (char*)r.err, (char*)text));
+    r = mabd_call("run sunk.json --steps 4 --json t.json --resume c");
+    cr_expect(eq(str, (char*)r.err, ""), "not again");
+    r = mabd_call("run sunk.json --steps 2 --quiet");
+    cr_expect(eq(str, (char*)r.err, ""), "not with --quiet");
+    const char* files[] = {"s.json", "t.json"};
+    for (size_t i = 0; i < COUNT(files); i++) {
+        json_t *s = parse_file(files[i]), *overlap = json_object_get(s, "start_overlap");
+        cr_expect(epsilon_eq(dbl, number(overlap, "depth"), 0.004, 1e-9));
+        cr_expect(eq(str, (char*)json_string_value(json_object_get(overlap, "a")), "ground"));
+        cr_expect(eq(str, (char*)json_string_value(json_object_get(overlap, "b")), "crate"));
+        json_decref(s);
+    }
+    write_box("close.json", "2e-6");
+    expect_message("run close.json --steps 1", 0, "overlap by 0.0020 mm");
+    write_box("touch.json", "5e-7");
+    r = mabd_call("run touch.json --steps 1");
+    cr_expect(eq(str, (char*)r.err, ""), "less than 1e-6 m");
 }
 
 // Release of a level chain: energy starts at 0, the fall turns potential into kinetic energy.
@@ -434,10 +503,12 @@ Test(cli, info_tells_of_geoms_and_contacts) {
     cr_expect(on);
     cr_expect(eq(dbl, number(i, "colliders"), 6));
     cr_expect(eq(dbl, number(i, "excluded_pairs"), 4 + 6));
+    cr_expect(lt(dbl, 100, number(i, "bytes_per_contact")));
     json_decref(i);
     command_result r = mabd_call("info touch.json");
     cr_expect_not_null(strstr(r.out, "geoms         11 capsule, 1 plane\n"), "%s", r.out);
     cr_expect_not_null(strstr(r.out, "contacts      on; 6 geoms may touch, 10 pairs of bodies"));
+    cr_expect_not_null(strstr(r.out, " bytes per contact\n"), "%s", r.out);
     r = mabd_call("info @chain.json");
     cr_expect_not_null(strstr(r.out, "contacts      off\n"), "%s", r.out);
 }
@@ -600,4 +671,18 @@ Test(cli, bench_measures_and_writes_its_table) {
     fclose(file);
     cr_expect(eq(int, rows, 3));
     cr_expect(eq(int, notes, 7));
+}
+
+Test(cli, bench_counts_contacts) {
+    write_box("box.json", "0");
+    json_t* b = summary_of("bench scene box.json --steps 3 --repeat 1 --csv b.csv --json -");
+    json_t* result = json_array_get(json_object_get(b, "results"), 0);
+    cr_expect(eq(dbl, number(result, "contacts_mean"), 4));
+    cr_expect(is_number(json_object_get(result, "stage_ms_per_step"), "contact"));
+    json_decref(b);
+    int status = system("grep -q '^scene,.*,contacts_mean,.*,contact_ms,' b.csv");
+    cr_expect(eq(int, WEXITSTATUS(status), 0));
+    expect_code("bench plot b.csv", 0);
+    // tables of before contacts
+    expect_code("bench plot " MABD_SOURCE_DIR "/bench/results/xeon-2.8ghz/chain-ball.csv", 0);
 }

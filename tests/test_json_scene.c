@@ -412,7 +412,7 @@ Test(json_scene, the_example_of_contacts_in_the_format_document_loads) {
     start += strlen("```json\n");
     *strstr(start, "```") = '\0';
     mabd_scene* scene = load(start);
-    cr_expect(scene->contact.enabled && scene->contact.compliance == 1e-7);
+    cr_expect(scene->contact.enabled && scene->contact.compliance == 1e-4);
     cr_expect(eq(i32, scene->pairs.count, 2));
     cr_expect(eq(i32, geom_of(scene, 0, 0)->field->columns, 41));
     mabd_scene_destroy(scene);
