@@ -68,6 +68,7 @@ static void lay_out(mabd_contacts* c, const mabd_model* m, mabd_arena* arena) {
     c->role = mabd_arena_take(arena, components, sizeof *c->role);
     c->group = mabd_arena_take(arena, components, sizeof *c->group);
     c->line = mabd_arena_take(arena, components, sizeof *c->line);
+    c->met = mabd_arena_take(arena, components, sizeof *c->met);
     c->forced = mabd_arena_take(arena, components, sizeof *c->forced);
 }
 
@@ -131,6 +132,7 @@ mabd_status mabd_contacts_create(const mabd_model* m, const mabd_allocator* allo
     if (!c) return MABD_ERR_MEMORY;
     c->allocator = *allocator;
     c->geom_count = count_geoms(m, &c->plane_count);
+    c->component_count = m->plan->component_count;
     c->totals.deepest = -1;
     if (fill(c, m) != MABD_OK) {
         mabd_contacts_destroy(c);

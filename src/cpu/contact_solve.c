@@ -84,7 +84,7 @@ static int32_t most_products(int32_t contacts) {
     return most > MOST_PRODUCTS ? MOST_PRODUCTS : most < LEAST_PRODUCTS ? LEAST_PRODUCTS : most;
 }
 
-void mabd_contacts_solve_rows(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* kept,
+void mabd_contacts_solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies, mabd_real* kept,
                               mabd_real* reals) {
     mabd_contacts* c = sim->contacts;
     rows_work w = {.sim = sim, .c = c, .count = c->free.count, .contacts = c->free.data};
@@ -112,9 +112,11 @@ void mabd_contacts_solve_rows(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real*
                                           .self = &w,
                                           .tolerance = FINE * c->tolerance,
                                           .max_products = most_products(w.count)};
-    const mabd_contact_report report = mabd_projected_cg(&problem, force, rows, work);
-    c->totals.products += report.products;
-    c->totals.residual = report.residual;
+    if (!again) {
+        const mabd_contact_report report = mabd_projected_cg(&problem, force, rows, work);
+        c->totals.products += report.products;
+        c->totals.residual = report.residual;
+    }
     take_forces(&w, force);
     push(&w, force, w.y);
     mabd_respond_finish(sim, &c->frees, w.y, kept);
@@ -126,7 +128,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-mabd_status mabd_contacts_solve(mabd_cpu_sim* sim) {
+mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again) {
     mabd_contacts* c = sim->contacts;
     const int64_t n = c->free.count, frees = c->frees.bodies.count;
     const int64_t riders = c->riders.bodies.count, carriers = c->carriers.bodies.count;
@@ -149,7 +151,7 @@ mabd_status mabd_contacts_solve(mabd_cpu_sim* sim) {
     mabd_respond_keep(sim, &c->carriers, carrier_kept);
     mabd_cpu_solve(sim);
     if (c->free.count > 0)
-        mabd_contacts_solve_rows(sim, c->body_work.data, free_kept, c->reals.data);
+        mabd_contacts_solve_rows(sim, again, c->body_work.data, free_kept, c->reals.data);
     if (c->carried.count > 0) {
         mabd_contacts_carry(sim, c->body_work.data, rider_kept, carrier_kept);
     }

@@ -7,6 +7,8 @@
 
 #include "cpu/contacts.h"
 
+#include <string.h>
+
 // Contacts that projected CG takes over if the search in blocks does not settle; with more the step is better halved.
 #define FEW 64
 
@@ -46,6 +48,7 @@ static void clear_components(mabd_contacts* c) {
         for (int k = 0; k < 2 && both[k] >= 0; k++) {
             c->role[both[k]] = c->forced[both[k]] ? BY_ROWS : 0;
             c->group[both[k]] = both[k];
+            c->met[both[k]] = true;
         }
     }
 }
@@ -188,6 +191,7 @@ static void list_bodies(mabd_contacts* c) {
 }
 
 mabd_status mabd_contacts_sort(mabd_contacts* c) {
+    memset(c->met, 0, (size_t)c->component_count * sizeof *c->met);
     const int32_t* touched = c->touched.data;
     for (int32_t i = 0; i < c->touched.count; i++) c->head[touched[i]] = -1;
     clear_set(c, &c->frees), clear_set(c, &c->riders), clear_set(c, &c->carriers);

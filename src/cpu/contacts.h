@@ -145,7 +145,7 @@ typedef struct mabd_contact_line {
 typedef struct mabd_contacts {
     mabd_allocator allocator;
     // geoms
-    int32_t geom_count, plane_count;
+    int32_t geom_count, plane_count, component_count;
     const mabd_model_collider** collider; // (geom_count)
     mabd_broad_geom* geoms;
     mabd_broad_box* boxes;
@@ -173,6 +173,7 @@ typedef struct mabd_contacts {
     mabd_real* calm; // STATE: steps to be taken by Euler from now on (bodies)
     // by component of the plan
     uint8_t* role;           // bits of contact_sort.c
+    bool* met;               // has contacts in this solve
     int32_t* group;          // the lowest of those that carry each other
     mabd_contact_line* line; // of the line search, by group
     bool* forced;            // the search in blocks did not settle: its contacts are rows

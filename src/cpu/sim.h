@@ -220,10 +220,12 @@ int32_t mabd_cpu_joint_rows(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_
 mabd_affine mabd_cpu_body_solve(const mabd_cpu_sim* sim, int32_t body, mabd_affine f);
 /// After factor, with contacts that are rows: solve with their forces (contact_solve.c). lambda: right-hand
 /// side in, multipliers out; the forces are added to what assemble has left in q_new. MABD_ERR_MEMORY.
-mabd_status mabd_contacts_solve(mabd_cpu_sim* sim);
+/// `again`: only contacts in blocks of other components have changed since the last time at this reference, so the forces
+/// of rows stay what they are.
+mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again);
 /// Its two parts. bodies: room for 2 frees, or 2 riders and 6 carriers; kept: right-hand sides without contact forces; reals:
 /// 12 a contact and mabd_projected_cg_work.
-void mabd_contacts_solve_rows(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* kept,
+void mabd_contacts_solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies, mabd_real* kept,
                               mabd_real* reals);
 void mabd_contacts_carry(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* rider_kept,
                          mabd_real* carrier_kept);
@@ -238,6 +240,9 @@ typedef struct mabd_touch_report {
 /// After update: forces of contacts, and the piece for the next solve (touch_search.c). round: solves before this one
 /// at the same reference.
 mabd_touch_report mabd_contacts_switch(mabd_cpu_sim* sim, int32_t round);
+/// Give up the search: bodies whose contacts are off their pieces go to the lowest point it has come to. Energy has fallen on the way
+/// there and joints are closed, but forces do not balance.
+void mabd_contacts_take_lowest(mabd_cpu_sim* sim);
 
 /// What a linear solve has to say about the pieces of axes with laws.
 typedef struct mabd_switch_report {

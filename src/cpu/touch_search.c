@@ -20,6 +20,7 @@
 #include "cpu/touch.h"
 
 #include <math.h>
+#include <string.h>
 
 #define HALVINGS 30
 // Part of the contact tolerance that a force off its law may amount to.
@@ -70,6 +71,9 @@ static mabd_real find_miss(const search_work* w, mabd_contact* p, mabd_vec3 move
 
 static void look(search_work* w) {
     mabd_contacts* c = w->c;
+    for (int32_t i = 0; i < c->component_count; i++) {
+        if (c->met[i]) c->line[c->group[i]].t = 1, c->line[c->group[i]].open = false;
+    }
     for (int32_t i = 0; i < c->touched.count; i++) {
         mabd_contact_line* line = &c->line[c->group[c->component[((int32_t*)c->touched.data)[i]]]];
         line->open = line->searched = false;
@@ -194,6 +198,35 @@ static void go_on(const search_work* w) {
     }
 }
 
+// The bodies at the point taken.
+static void move_lowest(const search_work* w) {
+    const mabd_plan* plan = w->sim->model->plan;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        if (!w->c->met[i]) continue;
+        const mabd_contact_line* line = &w->c->line[w->c->group[i]];
+        const mabd_real t = w->round == 0 ? 1 : line->t;
+        const mabd_plan_component* component = &plan->components[i];
+        for (int32_t k = 0; k < component->body_count; k++) {
+            const size_t at = 12 * (size_t)plan->component_bodies[component->body_first + k];
+            mabd_real *low = w->sim->q_low + at, *q = w->sim->q_new + at;
+            for (int j = 0; j < 12; j++) low[j] = t == 1 ? q[j] : low[j] + t * (q[j] - low[j]);
+        }
+    }
+}
+
+void mabd_contacts_take_lowest(mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_contacts* c = sim->contacts;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        if (!c->met[i] || !c->line[c->group[i]].open) continue;
+        const mabd_plan_component* component = &plan->components[i];
+        for (int32_t k = 0; k < component->body_count; k++) {
+            const size_t at = 12 * (size_t)plan->component_bodies[component->body_first + k];
+            memcpy(sim->q_new + at, sim->q_low + at, 12 * sizeof(mabd_real));
+        }
+    }
+}
+
 // ---- counts ----------------------------------------------------------------------------------------
 
 static void add_totals(search_work* w) {
@@ -225,6 +258,7 @@ mabd_touch_report mabd_contacts_switch(mabd_cpu_sim* sim, int32_t round) {
     look(&w);
     if (w.report.changed > 0 && round > 0) search(&w);
     go_on(&w);
+    move_lowest(&w);
     add_totals(&w);
     return w.report;
 }

@@ -49,6 +49,9 @@
 // Part of the bending of contacts (below) to which they are solved at a reference.
 #define ROUGH ((mabd_real)0.1)
 
+// Part of a step below which it is not halved any more because of contacts.
+#define LEAST_PART ((mabd_real)0.3)
+
 // Contacts are planes where they were found: a point may leave its plane by so many contact tolerances.
 #define BENDING 10
 
@@ -83,7 +86,8 @@ static attempt find_contacts(mabd_affine_sim* sim, mabd_find find) {
 }
 
 // One linear solve at the current reference; q_new gets the result.
-static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, mabd_motion_report* report,
+// `again`: only contacts in blocks have changed since the last one.
+static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, bool again, mabd_motion_report* report,
                        mabd_step_info* info) {
     mabd_cpu_sim* cpu = &sim->cpu;
     int32_t joint = -1;
@@ -96,7 +100,7 @@ static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, mabd_motion_report*
     }
     clock = lap(sim, MABD_STAGE_FACTOR, clock);
     if (cpu->contacts && cpu->contacts->free.count + cpu->contacts->carried.count > 0) {
-        const mabd_status status = mabd_contacts_solve(cpu);
+        const mabd_status status = mabd_contacts_solve(cpu, again);
         clock = lap(sim, MABD_STAGE_CONTACT, clock);
         if (status != MABD_OK) return no_room();
     } else {
@@ -144,6 +148,10 @@ static attempt unsettled(const mabd_switch_report* pieces) {
                   "stops, drives and friction do not settle at");
 }
 
+static attempt unsettled_contacts(const mabd_touch_report* touch) {
+    return failed(MABD_ERR_DIVERGED, touch->body, -1, "contacts do not settle at");
+}
+
 // Projected CG may be stopped before it arrives.
 static bool contacts_solved(const mabd_affine_sim* sim) {
     const mabd_contacts* c = sim->cpu.contacts;
@@ -159,6 +167,17 @@ static void report_contacts(const mabd_cpu_sim* cpu, const mabd_touch_report* to
     info->contact_points = t->count;
     info->contact_residual = t->residual > touch->miss ? t->residual : touch->miss;
     info->penetration = t->penetration;
+}
+
+// The search for contacts has come to no end, in a part of a step that is not worth halving: what is lowest is taken, and reported.
+static attempt take_lowest(mabd_affine_sim* sim, mabd_step_info* info,
+                           const mabd_touch_report* touch) {
+    mabd_contacts_take_lowest(&sim->cpu);
+    const mabd_opening open = mabd_cpu_check(&sim->cpu, sim->cpu.q_new);
+    info->gap = open.gap, info->angle_error = open.angle, info->worst_joint = open.joint;
+    report_contacts(&sim->cpu, touch, info);
+    if (!(opening(sim, &open) <= ACCEPTED_OPENING)) return unsettled_contacts(touch);
+    return failed(MABD_OK, -1, -1, "");
 }
 
 // One implicit solve; q_new gets the result, q and its history stay.
@@ -179,7 +198,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     if (a.status != MABD_OK) return a;
     info->converged = false;
     int32_t switches = 0, round = 0; // solves at a reference that has been solved at before
-    bool same = false;
+    bool same = false, freed = false;
     for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i += !same) {
         if (info->iterations > before && !same) {
             const bool flat = touch.bending <= BENDING * sim->def.contact_tolerance &&
@@ -191,7 +210,9 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         const mabd_pass pass = info->iterations == before ? MABD_PASS_FIRST
                                : same                     ? MABD_PASS_AGAIN
                                                           : MABD_PASS_NEXT;
-        a = iterate(sim, pass, &report, info);
+        const bool again = pass == MABD_PASS_AGAIN && pieces.changed == 0 && !freed;
+        a = iterate(sim, pass, again, &report, info);
+        freed = false;
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
         pieces = mabd_cpu_switch(cpu, !same, sim->iterates ? sim->def.gap_tolerance : 0);
@@ -202,15 +223,15 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         same = (pieces.changed > 0 || (touch.changed > 0 && !rough)) &&
                ++switches < SWITCHES * sim->def.max_iterations;
         if (touch.changed > 0 && !rough && round >= PATIENCE) {
-            bool freed;
             if (mabd_contacts_free(cpu->contacts, &freed) != MABD_OK) return no_room();
             if (freed) same = true, round = 0;
-            if (!freed && touch.miss > ACCEPTED_OPENING) break;
+            if (!freed && h > LEAST_PART * sim->def.h) return unsettled_contacts(&touch);
+            if (!freed) return take_lowest(sim, info, &touch);
         }
         if (same) continue;
         if (pieces.changed > 0 && pieces.miss > ACCEPTED_OPENING) return unsettled(&pieces);
         if (touch.changed > 0 && !rough && touch.miss > ACCEPTED_OPENING) {
-            return failed(MABD_ERR_DIVERGED, touch.body, -1, "contacts do not settle at");
+            return unsettled_contacts(&touch);
         }
         const bool settled = report.twist <= sim->def.twist_tolerance &&
                              (i >= FINDS || touch.bending <= BENDING * sim->def.contact_tolerance);
