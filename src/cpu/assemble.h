@@ -22,6 +22,14 @@ MABD_FN void mabd_touch_subtract(int32_t count, const mabd_affine* touch, mabd_a
         *y = mabd_affine_axpy(-mabd_affine_dot(touch[k], r), touch[k], *y);
     }
 }
+/// The same of a body after assemble, with the rows that it has left.
+MABD_FN void mabd_cpu_subtract_touches(const mabd_cpu_sim* sim, int32_t body, mabd_affine r,
+                                       mabd_affine* y) {
+    const mabd_contacts* c = sim->contacts;
+    if (!c || c->head[body] < 0) return;
+    const mabd_affine* rows = (const mabd_affine*)c->rows.data + c->row_first[body];
+    mabd_touch_subtract(c->row_count[body], rows, r, y);
+}
 /// H^-1 r of the body under way.
 MABD_FN mabd_affine mabd_assembly_solve(const mabd_assembly* own, mabd_affine r) {
     mabd_affine y = mabd_body_block_solve(own->block, own->Z, r);

@@ -133,7 +133,6 @@ mabd_status mabd_contacts_create(const mabd_model* m, const mabd_allocator* allo
     c->allocator = *allocator;
     c->geom_count = count_geoms(m, &c->plane_count);
     c->component_count = m->plan->component_count;
-    c->totals.deepest = -1;
     if (fill(c, m) != MABD_OK) {
         mabd_contacts_destroy(c);
         return MABD_ERR_MEMORY;
@@ -182,5 +181,4 @@ size_t mabd_contacts_bytes_for(const mabd_model* m) {
 void mabd_contacts_forget(mabd_contacts* c) {
     c->list.count = c->kept.count = c->former.count = 0;
     memset(&c->totals, 0, sizeof c->totals);
-    c->totals.deepest = -1;
 }

@@ -89,7 +89,8 @@ typedef struct mabd_contact {
     mabd_real far;      // slip: its length [m]
     // of the line search: where b has come to over a [m], and what H d - r is there, as a force [N]
     mabd_vec3 move, hold;
-    mabd_real off; // of the bound from what the last solve but one told [N]
+    mabd_vec3 reached; // the same of the last solution [m]
+    mabd_real off;     // of the bound from what the last solve but one told [N]
 } mabd_contact;
 
 /// Bodies that contact forces act on, by rising index, and the components they are in.
@@ -123,11 +124,9 @@ typedef struct mabd_contact_kept {
 /// Counts and sizes of one solve.
 typedef struct mabd_contact_totals {
     int32_t count, active; // contact points found, and those with a force
-    int32_t moving;        // of the latter between moving bodies
     int32_t products;      // of projected CG, over the solves
     mabd_real residual;    // what it left [m]
     mabd_real penetration; // deepest overlap at the end, as far as rows are linear [m]
-    int32_t deepest;       // that contact, -1 = none
 } mabd_contact_totals;
 
 /// The line search of one group: between the last point and the solution of the last solve.

@@ -6,12 +6,9 @@
 #include <string.h>
 
 mabd_affine mabd_cpu_body_solve(const mabd_cpu_sim* sim, int32_t body, mabd_affine f) {
-    const mabd_contacts* c = sim->contacts;
     const mabd_sym3 Z = mabd_sym3_load(sim->geometric + 6 * (size_t)body);
     mabd_affine y = mabd_body_block_solve(mabd_cpu_block(sim, body), Z, f);
-    if (!c || c->head[body] < 0) return y;
-    const mabd_affine* rows = (const mabd_affine*)c->rows.data + c->row_first[body];
-    mabd_touch_subtract(c->row_count[body], rows, f, &y);
+    mabd_cpu_subtract_touches(sim, body, f, &y);
     return y;
 }
 

@@ -54,6 +54,12 @@ static mabd_contact_line* line_of(const search_work* w, const mabd_contact* p) {
     return &w->c->line[w->c->group[w->c->component[p->b]]];
 }
 
+// The same of the i-th body with contacts in its block: all of them name every group, some more than once.
+static mabd_contact_line* touched_line(const search_work* w, int32_t i) {
+    const int32_t* touched = w->c->touched.data;
+    return &w->c->line[w->c->group[w->c->component[touched[i]]]];
+}
+
 // ---- the solution ----------------------------------------------------------------------------------
 
 // How far the force of the pieces is off the law at the solution, with the bound that follows from it [m].
@@ -75,7 +81,7 @@ static void look(search_work* w) {
         if (c->met[i]) c->line[c->group[i]].t = 1, c->line[c->group[i]].open = false;
     }
     for (int32_t i = 0; i < c->touched.count; i++) {
-        mabd_contact_line* line = &c->line[c->group[c->component[((int32_t*)c->touched.data)[i]]]];
+        mabd_contact_line* line = touched_line(w, i);
         line->open = line->searched = false;
         line->t = line->high = 1, line->low = line->slope = line->up = line->down = 0;
         if (w->round == 0) line->relax = 1;
@@ -83,7 +89,7 @@ static void look(search_work* w) {
     for (int32_t i = 0; i < c->list.count; i++) {
         mabd_contact* p = mabd_contacts_at(c, i);
         if (!p->in_block) continue;
-        const mabd_vec3 move = move_of(w->sim, p);
+        const mabd_vec3 move = p->reached = move_of(w->sim, p);
         const mabd_vec3 linear = mabd_touch_linear(p, w->softness, move);
         const mabd_real miss = find_miss(w, p, move, linear);
         p->force[0] = mabd_v3_dot(p->n, linear);
@@ -99,16 +105,13 @@ static void look(search_work* w) {
 
 static void find_slopes(const search_work* w) {
     mabd_contacts* c = w->c;
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        if (p->in_block) line_of(w, p)->slope = 0;
-    }
+    for (int32_t i = 0; i < c->touched.count; i++) touched_line(w, i)->slope = 0;
     for (int32_t i = 0; i < c->list.count; i++) {
         const mabd_contact* p = mabd_contacts_at(c, i);
         if (!p->in_block) continue;
         mabd_contact_line* line = line_of(w, p);
         if (!line->searched) continue;
-        const mabd_vec3 step = mabd_v3_sub(move_of(w->sim, p), p->move);
+        const mabd_vec3 step = mabd_v3_sub(p->reached, p->move);
         mabd_vec3 force = mabd_v3_sub(mabd_contact_force(p), p->hold);
         force = mabd_v3_axpy(line->t, force, p->hold);
         const mabd_vec3 at = mabd_v3_axpy(line->t, step, p->move);
@@ -123,22 +126,19 @@ static void search(const search_work* w) {
     find_slopes(w);
     bool any = false;
     for (int32_t i = 0; i < c->touched.count; i++) {
-        mabd_contact_line* line = &c->line[c->group[c->component[((int32_t*)c->touched.data)[i]]]];
+        mabd_contact_line* line = touched_line(w, i);
         if (line->searched && !(line->slope > 0)) line->searched = false; // falls to the end
         any |= line->searched;
     }
     for (int k = 0; any && k < HALVINGS; k++) {
-        for (int32_t i = 0; i < c->list.count; i++) {
-            const mabd_contact* p = mabd_contacts_at(c, i);
-            mabd_contact_line* line = line_of(w, p);
-            if (p->in_block && line->searched) line->t = (line->low + line->high) / 2;
+        for (int32_t i = 0; i < c->touched.count; i++) {
+            mabd_contact_line* line = touched_line(w, i);
+            if (line->searched) line->t = (line->low + line->high) / 2;
         }
         find_slopes(w);
-        for (int32_t i = 0; i < c->list.count; i++) {
-            const mabd_contact* p = mabd_contacts_at(c, i);
-            mabd_contact_line* line = line_of(w, p);
-            if (!p->in_block || !line->searched) continue;
-            *(line->slope > 0 ? &line->high : &line->low) = line->t;
+        for (int32_t i = 0; i < c->touched.count; i++) {
+            mabd_contact_line* line = touched_line(w, i);
+            if (line->searched) *(line->slope > 0 ? &line->high : &line->low) = line->t;
         }
     }
 }
@@ -171,7 +171,7 @@ static void relax_bounds(const search_work* w) {
         line_of(w, p)->down += change * change * scale;
     }
     for (int32_t i = 0; i < c->touched.count; i++) {
-        mabd_contact_line* line = &c->line[c->group[c->component[((int32_t*)c->touched.data)[i]]]];
+        mabd_contact_line* line = touched_line(w, i);
         if (!(line->down > 0)) continue; // none, or done already
         line->relax *= line->up / line->down;
         if (!(line->relax > LEAST_RELAX)) line->relax = LEAST_RELAX;
@@ -188,9 +188,9 @@ static void go_on(const search_work* w) {
         if (!p->in_block) continue;
         const mabd_real t = w->round == 0 ? 1 : line_of(w, p)->t;
         const mabd_vec3 force = mabd_contact_force(p);
-        if (w->round == 0) p->hold = force, p->move = move_of(w->sim, p);
+        if (w->round == 0) p->hold = force, p->move = p->reached;
         p->hold = mabd_v3_axpy(t, mabd_v3_sub(force, p->hold), p->hold);
-        p->move = mabd_v3_axpy(t, mabd_v3_sub(move_of(w->sim, p), p->move), p->move);
+        p->move = mabd_v3_axpy(t, mabd_v3_sub(p->reached, p->move), p->move);
         p->off = wanted_bound(p) - p->bound;
         p->bound += line_of(w, p)->relax * p->off;
         if (!(p->bound > 0)) p->bound = 0;
@@ -231,19 +231,18 @@ void mabd_contacts_take_lowest(mabd_cpu_sim* sim) {
 
 static void add_totals(search_work* w) {
     mabd_contacts* c = w->c;
-    c->totals.active = c->totals.moving = 0;
-    c->totals.penetration = 0, c->totals.deepest = -1;
+    c->totals.active = 0;
+    c->totals.penetration = 0;
     for (int32_t i = 0; i < c->list.count; i++) {
         mabd_contact* p = mabd_contacts_at(c, i);
         const mabd_vec3 move = move_of(w->sim, p);
         const mabd_real along = mabd_v3_dot(p->n, move);
         p->end = p->distance + along;
         if (-p->end > c->totals.penetration) {
-            c->totals.penetration = -p->end, c->totals.deepest = i;
+            c->totals.penetration = -p->end;
         }
         if (!(p->force[0] > 0)) continue;
         c->totals.active++;
-        c->totals.moving += p->moving;
         const mabd_real aside = mabd_v3_dot(move, move) - along * along;
         const mabd_real thin = (mabd_real)fmin(c->thickness[p->key.i], c->thickness[p->key.j]);
         if (aside > w->report.bending * 2 * thin) w->report.bending = aside / (2 * thin);
@@ -258,7 +257,8 @@ mabd_touch_report mabd_contacts_switch(mabd_cpu_sim* sim, int32_t round) {
     look(&w);
     if (w.report.changed > 0 && round > 0) search(&w);
     go_on(&w);
-    move_lowest(&w);
+    // with nothing changed there is no other solve at this reference, but for axes
+    if (w.report.changed > 0 || sim->sizes.axes > 0) move_lowest(&w);
     add_totals(&w);
     return w.report;
 }

@@ -101,15 +101,6 @@ static inline mabd_affine pull_force(const mabd_cpu_sim* sim, int32_t body, mabd
     }
 }
 
-// What eliminated contact rows add to y = H^-1 f.
-static inline void subtract_touches(const mabd_cpu_sim* sim, int32_t body, mabd_affine f,
-                                    mabd_affine* y) {
-    const mabd_contacts* c = sim->contacts;
-    if (!c || c->head[body] < 0) return;
-    const mabd_affine* rows = (const mabd_affine*)c->rows.data + c->row_first[body];
-    mabd_touch_subtract(c->row_count[body], rows, f, y);
-}
-
 mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
     const mabd_model* m = sim->model;
     mabd_motion_report report = {-1, -1, -1};
@@ -127,7 +118,7 @@ mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
         } else {
             const mabd_affine f = pull_force(sim, body, R);
             moved = mabd_body_block_solve(b, Z, f);
-            subtract_touches(sim, body, f, &moved);
+            mabd_cpu_subtract_touches(sim, body, f, &moved);
         }
         const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
 
