@@ -101,7 +101,9 @@ Test(cli, summary_holds_every_key_with_its_type) {
                              "penetration_max",
                              "contact_iterations_mean",
                              "contact_iterations_max",
-                             "contact_residual_max"};
+                             "contact_residual_max",
+                             "friction_updates",
+                             "friction_lag_mean"};
     const char* texts[] = {"scene",       "formulation", "backend", "integrator", "preset",
                            "worst_joint", "version",     "command", "dual"};
     const char* objects[] = {"components", "stage_ms_per_step", "settings"};

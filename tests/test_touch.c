@@ -2,7 +2,7 @@
 // Tests for src/cpu/touch.h: the law of one contact. It is checked against its own definition (contacts.h), and the rows
 // of a piece against it by differences.
 //
-//   F = -g/c_n n - k s,   k = min(1/c_t, bound/|s|),   g < 0;   0 otherwise
+//   F = max(0, -g/c_n) n - k s,   k = min(1/c_t, bound/|s|)
 #include "cpu/touch.h"
 
 #include "support/draw.h"
@@ -16,7 +16,7 @@ static const mabd_real softness = (mabd_real)1e-3;
 
 // A contact pressed in by about 1 mm, with slips of about 1 mm; the bound of friction may stick or not.
 static mabd_contact draw_contact(uint64_t* state) {
-    mabd_contact p = {.touch = MABD_TOUCH_OPEN};
+    mabd_contact p = {.grip = MABD_GRIP_NONE};
     const mabd_mat3 R = draw_rotation(state);
     p.n = R.c1, p.t1 = R.c2, p.t2 = R.c3;
     p.gap = (mabd_real)1e-3 * draw_real(state);
@@ -41,9 +41,8 @@ static void take_piece(mabd_contact* p, mabd_vec3 move) {
     const mabd_vec3 s = mabd_touch_slip(p, move);
     p->far = mabd_v3_norm(s);
     p->along = mabd_v3_scale(1 / p->far, s);
-    p->touch = !(gap_at(p, move) < 0)                    ? MABD_TOUCH_OPEN
-               : p->far > softness * p->own_t * p->bound ? MABD_TOUCH_SLIP
-                                                         : MABD_TOUCH_STICK;
+    p->pressed = gap_at(p, move) < 0;
+    p->grip = p->far > softness * p->own_t * p->bound ? MABD_GRIP_SLIP : MABD_GRIP_STICK;
 }
 
 static mabd_real apart(mabd_vec3 a, mabd_vec3 b) {
@@ -60,57 +59,38 @@ Test(touch, pushes_only_and_keeps_to_its_bound) {
         const mabd_real push = mabd_v3_norm(tangent), way = mabd_v3_norm(s);
         cr_expect(epsilon_eq(dbl, normal, fmax(0, -g / (softness * p.own_n)), 1e-9));
         cr_expect(le(dbl, push, p.bound + 1e-9));
-        if (g >= 0) cr_expect(eq(dbl, mabd_v3_norm(F), 0));
-        if (g >= 0) continue;
         cr_expect(epsilon_eq(dbl, push, fmin(p.bound, way / (softness * p.own_t)), 1e-8));
         cr_expect(epsilon_eq(dbl, mabd_v3_dot(tangent, s), -push * way, 1e-9), "against its way");
     }
 }
 
-// (F(x) - F(y)) . (x - y) <= 0 while both press: with its bound held the force is that of a convex energy.
+// (F(x) - F(y)) . (x - y) <= 0: with its bound held the force is that of a convex energy.
 Test(touch, falls_along_its_own_displacement) {
     uint64_t state = 2;
-    int pairs = 0;
     for (int i = 0; i < DRAWS; i++) {
         const mabd_contact p = draw_contact(&state);
         const mabd_vec3 x = draw_move(&state), y = draw_move(&state);
-        if (gap_at(&p, x) >= 0 || gap_at(&p, y) >= 0) continue;
         const mabd_vec3 Fx = mabd_touch_force(&p, softness, x);
         const mabd_vec3 Fy = mabd_touch_force(&p, softness, y);
         cr_expect(le(dbl, mabd_v3_dot(mabd_v3_sub(Fx, Fy), mabd_v3_sub(x, y)), 1e-12));
-        pairs++;
-    }
-    cr_expect(lt(int, DRAWS / 10, pairs));
-}
-
-// Along the normal also across the opening.
-Test(touch, falls_along_its_normal_through_the_opening) {
-    uint64_t state = 3;
-    for (int i = 0; i < DRAWS; i++) {
-        const mabd_contact p = draw_contact(&state);
-        const mabd_vec3 x = draw_move(&state);
-        const mabd_real more = (mabd_real)1e-3 * (1 + draw_real(&state));
-        const mabd_vec3 y = mabd_v3_axpy(more, p.n, x);
-        cr_expect(le(dbl, mabd_v3_dot(p.n, mabd_touch_force(&p, softness, y)),
-                     mabd_v3_dot(p.n, mabd_touch_force(&p, softness, x)) + 1e-9));
     }
 }
 
 Test(touch, the_rows_of_a_piece_are_the_law_there) {
     uint64_t state = 4;
-    int seen[3] = {0, 0, 0};
+    int seen[2][3] = {{0}};
     for (int i = 0; i < DRAWS; i++) {
         mabd_contact p = draw_contact(&state);
         const mabd_vec3 move = draw_move(&state);
         take_piece(&p, move);
         const mabd_vec3 linear = mabd_touch_linear(&p, softness, move);
         cr_expect(le(dbl, apart(linear, mabd_touch_force(&p, softness, move)), 1e-8), "draw %d", i);
-        seen[p.touch]++;
+        seen[p.pressed][p.grip]++;
     }
-    for (int k = 0; k < 3; k++) cr_expect(lt(int, 100, seen[k]), "piece %d", k);
+    for (int k = 0; k < 4; k++) cr_expect(lt(int, 100, seen[k / 2][1 + k % 2]), "piece %d", k);
 }
 
-// A piece that sticks or is open is straight: its rows are the law anywhere on it.
+// A piece that sticks is straight: its rows are the law anywhere on it.
 Test(touch, straight_pieces_hold_to_their_ends) {
     uint64_t state = 5;
     int checked = 0;
@@ -120,10 +100,11 @@ Test(touch, straight_pieces_hold_to_their_ends) {
         const mabd_contact there = p;
         const mabd_vec3 move = draw_move(&state);
         take_piece(&p, move);
-        if (p.touch != there.touch || p.touch == MABD_TOUCH_SLIP) continue;
+        if (p.pressed != there.pressed || p.grip != there.grip || p.grip == MABD_GRIP_SLIP)
+            continue;
         const mabd_vec3 linear = mabd_touch_linear(&there, softness, move);
         cr_expect(le(dbl, apart(linear, mabd_touch_force(&p, softness, move)), 1e-8), "draw %d", i);
-        checked += p.touch == MABD_TOUCH_STICK;
+        checked++;
     }
     cr_expect(lt(int, 100, checked));
 }
@@ -138,17 +119,18 @@ Test(touch, rows_are_the_derivative_of_the_law) {
         const mabd_vec3 move = draw_move(&state), way = draw_direction(&state);
         const mabd_vec3 a = mabd_v3_axpy(-e, way, move), b = mabd_v3_axpy(e, way, move);
         take_piece(&p, a);
-        const mabd_touch before = p.touch;
+        const mabd_contact before = p;
         take_piece(&p, b);
-        const mabd_touch after = p.touch;
+        const mabd_contact after = p;
         take_piece(&p, move);
-        if (before != after || p.far < (mabd_real)1e-5) continue;
+        if (before.pressed != after.pressed || before.grip != after.grip) continue;
+        if (p.far < (mabd_real)1e-5) continue;
         const mabd_vec3 law =
             mabd_v3_sub(mabd_touch_force(&p, softness, b), mabd_touch_force(&p, softness, a));
         const mabd_vec3 rows =
             mabd_v3_sub(mabd_touch_linear(&p, softness, b), mabd_touch_linear(&p, softness, a));
         const mabd_real size = 2 * e / (softness * (mabd_real)1e-4); // the stiffest row
-        cr_expect(le(dbl, apart(law, rows), 1e-5 * size), "draw %d, piece %d", i, (int)p.touch);
+        cr_expect(le(dbl, apart(law, rows), 1e-5 * size), "draw %d, piece %d", i, (int)p.grip);
     }
 }
 
@@ -158,9 +140,9 @@ Test(touch, counts_its_rows) {
     mabd_contact p = draw_contact(&state);
     p.along = p.t1, p.far = (mabd_real)1e-3;
     cr_expect(eq(int, mabd_touch_rows(&p, softness, rows), 0));
-    p.touch = MABD_TOUCH_STICK;
+    p.pressed = true, p.grip = MABD_GRIP_STICK;
     cr_expect(eq(int, mabd_touch_rows(&p, softness, rows), 3));
-    p.touch = MABD_TOUCH_SLIP;
+    p.grip = MABD_GRIP_SLIP;
     cr_expect(eq(int, mabd_touch_rows(&p, softness, rows), 2));
     p.bound = 0; // no friction: nothing turns
     cr_expect(eq(int, mabd_touch_rows(&p, softness, rows), 1));

@@ -136,9 +136,10 @@ typedef struct mabd_sim_def {
     mabd_real row_tolerance;     // largest opening of a rigid row at the end [m], [rad]
     mabd_real gap_tolerance;     // largest opening left by an iterative dual solver [m], [rad]
     mabd_real contact_tolerance; // how far contacts may be off their law: gap, slip [m]
-    int32_t max_iterations;      // budget of one step, >= 1
-    int32_t max_halvings;        // a failed step is retried in 2, 4, ... parts, at most 2^this
-    int32_t threads;             // >= 1; results do not depend on it
+    int32_t friction_updates; // how often in a step bounds of friction follow normal forces, >= 0
+    int32_t max_iterations;   // budget of one step, >= 1
+    int32_t max_halvings;     // a failed step is retried in 2, 4, ... parts, at most 2^this
+    int32_t threads;          // >= 1; results do not depend on it
     const mabd_allocator* allocator; // null = default
     uint32_t cookie;
 } mabd_sim_def;
@@ -172,6 +173,7 @@ typedef struct mabd_step_info {
     int32_t
         contact_iterations; // products of projected CG, and solves made only because contacts changed
     mabd_real contact_residual; // farthest that a contact is off its law at the end [m]
+    mabd_real friction_lag;     // of bounds of friction behind the normal forces, as a part of them
     mabd_real penetration;      // deepest overlap at the end [m]
 } mabd_step_info;
 

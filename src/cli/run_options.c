@@ -41,6 +41,10 @@ static bool parse(int argc, char** argv, run_options* o, const char** memory, in
         option_real("contact-tolerance", "M", OPTION_POSITIVE, &o->contact_tolerance,
                     &o->contact_tolerance_given,
                     "how far contacts may be off their law [m] (default: the preset's)"),
+        option_integer(
+            "friction-updates", "N", OPTION_NOT_NEGATIVE, 0, &o->friction_updates,
+            &o->friction_updates_given,
+            "how often in a step friction follows normal forces (default: the preset's)"),
         option_choice("formulation", FORMULATIONS, &o->formulation, "equations that are solved"),
         option_choice("backend", BACKENDS, &o->backend, "where it runs"),
         option_list("set", "NAME=VALUE", &o->settings,

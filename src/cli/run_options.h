@@ -8,8 +8,10 @@ typedef struct run_options {
     const char* scene;
     double time, h;                          // [s]
     double gap_tolerance, contact_tolerance; // [m]
+    int64_t friction_updates;
     int64_t steps, every, checkpoint_every, threads;
-    bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given, quiet;
+    bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
+        friction_updates_given, quiet;
     int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
     const char *out, *json, *checkpoint, *resume;       // files, null = not given
     size_t memory_limit;                                // bytes, 0 = what the machine has

@@ -61,6 +61,7 @@ static void add_contacts(run_stats* stats, const mabd_step_info* info) {
         stats->contact_iterations_max = info->contact_iterations;
     }
     stats->contact_residual_max = fmax(stats->contact_residual_max, info->contact_residual);
+    stats->friction_lag += info->friction_lag;
     stats->penetration_max = fmax(stats->penetration_max, info->penetration);
 }
 

@@ -22,6 +22,7 @@ typedef struct run_stats {
     int64_t worst_joint;                                // -1 = none
     double dual_residual_max;                           // [m], [rad]
     double contact_residual_max;                        // [m]
+    double friction_lag;                                // sum over the steps
     double penetration_max;                             // deepest overlap at the end of a step [m]
     double start_overlap;                               // deepest one of the start state [m]
     double max_gap;                                     // [m]

@@ -68,6 +68,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_text(root, "dual", mabd_dual_name(def.dual));
     summary_set_real(root, "gap_tolerance", def.gap_tolerance);
     summary_set_real(root, "contact_tolerance", def.contact_tolerance);
+    set_integer(root, "friction_updates", def.friction_updates);
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);
@@ -96,6 +97,7 @@ static void add_contacts(json_t* root, const summary_source* s) {
                      per((double)stats->contact_iterations, steps));
     set_integer(root, "contact_iterations_max", stats->contact_iterations_max);
     summary_set_real(root, "contact_residual_max", stats->contact_residual_max);
+    summary_set_real(root, "friction_lag_mean", per(stats->friction_lag, steps));
     json_t* overlap = json_null();
     if (stats->start_overlap > SUMMARY_OVERLAP) {
         overlap = json_object();
@@ -213,10 +215,12 @@ static void print_contacts(const summary_source* s, FILE* out) {
     if (!s->loaded->info.contacts) return;
     fprintf(out,
             "contacts  %.1f a step, at most %lld, deepest overlap %.2g m; "
-            "%.1f iterations a step, at most %lld, largest residual %.2g m\n",
+            "%.1f iterations a step, at most %lld, largest residual %.2g m; "
+            "friction %.2g behind\n",
             per((double)stats->contacts, steps), (long long)stats->contacts_max,
             stats->penetration_max, per((double)stats->contact_iterations, steps),
-            (long long)stats->contact_iterations_max, stats->contact_residual_max);
+            (long long)stats->contact_iterations_max, stats->contact_residual_max,
+            per(stats->friction_lag, steps));
 }
 
 static void print_energy(const summary_source* s, FILE* out) {

@@ -84,6 +84,21 @@ MABD_FN mabd_real mabd_collider_thickness(const mabd_collider* shape) {
     }
 }
 
+/// Radius of the surface where its outward normal is n (local, unit), about a centre that turning the shape about its own axis
+/// does not move: of spheres, capsules and the sides of cylinders; 0 of others [m].
+MABD_FN mabd_real mabd_collider_roundness(const mabd_collider* shape, mabd_vec3 n) {
+    const mabd_real level = (mabd_real)1e-3; // [rad] of a cylinder's side: not its edges
+    switch (shape->kind) {
+    case MABD_COLLIDER_SPHERE:
+    case MABD_COLLIDER_CAPSULE:
+        return shape->size[0];
+    case MABD_COLLIDER_CYLINDER:
+        return fabs(n.z) <= level ? shape->size[0] : 0;
+    default:
+        return 0;
+    }
+}
+
 /// Distance of the farthest point of a moving shape from its centre [m].
 MABD_FN mabd_real mabd_collider_reach(const mabd_collider* shape) {
     if (shape->kind > MABD_COLLIDER_CYLINDER) return 0;

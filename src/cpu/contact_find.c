@@ -159,16 +159,30 @@ static int32_t look_at_start(const mabd_cpu_sim* sim, const pair_view* view,
     return closer > thin ? count : 0;
 }
 
-static int32_t find_points(const mabd_cpu_sim* sim, pair_view* view, mabd_contact_point* out) {
+static int32_t look_at_reference(const mabd_cpu_sim* sim, const pair_view* view,
+                                 mabd_contact_point* out) {
     const mabd_contacts* c = sim->contacts;
-    int32_t count = look_at_start(sim, view, out);
-    view->from_start = count > 0;
-    if (count > 0) return count;
     const mabd_pose pa = rigid_pose(c, view->g, sim->ref), pb = rigid_pose(c, view->h, sim->ref);
     mabd_real margin = c->margin; // what rebounds is looked at as far as it may have come
     if (view->restitution > 0) margin += most_way(sim, view->g) + most_way(sim, view->h);
     return mabd_narrow(&c->collider[view->g]->shape, &pa, &c->collider[view->h]->shape, &pb, margin,
                        out);
+}
+
+// The first reference is a prediction, where fast bodies may have passed each other; later ones are solutions, whose points are
+// better known there, unless they are on the other side.
+static int32_t find_points(const mabd_cpu_sim* sim, bool predicted, pair_view* view,
+                           mabd_contact_point* out) {
+    mabd_contact_point start[MABD_CONTACT_MAX_POINTS];
+    const int32_t count = look_at_start(sim, view, start);
+    if (count == 0 || !predicted) {
+        const int32_t there = look_at_reference(sim, view, out);
+        if (count == 0) return there;
+        if (there > 0 && mabd_v3_dot(start[0].normal, out[0].normal) > 0) return there;
+    }
+    memcpy(out, start, (size_t)count * sizeof *out);
+    view->from_start = true;
+    return count;
 }
 
 // ---- rows ------------------------------------------------------------------------------------------
@@ -297,7 +311,8 @@ static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
 
 static void take_over(mabd_contact* p, const mabd_contact_kept* old) {
     const mabd_vec3 friction = turn_tangent(old->normal, p->n, old->friction);
-    p->touch = (mabd_touch)old->touch;
+    p->pressed = old->pressed != 0;
+    p->grip = (mabd_grip)old->grip;
     p->bound = old->bound;
     p->force[0] = old->pressure;
     p->force[1] = mabd_v3_dot(p->t1, friction), p->force[2] = mabd_v3_dot(p->t2, friction);
@@ -318,7 +333,7 @@ static mabd_contact_kept keep_one(const mabd_contact* p) {
     memset(&kept, 0, sizeof kept);
     kept.key = p->key;
     kept.b = p->b;
-    kept.touch = p->touch;
+    kept.pressed = p->pressed, kept.grip = (int16_t)p->grip;
     kept.bound = p->bound;
     kept.normal = p->n;
     kept.pressure = p->force[0] > 0 ? p->force[0] : 0;
@@ -394,6 +409,10 @@ void mabd_contacts_keep(mabd_cpu_sim* sim) {
     choose_calm(sim);
     notice_changes(sim->model->plan, sim->contacts);
     keep_in(sim->contacts, &sim->contacts->kept);
+    mabd_contact_kept* kept = sim->contacts->kept.data;
+    for (int32_t i = 0; i < sim->contacts->kept.count; i++) {
+        kept[i].bound = mabd_contacts_at(sim->contacts, i)->friction * kept[i].pressure;
+    }
 }
 
 // ---- blows -----------------------------------------------------------------------------------------
@@ -432,15 +451,17 @@ typedef struct find_work {
     int32_t place;         // in `from`
     int32_t last;          // in c->before
     bool struck;
+    bool predicted; // the reference is no solution yet
 } find_work;
 
-static void start_contact(find_work* w, mabd_contact* p, mabd_real blow) {
+static void start_contact(find_work* w, mabd_contact* p, bool known, mabd_real blow) {
     mabd_cpu_sim* sim = w->sim;
-    const bool held = p->touch != MABD_TOUCH_OPEN;
+    const bool held = p->pressed;
     if (!held) {
-        const bool close = p->gap < CLOSE * w->c->margin;
-        p->touch = !close ? MABD_TOUCH_OPEN : p->friction > 0 ? MABD_TOUCH_STICK : MABD_TOUCH_SLIP;
+        p->pressed = p->gap < (known ? 0 : CLOSE * w->c->margin);
+        p->grip = MABD_GRIP_NONE;
         p->far = 0, p->along = p->t1;
+        p->fresh = true;
     }
     if (w->find != MABD_FIND_FIRST || held || blow == 0) return;
     if (is_struck(sim, p, p->b, p->Xb, blow)) w->struck = true, strike(sim, p->b);
@@ -466,7 +487,7 @@ static mabd_status add_points(find_work* w, const pair_view* view, int32_t count
             take_over(p, old);
             take_lean(w->sim, p, turn_tangent(old->normal, p->n, push));
         }
-        start_contact(w, p, blow);
+        start_contact(w, p, match >= 0, blow);
     }
     return MABD_OK;
 }
@@ -493,7 +514,7 @@ static mabd_status add_more(find_work* w, const pair_view* view, int32_t count,
         }
         if (known) continue;
         MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_contact), 1));
-        start_contact(w, &p, blow);
+        start_contact(w, &p, false, blow);
         *mabd_contacts_at(c, c->list.count++) = p;
     }
     return MABD_OK;
@@ -507,7 +528,7 @@ static mabd_status find_all(find_work* w) {
         pair_view view = view_pair(w->sim, &c->pairs[i]);
         mabd_model_surface(w->sim->model, view.a, c->collider[view.g], view.b, c->collider[view.h],
                            &view.friction, &view.restitution);
-        const int32_t count = find_points(w->sim, &view, points);
+        const int32_t count = find_points(w->sim, w->predicted, &view, points);
         if (w->find == MABD_FIND_MORE) {
             MABD_TRY(add_more(w, &view, count, points));
         } else if (count > 0) {
@@ -532,8 +553,10 @@ mabd_status mabd_contacts_find(mabd_cpu_sim* sim, mabd_find find) {
     if (!c) return MABD_OK;
     find_work w = {.sim = sim, .c = c, .find = find, .from = &c->kept};
     if (find == MABD_FIND_FIRST) {
+        w.predicted = true;
         c->totals.products = 0, c->totals.residual = 0;
-        memset(c->forced, 0, (size_t)sim->model->plan->component_count * sizeof *c->forced);
+        for (int32_t i = 0; i < c->component_count; i++)
+            c->line[i].updates = 0, c->line[i].relax = 1;
         set_margin(sim);
         fill_boxes(sim);
         MABD_TRY(find_pairs(c));

@@ -17,6 +17,7 @@
     X(touched, int32_t)                                                                            \
     X(rows, mabd_affine)                                                                           \
     X(free, int32_t)                                                                               \
+    X(groups, int32_t)                                                                             \
     X(carried, int32_t)                                                                            \
     X(frees.bodies, int32_t)                                                                       \
     X(frees.sides, mabd_body_side)                                                                 \
@@ -69,7 +70,6 @@ static void lay_out(mabd_contacts* c, const mabd_model* m, mabd_arena* arena) {
     c->group = mabd_arena_take(arena, components, sizeof *c->group);
     c->line = mabd_arena_take(arena, components, sizeof *c->line);
     c->met = mabd_arena_take(arena, components, sizeof *c->met);
-    c->forced = mabd_arena_take(arena, components, sizeof *c->forced);
 }
 
 static void fill_geoms(mabd_contacts* c, const mabd_model* m) {

@@ -74,7 +74,8 @@ static void take_forces(const rows_work* w, const mabd_real* force) {
     for (int32_t k = 0; k < w->count; k++, force += 3) {
         mabd_contact* p = mabd_contacts_at(w->c, w->contacts[k]);
         memcpy(p->force, force, sizeof p->force);
-        p->touch = p->force[0] > 0 ? MABD_TOUCH_STICK : MABD_TOUCH_OPEN;
+        p->pressed = p->force[0] > 0;
+        p->grip = p->pressed ? MABD_GRIP_STICK : MABD_GRIP_NONE;
         p->bound = p->friction * p->force[0];
     }
 }
@@ -84,8 +85,8 @@ static int32_t most_products(int32_t contacts) {
     return most > MOST_PRODUCTS ? MOST_PRODUCTS : most < LEAST_PRODUCTS ? LEAST_PRODUCTS : most;
 }
 
-void mabd_contacts_solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies, mabd_real* kept,
-                              mabd_real* reals) {
+static void solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies, mabd_real* kept,
+                       mabd_real* reals) {
     mabd_contacts* c = sim->contacts;
     rows_work w = {.sim = sim, .c = c, .count = c->free.count, .contacts = c->free.data};
     const size_t n = (size_t)w.count;
@@ -150,8 +151,7 @@ mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again) {
     mabd_respond_keep(sim, &c->riders, rider_kept);
     mabd_respond_keep(sim, &c->carriers, carrier_kept);
     mabd_cpu_solve(sim);
-    if (c->free.count > 0)
-        mabd_contacts_solve_rows(sim, again, c->body_work.data, free_kept, c->reals.data);
+    if (c->free.count > 0) solve_rows(sim, again, c->body_work.data, free_kept, c->reals.data);
     if (c->carried.count > 0) {
         mabd_contacts_carry(sim, c->body_work.data, rider_kept, carrier_kept);
     }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which way each contact is solved (cpu/contacts.h), and the lists that the ways need.
 //
-// A contact between moving bodies is left to the blocks if one of them is much heavier, and if the roles agree: no component
-// carries and rides at the same time. All contacts of the others are rows of projected CG, and so are those of all components
-// that touch them.
+// Components that touch each other are a group. A contact between moving bodies is left to the block of the lighter one if
+// that is much lighter, and if all such contacts of its group are of that kind, with no component that carries and rides at
+// the same time; else they are rows for conjugate gradients.
 
 #include "cpu/contacts.h"
 
 #include <string.h>
-
-// Contacts that projected CG takes over if the search in blocks does not settle; with more the step is better halved.
-#define FEW 64
 
 enum { RIDES = 1, CARRIES = 2, BY_ROWS = 4 };
 
@@ -41,15 +38,42 @@ static void sort_indices(mabd_list* list) {
 
 // ---- ways ------------------------------------------------------------------------------------------
 
+// The components of a contact; returns how many.
+static int both_components(const mabd_contacts* c, const mabd_contact* p, int32_t both[2]) {
+    both[0] = c->component[p->b];
+    both[1] = p->moving ? c->component[p->a] : -1;
+    return p->moving ? 2 : 1;
+}
+
 static void clear_components(mabd_contacts* c) {
     for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        const int32_t both[2] = {c->component[p->b], p->moving ? c->component[p->a] : -1};
-        for (int k = 0; k < 2 && both[k] >= 0; k++) {
-            c->role[both[k]] = c->forced[both[k]] ? BY_ROWS : 0;
+        int32_t both[2];
+        const int count = both_components(c, mabd_contacts_at(c, i), both);
+        for (int k = 0; k < count; k++) {
+            c->role[both[k]] = 0;
             c->group[both[k]] = both[k];
             c->met[both[k]] = true;
         }
+    }
+}
+
+// The lowest component of the group so far; ways there are shortened.
+static int32_t find_group(mabd_contacts* c, int32_t i) {
+    for (; c->group[i] != i; i = c->group[i]) c->group[i] = c->group[c->group[i]];
+    return i;
+}
+
+static void join_groups(mabd_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        int32_t both[2];
+        if (both_components(c, mabd_contacts_at(c, i), both) < 2) continue;
+        const int32_t a = find_group(c, both[1]), b = find_group(c, both[0]);
+        c->group[a > b ? a : b] = a < b ? a : b;
+    }
+    for (int32_t i = 0; i < c->component_count; i++) {
+        if (!c->met[i]) continue;
+        c->group[i] = find_group(c, i);
+        if (c->group[i] == i) add_index(&c->groups, i);
     }
 }
 
@@ -62,41 +86,20 @@ static void find_roles(mabd_contacts* c) {
         *a |= p->light && !same ? CARRIES : BY_ROWS;
         *b |= p->light && !same ? RIDES : BY_ROWS;
     }
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        const int32_t both[2] = {c->component[p->b], p->moving ? c->component[p->a] : -1};
-        for (int k = 0; k < 2 && both[k] >= 0; k++) {
-            uint8_t* role = &c->role[both[k]];
-            if ((*role & (RIDES | CARRIES)) == (RIDES | CARRIES)) *role |= BY_ROWS;
-        }
-    }
-}
-
-// Rows, and groups, go from component to component until nothing changes.
-static void spread(mabd_contacts* c) {
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int32_t i = 0; i < c->list.count; i++) {
-            const mabd_contact* p = mabd_contacts_at(c, i);
-            if (!p->moving) continue;
-            const int32_t a = c->component[p->a], b = c->component[p->b];
-            const uint8_t rows = (c->role[a] | c->role[b]) & BY_ROWS;
-            const int32_t low = c->group[a] < c->group[b] ? c->group[a] : c->group[b];
-            changed |= (c->role[a] & BY_ROWS) != rows || (c->role[b] & BY_ROWS) != rows;
-            changed |= c->group[a] != low || c->group[b] != low;
-            c->role[a] |= rows, c->role[b] |= rows;
-            c->group[a] = c->group[b] = low;
-        }
+    for (int32_t i = 0; i < c->component_count; i++) {
+        if (!c->met[i]) continue;
+        const bool mixed = (c->role[i] & (RIDES | CARRIES)) == (RIDES | CARRIES);
+        if (mixed || (c->role[i] & BY_ROWS)) c->role[c->group[i]] |= BY_ROWS;
     }
 }
 
 static void choose_ways(mabd_contacts* c) {
     clear_components(c);
+    join_groups(c);
     find_roles(c);
-    spread(c);
     for (int32_t i = 0; i < c->list.count; i++) {
         mabd_contact* p = mabd_contacts_at(c, i);
-        p->in_block = !(c->role[c->component[p->b]] & BY_ROWS);
+        p->in_block = !(c->role[c->group[c->component[p->b]]] & BY_ROWS);
     }
 }
 
@@ -195,29 +198,12 @@ mabd_status mabd_contacts_sort(mabd_contacts* c) {
     const int32_t* touched = c->touched.data;
     for (int32_t i = 0; i < c->touched.count; i++) c->head[touched[i]] = -1;
     clear_set(c, &c->frees), clear_set(c, &c->riders), clear_set(c, &c->carriers);
-    c->free.count = c->carried.count = c->touched.count = c->next.count = c->rows.count = 0;
+    c->groups.count = c->free.count = c->carried.count = c->touched.count = c->next.count =
+        c->rows.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->groups, sizeof(int32_t), c->list.count));
     choose_ways(c);
     MABD_TRY(reserve(c));
     list_blocks(c);
     list_bodies(c);
     return MABD_OK;
-}
-
-mabd_status mabd_contacts_free(mabd_contacts* c, bool* changed) {
-    *changed = false;
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        if (p->in_block) c->line[c->group[c->component[p->b]]].count = 0;
-    }
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        if (p->in_block) c->line[c->group[c->component[p->b]]].count++;
-    }
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        const mabd_contact_line* line = &c->line[c->group[c->component[p->b]]];
-        if (!p->in_block || !line->open || line->count > FEW) continue;
-        *changed = c->forced[c->component[p->b]] = true;
-    }
-    return *changed ? mabd_contacts_sort(c) : MABD_OK;
 }

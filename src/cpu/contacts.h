@@ -29,10 +29,9 @@
 // much heavier moving body counts as fixed for this, a carrier (a pulley under a chain); how it moves is found by
 // conjugate gradients over the few freedoms of carriers, one structured solve of the riders a product (contact_carry.c).
 //
-// As rows of projected CG (contact_solve.c): contacts between moving bodies of like mass, with all others of their
-// components; and contacts for which the search in blocks does not settle, if they are few. It always arrives, at the price
-// of many structured solves; if there are many contacts it is stopped before that, and what is left is reported. What it
-// leaves differs from step to step, and BDF2 would make more of it: such bodies take the next step by Euler.
+// As rows of projected CG (contact_solve.c): contacts of groups in which bodies of like mass touch. A product is a structured
+// solve; if there are many contacts it is stopped before it has arrived, and what is left is reported. What it leaves differs
+// from step to step, and BDF2 would make more of it: such bodies take the next step by Euler.
 //
 // A body that is struck takes this step and the next two by implicit Euler, and so do those jointed to it: extrapolating
 // the speed from before a blow throws bodies back. Jointed bodies that rest on others go on by Euler (a chain
@@ -53,12 +52,12 @@ enum {
     MABD_EULER_STRUCK, // the same: it is struck in this one
 };
 
-/// What a contact row does.
-typedef enum mabd_touch {
-    MABD_TOUCH_OPEN,  // nothing
-    MABD_TOUCH_STICK, // holds all three rows
-    MABD_TOUCH_SLIP,  // holds the normal, friction has its bound
-} mabd_touch;
+/// What friction of a contact does.
+typedef enum mabd_grip {
+    MABD_GRIP_NONE,  // nothing
+    MABD_GRIP_STICK, // holds both rows
+    MABD_GRIP_SLIP,  // has its bound
+} mabd_grip;
 
 /// The geoms of a contact. Their points are told apart by where they are on body b.
 typedef struct mabd_contact_key {
@@ -81,9 +80,11 @@ typedef struct mabd_contact {
     mabd_real friction;          // coefficient
     mabd_real own_n, own_t;      // compliance of normal and tangents by themselves [m/N]
     // of the last solve, carried on
-    mabd_touch touch;
+    bool pressed; // the normal row holds
+    mabd_grip grip;
     mabd_real force[3]; // on b along n, t1, t2 [N]
     mabd_real bound;    // of friction [N]
+    bool fresh;         // the bound is not known yet
     mabd_vec3 push;     // friction of the last step, world [N]
     mabd_vec3 along;    // slip: its direction, unit, world
     mabd_real far;      // slip: its length [m]
@@ -111,7 +112,8 @@ typedef struct mabd_body_side {
 typedef struct mabd_contact_kept {
     mabd_contact_key key;
     int32_t b;          // body
-    int32_t touch;      // mabd_touch
+    int16_t pressed;    // bool
+    int16_t grip;       // mabd_grip
     mabd_real bound;    // of friction [N]
     mabd_real pressure; // normal force [N]
     mabd_vec3 normal;
@@ -137,6 +139,9 @@ typedef struct mabd_contact_line {
     int32_t count;       // of contacts
     mabd_real low, high; // bracket
     mabd_real slope;     // of the energy
+    mabd_real miss, lag; // farthest off a piece, and off the bound that it should have [m]
+    int32_t updates;     // of bounds in this solve
+    bool update;         // bounds change now
     mabd_real relax;     // of bounds of friction
     mabd_real up, down;  // sums for it
 } mabd_contact_line;
@@ -157,6 +162,7 @@ typedef struct mabd_contacts {
     mabd_real margin;          // [m]
     mabd_real tolerance;       // of rows [m]
     mabd_real force_tolerance; // of forces in blocks, relative
+    int32_t friction_updates;  // of bounds in a solve, at the most
     // contacts of the solve under way, by rising key
     mabd_list list;    // mabd_contact
     mabd_list before;  // mabd_contact of the iteration before, while more are found
@@ -173,10 +179,10 @@ typedef struct mabd_contacts {
     // by component of the plan
     uint8_t* role;           // bits of contact_sort.c
     bool* met;               // has contacts in this solve
-    int32_t* group;          // the lowest of those that carry each other
+    int32_t* group;          // the lowest of those that touch each other
     mabd_contact_line* line; // of the line search, by group
-    bool* forced;            // the search in blocks did not settle: its contacts are rows
-    mabd_list free;          // int32_t: contacts that are rows of projected CG
+    mabd_list groups;        // int32_t: the lowest components of the groups
+    mabd_list free;          // int32_t: contacts that are rows
     mabd_list carried;       // int32_t: contacts in blocks whose a moves
     mabd_body_set frees, riders, carriers;
     int32_t* place;      // of a body in its set, -1 = none (bodies)
@@ -210,9 +216,6 @@ typedef enum mabd_find {
 mabd_status mabd_contacts_find(mabd_cpu_sim* sim, mabd_find find);
 /// Lists by body, and which way each contact is solved (contact_sort.c). MABD_ERR_MEMORY.
 mabd_status mabd_contacts_sort(mabd_contacts* contacts);
-/// Where the search in blocks has not settled it is left for the rest of the solve: contacts are rows of projected CG, unless
-/// there are too many. *changed: there are such. MABD_ERR_MEMORY.
-mabd_status mabd_contacts_free(mabd_contacts* contacts, bool* changed);
 /// The same contacts at a new reference, points and normals as they were: for references that have moved by little.
 void mabd_contacts_shift(mabd_cpu_sim* sim);
 /// Keep what the next step starts from. After the last solve of a step, before finish.

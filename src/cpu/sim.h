@@ -64,13 +64,14 @@ typedef struct mabd_control_value {
 
 /// The row of an axis with a law: which piece it stands on.
 typedef struct mabd_axis_state {
-    bool known;          // false until the first assemble of a solve
-    bool solved;         // false until the first switch
-    mabd_real own;       // compliance of the coordinate by itself, about J H^-1 J'
-    mabd_real rho;       // what it is taken for (joint/axis_law.h)
-    mabd_real remainder; // of its coordinate at the reference (joint/rows.h)
-    mabd_real x, lambda; // of the last solve
-    mabd_axis_line line; // of the piece
+    bool known;                  // false until the first assemble of a solve
+    bool solved;                 // false until the first switch
+    mabd_real own;               // compliance of the coordinate by itself, about J H^-1 J'
+    mabd_real rho;               // what it is taken for (joint/axis_law.h)
+    mabd_real remainder;         // of its coordinate at the reference (joint/rows.h)
+    mabd_real x, lambda;         // of the last solve
+    mabd_real x_low, lambda_low; // where the search for contacts has come to
+    mabd_axis_line line;         // of the piece
     mabd_axis_piece piece;
     bool moves; // the last solve lies on another piece: `found`
     mabd_axis_piece found;
@@ -223,10 +224,7 @@ mabd_affine mabd_cpu_body_solve(const mabd_cpu_sim* sim, int32_t body, mabd_affi
 /// `again`: only contacts in blocks of other components have changed since the last time at this reference, so the forces
 /// of rows stay what they are.
 mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again);
-/// Its two parts. bodies: room for 2 frees, or 2 riders and 6 carriers; kept: right-hand sides without contact forces; reals:
-/// 12 a contact and mabd_projected_cg_work.
-void mabd_contacts_solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies, mabd_real* kept,
-                              mabd_real* reals);
+/// Its part for riders and carriers. bodies: room for 2 riders and 6 carriers; kept: right-hand sides without contact forces.
 void mabd_contacts_carry(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* rider_kept,
                          mabd_real* carrier_kept);
 
@@ -234,6 +232,7 @@ void mabd_contacts_carry(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* ride
 typedef struct mabd_touch_report {
     int32_t changed;   // contacts that stood on the wrong piece
     mabd_real miss;    // farthest that one was off [m]
+    mabd_real lag;     // of bounds of friction behind the normal forces, as a part of them
     mabd_real bending; // most that a point has moved off the plane it was found with [m]
     int32_t body;      // where the miss is, -1 = none
 } mabd_touch_report;
@@ -254,6 +253,10 @@ typedef struct mabd_switch_report {
 /// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
 /// (switch.c). `anew`: the first solve at this reference. `slack`: what the solve may have left open [m], [rad].
 mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew, mabd_real slack);
+/// Axes in the search for contacts, once they have settled (axis_search.c): their share of the slope of every group's
+/// energy, and on to the point taken; `first`: to the solution.
+void mabd_axes_add_slopes(mabd_cpu_sim* sim);
+void mabd_axes_move(mabd_cpu_sim* sim, bool first);
 /// True if an axis is going to meet a stop in the next h seconds, or has met one and still runs into it: velocities
 /// jump. Told before the solve that would find it out. A way into the stop of less than `least` is no blow [m], [rad].
 bool mabd_cpu_meets_stop(const mabd_cpu_sim* sim, mabd_real h, mabd_real least);

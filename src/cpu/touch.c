@@ -37,8 +37,8 @@ void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_ass
     int32_t active = 0;
     for (int32_t i = c->head[body]; i >= 0; i = next[i]) {
         const mabd_contact* p = mabd_contacts_at(c, i);
-        active += p->touch != MABD_TOUCH_OPEN;
-        if (p->touch != MABD_TOUCH_SLIP) continue;
+        active += p->pressed || p->grip != MABD_GRIP_NONE;
+        if (p->grip != MABD_GRIP_SLIP) continue;
         const mabd_vec3 push = mabd_m3_tmul(own->R, mabd_touch_push(p));
         *r = mabd_affine_axpy(1, mabd_affine_at(p->Xb, push), *r);
     }

@@ -13,26 +13,26 @@ typedef struct mabd_touch_row {
 
 /// Rows of the piece of a contact; returns how many. What a slipping one pushes besides is mabd_touch_push.
 MABD_FN int mabd_touch_rows(const mabd_contact* p, mabd_real softness, mabd_touch_row rows[3]) {
-    if (p->touch == MABD_TOUCH_OPEN) return 0;
-    rows[0].direction = p->n, rows[0].gap = p->gap, rows[0].compliance = softness * p->own_n;
-    if (p->touch == MABD_TOUCH_STICK) {
-        rows[1].direction = p->t1, rows[1].gap = p->slip1 + p->lean1;
-        rows[2].direction = p->t2, rows[2].gap = p->slip2 + p->lean2;
-        rows[1].compliance = rows[2].compliance = softness * p->own_t;
-        return 3;
+    mabd_touch_row* row = rows;
+    if (p->pressed) *row++ = (mabd_touch_row){p->n, p->gap, softness * p->own_n};
+    if (p->grip == MABD_GRIP_STICK) {
+        const mabd_real compliance = softness * p->own_t;
+        *row++ = (mabd_touch_row){p->t1, p->slip1 + p->lean1, compliance};
+        *row++ = (mabd_touch_row){p->t2, p->slip2 + p->lean2, compliance};
+    } else if (p->grip == MABD_GRIP_SLIP && p->bound > 0 && p->far > 0) {
+        // across the slip its bound turns: the derivative of bound s/|s|
+        row->direction = mabd_v3_cross(p->n, p->along);
+        row->gap = (p->slip1 + p->lean1) * mabd_v3_dot(p->t1, row->direction) +
+                   (p->slip2 + p->lean2) * mabd_v3_dot(p->t2, row->direction);
+        row->compliance = p->far / p->bound;
+        row++;
     }
-    if (!(p->bound > 0) || !(p->far > 0)) return 1;
-    // across the slip its bound turns: the derivative of bound s/|s|
-    rows[1].direction = mabd_v3_cross(p->n, p->along);
-    rows[1].gap = (p->slip1 + p->lean1) * mabd_v3_dot(p->t1, rows[1].direction) +
-                  (p->slip2 + p->lean2) * mabd_v3_dot(p->t2, rows[1].direction);
-    rows[1].compliance = p->far / p->bound;
-    return 2;
+    return (int)(row - rows);
 }
 
 /// What a contact that slips pushes on b, whatever it moves [N].
 MABD_FN mabd_vec3 mabd_touch_push(const mabd_contact* p) {
-    if (p->touch != MABD_TOUCH_SLIP) return mabd_v3(0, 0, 0);
+    if (p->grip != MABD_GRIP_SLIP) return mabd_v3(0, 0, 0);
     return mabd_v3_scale(-p->bound, p->along);
 }
 
@@ -55,12 +55,13 @@ MABD_FN mabd_vec3 mabd_touch_slip(const mabd_contact* p, mabd_vec3 move) {
     return mabd_v3_axpy(s2, p->t2, mabd_v3_scale(s1, p->t1));
 }
 
-/// Force on b by the law, with the bound of friction that the contact has [N].
+/// Force on b by the law, with the bound of friction that the contact has [N]. While the bound stands, friction does not ask
+/// whether the contact presses: that would be a jump, and no energy would have this force.
 MABD_FN mabd_vec3 mabd_touch_force(const mabd_contact* p, mabd_real softness, mabd_vec3 move) {
     const mabd_real g = p->gap + mabd_v3_dot(p->n, move);
-    if (!(g < 0)) return mabd_v3(0, 0, 0);
     const mabd_vec3 s = mabd_touch_slip(p, move);
     const mabd_real way = mabd_v3_norm(s), c = softness * p->own_t;
     const mabd_real stiffness = way > c * p->bound ? p->bound / way : 1 / c;
-    return mabd_v3_axpy(-g / (softness * p->own_n), p->n, mabd_v3_scale(-stiffness, s));
+    const mabd_real normal = g < 0 ? -g / (softness * p->own_n) : 0;
+    return mabd_v3_axpy(normal, p->n, mabd_v3_scale(-stiffness, s));
 }

@@ -12,12 +12,19 @@
 //
 //   slope(t) = sum of (hold + t (f - hold) - law(m + t dm)) . dm
 //
-// which rises with t. Components that touch no common carrier are searched each by itself. The bound of friction follows the
-// normal force of the last solve (Coulomb's law as the limit of Tresca's). Settled: the solution lies on the pieces it was
-// made with, within the contact tolerance; a force off the law counts as the way it would make its row give.
+// which rises with t. Axes with laws are part of it (cpu/axis_search.c). Components that touch each other are a group, and each
+// group is searched by itself. Settled: the solution lies on the pieces it was made with, within the contact tolerance; a force off
+// the law counts as the way it would make its row give.
+//
+// Bounds of friction are those of the normal forces at the end of the last step (Tresca's law); of contacts that are new, those of
+// the first solve, which is made without friction. Whatever they are friction takes energy away. As often as
+// friction_updates allows, and once the search has come close, they follow the normal forces of this step: Coulomb's law is the
+// limit. What is left is reported (friction_lag).
 
 #include "cpu/sim.h"
 #include "cpu/touch.h"
+
+#include "contact/bounds.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,7 +32,9 @@
 #define HALVINGS 30
 // Part of the contact tolerance that a force off its law may amount to.
 #define LITTLE ((mabd_real)0.1)
-// Bounds of friction converge by a ratio; this much of a step at the least and at the most.
+// Bounds of friction change where the pieces are off by no more than this part of what that will do.
+#define SETTLED ((mabd_real)0.3)
+// They converge by a ratio; this much of a step at the least and at the most.
 #define LEAST_RELAX ((mabd_real)0.2)
 #define MOST_RELAX  ((mabd_real)2)
 
@@ -34,6 +43,7 @@ typedef struct search_work {
     mabd_contacts* c;
     mabd_real softness;
     int32_t round;
+    mabd_real bounds, behind; // sums for the lag [N]
     mabd_touch_report report;
 } search_work;
 
@@ -54,63 +64,80 @@ static mabd_contact_line* line_of(const search_work* w, const mabd_contact* p) {
     return &w->c->line[w->c->group[w->c->component[p->b]]];
 }
 
-// The same of the i-th body with contacts in its block: all of them name every group, some more than once.
-static mabd_contact_line* touched_line(const search_work* w, int32_t i) {
-    const int32_t* touched = w->c->touched.data;
-    return &w->c->line[w->c->group[w->c->component[touched[i]]]];
+static mabd_contact_line* group_line(const search_work* w, int32_t i) {
+    return &w->c->line[((const int32_t*)w->c->groups.data)[i]];
 }
 
 // ---- the solution ----------------------------------------------------------------------------------
 
-// How far the force of the pieces is off the law at the solution, with the bound that follows from it [m].
-static mabd_real find_miss(const search_work* w, mabd_contact* p, mabd_vec3 move,
-                           mabd_vec3 linear) {
-    const mabd_real normal = mabd_v3_dot(p->n, linear), old = p->bound;
-    p->bound = p->friction * (normal > 0 ? normal : 0);
-    const mabd_vec3 off = mabd_v3_sub(linear, mabd_touch_force(p, w->softness, move));
-    p->bound = old;
-    if (mabd_v3_norm(off) <= w->c->force_tolerance * mabd_v3_norm(linear)) return 0;
+// A force off the law as the way that it would make its row give; 0 if it is little of what there is [m].
+static mabd_real way_of_force(const search_work* w, const mabd_contact* p, mabd_vec3 off,
+                              mabd_vec3 whole) {
+    if (mabd_v3_norm(off) <= w->c->force_tolerance * mabd_v3_norm(whole)) return 0;
     const mabd_real along = mabd_v3_dot(p->n, off);
     const mabd_real across = mabd_v3_norm(mabd_v3_axpy(-along, p->n, off));
     return (mabd_real)fmax(fabs(along) * p->own_n, across * p->own_t);
 }
 
+static mabd_real wanted_bound(const mabd_contact* p) {
+    return p->friction * (p->force[0] > 0 ? p->force[0] : 0);
+}
+
+// Forces at the solution, how far they are off the law, and how far off the law with the bound that follows from them.
+static void look_at(search_work* w, mabd_contact* p) {
+    const mabd_vec3 move = p->reached = move_of(w->sim, p);
+    const mabd_vec3 linear = mabd_touch_linear(p, w->softness, move);
+    p->force[0] = mabd_v3_dot(p->n, linear);
+    p->force[1] = mabd_v3_dot(p->t1, linear), p->force[2] = mabd_v3_dot(p->t2, linear);
+    if (p->fresh) p->bound = wanted_bound(p), p->fresh = false;
+    const mabd_vec3 law = mabd_touch_force(p, w->softness, move);
+    const mabd_real miss = way_of_force(w, p, mabd_v3_sub(linear, law), linear), old = p->bound;
+    p->bound = wanted_bound(p);
+    const mabd_vec3 next = mabd_touch_force(p, w->softness, move);
+    p->bound = old;
+    const mabd_real lag = way_of_force(w, p, mabd_v3_sub(next, law), linear);
+    mabd_contact_line* line = line_of(w, p);
+    if (miss > line->miss) line->miss = miss;
+    if (lag > line->lag) line->lag = lag;
+    w->bounds += wanted_bound(p), w->behind += (mabd_real)fabs(wanted_bound(p) - p->bound);
+    w->report.changed += miss > LITTLE * w->c->tolerance;
+    if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
+}
+
 static void look(search_work* w) {
     mabd_contacts* c = w->c;
-    for (int32_t i = 0; i < c->component_count; i++) {
-        if (c->met[i]) c->line[c->group[i]].t = 1, c->line[c->group[i]].open = false;
-    }
-    for (int32_t i = 0; i < c->touched.count; i++) {
-        mabd_contact_line* line = touched_line(w, i);
-        line->open = line->searched = false;
+    for (int32_t i = 0; i < c->groups.count; i++) {
+        mabd_contact_line* line = group_line(w, i);
+        line->open = line->searched = line->update = false;
         line->t = line->high = 1, line->low = line->slope = line->up = line->down = 0;
-        if (w->round == 0) line->relax = 1;
+        line->miss = line->lag = 0;
     }
     for (int32_t i = 0; i < c->list.count; i++) {
         mabd_contact* p = mabd_contacts_at(c, i);
-        if (!p->in_block) continue;
-        const mabd_vec3 move = p->reached = move_of(w->sim, p);
-        const mabd_vec3 linear = mabd_touch_linear(p, w->softness, move);
-        const mabd_real miss = find_miss(w, p, move, linear);
-        p->force[0] = mabd_v3_dot(p->n, linear);
-        p->force[1] = mabd_v3_dot(p->t1, linear), p->force[2] = mabd_v3_dot(p->t2, linear);
-        if (miss <= LITTLE * c->tolerance) continue;
-        w->report.changed++;
-        line_of(w, p)->open = line_of(w, p)->searched = true;
-        if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
+        if (p->in_block) look_at(w, p);
     }
+    const mabd_real little = LITTLE * c->tolerance;
+    for (int32_t i = 0; i < c->groups.count; i++) {
+        mabd_contact_line* line = group_line(w, i);
+        const bool late = line->lag > little && line->updates < c->friction_updates;
+        line->update = late && line->miss <= (mabd_real)fmax(little, SETTLED * line->lag);
+        line->open = late || line->miss > little;
+        line->searched = line->open;
+        line->updates += line->update;
+        w->report.changed += line->update;
+    }
+    if (w->bounds > 0) w->report.lag = w->behind / w->bounds;
 }
 
 // ---- the line search -------------------------------------------------------------------------------
 
 static void find_slopes(const search_work* w) {
     mabd_contacts* c = w->c;
-    for (int32_t i = 0; i < c->touched.count; i++) touched_line(w, i)->slope = 0;
+    for (int32_t i = 0; i < c->groups.count; i++) group_line(w, i)->slope = 0;
     for (int32_t i = 0; i < c->list.count; i++) {
         const mabd_contact* p = mabd_contacts_at(c, i);
-        if (!p->in_block) continue;
         mabd_contact_line* line = line_of(w, p);
-        if (!line->searched) continue;
+        if (!p->in_block || !line->searched) continue;
         const mabd_vec3 step = mabd_v3_sub(p->reached, p->move);
         mabd_vec3 force = mabd_v3_sub(mabd_contact_force(p), p->hold);
         force = mabd_v3_axpy(line->t, force, p->hold);
@@ -118,6 +145,7 @@ static void find_slopes(const search_work* w) {
         force = mabd_v3_sub(force, mabd_touch_force(p, w->softness, at));
         line->slope += mabd_v3_dot(force, step);
     }
+    mabd_axes_add_slopes(w->sim);
 }
 
 // All groups at once: the least on the way, by halving.
@@ -125,19 +153,19 @@ static void search(const search_work* w) {
     mabd_contacts* c = w->c;
     find_slopes(w);
     bool any = false;
-    for (int32_t i = 0; i < c->touched.count; i++) {
-        mabd_contact_line* line = touched_line(w, i);
+    for (int32_t i = 0; i < c->groups.count; i++) {
+        mabd_contact_line* line = group_line(w, i);
         if (line->searched && !(line->slope > 0)) line->searched = false; // falls to the end
         any |= line->searched;
     }
     for (int k = 0; any && k < HALVINGS; k++) {
-        for (int32_t i = 0; i < c->touched.count; i++) {
-            mabd_contact_line* line = touched_line(w, i);
+        for (int32_t i = 0; i < c->groups.count; i++) {
+            mabd_contact_line* line = group_line(w, i);
             if (line->searched) line->t = (line->low + line->high) / 2;
         }
         find_slopes(w);
-        for (int32_t i = 0; i < c->touched.count; i++) {
-            mabd_contact_line* line = touched_line(w, i);
+        for (int32_t i = 0; i < c->groups.count; i++) {
+            mabd_contact_line* line = group_line(w, i);
             if (line->searched) *(line->slope > 0 ? &line->high : &line->low) = line->t;
         }
     }
@@ -150,12 +178,9 @@ static void take_piece(const search_work* w, mabd_contact* p) {
     const mabd_vec3 s = mabd_touch_slip(p, p->move);
     p->far = mabd_v3_norm(s);
     if (p->far > 0) p->along = mabd_v3_scale(1 / p->far, s);
-    const bool sticks = p->friction > 0 && p->far <= w->softness * p->own_t * p->bound;
-    p->touch = !(g < 0) ? MABD_TOUCH_OPEN : sticks ? MABD_TOUCH_STICK : MABD_TOUCH_SLIP;
-}
-
-static mabd_real wanted_bound(const mabd_contact* p) {
-    return p->friction * (p->force[0] > 0 ? p->force[0] : 0);
+    const bool sticks = p->far <= w->softness * p->own_t * p->bound;
+    p->pressed = g < 0;
+    p->grip = !(p->bound > 0) ? MABD_GRIP_NONE : sticks ? MABD_GRIP_STICK : MABD_GRIP_SLIP;
 }
 
 // How far bounds go, from how they went: with off = wanted - bound now and before, relax <- -relax (before . change)/|change|^2
@@ -164,19 +189,18 @@ static void relax_bounds(const search_work* w) {
     mabd_contacts* c = w->c;
     for (int32_t i = 0; i < c->list.count; i++) {
         const mabd_contact* p = mabd_contacts_at(c, i);
-        if (!p->in_block || w->round == 0) continue;
+        if (!p->in_block || !line_of(w, p)->update || line_of(w, p)->updates < 2) continue;
         const mabd_real scale = p->own_t * p->own_t;
         const mabd_real change = wanted_bound(p) - p->bound - p->off;
         line_of(w, p)->up -= p->off * change * scale;
         line_of(w, p)->down += change * change * scale;
     }
-    for (int32_t i = 0; i < c->touched.count; i++) {
-        mabd_contact_line* line = touched_line(w, i);
-        if (!(line->down > 0)) continue; // none, or done already
+    for (int32_t i = 0; i < c->groups.count; i++) {
+        mabd_contact_line* line = group_line(w, i);
+        if (!(line->down > 0)) continue;
         line->relax *= line->up / line->down;
         if (!(line->relax > LEAST_RELAX)) line->relax = LEAST_RELAX;
         if (line->relax > MOST_RELAX) line->relax = MOST_RELAX;
-        line->down = 0;
     }
 }
 
@@ -191,9 +215,11 @@ static void go_on(const search_work* w) {
         if (w->round == 0) p->hold = force, p->move = p->reached;
         p->hold = mabd_v3_axpy(t, mabd_v3_sub(force, p->hold), p->hold);
         p->move = mabd_v3_axpy(t, mabd_v3_sub(p->reached, p->move), p->move);
-        p->off = wanted_bound(p) - p->bound;
-        p->bound += line_of(w, p)->relax * p->off;
-        if (!(p->bound > 0)) p->bound = 0;
+        if (line_of(w, p)->update) {
+            p->off = wanted_bound(p) - p->bound;
+            p->bound += line_of(w, p)->relax * p->off;
+            if (!(p->bound > 0)) p->bound = 0;
+        }
         if (w->report.changed > 0) take_piece(w, p);
     }
 }
@@ -229,6 +255,32 @@ void mabd_contacts_take_lowest(mabd_cpu_sim* sim) {
 
 // ---- counts ----------------------------------------------------------------------------------------
 
+// Way of the centre of the surface of a geom from the reference to the solution, and its radius in *radius.
+static mabd_vec3 core_move(const search_work* w, const mabd_contact* p, bool is_b,
+                           mabd_real* radius) {
+    const mabd_contacts* c = w->c;
+    const int32_t body = is_b ? p->b : p->a;
+    const int32_t geom = c->geoms[p->key.i].body == body ? p->key.i : p->key.j;
+    const mabd_mat3 R = mabd_m3_load(w->sim->ref + 12 * (size_t)body);
+    const mabd_vec3 n = mabd_m3_tmul(R, is_b ? mabd_v3_scale(-1, p->n) : p->n);
+    *radius = mabd_collider_roundness(&c->collider[geom]->shape,
+                                      mabd_m3_tmul(c->collider[geom]->pose.rotation, n));
+    return moved(w->sim, body, mabd_v3_axpy(-*radius, n, is_b ? p->Xb : p->Xa));
+}
+
+// How far a contact has left the plane that it was found with: the surfaces are as round as the distance of their centres, or
+// as the thinner of both.
+static mabd_real bending_of(const search_work* w, const mabd_contact* p) {
+    const mabd_contacts* c = w->c;
+    mabd_real radius_a = 0, radius_b;
+    mabd_vec3 move = core_move(w, p, true, &radius_b);
+    if (p->moving) move = mabd_v3_sub(move, core_move(w, p, false, &radius_a));
+    const mabd_real along = mabd_v3_dot(p->n, move);
+    const mabd_real aside = mabd_v3_dot(move, move) - along * along;
+    const mabd_real thin = (mabd_real)fmin(c->thickness[p->key.i], c->thickness[p->key.j]);
+    return aside / (2 * (mabd_real)fmax(thin, radius_a + radius_b));
+}
+
 static void add_totals(search_work* w) {
     mabd_contacts* c = w->c;
     c->totals.active = 0;
@@ -243,9 +295,8 @@ static void add_totals(search_work* w) {
         }
         if (!(p->force[0] > 0)) continue;
         c->totals.active++;
-        const mabd_real aside = mabd_v3_dot(move, move) - along * along;
-        const mabd_real thin = (mabd_real)fmin(c->thickness[p->key.i], c->thickness[p->key.j]);
-        if (aside > w->report.bending * 2 * thin) w->report.bending = aside / (2 * thin);
+        const mabd_real bending = bending_of(w, p);
+        if (bending > w->report.bending) w->report.bending = bending;
     }
 }
 
@@ -257,6 +308,7 @@ mabd_touch_report mabd_contacts_switch(mabd_cpu_sim* sim, int32_t round) {
     look(&w);
     if (w.report.changed > 0 && round > 0) search(&w);
     go_on(&w);
+    mabd_axes_move(sim, round == 0);
     // with nothing changed there is no other solve at this reference, but for axes
     if (w.report.changed > 0 || sim->sizes.axes > 0) move_lowest(&w);
     add_totals(&w);

@@ -38,19 +38,20 @@ mabd_sim_def mabd_default_sim_def(void) {
 void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     static const struct {
         mabd_real twist, row, gap, contact;
-        int32_t iterations;
+        int32_t updates, iterations;
     } values[MABD_PRESET_COUNT] = {
-        [MABD_PRESET_FAST] = {(mabd_real)3e-2, (mabd_real)1e-6, (mabd_real)1e-6, (mabd_real)1e-5,
+        [MABD_PRESET_FAST] = {(mabd_real)3e-2, (mabd_real)1e-6, (mabd_real)1e-6, (mabd_real)1e-5, 1,
                               10},
         [MABD_PRESET_BALANCED] = {(mabd_real)1e-2, (mabd_real)1e-9, (mabd_real)1e-7,
-                                  (mabd_real)1e-6, 10},
+                                  (mabd_real)1e-6, 1, 10},
         [MABD_PRESET_EXACT] = {(mabd_real)1e-6, (mabd_real)1e-12, (mabd_real)1e-10, (mabd_real)1e-9,
-                               20},
+                               50, 20},
     };
     def->twist_tolerance = values[preset].twist;
     def->row_tolerance = values[preset].row;
     def->gap_tolerance = values[preset].gap;
     def->contact_tolerance = values[preset].contact;
+    def->friction_updates = values[preset].updates;
     def->max_iterations = values[preset].iterations;
 }
 
@@ -64,6 +65,9 @@ static mabd_status check_def(const mabd_sim_def* def, mabd_error* error) {
     if (!(def->twist_tolerance > 0) || !(def->row_tolerance > 0) || !(def->gap_tolerance > 0) ||
         !(def->contact_tolerance > 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "tolerances must be positive");
+    }
+    if (def->friction_updates < 0) {
+        return mabd_fail(error, MABD_ERR_ARG, "friction_updates must be at least 0");
     }
     if (def->max_iterations < 1 || def->max_halvings < 0 || def->max_halvings > 20 ||
         def->threads < 1) {
@@ -180,7 +184,8 @@ typedef struct state_header {
     uint64_t magic, model, size;
     int64_t steps;
     double h, twist_tolerance, row_tolerance, gap_tolerance, contact_tolerance;
-    int64_t formulation, integrator, dual, max_iterations, max_halvings, real_size;
+    int64_t formulation, integrator, dual, friction_updates, max_iterations, max_halvings,
+        real_size;
 } state_header;
 
 static state_header make_header(const mabd_sim* sim) {
@@ -197,6 +202,7 @@ static state_header make_header(const mabd_sim* sim) {
     header.formulation = sim->def.formulation;
     header.integrator = sim->def.integrator;
     header.dual = sim->def.dual;
+    header.friction_updates = sim->def.friction_updates;
     header.max_iterations = sim->def.max_iterations;
     header.max_halvings = sim->def.max_halvings;
     header.real_size = (int64_t)sizeof(mabd_real);

@@ -34,10 +34,10 @@
 #define LEAST_BLOW 10
 
 // Budget of solves that only change pieces of axes and contacts, in iterations.
-#define SWITCHES 6
+#define SWITCHES 20
 
-// Solves at one reference in which contacts in blocks may change.
-#define PATIENCE 25
+// Solves at one reference in which contacts in blocks may change. A blow that goes through a chain takes some tens.
+#define PATIENCE 60
 
 // Iterations after which a step with contacts that still turns bodies far is better halved.
 #define HOPELESS 5
@@ -166,6 +166,7 @@ static void report_contacts(const mabd_cpu_sim* cpu, const mabd_touch_report* to
     info->contact_iterations += t->products;
     info->contact_points = t->count;
     info->contact_residual = t->residual > touch->miss ? t->residual : touch->miss;
+    info->friction_lag = touch->lag;
     info->penetration = t->penetration;
 }
 
@@ -189,7 +190,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     mabd_switch_report pieces = {0, 0, 0, -1};
     const mabd_real tolerance = row_tolerance(sim);
     const int32_t before = info->iterations;
-    mabd_touch_report touch = {0, 0, 0, -1};
+    mabd_touch_report touch = {0, 0, 0, 0, -1};
     double clock = mabd_clock();
     mabd_cpu_begin(cpu, scheme, time, h);
     mabd_cpu_predict(cpu);
@@ -198,24 +199,29 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     if (a.status != MABD_OK) return a;
     info->converged = false;
     int32_t switches = 0, round = 0; // solves at a reference that has been solved at before
-    bool same = false, freed = false;
+    bool same = false, anew = true;
     for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i += !same) {
         if (info->iterations > before && !same) {
             const bool flat = touch.bending <= BENDING * sim->def.contact_tolerance &&
                               report.twist <= sim->def.twist_tolerance;
             a = refer(sim, flat, i < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
             if (a.status != MABD_OK) return a;
-            round = 0;
+            round = 0, anew = true;
         }
         const mabd_pass pass = info->iterations == before ? MABD_PASS_FIRST
                                : same                     ? MABD_PASS_AGAIN
                                                           : MABD_PASS_NEXT;
-        const bool again = pass == MABD_PASS_AGAIN && pieces.changed == 0 && !freed;
+        const bool again = pass == MABD_PASS_AGAIN && pieces.changed == 0;
         a = iterate(sim, pass, again, &report, info);
-        freed = false;
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
-        pieces = mabd_cpu_switch(cpu, !same, sim->iterates ? sim->def.gap_tolerance : 0);
+        pieces = mabd_cpu_switch(cpu, anew, sim->iterates ? sim->def.gap_tolerance : 0);
+        // axes settle for the pieces of contacts that there are, then these are looked at
+        anew = pieces.changed == 0;
+        if (pieces.changed > 0 && ++switches < SWITCHES * sim->def.max_iterations) {
+            same = true;
+            continue;
+        }
         touch = mabd_contacts_switch(cpu, round++);
         info->contact_iterations += touch.changed > 0;
         // pieces need be no better than the planes of the contacts, which the next reference brings
@@ -223,10 +229,8 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         same = (pieces.changed > 0 || (touch.changed > 0 && !rough)) &&
                ++switches < SWITCHES * sim->def.max_iterations;
         if (touch.changed > 0 && !rough && round >= PATIENCE) {
-            if (mabd_contacts_free(cpu->contacts, &freed) != MABD_OK) return no_room();
-            if (freed) same = true, round = 0;
-            if (!freed && h > LEAST_PART * sim->def.h) return unsettled_contacts(&touch);
-            if (!freed) return take_lowest(sim, info, &touch);
+            if (h > LEAST_PART * sim->def.h) return unsettled_contacts(&touch);
+            return take_lowest(sim, info, &touch);
         }
         if (same) continue;
         if (pieces.changed > 0 && pieces.miss > ACCEPTED_OPENING) return unsettled(&pieces);
