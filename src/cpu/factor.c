@@ -87,12 +87,20 @@ static int32_t joint_near(const mabd_plan* plan, int32_t component, int32_t slot
     return joint >= 0 ? joint : plan->slot_joint[plan->sides[plan->side_start[-1 - joint]].slot];
 }
 
+// Contacts ask for more than one solve, and for the right-hand side as it was: it is not taken along then.
+static bool is_asked_again(const mabd_cpu_sim* sim, int32_t component) {
+    const mabd_contacts* c = sim->contacts;
+    return c && c->met[component] && c->free.count + c->carried.count > 0;
+}
+
 // With the right-hand side that solve will be asked for, where the solver can use it.
 static mabd_status factor(const mabd_cpu_sim* sim, int32_t component,
                           const mabd_dual_system* system, int32_t* bad) {
     const mabd_dual_ops* ops = sim->duals[component];
     void* solver = sim->solvers[component];
-    if (!ops->factor_with) return ops->factor(solver, system, bad);
+    if (!ops->factor_with || is_asked_again(sim, component)) {
+        return ops->factor(solver, system, bad);
+    }
     return ops->factor_with(solver, system, sim->lambda + system->row_offset, bad);
 }
 
@@ -141,7 +149,7 @@ void mabd_cpu_solve(mabd_cpu_sim* sim) {
         if (ops->iterate) {
             iterate(sim, ops, sim->solvers[i], &system);
         } else {
-            solve(sim, i, &system, true, sim->lambda + system.row_offset);
+            solve(sim, i, &system, !is_asked_again(sim, i), sim->lambda + system.row_offset);
         }
     }
 }
