@@ -232,7 +232,7 @@ void mabd_contacts_carry(mabd_cpu_sim* sim, mabd_affine* bodies, mabd_real* ride
 typedef struct mabd_touch_report {
     int32_t changed;   // contacts that stood on the wrong piece
     mabd_real miss;    // farthest that one was off [m]
-    mabd_real lag;     // of bounds of friction behind the normal forces, as a part of them
+    mabd_real lag;     // of bounds of friction behind the normal forces, of the sum of both
     mabd_real bending; // most that a point has moved off the plane it was found with [m]
     int32_t body;      // where the miss is, -1 = none
 } mabd_touch_report;

@@ -99,7 +99,7 @@ static void look_at(search_work* w, mabd_contact* p) {
     mabd_contact_line* line = line_of(w, p);
     if (miss > line->miss) line->miss = miss;
     if (lag > line->lag) line->lag = lag;
-    w->bounds += wanted_bound(p), w->behind += (mabd_real)fabs(wanted_bound(p) - p->bound);
+    w->bounds += wanted_bound(p) + old, w->behind += (mabd_real)fabs(wanted_bound(p) - old);
     w->report.changed += miss > LITTLE * w->c->tolerance;
     if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
 }
