@@ -125,6 +125,7 @@ static void look(search_work* w) {
         line->searched = line->open;
         line->updates += line->update;
         w->report.changed += line->update;
+        if (line->update && line->lag > w->report.miss) w->report.miss = line->lag;
     }
     if (w->bounds > 0) w->report.lag = w->behind / w->bounds;
 }
