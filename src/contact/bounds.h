@@ -99,6 +99,14 @@ MABD_FN mabd_real mabd_collider_roundness(const mabd_collider* shape, mabd_vec3 
     }
 }
 
+/// How round a surface is in one direction while it is straight in the other: sides of cylinders and capsules. *axis (local, unit)
+/// gets the straight one; false for others, and where n (local, unit) points along the axis.
+MABD_FN bool mabd_collider_is_rod(const mabd_collider* shape, mabd_vec3 n, mabd_vec3* axis) {
+    const bool rod = shape->kind == MABD_COLLIDER_CAPSULE || shape->kind == MABD_COLLIDER_CYLINDER;
+    *axis = mabd_v3(0, 0, 1);
+    return rod && fabs(n.z) <= (mabd_real)0.05;
+}
+
 /// Distance of the farthest point of a moving shape from its centre [m].
 MABD_FN mabd_real mabd_collider_reach(const mabd_collider* shape) {
     if (shape->kind > MABD_COLLIDER_CYLINDER) return 0;

@@ -162,7 +162,7 @@ size_t mabd_contacts_bytes(const mabd_contacts* c) {
 }
 
 size_t mabd_contacts_bytes_per_contact(void) {
-    const size_t rows = 6 * sizeof(mabd_affine), pair = 2 * sizeof(uint64_t);
+    const size_t rows = 8 * sizeof(mabd_affine), pair = 2 * sizeof(uint64_t);
     return sizeof(mabd_contact) + 2 * sizeof(mabd_contact_kept) + sizeof(int32_t) + rows + pair;
 }
 

@@ -133,7 +133,7 @@ static mabd_status reserve(mabd_contacts* c) {
     MABD_TRY(reserve_set(c, &c->frees, 2 * free));
     MABD_TRY(reserve_set(c, &c->riders, moving));
     MABD_TRY(reserve_set(c, &c->carriers, moving));
-    return mabd_list_reserve(&c->allocator, &c->rows, sizeof(mabd_affine), 6 * (count - free));
+    return mabd_list_reserve(&c->allocator, &c->rows, sizeof(mabd_affine), 8 * (count - free));
 }
 
 static void clear_set(mabd_contacts* c, mabd_body_set* set) {

@@ -10,6 +10,11 @@
 //   l_n >= 0,  g + c l_n >= 0, one of them zero       c: softness x the row's own J H^-1 J'
 //   |l_t| <= mu l_n;  s + lean = -c l_t while smaller, else l_t = -mu l_n (s + lean)/|s + lean|
 //
+// A straight body that lies across a round one (a link on a sheave) rolls over it: turned by phi about the axis across both, the
+// point moves by Rc phi along it, and the gap falls by Rc phi^2/2, Rc the distance of their axes. No plane knows that, so the
+// second derivative is put beside the rows, (l_n Rc) phi^2/2 of the force before (cpu/touch.c): under the tension of a chain it is a
+// hundred times what inertia has against turning in a step. Like geometric stiffness it steers the iteration, not its result.
+//
 // lean = -c l_t of the last step: what sticks is a spring that remembers where it was at rest, so nothing creeps under
 // a constant load. (A normal force with a memory of that kind would be unstable, and so is friction with BDF2 on the links
 // of a running chain: they begin to roll about their axes.)
@@ -78,6 +83,9 @@ typedef struct mabd_contact {
     mabd_real gap, slip1, slip2; // rows at the reference [m]
     mabd_real lean1, lean2;      // what friction has bent before this step [m]
     mabd_real friction;          // coefficient
+    mabd_vec3 rock;              // turning b about it lets the point roll over a, unit, world
+    mabd_real roll;              // radius of that, 0 = it does not roll [m]
+    mabd_real stiffness;         // against it: force of the last solve x roll [N m]
     mabd_real own_n, own_t;      // compliance of normal and tangents by themselves [m/N]
     // of the last solve, carried on
     bool pressed; // the normal row holds

@@ -5,6 +5,8 @@
 #include "cpu/touch.h"
 #include "cpu/assemble.h"
 
+#include "joint/rows.h"
+
 // What a body has while its rows are eliminated.
 typedef struct touch_work {
     const mabd_assembly* own;
@@ -14,18 +16,16 @@ typedef struct touch_work {
     mabd_affine y;
 } touch_work;
 
-static void eliminate(touch_work* w, mabd_vec3 X, const mabd_touch_row* row) {
-    const mabd_affine j = mabd_affine_at(X, mabd_m3_tmul(w->own->R, row->direction));
+static void eliminate(touch_work* w, mabd_affine j, mabd_real gap, mabd_real compliance) {
     mabd_affine u = mabd_body_block_solve(w->own->block, w->own->Z, j);
     mabd_touch_subtract(w->count, w->rows, j, &u);
     mabd_real bend = mabd_affine_dot(j, u);
     if (!(bend > 0)) bend = 0; // rows before have taken it all, but for round-off
-    const mabd_real s = row->compliance + bend, scale = 1 / (mabd_real)sqrt(s);
+    const mabd_real s = compliance + bend, scale = 1 / (mabd_real)sqrt(s);
     const mabd_affine none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    w->y = mabd_affine_axpy(-(mabd_affine_dot(j, w->y) + row->gap) / s, u, w->y);
+    w->y = mabd_affine_axpy(-(mabd_affine_dot(j, w->y) + gap) / s, u, w->y);
     w->rows[w->count] = mabd_affine_axpy(scale, u, none);
-    if (w->hard)
-        w->hard[w->count] = mabd_affine_axpy(1 / (mabd_real)sqrt(row->compliance), j, none);
+    if (w->hard) w->hard[w->count] = mabd_affine_axpy(1 / (mabd_real)sqrt(compliance), j, none);
     w->count++;
 }
 
@@ -37,19 +37,25 @@ void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_ass
     int32_t active = 0;
     for (int32_t i = c->head[body]; i >= 0; i = next[i]) {
         const mabd_contact* p = mabd_contacts_at(c, i);
-        active += p->pressed || p->grip != MABD_GRIP_NONE;
+        active += p->pressed || p->grip != MABD_GRIP_NONE || p->stiffness > 0;
         if (p->grip != MABD_GRIP_SLIP) continue;
         const mabd_vec3 push = mabd_m3_tmul(own->R, mabd_touch_push(p));
         *r = mabd_affine_axpy(1, mabd_affine_at(p->Xb, push), *r);
     }
     touch_work w = {.own = own, .rows = (mabd_affine*)c->rows.data + c->rows.count};
-    w.hard = hub ? w.rows + 3 * active : NULL;
+    w.hard = hub ? w.rows + 4 * active : NULL;
     w.y = mabd_body_block_solve(own->block, own->Z, *r);
     for (int32_t i = c->head[body]; i >= 0 && active > 0; i = next[i]) {
         const mabd_contact* p = mabd_contacts_at(c, i);
         mabd_touch_row rows[3];
         const int count = mabd_touch_rows(p, softness, rows);
-        for (int k = 0; k < count; k++) eliminate(&w, p->Xb, &rows[k]);
+        for (int k = 0; k < count; k++) {
+            const mabd_vec3 direction = mabd_m3_tmul(own->R, rows[k].direction);
+            eliminate(&w, mabd_affine_at(p->Xb, direction), rows[k].gap, rows[k].compliance);
+        }
+        if (!(p->stiffness > 0)) continue;
+        const mabd_vec3 rock = mabd_m3_tmul(own->R, p->rock);
+        eliminate(&w, mabd_affine_torque(rock), 0, 1 / p->stiffness);
     }
     for (int32_t k = 0; hub && k < w.count; k++) w.rows[w.count + k] = w.hard[k];
     c->row_first[body] = c->rows.count;
