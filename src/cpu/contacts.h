@@ -146,7 +146,9 @@ typedef struct mabd_contact_line {
     mabd_real t;         // the point taken, 0 .. 1
     int32_t count;       // of contacts
     mabd_real low, high; // bracket
-    mabd_real slope;     // of the energy
+    mabd_real below, above, first; // slopes there, and at the start
+    bool rose;                     // the last one rises
+    mabd_real slope;               // of the energy
     mabd_real miss, lag; // farthest off a piece, and off the bound that it should have [m]
     int32_t updates;     // of bounds in this solve
     bool update;         // bounds change now

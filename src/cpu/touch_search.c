@@ -29,7 +29,9 @@
 #include <math.h>
 #include <string.h>
 
-#define HALVINGS 30
+// Places that the line search looks at, and the slope that is flat enough, of that at the start.
+#define MOST_PLACES 12
+#define FLAT        ((mabd_real)1e-3)
 // Part of the contact tolerance that a force off its law may amount to.
 #define LITTLE ((mabd_real)0.1)
 // Bounds of friction change where the pieces are off by no more than this part of what that will do.
@@ -149,25 +151,55 @@ static void find_slopes(const search_work* w) {
     mabd_axes_add_slopes(w->sim);
 }
 
-// All groups at once: the least on the way, by halving.
-static void search(const search_work* w) {
-    mabd_contacts* c = w->c;
-    find_slopes(w);
+// The zero of a rising function between low and high, where it has the values below and above: the next place to look.
+// An end that stays for a second time counts half (Illinois).
+static void next_place(mabd_contact_line* line) {
+    const bool rises = line->slope > 0;
+    *(rises ? &line->high : &line->low) = line->t;
+    *(rises ? &line->above : &line->below) = line->slope;
+    if (rises == line->rose) *(rises ? &line->below : &line->above) /= 2;
+    line->rose = rises;
+    line->t = line->low + (line->high - line->low) * line->below / (line->below - line->above);
+}
+
+// Slopes at the end of the way and at its start; true if some group has its least point between.
+static bool look_at_ends(const search_work* w) {
     bool any = false;
-    for (int32_t i = 0; i < c->groups.count; i++) {
+    find_slopes(w);
+    for (int32_t i = 0; i < w->c->groups.count; i++) {
         mabd_contact_line* line = group_line(w, i);
         if (line->searched && !(line->slope > 0)) line->searched = false; // falls to the end
+        line->above = line->slope;
+        if (line->searched) line->t = 0;
         any |= line->searched;
     }
-    for (int k = 0; any && k < HALVINGS; k++) {
-        for (int32_t i = 0; i < c->groups.count; i++) {
-            mabd_contact_line* line = group_line(w, i);
-            if (line->searched) line->t = (line->low + line->high) / 2;
-        }
+    if (any) find_slopes(w);
+    for (int32_t i = 0; any && i < w->c->groups.count; i++) {
+        mabd_contact_line* line = group_line(w, i);
+        if (!line->searched) continue;
+        line->below = line->first = line->slope;
+        line->rose = false;
+        if (!(line->slope < 0)) line->searched = false; // stands still, but for round-off
+        line->t = line->low + (line->high - line->low) * line->below / (line->below - line->above);
+    }
+    return any;
+}
+
+// All groups at once: the least on the way, where the slope is FLAT of what it was at the start.
+static void search(const search_work* w) {
+    bool any = look_at_ends(w);
+    for (int k = 0; any && k < MOST_PLACES; k++) {
         find_slopes(w);
-        for (int32_t i = 0; i < c->groups.count; i++) {
+        any = false;
+        for (int32_t i = 0; i < w->c->groups.count; i++) {
             mabd_contact_line* line = group_line(w, i);
-            if (line->searched) *(line->slope > 0 ? &line->high : &line->low) = line->t;
+            if (!line->searched) continue;
+            if (fabs(line->slope) <= -FLAT * line->first) {
+                line->searched = false;
+                continue;
+            }
+            next_place(line);
+            any = true;
         }
     }
 }
