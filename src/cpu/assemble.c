@@ -108,6 +108,10 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass) {
         MABD_STAGE(prefetch_joints)(sim, body + 2 * AHEAD);
         MABD_STAGE(prefetch_blocks)(sim, body + AHEAD);
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
+        if (pass == MABD_PASS_AGAIN && MABD_STAGE(is_kept)(sim, body)) {
+            MABD_STAGE(assemble_kept)(sim, body);
+            continue;
+        }
         const size_t at = (size_t)body;
         const mabd_body_block* b = mabd_cpu_block(sim, body);
         const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);

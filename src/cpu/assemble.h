@@ -77,6 +77,9 @@ void MABD_STAGE(prefetch_blocks)(const mabd_cpu_sim* sim, int32_t body);
 void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own);
 /// Blocks and right-hand sides of a body that carries ball joints only.
 void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
+/// True if its y and blocks are kept by assemble_balls; then assemble_kept puts them in place again at the same reference.
+bool MABD_STAGE(is_kept)(const mabd_cpu_sim* sim, int32_t body);
+void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body);
 
 /// The same of one that carries joints with point rows and springs on the rotation vector, after start_rows.
 void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);

@@ -16,6 +16,7 @@ typedef struct block_batch {
     bool first[LANES];    // write, do not add
     bool diagonal[LANES]; // X is Y: symmetric, to the last bit
     mabd_real* to[LANES];
+    mabd_real* kept; // where blocks are kept, one after the other; null = they are not
     int32_t count;
 } block_batch;
 
@@ -54,6 +55,7 @@ static void flush_blocks(const mabd_assembly* own, block_batch* w) {
         } else {
             for (int k = 0; k < 9; k++) to[k] += w->K[k][l];
         }
+        for (int k = 0; w->kept && k < 9; k++) *w->kept++ = w->K[k][l];
     }
     w->count = 0;
 }
@@ -87,6 +89,51 @@ static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd
     mabd_v3_store(is_b ? mabd_v3_add(start, move) : mabd_v3_sub(start, move), rhs);
 }
 
+// ---- bodies that nothing touches ---------------------------------------------------------------------
+// While contacts of other bodies change, y and the blocks of such a body stay what they are.
+
+bool MABD_STAGE(is_kept)(const mabd_cpu_sim* sim, int32_t body) {
+    const int32_t* start = sim->model->plan->side_start;
+    return sim->sizes.held > 0 && sim->contacts->head[body] < 0 &&
+           sim->body_kind[body] == MABD_BODY_SIMPLE &&
+           start[body + 1] - start[body] <= MABD_KEPT_SIDES;
+}
+
+// Keeps y and returns where blocks go, null if they are not kept.
+static mabd_real* keep_y(mabd_cpu_sim* sim, int32_t body, const mabd_affine* y) {
+    if (!MABD_STAGE(is_kept)(sim, body)) return NULL;
+    mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)body;
+    mabd_affine_store(*y, kept);
+    return kept + 12;
+}
+
+static const mabd_real* add_kept(const mabd_real* K, bool first, mabd_real* to) {
+    for (int k = 0; k < 9; k++) to[k] = first ? K[k] : to[k] + K[k];
+    return K + 9;
+}
+
+void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_real* K = sim->kept + MABD_KEPT_REALS * (size_t)body;
+    const mabd_affine y = mabd_affine_load(K);
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
+    mabd_affine_store(y, sim->q_new + 12 * (size_t)body);
+    K += 12;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const int32_t slot = plan->sides[s].slot, is_b = plan->sides[s].is_b;
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
+        const bool first = mabd_starts_joint(sim->model, joint, body);
+        const mabd_vec3 X = mabd_v3_load(is_b ? joint->Xb : joint->Xa);
+        K = add_kept(K, first, sim->D + plan->slot_block[slot]);
+        add_point_rhs(sim, joint, X, is_b, first, R, &y, sim->lambda + plan->slot_row[slot]);
+    }
+    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+        K = add_kept(K, !sim->shared_edges, sim->U + plan->edge_block[plan->pairs[p].edge]);
+    }
+}
+
+// ---- all of them -------------------------------------------------------------------------------------
+
 void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
@@ -94,6 +141,7 @@ void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_asse
     mabd_vec3* points = sim->points;
     block_batch batch;
     batch.count = 0;
+    batch.kept = keep_y(sim, body, &own->y);
     for (int32_t i = 0; i < side_count; i++) {
         const int32_t slot = sides[i].slot, is_b = sides[i].is_b;
         const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];

@@ -62,6 +62,10 @@ typedef struct mabd_control_value {
     mabd_real drive;      // target or rate of the drive of a law
 } mabd_control_value;
 
+/// Bodies with at most this many joints keep y (12) and their blocks (9 each) while contacts of others change.
+#define MABD_KEPT_SIDES 2
+#define MABD_KEPT_REALS (12 + 9 * 3)
+
 /// The row of an axis with a law: which piece it stands on.
 typedef struct mabd_axis_state {
     bool known;                  // false until the first assemble of a solve
