@@ -221,3 +221,34 @@ Test(pulleys, a_winch_lifts_its_load_with_the_speed_of_its_rim) {
     cr_expect(lt(dbl, fabs(speed / (2 * p.reach) - 1), 0.01));
     pulley_end(&p);
 }
+
+// ---- scripted sheaves --------------------------------------------------------------------------
+// Five sheaves, over and under in turn, follow one angle: all of them turn, every second one the other way, and the
+// chain goes along, R_eff a radian.
+
+Test(pulleys, scripted_sheaves_carry_a_chain_along) {
+    mabd_pulley_def def = mabd_default_pulley_def();
+    def.pulleys = 5;
+    def.wrapped = 10;
+    def.left = def.inner = def.right = 12;
+    def.material.friction = 0.5;
+    def.load = def.counter = 5;
+    def.angle = (mabd_signal){.kind = MABD_SIGNAL_RAMP, .start = 0.2, .end = 1.2, .value_end = 0.5};
+    pulley_run p = pulley_start(&def, 0.005);
+    const int32_t load = body_of(&p, "pulley/load"), counter = body_of(&p, "pulley/counter");
+    const double low = height(&p, load), high = height(&p, counter);
+    char name[32];
+    while (mabd_sim_time(p.sim) < 0.7) contact_watch_step(&p.watch, p.sim);
+    for (int i = 0; i < 5; i++) {
+        snprintf(name, sizeof name, "pulley/sheave/%d", i);
+        const double rate = turn_rate(&p, body_of(&p, name));
+        cr_expect(epsilon_eq(dbl, rate, i % 2 ? -0.5 : 0.5, 1e-5), "%s", name); // chords
+    }
+    while (mabd_sim_time(p.sim) < 1.5) contact_watch_step(&p.watch, p.sim);
+    const double rises = height(&p, load) - low, sinks = high - height(&p, counter);
+    printf("scripted sheaves: load up by %.4f m, counter down by %.4f m, R_eff angle %.4f m\n",
+           rises, sinks, 0.5 * p.reach);
+    cr_expect(lt(dbl, fabs(rises / (0.5 * p.reach) - 1), 0.01));
+    cr_expect(lt(dbl, fabs(sinks / (0.5 * p.reach) - 1), 0.01));
+    pulley_end(&p);
+}
