@@ -381,9 +381,10 @@ static void stay_calm(mabd_contacts* c, int32_t body) {
 static void choose_calm(mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     mabd_contacts* c = sim->contacts;
+    const mabd_real part = sim->step.lead / c->h; // of a step
     const int32_t* frees = c->frees.bodies.data;
     for (size_t i = 0; i < sim->sizes.bodies; i++) {
-        const mabd_real left = c->calm[i] > 1 ? c->calm[i] - 1 : 0;
+        const mabd_real left = c->calm[i] > part ? c->calm[i] - part : 0;
         c->calm[i] = c->euler[i] == MABD_EULER_STRUCK ? BLOW_STEPS : left;
     }
     for (int32_t i = 0; i < c->frees.bodies.count; i++) stay_calm(c, frees[i]);

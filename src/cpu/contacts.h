@@ -169,6 +169,7 @@ typedef struct mabd_contacts {
     mabd_broad* broad;
     const mabd_broad_pair* pairs;
     int64_t pair_count;
+    mabd_real h;               // of a whole step [s]
     mabd_real margin;          // [m]
     mabd_real tolerance;       // of rows [m]
     mabd_real force_tolerance; // of forces in blocks, relative

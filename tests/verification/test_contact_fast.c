@@ -197,6 +197,8 @@ Test(contact_fast, a_capsule_does_not_pass_a_chain) {
            "gained %.1e\n",
            through, SHOTS, closest, deepest, gained);
     cr_expect(eq(int, through, 0));
+    cr_expect(lt(dbl, deepest, 0.005)); // half the radius of a link
+    cr_expect(lt(dbl, gained, 0.005));  // of the blow's: waves in the links, by BDF2
 }
 
 // ---- overlaps at the start ---------------------------------------------------------------------

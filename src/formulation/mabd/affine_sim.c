@@ -69,6 +69,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     }
     sim->iterates = mabd_cpu_iterates(&sim->cpu);
     if (sim->cpu.contacts) {
+        sim->cpu.contacts->h = def->h;
         sim->cpu.contacts->tolerance = def->contact_tolerance;
         sim->cpu.contacts->force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
         sim->cpu.contacts->friction_updates = def->friction_updates;
