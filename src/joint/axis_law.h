@@ -139,10 +139,10 @@ MABD_FN mabd_real mabd_axis_point(const mabd_axis_line* line, mabd_real rho, mab
     return (line->compliance * z + rho * line->x_star) / (line->compliance + rho);
 }
 
-/// w of an axis from two solves of it: they differ by dx and dlambda. Kept between a hundredth of `own` and `own`, the
+/// w of an axis from two solves of it: they differ by dx and dlambda. Kept between 1e-5 of `own` (contacts hold a body to 1e-3) and `own`, the
 /// compliance of the coordinate by itself, since other axes may have changed too; `rho` if they tell nothing.
 MABD_FN mabd_real mabd_axis_learn(mabd_real own, mabd_real rho, mabd_real dx, mabd_real dlambda) {
     if (!(dx * dlambda < 0)) return rho;
-    const mabd_real w = -dx / dlambda, least = own / 100;
+    const mabd_real w = -dx / dlambda, least = own / 100000;
     return w < least ? least : w > own ? own : w;
 }
