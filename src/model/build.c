@@ -28,7 +28,7 @@ const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_s
 
 // How many of what the arena must hold; upper bounds where sharing is only known later.
 typedef struct sizes {
-    size_t row_sets, frames, signals, table_reals;
+    size_t row_sets, frames, scripts, signals, table_reals;
 } sizes;
 
 static bool needs_frame(const mabd_scene_joint* joint) {
@@ -39,21 +39,30 @@ static size_t points(const mabd_signal* signal) {
     return signal->kind == MABD_SIGNAL_TABLE ? 2 * (size_t)signal->point_count : 0;
 }
 
+// Each body has its own copy of the script that it may share with others in the scene.
+static void count_scripts(const mabd_scene* scene, sizes* n) {
+    const mabd_scene_body* bodies = scene->bodies.data;
+    const mabd_script* scripts = scene->scripts.data;
+    for (int32_t i = 0; i < scene->bodies.count; i++) {
+        if (bodies[i].script < 0) continue;
+        const mabd_script* script = &scripts[bodies[i].script];
+        n->scripts++;
+        n->signals += 2;
+        n->table_reals += points(&script->translation) + points(&script->angle);
+    }
+}
+
 static sizes count(mabd_model_builder* builder) {
     const mabd_scene* scene = builder->scene;
     sizes n = {0};
     const mabd_scene_joint* joints = scene->joints.data;
     for (int32_t i = 0; i < scene->joints.count; i++) n.frames += needs_frame(&joints[i]);
     n.row_sets = (size_t)mabd_builder_number_row_sets(builder);
-    n.signals = 1 + (size_t)scene->forces.count + 2 * (size_t)scene->scripts.count +
-                3 * MABD_AXIS_COUNT * n.row_sets;
+    n.signals = 1 + (size_t)scene->forces.count + 3 * MABD_AXIS_COUNT * n.row_sets;
     n.table_reals = points(&scene->wind_strength);
     const mabd_force_def* forces = scene->forces.data;
     for (int32_t i = 0; i < scene->forces.count; i++) n.table_reals += points(&forces[i].signal);
-    const mabd_script* scripts = scene->scripts.data;
-    for (int32_t i = 0; i < scene->scripts.count; i++) {
-        n.table_reals += points(&scripts[i].translation) + points(&scripts[i].angle);
-    }
+    count_scripts(scene, &n);
     const mabd_scene_axes* axes = scene->axes.data;
     for (size_t set = 0; set < n.row_sets; set++) {
         const int32_t k = mabd_builder_axes_of(builder, (int32_t)set);
@@ -76,7 +85,7 @@ static void layout(mabd_model* m, const mabd_scene* scene, const sizes* n, mabd_
     m->frames = mabd_arena_take(arena, n->frames, sizeof *m->frames);
     m->row_sets = mabd_arena_take(arena, n->row_sets, sizeof *m->row_sets);
     m->forces = mabd_arena_take(arena, (size_t)scene->forces.count, sizeof *m->forces);
-    m->scripts = mabd_arena_take(arena, (size_t)scene->scripts.count, sizeof *m->scripts);
+    m->scripts = mabd_arena_take(arena, n->scripts, sizeof *m->scripts);
     m->signals = mabd_arena_take(arena, n->signals, sizeof *m->signals);
     m->tables = mabd_arena_take(arena, n->table_reals, sizeof *m->tables);
     m->name = mabd_arena_take(arena, strlen(scene->name) + 1, 1);
