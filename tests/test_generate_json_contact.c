@@ -47,7 +47,7 @@ Test(generate_json_contact, shipped_scenes_load_with_their_parameters) {
         {"net-cylinder", {{0}}, 0, 1161, 1520},
         {"net-cylinder", {{"rows", "3"}, {"columns", "4"}}, 2, 30, 34},
         // hubs and rods of the net, bodies of the figures; joints of rods, corners, figures
-        {"ragdolls", {{0}}, 0, 1681 + 3280 + 297, 2 * 3280 + 4 + 270},
+        {"ragdolls", {{0}}, 0, 1160 + 297, 2 * 760 + 4 + 270},
         {"ragdolls", {{"copies", "2"}, {"hubs", "3"}}, 2, 9 + 12 + 22, 24 + 4 + 20},
         {"stack", {{0}}, 0, 11, 0},
         {"incline", {{0}}, 0, 2, 0},
@@ -135,7 +135,7 @@ Test(generate_json_contact, the_ragdolls_start_above_the_net) {
     const scene_case ragdolls = {"ragdolls", {{0}}, 0, 0, 0};
     mabd_scene* scene = load(&ragdolls);
     const int32_t first = mabd_scene_find_body(scene, "ragdoll/pelvis/0");
-    const double top = scene_body(scene, 0)->position[2] + 0.03, edge = 0.1 * 40;
+    const double top = scene_body(scene, 0)->position[2] + 0.03, edge = 0.1 * 19;
     for (int32_t i = first; i < mabd_scene_body_count(scene); i++) {
         double ends[2][3];
         scene_segment(scene, i, ends[0], ends[1]);

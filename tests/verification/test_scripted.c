@@ -198,3 +198,38 @@ Test(scripted, a_shaken_clamp_carries_its_body) {
     }
     rig_destroy(sim, model);
 }
+
+// Seven bodies are added with one script, a table: each follows it, from its own place.
+Test(scripted, bodies_added_at_once_all_follow_their_script) {
+    enum { COUNT = 7 };
+    mabd_error error = {0};
+    mabd_scene* scene = rig_scene(0);
+    const mabd_real times[3] = {0, 0.5, 1}, values[3] = {0, 0.2, 1};
+    mabd_body_def slider = mabd_default_body_def();
+    slider.motion = MABD_MOTION_SCRIPTED;
+    slider.script.direction[2] = 1;
+    slider.script.translation = (mabd_signal){
+        .kind = MABD_SIGNAL_TABLE, .point_count = 3, .times = times, .values = values};
+    slider.script.axis[0] = 1;
+    slider.script.angle = slider.script.translation;
+    mabd_real position[3 * COUNT] = {0}, rotation[4 * COUNT];
+    for (int i = 0; i < COUNT; i++) position[3 * i] = i;
+    rig_check(
+        mabd_scene_add_body_n(scene, &slider, COUNT, position, NULL, NULL, NULL, NULL, &error),
+        &error, "sliders");
+    mabd_model* model = rig_model(scene);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.05);
+    mabd_sim* sim = rig_sim(model, &def);
+    for (int n = 1; n <= 20; n++) {
+        joint_run(sim, 1);
+        const double t = 0.05 * n, s = t < 0.5 ? 0.4 * t : 0.2 + 1.6 * (t - 0.5);
+        mabd_sim_get_state(sim, position, rotation, NULL, NULL);
+        for (int i = 0; i < COUNT; i++) {
+            cr_expect(lt(dbl, fabs(position[3 * i] - i), 1e-12), "body %d at %g s", i, t);
+            cr_expect(lt(dbl, fabs(position[3 * i + 2] - s), 1e-12), "body %d at %g s", i, t);
+            cr_expect(lt(dbl, fabs(rotation[4 * i + 1] - sin(s / 2)), 1e-12), "body %d at %g s", i,
+                      t);
+        }
+    }
+    rig_destroy(sim, model);
+}
