@@ -173,8 +173,8 @@ typedef struct mabd_step_info {
     int32_t
         contact_iterations; // products of projected CG, and solves made only because contacts changed
     mabd_real contact_residual; // farthest that a contact is off its law at the end [m]
-    mabd_real friction_lag;     // of bounds of friction behind the normal forces, of the sum of both
-    mabd_real penetration;      // deepest overlap at the end [m]
+    mabd_real friction_lag; // of bounds of friction behind the normal forces, of the sum of both
+    mabd_real penetration;  // deepest overlap at the end [m]
 } mabd_step_info;
 
 /// Advance by h. On failure the state is that before the step, and the error names the body or joint.
