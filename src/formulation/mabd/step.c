@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,10 @@
 
 // Iterations after which a step with contacts that still turns bodies far is better halved.
 #define HOPELESS 5
+#define SLOW     ((mabd_real)0.9) // of the one before: not so, if it falls
+
+// Rotation in the first solve from which a step with rows is halved at once [rad].
+#define VIOLENT ((mabd_real)0.4)
 
 // References at which contacts are found anew. Corners come and go with the pose that they lead to, so it could go on forever; from
 // then on they only come.
@@ -48,6 +53,12 @@
 
 // Part of the bending of contacts (below) to which they are solved at a reference.
 #define ROUGH ((mabd_real)0.1)
+
+// What contacts that are rows may be off their law: at the end, of the contact tolerance (what is left is noise, which differs from
+// step to step and shakes stacks), and before, of the bending.
+#define FINE     ((mabd_real)0.1)
+#define COARSE   ((mabd_real)0.01)
+#define COARSEST ((mabd_real)1e-5) // [m]
 
 // Part of a step below which it is not halved any more because of contacts.
 #define LEAST_PART ((mabd_real)0.3)
@@ -181,6 +192,34 @@ static attempt take_lowest(mabd_affine_sim* sim, mabd_step_info* info,
     return failed(MABD_OK, -1, -1, "");
 }
 
+// How well contact forces are found at the next reference: no better than the planes of contacts, which go on to bend.
+static void set_goal(mabd_affine_sim* sim, mabd_real bending) {
+    if (!sim->cpu.contacts) return;
+    const mabd_real least = FINE * sim->def.contact_tolerance;
+    mabd_real goal = COARSE * bending;
+    if (!(goal < COARSEST)) goal = COARSEST;
+    sim->cpu.contacts->goal = goal > least ? goal : least;
+}
+
+// Contacts as rows have turned a body so far from the prediction that references would not settle.
+static bool is_violent(const mabd_affine_sim* sim, mabd_real h, mabd_real twist) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    return c && c->free.count > 0 && h > LEAST_PART * sim->def.h && twist > VIOLENT;
+}
+
+// What a solve may have left open of axes: contact forces that are off by so much move them.
+static mabd_real axis_slack(const mabd_affine_sim* sim) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    mabd_real slack = sim->iterates ? sim->def.gap_tolerance : 0;
+    if (!c || c->free.count == 0) return slack;
+    if (sim->def.contact_tolerance > slack) slack = sim->def.contact_tolerance;
+    return c->totals.residual > slack ? c->totals.residual : slack;
+}
+
+static bool is_fine(const mabd_affine_sim* sim) {
+    return sim->cpu.contacts->goal <= sim->def.contact_tolerance;
+}
+
 // One implicit solve; q_new gets the result, q and its history stay.
 static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h,
                      mabd_step_info* info) {
@@ -199,23 +238,27 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     if (a.status != MABD_OK) return a;
     info->converged = false;
     int32_t switches = 0, round = 0; // solves at a reference that has been solved at before
-    bool same = false, anew = true;
+    bool same = false, anew = true, keep = false;
+    mabd_real last_twist = (mabd_real)INFINITY;
+    set_goal(sim, mabd_contacts_slide(cpu->contacts));
     for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i += !same) {
         if (info->iterations > before && !same) {
             const bool flat = touch.bending <= BENDING * sim->def.contact_tolerance &&
                               report.twist <= sim->def.twist_tolerance;
             a = refer(sim, flat, i < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
             if (a.status != MABD_OK) return a;
+            set_goal(sim, touch.bending);
+            keep = flat && contacts_solved(sim);
             round = 0, anew = true;
         }
         const mabd_pass pass = info->iterations == before ? MABD_PASS_FIRST
                                : same                     ? MABD_PASS_AGAIN
                                                           : MABD_PASS_NEXT;
-        const bool again = pass == MABD_PASS_AGAIN && pieces.changed == 0;
+        const bool again = pieces.changed == 0 && (pass == MABD_PASS_AGAIN || keep);
         a = iterate(sim, pass, again, &report, info);
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
-        pieces = mabd_cpu_switch(cpu, anew, sim->iterates ? sim->def.gap_tolerance : 0);
+        pieces = mabd_cpu_switch(cpu, anew, axis_slack(sim));
         // axes settle for the pieces of contacts that there are, then these are looked at
         anew = pieces.changed == 0;
         if (pieces.changed > 0 && ++switches < SWITCHES * sim->def.max_iterations) {
@@ -239,7 +282,10 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         }
         const bool settled = report.twist <= sim->def.twist_tolerance &&
                              (i >= FINDS || touch.bending <= BENDING * sim->def.contact_tolerance);
-        if (i >= HOPELESS && cpu->contacts && report.twist > ACCEPTED_TWIST) break;
+        const bool slows = !(report.twist < SLOW * last_twist);
+        last_twist = report.twist;
+        if (i >= HOPELESS && cpu->contacts && report.twist > ACCEPTED_TWIST && slows) break;
+        if (i == 0 && is_violent(sim, h, report.twist)) break;
         const bool right = settled && pieces.changed + touch.changed == 0;
         if (!right && i + 1 < sim->def.max_iterations) continue;
         open = mabd_cpu_check(cpu, cpu->q_new);
@@ -247,7 +293,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         const bool closed =
             right && opening(sim, &open) <= tolerance && pieces.opening <= tolerance;
         info->converged = closed && contacts_solved(sim);
-        if (closed && !info->converged) break; // projected CG has used up its budget
+        if (closed && !info->converged && is_fine(sim)) break; // its budget is used up
     }
     report_contacts(cpu, &touch, info);
     info->twist = report.twist;
