@@ -5,6 +5,7 @@
 
 #include "contact/bounds.h"
 
+#include <math.h>
 #include <string.h>
 
 // Bodies of a component up to which what contact forces do to it is put together as a matrix.
@@ -88,6 +89,7 @@ static void lay_out(mabd_contacts* c, const mabd_model* m, mabd_arena* arena) {
 
 static void fill_geoms(mabd_contacts* c, const mabd_model* m) {
     int32_t geom = 0, plane = 0;
+    c->thin = (mabd_real)INFINITY;
     for (int32_t body = 0; body < m->body_count; body++) {
         int32_t count;
         const mabd_model_collider* colliders = mabd_model_colliders(m, body, &count);
@@ -99,6 +101,7 @@ static void fill_geoms(mabd_contacts* c, const mabd_model* m) {
             c->geoms[geom].mask = colliders[k].mask;
             c->geoms[geom].moving = m->body_motion[body] == MABD_MOTION_DYNAMIC;
             c->thickness[geom] = mabd_collider_thickness(shape);
+            if (c->geoms[geom].moving && c->thickness[geom] < c->thin) c->thin = c->thickness[geom];
             c->reach[geom] = mabd_collider_reach(shape) + mabd_v3_norm(colliders[k].pose.position);
             if (shape->kind == MABD_COLLIDER_PLANE) c->planes[plane++].geom = geom;
         }

@@ -183,6 +183,7 @@ typedef struct mabd_contacts {
     mabd_broad_box* boxes;
     mabd_broad_plane* planes;
     mabd_real *thickness, *reach; // (geom_count)
+    mabd_real thin;               // least thickness of a geom that moves [m]
     int32_t* component;           // of a moving body in the plan (bodies)
     mabd_broad* broad;
     const mabd_broad_pair* pairs;

@@ -25,13 +25,14 @@ size_t mabd_contact_gs_work(int32_t count) {
 
 // ---- the matrix ------------------------------------------------------------------------------------
 
-// g += sum_j W_ij x_j
-static inline void add_row(const mabd_contact_matrix* W, int32_t i, const mabd_real* x,
+// g += sum_j W_ij x_j. `cones`: what has no normal part has no others.
+static inline void add_row(const mabd_contact_matrix* W, int32_t i, bool cones, const mabd_real* x,
                            mabd_real g[3]) {
     mabd_real g0 = g[0], g1 = g[1], g2 = g[2];
     for (int32_t k = W->start[i]; k < W->end[i]; k++) {
         const mabd_real *B = W->block + 9 * (size_t)k,
                         *l = x + 3 * (size_t)(W->column[k] - W->first);
+        if (cones && l[0] == 0) continue;
         g0 += B[0] * l[0] + B[1] * l[1] + B[2] * l[2];
         g1 += B[3] * l[0] + B[4] * l[1] + B[5] * l[2];
         g2 += B[6] * l[0] + B[7] * l[1] + B[8] * l[2];
@@ -42,7 +43,7 @@ static inline void add_row(const mabd_contact_matrix* W, int32_t i, const mabd_r
 void mabd_contact_matrix_product(void* self, const mabd_real* x, mabd_real* y) {
     const mabd_contact_matrix* W = self;
     memset(y, 0, 3 * (size_t)W->count * sizeof *y);
-    for (int32_t i = 0; i < W->count; i++) add_row(W, i, x, y + 3 * (size_t)i);
+    for (int32_t i = 0; i < W->count; i++) add_row(W, i, false, x, y + 3 * (size_t)i);
 }
 
 static void own_block(const sweep_work* w, int32_t i, mabd_real D[9]) {
@@ -96,7 +97,7 @@ static void rows_of(const sweep_work* w, int32_t i, mabd_real g[3]) {
     g[0] = rest[0] + c * own[0] * l[0];
     g[1] = rest[1] + c * own[1] * l[1];
     g[2] = rest[2] + c * own[1] * l[2];
-    add_row(w->W, i, w->force, g);
+    add_row(w->W, i, true, w->force, g);
 }
 
 static void to_disk(mabd_real radius, mabd_real t[2]) {

@@ -10,7 +10,7 @@
 //
 // A fixed budget of one or two iterations gains energy where links turn far in a step (a whip's crack);
 // iterating on the twist does not. What does not settle, is not finite or has no positive pivot is
-// retried in 2, 4, ... equal parts by implicit Euler.
+// retried in parts of h/2, h/4, ... by implicit Euler.
 //
 // BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure) is made by
 // SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state
@@ -55,10 +55,10 @@
 #define ROUGH ((mabd_real)0.1)
 
 // What contacts that are rows may be off their law: at the end, of the contact tolerance (what is left is noise, which differs from
-// step to step and shakes stacks), and before, of the bending.
+// step to step and shakes stacks), and before, of what the next reference moves.
 #define FINE     ((mabd_real)0.1)
-#define COARSE   ((mabd_real)0.01)
-#define COARSEST ((mabd_real)1e-5) // [m]
+#define COARSE   ((mabd_real)0.05)
+#define COARSEST ((mabd_real)1e-4)
 
 // Part of a step below which it is not halved any more because of contacts.
 #define LEAST_PART ((mabd_real)0.3)
@@ -192,13 +192,19 @@ static attempt take_lowest(mabd_affine_sim* sim, mabd_step_info* info,
     return failed(MABD_OK, -1, -1, "");
 }
 
-// How well contact forces are found at the next reference: no better than the planes of contacts, which go on to bend.
-static void set_goal(mabd_affine_sim* sim, mabd_real bending) {
+// How well contact forces are found at the next reference, where points will be off by about `moves`.
+static void set_goal(mabd_affine_sim* sim, mabd_real moves) {
     if (!sim->cpu.contacts) return;
     const mabd_real least = FINE * sim->def.contact_tolerance;
-    mabd_real goal = COARSE * bending;
+    mabd_real goal = COARSE * moves;
     if (!(goal < COARSEST)) goal = COARSEST;
     sim->cpu.contacts->goal = goal > least ? goal : least;
+}
+
+// What the last solve makes of that: by how much points have left their planes, and levers turn on by the next one.
+static mabd_real still_moves(const mabd_affine_sim* sim, mabd_real bending, mabd_real twist) {
+    const mabd_real lever = sim->cpu.contacts ? sim->cpu.contacts->thin * twist : 0;
+    return lever > bending ? lever : bending;
 }
 
 // Contacts as rows have turned a body so far from the prediction that references would not settle.
@@ -247,7 +253,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
                               report.twist <= sim->def.twist_tolerance;
             a = refer(sim, flat, i < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
             if (a.status != MABD_OK) return a;
-            set_goal(sim, touch.bending);
+            set_goal(sim, still_moves(sim, touch.bending, report.twist));
             keep = flat && contacts_solved(sim);
             round = 0, anew = true;
         }
@@ -382,21 +388,32 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     return *blow ? solve_by_euler(sim, time, info) : a;
 }
 
-// The step in `parts` equal parts; on failure the state before the step is back.
-static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, int32_t parts,
-                              mabd_step_info* info, bool* blow) {
-    const mabd_real h = sim->def.h / (mabd_real)parts;
+// The step in parts of h/2, h/4, ...: what does not settle is tried in halves, and so is all after it. On failure
+// the state before the step is back.
+static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
+                              bool* blow) {
+    const int32_t units = (int32_t)1 << sim->def.max_halvings;
+    const mabd_real h = sim->def.h / (mabd_real)units;
+    int32_t size = units / 2, done = 0;
     bool converged = true;
     *blow = false;
-    for (int32_t i = 0; i < parts; i++) {
-        const attempt a = solve(sim, MABD_SCHEME_EULER, time + (mabd_real)i * h, h, info);
-        converged &= info->converged;
-        if (a.status != MABD_OK) {
+    info->retries++;
+    while (done < units) {
+        const attempt a =
+            solve(sim, MABD_SCHEME_EULER, time + (mabd_real)done * h, (mabd_real)size * h, info);
+        if (a.status == MABD_OK) {
+            converged &= info->converged;
+            *blow |= changed_stop(sim, &a);
+            finish(sim, true);
+            done += size;
+            continue;
+        }
+        if (a.status == MABD_ERR_MEMORY || size == 1) {
             copy_state(&sim->cpu, true);
             return a;
         }
-        *blow |= changed_stop(sim, &a);
-        finish(sim, true);
+        info->retries++;
+        size /= 2;
     }
     info->converged = converged;
     return failed(MABD_OK, -1, -1, "");
@@ -436,11 +453,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     const bool halve = a.status != MABD_OK && a.status != MABD_ERR_MEMORY;
     if (halve && sim->def.max_halvings > 0) {
         copy_state(&sim->cpu, false);
-        for (int32_t k = 1; k <= sim->def.max_halvings && a.status != MABD_OK; k++) {
-            if (a.status == MABD_ERR_MEMORY) break;
-            info->retries++;
-            a = solve_in_parts(sim, time, (int32_t)1 << k, info, &blow);
-        }
+        a = solve_in_parts(sim, time, info, &blow);
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
