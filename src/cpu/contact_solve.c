@@ -18,7 +18,9 @@
 #define MOST_SWEEPS  100
 #define ROUGH_SWEEPS 50
 // Contacts of a small run up to which conjugate gradients take it: ten boxes on each other take a third of the time of sweeps.
-#define FEW_ROWS 64
+// Products at the most: what takes more is swept.
+#define FEW_ROWS     64
+#define FEW_PRODUCTS 100
 
 typedef struct rows_work {
     mabd_cpu_sim* sim;
@@ -136,12 +138,16 @@ static void solve_small(const rows_work* w, const mabd_contact_run* run) {
     mabd_contact_problem problem = problem_of(w, run->first, run->count);
     mabd_real* force = w->force + 3 * (size_t)run->first;
     problem.product = mabd_contact_matrix_product, problem.self = &W;
-    mabd_contact_report report;
+    mabd_contact_report report = {0, 0, 0, false};
     if (run->count <= FEW_ROWS) {
+        problem.max_products = FEW_PRODUCTS;
         report = mabd_projected_cg(&problem, force, w->rows, w->work);
-    } else {
+    }
+    if (!report.converged) {
+        const int32_t before = report.products;
         problem.max_products = most_sweeps(w->c);
         report = mabd_contact_gs(&problem, &W, force, w->rows, w->work);
+        report.products += before;
     }
     add_report(w->c, &report);
 }
