@@ -609,6 +609,17 @@ void mabd_contacts_shift(mabd_cpu_sim* sim) {
     }
 }
 
+mabd_real mabd_contacts_slide(const mabd_contacts* c) {
+    mabd_real most = 0;
+    for (int32_t i = 0; c && i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        const mabd_real thin = (mabd_real)fmin(c->thickness[p->key.i], c->thickness[p->key.j]);
+        const mabd_real slide = (p->slip1 * p->slip1 + p->slip2 * p->slip2) / (2 * thin);
+        if (slide > most) most = slide;
+    }
+    return most;
+}
+
 // ---- overlap of a state ----------------------------------------------------------------------------
 
 mabd_status mabd_contacts_overlap(const mabd_cpu_sim* sim, const mabd_real* q, mabd_real* depth,

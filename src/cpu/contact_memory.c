@@ -5,7 +5,11 @@
 
 #include "contact/bounds.h"
 
+#include <math.h>
 #include <string.h>
+
+// Bodies of a component up to which what contact forces do to it is put together as a matrix.
+#define FEW_BODIES 16
 
 // Contacts of a step may differ from those of the next by whatever comes near: lists double when they are full.
 #define FOR_LISTS(X)                                                                               \
@@ -17,6 +21,15 @@
     X(touched, int32_t)                                                                            \
     X(rows, mabd_affine)                                                                           \
     X(free, int32_t)                                                                               \
+    X(runs, mabd_contact_run)                                                                      \
+    X(blocks.sides, mabd_contact_side)                                                             \
+    X(blocks.duals, mabd_real)                                                                     \
+    X(blocks.joints, int32_t)                                                                      \
+    X(blocks.start, int32_t)                                                                       \
+    X(blocks.end, int32_t)                                                                         \
+    X(blocks.column, int32_t)                                                                      \
+    X(blocks.place, int32_t)                                                                       \
+    X(blocks.block, mabd_real)                                                                     \
     X(groups, int32_t)                                                                             \
     X(carried, int32_t)                                                                            \
     X(frees.bodies, int32_t)                                                                       \
@@ -70,10 +83,13 @@ static void lay_out(mabd_contacts* c, const mabd_model* m, mabd_arena* arena) {
     c->group = mabd_arena_take(arena, components, sizeof *c->group);
     c->line = mabd_arena_take(arena, components, sizeof *c->line);
     c->met = mabd_arena_take(arena, components, sizeof *c->met);
+    c->small = mabd_arena_take(arena, components, sizeof *c->small);
+    c->side = mabd_arena_take(arena, components, sizeof *c->side);
 }
 
 static void fill_geoms(mabd_contacts* c, const mabd_model* m) {
     int32_t geom = 0, plane = 0;
+    c->thin = (mabd_real)INFINITY;
     for (int32_t body = 0; body < m->body_count; body++) {
         int32_t count;
         const mabd_model_collider* colliders = mabd_model_colliders(m, body, &count);
@@ -85,6 +101,7 @@ static void fill_geoms(mabd_contacts* c, const mabd_model* m) {
             c->geoms[geom].mask = colliders[k].mask;
             c->geoms[geom].moving = m->body_motion[body] == MABD_MOTION_DYNAMIC;
             c->thickness[geom] = mabd_collider_thickness(shape);
+            if (c->geoms[geom].moving && c->thickness[geom] < c->thin) c->thin = c->thickness[geom];
             c->reach[geom] = mabd_collider_reach(shape) + mabd_v3_norm(colliders[k].pose.position);
             if (shape->kind == MABD_COLLIDER_PLANE) c->planes[plane++].geom = geom;
         }
@@ -96,6 +113,8 @@ static void fill_bodies(mabd_contacts* c, const mabd_model* m) {
     for (int32_t i = 0; i < m->body_count; i++) c->head[i] = c->place[i] = c->component[i] = -1;
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* component = &plan->components[i];
+        c->side[i] = -1;
+        c->small[i] = component->body_count <= FEW_BODIES && component->hub_count == 0;
         for (int32_t k = 0; k < component->body_count; k++) {
             c->component[plan->component_bodies[component->body_first + k]] = i;
         }

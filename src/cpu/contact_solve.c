@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts as rows: forces by projected conjugate gradients (dual/projected_cg.h). A product with W = Jc A^-1 Jc' is
-// one response of the bodies (cpu/respond.h) to the forces Jc' x, read off by Jc.
+// Contacts as rows. Groups of small components (contact_sort.c) have W = Jc A^-1 Jc' put together (contact_matrix.c) and their
+// forces found by sweeps over the contacts (dual/contact_gs.h), or where they are few by projected conjugate
+// gradients (dual/projected_cg.h); what is large is left to these with products that are
+// responses of the bodies (cpu/respond.h) to the forces Jc' x, read off by Jc.
 
 #include "cpu/assemble.h"
+#include "cpu/contact_matrix.h"
 #include "cpu/respond.h"
 
 #include <string.h>
@@ -11,8 +14,13 @@
 #define MOST_PRODUCTS  3000
 #define LEAST_PRODUCTS 60
 #define ALL_PRODUCTS   60000 // times contacts
-// Of the contact tolerance. What projected CG leaves is noise, which differs from step to step and shakes stacks.
-#define FINE ((mabd_real)0.1)
+// Sweeps at the most, where the forces are those of the end and before.
+#define MOST_SWEEPS  100
+#define ROUGH_SWEEPS 50
+// Contacts of a small run up to which conjugate gradients take it: ten boxes on each other take a third of the time of sweeps.
+// Products at the most: what takes more is swept.
+#define FEW_ROWS     64
+#define FEW_PRODUCTS 100
 
 typedef struct rows_work {
     mabd_cpu_sim* sim;
@@ -20,6 +28,8 @@ typedef struct rows_work {
     int32_t count;
     const int32_t* contacts;
     mabd_affine *y, *d; // by place of a body
+    // by row or contact
+    mabd_real *rest, *own, *friction, *force, *rows, *work;
 } rows_work;
 
 static const mabd_contact* contact_at(const rows_work* w, int32_t k) {
@@ -85,42 +95,100 @@ static int32_t most_products(int32_t contacts) {
     return most > MOST_PRODUCTS ? MOST_PRODUCTS : most < LEAST_PRODUCTS ? LEAST_PRODUCTS : most;
 }
 
-static void solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies, mabd_real* kept,
-                       mabd_real* reals) {
+// Values of the rows without contact forces, and all else that a problem is made of.
+static void fill_problem(rows_work* w) {
+    mabd_respond_read(w->sim, &w->c->frees, w->d);
+    read_rows(w, w->d, w->rest);
+    for (int32_t i = 0; i < w->count; i++) {
+        const mabd_contact* p = contact_at(w, i);
+        const size_t k = (size_t)i;
+        w->rest[3 * k] += p->gap;
+        w->rest[3 * k + 1] += p->slip1 + p->lean1, w->rest[3 * k + 2] += p->slip2 + p->lean2;
+        w->own[2 * k] = p->own_n, w->own[2 * k + 1] = p->own_t;
+        w->friction[k] = p->friction;
+        memcpy(w->force + 3 * k, p->force, sizeof p->force);
+    }
+}
+
+// The part of it from contact `first` on.
+static mabd_contact_problem problem_of(const rows_work* w, int32_t first, int32_t count) {
+    const size_t at = (size_t)first;
+    const mabd_contact_problem problem = {.count = count,
+                                          .rest = w->rest + 3 * at,
+                                          .own = w->own + 2 * at,
+                                          .softness = mabd_contact_softness(w->sim->model),
+                                          .friction = w->friction + at,
+                                          .tolerance = w->c->goal,
+                                          .max_products = most_products(count)};
+    return problem;
+}
+
+static void add_report(mabd_contacts* c, const mabd_contact_report* report) {
+    c->totals.products += report->products;
+    if (!(report->residual <= c->totals.residual)) c->totals.residual = report->residual;
+}
+
+// The first few sweeps bring most of it: where planes of contacts still bend no more are made.
+static int32_t most_sweeps(const mabd_contacts* c) {
+    return c->goal > c->tolerance ? ROUGH_SWEEPS : MOST_SWEEPS;
+}
+
+static void solve_small(const rows_work* w, const mabd_contact_run* run) {
+    mabd_contact_matrix W = mabd_contact_matrix_of(w->c, run);
+    mabd_contact_problem problem = problem_of(w, run->first, run->count);
+    mabd_real* force = w->force + 3 * (size_t)run->first;
+    problem.product = mabd_contact_matrix_product, problem.self = &W;
+    mabd_contact_report report = {0, 0, 0, false};
+    if (run->count <= FEW_ROWS) {
+        problem.max_products = FEW_PRODUCTS;
+        report = mabd_projected_cg(&problem, force, w->rows, w->work);
+    }
+    if (!report.converged) {
+        const int32_t before = report.products;
+        problem.max_products = most_sweeps(w->c);
+        report = mabd_contact_gs(&problem, &W, force, w->rows, w->work);
+        report.products += before;
+    }
+    add_report(w->c, &report);
+}
+
+// All contacts from `first` on at once.
+static void solve_large(rows_work* w, int32_t first) {
+    rows_work part = *w;
+    part.contacts += first, part.count -= first;
+    mabd_contact_problem problem = problem_of(w, first, part.count);
+    problem.product = product, problem.self = &part;
+    const mabd_contact_report report =
+        mabd_projected_cg(&problem, w->force + 3 * (size_t)first, w->rows, w->work);
+    add_report(w->c, &report);
+}
+
+static mabd_status find_forces(rows_work* w) {
+    mabd_contacts* c = w->c;
+    const mabd_contact_run* runs = c->runs.data;
+    int32_t small = 0, rows = 0;
+    while (small < c->runs.count && runs[small].small) rows += runs[small++].count;
+    c->totals.residual = 0;
+    if (rows > 0) MABD_TRY(mabd_contact_matrix_build(w->sim, rows));
+    for (int32_t i = 0; i < small; i++) solve_small(w, &runs[i]);
+    if (rows < w->count) solve_large(w, rows);
+    return MABD_OK;
+}
+
+static mabd_status solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies, mabd_real* kept,
+                              mabd_real* reals) {
     mabd_contacts* c = sim->contacts;
     rows_work w = {.sim = sim, .c = c, .count = c->free.count, .contacts = c->free.data};
     const size_t n = (size_t)w.count;
     w.y = bodies, w.d = w.y + c->frees.bodies.count;
-    mabd_real *rest = reals, *own = rest + 3 * n, *friction = own + 2 * n, *force = friction + n;
-    mabd_real *rows = force + 3 * n, *work = rows + 3 * n;
-
-    mabd_respond_read(sim, &c->frees, w.d);
-    read_rows(&w, w.d, rest);
-    for (size_t k = 0; k < n; k++) {
-        const mabd_contact* p = contact_at(&w, (int32_t)k);
-        rest[3 * k] += p->gap;
-        rest[3 * k + 1] += p->slip1 + p->lean1, rest[3 * k + 2] += p->slip2 + p->lean2;
-        own[2 * k] = p->own_n, own[2 * k + 1] = p->own_t;
-        friction[k] = p->friction;
-        memcpy(force + 3 * k, p->force, sizeof p->force);
-    }
-    const mabd_contact_problem problem = {.count = w.count,
-                                          .rest = rest,
-                                          .own = own,
-                                          .softness = mabd_contact_softness(sim->model),
-                                          .friction = friction,
-                                          .product = product,
-                                          .self = &w,
-                                          .tolerance = FINE * c->tolerance,
-                                          .max_products = most_products(w.count)};
-    if (!again) {
-        const mabd_contact_report report = mabd_projected_cg(&problem, force, rows, work);
-        c->totals.products += report.products;
-        c->totals.residual = report.residual;
-    }
-    take_forces(&w, force);
-    push(&w, force, w.y);
+    w.rest = reals, w.own = w.rest + 3 * n, w.friction = w.own + 2 * n;
+    w.force = w.friction + n, w.rows = w.force + 3 * n, w.work = w.rows + 3 * n;
+    fill_problem(&w);
+    if (!again) MABD_TRY(find_forces(&w));
+    take_forces(&w, w.force);
+    push(&w, w.force, w.y);
     mabd_respond_finish(sim, &c->frees, w.y, kept);
+    return MABD_OK;
 }
 
 // ---- both ways -------------------------------------------------------------------------------------
@@ -151,7 +219,9 @@ mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again) {
     mabd_respond_keep(sim, &c->riders, rider_kept);
     mabd_respond_keep(sim, &c->carriers, carrier_kept);
     mabd_cpu_solve(sim);
-    if (c->free.count > 0) solve_rows(sim, again, c->body_work.data, free_kept, c->reals.data);
+    if (c->free.count > 0) {
+        MABD_TRY(solve_rows(sim, again, c->body_work.data, free_kept, c->reals.data));
+    }
     if (c->carried.count > 0) {
         mabd_contacts_carry(sim, c->body_work.data, rider_kept, carrier_kept);
     }

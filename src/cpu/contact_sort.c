@@ -3,13 +3,16 @@
 //
 // Components that touch each other are a group. A contact between moving bodies is left to the block of the lighter one if
 // that is much lighter, and if all such contacts of its group are of that kind, with no component that carries and rides at
-// the same time; else they are rows for conjugate gradients.
+// the same time; else they are rows. Where some are, so are those of all other groups of small components.
 
 #include "cpu/contacts.h"
 
 #include <string.h>
 
-enum { RIDES = 1, CARRIES = 2, BY_ROWS = 4 };
+enum { RIDES = 1, CARRIES = 2, BY_ROWS = 4, LARGE = 8 };
+
+// Contacts on a component up to which its part of W is put together: their number goes in by its square.
+#define FEW_CONTACTS 64
 
 static void add_index(mabd_list* list, int32_t value) {
     ((int32_t*)list->data)[list->count++] = value;
@@ -93,10 +96,40 @@ static void find_roles(mabd_contacts* c) {
     }
 }
 
+// Groups with a component that is not small, or has many contacts.
+static void find_large(mabd_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        int32_t both[2];
+        const int count = both_components(c, mabd_contacts_at(c, i), both);
+        for (int k = 0; k < count; k++) c->line[both[k]].count = 0;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        int32_t both[2];
+        const int count = both_components(c, mabd_contacts_at(c, i), both);
+        for (int k = 0; k < count; k++) {
+            const bool few = ++c->line[both[k]].count <= FEW_CONTACTS;
+            if (!few || !c->small[both[k]]) c->role[c->group[both[k]]] |= LARGE;
+        }
+    }
+}
+
+// Contacts in blocks are searched by solves of all there is. Where some group has rows, those of other groups of small components are
+// found along with them for less.
+static void follow_rows(mabd_contacts* c) {
+    const int32_t* groups = c->groups.data;
+    bool any = false;
+    for (int32_t i = 0; i < c->groups.count; i++) any |= (c->role[groups[i]] & BY_ROWS) != 0;
+    for (int32_t i = 0; any && i < c->groups.count; i++) {
+        if (!(c->role[groups[i]] & LARGE)) c->role[groups[i]] |= BY_ROWS;
+    }
+}
+
 static void choose_ways(mabd_contacts* c) {
     clear_components(c);
     join_groups(c);
     find_roles(c);
+    find_large(c);
+    follow_rows(c);
     for (int32_t i = 0; i < c->list.count; i++) {
         mabd_contact* p = mabd_contacts_at(c, i);
         p->in_block = !(c->role[c->group[c->component[p->b]]] & BY_ROWS);
@@ -129,6 +162,7 @@ static mabd_status reserve(mabd_contacts* c) {
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->next, sizeof(int32_t), count));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->touched, sizeof(int32_t), count));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->free, sizeof(int32_t), free));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->runs, sizeof(mabd_contact_run), c->groups.count));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->carried, sizeof(int32_t), moving));
     MABD_TRY(reserve_set(c, &c->frees, 2 * free));
     MABD_TRY(reserve_set(c, &c->riders, moving));
@@ -175,11 +209,33 @@ static void list_blocks(mabd_contacts* c) {
     }
 }
 
+// A run for each group that has rows; line.count gets where the next contact of the group goes.
+static void list_runs(mabd_contacts* c) {
+    const int32_t* groups = c->groups.data;
+    for (int32_t i = 0; i < c->groups.count; i++) c->line[groups[i]].count = 0;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_contact* p = mabd_contacts_at(c, i);
+        c->line[c->group[c->component[p->b]]].count += !p->in_block;
+    }
+    for (int large = 0; large < 2; large++) {
+        for (int32_t i = 0; i < c->groups.count; i++) {
+            mabd_contact_line* line = &c->line[groups[i]];
+            const bool is_large = (c->role[groups[i]] & LARGE) != 0;
+            if (line->count == 0 || is_large != (large == 1)) continue;
+            const mabd_contact_run run = {c->free.count, line->count, !is_large};
+            ((mabd_contact_run*)c->runs.data)[c->runs.count++] = run;
+            line->count = c->free.count;
+            c->free.count += run.count;
+        }
+    }
+}
+
 static void list_bodies(mabd_contacts* c) {
+    list_runs(c);
     for (int32_t i = 0; i < c->list.count; i++) {
         const mabd_contact* p = mabd_contacts_at(c, i);
         if (!p->in_block) {
-            add_index(&c->free, i);
+            ((int32_t*)c->free.data)[c->line[c->group[c->component[p->b]]].count++] = i;
             add_body(c, &c->frees, p->b);
             if (p->moving) add_body(c, &c->frees, p->a);
         } else if (p->moving) {
@@ -198,8 +254,8 @@ mabd_status mabd_contacts_sort(mabd_contacts* c) {
     const int32_t* touched = c->touched.data;
     for (int32_t i = 0; i < c->touched.count; i++) c->head[touched[i]] = -1;
     clear_set(c, &c->frees), clear_set(c, &c->riders), clear_set(c, &c->carriers);
-    c->groups.count = c->free.count = c->carried.count = c->touched.count = c->next.count =
-        c->rows.count = 0;
+    c->groups.count = c->runs.count = c->free.count = c->carried.count = c->touched.count =
+        c->next.count = c->rows.count = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->groups, sizeof(int32_t), c->list.count));
     choose_ways(c);
     MABD_TRY(reserve(c));

@@ -116,6 +116,34 @@ typedef struct mabd_body_side {
     int32_t count; // of them
 } mabd_body_side;
 
+/// One side of a contact that is a row: what its forces do to the component of that body (cpu/contact_matrix.c).
+typedef struct mabd_contact_side {
+    int32_t contact;    // in the list of rows
+    int32_t place;      // of the body in its set
+    int32_t next;       // side on the same component, -1 = none
+    int32_t row_count;  // of the component's dual system
+    int64_t duals;      // where J u and K^-1 J u are kept, 3 times row_count each
+    mabd_vec3 X;        // the point, in the frame of the body
+    mabd_vec3 along[3]; // normal and tangents there; on side a against them
+    mabd_affine u[3];   // H^-1 of unit forces along them
+} mabd_contact_side;
+
+/// Contacts of a group that are rows, one after the other in the list of them.
+typedef struct mabd_contact_run {
+    int32_t first, count;
+    bool small; // W is put together, block by block
+} mabd_contact_run;
+
+/// W of the contacts in small runs (dual/contact_gs.h), and what it is made of.
+typedef struct mabd_contact_blocks {
+    mabd_list sides;         // mabd_contact_side
+    mabd_list duals;         // mabd_real
+    mabd_list joints;        // int32_t: first joint and first row of each body of the set
+    mabd_list start, end;    // int32_t by contact
+    mabd_list column, place; // int32_t by block; by contact: its block in the row under way
+    mabd_list block;         // mabd_real, 3 x 3 each
+} mabd_contact_blocks;
+
 /// What is kept of a contact from one step to the next, and in checkpoints. Vectors in the world.
 typedef struct mabd_contact_kept {
     mabd_contact_key key;
@@ -165,6 +193,7 @@ typedef struct mabd_contacts {
     mabd_broad_box* boxes;
     mabd_broad_plane* planes;
     mabd_real *thickness, *reach; // (geom_count)
+    mabd_real thin;               // least thickness of a geom that moves [m]
     int32_t* component;           // of a moving body in the plan (bodies)
     mabd_broad* broad;
     const mabd_broad_pair* pairs;
@@ -172,6 +201,7 @@ typedef struct mabd_contacts {
     mabd_real h;               // of a whole step [s]
     mabd_real margin;          // [m]
     mabd_real tolerance;       // of rows [m]
+    mabd_real goal;            // to which rows are solved at this reference [m]
     mabd_real force_tolerance; // of forces in blocks, relative
     int32_t friction_updates;  // of bounds in a solve, at the most
     // contacts of the solve under way, by rising key
@@ -193,8 +223,12 @@ typedef struct mabd_contacts {
     int32_t* group;          // the lowest of those that touch each other
     mabd_contact_line* line; // of the line search, by group
     mabd_list groups;        // int32_t: the lowest components of the groups
-    mabd_list free;          // int32_t: contacts that are rows
-    mabd_list carried;       // int32_t: contacts in blocks whose a moves
+    bool* small;             // has few bodies and no hub
+    int32_t* side;           // first side of a row on it, -1 = none
+    mabd_list free; // int32_t: contacts that are rows, group by group, those of small runs first
+    mabd_list runs; // mabd_contact_run: the same, by group
+    mabd_contact_blocks blocks;
+    mabd_list carried; // int32_t: contacts in blocks whose a moves
     mabd_body_set frees, riders, carriers;
     int32_t* place;      // of a body in its set, -1 = none (bodies)
     mabd_list body_work; // mabd_affine
@@ -229,6 +263,9 @@ mabd_status mabd_contacts_find(mabd_cpu_sim* sim, mabd_find find);
 mabd_status mabd_contacts_sort(mabd_contacts* contacts);
 /// The same contacts at a new reference, points and normals as they were: for references that have moved by little.
 void mabd_contacts_shift(mabd_cpu_sim* sim);
+/// How far points have left the planes of their contacts on the way to the first reference, at most: surfaces are as round
+/// as the thinner of both geoms. 0 without contacts [m].
+mabd_real mabd_contacts_slide(const mabd_contacts* contacts);
 /// Keep what the next step starts from. After the last solve of a step, before finish.
 void mabd_contacts_keep(mabd_cpu_sim* sim);
 /// Forget all of it.

@@ -59,6 +59,9 @@ static mabd_real linear_coordinate(const mabd_cpu_sim* sim, const mabd_model_joi
     return x;
 }
 
+// From one stop to the other an axis goes by way of a piece between: contacts may hold the bodies so that the axis
+// gives way far less than rho, and it would go from stop to stop forever.
+
 // The piece that an axis should stand on after a solve that gave x and lambda. How far it was off the graph is
 // returned, 0 if it stands right.
 static mabd_real find_piece(const mabd_axis_law* law, mabd_axis_state* axis, mabd_real x,
@@ -73,6 +76,11 @@ static mabd_real find_piece(const mabd_axis_law* law, mabd_axis_state* axis, mab
     const mabd_real miss = (mabd_real)fabs(x - mabd_axis_point(&next, axis->rho, z));
     const mabd_real round_off = ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z));
     axis->moves = !(miss <= larger(slack, round_off));
+    if (axis->piece.stop * axis->found.stop < 0) {
+        const mabd_real low = mabd_axis_rising(law, axis->rho, law->lower, 1),
+                        high = mabd_axis_rising(law, axis->rho, law->upper, -1);
+        axis->found = mabd_axis_find(law, axis->rho, (low + high) / 2);
+    }
     return axis->moves ? miss : 0;
 }
 

@@ -314,15 +314,34 @@ static mabd_real bending_of(const search_work* w, const mabd_contact* p) {
     return aside / (2 * (mabd_real)fmax(thin, radius_a + radius_b));
 }
 
+// How far a contact that is a row is off its law with the force that it has: x - P(x - g), x = own l (dual/projected_cg.h).
+static mabd_real off_law(const search_work* w, const mabd_contact* p, mabd_vec3 move) {
+    const mabd_real n = p->own_n * p->force[0], c = w->softness;
+    const mabd_real g = p->gap + mabd_v3_dot(p->n, move) + c * n;
+    const mabd_real x1 = p->own_t * p->force[1], x2 = p->own_t * p->force[2];
+    mabd_real y1 = x1 - (p->slip1 + p->lean1 + mabd_v3_dot(p->t1, move) + c * x1);
+    mabd_real y2 = x2 - (p->slip2 + p->lean2 + mabd_v3_dot(p->t2, move) + c * x2);
+    const mabd_real radius = p->friction * p->own_t * p->force[0], size = y1 * y1 + y2 * y2;
+    if (size > radius * radius) {
+        const mabd_real s = radius / (mabd_real)sqrt(size);
+        y1 *= s, y2 *= s;
+    }
+    const mabd_real slip = (mabd_real)sqrt((x1 - y1) * (x1 - y1) + (x2 - y2) * (x2 - y2));
+    return (mabd_real)fmax(fabs(fmin(n, g)), slip);
+}
+
 static void add_totals(search_work* w) {
     mabd_contacts* c = w->c;
     c->totals.active = 0;
     c->totals.penetration = 0;
+    c->totals.residual = 0;
     for (int32_t i = 0; i < c->list.count; i++) {
         mabd_contact* p = mabd_contacts_at(c, i);
         const mabd_vec3 move = move_of(w->sim, p);
         const mabd_real along = mabd_v3_dot(p->n, move);
         p->end = p->distance + along;
+        const mabd_real off = p->in_block ? 0 : off_law(w, p, move);
+        if (!(off <= c->totals.residual)) c->totals.residual = off;
         if (-p->end > c->totals.penetration) {
             c->totals.penetration = -p->end;
         }

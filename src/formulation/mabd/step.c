@@ -10,7 +10,7 @@
 //
 // A fixed budget of one or two iterations gains energy where links turn far in a step (a whip's crack);
 // iterating on the twist does not. What does not settle, is not finite or has no positive pivot is
-// retried in 2, 4, ... equal parts by implicit Euler.
+// retried in parts of h/2, h/4, ... by implicit Euler.
 //
 // BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure) is made by
 // SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state
@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,10 @@
 
 // Iterations after which a step with contacts that still turns bodies far is better halved.
 #define HOPELESS 5
+#define SLOW     ((mabd_real)0.9) // of the one before: not so, if it falls
+
+// Rotation in the first solve from which a step with rows is halved at once [rad].
+#define VIOLENT ((mabd_real)0.4)
 
 // References at which contacts are found anew. Corners come and go with the pose that they lead to, so it could go on forever; from
 // then on they only come.
@@ -48,6 +53,12 @@
 
 // Part of the bending of contacts (below) to which they are solved at a reference.
 #define ROUGH ((mabd_real)0.1)
+
+// What contacts that are rows may be off their law: at the end, of the contact tolerance (what is left is noise, which differs from
+// step to step and shakes stacks), and before, of what the next reference moves.
+#define FINE     ((mabd_real)0.1)
+#define COARSE   ((mabd_real)0.05)
+#define COARSEST ((mabd_real)1e-4)
 
 // Part of a step below which it is not halved any more because of contacts.
 #define LEAST_PART ((mabd_real)0.3)
@@ -181,6 +192,40 @@ static attempt take_lowest(mabd_affine_sim* sim, mabd_step_info* info,
     return failed(MABD_OK, -1, -1, "");
 }
 
+// How well contact forces are found at the next reference, where points will be off by about `moves`.
+static void set_goal(mabd_affine_sim* sim, mabd_real moves) {
+    if (!sim->cpu.contacts) return;
+    const mabd_real least = FINE * sim->def.contact_tolerance;
+    mabd_real goal = COARSE * moves;
+    if (!(goal < COARSEST)) goal = COARSEST;
+    sim->cpu.contacts->goal = goal > least ? goal : least;
+}
+
+// What the last solve makes of that: by how much points have left their planes, and levers turn on by the next one.
+static mabd_real still_moves(const mabd_affine_sim* sim, mabd_real bending, mabd_real twist) {
+    const mabd_real lever = sim->cpu.contacts ? sim->cpu.contacts->thin * twist : 0;
+    return lever > bending ? lever : bending;
+}
+
+// Contacts as rows have turned a body so far from the prediction that references would not settle.
+static bool is_violent(const mabd_affine_sim* sim, mabd_real h, mabd_real twist) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    return c && c->free.count > 0 && h > LEAST_PART * sim->def.h && twist > VIOLENT;
+}
+
+// What a solve may have left open of axes: contact forces that are off by so much move them.
+static mabd_real axis_slack(const mabd_affine_sim* sim) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    mabd_real slack = sim->iterates ? sim->def.gap_tolerance : 0;
+    if (!c || c->free.count == 0) return slack;
+    if (sim->def.contact_tolerance > slack) slack = sim->def.contact_tolerance;
+    return c->totals.residual > slack ? c->totals.residual : slack;
+}
+
+static bool is_fine(const mabd_affine_sim* sim) {
+    return sim->cpu.contacts->goal <= sim->def.contact_tolerance;
+}
+
 // One implicit solve; q_new gets the result, q and its history stay.
 static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h,
                      mabd_step_info* info) {
@@ -199,23 +244,27 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
     if (a.status != MABD_OK) return a;
     info->converged = false;
     int32_t switches = 0, round = 0; // solves at a reference that has been solved at before
-    bool same = false, anew = true;
+    bool same = false, anew = true, keep = false;
+    mabd_real last_twist = (mabd_real)INFINITY;
+    set_goal(sim, mabd_contacts_slide(cpu->contacts));
     for (int32_t i = 0; i < sim->def.max_iterations && !info->converged; i += !same) {
         if (info->iterations > before && !same) {
             const bool flat = touch.bending <= BENDING * sim->def.contact_tolerance &&
                               report.twist <= sim->def.twist_tolerance;
             a = refer(sim, flat, i < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
             if (a.status != MABD_OK) return a;
+            set_goal(sim, still_moves(sim, touch.bending, report.twist));
+            keep = flat && contacts_solved(sim);
             round = 0, anew = true;
         }
         const mabd_pass pass = info->iterations == before ? MABD_PASS_FIRST
                                : same                     ? MABD_PASS_AGAIN
                                                           : MABD_PASS_NEXT;
-        const bool again = pass == MABD_PASS_AGAIN && pieces.changed == 0;
+        const bool again = pieces.changed == 0 && (pass == MABD_PASS_AGAIN || keep);
         a = iterate(sim, pass, again, &report, info);
         if (a.status != MABD_OK) return a;
         clock = mabd_clock();
-        pieces = mabd_cpu_switch(cpu, anew, sim->iterates ? sim->def.gap_tolerance : 0);
+        pieces = mabd_cpu_switch(cpu, anew, axis_slack(sim));
         // axes settle for the pieces of contacts that there are, then these are looked at
         anew = pieces.changed == 0;
         if (pieces.changed > 0 && ++switches < SWITCHES * sim->def.max_iterations) {
@@ -239,7 +288,10 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         }
         const bool settled = report.twist <= sim->def.twist_tolerance &&
                              (i >= FINDS || touch.bending <= BENDING * sim->def.contact_tolerance);
-        if (i >= HOPELESS && cpu->contacts && report.twist > ACCEPTED_TWIST) break;
+        const bool slows = !(report.twist < SLOW * last_twist);
+        last_twist = report.twist;
+        if (i >= HOPELESS && cpu->contacts && report.twist > ACCEPTED_TWIST && slows) break;
+        if (i == 0 && is_violent(sim, h, report.twist)) break;
         const bool right = settled && pieces.changed + touch.changed == 0;
         if (!right && i + 1 < sim->def.max_iterations) continue;
         open = mabd_cpu_check(cpu, cpu->q_new);
@@ -247,7 +299,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
         const bool closed =
             right && opening(sim, &open) <= tolerance && pieces.opening <= tolerance;
         info->converged = closed && contacts_solved(sim);
-        if (closed && !info->converged) break; // projected CG has used up its budget
+        if (closed && !info->converged && is_fine(sim)) break; // its budget is used up
     }
     report_contacts(cpu, &touch, info);
     info->twist = report.twist;
@@ -336,21 +388,32 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     return *blow ? solve_by_euler(sim, time, info) : a;
 }
 
-// The step in `parts` equal parts; on failure the state before the step is back.
-static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, int32_t parts,
-                              mabd_step_info* info, bool* blow) {
-    const mabd_real h = sim->def.h / (mabd_real)parts;
+// The step in parts of h/2, h/4, ...: what does not settle is tried in halves, and so is all after it. On failure
+// the state before the step is back.
+static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
+                              bool* blow) {
+    const int32_t units = (int32_t)1 << sim->def.max_halvings;
+    const mabd_real h = sim->def.h / (mabd_real)units;
+    int32_t size = units / 2, done = 0;
     bool converged = true;
     *blow = false;
-    for (int32_t i = 0; i < parts; i++) {
-        const attempt a = solve(sim, MABD_SCHEME_EULER, time + (mabd_real)i * h, h, info);
-        converged &= info->converged;
-        if (a.status != MABD_OK) {
+    info->retries++;
+    while (done < units) {
+        const attempt a =
+            solve(sim, MABD_SCHEME_EULER, time + (mabd_real)done * h, (mabd_real)size * h, info);
+        if (a.status == MABD_OK) {
+            converged &= info->converged;
+            *blow |= changed_stop(sim, &a);
+            finish(sim, true);
+            done += size;
+            continue;
+        }
+        if (a.status == MABD_ERR_MEMORY || size == 1) {
             copy_state(&sim->cpu, true);
             return a;
         }
-        *blow |= changed_stop(sim, &a);
-        finish(sim, true);
+        info->retries++;
+        size /= 2;
     }
     info->converged = converged;
     return failed(MABD_OK, -1, -1, "");
@@ -390,11 +453,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     const bool halve = a.status != MABD_OK && a.status != MABD_ERR_MEMORY;
     if (halve && sim->def.max_halvings > 0) {
         copy_state(&sim->cpu, false);
-        for (int32_t k = 1; k <= sim->def.max_halvings && a.status != MABD_OK; k++) {
-            if (a.status == MABD_ERR_MEMORY) break;
-            info->retries++;
-            a = solve_in_parts(sim, time, (int32_t)1 << k, info, &blow);
-        }
+        a = solve_in_parts(sim, time, info, &blow);
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contact forces by nonlinear block Gauss-Seidel, for problems of dual/projected_cg.h whose matrix W is at hand.
+//
+// W is sparse, of 3 x 3 blocks: contacts i and j share one where a body, or bodies jointed to each other, carry both.
+// A sweep visits one contact after the other, forth and then back, and gives each the force that obeys the law with all
+// others as they are:
+//
+//   g  = sum_j W_ij l_j + rest_i + c l_i                   rows of the contact
+//   l' = l - (W_ii + c)^-1 g                               sticks, if |l'_t| <= mu l'_n
+//   else  l_n <- max(0, l_n - g_n/(W_nn + c)),             slips, or is open
+//         l_t <- P(l_t - g_t/e)     P: onto the disk of radius mu l_n, e: largest eigenvalue of the tangents' block
+//
+// The bound of friction is that of the normal force of the same visit: Coulomb's law, no passes. The price of a sweep is that
+// of a product. Heaps of few layers take some tens of sweeps; high stacks take many more, where conjugate
+// gradients serve better.
+#pragma once
+
+#include "dual/projected_cg.h"
+
+/// W by rows of blocks. Columns are counted from `first`, so that a part of a larger matrix that nothing else couples with is a
+/// matrix, too.
+typedef struct mabd_contact_matrix {
+    int32_t count, first;
+    const int32_t *start, *end; // blocks of a row, its own among them (count)
+    const int32_t* column;      // of a block
+    const mabd_real* block;     // 3 x 3 each, row-major [m/N]
+} mabd_contact_matrix;
+
+/// y = W x; self is a mabd_contact_matrix.
+mabd_contact_operator mabd_contact_matrix_product;
+
+/// Reals that a solve works in.
+size_t mabd_contact_gs_work(int32_t count);
+/// As mabd_projected_cg, with sweeps for products; the operator of the problem is not used.
+mabd_contact_report mabd_contact_gs(const mabd_contact_problem* problem,
+                                    const mabd_contact_matrix* W, mabd_real* force, mabd_real* rows,
+                                    mabd_real* work);
