@@ -231,8 +231,15 @@ Test(projected_cg, one_contact_is_the_closed_form) {
         p->rest[0] = -d, p->rest[1] = -s;
         p->own[0] = p->own[1] = o;
         p->friction[0] = mu;
-        p->of = (mabd_contact_problem){1,        p->rest, p->own,           soft, p->friction,
-                                       multiply, p,       (mabd_real)1e-12, 1000};
+        p->of = (mabd_contact_problem){.count = 1,
+                                       .rest = p->rest,
+                                       .own = p->own,
+                                       .softness = soft,
+                                       .friction = p->friction,
+                                       .product = multiply,
+                                       .self = p,
+                                       .tolerance = (mabd_real)1e-12,
+                                       .max_products = 1000};
         cr_expect(solve(p).converged);
         const mabd_real normal = d / (o * (1 + soft)), stick = s / (o * (1 + soft));
         cr_expect(epsilon_eq(dbl, p->force[0], normal, 1e-7));
@@ -299,4 +306,37 @@ Test(projected_cg, nothing_to_solve_is_solved) {
     cr_expect(eq(int, report.products, 0));
     cr_expect(eq(dbl, report.residual, 0));
     cr_expect(eq(sz, mabd_projected_cg_work(0), 0));
+}
+
+// Bounds that are given hold, whatever the normal forces are; with updates they come to Coulomb's.
+Test(projected_cg, given_bounds_stand_until_they_are_updated) {
+    const mabd_real o = (mabd_real)1e-4, soft = (mabd_real)1e-3, d = (mabd_real)1e-3,
+                    s = (mabd_real)2e-3;
+    for (int updates = 0; updates < 3; updates++) {
+        problem* p = calloc(1, sizeof *p);
+        mabd_real bound = 1;
+        p->n = 3;
+        for (int i = 0; i < 3; i++) p->W[i][i] = o;
+        p->rest[0] = -d, p->rest[1] = -s;
+        p->own[0] = p->own[1] = o;
+        p->friction[0] = (mabd_real)0.5;
+        p->of = (mabd_contact_problem){.count = 1,
+                                       .rest = p->rest,
+                                       .own = p->own,
+                                       .softness = soft,
+                                       .friction = p->friction,
+                                       .product = multiply,
+                                       .self = p,
+                                       .tolerance = (mabd_real)1e-12,
+                                       .bound = &bound,
+                                       .updates = updates,
+                                       .max_products = 1000};
+        cr_expect(solve(p).converged);
+        const mabd_real normal = d / (o * (1 + soft));
+        cr_expect(epsilon_eq(dbl, p->force[0], normal, 1e-7));
+        cr_expect(epsilon_eq(dbl, p->force[1], updates ? normal / 2 : 1, 1e-7), "%d updates",
+                  updates);
+        cr_expect(epsilon_eq(dbl, bound, updates ? normal / 2 : 1, 1e-7), "%d updates", updates);
+        free(p);
+    }
 }

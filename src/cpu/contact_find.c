@@ -573,8 +573,9 @@ mabd_status mabd_contacts_find(mabd_cpu_sim* sim, mabd_find find) {
     mabd_contacts* c = sim->contacts;
     if (!c) return MABD_OK;
     find_work w = {.sim = sim, .c = c, .find = find, .from = &c->kept};
+    c->first = false;
     if (find == MABD_FIND_FIRST) {
-        w.predicted = true;
+        w.predicted = c->first = true;
         c->totals.products = 0, c->totals.residual = 0;
         for (int32_t i = 0; i < c->component_count; i++)
             c->line[i].updates = 0, c->line[i].relax = 1;

@@ -29,8 +29,12 @@ typedef struct rows_work {
     const int32_t* contacts;
     mabd_affine *y, *d; // by place of a body
     // by row or contact
-    mabd_real *rest, *own, *friction, *force, *rows, *work;
+    mabd_real *rest, *own, *friction, *bound, *force, *rows, *work;
 } rows_work;
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 
 static const mabd_contact* contact_at(const rows_work* w, int32_t k) {
     return mabd_contacts_at(w->c, w->contacts[k]);
@@ -86,7 +90,8 @@ static void take_forces(const rows_work* w, const mabd_real* force) {
         memcpy(p->force, force, sizeof p->force);
         p->pressed = p->force[0] > 0;
         p->grip = p->pressed ? MABD_GRIP_STICK : MABD_GRIP_NONE;
-        p->bound = p->friction * p->force[0];
+        p->bound = w->bound[k];
+        p->fresh = false;
     }
 }
 
@@ -106,6 +111,7 @@ static void fill_problem(rows_work* w) {
         w->rest[3 * k + 1] += p->slip1 + p->lean1, w->rest[3 * k + 2] += p->slip2 + p->lean2;
         w->own[2 * k] = p->own_n, w->own[2 * k + 1] = p->own_t;
         w->friction[k] = p->friction;
+        w->bound[k] = p->fresh ? 0 : p->bound;
         memcpy(w->force + 3 * k, p->force, sizeof p->force);
     }
 }
@@ -150,6 +156,9 @@ static void solve_small(const rows_work* w, const mabd_contact_run* run) {
         report.products += before;
     }
     add_report(w->c, &report);
+    for (int32_t i = 0; i < run->count; i++) {
+        w->bound[run->first + i] = w->friction[run->first + i] * force[3 * i];
+    }
 }
 
 // All contacts from `first` on at once.
@@ -158,6 +167,9 @@ static void solve_large(rows_work* w, int32_t first) {
     part.contacts += first, part.count -= first;
     mabd_contact_problem problem = problem_of(w, first, part.count);
     problem.product = product, problem.self = &part;
+    problem.bound = w->bound + first;
+    problem.updates =
+        w->c->first ? (int32_t)larger(1, w->c->friction_updates) : 0; // new ones know none
     const mabd_contact_report report =
         mabd_projected_cg(&problem, w->force + 3 * (size_t)first, w->rows, w->work);
     add_report(w->c, &report);
@@ -182,7 +194,8 @@ static mabd_status solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies
     const size_t n = (size_t)w.count;
     w.y = bodies, w.d = w.y + c->frees.bodies.count;
     w.rest = reals, w.own = w.rest + 3 * n, w.friction = w.own + 2 * n;
-    w.force = w.friction + n, w.rows = w.force + 3 * n, w.work = w.rows + 3 * n;
+    w.bound = w.friction + n, w.force = w.bound + n;
+    w.rows = w.force + 3 * n, w.work = w.rows + 3 * n;
     fill_problem(&w);
     if (!again) MABD_TRY(find_forces(&w));
     take_forces(&w, w.force);
@@ -193,10 +206,6 @@ static mabd_status solve_rows(mabd_cpu_sim* sim, bool again, mabd_affine* bodies
 
 // ---- both ways -------------------------------------------------------------------------------------
 
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again) {
     mabd_contacts* c = sim->contacts;
     const int64_t n = c->free.count, frees = c->frees.bodies.count;
@@ -205,7 +214,7 @@ mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again) {
     const int64_t rider_rows = mabd_respond_rows(sim, &c->riders);
     const int64_t rows = free_rows + rider_rows + mabd_respond_rows(sim, &c->carriers);
     const int64_t bodies = larger(2 * frees, 2 * riders + 6 * carriers);
-    const int64_t reals = 12 * n + (int64_t)mabd_projected_cg_work((int32_t)n);
+    const int64_t reals = 13 * n + (int64_t)mabd_projected_cg_work((int32_t)n);
     c->body_work.count = c->reals.count = c->dual_work.count = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->body_work, sizeof(mabd_affine), bodies));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->reals, sizeof(mabd_real), reals));

@@ -204,6 +204,7 @@ typedef struct mabd_contacts {
     mabd_real goal;            // to which rows are solved at this reference [m]
     mabd_real force_tolerance; // of forces in blocks, relative
     int32_t friction_updates;  // of bounds in a solve, at the most
+    bool first;                // the reference is the first one of the solve
     // contacts of the solve under way, by rising key
     mabd_list list;    // mabd_contact
     mabd_list before;  // mabd_contact of the iteration before, while more are found

@@ -288,6 +288,17 @@ void mabd_contacts_take_lowest(mabd_cpu_sim* sim) {
 
 // ---- counts ----------------------------------------------------------------------------------------
 
+// The same without strain, which no reference takes away: translation and twist, to first order.
+static mabd_vec3 turned(const mabd_cpu_sim* sim, int32_t body, mabd_vec3 X) {
+    const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
+    const mabd_mat3 R = mabd_m3_load(ref),
+                    D = mabd_m3_product(mabd_m3_transpose(R), mabd_m3_load(q));
+    const mabd_vec3 half =
+        mabd_v3((D.c2.z - D.c3.y) / 2, (D.c3.x - D.c1.z) / 2, (D.c1.y - D.c2.x) / 2);
+    const mabd_vec3 shift = mabd_v3_sub(mabd_v3_load(q + 9), mabd_v3_load(ref + 9));
+    return mabd_v3_add(mabd_m3_mul(R, mabd_v3_cross(half, X)), shift);
+}
+
 // Way of the centre of the surface of a geom from the reference to the solution, and its radius in *radius.
 static mabd_vec3 core_move(const search_work* w, const mabd_contact* p, bool is_b,
                            mabd_real* radius) {
@@ -298,7 +309,7 @@ static mabd_vec3 core_move(const search_work* w, const mabd_contact* p, bool is_
     const mabd_vec3 n = mabd_m3_tmul(R, is_b ? mabd_v3_scale(-1, p->n) : p->n);
     *radius = mabd_collider_roundness(&c->collider[geom]->shape,
                                       mabd_m3_tmul(c->collider[geom]->pose.rotation, n));
-    return moved(w->sim, body, mabd_v3_axpy(-*radius, n, is_b ? p->Xb : p->Xa));
+    return turned(w->sim, body, mabd_v3_axpy(-*radius, n, is_b ? p->Xb : p->Xa));
 }
 
 // How far a contact has left the plane that it was found with: the surfaces are as round as the distance of their centres, or
@@ -321,7 +332,7 @@ static mabd_real off_law(const search_work* w, const mabd_contact* p, mabd_vec3 
     const mabd_real x1 = p->own_t * p->force[1], x2 = p->own_t * p->force[2];
     mabd_real y1 = x1 - (p->slip1 + p->lean1 + mabd_v3_dot(p->t1, move) + c * x1);
     mabd_real y2 = x2 - (p->slip2 + p->lean2 + mabd_v3_dot(p->t2, move) + c * x2);
-    const mabd_real radius = p->friction * p->own_t * p->force[0], size = y1 * y1 + y2 * y2;
+    const mabd_real radius = p->own_t * p->bound, size = y1 * y1 + y2 * y2;
     if (size > radius * radius) {
         const mabd_real s = radius / (mabd_real)sqrt(size);
         y1 *= s, y2 *= s;

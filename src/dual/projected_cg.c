@@ -207,6 +207,14 @@ static cone_work open_work(const mabd_contact_problem* problem, mabd_real* rows,
     return w;
 }
 
+// The bounds that the caller has given, and forces cut by them.
+static void given_bounds(cone_work* w) {
+    for (size_t i = 0; i < w->n / 3; i++) {
+        w->radius[i] = w->problem->bound[i] / w->scale[3 * i + 1];
+        project(w, i, w->x + 3 * i);
+    }
+}
+
 mabd_contact_report mabd_projected_cg(const mabd_contact_problem* problem, mabd_real* force,
                                       mabd_real* rows, mabd_real* work) {
     mabd_contact_report report = {0, 0, 0, true};
@@ -217,25 +225,35 @@ mabd_contact_report mabd_projected_cg(const mabd_contact_problem* problem, mabd_
         w.radius[i] = (mabd_real)INFINITY;
         project(&w, i, w.x + 3 * i);
     }
-    take_bounds(&w);
+    if (problem->bound) {
+        given_bounds(&w);
+    } else {
+        take_bounds(&w);
+    }
     gradient(&w);
     mabd_real goal = problem->tolerance;
     for (;;) {
         mabd_real free, bound;
         const int32_t before = w.products;
         solve_bounded(&w, goal);
-        if (take_bounds(&w)) gradient(&w); // forces at their bounds have moved
+        const bool last = problem->bound && report.passes >= problem->updates;
+        if (!last && take_bounds(&w)) gradient(&w); // forces at their bounds have moved
         report.passes++;
         measure(&w, &free, &bound, &report.residual);
         report.converged = report.residual <= problem->tolerance;
         if (report.converged || w.products >= problem->max_products) break;
-        if (w.products == before) break; // round-off
+        if (last || w.products == before) break; // or round-off
         // bounds that are far off need no exact forces, but those that go round in circles do
         const bool rough =
             report.passes < ROUGH_PASSES && report.residual > 10 * problem->tolerance;
-        goal = rough ? report.residual / 10 : problem->tolerance / 2;
+        goal = rough && !(problem->bound && report.passes >= problem->updates)
+                   ? report.residual / 10
+                   : problem->tolerance / 2;
     }
     report.products = w.products;
+    for (size_t i = 0; problem->bound && i < w.n / 3; i++) {
+        problem->bound[i] = w.radius[i] * w.scale[3 * i + 1];
+    }
     for (size_t i = 0; i < w.n; i++) {
         force[i] = w.scale[i] * w.x[i];
         rows[i] = w.g[i] / w.scale[i];

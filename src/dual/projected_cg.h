@@ -11,7 +11,7 @@
 //
 // With the bound mu l_n held at a number r this is the minimum of l'(W + c)l/2 + rest'l over half lines and
 // disks, which is convex and has one solution; r follows l_n until both agree (Tresca's friction iterated
-// to Coulomb's). Unknowns are scaled by the compliance of each row by itself, so that the diagonal is near 1.
+// to Coulomb's), or as often as the caller wants: each time costs as much as all of it. Unknowns are scaled by the compliance of each row by itself, so that the diagonal is near 1.
 //
 // Where bodies touch in more points than they have freedoms W is singular but for elasticity, and only c
 // makes the forces unique; it also bounds the condition of the problem.
@@ -37,6 +37,9 @@ typedef struct mabd_contact_problem {
     mabd_contact_operator* product;
     void* self;
     mabd_real tolerance; // of gaps and slips [m]
+    mabd_real*
+        bound; // of friction (count), in and out [N]; null: until they agree with the normal forces
+    int32_t updates; // how often they follow the normal forces at the most, with `bound`
     int32_t max_products;
 } mabd_contact_problem;
 
