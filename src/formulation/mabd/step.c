@@ -59,6 +59,8 @@
 #define FINE     ((mabd_real)0.1)
 #define COARSE   ((mabd_real)0.05)
 #define COARSEST ((mabd_real)1e-4)
+// Of fewer contacts forces are found anew, and well, at every reference: what they leave undoes the next one.
+#define MANY_ROWS 300
 
 // Part of a step below which it is not halved any more because of contacts.
 #define LEAST_PART ((mabd_real)0.3)
@@ -192,11 +194,15 @@ static attempt take_lowest(mabd_affine_sim* sim, mabd_step_info* info,
     return failed(MABD_OK, -1, -1, "");
 }
 
+static bool has_many_rows(const mabd_affine_sim* sim) {
+    return sim->cpu.contacts && sim->cpu.contacts->free.count > MANY_ROWS;
+}
+
 // How well contact forces are found at the next reference, where points will be off by about `moves`.
 static void set_goal(mabd_affine_sim* sim, mabd_real moves) {
     if (!sim->cpu.contacts) return;
     const mabd_real least = FINE * sim->def.contact_tolerance;
-    mabd_real goal = COARSE * moves;
+    mabd_real goal = has_many_rows(sim) ? COARSE * moves : 0;
     if (!(goal < COARSEST)) goal = COARSEST;
     sim->cpu.contacts->goal = goal > least ? goal : least;
 }
@@ -254,7 +260,7 @@ static attempt solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time, m
             a = refer(sim, flat, i < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
             if (a.status != MABD_OK) return a;
             set_goal(sim, still_moves(sim, touch.bending, report.twist));
-            keep = flat && contacts_solved(sim);
+            keep = flat && has_many_rows(sim) && contacts_solved(sim);
             round = 0, anew = true;
         }
         const mabd_pass pass = info->iterations == before ? MABD_PASS_FIRST
