@@ -138,7 +138,7 @@ typedef struct mabd_sim_def {
     mabd_real contact_tolerance; // how far contacts may be off their law: gap, slip [m]
     int32_t friction_updates; // how often in a step bounds of friction follow normal forces, >= 0
     int32_t max_iterations;   // budget of one step, >= 1
-    int32_t max_halvings;     // a failed step is retried in 2, 4, ... parts, at most 2^this
+    int32_t max_halvings;     // a failed step is retried in parts of h/2, h/4, ..., h/2^this
     int32_t threads;          // >= 1; results do not depend on it
     const mabd_allocator* allocator; // null = default
     uint32_t cookie;
@@ -160,7 +160,7 @@ MABD_API void mabd_sim_reset(mabd_sim* sim);
 /// What one step did.
 typedef struct mabd_step_info {
     int32_t iterations; // linear solves, over all parts of the step
-    int32_t retries;    // how often the step was halved
+    int32_t retries;    // how often the step, or what was left of it, was halved
     bool converged;     // false: the budget was used up before the tolerances were met
     mabd_real twist;    // largest rotation of a body from its reference in the last iteration [rad]
     mabd_real gap;      // largest opening of a rigid translation row [m]
@@ -171,7 +171,7 @@ typedef struct mabd_step_info {
     int32_t contacts;        // contact points that push at the end of the step
     int32_t contact_points;  // all that were looked at
     int32_t
-        contact_iterations; // products of projected CG, and solves made only because contacts changed
+        contact_iterations; // products and sweeps, and solves made only because contacts changed
     mabd_real contact_residual; // farthest that a contact is off its law at the end [m]
     mabd_real friction_lag; // of bounds of friction behind the normal forces, of the sum of both
     mabd_real penetration;  // deepest overlap at the end [m]

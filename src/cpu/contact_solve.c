@@ -15,7 +15,7 @@
 #define LEAST_PRODUCTS 60
 #define ALL_PRODUCTS   60000 // times contacts
 // Sweeps at the most, where the forces are those of the end and before.
-#define MOST_SWEEPS  100
+#define MOST_SWEEPS  200
 #define ROUGH_SWEEPS 50
 // Contacts of a small run up to which conjugate gradients take it: ten boxes on each other take a third of the time of sweeps.
 // Products at the most: what takes more is swept.

@@ -34,9 +34,11 @@
 // much heavier moving body counts as fixed for this, a carrier (a pulley under a chain); how it moves is found by
 // conjugate gradients over the few freedoms of carriers, one structured solve of the riders a product (contact_carry.c).
 //
-// As rows of projected CG (contact_solve.c): contacts of groups in which bodies of like mass touch. A product is a structured
-// solve; if there are many contacts it is stopped before it has arrived, and what is left is reported. What it leaves differs
-// from step to step, and BDF2 would make more of it: such bodies take the next step by Euler.
+// As rows (contact_solve.c): contacts of groups in which bodies of like mass touch. If all components of a group are small, as
+// single bodies and jointed pairs are, the matrix of its rows is put together (contact_matrix.c) and forces are found by sweeps over
+// the contacts; else by projected CG, a product of which is a structured solve. Both are stopped before they have arrived if
+// there are many contacts, and what is left is reported. What they leave differs from step to step, and BDF2 would make more of
+// it: such bodies take the next step by Euler.
 //
 // A body that is struck takes this step and the next two by implicit Euler, and so do those jointed to it: extrapolating
 // the speed from before a blow throws bodies back. Jointed bodies that rest on others go on by Euler (a chain
@@ -73,7 +75,7 @@ typedef struct mabd_contact {
     mabd_contact_key key;
     int32_t a, b;                // bodies; b moves
     bool moving;                 // a moves, too
-    bool in_block;               // eliminated in the block of b, else a row of projected CG
+    bool in_block;               // eliminated in the block of b, else a row
     bool light;                  // a is much heavier: it may carry b
     mabd_vec3 Xa, Xb;            // the point, in the principal frames
     mabd_vec3 way;               // of b over a, from the start of the step to the reference [m]
@@ -162,7 +164,7 @@ typedef struct mabd_contact_kept {
 /// Counts and sizes of one solve.
 typedef struct mabd_contact_totals {
     int32_t count, active; // contact points found, and those with a force
-    int32_t products;      // of projected CG, over the solves
+    int32_t products;      // of projected CG, and sweeps, over the solves
     mabd_real residual;    // what it left [m]
     mabd_real penetration; // deepest overlap at the end, as far as rows are linear [m]
 } mabd_contact_totals;

@@ -11,8 +11,11 @@
 //         l_t <- P(l_t - g_t/e)     P: onto the disk of radius mu l_n, e: largest eigenvalue of the tangents' block
 //
 // The bound of friction is that of the normal force of the same visit: Coulomb's law, no passes. The price of a sweep is that
-// of a product. Heaps of few layers take some tens of sweeps; high stacks take many more, where conjugate
-// gradients serve better.
+// of a product.
+//
+// What a sweep forth and back does, d, is a gradient that Gauss-Seidel has preconditioned, and as long as it becomes smaller
+// the forces go on as conjugate gradients would, along p <- d + p |d|^2/|d of before|^2, back into the cones. In heaps of some
+// layers this takes far fewer sweeps. High stacks of boxes, with more rows than freedoms, are better left to conjugate gradients.
 #pragma once
 
 #include "dual/projected_cg.h"
