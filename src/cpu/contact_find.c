@@ -2,6 +2,7 @@
 // Contacts at the reference: boxes, pairs, points, rows. Once a solve the pairs whose boxes meet are found, with boxes
 // around start and prediction; at every new reference their points are.
 
+#include "cpu/contact_keep.h"
 #include "cpu/sim.h"
 
 #include "contact/bounds.h"
@@ -19,8 +20,6 @@
 #define LEAST_MARGIN ((mabd_real)1e-3) // [m] without gravity
 // A body is struck if its own share of the blow takes more than this part of |g| h^2 in a step.
 #define LEAST_BLOW ((mabd_real)0.05)
-// Steps by Euler after that of a blow: it takes the speed away within two steps, and BDF2 looks back at two.
-#define BLOW_STEPS 2
 // Part of the margin from which a new contact is taken to hold, until it is known better.
 #define CLOSE ((mabd_real)0.05)
 // Points of one pair closer than this part of the reach of a body are the same.
@@ -290,152 +289,6 @@ static mabd_contact make_contact(const mabd_cpu_sim* sim, const pair_view* view,
     return p;
 }
 
-// ---- what is carried on ----------------------------------------------------------------------------
-
-static int compare(const mabd_contact_key* a, const mabd_contact_key* b) {
-    if (a->i != b->i) return a->i < b->i ? -1 : 1;
-    return (a->j > b->j) - (a->j < b->j);
-}
-
-// The known points of a pair: *first .. the end that is returned. Keys rise, so does *first.
-static int32_t find_known(const mabd_list* from, const mabd_contact_key* key, int32_t* first) {
-    const mabd_contact_kept* known = from->data;
-    while (*first < from->count && compare(&known[*first].key, key) < 0) ++*first;
-    int32_t end = *first;
-    while (end < from->count && compare(&known[end].key, key) == 0) end++;
-    return end;
-}
-
-// The one next to X that is not taken yet, -1 = none.
-static int32_t nearest(const mabd_contact_kept* known, int32_t count, uint32_t taken, mabd_vec3 X) {
-    int32_t best = -1;
-    mabd_real least = (mabd_real)INFINITY;
-    for (int32_t k = 0; k < count && k < 32; k++) {
-        const mabd_vec3 d = mabd_v3_sub(known[k].X, X);
-        const mabd_real size = mabd_v3_dot(d, d);
-        if (taken >> k & 1u || !(size < least)) continue;
-        best = k, least = size;
-    }
-    return best;
-}
-
-// A tangent vector, carried along as the normal turns from `from` to `to`.
-static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
-    const mabd_vec3 w = mabd_v3_cross(from, to), wx = mabd_v3_cross(w, x);
-    const mabd_real cosine = mabd_v3_dot(from, to);
-    if (!(cosine > 0)) return mabd_v3(0, 0, 0); // another side: nothing is remembered
-    const mabd_vec3 y = mabd_v3_axpy(1 / (1 + cosine), mabd_v3_cross(w, wx), mabd_v3_add(x, wx));
-    return mabd_v3_axpy(-mabd_v3_dot(to, y), to, y);
-}
-
-static void take_over(mabd_contact* p, const mabd_contact_kept* old) {
-    const mabd_vec3 friction = turn_tangent(old->normal, p->n, old->friction);
-    p->pressed = old->pressed != 0;
-    p->grip = (mabd_grip)old->grip;
-    p->bound = old->bound;
-    p->force[0] = old->pressure;
-    p->stiffness = p->roll * old->pressure;
-    p->force[1] = mabd_v3_dot(p->t1, friction), p->force[2] = mabd_v3_dot(p->t2, friction);
-    p->far = mabd_unit(turn_tangent(old->normal, p->n, old->slip), p->t1, &p->along);
-}
-
-// Friction of the last step: the same in all iterations of this one. A blow leaves nothing to remember.
-static void take_lean(const mabd_cpu_sim* sim, mabd_contact* p, mabd_vec3 push) {
-    const mabd_real* calm = sim->contacts->calm;
-    if (calm[p->b] > 1 || (p->moving && calm[p->a] > 1)) return;
-    const mabd_real c = mabd_contact_softness(sim->model) * p->own_t;
-    p->push = push;
-    p->lean1 = -c * mabd_v3_dot(p->t1, push), p->lean2 = -c * mabd_v3_dot(p->t2, push);
-}
-
-static mabd_contact_kept keep_one(const mabd_contact* p) {
-    mabd_contact_kept kept;
-    memset(&kept, 0, sizeof kept);
-    kept.key = p->key;
-    kept.b = p->b;
-    kept.pressed = p->pressed, kept.grip = (int16_t)p->grip;
-    kept.bound = p->bound;
-    kept.normal = p->n;
-    kept.pressure = p->force[0] > 0 ? p->force[0] : 0;
-    kept.friction = mabd_v3_axpy(p->force[2], p->t2, mabd_v3_scale(p->force[1], p->t1));
-    kept.slip = mabd_v3_scale(p->far, p->along);
-    kept.X = p->Xb;
-    kept.push = p->push;
-    return kept;
-}
-
-// Room is there (contact_sort.c).
-static void keep_in(const mabd_contacts* c, mabd_list* list) {
-    for (int32_t i = 0; i < c->list.count; i++) {
-        ((mabd_contact_kept*)list->data)[i] = keep_one(mabd_contacts_at(c, i));
-    }
-    list->count = c->list.count;
-}
-
-static void stay_calm(mabd_contacts* c, int32_t body) {
-    if (c->calm[body] < 1) c->calm[body] = 1;
-}
-
-// Which bodies take the next step by Euler: those that were struck, those with contacts that are rows of projected CG, and
-// jointed ones that rest on others with all of their component.
-static void choose_calm(mabd_cpu_sim* sim) {
-    const mabd_plan* plan = sim->model->plan;
-    mabd_contacts* c = sim->contacts;
-    const mabd_real part = sim->step.lead / c->h; // of a step
-    const int32_t* frees = c->frees.bodies.data;
-    for (size_t i = 0; i < sim->sizes.bodies; i++) {
-        const mabd_real left = c->calm[i] > part ? c->calm[i] - part : 0;
-        c->calm[i] = c->euler[i] == MABD_EULER_STRUCK ? BLOW_STEPS : left;
-    }
-    for (int32_t i = 0; i < c->frees.bodies.count; i++) stay_calm(c, frees[i]);
-    for (int32_t i = 0; i < c->list.count; i++) {
-        c->line[c->component[mabd_contacts_at(c, i)->b]].count = 0;
-    }
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        const mabd_plan_component* component = &plan->components[c->component[p->b]];
-        const int32_t* bodies = plan->component_bodies + component->body_first;
-        const int32_t count = component->body_count;
-        if (!(p->force[0] > 0) || count == 1 || c->line[c->component[p->b]].count++ > 0) continue;
-        for (int32_t k = 0; k < count; k++) stay_calm(c, bodies[k]);
-    }
-}
-
-// A contact that opens, or closes without a blow, is a jump of the acceleration: BDF2 would make a hop of it.
-static void notice_changes(const mabd_plan* plan, mabd_contacts* c) {
-    const mabd_contact_kept* kept = c->kept.data;
-    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] = 0;
-    for (int32_t i = 0; i < c->list.count; i++) c->change[mabd_contacts_at(c, i)->b] = 0;
-    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] -= kept[i].pressure > 0;
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        c->change[p->b] += p->force[0] > 0;
-    }
-    for (int32_t i = 0; i < c->kept.count; i++) {
-        if (c->change[kept[i].b] != 0) c->calm[kept[i].b] = BLOW_STEPS;
-    }
-    for (int32_t i = 0; i < c->list.count; i++) {
-        const mabd_contact* p = mabd_contacts_at(c, i);
-        if (c->change[p->b] == 0) continue;
-        c->calm[p->b] = BLOW_STEPS;
-        // both alike, or momentum would not be kept; but what turns on an axle is held by it
-        if (p->moving && plan->components[c->component[p->a]].slot_count == 0) {
-            c->calm[p->a] = BLOW_STEPS;
-        }
-    }
-}
-
-void mabd_contacts_keep(mabd_cpu_sim* sim) {
-    if (!sim->contacts) return;
-    choose_calm(sim);
-    notice_changes(sim->model->plan, sim->contacts);
-    keep_in(sim->contacts, &sim->contacts->kept);
-    mabd_contact_kept* kept = sim->contacts->kept.data;
-    for (int32_t i = 0; i < sim->contacts->kept.count; i++) {
-        kept[i].bound = mabd_contacts_at(sim->contacts, i)->friction * kept[i].pressure;
-    }
-}
-
 // ---- blows -----------------------------------------------------------------------------------------
 
 // The part of a blow that body takes is enough to leave BDF2.
@@ -492,7 +345,7 @@ static void start_contact(find_work* w, mabd_contact* p, bool known, mabd_real b
 static mabd_status add_points(find_work* w, const pair_view* view, int32_t count,
                               const mabd_contact_point* points) {
     mabd_contacts* c = w->c;
-    const int32_t end = find_known(w->from, &view->key, &w->place);
+    const int32_t end = mabd_kept_find(w->from, &view->key, &w->place);
     const mabd_contact_kept* known = (const mabd_contact_kept*)w->from->data + w->place;
     uint32_t taken = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_contact), count));
@@ -500,13 +353,11 @@ static mabd_status add_points(find_work* w, const pair_view* view, int32_t count
         mabd_contact* p = mabd_contacts_at(c, c->list.count++);
         mabd_real blow;
         *p = make_contact(w->sim, view, &points[k], &blow);
-        const int32_t match = nearest(known, end - w->place, taken, p->Xb);
+        const int32_t match = mabd_kept_nearest(known, end - w->place, taken, p->Xb);
         if (match >= 0) {
             const mabd_contact_kept* old = &known[match];
-            const mabd_vec3 push = w->from == &c->kept ? old->friction : old->push;
             taken |= 1u << match;
-            take_over(p, old);
-            take_lean(w->sim, p, turn_tangent(old->normal, p->n, push));
+            mabd_kept_take(w->sim, old, w->from == &c->kept, p);
         }
         start_contact(w, p, match >= 0, blow);
     }
@@ -519,8 +370,10 @@ static mabd_status add_more(find_work* w, const pair_view* view, int32_t count,
     mabd_contacts* c = w->c;
     const mabd_contact* before = c->before.data;
     const int32_t first = c->list.count;
-    while (w->last < c->before.count && compare(&before[w->last].key, &view->key) < 0) w->last++;
-    for (; w->last < c->before.count && compare(&before[w->last].key, &view->key) == 0; w->last++) {
+    while (w->last < c->before.count && mabd_contact_compare(&before[w->last].key, &view->key) < 0)
+        w->last++;
+    for (; w->last < c->before.count && mabd_contact_compare(&before[w->last].key, &view->key) == 0;
+         w->last++) {
         MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_contact), 1));
         *mabd_contacts_at(c, c->list.count++) = before[w->last];
     }
@@ -586,7 +439,7 @@ mabd_status mabd_contacts_find(mabd_cpu_sim* sim, mabd_find find) {
         w.find = MABD_FIND_ANEW;
         if (w.struck) MABD_TRY(find_all(&w)); // what is struck has another reference now
     } else if (find == MABD_FIND_ANEW) {
-        keep_in(c, &c->former);
+        mabd_kept_write(c, &c->former);
         w.from = &c->former;
         MABD_TRY(find_all(&w));
     } else {

@@ -59,11 +59,9 @@ static mabd_real linear_coordinate(const mabd_cpu_sim* sim, const mabd_model_joi
     return x;
 }
 
-// From one stop to the other an axis goes by way of a piece between: contacts may hold the bodies so that the axis
-// gives way far less than rho, and it would go from stop to stop forever.
-
 // The piece that an axis should stand on after a solve that gave x and lambda. How far it was off the graph is
-// returned, 0 if it stands right.
+// returned, 0 if it stands right. From one stop to the other it goes by way of a piece between: contacts may hold the bodies so
+// that the axis gives way far less than rho, and it would go from stop to stop forever.
 static mabd_real find_piece(const mabd_axis_law* law, mabd_axis_state* axis, mabd_real x,
                             mabd_real lambda, mabd_real slack) {
     if (axis->solved) {
