@@ -221,25 +221,33 @@ Test(projected_cg, forces_are_those_of_another_solver) {
 }
 
 // One contact, by hand: W = o I, rest (-d, -s, 0).
+#define ONE_OWN  ((mabd_real)1e-4)
+#define ONE_SOFT ((mabd_real)1e-3)
+
+static problem* one_contact(mabd_real d, mabd_real s, mabd_real mu) {
+    problem* p = calloc(1, sizeof *p);
+    p->n = 3;
+    for (int i = 0; i < 3; i++) p->W[i][i] = ONE_OWN;
+    p->rest[0] = -d, p->rest[1] = -s;
+    p->own[0] = p->own[1] = ONE_OWN;
+    p->friction[0] = mu;
+    p->of = (mabd_contact_problem){.count = 1,
+                                   .rest = p->rest,
+                                   .own = p->own,
+                                   .softness = ONE_SOFT,
+                                   .friction = p->friction,
+                                   .product = multiply,
+                                   .self = p,
+                                   .tolerance = (mabd_real)1e-12,
+                                   .max_products = 1000};
+    return p;
+}
+
 Test(projected_cg, one_contact_is_the_closed_form) {
-    const mabd_real o = (mabd_real)1e-4, d = (mabd_real)1e-3, mu = (mabd_real)0.4;
+    const mabd_real d = (mabd_real)1e-3, mu = (mabd_real)0.4, o = ONE_OWN, soft = ONE_SOFT;
     for (int k = 0; k < 3; k++) {
-        const mabd_real s = d * (mabd_real)k / 2, soft = (mabd_real)1e-3;
-        problem* p = calloc(1, sizeof *p);
-        p->n = 3;
-        for (int i = 0; i < 3; i++) p->W[i][i] = o;
-        p->rest[0] = -d, p->rest[1] = -s;
-        p->own[0] = p->own[1] = o;
-        p->friction[0] = mu;
-        p->of = (mabd_contact_problem){.count = 1,
-                                       .rest = p->rest,
-                                       .own = p->own,
-                                       .softness = soft,
-                                       .friction = p->friction,
-                                       .product = multiply,
-                                       .self = p,
-                                       .tolerance = (mabd_real)1e-12,
-                                       .max_products = 1000};
+        const mabd_real s = d * (mabd_real)k / 2;
+        problem* p = one_contact(d, s, mu);
         cr_expect(solve(p).converged);
         const mabd_real normal = d / (o * (1 + soft)), stick = s / (o * (1 + soft));
         cr_expect(epsilon_eq(dbl, p->force[0], normal, 1e-7));
@@ -310,29 +318,12 @@ Test(projected_cg, nothing_to_solve_is_solved) {
 
 // Bounds that are given hold, whatever the normal forces are; with updates they come to Coulomb's.
 Test(projected_cg, given_bounds_stand_until_they_are_updated) {
-    const mabd_real o = (mabd_real)1e-4, soft = (mabd_real)1e-3, d = (mabd_real)1e-3,
-                    s = (mabd_real)2e-3;
+    const mabd_real d = (mabd_real)1e-3, normal = d / (ONE_OWN * (1 + ONE_SOFT));
     for (int updates = 0; updates < 3; updates++) {
-        problem* p = calloc(1, sizeof *p);
+        problem* p = one_contact(d, 2 * d, (mabd_real)0.5);
         mabd_real bound = 1;
-        p->n = 3;
-        for (int i = 0; i < 3; i++) p->W[i][i] = o;
-        p->rest[0] = -d, p->rest[1] = -s;
-        p->own[0] = p->own[1] = o;
-        p->friction[0] = (mabd_real)0.5;
-        p->of = (mabd_contact_problem){.count = 1,
-                                       .rest = p->rest,
-                                       .own = p->own,
-                                       .softness = soft,
-                                       .friction = p->friction,
-                                       .product = multiply,
-                                       .self = p,
-                                       .tolerance = (mabd_real)1e-12,
-                                       .bound = &bound,
-                                       .updates = updates,
-                                       .max_products = 1000};
+        p->of.bound = &bound, p->of.updates = updates;
         cr_expect(solve(p).converged);
-        const mabd_real normal = d / (o * (1 + soft));
         cr_expect(epsilon_eq(dbl, p->force[0], normal, 1e-7));
         cr_expect(epsilon_eq(dbl, p->force[1], updates ? normal / 2 : 1, 1e-7), "%d updates",
                   updates);
