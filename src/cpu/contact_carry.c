@@ -29,20 +29,6 @@ typedef struct carry_work {
     mabd_affine *x, *p, *Ap, *r, *z, *Bp; // of carriers, by place
 } carry_work;
 
-static mabd_mat3 rotation(const carry_work* w, int32_t body) {
-    return mabd_m3_load(w->sim->ref + 12 * (size_t)body);
-}
-
-static mabd_vec3 move_of(const carry_work* w, const mabd_affine* d, int32_t body, mabd_vec3 X) {
-    return mabd_m3_mul(rotation(w, body), mabd_affine_move(&d[w->c->place[body]], X));
-}
-
-static void add_force(const carry_work* w, int32_t body, mabd_vec3 X, mabd_vec3 force,
-                      mabd_affine* to) {
-    mabd_affine* f = &to[w->c->place[body]];
-    *f = mabd_affine_axpy(1, mabd_affine_at(X, mabd_m3_tmul(rotation(w, body), force)), *f);
-}
-
 // y = sum of j_b (j_a . x)/c: how carriers that move by x pull at their riders.
 static void pull_riders(const carry_work* w, const mabd_affine* x, mabd_affine* y) {
     const int32_t* carried = w->c->carried.data;
@@ -52,13 +38,13 @@ static void pull_riders(const carry_work* w, const mabd_affine* x, mabd_affine* 
         mabd_touch_row rows[3];
         const int count = mabd_touch_rows(p, w->softness, rows);
         if (count == 0) continue;
-        const mabd_vec3 move = move_of(w, x, p->a, p->Xa);
+        const mabd_vec3 move = mabd_respond_move(w->sim, p->a, p->Xa, x);
         mabd_vec3 force = mabd_v3(0, 0, 0);
         for (int i = 0; i < count; i++) {
             const mabd_real pull = mabd_v3_dot(rows[i].direction, move) / rows[i].compliance;
             force = mabd_v3_axpy(pull, rows[i].direction, force);
         }
-        add_force(w, p->b, p->Xb, force, y);
+        mabd_respond_push(w->sim, p->b, p->Xb, force, y);
     }
 }
 
@@ -73,13 +59,14 @@ static void push_carriers(const carry_work* w, const mabd_affine* d, const mabd_
         mabd_touch_row rows[3];
         const int count = mabd_touch_rows(p, w->softness, rows);
         if (count == 0) continue;
-        const mabd_vec3 move = mabd_v3_sub(move_of(w, d, p->b, p->Xb), move_of(w, x, p->a, p->Xa));
+        const mabd_vec3 move = mabd_v3_sub(mabd_respond_move(w->sim, p->b, p->Xb, d),
+                                           mabd_respond_move(w->sim, p->a, p->Xa, x));
         mabd_vec3 force = whole ? mabd_touch_push(p) : mabd_v3(0, 0, 0);
         for (int i = 0; i < count; i++) {
             const mabd_real g = (whole ? rows[i].gap : 0) + mabd_v3_dot(rows[i].direction, move);
             force = mabd_v3_axpy(-g / rows[i].compliance, rows[i].direction, force);
         }
-        add_force(w, p->a, p->Xa, mabd_v3_scale(-1, force), out);
+        mabd_respond_push(w->sim, p->a, p->Xa, mabd_v3_scale(-1, force), out);
     }
 }
 

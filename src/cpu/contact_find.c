@@ -50,12 +50,6 @@ static mabd_pose strained_pose(const mabd_contacts* c, int32_t geom, const mabd_
     return pose_of(c->collider[geom], R, mabd_v3_load(q + 9));
 }
 
-// A X + t
-static mabd_vec3 point_at(const mabd_real* q, int32_t body, mabd_vec3 X) {
-    q += 12 * (size_t)body;
-    return mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
-}
-
 // Most that a point of a geom moves from the start of the step to the reference [m].
 static mabd_real most_way(const mabd_cpu_sim* sim, int32_t geom) {
     const mabd_contacts* c = sim->contacts;
@@ -76,9 +70,15 @@ static void join_boxes(mabd_broad_box* box, const mabd_broad_box* other) {
     }
 }
 
-static void fill_plane(mabd_broad_plane* plane, const mabd_pose* pose, mabd_real margin) {
-    mabd_v3_store(pose->rotation.c3, plane->normal);
-    plane->offset = mabd_v3_dot(pose->rotation.c3, pose->position) + margin;
+// Box of a geom at a pose, or its half space; planes count up as geoms do.
+static void fill_box(mabd_contacts* c, int32_t geom, const mabd_pose* pose, mabd_real margin,
+                     int32_t* plane) {
+    const mabd_collider* shape = &c->collider[geom]->shape;
+    c->boxes[geom] = mabd_collider_box(shape, pose, margin / 2);
+    if (shape->kind != MABD_COLLIDER_PLANE) return;
+    mabd_broad_plane* half_space = &c->planes[(*plane)++];
+    mabd_v3_store(pose->rotation.c3, half_space->normal);
+    half_space->offset = mabd_v3_dot(pose->rotation.c3, pose->position) + margin;
 }
 
 static void fill_boxes(mabd_cpu_sim* sim) {
@@ -86,12 +86,10 @@ static void fill_boxes(mabd_cpu_sim* sim) {
     int32_t plane = 0;
     for (int32_t i = 0; i < c->geom_count; i++) {
         const mabd_pose pose = rigid_pose(c, i, sim->ref);
-        const mabd_collider* shape = &c->collider[i]->shape;
-        if (shape->kind == MABD_COLLIDER_PLANE) fill_plane(&c->planes[plane++], &pose, c->margin);
-        c->boxes[i] = mabd_collider_box(shape, &pose, c->margin / 2);
+        fill_box(c, i, &pose, c->margin, &plane);
         if (!(most_way(sim, i) > c->thickness[i] / 2)) continue;
         const mabd_pose start = strained_pose(c, i, sim->q);
-        const mabd_broad_box box = mabd_collider_box(shape, &start, c->margin / 2);
+        const mabd_broad_box box = mabd_collider_box(&c->collider[i]->shape, &start, c->margin / 2);
         join_boxes(&c->boxes[i], &box);
     }
 }
@@ -152,8 +150,8 @@ static int32_t look_at_start(const mabd_cpu_sim* sim, const pair_view* view,
                         tb = mabd_v3_load(sim->q + 12 * (size_t)view->b + 9);
         const mabd_vec3 Xa = mabd_m3_tmul(A, mabd_v3_sub(out[k].on_a, ta)),
                         Xb = mabd_m3_tmul(B, mabd_v3_sub(out[k].on_b, tb));
-        const mabd_vec3 between =
-            mabd_v3_sub(point_at(sim->ref, view->b, Xb), point_at(sim->ref, view->a, Xa));
+        const mabd_vec3 between = mabd_v3_sub(mabd_cpu_point(sim->ref, view->b, Xb),
+                                              mabd_cpu_point(sim->ref, view->a, Xa));
         const mabd_real way_k = out[k].distance - mabd_v3_dot(out[k].normal, between);
         if (way_k > closer) closer = way_k;
     }
@@ -199,15 +197,19 @@ static mabd_real own_compliance(const mabd_cpu_sim* sim, int32_t body, mabd_vec3
 
 // Way of the point in the step so far: b over a, from the start to the reference.
 static mabd_vec3 way_of(const mabd_cpu_sim* sim, const mabd_contact* p) {
-    const mabd_vec3 b = mabd_v3_sub(point_at(sim->ref, p->b, p->Xb), point_at(sim->q, p->b, p->Xb));
-    const mabd_vec3 a = mabd_v3_sub(point_at(sim->ref, p->a, p->Xa), point_at(sim->q, p->a, p->Xa));
+    const mabd_vec3 b =
+        mabd_v3_sub(mabd_cpu_point(sim->ref, p->b, p->Xb), mabd_cpu_point(sim->q, p->b, p->Xb));
+    const mabd_vec3 a =
+        mabd_v3_sub(mabd_cpu_point(sim->ref, p->a, p->Xa), mabd_cpu_point(sim->q, p->a, p->Xa));
     return mabd_v3_sub(b, a);
 }
 
 // Velocity of b over a where the step starts [m/s]; scripted bodies have that of their way.
 static mabd_vec3 start_velocity(const mabd_cpu_sim* sim, int32_t body, mabd_vec3 X) {
-    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC) return point_at(sim->v, body, X);
-    const mabd_vec3 way = mabd_v3_sub(point_at(sim->ref, body, X), point_at(sim->q, body, X));
+    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC)
+        return mabd_cpu_point(sim->v, body, X);
+    const mabd_vec3 way =
+        mabd_v3_sub(mabd_cpu_point(sim->ref, body, X), mabd_cpu_point(sim->q, body, X));
     return mabd_v3_scale(1 / sim->step.lead, way);
 }
 
@@ -484,9 +486,7 @@ mabd_status mabd_contacts_overlap(const mabd_cpu_sim* sim, const mabd_real* q, m
     int32_t plane = 0;
     for (int32_t i = 0; i < c->geom_count; i++) {
         const mabd_pose pose = strained_pose(c, i, q);
-        const mabd_collider* shape = &c->collider[i]->shape;
-        if (shape->kind == MABD_COLLIDER_PLANE) fill_plane(&c->planes[plane++], &pose, 0);
-        c->boxes[i] = mabd_collider_box(shape, &pose, 0);
+        fill_box(c, i, &pose, 0, &plane);
     }
     MABD_TRY(find_pairs(c));
     for (int64_t i = 0; i < c->pair_count; i++) {

@@ -20,7 +20,6 @@ int mabd_contact_compare(const mabd_contact_key* a, const mabd_contact_key* b) {
     return (a->j > b->j) - (a->j < b->j);
 }
 
-// The known points of a pair: *first .. the end that is returned. Keys rise, so does *first.
 int32_t mabd_kept_find(const mabd_list* from, const mabd_contact_key* key, int32_t* first) {
     const mabd_contact_kept* known = from->data;
     while (*first < from->count && mabd_contact_compare(&known[*first].key, key) < 0) ++*first;
@@ -29,7 +28,6 @@ int32_t mabd_kept_find(const mabd_list* from, const mabd_contact_key* key, int32
     return end;
 }
 
-// The one next to X that is not taken yet, -1 = none.
 int32_t mabd_kept_nearest(const mabd_contact_kept* known, int32_t count, uint32_t taken,
                           mabd_vec3 X) {
     int32_t best = -1;
@@ -75,6 +73,7 @@ static void take_lean(const mabd_cpu_sim* sim, mabd_contact* p, mabd_vec3 push) 
 void mabd_kept_take(const mabd_cpu_sim* sim, const mabd_contact_kept* old, bool last_step,
                     mabd_contact* p) {
     take_over(p, old);
+    if (last_step) p->bound = p->friction * old->pressure;
     take_lean(sim, p, turn_tangent(old->normal, p->n, last_step ? old->friction : old->push));
 }
 
@@ -94,7 +93,6 @@ static mabd_contact_kept keep_one(const mabd_contact* p) {
     return kept;
 }
 
-// Room is there (contact_sort.c).
 void mabd_kept_write(const mabd_contacts* c, mabd_list* list) {
     for (int32_t i = 0; i < c->list.count; i++) {
         ((mabd_contact_kept*)list->data)[i] = keep_one(mabd_contacts_at(c, i));
@@ -106,7 +104,7 @@ static void stay_calm(mabd_contacts* c, int32_t body) {
     if (c->calm[body] < 1) c->calm[body] = 1;
 }
 
-// Which bodies take the next step by Euler: those that were struck, those with contacts that are rows of projected CG, and
+// Which bodies take the next step by Euler: those that were struck, those with contacts that are rows, and
 // jointed ones that rest on others with all of their component.
 static void choose_calm(mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
@@ -160,8 +158,4 @@ void mabd_contacts_keep(mabd_cpu_sim* sim) {
     choose_calm(sim);
     notice_changes(sim->model->plan, sim->contacts);
     mabd_kept_write(sim->contacts, &sim->contacts->kept);
-    mabd_contact_kept* kept = sim->contacts->kept.data;
-    for (int32_t i = 0; i < sim->contacts->kept.count; i++) {
-        kept[i].bound = mabd_contacts_at(sim->contacts, i)->friction * kept[i].pressure;
-    }
 }

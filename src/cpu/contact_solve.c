@@ -40,24 +40,15 @@ static const mabd_contact* contact_at(const rows_work* w, int32_t k) {
     return mabd_contacts_at(w->c, w->contacts[k]);
 }
 
-static mabd_mat3 rotation(const rows_work* w, int32_t body) {
-    return mabd_m3_load(w->sim->ref + 12 * (size_t)body);
-}
-
 // y = Jc' x
 static void push(const rows_work* w, const mabd_real* x, mabd_affine* y) {
-    mabd_contacts* c = w->c;
-    memset(y, 0, (size_t)c->frees.bodies.count * sizeof *y);
+    memset(y, 0, (size_t)w->c->frees.bodies.count * sizeof *y);
     for (int32_t k = 0; k < w->count; k++, x += 3) {
         const mabd_contact* p = contact_at(w, k);
         if (x[0] == 0 && x[1] == 0 && x[2] == 0) continue;
-        mabd_vec3 f = mabd_v3_axpy(x[1], p->t1, mabd_v3_scale(x[0], p->n));
-        f = mabd_v3_axpy(x[2], p->t2, f);
-        mabd_affine* b = &y[c->place[p->b]];
-        *b = mabd_affine_axpy(1, mabd_affine_at(p->Xb, mabd_m3_tmul(rotation(w, p->b), f)), *b);
-        if (!p->moving) continue;
-        mabd_affine* a = &y[c->place[p->a]];
-        *a = mabd_affine_axpy(-1, mabd_affine_at(p->Xa, mabd_m3_tmul(rotation(w, p->a), f)), *a);
+        const mabd_vec3 f = mabd_contact_vector(p, x);
+        mabd_respond_push(w->sim, p->b, p->Xb, f, y);
+        if (p->moving) mabd_respond_push(w->sim, p->a, p->Xa, mabd_v3_scale(-1, f), y);
     }
 }
 
@@ -65,15 +56,9 @@ static void push(const rows_work* w, const mabd_real* x, mabd_affine* y) {
 static void read_rows(const rows_work* w, const mabd_affine* d, mabd_real* out) {
     for (int32_t k = 0; k < w->count; k++, out += 3) {
         const mabd_contact* p = contact_at(w, k);
-        const mabd_vec3 b = mabd_affine_move(&d[w->c->place[p->b]], p->Xb);
-        mabd_vec3 x = mabd_m3_mul(rotation(w, p->b), b);
-        if (p->moving) {
-            const mabd_vec3 a = mabd_affine_move(&d[w->c->place[p->a]], p->Xa);
-            x = mabd_v3_sub(x, mabd_m3_mul(rotation(w, p->a), a));
-        }
-        out[0] = mabd_v3_dot(p->n, x);
-        out[1] = mabd_v3_dot(p->t1, x);
-        out[2] = mabd_v3_dot(p->t2, x);
+        mabd_vec3 x = mabd_respond_move(w->sim, p->b, p->Xb, d);
+        if (p->moving) x = mabd_v3_sub(x, mabd_respond_move(w->sim, p->a, p->Xa, d));
+        mabd_contact_along(p, x, out);
     }
 }
 
@@ -214,10 +199,11 @@ mabd_status mabd_contacts_solve(mabd_cpu_sim* sim, bool again) {
     const int64_t rider_rows = mabd_respond_rows(sim, &c->riders);
     const int64_t rows = free_rows + rider_rows + mabd_respond_rows(sim, &c->carriers);
     const int64_t bodies = larger(2 * frees, 2 * riders + 6 * carriers);
-    const int64_t reals = 13 * n + (int64_t)mabd_projected_cg_work((int32_t)n);
+    const int64_t work = larger((int64_t)mabd_projected_cg_work((int32_t)n),
+                                (int64_t)mabd_contact_gs_work((int32_t)n));
     c->body_work.count = c->reals.count = c->dual_work.count = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->body_work, sizeof(mabd_affine), bodies));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->reals, sizeof(mabd_real), reals));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->reals, sizeof(mabd_real), 13 * n + work));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->dual_work, sizeof(mabd_real), rows));
     mabd_real *free_kept = c->dual_work.data, *rider_kept = free_kept + free_rows,
               *carrier_kept = rider_kept + rider_rows;

@@ -284,10 +284,19 @@ MABD_FN mabd_real mabd_contact_softness(const mabd_model* model) {
     const mabd_real least = (mabd_real)1e-9;
     return model->contact.compliance > least ? model->contact.compliance : least;
 }
+/// x along n, t1 and t2 of a contact, world.
+MABD_FN mabd_vec3 mabd_contact_vector(const mabd_contact* p, const mabd_real x[3]) {
+    const mabd_vec3 v = mabd_v3_axpy(x[1], p->t1, mabd_v3_scale(x[0], p->n));
+    return mabd_v3_axpy(x[2], p->t2, v);
+}
+/// The other way: along[3] of a vector v.
+MABD_FN void mabd_contact_along(const mabd_contact* p, mabd_vec3 v, mabd_real along[3]) {
+    along[0] = mabd_v3_dot(p->n, v);
+    along[1] = mabd_v3_dot(p->t1, v), along[2] = mabd_v3_dot(p->t2, v);
+}
 /// Force of a contact on b, world [N].
 MABD_FN mabd_vec3 mabd_contact_force(const mabd_contact* p) {
-    const mabd_vec3 force = mabd_v3_axpy(p->force[1], p->t1, mabd_v3_scale(p->force[0], p->n));
-    return mabd_v3_axpy(p->force[2], p->t2, force);
+    return mabd_contact_vector(p, p->force);
 }
 MABD_FN mabd_contact* mabd_contacts_at(const mabd_contacts* c, int32_t i) {
     return (mabd_contact*)c->list.data + i;

@@ -215,6 +215,12 @@ typedef struct mabd_motion_report {
 } mabd_motion_report;
 mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim);
 
+/// A X + t of a body, world [m]. q: affine coordinates of all (bodies + 1 x 12).
+MABD_FN mabd_vec3 mabd_cpu_point(const mabd_real* q, int32_t body, mabd_vec3 X) {
+    q += 12 * (size_t)body;
+    return mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
+}
+
 /// Solve one component again, with the factor of the last mabd_cpu_factor: its part of lambda is the right-hand side
 /// in and the multipliers out. Iterative solvers start from zero.
 void mabd_cpu_solve_again(mabd_cpu_sim* sim, int32_t component);

@@ -50,10 +50,7 @@ typedef struct search_work {
 } search_work;
 
 static mabd_vec3 moved(const mabd_cpu_sim* sim, int32_t body, mabd_vec3 X) {
-    const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
-    const mabd_vec3 x = mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
-    const mabd_vec3 y = mabd_v3_add(mabd_m3_mul(mabd_m3_load(ref), X), mabd_v3_load(ref + 9));
-    return mabd_v3_sub(x, y);
+    return mabd_v3_sub(mabd_cpu_point(sim->q_new, body, X), mabd_cpu_point(sim->ref, body, X));
 }
 
 // b over a, from the reference to the solution.
@@ -89,8 +86,7 @@ static mabd_real wanted_bound(const mabd_contact* p) {
 static void look_at(search_work* w, mabd_contact* p) {
     const mabd_vec3 move = p->reached = move_of(w->sim, p);
     const mabd_vec3 linear = mabd_touch_linear(p, w->softness, move);
-    p->force[0] = mabd_v3_dot(p->n, linear);
-    p->force[1] = mabd_v3_dot(p->t1, linear), p->force[2] = mabd_v3_dot(p->t2, linear);
+    mabd_contact_along(p, linear, p->force);
     if (p->fresh) p->bound = wanted_bound(p), p->fresh = false;
     const mabd_vec3 law = mabd_touch_force(p, w->softness, move);
     const mabd_real miss = way_of_force(w, p, mabd_v3_sub(linear, law), linear), old = p->bound;
@@ -325,20 +321,15 @@ static mabd_real bending_of(const search_work* w, const mabd_contact* p) {
     return aside / (2 * (mabd_real)fmax(thin, radius_a + radius_b));
 }
 
-// How far a contact that is a row is off its law with the force that it has: x - P(x - g), x = own l (dual/projected_cg.h).
+// How far a contact that is a row is off its law with the force that it has [m].
 static mabd_real off_law(const search_work* w, const mabd_contact* p, mabd_vec3 move) {
-    const mabd_real n = p->own_n * p->force[0], c = w->softness;
-    const mabd_real g = p->gap + mabd_v3_dot(p->n, move) + c * n;
-    const mabd_real x1 = p->own_t * p->force[1], x2 = p->own_t * p->force[2];
-    mabd_real y1 = x1 - (p->slip1 + p->lean1 + mabd_v3_dot(p->t1, move) + c * x1);
-    mabd_real y2 = x2 - (p->slip2 + p->lean2 + mabd_v3_dot(p->t2, move) + c * x2);
-    const mabd_real radius = p->own_t * p->bound, size = y1 * y1 + y2 * y2;
-    if (size > radius * radius) {
-        const mabd_real s = radius / (mabd_real)sqrt(size);
-        y1 *= s, y2 *= s;
-    }
-    const mabd_real slip = (mabd_real)sqrt((x1 - y1) * (x1 - y1) + (x2 - y2) * (x2 - y2));
-    return (mabd_real)fmax(fabs(fmin(n, g)), slip);
+    const mabd_real own[2] = {p->own_n, p->own_t}, *l = p->force, c = w->softness;
+    const mabd_real g[3] = {
+        p->gap + mabd_v3_dot(p->n, move) + c * (own[0] * l[0]),
+        p->slip1 + p->lean1 + mabd_v3_dot(p->t1, move) + c * (own[1] * l[1]),
+        p->slip2 + p->lean2 + mabd_v3_dot(p->t2, move) + c * (own[1] * l[2]),
+    };
+    return mabd_contact_off_law(own, p->bound, l, g);
 }
 
 static void add_totals(search_work* w) {
@@ -348,7 +339,7 @@ static void add_totals(search_work* w) {
     c->totals.residual = 0;
     for (int32_t i = 0; i < c->list.count; i++) {
         mabd_contact* p = mabd_contacts_at(c, i);
-        const mabd_vec3 move = move_of(w->sim, p);
+        const mabd_vec3 move = p->in_block ? p->reached : move_of(w->sim, p);
         const mabd_real along = mabd_v3_dot(p->n, move);
         p->end = p->distance + along;
         const mabd_real off = p->in_block ? 0 : off_law(w, p, move);

@@ -100,23 +100,11 @@ static void rows_of(const sweep_work* w, int32_t i, mabd_real g[3]) {
     add_row(w->W, i, true, w->force, g);
 }
 
-static void to_disk(mabd_real radius, mabd_real t[2]) {
-    const mabd_real size = t[0] * t[0] + t[1] * t[1];
-    if (!(size > radius * radius)) return;
-    const mabd_real s = radius / (mabd_real)sqrt(size);
-    t[0] *= s, t[1] *= s;
-}
-
-// How far rows g are from the law: x - P(x - g) with x = own l [m].
+// How far rows g are from the law [m].
 static mabd_real natural(const sweep_work* w, int32_t i, const mabd_real g[3]) {
-    const mabd_real *own = w->problem->own + 2 * (size_t)i, *l = w->force + 3 * (size_t)i;
-    const mabd_real n = own[0] * l[0], radius = own[1] * w->problem->friction[i] * l[0];
-    mabd_real t[2] = {own[1] * l[1] - g[1], own[1] * l[2] - g[2]};
-    to_disk(radius, t);
-    t[0] -= own[1] * l[1], t[1] -= own[1] * l[2];
-    const mabd_real normal = (mabd_real)fabs(n < g[0] ? n : g[0]);
-    const mabd_real slip = (mabd_real)sqrt(t[0] * t[0] + t[1] * t[1]);
-    return normal > slip ? normal : slip;
+    const mabd_real* l = w->force + 3 * (size_t)i;
+    return mabd_contact_off_law(w->problem->own + 2 * (size_t)i, w->problem->friction[i] * l[0], l,
+                                g);
 }
 
 // The force that obeys the law while all others stay.
@@ -138,7 +126,7 @@ static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
     const mabd_real n = l[0] - g[0] * w->normal[i];
     l[0] = n > 0 ? n : 0;
     l[1] -= g[1] * w->slide[i], l[2] -= g[2] * w->slide[i];
-    to_disk(mu * l[0], l + 1);
+    mabd_contact_to_disk(mu * l[0], l + 1);
 }
 
 // ---- all of them -----------------------------------------------------------------------------------
@@ -148,7 +136,7 @@ static void project(const sweep_work* w) {
     for (int32_t i = 0; i < w->W->count; i++) {
         mabd_real* l = w->force + 3 * (size_t)i;
         if (!(l[0] > 0)) l[0] = 0;
-        to_disk(w->problem->friction[i] * l[0], l + 1);
+        mabd_contact_to_disk(w->problem->friction[i] * l[0], l + 1);
     }
 }
 

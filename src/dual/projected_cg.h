@@ -23,6 +23,9 @@
 #pragma once
 
 #include "base/memory.h"
+#include "math/shared.h"
+
+#include <math.h>
 
 /// y = W x, rows 3 i (normal), 3 i + 1, 3 i + 2 (tangents) of contact i.
 typedef void mabd_contact_operator(void* self, const mabd_real* x, mabd_real* y);
@@ -42,6 +45,27 @@ typedef struct mabd_contact_problem {
     int32_t updates; // how often they follow the normal forces at the most, with `bound`
     int32_t max_products;
 } mabd_contact_problem;
+
+/// A tangential force into the disk of a radius.
+MABD_FN void mabd_contact_to_disk(mabd_real radius, mabd_real t[2]) {
+    const mabd_real size = t[0] * t[0] + t[1] * t[1];
+    if (!(size > radius * radius)) return;
+    const mabd_real s = radius / (mabd_real)sqrt(size);
+    t[0] *= s, t[1] *= s;
+}
+
+/// How far a contact with force l [N] and rows g [m] is off the law: x - P(x - g) with x = own l, own of normal and tangents
+/// [m/N], `bound` of friction [N]; the larger of normal and slip [m].
+MABD_FN mabd_real mabd_contact_off_law(const mabd_real own[2], mabd_real bound,
+                                       const mabd_real l[3], const mabd_real g[3]) {
+    const mabd_real n = own[0] * l[0];
+    mabd_real t[2] = {own[1] * l[1] - g[1], own[1] * l[2] - g[2]};
+    mabd_contact_to_disk(own[1] * bound, t);
+    t[0] -= own[1] * l[1], t[1] -= own[1] * l[2];
+    const mabd_real normal = (mabd_real)fabs(n < g[0] ? n : g[0]);
+    const mabd_real slip = (mabd_real)sqrt(t[0] * t[0] + t[1] * t[1]);
+    return normal > slip ? normal : slip;
+}
 
 /// What was done.
 typedef struct mabd_contact_report {
