@@ -3,6 +3,7 @@
 #include "support/contact_scene.h"
 #include "support/counting_allocator.h"
 #include "support/malloc_count.h"
+#include "support/plain_sim.h"
 
 #include "base/hash.h"
 
@@ -17,25 +18,6 @@ TestSuite(contact_sim, .timeout = 120);
 
 #define STEPS  60
 #define MIDDLE 33 // all scenes are in contact by then
-
-static mabd_sim* start(const mabd_model* model, const mabd_allocator* allocator) {
-    mabd_error error = {0};
-    mabd_sim_def def = mabd_default_sim_def();
-    mabd_sim* sim;
-    def.allocator = allocator;
-    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
-    return sim;
-}
-
-// Returns the contacts that push at the end.
-static int32_t advance(mabd_sim* sim, int n) {
-    mabd_error error = {0};
-    mabd_step_info info = {0};
-    for (int i = 0; i < n; i++) {
-        cr_assert(eq(int, mabd_sim_step(sim, &info, &error), MABD_OK), "%s", error.text);
-    }
-    return info.contacts;
-}
 
 // The complete state; the caller frees.
 static char* state_of(const mabd_sim* sim, size_t* size) {
@@ -54,8 +36,8 @@ static uint64_t fingerprint(const mabd_sim* sim) {
 }
 
 static uint64_t fingerprint_of_run(const mabd_model* model) {
-    mabd_sim* sim = start(model, NULL);
-    advance(sim, STEPS);
+    mabd_sim* sim = plain_start(model, NULL);
+    plain_advance(sim, STEPS);
     const uint64_t hash = fingerprint(sim);
     mabd_sim_destroy(sim);
     return hash;
@@ -69,10 +51,10 @@ Test(contact_sim, same_bits_on_every_run_and_after_reset) {
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
         const uint64_t expected = fingerprint_of_run(model);
         cr_expect(eq(u64, fingerprint_of_run(model), expected), "%s: second run", name);
-        mabd_sim* sim = start(model, NULL);
-        cr_expect(lt(i32, 0, advance(sim, MIDDLE)), "%s does not touch", name);
+        mabd_sim* sim = plain_start(model, NULL);
+        cr_expect(lt(i32, 0, plain_advance(sim, MIDDLE)), "%s does not touch", name);
         mabd_sim_reset(sim);
-        advance(sim, STEPS);
+        plain_advance(sim, STEPS);
         cr_expect(eq(u64, fingerprint(sim), expected), "%s: after reset", name);
         mabd_sim_destroy(sim);
         mabd_model_destroy(model);
@@ -84,12 +66,12 @@ Test(contact_sim, looking_at_contacts_leaves_the_bits) {
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
         const uint64_t expected = fingerprint_of_run(model);
-        mabd_sim* sim = start(model, NULL);
+        mabd_sim* sim = plain_start(model, NULL);
         for (int i = 0; i < STEPS; i++) {
             mabd_contact_info contacts[64];
             mabd_real depth;
             int32_t a, b;
-            const int32_t pushing = advance(sim, 1);
+            const int32_t pushing = plain_advance(sim, 1);
             cr_expect(eq(i32, mabd_sim_get_contacts(sim, 64, contacts), pushing));
             cr_expect(eq(int, mabd_sim_overlap(sim, &depth, &a, &b), MABD_OK));
             mabd_sim_measure(sim);
@@ -104,12 +86,12 @@ Test(contact_sim, looking_at_contacts_leaves_the_bits) {
 Test(contact_sim, bodies_do_not_sink_into_each_other) {
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
-        mabd_sim* sim = start(model, NULL);
+        mabd_sim* sim = plain_start(model, NULL);
         mabd_real deepest = 0;
         for (int i = 0; i < STEPS; i++) {
             mabd_real depth;
             int32_t a, b;
-            advance(sim, 1);
+            plain_advance(sim, 1);
             cr_expect(eq(int, mabd_sim_overlap(sim, &depth, &a, &b), MABD_OK));
             if (depth > deepest) deepest = depth;
         }
@@ -124,7 +106,7 @@ Test(contact_sim, bodies_do_not_sink_into_each_other) {
 // `into` holds the state; it must end as the uninterrupted run, bit for bit.
 static void expect_goes_on(mabd_sim* into, uint64_t expected, const char* name, const char* how) {
     cr_expect(eq(i64, mabd_sim_step_count(into), MIDDLE));
-    advance(into, STEPS - MIDDLE);
+    plain_advance(into, STEPS - MIDDLE);
     cr_expect(eq(u64, fingerprint(into), expected), "%s: %s", name, how);
 }
 
@@ -133,10 +115,10 @@ Test(contact_sim, a_restored_state_goes_on_bit_for_bit) {
         const char* name = contact_scene_name((contact_scene)k);
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
         const uint64_t expected = fingerprint_of_run(model);
-        mabd_sim *whole = start(model, NULL), *fresh = start(model, NULL);
+        mabd_sim *whole = plain_start(model, NULL), *fresh = plain_start(model, NULL);
         mabd_error error = {0};
         size_t size;
-        cr_assert(lt(i32, 0, advance(whole, MIDDLE)), "%s does not touch", name);
+        cr_assert(lt(i32, 0, plain_advance(whole, MIDDLE)), "%s does not touch", name);
         char* state = state_of(whole, &size);
         expect_goes_on(whole, expected, name, "after saving");
         cr_assert(eq(int, mabd_sim_restore(whole, state, size, &error), MABD_OK), "%s", error.text);
@@ -160,12 +142,12 @@ Test(contact_sim, a_checkpoint_goes_on_bit_for_bit) {
         const char* name = contact_scene_name((contact_scene)k);
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
         const uint64_t expected = fingerprint_of_run(model);
-        mabd_sim *whole = start(model, NULL), *fresh = start(model, NULL);
+        mabd_sim *whole = plain_start(model, NULL), *fresh = plain_start(model, NULL);
         mabd_error error = {0};
-        advance(whole, MIDDLE);
+        plain_advance(whole, MIDDLE);
         cr_assert(eq(int, mabd_checkpoint_write(path, whole, NULL, 0, &error), MABD_OK), "%s",
                   error.text);
-        advance(whole, 7); // another number of contacts may be kept now
+        plain_advance(whole, 7); // another number of contacts may be kept now
         cr_assert(eq(int, mabd_checkpoint_read(path, whole, NULL, 0, &error), MABD_OK), "%s",
                   error.text);
         expect_goes_on(whole, expected, name, "read");
@@ -194,12 +176,12 @@ Test(contact_sim, allocates_nothing_once_it_is_warm) {
         counting_allocator counter = {.fail_at = -1};
         const mabd_allocator allocator = counting_allocator_make(&counter);
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
-        mabd_sim* sim = start(model, &allocator);
-        advance(sim, STEPS);
+        mabd_sim* sim = plain_start(model, &allocator);
+        plain_advance(sim, STEPS);
         mabd_sim_reset(sim);
         const int64_t before = counter.calls;
         const long all_before = malloc_calls;
-        advance(sim, STEPS);
+        plain_advance(sim, STEPS);
         const long all_after = malloc_calls;
         cr_expect(eq(i64, counter.calls, before), "%s", name);
         cr_expect(eq(long, all_after, all_before), "%s: some library allocated", name);
@@ -216,7 +198,7 @@ Test(contact_sim, memory_is_known_before_it_is_taken) {
         counting_allocator counter = {.fail_at = -1};
         const mabd_allocator allocator = counting_allocator_make(&counter);
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
-        mabd_sim* sim = start(model, &allocator);
+        mabd_sim* sim = plain_start(model, &allocator);
         const size_t told = mabd_model_sim_bytes(model, MABD_DUAL_AUTO), held = mabd_sim_bytes(sim);
         expect_bytes(sim, &counter);
         cr_expect(le(sz, told, held));
@@ -232,7 +214,7 @@ Test(contact_sim, memory_is_known_before_it_is_taken) {
 static bool fail_once(const mabd_model* model, int64_t n, uint64_t expected, const char* name) {
     counting_allocator counter = {.fail_at = -1};
     const mabd_allocator allocator = counting_allocator_make(&counter);
-    mabd_sim* sim = start(model, &allocator);
+    mabd_sim* sim = plain_start(model, &allocator);
     int failures = 0;
     counter.fail_at = counter.calls + n;
     while (mabd_sim_step_count(sim) < STEPS && failures < 3) {
@@ -290,14 +272,14 @@ Test(contact_sim, every_allocation_of_model_and_simulation_may_fail) {
 // The state of many contacts into a simulation that has kept none.
 Test(contact_sim, a_restore_without_memory_is_refused) {
     mabd_model* model = contact_scene_model(CONTACT_SCENE_STACK, NULL);
-    mabd_sim* full = start(model, NULL);
+    mabd_sim* full = plain_start(model, NULL);
     mabd_error error = {0};
     size_t size;
-    advance(full, MIDDLE);
+    plain_advance(full, MIDDLE);
     char* state = state_of(full, &size);
     counting_allocator counter = {.fail_at = -1};
     const mabd_allocator allocator = counting_allocator_make(&counter);
-    mabd_sim* empty = start(model, &allocator);
+    mabd_sim* empty = plain_start(model, &allocator);
     const uint64_t before = fingerprint(empty);
     counter.fail_at = counter.calls;
     cr_expect(eq(int, mabd_sim_restore(empty, state, size, &error), MABD_ERR_MEMORY));

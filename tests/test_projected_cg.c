@@ -12,6 +12,7 @@
 //                                                          disk takes out, but for e
 #include "dual/projected_cg.h"
 
+#include "support/contact_law.h"
 #include "support/draw.h"
 
 #include <criterion/criterion.h>
@@ -97,19 +98,7 @@ static void rows_of(const problem* p, const mabd_real* force, mabd_real* g) {
 static void expect_law(const problem* p, mabd_real e) {
     mabd_real g[ROWS];
     rows_of(p, p->force, g);
-    for (int i = 0; i < p->n / 3; i++) {
-        const mabd_real *l = p->force + 3 * i, *row = g + 3 * i;
-        const mabd_real o = p->own[2 * i], q = p->own[2 * i + 1], bound = p->friction[i] * l[0];
-        const mabd_real push = hypot(l[1], l[2]), slip = hypot(row[1], row[2]);
-        for (int k = 0; k < 3; k++) cr_expect(epsilon_eq(dbl, p->rows[3 * i + k], row[k], 1e-12));
-        cr_expect(ge(dbl, l[0], 0));
-        cr_expect(le(dbl, fabs(fmin(o * l[0], row[0])), e), "normal of %d", i);
-        cr_expect(le(dbl, push, bound * (1 + 1e-12)), "cone of %d", i);
-        if (q * (bound - push) > e) cr_expect(le(dbl, slip, e), "%d does not stick", i);
-        cr_expect(le(dbl, q * (l[1] * row[1] + l[2] * row[2] + bound * slip),
-                     e * (2 * q * bound + slip) + 1e-15),
-                  "%d does not slip against its way", i);
-    }
+    contact_law_expect(&p->of, p->force, p->rows, g, e);
 }
 
 // Round-off of the gradient that is carried along: a few of 1e-16 of 1e-2 m a product.
@@ -286,11 +275,7 @@ Test(projected_cg, the_budget_of_products_is_kept) {
         cr_expect(not(report.converged));
         cr_expect(lt(dbl, p->of.tolerance, report.residual), "the residual is told");
         cr_expect(le(int, report.products, most + 2));
-        for (int i = 0; i < MOST; i++) {
-            const mabd_real* l = p->force + 3 * i;
-            cr_expect(ge(dbl, l[0], 0));
-            cr_expect(le(dbl, hypot(l[1], l[2]), p->friction[i] * l[0] * (1 + 1e-12)));
-        }
+        contact_law_cones(&p->of, p->force);
         free(p);
     }
 }

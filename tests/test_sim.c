@@ -3,6 +3,7 @@
 #include "mabd/mabd.h"
 #include "support/counting_allocator.h"
 #include "support/malloc_count.h"
+#include "support/plain_sim.h"
 #include "support/random_scene.h"
 
 #include "base/hash.h"
@@ -33,22 +34,6 @@ static mabd_model* load(const char* name, const mabd_allocator* allocator) {
     return model;
 }
 
-static mabd_sim* start(const mabd_model* model, const mabd_allocator* allocator) {
-    mabd_error error = {0};
-    mabd_sim_def def = mabd_default_sim_def();
-    mabd_sim* sim;
-    def.allocator = allocator;
-    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
-    return sim;
-}
-
-static void advance(mabd_sim* sim, int n) {
-    mabd_error error = {0};
-    for (int i = 0; i < n; i++) {
-        cr_assert(eq(int, mabd_sim_step(sim, NULL, &error), MABD_OK), "%s", error.text);
-    }
-}
-
 // Of the whole state, bit for bit.
 static uint64_t fingerprint(const mabd_sim* sim) {
     const size_t size = mabd_sim_state_size(sim);
@@ -64,10 +49,10 @@ Test(sim, allocates_nothing_over_100_steps_of_any_scene) {
         counting_allocator counter = {.fail_at = -1};
         const mabd_allocator allocator = counting_allocator_make(&counter);
         mabd_model* model = load(shipped[i], NULL);
-        mabd_sim* sim = start(model, &allocator);
+        mabd_sim* sim = plain_start(model, &allocator);
         const int64_t before = counter.calls;
         const long all_before = malloc_calls;
-        advance(sim, 100);
+        plain_advance(sim, 100);
         const long all_after = malloc_calls;
         cr_expect(eq(i64, counter.calls, before), "%s", shipped[i]);
         cr_expect(eq(long, all_after, all_before), "%s: some library allocated", shipped[i]);
@@ -130,24 +115,24 @@ Test(sim, same_bits_on_every_run_after_reset_and_after_restore) {
     for (size_t i = 0; i < SHIPPED_COUNT; i++) {
         mabd_error error = {0};
         mabd_model* model = load(shipped[i], NULL);
-        mabd_sim *one = start(model, NULL), *two = start(model, NULL);
-        advance(one, 60);
+        mabd_sim *one = plain_start(model, NULL), *two = plain_start(model, NULL);
+        plain_advance(one, 60);
         const uint64_t expected = fingerprint(one);
-        advance(two, 60);
+        plain_advance(two, 60);
         cr_expect(eq(u64, fingerprint(two), expected), "%s: second run", shipped[i]);
         mabd_sim_reset(one);
-        advance(one, 60);
+        plain_advance(one, 60);
         cr_expect(eq(u64, fingerprint(one), expected), "%s: after reset", shipped[i]);
 
         mabd_sim_reset(one);
-        advance(one, 31);
+        plain_advance(one, 31);
         const size_t size = mabd_sim_state_size(one);
         void* state = malloc(size);
         mabd_sim_save(one, state);
-        mabd_sim* three = start(model, NULL);
+        mabd_sim* three = plain_start(model, NULL);
         cr_assert(eq(int, mabd_sim_restore(three, state, size, &error), MABD_OK), "%s", error.text);
         cr_expect(eq(i64, mabd_sim_step_count(three), 31));
-        advance(three, 29);
+        plain_advance(three, 29);
         cr_expect(eq(u64, fingerprint(three), expected), "%s: after restore", shipped[i]);
         free(state);
         mabd_sim_destroy(one), mabd_sim_destroy(two), mabd_sim_destroy(three);
@@ -158,7 +143,7 @@ Test(sim, same_bits_on_every_run_after_reset_and_after_restore) {
 Test(sim, refuses_a_state_of_another_model_or_definition) {
     mabd_error error = {0};
     mabd_model *chain = load("chain", NULL), *net = load("net", NULL);
-    mabd_sim *a = start(chain, NULL), *b = start(net, NULL);
+    mabd_sim *a = plain_start(chain, NULL), *b = plain_start(net, NULL);
     const size_t size = mabd_sim_state_size(a);
     char* state = malloc(size);
     mabd_sim_save(a, state);

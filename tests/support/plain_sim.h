@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulation as it is by default, and steps of it that must not fail.
+#pragma once
+
+#include <mabd/mabd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+static inline mabd_sim* plain_start(const mabd_model* model, const mabd_allocator* allocator) {
+    mabd_error error = {0};
+    mabd_sim_def def = mabd_default_sim_def();
+    mabd_sim* sim;
+    def.allocator = allocator;
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
+    return sim;
+}
+
+/// Returns the contacts that push at the end.
+static inline int32_t plain_advance(mabd_sim* sim, int n) {
+    mabd_error error = {0};
+    mabd_step_info info = {0};
+    for (int i = 0; i < n; i++) {
+        cr_assert(eq(int, mabd_sim_step(sim, &info, &error), MABD_OK), "%s", error.text);
+    }
+    return info.contacts;
+}
