@@ -128,6 +128,23 @@ MABD_FN mabd_vec3 mabd_affine_twist(mabd_affine y) {
     return mabd_v3(y.d2.z - y.d3.y, y.d3.x - y.d1.z, y.d1.y - y.d2.x);
 }
 
+/// r = M (q_hat - ref)/(bh)^2 + weight in the body frame; q_hat and ref are coordinates (a1, a2, a3, t), ref is rigid, weight [N]
+/// is along the world's axes.
+MABD_FN mabd_affine mabd_body_block_inertia(const mabd_body_block* b, mabd_affine q_hat,
+                                            mabd_affine ref, mabd_vec3 weight) {
+    const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
+    mabd_affine r;
+    r.d1 = mabd_m3_tmul(R, q_hat.d1);
+    r.d2 = mabd_m3_tmul(R, q_hat.d2);
+    r.d3 = mabd_m3_tmul(R, q_hat.d3);
+    r.d1.x -= 1, r.d2.y -= 1, r.d3.z -= 1;
+    r.d1 = mabd_v3_scale(b->sm[0], r.d1);
+    r.d2 = mabd_v3_scale(b->sm[1], r.d2);
+    r.d3 = mabd_v3_scale(b->sm[2], r.d3);
+    r.tau = mabd_m3_tmul(R, mabd_v3_axpy(b->mm, mabd_v3_sub(q_hat.tau, ref.tau), weight));
+    return r;
+}
+
 /// H^-1 r without the geometric term.
 MABD_FN mabd_affine mabd_body_block_apply(const mabd_body_block* b, mabd_affine r) {
     mabd_affine y;
@@ -185,14 +202,19 @@ MABD_FN mabd_sym3 mabd_sym3_clamp(mabd_sym3 G) {
     return out;
 }
 
-/// G of a stress [Pa], clamped where the sum would lose definiteness [N m].
-MABD_FN mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 stress) {
+/// G of a stress [Pa] as it is [N m].
+MABD_FN mabd_sym3 mabd_body_block_stiffness(const mabd_body_block* b, mabd_sym3 stress) {
     const mabd_real v = b->quarter_volume, trace = stress.xx + stress.yy + stress.zz;
     mabd_sym3 G;
     G.xx = v * (trace - stress.xx), G.yy = v * (trace - stress.yy), G.zz = v * (trace - stress.zz);
     G.xy = -v * stress.xy, G.xz = -v * stress.xz, G.yz = -v * stress.yz;
-    if (!mabd_geometric_is_safe(b, G)) G = mabd_sym3_clamp(G);
     return G;
+}
+
+/// The same, clamped where the sum would lose definiteness [N m].
+MABD_FN mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 stress) {
+    const mabd_sym3 G = mabd_body_block_stiffness(b, stress);
+    return mabd_geometric_is_safe(b, G) ? G : mabd_sym3_clamp(G);
 }
 
 /// Z = (I + GC)^-1 G
@@ -355,4 +377,23 @@ MABD_FN mabd_affine mabd_affine_axpy(mabd_real s, mabd_affine b, mabd_affine a) 
     c.d1 = mabd_v3_axpy(s, b.d1, a.d1), c.d2 = mabd_v3_axpy(s, b.d2, a.d2);
     c.d3 = mabd_v3_axpy(s, b.d3, a.d3), c.tau = mabd_v3_axpy(s, b.tau, a.tau);
     return c;
+}
+/// D X + tau: what an increment does to a point, body frame.
+MABD_FN mabd_vec3 mabd_affine_move(const mabd_affine* y, mabd_vec3 X) {
+    const mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
+    return mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau);
+}
+/// t + R (X + D X + tau): where an increment takes a point, world.
+MABD_FN mabd_vec3 mabd_affine_end(mabd_mat3 R, mabd_vec3 t, const mabd_affine* y, mabd_vec3 X) {
+    return mabd_v3_add(t, mabd_m3_mul(R, mabd_v3_add(X, mabd_affine_move(y, X))));
+}
+/// Coordinates (a1, a2, a3, t) after an increment d from a rigid reference: A = R (I + D), t + R tau.
+MABD_FN mabd_affine mabd_affine_place(mabd_affine ref, mabd_affine d) {
+    const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
+    mabd_affine q;
+    q.d1 = mabd_v3_add(R.c1, mabd_m3_mul(R, d.d1));
+    q.d2 = mabd_v3_add(R.c2, mabd_m3_mul(R, d.d2));
+    q.d3 = mabd_v3_add(R.c3, mabd_m3_mul(R, d.d3));
+    q.tau = mabd_v3_add(ref.tau, mabd_m3_mul(R, d.tau));
+    return q;
 }

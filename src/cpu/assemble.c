@@ -6,30 +6,25 @@
 //   U(i,j)  = J_i H^-1 J_j' of the body that carries both
 //   b(j)    = C(ref) + sum J y
 //
-// Bodies go in order; the first body of a joint (the lower index, or the only moving one) writes its
-// blocks, the second adds. A body that carries nothing but ball joints takes the short way
-// (assemble_balls.c), all others build their rows one by one (assemble_rows.c).
+// Bodies go tile by tile, in packs (pack_balls.c) or one by one; the first side of a joint writes its blocks, the second adds
+// (cpu/pack.h). One by one, a body that carries nothing but ball joints takes the short way (assemble_balls.c), all others
+// build their rows (assemble_rows.c).
 
 #include "cpu/assemble.h"
 
-#include <string.h>
-
-// r in the body frame: inertia, gravity, drag.
-static mabd_affine inertia_force(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b,
-                                 mabd_real mass, mabd_mat3 R) {
-    const mabd_real *q_hat = sim->q_hat + 12 * body, *ref = sim->ref + 12 * body;
-    mabd_affine r;
-    r.d1 = mabd_m3_tmul(R, mabd_v3_load(q_hat));
-    r.d2 = mabd_m3_tmul(R, mabd_v3_load(q_hat + 3));
-    r.d3 = mabd_m3_tmul(R, mabd_v3_load(q_hat + 6));
-    r.d1.x -= 1, r.d2.y -= 1, r.d3.z -= 1;
-    r.d1 = mabd_v3_scale(b->sm[0], r.d1);
-    r.d2 = mabd_v3_scale(b->sm[1], r.d2);
-    r.d3 = mabd_v3_scale(b->sm[2], r.d3);
-    mabd_vec3 f = mabd_v3_scale(b->mm, mabd_v3_sub(mabd_v3_load(q_hat + 9), mabd_v3_load(ref + 9)));
-    f = mabd_v3_axpy(mass, mabd_v3_load(sim->model->gravity), f);
-    r.tau = mabd_m3_tmul(R, f);
-    return r;
+// r in the body frame: inertia, gravity.
+static mabd_affine inertia_force(const mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
+                                 mabd_real mass) {
+    const size_t at = 12 * (size_t)body;
+    const mabd_step_scale* step = mabd_cpu_scale(sim, body);
+    mabd_real q_hat[12];
+    for (size_t k = 0; k < 12; k++) {
+        q_hat[k] = mabd_step_target(step, sim->q[at + k], sim->q1[at + k], sim->v[at + k],
+                                    sim->v1[at + k]);
+    }
+    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(sim->model->gravity));
+    return mabd_body_block_inertia(b, mabd_affine_load(q_hat), mabd_affine_load(sim->ref + at),
+                                   weight);
 }
 
 // drag (wind - t'), t' = (t - t_b)/bh: the part that depends on t is in the block.
@@ -78,7 +73,7 @@ static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const m
                                   mabd_mat3 R) {
     const mabd_model* m = sim->model;
     const mabd_body_material* material = &m->classes[m->body_class[body]].material;
-    mabd_affine r = inertia_force(sim, (size_t)body, b, material->mass, R);
+    mabd_affine r = inertia_force(sim, body, b, material->mass);
     if (sim->body_kind[body] == MABD_BODY_SIMPLE) return r;
     if (material->drag > 0) add_drag(sim, (size_t)body, b, material->drag, R, &r);
     add_point_forces(sim, body, R, &r);
@@ -86,62 +81,95 @@ static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const m
     return r;
 }
 
-// Joints and blocks are asked for this many bodies before their turn: they lie in the order of the plan,
-// which need not be that of the bodies. What tells where they are is asked for as long before.
-#define AHEAD 6
-
 // What geometric stiffness is made of.
 static const mabd_real* choose_stress(const mabd_cpu_sim* sim, mabd_pass pass) {
     if (pass == MABD_PASS_FIRST) return sim->stress;
     return pass == MABD_PASS_AGAIN && sim->sizes.held > 0 ? sim->stress_held : sim->stress_new;
 }
 
-void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass) {
-    const mabd_model* m = sim->model;
-    const mabd_real* stress = choose_stress(sim, pass);
-    if (sim->sizes.held > 0 && pass != MABD_PASS_AGAIN) {
-        memcpy(sim->stress_held, stress, 6 * sim->sizes.held * sizeof *stress);
+static void assemble_body(mabd_cpu_sim* sim, int32_t body, const mabd_real* stress,
+                          int32_t thread) {
+    const size_t at = (size_t)body, place = (size_t)thread * sim->sizes.widest_body;
+    const mabd_body_block* b = mabd_cpu_block(sim, body);
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
+    const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
+    const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
+    const mabd_body_kind kind = sim->body_kind[body];
+    const bool rows = kind == MABD_BODY_GENERAL || kind == MABD_BODY_HUB;
+    mabd_affine r = external_force(sim, body, b, R);
+    mabd_sym3_store(Z, sim->geometric + 6 * at);
+    if (rows) MABD_STAGE(open_rows)(sim, body, sim->sides + place, &r);
+    mabd_assembly own = {.block = b, .G = G, .Z = Z, .R = R};
+    own.t = mabd_v3_load(sim->ref + 12 * at + 9);
+    if (sim->contacts && sim->contacts->head[body] >= 0) {
+        MABD_STAGE(touch)(sim, body, &r, &own);
+    } else {
+        own.y = mabd_body_block_solve(b, Z, r);
     }
-    if (sim->contacts) sim->contacts->rows.count = 0;
-    if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
-    for (int32_t body = 0; body < m->body_count; body++) {
-        MABD_STAGE(prefetch_joints)(sim, body + 2 * AHEAD);
-        MABD_STAGE(prefetch_blocks)(sim, body + AHEAD);
-        if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
-        if (pass == MABD_PASS_AGAIN && MABD_STAGE(is_kept)(sim, body)) {
-            MABD_STAGE(assemble_kept)(sim, body);
-            continue;
-        }
-        const size_t at = (size_t)body;
-        const mabd_body_block* b = mabd_cpu_block(sim, body);
-        const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
-        const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
-        const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
-        const mabd_body_kind kind = sim->body_kind[body];
-        mabd_affine r = external_force(sim, body, b, R);
-        mabd_sym3_store(Z, sim->geometric + 6 * at);
-        if (kind != MABD_BODY_SIMPLE) MABD_STAGE(start_rows)(sim, stress, body, &r);
-        mabd_assembly own = {.block = b, .G = G, .Z = Z, .R = R};
-        if (sim->contacts && sim->contacts->head[body] >= 0) {
-            MABD_STAGE(touch)(sim, body, &r, &own);
+    mabd_affine_store(own.y, sim->q_new + 12 * at);
+    switch (kind) {
+    case MABD_BODY_SIMPLE:
+        MABD_STAGE(assemble_balls)(sim, body, &own, sim->points + place);
+        break;
+    case MABD_BODY_SPRUNG:
+        MABD_STAGE(assemble_springs)(sim, body, &own, sim->springs + place);
+        break;
+    case MABD_BODY_GENERAL:
+        MABD_STAGE(assemble_rows)(sim, body, &own, sim->sides + place);
+        break;
+    case MABD_BODY_HUB:
+        MABD_STAGE(assemble_hub)(sim, body, &own, sim->sides + place);
+        break;
+    }
+}
+
+// ---- tiles -------------------------------------------------------------------------------------------
+
+// Lanes take one block: bodies that are touched, or that others are not like in the scheme of this solve, go one by one.
+bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack) {
+    if (!sim->contacts) return true;
+    const bool euler = mabd_cpu_is_euler(sim, pack->body[0]);
+    for (int32_t l = 0; l < pack->count; l++) {
+        if (sim->contacts->head[pack->body[l]] >= 0) return false;
+        if (mabd_cpu_is_euler(sim, pack->body[l]) != euler) return false;
+    }
+    return true;
+}
+
+static void assemble_singly(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_pass pass,
+                            const mabd_real* stress, int32_t thread) {
+    for (int32_t l = 0; l < pack->count; l++) {
+        if (pass == MABD_PASS_AGAIN && MABD_STAGE(is_kept)(sim, pack->body[l])) {
+            MABD_STAGE(assemble_kept)(sim, pack->body[l]);
         } else {
-            own.y = mabd_body_block_solve(b, Z, r);
+            assemble_body(sim, pack->body[l], stress, thread);
         }
-        mabd_affine_store(own.y, sim->q_new + 12 * at);
-        switch (kind) {
-        case MABD_BODY_SIMPLE:
-            MABD_STAGE(assemble_balls)(sim, body, &own);
-            break;
-        case MABD_BODY_SPRUNG:
-            MABD_STAGE(assemble_springs)(sim, body, &own);
-            break;
-        case MABD_BODY_GENERAL:
-            MABD_STAGE(assemble_rows)(sim, body, &own);
-            break;
-        case MABD_BODY_HUB:
-            MABD_STAGE(assemble_hub)(sim, body, &own);
-            break;
+    }
+}
+
+void MABD_STAGE(start)(mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile) {
+    const mabd_packs* packs = sim->packs;
+    const mabd_real* stress = choose_stress(sim, pass);
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        MABD_STAGE(start_joints)(sim, stress, packs->odd[i]);
+    }
+}
+
+void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const mabd_tile* tile,
+                          int32_t thread) {
+    const mabd_packs* packs = sim->packs;
+    const mabd_real* stress = choose_stress(sim, pass);
+    for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+        const mabd_pack* pack = &packs->packs[p];
+        const bool kept = pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
+        if (!kept && MABD_STAGE(fits_lanes)(sim, pack)) {
+            MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
+        } else {
+            assemble_singly(sim, pack, pass, stress, thread);
         }
+    }
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        assemble_body(sim, packs->odd[i], stress, thread);
     }
     MABD_STAGE_END();
 }

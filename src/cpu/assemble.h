@@ -13,6 +13,7 @@ typedef struct mabd_assembly {
     mabd_affine y;            // H^-1 r
     int32_t touches;          // rows against fixed bodies, eliminated (cpu/contacts.h)
     const mabd_affine* touch; // (touches) u/sqrt(s)
+    mabd_vec3 t;              // of the reference
 } mabd_assembly;
 
 /// y <- y - sum of (u u'/s) r: what eliminated rows make of H^-1 r.
@@ -36,11 +37,6 @@ MABD_FN mabd_affine mabd_assembly_solve(const mabd_assembly* own, mabd_affine r)
     mabd_touch_subtract(own->touches, own->touch, r, &y);
     return y;
 }
-/// D X + tau: what an increment does to a point, body frame.
-MABD_FN mabd_vec3 mabd_affine_move(const mabd_affine* y, mabd_vec3 X) {
-    const mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
-    return mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau);
-}
 /// c <- c - sum of J(X) (u u'/s) J(Y)', the compliance between two points (3x3).
 MABD_FN void mabd_touch_soften(const mabd_assembly* own, mabd_vec3 X, mabd_vec3 Y, mabd_mat3* c) {
     for (int32_t k = 0; k < own->touches; k++) {
@@ -60,39 +56,88 @@ MABD_FN void mabd_touch_soften_self(const mabd_assembly* own, mabd_vec3 X, mabd_
     }
 }
 
-/// True for the body that starts the blocks of a joint; the other one adds.
-static inline bool mabd_starts_joint(const mabd_model* m, const mabd_model_joint* joint,
-                                     int32_t body) {
-    const int32_t other = joint->a == body ? joint->b : joint->a;
-    return m->body_motion[other] != MABD_MOTION_DYNAMIC || other > body;
+/// Where the share of a side goes.
+typedef struct mabd_side_place {
+    mabd_side_mode mode;
+    mabd_real *D, *rhs;
+} mabd_side_place;
+
+/// The place of a side of the plan.
+MABD_FN mabd_side_place mabd_cpu_place(const mabd_cpu_sim* sim, int32_t side) {
+    const mabd_plan* plan = sim->model->plan;
+    const int32_t slot = plan->sides[side].slot;
+    mabd_side_place to;
+    to.mode = (mabd_side_mode)sim->packs->side_mode[side];
+    to.D = sim->D + plan->slot_block[slot];
+    to.rhs = sim->lambda + plan->slot_row[slot];
+    if (to.mode == MABD_SIDE_APART) {
+        const int32_t width = plan->slot_width[slot];
+        to.D = sim->packs->apart + mabd_packs_apart(sim->packs, side)->offset;
+        to.rhs = to.D + width * width;
+    }
+    return to;
+}
+/// The same of one lane of a side with three rows.
+MABD_FN mabd_side_place mabd_pack_place(const mabd_cpu_sim* sim, const mabd_pack_side* side,
+                                        int lane) {
+    mabd_side_place to;
+    to.mode = (mabd_side_mode)side->mode[lane];
+    const bool apart = to.mode == MABD_SIDE_APART;
+    to.D = (apart ? sim->packs->apart : sim->D) + side->block[lane];
+    to.rhs = apart ? to.D + 9 : sim->lambda + side->row[lane];
+    return to;
+}
+/// rhs += the point of the body that does not move, of a joint to the ground with point rows.
+MABD_FN void mabd_cpu_add_ground(const mabd_cpu_sim* sim, int32_t side, mabd_real* rhs) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[plan->sides[side].slot]];
+    const bool is_b = plan->sides[side].is_b;
+    const mabd_vec3 far = mabd_cpu_point(sim->ref, is_b ? joint->a : joint->b,
+                                         mabd_v3_load(is_b ? joint->Xa : joint->Xb));
+    mabd_v3_store(mabd_v3_axpy(is_b ? -1 : 1, far, mabd_v3_load(rhs)), rhs);
 }
 
 #ifdef MABD_ISA
-/// Ask for what a body of kind MABD_BODY_SIMPLE will need; any index is allowed. The first says where the
-/// second looks.
-void MABD_STAGE(prefetch_joints)(const mabd_cpu_sim* sim, int32_t body);
-void MABD_STAGE(prefetch_blocks)(const mabd_cpu_sim* sim, int32_t body);
+/// A pack: its bodies, blocks and right-hand sides. `predict`: its references first.
+void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
+                               bool predict);
+/// True if the bodies of a pack can be assembled and updated in lanes: none is touched, all are in one scheme.
+bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack);
+/// References of a pack alone.
+void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack);
+/// The new state of a pack.
+void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report);
+/// Rotations of A (9 lanes each), turned[l]: A has one.
+void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
 /// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
 /// gets what slipping ones push.
 void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own);
 /// Blocks and right-hand sides of a body that carries ball joints only.
-void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
+void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                mabd_vec3* points);
 /// True if its y and blocks are kept by assemble_balls; then assemble_kept puts them in place again at the same reference.
 bool MABD_STAGE(is_kept)(const mabd_cpu_sim* sim, int32_t body);
 void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body);
 
-/// The same of one that carries joints with point rows and springs on the rotation vector, after start_rows.
-void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
+/// The same of one that carries joints with point rows and springs on the rotation vector, after start_joints.
+void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                  mabd_spring_work* springs);
 
 /// r += what the motors of a joint push on its body b or a.
 void MABD_STAGE(add_motors)(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
                             const mabd_joint_view* view, int is_b, mabd_affine* r);
-/// Start the joints that this body starts, and r += what its motors push. Of a body that is no hub its
-/// rows stay in sim->sides for assemble_rows.
-void MABD_STAGE(start_rows)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
-                            mabd_affine* r);
-/// Blocks and right-hand sides of a body with any rows, after start_rows.
-void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
+/// Start the joints that this body starts: what they are without their bodies. Joints of point rows alone have nothing of
+/// that kind.
+void MABD_STAGE(start_joints)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body);
+/// r += what motors push on a body. Of a body that is no hub its rows stay in `sides` for assemble_rows.
+void MABD_STAGE(open_rows)(mabd_cpu_sim* sim, int32_t body, mabd_side_work* sides, mabd_affine* r);
+/// Make the place of a side ready for its share (assemble_rows.c).
+void MABD_STAGE(open_side)(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own,
+                           mabd_vec3 X, const mabd_side_place* to);
+/// Blocks and right-hand sides of a body with any rows, after start_joints and open_rows.
+void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                               mabd_side_work* sides);
 /// The same of a hub: -H, J, and its part of the right-hand sides.
-void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own);
+void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                              mabd_side_work* side);
 #endif

@@ -71,22 +71,17 @@ static void add_block(const mabd_assembly* own, block_batch* w, mabd_vec3 X, mab
     if (w->count == LANES) flush_blocks(own, w);
 }
 
-// J y = +-R (D X + tau) of one side, added to C(ref) or to what the first body left.
-static void add_point_rhs(mabd_cpu_sim* sim, const mabd_model_joint* joint, mabd_vec3 X, int is_b,
-                          bool first, mabd_mat3 R, const mabd_affine* y, mabd_real* rhs) {
-    mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
-    move = mabd_m3_mul(R, mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau));
-    mabd_vec3 start = mabd_v3_load(rhs);
-    if (first) { // P_b - P_a at the reference
-        const mabd_real* own = sim->ref + 12 * (size_t)(is_b ? joint->b : joint->a);
-        const mabd_real* far = sim->ref + 12 * (size_t)(is_b ? joint->a : joint->b);
-        const mabd_vec3 Y = mabd_v3_load(is_b ? joint->Xa : joint->Xb);
-        const mabd_vec3 here = mabd_v3_add(mabd_m3_mul(R, X), mabd_v3_load(own + 9));
-        const mabd_vec3 there =
-            mabd_v3_add(mabd_m3_mul(mabd_m3_load(far), Y), mabd_v3_load(far + 9));
-        start = is_b ? mabd_v3_sub(here, there) : mabd_v3_sub(there, here);
-    }
-    mabd_v3_store(is_b ? mabd_v3_add(start, move) : mabd_v3_sub(start, move), rhs);
+// s (t + R (X + D X + tau)) of one side: P_b - P_a as it will be.
+static void add_point_rhs(const mabd_cpu_sim* sim, int32_t side, const mabd_side_place* to,
+                          mabd_mat3 R, mabd_vec3 X, const mabd_affine* y) {
+    const mabd_plan_side* at = &sim->model->plan->sides[side];
+    const int32_t joint = sim->model->plan->slot_joint[at->slot];
+    const mabd_model_joint* j = &sim->model->joints[joint];
+    const mabd_real* t = sim->ref + 12 * (size_t)(at->is_b ? j->b : j->a) + 9;
+    const mabd_vec3 end = mabd_affine_end(R, mabd_v3_load(t), y, X);
+    const mabd_vec3 before = to->mode == MABD_SIDE_ADD ? mabd_v3_load(to->rhs) : mabd_v3(0, 0, 0);
+    mabd_v3_store(mabd_v3_axpy(at->is_b ? 1 : -1, end, before), to->rhs);
+    if (to->mode == MABD_SIDE_GROUND) mabd_cpu_add_ground(sim, side, to->rhs);
 }
 
 // ---- bodies that nothing touches ---------------------------------------------------------------------
@@ -120,12 +115,11 @@ void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body) {
     mabd_affine_store(y, sim->q_new + 12 * (size_t)body);
     K += 12;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const int32_t slot = plan->sides[s].slot, is_b = plan->sides[s].is_b;
-        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
-        const bool first = mabd_starts_joint(sim->model, joint, body);
-        const mabd_vec3 X = mabd_v3_load(is_b ? joint->Xb : joint->Xa);
-        K = add_kept(K, first, sim->D + plan->slot_block[slot]);
-        add_point_rhs(sim, joint, X, is_b, first, R, &y, sim->lambda + plan->slot_row[slot]);
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[plan->sides[s].slot]];
+        const mabd_side_place to = mabd_cpu_place(sim, s);
+        const mabd_vec3 X = mabd_v3_load(plan->sides[s].is_b ? joint->Xb : joint->Xa);
+        K = add_kept(K, to.mode != MABD_SIDE_ADD, to.D);
+        add_point_rhs(sim, s, &to, R, X, &y);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         K = add_kept(K, !sim->shared_edges, sim->U + plan->edge_block[plan->pairs[p].edge]);
@@ -134,22 +128,21 @@ void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body) {
 
 // ---- all of them -------------------------------------------------------------------------------------
 
-void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
+void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                mabd_vec3* points) {
     const mabd_plan* plan = sim->model->plan;
-    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
-    const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
-    mabd_vec3* points = sim->points;
+    const int32_t start = plan->side_start[body];
+    const mabd_plan_side* sides = plan->sides + start;
+    const int32_t side_count = plan->side_start[body + 1] - start;
     block_batch batch;
     batch.count = 0;
     batch.kept = keep_y(sim, body, &own->y);
     for (int32_t i = 0; i < side_count; i++) {
-        const int32_t slot = sides[i].slot, is_b = sides[i].is_b;
-        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
-        const bool first = mabd_starts_joint(sim->model, joint, body);
-        const mabd_vec3 X = points[i] = mabd_v3_load(is_b ? joint->Xb : joint->Xa);
-        add_block(own, &batch, X, X, true, 1, first, sim->D + plan->slot_block[slot]);
-        add_point_rhs(sim, joint, X, is_b, first, own->R, &own->y,
-                      sim->lambda + plan->slot_row[slot]);
+        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[sides[i].slot]];
+        const mabd_side_place to = mabd_cpu_place(sim, start + i);
+        const mabd_vec3 X = points[i] = mabd_v3_load(sides[i].is_b ? joint->Xb : joint->Xa);
+        add_block(own, &batch, X, X, true, 1, to.mode != MABD_SIDE_ADD, to.D);
+        add_point_rhs(sim, start + i, &to, own->R, X, &own->y);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
@@ -158,40 +151,4 @@ void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_asse
                   sim->U + plan->edge_block[pair->edge]);
     }
     if (batch.count > 0) flush_blocks(own, &batch);
-}
-
-void MABD_STAGE(prefetch_joints)(const mabd_cpu_sim* sim, int32_t body) {
-    const mabd_plan* plan = sim->model->plan;
-    if (body >= plan->body_count || sim->body_kind[body] != MABD_BODY_SIMPLE) return;
-    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const int32_t slot = plan->sides[s].slot;
-        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
-        MABD_PREFETCH(joint);
-        MABD_PREFETCH(joint->Xb);
-        MABD_PREFETCH(plan->slot_block + slot);
-        MABD_PREFETCH(plan->slot_row + slot);
-    }
-    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
-        MABD_PREFETCH(plan->edge_block + plan->pairs[p].edge);
-    }
-}
-
-void MABD_STAGE(prefetch_blocks)(const mabd_cpu_sim* sim, int32_t body) {
-    const mabd_plan* plan = sim->model->plan;
-    if (body >= plan->body_count || sim->body_kind[body] != MABD_BODY_SIMPLE) return;
-    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const int32_t slot = plan->sides[s].slot;
-        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[slot]];
-        const mabd_real* far = sim->ref + 12 * (size_t)(plan->sides[s].is_b ? joint->a : joint->b);
-        MABD_PREFETCH(far);
-        MABD_PREFETCH(far + 11);
-        MABD_PREFETCH(sim->D + plan->slot_block[slot]);
-        MABD_PREFETCH(sim->D + plan->slot_block[slot] + 8);
-        MABD_PREFETCH(sim->lambda + plan->slot_row[slot]);
-    }
-    for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
-        const mabd_real* U = sim->U + plan->edge_block[plan->pairs[p].edge];
-        MABD_PREFETCH(U);
-        MABD_PREFETCH(U + 8);
-    }
 }

@@ -125,14 +125,12 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
     }
 }
 
-// The first body of a joint starts its blocks.
-static void start_side(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
-                       const mabd_plan_side* side) {
+// The first side of a joint starts its blocks.
+static void start_side(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_plan_side* side) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
     mabd_joint_view view;
     mabd_vec3 phi;
-    if (!mabd_starts_joint(sim->model, joint, body)) return;
     if (sim->model->row_sets[joint->row_set].vectors) find_turn(sim, joint);
     mabd_cpu_ref_view(sim, joint, &phi, &view);
     start_joint(sim, stress, joint, &view, side->slot);
@@ -165,6 +163,24 @@ static void side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_
         memset(J, 0, sizeof *J);
     }
     MABD_STAGE(add_motors)(sim, joint, &view, side->is_b, r);
+}
+
+// Before the share of a side is added: its place is zero if nothing is there, and of joints with point rows alone each side
+// brings its own point.
+void MABD_STAGE(open_side)(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own,
+                           mabd_vec3 X, const mabd_side_place* to) {
+    const mabd_plan_side* at = &sim->model->plan->sides[side];
+    const mabd_model_joint* joint = &sim->model->joints[sim->model->plan->slot_joint[at->slot]];
+    const bool alone = sim->model->row_sets[joint->row_set].points_only;
+    const int32_t width = sim->model->plan->slot_width[at->slot];
+    if (to->mode == MABD_SIDE_APART || (alone && to->mode != MABD_SIDE_ADD)) {
+        memset(to->D, 0, (size_t)(width * width) * sizeof *to->D);
+        memset(to->rhs, 0, (size_t)width * sizeof *to->rhs);
+    }
+    if (!alone) return;
+    const mabd_vec3 here = mabd_v3_add(mabd_m3_mul(own->R, X), own->t);
+    mabd_v3_store(mabd_v3_axpy(at->is_b ? 1 : -1, here, mabd_v3_load(to->rhs)), to->rhs);
+    if (to->mode == MABD_SIDE_GROUND) mabd_cpu_add_ground(sim, side, to->rhs);
 }
 
 // s R (D X + tau): what an increment does to the point rows at X
@@ -237,34 +253,45 @@ static void add_coupling(const mabd_assembly* own, const mabd_side_work* from,
     }
 }
 
-void MABD_STAGE(start_rows)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body,
-                            mabd_affine* r) {
+void MABD_STAGE(start_joints)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body) {
+    const mabd_model* m = sim->model;
+    const mabd_plan* plan = m->plan;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const uint8_t mode = sim->packs->side_mode[s];
+        if (plan->sides[s].is_b < 0) continue;
+        const mabd_model_joint* joint = &m->joints[plan->slot_joint[plan->sides[s].slot]];
+        const bool first = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
+        if (first && !m->row_sets[joint->row_set].points_only) {
+            start_side(sim, stress, &plan->sides[s]);
+        }
+    }
+}
+
+void MABD_STAGE(open_rows)(mabd_cpu_sim* sim, int32_t body, mabd_side_work* work, mabd_affine* r) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
     const bool hub = sim->body_kind[body] == MABD_BODY_HUB;
-    const bool rows = sim->body_kind[body] != MABD_BODY_SPRUNG;
     for (int32_t i = 0; i < count; i++) {
-        if (sides[i].is_b < 0) continue;
-        start_side(sim, stress, body, &sides[i]);
-        if (rows) side_rows(sim, &sides[i], &sim->sides[hub ? 0 : i], r);
+        if (sides[i].is_b >= 0) side_rows(sim, &sides[i], &work[hub ? 0 : i], r);
     }
 }
 
-void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
+void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                               mabd_side_work* work) {
     const mabd_plan* plan = sim->model->plan;
-    const mabd_plan_side* sides = plan->sides + plan->side_start[body];
-    const int32_t side_count = plan->side_start[body + 1] - plan->side_start[body];
-    for (int32_t i = 0; i < side_count; i++) {
-        add_diagonal(own, &sim->sides[i], sim->D + plan->slot_block[sides[i].slot],
-                     sim->lambda + plan->slot_row[sides[i].slot]);
+    const int32_t start = plan->side_start[body], count = plan->side_start[body + 1] - start;
+    for (int32_t i = 0; i < count; i++) {
+        const mabd_side_place to = mabd_cpu_place(sim, start + i);
+        MABD_STAGE(open_side)(sim, start + i, own, work[i].point.X, &to);
+        add_diagonal(own, &work[i], to.D, to.rhs);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
         const size_t at = plan->edge_block[pair->edge];
         mabd_real* U = sim->U + at;
         if (!sim->shared_edges) memset(U, 0, (plan->edge_block[pair->edge + 1] - at) * sizeof *U);
-        add_coupling(own, &sim->sides[pair->i], &sim->sides[pair->j], U);
+        add_coupling(own, &work[pair->i], &work[pair->j], U);
     }
 }
 
@@ -326,7 +353,8 @@ static void add_square(const mabd_affine* j, mabd_real* H) {
     }
 }
 
-void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
+void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                              mabd_side_work* work) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];
@@ -339,11 +367,12 @@ void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assemb
     for (int32_t i = 0; i < count; i++) {
         if (sides[i].is_b < 0) continue;
         mabd_affine none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // pushed already
-        side_rows(sim, &sides[i], sim->sides, &none);
-        const int32_t width = hub_rows(own->R, sim->sides, J);
-        mabd_real* rhs = sim->lambda + plan->slot_row[sides[i].slot];
+        const mabd_side_place to = mabd_cpu_place(sim, plan->side_start[body] + i);
+        side_rows(sim, &sides[i], work, &none);
+        MABD_STAGE(open_side)(sim, plan->side_start[body] + i, own, work->point.X, &to);
+        const int32_t width = hub_rows(own->R, work, J);
         for (int32_t r = 0; r < width; r++)
-            rhs[r] += mabd_affine_dot(mabd_affine_load(J[r]), own->y);
+            to.rhs[r] += mabd_affine_dot(mabd_affine_load(J[r]), own->y);
         couple_with_hub(sim, pairs, early, count - early, i, width, J);
     }
     // blocks that eliminating the hub will fill

@@ -70,8 +70,8 @@ static mabd_mat3 attachment_matrix(const mabd_attachment* x) {
                    mabd_v3(x->p13, x->p23, 0));
 }
 
-static void open_side(const mabd_cpu_sim* sim, const mabd_assembly* own, const mabd_mat3* Q,
-                      const mabd_plan_side* side, mabd_spring_work* work) {
+static void open_springs(const mabd_cpu_sim* sim, const mabd_assembly* own, const mabd_mat3* Q,
+                         const mabd_plan_side* side, mabd_spring_work* work) {
     const mabd_model* m = sim->model;
     const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
     const mabd_row_set* set = &m->row_sets[joint->row_set];
@@ -124,7 +124,8 @@ static void add_pair(const mabd_assembly* own, const mabd_spring_work* from,
     if (from->count && to->count) add_vectors(own, from, to, width, U);
 }
 
-void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own) {
+void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                  mabd_spring_work* springs) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
@@ -134,15 +135,16 @@ void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_as
                                 mabd_v3(-Z.xy * c[1], 1 - Z.yy * c[1], -Z.yz * c[1]),
                                 mabd_v3(-Z.xz * c[2], -Z.yz * c[2], 1 - Z.zz * c[2]));
     for (int32_t i = 0; i < count; i++) {
-        open_side(sim, own, &Q, &sides[i], &sim->springs[i]);
-        add_side(own, &sim->springs[i], sim->D + plan->slot_block[sides[i].slot],
-                 sim->lambda + plan->slot_row[sides[i].slot]);
+        const mabd_side_place to = mabd_cpu_place(sim, plan->side_start[body] + i);
+        open_springs(sim, own, &Q, &sides[i], &springs[i]);
+        MABD_STAGE(open_side)(sim, plan->side_start[body] + i, own, springs[i].point.X, &to);
+        add_side(own, &springs[i], to.D, to.rhs);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
         const size_t at = plan->edge_block[pair->edge], end = plan->edge_block[pair->edge + 1];
         mabd_real* U = sim->U + at;
         for (size_t k = 0; k < end - at && !sim->shared_edges; k++) U[k] = 0;
-        add_pair(own, &sim->springs[pair->i], &sim->springs[pair->j], U);
+        add_pair(own, &springs[pair->i], &springs[pair->j], U);
     }
 }

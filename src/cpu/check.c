@@ -65,23 +65,16 @@ static joint_opening open_joint(const mabd_cpu_sim* sim, const mabd_model_joint*
     return open;
 }
 
-mabd_opening MABD_STAGE(check)(const mabd_cpu_sim* sim, const mabd_real* q) {
+void MABD_STAGE(check)(const mabd_cpu_sim* sim, const mabd_real* q, int32_t first, int32_t last,
+                       mabd_opening* worst) {
     const mabd_model* m = sim->model;
-    mabd_opening worst = {0, 0, 0, -1};
-    mabd_real largest = -1;
-    for (int32_t i = 0; i < m->joint_count; i++) {
+    for (int32_t i = first; i < last; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         if (m->plan->joint_slot[i] < 0) continue;
         mabd_joint_view view;
         mabd_cpu_view(sim, joint, q, &view);
         const joint_opening open = open_joint(sim, joint, &view);
-        worst.gap = larger(worst.gap, open.gap);
-        worst.angle = larger(worst.angle, open.angle);
-        worst.nonlinear = larger(worst.nonlinear, open.nonlinear);
-        if (larger(open.gap, open.angle) > largest) {
-            largest = larger(open.gap, open.angle);
-            worst.joint = i;
-        }
+        const mabd_opening one = {open.gap, open.angle, open.nonlinear, i};
+        mabd_opening_add(worst, &one);
     }
-    return worst;
 }

@@ -2,10 +2,9 @@
 // Predict and refer: where the step is linearised. The reference is rigid, so strain is zero there and the
 // linear solve returns the whole stress (linearising at q^n instead bloats bodies by (omega h)^2/2).
 //
-//   q_hat = q_b + bh v_b,  q_b = w q + w1 q1,  v_b = w v + w1 v1         what inertia alone would do
-//   reference = polar of q + lead (v + curve (v - v1))                   a guess of second order
+//   reference = polar of q + lead (v + curve (v - v1))         a guess of second order
 
-#include "cpu/stages.h"
+#include "cpu/assemble.h"
 
 #include "math/polar.h"
 #include "math/quat.h"
@@ -14,23 +13,17 @@
 #include <string.h>
 
 void MABD_STAGE(predict_body)(mabd_cpu_sim* sim, int32_t index) {
-    const size_t body = (size_t)index;
-    const mabd_real *q = sim->q + 12 * body, *q1 = sim->q1 + 12 * body;
-    const mabd_real *v = sim->v + 12 * body, *v1 = sim->v1 + 12 * body;
+    const size_t at = 12 * (size_t)index;
     const mabd_step_scale* step = mabd_cpu_scale(sim, index);
-    const mabd_real bh = step->beta_h, w = step->w, w1 = step->w1;
-    mabd_real* q_hat = sim->q_hat + 12 * body;
     mabd_real guess[12];
-    for (int k = 0; k < 12; k++) {
-        q_hat[k] = (w * q[k] + w1 * q1[k]) + bh * (w * v[k] + w1 * v1[k]);
-        guess[k] = q[k] + step->lead * (v[k] + step->curve * (v[k] - v1[k]));
+    for (size_t k = 0; k < 12; k++) {
+        guess[k] = mabd_step_guess(step, sim->q[at + k], sim->v[at + k], sim->v1[at + k]);
     }
-    mabd_real* ref = sim->ref + 12 * body;
     mabd_mat3 R = mabd_m3_identity();
     // a prediction without rotation keeps that of the state
-    if (!mabd_polar(mabd_m3_load(guess), &R)) mabd_polar(mabd_m3_load(q), &R);
-    mabd_m3_store(R, ref);
-    memcpy(ref + 9, guess + 9, 3 * sizeof(mabd_real));
+    if (!mabd_polar(mabd_m3_load(guess), &R)) mabd_polar(mabd_m3_load(sim->q + at), &R);
+    mabd_m3_store(R, sim->ref + at);
+    memcpy(sim->ref + at + 9, guess + 9, 3 * sizeof(mabd_real));
 }
 
 // Pose of a scripted body at the end of the step.
@@ -54,39 +47,87 @@ static void pose_script(mabd_cpu_sim* sim, const mabd_model_script* script) {
     memcpy(sim->ref + 12 * (size_t)script->body, q, 12 * sizeof(mabd_real));
 }
 
-void MABD_STAGE(predict)(mabd_cpu_sim* sim) {
-    const mabd_model* m = sim->model;
-    mabd_contacts* contacts = sim->contacts;
-    for (int32_t i = 0; i < m->body_count; i++) {
-        const size_t body = (size_t)i;
-        if (contacts) contacts->euler[i] = contacts->calm[i] > 0;
-        if (m->body_motion[i] == MABD_MOTION_DYNAMIC) {
-            MABD_STAGE(predict_body)(sim, i);
-        } else {
-            memcpy(sim->q_new + 12 * body, sim->q + 12 * body, 12 * sizeof(mabd_real));
-            memcpy(sim->ref + 12 * body, sim->q + 12 * body, 12 * sizeof(mabd_real));
-        }
+static void hold_body(mabd_cpu_sim* sim, int32_t index) {
+    const size_t at = 12 * (size_t)index, bytes = 12 * sizeof(mabd_real);
+    memcpy(sim->q_new + at, sim->q + at, bytes);
+    memcpy(sim->ref + at, sim->q + at, bytes);
+}
+
+// A pack in lanes, or one by one if its bodies are not in the same scheme.
+static void predict_lanes(mabd_cpu_sim* sim, const mabd_pack* pack) {
+    const bool euler = mabd_cpu_is_euler(sim, pack->body[0]);
+    bool alike = true;
+    for (int32_t l = 1; l < pack->count; l++) {
+        alike &= mabd_cpu_is_euler(sim, pack->body[l]) == euler;
     }
-    for (int32_t i = 0; i < m->script_count; i++) pose_script(sim, &m->scripts[i]);
+    if (alike) {
+        MABD_STAGE(predict_pack)(sim, pack);
+        return;
+    }
+    for (int32_t l = 0; l < pack->count; l++) MABD_STAGE(predict_body)(sim, pack->body[l]);
+}
+
+void MABD_STAGE(predict)(mabd_cpu_sim* sim, bool packs_too, const mabd_tile* tile) {
+    const mabd_model* m = sim->model;
+    const mabd_packs* packs = sim->packs;
+    mabd_contacts* contacts = sim->contacts;
+    for (int32_t i = tile->body_first; i < tile->body_last; i++) {
+        if (contacts) contacts->euler[i] = contacts->calm[i] > 0;
+        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) hold_body(sim, i);
+    }
+    for (int32_t p = tile->pack_first; p < tile->pack_last && packs_too; p++) {
+        predict_lanes(sim, &packs->packs[p]);
+    }
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        MABD_STAGE(predict_body)(sim, packs->odd[i]);
+    }
+    MABD_STAGE_END();
+}
+
+void MABD_STAGE(predict_rest)(mabd_cpu_sim* sim) {
+    for (int32_t i = 0; i < sim->model->script_count; i++) {
+        pose_script(sim, &sim->model->scripts[i]);
+    }
     for (size_t i = 0; i < sim->sizes.coordinates; i++) {
         sim->x_ref[i] = sim->x[i] + sim->step.lead * sim->xd[i];
     }
     for (size_t i = 0; i < sim->sizes.axes; i++) sim->axes[i].known = false;
 }
 
-bool MABD_STAGE(refer)(mabd_cpu_sim* sim, int32_t* body) {
-    const mabd_model* m = sim->model;
-    for (int32_t i = 0; i < m->body_count; i++) {
-        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
-        const mabd_real* q = sim->q_new + 12 * (size_t)i;
-        mabd_real* ref = sim->ref + 12 * (size_t)i;
-        mabd_mat3 R;
-        if (!mabd_polar(mabd_m3_load(q), &R)) {
-            *body = i;
-            return false;
-        }
-        mabd_m3_store(R, ref);
-        memcpy(ref + 9, q + 9, 3 * sizeof(mabd_real));
-    }
+static bool refer_body(mabd_cpu_sim* sim, int32_t body) {
+    const mabd_real* q = sim->q_new + 12 * (size_t)body;
+    mabd_real* ref = sim->ref + 12 * (size_t)body;
+    mabd_mat3 R;
+    if (!mabd_polar(mabd_m3_load(q), &R)) return false;
+    mabd_m3_store(R, ref);
+    memcpy(ref + 9, q + 9, 3 * sizeof(mabd_real));
     return true;
+}
+
+static int32_t refer_pack(mabd_cpu_sim* sim, const mabd_pack* pack) {
+    mabd_lanes q[12], ref[12];
+    bool turned[MABD_LANES];
+    mabd_lanes_load(12, sim->q_new, pack->body, q);
+    MABD_STAGE(turn_pack)(q, ref, turned);
+    for (int l = 0; l < pack->count; l++) {
+        if (!turned[l]) return pack->body[l];
+    }
+    for (int k = 9; k < 12; k++) {
+        MABD_EACH_LANE(l) ref[k].at[l] = q[k].at[l];
+    }
+    mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
+    return -1;
+}
+
+int32_t MABD_STAGE(refer)(mabd_cpu_sim* sim, const mabd_tile* tile) {
+    const mabd_packs* packs = sim->packs;
+    for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+        const int32_t bad = refer_pack(sim, &packs->packs[p]);
+        if (bad >= 0) return bad;
+    }
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        if (!refer_body(sim, packs->odd[i])) return packs->odd[i];
+    }
+    MABD_STAGE_END();
+    return -1;
 }

@@ -29,6 +29,7 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.components = (size_t)plan->component_count;
     n.axes = model->laws ? n.coordinates : 0;
     n.loose = n.guess = n.rest = 0;
+    n.threads = 1;
     n.held = model->contact.enabled ? n.bodies : 0;
     for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
     for (int32_t i = 0; i < plan->component_count; i++) {
@@ -61,9 +62,13 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
     sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
-    sim->sides = mabd_arena_take(arena, n->widest_body, sizeof *sim->sides);
-    sim->springs = mabd_arena_take(arena, n->widest_body, sizeof *sim->springs);
-    sim->points = mabd_arena_take(arena, n->widest_body, sizeof *sim->points);
+    const size_t widest = n->threads * n->widest_body;
+    sim->sides = mabd_arena_take(arena, widest, sizeof *sim->sides);
+    sim->springs = mabd_arena_take(arena, widest, sizeof *sim->springs);
+    sim->points = mabd_arena_take(arena, widest, sizeof *sim->points);
+    const size_t tiles = (n->bodies + MABD_TILE_BODIES - 1) / MABD_TILE_BODIES;
+    sim->motions = mabd_arena_take(arena, tiles, sizeof *sim->motions);
+    sim->openings = mabd_arena_take(arena, tiles, sizeof *sim->openings);
     sim->duals = mabd_arena_take(arena, n->components, sizeof *sim->duals);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
     sim->softened = mabd_arena_take(arena, n->components, sizeof *sim->softened);
@@ -92,23 +97,36 @@ static mabd_body_kind kind_by_joints(const mabd_model* m, int32_t body) {
     return simple ? MABD_BODY_SIMPLE : sprung ? MABD_BODY_SPRUNG : MABD_BODY_GENERAL;
 }
 
-static void has_forces(mabd_cpu_sim* sim, int32_t body) {
-    if (body < sim->model->body_count && sim->body_kind[body] == MABD_BODY_SIMPLE) {
-        sim->body_kind[body] = MABD_BODY_SPRUNG;
+static void has_forces(const mabd_model* m, uint8_t* kinds, int32_t body) {
+    if (body < m->body_count && kinds[body] == MABD_BODY_SIMPLE) kinds[body] = MABD_BODY_SPRUNG;
+}
+
+// mabd_body_kind of every body.
+static void find_body_kinds(const mabd_model* m, uint8_t* kinds) {
+    for (int32_t i = 0; i < m->body_count; i++) kinds[i] = (uint8_t)kind_by_joints(m, i);
+    for (int32_t i = 0; i < m->force_count; i++) has_forces(m, kinds, m->forces[i].body);
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        if (!is_loose(m, i)) continue;
+        has_forces(m, kinds, m->joints[i].a);
+        has_forces(m, kinds, m->joints[i].b);
     }
 }
 
-static void find_body_kinds(mabd_cpu_sim* sim) {
-    const mabd_model* m = sim->model;
+static void find_loose(mabd_cpu_sim* sim) {
     size_t loose = 0;
-    for (int32_t i = 0; i < m->body_count; i++) sim->body_kind[i] = (uint8_t)kind_by_joints(m, i);
-    for (int32_t i = 0; i < m->force_count; i++) has_forces(sim, m->forces[i].body);
-    for (int32_t i = 0; i < m->joint_count; i++) {
-        if (!is_loose(m, i)) continue;
-        sim->loose[loose++] = i;
-        has_forces(sim, m->joints[i].a);
-        has_forces(sim, m->joints[i].b);
+    for (int32_t i = 0; i < sim->model->joint_count; i++) {
+        if (is_loose(sim->model, i)) sim->loose[loose++] = i;
     }
+}
+
+static size_t packs_bytes_for(const mabd_model* m) {
+    const size_t bodies = (size_t)m->body_count;
+    uint8_t* kinds = mabd_alloc(&m->allocator, bodies);
+    if (!kinds) return SIZE_MAX;
+    find_body_kinds(m, kinds);
+    const size_t bytes = mabd_packs_bytes_for(m, kinds);
+    mabd_free(&m->allocator, kinds, bodies);
+    return bytes;
 }
 
 static void find_shared_edges(mabd_cpu_sim* sim) {
@@ -153,8 +171,11 @@ const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* c) {
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
     sim->stages = mabd_cpu_stages_of(mabd_isa_count() - 1);
     MABD_TRY(mabd_contacts_create(sim->model, allocator, &sim->contacts));
-    find_body_kinds(sim);
+    find_body_kinds(sim->model, sim->body_kind);
+    find_loose(sim);
     find_shared_edges(sim);
+    MABD_TRY(mabd_packs_create(allocator, sim->model, sim->body_kind, &sim->packs));
+    MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i] = mabd_cpu_choose(sim, i);
         if (!ops) continue;
@@ -166,6 +187,8 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
 
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
     mabd_contacts_destroy(sim->contacts);
+    mabd_pool_destroy(sim->pool);
+    mabd_packs_destroy(allocator, sim->packs);
     if (!sim->solvers) return;
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i];
@@ -174,7 +197,7 @@ void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
 }
 
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
-    size_t bytes = mabd_contacts_bytes(sim->contacts);
+    size_t bytes = mabd_contacts_bytes(sim->contacts) + sim->packs->bytes;
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i];
         if (ops && sim->solvers[i]) bytes += ops->bytes(sim->solvers[i]);
@@ -185,7 +208,9 @@ size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
 size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     size_t bytes = mabd_contacts_bytes_for(sim->model);
-    if (bytes == SIZE_MAX) return bytes;
+    const size_t packs = packs_bytes_for(sim->model);
+    if (bytes == SIZE_MAX || packs > SIZE_MAX - bytes) return SIZE_MAX;
+    bytes += packs;
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_dual_ops* ops = mabd_cpu_choose(sim, i);
         if (!ops) continue;

@@ -2,7 +2,7 @@
 // State and workspace of an M-ABD simulation on the CPU, and the stages of a step. One arena; the stages
 // allocate nothing and loop in fixed order.
 //
-//   predict    q_hat, rigid reference                          per body
+//   predict    rigid reference                                 per body
 //   assemble   y = H^-1 r, K = J H^-1 J' + c, b = J y + C      per body, for the joints it carries
 //   factor, solve   K lambda = b                               per component (dual/)
 //   update     q_new = ref + y - H^-1 J' lambda, stress        per body
@@ -12,7 +12,9 @@
 //   finish     v = (q_new - q_b)/bh, history                   per body
 #pragma once
 
+#include "base/pool.h"
 #include "cpu/contacts.h"
+#include "cpu/pack.h"
 #include "dual/dual.h"
 #include "joint/axis_law.h"
 #include "mabd/sim.h"
@@ -22,6 +24,7 @@
 typedef struct mabd_cpu_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, loose;
+    size_t threads;
     size_t axes;  // coordinates, or 0 if no axis has a law (joint/axis_law.h)
     size_t guess; // rows, or 0 if no dual solver is iterative
     size_t held;  // bodies, or 0 if nothing is solved twice at a reference: no contacts
@@ -54,6 +57,17 @@ typedef struct mabd_step_scale {
     mabd_real time_end; // of the solve [s]
     mabd_vec3 wind;     // [m/s]
 } mabd_step_scale;
+
+/// q_hat = q_b + bh v_b: what inertia alone would do, of one coordinate.
+MABD_FN mabd_real mabd_step_target(const mabd_step_scale* s, mabd_real q, mabd_real q1, mabd_real v,
+                                   mabd_real v1) {
+    return (s->w * q + s->w1 * q1) + s->beta_h * (s->w * v + s->w1 * v1);
+}
+/// q + lead (v + curve (v - v1)): a guess of second order.
+MABD_FN mabd_real mabd_step_guess(const mabd_step_scale* s, mabd_real q, mabd_real v,
+                                  mabd_real v1) {
+    return q + s->lead * (v + s->curve * (v - v1));
+}
 
 /// One control row at the end time of the step: lambda = (x - x_star)/c.
 typedef struct mabd_control_value {
@@ -116,9 +130,26 @@ typedef enum mabd_body_kind {
 /// The stages as compiled for one instruction set (cpu/stages.h).
 typedef struct mabd_cpu_stages mabd_cpu_stages;
 
+/// What an iteration did to the bodies.
+typedef struct mabd_motion_report {
+    mabd_real twist;      // largest rotation of a body from its reference [rad]
+    int32_t twisted_body; // which, -1 = no moving bodies
+    int32_t broken_body;  // one whose state is not finite, -1 = none
+} mabd_motion_report;
+
+/// How far rigid rows are open.
+typedef struct mabd_opening {
+    mabd_real gap;       // [m]
+    mabd_real angle;     // [rad]
+    mabd_real nonlinear; // largest of the rows that one linear solve does not close [m], [rad]
+    int32_t joint;       // where the larger of gap and angle is, -1 = no rows
+} mabd_opening;
+
 struct mabd_cpu_sim {
     const mabd_model* model;
     const mabd_cpu_stages* stages;
+    mabd_packs* packs;
+    mabd_pool* pool; // null = one thread
     mabd_cpu_sizes sizes;
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     mabd_real* name; // (count x columns) [unit]
@@ -141,9 +172,11 @@ struct mabd_cpu_sim {
     mabd_dual dual;               // choice of the definition
     mabd_real gap_tolerance;      // of iterative solvers [m], [rad]
     mabd_dual_report
-        dual_report;         // of the last solve: iterations of all components, largest residual
-    bool shared_edges;       // some off-diagonal block gets more than one body's share
-    mabd_contacts* contacts; // null = the model has none
+        dual_report; // of the last solve: iterations of all components, largest residual
+    mabd_motion_report* motions; // (tiles) of the stage under way
+    mabd_opening* openings;      // (tiles)
+    bool shared_edges;           // some off-diagonal block gets more than one body's share
+    mabd_contacts* contacts;     // null = the model has none
     mabd_step_scale step;
     mabd_step_scale euler;      // of bodies that were struck (cpu/contacts.h)
     mabd_real blocks_beta_h[2]; // what `blocks` was made for
@@ -186,7 +219,10 @@ void mabd_cpu_reset(mabd_cpu_sim* sim);
 /// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets
 /// sim->step.
 void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h);
+/// References, unless assemble makes them on its way (mabd_cpu_fuses).
 void mabd_cpu_predict(mabd_cpu_sim* sim);
+/// True if the first assemble of a solve predicts as well, tile by tile: nobody looks at references before.
+bool mabd_cpu_fuses(const mabd_cpu_sim* sim);
 /// The same of one moving body.
 void mabd_cpu_predict_body(mabd_cpu_sim* sim, int32_t body);
 /// Which solve it is: geometric stiffness comes from the stress of the last step, or of the last iteration; at one
@@ -207,13 +243,16 @@ void mabd_cpu_solve(mabd_cpu_sim* sim);
 void mabd_cpu_restart(mabd_cpu_sim* sim);
 /// True if some component is solved iteratively.
 bool mabd_cpu_iterates(const mabd_cpu_sim* sim);
-/// What an iteration did to the bodies.
-typedef struct mabd_motion_report {
-    mabd_real twist;      // largest rotation of a body from its reference [rad]
-    int32_t twisted_body; // which, -1 = no moving bodies
-    int32_t broken_body;  // one whose state is not finite, -1 = none
-} mabd_motion_report;
 mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim);
+/// One body more: the squares of twice its rotation and of its whole increment.
+MABD_FN void mabd_report_motion(mabd_motion_report* report, int32_t body, mabd_real twist,
+                                mabd_real size) {
+    if (!(size < (mabd_real)1e30) && report->broken_body < 0) report->broken_body = body;
+    if (twist > report->twist) {
+        report->twist = twist;
+        report->twisted_body = body;
+    }
+}
 
 /// A X + t of a body, world [m]. q: affine coordinates of all (bodies + 1 x 12).
 MABD_FN mabd_vec3 mabd_cpu_point(const mabd_real* q, int32_t body, mabd_vec3 X) {
@@ -273,15 +312,17 @@ bool mabd_cpu_meets_stop(const mabd_cpu_sim* sim, mabd_real h, mabd_real least);
 /// True if an axis has come to a stop or left one in the solve under way (before finish).
 bool mabd_cpu_changed_stop(const mabd_cpu_sim* sim, mabd_real least);
 
-/// How far rigid rows are open.
-typedef struct mabd_opening {
-    mabd_real gap;       // [m]
-    mabd_real angle;     // [rad]
-    mabd_real nonlinear; // largest of the rows that one linear solve does not close [m], [rad]
-    int32_t joint;       // where the larger of gap and angle is, -1 = no rows
-} mabd_opening;
+/// The worse of two, each by itself; at equality the first joint.
+MABD_FN void mabd_opening_add(mabd_opening* worst, const mabd_opening* one) {
+    const mabd_real before = worst->gap > worst->angle ? worst->gap : worst->angle;
+    const mabd_real now = one->gap > one->angle ? one->gap : one->angle;
+    if (one->joint >= 0 && (worst->joint < 0 || now > before)) worst->joint = one->joint;
+    if (one->gap > worst->gap) worst->gap = one->gap;
+    if (one->angle > worst->angle) worst->angle = one->angle;
+    if (one->nonlinear > worst->nonlinear) worst->nonlinear = one->nonlinear;
+}
 /// At affine coordinates q (bodies + 1 x 12), controls at the end of the step.
-mabd_opening mabd_cpu_check(const mabd_cpu_sim* sim, const mabd_real* q);
+mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q);
 /// False, and the body in *body, if A_new has no rotation.
 bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body);
 /// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are.

@@ -1,43 +1,195 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of stages, and the calls through the one that a simulation has.
+// The tables of stages, and the calls through the one that a simulation has: tile by tile, by the threads of the pool. What
+// tiles report is put together in their order.
 
 #include "cpu/stages.h"
 
-#define PROTOTYPES(isa) MABD_STAGE_PROTOTYPES(isa);
-#define TABLE(isa)                                                                                 \
-    {MABD_STAGE_JOIN(predict, isa),    MABD_STAGE_JOIN(predict_body, isa),                         \
-     MABD_STAGE_JOIN(assemble, isa),   MABD_STAGE_JOIN(update, isa),                               \
-     MABD_STAGE_JOIN(joint_rows, isa), MABD_STAGE_JOIN(check, isa),                                \
-     MABD_STAGE_JOIN(refer, isa),      MABD_STAGE_JOIN(finish, isa)},
+#include <string.h>
 
-MABD_ISA_EACH(PROTOTYPES)
+#define ENTRY(isa, result, name, arguments) .name = MABD_STAGE_JOIN(name, isa),
+#define TABLE(isa)                          {MABD_STAGE_EACH(ENTRY, isa)},
+
+MABD_ISA_EACH(MABD_STAGE_PROTOTYPES)
 static const mabd_cpu_stages tables[] = {MABD_ISA_EACH(TABLE)};
 
 const mabd_cpu_stages* mabd_cpu_stages_of(int32_t isa) {
     return &tables[isa];
 }
 
-void mabd_cpu_predict(mabd_cpu_sim* sim) {
-    sim->stages->predict(sim);
-}
 void mabd_cpu_predict_body(mabd_cpu_sim* sim, int32_t body) {
     sim->stages->predict_body(sim, body);
 }
 int32_t mabd_cpu_joint_rows(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_affine* rows) {
     return sim->stages->joint_rows(sim, body, side, rows);
 }
+
+// ---- tiles -------------------------------------------------------------------------------------------
+
+typedef struct tile_job {
+    mabd_cpu_sim* sim;
+    mabd_pass pass;
+    bool flag;
+    const mabd_real* q;
+} tile_job;
+
+static void run_tiles(mabd_cpu_sim* sim, mabd_pool_part part, tile_job* job) {
+    job->sim = sim;
+    mabd_pool_run(sim->pool, sim->packs->tile_count, part, job);
+}
+
+static void predict_tile(void* context, int32_t tile, int32_t thread) {
+    const tile_job* job = context;
+    (void)thread;
+    job->sim->stages->predict(job->sim, job->flag, &job->sim->packs->tiles[tile]);
+}
+
+void mabd_cpu_predict(mabd_cpu_sim* sim) {
+    tile_job job = {.flag = !mabd_cpu_fuses(sim)};
+    run_tiles(sim, predict_tile, &job);
+    sim->stages->predict_rest(sim);
+}
+
+static void start_tile(void* context, int32_t tile, int32_t thread) {
+    const tile_job* job = context;
+    (void)thread;
+    job->sim->stages->start(job->sim, job->pass, &job->sim->packs->tiles[tile]);
+}
+
+static void assemble_tile(void* context, int32_t tile, int32_t thread) {
+    const tile_job* job = context;
+    job->sim->stages->assemble(job->sim, job->pass, job->flag, &job->sim->packs->tiles[tile],
+                               thread);
+}
+
+// Shares of sides whose joint was begun in another tile.
+static void add_aparts(mabd_cpu_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t i = 0; i < sim->packs->apart_count; i++) {
+        const mabd_apart* apart = &sim->packs->aparts[i];
+        const mabd_real* from = sim->packs->apart + apart->offset;
+        mabd_real *D = sim->D + plan->slot_block[apart->slot],
+                  *rhs = sim->lambda + plan->slot_row[apart->slot];
+        const int32_t width = plan->slot_width[apart->slot];
+        for (int32_t k = 0; k < width * width; k++) D[k] += *from++;
+        for (int32_t k = 0; k < width; k++) rhs[k] += *from++;
+    }
+}
+
+bool mabd_cpu_fuses(const mabd_cpu_sim* sim) {
+    return !sim->contacts && sim->packs->odd_count == 0;
+}
+
+// Contacts write rows one after the other, and blocks that two bodies share are zero before both add: one tile at a time.
+static bool has_order(const mabd_cpu_sim* sim) {
+    return sim->contacts || sim->shared_edges;
+}
+
 void mabd_cpu_assemble(mabd_cpu_sim* sim, mabd_pass pass) {
-    sim->stages->assemble(sim, pass);
+    tile_job job = {.pass = pass, .flag = pass == MABD_PASS_FIRST && mabd_cpu_fuses(sim)};
+    if (sim->sizes.held > 0 && pass != MABD_PASS_AGAIN) {
+        const mabd_real* stress = pass == MABD_PASS_FIRST ? sim->stress : sim->stress_new;
+        memcpy(sim->stress_held, stress, 6 * sim->sizes.held * sizeof *stress);
+    }
+    if (sim->contacts) sim->contacts->rows.count = 0;
+    if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
+    if (sim->packs->odd_count > 0) run_tiles(sim, start_tile, &job);
+    if (has_order(sim)) {
+        job.sim = sim;
+        for (int32_t i = 0; i < sim->packs->tile_count; i++) assemble_tile(&job, i, 0);
+    } else {
+        run_tiles(sim, assemble_tile, &job);
+    }
+    add_aparts(sim);
 }
+
+static void update_tile(void* context, int32_t tile, int32_t thread) {
+    const tile_job* job = context;
+    mabd_motion_report* report = &job->sim->motions[tile];
+    (void)thread;
+    report->twist = -1, report->twisted_body = report->broken_body = -1;
+    job->sim->stages->update(job->sim, &job->sim->packs->tiles[tile], report);
+}
+
 mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim) {
-    return sim->stages->update(sim);
+    mabd_motion_report report = {-1, -1, -1};
+    tile_job job = {0};
+    run_tiles(sim, update_tile, &job);
+    for (int32_t i = 0; i < sim->packs->tile_count; i++) {
+        const mabd_motion_report* one = &sim->motions[i];
+        if (report.broken_body < 0) report.broken_body = one->broken_body;
+        if (one->twist > report.twist) {
+            report.twist = one->twist;
+            report.twisted_body = one->twisted_body;
+        }
+    }
+    report.twist = report.twist > 0 ? (mabd_real)sqrt(report.twist) / 2 : 0;
+    return report;
 }
-mabd_opening mabd_cpu_check(const mabd_cpu_sim* sim, const mabd_real* q) {
-    return sim->stages->check(sim, q);
+
+static void refer_tile(void* context, int32_t tile, int32_t thread) {
+    const tile_job* job = context;
+    (void)thread;
+    job->sim->motions[tile].broken_body =
+        job->sim->stages->refer(job->sim, &job->sim->packs->tiles[tile]);
 }
+
 bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body) {
-    return sim->stages->refer(sim, body);
+    tile_job job = {0};
+    run_tiles(sim, refer_tile, &job);
+    for (int32_t i = 0; i < sim->packs->tile_count; i++) {
+        if (sim->motions[i].broken_body < 0) continue;
+        *body = sim->motions[i].broken_body;
+        return false;
+    }
+    return true;
 }
+
+// Joints go in as many parts as there are tiles.
+static void check_part(void* context, int32_t part, int32_t thread) {
+    const tile_job* job = context;
+    const int64_t joints = job->sim->model->joint_count, parts = job->sim->packs->tile_count;
+    mabd_opening* worst = &job->sim->openings[part];
+    (void)thread;
+    memset(worst, 0, sizeof *worst);
+    worst->joint = -1;
+    job->sim->stages->check(job->sim, job->q, (int32_t)(joints * part / parts),
+                            (int32_t)(joints * (part + 1) / parts), worst);
+}
+
+mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q) {
+    mabd_opening worst = {0, 0, 0, -1};
+    tile_job job = {.q = q};
+    run_tiles(sim, check_part, &job);
+    for (int32_t i = 0; i < sim->packs->tile_count; i++) {
+        mabd_opening_add(&worst, &sim->openings[i]);
+    }
+    return worst;
+}
+
+// ---- the end of a step -------------------------------------------------------------------------------
+
+static void swap(mabd_real** a, mabd_real** b) {
+    mabd_real* c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void finish_tile(void* context, int32_t tile, int32_t thread) {
+    const tile_job* job = context;
+    (void)thread;
+    job->sim->stages->finish(job->sim, job->flag, &job->sim->packs->tiles[tile]);
+}
+
 void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history) {
-    sim->stages->finish(sim, keep_history);
+    tile_job job = {.flag = keep_history};
+    sim->stages->finish_coordinates(sim, keep_history);
+    run_tiles(sim, finish_tile, &job);
+    swap(&sim->stress, &sim->stress_new);
+    if (keep_history) {
+        swap(&sim->q, &sim->q_new);
+    } else {
+        swap(&sim->v, &sim->v1);
+        swap(&sim->q1, &sim->q_new); // q_new -> q1's place, then one place further
+        swap(&sim->q, &sim->q1);
+    }
 }

@@ -5,15 +5,64 @@
 #include "base/isa.h"
 #include "cpu/sim.h"
 
+/// Name, result and arguments of every stage. Those that take a tile may work on several at a time.
+#define MABD_STAGE_EACH(do, isa)                                                                                                                         \
+    do                                                                                                                                                   \
+    (isa, void, predict, (mabd_cpu_sim * sim, bool packs_too, const mabd_tile* tile)) do(isa, void, predict_rest, (mabd_cpu_sim * sim)) do(              \
+        isa, void, predict_body,                                                                                                                         \
+        (mabd_cpu_sim * sim,                                                                                                                             \
+         int32_t                                                                                                                                         \
+             body)) do(isa, void, start,                                                                                                                 \
+                       (mabd_cpu_sim * sim, mabd_pass pass,                                                                                              \
+                        const mabd_tile*                                                                                                                 \
+                            tile)) do(isa, void, assemble,                                                                                               \
+                                      (mabd_cpu_sim * sim, mabd_pass pass, bool predict,                                                                 \
+                                       const mabd_tile* tile,                                                                                            \
+                                       int32_t                                                                                                           \
+                                           thread)) do(isa, void, update,                                                                                \
+                                                       (mabd_cpu_sim * sim, const mabd_tile* tile,                                                       \
+                                                        mabd_motion_report*                                                                              \
+                                                            report)) do(isa, int32_t, joint_rows,                                                        \
+                                                                        (mabd_cpu_sim * sim,                                                             \
+                                                                         int32_t body,                                                                   \
+                                                                         int32_t side,                                                                   \
+                                                                         mabd_affine *                                                                   \
+                                                                             rows)) do(isa, void,                                                        \
+                                                                                       check,                                                            \
+                                                                                       (const mabd_cpu_sim*                                              \
+                                                                                            sim,                                                         \
+                                                                                        const mabd_real*                                                 \
+                                                                                            q,                                                           \
+                                                                                        int32_t                                                          \
+                                                                                            first,                                                       \
+                                                                                        int32_t                                                          \
+                                                                                            last,                                                        \
+                                                                                        mabd_opening*                                                    \
+                                                                                            worst)) do(isa,                                              \
+                                                                                                       int32_t,                                          \
+                                                                                                       refer,                                            \
+                                                                                                       (mabd_cpu_sim *                                   \
+                                                                                                            sim,                                         \
+                                                                                                        const mabd_tile*                                 \
+                                                                                                            tile)) do(isa,                               \
+                                                                                                                      void,                              \
+                                                                                                                      finish,                            \
+                                                                                                                      (mabd_cpu_sim *                    \
+                                                                                                                           sim,                          \
+                                                                                                                       bool                              \
+                                                                                                                           keep_history,                 \
+                                                                                                                       const mabd_tile*                  \
+                                                                                                                           tile)) do(isa,                \
+                                                                                                                                     void,               \
+                                                                                                                                     finish_coordinates, \
+                                                                                                                                     (mabd_cpu_sim *     \
+                                                                                                                                          sim,           \
+                                                                                                                                      bool               \
+                                                                                                                                          keep_history))
+
+#define MABD_STAGE_POINTER(isa, result, name, arguments) result(*name) arguments;
 struct mabd_cpu_stages {
-    void (*predict)(mabd_cpu_sim* sim);
-    void (*predict_body)(mabd_cpu_sim* sim, int32_t body);
-    void (*assemble)(mabd_cpu_sim* sim, mabd_pass pass);
-    mabd_motion_report (*update)(mabd_cpu_sim* sim);
-    int32_t (*joint_rows)(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_affine* rows);
-    mabd_opening (*check)(const mabd_cpu_sim* sim, const mabd_real* q);
-    bool (*refer)(mabd_cpu_sim* sim, int32_t* body);
-    void (*finish)(mabd_cpu_sim* sim, bool keep_history);
+    MABD_STAGE_EACH(MABD_STAGE_POINTER, )
 };
 
 /// The table of an instruction set, 0 .. mabd_isa_count() - 1.
@@ -23,16 +72,9 @@ const mabd_cpu_stages* mabd_cpu_stages_of(int32_t isa);
 #define MABD_STAGE_JOIN(name, isa)  MABD_STAGE_JOIN_(name, isa)
 
 /// The functions of one instruction set.
-#define MABD_STAGE_PROTOTYPES(isa)                                                                 \
-    void MABD_STAGE_JOIN(predict, isa)(mabd_cpu_sim * sim);                                        \
-    void MABD_STAGE_JOIN(predict_body, isa)(mabd_cpu_sim * sim, int32_t body);                     \
-    void MABD_STAGE_JOIN(assemble, isa)(mabd_cpu_sim * sim, mabd_pass pass);                       \
-    mabd_motion_report MABD_STAGE_JOIN(update, isa)(mabd_cpu_sim * sim);                           \
-    int32_t MABD_STAGE_JOIN(joint_rows, isa)(mabd_cpu_sim * sim, int32_t body, int32_t side,       \
-                                             mabd_affine * rows);                                  \
-    mabd_opening MABD_STAGE_JOIN(check, isa)(const mabd_cpu_sim* sim, const mabd_real* q);         \
-    bool MABD_STAGE_JOIN(refer, isa)(mabd_cpu_sim * sim, int32_t * body);                          \
-    void MABD_STAGE_JOIN(finish, isa)(mabd_cpu_sim * sim, bool keep_history)
+#define MABD_STAGE_PROTOTYPE(isa, result, name, arguments)                                         \
+    result MABD_STAGE_JOIN(name, isa) arguments;
+#define MABD_STAGE_PROTOTYPES(isa) MABD_STAGE_EACH(MABD_STAGE_PROTOTYPE, isa)
 
 /// Last thing of a stage: the upper parts of vector registers are clean. Compilers see to that at the end of each
 /// function, but gcc 12 has missed one; solvers compiled for the baseline then took 2.5 times as long.
@@ -44,5 +86,5 @@ const mabd_cpu_stages* mabd_cpu_stages_of(int32_t isa);
 
 #ifdef MABD_ISA
 #define MABD_STAGE(name) MABD_STAGE_JOIN(name, MABD_ISA)
-MABD_STAGE_PROTOTYPES(MABD_ISA);
+MABD_STAGE_PROTOTYPES(MABD_ISA)
 #endif

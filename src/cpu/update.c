@@ -101,56 +101,44 @@ static inline mabd_affine pull_force(const mabd_cpu_sim* sim, int32_t body, mabd
     }
 }
 
-mabd_motion_report MABD_STAGE(update)(mabd_cpu_sim* sim) {
-    const mabd_model* m = sim->model;
-    mabd_motion_report report = {-1, -1, -1};
-    for (int32_t body = 0; body < m->body_count; body++) {
-        if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
-        const size_t at = (size_t)body;
-        const mabd_body_block* b = mabd_cpu_block(sim, body);
-        const mabd_real* ref = sim->ref + 12 * at;
-        mabd_real* q = sim->q_new + 12 * at;
-        const mabd_mat3 R = mabd_m3_load(ref);
-        const mabd_sym3 Z = mabd_sym3_load(sim->geometric + 6 * at);
-        mabd_affine moved; // H^-1 J' lambda
-        if (sim->body_kind[body] == MABD_BODY_HUB) {
-            moved = mabd_cpu_hub_freedoms(sim, body);
-        } else {
-            const mabd_affine f = pull_force(sim, body, R);
-            moved = mabd_body_block_solve(b, Z, f);
-            mabd_cpu_subtract_touches(sim, body, f, &moved);
-        }
-        const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
-
-        mabd_sym3_store(mabd_body_block_stress(b, d), sim->stress_new + 6 * at);
-        mabd_affine out;
-        out.d1 = mabd_v3_add(R.c1, mabd_m3_mul(R, d.d1));
-        out.d2 = mabd_v3_add(R.c2, mabd_m3_mul(R, d.d2));
-        out.d3 = mabd_v3_add(R.c3, mabd_m3_mul(R, d.d3));
-        out.tau = mabd_v3_add(mabd_v3_load(ref + 9), mabd_m3_mul(R, d.tau));
-        mabd_affine_store(out, q);
-
-        const mabd_vec3 w = mabd_affine_twist(d);
-        const mabd_real twist = mabd_v3_dot(w, w), size = mabd_affine_dot(d, d);
-        if (!(size < (mabd_real)1e30) && report.broken_body < 0) report.broken_body = body;
-        if (twist > report.twist) {
-            report.twist = twist;
-            report.twisted_body = body;
-        }
+static void update_body(mabd_cpu_sim* sim, int32_t body, mabd_motion_report* report) {
+    const size_t at = (size_t)body;
+    const mabd_body_block* b = mabd_cpu_block(sim, body);
+    const mabd_affine ref = mabd_affine_load(sim->ref + 12 * at);
+    mabd_real* q = sim->q_new + 12 * at;
+    mabd_affine moved; // H^-1 J' lambda
+    if (sim->body_kind[body] == MABD_BODY_HUB) {
+        moved = mabd_cpu_hub_freedoms(sim, body);
+    } else {
+        const mabd_affine f = pull_force(sim, body, mabd_m3(ref.d1, ref.d2, ref.d3));
+        moved = mabd_body_block_solve(b, mabd_sym3_load(sim->geometric + 6 * at), f);
+        mabd_cpu_subtract_touches(sim, body, f, &moved);
     }
-    report.twist = report.twist > 0 ? (mabd_real)sqrt(report.twist) / 2 : 0;
-    MABD_STAGE_END();
-    return report;
+    const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
+    const mabd_vec3 w = mabd_affine_twist(d);
+    mabd_sym3_store(mabd_body_block_stress(b, d), sim->stress_new + 6 * at);
+    mabd_affine_store(mabd_affine_place(ref, d), q);
+    mabd_report_motion(report, body, mabd_v3_dot(w, w), mabd_affine_dot(d, d));
 }
 
-static void swap(mabd_real** a, mabd_real** b) {
-    mabd_real* c = *a;
-    *a = *b;
-    *b = c;
+void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_report* report) {
+    const mabd_packs* packs = sim->packs;
+    for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+        const mabd_pack* pack = &packs->packs[p];
+        if (MABD_STAGE(fits_lanes)(sim, pack)) {
+            MABD_STAGE(update_pack)(sim, pack, report);
+        } else {
+            for (int32_t l = 0; l < pack->count; l++) update_body(sim, pack->body[l], report);
+        }
+    }
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        update_body(sim, packs->odd[i], report);
+    }
+    MABD_STAGE_END();
 }
 
 // x and x' of the controlled coordinates at q_new.
-static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
+void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history) {
     const mabd_model* m = sim->model;
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     if (sim->sizes.coordinates == 0) return;
@@ -175,33 +163,24 @@ static void finish_coordinates(mabd_cpu_sim* sim, bool keep_history) {
 }
 
 // Rates of bodies that took the solve by Euler.
-static void finish_struck(mabd_cpu_sim* sim, mabd_real* v) {
+static void finish_struck(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_real* v) {
     const mabd_contacts* c = sim->contacts;
     const mabd_real rate = 1 / sim->euler.beta_h;
-    for (size_t body = 0; body < sim->sizes.bodies; body++) {
+    for (int32_t body = tile->body_first; body < tile->body_last; body++) {
         if (c->euler[body] == MABD_EULER_NOT) continue;
-        for (size_t k = 12 * body; k < 12 * body + 12; k++) {
+        const size_t at = 12 * (size_t)body;
+        for (size_t k = at; k < at + 12; k++) {
             v[k] = rate * (sim->q_new[k] - sim->q[k]);
         }
     }
 }
 
-void MABD_STAGE(finish)(mabd_cpu_sim* sim, bool keep_history) {
+void MABD_STAGE(finish)(mabd_cpu_sim* sim, bool keep_history, const mabd_tile* tile) {
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
-    const size_t n = 12 * sim->sizes.bodies;
-    finish_coordinates(sim, keep_history);
+    const size_t first = 12 * (size_t)tile->body_first, last = 12 * (size_t)tile->body_last;
+    const mabd_real *q = sim->q, *q1 = sim->q1, *q_new = sim->q_new;
     // v = (q_new - q_b)/bh; where history moves on it is written over v1, whose turn is over
     mabd_real* v = keep_history ? sim->v : sim->v1;
-    for (size_t k = 0; k < n; k++) {
-        v[k] = rate * (sim->q_new[k] - (w * sim->q[k] + w1 * sim->q1[k]));
-    }
-    if (sim->contacts) finish_struck(sim, v);
-    swap(&sim->stress, &sim->stress_new);
-    if (keep_history) {
-        swap(&sim->q, &sim->q_new);
-    } else {
-        swap(&sim->v, &sim->v1);
-        swap(&sim->q1, &sim->q_new); // q_new -> q1's place, then one place further
-        swap(&sim->q, &sim->q1);
-    }
+    for (size_t k = first; k < last; k++) v[k] = rate * (q_new[k] - (w * q[k] + w1 * q1[k]));
+    if (sim->contacts) finish_struck(sim, tile, v);
 }

@@ -196,7 +196,9 @@ static void body_force(const mabd_cpu_sim* cpu, int32_t body, mabd_real* r) {
     for (int k = 0; k < 12; k++) {
         const mabd_real mass = k < 9 ? mat->s[k / 3] : mat->mass;
         const size_t at = 12 * (size_t)body + (size_t)k;
-        r[at] += mass * (cpu->q_hat[at] - cpu->ref[at]) / bh2;
+        const mabd_real target =
+            mabd_step_target(&cpu->step, cpu->q[at], cpu->q1[at], cpu->v[at], cpu->v1[at]);
+        r[at] += mass * (target - cpu->ref[at]) / bh2;
         if (k >= 9) r[at] += mat->mass * m->gravity[k - 9];
     }
 }

@@ -56,6 +56,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     if (!sim) return mabd_fail_memory(error, "creating the simulation");
     sim->cpu.model = model;
     sim->cpu.sizes = mabd_cpu_count(model);
+    sim->cpu.sizes.threads = (size_t)def->threads;
     sim->cpu.dual = def->dual;
     sim->cpu.gap_tolerance = def->gap_tolerance;
     if (mabd_cpu_may_iterate(&sim->cpu)) sim->cpu.sizes.guess = sim->cpu.sizes.rows;

@@ -9,6 +9,8 @@
 
 #include "formulation/mabd/affine_sim.h"
 
+#include "cpu/stages.h"
+
 #include "math/polar.h"
 
 static mabd_real elastic_energy(const mabd_body_material* material, mabd_mat3 A) {
@@ -84,7 +86,8 @@ mabd_measure mabd_affine_measure(const void* self) {
     out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
     mabd_v3_store(p, out.linear_momentum);
     mabd_v3_store(L, out.angular_momentum);
-    const mabd_opening open = mabd_cpu_check(cpu, cpu->q);
+    mabd_opening open = {0, 0, 0, -1};
+    cpu->stages->check(cpu, cpu->q, 0, cpu->model->joint_count, &open); // by the caller alone
     out.gap = open.gap;
     out.angle_error = open.angle;
     out.worst_joint = open.joint;

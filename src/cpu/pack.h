@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bodies are worked on together, and by whom.
+//
+// Tiles are runs of bodies: what one thread does at a time, small enough that one stage finds in the cache what the one before
+// has left there. Packs are up to MABD_LANES bodies of a tile that are alike, so that one function text works on all of
+// them (cpu/simd.h). Moving bodies that are in no pack are the odd ones of their tile; they go one by one, after the packs.
+//
+//   bodies   0 .. TILE - 1               TILE .. 2 TILE - 1          ...
+//   tile     packs, then odd ones        packs, then odd ones
+//
+// A joint has a side on each of its bodies, and each side adds its share to the joint's block and right-hand side. In the order above
+// the first side writes and the second adds. If that one is in another tile, which may be done at the same time, it writes to
+// a place of its own instead, and is added when all tiles are done. A sum of two numbers does not depend on their order,
+// so all this depends on the model alone and changes no bits.
+#pragma once
+
+#include "cpu/simd.h"
+#include "model/model.h"
+
+/// Bodies of a tile: about 1 kB each in the cache while a step goes over them.
+#define MABD_TILE_BODIES 512
+
+/// Most joints of a body in a pack.
+#define MABD_PACK_SIDES 6
+
+/// What a side does with the block of its joint.
+typedef enum mabd_side_mode {
+    MABD_SIDE_ADD,    // adds to what the first side has written
+    MABD_SIDE_FIRST,  // writes
+    MABD_SIDE_GROUND, // writes, and there is no other side: the other body does not move
+    MABD_SIDE_APART,  // writes to a place of its own: the first side is in another tile
+} mabd_side_mode;
+
+/// One joint of each body of a pack.
+typedef struct mabd_pack_side {
+    mabd_lanes X[3];          // attachment, principal frame [m]
+    mabd_lanes sign;          // of the point rows: +1 on body b, -1 on a
+    size_t block[MABD_LANES]; // where its block goes, in D or mabd_packs.apart
+    int32_t row[MABD_LANES];  // its first row
+    uint8_t mode[MABD_LANES]; // mabd_side_mode
+} mabd_pack_side;
+
+/// One off-diagonal block of each body of a pack.
+typedef struct mabd_pack_pair {
+    size_t block[MABD_LANES]; // in U
+} mabd_pack_pair;
+
+/// Bodies of one class and kind with as many joints each; if these are not all balls, joint by joint of one row set and on the
+/// same side. Lanes from `count` on repeat the last one and are not stored.
+typedef struct mabd_pack {
+    int32_t count;            // bodies, 1 .. MABD_LANES
+    int32_t side_count;       // joints of each
+    int32_t side_first;       // in mabd_packs.sides
+    int32_t pair_first;       // in mabd_packs.pairs: (0,1) (0,2) .. (1,2) ..
+    int32_t body_class;       // of all
+    int32_t kind;             // of all, mabd_body_kind
+    int32_t body[MABD_LANES]; // rising
+} mabd_pack;
+
+typedef struct mabd_tile {
+    int32_t body_first, body_last; // bodies first .. last - 1, and so on
+    int32_t pack_first, pack_last;
+    int32_t odd_first, odd_last;
+} mabd_tile;
+
+/// The share of a side in another tile: at `offset` in mabd_packs.apart its block (width^2), then its right-hand side (width).
+typedef struct mabd_apart {
+    int32_t side; // of the plan
+    int32_t slot;
+    size_t offset;
+} mabd_apart;
+
+typedef struct mabd_packs {
+    int32_t tile_count, pack_count, side_count, pair_count, odd_count, apart_count;
+    size_t apart_reals;
+    mabd_tile* tiles;
+    mabd_pack* packs;
+    mabd_pack_side* sides;
+    mabd_pack_pair* pairs;
+    int32_t* odd;       // (odd_count) bodies
+    uint8_t* side_mode; // (sides of the plan) mabd_side_mode
+    mabd_apart* aparts; // (apart_count) rising by side
+    mabd_real* apart;   // (apart_reals)
+    size_t bytes;
+} mabd_packs;
+
+/// Tiles and packs of a model. kinds (bodies): mabd_body_kind of cpu/sim.h. MABD_ERR_MEMORY.
+mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model* model,
+                              const uint8_t* kinds, mabd_packs** packs);
+void mabd_packs_destroy(const mabd_allocator* allocator, mabd_packs* packs);
+/// Bytes that mabd_packs_create will take, SIZE_MAX if they overflow.
+size_t mabd_packs_bytes_for(const mabd_model* model, const uint8_t* kinds);
+
+/// The place of a side that is apart, null if it is not.
+const mabd_apart* mabd_packs_apart(const mabd_packs* packs, int32_t side);

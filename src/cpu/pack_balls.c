@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs of bodies that carry nothing but ball joints (cpu/pack.h): predict, assemble and update, all lanes at once. The
+// mathematics is that of predict.c, assemble.c and update.c; blocks are those of body/affine.h,
+//
+//   D(j) += R c(X, X) R',   U(i, j) = s_i s_j R c(X_i, X_j) R',   b(j) += s (t + R (X + D X + tau))
+//
+// The right-hand side of a joint is P_b - P_a as it will be by inertia alone: each side brings its own point, s = +1 for b.
+
+#include "cpu/assemble.h"
+
+#include "math/block.h"
+#include "math/polar.h"
+
+/// Bodies of a pack while their joints are put together.
+typedef struct pack_work {
+    mabd_lanes ref[12]; // rigid reference
+    mabd_lanes Z[6];    // body/affine.h
+    mabd_lanes y[12];   // H^-1 r
+} pack_work;
+
+// ---- predict -----------------------------------------------------------------------------------------
+
+static void find_target(const mabd_cpu_sim* sim, const mabd_pack* pack,
+                        mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
+    const mabd_step_scale* step = mabd_cpu_scale(sim, pack->body[0]);
+    mabd_lanes q[12], q1[12], v[12], v1[12];
+    mabd_lanes_load(12, sim->q, pack->body, q);
+    mabd_lanes_load(12, sim->q1, pack->body, q1);
+    mabd_lanes_load(12, sim->v, pack->body, v);
+    mabd_lanes_load(12, sim->v1, pack->body, v1);
+    const mabd_step_scale s = *step;
+    for (int k = 0; k < 12; k++) {
+        MABD_EACH_LANE(l) {
+            q_hat[k].at[l] = mabd_step_target(&s, q[k].at[l], q1[k].at[l], v[k].at[l], v1[k].at[l]);
+            guess[k].at[l] = mabd_step_guess(&s, q[k].at[l], v[k].at[l], v1[k].at[l]);
+        }
+    }
+}
+
+// Two steps of Newton-Schulz, which are enough for matrices within 0.02 of a rotation. left: |X'X - I|^2 at their end, or
+// infinite if det <= 0.
+static void turn_lanes(const mabd_lanes* MABD_RESTRICT A, mabd_lanes* MABD_RESTRICT R,
+                       mabd_lanes* MABD_RESTRICT left) {
+    MABD_EACH_LANE(l) {
+        mabd_mat3 X = mabd_lane_m3(A, l);
+        mabd_real E[6];
+        const mabd_real det = mabd_m3_det(X);
+        mabd_polar_error(X, E);
+        X = mabd_polar_schulz(X, E);
+        mabd_polar_error(X, E);
+        X = mabd_polar_schulz(X, E);
+        const mabd_real error = mabd_polar_error(X, E);
+        left->at[l] = det > 0 ? error : (mabd_real)INFINITY;
+        mabd_lane_put_m3(X, R, l);
+    }
+}
+
+void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned) {
+    mabd_lanes left;
+    turn_lanes(A, R, &left);
+    for (int l = 0; l < MABD_LANES; l++) {
+        turned[l] = true;
+        if (left.at[l] < (mabd_real)1e-28) continue;
+        mabd_mat3 X = mabd_lane_m3(A, l);
+        turned[l] = mabd_polar(X, &X);
+        mabd_lane_put_m3(X, R, l);
+    }
+}
+
+static void find_reference(const mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* guess,
+                           mabd_lanes* ref) {
+    bool turned[MABD_LANES];
+    MABD_STAGE(turn_pack)(guess, ref, turned);
+    for (int k = 9; k < 12; k++) {
+        MABD_EACH_LANE(l) ref[k].at[l] = guess[k].at[l];
+    }
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (turned[l]) continue; // a prediction without rotation keeps that of the state
+        mabd_mat3 R = mabd_m3_identity();
+        mabd_polar(mabd_m3_load(sim->q + 12 * (size_t)pack->body[l]), &R);
+        mabd_lane_put_m3(R, ref, l);
+    }
+}
+
+// ---- assemble: bodies ----------------------------------------------------------------------------------
+
+static void find_geometric(const mabd_body_block* MABD_RESTRICT block,
+                           const mabd_lanes* MABD_RESTRICT stress, mabd_lanes* MABD_RESTRICT G,
+                           mabd_lanes* MABD_RESTRICT safe) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 g = mabd_body_block_stiffness(&b, mabd_lane_s3(stress, l));
+        safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
+        mabd_lane_put_s3(g, G, l);
+    }
+}
+
+static void solve_bodies(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+                         const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
+                         const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
+                         mabd_lanes* MABD_RESTRICT y) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 z = mabd_body_block_woodbury(&b, mabd_lane_s3(G, l));
+        const mabd_affine r = mabd_body_block_inertia(&b, mabd_lane_affine(q_hat, l),
+                                                      mabd_lane_affine(ref, l), weight);
+        mabd_lane_put_s3(z, Z, l);
+        mabd_lane_put_affine(mabd_body_block_solve(&b, z, r), y, l);
+    }
+}
+
+// ---- assemble: joints ----------------------------------------------------------------------------------
+
+// R c(X, X) R' (6), s (t + R (X + D X + tau)) (3)
+MABD_HOT void put_side(const mabd_body_block* b, mabd_mat3 R, mabd_vec3 t, const mabd_affine* y,
+                       const mabd_attachment* x, mabd_real sign, mabd_lanes* out, int l) {
+    mabd_lane_put_s3(mabd_sym3_rotate(R, mabd_body_block_self_compliance(b, x)), out, l);
+    mabd_lane_put_v3(mabd_v3_scale(sign, mabd_affine_end(R, t, y, x->X)), out + 6, l);
+}
+
+// s R c(X, Y) R' by rows (9)
+MABD_HOT void put_pair(const mabd_body_block* b, mabd_mat3 R, const mabd_attachment* x,
+                       const mabd_attachment* y, mabd_real s, mabd_lanes* U, int l) {
+    const mabd_mat3 c = mabd_body_block_compliance(b, x, y);
+    const mabd_mat3 C = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
+    U[0].at[l] = s * C.c1.x, U[1].at[l] = s * C.c2.x, U[2].at[l] = s * C.c3.x;
+    U[3].at[l] = s * C.c1.y, U[4].at[l] = s * C.c2.y, U[5].at[l] = s * C.c3.y;
+    U[6].at[l] = s * C.c1.z, U[7].at[l] = s * C.c2.z, U[8].at[l] = s * C.c3.z;
+}
+
+static void compute_side(const mabd_body_block* MABD_RESTRICT block,
+                         const pack_work* MABD_RESTRICT w, const mabd_pack_side* MABD_RESTRICT side,
+                         mabd_lanes* MABD_RESTRICT out) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_affine y = mabd_lane_affine(w->y, l);
+        const mabd_attachment x =
+            mabd_body_block_attach(&b, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
+        put_side(&b, mabd_lane_m3(w->ref, l), mabd_lane_v3(w->ref + 9, l), &y, &x, side->sign.at[l],
+                 out, l);
+    }
+}
+
+static void compute_pair(const mabd_body_block* MABD_RESTRICT block,
+                         const pack_work* MABD_RESTRICT w, const mabd_pack_side* MABD_RESTRICT from,
+                         const mabd_pack_side* MABD_RESTRICT to, mabd_lanes* MABD_RESTRICT U) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 Z = mabd_lane_s3(w->Z, l);
+        const mabd_attachment x = mabd_body_block_attach(&b, Z, mabd_lane_v3(from->X, l));
+        const mabd_attachment y = mabd_body_block_attach(&b, Z, mabd_lane_v3(to->X, l));
+        put_pair(&b, mabd_lane_m3(w->ref, l), &x, &y, from->sign.at[l] * to->sign.at[l], U, l);
+    }
+}
+
+// Two joints on a body, which most bodies have: both functions above and solve_bodies in one loop.
+static void compute_link(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+                         const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
+                         const mabd_pack_side* MABD_RESTRICT from,
+                         const mabd_pack_side* MABD_RESTRICT to, pack_work* MABD_RESTRICT w,
+                         mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
+                         mabd_lanes* MABD_RESTRICT U) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_affine ref = mabd_lane_affine(w->ref, l);
+        const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
+        const mabd_sym3 Z = mabd_body_block_woodbury(&b, mabd_lane_s3(G, l));
+        const mabd_affine r = mabd_body_block_inertia(&b, mabd_lane_affine(q_hat, l), ref, weight);
+        const mabd_affine y = mabd_body_block_solve(&b, Z, r);
+        mabd_lane_put_s3(Z, w->Z, l);
+        mabd_lane_put_affine(y, w->y, l);
+        const mabd_vec3 X = mabd_lane_v3(from->X, l), Y = mabd_lane_v3(to->X, l);
+        const mabd_real s = from->sign.at[l], t = to->sign.at[l];
+        const mabd_attachment x = mabd_body_block_attach(&b, Z, X);
+        const mabd_attachment z = mabd_body_block_attach(&b, Z, Y);
+        put_side(&b, R, ref.tau, &y, &x, s, out_from, l);
+        put_side(&b, R, ref.tau, &y, &z, t, out_to, l);
+        put_pair(&b, R, &x, &z, s * t, U, l);
+    }
+}
+
+// Entries of a block by rows, from those of a mabd_sym3 and its right-hand side, and from a matrix.
+static const int side_order[12] = {0, 3, 4, 3, 1, 5, 4, 5, 2, 6, 7, 8};
+static const int pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
+
+static void store_side(mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place, int l,
+                       const mabd_real* in) {
+    const mabd_pack_side* side = sim->packs->sides + pack->side_first + place;
+    const mabd_side_place to = mabd_pack_place(sim, side, l);
+    if (to.mode == MABD_SIDE_ADD) {
+        for (int k = 0; k < 9; k++) to.D[k] += in[k];
+        for (int k = 0; k < 3; k++) to.rhs[k] += in[9 + k];
+        return;
+    }
+    for (int k = 0; k < 9; k++) to.D[k] = in[k];
+    for (int k = 0; k < 3; k++) to.rhs[k] = in[9 + k];
+    if (to.mode != MABD_SIDE_GROUND) return;
+    mabd_cpu_add_ground(sim, sim->model->plan->side_start[pack->body[l]] + place, to.rhs);
+}
+
+static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_pair* pair,
+                       const mabd_lane_blocks* U) {
+    for (int l = 0; l < pack->count; l++) {
+        mabd_real* to = sim->U + pair->block[l];
+        if (sim->shared_edges) {
+            for (int k = 0; k < 9; k++) to[k] += U->at[l][k];
+        } else {
+            for (int k = 0; k < 9; k++) to[k] = U->at[l][k];
+        }
+    }
+}
+
+// The blocks of a pack, turned: those of its sides and then, if it has two, the one between them.
+typedef struct pack_blocks {
+    mabd_lane_blocks side[MABD_PACK_SIDES], U;
+} pack_blocks;
+
+// Sides go lane by lane: a body of a pack may add to the joint of the one before.
+static void store_sides(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_blocks* blocks) {
+    for (int l = 0; l < pack->count; l++) {
+        for (int32_t i = 0; i < pack->side_count; i++) {
+            store_side(sim, pack, i, l, blocks->side[i].at[l]);
+        }
+    }
+}
+
+static void assemble_link(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_block* block,
+                          mabd_vec3 weight, const mabd_lanes* G, const mabd_lanes* q_hat,
+                          pack_work* w, pack_blocks* blocks) {
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    mabd_lanes from[9], to[9], U[9];
+    compute_link(block, weight, G, q_hat, &sides[0], &sides[1], w, from, to, U);
+    mabd_lanes_turn_block(from, side_order, &blocks->side[0]);
+    mabd_lanes_turn_block(to, side_order, &blocks->side[1]);
+    mabd_lanes_turn_block(U, pair_order, &blocks->U);
+    store_sides(sim, pack, blocks);
+    store_pair(sim, pack, sim->packs->pairs + pack->pair_first, &blocks->U);
+}
+
+static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_block* block,
+                         mabd_vec3 weight, const mabd_lanes* G, const mabd_lanes* q_hat,
+                         pack_work* w, pack_blocks* blocks) {
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
+    mabd_lanes lanes[9];
+    solve_bodies(block, weight, G, q_hat, w->ref, w->Z, w->y);
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        compute_side(block, w, &sides[i], lanes);
+        mabd_lanes_turn_block(lanes, side_order, &blocks->side[i]);
+    }
+    store_sides(sim, pack, blocks);
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        for (int32_t j = i + 1; j < pack->side_count; j++) {
+            compute_pair(block, w, &sides[i], &sides[j], lanes);
+            mabd_lanes_turn_block(lanes, pair_order, &blocks->U);
+            store_pair(sim, pack, pair++, &blocks->U);
+        }
+    }
+}
+
+// For more solves at this reference (assemble_balls.c): y, then the blocks of sides and pairs.
+static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_work* w,
+                      const pack_blocks* blocks) {
+    for (int l = 0; l < pack->count; l++) {
+        mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)pack->body[l];
+        mabd_affine_store(mabd_lane_affine(w->y, l), kept);
+        kept += 12;
+        for (int32_t i = 0; i < pack->side_count; i++) {
+            for (int k = 0; k < 9; k++) *kept++ = blocks->side[i].at[l][k];
+        }
+        for (int k = 0; k < 9 && pack->side_count == 2; k++) *kept++ = blocks->U.at[l][k];
+    }
+}
+
+static void clamp_lanes(const mabd_lanes* safe, mabd_lanes* G) {
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (safe->at[l] > 0) continue;
+        mabd_lane_put_s3(mabd_sym3_clamp(mabd_lane_s3(G, l)), G, l);
+    }
+}
+
+void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
+                               bool predict) {
+    const mabd_model* m = sim->model;
+    const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
+    const mabd_real mass = m->classes[pack->body_class].material.mass;
+    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
+    mabd_lanes q_hat[12], guess[12], S[6], G[6], safe;
+    pack_work w;
+    pack_blocks blocks;
+    find_target(sim, pack, q_hat, guess);
+    if (predict) {
+        find_reference(sim, pack, guess, w.ref);
+        mabd_lanes_store(12, w.ref, pack->body, pack->count, sim->ref);
+    } else {
+        mabd_lanes_load(12, sim->ref, pack->body, w.ref);
+    }
+    mabd_lanes_load(6, stress, pack->body, S);
+    find_geometric(block, S, G, &safe);
+    clamp_lanes(&safe, G);
+    if (pack->side_count == 2) {
+        assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
+    } else {
+        assemble_any(sim, pack, block, weight, G, q_hat, &w, &blocks);
+    }
+    mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
+    mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
+    if (sim->sizes.held > 0 && pack->side_count <= MABD_KEPT_SIDES)
+        keep_pack(sim, pack, &w, &blocks);
+}
+
+void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
+    mabd_lanes q_hat[12], guess[12], ref[12];
+    find_target(sim, pack, q_hat, guess);
+    find_reference(sim, pack, guess, ref);
+    mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
+}
+
+// ---- update --------------------------------------------------------------------------------------------
+
+// f += J' lambda of one joint: s (X, 1) R' lambda
+static void add_pull(const mabd_lanes* MABD_RESTRICT ref, const mabd_pack_side* MABD_RESTRICT side,
+                     const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 n = mabd_m3_tmul(mabd_lane_m3(ref, l), mabd_lane_v3(lambda, l));
+        const mabd_affine pull =
+            mabd_affine_at(mabd_lane_v3(side->X, l), mabd_v3_scale(side->sign.at[l], n));
+        mabd_lane_put_affine(mabd_affine_axpy(1, pull, mabd_lane_affine(f, l)), f, l);
+    }
+}
+
+typedef struct moved_lanes {
+    mabd_lanes q[12], stress[6];
+    mabd_lanes twist, size; // squared
+} moved_lanes;
+
+static void move_lanes(const mabd_body_block* MABD_RESTRICT block,
+                       const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
+                       const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
+                       moved_lanes* MABD_RESTRICT out) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_affine moved =
+            mabd_body_block_solve(&b, mabd_lane_s3(Z, l), mabd_lane_affine(f, l));
+        const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_lane_affine(y, l));
+        const mabd_vec3 w = mabd_affine_twist(d);
+        mabd_lane_put_s3(mabd_body_block_stress(&b, d), out->stress, l);
+        mabd_lane_put_affine(mabd_affine_place(mabd_lane_affine(ref, l), d), out->q, l);
+        out->twist.at[l] = mabd_v3_dot(w, w);
+        out->size.at[l] = mabd_affine_dot(d, d);
+    }
+}
+
+void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    mabd_lanes ref[12], Z[6], y[12], f[12], lambda[3];
+    moved_lanes moved;
+    mabd_lanes_load(12, sim->ref, pack->body, ref);
+    mabd_lanes_load(6, sim->geometric, pack->body, Z);
+    mabd_lanes_load(12, sim->q_new, pack->body, y);
+    for (int k = 0; k < 12; k++) {
+        MABD_EACH_LANE(l) f[k].at[l] = 0;
+    }
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        for (int k = 0; k < 3; k++) {
+            const mabd_real* from = sim->lambda + k;
+            MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
+        }
+        add_pull(ref, &sides[i], lambda, f);
+    }
+    move_lanes(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
+    mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
+    mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
+    for (int l = 0; l < pack->count; l++) {
+        mabd_report_motion(report, pack->body[l], moved.twist.at[l], moved.size.at[l]);
+    }
+}
