@@ -5,17 +5,25 @@
 //   step             0.34223  100.0 %     342.2  ####################
 //     predict        0.05140   15.0 %      51.4  ###
 #include "cli/bench_figures.h"
+#include "cli/summary.h"
 
 #include <math.h>
 
 #define BAR        "####################" // of the whole step
 #define BAR_LENGTH ((int)sizeof(BAR) - 1)
 
+// Digits after the point that give a number > 0 so many in all.
+static int decimals(double value, int digits) {
+    return (int)fmin(9, fmax(0, digits - 1 - floor(log10(value))));
+}
+
 static void print_speed(const bench_report* b, int32_t row) {
     const bench_scaling_result* r = &b->results[row];
-    fprintf(b->text, "  speed      %.4g steps/s, %.4g ms per step, %.3g x real time (h = %g s)\n",
-            bench_figure_of(b, row, BENCH_FIGURE_STEPS_PER_SECOND), 1e3 * r->seconds_per_step,
-            bench_figure_of(b, row, BENCH_FIGURE_REAL_TIME_FACTOR), r->h);
+    const double ms = 1e3 * r->seconds_per_step;
+    const double rate = bench_figure_of(b, row, BENCH_FIGURE_STEPS_PER_SECOND);
+    const double factor = bench_figure_of(b, row, BENCH_FIGURE_REAL_TIME_FACTOR);
+    fprintf(b->text, "  speed      %.*f steps/s, %.*f ms per step, %.*f x real time (h = %g s)\n",
+            decimals(rate, 4), rate, decimals(ms, 4), ms, decimals(factor, 3), factor, r->h);
     fprintf(b->text,
             "  measured   %lld steps, %d times, the fastest counts; first step %.3g ms, build %.3g "
             "ms\n",
@@ -41,20 +49,6 @@ static void print_solver(const bench_report* b, const bench_scaling_result* r) {
         r->max_gap, r->max_angle_error, (long long)r->unconverged_steps, (long long)r->retries);
 }
 
-static void print_memory(const bench_report* b, int32_t row) {
-    const bench_scaling_result* r = &b->results[row];
-    const char* before = ":";
-    fprintf(b->text, "  memory     %.0f bytes per body",
-            bench_figure_of(b, row, BENCH_FIGURE_BYTES_PER_BODY));
-    for (int k = 0; k < MABD_MEMORY_COUNT; k++) {
-        if (r->memory[k] == 0) continue;
-        fprintf(b->text, "%s %s %.0f", before, mabd_memory_name((mabd_memory)k),
-                (double)r->memory[k] / (double)r->links);
-        before = ",";
-    }
-    fputc('\n', b->text);
-}
-
 static void print_bandwidth(const bench_report* b, int32_t row) {
     const bench_scaling_result* r = &b->results[row];
     fprintf(b->text,
@@ -67,19 +61,13 @@ static void print_bandwidth(const bench_report* b, int32_t row) {
 
 // ---- the timer tree ----------------------------------------------------------------------------
 
-// Digits after the point that give five to the whole step [ms].
-static int decimals_of(const bench_scaling_result* r) {
-    const double digits = floor(log10(1e3 * r->seconds_per_step));
-    return (int)fmin(9, fmax(0, 4 - digits));
-}
-
 static void print_timer(const bench_report* b, const bench_scaling_result* r, int indent,
                         const char* name, double seconds) {
     const double share = seconds / r->seconds_per_step;
     const int bar = (int)fmin(BAR_LENGTH, fmax(0, round(BAR_LENGTH * share)));
     fprintf(b->text, "  %*s%-*s %11.*f %6.1f %% %9.1f%s%.*s\n", indent, "", 12 - indent, name,
-            decimals_of(r), 1e3 * seconds, 100 * share, bench_per_link(r, seconds),
-            bar > 0 ? "  " : "", bar, BAR);
+            decimals(1e3 * r->seconds_per_step, 5), 1e3 * seconds, 100 * share,
+            bench_per_link(r, seconds), bar > 0 ? "  " : "", bar, BAR);
 }
 
 static void print_tree(const bench_report* b, const bench_scaling_result* r) {
@@ -96,7 +84,8 @@ void bench_report_block(const bench_report* b, int32_t row) {
             (int)r->links, (int)r->rows, r->joint);
     print_speed(b, row);
     print_solver(b, r);
-    print_memory(b, row);
+    fprintf(b->text, "  memory     ");
+    summary_print_memory(r->memory, r->links, b->text);
     print_bandwidth(b, row);
     print_tree(b, r);
 }

@@ -50,15 +50,6 @@ static json_t* tree_json(const bench_scaling_result* r) {
     return step;
 }
 
-static json_t* memory_json(const bench_scaling_result* r) {
-    json_t* memory = json_object();
-    for (int k = 0; k < MABD_MEMORY_COUNT; k++) {
-        json_object_set_new(memory, mabd_memory_name((mabd_memory)k),
-                            json_integer((json_int_t)r->memory[k]));
-    }
-    return memory;
-}
-
 static json_t* result_json(const bench_report* b, int32_t row) {
     const bench_scaling_result* r = &b->results[row];
     json_t* entry =
@@ -74,7 +65,7 @@ static json_t* result_json(const bench_report* b, int32_t row) {
         const bench_figure figure = (bench_figure)k;
         summary_set_real(entry, bench_figure_key(figure), bench_figure_of(b, row, figure));
     }
-    json_object_set_new(entry, "memory_bytes", memory_json(r));
+    summary_set_memory(entry, "memory_bytes", r->memory);
     json_object_set_new(entry, "timer", tree_json(r));
     return entry;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a model and its simulation by what it is for. What arrays and solvers take is known from the
-// model; the workspace is what then is left.
+// Memory of a model and its simulation by what it is for. Arrays are counted as they are laid out; what then is
+// left belongs to the solvers of the dual system, so nothing has to be analysed again.
 
 #include "step/memory.h"
 
-#include "cpu/sim.h"
+#include "formulation/mabd/affine_sim.h"
 
 #define BYTES_STATE(reals) state += (reals) * sizeof(mabd_real);
 #define BYTES_WORK(reals)
@@ -28,18 +28,16 @@ size_t mabd_memory_of_model(const mabd_model* model) {
            mabd_names_bytes(&model->joint_names);
 }
 
-void mabd_memory_split(const mabd_model* model, mabd_dual dual, size_t bytes_sim, size_t* bytes) {
-    const mabd_cpu_sim sim = {.model = model, .dual = dual, .sizes = mabd_cpu_count(model)};
-    size_t solvers = mabd_cpu_solver_bytes_for(&sim); // with contacts
+void mabd_model_memory(const mabd_model* model, mabd_dual dual, size_t bytes_sim, size_t* bytes) {
+    mabd_cpu_sim cpu = {.model = model, .dual = dual, .sizes = mabd_cpu_count(model)};
+    mabd_arena arena = {0};
+    if (mabd_cpu_may_iterate(&cpu)) cpu.sizes.guess = cpu.sizes.rows;
+    mabd_cpu_layout(&cpu, &arena);
+    const size_t arrays = sizeof(mabd_affine_sim) + arena.used;
     bytes[MABD_MEMORY_MODEL] = mabd_memory_of_model(model);
     bytes[MABD_MEMORY_PLAN] = model->plan->bytes;
-    bytes[MABD_MEMORY_STATE] = state_bytes(&sim.sizes);
+    bytes[MABD_MEMORY_STATE] = state_bytes(&cpu.sizes);
+    bytes[MABD_MEMORY_WORKSPACE] = arrays - bytes[MABD_MEMORY_STATE];
     bytes[MABD_MEMORY_CONTACTS] = mabd_contacts_bytes_for(model);
-    if (solvers == SIZE_MAX) solvers = bytes[MABD_MEMORY_CONTACTS]; // not known
-    bytes[MABD_MEMORY_DUAL] = rest(solvers, bytes[MABD_MEMORY_CONTACTS]);
-    bytes[MABD_MEMORY_WORKSPACE] = rest(bytes_sim, bytes[MABD_MEMORY_STATE] + solvers);
-}
-
-void mabd_model_memory(const mabd_model* model, mabd_dual dual, size_t* bytes) {
-    mabd_memory_split(model, dual, mabd_model_sim_bytes(model, dual), bytes);
+    bytes[MABD_MEMORY_DUAL] = rest(bytes_sim, arrays + bytes[MABD_MEMORY_CONTACTS]);
 }

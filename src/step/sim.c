@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "formulation/formulation.h"
 #include "model/model.h"
-#include "step/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -152,8 +151,10 @@ size_t mabd_sim_bytes(const mabd_sim* sim) {
 }
 
 void mabd_sim_memory(const mabd_sim* sim, size_t* bytes) {
-    mabd_memory_split(sim->model, sim->def.dual, sim->bytes_at_start, bytes);
-    bytes[MABD_MEMORY_CONTACTS] += mabd_sim_bytes(sim) - sim->bytes_at_start; // nothing else grows
+    const size_t grown = mabd_sim_bytes(sim) - sim->bytes_at_start;
+    mabd_model_memory(sim->model, sim->def.dual, sim->bytes_at_start - sizeof *sim, bytes);
+    bytes[MABD_MEMORY_WORKSPACE] += sizeof *sim;
+    bytes[MABD_MEMORY_CONTACTS] += grown; // nothing else grows
 }
 
 mabd_measure mabd_sim_measure(const mabd_sim* sim) {
