@@ -103,6 +103,7 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
                                      .rows = mabd_model_row_count(model),
                                      .joint = joint_of(model),
                                      .h = (double)timing->sim.h,
+                                     .threads = timing->sim.threads,
                                      .steps = timing->steps,
                                      .build_seconds = result->build_seconds};
     MABD_TRY(mabd_sim_create(model, &timing->sim, &sim, error));
@@ -112,15 +113,17 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
     for (int32_t r = 0; status == MABD_OK && r < timing->repeats; r++) {
         status = time_once(timing, sim, result, error);
     }
-    result->bytes = mabd_model_get_info(model).bytes_model + mabd_sim_bytes(sim); // with contacts
+    mabd_sim_memory(sim, result->memory); // with the contacts there were
+    for (int k = 0; k < MABD_MEMORY_COUNT; k++) result->bytes += result->memory[k];
     mabd_sim_destroy(sim);
     return status;
 }
 
-double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t least) {
+double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t threads,
+                           int32_t least) {
     bench_fit fit = {0};
     for (int32_t i = 0; i < count; i++) {
-        if (results[i].links < least) continue;
+        if (results[i].links < least || results[i].threads != threads) continue;
         bench_fit_add(&fit, results[i].links, results[i].seconds_per_step);
     }
     return bench_fit_slope(&fit);

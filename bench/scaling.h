@@ -38,6 +38,7 @@ typedef struct bench_scaling_result {
     int32_t links, rows; // bodies and rows there really are
     const char* joint;   // type of all joints, "mixed", or "none"
     double h;            // [s]
+    int32_t threads;     // as asked for
     int64_t steps;
     double build_seconds;                   // scene and model
     double first_step_seconds;              // the very first one, cold
@@ -49,7 +50,8 @@ typedef struct bench_scaling_result {
     double max_gap;                         // over all timed steps [m]
     double max_angle_error;                 // [rad]
     int64_t unconverged_steps, retries;     // of the timed steps
-    size_t bytes;                           // model and simulation
+    size_t bytes;                           // model and simulation: sum of memory
+    size_t memory[MABD_MEMORY_COUNT];       // bytes by what they are for
 } bench_scaling_result;
 
 /// Build the model of a topic, to be destroyed.
@@ -60,6 +62,7 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
                                bench_scaling_result* result, mabd_error* error);
 /// Steps worth timing: 2 s of motion up to 100,000 links, less beyond.
 int64_t bench_scaling_default_steps(int64_t links);
-/// Slope of log(seconds per step) against log(links) by least squares, over the results of at least `least`
-/// links; 0 with fewer than two of them. 1 = linear.
-double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t least);
+/// Slope of log(seconds per step) against log(links) by least squares, over the results with so many threads and
+/// of at least `least` links; 0 with fewer than two of them. 1 = linear.
+double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t threads,
+                           int32_t least);

@@ -14,14 +14,15 @@
 #define MOST        1e12
 
 // What is read of each row, and the column it stands in.
-enum { LINKS, MS_PER_STEP, ITERATIONS, NEEDED };
-static const char* const NAMES[NEEDED] = {"links", "ms_per_step", "iterations_mean"};
+enum { LINKS, MS_PER_STEP, ITERATIONS, THREADS, COLUMN_COUNT };
+static const char* const NAMES[COLUMN_COUNT] = {"links", "ms_per_step", "iterations_mean",
+                                                "threads"};
 
 typedef struct reader {
     const char* path;
     int line;
-    int columns;        // 0 = names not read yet
-    int column[NEEDED]; // where NAMES stand
+    int columns;              // 0 = names not read yet
+    int column[COLUMN_COUNT]; // where NAMES stand, -1 = there is no such column
     char* message;
     size_t size;
 } reader;
@@ -80,26 +81,27 @@ static bool read_comment(const reader* r, const char* text, bench_table* table) 
 }
 
 static bool read_names(reader* r, int count, char** fields) {
-    for (int k = 0; k < NEEDED; k++) {
+    for (int k = 0; k < COLUMN_COUNT; k++) {
         r->column[k] = -1;
         for (int i = 0; i < count; i++) {
             if (strcmp(fields[i], NAMES[k]) == 0) r->column[k] = i;
         }
-        if (r->column[k] < 0) return fail(r, "no column ", NAMES[k]);
+        if (r->column[k] < 0 && k != THREADS) return fail(r, "no column ", NAMES[k]);
     }
     r->columns = count;
     return true;
 }
 
 static bool read_row(const reader* r, int count, char** fields, bench_table* table) {
-    double values[NEEDED];
+    double values[COLUMN_COUNT] = {[THREADS] = 1};
     char text[96];
     if (count != r->columns) {
         snprintf(text, sizeof(text), "%d fields, the line of names has %d", count, r->columns);
         return fail(r, text, "");
     }
     if (table->count == BENCH_TABLE_ROWS) return fail(r, "too many rows", "");
-    for (int k = 0; k < NEEDED; k++) {
+    for (int k = 0; k < COLUMN_COUNT; k++) {
+        if (r->column[k] < 0) continue;
         const char* field = fields[r->column[k]];
         char* end = NULL;
         values[k] = strtod(field, &end);
@@ -111,7 +113,7 @@ static bool read_row(const reader* r, int count, char** fields, bench_table* tab
         }
     }
     table->rows[table->count++] =
-        (bench_table_row){values[LINKS], values[MS_PER_STEP], values[ITERATIONS]};
+        (bench_table_row){values[LINKS], values[MS_PER_STEP], values[ITERATIONS], values[THREADS]};
     return true;
 }
 
@@ -166,6 +168,20 @@ bool bench_table_read(const char* path, bench_table* table, char* message, size_
 }
 
 // ---- what the numbers say ----------------------------------------------------------------------
+
+bool bench_table_next(const bench_table* table, double threads, bench_table* part) {
+    double next = INFINITY;
+    for (int32_t i = 0; i < table->count; i++) {
+        const double here = table->rows[i].threads;
+        if (here > threads && here < next) next = here;
+    }
+    *part = *table;
+    part->count = 0;
+    for (int32_t i = 0; i < table->count; i++) {
+        if (table->rows[i].threads == next) part->rows[part->count++] = table->rows[i];
+    }
+    return part->count > 0;
+}
 
 double bench_table_value(const bench_table_row* row, bench_quantity quantity) {
     switch (quantity) {

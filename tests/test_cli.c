@@ -667,7 +667,7 @@ Test(cli, bench_measures_and_writes_its_table) {
     json_decref(b);
     FILE* file = fopen("b.csv", "r");
     cr_assert_not_null(file);
-    char line[512];
+    char line[4096];
     int rows = 0, notes = 0;
     while (fgets(line, sizeof(line), file) != NULL) *(line[0] == '#' ? &notes : &rows) += 1;
     fclose(file);

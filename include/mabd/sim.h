@@ -103,6 +103,26 @@ MABD_API const char* mabd_model_dual_solvers(const mabd_model* model, mabd_dual 
 /// many or not known.
 MABD_API size_t mabd_model_sim_bytes(const mabd_model* model, mabd_dual dual);
 
+/// What memory is for.
+#define MABD_MEMORY_LIST(X)                                                                        \
+    X(MODEL, "model")         /* bodies, joints, shapes, names */                                  \
+    X(PLAN, "plan")           /* topology */                                                       \
+    X(STATE, "state")         /* what steps hand on; checkpoints hold it */                        \
+    X(WORKSPACE, "workspace") /* rebuilt by every step */                                          \
+    X(CONTACTS, "contacts")                                                                        \
+    X(DUAL, "dual") /* what solvers of the dual system keep of their own */
+typedef enum mabd_memory {
+#define X(name, text) MABD_MEMORY_##name,
+    MABD_MEMORY_LIST(X)
+#undef X
+        MABD_MEMORY_COUNT
+} mabd_memory;
+MABD_API const char* mabd_memory_name(mabd_memory part);
+/// bytes (MABD_MEMORY_COUNT) of a model and a simulation of it that holds `bytes_sim`, as mabd_model_sim_bytes
+/// tells: the first two sum to bytes_model of mabd_model_get_info, the others to bytes_sim.
+MABD_API void mabd_model_memory(const mabd_model* model, mabd_dual dual, size_t bytes_sim,
+                                size_t* bytes);
+
 /// How components are solved: one line for all that have the same pattern.
 typedef struct mabd_dual_line {
     mabd_component kind;
@@ -187,6 +207,9 @@ MABD_API int64_t mabd_sim_step_count(const mabd_sim* sim);
 MABD_API mabd_real mabd_sim_time(const mabd_sim* sim);
 /// Bytes held by the simulation, and the most it ever held.
 MABD_API size_t mabd_sim_bytes(const mabd_sim* sim);
+/// bytes (MABD_MEMORY_COUNT) of the model and the simulation as it is now: the first two as with
+/// mabd_model_memory, the others sum to mabd_sim_bytes.
+MABD_API void mabd_sim_memory(const mabd_sim* sim, size_t* bytes);
 
 /// Energies [J], momenta and joint errors of the current state.
 typedef struct mabd_measure {

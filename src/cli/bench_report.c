@@ -1,207 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mabd bench` tells of its measurements; see bench_report.h.
+// The tables of `mabd bench`: a line per result; see bench_report.h.
 #include "cli/bench_report.h"
 
 #include "bench/table.h"
-#include "cli/cli.h"
-#include "cli/output.h"
-#include "cli/summary.h"
-#include "cli/system.h"
+#include "cli/bench_figures.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-static bool is_series(const bench_report* b) {
-    return b->names[0] == NULL; // one topic in several sizes
-}
-
-// Exponent of time against links; 0 = there is none.
-static double slope_of(const bench_report* b) {
-    return is_series(b) ? bench_scaling_slope(b->count, b->results, BENCH_SLOPE_FROM) : 0;
-}
-
-static double per_link(const bench_scaling_result* r, double seconds) {
-    return 1e9 * seconds / (double)r->links;
-}
-
-static double per_link_iteration(const bench_scaling_result* r) {
-    return per_link(r, r->seconds_per_step) / r->iterations_per_step;
+static void print_streams(const bench_report* b) {
+    const size_t real = sizeof(mabd_real);
+    for (int32_t t = 0; t < b->thread_count; t++) {
+        const bench_stream* stream = &b->streams[t];
+        fprintf(b->text, "triad     %.2f GB/s, %d thread%s, three arrays of %.0f MB\n",
+                1e-9 * stream->bytes_per_second, (int)stream->threads,
+                stream->threads == 1 ? "" : "s", 1e-6 * (double)stream->array_bytes);
+        fprintf(
+            b->text, "bound     %.1f ns per link and step: %zu bytes read, %zu written per link\n",
+            bench_stream_bound(stream, real), BENCH_REALS_READ * real, BENCH_REALS_WRITTEN * real);
+    }
 }
 
 void bench_report_head(const bench_report* b) {
-    size_t real = sizeof(mabd_real);
-    fprintf(b->text, "machine   %s\nbuild     mabd %s, compiler %s\n", b->machine, mabd_version(),
-            __VERSION__);
-    fprintf(b->text, "triad     %.2f GB/s, one thread, three arrays of %.0f MB\n",
-            1e-9 * b->stream.bytes_per_second, 1e-6 * (double)b->stream.array_bytes);
-    fprintf(
-        b->text, "bound     %.1f ns per link and step: %zu bytes read, %zu written per link\n\n",
-        bench_stream_bound(&b->stream, real), BENCH_REALS_READ * real, BENCH_REALS_WRITTEN * real);
-    fprintf(b->text, "%9s %11s %10s %12s %14s %9s %9s %9s %9s %7s%s\n", "links", "ms/step",
+    fprintf(b->text, "machine   %s\nbuild     mabd %s, compiler %s, instruction set %s\n",
+            b->machine, mabd_version(), __VERSION__, b->isa);
+    print_streams(b);
+    fprintf(b->text, "\n%9s %11s %10s %12s %14s %9s %9s %9s %9s %7s %7s", "links", "ms/step",
             "iter/step", "ns/link/step", "ns/link/iter", "gap [m]", "contacts", "first ms",
-            "build ms", "B/link", is_series(b) ? "" : "  scene");
+            "build ms", "B/link", "% triad");
+    if (b->thread_count > 1) fprintf(b->text, " %7s %8s", "threads", "speed-up");
+    fprintf(b->text, "%s\n", bench_is_series(b) ? "" : "  scene");
     fflush(b->text);
 }
 
 void bench_report_row(const bench_report* b, int32_t row) {
     const bench_scaling_result* r = &b->results[row];
-    fprintf(b->text, "%9d %11.5g %10.2f %12.0f %14.0f %9.1e %9.4g %9.3g %9.3g %7.0f%s%s\n",
+    fprintf(b->text, "%9d %11.5g %10.2f %12.0f %14.0f %9.1e %9.4g %9.3g %9.3g %7.0f %7.2f",
             (int)r->links, 1e3 * r->seconds_per_step, r->iterations_per_step,
-            per_link(r, r->seconds_per_step), per_link_iteration(r), r->max_gap,
+            bench_per_link(r, r->seconds_per_step), bench_per_link_iteration(r), r->max_gap,
             r->contacts_per_step, 1e3 * r->first_step_seconds, 1e3 * r->build_seconds,
-            (double)r->bytes / r->links, is_series(b) ? "" : "  ",
-            is_series(b) ? "" : b->names[row]);
+            bench_figure_of(b, row, BENCH_FIGURE_BYTES_PER_BODY),
+            100 * bench_figure_of(b, row, BENCH_FIGURE_BANDWIDTH_SHARE));
+    if (b->thread_count > 1) {
+        fprintf(b->text, " %7d %8.2f", (int)r->threads,
+                bench_figure_of(b, row, BENCH_FIGURE_SPEEDUP));
+    }
+    if (!bench_is_series(b)) fprintf(b->text, "  %s", bench_scene_name(b, row));
+    fputc('\n', b->text);
     fflush(b->text);
 }
 
-void bench_report_stages(const bench_report* b) {
+// ---- when all is measured ----------------------------------------------------------------------
+
+static void print_stages(const bench_report* b) {
     fprintf(b->text, "\nns per link and step, by stage\n%9s", "links");
-    for (int k = 0; k < MABD_STAGE_COUNT; k++) {
-        fprintf(b->text, " %9s", mabd_stage_name((mabd_stage)k));
-    }
+    for (int k = 0; k < BENCH_PART_COUNT; k++) fprintf(b->text, " %9s", bench_part_name(k));
+    if (b->thread_count > 1) fprintf(b->text, " %7s", "threads");
     for (int32_t i = 0; i < b->count; i++) {
         const bench_scaling_result* r = &b->results[i];
         fprintf(b->text, "\n%9d", (int)r->links);
-        for (int k = 0; k < MABD_STAGE_COUNT; k++) {
-            fprintf(b->text, " %9.1f", per_link(r, r->stage_seconds[k]));
+        for (int k = 0; k < BENCH_PART_COUNT; k++) {
+            fprintf(b->text, " %9.1f", bench_per_link(r, bench_part_seconds(r, k)));
         }
-        if (!is_series(b)) fprintf(b->text, "  %s", b->names[i]);
+        if (b->thread_count > 1) fprintf(b->text, " %7d", (int)r->threads);
     }
     fputc('\n', b->text);
-    const double slope = slope_of(b);
-    if (slope > 0) {
-        fprintf(b->text, "\ntime per step grows as links^%.3f from %d links on\n", slope,
+}
+
+// The largest scene, and of its results the last.
+static int32_t largest(const bench_report* b) {
+    int32_t row = 0;
+    for (int32_t i = 1; i < b->count; i++) {
+        if (b->results[i].links >= b->results[row].links) row = i;
+    }
+    return row;
+}
+
+static void print_slopes(const bench_report* b) {
+    for (int32_t t = 0; t < b->thread_count; t++) {
+        const double slope = bench_slope(b, t);
+        if (!(slope > 0)) continue;
+        fprintf(b->text, "\ntime per step grows as links^%.3f from %d links on", slope,
                 BENCH_SLOPE_FROM);
+        if (b->thread_count > 1) fprintf(b->text, ", threads: %d", (int)b->streams[t].threads);
+        fputc('\n', b->text);
     }
 }
 
-// ---- files -------------------------------------------------------------------------------------
-
-static const char* name_of(const bench_report* b, int32_t row) {
-    return is_series(b) ? b->topic : b->names[row];
-}
-
-static json_t* result_json(const bench_report* b, int32_t row) {
-    const bench_scaling_result* r = &b->results[row];
-    json_t* entry =
-        json_pack("{si si sI sI sI sI}", "links", (int)r->links, "rows", (int)r->rows, "steps",
-                  (json_int_t)r->steps, "unconverged_steps", (json_int_t)r->unconverged_steps,
-                  "retries", (json_int_t)r->retries, "bytes", (json_int_t)r->bytes);
-    json_t* stages = json_object();
-    summary_set_text(entry, "scene", name_of(b, row));
-    summary_set_text(entry, "joint", r->joint);
-    summary_set_real(entry, "h", r->h);
-    summary_set_real(entry, "ms_per_step", 1e3 * r->seconds_per_step);
-    summary_set_real(entry, "iterations_mean", r->iterations_per_step);
-    summary_set_real(entry, "dual_iterations_mean", r->dual_iterations_per_step);
-    summary_set_real(entry, "contacts_mean", r->contacts_per_step);
-    summary_set_real(entry, "ns_per_link", per_link(r, r->seconds_per_step));
-    summary_set_real(entry, "ns_per_link_iteration", per_link_iteration(r));
-    summary_set_real(entry, "max_gap", r->max_gap);
-    summary_set_real(entry, "max_angle_error", r->max_angle_error);
-    summary_set_real(entry, "first_step_ms", 1e3 * r->first_step_seconds);
-    summary_set_real(entry, "build_ms", 1e3 * r->build_seconds);
-    for (int k = 0; k < MABD_STAGE_COUNT; k++) {
-        summary_set_real(stages, mabd_stage_name((mabd_stage)k), 1e3 * r->stage_seconds[k]);
+void bench_report_end(const bench_report* b) {
+    if (b->count == 0) return;
+    if (b->all_trees || b->count == 1) {
+        for (int32_t i = 0; i < b->count; i++) bench_report_block(b, i);
+    } else {
+        print_stages(b);
+        bench_report_block(b, largest(b));
     }
-    json_object_set_new(entry, "stage_ms_per_step", stages);
-    return entry;
-}
-
-static int write_json(const bench_report* b) {
-    if (b->json == NULL) return CLI_OK;
-    json_t *root = json_object(), *results = json_array();
-    summary_set_text(root, "topic", b->topic);
-    summary_set_text(root, "version", mabd_version());
-    summary_set_text(root, "compiler", __VERSION__);
-    summary_set_text(root, "machine", b->machine);
-    summary_set_text(root, "command", b->command);
-    summary_set_text(root, "integrator", b->integrator);
-    summary_set_text(root, "preset", b->preset);
-    summary_set_text(root, "dual", b->dual);
-    summary_set_real(root, "triad_bytes_per_second", b->stream.bytes_per_second);
-    summary_set_real(root, "bound_ns_per_link", bench_stream_bound(&b->stream, sizeof(mabd_real)));
-    for (int32_t i = 0; i < b->count; i++) {
-        json_array_append_new(results, result_json(b, i));
-    }
-    json_object_set_new(root, "results", results);
-    summary_set_real(root, "slope", slope_of(b));
-    json_object_set_new(root, "peak_resident_bytes",
-                        json_integer((json_int_t)system_peak_resident()));
-    int code = summary_write("bench", b->json, root);
-    json_decref(root);
-    return code;
-}
-
-// A field of a table: in quotes if it has to be.
-static void put_field(const char* text, FILE* out) {
-    if (text[strcspn(text, ",\"\r\n#")] == '\0') {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
-    }
-    fputc('"', out);
-}
-
-static void fill_csv_head(const bench_report* b, FILE* out) {
-    fprintf(out, "# machine: %s\n# version: mabd %s\n# compiler: %s\n# command: %s\n", b->machine,
-            mabd_version(), __VERSION__, b->command);
-    fprintf(out, "# triad: %.3e bytes/s, bound: %.2f ns per link and step\n",
-            b->stream.bytes_per_second, bench_stream_bound(&b->stream, sizeof(mabd_real)));
-    fprintf(out, "# peak resident: %zu bytes\n", system_peak_resident());
-    if (is_series(b)) {
-        fprintf(out, "# slope of log time against log links, from %d links on: %.3f\n",
-                BENCH_SLOPE_FROM, slope_of(b));
-    }
-    fprintf(out, "scene,links,joint,rows,h,steps,ms_per_step,iterations_mean,dual_iterations_mean,"
-                 "ns_per_link,ns_per_link_iteration,max_gap,max_angle_error,unconverged_steps,"
-                 "first_step_ms,build_ms,bytes,contacts_mean");
-    for (int k = 0; k < MABD_STAGE_COUNT; k++) {
-        fprintf(out, ",%s_ms", mabd_stage_name((mabd_stage)k));
-    }
-}
-
-static void fill_csv(const bench_report* b, FILE* out) {
-    fill_csv_head(b, out);
-    for (int32_t i = 0; i < b->count; i++) {
-        const bench_scaling_result* r = &b->results[i];
-        fputc('\n', out);
-        put_field(name_of(b, i), out);
-        fprintf(out, ",%d,%s,%d,%g,%lld,%.6g,%.4g,%.4g,%.5g,%.5g,%.3e,%.3e,%lld,%.5g,%.5g,%zu,%.6g",
-                (int)r->links, r->joint, (int)r->rows, r->h, (long long)r->steps,
-                1e3 * r->seconds_per_step, r->iterations_per_step, r->dual_iterations_per_step,
-                per_link(r, r->seconds_per_step), per_link_iteration(r), r->max_gap,
-                r->max_angle_error, (long long)r->unconverged_steps, 1e3 * r->first_step_seconds,
-                1e3 * r->build_seconds, r->bytes, r->contacts_per_step);
-        for (int k = 0; k < MABD_STAGE_COUNT; k++) fprintf(out, ",%.5g", 1e3 * r->stage_seconds[k]);
-    }
-    fputc('\n', out);
-}
-
-static int write_csv(const bench_report* b) {
-    if (b->csv == NULL) return CLI_OK;
-    char* text = NULL;
-    size_t size = 0;
-    char message[512];
-    FILE* memory = open_memstream(&text, &size);
-    if (memory != NULL) fill_csv(b, memory);
-    if (memory == NULL || fclose(memory) != 0) {
-        free(text);
-        fprintf(stderr, "mabd bench: out of memory\n");
-        return CLI_FAILED;
-    }
-    bool written = output_write(b->csv, text, message, sizeof(message));
-    free(text);
-    if (written) return CLI_OK;
-    fprintf(stderr, "mabd bench: %s\n", message);
-    return CLI_CANNOT_WRITE;
-}
-
-int bench_report_write(const bench_report* b) {
-    const int json = write_json(b), csv = write_csv(b);
-    return json != CLI_OK ? json : csv;
+    print_slopes(b);
 }

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mabd bench` tells of its measurements: tables for people, JSON and CSV for programs.
+// What `mabd bench` tells of its measurements: tables and timer trees for people, JSON and CSV for programs.
 #pragma once
 
 #include "bench/scaling.h"
 #include "bench/stream.h"
+#include "cli/bench_options.h"
 
 #include <stdio.h>
 
-#define BENCH_ROWS_MAX 32
+#define BENCH_RESULTS_MAX (BENCH_SCENES_MAX * BENCH_THREADS_MAX)
 
 typedef struct bench_report {
     const char* topic;                            // "chain", ..., "scene"
-    const char *integrator, *preset, *dual;       // names
+    const char *integrator, *preset, *dual, *isa; // names
     const char *json, *csv;                       // files, null = not asked for
     const char* command;                          // how to run it again
+    int32_t repeats;                              // of which the fastest counts
+    bool all_trees;                               // timer trees of all, not of the largest
+    int32_t thread_count;                         // different numbers of threads
+    bench_stream streams[BENCH_THREADS_MAX];      // (thread_count)
+    const char* names[BENCH_SCENES_MAX];          // scene files; null = the topic
     int32_t count;                                // of results
-    const char* names[BENCH_ROWS_MAX];            // scene files; null = the topic
-    bench_scaling_result results[BENCH_ROWS_MAX]; // (count)
-    bench_stream stream;
+    bench_scaling_result
+        results[BENCH_RESULTS_MAX]; // (count) scene by scene, each with all threads
     char machine[160];
     FILE* text; // for people
 } bench_report;
@@ -26,7 +31,10 @@ typedef struct bench_report {
 void bench_report_head(const bench_report* report);
 /// One result, as soon as it is there.
 void bench_report_row(const bench_report* report, int32_t row);
-/// Times by stage, and the exponent of time against size.
-void bench_report_stages(const bench_report* report);
+/// What is known when all is measured: timer trees, or times by stage and the tree of the largest; the exponent
+/// of time against size.
+void bench_report_end(const bench_report* report);
+/// All figures of one result, and its timer tree.
+void bench_report_block(const bench_report* report, int32_t row);
 /// Write the files asked for. Returns 0 or an exit code; errors go to stderr.
 int bench_report_write(const bench_report* report);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL_SIZE 64
+#define LABEL_SIZE 256
 
 typedef struct plot_options {
     const char *svg, *title;
@@ -19,7 +19,8 @@ typedef struct plot_options {
 typedef struct plot_data {
     plot_options options;
     bench_plot plot;
-    bench_table tables[BENCH_PLOT_SERIES];
+    bench_table file;                      // the one being read
+    bench_table tables[BENCH_PLOT_SERIES]; // a line of the picture each
     char labels[BENCH_PLOT_SERIES][LABEL_SIZE];
 } plot_data;
 
@@ -29,9 +30,9 @@ static const char* const QUANTITIES[] = {BENCH_QUANTITY_LIST(X) NULL};
 
 static const char NOTES[] =
     "iteration: ns per link, step and iteration; step: ns per link and step; ms: ms per step.\n"
-    "A file is one line of the picture, named as the file is unless --label says otherwise. The\n"
-    "exponents are those of time (of an iteration, of a step) against links, from 1000 links "
-    "on.\n\n"
+    "A file is one line of the picture for each number of threads it holds, named as the file is\n"
+    "unless --label says otherwise. The exponents are those of time (of an iteration, of a step)\n"
+    "against links, from 1000 links on.\n\n"
     "Example: mabd bench chain --csv chain.csv; mabd bench plot chain.csv --svg chain.svg";
 
 static bool parse_options(int argc, char** argv, plot_options* o, int* code) {
@@ -76,19 +77,38 @@ static void name_of(const char* path, char* name) {
     if (dot != NULL && dot != name) *dot = '\0';
 }
 
+// One line of the picture for each number of threads in d->file.
+static int add_lines(plot_data* d, const char* name) {
+    bench_plot* plot = &d->plot;
+    bench_table part;
+    double threads = 0;
+    while (bench_table_next(&d->file, threads, &part)) {
+        const int32_t i = plot->count++;
+        if (i == BENCH_PLOT_SERIES) return say("expected one to eight lines", CLI_BAD_INPUT);
+        threads = part.rows[0].threads;
+        if (part.count == d->file.count) {
+            snprintf(d->labels[i], LABEL_SIZE, "%s", name);
+        } else {
+            snprintf(d->labels[i], LABEL_SIZE, "%s, threads: %.0f", name, threads);
+        }
+        d->tables[i] = part;
+        plot->series[i] = (bench_plot_series){.label = d->labels[i], .table = &d->tables[i]};
+    }
+    return CLI_OK;
+}
+
 static int read_tables(plot_data* d) {
     const plot_options* o = &d->options;
-    char message[512];
-    d->plot = (bench_plot){
-        .quantity = (bench_quantity)o->quantity, .title = o->title, .count = o->files.count};
+    char message[512], name[LABEL_SIZE];
+    d->plot = (bench_plot){.quantity = (bench_quantity)o->quantity, .title = o->title};
     for (int32_t i = 0; i < o->files.count; i++) {
         const char* path = o->files.items[i];
-        if (!bench_table_read(path, &d->tables[i], message, sizeof(message))) {
+        if (!bench_table_read(path, &d->file, message, sizeof(message))) {
             return say(message, CLI_BAD_INPUT);
         }
-        name_of(path, d->labels[i]);
-        d->plot.series[i].label = i < o->labels.count ? o->labels.items[i] : d->labels[i];
-        d->plot.series[i].table = &d->tables[i];
+        name_of(path, name);
+        const int code = add_lines(d, i < o->labels.count ? o->labels.items[i] : name);
+        if (code != CLI_OK) return code;
     }
     return CLI_OK;
 }

@@ -118,7 +118,8 @@ static void print_geoms(const mabd_model_info* info, FILE* out) {
     }
 }
 
-static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE* out) {
+static void print_info(const loaded_scene* loaded, const plan_table* plan, const size_t* memory,
+                       FILE* out) {
     const mabd_model_info* info = &loaded->info;
     char text[128], model[32], sim[32];
     fprintf(out, "scene         %s\n", mabd_model_name(loaded->model));
@@ -130,10 +131,10 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE*
             (int)info->compliant_rows, (int)info->widest_block);
     fprintf(out, "components    %s; %d loops\n", load_format_components(info, text, sizeof(text)),
             (int)info->loops);
-    fprintf(out, "memory        model %s, simulation %s, %.0f bytes per body\n",
+    fprintf(out, "memory        model %s, simulation %s\n              ",
             system_format_bytes((double)info->bytes_model, model, sizeof(model)),
-            system_format_bytes((double)info->bytes_sim, sim, sizeof(sim)),
-            (double)info->bytes_per_body);
+            system_format_bytes((double)info->bytes_sim, sim, sizeof(sim)));
+    summary_print_memory(memory, info->bodies, out);
     double h = mabd_model_suggested_h(loaded->model);
     double duration = mabd_model_suggested_duration(loaded->model);
     if (h > 0) fprintf(out, "suggested h   %g s\n", h);
@@ -189,7 +190,8 @@ static void add_geoms_json(const mabd_model_info* info, json_t* root) {
                         json_integer((json_int_t)info->bytes_per_contact));
 }
 
-static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
+static json_t* build_json(const loaded_scene* loaded, const plan_table* plan,
+                          const size_t* memory) {
     const mabd_model_info* info = &loaded->info;
     char hash[32];
     snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)info->hash);
@@ -215,14 +217,17 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
     summary_set_real(root, "model_build_ms", 1e3 * loaded->build_seconds);
     json_object_set(root, "params", loaded->params);
     if (plan) json_object_set_new(root, "plan", plan_json(loaded->model, plan));
+    summary_set_memory(root, "memory_bytes", memory);
     return root;
 }
 
 static int report(const info_options* o, const loaded_scene* loaded, const plan_table* plan) {
     bool json_on_stdout = o->json != NULL && strcmp(o->json, "-") == 0;
-    if (!json_on_stdout) print_info(loaded, plan, stdout);
+    size_t memory[MABD_MEMORY_COUNT];
+    mabd_model_memory(loaded->model, (mabd_dual)o->dual, loaded->info.bytes_sim, memory);
+    if (!json_on_stdout) print_info(loaded, plan, memory, stdout);
     if (o->json == NULL) return CLI_OK;
-    json_t* root = build_json(loaded, plan);
+    json_t* root = build_json(loaded, plan, memory);
     int code = summary_write("info", o->json, root);
     json_decref(root);
     return code;

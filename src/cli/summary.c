@@ -45,6 +45,14 @@ void summary_set_components(json_t* object, const char* key, const mabd_model_in
     json_object_set_new(object, key, counts);
 }
 
+void summary_set_memory(json_t* object, const char* key, const size_t* bytes) {
+    json_t* parts = json_object();
+    for (int k = 0; k < MABD_MEMORY_COUNT; k++) {
+        set_integer(parts, mabd_memory_name((mabd_memory)k), (int64_t)bytes[k]);
+    }
+    json_object_set_new(object, key, parts);
+}
+
 static double per(double total, double count) {
     return count > 0 ? total / count : 0;
 }
@@ -200,6 +208,20 @@ int summary_write(const char* command, const char* path, const json_t* object) {
 }
 
 // ---- text --------------------------------------------------------------------------------------
+
+void summary_print_memory(const size_t* bytes, int32_t bodies, FILE* out) {
+    double total = 0;
+    for (int k = 0; k < MABD_MEMORY_COUNT; k++) total += (double)bytes[k];
+    fprintf(out, "%.0f bytes per body", per(total, bodies));
+    const char* before = ":";
+    for (int k = 0; k < MABD_MEMORY_COUNT; k++) {
+        if (bytes[k] == 0) continue;
+        fprintf(out, "%s %s %.0f", before, mabd_memory_name((mabd_memory)k),
+                per((double)bytes[k], bodies));
+        before = ",";
+    }
+    fputc('\n', out);
+}
 
 static void print_joint_errors(const summary_source* s, FILE* out) {
     char name[256];

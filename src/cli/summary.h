@@ -35,6 +35,10 @@ void summary_set_text(json_t* object, const char* key, const char* value);
 void summary_set_reals(json_t* object, const char* key, const double* values, int n);
 /// object[key] = {class: count}
 void summary_set_components(json_t* object, const char* key, const mabd_model_info* info);
+/// object[key] = {part: bytes} of bytes (MABD_MEMORY_COUNT)
+void summary_set_memory(json_t* object, const char* key, const size_t* bytes);
+/// "1280 bytes per body: model 181, plan 90, ...": a line, of the parts that are not 0.
+void summary_print_memory(const size_t* bytes, int32_t bodies, FILE* out);
 /// Write an object, indented, with all digits and a newline at its end, to path or "-". Returns 0 or an
 /// exit code; errors go to stderr.
 int summary_write(const char* command, const char* path, const json_t* object);

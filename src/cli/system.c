@@ -76,14 +76,18 @@ static bool read_processor(char* text, size_t size) {
     return found;
 }
 
+int system_processors(void) {
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (int)count : 1;
+}
+
 const char* system_machine(char* text, size_t size) {
     struct utsname name;
     if (!read_processor(text, size)) {
         snprintf(text, size, "%s", uname(&name) == 0 ? name.machine : "unknown processor");
     }
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
     size_t used = strlen(text);
-    if (processors > 0) snprintf(text + used, size - used, " x %ld", processors);
+    snprintf(text + used, size - used, " x %d", system_processors());
     return text;
 }
 

@@ -13,6 +13,8 @@ size_t system_memory(void);
 size_t system_peak_resident(void);
 /// Bytes of the largest cache level, 0 if it is not known.
 size_t system_largest_cache(void);
+/// Processors that are there to run threads, at least 1.
+int system_processors(void);
 /// Processor model and count, as one line ("... x 8"). Returns text.
 const char* system_machine(char* text, size_t size);
 /// "12.3 MB". Returns text.

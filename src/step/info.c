@@ -5,6 +5,7 @@
 #include "formulation/formulation.h"
 #include "mabd/sim.h"
 #include "model/model.h"
+#include "step/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static const char* const duals[] = {MABD_DUAL_LIST(X)};
 static const char* const stages[] = {MABD_STAGE_LIST(X)};
 static const char* const components[] = {MABD_COMPONENT_LIST(X)};
 static const char* const orders[] = {MABD_ORDER_LIST(X)};
+static const char* const memories[] = {MABD_MEMORY_LIST(X)};
 #undef X
 
 static const char* name_of(const char* const* names, unsigned count, unsigned value) {
@@ -51,6 +53,9 @@ const char* mabd_order_name(mabd_order value) {
 }
 const char* mabd_stage_name(mabd_stage stage) {
     return name_of(stages, MABD_STAGE_COUNT, stage);
+}
+const char* mabd_memory_name(mabd_memory part) {
+    return name_of(memories, MABD_MEMORY_COUNT, part);
 }
 const char* mabd_component_name(mabd_component kind) {
     return name_of(components, MABD_COMPONENT_COUNT, kind);
@@ -120,8 +125,7 @@ mabd_model_info mabd_model_get_info(const mabd_model* model) {
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) info.components[k] = plan->counts[k];
     info.loops = plan->loops;
     info.widest_block = plan->widest;
-    info.bytes_model = sizeof *model + model->memory_size + plan->bytes +
-                       mabd_names_bytes(&model->body_names) + mabd_names_bytes(&model->joint_names);
+    info.bytes_model = mabd_memory_of_model(model) + plan->bytes;
     info.bytes_sim = mabd_model_sim_bytes(model, MABD_DUAL_AUTO);
     info.bytes_per_body =
         (mabd_real)(info.bytes_model + info.bytes_sim) / (mabd_real)model->body_count;

@@ -20,6 +20,7 @@ struct mabd_sim {
     const mabd_formulation_ops* ops;
     void* self;
     int64_t steps;
+    size_t bytes_at_start; // what it held when it was made
 };
 
 mabd_sim_def mabd_default_sim_def(void) {
@@ -106,6 +107,7 @@ mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def, ma
         mabd_free(&allocator, s, sizeof *s);
         return status;
     }
+    s->bytes_at_start = mabd_sim_bytes(s);
     *sim = s;
     return MABD_OK;
 }
@@ -146,6 +148,13 @@ mabd_real mabd_sim_time(const mabd_sim* sim) {
 
 size_t mabd_sim_bytes(const mabd_sim* sim) {
     return sizeof *sim + sim->ops->bytes(sim->self);
+}
+
+void mabd_sim_memory(const mabd_sim* sim, size_t* bytes) {
+    const size_t grown = mabd_sim_bytes(sim) - sim->bytes_at_start;
+    mabd_model_memory(sim->model, sim->def.dual, sim->bytes_at_start - sizeof *sim, bytes);
+    bytes[MABD_MEMORY_WORKSPACE] += sizeof *sim;
+    bytes[MABD_MEMORY_CONTACTS] += grown; // nothing else grows
 }
 
 mabd_measure mabd_sim_measure(const mabd_sim* sim) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a model and its simulation by what it is for. Arrays are counted as they are laid out; what then is
+// left belongs to the solvers of the dual system, so nothing has to be analysed again.
+
+#include "step/memory.h"
+
+#include "formulation/mabd/affine_sim.h"
+
+#define BYTES_STATE(reals) state += (reals) * sizeof(mabd_real);
+#define BYTES_WORK(reals)
+
+// The STATE arrays of cpu/fields.def.
+static size_t state_bytes(const mabd_cpu_sizes* n) {
+    size_t state = 0;
+#define FIELD(kind, name, count, columns, unit, meaning) BYTES_##kind((size_t)(columns) * (count))
+#include "cpu/fields.def"
+#undef FIELD
+    return state;
+}
+
+// What is left of `whole`; 0 if a part was told to be larger.
+static size_t rest(size_t whole, size_t part) {
+    return whole > part ? whole - part : 0;
+}
+
+size_t mabd_memory_of_model(const mabd_model* model) {
+    return sizeof *model + model->memory_size + mabd_names_bytes(&model->body_names) +
+           mabd_names_bytes(&model->joint_names);
+}
+
+void mabd_model_memory(const mabd_model* model, mabd_dual dual, size_t bytes_sim, size_t* bytes) {
+    mabd_cpu_sim cpu = {.model = model, .dual = dual, .sizes = mabd_cpu_count(model)};
+    mabd_arena arena = {0};
+    if (mabd_cpu_may_iterate(&cpu)) cpu.sizes.guess = cpu.sizes.rows;
+    mabd_cpu_layout(&cpu, &arena);
+    const size_t arrays = sizeof(mabd_affine_sim) + arena.used;
+    bytes[MABD_MEMORY_MODEL] = mabd_memory_of_model(model);
+    bytes[MABD_MEMORY_PLAN] = model->plan->bytes;
+    bytes[MABD_MEMORY_STATE] = state_bytes(&cpu.sizes);
+    bytes[MABD_MEMORY_WORKSPACE] = arrays - bytes[MABD_MEMORY_STATE];
+    bytes[MABD_MEMORY_CONTACTS] = mabd_contacts_bytes_for(model);
+    bytes[MABD_MEMORY_DUAL] = rest(bytes_sim, arrays + bytes[MABD_MEMORY_CONTACTS]);
+}
