@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factor and solve: K lambda = b, component by component, by the solver that fits.
 
-#include "cpu/sim.h"
+#include "cpu/outer.h"
 
 #include <string.h>
 
@@ -94,10 +94,11 @@ static bool is_asked_again(const mabd_cpu_sim* sim, int32_t component) {
 }
 
 // With the right-hand side that solve will be asked for, where the solver can use it.
-static mabd_status factor(const mabd_cpu_sim* sim, int32_t component,
-                          const mabd_dual_system* system, int32_t* bad) {
+static mabd_status factor(mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,
+                          int32_t* bad) {
     const mabd_dual_ops* ops = sim->duals[component];
     void* solver = sim->solvers[component];
+    if (mabd_outer_is(sim, component)) return mabd_outer_factor(sim, component, bad);
     if (!ops->factor_with || is_asked_again(sim, component)) {
         return ops->factor(solver, system, bad);
     }
@@ -146,7 +147,9 @@ void mabd_cpu_solve(mabd_cpu_sim* sim) {
         const mabd_dual_ops* ops = sim->duals[i];
         if (!ops) continue;
         const mabd_dual_system system = mabd_cpu_system(sim, i);
-        if (ops->iterate) {
+        if (mabd_outer_is(sim, i)) {
+            mabd_outer_solve(sim, i);
+        } else if (ops->iterate) {
             iterate(sim, ops, sim->solvers[i], &system);
         } else {
             solve(sim, i, &system, !is_asked_again(sim, i), sim->lambda + system.row_offset);
