@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of long chains (cpu/run.c): the same system as everybody else's, only eliminated in another order.
+
+#include "cpu/stages.h"
+#include "support/kkt_measure.h"
+#include "support/rig.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+#define STEP ((mabd_real)0.005)
+
+typedef struct long_chain {
+    mabd_scene* scene;
+    mabd_model* model;
+    mabd_affine_sim* sim;
+} long_chain;
+
+// A chain that swings and turns, let go level; `heavy`: mass of its end over that of a link.
+static long_chain start(int32_t links, bool pinned, mabd_real heavy, int32_t steps) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    mabd_error error = {0};
+    mabd_chain_def def = mabd_default_chain_def();
+    mabd_sim_def sim_def = mabd_default_sim_def();
+    void* self = NULL;
+    long_chain c = {.scene = rig_scene(-9.81)};
+    def.links = links, def.pinned = pinned, def.end_mass_ratio = heavy;
+    def.angular_velocity[1] = (mabd_real)0.3;
+    def.angular_velocity[2] = (mabd_real)0.2;
+    sim_def.h = STEP;
+    rig_check(mabd_generate_chain(c.scene, &def, &error), &error, "chain");
+    rig_check(mabd_model_build(c.scene, NULL, &c.model, &error), &error, "model");
+    rig_check(mabd_formulation_affine.create(c.model, &sim_def, &allocator, &self, &error), &error,
+              "simulation");
+    c.sim = self;
+    for (int32_t i = 0; i < steps; i++) {
+        rig_check(mabd_affine_step(c.sim, (mabd_real)i * STEP, NULL, &error), &error, "step");
+    }
+    return c;
+}
+
+static void stop(long_chain* c) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    mabd_formulation_affine.destroy(c->sim, &allocator);
+    mabd_model_destroy(c->model);
+    mabd_scene_destroy(c->scene);
+}
+
+static void solve_once(mabd_cpu_sim* cpu, mabd_scheme scheme, int32_t step) {
+    int32_t joint = -1;
+    mabd_cpu_begin(cpu, scheme, (mabd_real)step * STEP, STEP);
+    mabd_cpu_predict(cpu);
+    mabd_cpu_assemble(cpu, MABD_PASS_FIRST);
+    cr_assert(eq(int, mabd_cpu_factor(cpu, &joint), MABD_OK));
+    mabd_cpu_solve(cpu);
+    mabd_cpu_update(cpu);
+}
+
+// Increments and multipliers of one solve, against the whole KKT system.
+static kkt_errors compare(const long_chain* c) {
+    const mabd_cpu_sim* cpu = &c->sim->cpu;
+    const mabd_plan* plan = c->model->plan;
+    kkt_system kkt = kkt_solve(cpu, cpu->stress);
+    mabd_real* dq = malloc(12 * cpu->sizes.bodies * sizeof *dq);
+    mabd_real* lambda = malloc(cpu->sizes.rows * sizeof *lambda);
+    cr_assert(dq != NULL && lambda != NULL);
+    for (size_t i = 0; i < 12 * cpu->sizes.bodies; i++) dq[i] = cpu->q_new[i] - cpu->ref[i];
+    for (int32_t i = 0; i < c->model->joint_count; i++) {
+        const int32_t first = kkt.joint_row[i], row = plan->slot_row[plan->joint_slot[i]];
+        for (int32_t r = 0; r < 3; r++) lambda[first + r] = cpu->lambda[row + r];
+    }
+    const kkt_errors errors = kkt_measure(&kkt, dq, lambda);
+    kkt_free(&kkt);
+    free(dq), free(lambda);
+    return errors;
+}
+
+static void expect_oracle(int32_t links, bool pinned, mabd_real heavy, int32_t runs) {
+    long_chain c = start(links, pinned, heavy, 20);
+    cr_assert(eq(i32, c.sim->cpu.packs->run_count, runs), "%d links", (int)links);
+    solve_once(&c.sim->cpu, MABD_SCHEME_BDF2, 20);
+    const kkt_errors e = compare(&c);
+    // a chain that floats is hardly pulled: round-off of places 50 m away shows in its forces (block Thomas: 3e-9)
+    const double forces = pinned ? 1e-9 : 2e-8;
+    cr_expect(lt(dbl, e.dq, 1e-9), "%d links", (int)links);
+    cr_expect(lt(dbl, e.lambda, forces), "%d links", (int)links);
+    stop(&c);
+}
+
+Test(run, gives_what_the_whole_system_gives) {
+    expect_oracle(MABD_RUN_BODIES + 1, true, 0, 1);      // the last link has one joint only
+    expect_oracle(MABD_RUN_BODIES + 2, false, 0, 1);     // neither end is held
+    expect_oracle(2 * MABD_RUN_BODIES + 40, true, 0, 2); // one run after the other, and a rest
+    expect_oracle(MABD_RUN_BODIES + 100, true, 1000, 1); // a heavy end
+}
+
+Test(run, short_chains_have_none) {
+    long_chain c = start(MABD_RUN_BODIES, true, 0, 0);
+    cr_assert(eq(i32, c.sim->cpu.packs->run_count, 0));
+    stop(&c);
+}
+
+// Update looks at the joints inside: the widest gap is that of all joints one by one.
+Test(run, finds_the_widest_gap) {
+    long_chain c = start(MABD_RUN_BODIES + 50, true, 0, 5);
+    mabd_cpu_sim* cpu = &c.sim->cpu;
+    solve_once(cpu, MABD_SCHEME_BDF2, 5);
+    mabd_cpu_assemble(cpu, MABD_PASS_FIRST);
+    int32_t joint = -1;
+    cr_assert(eq(int, mabd_cpu_factor(cpu, &joint), MABD_OK));
+    mabd_cpu_solve(cpu);
+    for (int32_t k = 0; k < 21; k++) { // what elimination has left of one joint is off
+        cpu->packs->kept[21 * 40 + k].at[3] += (mabd_real)0.5;
+    }
+    mabd_cpu_update(cpu);
+    mabd_opening all = {0, 0, 0, -1};
+    const mabd_opening found = mabd_cpu_check(cpu, cpu->q_new);
+    cpu->stages->check(cpu, cpu->q_new, 0, c.model->joint_count, &all);
+    cr_assert(gt(dbl, all.gap, 1e-6));
+    cr_expect(epsilon_eq(dbl, found.gap, all.gap, 1e-12));
+    cr_expect(eq(i32, found.joint, all.joint));
+    stop(&c);
+}
+
+// The same bits, whoever does which tile.
+Test(run, does_not_depend_on_threads) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    long_chain one = start(3 * MABD_RUN_BODIES + 77, true, 0, 0);
+    const size_t reals = 12 * one.sim->cpu.sizes.bodies;
+    mabd_real* expected = malloc(reals * sizeof *expected);
+    cr_assert(expected != NULL);
+    for (int32_t threads = 1; threads <= 4; threads++) {
+        mabd_error error = {0};
+        mabd_sim_def def = mabd_default_sim_def();
+        void* self = NULL;
+        def.h = STEP, def.threads = threads;
+        rig_check(mabd_formulation_affine.create(one.model, &def, &allocator, &self, &error),
+                  &error, "simulation");
+        mabd_affine_sim* sim = self;
+        for (int32_t i = 0; i < 30; i++) {
+            rig_check(mabd_affine_step(sim, (mabd_real)i * STEP, NULL, &error), &error, "step");
+        }
+        if (threads == 1) memcpy(expected, sim->cpu.q, reals * sizeof *expected);
+        cr_expect(eq(int, memcmp(expected, sim->cpu.q, reals * sizeof *expected), 0), "%d threads",
+                  (int)threads);
+        mabd_formulation_affine.destroy(sim, &allocator);
+    }
+    free(expected);
+    stop(&one);
+}
+
+// A pivot that is not positive is found, and its joint named: here the mass of all links is negative.
+Test(run, reports_the_failing_joint) {
+    long_chain c = start(MABD_RUN_BODIES + 10, true, 0, 0);
+    mabd_cpu_sim* cpu = &c.sim->cpu;
+    int32_t joint = -1;
+    mabd_cpu_begin(cpu, MABD_SCHEME_EULER, 0, STEP);
+    cpu->blocks[c.model->body_class[5]].inv_t *= -100;
+    mabd_cpu_predict(cpu);
+    mabd_cpu_assemble(cpu, MABD_PASS_FIRST);
+    cr_assert(eq(int, mabd_cpu_factor(cpu, &joint), MABD_ERR_SINGULAR));
+    cr_assert(eq(i32, joint, 1)); // joint 0 is a cut
+    stop(&c);
+}
