@@ -4,12 +4,9 @@
 
 #include "bench/table.h"
 #include "cli/cli.h"
-#include "cli/output.h"
+#include "cli/csv.h"
 #include "cli/summary.h"
 #include "cli/system.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static bool is_series(const bench_report* b) {
     return b->names[0] == NULL; // one topic in several sizes
@@ -133,20 +130,6 @@ static int write_json(const bench_report* b) {
     return code;
 }
 
-// A field of a table: in quotes if it has to be.
-static void put_field(const char* text, FILE* out) {
-    if (text[strcspn(text, ",\"\r\n#")] == '\0') {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
-    }
-    fputc('"', out);
-}
-
 static void fill_csv_head(const bench_report* b, FILE* out) {
     fprintf(out, "# machine: %s\n# version: mabd %s\n# compiler: %s\n# command: %s\n", b->machine,
             mabd_version(), __VERSION__, b->command);
@@ -165,12 +148,13 @@ static void fill_csv_head(const bench_report* b, FILE* out) {
     }
 }
 
-static void fill_csv(const bench_report* b, FILE* out) {
+static void fill_csv(const void* report, FILE* out) {
+    const bench_report* b = report;
     fill_csv_head(b, out);
     for (int32_t i = 0; i < b->count; i++) {
         const bench_scaling_result* r = &b->results[i];
         fputc('\n', out);
-        put_field(name_of(b, i), out);
+        csv_put_text(name_of(b, i), out);
         fprintf(out, ",%d,%s,%d,%g,%lld,%.6g,%.4g,%.4g,%.5g,%.5g,%.3e,%.3e,%lld,%.5g,%.5g,%zu,%.6g",
                 (int)r->links, r->joint, (int)r->rows, r->h, (long long)r->steps,
                 1e3 * r->seconds_per_step, r->iterations_per_step, r->dual_iterations_per_step,
@@ -182,26 +166,8 @@ static void fill_csv(const bench_report* b, FILE* out) {
     fputc('\n', out);
 }
 
-static int write_csv(const bench_report* b) {
-    if (b->csv == NULL) return CLI_OK;
-    char* text = NULL;
-    size_t size = 0;
-    char message[512];
-    FILE* memory = open_memstream(&text, &size);
-    if (memory != NULL) fill_csv(b, memory);
-    if (memory == NULL || fclose(memory) != 0) {
-        free(text);
-        fprintf(stderr, "mabd bench: out of memory\n");
-        return CLI_FAILED;
-    }
-    bool written = output_write(b->csv, text, message, sizeof(message));
-    free(text);
-    if (written) return CLI_OK;
-    fprintf(stderr, "mabd bench: %s\n", message);
-    return CLI_CANNOT_WRITE;
-}
-
 int bench_report_write(const bench_report* b) {
-    const int json = write_json(b), csv = write_csv(b);
+    const int json = write_json(b);
+    const int csv = b->csv == NULL ? CLI_OK : csv_write("bench", b->csv, fill_csv, b);
     return json != CLI_OK ? json : csv;
 }

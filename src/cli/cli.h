@@ -18,3 +18,5 @@ int command_render(int argc, char** argv);
 int command_bench(int argc, char** argv);
 /// `mabd bench plot`; called by command_bench with "plot" as argv[0].
 int command_bench_plot(int argc, char** argv);
+/// `mabd bench peers`; called by command_bench with "peers" as argv[0].
+int command_bench_peers(int argc, char** argv);

@@ -54,7 +54,8 @@ static const char NOTES[] =
     "tables. Every scene is built, warmed up for 5 steps and timed from there; the fastest of the\n"
     "repeats counts. The bound is the time to read q, v and one older q, v of a link (48 numbers)\n"
     "and to write the new q, v (24 numbers) at the bandwidth of the STREAM triad on one thread.\n"
-    "Topic broad: the broad phase of contacts by itself, as a table; takes --repeat only.";
+    "Topic broad: the broad phase of contacts by itself, as a table; takes --repeat only.\n"
+    "`mabd bench peers` runs other engines on the same scenes, see `mabd bench peers --help`.";
 
 static bool parse_options(int argc, char** argv, bench_options* o, int* code) {
     const char* names[] = {"TOPIC"};
@@ -137,7 +138,7 @@ static int check_options(bench* b) {
     int topic = 0;
     while (TOPICS[topic] != NULL && strcmp(TOPICS[topic], o->topic) != 0) topic++;
     if (TOPICS[topic] == NULL) {
-        return say_usage("unknown topic: expected chain, tree, net, scene, plot or broad");
+        return say_usage("unknown topic: expected chain, tree, net, scene, plot, peers or broad");
     }
     b->topic = (bench_topic)topic;
     if (is_stdout(o->json) && is_stdout(o->csv)) {
@@ -270,6 +271,7 @@ static int measure(int argc, char** argv) {
 }
 
 int command_bench(int argc, char** argv) {
+    if (argc > 1 && strcmp(argv[1], "peers") == 0) return command_bench_peers(argc - 1, argv + 1);
     const bool plot = argc > 1 && strcmp(argv[1], "plot") == 0;
     return plot ? command_bench_plot(argc - 1, argv + 1) : measure(argc, argv);
 }

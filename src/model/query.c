@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a model.
 
+#include "math/quat.h"
 #include "model/model.h"
 
 #include <stdio.h>
