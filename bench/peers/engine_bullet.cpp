@@ -3,7 +3,7 @@
 //
 //   impulse     btPoint2PointConstraint, sequential impulses: its main road, here with 100 sweeps instead of 10
 //   dantzig     the same joints by its direct solver (btMLCPSolver, Dantzig): for small systems
-//   multibody   btMultiBody: Featherstone's articulated body algorithm, reduced coordinates, trees only
+//   multibody   btMultiBody: Featherstone's articulated body algorithm, reduced coordinates, chains only here
 //
 // Damping, sleeping and collisions are off; all else is as by default. Bullet wants an ERP of 0.2 to 0.8.
 #include "bench/peers/program.h"
@@ -35,7 +35,7 @@ enum {
 const peer_variant VARIANTS[] = {
     {"impulse", "sequential impulses, 100 iterations, ERP 0.2" PEER_PRECISION},
     {"impulse-erp", "sequential impulses, 100 iterations, ERP 0.8" PEER_PRECISION},
-    {"dantzig", "btMLCPSolver with btDantzigSolver (direct), ERP 0.2" PEER_PRECISION},
+    {"dantzig", "btMLCPSolver with btDantzigSolver (direct), ERP 0.8" PEER_PRECISION},
     {"multibody", "btMultiBody (Featherstone), semi-implicit Euler" PEER_PRECISION},
     {"multibody-rk4", "btMultiBody (Featherstone), useRK4Integration" PEER_PRECISION},
 };
@@ -156,21 +156,20 @@ class ImpulseWorld final : public World {
 
 class MultiBodyWorld final : public World {
   public:
-    MultiBodyWorld(const peer_scene& scene, const std::vector<int32_t>& parents, bool rk4)
-        : World(scene) {
+    MultiBodyWorld(const peer_scene& scene, bool rk4) : World(scene) {
         world_ = std::make_unique<btMultiBodyDynamicsWorld>(&dispatcher_, broad_.get(), &solver_,
                                                             &configuration_);
         world_->setGravity(vector(scene.gravity));
         world_->getSolverInfo().m_numIterations = 100;
         // fixed base of no mass, never asleep
         body_ = std::make_unique<btMultiBody>(scene.body_count, 0, btVector3(0, 0, 0), true, false);
-        for (int32_t i = 0; i < scene.body_count; i++) add(scene, i, parents[i]);
+        for (int32_t i = 0; i < scene.body_count; i++) add(scene, i);
         body_->finalizeMultiDof();
         body_->setLinearDamping(0);
         body_->setAngularDamping(0);
         body_->setMaxCoordinateVelocity(1e9);
         body_->useRK4Integration(rk4);
-        for (int32_t i = 0; i < scene.body_count; i++) set_velocity(scene, i, parents[i]);
+        for (int32_t i = 0; i < scene.body_count; i++) set_velocity(scene, i);
         world_->addMultiBody(body_.get());
     }
 
@@ -201,7 +200,8 @@ class MultiBodyWorld final : public World {
 
   private:
     // Bullet wants the turn from the parent's frame to the link's own, and both offsets to the joint.
-    void add(const peer_scene& scene, int32_t i, int32_t parent) {
+    void add(const peer_scene& scene, int32_t i) {
+        const int32_t parent = i - 1;
         const peer_joint& joint = scene.joints[i];
         const mabd_quat q = mabd_q_load(scene.bodies[i].start.quaternion);
         const mabd_quat p = parent == PEER_WORLD
@@ -214,7 +214,8 @@ class MultiBodyWorld final : public World {
                               -vector(joint.anchor_b), true);
     }
 
-    void set_velocity(const peer_scene& scene, int32_t i, int32_t parent) {
+    void set_velocity(const peer_scene& scene, int32_t i) {
+        const int32_t parent = i - 1;
         const peer_state& s = scene.bodies[i].start;
         mabd_vec3 turn = mabd_v3_load(s.angular);
         if (parent != PEER_WORLD) {
@@ -235,12 +236,11 @@ class MultiBodyWorld final : public World {
 
 void* create(const void* /*context*/, const peer_scene* scene, int32_t variant, char* message,
              size_t size) {
-    std::vector<int32_t> parents(scene->body_count);
     if (variant == VARIANT_MULTIBODY || variant == VARIANT_MULTIBODY_RK4) {
-        if (peer_scene_is_tree(scene, parents.data())) {
-            return new MultiBodyWorld(*scene, parents, variant == VARIANT_MULTIBODY_RK4);
+        if (peer_scene_is_chain(scene)) {
+            return new MultiBodyWorld(*scene, variant == VARIANT_MULTIBODY_RK4);
         }
-        snprintf(message, size, PEER_SKIP "not a tree");
+        snprintf(message, size, PEER_SKIP "not a chain");
         return nullptr;
     }
     if (variant == VARIANT_DANTZIG && scene->joint_count > DANTZIG_JOINTS_MAX) {
@@ -248,7 +248,7 @@ void* create(const void* /*context*/, const peer_scene* scene, int32_t variant, 
         return nullptr;
     }
     return new ImpulseWorld(*scene, variant == VARIANT_DANTZIG,
-                            variant == VARIANT_IMPULSE_ERP ? 0.8 : 0.2);
+                            variant == VARIANT_IMPULSE ? 0.2 : 0.8);
 }
 
 const char* step(void* world) {

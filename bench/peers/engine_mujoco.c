@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MuJoCo as a peer, in the two ways that it has for a ball joint. The model is its own XML, made in memory.
 //
-//   tree      bodies nested, <joint type="ball">: reduced coordinates, no gap by construction
+//   tree      bodies nested, <joint type="ball">: reduced coordinates, no gap by construction; chains only here.
+//             Its reader takes a hundred levels in one file: deeper chains go on in included ones
 //   connect   free bodies and <equality><connect>: soft constraints by its convex optimisation
 //
 // Its manual: Newton's method is the solver to start with, 100 iterations are its default; Euler is the default
@@ -16,6 +17,8 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LEVELS 80 // of bodies in one file
 
 enum {
     VARIANT_TREE,
@@ -43,7 +46,7 @@ static const char* const INTEGRATORS[] = {
 
 typedef struct world {
     const peer_scene* scene;
-    int32_t* parents; // (bodies) of a tree, null = free bodies
+    bool tree; // bodies are nested, else free
     mjModel* model;
     mjData* data;
 } world;
@@ -86,21 +89,21 @@ static void put_free_body(FILE* out, int32_t i, const peer_body* body) {
     fputs("</body>\n", out);
 }
 
-// A body inside its parent: pose relative to it, R_p' (x - x_p), R_p' R.
-static void open_tree_body(FILE* out, const peer_scene* scene, int32_t i, int32_t parent) {
+// A body on the one before it: pose relative to it, R_p' (x - x_p), R_p' R. Not closed.
+static void open_link(FILE* out, const peer_scene* scene, int32_t i) {
     const peer_body* body = &scene->bodies[i];
     double position[3], quaternion[4];
     mabd_vec3 x = mabd_v3_load(body->start.position);
     mabd_quat q = mabd_q_load(body->start.quaternion);
-    if (parent != PEER_WORLD) {
-        const peer_state* p = &scene->bodies[parent].start;
+    if (i > 0) {
+        const peer_state* p = &scene->bodies[i - 1].start;
         const mabd_quat back = mabd_q_conjugate(mabd_q_load(p->quaternion));
         x = mabd_q_rotate(back, mabd_v3_sub(x, mabd_v3_load(p->position)));
         q = mabd_q_product(back, q);
     }
     mabd_v3_store(x, position);
     mabd_q_store(q, quaternion);
-    fprintf(out, "<body name=\"b%d\"", (int)i);
+    fputs("<body", out);
     put(out, "pos", 3, position);
     put(out, "quat", 4, quaternion);
     fputs("><joint type=\"ball\"", out);
@@ -110,15 +113,12 @@ static void open_tree_body(FILE* out, const peer_scene* scene, int32_t i, int32_
     fputc('\n', out);
 }
 
-// Bodies come after their parents; a body closes when the next one is not on it.
-static void put_tree(FILE* out, const peer_scene* scene, const int32_t* parents) {
-    int32_t open = PEER_WORLD;
-    for (int32_t i = 0; i < scene->body_count; i++) {
-        for (; open != parents[i]; open = parents[open]) fputs("</body>", out);
-        open_tree_body(out, scene, i, parents[i]);
-        open = i;
-    }
-    for (; open != PEER_WORLD; open = parents[open]) fputs("</body>", out);
+// LEVELS links from `first` on, and the rest of the chain inside the last of them.
+static void put_links(FILE* out, const peer_scene* scene, int32_t first) {
+    const int32_t left = scene->body_count - first, count = left < LEVELS ? left : LEVELS;
+    for (int32_t i = first; i < first + count; i++) open_link(out, scene, i);
+    if (left > count) fprintf(out, "<include file=\"links%d.xml\"/>", (int)(first + count));
+    for (int32_t i = 0; i < count; i++) fputs("</body>", out);
 }
 
 static void put_connect(FILE* out, const peer_joint* joint) {
@@ -129,14 +129,22 @@ static void put_connect(FILE* out, const peer_joint* joint) {
     fputs("/>\n", out);
 }
 
-static void put_options(FILE* out, const peer_scene* scene, int32_t variant) {
+// Room for the dense matrices of a step; what is not used is never touched.
+static int64_t stack_size(const world* w) {
+    const int64_t freedoms = (w->tree ? 3 : 6) * (int64_t)w->scene->body_count;
+    const int64_t size = 3 * freedoms * freedoms + 1000 * freedoms + 1000000;
+    return size < INT32_MAX ? size : INT32_MAX;
+}
+
+static void put_options(FILE* out, const world* w, int32_t variant) {
+    const peer_scene* scene = w->scene;
     fprintf(out, "<option timestep=\"%.17g\" integrator=\"%s\" solver=\"Newton\"", scene->h,
             INTEGRATORS[variant]);
     fputs(" iterations=\"100\" tolerance=\"1e-10\"", out);
     put(out, "gravity", 3, scene->gravity);
     fputs("><flag contact=\"disable\"/></option>", out);
-    fprintf(out, "<size njmax=\"%d\" nconmax=\"1\" nstack=\"%lld\"/>", 3 * scene->joint_count + 10,
-            4000000 + 20000LL * scene->body_count);
+    fprintf(out, "<size njmax=\"%d\" nconmax=\"1\" nstack=\"%lld\"/>",
+            3 * (int)scene->joint_count + 10, (long long)stack_size(w));
     if (variant != VARIANT_CONNECT_STIFF) return;
     fprintf(out, "<default><equality solref=\"%.17g 1\" solimp=\"0.99 0.9999 0.001\"/></default>",
             2 * scene->h);
@@ -145,31 +153,52 @@ static void put_options(FILE* out, const peer_scene* scene, int32_t variant) {
 static void put_model(FILE* out, const world* w, int32_t variant) {
     const peer_scene* scene = w->scene;
     fputs("<mujoco><compiler boundmass=\"0\" boundinertia=\"0\"/>", out);
-    put_options(out, scene, variant);
+    put_options(out, w, variant);
     fputs("<worldbody>\n", out);
-    if (w->parents != NULL) put_tree(out, scene, w->parents);
-    for (int32_t i = 0; w->parents == NULL && i < scene->body_count; i++) {
+    if (w->tree) put_links(out, scene, 0);
+    for (int32_t i = 0; !w->tree && i < scene->body_count; i++) {
         put_free_body(out, i, &scene->bodies[i]);
     }
     fputs("</worldbody><equality>\n", out);
-    for (int32_t i = 0; w->parents == NULL && i < scene->joint_count; i++) {
+    for (int32_t i = 0; !w->tree && i < scene->joint_count; i++) {
         put_connect(out, &scene->joints[i]);
     }
     fputs("</equality></mujoco>\n", out);
 }
 
-// MuJoCo reads files only: one without a name, that goes with its handle.
-static mjModel* compile(const world* w, int32_t variant, char* message, size_t size) {
-    char path[64];
-    mjModel* model = NULL;
-    FILE* file = tmpfile();
-    if (file == NULL) return NULL;
-    put_model(file, w, variant);
-    if (fflush(file) == 0) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
-        model = mj_loadXML(path, NULL, message, (int)size);
+// The model (first = 0), or the links from `first` on, as a file in memory.
+static bool add_file(mjVFS* files, const world* w, int32_t variant, int32_t first) {
+    char name[32] = "scene.xml", *text = NULL;
+    size_t length = 0;
+    FILE* out = open_memstream(&text, &length);
+    if (out == NULL) return false;
+    if (first == 0) {
+        put_model(out, w, variant);
+    } else {
+        snprintf(name, sizeof(name), "links%d.xml", (int)first);
+        fputs("<mujocoinclude>", out);
+        put_links(out, w->scene, first);
+        fputs("</mujocoinclude>\n", out);
     }
-    fclose(file);
+    const bool added = fclose(out) == 0 && length < INT32_MAX &&
+                       mj_makeEmptyFileVFS(files, name, (int)length) == 0;
+    if (added) memcpy(files->filedata[mj_findFileVFS(files, name)], text, length);
+    free(text);
+    return added;
+}
+
+static mjModel* compile(const world* w, int32_t variant, char* message, size_t size) {
+    mjVFS* files = malloc(sizeof(*files)); // megabytes: not for the stack
+    mjModel* model = NULL;
+    if (files == NULL) return NULL;
+    mj_defaultVFS(files);
+    bool added = add_file(files, w, variant, 0);
+    for (int32_t i = LEVELS; added && w->tree && i < w->scene->body_count; i += LEVELS) {
+        added = add_file(files, w, variant, i);
+    }
+    if (added) model = mj_loadXML("scene.xml", files, message, (int)size);
+    mj_deleteVFS(files);
+    free(files);
     return model;
 }
 
@@ -179,7 +208,6 @@ static void destroy(void* memory) {
     world* w = memory;
     if (w->data != NULL) mj_deleteData(w->data);
     if (w->model != NULL) mj_deleteModel(w->model);
-    free(w->parents);
     free(w);
 }
 
@@ -189,12 +217,11 @@ static void set_velocities(const world* w) {
         const peer_state* s = &w->scene->bodies[i].start;
         mjtNum* qvel = w->data->qvel + w->model->body_dofadr[i + 1];
         mabd_vec3 turn = mabd_v3_load(s->angular);
-        if (w->parents == NULL) {
+        if (!w->tree) {
             memcpy(qvel, s->velocity, sizeof(s->velocity));
             qvel += 3;
-        } else if (w->parents[i] != PEER_WORLD) {
-            const peer_state* parent = &w->scene->bodies[w->parents[i]].start;
-            turn = mabd_v3_sub(turn, mabd_v3_load(parent->angular));
+        } else if (i > 0) {
+            turn = mabd_v3_sub(turn, mabd_v3_load(w->scene->bodies[i - 1].start.angular));
         }
         const mabd_quat back = mabd_q_conjugate(mabd_q_load(s->quaternion));
         mabd_v3_store(mabd_q_rotate(back, turn), qvel);
@@ -202,7 +229,7 @@ static void set_velocities(const world* w) {
 }
 
 static bool load(world* w, int32_t variant, char* message, size_t size) {
-    snprintf(message, size, "no memory or no temporary file");
+    snprintf(message, size, "out of memory");
     w->model = compile(w, variant, message, size);
     if (w->model == NULL) return false;
     w->data = mj_makeData(w->model);
@@ -211,39 +238,39 @@ static bool load(world* w, int32_t variant, char* message, size_t size) {
     return true;
 }
 
-static void one_line(char* text) {
+// One line, without blanks at its end.
+static void tidy(char* text) {
+    char* end = text;
     for (; *text != '\0'; text++) {
         if (*text == '\n' || *text == '\r') *text = ' ';
+        if (*text != ' ') end = text + 1;
     }
+    *end = '\0';
 }
 
 static void* create(const void* context, const peer_scene* scene, int32_t variant, char* message,
                     size_t size) {
     (void)context;
-    world* volatile w = calloc(1, sizeof(world));
-    int32_t* parents = calloc((size_t)scene->body_count, sizeof(*parents));
+    const bool tree = variant <= VARIANT_TREE_RK4;
+    if (tree && !peer_scene_is_chain(scene)) {
+        snprintf(message, size, PEER_SKIP "not a chain");
+        return NULL;
+    }
+    world* w = calloc(1, sizeof(world));
+    if (w == NULL) {
+        snprintf(message, size, "out of memory");
+        return NULL;
+    }
+    *w = (world){.scene = scene, .tree = tree};
     mju_user_error = on_error;
     mju_user_warning = on_warning;
-    if (w == NULL || parents == NULL) {
-        snprintf(message, size, "out of memory");
-        free(w);
-        free(parents);
+    if (setjmp(escape) != 0) { // the memory that was in use is in no known state, and is left
+        snprintf(message, size, "%s", error_text);
         return NULL;
     }
-    *w = (world){.scene = scene, .parents = parents};
-    if (variant == VARIANT_CONNECT || variant == VARIANT_CONNECT_STIFF) {
-        free(parents);
-        w->parents = NULL;
-    } else if (!peer_scene_is_tree(scene, parents)) {
-        snprintf(message, size, PEER_SKIP "not a tree");
-        destroy(w);
-        return NULL;
-    }
-    const bool escaped = setjmp(escape) != 0;
-    if (!escaped && load(w, variant, message, size)) return w;
-    if (escaped) snprintf(message, size, "%s", error_text);
-    one_line(message);
-    if (!escaped) destroy(w); // after an error its memory is in no known state
+    if (load(w, variant, message, size)) return w;
+    tidy(message);
+    destroy(w);
     return NULL;
 }
 

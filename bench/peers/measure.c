@@ -187,6 +187,7 @@ static void run_repeats(run* r, int32_t variant) {
             if (i == 0) fail_at(result, 0, message);
             return;
         }
+        if (i == 0 && r->limits->on_built != NULL) r->limits->on_built();
         if (i == 0) r->deadline = seconds() + r->limits->seconds;
         run_once(r, world, i == 0);
         engine->destroy(world);

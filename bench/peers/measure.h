@@ -49,8 +49,9 @@ typedef struct peer_engine {
 #define PEER_SKIP "not run: "
 
 typedef struct peer_limits {
-    int32_t repeats; // >= 1
-    double seconds;  // no step begins later than this after the first one
+    int32_t repeats;        // >= 1
+    double seconds;         // no step begins later than this after the first one
+    void (*on_built)(void); // the world is there, steps begin; may be null
 } peer_limits;
 
 typedef struct peer_result {

@@ -107,12 +107,18 @@ static int32_t find_variant(const peer_engine* engine, const char* name) {
     return -1;
 }
 
+static void say_built(void) {
+    puts("built");
+    fflush(stdout);
+}
+
 static int run(const peer_engine* engine, char** argv) {
     char message[PEER_TEXT_BYTES], *end = NULL;
     peer_scene scene;
     peer_result result;
     const int32_t variant = find_variant(engine, argv[0]);
-    const peer_limits limits = {.repeats = atoi(argv[1]), .seconds = strtod(argv[2], &end)};
+    const peer_limits limits = {
+        .repeats = atoi(argv[1]), .seconds = strtod(argv[2], &end), .on_built = say_built};
     if (variant < 0) return say(engine, "no such variant", EXIT_BAD_INPUT);
     if (limits.repeats < 1 || *end != '\0' || !(limits.seconds > 0)) {
         return say(engine, "REPEATS and SECONDS must be > 0", EXIT_BAD_INPUT);

@@ -5,6 +5,7 @@
 //       version TEXT
 //       variant NAME SETTINGS...                     one line each
 //   mabd-peer-NAME run VARIANT REPEATS SECONDS       scene on standard input
+//       built                                        as soon as steps begin
 //       steps 200                                    the members of peer_result, one line each
 //       ...
 //       failure TEXT                                 the rest of the line, may be empty; the last line

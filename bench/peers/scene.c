@@ -198,12 +198,10 @@ bool peer_scene_read(FILE* in, peer_scene* scene, char* message, size_t size) {
     return false;
 }
 
-bool peer_scene_is_tree(const peer_scene* scene, int32_t* parents) {
-    if (scene->joint_count != scene->body_count) return false;
-    for (int32_t i = 0; i < scene->joint_count; i++) {
-        const peer_joint* joint = &scene->joints[i];
-        if (joint->b != i || joint->a >= i) return false;
-        parents[i] = joint->a;
+bool peer_scene_is_chain(const peer_scene* scene) {
+    bool chain = scene->joint_count == scene->body_count;
+    for (int32_t i = 0; chain && i < scene->joint_count; i++) {
+        chain = scene->joints[i].b == i && scene->joints[i].a == i - 1; // PEER_WORLD = -1
     }
-    return true;
+    return chain;
 }

@@ -63,9 +63,8 @@ void peer_scene_write(const peer_scene* scene, FILE* out);
 /// Read a scene, to be destroyed. False: message (size bytes) says what is wrong, as "line 7: text", and
 /// nothing is held.
 bool peer_scene_read(FILE* in, peer_scene* scene, char* message, size_t size);
-/// True if every joint i holds body i, on the world or on a body before it: a tree in the order of its
-/// bodies. parents (body_count) gets the other body.
-bool peer_scene_is_tree(const peer_scene* scene, int32_t* parents);
+/// True if joint i holds body i on body i - 1, joint 0 on the world: one chain, in the order of its bodies.
+bool peer_scene_is_chain(const peer_scene* scene);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include "cli/child.h"
 #include "cli/system.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,12 +118,15 @@ static void fail(peer_result* result, const char* text, const char* more) {
              more[0] != '\0' ? ": " : "", more);
 }
 
-static void judge(const child_result* child, peer_result* result) {
+static void judge(const child_result* child, double limit, peer_result* result) {
     char text[PEER_TEXT_BYTES];
+    const bool built = child->out != NULL && strncmp(child->out, "built\n", 6) == 0;
     if (!child->started) {
         fail(result, "cannot be started", child->errors);
     } else if (child->timeout) {
-        fail(result, "timeout", "killed");
+        snprintf(text, sizeof(text), "timeout: killed after %.0f s %s", ceil(limit),
+                 built ? "of steps" : "before the first step");
+        fail(result, text, "");
     } else if (child->signal != 0) {
         snprintf(text, sizeof(text), "signal %d (%s)", child->signal, strsignal(child->signal));
         fail(result, text, child->errors);
@@ -149,6 +153,6 @@ void peer_program_run(const peer_program_info* program, int32_t variant, FILE* s
     snprintf(repeats, sizeof(repeats), "%d", (int)limits->repeats);
     snprintf(seconds, sizeof(seconds), "%.17g", limits->seconds);
     child_result child = child_run(argv, scene, &bounds);
-    judge(&child, result);
+    judge(&child, bounds.seconds, result);
     free(child.out);
 }

@@ -76,17 +76,18 @@ static bool begins_scene(const peers_report* r) {
 void peers_report_row(const peers_report* r) {
     const peers_row* row = &r->rows[r->count - 1];
     const peer_result* result = &row->result;
-    char ms[32], gap[32], energy[32], end[32] = "-", outcome[512];
+    char ms[32], gap[32], own[32], energy[32], end[32] = "-", outcome[512];
     if (begins_scene(r)) {
         fprintf(r->text, "\n%s: %d bodies, %d ball joints, h = %.4g s, %lld steps\n", row->scene,
                 (int)row->bodies, (int)row->joints, row->h, (long long)row->steps);
-        fprintf(r->text, "  %-8s %-14s %10s %9s %9s %9s  %s\n", "peer", "variant", "ms/step",
-                "gap [m]", "energy", "at end", "result");
+        fprintf(r->text, "  %-8s %-14s %10s %9s %9s %9s %9s  %s\n", "peer", "variant", "ms/step",
+                "gap [m]", "own gap", "energy", "at end", "result");
     }
     if (result->steps > 0) snprintf(end, sizeof(end), "%+.2g", result->energy_end);
-    fprintf(r->text, "  %-8s %-14s %10s %9s %9s %9s  %s\n", row->peer, row->variant,
+    fprintf(r->text, "  %-8s %-14s %10s %9s %9s %9s %9s  %s\n", row->peer, row->variant,
             number(result, "%.4g", 1e3 * result->seconds_per_step, ms, sizeof(ms)),
             number(result, "%.1e", result->max_gap, gap, sizeof(gap)),
+            number(result, "%.1e", result->own_gap, own, sizeof(own)),
             number(result, "%.2g", result->energy_error, energy, sizeof(energy)), end,
             peers_report_outcome(row, outcome, sizeof(outcome)));
     fflush(r->text);
