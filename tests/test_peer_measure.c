@@ -16,7 +16,7 @@
 #define G     9.81
 #define D     0.5
 #define MASS  2.0
-#define STEPS 20
+#define STEPS 40
 #define H     0.01
 #define RATE  3.0 // of turn [rad/s]
 static const double INERTIA[3] = {0.1, 0.2, 0.15};
@@ -112,6 +112,7 @@ Test(peer_measure, gap_of_a_body_that_falls_from_its_joint) {
     cr_expect(lt(dbl, r.energy_error, 1e-14));
     cr_expect(epsilon_eq(dbl, r.energy_scale, MASS * G * D, 1e-13));
     cr_expect(eq(dbl, r.own_gap, -1));
+    cr_expect(eq(i64, r.apart_step, (int64_t)ceil(sqrt(2 * D / G) / H))); // g t^2 / 2 > D
     cr_expect(eq(i64, r.failed_step, -1));
     cr_expect(not(r.stopped));
     cr_expect(eq(str, (char*)r.failure, ""));
@@ -129,6 +130,7 @@ Test(peer_measure, energy_of_a_body_that_turns_about_its_anchor) {
     const double about_anchor = INERTIA[1] + MASS * D * D;
     const double end = about_anchor * RATE * RATE / 2 + MASS * G * D * sin(RATE * STEPS * H);
     cr_expect(lt(dbl, r.max_gap, 1e-15));
+    cr_expect(eq(i64, r.apart_step, -1));
     cr_expect(epsilon_eq(dbl, r.energy_end, end / (MASS * G * D), 1e-14));
     cr_expect(epsilon_eq(dbl, r.energy_error, end / (MASS * G * D), 1e-14)); // it rises all the way
 }

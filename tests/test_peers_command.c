@@ -20,7 +20,8 @@ TestSuite(peers_command, .init = sandbox_enter, .fini = sandbox_leave, .timeout 
 #define ANSWER                                                                                     \
     "echo built; echo steps 3; echo seconds_per_step 0.001; echo build_seconds 0.1\n"              \
     "echo max_gap 0.25; echo own_gap -1; echo energy_error 0.5; echo energy_end -0.5\n"            \
-    "echo energy_scale 2; echo failed_step -1; echo stopped 0; echo 'failure '\n"
+    "echo energy_scale 2; echo apart_step -1; echo failed_step -1; echo stopped 0\n"               \
+    "echo 'failure '\n"
 
 // A peer with one variant that does `run` when it is asked to run.
 static void write_peer(const char* name, const char* run) {
@@ -149,7 +150,8 @@ Test(peers_command, answers_that_are_not_finite_fail) {
 Test(peers_command, a_failure_that_a_peer_tells_is_passed_on) {
     expect_outcome("echo steps 3; echo seconds_per_step 1; echo build_seconds 1\n"
                    "echo max_gap 1; echo own_gap -1; echo energy_error 5; echo energy_end 5\n"
-                   "echo energy_scale 2; echo failed_step 3; echo stopped 0; echo failure gone\n",
+                   "echo energy_scale 2; echo apart_step 2; echo failed_step 3; echo stopped 0; "
+                   "echo failure gone\n",
                    "", "failed at step 3: gone");
 }
 

@@ -264,8 +264,9 @@ static void* create(const void* context, const peer_scene* scene, int32_t varian
     *w = (world){.scene = scene, .tree = tree};
     mju_user_error = on_error;
     mju_user_warning = on_warning;
-    if (setjmp(escape) != 0) { // the memory that was in use is in no known state, and is left
+    if (setjmp(escape) != 0) { // what MuJoCo held is in no known state, and is left
         snprintf(message, size, "%s", error_text);
+        free(w);
         return NULL;
     }
     if (load(w, variant, message, size)) return w;

@@ -23,15 +23,30 @@ static mabd_vec3 point_of(const peer_state* states, int32_t body, const double* 
     return mabd_v3_add(mabd_v3_load(s->position), mabd_q_rotate(mabd_q_load(s->quaternion), X));
 }
 
+static double gap_of(const peer_joint* j, const peer_state* states) {
+    return mabd_v3_norm(
+        mabd_v3_sub(point_of(states, j->b, j->anchor_b), point_of(states, j->a, j->anchor_a)));
+}
+
 double peer_gap(const peer_scene* scene, const peer_state* states) {
     double largest = 0;
     for (int32_t i = 0; i < scene->joint_count; i++) {
-        const peer_joint* j = &scene->joints[i];
-        const double gap = mabd_v3_norm(
-            mabd_v3_sub(point_of(states, j->b, j->anchor_b), point_of(states, j->a, j->anchor_a)));
+        const double gap = gap_of(&scene->joints[i], states);
         if (!(gap <= largest)) largest = gap; // NaN stays
     }
     return largest;
+}
+
+bool peer_is_apart(const peer_scene* scene, const peer_state* states) {
+    bool apart = false;
+    for (int32_t i = 0; !apart && i < scene->joint_count; i++) {
+        const peer_joint* j = &scene->joints[i];
+        double arms = 0;
+        if (j->a != PEER_WORLD) arms += mabd_v3_norm(mabd_v3_load(j->anchor_a));
+        if (j->b != PEER_WORLD) arms += mabd_v3_norm(mabd_v3_load(j->anchor_b));
+        apart = arms > 0 && gap_of(j, states) > arms;
+    }
+    return apart;
 }
 
 static double kinetic(const peer_body* body, const peer_state* s) {
@@ -127,6 +142,7 @@ static void judge(run* r, const void* world, int64_t step) {
     result->max_gap = fmax(result->max_gap, gap);
     result->energy_error = fmax(result->energy_error, fabs(change));
     result->energy_end = change;
+    if (result->apart_step < 0 && peer_is_apart(r->scene, r->states)) result->apart_step = step;
     if (r->engine->own_gap != NULL) {
         result->own_gap = fmax(result->own_gap, r->engine->own_gap(world));
     }
@@ -199,6 +215,7 @@ bool peer_measure(const peer_engine* engine, int32_t variant, const peer_scene* 
     run r = {.engine = engine, .scene = scene, .limits = limits, .result = result};
     *result = (peer_result){.own_gap = engine->own_gap != NULL ? 0 : -1,
                             .energy_scale = peer_energy_scale(scene),
+                            .apart_step = -1,
                             .failed_step = -1};
     r.states = calloc((size_t)scene->body_count, sizeof(*r.states));
     if (r.states == NULL || isnan(result->energy_scale)) {

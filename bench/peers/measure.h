@@ -3,6 +3,8 @@
 // and velocities that it reports, never from its own opinion:
 //
 //   gap      largest |x_b + R_b X_b - x_a - R_a X_a| of any joint after any step [m]
+//   apart    the first step after which a gap is larger than the distance of the two centres of mass in the closed
+//            joint: the bodies are no longer beside each other
 //   energy   E = sum of m v^2 / 2 + w' R I R' w / 2 - m g x;  error = largest |E - E_0| after any step / scale
 //   scale    sum of m |g| d + kinetic energy at the start, d: from the centre of mass to the nearest anchor in
 //            the world (without one: to the centre of all); what would be set free if all hung straight down
@@ -63,6 +65,7 @@ typedef struct peer_result {
     double energy_error;           // largest |E - E_0| / scale
     double energy_end;             // (E - E_0) / scale at the end: > 0 gained
     double energy_scale;           // [J]
+    int64_t apart_step;            // from 1; -1 = never
     int64_t failed_step;           // from 1; 0 = before the first one; -1 = none
     bool stopped;                  // out of time before all steps were done
     char failure[PEER_TEXT_BYTES]; // "" = none; with PEER_SKIP: not made for such a scene
@@ -70,6 +73,8 @@ typedef struct peer_result {
 
 /// Largest opening of any joint [m].
 double peer_gap(const peer_scene* scene, const peer_state* states);
+/// True if a joint is apart, see the head of the file.
+bool peer_is_apart(const peer_scene* scene, const peer_state* states);
 /// E [J].
 double peer_energy(const peer_scene* scene, const peer_state* states);
 /// See the head of the file [J]; NaN without memory.

@@ -69,7 +69,7 @@ static bool read_flag(const char* text, const char* name, bool* value) {
 
 bool peer_result_read(const char* text, peer_result* result, char* message, size_t size) {
     const char* wrong = NULL;
-    *result = (peer_result){.failed_step = -1};
+    *result = (peer_result){.apart_step = -1, .failed_step = -1};
 #define X(name, kind)                                                                              \
     if (wrong == NULL && !read_##kind(text, #name, &result->name)) wrong = #name;
     PEER_RESULT_LIST(X)

@@ -28,6 +28,7 @@ extern "C" {
     X(energy_error, real)                                                                          \
     X(energy_end, real)                                                                            \
     X(energy_scale, real)                                                                          \
+    X(apart_step, integer)                                                                         \
     X(failed_step, integer)                                                                        \
     X(stopped, flag)
 

@@ -47,12 +47,12 @@ static const char NOTES[] =
     "and mabd on the same scenes, at the same h, on one thread each: chains of --links ball "
     "joints,\n"
     "chains of 10 and 100 links with an end of a thousand times the mass, nets of 10 x 10 and\n"
-    "20 x 20 hubs. Gap: largest distance between the two halves of a joint; energy: largest "
-    "change\n"
+    "20 x 20 hubs. gap: largest distance between the two halves of a joint, by rigid poses; own\n"
+    "gap: between the points of mabd's own bodies, which stretch a little; energy: largest change\n"
     "of energy over what the scene could set free; at end: the change at the end, > 0 is gained.\n"
-    "A row that fails says how. In a build tree missing programs are built if their libraries "
-    "were\n"
-    "found when it was configured; `./dev peers` installs and builds all.";
+    "A row that fails says how; joints are apart if a gap is larger than the distance of the two\n"
+    "bodies' centres. In a build tree missing programs are built if their libraries were found\n"
+    "when it was configured; `./dev peers` installs and builds all.";
 
 static bool parse_options(int argc, char** argv, peers_options* o, int* code) {
     *o = (peers_options){

@@ -112,7 +112,7 @@ bool peer_program_find(peer_program_id id, const char* folder, peer_program_info
 // ---- running -----------------------------------------------------------------------------------
 
 static void fail(peer_result* result, const char* text, const char* more) {
-    *result = (peer_result){.own_gap = -1, .failed_step = 0};
+    *result = (peer_result){.own_gap = -1, .apart_step = -1, .failed_step = 0};
     // cut to what fits
     snprintf(result->failure, sizeof(result->failure), "%.80s%s%.160s", text,
              more[0] != '\0' ? ": " : "", more);

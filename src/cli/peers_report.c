@@ -44,8 +44,10 @@ const char* peers_report_outcome(const peers_row* row, char* text, size_t size) 
     } else if (r->failed_step == 0) {
         snprintf(text, size, "failed: %s", r->failure);
     } else if (r->stopped) {
-        snprintf(text, size, "stopped after %lld of %lld steps: out of time", (long long)r->steps,
-                 (long long)row->steps);
+        snprintf(text, size, "stopped after %lld of %lld steps: out of time%s", (long long)r->steps,
+                 (long long)row->steps, r->apart_step >= 0 ? ", joints apart" : "");
+    } else if (r->apart_step >= 0) {
+        snprintf(text, size, "joints apart from step %lld on", (long long)r->apart_step);
     } else {
         snprintf(text, size, "ok");
     }

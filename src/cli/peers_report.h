@@ -32,8 +32,8 @@ typedef struct peers_report {
 /// A row more, all zero, to be filled; null without memory. Valid until the next call.
 peers_row* peers_report_add(peers_report* report);
 void peers_report_free(peers_report* report);
-/// How a row ended: "ok", "stopped after 17 of 200 steps: out of time", "failed at step 75: not finite",
-/// "failed: signal 11 (...)", "not run: ...". Returns text.
+/// How a row ended: "ok", "joints apart from step 23 on", "stopped after 17 of 200 steps: out of time",
+/// "failed at step 75: not finite", "failed: signal 11 (...)", "not run: ...". Returns text.
 const char* peers_report_outcome(const peers_row* row, char* text, size_t size);
 /// Machine and build.
 void peers_report_head(const peers_report* report);
