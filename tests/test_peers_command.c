@@ -108,11 +108,13 @@ Test(peers_command, table_has_its_command_versions_and_settings) {
     }
 }
 
-// A peer gets the scene of mabd: it counts the bodies and joints.
+// A peer gets the scene of mabd: it counts the bodies and joints, and looks at step and number of steps.
 Test(peers_command, peers_are_given_the_scene) {
-    write_peer("ode", "awk '$1 == \"bodies\" { b = $2 } $1 == \"joints\" { j = $2 }\n"
-                      "END { print \"built\"; exit !(b == 3 && j == 3) }' || exit 9\n" ANSWER);
-    json_t* root = results_of(SMALL "--peers ode --json -");
+    write_peer("ode",
+               "awk '$1 == \"bodies\" { b = $2 } $1 == \"joints\" { j = $2 }\n"
+               "$1 == \"time\" { h = $2; n = $3 }\n"
+               "END { exit !(b == 3 && j == 3 && h == 0.25 && n == 4) }' || exit 9\n" ANSWER);
+    json_t* root = results_of(SMALL "--peers ode --h 0.25 --json -");
     cr_expect(eq(str, (char*)outcome_of(root, "ode"), "ok"));
     json_decref(root);
 }

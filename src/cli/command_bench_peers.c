@@ -18,7 +18,7 @@
 typedef struct peers_options {
     const char *links, *peers, *scenes, *programs, *json, *csv;
     int64_t repeats, steps;
-    double limit; // [s]
+    double limit, h; // [s]; h = 0: that of the scene
 } peers_options;
 
 typedef struct peers_bench {
@@ -63,6 +63,8 @@ static bool parse_options(int argc, char** argv, peers_options* o, int* code) {
         option_text("scenes", "NAME,...", &o->scenes, "of chain, heavy, net (default all)"),
         option_text("peers", "NAME,...", &o->peers,
                     "of mujoco, ode, bullet (default all); mabd runs always"),
+        option_real("h", "H", OPTION_POSITIVE, &o->h, NULL,
+                    "time step [s] (default 0.01, nets 1/30)"),
         option_integer("steps", "N", OPTION_POSITIVE, 1000000, &o->steps, NULL,
                        "steps (default 2 s of motion)"),
         option_integer("repeat", "N", OPTION_POSITIVE, 1000, &o->repeats, NULL,
@@ -223,9 +225,11 @@ static int run_case(peers_bench* b, const bench_peer_case* what) {
     int code = CLI_FAILED;
     mabd_status status = bench_peer_build(what, &model, &error);
     if (status == MABD_OK) {
-        const double h = (double)mabd_model_suggested_h(model);
-        const int64_t own = (int64_t)lround((double)mabd_model_suggested_duration(model) / h);
-        const int64_t steps = b->options.steps > 0 ? b->options.steps : own;
+        const double own_h = (double)mabd_model_suggested_h(model);
+        const double h = b->options.h > 0 ? b->options.h : own_h;
+        const double own_steps = round((double)mabd_model_suggested_duration(model) / h);
+        const int64_t steps =
+            b->options.steps > 0 ? b->options.steps : (int64_t)fmin(fmax(own_steps, 1), 1e9);
         status = bench_peer_export(model, h, steps, &scene, &error);
     }
     if (status == MABD_OK) {
