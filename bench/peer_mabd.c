@@ -43,6 +43,10 @@ static double own_gap(const void* world) {
     return (double)mabd_sim_measure(world).gap;
 }
 
+static double own_energy(const void* world) {
+    return (double)mabd_sim_measure(world).energy;
+}
+
 peer_engine bench_peer_mabd(const mabd_model* model) {
     return (peer_engine){.name = "mabd",
                          .version = mabd_version(),
@@ -53,5 +57,6 @@ peer_engine bench_peer_mabd(const mabd_model* model) {
                          .step = step,
                          .get = get,
                          .destroy = destroy,
-                         .own_gap = own_gap};
+                         .own_gap = own_gap,
+                         .own_energy = own_energy};
 }

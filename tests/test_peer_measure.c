@@ -83,7 +83,13 @@ static peer_scene one_body(void) {
     return scene;
 }
 
-static peer_result judge(motion kind, int32_t repeats, double seconds) {
+static double half_a_joule(const void* world) {
+    (void)world;
+    return 0.5;
+}
+
+static peer_result judge_with(motion kind, int32_t repeats, double seconds,
+                              double (*own)(const void* world)) {
     const peer_variant variant = {"fake", "none"};
     const peer_engine engine = {.name = "fake",
                                 .version = "1",
@@ -93,13 +99,19 @@ static peer_result judge(motion kind, int32_t repeats, double seconds) {
                                 .create = fake_create,
                                 .step = fake_step,
                                 .get = fake_get,
-                                .destroy = fake_destroy};
+                                .destroy = fake_destroy,
+                                .own_gap = own,
+                                .own_energy = own};
     const peer_limits limits = {.repeats = repeats, .seconds = seconds};
     peer_scene scene = one_body();
     peer_result result;
     cr_assert(peer_measure(&engine, 0, &scene, &limits, &result));
     peer_scene_destroy(&scene);
     return result;
+}
+
+static peer_result judge(motion kind, int32_t repeats, double seconds) {
+    return judge_with(kind, repeats, seconds, NULL);
 }
 
 // ---- measures ----------------------------------------------------------------------------------
@@ -133,6 +145,14 @@ Test(peer_measure, energy_of_a_body_that_turns_about_its_anchor) {
     cr_expect(eq(i64, r.apart_step, -1));
     cr_expect(epsilon_eq(dbl, r.energy_end, end / (MASS * G * D), 1e-14));
     cr_expect(epsilon_eq(dbl, r.energy_error, end / (MASS * G * D), 1e-14)); // it rises all the way
+}
+
+Test(peer_measure, an_engine_may_tell_its_own_gap_and_energy) {
+    const peer_result r = judge_with(STICK, 1, 100, half_a_joule); // E_0 = 0
+    const double t = STEPS * H;
+    cr_expect(eq(dbl, r.own_gap, 0.5));
+    cr_expect(epsilon_eq(dbl, r.max_gap, G * t * t / 2, 1e-14)); // is judged by poses all the same
+    cr_expect(epsilon_eq(dbl, r.energy_end, 0.5 / (MASS * G * D), 1e-15));
 }
 
 Test(peer_measure, scale_without_an_anchor_is_about_the_centre_of_all) {

@@ -118,6 +118,7 @@ typedef struct run {
     const peer_scene* scene;
     const peer_limits* limits;
     peer_state* states; // (body_count)
+    double* times;      // (steps) of the scene: the fastest of each [s]
     double deadline;    // no step begins later
     double energy_start;
     peer_result* result;
@@ -133,7 +134,8 @@ static void judge(run* r, const void* world, int64_t step) {
     peer_result* result = r->result;
     r->engine->get(world, r->states);
     const double gap = peer_gap(r->scene, r->states);
-    const double energy = peer_energy(r->scene, r->states);
+    const double energy = r->engine->own_energy != NULL ? r->engine->own_energy(world)
+                                                        : peer_energy(r->scene, r->states);
     if (!isfinite(gap) || !isfinite(energy)) {
         fail_at(result, step, "not finite");
         return;
@@ -149,45 +151,33 @@ static void judge(run* r, const void* world, int64_t step) {
     if (fabs(change) > PEER_EXPLOSION) fail_at(result, step, "exploded");
 }
 
-// Mean time of the steps after the warm-up; of all if there are no more.
-typedef struct stopwatch {
-    double all, warm;
-    int64_t count, warm_count;
-} stopwatch;
-
-static void stopwatch_add(stopwatch* watch, double time) {
-    watch->all += time, watch->count++;
-    if (watch->count <= PEER_WARM_UP) return;
-    watch->warm += time, watch->warm_count++;
-}
-
-static double stopwatch_mean(const stopwatch* watch) {
-    if (watch->warm_count > 0) return watch->warm / (double)watch->warm_count;
-    return watch->count > 0 ? watch->all / (double)watch->count : 0;
-}
-
-// All steps once; the first repeat (steps = 0 so far) is judged, later ones do as many steps as it did.
+// All steps once. The first repeat is judged; later ones do as many steps, and a step's fastest time is kept.
 static void run_once(run* r, void* world, bool first) {
     peer_result* result = r->result;
     const int64_t steps = first ? r->scene->steps : result->steps;
-    stopwatch watch = {0};
-    for (int64_t i = 1; i <= steps; i++) {
+    for (int64_t i = 1; i <= steps && result->failed_step != i - 1; i++) {
         const double start = seconds();
         if (start > r->deadline) {
             if (first) result->stopped = true;
-            if (!first) return; // an incomplete repeat does not count
-            break;
+            return;
         }
         const char* failure = r->engine->step(world);
-        stopwatch_add(&watch, seconds() - start);
+        const double time = seconds() - start;
+        r->times[i - 1] = first ? time : fmin(time, r->times[i - 1]);
         if (!first) continue;
         result->steps = i;
         if (failure != NULL) fail_at(result, i, failure);
         if (failure == NULL) judge(r, world, i);
-        if (result->failed_step >= 0) break;
     }
-    const double mean = stopwatch_mean(&watch);
-    if (first || mean < result->seconds_per_step) result->seconds_per_step = mean;
+}
+
+// Mean over the steps after the warm-up; over all if there are no more.
+static double mean_time(const run* r) {
+    const int64_t steps = r->result->steps;
+    const int64_t first = steps > PEER_WARM_UP ? PEER_WARM_UP : 0;
+    double sum = 0;
+    for (int64_t i = first; i < steps; i++) sum += r->times[i];
+    return steps > 0 ? sum / (double)(steps - first) : 0;
 }
 
 static void run_repeats(run* r, int32_t variant) {
@@ -210,6 +200,14 @@ static void run_repeats(run* r, int32_t variant) {
     }
 }
 
+static void run_all(run* r, int32_t variant) {
+    const peer_scene* scene = r->scene;
+    for (int32_t i = 0; i < scene->body_count; i++) r->states[i] = scene->bodies[i].start;
+    r->energy_start = peer_energy(scene, r->states);
+    run_repeats(r, variant);
+    r->result->seconds_per_step = mean_time(r);
+}
+
 bool peer_measure(const peer_engine* engine, int32_t variant, const peer_scene* scene,
                   const peer_limits* limits, peer_result* result) {
     run r = {.engine = engine, .scene = scene, .limits = limits, .result = result};
@@ -218,13 +216,10 @@ bool peer_measure(const peer_engine* engine, int32_t variant, const peer_scene* 
                             .apart_step = -1,
                             .failed_step = -1};
     r.states = calloc((size_t)scene->body_count, sizeof(*r.states));
-    if (r.states == NULL || isnan(result->energy_scale)) {
-        free(r.states);
-        return false;
-    }
-    for (int32_t i = 0; i < scene->body_count; i++) r.states[i] = scene->bodies[i].start;
-    r.energy_start = peer_energy(scene, r.states);
-    run_repeats(&r, variant);
+    r.times = calloc((size_t)scene->steps, sizeof(*r.times));
+    const bool ready = r.states != NULL && r.times != NULL && !isnan(result->energy_scale);
+    if (ready) run_all(&r, variant);
     free(r.states);
-    return true;
+    free(r.times);
+    return ready;
 }

@@ -5,12 +5,13 @@
 //   gap      largest |x_b + R_b X_b - x_a - R_a X_a| of any joint after any step [m]
 //   apart    the first step after which a gap is larger than the distance of the two centres of mass in the closed
 //            joint: the bodies are no longer beside each other
-//   energy   E = sum of m v^2 / 2 + w' R I R' w / 2 - m g x;  error = largest |E - E_0| after any step / scale
+//   energy   E = sum of m v^2 / 2 + w' R I R' w / 2 - m g x (of bodies that are elastic: with what they store);  error = largest |E - E_0| after any step / scale
 //   scale    sum of m |g| d + kinetic energy at the start, d: from the centre of mass to the nearest anchor in
 //            the world (without one: to the centre of all); what would be set free if all hung straight down
 //   failed   a number that is not finite, |E - E_0| > 100 scale, or a failure that the engine itself tells
-//   time     wall clock around the step alone, mean over the steps after PEER_WARM_UP; the fastest of the
-//            repeats counts. The first repeat is the one that is judged
+//   time     wall clock around the step alone; of each step the fastest of the repeats, which do the same work,
+//            so that what else the machine does counts little; mean over the steps after PEER_WARM_UP. The
+//            first repeat is the one that is judged
 #pragma once
 
 #include "bench/peers/scene.h"
@@ -46,6 +47,8 @@ typedef struct peer_engine {
     void (*destroy)(void* world);
     /// The largest gap by the engine's own measure [m]; may be null.
     double (*own_gap)(const void* world);
+    /// The energy of an engine whose bodies are not rigid and hold more than poses tell [J]; may be null.
+    double (*own_energy)(const void* world);
 } peer_engine;
 
 #define PEER_SKIP "not run: "

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char METHOD[] =
-    "clock around the step alone, mean after 5 steps, fastest of the repeats; gap and energy from "
-    "poses and velocities after every step; energy in units of the sum of m g d, d from each "
-    "centre "
-    "to the nearest anchor";
+static const char METHOD[] = "wall clock around the step alone, of each step the fastest of the "
+                             "repeats, mean after 5 steps; "
+                             "gap by poses after every step; energy in units of the sum of m g d, "
+                             "d from each centre of mass "
+                             "to the nearest anchor, of mabd with the elastic energy of its bodies";
 
 peers_row* peers_report_add(peers_report* r) {
     if (r->count == r->capacity) {
