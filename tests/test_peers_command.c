@@ -108,6 +108,19 @@ Test(peers_command, table_has_its_command_versions_and_settings) {
     }
 }
 
+Test(peers_command, a_row_without_numbers_has_all_its_columns) {
+    write_peer("ode", "exit 5\n");
+    command_result r = mabd_call(SMALL "--peers ode --csv -");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    const char* row =
+        "chain-3,3,3,0.01,4,ode,only,0,,,,,,,,failed: exit code 5,\"such, and such\"\n";
+    cr_expect_not_null(strstr(r.out, row), "%s", r.out);
+    int named = 0, given = 0;
+    for (const char* c = strstr(r.out, "\nscene,") + 1; *c != '\n'; c++) named += *c == ',';
+    for (const char* c = strstr(r.out, row); *c != '"'; c++) given += *c == ',';
+    cr_expect(eq(int, given, named));
+}
+
 // A peer gets the scene of mabd: it counts the bodies and joints, and looks at step and number of steps.
 Test(peers_command, peers_are_given_the_scene) {
     write_peer("ode",

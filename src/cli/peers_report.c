@@ -175,7 +175,7 @@ static void put_versions(const peers_report* r, FILE* out) {
 static void put_numbers(const peers_row* row, FILE* out) {
     const peer_result* r = &row->result;
     if (r->steps == 0) {
-        fputs(",0,,,,,,,", out);
+        fputs(",0,,,,,,,,", out); // steps, then seven fields
         return;
     }
     fprintf(out, ",%lld,%.6g,%.5g,%.3e,", (long long)r->steps, 1e3 * r->seconds_per_step,
