@@ -2,8 +2,16 @@
 # A table of `mabd bench peers --csv` as Markdown: a line an engine and variant, a column a scene.
 # usage: awk -f bench/csv.awk -f bench/peers.awk bench/results/MACHINE/peers.csv
 
+# Three digits, without an exponent if they are many.
+function milliseconds(value) {
+    return sprintf(value >= 1000 ? "%.0f ms" : "%.3g ms", value)
+}
+function metres(value) {
+    return sprintf(value < 0.01 ? "%.1e m" : "%.2g m", value)
+}
+
 # What a row says: time, gap and energy, or how it failed.
-function cell(f,    result, text) {
+function cell(f,    result, text, gap) {
     result = f[column["result"]]
     if (result ~ /^not run/) return "–"
     if (f[column["ms_per_step"]] == "") {
@@ -11,13 +19,14 @@ function cell(f,    result, text) {
         sub(/: killed after .* before the first step/, ", not built", result)
         return result
     }
-    text = sprintf("%.3g ms", f[column["ms_per_step"]])
+    text = milliseconds(f[column["ms_per_step"]])
     if (result ~ /^failed/) {
         sub(/^failed at /, "", result)
         return text "<br>" result
     }
-    text = text sprintf("<br>%s%.1e m%s<br>%.2g", result ~ /apart/ ? "**" : "",
-        f[column["max_gap"]], result ~ /apart/ ? "**" : "", f[column["energy_error"]])
+    gap = metres(f[column["max_gap"]])
+    if (result ~ /apart/) gap = "**" gap "**"
+    text = text "<br>" gap sprintf("<br>%.2g", f[column["energy_error"]])
     if (result ~ /^stopped/) text = text "<br>(" f[column["steps"]] " steps)"
     return text
 }
