@@ -4,10 +4,10 @@
 
 # Three digits, without an exponent if they are many.
 function milliseconds(value) {
-    return sprintf(value >= 1000 ? "%.0f ms" : "%.3g ms", value)
+    return sprintf(value + 0 >= 1000 ? "%.0f ms" : "%.3g ms", value)
 }
 function metres(value) {
-    return sprintf(value < 0.01 ? "%.1e m" : "%.2g m", value)
+    return sprintf(value + 0 < 0.01 ? "%.1e m" : "%.2g m", value)
 }
 
 # What a row says: time, gap and energy, or how it failed.
