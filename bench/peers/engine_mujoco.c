@@ -5,10 +5,10 @@
 //             Its reader takes a hundred levels in one file: deeper chains go on in included ones
 //   connect   free bodies and <equality><connect>: soft constraints by its convex optimisation
 //
-// Its manual: Newton's method is the solver to start with, 100 iterations are its default; Euler is the default
-// integrator, "implicit" is for fast rotations, RK4 for energy. Constraints are as stiff as solref says; a time
-// constant of 2 h is the least that it recommends, and solimp up to 0.9999 for joints that must hold. Tried on
-// free bodies and not kept: CG and PGS (three times slower, gaps alike), implicit (twenty times slower).
+// Newton's method, 100 iterations and Euler are its defaults; "implicit" and RK4 are the other integrators of this
+// version. Constraints are as stiff as solref says, with a time constant of 2 h at least, and as solimp says, up to
+// 0.9999: `connect-stiff` is at both ends. Tried on a free chain of 100 links and not kept: CG and PGS (about three
+// times slower, gaps alike), implicit (twenty times slower).
 #include "bench/peers/program.h"
 
 #include "math/quat.h"
