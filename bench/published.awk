@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Published figures beside ours, as a Markdown table. Reads bench/published.csv; results lie in `folder`.
-# usage: awk -v folder=bench/results/MACHINE -f bench/published.awk bench/published.csv
+# usage: awk -v folder=bench/results/MACHINE -f bench/csv.awk -f bench/published.awk bench/published.csv
 
-# Split a line of a table into fields; a field in quotes may hold commas.
-function split_line(line, fields,    n) {
-    n = 0
-    while (line != "") {
-        if (match(line, /^"[^"]*"/)) fields[++n] = substr(line, 2, RLENGTH - 2)
-        else { match(line, /^[^,]*/); fields[++n] = substr(line, 1, RLENGTH) }
-        line = substr(line, RLENGTH + 2)
-    }
-    return n
-}
 # ours[name] of the row of `table` with so many links; false if there is none.
 function find(table, links,    path, line, names, fields, n, i, head, found) {
     path = folder "/" table ".csv"

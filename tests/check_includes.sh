@@ -46,6 +46,7 @@ BEGIN {
     library("cholmod.h", "src/dual/");  library("cblas.h", "src/dual/")
     library("lapacke.h", "src/dual/")
     library("umfpack.h", "src/dual/kkt_oracle.c")   # GPL: tests only
+    library("mujoco/mujoco.h", "bench/peers/"); library("ode/ode.h", "bench/peers/")
 
     count = split(solvers, list, " ")
     for (i = 1; i <= count; i++) is_solver[list[i]] = 1

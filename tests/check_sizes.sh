@@ -21,5 +21,5 @@ END {
     printf "%d files checked\n", files
     exit failed || files == 0
 }' $(find include src tests bench cuda cmake -type f \
-    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' -o -name '*.cmake' \) \
+    \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' -o -name '*.cmake' \) \
     2>/dev/null | LC_ALL=C sort) dev

@@ -44,6 +44,10 @@ MABD_API const mabd_geom* mabd_model_body_geoms(const mabd_model* model, int32_t
 /// Type and bodies of a joint (MABD_WORLD = -1).
 MABD_API mabd_joint mabd_model_joint_type(const mabd_model* model, int32_t joint, int32_t* a,
                                           int32_t* b);
+/// The point that a joint keeps together, on each of its bodies in that body's user frame [m] (3); world
+/// coordinates where the body is MABD_WORLD.
+MABD_API void mabd_model_joint_anchors(const mabd_model* model, int32_t joint, mabd_real* anchor_a,
+                                       mabd_real* anchor_b);
 /// Rigid and compliant rows of a joint.
 MABD_API int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant);
 

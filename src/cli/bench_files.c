@@ -4,6 +4,7 @@
 
 #include "bench/table.h"
 #include "cli/cli.h"
+#include "cli/csv.h"
 #include "cli/output.h"
 #include "cli/summary.h"
 #include "cli/system.h"
@@ -113,20 +114,6 @@ static int write_json(const bench_report* b) {
 
 // ---- CSV ---------------------------------------------------------------------------------------
 
-// A field of a table: in quotes if it has to be.
-static void put_field(const char* text, FILE* out) {
-    if (text[strcspn(text, ",\"\r\n#")] == '\0') {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
-    }
-    fputc('"', out);
-}
-
 // Bandwidth and exponent are those of the first number of threads; the columns tell of each.
 static void fill_csv_head(const bench_report* b, FILE* out) {
     const bench_stream* stream = &b->streams[0];
@@ -158,7 +145,7 @@ static void fill_csv_names(FILE* out) {
 
 static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
     const bench_scaling_result* r = &b->results[row];
-    put_field(bench_scene_name(b, row), out);
+    csv_put_text(bench_scene_name(b, row), out);
     fprintf(out, ",%d,%s,%d,%g,%lld,%.6g,%.4g,%.4g,%.5g,%.5g,%.3e,%.3e,%lld,%.5g,%.5g,%zu,%.6g",
             (int)r->links, r->joint, (int)r->rows, r->h, (long long)r->steps,
             1e3 * r->seconds_per_step, r->iterations_per_step, r->dual_iterations_per_step,
@@ -176,32 +163,15 @@ static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
     fputc('\n', out);
 }
 
-static void fill_csv(const bench_report* b, FILE* out) {
+static void fill_csv(const void* report, FILE* out) {
+    const bench_report* b = report;
     fill_csv_head(b, out);
     fill_csv_names(out);
     for (int32_t i = 0; i < b->count; i++) fill_csv_row(b, i, out);
 }
 
-static int write_csv(const bench_report* b) {
-    if (b->csv == NULL) return CLI_OK;
-    char* text = NULL;
-    size_t size = 0;
-    char message[512];
-    FILE* memory = open_memstream(&text, &size);
-    if (memory != NULL) fill_csv(b, memory);
-    if (memory == NULL || fclose(memory) != 0) {
-        free(text);
-        fprintf(stderr, "mabd bench: out of memory\n");
-        return CLI_FAILED;
-    }
-    bool written = output_write(b->csv, text, message, sizeof(message));
-    free(text);
-    if (written) return CLI_OK;
-    fprintf(stderr, "mabd bench: %s\n", message);
-    return CLI_CANNOT_WRITE;
-}
-
 int bench_report_write(const bench_report* b) {
-    const int json = write_json(b), csv = write_csv(b);
+    const int json = write_json(b);
+    const int csv = b->csv ? csv_write("bench", b->csv, fill_csv, b) : CLI_OK;
     return json != CLI_OK ? json : csv;
 }

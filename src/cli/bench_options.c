@@ -30,7 +30,8 @@ static const char* const DEFAULT_SIZES[] = {
 static const char NOTES[] =
     "Topics: chain, tree (full binary) and net (square), in several sizes, let go and timed;\n"
     "scene FILE...: scene files, at their own h unless --h is given. `mabd bench plot` draws the\n"
-    "tables, `mabd bench broad` times the broad phase of contacts by itself.\n\n"
+    "tables, `mabd bench broad` times the broad phase of contacts by itself, `mabd bench peers`\n"
+    "runs other engines on the same scenes.\n\n"
     "Every scene is built, warmed up for 5 steps and timed from there; the fastest of the repeats\n"
     "counts. The bound is the time to read q, v and one older q, v of a link (48 numbers) and to\n"
     "write the new q, v (24 numbers) at the bandwidth of the STREAM triad on as many threads; the\n"
@@ -143,7 +144,7 @@ static int check(bench_options* o, const lists* texts) {
     int topic = 0;
     while (TOPICS[topic] != NULL && strcmp(TOPICS[topic], o->topic_name) != 0) topic++;
     if (TOPICS[topic] == NULL) {
-        return say_usage("unknown topic: expected chain, tree, net, scene, plot or broad");
+        return say_usage("unknown topic: expected chain, tree, net, scene, plot, broad or peers");
     }
     o->topic = (bench_topic)topic;
     const int scenes =

@@ -12,6 +12,7 @@ static const struct {
 } COMMANDS[] = {
     {"plot", command_bench_plot},
     {"broad", command_bench_broad},
+    {"peers", command_bench_peers},
 };
 
 int command_bench(int argc, char** argv) {

@@ -60,6 +60,24 @@ int32_t options_integers(const char* text, int32_t max, int64_t* values) {
     return count;
 }
 
+bool options_names(const char* text, const char* const* choices, bool* chosen, char* unknown,
+                   size_t size) {
+    const char* rest = text;
+    char item[NAME_MAX_LENGTH] = "";
+    for (int32_t i = 0; choices[i] != NULL; i++) chosen[i] = false;
+    while (rest != NULL) {
+        int32_t i = 0;
+        const bool taken = next_item(&rest, item, sizeof(item));
+        while (taken && choices[i] != NULL && strcmp(choices[i], item) != 0) i++;
+        if (!taken || choices[i] == NULL) {
+            snprintf(unknown, size, "%s", taken ? item : text);
+            return false;
+        }
+        chosen[i] = true;
+    }
+    return true;
+}
+
 static bool parse_vector(const char* text, double* vector) {
     const char* rest = text;
     char item[NAME_MAX_LENGTH];

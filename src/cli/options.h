@@ -151,5 +151,9 @@ bool options_real(const char* text, double* value);
 bool options_integer(const char* text, int64_t* value);
 /// "1,2,3" -> at most `max` integers > 0; returns how many, 0 if the text is not such a list.
 int32_t options_integers(const char* text, int32_t max, int64_t* values);
+/// "a,b" -> chosen[i] is true for every choice (null-terminated list) that stands in the list. False if one is no
+/// choice: unknown (size bytes) gets it.
+bool options_names(const char* text, const char* const* choices, bool* chosen, char* unknown,
+                   size_t size);
 /// The candidate (null-terminated list) nearest to text by edit distance; null if none is near.
 const char* options_nearest(const char* text, const char* const* candidates);

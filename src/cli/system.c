@@ -91,6 +91,18 @@ const char* system_machine(char* text, size_t size) {
     return text;
 }
 
+const char* system_program_folder(char* text, size_t size) {
+    const ssize_t length = readlink("/proc/self/exe", text, size);
+    if (length > 0 && (size_t)length < size) {
+        text[length] = '\0';
+        char* slash = strrchr(text, '/');
+        if (slash != NULL) *slash = '\0';
+        return text;
+    }
+    snprintf(text, size, ".");
+    return text;
+}
+
 const char* system_format_bytes(double bytes, char* text, size_t size) {
     const char* units[] = {"B", "kB", "MB", "GB", "TB"};
     size_t k = 0;

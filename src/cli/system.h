@@ -17,5 +17,7 @@ size_t system_largest_cache(void);
 int system_processors(void);
 /// Processor model and count, as one line ("... x 8"). Returns text.
 const char* system_machine(char* text, size_t size);
+/// Folder of the running program, without a slash at its end; "." if it is not known. Returns text.
+const char* system_program_folder(char* text, size_t size);
 /// "12.3 MB". Returns text.
 const char* system_format_bytes(double bytes, char* text, size_t size);

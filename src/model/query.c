@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a model.
 
+#include "math/quat.h"
 #include "model/model.h"
 
 #include <stdio.h>
@@ -68,6 +69,24 @@ mabd_joint mabd_model_joint_type(const mabd_model* model, int32_t joint, int32_t
     *a = j->a == model->body_count ? MABD_WORLD : j->a;
     *b = j->b == model->body_count ? MABD_WORLD : j->b;
     return (mabd_joint)j->type;
+}
+
+// x_user = axes x_principal + center; the world's two frames are one.
+static void to_user_frame(const mabd_model* model, int32_t body, const mabd_real* X,
+                          mabd_real* anchor) {
+    mabd_vec3 x = mabd_v3_load(X);
+    if (body < model->body_count) {
+        const mabd_model_class* c = &model->classes[model->body_class[body]];
+        x = mabd_v3_add(mabd_q_rotate(mabd_q_load(c->axes), x), mabd_v3_load(c->center));
+    }
+    mabd_v3_store(x, anchor);
+}
+
+void mabd_model_joint_anchors(const mabd_model* model, int32_t joint, mabd_real* anchor_a,
+                              mabd_real* anchor_b) {
+    const mabd_model_joint* j = &model->joints[joint];
+    to_user_frame(model, j->a, j->Xa, anchor_a);
+    to_user_frame(model, j->b, j->Xb, anchor_b);
 }
 
 int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant) {

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# A table of `mabd bench peers --csv` as Markdown: a line an engine and variant, a column a scene.
+# usage: awk -f bench/csv.awk -f bench/peers.awk bench/results/MACHINE/peers.csv
+
+# Three digits, without an exponent if they are many.
+function milliseconds(value) {
+    return sprintf(value + 0 >= 1000 ? "%.0f ms" : "%.3g ms", value)
+}
+function metres(value) {
+    return sprintf(value + 0 < 0.01 ? "%.1e m" : "%.2g m", value)
+}
+
+# What a row says: time, gap and energy, or how it failed.
+function cell(f,    result, text, gap) {
+    result = f[column["result"]]
+    if (result ~ /^not run/) return "–"
+    if (f[column["ms_per_step"]] == "") {
+        sub(/^failed: /, "", result)
+        sub(/: killed after .* before the first step/, ", not built", result)
+        return result
+    }
+    text = milliseconds(f[column["ms_per_step"]])
+    if (result ~ /^failed/) {
+        sub(/^failed at /, "", result)
+        return text "<br>" result
+    }
+    gap = metres(f[column["max_gap"]])
+    if (result ~ /apart/) gap = "**" gap "**"
+    text = text "<br>" gap sprintf("<br>%.2g", f[column["energy_error"]])
+    if (result ~ /^stopped/) text = text "<br>(" f[column["steps"]] " steps)"
+    return text
+}
+
+/^#/ { next }
+!head {
+    head = split_line($0, names)
+    for (i = 1; i <= head; i++) column[names[i]] = i
+    next
+}
+{
+    split_line($0, f)
+    scene = f[column["scene"]]
+    key = f[column["peer"]] " " f[column["variant"]]
+    if (!(scene in seen)) { seen[scene] = 1; scenes[++scene_count] = scene }
+    if (!(key in known)) { known[key] = 1; keys[++key_count] = key }
+    cells[key, scene] = cell(f)
+}
+END {
+    line = "| |"; rule = "|---|"
+    for (j = 1; j <= scene_count; j++) { line = line " " scenes[j] " |"; rule = rule "---|" }
+    print line "\n" rule
+    for (i = 1; i <= key_count; i++) {
+        line = "| " keys[i] " |"
+        for (j = 1; j <= scene_count; j++) line = line " " cells[keys[i], scenes[j]] " |"
+        print line
+    }
+}

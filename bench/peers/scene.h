@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scene as every engine can take it: rigid bodies in their principal frames, and ball joints.
+//
+//   mabd-peers 1                  format and its version
+//   name chain-100
+//   gravity 0 0 -9.81             [m/s^2]
+//   time 0.01 200                 step [s], number of steps
+//   bodies N
+//   mass  Ixx Iyy Izz  x y z  qw qx qy qz  vx vy vz  wx wy wz       N lines
+//   joints M
+//   a b  xa ya za  xb yb zb                                         M lines
+//
+// Frames of bodies: origin at the centre of mass, axes along the principal ones. Velocities are of the
+// centre of mass, in world axes. a, b: bodies from 0, -1 = the world; anchors are in the frame of the body,
+// or in world coordinates. Numbers have all their digits: reading gives back what was written, bit for bit.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PEER_WORLD (-1)
+
+/// Pose and motion of a body.
+typedef struct peer_state {
+    double position[3];   // of the centre of mass [m]
+    double quaternion[4]; // w x y z, of the principal frame
+    double velocity[3];   // of the centre of mass [m/s]
+    double angular[3];    // world axes [rad/s]
+} peer_state;
+
+typedef struct peer_body {
+    double mass;       // [kg]
+    double inertia[3]; // principal moments [kg m^2]
+    peer_state start;
+} peer_body;
+
+typedef struct peer_joint {
+    int32_t a, b;                    // PEER_WORLD = the world
+    double anchor_a[3], anchor_b[3]; // [m]
+} peer_joint;
+
+typedef struct peer_scene {
+    char name[64]; // one word
+    double gravity[3];
+    double h; // [s]
+    int64_t steps;
+    int32_t body_count, joint_count;
+    peer_body* bodies;  // (body_count)
+    peer_joint* joints; // (joint_count)
+} peer_scene;
+
+/// Take memory for the bodies and joints, all zero. False if there is none, and then nothing is held.
+bool peer_scene_create(int32_t bodies, int32_t joints, peer_scene* scene);
+void peer_scene_destroy(peer_scene* scene);
+/// Errors of `out` are its owner's to find.
+void peer_scene_write(const peer_scene* scene, FILE* out);
+/// Read a scene, to be destroyed. False: message (size bytes) says what is wrong, as "line 7: text", and
+/// nothing is held.
+bool peer_scene_read(FILE* in, peer_scene* scene, char* message, size_t size);
+/// True if joint i holds body i on body i - 1, joint 0 on the world: one chain, in the order of its bodies.
+bool peer_scene_is_chain(const peer_scene* scene);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// `mabd bench peers` as a user meets it: what is missing is said, and a peer that crashes, hangs or answers
+// nonsense is reported as failing. The peers are shell scripts.
+#include "support/command.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+TestSuite(peers_command, .init = sandbox_enter, .fini = sandbox_leave, .timeout = 120);
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define SMALL        "bench peers --links 3 --scenes chain --steps 4 --repeat 1 --programs . "
+
+// An answer that is in order: three steps, gap 0.25 m.
+#define ANSWER                                                                                     \
+    "echo built; echo steps 3; echo seconds_per_step 0.001; echo build_seconds 0.1\n"              \
+    "echo max_gap 0.25; echo own_gap -1; echo energy_error 0.5; echo energy_end -0.5\n"            \
+    "echo energy_scale 2; echo apart_step -1; echo failed_step -1; echo stopped 0\n"               \
+    "echo 'failure '\n"
+
+// A peer with one variant that does `run` when it is asked to run.
+static void write_peer(const char* name, const char* run) {
+    char text[2048], path[64];
+    snprintf(path, sizeof(path), "mabd-peer-%s", name);
+    snprintf(text, sizeof(text),
+             "#!/bin/sh\nif [ \"$1\" = list ]; then\n"
+             "echo 'version 7.5'; echo 'variant only such, and such'; exit 0\nfi\n%s",
+             run);
+    sandbox_write(path, text);
+    cr_assert(eq(int, chmod(path, 0700), 0));
+}
+
+static json_t* results_of(const char* line) {
+    json_error_t error;
+    command_result r = mabd_call(line);
+    cr_assert(eq(int, r.code, 0), "mabd %s\n%s", line, r.err);
+    json_t* root = json_loads(r.out, 0, &error);
+    cr_assert_not_null(root, "no JSON: %s\n%.500s", error.text, r.out);
+    return root;
+}
+
+static const json_t* row_of(const json_t* root, const char* peer) {
+    const json_t* results = json_object_get(root, "results");
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t* row = json_array_get(results, i);
+        if (strcmp(json_string_value(json_object_get(row, "peer")), peer) == 0) return row;
+    }
+    cr_fatal("no row of %s", peer);
+    return NULL;
+}
+
+static const char* outcome_of(const json_t* root, const char* peer) {
+    return json_string_value(json_object_get(row_of(root, peer), "result"));
+}
+
+static double number(const json_t* row, const char* key) {
+    const json_t* value = json_object_get(row, key);
+    cr_assert_not_null(value);
+    cr_assert(eq(int, json_typeof(value), JSON_REAL), "'%s' is no number", key);
+    return json_real_value(value);
+}
+
+// ---- who is there ------------------------------------------------------------------------------
+
+Test(peers_command, says_what_is_missing_and_runs_the_rest) {
+    write_peer("ode", ANSWER);
+    command_result r = mabd_call(SMALL);
+    cr_expect(eq(int, r.code, 0));
+    cr_expect_not_null(strstr(r.err, "mujoco: mabd-peer-mujoco is missing: install libmujoco-dev"));
+    cr_expect_not_null(strstr(r.err, "bullet: mabd-peer-bullet is missing: install libbullet-dev"));
+    cr_expect_null(strstr(r.err, "ode: "));
+    cr_expect_not_null(strstr(r.out, "chain-3: 3 bodies, 3 ball joints"));
+    cr_expect_not_null(strstr(r.out, "mabd     balanced"));
+    cr_expect_not_null(strstr(r.out, "ode      only"));
+}
+
+Test(peers_command, numbers_of_mabd_and_of_a_peer_stand_side_by_side) {
+    write_peer("ode", ANSWER);
+    json_t* root = results_of(SMALL "--peers ode --json -");
+    const json_t *own = row_of(root, "mabd"), *peer = row_of(root, "ode");
+    cr_expect(eq(str, (char*)outcome_of(root, "mabd"), "ok"));
+    cr_expect(eq(int, json_integer_value(json_object_get(own, "steps")), 4));
+    cr_expect(lt(dbl, number(own, "own_gap"), 1e-12));
+    cr_expect(lt(dbl, number(own, "max_gap"), 1e-4)); // its links stretch
+    cr_expect(eq(str, (char*)outcome_of(root, "ode"), "ok"));
+    cr_expect(eq(dbl, number(peer, "max_gap"), 0.25));
+    cr_expect(eq(dbl, number(peer, "energy_end"), -0.5));
+    cr_expect(eq(dbl, number(peer, "ms_per_step"), 1));
+    cr_expect(eq(int, json_typeof(json_object_get(peer, "own_gap")), JSON_NULL));
+    json_decref(root);
+}
+
+Test(peers_command, table_has_its_command_versions_and_settings) {
+    write_peer("ode", ANSWER);
+    command_result r = mabd_call(SMALL "--peers ode --csv -");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    const char* lines[] = {"# machine: ", "# version: mabd ", ", ode 7.5\n",
+                           "# command: mabd bench peers --links 3",
+                           "chain-3,3,3,0.01,4,ode,only,3,1,100,2.500e-01,,0.5,-0.5,2,ok,"
+                           "\"such, and such\"\n"};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        cr_expect_not_null(strstr(r.out, lines[i]), "lacks: %s\n%s", lines[i], r.out);
+    }
+}
+
+Test(peers_command, a_row_without_numbers_has_all_its_columns) {
+    write_peer("ode", "exit 5\n");
+    command_result r = mabd_call(SMALL "--peers ode --csv -");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    const char* row =
+        "chain-3,3,3,0.01,4,ode,only,0,,,,,,,,failed: exit code 5,\"such, and such\"\n";
+    cr_expect_not_null(strstr(r.out, row), "%s", r.out);
+    int named = 0, given = 0;
+    for (const char* c = strstr(r.out, "\nscene,") + 1; *c != '\n'; c++) named += *c == ',';
+    for (const char* c = strstr(r.out, row); *c != '"'; c++) given += *c == ',';
+    cr_expect(eq(int, given, named));
+}
+
+// A peer gets the scene of mabd: it counts the bodies and joints, and looks at step and number of steps.
+Test(peers_command, peers_are_given_the_scene) {
+    write_peer("ode",
+               "awk '$1 == \"bodies\" { b = $2 } $1 == \"joints\" { j = $2 }\n"
+               "$1 == \"time\" { h = $2; n = $3 }\n"
+               "END { exit !(b == 3 && j == 3 && h == 0.25 && n == 4) }' || exit 9\n" ANSWER);
+    json_t* root = results_of(SMALL "--peers ode --h 0.25 --json -");
+    cr_expect(eq(str, (char*)outcome_of(root, "ode"), "ok"));
+    json_decref(root);
+}
+
+// ---- peers that fail ---------------------------------------------------------------------------
+
+static void expect_outcome(const char* run, const char* options, const char* text) {
+    char line[256];
+    write_peer("ode", run);
+    snprintf(line, sizeof(line), SMALL "--peers ode --json - %s", options);
+    json_t* root = results_of(line);
+    cr_expect_not_null(strstr(outcome_of(root, "ode"), text), "%s", outcome_of(root, "ode"));
+    cr_expect(eq(str, (char*)outcome_of(root, "mabd"), "ok"));
+    json_decref(root);
+}
+
+Test(peers_command, a_crash_is_told_with_its_signal) {
+    expect_outcome("echo built; kill -SEGV $$\n", "", "failed: signal 11");
+}
+
+Test(peers_command, an_exit_code_is_told_with_its_reason) {
+    expect_outcome("echo 'no such luck' >&2; exit 5\n", "", "failed: exit code 5: no such luck");
+}
+
+Test(peers_command, a_hang_is_killed) {
+    expect_outcome("echo built; exec sleep 1000\n", "--limit 0.1", "timeout: killed after 6 s of");
+}
+
+Test(peers_command, answers_that_are_not_finite_fail) {
+    expect_outcome("echo built; echo steps 3; echo seconds_per_step nan\n", "",
+                   "failed: no number 'seconds_per_step'");
+    expect_outcome("echo 'all is well'\n", "", "failed: no number 'steps'");
+}
+
+Test(peers_command, a_failure_that_a_peer_tells_is_passed_on) {
+    expect_outcome("echo steps 3; echo seconds_per_step 1; echo build_seconds 1\n"
+                   "echo max_gap 1; echo own_gap -1; echo energy_error 5; echo energy_end 5\n"
+                   "echo energy_scale 2; echo apart_step 2; echo failed_step 3; echo stopped 0; "
+                   "echo failure gone\n",
+                   "", "failed at step 3: gone");
+}
+
+Test(peers_command, a_peer_without_variants_is_left_out) {
+    sandbox_write("mabd-peer-ode", "#!/bin/sh\necho 'what?' >&2; exit 1\n");
+    chmod("mabd-peer-ode", 0700);
+    command_result r = mabd_call(SMALL "--peers ode");
+    cr_expect(eq(int, r.code, 0));
+    cr_expect_not_null(strstr(r.err, "does not tell its variants: what?"), "%s", r.err);
+}
+
+// ---- bad input ---------------------------------------------------------------------------------
+
+Test(peers_command, refuses_bad_input) {
+    const struct {
+        const char* line;
+        int code;
+        const char* text;
+    } cases[] = {
+        {"bench peers --peers oed", 2, "--peers: unknown name 'oed': did you mean 'ode'?"},
+        {"bench peers --scenes chain,tree", 2, "--scenes: unknown name 'tree'"},
+        {"bench peers --peers ode,", 2, "--peers: unknown name ''"},
+        {"bench peers --links 10,x", 2, "--links: expected"},
+        {"bench peers --links 1e9", 2, "--links: at most 10000000"},
+        {"bench peers --limit 0", 2, "--limit"},
+        {"bench peers --json - --csv -", 2, "cannot both go to standard output"},
+        {"bench peers extra", 2, "extra"},
+        {"bench peers --csv no/such/folder.csv", 4, "no/such/folder.csv"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        command_result r = mabd_call(cases[i].line);
+        cr_expect(eq(int, r.code, cases[i].code), "mabd %s\n%s", cases[i].line, r.err);
+        cr_expect_not_null(strstr(r.err, cases[i].text), "mabd %s\n%s", cases[i].line, r.err);
+    }
+}
