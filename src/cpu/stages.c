@@ -27,14 +27,29 @@ int32_t mabd_cpu_joint_rows(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_
 
 typedef struct tile_job {
     mabd_cpu_sim* sim;
+    mabd_pool_part part; // of one tile
+    int32_t batches;
     mabd_pass pass;
     bool flag;
     const mabd_real* q;
 } tile_job;
 
+// Tiles that follow each other go to one thread: a run asks for the next one's memory. As many batches for each thread even out what
+// other work the machine has.
+#define BATCHES 8
+
+static void run_batch(void* context, int32_t batch, int32_t thread) {
+    const tile_job* job = context;
+    const int64_t tiles = job->sim->packs->tile_count;
+    const int64_t first = tiles * batch / job->batches, last = tiles * (batch + 1) / job->batches;
+    for (int64_t i = first; i < last; i++) job->part(context, (int32_t)i, thread);
+}
+
 static void run_tiles(mabd_cpu_sim* sim, mabd_pool_part part, tile_job* job) {
-    job->sim = sim;
-    mabd_pool_run(sim->pool, sim->packs->tile_count, part, job);
+    const int32_t tiles = sim->packs->tile_count, most = BATCHES * mabd_pool_threads(sim->pool);
+    job->sim = sim, job->part = part;
+    job->batches = tiles < most ? tiles : most;
+    mabd_pool_run(sim->pool, job->batches, run_batch, job);
 }
 
 static void predict_tile(void* context, int32_t tile, int32_t thread) {
@@ -155,12 +170,16 @@ static void check_part(void* context, int32_t part, int32_t thread) {
     (void)thread;
     memset(worst, 0, sizeof *worst);
     worst->joint = -1;
-    if (!sim->packs->joint_inner) {
+    const bool* inner = sim->packs->joint_inner;
+    if (!inner) {
         sim->stages->check(sim, job->q, first, last, worst);
         return;
     }
-    for (int32_t i = first; i < last; i++) {
-        if (!sim->packs->joint_inner[i]) sim->stages->check(sim, job->q, i, i + 1, worst);
+    for (int32_t i = first; i < last;) {
+        const bool* next = memchr(inner + i, false, (size_t)(last - i));
+        if (!next) return;
+        i = (int32_t)(next - inner) + 1;
+        sim->stages->check(sim, job->q, i - 1, i, worst);
     }
 }
 
