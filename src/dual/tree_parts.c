@@ -113,8 +113,8 @@ static int32_t part_of(const cut* c, const mabd_tree_parts* parts, int32_t slot)
 // True if each root is changed by its part before it is by the top, in ascending order too.
 static bool is_ascending(cut* c) {
     int32_t* inside = c->parent; // last slot of its part that changes a root; no longer needed
+    memset(inside, -1, (size_t)c->n * sizeof *inside);
     for (int32_t s = 0; s < c->n; s++) {
-        if (c->root[s] == s) inside[s] = -1;
         for (int32_t e = c->start[s]; e < c->start[s + 1] && c->root[s] >= 0; e++) {
             const int32_t t = neighbour(c, e);
             if (t == c->root[s]) inside[t] = s;
