@@ -22,7 +22,7 @@
 //
 // Block (t_i, t_j) needs no search: the edges of t_i are those to t_{i+1}, t_{i+2}, .. in this order.
 //
-// A large tree is cut into subtrees (tree_parts.h), which threads take one after the other; what is above them comes last, and
+// A large tree is cut into parts (tree_parts.h), which threads take one after the other; what is above them comes last, and
 // first on the way back.
 
 #include "dual/tree_parts.h"
@@ -32,7 +32,7 @@
 typedef struct tree {
     size_t bytes;
     mabd_tree_parts parts;
-    int32_t* bad;   // slot whose pivot failed in a part, -1 = none (parts.count)
+    int32_t* bad;   // slot whose pivot failed in a part, INT32_MAX = none (parts.count)
     int32_t* start; // edges of a slot (slot_count + 1)
 } tree;
 
@@ -203,66 +203,41 @@ typedef struct tree_job {
     tree* t;
     const mabd_dual_system* system;
     mabd_real* x;
-    int32_t count;        // of parts; the top is the part after the last
-    const int32_t* first; // slots of a part
-    const int32_t* slots; // null = ascending
-    int32_t whole[2];     // all slots as one part
 } tree_job;
 
-// Parts, or all slots in one if that makes no difference and one thread does them.
-static void open_job(tree* t, const mabd_dual_system* system, mabd_real* x, tree_job* job) {
-    const bool in_one = !t->parts.slots || (t->parts.ascending && !system->pool);
-    *job = (tree_job){t, system, x, t->parts.count, t->parts.first, t->parts.slots, {0, 0}};
-    if (!in_one) return;
-    job->whole[1] = system->slot_count;
-    job->count = 0, job->first = job->whole, job->slots = NULL;
-}
-
-static int32_t slot_at(const tree_job* job, int32_t place) {
-    return job->slots ? job->slots[place] : place;
-}
-
-// Slots ahead whose blocks are asked for: those of a part lie in runs, too short for the processor to see what comes.
-#define AHEAD 6
-
-static void prefetch(const tree_job* job, int32_t place, int32_t first, int32_t last) {
-    const mabd_dual_system* system = job->system;
-    if (!job->slots || place < first || place >= last) return;
-    const int32_t s = job->slots[place], w = system->width[s];
-    mabd_block_prefetch(w, w, system->D + system->block[s], 0);
-    for (int32_t e = job->t->start[s]; e < job->t->start[s + 1]; e++) {
-        mabd_block_prefetch(w, w, system->U + system->edge_block[e], 0);
+// Slots of a range that are not of the top; the one whose pivot fails, INT32_MAX = none.
+static int32_t factor_range(const tree_job* job, int32_t part) {
+    const mabd_tree_parts* parts = &job->t->parts;
+    const int32_t *top = parts->top + parts->top_first[part],
+                  *end = parts->top + parts->top_first[part + 1];
+    for (int32_t s = parts->first[part]; s < parts->first[part + 1]; s++) {
+        if (top < end && *top == s) {
+            top++;
+        } else if (!eliminate_any(job->system, job->t->start, s, job->x)) {
+            return s;
+        }
     }
-}
-
-// Slots of a part up to `limit`; the one whose pivot fails, or the limit.
-static int32_t factor_slots(const tree_job* job, int32_t part, int32_t limit) {
-    const int32_t first = job->first[part], last = job->first[part + 1];
-    for (int32_t i = first; i < last; i++) {
-        const int32_t s = slot_at(job, i);
-        if (s >= limit) break;
-        prefetch(job, i + AHEAD, first, last);
-        if (!eliminate_any(job->system, job->t->start, s, job->x)) return s;
-    }
-    return limit;
+    return INT32_MAX;
 }
 
 static void factor_part(void* context, int32_t part, int32_t thread) {
     const tree_job* job = context;
     (void)thread;
-    job->t->bad[part] = factor_slots(job, part, INT32_MAX);
+    job->t->bad[part] = factor_range(job, part);
 }
 
 // Of several slots that fail the lowest is told: what it depends on is lower still.
 static mabd_status tree_factor_with(void* solver, const mabd_dual_system* system, mabd_real* x,
                                     int32_t* bad) {
     tree* t = solver;
-    tree_job job;
+    const mabd_tree_parts* parts = &t->parts;
+    tree_job job = {t, system, x};
     int32_t failed = INT32_MAX;
-    open_job(t, system, x, &job);
-    mabd_pool_run(system->pool, job.count, factor_part, &job);
-    for (int32_t p = 0; p < job.count; p++) failed = t->bad[p] < failed ? t->bad[p] : failed;
-    failed = factor_slots(&job, job.count, failed);
+    mabd_pool_run(system->pool, parts->count, factor_part, &job);
+    for (int32_t p = 0; p < parts->count; p++) failed = t->bad[p] < failed ? t->bad[p] : failed;
+    for (int32_t i = 0; i < parts->top_first[parts->count] && parts->top[i] < failed; i++) {
+        if (!eliminate_any(system, t->start, parts->top[i], x)) failed = parts->top[i];
+    }
     if (failed == INT32_MAX) return MABD_OK;
     if (bad) *bad = failed;
     return MABD_ERR_SINGULAR;
@@ -287,54 +262,68 @@ MABD_BLOCK_FN void back(int w, int v, const mabd_dual_system* system, const int3
     mabd_block_solve_lt(w, L, y);
 }
 
-static void back_part(void* context, int32_t part, int32_t thread) {
-    const tree_job* job = context;
+static void back_any(const tree_job* job, int32_t s) {
     const mabd_dual_system* system = job->system;
     const int32_t* start = job->t->start;
-    const int32_t first = job->first[part], last = job->first[part + 1];
+    const int w = system->width[s], v = common_width(system, start, s);
+    if (w == 3 && v == 3) {
+        back(3, 3, system, start, s, job->x);
+    } else {
+        back(w, v, system, start, s, job->x);
+    }
+}
+
+static void back_part(void* context, int32_t part, int32_t thread) {
+    const tree_job* job = context;
+    const mabd_tree_parts* parts = &job->t->parts;
+    int32_t top = parts->top_first[part + 1] - 1;
     (void)thread;
-    for (int32_t i = last - 1; i >= first; i--) {
-        const int32_t s = slot_at(job, i);
-        prefetch(job, i - AHEAD, first, last);
-        const int w = system->width[s], v = common_width(system, start, s);
-        if (w == 3 && v == 3) {
-            back(3, 3, system, start, s, job->x);
+    for (int32_t s = parts->first[part + 1] - 1; s >= parts->first[part]; s--) {
+        if (top >= parts->top_first[part] && parts->top[top] == s) {
+            top--;
         } else {
-            back(w, v, system, start, s, job->x);
+            back_any(job, s);
         }
     }
 }
 
 static void tree_solve_rest(void* solver, const mabd_dual_system* system, mabd_real* x) {
-    tree_job job;
-    open_job(solver, system, x, &job);
-    back_part(&job, job.count, 0);
-    mabd_pool_run(system->pool, job.count, back_part, &job);
+    const mabd_tree_parts* parts = &((tree*)solver)->parts;
+    tree_job job = {solver, system, x};
+    for (int32_t i = parts->top_first[parts->count] - 1; i >= 0; i--) back_any(&job, parts->top[i]);
+    mabd_pool_run(system->pool, parts->count, back_part, &job);
+}
+
+static void forward_any(const tree_job* job, int32_t s) {
+    const mabd_dual_system* system = job->system;
+    const int32_t* start = job->t->start;
+    const int w = system->width[s], v = common_width(system, start, s);
+    if (w == 3 && v == 3) {
+        forward(3, 3, system, start, s, job->x);
+    } else {
+        forward(w, v, system, start, s, job->x);
+    }
 }
 
 static void forward_part(void* context, int32_t part, int32_t thread) {
     const tree_job* job = context;
-    const mabd_dual_system* system = job->system;
-    const int32_t* start = job->t->start;
-    const int32_t first = job->first[part], last = job->first[part + 1];
+    const mabd_tree_parts* parts = &job->t->parts;
+    int32_t top = parts->top_first[part];
     (void)thread;
-    for (int32_t i = first; i < last; i++) {
-        const int32_t s = slot_at(job, i);
-        prefetch(job, i + AHEAD, first, last);
-        const int w = system->width[s], v = common_width(system, start, s);
-        if (w == 3 && v == 3) {
-            forward(3, 3, system, start, s, job->x);
+    for (int32_t s = parts->first[part]; s < parts->first[part + 1]; s++) {
+        if (top < parts->top_first[part + 1] && parts->top[top] == s) {
+            top++;
         } else {
-            forward(w, v, system, start, s, job->x);
+            forward_any(job, s);
         }
     }
 }
 
 static void tree_solve(void* solver, const mabd_dual_system* system, mabd_real* x) {
-    tree_job job;
-    open_job(solver, system, x, &job);
-    mabd_pool_run(system->pool, job.count, forward_part, &job);
-    forward_part(&job, job.count, 0);
+    const mabd_tree_parts* parts = &((tree*)solver)->parts;
+    tree_job job = {solver, system, x};
+    mabd_pool_run(system->pool, parts->count, forward_part, &job);
+    for (int32_t i = 0; i < parts->top_first[parts->count]; i++) forward_any(&job, parts->top[i]);
     tree_solve_rest(solver, system, x);
 }
 

@@ -1,164 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subtrees of at most `limit` slots are taken as large as they come, and put together in the order of their roots
-// until a part has as many.
+// A range ends where the fewest of its slots are coupled with later ones, between once and twice the size of a part after its
+// start. Let p(s) be the last slot that s is coupled with. While a range grows to slot t,
 //
-// May r be a root? Slots s of its subtree must be coupled with the subtree only. It is enough to look at one step: if
+//   open(t + 1) = open(t) + 1 - (slots s of the range with p(s) = t)
 //
-//   t = p(s)  or  p(t) = p(s)      for every t that s is coupled with                                         (1)
-//
-// holds for all s with p(s) = r, they are. What (1) fails for lies on p(s) < p(t), and as elimination makes no fill, p(s) is
-// coupled with p(t): then p(p(s)) is looked at in the same way. With hubs the joints of its children have t = its first
-// slot, p(s) = its second, p(t) = its joint to the root.
-//
-// O(slots + edges).
+// Why a slot that is not of the top is changed by its range alone: if d < s changes s and d is of another range, d is coupled with
+// s beyond its range; so d is of the top, and with it s. O(slots + edges).
 
 #include "dual/tree_parts.h"
 
+#include "base/parts.h"
+
 #include <string.h>
 
-// Trees with fewer slots are not cut: some 100 microseconds.
-#define LEAST_SLOTS 1024
-// Slots of a part: 1/64 of all for a good balance, no fewer than pay for the thread to take it, and no more than the second
-// level of the cache holds.
-#define PART_SHARE 64
-#define PART_LEAST 128
-#define PART_MOST  4096
-
-static int32_t limit_of(int32_t slot_count) {
-    const int32_t share = slot_count / PART_SHARE;
-    return share < PART_LEAST ? PART_LEAST : share > PART_MOST ? PART_MOST : share;
-}
+// A tree is not cut if more than 1/8 of it would be the top: a star of short arms.
+#define TOP_SHARE 8
 
 int32_t mabd_tree_parts_most(int32_t slot_count) {
-    return slot_count < LEAST_SLOTS ? 0 : slot_count / limit_of(slot_count) + 1;
+    return slot_count < MABD_TREE_LEAST ? 1 : slot_count / mabd_tree_part_size(slot_count) + 1;
+}
+
+static int32_t most_of_top(int32_t slot_count) {
+    return slot_count < MABD_TREE_LEAST ? 0 : slot_count / TOP_SHARE;
 }
 
 void mabd_tree_parts_layout(int32_t slot_count, mabd_arena* arena, mabd_tree_parts* parts) {
-    const int32_t most = mabd_tree_parts_most(slot_count);
+    const size_t most = (size_t)mabd_tree_parts_most(slot_count);
     parts->count = 0;
-    parts->ascending = false;
-    parts->first = mabd_arena_take(arena, (size_t)most + 2, sizeof *parts->first);
-    parts->slots = NULL;
-    if (most > 0) {
-        parts->slots = mabd_arena_take(arena, (size_t)slot_count, sizeof *parts->slots);
-    }
+    parts->first = mabd_arena_take(arena, most + 1, sizeof *parts->first);
+    parts->top_first = mabd_arena_take(arena, most + 1, sizeof *parts->top_first);
+    parts->top = mabd_arena_take(arena, (size_t)most_of_top(slot_count), sizeof *parts->top);
 }
 
 typedef struct cut {
     const mabd_dual_system* system;
     const int32_t* start;
     int32_t n;
-    int32_t* parent; // p(s), -1 = none (n)
-    int32_t* size;   // of the subtree; 0 = may not be a root (n)
-    int32_t* root;   // of the subtree that a slot is taken with, itself for a root, -1 = top (n)
-    int32_t* part;   // of a root (n)
+    int32_t* closed; // slots of the range under way whose p is this one (n)
+    bool* top;       // (n)
 } cut;
 
 static void cut_layout(int32_t n, mabd_arena* arena, cut* c) {
-    int32_t** arrays[] = {&c->parent, &c->size, &c->root, &c->part};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        *arrays[i] = mabd_arena_take(arena, (size_t)n, sizeof(int32_t));
-    }
+    c->closed = mabd_arena_take(arena, (size_t)n, sizeof *c->closed);
+    c->top = mabd_arena_take(arena, (size_t)n, sizeof *c->top);
 }
 
 static int32_t neighbour(const cut* c, int32_t edge) {
     return c->system->to[edge] - c->system->slot_offset;
 }
 
-static void find_parents(cut* c) {
-    for (int32_t s = 0; s < c->n; s++) {
-        c->size[s] = 1;
-        c->parent[s] = c->start[s + 1] > c->start[s] ? neighbour(c, c->start[s + 1] - 1) : -1;
+// p(s), n = none
+static int32_t last_of(const cut* c, int32_t s) {
+    return c->start[s + 1] > c->start[s] ? neighbour(c, c->start[s + 1] - 1) : c->n;
+}
+
+// The end of the range that begins at `first`.
+static int32_t find_end(const cut* c, int32_t first, int32_t size) {
+    int32_t open = 0, least = INT32_MAX, end = c->n;
+    const int32_t beyond = c->n - first > 2 * size ? first + 2 * size : c->n;
+    memset(c->closed + first, 0, (size_t)(beyond - first) * sizeof *c->closed);
+    for (int32_t t = first; t < beyond; t++) {
+        open += 1 - c->closed[t];
+        if (last_of(c, t) < beyond) c->closed[last_of(c, t)]++;
+        if (t + 1 < first + size || open >= least) continue;
+        least = open, end = t + 1;
     }
-    for (int32_t s = 0; s < c->n; s++) {
-        if (c->parent[s] >= 0) c->size[c->parent[s]] += c->size[s];
-    }
-    for (int32_t s = 0; s < c->n; s++) { // (1)
-        const int32_t p = c->parent[s];
-        for (int32_t e = c->start[s]; e < c->start[s + 1]; e++) {
-            const int32_t t = neighbour(c, e);
-            if (t != p && c->parent[t] != p) c->size[p] = 0;
-        }
+    return end;
+}
+
+static void find_ranges(const cut* c, mabd_tree_parts* parts) {
+    const int32_t size = mabd_tree_part_size(c->n);
+    parts->first[0] = parts->count = 0;
+    for (int32_t first = 0; first < c->n;) {
+        first = find_end(c, first, size);
+        parts->first[++parts->count] = first;
     }
 }
 
-static void find_roots(cut* c, int32_t limit) {
-    for (int32_t s = c->n - 1; s >= 0; s--) {
-        const int32_t p = c->parent[s];
-        if (p >= 0 && c->root[p] >= 0) {
-            c->root[s] = c->root[p];
-        } else {
-            c->root[s] = c->size[s] > 1 && c->size[s] <= limit ? s : -1;
+// False if there are too many.
+static bool find_top(const cut* c, mabd_tree_parts* parts) {
+    int32_t count = 0;
+    for (int32_t p = 0; p < parts->count; p++) {
+        parts->top_first[p] = count;
+        for (int32_t s = parts->first[p]; s < parts->first[p + 1]; s++) {
+            if (!c->top[s] && last_of(c, s) < parts->first[p + 1]) continue;
+            if (count == most_of_top(c->n)) return false;
+            parts->top[count++] = s;
+            for (int32_t e = c->start[s]; e < c->start[s + 1]; e++) c->top[neighbour(c, e)] = true;
         }
     }
-}
-
-// Number the parts, and count their slots in `first`.
-static void gather(cut* c, int32_t limit, mabd_tree_parts* parts) {
-    int32_t held = 0;
-    for (int32_t s = 0; s < c->n; s++) {
-        if (c->root[s] != s) continue;
-        if (held == 0) parts->count++;
-        c->part[s] = parts->count - 1;
-        held += c->size[s] - 1;
-        if (held >= limit) held = 0;
-    }
-}
-
-static int32_t part_of(const cut* c, const mabd_tree_parts* parts, int32_t slot) {
-    const int32_t root = c->root[slot];
-    return root < 0 || root == slot ? parts->count : c->part[root];
-}
-
-// True if each root is changed by its part before it is by the top, in ascending order too.
-static bool is_ascending(cut* c) {
-    int32_t* inside = c->parent; // last slot of its part that changes a root; no longer needed
-    memset(inside, -1, (size_t)c->n * sizeof *inside);
-    for (int32_t s = 0; s < c->n; s++) {
-        for (int32_t e = c->start[s]; e < c->start[s + 1] && c->root[s] >= 0; e++) {
-            const int32_t t = neighbour(c, e);
-            if (t == c->root[s]) inside[t] = s;
-        }
-    }
-    for (int32_t s = 0; s < c->n; s++) {
-        if (c->root[s] >= 0 && c->root[s] != s) continue;
-        for (int32_t e = c->start[s]; e < c->start[s + 1]; e++) {
-            const int32_t t = neighbour(c, e);
-            if (c->root[t] == t && inside[t] > s) return false;
-        }
-    }
+    parts->top_first[parts->count] = count;
     return true;
-}
-
-static void sort(const cut* c, mabd_tree_parts* parts) {
-    int32_t* first = parts->first;
-    memset(first, 0, ((size_t)parts->count + 2) * sizeof *first);
-    for (int32_t s = 0; s < c->n; s++) first[part_of(c, parts, s) + 1]++;
-    for (int32_t k = 0; k <= parts->count; k++) first[k + 1] += first[k];
-    for (int32_t s = 0; s < c->n; s++) parts->slots[first[part_of(c, parts, s)]++] = s;
-    for (int32_t k = parts->count + 1; k > 0; k--) first[k] = first[k - 1];
-    first[0] = 0;
 }
 
 mabd_status mabd_tree_parts_find(const mabd_allocator* allocator, const mabd_dual_system* system,
                                  const int32_t* start, mabd_tree_parts* parts) {
     cut c = {.system = system, .start = start, .n = system->slot_count};
-    const int32_t limit = limit_of(c.n);
-    mabd_arena arena = {NULL, 0, 0};
-    parts->count = 0;
-    parts->first[0] = 0, parts->first[1] = c.n;
-    if (!parts->slots) return MABD_OK;
-    cut_layout(c.n, &arena, &c);
-    arena.size = arena.used;
-    arena.memory = arena.size == SIZE_MAX ? NULL : mabd_alloc(allocator, arena.size);
-    if (!arena.memory) return MABD_ERR_MEMORY;
-    arena.used = 0;
-    cut_layout(c.n, &arena, &c);
-    find_parents(&c);
-    find_roots(&c, limit);
-    gather(&c, limit, parts);
-    sort(&c, parts);
-    parts->ascending = is_ascending(&c);
-    mabd_free(allocator, arena.memory, arena.size);
+    bool found = false;
+    if (c.n >= MABD_TREE_LEAST) {
+        mabd_arena arena = {NULL, 0, 0};
+        cut_layout(c.n, &arena, &c);
+        arena.size = arena.used;
+        arena.memory = arena.size == SIZE_MAX ? NULL : mabd_alloc(allocator, arena.size);
+        if (!arena.memory) return MABD_ERR_MEMORY;
+        arena.used = 0;
+        cut_layout(c.n, &arena, &c);
+        find_ranges(&c, parts);
+        found = find_top(&c, parts);
+        mabd_free(allocator, arena.memory, arena.size);
+    }
+    if (found) return MABD_OK;
+    parts->count = 1;
+    parts->first[0] = parts->top_first[0] = parts->top_first[1] = 0;
+    parts->first[1] = c.n;
     return MABD_OK;
 }
