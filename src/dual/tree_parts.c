@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range ends where the fewest of its slots are coupled with later ones, between once and twice the size of a part after its
-// start. Let p(s) be the last slot that s is coupled with. While a range grows to slot t,
+// A range is once to twice the size of a part. Let p(s) be the last slot that s is coupled with. Slots with p(s) beyond twice the
+// size reach out of the range wherever it ends; it ends where the fewest others do. While it grows to slot t, these are
 //
-//   open(t + 1) = open(t) + 1 - (slots s of the range with p(s) = t)
+//   open(t + 1) = open(t) + (1 if p(t) is within reach) - (slots s of the range with p(s) = t)
 //
 // Why a slot that is not of the top is changed by its range alone: if d < s changes s and d is of another range, d is coupled with
 // s beyond its range; so d is of the top, and with it s. O(slots + edges).
@@ -60,8 +60,8 @@ static int32_t find_end(const cut* c, int32_t first, int32_t size) {
     const int32_t beyond = c->n - first > 2 * size ? first + 2 * size : c->n;
     memset(c->closed + first, 0, (size_t)(beyond - first) * sizeof *c->closed);
     for (int32_t t = first; t < beyond; t++) {
-        open += 1 - c->closed[t];
-        if (last_of(c, t) < beyond) c->closed[last_of(c, t)]++;
+        open -= c->closed[t];
+        if (last_of(c, t) < beyond) open++, c->closed[last_of(c, t)]++;
         if (t + 1 < first + size || open >= least) continue;
         least = open, end = t + 1;
     }
