@@ -24,7 +24,7 @@ endif()
 # Instruction sets beyond the compiler's default, for the stages of src/cpu (see src/cpu/stages.h).
 set(MABD_ISA_FLAGS_baseline)
 set(MABD_ISA_FLAGS_avx2 -mavx2)
-set(MABD_ISA_FLAGS_avx512 -mavx2 -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=256)
+set(MABD_ISA_FLAGS_avx512 -mavx2 -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=512)
 set(MABD_EXTRA_ISAS)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     include(CheckCCompilerFlag)

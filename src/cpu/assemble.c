@@ -159,6 +159,7 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const
                           int32_t thread) {
     const mabd_packs* packs = sim->packs;
     const mabd_real* stress = choose_stress(sim, pass);
+    if (tile->run >= 0) MABD_STAGE(assemble_run)(sim, tile->run, stress, predict);
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
         const bool kept = pass == MABD_PASS_AGAIN && sim->sizes.held > 0;

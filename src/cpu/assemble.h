@@ -98,6 +98,55 @@ MABD_FN void mabd_cpu_add_ground(const mabd_cpu_sim* sim, int32_t side, mabd_rea
 }
 
 #ifdef MABD_ISA
+// ---- lanes: of 8 bodies, by index (pack_balls.c) ----
+
+/// q_hat and the guess of the step (12 lanes each).
+void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
+                              mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess);
+/// References at a guess.
+void MABD_STAGE(lanes_reference)(const mabd_cpu_sim* sim, const int32_t* body,
+                                 const mabd_lanes* guess, mabd_lanes* ref);
+/// Rotations of A (9 lanes each), turned[l]: A has one.
+void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
+/// G of stresses (6), clamped.
+void MABD_STAGE(lanes_geometric)(const mabd_body_block* block, const mabd_lanes* stress,
+                                 mabd_lanes* G);
+/// Bodies while their joints are put together.
+typedef struct mabd_pack_work {
+    mabd_lanes ref[12]; // rigid reference
+    mabd_lanes Z[6];    // body/affine.h
+    mabd_lanes y[12];   // H^-1 r
+} mabd_pack_work;
+/// Bodies with two joints: Z and y in w, of each joint its block (6) and right-hand side (3), and the block between them (9).
+void MABD_STAGE(lanes_link)(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+                            const mabd_lanes* MABD_RESTRICT G,
+                            const mabd_lanes* MABD_RESTRICT q_hat,
+                            const mabd_pack_side* MABD_RESTRICT from,
+                            const mabd_pack_side* MABD_RESTRICT to, mabd_pack_work* MABD_RESTRICT w,
+                            mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
+                            mabd_lanes* MABD_RESTRICT U);
+/// f += J' lambda of one joint: s (X, 1) R' lambda
+void MABD_STAGE(lanes_pull)(const mabd_lanes* MABD_RESTRICT ref,
+                            const mabd_pack_side* MABD_RESTRICT side,
+                            const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f);
+/// New states.
+typedef struct mabd_moved_lanes {
+    mabd_lanes q[12], stress[6];
+    mabd_lanes twist, size; // squared
+} mabd_moved_lanes;
+/// From references, y and forces f of the joints.
+void MABD_STAGE(lanes_move)(const mabd_body_block* MABD_RESTRICT block,
+                            const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
+                            const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
+                            mabd_moved_lanes* MABD_RESTRICT out);
+
+/// A run: its links, eliminated but for the joints at the ends of its lanes (run.c).
+void MABD_STAGE(assemble_run)(mabd_cpu_sim* sim, int32_t run, const mabd_real* stress,
+                              bool predict);
+/// The new state of a run, and how far its joints are open there.
+void MABD_STAGE(update_run)(mabd_cpu_sim* sim, int32_t run, mabd_motion_report* report,
+                            mabd_opening* open);
+
 /// A pack: its bodies, blocks and right-hand sides. `predict`: its references first.
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
                                bool predict);
@@ -107,8 +156,6 @@ bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack);
 void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack);
 /// The new state of a pack.
 void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report);
-/// Rotations of A (9 lanes each), turned[l]: A has one.
-void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
 /// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
 /// gets what slipping ones push.
 void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own);

@@ -6,7 +6,7 @@
 // threads without work: if its solver can share, it comes after the groups, with all threads. Neither changes bits: solvers
 // give the same with any number of threads. Of several components that fail the first is told.
 
-#include "cpu/sim.h"
+#include "cpu/outer.h"
 
 #include <string.h>
 
@@ -100,10 +100,11 @@ static bool is_asked_again(const mabd_cpu_sim* sim, int32_t component) {
 }
 
 // With the right-hand side that solve will be asked for, where the solver can use it.
-static mabd_status factor(const mabd_cpu_sim* sim, int32_t component,
-                          const mabd_dual_system* system, int32_t* bad) {
+static mabd_status factor(mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,
+                          int32_t* bad) {
     const mabd_dual_ops* ops = sim->duals[component];
     void* solver = sim->solvers[component];
+    if (mabd_outer_is(sim, component)) return mabd_outer_factor(sim, component, bad);
     if (!ops->factor_with || is_asked_again(sim, component)) {
         return ops->factor(solver, system, bad);
     }
@@ -230,7 +231,9 @@ static void solve_group(mabd_cpu_sim* sim, mabd_group* group, mabd_pool* pool) {
         if (!sim->duals[i]) continue;
         mabd_dual_system system = mabd_cpu_system(sim, i);
         system.pool = pool;
-        if (sim->duals[i]->iterate) {
+        if (mabd_outer_is(sim, i)) {
+            mabd_outer_solve(sim, i);
+        } else if (sim->duals[i]->iterate) {
             iterate(sim, i, &system, &group->report);
         } else {
             solve(sim, i, &system, !is_asked_again(sim, i), sim->lambda + system.row_offset);

@@ -13,7 +13,9 @@
 typedef struct walk {
     const mabd_model* model;
     const uint8_t* kinds;
-    mabd_packs* out; // arrays are null while counting
+    mabd_packs* out;  // arrays are null while counting
+    int32_t* run_at;  // (bodies) the slot before a body that begins a run, else -1
+    int32_t* tile_of; // (bodies)
     uint8_t packed[MABD_TILE_BODIES];
 } walk;
 
@@ -99,41 +101,130 @@ static void pack_from(walk* w, const mabd_tile* tile, int32_t body) {
     add_pack(w, &pack);
 }
 
-static void make_tile(walk* w, int32_t first, int32_t last) {
-    const mabd_model* m = w->model;
+static void pack_tile(walk* w, mabd_tile* tile) {
     mabd_packs* out = w->out;
-    mabd_tile tile = {.body_first = first, .body_last = last};
     memset(w->packed, 0, sizeof w->packed);
-    tile.pack_first = out->pack_count, tile.odd_first = out->odd_count;
-    for (int32_t i = first; i < last; i++) {
-        if (w->packed[i - first] || m->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
+    for (int32_t i = tile->body_first; i < tile->body_last; i++) {
+        if (w->packed[i - tile->body_first]) continue;
+        if (w->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
         if (may_be_packed(w, i)) {
-            pack_from(w, &tile, i);
+            pack_from(w, tile, i);
         } else {
             if (out->odd) out->odd[out->odd_count] = i;
             out->odd_count++;
         }
     }
+}
+
+// ---- runs --------------------------------------------------------------------------------------------
+
+// Joint `place` (0 or 1) of a link.
+static const mabd_plan_side* link_side(const mabd_model* m, int32_t body, int32_t place) {
+    return &m->plan->sides[m->plan->side_start[body] + place];
+}
+
+static bool may_be_link(const walk* w, int32_t body) {
+    const int32_t* start = w->model->plan->side_start;
+    return may_be_packed(w, body) && w->kinds[body] == MABD_BODY_SIMPLE &&
+           start[body + 1] - start[body] == 2 &&
+           link_side(w->model, body, 1)->slot == link_side(w->model, body, 0)->slot + 1;
+}
+
+static const mabd_real* anchor(const mabd_model* m, const mabd_plan_side* side) {
+    const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
+    return side->is_b ? joint->Xb : joint->Xa;
+}
+
+// True if body b, a link, is the next one of a chain after body a and of its class.
+static bool goes_on(const walk* w, int32_t a, int32_t b) {
+    const mabd_model* m = w->model;
+    if (b != a + 1 || !may_be_link(w, b) || m->body_class[a] != m->body_class[b]) return false;
+    if (link_side(m, b, 0)->slot != link_side(m, a, 1)->slot) return false;
+    return link_side(m, a, 0)->is_b == link_side(m, b, 0)->is_b &&
+           link_side(m, a, 1)->is_b == link_side(m, b, 1)->is_b;
+}
+
+// Runs of one chain, from its beginning.
+static void find_runs(walk* w, const mabd_plan_component* c) {
+    const int32_t* path = w->model->plan->component_bodies + c->body_first;
+    int32_t length = 0; // equal links that end here
+    for (int32_t k = 0; k < c->body_count; k++) {
+        const bool next = length > 0 && goes_on(w, path[k - 1], path[k]);
+        length = next ? length + 1 : may_be_link(w, path[k]) ? 1 : 0;
+        if (length < MABD_RUN_BODIES) continue;
+        const int32_t first = path[k] - MABD_RUN_BODIES + 1;
+        w->run_at[first] = link_side(w->model, first, 0)->slot;
+        length = 0;
+    }
+}
+
+// Contacts ask for blocks and factors of single joints, which runs do not have.
+static void find_all_runs(walk* w) {
+    const mabd_plan* plan = w->model->plan;
+    for (int32_t i = 0; i < w->model->body_count; i++) w->run_at[i] = -1;
+    for (int32_t i = 0; i < plan->component_count && !w->model->contact.enabled; i++) {
+        const mabd_plan_component* c = &plan->components[i];
+        if (mabd_cpu_dual(c) == &mabd_dual_chain) find_runs(w, c);
+    }
+}
+
+static void fill_run(const mabd_model* m, int32_t body, int32_t slot, int32_t index,
+                     mabd_packs* out) {
+    mabd_run* run = &out->runs[index];
+    mabd_lanes* X = out->run_X + 6 * (size_t)MABD_RUN_LINKS * (size_t)index;
+    run->body = body, run->slot = slot, run->bad = -1;
+    for (int32_t k = 0; k < 2; k++) run->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
+    for (int32_t i = 0; i < MABD_RUN_BODIES; i++) {
+        for (int32_t k = 0; k < 6; k++) {
+            const mabd_real* at = anchor(m, link_side(m, body + i, k / 3));
+            X[6 * (i % MABD_RUN_LINKS) + k].at[i / MABD_RUN_LINKS] = at[k % 3];
+        }
+        if (i % MABD_RUN_LINKS != 0) out->joint_inner[m->plan->slot_joint[slot + i]] = true;
+    }
+}
+
+// ---- tiles -------------------------------------------------------------------------------------------
+
+// The end of a tile that begins with a body: where the next run begins, at the latest.
+static int32_t tile_end(const walk* w, int32_t first) {
+    const int32_t bodies = w->model->body_count;
+    if (w->run_at[first] >= 0) return first + MABD_RUN_BODIES;
+    int32_t last = first + 1;
+    while (last < bodies && last - first < MABD_TILE_BODIES && w->run_at[last] < 0) last++;
+    return last;
+}
+
+static int32_t make_tile(walk* w, int32_t first) {
+    mabd_packs* out = w->out;
+    mabd_tile tile = {.body_first = first, .body_last = tile_end(w, first), .run = -1};
+    for (int32_t i = first; i < tile.body_last; i++) w->tile_of[i] = out->tile_count;
+    tile.pack_first = out->pack_count, tile.odd_first = out->odd_count;
+    if (w->run_at[first] >= 0) {
+        if (out->runs) fill_run(w->model, first, w->run_at[first], out->run_count, out);
+        tile.run = out->run_count++;
+    } else {
+        pack_tile(w, &tile);
+    }
     tile.pack_last = out->pack_count, tile.odd_last = out->odd_count;
     if (out->tiles) out->tiles[out->tile_count] = tile;
     out->tile_count++;
+    return tile.body_last;
 }
 
 static void make_tiles(walk* w) {
     mabd_packs* out = w->out;
-    const int32_t bodies = w->model->body_count;
     out->tile_count = out->pack_count = out->side_count = out->pair_count = out->odd_count = 0;
-    for (int32_t first = 0; first < bodies; first += MABD_TILE_BODIES) {
-        const int32_t last = bodies - first < MABD_TILE_BODIES ? bodies : first + MABD_TILE_BODIES;
-        make_tile(w, first, last);
-    }
+    out->run_count = 0;
+    for (int32_t first = 0; first < w->model->body_count;) first = make_tile(w, first);
 }
 
 // ---- sides -------------------------------------------------------------------------------------------
 
 // Sides go apart by number; those of one body rise, and so do bodies.
-static void count_aparts(const mabd_model* m, mabd_packs* out) {
+static void count_aparts(const walk* w) {
+    const mabd_model* m = w->model;
     const mabd_plan* plan = m->plan;
+    mabd_packs* out = w->out;
     out->apart_count = 0, out->apart_reals = 0;
     for (int32_t body = 0; body < m->body_count; body++) {
         for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
@@ -142,7 +233,7 @@ static void count_aparts(const mabd_model* m, mabd_packs* out) {
             const mabd_model_joint* joint = &m->joints[plan->slot_joint[slot]];
             const int32_t other = plan->sides[s].is_b ? joint->a : joint->b;
             if (m->body_motion[other] != MABD_MOTION_DYNAMIC || other > body ||
-                other / MABD_TILE_BODIES == body / MABD_TILE_BODIES) {
+                w->tile_of[other] == w->tile_of[body]) {
                 continue;
             }
             const size_t width = (size_t)plan->slot_width[slot];
@@ -183,6 +274,9 @@ static void find_all_modes(const mabd_model* m, const mabd_packs* out, bool* see
         for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
             find_modes(m, out, out->odd[i], seen);
         }
+        for (int32_t i = tile->body_first; i < tile->body_last && tile->run >= 0; i++) {
+            find_modes(m, out, i, seen);
+        }
     }
 }
 
@@ -215,50 +309,81 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->side_mode = mabd_arena_take(arena, sides, sizeof *p->side_mode);
     p->aparts = mabd_arena_take(arena, (size_t)p->apart_count, sizeof *p->aparts);
     p->apart = mabd_arena_take(arena, p->apart_reals, sizeof *p->apart);
+    p->motions = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->motions);
+    p->openings = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->openings);
+    p->inner = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->inner);
+    p->runs = mabd_arena_take(arena, (size_t)p->run_count, sizeof *p->runs);
+    const size_t links = (size_t)p->run_count * MABD_RUN_LINKS;
+    p->run_X = mabd_arena_take(arena, 6 * links, sizeof *p->run_X);
+    const size_t joints = p->run_count > 0 ? (size_t)m->joint_count : 0;
+    p->joint_inner = mabd_arena_take(arena, joints, sizeof *p->joint_inner);
+    if (joints == 0) p->joint_inner = NULL;
+    const size_t kept = (size_t)p->run_count * (MABD_RUN_LINKS - 1) * MABD_RUN_KEPT;
+    p->kept = mabd_arena_take(arena, kept, sizeof *p->kept);
 }
 
 // Counts, and the bytes of all: the head, then the arrays.
 static size_t measure(walk* w) {
     mabd_arena arena = {0};
+    find_all_runs(w);
     make_tiles(w);
-    count_aparts(w->model, w->out);
+    count_aparts(w);
     layout(w->model, w->out, &arena);
     const size_t head = mabd_bytes(sizeof(mabd_packs), 1);
     return arena.used > SIZE_MAX - head ? SIZE_MAX : arena.used + head;
 }
 
+// Memory of a walk.
+static size_t walk_bytes(const mabd_model* m) {
+    return 2 * (size_t)m->body_count * sizeof(int32_t) + (size_t)m->plan->slot_count;
+}
+
+static bool begin_walk(walk* w, const mabd_allocator* allocator, bool** seen) {
+    const size_t bodies = (size_t)w->model->body_count;
+    w->run_at = mabd_alloc(allocator, walk_bytes(w->model));
+    if (!w->run_at) return false;
+    w->tile_of = w->run_at + bodies;
+    *seen = (bool*)(w->tile_of + bodies);
+    return true;
+}
+
 size_t mabd_packs_bytes_for(const mabd_model* model, const uint8_t* kinds) {
     mabd_packs counts = {0};
     walk w = {.model = model, .kinds = kinds, .out = &counts};
-    return measure(&w);
+    bool* seen;
+    if (!begin_walk(&w, &model->allocator, &seen)) return SIZE_MAX;
+    const size_t bytes = measure(&w);
+    mabd_free(&model->allocator, w.run_at, walk_bytes(model));
+    return bytes;
+}
+
+static mabd_packs* fill(walk* w, size_t bytes, mabd_packs* out, bool* seen) {
+    const size_t head = mabd_bytes(sizeof *out, 1);
+    mabd_arena arena = {.memory = (char*)out + head, .size = bytes - head};
+    *out = *w->out;
+    out->bytes = bytes;
+    layout(w->model, out, &arena);
+    w->out = out;
+    make_tiles(w);
+    count_aparts(w);
+    find_all_modes(w->model, out, seen);
+    write_modes(w->model, out);
+    return out;
 }
 
 mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model* model,
                               const uint8_t* kinds, mabd_packs** packs) {
     mabd_packs counts = {0};
     walk w = {.model = model, .kinds = kinds, .out = &counts};
-    const size_t bytes = measure(&w), head = mabd_bytes(sizeof counts, 1);
-    const size_t slots = (size_t)model->plan->slot_count;
+    bool* seen;
     *packs = NULL;
-    if (bytes == SIZE_MAX) return MABD_ERR_MEMORY;
-    mabd_packs* out = mabd_alloc(allocator, bytes);
-    bool* seen = mabd_alloc(allocator, slots);
-    if (out && seen) {
-        mabd_arena arena = {.memory = (char*)out + head, .size = bytes - head};
-        *out = counts;
-        out->bytes = bytes;
-        layout(model, out, &arena);
-        w.out = out;
-        make_tiles(&w);
-        count_aparts(model, out);
-        find_all_modes(model, out, seen);
-        write_modes(model, out);
-        *packs = out;
-    } else {
-        mabd_free(allocator, out, bytes);
-    }
-    mabd_free(allocator, seen, slots);
-    return *packs ? MABD_OK : MABD_ERR_MEMORY;
+    if (!begin_walk(&w, allocator, &seen)) return MABD_ERR_MEMORY;
+    int32_t* memory = w.run_at;
+    const size_t bytes = measure(&w);
+    mabd_packs* out = bytes == SIZE_MAX ? NULL : mabd_alloc(allocator, bytes);
+    if (out) *packs = fill(&w, bytes, out, seen);
+    mabd_free(allocator, memory, walk_bytes(model));
+    return out ? MABD_OK : MABD_ERR_MEMORY;
 }
 
 void mabd_packs_destroy(const mabd_allocator* allocator, mabd_packs* packs) {

@@ -5,8 +5,7 @@
 // has left there. Packs are up to MABD_LANES bodies of a tile that are alike, so that one function text works on all of
 // them (cpu/simd.h). Moving bodies that are in no pack are the odd ones of their tile; they go one by one, after the packs.
 //
-//   bodies   0 .. TILE - 1               TILE .. 2 TILE - 1          ...
-//   tile     packs, then odd ones        packs, then odd ones
+// A long chain of equal links is cut into runs, one a tile, that are eliminated in lanes (cpu/run.c).
 //
 // A joint has a side on each of its bodies, and each side adds its share to the joint's block and right-hand side. In the order above
 // the first side writes and the second adds. If that one is in another tile, which may be done at the same time, it writes to
@@ -14,11 +13,18 @@
 // so all this depends on the model alone and changes no bits.
 #pragma once
 
+#include "cpu/report.h"
 #include "cpu/simd.h"
 #include "model/model.h"
 
 /// Bodies of a tile: about 1 kB each in the cache while a step goes over them.
 #define MABD_TILE_BODIES 512
+
+/// Links of one lane of a run. Rows of 12 reals of bodies so far apart do not meet in one set of the cache.
+#define MABD_RUN_LINKS  63
+#define MABD_RUN_BODIES (MABD_LANES * MABD_RUN_LINKS)
+/// What elimination leaves of a joint: Z (9), Y (9), h (3).
+#define MABD_RUN_KEPT 21
 
 /// Most joints of a body in a pack.
 #define MABD_PACK_SIDES 6
@@ -61,7 +67,16 @@ typedef struct mabd_tile {
     int32_t body_first, body_last; // bodies first .. last - 1, and so on
     int32_t pack_first, pack_last;
     int32_t odd_first, odd_last;
+    int32_t run; // all bodies are this one's, -1 = none
 } mabd_tile;
+
+/// MABD_RUN_BODIES links of one class that follow each other in a chain: body i of them has slots slot + i and slot + i + 1.
+/// Lane l has bodies MABD_RUN_LINKS l, ... of these.
+typedef struct mabd_run {
+    int32_t body, slot; // first ones
+    int32_t bad;        // slot whose pivot failed, -1 = none
+    mabd_real sign[2];  // of the point rows of each link's joints
+} mabd_run;
 
 /// The share of a side in another tile: at `offset` in mabd_packs.apart its block (width^2), then its right-hand side (width).
 typedef struct mabd_apart {
@@ -71,16 +86,23 @@ typedef struct mabd_apart {
 } mabd_apart;
 
 typedef struct mabd_packs {
-    int32_t tile_count, pack_count, side_count, pair_count, odd_count, apart_count;
+    int32_t tile_count, pack_count, side_count, pair_count, odd_count, apart_count, run_count;
     size_t apart_reals;
     mabd_tile* tiles;
     mabd_pack* packs;
     mabd_pack_side* sides;
     mabd_pack_pair* pairs;
-    int32_t* odd;       // (odd_count) bodies
-    uint8_t* side_mode; // (sides of the plan) mabd_side_mode
-    mabd_apart* aparts; // (apart_count) rising by side
-    mabd_real* apart;   // (apart_reals)
+    int32_t* odd;                // (odd_count) bodies
+    uint8_t* side_mode;          // (sides of the plan) mabd_side_mode
+    mabd_apart* aparts;          // (apart_count) rising by side
+    mabd_real* apart;            // (apart_reals)
+    mabd_run* runs;              // (run_count)
+    mabd_lanes* run_X;           // (run_count x MABD_RUN_LINKS x 6) attachments of both joints
+    bool* joint_inner;           // (joints) the joint is inside of a run; null = there are none
+    mabd_lanes* kept;            // (run_count x MABD_RUN_LINKS - 1 x MABD_RUN_KEPT) cpu/run.c
+    mabd_motion_report* motions; // (tile_count) of the stage under way
+    mabd_opening* openings;      // (tile_count)
+    mabd_opening* inner;         // (tile_count) of the joints inside runs, by update
     size_t bytes;
 } mabd_packs;
 
@@ -88,7 +110,7 @@ typedef struct mabd_packs {
 mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model* model,
                               const uint8_t* kinds, mabd_packs** packs);
 void mabd_packs_destroy(const mabd_allocator* allocator, mabd_packs* packs);
-/// Bytes that mabd_packs_create will take, SIZE_MAX if they overflow.
+/// Bytes that mabd_packs_create will take, SIZE_MAX if that cannot be found out.
 size_t mabd_packs_bytes_for(const mabd_model* model, const uint8_t* kinds);
 
 /// The place of a side that is apart, null if it is not.

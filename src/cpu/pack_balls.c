@@ -11,30 +11,25 @@
 #include "math/block.h"
 #include "math/polar.h"
 
-/// Bodies of a pack while their joints are put together.
-typedef struct pack_work {
-    mabd_lanes ref[12]; // rigid reference
-    mabd_lanes Z[6];    // body/affine.h
-    mabd_lanes y[12];   // H^-1 r
-} pack_work;
-
 // ---- predict -----------------------------------------------------------------------------------------
 
-static void find_target(const mabd_cpu_sim* sim, const mabd_pack* pack,
-                        mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
-    const mabd_step_scale* step = mabd_cpu_scale(sim, pack->body[0]);
-    mabd_lanes q[12], q1[12], v[12], v1[12];
-    mabd_lanes_load(12, sim->q, pack->body, q);
-    mabd_lanes_load(12, sim->q1, pack->body, q1);
-    mabd_lanes_load(12, sim->v, pack->body, v);
-    mabd_lanes_load(12, sim->v1, pack->body, v1);
-    const mabd_step_scale s = *step;
-    for (int k = 0; k < 12; k++) {
-        MABD_EACH_LANE(l) {
-            q_hat[k].at[l] = mabd_step_target(&s, q[k].at[l], q1[k].at[l], v[k].at[l], v1[k].at[l]);
-            guess[k].at[l] = mabd_step_guess(&s, q[k].at[l], v[k].at[l], v1[k].at[l]);
+// Numbers first, lanes after: two rows of each body are turned instead of four.
+void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
+                              mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
+    static const int32_t order[MABD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const mabd_step_scale s = *mabd_cpu_scale(sim, body[0]);
+    alignas(64) mabd_real targets[12 * MABD_LANES], guesses[12 * MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        const size_t at = 12 * (size_t)body[l];
+        const mabd_real *MABD_RESTRICT q = sim->q + at, *MABD_RESTRICT q1 = sim->q1 + at;
+        const mabd_real *MABD_RESTRICT v = sim->v + at, *MABD_RESTRICT v1 = sim->v1 + at;
+        for (int k = 0; k < 12; k++) {
+            targets[12 * l + k] = mabd_step_target(&s, q[k], q1[k], v[k], v1[k]);
+            guesses[12 * l + k] = mabd_step_guess(&s, q[k], v[k], v1[k]);
         }
     }
+    mabd_lanes_load(12, targets, order, q_hat);
+    mabd_lanes_load(12, guesses, order, guess);
 }
 
 // Two steps of Newton-Schulz, which are enough for matrices within 0.02 of a rotation. left: |X'X - I|^2 at their end, or
@@ -67,8 +62,8 @@ void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned) {
     }
 }
 
-static void find_reference(const mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* guess,
-                           mabd_lanes* ref) {
+void MABD_STAGE(lanes_reference)(const mabd_cpu_sim* sim, const int32_t* body,
+                                 const mabd_lanes* guess, mabd_lanes* ref) {
     bool turned[MABD_LANES];
     MABD_STAGE(turn_pack)(guess, ref, turned);
     for (int k = 9; k < 12; k++) {
@@ -77,7 +72,7 @@ static void find_reference(const mabd_cpu_sim* sim, const mabd_pack* pack, const
     for (int l = 0; l < MABD_LANES; l++) {
         if (turned[l]) continue; // a prediction without rotation keeps that of the state
         mabd_mat3 R = mabd_m3_identity();
-        mabd_polar(mabd_m3_load(sim->q + 12 * (size_t)pack->body[l]), &R);
+        mabd_polar(mabd_m3_load(sim->q + 12 * (size_t)body[l]), &R);
         mabd_lane_put_m3(R, ref, l);
     }
 }
@@ -92,6 +87,16 @@ static void find_geometric(const mabd_body_block* MABD_RESTRICT block,
         const mabd_sym3 g = mabd_body_block_stiffness(&b, mabd_lane_s3(stress, l));
         safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
         mabd_lane_put_s3(g, G, l);
+    }
+}
+
+void MABD_STAGE(lanes_geometric)(const mabd_body_block* block, const mabd_lanes* stress,
+                                 mabd_lanes* G) {
+    mabd_lanes safe;
+    find_geometric(block, stress, G, &safe);
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (safe.at[l] > 0) continue;
+        mabd_lane_put_s3(mabd_sym3_clamp(mabd_lane_s3(G, l)), G, l);
     }
 }
 
@@ -129,8 +134,8 @@ MABD_HOT void put_pair(const mabd_body_block* b, mabd_mat3 R, const mabd_attachm
 }
 
 static void compute_side(const mabd_body_block* MABD_RESTRICT block,
-                         const pack_work* MABD_RESTRICT w, const mabd_pack_side* MABD_RESTRICT side,
-                         mabd_lanes* MABD_RESTRICT out) {
+                         const mabd_pack_work* MABD_RESTRICT w,
+                         const mabd_pack_side* MABD_RESTRICT side, mabd_lanes* MABD_RESTRICT out) {
     const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_affine y = mabd_lane_affine(w->y, l);
@@ -142,7 +147,8 @@ static void compute_side(const mabd_body_block* MABD_RESTRICT block,
 }
 
 static void compute_pair(const mabd_body_block* MABD_RESTRICT block,
-                         const pack_work* MABD_RESTRICT w, const mabd_pack_side* MABD_RESTRICT from,
+                         const mabd_pack_work* MABD_RESTRICT w,
+                         const mabd_pack_side* MABD_RESTRICT from,
                          const mabd_pack_side* MABD_RESTRICT to, mabd_lanes* MABD_RESTRICT U) {
     const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
@@ -154,12 +160,13 @@ static void compute_pair(const mabd_body_block* MABD_RESTRICT block,
 }
 
 // Two joints on a body, which most bodies have: both functions above and solve_bodies in one loop.
-static void compute_link(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
-                         const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
-                         const mabd_pack_side* MABD_RESTRICT from,
-                         const mabd_pack_side* MABD_RESTRICT to, pack_work* MABD_RESTRICT w,
-                         mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
-                         mabd_lanes* MABD_RESTRICT U) {
+void MABD_STAGE(lanes_link)(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+                            const mabd_lanes* MABD_RESTRICT G,
+                            const mabd_lanes* MABD_RESTRICT q_hat,
+                            const mabd_pack_side* MABD_RESTRICT from,
+                            const mabd_pack_side* MABD_RESTRICT to, mabd_pack_work* MABD_RESTRICT w,
+                            mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
+                            mabd_lanes* MABD_RESTRICT U) {
     const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_affine ref = mabd_lane_affine(w->ref, l);
@@ -226,10 +233,10 @@ static void store_sides(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_blo
 
 static void assemble_link(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_block* block,
                           mabd_vec3 weight, const mabd_lanes* G, const mabd_lanes* q_hat,
-                          pack_work* w, pack_blocks* blocks) {
+                          mabd_pack_work* w, pack_blocks* blocks) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     mabd_lanes from[9], to[9], U[9];
-    compute_link(block, weight, G, q_hat, &sides[0], &sides[1], w, from, to, U);
+    MABD_STAGE(lanes_link)(block, weight, G, q_hat, &sides[0], &sides[1], w, from, to, U);
     mabd_lanes_turn_block(from, side_order, &blocks->side[0]);
     mabd_lanes_turn_block(to, side_order, &blocks->side[1]);
     mabd_lanes_turn_block(U, pair_order, &blocks->U);
@@ -239,10 +246,11 @@ static void assemble_link(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_b
 
 static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_block* block,
                          mabd_vec3 weight, const mabd_lanes* G, const mabd_lanes* q_hat,
-                         pack_work* w, pack_blocks* blocks) {
+                         mabd_pack_work* w, pack_blocks* blocks) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     mabd_lanes lanes[9];
+    blocks->U.at[0][0] = 0; // for compilers: the side count is not 0 where blocks are read
     solve_bodies(block, weight, G, q_hat, w->ref, w->Z, w->y);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(block, w, &sides[i], lanes);
@@ -259,7 +267,7 @@ static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_bo
 }
 
 // For more solves at this reference (assemble_balls.c): y, then the blocks of sides and pairs.
-static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_work* w,
+static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_work* w,
                       const pack_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
         mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)pack->body[l];
@@ -272,32 +280,24 @@ static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_work*
     }
 }
 
-static void clamp_lanes(const mabd_lanes* safe, mabd_lanes* G) {
-    for (int l = 0; l < MABD_LANES; l++) {
-        if (safe->at[l] > 0) continue;
-        mabd_lane_put_s3(mabd_sym3_clamp(mabd_lane_s3(G, l)), G, l);
-    }
-}
-
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
                                bool predict) {
     const mabd_model* m = sim->model;
     const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
     const mabd_real mass = m->classes[pack->body_class].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
-    mabd_lanes q_hat[12], guess[12], S[6], G[6], safe;
-    pack_work w;
+    mabd_lanes q_hat[12], guess[12], S[6], G[6];
+    mabd_pack_work w;
     pack_blocks blocks;
-    find_target(sim, pack, q_hat, guess);
+    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
     if (predict) {
-        find_reference(sim, pack, guess, w.ref);
+        MABD_STAGE(lanes_reference)(sim, pack->body, guess, w.ref);
         mabd_lanes_store(12, w.ref, pack->body, pack->count, sim->ref);
     } else {
         mabd_lanes_load(12, sim->ref, pack->body, w.ref);
     }
     mabd_lanes_load(6, stress, pack->body, S);
-    find_geometric(block, S, G, &safe);
-    clamp_lanes(&safe, G);
+    MABD_STAGE(lanes_geometric)(block, S, G);
     if (pack->side_count == 2) {
         assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
     } else {
@@ -311,16 +311,17 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
 
 void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
     mabd_lanes q_hat[12], guess[12], ref[12];
-    find_target(sim, pack, q_hat, guess);
-    find_reference(sim, pack, guess, ref);
+    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
+    MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
     mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
 }
 
 // ---- update --------------------------------------------------------------------------------------------
 
 // f += J' lambda of one joint: s (X, 1) R' lambda
-static void add_pull(const mabd_lanes* MABD_RESTRICT ref, const mabd_pack_side* MABD_RESTRICT side,
-                     const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
+void MABD_STAGE(lanes_pull)(const mabd_lanes* MABD_RESTRICT ref,
+                            const mabd_pack_side* MABD_RESTRICT side,
+                            const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 n = mabd_m3_tmul(mabd_lane_m3(ref, l), mabd_lane_v3(lambda, l));
         const mabd_affine pull =
@@ -329,15 +330,10 @@ static void add_pull(const mabd_lanes* MABD_RESTRICT ref, const mabd_pack_side* 
     }
 }
 
-typedef struct moved_lanes {
-    mabd_lanes q[12], stress[6];
-    mabd_lanes twist, size; // squared
-} moved_lanes;
-
-static void move_lanes(const mabd_body_block* MABD_RESTRICT block,
-                       const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
-                       const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
-                       moved_lanes* MABD_RESTRICT out) {
+void MABD_STAGE(lanes_move)(const mabd_body_block* MABD_RESTRICT block,
+                            const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
+                            const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
+                            mabd_moved_lanes* MABD_RESTRICT out) {
     const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_affine moved =
@@ -354,7 +350,7 @@ static void move_lanes(const mabd_body_block* MABD_RESTRICT block,
 void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     mabd_lanes ref[12], Z[6], y[12], f[12], lambda[3];
-    moved_lanes moved;
+    mabd_moved_lanes moved;
     mabd_lanes_load(12, sim->ref, pack->body, ref);
     mabd_lanes_load(6, sim->geometric, pack->body, Z);
     mabd_lanes_load(12, sim->q_new, pack->body, y);
@@ -366,9 +362,9 @@ void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_moti
             const mabd_real* from = sim->lambda + k;
             MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
         }
-        add_pull(ref, &sides[i], lambda, f);
+        MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
     }
-    move_lanes(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
+    MABD_STAGE(lanes_move)(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
     mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
     mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
     for (int l = 0; l < pack->count; l++) {

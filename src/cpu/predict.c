@@ -67,6 +67,13 @@ static void predict_lanes(mabd_cpu_sim* sim, const mabd_pack* pack) {
     for (int32_t l = 0; l < pack->count; l++) MABD_STAGE(predict_body)(sim, pack->body[l]);
 }
 
+// Links of a run, some at a time.
+static mabd_pack pack_of_run(int32_t first) {
+    mabd_pack pack = {.count = MABD_LANES};
+    for (int32_t l = 0; l < MABD_LANES; l++) pack.body[l] = first + l;
+    return pack;
+}
+
 void MABD_STAGE(predict)(mabd_cpu_sim* sim, bool packs_too, const mabd_tile* tile) {
     const mabd_model* m = sim->model;
     const mabd_packs* packs = sim->packs;
@@ -77,6 +84,11 @@ void MABD_STAGE(predict)(mabd_cpu_sim* sim, bool packs_too, const mabd_tile* til
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last && packs_too; p++) {
         predict_lanes(sim, &packs->packs[p]);
+    }
+    for (int32_t i = tile->body_first; i < tile->body_last && packs_too && tile->run >= 0;
+         i += MABD_LANES) {
+        const mabd_pack pack = pack_of_run(i);
+        predict_lanes(sim, &pack);
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
         MABD_STAGE(predict_body)(sim, packs->odd[i]);
@@ -123,6 +135,11 @@ int32_t MABD_STAGE(refer)(mabd_cpu_sim* sim, const mabd_tile* tile) {
     const mabd_packs* packs = sim->packs;
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const int32_t bad = refer_pack(sim, &packs->packs[p]);
+        if (bad >= 0) return bad;
+    }
+    for (int32_t i = tile->body_first; i < tile->body_last && tile->run >= 0; i += MABD_LANES) {
+        const mabd_pack pack = pack_of_run(i);
+        const int32_t bad = refer_pack(sim, &pack);
         if (bad >= 0) return bad;
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory, constants and start state of an M-ABD simulation on the CPU.
 
+#include "cpu/outer.h"
 #include "cpu/stages.h"
 
 #include "math/polar.h"
@@ -66,9 +67,6 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->sides = mabd_arena_take(arena, widest, sizeof *sim->sides);
     sim->springs = mabd_arena_take(arena, widest, sizeof *sim->springs);
     sim->points = mabd_arena_take(arena, widest, sizeof *sim->points);
-    const size_t tiles = (n->bodies + MABD_TILE_BODIES - 1) / MABD_TILE_BODIES;
-    sim->motions = mabd_arena_take(arena, tiles, sizeof *sim->motions);
-    sim->openings = mabd_arena_take(arena, tiles, sizeof *sim->openings);
     sim->duals = mabd_arena_take(arena, n->components, sizeof *sim->duals);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
     sim->softened = mabd_arena_take(arena, n->components, sizeof *sim->softened);
@@ -120,7 +118,7 @@ static void find_loose(mabd_cpu_sim* sim) {
     }
 }
 
-static size_t packs_bytes_for(const mabd_model* m) {
+size_t mabd_cpu_packs_bytes_for(const mabd_model* m) {
     const size_t bodies = (size_t)m->body_count;
     uint8_t* kinds = mabd_alloc(&m->allocator, bodies);
     if (!kinds) return SIZE_MAX;
@@ -178,6 +176,7 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
     find_shared_edges(sim);
     mabd_cpu_find_groups(sim->model->plan, sim->groups);
     MABD_TRY(mabd_packs_create(allocator, sim->model, sim->body_kind, &sim->packs));
+    MABD_TRY(mabd_outer_create(sim, allocator));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i] = mabd_cpu_choose(sim, i);
@@ -191,6 +190,7 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
     mabd_contacts_destroy(sim->contacts);
     mabd_pool_destroy(sim->pool);
+    mabd_outer_destroy(sim, allocator);
     mabd_packs_destroy(allocator, sim->packs);
     if (!sim->solvers) return;
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
@@ -211,7 +211,7 @@ size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
 size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     size_t bytes = mabd_contacts_bytes_for(sim->model);
-    const size_t packs = packs_bytes_for(sim->model);
+    const size_t packs = mabd_cpu_packs_bytes_for(sim->model);
     if (bytes == SIZE_MAX || packs > SIZE_MAX - bytes) return SIZE_MAX;
     bytes += packs;
     for (int32_t i = 0; i < plan->component_count; i++) {

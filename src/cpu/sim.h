@@ -128,23 +128,11 @@ typedef enum mabd_body_kind {
     MABD_BODY_HUB,     // its freedoms are unknowns of the dual system
 } mabd_body_kind;
 
+/// What runs leave of a component (cpu/outer.h).
+typedef struct mabd_outer mabd_outer;
+
 /// The stages as compiled for one instruction set (cpu/stages.h).
 typedef struct mabd_cpu_stages mabd_cpu_stages;
-
-/// What an iteration did to the bodies.
-typedef struct mabd_motion_report {
-    mabd_real twist;      // largest rotation of a body from its reference [rad]
-    int32_t twisted_body; // which, -1 = no moving bodies
-    int32_t broken_body;  // one whose state is not finite, -1 = none
-} mabd_motion_report;
-
-/// How far rigid rows are open.
-typedef struct mabd_opening {
-    mabd_real gap;       // [m]
-    mabd_real angle;     // [rad]
-    mabd_real nonlinear; // largest of the rows that one linear solve does not close [m], [rad]
-    int32_t joint;       // where the larger of gap and angle is, -1 = no rows
-} mabd_opening;
 
 /// Components that follow each other, factored and solved by one thread; what came of it.
 typedef struct mabd_group {
@@ -158,7 +146,8 @@ struct mabd_cpu_sim {
     const mabd_model* model;
     const mabd_cpu_stages* stages;
     mabd_packs* packs;
-    mabd_pool* pool; // null = one thread
+    mabd_pool* pool;    // null = one thread
+    mabd_outer* outers; // (components) null = no runs (cpu/outer.h)
     mabd_cpu_sizes sizes;
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     mabd_real* name; // (count x columns) [unit]
@@ -182,11 +171,9 @@ struct mabd_cpu_sim {
     mabd_dual dual;               // choice of the definition
     mabd_real gap_tolerance;      // of iterative solvers [m], [rad]
     mabd_dual_report
-        dual_report; // of the last solve: iterations of all components, largest residual
-    mabd_motion_report* motions; // (tiles) of the stage under way
-    mabd_opening* openings;      // (tiles)
-    bool shared_edges;           // some off-diagonal block gets more than one body's share
-    mabd_contacts* contacts;     // null = the model has none
+        dual_report;         // of the last solve: iterations of all components, largest residual
+    bool shared_edges;       // some off-diagonal block gets more than one body's share
+    mabd_contacts* contacts; // null = the model has none
     mabd_step_scale step;
     mabd_step_scale euler;      // of bodies that were struck (cpu/contacts.h)
     mabd_real blocks_beta_h[2]; // what `blocks` was made for
@@ -223,6 +210,8 @@ mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component);
 int32_t mabd_cpu_find_groups(const mabd_plan* plan, mabd_group* groups);
 /// Bytes that the dual solvers hold.
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim);
+/// What tiles and packs take (cpu/pack.h), part of the two below; SIZE_MAX if that cannot be known.
+size_t mabd_cpu_packs_bytes_for(const mabd_model* model);
 /// What they will hold; SIZE_MAX if that cannot be known. Needs model and sizes only.
 size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim);
 /// Start state of the model.
@@ -256,15 +245,6 @@ void mabd_cpu_restart(mabd_cpu_sim* sim);
 /// True if some component is solved iteratively.
 bool mabd_cpu_iterates(const mabd_cpu_sim* sim);
 mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim);
-/// One body more: the squares of twice its rotation and of its whole increment.
-MABD_FN void mabd_report_motion(mabd_motion_report* report, int32_t body, mabd_real twist,
-                                mabd_real size) {
-    if (!(size < (mabd_real)1e30) && report->broken_body < 0) report->broken_body = body;
-    if (twist > report->twist) {
-        report->twist = twist;
-        report->twisted_body = body;
-    }
-}
 
 /// A X + t of a body, world [m]. q: affine coordinates of all (bodies + 1 x 12).
 MABD_FN mabd_vec3 mabd_cpu_point(const mabd_real* q, int32_t body, mabd_vec3 X) {
@@ -324,16 +304,7 @@ bool mabd_cpu_meets_stop(const mabd_cpu_sim* sim, mabd_real h, mabd_real least);
 /// True if an axis has come to a stop or left one in the solve under way (before finish).
 bool mabd_cpu_changed_stop(const mabd_cpu_sim* sim, mabd_real least);
 
-/// The worse of two, each by itself; at equality the first joint.
-MABD_FN void mabd_opening_add(mabd_opening* worst, const mabd_opening* one) {
-    const mabd_real before = worst->gap > worst->angle ? worst->gap : worst->angle;
-    const mabd_real now = one->gap > one->angle ? one->gap : one->angle;
-    if (one->joint >= 0 && (worst->joint < 0 || now > before)) worst->joint = one->joint;
-    if (one->gap > worst->gap) worst->gap = one->gap;
-    if (one->angle > worst->angle) worst->angle = one->angle;
-    if (one->nonlinear > worst->nonlinear) worst->nonlinear = one->nonlinear;
-}
-/// At affine coordinates q (bodies + 1 x 12), controls at the end of the step.
+/// At q_new, after update; controls at the end of the step.
 mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q);
 /// False, and the body in *body, if A_new has no rotation.
 bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body);

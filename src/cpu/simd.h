@@ -101,32 +101,37 @@ MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mab
 /// Row `row[l]` of an array with `columns` columns (a constant, at least 4) to lane l, all lanes.
 MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t* row,
                               mabd_lanes* MABD_RESTRICT to) {
-    const mabd_real* p[MABD_LANES];
-    for (int l = 0; l < MABD_LANES; l++) p[l] = from + (size_t)columns * (size_t)row[l];
     for (int l = 0; l < MABD_LANES; l += 4) {
+        const mabd_real *p0 = from + columns * (int64_t)row[l],
+                        *p1 = from + columns * (int64_t)row[l + 1],
+                        *p2 = from + columns * (int64_t)row[l + 2],
+                        *p3 = from + columns * (int64_t)row[l + 3];
         for (int k = 0; k < columns; k += 4) {
             const int c = k + 4 <= columns ? k : columns - 4; // the last square may overlap
-            mabd_quad_turn(p[l] + c, p[l + 1] + c, p[l + 2] + c, p[l + 3] + c, to[c].at + l,
-                           to[c + 1].at + l, to[c + 2].at + l, to[c + 3].at + l);
+            mabd_quad_turn(p0 + c, p1 + c, p2 + c, p3 + c, to[c].at + l, to[c + 1].at + l,
+                           to[c + 2].at + l, to[c + 3].at + l);
         }
     }
 }
 /// Lane l < count back to row `row[l]`.
 MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_t* row, int count,
                                mabd_real* to) {
-    mabd_real* p[MABD_LANES];
-    for (int l = 0; l < MABD_LANES; l++) p[l] = to + (size_t)columns * (size_t)row[l];
     if (count < MABD_LANES) {
         for (int l = 0; l < count; l++) {
-            for (int k = 0; k < columns; k++) p[l][k] = from[k].at[l];
+            for (int k = 0; k < columns; k++) {
+                to[columns * (int64_t)row[l] + k] = from[k].at[l];
+            }
         }
         return;
     }
     for (int l = 0; l < MABD_LANES; l += 4) {
+        mabd_real *p0 = to + columns * (int64_t)row[l], *p1 = to + columns * (int64_t)row[l + 1],
+                  *p2 = to + columns * (int64_t)row[l + 2],
+                  *p3 = to + columns * (int64_t)row[l + 3];
         for (int k = 0; k < columns; k += 4) {
             const int c = k + 4 <= columns ? k : columns - 4;
             mabd_quad_turn(from[c].at + l, from[c + 1].at + l, from[c + 2].at + l,
-                           from[c + 3].at + l, p[l] + c, p[l + 1] + c, p[l + 2] + c, p[l + 3] + c);
+                           from[c + 3].at + l, p0 + c, p1 + c, p2 + c, p3 + c);
         }
     }
 }

@@ -112,7 +112,7 @@ void mabd_cpu_assemble(mabd_cpu_sim* sim, mabd_pass pass) {
 
 static void update_tile(void* context, int32_t tile, int32_t thread) {
     const tile_job* job = context;
-    mabd_motion_report* report = &job->sim->motions[tile];
+    mabd_motion_report* report = &job->sim->packs->motions[tile];
     (void)thread;
     report->twist = -1, report->twisted_body = report->broken_body = -1;
     job->sim->stages->update(job->sim, &job->sim->packs->tiles[tile], report);
@@ -123,7 +123,7 @@ mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim) {
     tile_job job = {0};
     run_tiles(sim, update_tile, &job);
     for (int32_t i = 0; i < sim->packs->tile_count; i++) {
-        const mabd_motion_report* one = &sim->motions[i];
+        const mabd_motion_report* one = &sim->packs->motions[i];
         if (report.broken_body < 0) report.broken_body = one->broken_body;
         if (one->twist > report.twist) {
             report.twist = one->twist;
@@ -137,7 +137,7 @@ mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim) {
 static void refer_tile(void* context, int32_t tile, int32_t thread) {
     const tile_job* job = context;
     (void)thread;
-    job->sim->motions[tile].broken_body =
+    job->sim->packs->motions[tile].broken_body =
         job->sim->stages->refer(job->sim, &job->sim->packs->tiles[tile]);
 }
 
@@ -145,22 +145,30 @@ bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body) {
     tile_job job = {0};
     run_tiles(sim, refer_tile, &job);
     for (int32_t i = 0; i < sim->packs->tile_count; i++) {
-        if (sim->motions[i].broken_body < 0) continue;
-        *body = sim->motions[i].broken_body;
+        if (sim->packs->motions[i].broken_body < 0) continue;
+        *body = sim->packs->motions[i].broken_body;
         return false;
     }
     return true;
 }
 
+// Joints inside of runs were looked at by update.
 static void check_part(void* context, int32_t part, int32_t thread) {
     const tile_job* job = context;
-    const int32_t joints = job->sim->model->joint_count;
-    mabd_opening* worst = &job->sim->openings[part];
+    const mabd_cpu_sim* sim = job->sim;
+    const int32_t joints = sim->model->joint_count;
+    const int32_t first = first_in(sim, joints, part), last = first_in(sim, joints, part + 1);
+    mabd_opening* worst = &sim->packs->openings[part];
     (void)thread;
     memset(worst, 0, sizeof *worst);
     worst->joint = -1;
-    job->sim->stages->check(job->sim, job->q, first_in(job->sim, joints, part),
-                            first_in(job->sim, joints, part + 1), worst);
+    if (!sim->packs->joint_inner) {
+        sim->stages->check(sim, job->q, first, last, worst);
+        return;
+    }
+    for (int32_t i = first; i < last; i++) {
+        if (!sim->packs->joint_inner[i]) sim->stages->check(sim, job->q, i, i + 1, worst);
+    }
 }
 
 mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q) {
@@ -168,7 +176,8 @@ mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q) {
     tile_job job = {.q = q};
     run_tiles(sim, check_part, &job);
     for (int32_t i = 0; i < sim->packs->tile_count; i++) {
-        mabd_opening_add(&worst, &sim->openings[i]);
+        mabd_opening_add(&worst, &sim->packs->openings[i]);
+        if (sim->packs->tiles[i].run >= 0) mabd_opening_add(&worst, &sim->packs->inner[i]);
     }
     return worst;
 }

@@ -123,6 +123,12 @@ static void update_body(mabd_cpu_sim* sim, int32_t body, mabd_motion_report* rep
 
 void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_report* report) {
     const mabd_packs* packs = sim->packs;
+    if (tile->run >= 0) {
+        mabd_opening* open = &packs->inner[tile - packs->tiles];
+        const mabd_opening none = {0, 0, 0, -1};
+        *open = none;
+        MABD_STAGE(update_run)(sim, tile->run, report, open);
+    }
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
         if (MABD_STAGE(fits_lanes)(sim, pack)) {

@@ -35,6 +35,12 @@
 #ifndef MABD_PREFETCH
 #define MABD_PREFETCH(address) ((void)(address))
 #endif
+/// The same, to the second level of the cache.
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define MABD_PREFETCH_FAR(address) __builtin_prefetch((const void*)(address), 0, 2)
+#else
+#define MABD_PREFETCH_FAR(address) ((void)(address))
+#endif
 
 /// Ask for the w x v block `ahead` blocks after p, which need not exist.
 MABD_BLOCK_FN void mabd_block_prefetch(int w, int v, const mabd_real* p, int ahead) {
