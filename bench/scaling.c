@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains, trees and nets of any size, and any other model, let go and timed; see scaling.h.
+// Chains, trees, nets and robots of any size, and any other model, let go and timed; see scaling.h.
 #include "bench/scaling.h"
 
 #include "bench/fit.h"
 #include "cli/system.h"
 
 #include <math.h>
+#include <stdio.h>
 
 int64_t bench_scaling_default_steps(int64_t links) {
     int64_t steps = 20000000 / links;
     if (steps > 200) steps = 200;
     return steps > 10 ? steps : 10;
+}
+
+#define ROBOT_LINKS 7
+#define ROBOT_GRID  100 // robots in a row
+
+// Arms of 7 links beside each other: as many components.
+static mabd_status generate_robots(const bench_scaling_def* def, mabd_scene* scene,
+                                   mabd_error* error) {
+    const int32_t count = (int32_t)fmax(1, round((double)def->links / ROBOT_LINKS));
+    mabd_chain_def arm = mabd_default_chain_def();
+    char name[32];
+    arm.name = name;
+    arm.links = ROBOT_LINKS;
+    arm.joint = def->joint;
+    for (int32_t i = 0; i < count; i++) {
+        snprintf(name, sizeof(name), "robot%d", (int)i);
+        arm.anchor[0] = (mabd_real)(i % ROBOT_GRID);
+        arm.anchor[1] = (mabd_real)(i / ROBOT_GRID);
+        MABD_TRY(mabd_generate_chain(scene, &arm, error));
+    }
+    return MABD_OK;
 }
 
 static mabd_status generate(const bench_scaling_def* def, mabd_scene* scene, mabd_error* error) {
@@ -29,6 +51,8 @@ static mabd_status generate(const bench_scaling_def* def, mabd_scene* scene, mab
         net.rows = net.columns = (int32_t)fmax(2, round((1 + sqrt(1 + 3 * links)) / 3));
         net.pinned = def->pinned;
         return mabd_generate_net(scene, &net, error);
+    case BENCH_TOPIC_ROBOTS:
+        return generate_robots(def, scene, error);
     default:
         chain.links = def->links;
         chain.joint = def->joint;

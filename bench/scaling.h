@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains, trees and nets of any size, and any other model, let go and timed.
+// Chains, trees, nets and robots of any size, and any other model, let go and timed.
 #pragma once
 
 #include "mabd/generate.h"
@@ -8,7 +8,8 @@
 #define BENCH_TOPIC_LIST(X)                                                                        \
     X(CHAIN, "chain") /* capsules of 0.1 m, pinned at one end, level */                            \
     X(TREE, "tree")   /* full binary tree, ball joints, pinned at its root, falling over */        \
-    X(NET, "net") /* square net of hubs and rods, ball joints, level; by an edge or its corners */
+    X(NET, "net") /* square net of hubs and rods, ball joints, level; by an edge or its corners */ \
+    X(ROBOTS, "robots") /* arms of 7 links, each pinned to the ground, level */
 
 typedef enum bench_topic {
 #define X(name, text) BENCH_TOPIC_##name,
@@ -20,8 +21,8 @@ typedef enum bench_topic {
 /// What is generated.
 typedef struct bench_scaling_def {
     bench_topic topic;
-    int32_t links;       // wanted; trees and nets take the nearest size they can have
-    mabd_joint joint;    // of chains and trees
+    int32_t links;       // wanted; all but chains take the nearest size they can have
+    mabd_joint joint;    // of chains, trees and robots
     mabd_net_pin pinned; // of nets
 } bench_scaling_def;
 

@@ -269,6 +269,27 @@ Test(cli, options_reach_the_simulation) {
     json_decref(bdf2);
 }
 
+Test(cli, run_takes_all_processors_or_as_many_threads_as_told) {
+    json_t* s = summary_of("run @pendulum.json --steps 2 --json -");
+    cr_expect(eq(dbl, number(s, "threads"), (double)sysconf(_SC_NPROCESSORS_ONLN)));
+    json_decref(s);
+    s = summary_of("run @pendulum.json --steps 2 --threads 3 --json -");
+    cr_expect(eq(dbl, number(s, "threads"), 3));
+    json_decref(s);
+    command_result r = mabd_call("run @pendulum.json --steps 2 --threads 3");
+    cr_expect_not_null(strstr(r.out, "on cpu, 3 threads,"), "%s", r.out);
+    r = mabd_call("run @pendulum.json --steps 2 --threads 1");
+    cr_expect_not_null(strstr(r.out, "on cpu, 1 thread,"), "%s", r.out);
+    const char* bad[] = {"0", "-1", "1.5", "many", "4097"};
+    for (size_t k = 0; k < COUNT(bad); k++) {
+        char line[64];
+        snprintf(line, sizeof(line), "run @pendulum.json --steps 2 --threads %s", bad[k]);
+        r = mabd_call(line);
+        cr_expect(eq(int, r.code, 2), "%s", line);
+        cr_expect_not_null(strstr(r.err, "--threads: "), "%s", r.err);
+    }
+}
+
 Test(cli, h_and_duration_come_from_the_scene) {
     json_t* s = summary_of("run @double-pendulum.json --json -");
     cr_expect(eq(dbl, number(s, "h"), 0.005));
@@ -576,7 +597,7 @@ Test(cli, info_knows_the_memory_of_the_run) {
         char line[128];
         snprintf(line, sizeof(line), "info %s --json -", scenes[k]);
         json_t* info = summary_of(line);
-        snprintf(line, sizeof(line), "run %s --steps 2 --json -", scenes[k]);
+        snprintf(line, sizeof(line), "run %s --steps 2 --threads 1 --json -", scenes[k]);
         json_t* run = summary_of(line);
         double promised = number(info, "bytes_per_body"), taken = number(run, "bytes_per_body");
         cr_expect(epsilon_eq(dbl, taken, promised, 0.1 * promised), "%s", scenes[k]);
@@ -640,6 +661,7 @@ Test(cli, bench_of_trees_and_nets_counts_their_bodies) {
     } cases[] = {
         {"bench tree --links 100 --steps 2 --repeat 1 --json -", 127},
         {"bench net --links 280 --steps 2 --repeat 1 --json -", 280},
+        {"bench robots --links 100 --steps 2 --repeat 1 --json -", 98},
     };
     for (size_t k = 0; k < COUNT(cases); k++) {
         json_t* b = summary_of(cases[k].line);

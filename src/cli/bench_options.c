@@ -25,13 +25,14 @@ static const char* const DEFAULT_SIZES[] = {
     [BENCH_TOPIC_CHAIN] = "10,100,1000,10000,100000,1000000",
     [BENCH_TOPIC_TREE] = "15,127,1023,8191,131071,1048575",
     [BENCH_TOPIC_NET] = "280,1160,7400,29800",
+    [BENCH_TOPIC_ROBOTS] = "7,70,700,7000,70000",
 };
 
 static const char NOTES[] =
-    "Topics: chain, tree (full binary) and net (square), in several sizes, let go and timed;\n"
-    "scene FILE...: scene files, at their own h unless --h is given. `mabd bench plot` draws the\n"
-    "tables, `mabd bench broad` times the broad phase of contacts by itself, `mabd bench peers`\n"
-    "runs other engines on the same scenes.\n\n"
+    "Topics: chain, tree (full binary), net (square) and robots (arms of 7 links, each by\n"
+    "itself), in several sizes, let go and timed; scene FILE...: scene files, at their own h\n"
+    "unless --h is given. `mabd bench plot` draws the tables, `mabd bench broad` times the broad\n"
+    "phase of contacts by itself, `mabd bench peers` runs other engines on the same scenes.\n\n"
     "Every scene is built, warmed up for 5 steps and timed from there; the fastest of the repeats\n"
     "counts. The bound is the time to read q, v and one older q, v of a link (48 numbers) and to\n"
     "write the new q, v (24 numbers) at the bandwidth of the STREAM triad on as many threads; the\n"
@@ -49,7 +50,8 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
     const option options[] = {
         option_text("links", "N,N,...", &texts->links,
                     "sizes (default 10,100,... to 1000000; nets of 10 to 100 hubs a side)"),
-        option_choice("joint", JOINTS, &o->joint, "joints of chains and trees (default ball)"),
+        option_choice("joint", JOINTS, &o->joint,
+                      "joints of chains, trees and robots (default ball; robots: hinge)"),
         option_choice("pinned", PINS, &o->pinned, "how nets hang (default edge)"),
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene files, repeatable"),
@@ -105,7 +107,7 @@ static int check_sizes(bench_options* o, const char* links) {
 }
 
 static int check_files(bench_options* o, const char* links) {
-    if (links != NULL) return say_usage("--links goes with chain, tree and net");
+    if (links != NULL) return say_usage("--links goes with chain, tree, net and robots");
     if (o->files.count < 1 || o->files.count > BENCH_SCENES_MAX) {
         return say_usage("scene: expected 1 to 32 scene files");
     }
@@ -144,9 +146,12 @@ static int check(bench_options* o, const lists* texts) {
     int topic = 0;
     while (TOPICS[topic] != NULL && strcmp(TOPICS[topic], o->topic_name) != 0) topic++;
     if (TOPICS[topic] == NULL) {
-        return say_usage("unknown topic: expected chain, tree, net, scene, plot, broad or peers");
+        return say_usage("unknown topic: expected chain, tree, net, robots, scene, plot, broad or "
+                         "peers");
     }
     o->topic = (bench_topic)topic;
+    if (o->joint < 0)
+        o->joint = o->topic == BENCH_TOPIC_ROBOTS ? MABD_JOINT_HINGE : MABD_JOINT_BALL;
     const int scenes =
         o->topic == BENCH_TOPIC_FILES ? check_files(o, texts->links) : check_sizes(o, texts->links);
     if (scenes != CLI_OK) return scenes;
@@ -162,7 +167,7 @@ bool bench_options_read(int argc, char** argv, bench_options* options, int* exit
     lists texts = {NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->repeats = 3;
-    options->joint = MABD_JOINT_BALL;
+    options->joint = -1; // by topic
     options->preset = MABD_PRESET_BALANCED;
     options->h = 0.01;
     if (!parse(argc, argv, options, &texts, exit_code)) return false;

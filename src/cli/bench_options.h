@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `mabd bench` for chains, trees, nets and scene files.
+// The command line of `mabd bench` for chains, trees, nets, robots and scene files.
 #pragma once
 
 #include "bench/scaling.h"

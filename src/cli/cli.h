@@ -20,5 +20,5 @@ int command_bench(int argc, char** argv);
 int command_bench_plot(int argc, char** argv);
 int command_bench_broad(int argc, char** argv);
 int command_bench_peers(int argc, char** argv);
-/// `mabd bench chain|tree|net|scene`; called with "bench" as argv[0].
+/// `mabd bench chain|tree|net|robots|scene`; called with "bench" as argv[0].
 int command_bench_steps(int argc, char** argv);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench chain|tree|net|scene`: speed, with what it takes to judge it: errors beside times, the machine,
+// `mabd bench chain|tree|net|robots|scene`: speed, with what it takes to judge it: errors beside times, the machine,
 // and the memory bandwidth that bounds a step.
 #include "base/isa.h"
 #include "cli/bench_options.h"

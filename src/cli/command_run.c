@@ -107,10 +107,11 @@ static void print_plan(const run* r, const mabd_sim_def* def) {
     say(r, "scene     %s: %d bodies, %d joints, %d rows; components: %s\n",
         mabd_model_name(r->loaded.model), (int)info->bodies, (int)info->joints, (int)info->rows,
         load_format_components(info, components, sizeof(components)));
-    say(r, "run       %s on %s, %s, %s, h = %g s, %lld steps, %g s\n",
-        mabd_formulation_name(def->formulation), mabd_backend_name(def->backend),
-        mabd_integrator_name(def->integrator), mabd_preset_name((mabd_preset)r->options.preset),
-        (double)def->h, (long long)r->total_steps, (double)r->total_steps * (double)def->h);
+    say(r, "run       %s on %s, %d thread%s, %s, %s, h = %g s, %lld steps, %g s\n",
+        mabd_formulation_name(def->formulation), mabd_backend_name(def->backend), (int)def->threads,
+        def->threads > 1 ? "s" : "", mabd_integrator_name(def->integrator),
+        mabd_preset_name((mabd_preset)r->options.preset), (double)def->h, (long long)r->total_steps,
+        (double)r->total_steps * (double)def->h);
 }
 
 static void print_memory(const run* r) {

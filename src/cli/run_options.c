@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/output.h"
+#include "cli/system.h"
 #include "mabd/sim.h"
 
 #define X(name, text) text,
@@ -59,7 +60,7 @@ static bool parse(int argc, char** argv, run_options* o, const char** memory, in
         option_text("resume", "FILE", &o->resume,
                     "go on from a checkpoint of the same command, to the same end"),
         option_integer("threads", "N", OPTION_POSITIVE, 4096, &o->threads, NULL,
-                       "threads (default 1); results do not depend on it"),
+                       "threads (default: all processors); results do not depend on it"),
         option_text("memory-limit", "SIZE", memory,
                     "refuse to use more, as 500M or 2G (default: the machine's memory)"),
         option_flag("quiet", &o->quiet, "print errors only"),
@@ -94,7 +95,7 @@ static int check_outputs(const run_options* o) {
 
 bool run_options_read(int argc, char** argv, run_options* options, int* exit_code) {
     const char* memory = NULL;
-    *options = (run_options){.every = 1, .checkpoint_every = 1000, .threads = 1};
+    *options = (run_options){.every = 1, .checkpoint_every = 1000, .threads = system_processors()};
     options->preset = MABD_PRESET_BALANCED;
     if (!parse(argc, argv, options, &memory, exit_code)) return false;
     if (options->time_given && options->steps_given) {

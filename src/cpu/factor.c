@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factor and solve: K lambda = b, component by component, by the solver that fits.
+//
+// Threads: components do not know of each other. Those that follow each other make a group of GROUP_ROWS rows or more, which is
+// what one thread does at a time; the plan alone decides. A component that is a good part of all rows would leave the other
+// threads without work: if its solver can share, it comes after the groups, with all threads. Neither changes bits: solvers
+// give the same with any number of threads. Of several components that fail the first is told.
 
 #include "cpu/outer.h"
 
@@ -72,9 +77,10 @@ static void solve(const mabd_cpu_sim* sim, int32_t component, const mabd_dual_sy
         ops->solve(sim->solvers[component], system, x);
     }
     if (!sim->softened[component]) return;
-    softened_rest(system, x, sim->rest);
-    ops->solve(sim->solvers[component], system, sim->rest);
-    for (int32_t r = 0; r < system->row_count; r++) x[r] += sim->rest[r];
+    mabd_real* taken = sim->rest + system->row_offset;
+    softened_rest(system, x, taken);
+    ops->solve(sim->solvers[component], system, taken);
+    for (int32_t r = 0; r < system->row_count; r++) x[r] += taken[r];
 }
 
 // A goal closer than the tolerance leaves room for round-off between residual and gap.
@@ -105,55 +111,141 @@ static mabd_status factor(mabd_cpu_sim* sim, int32_t component, const mabd_dual_
     return ops->factor_with(solver, system, sim->lambda + system->row_offset, bad);
 }
 
-mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
-    const mabd_plan* plan = sim->model->plan;
+// ---- groups ------------------------------------------------------------------------------------------
+
+// Some 100 microseconds of work.
+#define GROUP_ROWS 1024
+// A component is worked on by all threads from so many rows on, and from this part of all.
+#define SHARED_ROWS 4096
+#define SHARED_PART 16
+
+static int32_t rows_of(const mabd_plan* plan, int32_t component) {
+    const mabd_plan_component* c = &plan->components[component];
+    return plan->slot_row[c->slot_first + c->slot_count] - plan->slot_row[c->slot_first];
+}
+
+int32_t mabd_cpu_find_groups(const mabd_plan* plan, mabd_group* groups) {
+    int32_t count = 0, first = 0;
+    int64_t weight = 0; // one more for each component
     for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = sim->duals[i];
-        if (!ops) continue;
-        const mabd_dual_system system = mabd_cpu_system(sim, i);
-        int32_t bad = 0;
-        mabd_status status = factor(sim, i, &system, &bad);
-        sim->softened[i] = status == MABD_ERR_SINGULAR && ops->keeps_system;
-        if (sim->softened[i]) {
-            soften(&system);
-            status = factor(sim, i, &system, &bad);
+        const int32_t rows = rows_of(plan, i);
+        if (i > first && rows >= GROUP_ROWS) {
+            if (groups) groups[count] = (mabd_group){.first = first, .last = i};
+            count++, first = i, weight = 0;
         }
-        if (status != MABD_OK) {
-            *joint = joint_near(plan, i, bad);
-            return status;
-        }
+        weight += rows + 1;
+        if (weight < GROUP_ROWS && i + 1 < plan->component_count) continue;
+        if (groups) groups[count] = (mabd_group){.first = first, .last = i + 1};
+        count++, first = i + 1, weight = 0;
+    }
+    return count;
+}
+
+static bool is_shared(const mabd_cpu_sim* sim, const mabd_group* group) {
+    if (!sim->pool || group->last != group->first + 1) return false;
+    const mabd_dual_ops* ops = sim->duals[group->first];
+    const int64_t rows = rows_of(sim->model->plan, group->first);
+    return ops && ops->shares_work && rows >= SHARED_ROWS &&
+           rows * SHARED_PART >= sim->model->plan->row_count;
+}
+
+typedef void (*group_work)(mabd_cpu_sim* sim, mabd_group* group, mabd_pool* pool);
+
+typedef struct group_job {
+    mabd_cpu_sim* sim;
+    group_work work;
+} group_job;
+
+static void do_group(void* context, int32_t part, int32_t thread) {
+    const group_job* job = context;
+    mabd_group* group = &job->sim->groups[part];
+    (void)thread;
+    if (!is_shared(job->sim, group)) job->work(job->sim, group, NULL);
+}
+
+static void run_groups(mabd_cpu_sim* sim, group_work work) {
+    const int32_t count = (int32_t)sim->sizes.groups;
+    group_job job = {sim, work};
+    mabd_pool_run(sim->pool, count, do_group, &job);
+    for (int32_t i = 0; sim->pool && i < count; i++) {
+        if (is_shared(sim, &sim->groups[i])) work(sim, &sim->groups[i], sim->pool);
+    }
+}
+
+// ---- factor ------------------------------------------------------------------------------------------
+
+static mabd_status factor_component(mabd_cpu_sim* sim, int32_t component, mabd_pool* pool,
+                                    int32_t* joint) {
+    const mabd_dual_ops* ops = sim->duals[component];
+    if (!ops) return MABD_OK;
+    mabd_dual_system system = mabd_cpu_system(sim, component);
+    int32_t bad = 0;
+    system.pool = pool;
+    mabd_status status = factor(sim, component, &system, &bad);
+    sim->softened[component] = status == MABD_ERR_SINGULAR && ops->keeps_system;
+    if (sim->softened[component]) {
+        soften(&system);
+        status = factor(sim, component, &system, &bad);
+    }
+    if (status != MABD_OK) *joint = joint_near(sim->model->plan, component, bad);
+    return status;
+}
+
+static void factor_group(mabd_cpu_sim* sim, mabd_group* group, mabd_pool* pool) {
+    group->status = MABD_OK;
+    for (int32_t i = group->first; i < group->last && group->status == MABD_OK; i++) {
+        group->status = factor_component(sim, i, pool, &group->joint);
+    }
+}
+
+mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
+    run_groups(sim, factor_group);
+    for (size_t i = 0; i < sim->sizes.groups; i++) {
+        if (sim->groups[i].status == MABD_OK) continue;
+        *joint = sim->groups[i].joint;
+        return sim->groups[i].status;
     }
     return MABD_OK;
 }
 
-static void iterate(mabd_cpu_sim* sim, const mabd_dual_ops* ops, void* solver,
-                    const mabd_dual_system* system) {
+// ---- solve -------------------------------------------------------------------------------------------
+
+static void add_report(const mabd_dual_report* one, mabd_dual_report* sum) {
+    sum->iterations += one->iterations;
+    if (!(one->residual <= sum->residual)) sum->residual = one->residual;
+}
+
+static void iterate(mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,
+                    mabd_dual_report* sum) {
     const mabd_dual_goal goal = {GOAL_PART * sim->gap_tolerance, MOST_ITERATIONS};
     mabd_dual_report report;
     mabd_real *lambda = sim->lambda + system->row_offset, *x = sim->guess + system->row_offset;
-    ops->iterate(solver, system, &goal, lambda, x, &report);
+    sim->duals[component]->iterate(sim->solvers[component], system, &goal, lambda, x, &report);
     memcpy(lambda, x, (size_t)system->row_count * sizeof(mabd_real));
-    sim->dual_report.iterations += report.iterations;
-    if (!(report.residual <= sim->dual_report.residual)) {
-        sim->dual_report.residual = report.residual;
+    add_report(&report, sum);
+}
+
+static void solve_group(mabd_cpu_sim* sim, mabd_group* group, mabd_pool* pool) {
+    group->report = (mabd_dual_report){0, 0};
+    for (int32_t i = group->first; i < group->last; i++) {
+        if (!sim->duals[i]) continue;
+        mabd_dual_system system = mabd_cpu_system(sim, i);
+        system.pool = pool;
+        if (mabd_outer_is(sim, i)) {
+            mabd_outer_solve(sim, i);
+        } else if (sim->duals[i]->iterate) {
+            iterate(sim, i, &system, &group->report);
+        } else {
+            solve(sim, i, &system, !is_asked_again(sim, i), sim->lambda + system.row_offset);
+        }
     }
 }
 
 void mabd_cpu_solve(mabd_cpu_sim* sim) {
-    const mabd_plan* plan = sim->model->plan;
-    sim->dual_report.iterations = 0;
-    sim->dual_report.residual = 0;
-    for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = sim->duals[i];
-        if (!ops) continue;
-        const mabd_dual_system system = mabd_cpu_system(sim, i);
-        if (mabd_outer_is(sim, i)) {
-            mabd_outer_solve(sim, i);
-        } else if (ops->iterate) {
-            iterate(sim, ops, sim->solvers[i], &system);
-        } else {
-            solve(sim, i, &system, !is_asked_again(sim, i), sim->lambda + system.row_offset);
-        }
+    run_groups(sim, solve_group);
+    sim->dual_report = (mabd_dual_report){0, 0};
+    for (size_t i = 0; i < sim->sizes.groups; i++) {
+        add_report(&sim->groups[i].report, &sim->dual_report);
     }
 }
 
@@ -166,7 +258,7 @@ void mabd_cpu_solve_again(mabd_cpu_sim* sim, int32_t component) {
         return;
     }
     memset(sim->guess + system.row_offset, 0, (size_t)system.row_count * sizeof(mabd_real));
-    iterate(sim, ops, sim->solvers[component], &system);
+    iterate(sim, component, &system, &sim->dual_report);
 }
 
 void mabd_cpu_restart(mabd_cpu_sim* sim) {

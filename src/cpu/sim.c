@@ -31,13 +31,13 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.axes = model->laws ? n.coordinates : 0;
     n.loose = n.guess = n.rest = 0;
     n.threads = 1;
+    n.groups = (size_t)mabd_cpu_find_groups(plan, NULL);
     n.held = model->contact.enabled ? n.bodies : 0;
     for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
         const mabd_dual_ops* ops = mabd_cpu_dual(c);
-        const int32_t *row = plan->slot_row + c->slot_first, rows = row[c->slot_count] - row[0];
-        if (ops && ops->keeps_system && (size_t)rows > n.rest) n.rest = (size_t)rows;
+        if (ops && ops->keeps_system) n.rest = n.rows;
     }
     n.widest_body = 1;
     for (int32_t i = 0; i < plan->body_count; i++) {
@@ -70,6 +70,7 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->duals = mabd_arena_take(arena, n->components, sizeof *sim->duals);
     sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
     sim->softened = mabd_arena_take(arena, n->components, sizeof *sim->softened);
+    sim->groups = mabd_arena_take(arena, n->groups, sizeof *sim->groups);
 }
 
 // Three point rows, and springs, dampers and servos without limits on the rotation vector only.
@@ -152,6 +153,7 @@ mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component) {
     system.edge_block = plan->edge_block + c->edge_first;
     system.D = sim->D;
     system.U = sim->U;
+    system.pool = NULL;
     return system;
 }
 
@@ -172,6 +174,7 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
     find_body_kinds(sim->model, sim->body_kind);
     find_loose(sim);
     find_shared_edges(sim);
+    mabd_cpu_find_groups(sim->model->plan, sim->groups);
     MABD_TRY(mabd_packs_create(allocator, sim->model, sim->body_kind, &sim->packs));
     MABD_TRY(mabd_outer_create(sim, allocator));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));

@@ -25,10 +25,11 @@ typedef struct mabd_cpu_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, loose;
     size_t threads;
-    size_t axes;  // coordinates, or 0 if no axis has a law (joint/axis_law.h)
-    size_t guess; // rows, or 0 if no dual solver is iterative
-    size_t held;  // bodies, or 0 if nothing is solved twice at a reference: no contacts
-    size_t rest;  // rows of the largest component that may be softened (factor.c)
+    size_t axes;   // coordinates, or 0 if no axis has a law (joint/axis_law.h)
+    size_t guess;  // rows, or 0 if no dual solver is iterative
+    size_t held;   // bodies, or 0 if nothing is solved twice at a reference: no contacts
+    size_t rest;   // rows, or 0 if no component may be softened (factor.c)
+    size_t groups; // of components (factor.c)
 } mabd_cpu_sizes;
 
 /// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
@@ -133,6 +134,14 @@ typedef struct mabd_outer mabd_outer;
 /// The stages as compiled for one instruction set (cpu/stages.h).
 typedef struct mabd_cpu_stages mabd_cpu_stages;
 
+/// Components that follow each other, factored and solved by one thread; what came of it.
+typedef struct mabd_group {
+    int32_t first, last; // components first .. last - 1
+    mabd_status status;
+    int32_t joint; // where it failed
+    mabd_dual_report report;
+} mabd_group;
+
 struct mabd_cpu_sim {
     const mabd_model* model;
     const mabd_cpu_stages* stages;
@@ -158,6 +167,7 @@ struct mabd_cpu_sim {
     const mabd_dual_ops** duals;  // (components) solver chosen, null without rows
     void** solvers;               // (components) of dual/
     bool* softened;               // (components) factored with rows that give way (factor.c)
+    mabd_group* groups;           // (groups) of all components
     mabd_dual dual;               // choice of the definition
     mabd_real gap_tolerance;      // of iterative solvers [m], [rad]
     mabd_dual_report
@@ -196,6 +206,8 @@ const mabd_dual_ops* mabd_cpu_choose(const mabd_cpu_sim* sim, int32_t component)
 /// True if some component may get an iterative solver: from counts alone, without looking at the factor.
 bool mabd_cpu_may_iterate(const mabd_cpu_sim* sim);
 mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component);
+/// Groups of all components, from the plan alone; returns how many. groups: null = count only (factor.c).
+int32_t mabd_cpu_find_groups(const mabd_plan* plan, mabd_group* groups);
 /// Bytes that the dual solvers hold.
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim);
 /// What tiles and packs take (cpu/pack.h), part of the two below; SIZE_MAX if that cannot be known.

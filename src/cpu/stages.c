@@ -45,6 +45,11 @@ static void run_batch(void* context, int32_t batch, int32_t thread) {
     for (int64_t i = first; i < last; i++) job->part(context, (int32_t)i, thread);
 }
 
+// Other things go in as many parts as there are tiles: the first of `count` in a part.
+static int32_t first_in(const mabd_cpu_sim* sim, int32_t count, int32_t part) {
+    return (int32_t)((int64_t)count * part / sim->packs->tile_count);
+}
+
 static void run_tiles(mabd_cpu_sim* sim, mabd_pool_part part, tile_job* job) {
     const int32_t tiles = sim->packs->tile_count, most = BATCHES * mabd_pool_threads(sim->pool);
     job->sim = sim, job->part = part;
@@ -76,10 +81,13 @@ static void assemble_tile(void* context, int32_t tile, int32_t thread) {
                                thread);
 }
 
-// Shares of sides whose joint was begun in another tile.
-static void add_aparts(mabd_cpu_sim* sim) {
+// Shares of sides whose joint was begun in another tile. No joint has two of them.
+static void add_aparts(void* context, int32_t part, int32_t thread) {
+    const mabd_cpu_sim* sim = ((const tile_job*)context)->sim;
     const mabd_plan* plan = sim->model->plan;
-    for (int32_t i = 0; i < sim->packs->apart_count; i++) {
+    const int32_t count = sim->packs->apart_count, last = first_in(sim, count, part + 1);
+    (void)thread;
+    for (int32_t i = first_in(sim, count, part); i < last; i++) {
         const mabd_apart* apart = &sim->packs->aparts[i];
         const mabd_real* from = sim->packs->apart + apart->offset;
         mabd_real *D = sim->D + plan->slot_block[apart->slot],
@@ -114,7 +122,7 @@ void mabd_cpu_assemble(mabd_cpu_sim* sim, mabd_pass pass) {
     } else {
         run_tiles(sim, assemble_tile, &job);
     }
-    add_aparts(sim);
+    if (sim->packs->apart_count > 0) run_tiles(sim, add_aparts, &job);
 }
 
 static void update_tile(void* context, int32_t tile, int32_t thread) {
@@ -159,13 +167,12 @@ bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body) {
     return true;
 }
 
-// Joints go in as many parts as there are tiles; those inside of runs were looked at by update.
+// Joints inside of runs were looked at by update.
 static void check_part(void* context, int32_t part, int32_t thread) {
     const tile_job* job = context;
     const mabd_cpu_sim* sim = job->sim;
-    const int64_t joints = sim->model->joint_count, parts = sim->packs->tile_count;
-    const int32_t first = (int32_t)(joints * part / parts);
-    const int32_t last = (int32_t)(joints * (part + 1) / parts);
+    const int32_t joints = sim->model->joint_count;
+    const int32_t first = first_in(sim, joints, part), last = first_in(sim, joints, part + 1);
     mabd_opening* worst = &sim->packs->openings[part];
     (void)thread;
     memset(worst, 0, sizeof *worst);
@@ -208,9 +215,17 @@ static void finish_tile(void* context, int32_t tile, int32_t thread) {
     job->sim->stages->finish(job->sim, job->flag, &job->sim->packs->tiles[tile]);
 }
 
+static void finish_part(void* context, int32_t part, int32_t thread) {
+    const tile_job* job = context;
+    const int32_t joints = job->sim->model->joint_count;
+    (void)thread;
+    job->sim->stages->finish_coordinates(job->sim, job->flag, first_in(job->sim, joints, part),
+                                         first_in(job->sim, joints, part + 1));
+}
+
 void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history) {
     tile_job job = {.flag = keep_history};
-    sim->stages->finish_coordinates(sim, keep_history);
+    if (sim->sizes.coordinates > 0) run_tiles(sim, finish_part, &job);
     run_tiles(sim, finish_tile, &job);
     swap(&sim->stress, &sim->stress_new);
     if (keep_history) {

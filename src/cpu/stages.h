@@ -58,7 +58,11 @@
                                                                                                                                      (mabd_cpu_sim *     \
                                                                                                                                           sim,           \
                                                                                                                                       bool               \
-                                                                                                                                          keep_history))
+                                                                                                                                          keep_history,  \
+                                                                                                                                      int32_t            \
+                                                                                                                                          first,         \
+                                                                                                                                      int32_t            \
+                                                                                                                                          last))
 
 #define MABD_STAGE_POINTER(isa, result, name, arguments) result(*name) arguments;
 struct mabd_cpu_stages {

@@ -144,11 +144,11 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
 }
 
 // x and x' of the controlled coordinates at q_new.
-void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history) {
+void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history, int32_t first,
+                                    int32_t last) {
     const mabd_model* m = sim->model;
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
-    if (sim->sizes.coordinates == 0) return;
-    for (int32_t i = 0; i < m->joint_count; i++) {
+    for (int32_t i = first; i < last; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
         if (joint->coordinate < 0) continue;

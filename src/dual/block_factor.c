@@ -5,6 +5,10 @@
 //   create   order, analysis (block_symbolic.h), and memory for the factor, the update matrices and one
 //            front
 //   factor   multifrontal L d L' (block_numeric.c); D and U stay as they are
+//
+// Threads take parts (block_symbolic.h), which know nothing of each other; then comes the top, and on the way back the top
+// comes first. What a part adds to the right-hand side of the top it puts down in a place of its own, `above`, and all of that is
+// added in the order of the parts. So the bits are the same for any number of threads.
 
 #include "dual/block_factor.h"
 
@@ -25,24 +29,35 @@ static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_syst
     return status;
 }
 
-static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_factor* f) {
-    const size_t rows = (size_t)m->row_count, wide = (size_t)m->widest, deep = (size_t)m->deepest;
-    const size_t tallest = wide > deep ? wide : deep;
-    mabd_arena_take(arena, 1, sizeof(mabd_block_solver));
+// Doubles that a part works with: front, scaled, least, below, above.
+static size_t scratch_size(const mabd_block_symbolic* m, int32_t p) {
+    const mabd_block_part* part = &m->parts[p];
+    const size_t wide = (size_t)part->widest, deep = (size_t)part->deepest;
+    const size_t above = p < m->part_count ? (size_t)(m->row_count - m->top_row) : 0;
+    return (size_t)part->front_size + wide * (MABD_BLOCK_TILE + 1) + deep + above +
+           5 * MABD_BLOCK_TILE;
+}
+
+static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_solver* solver) {
+    const size_t rows = (size_t)m->row_count, parts = (size_t)m->part_count + 1;
+    mabd_arena_take(arena, 1, sizeof *solver);
+    mabd_block_factor* f = &solver->factor;
     f->L = mabd_arena_take(arena, (size_t)m->panel_size, sizeof(double));
     f->d = mabd_arena_take(arena, rows, sizeof(double));
     f->inverse = mabd_arena_take(arena, rows, sizeof(double));
     f->updates = mabd_arena_take(arena, (size_t)m->update_size, sizeof(double));
-    f->front = mabd_arena_take(arena, (size_t)m->front_size, sizeof(double));
-    f->scaled = mabd_arena_take(arena, wide * MABD_BLOCK_TILE, sizeof(double));
-    f->least = mabd_arena_take(arena, wide, sizeof(double));
     f->x = mabd_arena_take(arena, rows, sizeof(double));
-    f->below = mabd_arena_take(arena, tallest, sizeof(double));
+    solver->bad = mabd_arena_take(arena, parts, sizeof *solver->bad);
+    solver->scratch = mabd_arena_take(arena, parts, sizeof *solver->scratch);
+    for (int32_t p = 0; p <= m->part_count; p++) {
+        double* scratch = mabd_arena_take(arena, scratch_size(m, p), sizeof(double));
+        if (solver->scratch) solver->scratch[p] = scratch;
+    }
 }
 
 // Bytes of a solver with its numbers, without the analysis.
 static size_t count_bytes(const mabd_block_symbolic* symbolic) {
-    mabd_block_factor counts;
+    mabd_block_solver counts;
     mabd_arena arena = {NULL, 0, 0};
     layout(symbolic, &arena, &counts);
     return arena.used;
@@ -62,7 +77,7 @@ static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual
         return MABD_ERR_MEMORY;
     }
     mabd_block_solver* solver = (mabd_block_solver*)(void*)arena.memory;
-    layout(symbolic, &arena, &solver->factor);
+    layout(symbolic, &arena, solver);
     solver->factor.symbolic = solver->symbolic = symbolic;
     solver->kernels = mabd_block_kernels_of(mabd_isa_count() - 1);
     solver->bytes = arena.size;
@@ -108,12 +123,130 @@ static int32_t slot_of_row(const mabd_dual_system* system, const mabd_block_symb
     return s;
 }
 
+// ---- parts -------------------------------------------------------------------------------------
+
+typedef struct block_job {
+    mabd_block_solver* solver;
+    const mabd_dual_system* system;
+    mabd_real* x; // null = no right-hand side
+} block_job;
+
+// The factor as a part sees it.
+static mabd_block_factor view_of(const block_job* job, int32_t p) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    const mabd_block_part* part = &m->parts[p];
+    mabd_block_factor f = job->solver->factor;
+    double* next = job->solver->scratch[p];
+    f.front = next, next += (part->front_size + 7) / 8 * 8;
+    f.scaled = next, next += part->widest * MABD_BLOCK_TILE;
+    f.least = next, next += part->widest;
+    f.below = next, next += part->deepest;
+    f.above = p < m->part_count ? next : f.x + m->top_row;
+    f.pool = p < m->part_count ? NULL : job->system->pool;
+    return f;
+}
+
+// The right-hand side of a part in elimination order.
+static void take(const block_job* job, const mabd_block_part* part) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    const mabd_dual_system* system = job->system;
+    for (int32_t i = part->first; i < part->last; i++) {
+        for (int32_t k = m->nodes[i].slot; k < m->nodes[i].slot + m->nodes[i].slot_count; k++) {
+            const int32_t s = m->order[k];
+            const mabd_real* from = job->x + (system->row[s] - system->row_offset);
+            double* to = job->solver->factor.x + m->first[s];
+            for (int32_t r = 0; r < system->width[s]; r++) to[r] = (double)from[r];
+        }
+    }
+}
+
+// The solution of a part in the system's order.
+static void give(const block_job* job, const mabd_block_part* part) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    const mabd_dual_system* system = job->system;
+    for (int32_t i = part->first; i < part->last; i++) {
+        for (int32_t k = m->nodes[i].slot; k < m->nodes[i].slot + m->nodes[i].slot_count; k++) {
+            const int32_t s = m->order[k];
+            const double* from = job->solver->factor.x + m->first[s];
+            mabd_real* to = job->x + (system->row[s] - system->row_offset);
+            for (int32_t r = 0; r < system->width[s]; r++) to[r] = (mabd_real)from[r];
+        }
+    }
+}
+
+// x of the top += what a part has put down at the rows below one of its roots, which are zero then.
+static void add_above(const block_job* job, int32_t p, const mabd_block_node* root) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    double* above = view_of(job, p).above;
+    for (int32_t i = root->run; i < root->run + root->run_count; i++) {
+        const mabd_block_run* run = &m->runs[i];
+        double *to = job->solver->factor.x + run->row, *from = above + (run->row - m->top_row);
+        for (int32_t r = 0; r < run->length; r++) to[r] += from[r], from[r] = 0;
+    }
+}
+
+// Right-hand side of the top, once all parts are done.
+static void take_top(const block_job* job) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    const mabd_block_part* top = &m->parts[m->part_count];
+    take(job, top);
+    for (int32_t s = top->first; s < top->last; s++) {
+        const mabd_block_node* node = &m->nodes[s];
+        int32_t p = 0;
+        for (int32_t i = node->child; i < node->child + node->child_count; i++) {
+            const int32_t child = m->children[i];
+            if (child >= top->first) break;
+            while (child >= m->parts[p].last) p++;
+            add_above(job, p, &m->nodes[child]);
+        }
+    }
+}
+
+static void factor_part(void* context, int32_t p, int32_t thread) {
+    const block_job* job = context;
+    const mabd_block_factor f = view_of(job, p);
+    const mabd_block_part* part = &job->solver->symbolic->parts[p];
+    (void)thread;
+    if (job->x && p < job->solver->symbolic->part_count) take(job, part);
+    job->solver->bad[p] = job->solver->kernels->factor(&f, job->system, part, job->x != NULL);
+}
+
+static void forward_part(void* context, int32_t p, int32_t thread) {
+    const block_job* job = context;
+    const mabd_block_factor f = view_of(job, p);
+    const mabd_block_part* part = &job->solver->symbolic->parts[p];
+    (void)thread;
+    if (p < job->solver->symbolic->part_count) take(job, part);
+    job->solver->kernels->forward(&f, part);
+}
+
+static void backward_part(void* context, int32_t p, int32_t thread) {
+    const block_job* job = context;
+    const mabd_block_factor f = view_of(job, p);
+    const mabd_block_part* part = &job->solver->symbolic->parts[p];
+    (void)thread;
+    job->solver->kernels->backward(&f, part);
+    give(job, part);
+}
+
+// ---- factor and solve --------------------------------------------------------------------------
+
+// Of several parts that fail the first is told.
 static mabd_status block_factor_with(void* object, const mabd_dual_system* system, mabd_real* b,
                                      int32_t* bad) {
     mabd_block_solver* solver = object;
-    const int32_t row = solver->kernels->factor(&solver->factor, system, b);
-    if (row < 0) return MABD_OK;
-    if (bad) *bad = slot_of_row(system, solver->symbolic, row);
+    block_job job = {solver, system, b};
+    const int32_t parts = solver->symbolic->part_count;
+    int32_t failed = -1;
+    mabd_pool_run(system->pool, parts, factor_part, &job);
+    for (int32_t p = 0; p < parts && failed < 0; p++) failed = solver->bad[p];
+    if (b) take_top(&job);
+    if (failed < 0) {
+        factor_part(&job, parts, 0);
+        failed = solver->bad[parts];
+    }
+    if (failed < 0) return MABD_OK;
+    if (bad) *bad = slot_of_row(system, solver->symbolic, failed);
     return MABD_ERR_SINGULAR;
 }
 
@@ -123,18 +256,24 @@ static mabd_status block_factor(void* object, const mabd_dual_system* system, in
 
 static void block_solve_rest(void* object, const mabd_dual_system* system, mabd_real* x) {
     mabd_block_solver* solver = object;
-    solver->kernels->backward(&solver->factor, system, x);
+    block_job job = {solver, system, x};
+    backward_part(&job, solver->symbolic->part_count, 0);
+    mabd_pool_run(system->pool, solver->symbolic->part_count, backward_part, &job);
 }
 
 static void block_solve(void* object, const mabd_dual_system* system, mabd_real* x) {
     mabd_block_solver* solver = object;
-    solver->kernels->forward(&solver->factor, system, x);
-    solver->kernels->backward(&solver->factor, system, x);
+    block_job job = {solver, system, x};
+    mabd_pool_run(system->pool, solver->symbolic->part_count, forward_part, &job);
+    take_top(&job);
+    forward_part(&job, solver->symbolic->part_count, 0);
+    block_solve_rest(object, system, x);
 }
 
 const mabd_dual_ops mabd_dual_block = {
     .name = "block",
     .keeps_system = true,
+    .shares_work = true,
     .create = block_create,
     .factor = block_factor,
     .solve = block_solve,

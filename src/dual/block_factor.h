@@ -9,6 +9,8 @@
 typedef struct mabd_block_solver {
     mabd_block_factor factor;
     const mabd_block_kernels* kernels;
+    double** scratch; // of a part (part_count + 1)
+    int32_t* bad;     // row whose pivot failed in a part, -1 = none (part_count + 1)
     mabd_block_symbolic* symbolic;
     size_t bytes; // of this object and its numbers
 } mabd_block_solver;

@@ -9,6 +9,9 @@
 //   pass on     update matrix of the rows below = children's - L_21 d L_21'
 //
 // solve: L z = b, d w = z, L' x = w, node by node, forwards and backwards.
+//
+// Threads: parts are worked on at the same time (block_factor.c). In the top fronts are few and large: there threads share the rows of
+// a front's columns, and the columns of its update matrix. Every tile is computed as by one thread.
 
 #include "dual/block_numeric.h"
 #include "dual/dense_kernels.h"
@@ -297,41 +300,76 @@ MABD_HOT void finish_tile(int n, const double* T, const double* inverse, const d
     }
 }
 
-// Columns j .. j + n - 1 of the front. Returns the failing column among them, or -1.
-MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const double* least,
-                               double* scaled) {
+// Columns under way: j .. j + n - 1, their factored diagonal tile, and the rows of it times d.
+typedef struct columns {
+    const front* a;
+    int32_t n, j;
+    const double *T, *scaled;
+} columns;
+
+// Operations from which threads share, and tiles that one takes at a time.
+#define SHARED_WORK 400000
+#define SHARED_ROWS 8
+
+// Rows from i to end of columns whose diagonal tile is done.
+MABD_HOT void eliminate_rows(int n, const columns* c, int64_t i, int64_t end) {
+    const front* a = c->a;
     const int64_t tile = MABD_TILE * (int64_t)a->width; // doubles of 8 rows of L
-    double* own = a->L + j / MABD_TILE * tile;
+    double* F = a->F + c->j * a->height;
+    for (; i < end; i += MABD_TILE) {
+        double* L = a->L + i / MABD_TILE * tile;
+        if (c->j > 0) tile_sub_just(n, c->j, L, c->scaled, F + i, F + i, a->height);
+        finish_tile(n, c->T, a->inverse + c->j, F + i, a->height, L + MABD_TILE * (int64_t)c->j);
+    }
+}
+
+static void eliminate_rows_part(void* context, int32_t part, int32_t thread) {
+    const columns* c = context;
+    const int64_t first = c->j + MABD_TILE + (int64_t)part * SHARED_ROWS * MABD_TILE;
+    const int64_t beyond = first + SHARED_ROWS * MABD_TILE;
+    const int64_t end = beyond < c->a->height ? beyond : c->a->height;
+    (void)thread;
+#define CALL(count) eliminate_rows(count, c, first, end)
+    FOR_COUNT(c->n, CALL)
+#undef CALL
+}
+
+// Columns j .. j + n - 1 of the front. Returns the failing column among them, or -1.
+MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_block_factor* f) {
+    double* own = a->L + j / MABD_TILE * MABD_TILE * (int64_t)a->width;
     double* F = a->F + j * a->height;
     double T[MABD_TILE * MABD_TILE] = {0};
+    columns c = {a, n, j, T, f->scaled};
     if (j > 0) {
-        scale_rows(j, own, a->d, scaled);
-        tile_sub_just(n, j, own, scaled, F + j, F + j, a->height);
+        scale_rows(j, own, a->d, f->scaled);
+        tile_sub_just(n, j, own, f->scaled, F + j, F + j, a->height);
     }
-    const int bad = factor_tile(n, F + j, a->height, T, least + j, a->d + j, a->inverse + j);
+    const int bad = factor_tile(n, F + j, a->height, T, f->least + j, a->d + j, a->inverse + j);
     if (bad >= 0) return bad;
     memcpy(own + MABD_TILE * (int64_t)j, T, (size_t)(MABD_TILE * n) * sizeof(double));
-    for (int64_t i = j + MABD_TILE; i < a->height; i += MABD_TILE) {
-        double* L = a->L + i / MABD_TILE * tile;
-        if (j > 0) tile_sub_just(n, j, L, scaled, F + i, F + i, a->height);
-        finish_tile(n, T, a->inverse + j, F + i, a->height, L + MABD_TILE * (int64_t)j);
+    const int64_t rows = a->height - j - MABD_TILE;
+    if (f->pool && rows * n * (j + n) > SHARED_WORK) {
+        const int64_t part = SHARED_ROWS * MABD_TILE;
+        mabd_pool_run(f->pool, (int32_t)((rows + part - 1) / part), eliminate_rows_part, &c);
+    } else {
+        eliminate_rows(n, &c, j + MABD_TILE, a->height);
     }
     return -1;
 }
 
-static int eliminate_some(int n, int32_t j, const front* a, const double* least, double* scaled) {
+static int eliminate_some(int n, int32_t j, const front* a, const mabd_block_factor* f) {
     int bad;
-#define CALL(count) bad = eliminate_columns(count, j, a, least, scaled)
+#define CALL(count) bad = eliminate_columns(count, j, a, f)
     FOR_COUNT(n, CALL)
 #undef CALL
     return bad;
 }
 
 // Own columns; returns the first failing one, or -1.
-static int32_t eliminate(const front* a, const double* least, double* scaled) {
+static int32_t eliminate(const front* a, const mabd_block_factor* f) {
     for (int32_t j = 0; j < a->width; j += MABD_TILE) {
         const int n = a->width - j < MABD_TILE ? (int)(a->width - j) : MABD_TILE;
-        const int bad = eliminate_some(n, j, a, least, scaled);
+        const int bad = eliminate_some(n, j, a, f);
         if (bad >= 0) return j + bad;
     }
     return -1;
@@ -347,12 +385,23 @@ MABD_HOT void pass_on_columns(int n, int64_t j, const front* a, double* scaled) 
         tile_sub_just(n, a->width, L, scaled, NULL, update + i, a->deep);
     }
 }
-static void pass_on(const front* a, double* scaled) {
-    for (int64_t j = 0; j < a->deep; j += MABD_TILE) {
+static void pass_on_some(const front* a, int64_t j, double* scaled) {
 #define CALL(n) pass_on_columns(n, j, a, scaled)
-        FOR_COUNT(a->below - j, CALL)
+    FOR_COUNT(a->below - j, CALL)
 #undef CALL
+}
+// The own columns of the front are no longer needed: each part has its room there.
+static void pass_on_part(void* context, int32_t part, int32_t thread) {
+    const front* a = context;
+    (void)thread;
+    pass_on_some(a, MABD_TILE * (int64_t)part, a->F + MABD_TILE * (int64_t)part * a->width);
+}
+static void pass_on(front* a, const mabd_block_factor* f) {
+    if (f->pool && (int64_t)a->width * a->deep * a->deep > SHARED_WORK) {
+        mabd_pool_run(f->pool, a->deep / MABD_TILE, pass_on_part, a);
+        return;
     }
+    for (int64_t j = 0; j < a->deep; j += MABD_TILE) pass_on_some(a, j, f->scaled);
 }
 
 // ---- solve -------------------------------------------------------------------------------------
@@ -402,7 +451,8 @@ static void solve_forward(const mabd_block_factor* f, const mabd_block_node* nod
     const double* z = f->below;
     for (int32_t i = 0; i < node->run_count; i++) {
         const mabd_block_run* run = &f->symbolic->runs[node->run + i];
-        add_to(run->length, z, f->x + run->row);
+        const int32_t up = run->row - f->symbolic->top_row;
+        add_to(run->length, z, up >= 0 ? f->above + up : f->x + run->row);
         z += run->length;
     }
     for (int32_t k = 0; k < a.width; k++) x[k] *= a.inverse[k];
@@ -471,43 +521,29 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
 
 // ---- the whole -----------------------------------------------------------------------------------
 
-// x in elimination order
-static void take(const mabd_block_factor* f, const mabd_dual_system* system, const mabd_real* b) {
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        copy_few(system->width[s], b + (system->row[s] - system->row_offset), 1,
-                 f->x + f->symbolic->first[s]);
-    }
-}
-
 int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
-                                          const mabd_dual_system* system, const mabd_real* b) {
-    if (b) take(f, system, b);
-    for (int32_t s = 0; s < f->symbolic->node_count; s++) {
+                                          const mabd_dual_system* system,
+                                          const mabd_block_part* part, bool with) {
+    for (int32_t s = part->first; s < part->last; s++) {
         const mabd_block_node* node = &f->symbolic->nodes[s];
-        const front a = open_front(f, node);
-        if (s + AHEAD < f->symbolic->node_count) prefetch(f->symbolic, system, node + AHEAD);
+        front a = open_front(f, node);
+        if (s + AHEAD < part->last) prefetch(f->symbolic, system, node + AHEAD);
         assemble(f, system, node, &a);
-        const int32_t bad = eliminate(&a, f->least, f->scaled);
+        const int32_t bad = eliminate(&a, f);
         if (bad >= 0) return node->row + bad;
-        if (node->below) pass_on(&a, f->scaled);
+        if (node->below) pass_on(&a, f);
         if (node->inherits) add_children(f, node, &a, false);
-        if (b) solve_forward(f, node);
+        if (with) solve_forward(f, node);
     }
     return -1;
 }
 
-void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_block_factor* f, const mabd_dual_system* system,
-                                        const mabd_real* b) {
-    take(f, system, b);
-    for (int32_t s = 0; s < f->symbolic->node_count; s++) solve_forward(f, &f->symbolic->nodes[s]);
+void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_block_factor* f, const mabd_block_part* part) {
+    for (int32_t s = part->first; s < part->last; s++) solve_forward(f, &f->symbolic->nodes[s]);
 }
 
-void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_block_factor* f, const mabd_dual_system* system,
-                                         mabd_real* x) {
-    const mabd_block_symbolic* m = f->symbolic;
-    for (int32_t s = m->node_count - 1; s >= 0; s--) solve_backward(f, &m->nodes[s], f->front);
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        mabd_real* to = x + (system->row[s] - system->row_offset);
-        for (int32_t i = 0; i < system->width[s]; i++) to[i] = (mabd_real)f->x[m->first[s] + i];
+void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_block_factor* f, const mabd_block_part* part) {
+    for (int32_t s = part->last - 1; s >= part->first; s--) {
+        solve_backward(f, &f->symbolic->nodes[s], f->front);
     }
 }

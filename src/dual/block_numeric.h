@@ -5,30 +5,32 @@
 #include "base/isa.h"
 #include "dual/block_symbolic.h"
 
-/// Symbolic analysis and the memory of the numbers.
+/// Symbolic analysis and the memory of the numbers, as one part sees it.
 typedef struct mabd_block_factor {
     const mabd_block_symbolic* symbolic;
+    mabd_pool* pool; // threads that share large fronts, null = none
     double* L;       // unit lower triangular, by fronts and tiles (panel_size)
     double* d;       // pivots (row_count + 8)
     double* inverse; // 1 / d (row_count + 8)
     double* updates; // update matrices, by columns (update_size)
-    double* front;   // own columns of a front, by columns (front_size)
-    double* scaled;  // rows of L times d (widest x 8)
-    double* least;   // allowed pivots of a front are beyond these, away from 0 (widest)
     double* x;       // right-hand side in elimination order (row_count)
-    double* below;   // entries of x at the rows below a front (deepest)
+    // of the part
+    double* front;  // own columns of a front, by columns (front_size)
+    double* scaled; // rows of L times d (widest x 8)
+    double* least;  // allowed pivots of a front are beyond these, away from 0 (widest)
+    double* below;  // entries of x at the rows below a front (deepest)
+    double* above;  // what is added to x at the rows of the top; of the top: x itself
 } mabd_block_factor;
 
 typedef struct mabd_block_kernels {
-    /// K = L d L', and if b is given factor->x = d^-1 L^-1 b. D and U are left alone. Returns the row (in
-    /// elimination order) of the first failing pivot, -1 if there is none.
+    /// K = L d L' of the nodes of a part, and `with` x: factor->x <- d^-1 L^-1 x. D and U are left alone. Returns the row
+    /// (in elimination order) of the first failing pivot, -1 if there is none.
     int32_t (*factor)(const mabd_block_factor* factor, const mabd_dual_system* system,
-                      const mabd_real* b);
-    /// factor->x = d^-1 L^-1 b, b in the system's order.
-    void (*forward)(const mabd_block_factor* factor, const mabd_dual_system* system,
-                    const mabd_real* b);
-    /// x = L'^-1 factor->x, in the system's order.
-    void (*backward)(const mabd_block_factor* factor, const mabd_dual_system* system, mabd_real* x);
+                      const mabd_block_part* part, bool with);
+    /// factor->x <- d^-1 L^-1 x
+    void (*forward)(const mabd_block_factor* factor, const mabd_block_part* part);
+    /// factor->x <- L'^-1 x
+    void (*backward)(const mabd_block_factor* factor, const mabd_block_part* part);
 } mabd_block_kernels;
 
 /// The table of an instruction set, 0 .. mabd_isa_count() - 1.
@@ -40,11 +42,12 @@ const mabd_block_kernels* mabd_block_kernels_of(int32_t isa);
 /// The functions of one instruction set.
 #define MABD_BLOCK_PROTOTYPES(isa)                                                                 \
     int32_t MABD_BLOCK_JOIN(factor, isa)(const mabd_block_factor* factor,                          \
-                                         const mabd_dual_system* system, const mabd_real* b);      \
+                                         const mabd_dual_system* system,                           \
+                                         const mabd_block_part* part, bool with);                  \
     void MABD_BLOCK_JOIN(forward, isa)(const mabd_block_factor* factor,                            \
-                                       const mabd_dual_system* system, const mabd_real* b);        \
+                                       const mabd_block_part* part);                               \
     void MABD_BLOCK_JOIN(backward, isa)(const mabd_block_factor* factor,                           \
-                                        const mabd_dual_system* system, mabd_real* x)
+                                        const mabd_block_part* part)
 
 #ifdef MABD_ISA
 MABD_BLOCK_PROTOTYPES(MABD_ISA);

@@ -38,6 +38,9 @@ typedef struct analysis {
     int32_t* node_start;  // places of a node (n + 1)
     int32_t* list_start;  // slots below a node, in `list` (n + 1)
     int32_t* list;        // places (list_start[node_count])
+    int32_t part_count;
+    int32_t part_first[MABD_BLOCK_PARTS + 2]; // nodes of a part, then of the top
+    int64_t* time;                            // of the fronts of a subtree
     size_t bytes, list_bytes;
 } analysis;
 
@@ -62,6 +65,7 @@ static void scratch_layout(analysis* a, mabd_arena* arena) {
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         *arrays[i] = mabd_arena_take(arena, n, sizeof(int32_t));
     }
+    a->time = mabd_arena_take(arena, n, sizeof *a->time);
     a->neighbour = mabd_arena_take(arena, 2 * (size_t)a->system->edge_count, sizeof(int32_t));
 }
 
@@ -255,7 +259,60 @@ static void merge_nodes(analysis* a) {
     }
 }
 
-// Number the merged nodes in postorder and reorder the slots to suit.
+// A part takes at least 100 microseconds, and 1/32 of the whole.
+#define PART_TIME  ((int64_t)1600000)
+#define PART_SHARE 32
+
+// post (nodes): merged and other nodes in postorder. number: 1 = top, 0 = in a part, 2 = the same, and its parent is of the
+// top; time (nodes): of the subtree. Returns the time of a part.
+static int64_t find_top(const analysis* a, const int32_t* post, int64_t* time, int32_t* number) {
+    int64_t whole = 0;
+    for (int32_t s = 0; s < a->node_count; s++) time[s] = 0;
+    for (int32_t i = 0; i < a->node_count; i++) {
+        const int32_t s = post[i];
+        if (a->into[s] != s) continue;
+        const int64_t own = front_time(a->width[s], a->node_below[s]);
+        time[s] += own, whole += own;
+        if (a->node_parent[s] >= 0) time[a->node_parent[s]] += time[s];
+    }
+    const int64_t share = whole / PART_SHARE, limit = share > PART_TIME ? share : PART_TIME;
+    for (int32_t i = a->node_count - 1; i >= 0; i--) {
+        const int32_t s = post[i], parent = a->node_parent[s];
+        if (time[s] > limit && whole > 4 * limit) {
+            number[s] = 1;
+        } else {
+            number[s] = parent < 0 || number[parent] == 1 ? 2 : 0;
+        }
+    }
+    return limit;
+}
+
+// Number the merged nodes (post: postorder): subtrees that follow each other part by part, then the top. Returns how many.
+static int32_t number_parts(analysis* a, const int32_t* post, int64_t* time, int32_t* number) {
+    const int64_t limit = find_top(a, post, time, number);
+    int32_t count = 0;
+    int64_t held = 0;
+    a->part_count = a->part_first[0] = 0;
+    for (int32_t i = 0; i < a->node_count; i++) {
+        const int32_t s = post[i];
+        if (a->into[s] != s || number[s] == 1) continue;
+        if (number[s] == 2) held += time[s];
+        const bool full = number[s] == 2 && held >= limit && a->part_count + 1 < MABD_BLOCK_PARTS;
+        number[s] = -1 - count++;
+        if (!full) continue;
+        a->part_first[++a->part_count] = count, held = 0;
+    }
+    if (count > a->part_first[a->part_count]) a->part_first[++a->part_count] = count;
+    for (int32_t i = 0; i < a->node_count; i++) {
+        const int32_t s = post[i];
+        if (a->into[s] != s) continue;
+        number[s] = number[s] == 1 ? count++ : -1 - number[s];
+    }
+    a->part_first[a->part_count + 1] = count;
+    return count;
+}
+
+// Number the merged nodes, children before parents, and reorder the slots to suit.
 static void number_nodes(analysis* a) {
     const int32_t nodes = a->node_count;
     int32_t *root = a->into, *number = a->mark, *member = a->scratch;
@@ -269,10 +326,7 @@ static void number_nodes(analysis* a) {
     }
     list_children(nodes, a->node_parent, a->child, a->next);
     list_postorder(nodes, a->node_parent, a->child, a->next, a->stack, a->below);
-    int32_t count = 0;
-    for (int32_t i = 0; i < nodes; i++) {
-        if (root[a->below[i]] == a->below[i]) number[a->below[i]] = count++;
-    }
+    const int32_t count = number_parts(a, a->below, a->time, number);
     // slots by node, ascending within a node
     memset(a->node_start, 0, ((size_t)count + 1) * sizeof(int32_t));
     for (int32_t k = 0; k < a->n; k++) a->node_start[number[root[a->node[k]]] + 1]++;
@@ -345,9 +399,10 @@ static mabd_status list_rows(const mabd_allocator* allocator, analysis* a) {
 // ---- maps --------------------------------------------------------------------------------------
 
 // True if the i-th slot below node s starts a run: it does not follow the one before, or is the
-// first beyond the parent's own.
+// first beyond the parent's own, or of the top.
 static bool starts_run(const analysis* a, int32_t s, int32_t i) {
     if (i == a->list_start[s] || a->list[i] != a->list[i - 1] + 1) return true;
+    if (a->list[i] == a->node_start[a->part_first[a->part_count]]) return true;
     const int32_t parent = a->node_parent[s];
     return a->node[a->list[i - 1]] == parent && a->node[a->list[i]] != parent;
 }
@@ -370,6 +425,7 @@ static void layout(const analysis* a, size_t runs, mabd_arena* arena, mabd_block
     m->children = mabd_arena_take(arena, nodes, sizeof *m->children);
     m->runs = mabd_arena_take(arena, runs, sizeof *m->runs);
     m->places = mabd_arena_take(arena, (size_t)a->system->edge_count, sizeof *m->places);
+    m->parts = mabd_arena_take(arena, (size_t)a->part_count + 1, sizeof *m->parts);
 }
 
 static mabd_block_symbolic* allocate(const mabd_allocator* allocator, const analysis* a) {
@@ -408,11 +464,26 @@ static void fill_nodes(const analysis* a, mabd_block_symbolic* m) {
         const int64_t w = MABD_BLOCK_PAD(node->width), r = MABD_BLOCK_PAD(node->below);
         node->panel = m->panel_size;
         m->panel_size += (w + r) * node->width;
-        if ((w + r) * node->width > m->front_size) m->front_size = (w + r) * node->width;
-        if (w > m->widest) m->widest = (int32_t)w;
-        if (r > m->deepest) m->deepest = (int32_t)r;
         m->flops += front_flops(node->width, node->below);
     }
+}
+
+static void fill_parts(const analysis* a, mabd_block_symbolic* m) {
+    m->part_count = a->part_count;
+    for (int32_t p = 0; p <= a->part_count; p++) {
+        mabd_block_part* part = &m->parts[p];
+        part->first = a->part_first[p], part->last = a->part_first[p + 1];
+        for (int32_t s = part->first; s < part->last; s++) {
+            const mabd_block_node* node = &m->nodes[s];
+            const int32_t w = MABD_BLOCK_PAD(node->width), r = MABD_BLOCK_PAD(node->below);
+            const int64_t size = (int64_t)(w + r) * node->width;
+            if (size > part->front_size) part->front_size = size;
+            if (w > part->widest) part->widest = w;
+            if (r > part->deepest) part->deepest = r;
+        }
+    }
+    const int32_t top = a->part_first[a->part_count];
+    m->top_row = top < m->node_count ? m->nodes[top].row : m->row_count;
 }
 
 static void fill_children(analysis* a, mabd_block_symbolic* m) {
@@ -492,26 +563,39 @@ static void fill_places(analysis* a, mabd_block_symbolic* m) {
 }
 
 // Update matrices live from their node to its parent. Those of even and of odd depth each form a
-// stack: a node takes its children's from one while it puts its own on the other.
-static void place_updates(analysis* a, mabd_block_symbolic* m) {
+// stack: a node takes its children's from one while it puts its own on the other. Each part has stacks of its own, from `base`
+// on, and leaves there what the top takes. Returns where they end.
+static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* part,
+                                const int32_t* depth, int64_t base) {
     int64_t top[2] = {0, 0}, highest[2] = {0, 0};
-    int32_t* depth = a->scratch;
-    for (int32_t s = a->node_count - 1; s >= 0; s--) {
-        depth[s] = a->node_parent[s] < 0 ? 0 : depth[a->node_parent[s]] ^ 1;
-    }
-    for (int32_t s = 0; s < a->node_count; s++) {
+    for (int32_t s = part->first; s < part->last; s++) {
         mabd_block_node* node = &m->nodes[s];
         const int64_t r = MABD_BLOCK_PAD(node->below);
         const int own = depth[s];
         node->update = top[own];
         top[own] += r * r;
         if (top[own] > highest[own]) highest[own] = top[own];
-        if (node->child_count) top[!own] = m->nodes[m->children[node->child]].update;
+        for (int32_t i = node->child; i < node->child + node->child_count; i++) {
+            if (m->children[i] < part->first) continue; // of another part
+            top[!own] = m->nodes[m->children[i]].update;
+            break;
+        }
     }
-    for (int32_t s = 0; s < a->node_count; s++) {
-        if (depth[s]) m->nodes[s].update += highest[0];
+    for (int32_t s = part->first; s < part->last; s++) {
+        m->nodes[s].update += base + (depth[s] ? highest[0] : 0);
     }
-    m->update_size = highest[0] + highest[1];
+    return base + highest[0] + highest[1];
+}
+
+static void place_updates(analysis* a, mabd_block_symbolic* m) {
+    int32_t* depth = a->scratch;
+    for (int32_t s = a->node_count - 1; s >= 0; s--) {
+        depth[s] = a->node_parent[s] < 0 ? 0 : depth[a->node_parent[s]] ^ 1;
+    }
+    m->update_size = 0;
+    for (int32_t p = 0; p <= m->part_count; p++) {
+        m->update_size = place_updates_of(m, &m->parts[p], depth, m->update_size);
+    }
 }
 
 mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
@@ -531,6 +615,7 @@ mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_
     if (m) {
         int32_t runs = 0;
         fill_nodes(&a, m);
+        fill_parts(&a, m);
         fill_children(&a, m);
         for (int32_t s = 0; s < a.node_count; s++) runs = fill_runs_of(&a, m, s, runs);
         fill_places(&a, m);

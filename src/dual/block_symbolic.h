@@ -14,6 +14,9 @@
 //        +--------+-------+
 //
 // "Local row" = row of a front: own rows from 0, rows below from the padded width on.
+//
+// Parts are groups of whole subtrees of the forest, about as much work each; they depend on nothing but themselves. Nodes that are in
+// no part make the top, and come last: nodes 0 .. of part 0, of part 1, .., of the top.
 #pragma once
 
 #include "dual/dual.h"
@@ -46,8 +49,21 @@ typedef struct mabd_block_node {
     int64_t update;             // offset of its update matrix in the workspace [doubles]
 } mabd_block_node;
 
+/// Nodes that one thread works on, and the memory it needs for that.
+typedef struct mabd_block_part {
+    int32_t first, last;     // nodes first .. last - 1
+    int32_t widest, deepest; // largest padded width, largest padded rows below
+    int64_t front_size;      // of the largest front's own columns [doubles]
+} mabd_block_part;
+
+/// Most parts.
+#define MABD_BLOCK_PARTS 64
+
 typedef struct mabd_block_symbolic {
     int32_t slot_count, row_count, node_count;
+    int32_t part_count;     // without the top, which is the part after the last
+    int32_t top_row;        // first row of the top
+    mabd_block_part* parts; // (part_count + 1)
     int32_t* order;         // slot at a place of the elimination order (slot_count)
     int32_t* first;         // first row of a slot in elimination order (slot_count)
     mabd_block_node* nodes; // children before parents (node_count)
@@ -55,9 +71,7 @@ typedef struct mabd_block_symbolic {
     mabd_block_run* runs;
     mabd_block_place* places; // (edge_count)
     int64_t panel_size;       // of the factor [doubles]
-    int64_t update_size;      // of all update matrices alive at once [doubles]
-    int64_t front_size;       // of the largest front's own columns [doubles]
-    int32_t widest, deepest;  // largest padded width, largest padded rows below
+    int64_t update_size;      // of all update matrices alive at once, of each part [doubles]
     double flops;             // of the numeric factorisation, padding left out
     size_t bytes;             // of this object
 } mabd_block_symbolic;

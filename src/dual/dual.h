@@ -7,10 +7,10 @@
 //   U  off-diagonal blocks (from, to), from < to, width(from) x width(to), row-major
 //
 // A solver sees arrays only: no scene, no model. It may overwrite D and U in factor. Neither factor nor
-// solve allocates; all memory is taken in create.
+// solve allocates; all memory is taken in create. Different components may be worked on at the same time.
 #pragma once
 
-#include "base/memory.h"
+#include "base/pool.h"
 
 /// One component, its slots and rows counted from 0.
 typedef struct mabd_dual_system {
@@ -30,6 +30,7 @@ typedef struct mabd_dual_system {
               // that they are coupled with; null = none
     mabd_real* D;
     mabd_real* U;
+    mabd_pool* pool; // threads that factor and solve may use, null = none; changes no bits
 } mabd_dual_system;
 
 /// When an iterative solver may stop.
@@ -48,6 +49,7 @@ typedef struct mabd_dual_report {
 typedef struct mabd_dual_ops {
     const char* name;
     bool keeps_system; // factor leaves D and U as they are, also if it fails
+    bool shares_work;  // factor and solve use the threads of the system's pool
     /// Take all memory for systems of this pattern (values of D and U are not looked at).
     mabd_status (*create)(const mabd_allocator* allocator, const mabd_dual_system* system,
                           void** solver);

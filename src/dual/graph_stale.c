@@ -130,6 +130,7 @@ static void stale_iterate(void* object, const mabd_dual_system* system, const ma
 const mabd_dual_ops mabd_dual_stale = {
     .name = "stale",
     .keeps_system = true,
+    .shares_work = true,
     .create = stale_create,
     .factor = stale_factor,
     .destroy = stale_destroy,

@@ -21,19 +21,34 @@
 //   back     x_s = L_s^-T (d_s^-1 y_s - sum Z_i x(t_i))
 //
 // Block (t_i, t_j) needs no search: the edges of t_i are those to t_{i+1}, t_{i+2}, .. in this order.
+//
+// A large tree is cut into parts (tree_parts.h), which threads take one after the other; what is above them comes last, and
+// first on the way back.
 
-#include "dual/dual.h"
+#include "dual/tree_parts.h"
 
 #include "math/block.h"
 
 typedef struct tree {
     size_t bytes;
-    int32_t start[]; // edges of a slot (slot_count + 1)
+    mabd_tree_parts parts;
+    int32_t* bad;   // slot whose pivot failed in a part, INT32_MAX = none (parts.count)
+    int32_t* start; // edges of a slot (slot_count + 1)
 } tree;
 
+static void tree_layout(int32_t slot_count, mabd_arena* arena, tree* t) {
+    mabd_arena_take(arena, 1, sizeof *t);
+    t->start = mabd_arena_take(arena, (size_t)slot_count + 1, sizeof *t->start);
+    t->bad = mabd_arena_take(arena, (size_t)mabd_tree_parts_most(slot_count), sizeof *t->bad);
+    mabd_tree_parts_layout(slot_count, arena, &t->parts);
+}
+
 static size_t tree_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    mabd_arena arena = {NULL, 0, 0};
+    tree counts;
     (void)allocator;
-    return mabd_bytes(sizeof(tree) + ((size_t)system->slot_count + 1) * sizeof(int32_t), 1);
+    tree_layout(system->slot_count, &arena, &counts);
+    return arena.used;
 }
 
 // True if the later neighbours of every slot are each other's first ones: elimination makes no fill.
@@ -55,20 +70,24 @@ static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_
                                void** solver) {
     *solver = NULL;
     if (system->slot_count < 1) return MABD_ERR_ARG;
-    const size_t bytes = tree_bytes_for(allocator, system);
-    tree* t = mabd_alloc(allocator, bytes);
-    if (!t) return MABD_ERR_MEMORY;
-    t->bytes = bytes;
+    mabd_arena arena = {.size = tree_bytes_for(allocator, system)};
+    arena.memory = arena.size == SIZE_MAX ? NULL : mabd_alloc(allocator, arena.size);
+    if (!arena.memory) return MABD_ERR_MEMORY;
+    tree* t = (tree*)(void*)arena.memory;
+    tree_layout(system->slot_count, &arena, t);
+    t->bytes = arena.size;
     for (int32_t s = 0, e = 0; s <= system->slot_count; s++) {
         while (e < system->edge_count && system->from[e] - system->slot_offset < s) e++;
         t->start[s] = e;
     }
-    if (!is_tree(system, t->start)) {
-        mabd_free(allocator, t, bytes);
-        return MABD_ERR_ARG;
+    mabd_status status = is_tree(system, t->start) ? MABD_OK : MABD_ERR_ARG;
+    if (status == MABD_OK) status = mabd_tree_parts_find(allocator, system, t->start, &t->parts);
+    if (status == MABD_OK) {
+        *solver = t;
+    } else {
+        mabd_free(allocator, t, t->bytes);
     }
-    *solver = t;
-    return MABD_OK;
+    return status;
 }
 
 static void tree_destroy(const mabd_allocator* allocator, void* solver) {
@@ -178,15 +197,50 @@ static bool eliminate_any(const mabd_dual_system* system, const int32_t* start, 
     return eliminate_with(w, 0, system, start, s, x);
 }
 
+// ---- parts -------------------------------------------------------------------------------------
+
+typedef struct tree_job {
+    tree* t;
+    const mabd_dual_system* system;
+    mabd_real* x;
+} tree_job;
+
+// Slots of a range that are not of the top; the one whose pivot fails, INT32_MAX = none.
+static int32_t factor_range(const tree_job* job, int32_t part) {
+    const mabd_tree_parts* parts = &job->t->parts;
+    const int32_t *top = parts->top + parts->top_first[part],
+                  *end = parts->top + parts->top_first[part + 1];
+    for (int32_t s = parts->first[part]; s < parts->first[part + 1]; s++) {
+        if (top < end && *top == s) {
+            top++;
+        } else if (!eliminate_any(job->system, job->t->start, s, job->x)) {
+            return s;
+        }
+    }
+    return INT32_MAX;
+}
+
+static void factor_part(void* context, int32_t part, int32_t thread) {
+    const tree_job* job = context;
+    (void)thread;
+    job->t->bad[part] = factor_range(job, part);
+}
+
+// Of several slots that fail the lowest is told: what it depends on is lower still.
 static mabd_status tree_factor_with(void* solver, const mabd_dual_system* system, mabd_real* x,
                                     int32_t* bad) {
-    const tree* t = solver;
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        if (eliminate_any(system, t->start, s, x)) continue;
-        if (bad) *bad = s;
-        return MABD_ERR_SINGULAR;
+    tree* t = solver;
+    const mabd_tree_parts* parts = &t->parts;
+    tree_job job = {t, system, x};
+    int32_t failed = INT32_MAX;
+    mabd_pool_run(system->pool, parts->count, factor_part, &job);
+    for (int32_t p = 0; p < parts->count; p++) failed = t->bad[p] < failed ? t->bad[p] : failed;
+    for (int32_t i = 0; i < parts->top_first[parts->count] && parts->top[i] < failed; i++) {
+        if (!eliminate_any(system, t->start, parts->top[i], x)) failed = parts->top[i];
     }
-    return MABD_OK;
+    if (failed == INT32_MAX) return MABD_OK;
+    if (bad) *bad = failed;
+    return MABD_ERR_SINGULAR;
 }
 
 static mabd_status tree_factor(void* solver, const mabd_dual_system* system, int32_t* bad) {
@@ -208,34 +262,75 @@ MABD_BLOCK_FN void back(int w, int v, const mabd_dual_system* system, const int3
     mabd_block_solve_lt(w, L, y);
 }
 
-static void tree_solve_rest(void* solver, const mabd_dual_system* system, mabd_real* x) {
-    const int32_t* start = ((const tree*)solver)->start;
-    for (int32_t s = system->slot_count - 1; s >= 0; s--) {
-        const int w = system->width[s], v = common_width(system, start, s);
-        if (w == 3 && v == 3) {
-            back(3, 3, system, start, s, x);
+static void back_any(const tree_job* job, int32_t s) {
+    const mabd_dual_system* system = job->system;
+    const int32_t* start = job->t->start;
+    const int w = system->width[s], v = common_width(system, start, s);
+    if (w == 3 && v == 3) {
+        back(3, 3, system, start, s, job->x);
+    } else {
+        back(w, v, system, start, s, job->x);
+    }
+}
+
+static void back_part(void* context, int32_t part, int32_t thread) {
+    const tree_job* job = context;
+    const mabd_tree_parts* parts = &job->t->parts;
+    int32_t top = parts->top_first[part + 1] - 1;
+    (void)thread;
+    for (int32_t s = parts->first[part + 1] - 1; s >= parts->first[part]; s--) {
+        if (top >= parts->top_first[part] && parts->top[top] == s) {
+            top--;
         } else {
-            back(w, v, system, start, s, x);
+            back_any(job, s);
+        }
+    }
+}
+
+static void tree_solve_rest(void* solver, const mabd_dual_system* system, mabd_real* x) {
+    const mabd_tree_parts* parts = &((tree*)solver)->parts;
+    tree_job job = {solver, system, x};
+    for (int32_t i = parts->top_first[parts->count] - 1; i >= 0; i--) back_any(&job, parts->top[i]);
+    mabd_pool_run(system->pool, parts->count, back_part, &job);
+}
+
+static void forward_any(const tree_job* job, int32_t s) {
+    const mabd_dual_system* system = job->system;
+    const int32_t* start = job->t->start;
+    const int w = system->width[s], v = common_width(system, start, s);
+    if (w == 3 && v == 3) {
+        forward(3, 3, system, start, s, job->x);
+    } else {
+        forward(w, v, system, start, s, job->x);
+    }
+}
+
+static void forward_part(void* context, int32_t part, int32_t thread) {
+    const tree_job* job = context;
+    const mabd_tree_parts* parts = &job->t->parts;
+    int32_t top = parts->top_first[part];
+    (void)thread;
+    for (int32_t s = parts->first[part]; s < parts->first[part + 1]; s++) {
+        if (top < parts->top_first[part + 1] && parts->top[top] == s) {
+            top++;
+        } else {
+            forward_any(job, s);
         }
     }
 }
 
 static void tree_solve(void* solver, const mabd_dual_system* system, mabd_real* x) {
-    const int32_t* start = ((const tree*)solver)->start;
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        const int w = system->width[s], v = common_width(system, start, s);
-        if (w == 3 && v == 3) {
-            forward(3, 3, system, start, s, x);
-        } else {
-            forward(w, v, system, start, s, x);
-        }
-    }
+    const mabd_tree_parts* parts = &((tree*)solver)->parts;
+    tree_job job = {solver, system, x};
+    mabd_pool_run(system->pool, parts->count, forward_part, &job);
+    for (int32_t i = 0; i < parts->top_first[parts->count]; i++) forward_any(&job, parts->top[i]);
     tree_solve_rest(solver, system, x);
 }
 
 const mabd_dual_ops mabd_dual_tree = {
     .name = "tree",
     .keeps_system = false,
+    .shares_work = true,
     .create = tree_create,
     .factor = tree_factor,
     .solve = tree_solve,

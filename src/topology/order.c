@@ -8,14 +8,19 @@
 //   tree           leaf to root: bodies by falling index if each has a higher one than its parent, else in reverse
 //                  breadth-first order; each with its own two slots if it is a hub, its joints to the
 //                  ground, then the joint to its parent. So all other joints of a body have
-//                  lower slots than the joint to its parent.
+//                  lower slots than the joint to its parent. A large tree is cut into subtrees (base/parts.h),
+//                  which come one group after the other, each in this order, and then what is above them: threads
+//                  that eliminate groups go through memory as it lies.
 //   loops, graph   bodies by index, each with its own two slots if it is a hub and those of its joints that have none
 //                  yet. The order of elimination is kept beside: the joints of the chosen tree
 //                  (spanning.c) as in a tree, then the cut joints (one per cycle) by index.
 //
 // O(bodies + joints).
 
+#include "base/parts.h"
 #include "topology/graph.h"
+
+#include <string.h>
 
 static void place(mabd_graph* graph, int32_t joint, int32_t slot) {
     graph->slot_joint[slot] = joint;
@@ -84,9 +89,57 @@ static void reverse(int32_t count, int32_t* items) {
     }
 }
 
+static int32_t carrier(const mabd_graph* graph, int32_t body) {
+    const int32_t joint = graph->parent[body];
+    return joint < 0 ? -1 : mabd_graph_across(graph, joint, body);
+}
+
+// Bodies (count), leaves first: size of the subtree of each, and the root of the one it is taken with, -1 = none.
+static void find_subtrees(const mabd_graph* graph, int32_t count, const int32_t* bodies,
+                          int32_t* size, int32_t* root) {
+    const int32_t limit = mabd_tree_part_size(count);
+    for (int32_t i = 0; i < count; i++) size[bodies[i]] = 1;
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t on = carrier(graph, bodies[i]);
+        if (on >= 0) size[on] += size[bodies[i]];
+    }
+    for (int32_t i = count - 1; i >= 0; i--) {
+        const int32_t body = bodies[i], on = carrier(graph, body);
+        root[body] = on >= 0 && root[on] >= 0 ? root[on] : size[body] <= limit ? body : -1;
+    }
+}
+
+// Put subtrees that follow each other in groups, and the bodies of a group side by side, in the order they had. `sorted`:
+// room for all bodies but the last, which carries all others.
+static void gather_subtrees(mabd_graph* graph, int32_t count, int32_t* bodies, int32_t* sorted) {
+    int32_t* root = graph->seen_from;
+    int32_t* place = graph->hub_slot; // next of a group, at its first root; -1 - that at its others
+    const int32_t limit = mabd_tree_part_size(count);
+    int32_t first = -1, held = 0, next = 0;
+    find_subtrees(graph, count, bodies, place, root);
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t body = bodies[i];
+        if (root[body] != body) continue;
+        const int32_t size = place[body];
+        if (held == 0) first = body;
+        place[body] = held == 0 ? next : -1 - first;
+        held = held + size < limit ? held + size : 0;
+        next += size;
+    }
+    for (int32_t i = 0; i + 1 < count; i++) {
+        const int32_t r = root[bodies[i]];
+        const int32_t at = r < 0 ? next++ : place[place[r] < 0 ? -1 - place[r] : r]++;
+        sorted[at] = bodies[i];
+    }
+    memcpy(bodies, sorted, (size_t)(count - 1) * sizeof *bodies);
+}
+
 static int32_t order_tree(mabd_graph* graph, const mabd_graph_part* part, int32_t slot) {
     int32_t* bodies = graph->bodies + part->body_first;
     reverse(part->body_count, bodies);
+    if (part->loops == 0 && part->body_count >= MABD_TREE_LEAST) {
+        gather_subtrees(graph, part->body_count, bodies, graph->elimination + slot);
+    }
     for (int32_t i = 0; i < part->body_count; i++) {
         slot = place_hub(graph, bodies[i], slot);
         slot = place_grounded(graph, bodies[i], slot);
