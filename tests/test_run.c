@@ -100,25 +100,41 @@ Test(run, short_chains_have_none) {
     stop(&c);
 }
 
-// Update looks at the joints inside: the widest gap is that of all joints one by one.
-Test(run, finds_the_widest_gap) {
-    long_chain c = start(MABD_RUN_BODIES + 50, true, 0, 5);
-    mabd_cpu_sim* cpu = &c.sim->cpu;
-    solve_once(cpu, MABD_SCHEME_BDF2, 5);
-    mabd_cpu_assemble(cpu, MABD_PASS_FIRST);
-    int32_t joint = -1;
-    cr_assert(eq(int, mabd_cpu_factor(cpu, &joint), MABD_OK));
-    mabd_cpu_solve(cpu);
-    for (int32_t k = 0; k < 21; k++) { // what elimination has left of one joint is off
-        cpu->packs->kept[21 * 40 + k].at[3] += (mabd_real)0.5;
-    }
-    mabd_cpu_update(cpu);
+// What update tells of the joints inside, and check of all others, is what all joints one by one tell.
+static void expect_widest(const long_chain* c) {
+    mabd_cpu_sim* cpu = &c->sim->cpu;
     mabd_opening all = {0, 0, 0, -1};
+    mabd_cpu_update(cpu);
     const mabd_opening found = mabd_cpu_check(cpu, cpu->q_new);
-    cpu->stages->check(cpu, cpu->q_new, 0, c.model->joint_count, &all);
+    cpu->stages->check(cpu, cpu->q_new, 0, c->model->joint_count, &all);
     cr_assert(gt(dbl, all.gap, 1e-6));
     cr_expect(epsilon_eq(dbl, found.gap, all.gap, 1e-12));
     cr_expect(eq(i32, found.joint, all.joint));
+}
+
+static void solve_again(mabd_cpu_sim* cpu) {
+    int32_t joint = -1;
+    mabd_cpu_assemble(cpu, MABD_PASS_FIRST);
+    cr_assert(eq(int, mabd_cpu_factor(cpu, &joint), MABD_OK));
+    mabd_cpu_solve(cpu);
+}
+
+Test(run, finds_the_widest_gap) {
+    long_chain c = start(2 * MABD_RUN_BODIES + 50, true, 0, 5);
+    mabd_cpu_sim* cpu = &c.sim->cpu;
+    const mabd_plan* plan = c.model->plan;
+    solve_once(cpu, MABD_SCHEME_BDF2, 5);
+    solve_again(cpu);
+    for (int32_t k = 0; k < MABD_RUN_KEPT; k++) { // what elimination has left of one joint is off
+        cpu->packs->kept[MABD_RUN_KEPT * 40 + k].at[3] += (mabd_real)0.5;
+    }
+    expect_widest(&c);
+    const int32_t cuts[3] = {MABD_RUN_LINKS, 7 * MABD_RUN_LINKS, MABD_RUN_BODIES};
+    for (int32_t i = 0; i < 3; i++) { // multipliers of a cut are off
+        solve_again(cpu);
+        cpu->lambda[plan->slot_row[cpu->packs->runs[0].slot + cuts[i]]] += 1;
+        expect_widest(&c);
+    }
     stop(&c);
 }
 

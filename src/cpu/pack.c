@@ -179,7 +179,7 @@ static void fill_run(const mabd_model* m, int32_t body, int32_t slot, int32_t in
             const mabd_real* at = anchor(m, link_side(m, body + i, k / 3));
             X[6 * (i % MABD_RUN_LINKS) + k].at[i / MABD_RUN_LINKS] = at[k % 3];
         }
-        if (i % MABD_RUN_LINKS != 0) out->joint_inner[m->plan->slot_joint[slot + i]] = true;
+        if (i > 0) out->joint_inner[m->plan->slot_joint[slot + i]] = true;
     }
 }
 

@@ -267,6 +267,8 @@ static void store_rows(mabd_cpu_sim* sim, const mabd_run* run, int32_t k, const 
 typedef struct run_worst {
     mabd_lanes twist, twisted, broken, gap, open; // broken: the first, -1 = none
     mabd_lanes end[3];                            // the end of body k + 1 at joint k + 1
+    mabd_lanes here[3];                           // that of body k there
+    mabd_lanes last[3];                           // that of the last body, at the next piece's cut
 } run_worst;
 
 static void watch(mabd_real k, const mabd_pack_side* MABD_RESTRICT side,
@@ -277,6 +279,7 @@ static void watch(mabd_real k, const mabd_pack_side* MABD_RESTRICT side,
         const mabd_vec3 t = mabd_lane_v3(moved->q + 9, l);
         const mabd_vec3 here = mabd_v3_add(mabd_m3_mul(A, mabd_lane_v3(side[1].X, l)), t);
         const mabd_vec3 gap = mabd_v3_sub(here, mabd_lane_v3(w->end, l));
+        mabd_lane_put_v3(here, w->here, l);
         const mabd_real square = inside * mabd_v3_dot(gap, gap), twist = moved->twist.at[l];
         const bool more = twist >= w->twist.at[l], wider = square >= w->gap.at[l];
         w->twist.at[l] = more ? twist : w->twist.at[l];
@@ -287,6 +290,11 @@ static void watch(mabd_real k, const mabd_pack_side* MABD_RESTRICT side,
         const mabd_vec3 end = mabd_v3_add(mabd_m3_mul(A, mabd_lane_v3(side[0].X, l)), t);
         mabd_lane_put_v3(end, w->end, l);
     }
+}
+
+static void add_gap(mabd_real square, int32_t joint, mabd_opening* open) {
+    const mabd_opening one = {(mabd_real)sqrt(square), 0, 0, joint};
+    mabd_opening_add(open, &one);
 }
 
 static void report_worst(const mabd_cpu_sim* sim, const mabd_run* run, const run_worst* w,
@@ -302,9 +310,10 @@ static void report_worst(const mabd_cpu_sim* sim, const mabd_run* run, const run
             report->twist = w->twist.at[l];
             report->twisted_body = run->body + first + (int32_t)w->twisted.at[l];
         }
-        const mabd_opening one = {(mabd_real)sqrt(w->gap.at[l]), 0, 0,
-                                  plan->slot_joint[run->slot + first + joint]};
-        mabd_opening_add(open, &one);
+        add_gap(w->gap.at[l], plan->slot_joint[run->slot + first + joint], open);
+        if (l + 1 == MABD_LANES) continue; // the next cut is one of the next run
+        const mabd_vec3 gap = mabd_v3_sub(mabd_lane_v3(w->last, l), mabd_lane_v3(w->end, l + 1));
+        add_gap(mabd_v3_dot(gap, gap), plan->slot_joint[run->slot + first + MABD_RUN_LINKS], open);
     }
 }
 
@@ -350,6 +359,7 @@ void MABD_STAGE(update_run)(mabd_cpu_sim* sim, int32_t index, mabd_motion_report
         prefetch_rows(3, rows, ahead - run->body);
         prefetch_lanes(6, X_of(sim, index + 1, k));
         watch((mabd_real)k, side, &moved, &worst);
+        for (int i = 0; i < 3 && k == MABD_RUN_LINKS - 1; i++) worst.last[i] = worst.here[i];
         mabd_lanes_store(12, moved.q, body, MABD_LANES, sim->q_new);
         mabd_lanes_store(6, moved.stress, body, MABD_LANES, sim->stress_new);
         for (int i = 0; i < 3; i++) lambda[1][i] = lambda[0][i];
