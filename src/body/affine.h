@@ -354,6 +354,25 @@ MABD_FN mabd_sym3 mabd_body_block_self_compliance(const mabd_body_block* b,
     return c;
 }
 
+/// Compliance of the twist: T (H + T'GT)^-1 T' = C - C Z C
+MABD_FN mabd_sym3 mabd_body_block_turn_compliance(const mabd_body_block* b, mabd_sym3 Z) {
+    const mabd_real* c = b->c;
+    mabd_sym3 S;
+    S.xx = c[0] - c[0] * c[0] * Z.xx, S.yy = c[1] - c[1] * c[1] * Z.yy;
+    S.zz = c[2] - c[2] * c[2] * Z.zz, S.xy = -(c[0] * c[1] * Z.xy);
+    S.xz = -(c[0] * c[2] * Z.xz), S.yz = -(c[1] * c[2] * Z.yz);
+    return S;
+}
+
+/// Compliance between a point and the twist: J(X) (H + T'GT)^-1 T' = P(X) - W(X)' C
+MABD_FN mabd_mat3 mabd_body_block_point_turn(const mabd_body_block* b, const mabd_attachment* x) {
+    const mabd_real* c = b->c;
+    const mabd_mat3* W = &x->W;
+    return mabd_m3(mabd_v3(-(W->c1.x * c[0]), x->p21 - W->c2.x * c[0], x->p31 - W->c3.x * c[0]),
+                   mabd_v3(x->p12 - W->c1.y * c[1], -(W->c2.y * c[1]), x->p32 - W->c3.y * c[1]),
+                   mabd_v3(x->p13 - W->c1.z * c[2], x->p23 - W->c2.z * c[2], -(W->c3.z * c[2])));
+}
+
 /// R S R'
 MABD_FN mabd_sym3 mabd_sym3_rotate(mabd_mat3 R, mabd_sym3 S) {
     // rows of R S

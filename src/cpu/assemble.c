@@ -69,6 +69,11 @@ static void add_loose_motors(const mabd_cpu_sim* sim, int32_t body, mabd_affine*
     }
 }
 
+void MABD_STAGE(push_body)(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R, mabd_affine* r) {
+    add_point_forces(sim, body, R, r);
+    add_loose_motors(sim, body, r);
+}
+
 static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
                                   mabd_mat3 R) {
     const mabd_model* m = sim->model;
@@ -76,8 +81,7 @@ static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const m
     mabd_affine r = inertia_force(sim, body, b, material->mass);
     if (sim->body_kind[body] == MABD_BODY_SIMPLE) return r;
     if (material->drag > 0) add_drag(sim, (size_t)body, b, material->drag, R, &r);
-    add_point_forces(sim, body, R, &r);
-    add_loose_motors(sim, body, &r);
+    MABD_STAGE(push_body)(sim, body, R, &r);
     return r;
 }
 
@@ -153,6 +157,10 @@ void MABD_STAGE(start)(mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile)
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
         MABD_STAGE(start_joints)(sim, stress, packs->odd[i]);
     }
+    for (int32_t i = tile->group_first; i < tile->group_last; i++) {
+        MABD_STAGE(start_group)(sim, &packs->groups[i]);
+    }
+    MABD_STAGE_END();
 }
 
 void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const mabd_tile* tile,
@@ -161,9 +169,14 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const
     const mabd_real* stress = choose_stress(sim, pass);
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
-        const bool kept = pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
+        const bool balls = pack->kind == MABD_BODY_SIMPLE;
+        const bool kept = balls && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
         if (!kept && MABD_STAGE(fits_lanes)(sim, pack)) {
-            MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
+            if (balls) {
+                MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
+            } else {
+                MABD_STAGE(assemble_spring_pack)(sim, pack, stress, predict);
+            }
         } else {
             assemble_singly(sim, pack, pass, stress, thread);
         }

@@ -272,11 +272,28 @@ static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_work*
     }
 }
 
+// ---- assemble: all of it -------------------------------------------------------------------------------
+
 static void clamp_lanes(const mabd_lanes* safe, mabd_lanes* G) {
     for (int l = 0; l < MABD_LANES; l++) {
         if (safe->at[l] > 0) continue;
         mabd_lane_put_s3(mabd_sym3_clamp(mabd_lane_s3(G, l)), G, l);
     }
+}
+
+void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
+                           bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* G) {
+    mabd_lanes guess[12], S[6], safe;
+    find_target(sim, pack, q_hat, guess);
+    if (predict) {
+        find_reference(sim, pack, guess, ref);
+        mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
+    } else {
+        mabd_lanes_load(12, sim->ref, pack->body, ref);
+    }
+    mabd_lanes_load(6, stress, pack->body, S);
+    find_geometric(mabd_cpu_block(sim, pack->body[0]), S, G, &safe);
+    clamp_lanes(&safe, G);
 }
 
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
@@ -285,19 +302,10 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
     const mabd_real mass = m->classes[pack->body_class].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
-    mabd_lanes q_hat[12], guess[12], S[6], G[6], safe;
+    mabd_lanes q_hat[12], G[6];
     pack_work w;
     pack_blocks blocks;
-    find_target(sim, pack, q_hat, guess);
-    if (predict) {
-        find_reference(sim, pack, guess, w.ref);
-        mabd_lanes_store(12, w.ref, pack->body, pack->count, sim->ref);
-    } else {
-        mabd_lanes_load(12, sim->ref, pack->body, w.ref);
-    }
-    mabd_lanes_load(6, stress, pack->body, S);
-    find_geometric(block, S, G, &safe);
-    clamp_lanes(&safe, G);
+    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, G);
     if (pack->side_count == 2) {
         assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
     } else {
@@ -318,9 +326,9 @@ void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
 
 // ---- update --------------------------------------------------------------------------------------------
 
-// f += J' lambda of one joint: s (X, 1) R' lambda
-static void add_pull(const mabd_lanes* MABD_RESTRICT ref, const mabd_pack_side* MABD_RESTRICT side,
-                     const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
+void MABD_STAGE(add_pull)(const mabd_lanes* MABD_RESTRICT ref,
+                          const mabd_pack_side* MABD_RESTRICT side,
+                          const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 n = mabd_m3_tmul(mabd_lane_m3(ref, l), mabd_lane_v3(lambda, l));
         const mabd_affine pull =
@@ -351,13 +359,24 @@ static void move_lanes(const mabd_body_block* MABD_RESTRICT block,
     }
 }
 
-void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
-    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
-    mabd_lanes ref[12], Z[6], y[12], f[12], lambda[3];
+void MABD_STAGE(move_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* ref,
+                           const mabd_lanes* f, mabd_motion_report* report) {
+    mabd_lanes Z[6], y[12];
     moved_lanes moved;
-    mabd_lanes_load(12, sim->ref, pack->body, ref);
     mabd_lanes_load(6, sim->geometric, pack->body, Z);
     mabd_lanes_load(12, sim->q_new, pack->body, y);
+    move_lanes(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
+    mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
+    mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
+    for (int l = 0; l < pack->count; l++) {
+        mabd_report_motion(report, pack->body[l], moved.twist.at[l], moved.size.at[l]);
+    }
+}
+
+void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    mabd_lanes ref[12], f[12], lambda[3];
+    mabd_lanes_load(12, sim->ref, pack->body, ref);
     for (int k = 0; k < 12; k++) {
         MABD_EACH_LANE(l) f[k].at[l] = 0;
     }
@@ -366,12 +385,7 @@ void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_moti
             const mabd_real* from = sim->lambda + k;
             MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
         }
-        add_pull(ref, &sides[i], lambda, f);
+        MABD_STAGE(add_pull)(ref, &sides[i], lambda, f);
     }
-    move_lanes(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
-    mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
-    mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
-    for (int l = 0; l < pack->count; l++) {
-        mabd_report_motion(report, pack->body[l], moved.twist.at[l], moved.size.at[l]);
-    }
+    MABD_STAGE(move_pack)(sim, pack, ref, f, report);
 }
