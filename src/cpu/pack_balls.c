@@ -274,15 +274,35 @@ static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_work*
 
 // ---- assemble: all of it -------------------------------------------------------------------------------
 
-static void clamp_lanes(const mabd_lanes* safe, mabd_lanes* G) {
+static void find_positive(const mabd_body_block* MABD_RESTRICT block,
+                          const mabd_lanes* MABD_RESTRICT G, mabd_lanes* MABD_RESTRICT positive,
+                          mabd_lanes* MABD_RESTRICT safe) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 g = mabd_sym3_positive(mabd_lane_s3(G, l));
+        safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
+        mabd_lane_put_s3(g, positive, l);
+    }
+}
+
+// The lanes that are not safe, as mabd_body_block_geometric does it.
+static void clamp_lanes(const mabd_body_block* block, const mabd_lanes* safe, mabd_lanes* G) {
+    mabd_lanes positive[6], well;
+    bool all = true;
+    for (int l = 0; l < MABD_LANES; l++) all &= safe->at[l] > 0;
+    if (all) return;
+    find_positive(block, G, positive, &well);
     for (int l = 0; l < MABD_LANES; l++) {
         if (safe->at[l] > 0) continue;
-        mabd_lane_put_s3(mabd_sym3_clamp(mabd_lane_s3(G, l)), G, l);
+        const mabd_sym3 g =
+            well.at[l] > 0 ? mabd_lane_s3(positive, l) : mabd_sym3_clamp(mabd_lane_s3(G, l));
+        mabd_lane_put_s3(g, G, l);
     }
 }
 
 void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
                            bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* G) {
+    const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
     mabd_lanes guess[12], S[6], safe;
     find_target(sim, pack, q_hat, guess);
     if (predict) {
@@ -292,8 +312,8 @@ void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_
         mabd_lanes_load(12, sim->ref, pack->body, ref);
     }
     mabd_lanes_load(6, stress, pack->body, S);
-    find_geometric(mabd_cpu_block(sim, pack->body[0]), S, G, &safe);
-    clamp_lanes(&safe, G);
+    find_geometric(block, S, G, &safe);
+    clamp_lanes(block, &safe, G);
 }
 
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
