@@ -13,6 +13,8 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
+
 /// Bodies of a pack while their joints are put together.
 typedef struct spring_bodies {
     mabd_lanes ref[12]; // rigid reference
@@ -188,8 +190,10 @@ MABD_HOT void add_reals(int count, const mabd_real* MABD_RESTRICT from,
 
 // A block of `width` rows and its right-hand side.
 MABD_HOT void store_block(int width, const mabd_cpu_sim* sim, const mabd_pack_side* side, int l,
-                          const mabd_side_place* to, const mabd_real* in) {
+                          const mabd_side_place* to, mabd_real* in) {
     const int reals = width * width;
+    const bool first = to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND;
+    if (width == 6 && first) mabd_cpu_add_compliance(sim, side->row_set[l], in);
     if (to->mode == MABD_SIDE_ADD) {
         add_reals(reals, in, to->D);
         add_reals(width, in + reals, to->rhs);
@@ -198,17 +202,16 @@ MABD_HOT void store_block(int width, const mabd_cpu_sim* sim, const mabd_pack_si
     write_reals(reals, in, to->D);
     write_reals(3, in + reals, to->rhs);
     if (width == 3) return;
-    if (to->mode == MABD_SIDE_APART) {
+    if (first) {
+        add_reals(3, in + reals + 3, to->rhs + 3);
+    } else {
         write_reals(3, in + reals + 3, to->rhs + 3);
-        return;
     }
-    add_reals(3, in + reals + 3, to->rhs + 3);
-    mabd_cpu_add_compliance(sim, side->row_set[l], to->D);
 }
 
 // Lane by lane: a body of a pack may add to the joint of the one before.
 static void store_sides(const mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_side* sides,
-                        const spring_blocks* blocks) {
+                        spring_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
         for (int32_t i = 0; i < pack->side_count; i++) {
             const mabd_side_place to = mabd_pack_place(sim, &sides[i], l);
@@ -297,18 +300,32 @@ static void add_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_b
                      const mabd_pack_pair* pair) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     const bool from = sides[i].width > 3, to = sides[j].width > 3;
-    const int* order = pair_order[2 * from + to];
     mabd_lanes U[36];
     pair_points(block, w, &sides[i], &sides[j], U);
     if (to) pair_mixed(own[i].V, own[j].N, U + 9);
     if (from) pair_mixed(own[j].V, own[i].N, U + 18);
     if (from && to) {
         pair_springs(w->S, own[i].N, own[j].N, U + 27);
-        store_pair(36, sim, pack, pair, U, order);
+        store_pair(36, sim, pack, pair, U, pair_order[3]);
     } else if (from || to) {
-        store_pair(18, sim, pack, pair, U, order);
+        store_pair(18, sim, pack, pair, U, pair_order[from ? 2 : 1]);
     } else {
-        store_pair(9, sim, pack, pair, U, order);
+        store_pair(9, sim, pack, pair, U, pair_order[0]);
+    }
+}
+
+// Blocks are far apart, and ready only when all is computed: ask for their places before.
+static void ask_for_places(const mabd_cpu_sim* sim, const mabd_pack* pack,
+                           const mabd_pack_side* sides, const mabd_pack_pair* pairs) {
+    const int32_t pair_count = pack->side_count * (pack->side_count - 1) / 2;
+    for (int l = 0; l < pack->count; l++) {
+        for (int32_t i = 0; i < pack->side_count; i++) {
+            const mabd_side_place to = mabd_pack_place(sim, &sides[i], l);
+            mabd_block_prefetch(6, 6, to.D, 0);
+        }
+        for (int32_t i = 0; i < pair_count; i++) {
+            mabd_block_prefetch(6, 6, sim->U + pairs[i].block[l], 0);
+        }
     }
 }
 
@@ -322,6 +339,7 @@ void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, G);
+    ask_for_places(sim, pack, sides, pair);
     find_bodies(sim, pack, G, q_hat, &w);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, block, &w, &sides[i], &own[i], blocks.at[i]);
