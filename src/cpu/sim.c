@@ -119,7 +119,7 @@ static void find_loose(mabd_cpu_sim* sim) {
     }
 }
 
-static size_t packs_bytes_for(const mabd_model* m) {
+size_t mabd_cpu_packs_bytes_for(const mabd_model* m) {
     const size_t bodies = (size_t)m->body_count;
     uint8_t* kinds = mabd_alloc(&m->allocator, bodies);
     if (!kinds) return SIZE_MAX;
@@ -208,7 +208,7 @@ size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim) {
 size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     size_t bytes = mabd_contacts_bytes_for(sim->model);
-    const size_t packs = packs_bytes_for(sim->model);
+    const size_t packs = mabd_cpu_packs_bytes_for(sim->model);
     if (bytes == SIZE_MAX || packs > SIZE_MAX - bytes) return SIZE_MAX;
     bytes += packs;
     for (int32_t i = 0; i < plan->component_count; i++) {

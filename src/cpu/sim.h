@@ -218,6 +218,8 @@ bool mabd_cpu_may_iterate(const mabd_cpu_sim* sim);
 mabd_dual_system mabd_cpu_system(const mabd_cpu_sim* sim, int32_t component);
 /// Bytes that the dual solvers hold.
 size_t mabd_cpu_solver_bytes(const mabd_cpu_sim* sim);
+/// What tiles and packs take (cpu/pack.h), part of the two below; SIZE_MAX if that cannot be known.
+size_t mabd_cpu_packs_bytes_for(const mabd_model* model);
 /// What they will hold; SIZE_MAX if that cannot be known. Needs model and sizes only.
 size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim);
 /// Start state of the model.

@@ -29,11 +29,18 @@ size_t mabd_memory_of_model(const mabd_model* model) {
 }
 
 void mabd_model_memory(const mabd_model* model, mabd_dual dual, size_t bytes_sim, size_t* bytes) {
+    mabd_memory_parts(model, dual, 1, bytes_sim, bytes);
+}
+
+void mabd_memory_parts(const mabd_model* model, mabd_dual dual, int32_t threads, size_t bytes_sim,
+                       size_t* bytes) {
     mabd_cpu_sim cpu = {.model = model, .dual = dual, .sizes = mabd_cpu_count(model)};
+    cpu.sizes.threads = (size_t)threads;
     mabd_arena arena = {0};
     if (mabd_cpu_may_iterate(&cpu)) cpu.sizes.guess = cpu.sizes.rows;
     mabd_cpu_layout(&cpu, &arena);
-    const size_t arrays = sizeof(mabd_affine_sim) + arena.used;
+    const size_t packs = mabd_cpu_packs_bytes_for(model);
+    const size_t arrays = sizeof(mabd_affine_sim) + arena.used + (packs == SIZE_MAX ? 0 : packs);
     bytes[MABD_MEMORY_MODEL] = mabd_memory_of_model(model);
     bytes[MABD_MEMORY_PLAN] = model->plan->bytes;
     bytes[MABD_MEMORY_STATE] = state_bytes(&cpu.sizes);

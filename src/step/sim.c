@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "formulation/formulation.h"
 #include "model/model.h"
+#include "step/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -152,7 +153,8 @@ size_t mabd_sim_bytes(const mabd_sim* sim) {
 
 void mabd_sim_memory(const mabd_sim* sim, size_t* bytes) {
     const size_t grown = mabd_sim_bytes(sim) - sim->bytes_at_start;
-    mabd_model_memory(sim->model, sim->def.dual, sim->bytes_at_start - sizeof *sim, bytes);
+    mabd_memory_parts(sim->model, sim->def.dual, sim->def.threads,
+                      sim->bytes_at_start - sizeof *sim, bytes);
     bytes[MABD_MEMORY_WORKSPACE] += sizeof *sim;
     bytes[MABD_MEMORY_CONTACTS] += grown; // nothing else grows
 }
