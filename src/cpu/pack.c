@@ -260,6 +260,14 @@ static void find_all_modes(const mabd_model* m, const mabd_packs* out, bool* see
     }
 }
 
+// Nothing has to wait: the other side, of a tile before, has written.
+static void join_aparts(mabd_packs* out) {
+    for (int32_t i = 0; i < out->apart_count; i++) {
+        out->side_mode[out->aparts[i].side] = MABD_SIDE_ADD;
+    }
+    out->apart_count = 0;
+}
+
 // What the sides of packs have to know of it.
 static void write_modes(const mabd_model* m, const mabd_packs* out) {
     const mabd_plan* plan = m->plan;
@@ -310,7 +318,7 @@ size_t mabd_packs_bytes_for(const mabd_model* model, const uint8_t* kinds) {
 }
 
 mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model* model,
-                              const uint8_t* kinds, mabd_packs** packs) {
+                              const uint8_t* kinds, bool in_order, mabd_packs** packs) {
     mabd_packs counts = {0};
     walk w = {.model = model, .kinds = kinds, .out = &counts};
     const size_t bytes = measure(&w), head = mabd_bytes(sizeof counts, 1);
@@ -329,6 +337,7 @@ mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model*
         make_groups(&w);
         count_aparts(model, out);
         find_all_modes(model, out, seen);
+        if (in_order) join_aparts(out);
         write_modes(model, out);
         *packs = out;
     } else {

@@ -10,8 +10,8 @@
 //
 // A joint has a side on each of its bodies, and each side adds its share to the joint's block and right-hand side. In the order above
 // the first side writes and the second adds. If that one is in another tile, which may be done at the same time, it writes to
-// a place of its own instead, and is added when all tiles are done. A sum of two numbers does not depend on their order,
-// so all this depends on the model alone and changes no bits.
+// a place of its own instead, and is added when all tiles are done; where tiles go one after the other it adds. A sum of two
+// numbers does not depend on their order, so all this depends on the model alone and changes no bits.
 //
 // Joints with springs on the rotation vector, between bodies that carry no others than these and balls, go in lanes as well
 // where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles.
@@ -103,9 +103,10 @@ typedef struct mabd_packs {
     size_t bytes;
 } mabd_packs;
 
-/// Tiles and packs of a model. kinds (bodies): mabd_body_kind of cpu/sim.h. MABD_ERR_MEMORY.
+/// Tiles and packs of a model. kinds (bodies): mabd_body_kind of cpu/sim.h. in_order: tiles will be assembled one after the
+/// other. MABD_ERR_MEMORY.
 mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model* model,
-                              const uint8_t* kinds, mabd_packs** packs);
+                              const uint8_t* kinds, bool in_order, mabd_packs** packs);
 void mabd_packs_destroy(const mabd_allocator* allocator, mabd_packs* packs);
 /// Bytes that mabd_packs_create will take, SIZE_MAX if they overflow.
 size_t mabd_packs_bytes_for(const mabd_model* model, const uint8_t* kinds);

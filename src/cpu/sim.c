@@ -174,7 +174,8 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
     find_body_kinds(sim->model, sim->body_kind);
     find_loose(sim);
     find_shared_edges(sim);
-    MABD_TRY(mabd_packs_create(allocator, sim->model, sim->body_kind, &sim->packs));
+    const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
+    MABD_TRY(mabd_packs_create(allocator, sim->model, sim->body_kind, in_order, &sim->packs));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         const mabd_dual_ops* ops = sim->duals[i] = mabd_cpu_choose(sim, i);

@@ -141,10 +141,17 @@ typedef struct mabd_lane_blocks {
     alignas(64) mabd_real at[MABD_LANES][12];
 } mabd_lane_blocks;
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define MABD_UNROLL_TURN _Pragma("GCC unroll 12")
+#else
+#define MABD_UNROLL_TURN
+#endif
+
 /// `count` entries (whole squares) to p[l] of each lane l; entry k is from[order[k]].
 MABD_HOT void mabd_lanes_turn(int count, const mabd_lanes* from, const int* order,
                               mabd_real* const* p) {
     for (int l = 0; l < MABD_LANES; l += 4) {
+        MABD_UNROLL_TURN
         for (int k = 0; k < count; k += 4) {
             const int o[4] = {order[k], order[k + 1], order[k + 2], order[k + 3]};
             mabd_quad_turn(from[o[0]].at + l, from[o[1]].at + l, from[o[2]].at + l,
