@@ -12,6 +12,8 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
+
 // r in the body frame: inertia, gravity.
 static mabd_affine inertia_force(const mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
                                  mabd_real mass) {
@@ -163,12 +165,25 @@ void MABD_STAGE(start)(mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile)
     MABD_STAGE_END();
 }
 
+// What a pack will read of its bodies: asked for while the one before is under way.
+static void ask_for_bodies(const mabd_cpu_sim* sim, const mabd_pack* pack) {
+    const mabd_real* arrays[5] = {sim->q, sim->q1, sim->v, sim->v1, sim->ref};
+    for (int32_t l = 0; l < pack->count; l++) {
+        for (int k = 0; k < 5; k++) {
+            const mabd_real* row = arrays[k] + 12 * (size_t)pack->body[l];
+            MABD_PREFETCH(row);
+            MABD_PREFETCH(row + 11);
+        }
+    }
+}
+
 void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const mabd_tile* tile,
                           int32_t thread) {
     const mabd_packs* packs = sim->packs;
     const mabd_real* stress = choose_stress(sim, pass);
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
+        if (p + 1 < tile->pack_last) ask_for_bodies(sim, pack + 1);
         const bool balls = pack->kind == MABD_BODY_SIMPLE;
         const bool kept = balls && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
         if (!kept && MABD_STAGE(fits_lanes)(sim, pack)) {
