@@ -21,7 +21,7 @@
 //   k(z) = (1 - atan(t)/t) / z = 1/3 - z/5 + z^2/7 - ..,   g = 1 - z k = (p/2) cot(p/2)
 // it is w = 2 sin(p) axis from the skew part of Q, t = sin(p)/(1 + cos(p)), and
 //   z = w.w / (4 (1 + cos p)^2),   phi = (1 + z) g w / 2,   c = k / (4 g^2)
-// k is a polynomial of degree 19, interpolated at the 20 Chebyshev points of [0, 1]: its error is below 4e-16 of k, that of g
+// k is a polynomial of degree 19, interpolated at the 20 Chebyshev points of [0, 1]: its error is below 5e-16 of k, that of g
 // below 2e-16. So phi has the rounding of w, and of cos p.
 //
 // A torque along n_k does the work of a force on phi_k, so springs keep energy and dampers take it; one
