@@ -179,10 +179,6 @@ static void compute_side(const mabd_cpu_sim* sim, const mabd_body_block* block,
     mabd_lanes_turn(SIDE_REALS, out, spring_order, p);
 }
 
-MABD_HOT void write_reals(int count, const mabd_real* MABD_RESTRICT from,
-                          mabd_real* MABD_RESTRICT to) {
-    for (int k = 0; k < count; k++) to[k] = from[k];
-}
 MABD_HOT void add_reals(int count, const mabd_real* MABD_RESTRICT from,
                         mabd_real* MABD_RESTRICT to) {
     for (int k = 0; k < count; k++) to[k] += from[k];
@@ -199,13 +195,13 @@ MABD_HOT void store_block(int width, const mabd_cpu_sim* sim, const mabd_pack_si
         add_reals(width, in + reals, to->rhs);
         return;
     }
-    write_reals(reals, in, to->D);
-    write_reals(3, in + reals, to->rhs);
+    mabd_reals_copy(reals, in, to->D);
+    mabd_reals_copy(3, in + reals, to->rhs);
     if (width == 3) return;
     if (first) {
         add_reals(3, in + reals + 3, to->rhs + 3);
     } else {
-        write_reals(3, in + reals + 3, to->rhs + 3);
+        mabd_reals_copy(3, in + reals + 3, to->rhs + 3);
     }
 }
 
@@ -290,7 +286,7 @@ MABD_HOT void store_pair(int count, mabd_cpu_sim* sim, const mabd_pack* pack,
         if (sim->shared_edges) {
             add_reals(count, turned[l], sim->U + pair->block[l]);
         } else {
-            write_reals(count, turned[l], sim->U + pair->block[l]);
+            mabd_reals_copy(count, turned[l], sim->U + pair->block[l]);
         }
     }
 }

@@ -98,6 +98,17 @@ MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mab
 }
 #endif
 
+/// `count` reals (a constant), four at a time as squares have left them: a longer load of what two stores have written waits
+/// until both are in the cache.
+MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
+                              mabd_real* MABD_RESTRICT to) {
+    int k = 0;
+#if defined(__GNUC__)
+    for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) = *(const mabd_quad*)(from + k);
+#endif
+    for (; k < count; k++) to[k] = from[k];
+}
+
 /// `columns` reals (a constant, at least 4) at p[l] to lane l, all lanes.
 MABD_HOT void mabd_lanes_gather(int columns, const mabd_real* const* p,
                                 mabd_lanes* MABD_RESTRICT to) {
