@@ -13,8 +13,6 @@
 
 #include "cpu/assemble.h"
 
-#include "math/block.h"
-
 /// Bodies of a pack while their joints are put together.
 typedef struct spring_bodies {
     mabd_lanes ref[12]; // rigid reference
@@ -310,21 +308,6 @@ static void add_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_b
     }
 }
 
-// Blocks are far apart, and ready only when all is computed: ask for their places before.
-static void ask_for_places(const mabd_cpu_sim* sim, const mabd_pack* pack,
-                           const mabd_pack_side* sides, const mabd_pack_pair* pairs) {
-    const int32_t pair_count = pack->side_count * (pack->side_count - 1) / 2;
-    for (int l = 0; l < pack->count; l++) {
-        for (int32_t i = 0; i < pack->side_count; i++) {
-            const mabd_side_place to = mabd_pack_place(sim, &sides[i], l);
-            mabd_block_prefetch(6, 6, to.D, 0);
-        }
-        for (int32_t i = 0; i < pair_count; i++) {
-            mabd_block_prefetch(6, 6, sim->U + pairs[i].block[l], 0);
-        }
-    }
-}
-
 void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                       const mabd_real* stress, bool predict) {
     const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
@@ -335,7 +318,6 @@ void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, G);
-    ask_for_places(sim, pack, sides, pair);
     find_bodies(sim, pack, G, q_hat, &w);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, block, &w, &sides[i], &own[i], blocks.at[i]);
