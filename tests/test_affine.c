@@ -311,6 +311,42 @@ Test(affine, the_inverse_stays_symmetric_positive_definite_whatever_the_stress) 
     cr_assert(lt(int, 10, clamped));
 }
 
+// Against eigenvectors by Jacobi; two equal eigenvalues, or three, cost digits but not more than half of them.
+Test(affine, the_clamp_without_eigenvectors_is_the_positive_part) {
+    uint64_t state = 9;
+    double worst = 0, worst_equal = 0;
+    for (int n = 0; n < 20000; n++) {
+        const bool equal = n % 4 == 0;
+        const double size = pow(10, 6 * draw_real(&state));
+        double e[3] = {draw_real(&state), draw_real(&state), draw_real(&state)};
+        if (equal) e[1] = e[0];
+        if (n % 64 == 0) e[2] = e[0];
+        mabd_real x[3], V[3][3] = {{0}};
+        for (int k = 0; k < 3; k++) x[k] = draw_real(&state);
+        const mabd_real square = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + 1e-3;
+        for (int i = 0; i < 3; i++) { // a mirror is as good as a turn
+            for (int k = 0; k < 3; k++) V[i][k] = (i == k) - 2 * x[i] * x[k] / square;
+        }
+        mabd_sym3 G = {0, 0, 0, 0, 0, 0};
+        for (int k = 0; k < 3; k++) {
+            G.xx += size * e[k] * V[0][k] * V[0][k], G.yy += size * e[k] * V[1][k] * V[1][k];
+            G.zz += size * e[k] * V[2][k] * V[2][k], G.xy += size * e[k] * V[0][k] * V[1][k];
+            G.xz += size * e[k] * V[0][k] * V[2][k], G.yz += size * e[k] * V[1][k] * V[2][k];
+        }
+        mabd_real a[6], b[6];
+        mabd_sym3_store(mabd_sym3_positive(G), a), mabd_sym3_store(mabd_sym3_clamp(G), b);
+        double miss = 0;
+        for (int k = 0; k < 6; k++) miss = fmax(miss, fabs(a[k] - b[k]) / size);
+        if (equal)
+            worst_equal = fmax(worst_equal, miss);
+        else
+            worst = fmax(worst, miss);
+    }
+    printf("clamp: %.1e, with equal eigenvalues %.1e\n", worst, worst_equal);
+    cr_assert(lt(dbl, worst, 1e-8));
+    cr_assert(lt(dbl, worst_equal, 1e-7));
+}
+
 // ---- G is the second derivative of the energy --------------------------------------------------
 
 // V (mu e:e + lambda/2 tr(e)^2) at A = I + e + t W, strain sqrt(A'A) - I: for a skew W the linear

@@ -280,6 +280,44 @@ Test(rows, the_logarithm_inverts_a_turn_of_any_angle) {
     cr_assert(le(dbl, worst_near_pi, 1e-12));
 }
 
+// (1 - atan(t)/t) / z, z = t^2: by its series where the difference would lose digits.
+static long double lack_of(long double z) {
+    if (z > 0.05L) return (1 - atanl(sqrtl(z)) / sqrtl(z)) / z;
+    long double sum = 0;
+    for (int k = 20; k >= 0; k--) sum = 1.0L / (2 * k + 3) - z * sum;
+    return sum;
+}
+
+// (1 - p/2 cot(p/2)) / p^2
+static long double curve_of(long double p) {
+    const long double s = p * p;
+    if (p > 0.1L) return (1 - p / 2 / tanl(p / 2)) / s;
+    return 1 / 12.0L + s * (1 / 720.0L + s * (1 / 30240.0L + s * (1 / 1209600.0L + s / 47900160)));
+}
+
+// Angles up to a quarter turn, which lanes do without branches: against arcs and cotangents of libm in long double. The
+// matrix is rounded, so its angle is known to round-off of 1.
+Test(rows, small_turns_and_their_gradients_have_the_accuracy_of_round_off) {
+    uint64_t state = 16;
+    double worst_lack = 0, worst_phi = 0, worst_c = 0;
+    for (int n = 0; n <= 20000; n++) {
+        const mabd_real z = (mabd_real)n / 20000;
+        worst_lack = fmax(worst_lack, fabs((double)(mabd_turn_lack(z) / lack_of(z) - 1)));
+    }
+    for (int n = 0; n < 100 * DRAWS; n++) {
+        const mabd_vec3 axis = draw_direction(&state);
+        const mabd_real angle = pow(10, -3 + 3 * draw_real(&state)) * (MABD_PI / 2);
+        const mabd_turn found = mabd_m3_turn_near(turn(axis, angle));
+        const mabd_vec3 miss = mabd_v3_sub(found.phi, mabd_v3_scale(angle, axis));
+        worst_phi = fmax(worst_phi, mabd_v3_norm(miss));
+        worst_c = fmax(worst_c, fabs((double)(found.c / curve_of(angle) - 1)));
+    }
+    printf("small turns: %.1e of k, %.1e of phi, %.1e of c\n", worst_lack, worst_phi, worst_c);
+    cr_assert(lt(dbl, worst_lack, 5e-16));
+    cr_assert(lt(dbl, worst_phi, 2e-15));
+    cr_assert(lt(dbl, worst_c, 2e-15));
+}
+
 Test(rows, the_logarithm_of_the_identity_is_zero_and_of_half_turns_has_length_pi) {
     cr_assert(le(dbl, mabd_v3_norm(mabd_m3_log(mabd_m3_identity())), 0));
     for (int k = 0; k < 3; k++) {

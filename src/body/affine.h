@@ -28,6 +28,16 @@
 // Without it a chain with a heavy end blows up (docs/notation.md). At the solution of a step w = 0,
 // so G steers the iteration and not its result: any G for which the sum stays positive definite
 // will do, and G is clamped where it is not.
+//
+// The clamp is f(G), f(x) = max(x, 0), by Newton's interpolation at the eigenvalues e1 >= e2 >= e3 (no eigenvectors):
+//
+//   f(G) = f(e1) I + f[e1,e2] (G - e1) + f[e1,e2,e3] (G - e1)(G - e2)
+//   e1 = q + 2 p c(r),  e3 = q - 2 p c(-r),   q = tr(G)/3,  6 p^2 = |G - q|^2,  2 r = det((G - q)/p)
+//   c(r) = cos(acos(r)/3) = cos(2/3 acos u),  u = sqrt((1 + r)/2)
+//
+// The divided differences of f lose no digits: where signs differ, denominators are sums. c is analytic in u on [0, 1], and a
+// polynomial of degree 15 (interpolated at Chebyshev points) is it to 7e-15. Two eigenvalues within sqrt(eps) p of each other are
+// known to sqrt(eps) p only, so the result is looked at once more, and Jacobi rotations do what has failed.
 #pragma once
 
 #include "math/eigen3.h"
@@ -202,6 +212,63 @@ MABD_FN mabd_sym3 mabd_sym3_clamp(mabd_sym3 G) {
     return out;
 }
 
+/// cos(acos(2 u^2 - 1)/3), 0 <= u <= 1
+MABD_HOT mabd_real mabd_third_cosine(mabd_real u) {
+    mabd_real c = (mabd_real)1.6840798339836843e-05;
+    c = c * u - (mabd_real)0.00015425694291050363;
+    c = c * u + (mabd_real)0.00066762461648365212;
+    c = c * u - (mabd_real)0.0018389155831255988;
+    c = c * u + (mabd_real)0.0036912026322573066;
+    c = c * u - (mabd_real)0.0059209996385766253;
+    c = c * u + (mabd_real)0.008209146896930546;
+    c = c * u - (mabd_real)0.010550248345813997;
+    c = c * u + (mabd_real)0.013293041113790259;
+    c = c * u - (mabd_real)0.017055565944752826;
+    c = c * u + (mabd_real)0.022866248978971111;
+    c = c * u - (mabd_real)0.032921624935559883;
+    c = c * u + (mabd_real)0.053458347977806624;
+    c = c * u - (mabd_real)0.11111111080995631;
+    c = c * u + (mabd_real)0.57735026918611321;
+    return c * u + (mabd_real)0.50000000000000688;
+}
+
+/// f[a, b] of f(x) = max(x, 0), a >= b.
+MABD_HOT mabd_real mabd_positive_slope(mabd_real a, mabd_real b) {
+    const mabd_real mixed = a / (a - b);
+    return b >= 0 ? 1 : a <= 0 ? 0 : mixed;
+}
+
+/// The same without branches, and where two eigenvalues nearly agree to fewer digits.
+MABD_HOT mabd_sym3 mabd_sym3_positive(mabd_sym3 G) {
+    const mabd_real q = (G.xx + G.yy + G.zz) / 3;
+    mabd_sym3 M = G;
+    M.xx -= q, M.yy -= q, M.zz -= q;
+    const mabd_real square =
+        M.xx * M.xx + M.yy * M.yy + M.zz * M.zz + 2 * (M.xy * M.xy + M.xz * M.xz + M.yz * M.yz);
+    const mabd_real p = (mabd_real)sqrt(square / 6), cube = p * p * p;
+    const mabd_real det = M.xx * (M.yy * M.zz - M.yz * M.yz) - M.xy * (M.xy * M.zz - M.yz * M.xz) +
+                          M.xz * (M.xy * M.yz - M.yy * M.xz);
+    const mabd_real raw = cube > 0 ? det / (2 * cube) : 0;
+    const mabd_real low = raw < -1 ? -1 : raw, r = low > 1 ? 1 : low;
+    const mabd_real e1 = q + 2 * p * mabd_third_cosine((mabd_real)sqrt((1 + r) / 2));
+    const mabd_real e3 = q - 2 * p * mabd_third_cosine((mabd_real)sqrt((1 - r) / 2));
+    const mabd_real e2 = 3 * q - e1 - e3;
+    const mabd_real d12 = mabd_positive_slope(e1, e2), d23 = mabd_positive_slope(e2, e3);
+    const mabd_real second = (d12 - d23) / (e1 - e3), d = e1 > 0 && e3 < 0 ? second : 0;
+    // (G - e1)(G - e2) = (G - e1)^2 + (e1 - e2)(G - e1)
+    const mabd_real a = e1 > 0 ? e1 : 0, b = d12 + d * (e1 - e2);
+    M = G;
+    M.xx -= e1, M.yy -= e1, M.zz -= e1;
+    mabd_sym3 out;
+    out.xx = a + b * M.xx + d * (M.xx * M.xx + M.xy * M.xy + M.xz * M.xz);
+    out.yy = a + b * M.yy + d * (M.xy * M.xy + M.yy * M.yy + M.yz * M.yz);
+    out.zz = a + b * M.zz + d * (M.xz * M.xz + M.yz * M.yz + M.zz * M.zz);
+    out.xy = b * M.xy + d * (M.xx * M.xy + M.xy * M.yy + M.xz * M.yz);
+    out.xz = b * M.xz + d * (M.xx * M.xz + M.xy * M.yz + M.xz * M.zz);
+    out.yz = b * M.yz + d * (M.xy * M.xz + M.yy * M.yz + M.yz * M.zz);
+    return out;
+}
+
 /// G of a stress [Pa] as it is [N m].
 MABD_FN mabd_sym3 mabd_body_block_stiffness(const mabd_body_block* b, mabd_sym3 stress) {
     const mabd_real v = b->quarter_volume, trace = stress.xx + stress.yy + stress.zz;
@@ -214,7 +281,9 @@ MABD_FN mabd_sym3 mabd_body_block_stiffness(const mabd_body_block* b, mabd_sym3 
 /// The same, clamped where the sum would lose definiteness [N m].
 MABD_FN mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 stress) {
     const mabd_sym3 G = mabd_body_block_stiffness(b, stress);
-    return mabd_geometric_is_safe(b, G) ? G : mabd_sym3_clamp(G);
+    if (mabd_geometric_is_safe(b, G)) return G;
+    const mabd_sym3 clamped = mabd_sym3_positive(G);
+    return mabd_geometric_is_safe(b, clamped) ? clamped : mabd_sym3_clamp(G);
 }
 
 /// Z = (I + GC)^-1 G
@@ -352,6 +421,25 @@ MABD_FN mabd_sym3 mabd_body_block_self_compliance(const mabd_body_block* b,
     c.xz = (b->b13 + b->pq[1]) * (X.x * X.z) - (x->p12 * W->c3.y + x->p13 * W->c3.z);
     c.yz = (b->b23 + b->pq[0]) * (X.y * X.z) - (x->p21 * W->c3.x + x->p23 * W->c3.z);
     return c;
+}
+
+/// Compliance of the twist: T (H + T'GT)^-1 T' = C - C Z C
+MABD_FN mabd_sym3 mabd_body_block_turn_compliance(const mabd_body_block* b, mabd_sym3 Z) {
+    const mabd_real* c = b->c;
+    mabd_sym3 S;
+    S.xx = c[0] - c[0] * c[0] * Z.xx, S.yy = c[1] - c[1] * c[1] * Z.yy;
+    S.zz = c[2] - c[2] * c[2] * Z.zz, S.xy = -(c[0] * c[1] * Z.xy);
+    S.xz = -(c[0] * c[2] * Z.xz), S.yz = -(c[1] * c[2] * Z.yz);
+    return S;
+}
+
+/// Compliance between a point and the twist: J(X) (H + T'GT)^-1 T' = P(X) - W(X)' C
+MABD_FN mabd_mat3 mabd_body_block_point_turn(const mabd_body_block* b, const mabd_attachment* x) {
+    const mabd_real* c = b->c;
+    const mabd_mat3* W = &x->W;
+    return mabd_m3(mabd_v3(-(W->c1.x * c[0]), x->p21 - W->c2.x * c[0], x->p31 - W->c3.x * c[0]),
+                   mabd_v3(x->p12 - W->c1.y * c[1], -(W->c2.y * c[1]), x->p32 - W->c3.y * c[1]),
+                   mabd_v3(x->p13 - W->c1.z * c[2], x->p23 - W->c2.z * c[2], -(W->c3.z * c[2])));
 }
 
 /// R S R'

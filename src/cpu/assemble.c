@@ -12,6 +12,8 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
+
 // r in the body frame: inertia, gravity.
 static mabd_affine inertia_force(const mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
                                  mabd_real mass) {
@@ -69,6 +71,11 @@ static void add_loose_motors(const mabd_cpu_sim* sim, int32_t body, mabd_affine*
     }
 }
 
+void MABD_STAGE(push_body)(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R, mabd_affine* r) {
+    add_point_forces(sim, body, R, r);
+    add_loose_motors(sim, body, r);
+}
+
 static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const mabd_body_block* b,
                                   mabd_mat3 R) {
     const mabd_model* m = sim->model;
@@ -76,8 +83,7 @@ static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const m
     mabd_affine r = inertia_force(sim, body, b, material->mass);
     if (sim->body_kind[body] == MABD_BODY_SIMPLE) return r;
     if (material->drag > 0) add_drag(sim, (size_t)body, b, material->drag, R, &r);
-    add_point_forces(sim, body, R, &r);
-    add_loose_motors(sim, body, &r);
+    MABD_STAGE(push_body)(sim, body, R, &r);
     return r;
 }
 
@@ -153,6 +159,22 @@ void MABD_STAGE(start)(mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile)
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
         MABD_STAGE(start_joints)(sim, stress, packs->odd[i]);
     }
+    for (int32_t i = tile->group_first; i < tile->group_last; i++) {
+        MABD_STAGE(start_group)(sim, &packs->groups[i]);
+    }
+    MABD_STAGE_END();
+}
+
+// What a pack will read of its bodies: asked for while the one before is under way.
+static void ask_for_bodies(const mabd_cpu_sim* sim, const mabd_pack* pack) {
+    const mabd_real* arrays[5] = {sim->q, sim->q1, sim->v, sim->v1, sim->ref};
+    for (int32_t l = 0; l < pack->count; l++) {
+        for (int k = 0; k < 5; k++) {
+            const mabd_real* row = arrays[k] + 12 * (size_t)pack->body[l];
+            MABD_PREFETCH(row);
+            MABD_PREFETCH(row + 11);
+        }
+    }
 }
 
 void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const mabd_tile* tile,
@@ -162,9 +184,15 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const
     if (tile->run >= 0) MABD_STAGE(assemble_run)(sim, tile->run, stress, predict);
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
-        const bool kept = pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
+        if (p + 1 < tile->pack_last) ask_for_bodies(sim, pack + 1);
+        const bool balls = pack->kind == MABD_BODY_SIMPLE;
+        const bool kept = balls && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
         if (!kept && MABD_STAGE(fits_lanes)(sim, pack)) {
-            MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
+            if (balls) {
+                MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
+            } else {
+                MABD_STAGE(assemble_spring_pack)(sim, pack, stress, predict);
+            }
         } else {
             assemble_singly(sim, pack, pass, stress, thread);
         }

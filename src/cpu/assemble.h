@@ -77,14 +77,14 @@ MABD_FN mabd_side_place mabd_cpu_place(const mabd_cpu_sim* sim, int32_t side) {
     }
     return to;
 }
-/// The same of one lane of a side with three rows.
+/// The same of one lane of a side.
 MABD_FN mabd_side_place mabd_pack_place(const mabd_cpu_sim* sim, const mabd_pack_side* side,
                                         int lane) {
     mabd_side_place to;
     to.mode = (mabd_side_mode)side->mode[lane];
     const bool apart = to.mode == MABD_SIDE_APART;
     to.D = (apart ? sim->packs->apart : sim->D) + side->block[lane];
-    to.rhs = apart ? to.D + 9 : sim->lambda + side->row[lane];
+    to.rhs = apart ? to.D + side->width * side->width : sim->lambda + side->row[lane];
     return to;
 }
 /// rhs += the point of the body that does not move, of a joint to the ground with point rows.
@@ -95,6 +95,11 @@ MABD_FN void mabd_cpu_add_ground(const mabd_cpu_sim* sim, int32_t side, mabd_rea
     const mabd_vec3 far = mabd_cpu_point(sim->ref, is_b ? joint->a : joint->b,
                                          mabd_v3_load(is_b ? joint->Xa : joint->Xb));
     mabd_v3_store(mabd_v3_axpy(is_b ? -1 : 1, far, mabd_v3_load(rhs)), rhs);
+}
+/// D (6 x 6) += compliances of the three springs of a row set.
+MABD_FN void mabd_cpu_add_compliance(const mabd_cpu_sim* sim, int32_t row_set, mabd_real* D) {
+    const mabd_control_value* value = sim->controls + (size_t)row_set * MABD_JOINT_MAX_ROWS;
+    for (int k = 0; k < 3; k++) D[7 * (3 + k)] += value[k].compliance;
 }
 
 #ifdef MABD_ISA
@@ -150,12 +155,29 @@ void MABD_STAGE(update_run)(mabd_cpu_sim* sim, int32_t run, mabd_motion_report* 
 /// A pack: its bodies, blocks and right-hand sides. `predict`: its references first.
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
                                bool predict);
+/// The same of bodies with springs, after start_group.
+void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
+                                      const mabd_real* stress, bool predict);
+/// What both begin with: targets, references, geometric stiffness (12, 12, 6).
+void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
+                           bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* G);
+/// r += forces at points and of loose motors on a body; R of its reference.
+void MABD_STAGE(push_body)(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R, mabd_affine* r);
+/// Coordinates, axes and right-hand sides of the springs of a group, at the reference.
+void MABD_STAGE(start_group)(mabd_cpu_sim* sim, const mabd_spring_group* group);
+/// Coordinates and their rates at the end of a step.
+void MABD_STAGE(finish_group)(mabd_cpu_sim* sim, bool keep_history, const mabd_spring_group* group);
 /// True if the bodies of a pack can be assembled and updated in lanes: none is touched, all are in one scheme.
 bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack);
 /// References of a pack alone.
 void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack);
 /// The new state of a pack.
 void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report);
+void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
+                                    mabd_motion_report* report);
+/// What both end with: the new state from f = J' lambda.
+void MABD_STAGE(move_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* ref,
+                           const mabd_lanes* f, mabd_motion_report* report);
 /// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
 /// gets what slipping ones push.
 void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own);

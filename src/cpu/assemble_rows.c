@@ -30,11 +30,22 @@ static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int
                                   mabd_sym3_load(stress + 6 * (size_t)body));
 }
 
-// The rotation vector of a joint at the reference, once for both its bodies and for the update.
+// The rotation vector of a joint at the reference and its axes, once for both its bodies and for the update.
 static void find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const size_t at = 3 * (size_t)joint->coordinate;
     mabd_joint_view view;
+    mabd_turn turn;
     mabd_cpu_view(sim, joint, sim->ref, &view);
-    mabd_v3_store(mabd_m3_log(mabd_joint_frames(&view)), sim->phi + 3 * (size_t)joint->coordinate);
+    turn.phi = mabd_m3_log(mabd_joint_frames(&view));
+    turn.c = mabd_vector_curve(turn.phi);
+    mabd_v3_store(turn.phi, sim->phi + at);
+    const mabd_mat3 axes = mabd_joint_turn_axes(view.Aa, view.Fa, turn);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        if (set->control_row[r].kind != MABD_ROW_VECTOR) continue;
+        mabd_v3_store(mabd_m3_column(&axes, set->control_row[r].axis),
+                      sim->turn_axes + at + 3 * (size_t)r);
+    }
 }
 
 // Compliance of a coordinate by itself: J H^-1 J' of both bodies, without geometric stiffness.
@@ -113,12 +124,8 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
         }
         const mabd_real x_b = w * sim->x[i] + w1 * sim->x1[i];
         const mabd_real xd_b = w * sim->xd[i] + w1 * sim->xd1[i];
-        // x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
         const mabd_real x_star =
-            c->rigid ? value[r].target
-                     : value[r].compliance *
-                           (value[r].target +
-                            rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b)));
+            c->rigid ? value[r].target : mabd_control_goal(c, &value[r], rate, x_b, xd_b);
         rhs[row] = x_ref[r] - x_star;
         if (c->rigid) rhs[row] += remainder;
         D[row * width + row] = value[r].compliance;
@@ -261,7 +268,8 @@ void MABD_STAGE(start_joints)(mabd_cpu_sim* sim, const mabd_real* stress, int32_
         if (plan->sides[s].is_b < 0) continue;
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[plan->sides[s].slot]];
         const bool first = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
-        if (first && !m->row_sets[joint->row_set].points_only) {
+        if (first && !m->row_sets[joint->row_set].points_only &&
+            !mabd_packs_is_spring(m, sim->body_kind, joint)) {
             start_side(sim, stress, &plan->sides[s]);
         }
     }

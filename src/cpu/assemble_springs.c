@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies whose joints have point rows and, on the rotation vector, springs: chains and trees that bend.
 //
-// A vector row acts on the twist alone: J' = T'n / 2 with its axis n in the body frame (joint/rows.h). With
-// C = T H^-1 T' (diagonal), P(X) = J(X) H^-1 T' and Z of body/affine.h the blocks need 3x3 products only:
+// A vector row acts on the twist alone: J' = T'n / 2 with its axis n in the body frame (joint/rows.h). With the compliances
+// S = T H^-1 T' of the twist and V(X) = J(X) H^-1 T' between a point and the twist (body/affine.h, geometric stiffness
+// included) the blocks need 3x3 products only:
 //
-//   Q = I - Z C,  M = Q N / 2                      N: the axes of a joint as columns, signs included
 //   point, point     s_i s_j R c(X_i, X_j) R'
-//   point, vector    s_i R P(X_i) M_j
-//   vector, vector   N_i' C M_j / 2
+//   point, vector    s_i R V(X_i) N_j / 2          N: the axes of a joint as columns, signs included
+//   vector, vector   N_i' S N_j / 4
 //
-// because (H + T'GT)^-1 T' = H^-1 T' Q.
+// The right-hand side of point rows is P_b - P_a as it will be by inertia alone, each side brings its own point; that of vector rows
+// is x_ref - x_star of the joint (pack_turns.c) and N' T y / 2 of each side.
 
 #include "cpu/assemble.h"
 
@@ -33,7 +34,7 @@ static void add_points(mabd_real s, const mabd_mat3* B, int32_t stride, mabd_rea
 static void add_mixed(const mabd_assembly* own, const mabd_spring_work* points,
                       const mabd_spring_work* vectors, int32_t stride, bool across, mabd_real* K) {
     for (int32_t k = 0; k < vectors->count; k++) {
-        mabd_vec3 v = mabd_m3_mul(points->RP, vectors->M[k]);
+        mabd_vec3 v = mabd_v3_scale((mabd_real)0.5, mabd_m3_mul(points->V, vectors->N[k]));
         for (int32_t i = 0; i < own->touches; i++) { // - s R J(X) u u' T'n / 2
             const mabd_affine* u = &own->touch[i];
             const mabd_vec3 x = mabd_m3_mul(own->R, mabd_affine_move(u, points->point.X));
@@ -48,10 +49,9 @@ static void add_mixed(const mabd_assembly* own, const mabd_spring_work* points,
 
 static void add_vectors(const mabd_assembly* own, const mabd_spring_work* from,
                         const mabd_spring_work* to, int32_t stride, mabd_real* K) {
-    const mabd_body_block* b = own->block;
+    const mabd_sym3 S = mabd_body_block_turn_compliance(own->block, own->Z);
     for (int32_t k = 0; k < to->count; k++) {
-        const mabd_vec3 m = to->M[k];
-        mabd_vec3 v = mabd_v3(b->c[0] * m.x, b->c[1] * m.y, b->c[2] * m.z);
+        mabd_vec3 v = mabd_v3_scale((mabd_real)0.5, mabd_sym3_mul(S, to->N[k]));
         for (int32_t i = 0; i < own->touches; i++) {
             const mabd_vec3 turn = mabd_affine_twist(own->touch[i]);
             v = mabd_v3_axpy(-mabd_v3_dot(to->N[k], turn) / 2, turn, v);
@@ -64,13 +64,7 @@ static void add_vectors(const mabd_assembly* own, const mabd_spring_work* from,
 
 // ---- sides and pairs -------------------------------------------------------------------------------
 
-// P(X) of an attachment.
-static mabd_mat3 attachment_matrix(const mabd_attachment* x) {
-    return mabd_m3(mabd_v3(0, x->p21, x->p31), mabd_v3(x->p12, 0, x->p32),
-                   mabd_v3(x->p13, x->p23, 0));
-}
-
-static void open_springs(const mabd_cpu_sim* sim, const mabd_assembly* own, const mabd_mat3* Q,
+static void open_springs(const mabd_cpu_sim* sim, const mabd_assembly* own,
                          const mabd_plan_side* side, mabd_spring_work* work) {
     const mabd_model* m = sim->model;
     const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
@@ -82,13 +76,31 @@ static void open_springs(const mabd_cpu_sim* sim, const mabd_assembly* own, cons
     const mabd_mat3 signed_R =
         mabd_m3(mabd_v3_scale(work->sign, own->R.c1), mabd_v3_scale(work->sign, own->R.c2),
                 mabd_v3_scale(work->sign, own->R.c3));
-    work->RP = mabd_m3_product(signed_R, attachment_matrix(&work->point));
-    if (work->count == 0) return;
-    const mabd_mat3 axes = mabd_cpu_vector_axes(sim, joint, side->is_b);
+    work->V = mabd_m3_product(signed_R, mabd_body_block_point_turn(own->block, &work->point));
     for (int32_t k = 0; k < work->count; k++) {
-        work->N[k] = mabd_m3_column(&axes, set->control_row[k].axis);
-        work->M[k] = mabd_v3_scale((mabd_real)0.5, mabd_m3_mul(*Q, work->N[k]));
+        work->N[k] = mabd_cpu_turn_axis(sim, joint, k, side->is_b, own->R);
     }
+}
+
+// The place of a side: that of a joint which is started in lanes has its right-hand sides of springs and nothing else.
+static void open_place(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own, mabd_vec3 X,
+                       const mabd_side_place* to) {
+    const mabd_plan_side* at = &sim->model->plan->sides[side];
+    const mabd_model_joint* joint = &sim->model->joints[sim->model->plan->slot_joint[at->slot]];
+    if (!mabd_packs_is_spring(sim->model, sim->body_kind, joint)) {
+        MABD_STAGE(open_side)(sim, side, own, X, to);
+        return;
+    }
+    if (to->mode != MABD_SIDE_ADD) {
+        for (int k = 0; k < 36; k++) to->D[k] = 0;
+        for (int k = 0; k < (to->mode == MABD_SIDE_APART ? 6 : 3); k++) to->rhs[k] = 0;
+    }
+    if (to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND) {
+        mabd_cpu_add_compliance(sim, joint->row_set, to->D);
+    }
+    const mabd_vec3 here = mabd_v3_add(mabd_m3_mul(own->R, X), own->t);
+    mabd_v3_store(mabd_v3_axpy(at->is_b ? 1 : -1, here, mabd_v3_load(to->rhs)), to->rhs);
+    if (to->mode == MABD_SIDE_GROUND) mabd_cpu_add_ground(sim, side, to->rhs);
 }
 
 static void add_side(const mabd_assembly* own, const mabd_spring_work* work, mabd_real* D,
@@ -129,15 +141,10 @@ void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_as
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
-    const mabd_real* c = own->block->c;
-    const mabd_sym3 Z = own->Z;
-    const mabd_mat3 Q = mabd_m3(mabd_v3(1 - Z.xx * c[0], -Z.xy * c[0], -Z.xz * c[0]),
-                                mabd_v3(-Z.xy * c[1], 1 - Z.yy * c[1], -Z.yz * c[1]),
-                                mabd_v3(-Z.xz * c[2], -Z.yz * c[2], 1 - Z.zz * c[2]));
     for (int32_t i = 0; i < count; i++) {
         const mabd_side_place to = mabd_cpu_place(sim, plan->side_start[body] + i);
-        open_springs(sim, own, &Q, &sides[i], &springs[i]);
-        MABD_STAGE(open_side)(sim, plan->side_start[body] + i, own, springs[i].point.X, &to);
+        open_springs(sim, own, &sides[i], &springs[i]);
+        open_place(sim, plan->side_start[body] + i, own, springs[i].point.X, &to);
         add_side(own, &springs[i], to.D, to.rhs);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {

@@ -19,14 +19,34 @@ typedef struct walk {
     uint8_t packed[MABD_TILE_BODIES];
 } walk;
 
-static bool may_be_packed(const walk* w, int32_t body) {
-    const int32_t* start = w->model->plan->side_start;
-    return w->model->body_motion[body] == MABD_MOTION_DYNAMIC &&
-           w->kinds[body] == MABD_BODY_SIMPLE && start[body + 1] - start[body] <= MABD_PACK_SIDES;
+static const mabd_model_joint* side_joint(const mabd_model* m, int32_t side) {
+    return &m->joints[m->plan->slot_joint[m->plan->sides[side].slot]];
 }
 
-static bool are_sides_alike(const mabd_model* m, int32_t a, int32_t b) {
+// Bodies with springs: all their joints are balls or in groups.
+static bool has_lane_joints(const walk* w, int32_t body) {
+    const mabd_model* m = w->model;
+    for (int32_t s = m->plan->side_start[body]; s < m->plan->side_start[body + 1]; s++) {
+        const mabd_model_joint* joint = side_joint(m, s);
+        if (m->row_sets[joint->row_set].points_only) continue;
+        if (!mabd_packs_is_spring(m, w->kinds, joint)) return false;
+    }
+    return true;
+}
+
+static bool may_be_packed(const walk* w, int32_t body) {
+    const int32_t* start = w->model->plan->side_start;
+    if (w->model->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
+    if (start[body + 1] - start[body] > MABD_PACK_SIDES) return false;
+    return w->kinds[body] == MABD_BODY_SIMPLE ||
+           (w->kinds[body] == MABD_BODY_SPRUNG && has_lane_joints(w, body));
+}
+
+static bool are_sides_alike(const mabd_model* m, bool sprung, int32_t a, int32_t b) {
     const mabd_plan* plan = m->plan;
+    if (sprung) {
+        return plan->slot_width[plan->sides[a].slot] == plan->slot_width[plan->sides[b].slot];
+    }
     const mabd_plan_side *of_a = plan->sides + a, *of_b = plan->sides + b;
     return of_a->is_b == of_b->is_b && m->joints[plan->slot_joint[of_a->slot]].row_set ==
                                            m->joints[plan->slot_joint[of_b->slot]].row_set;
@@ -39,7 +59,10 @@ static bool are_alike(const walk* w, int32_t a, int32_t b) {
     bool alike = may_be_packed(w, b) && w->kinds[a] == w->kinds[b] &&
                  m->body_class[a] == m->body_class[b] && start[b + 1] - start[b] == count;
     if (!alike || w->kinds[a] == MABD_BODY_SIMPLE) return alike;
-    for (int32_t i = 0; i < count; i++) alike &= are_sides_alike(m, start[a] + i, start[b] + i);
+    const bool sprung = w->kinds[a] == MABD_BODY_SPRUNG;
+    for (int32_t i = 0; i < count; i++) {
+        alike &= are_sides_alike(m, sprung, start[a] + i, start[b] + i);
+    }
     return alike;
 }
 
@@ -56,6 +79,9 @@ static void fill_side(const mabd_model* m, const mabd_pack* pack, int32_t place,
         side->sign.at[l] = at->is_b ? 1 : -1;
         side->block[l] = plan->slot_block[at->slot];
         side->row[l] = plan->slot_row[at->slot];
+        side->width = plan->slot_width[at->slot];
+        side->spring[l] = joint->coordinate;
+        side->row_set[l] = joint->row_set;
     }
 }
 
@@ -218,6 +244,54 @@ static void make_tiles(walk* w) {
     for (int32_t first = 0; first < w->model->body_count;) first = make_tile(w, first);
 }
 
+// ---- groups ------------------------------------------------------------------------------------------
+
+bool mabd_packs_is_spring(const mabd_model* model, const uint8_t* kinds,
+                          const mabd_model_joint* joint) {
+    if (!model->row_sets[joint->row_set].springs || joint->frame < 0) return false;
+    const int32_t bodies[2] = {joint->a, joint->b};
+    for (int i = 0; i < 2; i++) {
+        if (model->body_motion[bodies[i]] == MABD_MOTION_DYNAMIC &&
+            kinds[bodies[i]] != MABD_BODY_SPRUNG) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_in_group(const mabd_model* m, int32_t joint, int l, mabd_spring_group* group) {
+    const mabd_model_joint* from = &m->joints[joint];
+    group->a[l] = from->a, group->b[l] = from->b;
+    group->frame[l] = from->frame, group->coordinate[l] = from->coordinate;
+    group->row[l] = m->plan->slot_row[m->plan->joint_slot[joint]] + 3;
+    group->row_set[l] = from->row_set;
+}
+
+// Groups of joints as they come, so many to each tile.
+static void make_groups(walk* w) {
+    const mabd_model* m = w->model;
+    mabd_packs* out = w->out;
+    int32_t count = 0;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        if (m->plan->joint_slot[i] < 0 || !mabd_packs_is_spring(m, w->kinds, &m->joints[i])) {
+            continue;
+        }
+        if (out->groups) {
+            mabd_spring_group* group = &out->groups[count / MABD_LANES];
+            const int first = count % MABD_LANES;
+            for (int l = first; l < MABD_LANES; l++) put_in_group(m, i, l, group);
+            group->count = first + 1;
+        }
+        count++;
+    }
+    out->group_count = (count + MABD_LANES - 1) / MABD_LANES;
+    for (int32_t t = 0; out->tiles && t < out->tile_count; t++) {
+        const int64_t groups = out->group_count;
+        out->tiles[t].group_first = (int32_t)(groups * t / out->tile_count);
+        out->tiles[t].group_last = (int32_t)(groups * (t + 1) / out->tile_count);
+    }
+}
+
 // ---- sides -------------------------------------------------------------------------------------------
 
 // Sides go apart by number; those of one body rise, and so do bodies.
@@ -280,6 +354,14 @@ static void find_all_modes(const mabd_model* m, const mabd_packs* out, bool* see
     }
 }
 
+// Nothing has to wait: the other side, of a tile before, has written.
+static void join_aparts(mabd_packs* out) {
+    for (int32_t i = 0; i < out->apart_count; i++) {
+        out->side_mode[out->aparts[i].side] = MABD_SIDE_ADD;
+    }
+    out->apart_count = 0;
+}
+
 // What the sides of packs have to know of it.
 static void write_modes(const mabd_model* m, const mabd_packs* out) {
     const mabd_plan* plan = m->plan;
@@ -305,6 +387,7 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->packs = mabd_arena_take(arena, (size_t)p->pack_count, sizeof *p->packs);
     p->sides = mabd_arena_take(arena, (size_t)p->side_count, sizeof *p->sides);
     p->pairs = mabd_arena_take(arena, (size_t)p->pair_count, sizeof *p->pairs);
+    p->groups = mabd_arena_take(arena, (size_t)p->group_count, sizeof *p->groups);
     p->odd = mabd_arena_take(arena, (size_t)p->odd_count, sizeof *p->odd);
     p->side_mode = mabd_arena_take(arena, sides, sizeof *p->side_mode);
     p->aparts = mabd_arena_take(arena, (size_t)p->apart_count, sizeof *p->aparts);
@@ -327,6 +410,7 @@ static size_t measure(walk* w) {
     mabd_arena arena = {0};
     find_all_runs(w);
     make_tiles(w);
+    make_groups(w);
     count_aparts(w);
     layout(w->model, w->out, &arena);
     const size_t head = mabd_bytes(sizeof(mabd_packs), 1);
@@ -357,7 +441,7 @@ size_t mabd_packs_bytes_for(const mabd_model* model, const uint8_t* kinds) {
     return bytes;
 }
 
-static mabd_packs* fill(walk* w, size_t bytes, mabd_packs* out, bool* seen) {
+static mabd_packs* fill(walk* w, size_t bytes, bool in_order, mabd_packs* out, bool* seen) {
     const size_t head = mabd_bytes(sizeof *out, 1);
     mabd_arena arena = {.memory = (char*)out + head, .size = bytes - head};
     *out = *w->out;
@@ -365,14 +449,16 @@ static mabd_packs* fill(walk* w, size_t bytes, mabd_packs* out, bool* seen) {
     layout(w->model, out, &arena);
     w->out = out;
     make_tiles(w);
+    make_groups(w);
     count_aparts(w);
     find_all_modes(w->model, out, seen);
+    if (in_order) join_aparts(out);
     write_modes(w->model, out);
     return out;
 }
 
 mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model* model,
-                              const uint8_t* kinds, mabd_packs** packs) {
+                              const uint8_t* kinds, bool in_order, mabd_packs** packs) {
     mabd_packs counts = {0};
     walk w = {.model = model, .kinds = kinds, .out = &counts};
     bool* seen;
@@ -381,7 +467,7 @@ mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model*
     int32_t* memory = w.run_at;
     const size_t bytes = measure(&w);
     mabd_packs* out = bytes == SIZE_MAX ? NULL : mabd_alloc(allocator, bytes);
-    if (out) *packs = fill(&w, bytes, out, seen);
+    if (out) *packs = fill(&w, bytes, in_order, out, seen);
     mabd_free(allocator, memory, walk_bytes(model));
     return out ? MABD_OK : MABD_ERR_MEMORY;
 }

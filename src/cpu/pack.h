@@ -9,8 +9,11 @@
 //
 // A joint has a side on each of its bodies, and each side adds its share to the joint's block and right-hand side. In the order above
 // the first side writes and the second adds. If that one is in another tile, which may be done at the same time, it writes to
-// a place of its own instead, and is added when all tiles are done. A sum of two numbers does not depend on their order,
-// so all this depends on the model alone and changes no bits.
+// a place of its own instead, and is added when all tiles are done; where tiles go one after the other it adds. A sum of two
+// numbers does not depend on their order, so all this depends on the model alone and changes no bits.
+//
+// Joints with springs on the rotation vector, between bodies that carry no others than these and balls, go in lanes as well
+// where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles.
 #pragma once
 
 #include "cpu/report.h"
@@ -43,6 +46,9 @@ typedef struct mabd_pack_side {
     mabd_lanes sign;          // of the point rows: +1 on body b, -1 on a
     size_t block[MABD_LANES]; // where its block goes, in D or mabd_packs.apart
     int32_t row[MABD_LANES];  // its first row
+    int32_t width;            // rows of all lanes: 3, or 6 with springs (packs of MABD_BODY_SPRUNG)
+    int32_t spring[MABD_LANES]; // first coordinate, with springs
+    int32_t row_set[MABD_LANES];
     uint8_t mode[MABD_LANES]; // mabd_side_mode
 } mabd_pack_side;
 
@@ -51,8 +57,8 @@ typedef struct mabd_pack_pair {
     size_t block[MABD_LANES]; // in U
 } mabd_pack_pair;
 
-/// Bodies of one class and kind with as many joints each; if these are not all balls, joint by joint of one row set and on the
-/// same side. Lanes from `count` on repeat the last one and are not stored.
+/// Bodies of one class and kind with as many joints each; if these are not all balls, joint by joint of as many rows (bodies with
+/// springs), or of one row set and on the same side. Lanes from `count` on repeat the last one and are not stored.
 typedef struct mabd_pack {
     int32_t count;            // bodies, 1 .. MABD_LANES
     int32_t side_count;       // joints of each
@@ -63,11 +69,23 @@ typedef struct mabd_pack {
     int32_t body[MABD_LANES]; // rising
 } mabd_pack;
 
+/// Joints with three point rows and springs on all of the rotation vector. Lanes from `count` on repeat the last one.
+typedef struct mabd_spring_group {
+    int32_t count;             // joints, 1 .. MABD_LANES
+    int32_t a[MABD_LANES];     // bodies
+    int32_t b[MABD_LANES];     //
+    int32_t frame[MABD_LANES]; // in the model
+    int32_t coordinate[MABD_LANES];
+    int32_t row[MABD_LANES]; // of its first spring
+    int32_t row_set[MABD_LANES];
+} mabd_spring_group;
+
 typedef struct mabd_tile {
     int32_t body_first, body_last; // bodies first .. last - 1, and so on
     int32_t pack_first, pack_last;
     int32_t odd_first, odd_last;
     int32_t run; // all bodies are this one's, -1 = none
+    int32_t group_first, group_last;
 } mabd_tile;
 
 /// MABD_RUN_BODIES links of one class that follow each other in a chain: body i of them has slots slot + i and slot + i + 1.
@@ -87,12 +105,14 @@ typedef struct mabd_apart {
 
 typedef struct mabd_packs {
     int32_t tile_count, pack_count, side_count, pair_count, odd_count, apart_count, run_count;
+    int32_t group_count;
     size_t apart_reals;
     mabd_tile* tiles;
     mabd_pack* packs;
     mabd_pack_side* sides;
     mabd_pack_pair* pairs;
     int32_t* odd;                // (odd_count) bodies
+    mabd_spring_group* groups;   // (group_count)
     uint8_t* side_mode;          // (sides of the plan) mabd_side_mode
     mabd_apart* aparts;          // (apart_count) rising by side
     mabd_real* apart;            // (apart_reals)
@@ -106,12 +126,17 @@ typedef struct mabd_packs {
     size_t bytes;
 } mabd_packs;
 
-/// Tiles and packs of a model. kinds (bodies): mabd_body_kind of cpu/sim.h. MABD_ERR_MEMORY.
+/// Tiles and packs of a model. kinds (bodies): mabd_body_kind of cpu/sim.h. in_order: tiles will be assembled one after the
+/// other. MABD_ERR_MEMORY.
 mabd_status mabd_packs_create(const mabd_allocator* allocator, const mabd_model* model,
-                              const uint8_t* kinds, mabd_packs** packs);
+                              const uint8_t* kinds, bool in_order, mabd_packs** packs);
 void mabd_packs_destroy(const mabd_allocator* allocator, mabd_packs* packs);
 /// Bytes that mabd_packs_create will take, SIZE_MAX if that cannot be found out.
 size_t mabd_packs_bytes_for(const mabd_model* model, const uint8_t* kinds);
+
+/// True if a joint is in a group. kinds as above.
+bool mabd_packs_is_spring(const mabd_model* model, const uint8_t* kinds,
+                          const mabd_model_joint* joint);
 
 /// The place of a side that is apart, null if it is not.
 const mabd_apart* mabd_packs_apart(const mabd_packs* packs, int32_t side);

@@ -90,14 +90,51 @@ static void find_geometric(const mabd_body_block* MABD_RESTRICT block,
     }
 }
 
+static void find_positive(const mabd_body_block* MABD_RESTRICT block,
+                          const mabd_lanes* MABD_RESTRICT G, mabd_lanes* MABD_RESTRICT positive,
+                          mabd_lanes* MABD_RESTRICT safe) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 g = mabd_sym3_positive(mabd_lane_s3(G, l));
+        safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
+        mabd_lane_put_s3(g, positive, l);
+    }
+}
+
+// The lanes that are not safe, as mabd_body_block_geometric does it.
+static void clamp_lanes(const mabd_body_block* block, const mabd_lanes* safe, mabd_lanes* G) {
+    mabd_lanes positive[6], well;
+    bool all = true;
+    for (int l = 0; l < MABD_LANES; l++) all &= safe->at[l] > 0;
+    if (all) return;
+    find_positive(block, G, positive, &well);
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (safe->at[l] > 0) continue;
+        const mabd_sym3 g =
+            well.at[l] > 0 ? mabd_lane_s3(positive, l) : mabd_sym3_clamp(mabd_lane_s3(G, l));
+        mabd_lane_put_s3(g, G, l);
+    }
+}
+
 void MABD_STAGE(lanes_geometric)(const mabd_body_block* block, const mabd_lanes* stress,
                                  mabd_lanes* G) {
     mabd_lanes safe;
     find_geometric(block, stress, G, &safe);
-    for (int l = 0; l < MABD_LANES; l++) {
-        if (safe.at[l] > 0) continue;
-        mabd_lane_put_s3(mabd_sym3_clamp(mabd_lane_s3(G, l)), G, l);
+    clamp_lanes(block, &safe, G);
+}
+
+void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
+                           bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* G) {
+    mabd_lanes guess[12], S[6];
+    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
+    if (predict) {
+        MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
+        mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
+    } else {
+        mabd_lanes_load(12, sim->ref, pack->body, ref);
     }
+    mabd_lanes_load(6, stress, pack->body, S);
+    MABD_STAGE(lanes_geometric)(mabd_cpu_block(sim, pack->body[0]), S, G);
 }
 
 static void solve_bodies(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
@@ -286,18 +323,10 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
     const mabd_real mass = m->classes[pack->body_class].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
-    mabd_lanes q_hat[12], guess[12], S[6], G[6];
+    mabd_lanes q_hat[12], G[6];
     mabd_pack_work w;
     pack_blocks blocks;
-    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
-    if (predict) {
-        MABD_STAGE(lanes_reference)(sim, pack->body, guess, w.ref);
-        mabd_lanes_store(12, w.ref, pack->body, pack->count, sim->ref);
-    } else {
-        mabd_lanes_load(12, sim->ref, pack->body, w.ref);
-    }
-    mabd_lanes_load(6, stress, pack->body, S);
-    MABD_STAGE(lanes_geometric)(block, S, G);
+    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, G);
     if (pack->side_count == 2) {
         assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
     } else {
@@ -347,13 +376,24 @@ void MABD_STAGE(lanes_move)(const mabd_body_block* MABD_RESTRICT block,
     }
 }
 
-void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
-    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
-    mabd_lanes ref[12], Z[6], y[12], f[12], lambda[3];
+void MABD_STAGE(move_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* ref,
+                           const mabd_lanes* f, mabd_motion_report* report) {
+    mabd_lanes Z[6], y[12];
     mabd_moved_lanes moved;
-    mabd_lanes_load(12, sim->ref, pack->body, ref);
     mabd_lanes_load(6, sim->geometric, pack->body, Z);
     mabd_lanes_load(12, sim->q_new, pack->body, y);
+    MABD_STAGE(lanes_move)(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
+    mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
+    mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
+    for (int l = 0; l < pack->count; l++) {
+        mabd_report_motion(report, pack->body[l], moved.twist.at[l], moved.size.at[l]);
+    }
+}
+
+void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    mabd_lanes ref[12], f[12], lambda[3];
+    mabd_lanes_load(12, sim->ref, pack->body, ref);
     for (int k = 0; k < 12; k++) {
         MABD_EACH_LANE(l) f[k].at[l] = 0;
     }
@@ -364,10 +404,5 @@ void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_moti
         }
         MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
     }
-    MABD_STAGE(lanes_move)(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
-    mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
-    mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
-    for (int l = 0; l < pack->count; l++) {
-        mabd_report_motion(report, pack->body[l], moved.twist.at[l], moved.size.at[l]);
-    }
+    MABD_STAGE(move_pack)(sim, pack, ref, f, report);
 }

@@ -174,8 +174,9 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
     find_body_kinds(sim->model, sim->body_kind);
     find_loose(sim);
     find_shared_edges(sim);
+    const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
     mabd_cpu_find_groups(sim->model->plan, sim->groups);
-    MABD_TRY(mabd_packs_create(allocator, sim->model, sim->body_kind, &sim->packs));
+    MABD_TRY(mabd_packs_create(allocator, sim->model, sim->body_kind, in_order, &sim->packs));
     MABD_TRY(mabd_outer_create(sim, allocator));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {

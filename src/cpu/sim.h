@@ -77,6 +77,13 @@ typedef struct mabd_control_value {
     mabd_real drive;      // target or rate of the drive of a law
 } mabd_control_value;
 
+/// x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh), rate = 1/bh
+MABD_FN mabd_real mabd_control_goal(const mabd_control* control, const mabd_control_value* value,
+                                    mabd_real rate, mabd_real x_b, mabd_real xd_b) {
+    return value->compliance * (value->target + rate * (control->damping * x_b +
+                                                        control->armature * (rate * x_b + xd_b)));
+}
+
 /// Bodies with at most this many joints keep y (12) and their blocks (9 each) while contacts of others change.
 #define MABD_KEPT_SIDES 2
 #define MABD_KEPT_REALS (12 + 9 * 3)
@@ -114,10 +121,10 @@ typedef struct mabd_side_work {
 /// One joint with point rows and vector rows on a body (assemble_springs.c).
 typedef struct mabd_spring_work {
     mabd_attachment point;
-    mabd_real sign;       // of the point rows: +1 on body b, -1 on a
-    int32_t count;        // vector rows, 0..3
-    mabd_vec3 N[3], M[3]; // (count) axes, and Q of them by two
-    mabd_mat3 RP;         // sign R P(X)
+    mabd_real sign; // of the point rows: +1 on body b, -1 on a
+    int32_t count;  // vector rows, 0..3
+    mabd_vec3 N[3]; // (count) axes
+    mabd_mat3 V;    // of point and twist, sign R in front
 } mabd_spring_work;
 
 /// How a body is assembled.
@@ -329,13 +336,11 @@ MABD_FN void mabd_cpu_ref_view(const mabd_cpu_sim* sim, const mabd_model_joint* 
     view->phi = phi;
 }
 
-/// Axes of the vector rows of a joint on side a or b, as columns in that body's frame.
-MABD_FN mabd_mat3 mabd_cpu_vector_axes(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
-                                       int is_b) {
-    mabd_joint_view view;
-    mabd_vec3 phi;
-    mabd_cpu_ref_view(sim, joint, &phi, &view);
-    return mabd_joint_vector_axes(&view, is_b);
+/// Axis of the vector row of a joint's control k on side a or b, in that body's frame, R of its reference, sign included.
+MABD_FN mabd_vec3 mabd_cpu_turn_axis(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                     int32_t k, int is_b, mabd_mat3 R) {
+    const mabd_vec3 n = mabd_v3_load(sim->turn_axes + 3 * (size_t)(joint->coordinate + k));
+    return mabd_v3_scale(is_b ? 1 : -1, mabd_m3_tmul(R, n));
 }
 
 /// Affine quadruple of 12 reals.

@@ -98,20 +98,34 @@ MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mab
 }
 #endif
 
-/// Row `row[l]` of an array with `columns` columns (a constant, at least 4) to lane l, all lanes.
-MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t* row,
-                              mabd_lanes* MABD_RESTRICT to) {
+/// `count` reals (a constant), four at a time as squares have left them: a longer load of what two stores have written waits
+/// until both are in the cache.
+MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
+                              mabd_real* MABD_RESTRICT to) {
+    int k = 0;
+#if defined(__GNUC__)
+    for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) = *(const mabd_quad*)(from + k);
+#endif
+    for (; k < count; k++) to[k] = from[k];
+}
+
+/// `columns` reals (a constant, at least 4) at p[l] to lane l, all lanes.
+MABD_HOT void mabd_lanes_gather(int columns, const mabd_real* const* p,
+                                mabd_lanes* MABD_RESTRICT to) {
     for (int l = 0; l < MABD_LANES; l += 4) {
-        const mabd_real *p0 = from + columns * (int64_t)row[l],
-                        *p1 = from + columns * (int64_t)row[l + 1],
-                        *p2 = from + columns * (int64_t)row[l + 2],
-                        *p3 = from + columns * (int64_t)row[l + 3];
         for (int k = 0; k < columns; k += 4) {
             const int c = k + 4 <= columns ? k : columns - 4; // the last square may overlap
-            mabd_quad_turn(p0 + c, p1 + c, p2 + c, p3 + c, to[c].at + l, to[c + 1].at + l,
-                           to[c + 2].at + l, to[c + 3].at + l);
+            mabd_quad_turn(p[l] + c, p[l + 1] + c, p[l + 2] + c, p[l + 3] + c, to[c].at + l,
+                           to[c + 1].at + l, to[c + 2].at + l, to[c + 3].at + l);
         }
     }
+}
+/// Row `row[l]` of an array with as many columns to lane l.
+MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t* row,
+                              mabd_lanes* MABD_RESTRICT to) {
+    const mabd_real* p[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) p[l] = from + (size_t)columns * (size_t)row[l];
+    mabd_lanes_gather(columns, p, to);
 }
 /// Lane l < count back to row `row[l]`.
 MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_t* row, int count,
@@ -141,15 +155,27 @@ typedef struct mabd_lane_blocks {
     alignas(64) mabd_real at[MABD_LANES][12];
 } mabd_lane_blocks;
 
-/// Entry k of lane l is from[order[k]].
-MABD_HOT void mabd_lanes_turn_block(const mabd_lanes* from, const int* order,
-                                    mabd_lane_blocks* to) {
+#if defined(__GNUC__) && !defined(__clang__)
+#define MABD_UNROLL_TURN _Pragma("GCC unroll 12")
+#else
+#define MABD_UNROLL_TURN
+#endif
+
+/// `count` entries (whole squares) to p[l] of each lane l; entry k is from[order[k]].
+MABD_HOT void mabd_lanes_turn(int count, const mabd_lanes* from, const int* order,
+                              mabd_real* const* p) {
     for (int l = 0; l < MABD_LANES; l += 4) {
-        for (int k = 0; k < 12; k += 4) {
+        MABD_UNROLL_TURN
+        for (int k = 0; k < count; k += 4) {
             const int o[4] = {order[k], order[k + 1], order[k + 2], order[k + 3]};
             mabd_quad_turn(from[o[0]].at + l, from[o[1]].at + l, from[o[2]].at + l,
-                           from[o[3]].at + l, to->at[l] + k, to->at[l + 1] + k, to->at[l + 2] + k,
-                           to->at[l + 3] + k);
+                           from[o[3]].at + l, p[l] + k, p[l + 1] + k, p[l + 2] + k, p[l + 3] + k);
         }
     }
+}
+MABD_HOT void mabd_lanes_turn_block(const mabd_lanes* from, const int* order,
+                                    mabd_lane_blocks* to) {
+    mabd_real* p[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) p[l] = to->at[l];
+    mabd_lanes_turn(12, from, order, p);
 }

@@ -28,7 +28,7 @@ static inline mabd_affine ball_force(const mabd_cpu_sim* sim, int32_t body, mabd
     return f;
 }
 
-// J' lambda of a body that carries joints with point rows and vector rows.
+// J' lambda of a body that carries joints with point rows and vector rows, one by one.
 static mabd_affine spring_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
     const mabd_model* m = sim->model;
     const mabd_plan* plan = m->plan;
@@ -41,9 +41,8 @@ static mabd_affine spring_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3
         const mabd_real* lambda = sim->lambda + plan->slot_row[side->slot];
         f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
         if (set->control_count == 0) continue;
-        const mabd_mat3 axes = mabd_cpu_vector_axes(sim, joint, side->is_b);
         for (int32_t k = 0; k < set->control_count; k++) {
-            const mabd_vec3 n = mabd_m3_column(&axes, set->control_row[k].axis);
+            const mabd_vec3 n = mabd_cpu_turn_axis(sim, joint, k, side->is_b, R);
             torque = mabd_v3_axpy(lambda[3 + k], n, torque);
         }
     }
@@ -132,7 +131,11 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
         if (MABD_STAGE(fits_lanes)(sim, pack)) {
-            MABD_STAGE(update_pack)(sim, pack, report);
+            if (pack->kind == MABD_BODY_SIMPLE) {
+                MABD_STAGE(update_pack)(sim, pack, report);
+            } else {
+                MABD_STAGE(update_spring_pack)(sim, pack, report);
+            }
         } else {
             for (int32_t l = 0; l < pack->count; l++) update_body(sim, pack->body[l], report);
         }
@@ -143,6 +146,12 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
     MABD_STAGE_END();
 }
 
+static bool is_in_group(const mabd_cpu_sim* sim, int32_t joint) {
+    const mabd_model* m = sim->model;
+    return m->plan->joint_slot[joint] >= 0 &&
+           mabd_packs_is_spring(m, sim->body_kind, &m->joints[joint]);
+}
+
 // x and x' of the controlled coordinates at q_new.
 void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history, int32_t first,
                                     int32_t last) {
@@ -151,7 +160,7 @@ void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history, int32_
     for (int32_t i = first; i < last; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
-        if (joint->coordinate < 0) continue;
+        if (joint->coordinate < 0 || is_in_group(sim, i)) continue;
         mabd_real x_new[MABD_JOINT_MAX_ROWS];
         mabd_joint_view view;
         mabd_cpu_view(sim, joint, sim->q_new, &view);
@@ -189,4 +198,8 @@ void MABD_STAGE(finish)(mabd_cpu_sim* sim, bool keep_history, const mabd_tile* t
     mabd_real* v = keep_history ? sim->v : sim->v1;
     for (size_t k = first; k < last; k++) v[k] = rate * (q_new[k] - (w * q[k] + w1 * q1[k]));
     if (sim->contacts) finish_struck(sim, tile, v);
+    for (int32_t i = tile->group_first; i < tile->group_last; i++) {
+        MABD_STAGE(finish_group)(sim, keep_history, &sim->packs->groups[i]);
+    }
+    MABD_STAGE_END();
 }

@@ -15,22 +15,17 @@
 // negative pivots: elimination of a child subtracts from -H, which is the primal accumulation
 // H + sum J' Lambda_c^-1 J of articulated bodies, and costs the same for each child.
 //
-//   factor   L_s d_s L_s' = S_s,  W_i = L_s^-1 U(s, t_i),  U(s, t_i) <- Z_i = d_s^-1 W_i,
-//            S(t_i) -= W_i' Z_i,  U(t_i, t_j) -= W_i' Z_j
-//   forward  y_s = L_s^-1 b_s,  b(t_i) -= Z_i' y_s
-//   back     x_s = L_s^-T (d_s^-1 y_s - sum Z_i x(t_i))
-//
-// Block (t_i, t_j) needs no search: the edges of t_i are those to t_{i+1}, t_{i+2}, .. in this order.
+// What is done to one slot is in tree_numeric.c.
 //
 // A large tree is cut into parts (tree_parts.h), which threads take one after the other; what is above them comes last, and
 // first on the way back.
 
+#include "dual/tree_numeric.h"
 #include "dual/tree_parts.h"
-
-#include "math/block.h"
 
 typedef struct tree {
     size_t bytes;
+    const mabd_tree_kernels* kernels;
     mabd_tree_parts parts;
     int32_t* bad;   // slot whose pivot failed in a part, INT32_MAX = none (parts.count)
     int32_t* start; // edges of a slot (slot_count + 1)
@@ -76,6 +71,7 @@ static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_
     tree* t = (tree*)(void*)arena.memory;
     tree_layout(system->slot_count, &arena, t);
     t->bytes = arena.size;
+    t->kernels = mabd_tree_kernels_of(mabd_isa_count() - 1);
     for (int32_t s = 0, e = 0; s <= system->slot_count; s++) {
         while (e < system->edge_count && system->from[e] - system->slot_offset < s) e++;
         t->start[s] = e;
@@ -101,104 +97,6 @@ static size_t tree_bytes(const void* solver) {
 
 // ---- factor ------------------------------------------------------------------------------------
 
-// S (lower triangle) = L d L' of either sign.
-MABD_BLOCK_FN bool factor_block(int w, bool negative, mabd_real* S) {
-    const mabd_real sign = negative ? -1 : 1;
-    mabd_real L[MABD_BLOCK_MAX * MABD_BLOCK_MAX] = {0};
-    MABD_UNROLL
-    for (int r = 0; r < w; r++) {
-        MABD_UNROLL
-        for (int c = 0; c <= r; c++) L[r * w + c] = sign * S[r * w + c];
-    }
-    const bool good = mabd_block_ldl(w, L);
-    MABD_UNROLL
-    for (int k = 0; k < w; k++) L[k * w + k] *= sign;
-    mabd_block_copy_lower(w, L, S);
-    return good;
-}
-
-// C (v x u) -= W' Z of W (w x v), Z (w x u)
-MABD_BLOCK_FN void sub_product(int w, int v, int u, const mabd_real* MABD_RESTRICT W,
-                               const mabd_real* MABD_RESTRICT Z, mabd_real* MABD_RESTRICT C) {
-    MABD_UNROLL
-    for (int r = 0; r < v; r++) {
-        MABD_UNROLL
-        for (int c = 0; c < u; c++) {
-            mabd_real sum = C[r * u + c];
-            MABD_UNROLL
-            for (int k = 0; k < w; k++) sum -= W[k * v + r] * Z[k * u + c];
-            C[r * u + c] = sum;
-        }
-    }
-}
-
-// Eliminate a slot of w rows whose neighbours have v rows each, v = 0: of any width. Last neighbour first: when
-// (t_i, t_j) is due, Z_j is there and W_i not yet scaled.
-MABD_BLOCK_FN bool eliminate(int w, int v, const mabd_dual_system* system, const int32_t* start,
-                             int32_t s) {
-    const int32_t first = start[s], count = start[s + 1] - first;
-    const int32_t* to = system->to + first;
-    mabd_real* L = system->D + system->block[s];
-    if (!factor_block(w, system->negative && system->negative[s], L)) return false;
-    for (int32_t i = count - 1; i >= 0; i--) {
-        const int32_t t = to[i] - system->slot_offset;
-        const int vi = v ? v : system->width[t];
-        mabd_real* W = system->U + system->edge_block[first + i];
-        mabd_real* S = system->D + system->block[t];
-        mabd_block_lower(w, vi, L, W);
-        for (int32_t j = i + 1; j < count; j++) {
-            const int vj = v ? v : system->width[to[j] - system->slot_offset];
-            sub_product(w, vi, vj, W, system->U + system->edge_block[first + j],
-                        system->U + system->edge_block[start[t] + (j - i - 1)]);
-        }
-        mabd_block_reduce(w, vi, L, W, S);
-    }
-    return true;
-}
-
-// Rows of all neighbours of a slot if they have as many each, else 0.
-static int common_width(const mabd_dual_system* system, const int32_t* start, int32_t s) {
-    int width = 0;
-    for (int32_t e = start[s]; e < start[s + 1]; e++) {
-        const int w = system->width[system->to[e] - system->slot_offset];
-        if (e > start[s] && w != width) return 0;
-        width = w;
-    }
-    return width;
-}
-
-MABD_BLOCK_FN void forward(int w, int v, const mabd_dual_system* system, const int32_t* start,
-                           int32_t s, mabd_real* x) {
-    mabd_real* y = x + (system->row[s] - system->row_offset);
-    mabd_block_solve_l(w, system->D + system->block[s], y);
-    for (int32_t e = start[s]; e < start[s + 1]; e++) {
-        const int32_t t = system->to[e] - system->slot_offset;
-        mabd_block_sub_tmul(w, v ? v : system->width[t], system->U + system->edge_block[e], y,
-                            x + (system->row[t] - system->row_offset));
-    }
-}
-
-// One slot, with the right-hand side unless that is null.
-MABD_BLOCK_FN bool eliminate_with(int w, int v, const mabd_dual_system* system,
-                                  const int32_t* start, int32_t s, mabd_real* x) {
-    if (!eliminate(w, v, system, start, s)) return false;
-    if (x) forward(w, v, system, start, s, x);
-    return true;
-}
-
-static bool eliminate_any(const mabd_dual_system* system, const int32_t* start, int32_t s,
-                          mabd_real* x) {
-    const int w = system->width[s], v = common_width(system, start, s);
-    if (w == 3 && v == 3) return eliminate_with(3, 3, system, start, s, x);
-    if (w == 5 && v == 5) return eliminate_with(5, 5, system, start, s, x);
-    if (w == 6 && v == 6) return eliminate_with(6, 6, system, start, s, x);
-    if (w == 3 && v == 6) return eliminate_with(3, 6, system, start, s, x); // on a hub
-    if (w == 5 && v == 6) return eliminate_with(5, 6, system, start, s, x);
-    return eliminate_with(w, 0, system, start, s, x);
-}
-
-// ---- parts -------------------------------------------------------------------------------------
-
 typedef struct tree_job {
     tree* t;
     const mabd_dual_system* system;
@@ -213,7 +111,7 @@ static int32_t factor_range(const tree_job* job, int32_t part) {
     for (int32_t s = parts->first[part]; s < parts->first[part + 1]; s++) {
         if (top < end && *top == s) {
             top++;
-        } else if (!eliminate_any(job->system, job->t->start, s, job->x)) {
+        } else if (!job->t->kernels->eliminate(job->system, job->t->start, s, job->x)) {
             return s;
         }
     }
@@ -236,7 +134,7 @@ static mabd_status tree_factor_with(void* solver, const mabd_dual_system* system
     mabd_pool_run(system->pool, parts->count, factor_part, &job);
     for (int32_t p = 0; p < parts->count; p++) failed = t->bad[p] < failed ? t->bad[p] : failed;
     for (int32_t i = 0; i < parts->top_first[parts->count] && parts->top[i] < failed; i++) {
-        if (!eliminate_any(system, t->start, parts->top[i], x)) failed = parts->top[i];
+        if (!t->kernels->eliminate(system, t->start, parts->top[i], x)) failed = parts->top[i];
     }
     if (failed == INT32_MAX) return MABD_OK;
     if (bad) *bad = failed;
@@ -249,28 +147,8 @@ static mabd_status tree_factor(void* solver, const mabd_dual_system* system, int
 
 // ---- solve -------------------------------------------------------------------------------------
 
-MABD_BLOCK_FN void back(int w, int v, const mabd_dual_system* system, const int32_t* start,
-                        int32_t s, mabd_real* x) {
-    const mabd_real* L = system->D + system->block[s];
-    mabd_real* y = x + (system->row[s] - system->row_offset);
-    mabd_block_solve_d(w, L, y);
-    for (int32_t e = start[s]; e < start[s + 1]; e++) {
-        const int32_t t = system->to[e] - system->slot_offset;
-        mabd_block_sub_mul(w, v ? v : system->width[t], system->U + system->edge_block[e],
-                           x + (system->row[t] - system->row_offset), y);
-    }
-    mabd_block_solve_lt(w, L, y);
-}
-
 static void back_any(const tree_job* job, int32_t s) {
-    const mabd_dual_system* system = job->system;
-    const int32_t* start = job->t->start;
-    const int w = system->width[s], v = common_width(system, start, s);
-    if (w == 3 && v == 3) {
-        back(3, 3, system, start, s, job->x);
-    } else {
-        back(w, v, system, start, s, job->x);
-    }
+    job->t->kernels->back(job->system, job->t->start, s, job->x);
 }
 
 static void back_part(void* context, int32_t part, int32_t thread) {
@@ -295,14 +173,7 @@ static void tree_solve_rest(void* solver, const mabd_dual_system* system, mabd_r
 }
 
 static void forward_any(const tree_job* job, int32_t s) {
-    const mabd_dual_system* system = job->system;
-    const int32_t* start = job->t->start;
-    const int w = system->width[s], v = common_width(system, start, s);
-    if (w == 3 && v == 3) {
-        forward(3, 3, system, start, s, job->x);
-    } else {
-        forward(w, v, system, start, s, job->x);
-    }
+    job->t->kernels->forward(job->system, job->t->start, s, job->x);
 }
 
 static void forward_part(void* context, int32_t part, int32_t thread) {

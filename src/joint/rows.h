@@ -16,6 +16,14 @@
 // A vector row is linearised by its gradient and acts on twists alone, blind to strain as the rotation
 // vector is. For a turn dr of b against a, in the axes B, the rotation vector phi (angle p < pi) changes by
 //   dphi_k = n_k . dr,   n_k = e_k + phi x e_k / 2 + c phi x (phi x e_k),   c = (1 - p/2 cot(p/2)) / p^2
+//
+// Rotation vector and c of a rotation Q without roots, arcs or branches, for p <= pi/2: with t = tan(p/2), z = t^2 and
+//   k(z) = (1 - atan(t)/t) / z = 1/3 - z/5 + z^2/7 - ..,   g = 1 - z k = (p/2) cot(p/2)
+// it is w = 2 sin(p) axis from the skew part of Q, t = sin(p)/(1 + cos(p)), and
+//   z = w.w / (4 (1 + cos p)^2),   phi = (1 + z) g w / 2,   c = k / (4 g^2)
+// k is a polynomial of degree 19, interpolated at the 20 Chebyshev points of [0, 1]: its error is below 5e-16 of k, that of g
+// below 2e-16. So phi has the rounding of w, and of cos p.
+//
 // A torque along n_k does the work of a force on phi_k, so springs keep energy and dampers take it; one
 // along B_k does not: two bending springs would drive a body that is also twisted.
 //
@@ -49,15 +57,64 @@ MABD_FN mabd_real mabd_v3_get(mabd_vec3 v, int k) {
     return k == 0 ? v.x : k == 1 ? v.y : v.z;
 }
 
+/// A rotation vector and the factor c of its gradients.
+typedef struct mabd_turn {
+    mabd_vec3 phi;
+    mabd_real c;
+} mabd_turn;
+
+/// k(z) = (1 - atan(t)/t) / z of z = t^2 in [0, 1]
+MABD_HOT mabd_real mabd_turn_lack(mabd_real z) {
+    mabd_real k = (mabd_real)-1.8061954618612151e-05;
+    k = k * z + (mabd_real)0.00019996189377901382;
+    k = k * z - (mabd_real)0.0010496035084968515;
+    k = k * z + (mabd_real)0.0034958859739163094;
+    k = k * z - (mabd_real)0.0083689311784501622;
+    k = k * z + (mabd_real)0.015535152475414177;
+    k = k * z - (mabd_real)0.023696731580048622;
+    k = k * z + (mabd_real)0.031277189066996385;
+    k = k * z - (mabd_real)0.037494868125352472;
+    k = k * z + (mabd_real)0.042603566326016522;
+    k = k * z - (mabd_real)0.047377495795277787;
+    k = k * z + (mabd_real)0.052579733342841106;
+    k = k * z - (mabd_real)0.058815068777936561;
+    k = k * z + (mabd_real)0.066665646992891042;
+    k = k * z - (mabd_real)0.076922989710332165;
+    k = k * z + (mabd_real)0.090909085908919343;
+    k = k * z - (mabd_real)0.11111111093490827;
+    k = k * z + (mabd_real)0.14285714285384132;
+    k = k * z - (mabd_real)0.19999999999997531;
+    return k * z + (mabd_real)0.33333333333333331;
+}
+
+/// 2 cos(angle) of a rotation.
+MABD_HOT mabd_real mabd_m3_two_cosines(mabd_mat3 Q) {
+    return Q.c1.x + Q.c2.y + Q.c3.z - 1;
+}
+/// 2 sin(angle) axis
+MABD_HOT mabd_vec3 mabd_m3_two_sines(mabd_mat3 Q) {
+    return mabd_v3(Q.c2.z - Q.c3.y, Q.c3.x - Q.c1.z, Q.c1.y - Q.c2.x);
+}
+
+/// Rotation vector of a rotation by at most a quarter turn: mabd_m3_two_cosines(Q) >= 0. Of others the result is of no use.
+MABD_HOT mabd_turn mabd_m3_turn_near(mabd_mat3 Q) {
+    const mabd_vec3 w = mabd_m3_two_sines(Q);
+    const mabd_real below = 2 + mabd_m3_two_cosines(Q);
+    const mabd_real z = mabd_v3_dot(w, w) / (below * below);
+    const mabd_real k = mabd_turn_lack(z), g = 1 - z * k;
+    mabd_turn turn;
+    turn.phi = mabd_v3_scale((mabd_real)0.5 * (1 + z) * g, w);
+    turn.c = k / (4 * (g * g));
+    return turn;
+}
+
 /// Rotation vector of a rotation matrix, angle in [0, pi].
 MABD_FN mabd_vec3 mabd_m3_log(mabd_mat3 Q) {
-    mabd_vec3 w = mabd_v3(Q.c2.z - Q.c3.y, Q.c3.x - Q.c1.z, Q.c1.y - Q.c2.x); // 2 sin(angle) axis
-    mabd_real sine = mabd_v3_norm(w) / 2, cosine = (Q.c1.x + Q.c2.y + Q.c3.z - 1) / 2;
+    if (mabd_m3_two_cosines(Q) >= 0) return mabd_m3_turn_near(Q).phi;
+    mabd_vec3 w = mabd_m3_two_sines(Q);
+    mabd_real sine = mabd_v3_norm(w) / 2, cosine = mabd_m3_two_cosines(Q) / 2;
     if (sine > (mabd_real)1e-3) {
         return mabd_v3_scale((mabd_real)atan2(sine, cosine) / (2 * sine), w);
-    }
-    if (cosine > 0) { // angle / sin(angle) = 1 + sin^2/6 + 3 sin^4/40 + ...
-        return mabd_v3_scale((mabd_real)0.5 * (1 + sine * sine / 6), w);
     }
     // near pi: the axis from the symmetric part, sym(Q) - cos I = (1 - cos) axis axis'
     mabd_real xx = Q.c1.x - cosine, yy = Q.c2.y - cosine, zz = Q.c3.z - cosine;
@@ -99,19 +156,29 @@ MABD_FN mabd_mat3 mabd_joint_rotation(const mabd_joint_view* v) {
     return R;
 }
 
-/// n_k = grad phi_k of a rotation vector phi, |phi| <= pi, as columns.
-MABD_FN mabd_mat3 mabd_vector_gradients(mabd_vec3 phi) {
+/// c of a rotation vector, |phi| <= pi
+MABD_FN mabd_real mabd_vector_curve(mabd_vec3 phi) {
     const mabd_real square = mabd_v3_dot(phi, phi), half = (mabd_real)sqrt(square) / 2;
-    const mabd_real c = square < (mabd_real)1e-4 // 1/12 + p^2/720 + ...
-                            ? (mabd_real)1 / 12 + square / 720
-                            : (1 - half * (mabd_real)cos(half) / (mabd_real)sin(half)) / square;
+    return square < (mabd_real)1e-4 // 1/12 + p^2/720 + ...
+               ? (mabd_real)1 / 12 + square / 720
+               : (1 - half * (mabd_real)cos(half) / (mabd_real)sin(half)) / square;
+}
+/// n_k = grad phi_k as columns.
+MABD_HOT mabd_mat3 mabd_turn_gradients(mabd_turn turn) {
+    const mabd_vec3 phi = turn.phi;
     const mabd_vec3 e1 = mabd_v3(1, 0, 0), e2 = mabd_v3(0, 1, 0), e3 = mabd_v3(0, 0, 1);
     const mabd_vec3 t1 = mabd_v3_cross(phi, e1), t2 = mabd_v3_cross(phi, e2),
                     t3 = mabd_v3_cross(phi, e3);
-    const mabd_real h = (mabd_real)0.5;
+    const mabd_real h = (mabd_real)0.5, c = turn.c;
     return mabd_m3(mabd_v3_axpy(c, mabd_v3_cross(phi, t1), mabd_v3_axpy(h, t1, e1)),
                    mabd_v3_axpy(c, mabd_v3_cross(phi, t2), mabd_v3_axpy(h, t2, e2)),
                    mabd_v3_axpy(c, mabd_v3_cross(phi, t3), mabd_v3_axpy(h, t3, e3)));
+}
+/// The same of a rotation vector phi alone, |phi| <= pi.
+MABD_FN mabd_mat3 mabd_vector_gradients(mabd_vec3 phi) {
+    mabd_turn turn;
+    turn.phi = phi, turn.c = mabd_vector_curve(phi);
+    return mabd_turn_gradients(turn);
 }
 
 /// Rotation vector of the joint frames, angle in [0, pi].
@@ -125,12 +192,10 @@ MABD_FN mabd_vec3 mabd_row_vector_axis(const mabd_joint_view* v, const mabd_row*
     return mabd_m3_mul(v->Fa, mabd_m3_column(&gradients, row->axis));
 }
 
-/// Axes of all vector rows of a joint as columns, on side a (is_b = 0) or b (1) in that body's frame at a rigid
-/// reference, signs included: their Jacobians are mabd_affine_torque of them.
-MABD_FN mabd_mat3 mabd_joint_vector_axes(const mabd_joint_view* v, int is_b) {
-    const mabd_mat3 n = mabd_m3_product(v->Fa, mabd_vector_gradients(mabd_joint_turn(v)));
-    if (is_b) return mabd_m3_tproduct(v->Ab, mabd_m3_product(v->Aa, n));
-    return mabd_m3(mabd_v3_scale(-1, n.c1), mabd_v3_scale(-1, n.c2), mabd_v3_scale(-1, n.c3));
+/// Axes of all vector rows of a joint as columns, world, at a rigid reference. In the frame of body b R_b' of them, in that of
+/// a -R_a' of them are what their Jacobians are mabd_affine_torque of.
+MABD_HOT mabd_mat3 mabd_joint_turn_axes(mabd_mat3 Ra, mabd_mat3 Fa, mabd_turn turn) {
+    return mabd_m3_product(mabd_m3_product(Ra, Fa), mabd_turn_gradients(turn));
 }
 
 /// Axes of a cross or angle row: u in the frame of a, w in the frame of b (sign included in w).

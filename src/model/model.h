@@ -57,6 +57,7 @@ typedef struct mabd_row_set {
     bool vectors;     // has controls on components of a rotation vector
     bool laws;        // has controls with stops, limited drives or friction
     bool points_only; // exactly the three point rows: the fast path
+    bool springs;     // these, and springs on all three components of a rotation vector
     bool nonlinear;   // has rigid rows that one linear solve does not close
     mabd_row rigid[MABD_JOINT_MAX_ROWS];
     mabd_row control_row[MABD_JOINT_MAX_ROWS]; // their coordinates

@@ -71,6 +71,13 @@ static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_sc
         set->laws |= set->control[r].law;
         set->vectors |= set->control_row[r].kind == MABD_ROW_VECTOR;
     }
+    bool springs = points == 3 && set->rigid_count == 3 && set->control_count == 3;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_row* row = &set->control_row[r];
+        springs &= row->kind == MABD_ROW_VECTOR && row->axis == r && !set->control[r].rigid &&
+                   !set->control[r].law;
+    }
+    set->springs = springs && set->motor_count == 0;
     set->points_only =
         points == 3 && set->rigid_count == 3 && set->control_count == 0 && set->motor_count == 0;
 }
