@@ -56,6 +56,13 @@ MABD_FN void mabd_touch_soften_self(const mabd_assembly* own, mabd_vec3 X, mabd_
     }
 }
 
+/// Bodies of a pack while their joints are put together.
+typedef struct mabd_pack_work {
+    mabd_lanes ref[12]; // rigid reference
+    mabd_lanes Z[6];    // body/affine.h
+    mabd_lanes y[12];   // H^-1 r
+} mabd_pack_work;
+
 /// Where the share of a side goes.
 typedef struct mabd_side_place {
     mabd_side_mode mode;
@@ -77,14 +84,14 @@ MABD_FN mabd_side_place mabd_cpu_place(const mabd_cpu_sim* sim, int32_t side) {
     }
     return to;
 }
-/// The same of one lane of a side with three rows.
+/// The same of one lane of a side with so many rows.
 MABD_FN mabd_side_place mabd_pack_place(const mabd_cpu_sim* sim, const mabd_pack_side* side,
-                                        int lane) {
+                                        int32_t width, int lane) {
     mabd_side_place to;
     to.mode = (mabd_side_mode)side->mode[lane];
     const bool apart = to.mode == MABD_SIDE_APART;
     to.D = (apart ? sim->packs->apart : sim->D) + side->block[lane];
-    to.rhs = apart ? to.D + 9 : sim->lambda + side->row[lane];
+    to.rhs = apart ? to.D + width * width : sim->lambda + side->row[lane];
     return to;
 }
 /// rhs += the point of the body that does not move, of a joint to the ground with point rows.
@@ -101,6 +108,18 @@ MABD_FN void mabd_cpu_add_ground(const mabd_cpu_sim* sim, int32_t side, mabd_rea
 /// A pack: its bodies, blocks and right-hand sides. `predict`: its references first.
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
                                bool predict);
+/// Its parts for point rows: R c(X, X) R' (6) and s (t + R (X + D X + tau)) (3) of a side, s R c(X, Y) R' by rows (9) of two.
+void MABD_STAGE(pack_side)(const mabd_body_block* block, const mabd_pack_work* w,
+                           const mabd_pack_side* side, mabd_lanes* out);
+void MABD_STAGE(pack_pair)(const mabd_body_block* block, const mabd_pack_work* w,
+                           const mabd_pack_side* from, const mabd_pack_side* to, mabd_lanes* U);
+/// Its part for bodies with any rigid rows (pack_rows.c). S (6): stress.
+void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
+                                    const mabd_real* stress, const mabd_lanes* S,
+                                    const mabd_pack_work* w);
+/// f (12) += J' lambda of such bodies.
+void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
+                                const mabd_lanes* ref, mabd_lanes* f);
 /// True if the bodies of a pack can be assembled and updated in lanes: none is touched, all are in one scheme.
 bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack);
 /// References of a pack alone.

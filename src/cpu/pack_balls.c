@@ -11,13 +11,6 @@
 #include "math/block.h"
 #include "math/polar.h"
 
-/// Bodies of a pack while their joints are put together.
-typedef struct pack_work {
-    mabd_lanes ref[12]; // rigid reference
-    mabd_lanes Z[6];    // body/affine.h
-    mabd_lanes y[12];   // H^-1 r
-} pack_work;
-
 // ---- predict -----------------------------------------------------------------------------------------
 
 static void find_target(const mabd_cpu_sim* sim, const mabd_pack* pack,
@@ -128,9 +121,10 @@ MABD_HOT void put_pair(const mabd_body_block* b, mabd_mat3 R, const mabd_attachm
     U[6].at[l] = s * C.c1.z, U[7].at[l] = s * C.c2.z, U[8].at[l] = s * C.c3.z;
 }
 
-static void compute_side(const mabd_body_block* MABD_RESTRICT block,
-                         const pack_work* MABD_RESTRICT w, const mabd_pack_side* MABD_RESTRICT side,
-                         mabd_lanes* MABD_RESTRICT out) {
+void MABD_STAGE(pack_side)(const mabd_body_block* MABD_RESTRICT block,
+                           const mabd_pack_work* MABD_RESTRICT w,
+                           const mabd_pack_side* MABD_RESTRICT side,
+                           mabd_lanes* MABD_RESTRICT out) {
     const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_affine y = mabd_lane_affine(w->y, l);
@@ -141,9 +135,10 @@ static void compute_side(const mabd_body_block* MABD_RESTRICT block,
     }
 }
 
-static void compute_pair(const mabd_body_block* MABD_RESTRICT block,
-                         const pack_work* MABD_RESTRICT w, const mabd_pack_side* MABD_RESTRICT from,
-                         const mabd_pack_side* MABD_RESTRICT to, mabd_lanes* MABD_RESTRICT U) {
+void MABD_STAGE(pack_pair)(const mabd_body_block* MABD_RESTRICT block,
+                           const mabd_pack_work* MABD_RESTRICT w,
+                           const mabd_pack_side* MABD_RESTRICT from,
+                           const mabd_pack_side* MABD_RESTRICT to, mabd_lanes* MABD_RESTRICT U) {
     const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_sym3 Z = mabd_lane_s3(w->Z, l);
@@ -157,7 +152,7 @@ static void compute_pair(const mabd_body_block* MABD_RESTRICT block,
 static void compute_link(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
                          const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
                          const mabd_pack_side* MABD_RESTRICT from,
-                         const mabd_pack_side* MABD_RESTRICT to, pack_work* MABD_RESTRICT w,
+                         const mabd_pack_side* MABD_RESTRICT to, mabd_pack_work* MABD_RESTRICT w,
                          mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
                          mabd_lanes* MABD_RESTRICT U) {
     const mabd_body_block b = *block;
@@ -186,7 +181,7 @@ static const int pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
 static void store_side(mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place, int l,
                        const mabd_real* in) {
     const mabd_pack_side* side = sim->packs->sides + pack->side_first + place;
-    const mabd_side_place to = mabd_pack_place(sim, side, l);
+    const mabd_side_place to = mabd_pack_place(sim, side, 3, l);
     if (to.mode == MABD_SIDE_ADD) {
         for (int k = 0; k < 9; k++) to.D[k] += in[k];
         for (int k = 0; k < 3; k++) to.rhs[k] += in[9 + k];
@@ -226,7 +221,7 @@ static void store_sides(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_blo
 
 static void assemble_link(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_block* block,
                           mabd_vec3 weight, const mabd_lanes* G, const mabd_lanes* q_hat,
-                          pack_work* w, pack_blocks* blocks) {
+                          mabd_pack_work* w, pack_blocks* blocks) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     mabd_lanes from[9], to[9], U[9];
     compute_link(block, weight, G, q_hat, &sides[0], &sides[1], w, from, to, U);
@@ -239,19 +234,20 @@ static void assemble_link(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_b
 
 static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_body_block* block,
                          mabd_vec3 weight, const mabd_lanes* G, const mabd_lanes* q_hat,
-                         pack_work* w, pack_blocks* blocks) {
+                         mabd_pack_work* w, pack_blocks* blocks) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     mabd_lanes lanes[9];
     solve_bodies(block, weight, G, q_hat, w->ref, w->Z, w->y);
+    if (pack->side_count < 1) return;
     for (int32_t i = 0; i < pack->side_count; i++) {
-        compute_side(block, w, &sides[i], lanes);
+        MABD_STAGE(pack_side)(block, w, &sides[i], lanes);
         mabd_lanes_turn_block(lanes, side_order, &blocks->side[i]);
     }
     store_sides(sim, pack, blocks);
     for (int32_t i = 0; i < pack->side_count; i++) {
         for (int32_t j = i + 1; j < pack->side_count; j++) {
-            compute_pair(block, w, &sides[i], &sides[j], lanes);
+            MABD_STAGE(pack_pair)(block, w, &sides[i], &sides[j], lanes);
             mabd_lanes_turn_block(lanes, pair_order, &blocks->U);
             store_pair(sim, pack, pair++, &blocks->U);
         }
@@ -259,7 +255,7 @@ static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_bo
 }
 
 // For more solves at this reference (assemble_balls.c): y, then the blocks of sides and pairs.
-static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const pack_work* w,
+static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_work* w,
                       const pack_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
         mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)pack->body[l];
@@ -286,7 +282,7 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     const mabd_real mass = m->classes[pack->body_class].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
     mabd_lanes q_hat[12], guess[12], S[6], G[6], safe;
-    pack_work w;
+    mabd_pack_work w;
     pack_blocks blocks;
     find_target(sim, pack, q_hat, guess);
     if (predict) {
@@ -298,15 +294,18 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     mabd_lanes_load(6, stress, pack->body, S);
     find_geometric(block, S, G, &safe);
     clamp_lanes(&safe, G);
-    if (pack->side_count == 2) {
+    if (pack->kind == MABD_BODY_ROWS) {
+        solve_bodies(block, weight, G, q_hat, w.ref, w.Z, w.y);
+        MABD_STAGE(assemble_pack_rows)(sim, pack, stress, S, &w);
+    } else if (pack->side_count == 2) {
         assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
     } else {
         assemble_any(sim, pack, block, weight, G, q_hat, &w, &blocks);
     }
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
-    if (sim->sizes.held > 0 && pack->side_count <= MABD_KEPT_SIDES)
-        keep_pack(sim, pack, &w, &blocks);
+    const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
+    if (keeps && pack->side_count <= MABD_KEPT_SIDES) keep_pack(sim, pack, &w, &blocks);
 }
 
 void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
@@ -351,9 +350,22 @@ static void move_lanes(const mabd_body_block* MABD_RESTRICT block,
     }
 }
 
-void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
+// The same of all.
+static void pull_balls(const mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* ref,
+                       mabd_lanes* f) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
-    mabd_lanes ref[12], Z[6], y[12], f[12], lambda[3];
+    mabd_lanes lambda[3];
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        for (int k = 0; k < 3; k++) {
+            const mabd_real* from = sim->lambda + k;
+            MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
+        }
+        add_pull(ref, &sides[i], lambda, f);
+    }
+}
+
+void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
+    mabd_lanes ref[12], Z[6], y[12], f[12];
     moved_lanes moved;
     mabd_lanes_load(12, sim->ref, pack->body, ref);
     mabd_lanes_load(6, sim->geometric, pack->body, Z);
@@ -361,12 +373,10 @@ void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_moti
     for (int k = 0; k < 12; k++) {
         MABD_EACH_LANE(l) f[k].at[l] = 0;
     }
-    for (int32_t i = 0; i < pack->side_count; i++) {
-        for (int k = 0; k < 3; k++) {
-            const mabd_real* from = sim->lambda + k;
-            MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
-        }
-        add_pull(ref, &sides[i], lambda, f);
+    if (pack->kind == MABD_BODY_ROWS) {
+        MABD_STAGE(pull_pack_rows)(sim, pack, ref, f);
+    } else {
+        pull_balls(sim, pack, ref, f);
     }
     move_lanes(mabd_cpu_block(sim, pack->body[0]), ref, Z, y, f, &moved);
     mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);

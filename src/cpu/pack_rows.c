@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs of bodies that carry joints with any rigid rows (cpu/pack.h): assemble and update, all lanes at once. What
+// assemble_rows.c does for one body, with the rows of joint/rows.h: of every row after the point rows
+//
+//   J    on this body, from both references             Y = H^-1 J'
+//   v    s R (Y X + tau): what Y does to the point rows at X
+//
+//        | R c(X, X) R'    v   |               | s s R c(X_i, X_j) R'   s_i R (Y_j X_i + tau) |
+//   D += |                     |,    U(i, j) = |                                              |
+//        |      v'        J Y  |               |     its transpose            Y_i J_j         |
+//
+//   b += (s R (y X + tau), J y)
+//
+// The side that begins a joint adds C(ref) and what linearisation leaves out, both known from what J is made of. Joints with
+// point rows alone go as in pack_balls.c: each side brings its own point.
+
+#include "cpu/assemble.h"
+
+// D, then the right-hand side, then C.
+#define SIDE_REALS (MABD_PLAN_SLOT_ROWS * (MABD_PLAN_SLOT_ROWS + 2))
+#define PAIR_REALS (MABD_PLAN_SLOT_ROWS * MABD_PLAN_SLOT_ROWS)
+
+/// One row that is no point row.
+typedef struct row_lanes {
+    mabd_lanes J[12], Y[12];
+    mabd_lanes v[3];                   // on the point rows of its own joint
+    mabd_lanes k[MABD_JOINT_MAX_ROWS]; // J of this row and of those before it, times Y
+    mabd_lanes rhs, C;
+} row_lanes;
+
+/// One joint of each body.
+typedef struct side_lanes {
+    int32_t points, others, width; // rows: 3 or 0, those after them, all
+    mabd_lanes c[9];               // pack_side
+    mabd_lanes rhs[3];             // of point rows beside others
+    mabd_lanes gap[3];             // P_b - P_a
+    row_lanes rows[MABD_JOINT_MAX_ROWS];
+} side_lanes;
+
+/// Both ends of a joint.
+typedef struct joint_ends {
+    const mabd_lanes *here, *X; // reference and attachment of this body
+    mabd_lanes there[12];       // reference of the other one
+    mabd_lanes F[18];           // axes in the frame of a, then of b
+} joint_ends;
+
+// ---- rows ----------------------------------------------------------------------------------------------
+
+static void load_ends(const mabd_cpu_sim* sim, const mabd_pack_side* side, const mabd_pack_far* far,
+                      const mabd_lanes* here, joint_ends* ends) {
+    ends->here = here, ends->X = side->X;
+    mabd_lanes_load(12, sim->ref, far->body, ends->there);
+    mabd_lanes_load(18, (const mabd_real*)sim->model->frames, far->frame, ends->F);
+}
+
+static void find_gap(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT X,
+                     const mabd_lanes* MABD_RESTRICT there, const mabd_lanes* MABD_RESTRICT Y,
+                     mabd_real sign, mabd_lanes* MABD_RESTRICT gap) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 near = mabd_v3_add(mabd_m3_mul(mabd_lane_m3(here, l), mabd_lane_v3(X, l)),
+                                           mabd_lane_v3(here + 9, l));
+        const mabd_vec3 far = mabd_v3_add(mabd_m3_mul(mabd_lane_m3(there, l), mabd_lane_v3(Y, l)),
+                                          mabd_lane_v3(there + 9, l));
+        mabd_lane_put_v3(mabd_v3_scale(sign, mabd_v3_sub(near, far)), gap, l);
+    }
+}
+
+// x of this body, z of the other one.
+static void cross_row(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT there,
+                      const mabd_lanes* MABD_RESTRICT x, const mabd_lanes* MABD_RESTRICT z,
+                      mabd_real sign, mabd_lanes* MABD_RESTRICT J) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 n =
+            mabd_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(z, l));
+        mabd_lane_put_affine(mabd_cross_jacobian(mabd_lane_v3(x, l), mabd_v3_scale(sign, n)), J, l);
+    }
+}
+
+static void slide_row_on_b(const mabd_lanes* MABD_RESTRICT here,
+                           const mabd_lanes* MABD_RESTRICT there, const mabd_lanes* MABD_RESTRICT X,
+                           const mabd_lanes* MABD_RESTRICT n, mabd_lanes* MABD_RESTRICT J) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 seen =
+            mabd_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(n, l));
+        mabd_lane_put_affine(mabd_affine_at(mabd_lane_v3(X, l), seen), J, l);
+    }
+}
+
+static void slide_row_on_a(const mabd_lanes* MABD_RESTRICT here,
+                           const mabd_lanes* MABD_RESTRICT gap, const mabd_lanes* MABD_RESTRICT X,
+                           const mabd_lanes* MABD_RESTRICT n, mabd_lanes* MABD_RESTRICT J) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 d = mabd_m3_tmul(mabd_lane_m3(here, l), mabd_lane_v3(gap, l));
+        mabd_lane_put_affine(mabd_slide_jacobian(mabd_lane_v3(X, l), mabd_lane_v3(n, l), d), J, l);
+    }
+}
+
+// The axes of a row: n or u of a, w of b without its sign.
+static const mabd_lanes* axis_of_a(const joint_ends* ends, const mabd_row* row) {
+    return ends->F + 3 * (row->kind == MABD_ROW_SLIDE ? row->axis : row->other);
+}
+static const mabd_lanes* axis_of_b(const joint_ends* ends, const mabd_row* row) {
+    return ends->F + 9 + 3 * row->axis;
+}
+
+static void find_row(const joint_ends* ends, const mabd_row* row, bool is_b, const mabd_lanes* gap,
+                     mabd_lanes* J) {
+    const mabd_lanes *a = axis_of_a(ends, row), *b = axis_of_b(ends, row);
+    if (row->kind == MABD_ROW_CROSS) {
+        cross_row(ends->here, ends->there, is_b ? b : a, is_b ? a : b, row->sign, J);
+    } else if (is_b) {
+        slide_row_on_b(ends->here, ends->there, ends->X, a, J);
+    } else {
+        slide_row_on_a(ends->here, gap, ends->X, a, J);
+    }
+}
+
+// ---- what begins a joint -------------------------------------------------------------------------------
+
+/// Strain of the last iteration or step, of this body and the other one.
+typedef struct end_strains {
+    mabd_lanes here[6], there[6];
+} end_strains;
+
+static void find_strain(const mabd_lanes* MABD_RESTRICT soft, const mabd_lanes* MABD_RESTRICT share,
+                        const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
+    MABD_EACH_LANE(l) {
+        mabd_lane_put_s3(mabd_strain_of(soft->at[l], share->at[l], mabd_lane_s3(S, l)), e, l);
+    }
+}
+
+static void find_own_strain(const mabd_body_block* MABD_RESTRICT block,
+                            const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        mabd_lane_put_s3(mabd_body_block_strain(&b, mabd_lane_s3(S, l)), e, l);
+    }
+}
+
+// u, w: the latter without its sign. Ra .. eb: of a and b.
+static void begin_cross(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MABD_RESTRICT ea,
+                        const mabd_lanes* MABD_RESTRICT u, const mabd_lanes* MABD_RESTRICT Rb,
+                        const mabd_lanes* MABD_RESTRICT eb, const mabd_lanes* MABD_RESTRICT w,
+                        mabd_real sign, mabd_lanes* MABD_RESTRICT C) {
+    MABD_EACH_LANE(l) {
+        const mabd_mat3 A = mabd_lane_m3(Ra, l), B = mabd_lane_m3(Rb, l);
+        const mabd_vec3 x = mabd_lane_v3(u, l), z = mabd_v3_scale(sign, mabd_lane_v3(w, l));
+        C->at[l] = mabd_cross_value(A, x, B, z) +
+                   mabd_cross_remainder(A, mabd_lane_s3(ea, l), x, B, mabd_lane_s3(eb, l), z);
+    }
+}
+
+static void begin_slide(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MABD_RESTRICT ea,
+                        const mabd_lanes* MABD_RESTRICT n, const mabd_lanes* MABD_RESTRICT Xa,
+                        const mabd_lanes* MABD_RESTRICT Rb, const mabd_lanes* MABD_RESTRICT eb,
+                        const mabd_lanes* MABD_RESTRICT Xb, const mabd_lanes* MABD_RESTRICT gap,
+                        mabd_lanes* MABD_RESTRICT C) {
+    MABD_EACH_LANE(l) {
+        const mabd_mat3 A = mabd_lane_m3(Ra, l);
+        const mabd_vec3 x = mabd_lane_v3(n, l);
+        C->at[l] =
+            mabd_slide_value(A, x, mabd_lane_v3(gap, l)) +
+            mabd_slide_remainder(A, mabd_lane_s3(ea, l), x, mabd_lane_v3(Xa, l),
+                                 mabd_lane_m3(Rb, l), mabd_lane_s3(eb, l), mabd_lane_v3(Xb, l));
+    }
+}
+
+static void begin_rows(const joint_ends* ends, const mabd_pack_far* far, const mabd_row* rows,
+                       const end_strains* e, side_lanes* s) {
+    const mabd_lanes *Ra = ends->here, *Rb = ends->there, *ea = e->here, *eb = e->there;
+    const mabd_lanes *Xa = ends->X, *Xb = far->X;
+    if (far->is_b) {
+        Ra = ends->there, Rb = ends->here, ea = e->there, eb = e->here;
+        Xa = far->X, Xb = ends->X;
+    }
+    for (int32_t r = 0; r < s->others; r++) {
+        const mabd_lanes* a = axis_of_a(ends, &rows[r]);
+        mabd_lanes* C = &s->rows[r].C;
+        if (rows[r].kind == MABD_ROW_CROSS) {
+            begin_cross(Ra, ea, a, Rb, eb, axis_of_b(ends, &rows[r]), rows[r].sign, C);
+        } else {
+            begin_slide(Ra, ea, a, Xa, Rb, eb, Xb, s->gap, C);
+        }
+    }
+}
+
+// ---- blocks --------------------------------------------------------------------------------------------
+
+// s R (D X + tau)
+static void move_points(const mabd_lanes* MABD_RESTRICT R, const mabd_pack_side* MABD_RESTRICT side,
+                        const mabd_lanes* MABD_RESTRICT Y, mabd_lanes* MABD_RESTRICT v) {
+    MABD_EACH_LANE(l) {
+        const mabd_affine y = mabd_lane_affine(Y, l);
+        const mabd_vec3 move = mabd_affine_move(&y, mabd_lane_v3(side->X, l));
+        mabd_lane_put_v3(mabd_v3_scale(side->sign.at[l], mabd_m3_mul(mabd_lane_m3(R, l), move)), v,
+                         l);
+    }
+}
+
+static void dot_rows(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_RESTRICT Y,
+                     mabd_lanes* MABD_RESTRICT k) {
+    MABD_EACH_LANE(l) {
+        k->at[l] = mabd_affine_dot(mabd_lane_affine(J, l), mabd_lane_affine(Y, l));
+    }
+}
+
+static void solve_row(const mabd_body_block* MABD_RESTRICT block,
+                      const mabd_pack_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT J,
+                      mabd_lanes* MABD_RESTRICT Y, mabd_lanes* MABD_RESTRICT self,
+                      mabd_lanes* MABD_RESTRICT rhs) {
+    const mabd_body_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_affine j = mabd_lane_affine(J, l);
+        const mabd_affine y = mabd_body_block_solve(&b, mabd_lane_s3(w->Z, l), j);
+        self->at[l] = mabd_affine_dot(j, y);
+        rhs->at[l] = mabd_affine_dot(j, mabd_lane_affine(w->y, l));
+        mabd_lane_put_affine(y, Y, l);
+    }
+}
+
+// Rows of one joint, and all that D and b get from them.
+static void compute_side(const mabd_cpu_sim* sim, const mabd_body_block* block,
+                         const mabd_pack_work* w, const mabd_pack_side* side,
+                         const mabd_pack_far* far, const mabd_lanes* strain,
+                         const mabd_real* stress, side_lanes* s) {
+    const mabd_row_set* set = &sim->model->row_sets[far->row_set];
+    const mabd_row* rows = set->rigid;
+    s->points = rows[0].kind == MABD_ROW_POINT ? 3 : 0;
+    s->others = set->rigid_count - s->points, s->width = set->rigid_count;
+    if (s->points) MABD_STAGE(pack_side)(block, w, side, s->c);
+    if (s->others == 0) return;
+    rows += s->points;
+    joint_ends ends;
+    load_ends(sim, side, far, w->ref, &ends);
+    find_gap(w->ref, side->X, ends.there, far->X, far->is_b ? 1 : -1, s->gap);
+    if (s->points) move_points(w->ref, side, w->y, s->rhs);
+    for (int32_t r = 0; r < s->others; r++) {
+        row_lanes* row = &s->rows[r];
+        find_row(&ends, &rows[r], far->is_b, s->gap, row->J);
+        solve_row(block, w, row->J, row->Y, &row->k[r], &row->rhs);
+        for (int32_t c = 0; c < r; c++) dot_rows(s->rows[c].J, row->Y, &row->k[c]);
+        if (s->points) move_points(w->ref, side, row->Y, row->v);
+    }
+    if (!far->begins) return;
+    end_strains e;
+    mabd_lanes S[6];
+    for (int k = 0; k < 6; k++) e.here[k] = strain[k];
+    mabd_lanes_load(6, stress, far->stress, S);
+    find_strain(&far->soft, &far->share, S, e.there);
+    begin_rows(&ends, far, rows, &e, s);
+}
+
+static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
+                         const mabd_pack_side* side_i, const side_lanes* i,
+                         const mabd_pack_side* side_j, const side_lanes* j, mabd_lanes* U) {
+    const int32_t width = j->width;
+    mabd_lanes K[9], v[3];
+    if (i->points && j->points) {
+        MABD_STAGE(pack_pair)(block, w, side_i, side_j, K);
+        for (int k = 0; k < 9; k++) U[(k / 3) * width + k % 3] = K[k];
+    }
+    for (int32_t c = 0; i->points && c < j->others; c++) {
+        move_points(w->ref, side_i, j->rows[c].Y, v);
+        for (int k = 0; k < 3; k++) U[k * width + j->points + c] = v[k];
+    }
+    for (int32_t r = 0; r < i->others; r++) {
+        mabd_lanes* row = U + (i->points + r) * width;
+        if (j->points) move_points(w->ref, side_j, i->rows[r].Y, row);
+        for (int32_t c = 0; c < j->others; c++) {
+            dot_rows(i->rows[r].Y, j->rows[c].J, &row[j->points + c]);
+        }
+    }
+}
+
+// ---- from lanes to the dual system ---------------------------------------------------------------------
+
+/// Numbers of each lane, one after the other.
+typedef struct lane_reals {
+    alignas(64) mabd_real at[MABD_LANES][SIDE_REALS];
+} lane_reals;
+
+// Number k of every lane is *from[k], k < count; `from` has room to be filled up to whole squares.
+static void turn_lanes(int32_t count, const mabd_lanes** from, lane_reals* to) {
+    for (int32_t k = count; k % 4 != 0; k++) from[k] = from[count - 1];
+    for (int32_t k = 0; k < count; k += 4) {
+        for (int l = 0; l < MABD_LANES; l += 4) {
+            mabd_quad_turn(from[k]->at + l, from[k + 1]->at + l, from[k + 2]->at + l,
+                           from[k + 3]->at + l, to->at[l] + k, to->at[l + 1] + k, to->at[l + 2] + k,
+                           to->at[l + 3] + k);
+        }
+    }
+}
+
+static void turn_side(const side_lanes* s, lane_reals* to) {
+    static const int symmetric[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}}; // mabd_sym3
+    const int32_t n = s->width, points = s->points;
+    const mabd_lanes *from[SIDE_REALS], **rhs = from + n * n, **C = rhs + n;
+    for (int32_t i = 0; i < points; i++) {
+        for (int32_t j = 0; j < points; j++) from[i * n + j] = &s->c[symmetric[i][j]];
+        rhs[i] = s->others ? &s->rhs[i] : &s->c[6 + i];
+        C[i] = &s->gap[i];
+    }
+    for (int32_t r = 0; r < s->others; r++) {
+        const row_lanes* row = &s->rows[r];
+        const int32_t at = points + r;
+        for (int32_t i = 0; i < points; i++) from[at * n + i] = from[i * n + at] = &row->v[i];
+        for (int32_t c = 0; c <= r; c++) {
+            from[at * n + points + c] = from[(points + c) * n + at] = &row->k[c];
+        }
+        rhs[at] = &row->rhs, C[at] = &row->C;
+    }
+    turn_lanes(s->others ? n * (n + 2) : n * (n + 1), from, to);
+}
+
+static void store_side(mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place, int l,
+                       const side_lanes* s, const mabd_real* in) {
+    const mabd_pack_side* side = sim->packs->sides + pack->side_first + place;
+    const int32_t n = s->width;
+    const mabd_side_place to = mabd_pack_place(sim, side, n, l);
+    const mabd_real *rhs = in + n * n, *C = rhs + n;
+    if (to.mode == MABD_SIDE_ADD) {
+        for (int32_t k = 0; k < n * n; k++) to.D[k] += in[k];
+        for (int32_t k = 0; k < n; k++) to.rhs[k] += rhs[k];
+        return;
+    }
+    for (int32_t k = 0; k < n * n; k++) to.D[k] = in[k];
+    if (to.mode == MABD_SIDE_APART || s->others == 0) {
+        for (int32_t k = 0; k < n; k++) to.rhs[k] = rhs[k];
+    } else {
+        for (int32_t k = 0; k < n; k++) to.rhs[k] = C[k] + rhs[k];
+    }
+    if (to.mode != MABD_SIDE_GROUND || s->others > 0) return;
+    mabd_cpu_add_ground(sim, sim->model->plan->side_start[pack->body[l]] + place, to.rhs);
+}
+
+static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_pair* pair,
+                       int32_t count, const mabd_lanes* U) {
+    const mabd_lanes* from[SIDE_REALS];
+    lane_reals turned;
+    for (int32_t k = 0; k < count; k++) from[k] = &U[k];
+    turn_lanes(count, from, &turned);
+    for (int l = 0; l < pack->count; l++) {
+        mabd_real* to = sim->U + pair->block[l];
+        const mabd_real* in = turned.at[l];
+        if (sim->shared_edges) {
+            for (int32_t k = 0; k < count; k++) to[k] += in[k];
+        } else {
+            for (int32_t k = 0; k < count; k++) to[k] = in[k];
+        }
+    }
+}
+
+void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
+                                    const mabd_real* stress, const mabd_lanes* S,
+                                    const mabd_pack_work* w) {
+    const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    const mabd_pack_far* fars = sim->packs->fars + pack->far_first;
+    const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
+    side_lanes work[MABD_PACK_SIDES];
+    lane_reals turned[MABD_PACK_SIDES];
+    mabd_lanes strain[6], U[PAIR_REALS];
+    find_own_strain(block, S, strain);
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        compute_side(sim, block, w, &sides[i], &fars[i], strain, stress, &work[i]);
+        turn_side(&work[i], &turned[i]);
+    }
+    for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
+        for (int32_t i = 0; i < pack->side_count; i++) {
+            store_side(sim, pack, i, l, &work[i], turned[i].at[l]);
+        }
+    }
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        for (int32_t j = i + 1; j < pack->side_count; j++) {
+            compute_pair(block, w, &sides[i], &work[i], &sides[j], &work[j], U);
+            store_pair(sim, pack, pair++, work[i].width * work[j].width, U);
+        }
+    }
+}
+
+// ---- update --------------------------------------------------------------------------------------------
+
+static void pull_points(const mabd_lanes* MABD_RESTRICT R, const mabd_pack_side* MABD_RESTRICT side,
+                        const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 n = mabd_m3_tmul(mabd_lane_m3(R, l), mabd_lane_v3(lambda, l));
+        const mabd_affine pull =
+            mabd_affine_at(mabd_lane_v3(side->X, l), mabd_v3_scale(side->sign.at[l], n));
+        mabd_lane_put_affine(mabd_affine_axpy(1, pull, mabd_lane_affine(f, l)), f, l);
+    }
+}
+
+static void pull_row(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_RESTRICT lambda,
+                     mabd_lanes* MABD_RESTRICT f) {
+    MABD_EACH_LANE(l) {
+        mabd_lane_put_affine(
+            mabd_affine_axpy(lambda->at[l], mabd_lane_affine(J, l), mabd_lane_affine(f, l)), f, l);
+    }
+}
+
+void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
+                                const mabd_lanes* ref, mabd_lanes* f) {
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        const mabd_pack_side* side = &sim->packs->sides[pack->side_first + i];
+        const mabd_pack_far* far = &sim->packs->fars[pack->far_first + i];
+        const mabd_row_set* set = &sim->model->row_sets[far->row_set];
+        const int32_t points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
+        mabd_lanes lambda[MABD_JOINT_MAX_ROWS], gap[3], J[12];
+        for (int32_t k = 0; k < set->rigid_count; k++) {
+            const mabd_real* from = sim->lambda + k;
+            MABD_EACH_LANE(l) lambda[k].at[l] = from[side->row[l]];
+        }
+        if (points) pull_points(ref, side, lambda, f);
+        if (points == set->rigid_count) continue;
+        joint_ends ends;
+        load_ends(sim, side, far, ref, &ends);
+        find_gap(ref, side->X, ends.there, far->X, far->is_b ? 1 : -1, gap);
+        for (int32_t r = points; r < set->rigid_count; r++) {
+            find_row(&ends, &set->rigid[r], far->is_b, gap, J);
+            pull_row(J, &lambda[r], f);
+        }
+    }
+}
