@@ -61,19 +61,17 @@ static void fill_side(const mabd_model* m, const mabd_pack* pack, int32_t place,
 static void fill_far(const mabd_model* m, const mabd_pack* pack, int32_t place,
                      mabd_pack_far* far) {
     const mabd_plan* plan = m->plan;
+    far->one_frame = true;
     for (int l = 0; l < MABD_LANES; l++) {
         const mabd_plan_side* at = &plan->sides[plan->side_start[pack->body[l]] + place];
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[at->slot]];
-        const mabd_real* X = at->is_b ? joint->Xa : joint->Xb;
         const int32_t body = at->is_b ? joint->a : joint->b;
-        for (int k = 0; k < 3; k++) far->X[k].at[l] = X[k];
+        mabd_lane_put_v3(mabd_v3_load(at->is_b ? joint->Xa : joint->Xb), far->X, l);
+        far->body[l] = body, far->frame[l] = joint->frame;
         far->row_set = joint->row_set, far->is_b = at->is_b;
-        far->frame[l] = joint->frame;
-        far->body[l] = body, far->stress[l] = pack->body[l];
-        far->soft.at[l] = far->share.at[l] = 0;
+        far->one_frame &= far->frame[l] == far->frame[0];
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
         const mabd_body_material* of = &m->classes[m->body_class[body]].material;
-        far->stress[l] = body;
         far->soft.at[l] = 1 / (2 * of->mu);
         far->share.at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);
     }

@@ -42,14 +42,14 @@ typedef struct mabd_pack_side {
 
 /// The other ends of these joints, for packs whose rows look at both bodies.
 typedef struct mabd_pack_far {
-    mabd_lanes X[3];            // attachment on the other body [m]
-    mabd_lanes soft, share;     // of that body (mabd_strain_of); soft = 0 if it does not move
-    int32_t body[MABD_LANES];   // the other body
-    int32_t stress[MABD_LANES]; // whose stress is read: its, or this body's if it does not move
-    int32_t frame[MABD_LANES];  // of the joint
-    int32_t row_set;            // of all
-    bool is_b;                  // bodies of the pack are b of these joints
-    bool begins;                // some lane has the first side of its joint
+    int32_t body[MABD_LANES];  // the other body
+    int32_t frame[MABD_LANES]; // of the joint, -1 = none
+    int32_t row_set;           // of all
+    bool is_b;                 // bodies of the pack are b of these joints
+    bool one_frame;            // all have the same
+    bool begins;     // some lane has the first side of its joint; then also the following is read
+    mabd_lanes X[3]; // attachment on the other body, principal frame [m]
+    mabd_lanes soft, share; // of that body (mabd_strain_of); soft = 0 if it does not move
 } mabd_pack_far;
 
 /// One off-diagonal block of each body of a pack.

@@ -40,22 +40,28 @@ typedef struct side_lanes {
 /// Both ends of a joint.
 typedef struct joint_ends {
     const mabd_lanes *here, *X; // reference and attachment of this body
-    mabd_lanes there[12];       // reference of the other one
-    mabd_lanes F[18];           // axes in the frame of a, then of b
+    const mabd_pack_far* far;
+    mabd_lanes there[12]; // reference of the other body
+    mabd_lanes F[18];     // axes of the joint, in the frame of a and then of b
 } joint_ends;
 
 // ---- rows ----------------------------------------------------------------------------------------------
 
 static void load_ends(const mabd_cpu_sim* sim, const mabd_pack_side* side, const mabd_pack_far* far,
                       const mabd_lanes* here, joint_ends* ends) {
-    ends->here = here, ends->X = side->X;
+    ends->here = here, ends->X = side->X, ends->far = far;
+    const mabd_real* frames = (const mabd_real*)sim->model->frames;
     mabd_lanes_load(12, sim->ref, far->body, ends->there);
-    mabd_lanes_load(18, (const mabd_real*)sim->model->frames, far->frame, ends->F);
+    if (far->one_frame) {
+        mabd_lanes_fill(18, frames, far->frame[0], ends->F);
+    } else {
+        mabd_lanes_load(18, frames, far->frame, ends->F);
+    }
 }
 
-static void find_gap(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT X,
-                     const mabd_lanes* MABD_RESTRICT there, const mabd_lanes* MABD_RESTRICT Y,
-                     mabd_real sign, mabd_lanes* MABD_RESTRICT gap) {
+static void gap_lanes(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT X,
+                      const mabd_lanes* MABD_RESTRICT there, const mabd_lanes* MABD_RESTRICT Y,
+                      mabd_real sign, mabd_lanes* MABD_RESTRICT gap) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 near = mabd_v3_add(mabd_m3_mul(mabd_lane_m3(here, l), mabd_lane_v3(X, l)),
                                            mabd_lane_v3(here + 9, l));
@@ -63,6 +69,14 @@ static void find_gap(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MAB
                                           mabd_lane_v3(there + 9, l));
         mabd_lane_put_v3(mabd_v3_scale(sign, mabd_v3_sub(near, far)), gap, l);
     }
+}
+
+// P_b - P_a, if the joint has slide rows or `needed` otherwise.
+static void find_gap(const joint_ends* ends, const mabd_row_set* set, bool needed,
+                     mabd_lanes* gap) {
+    for (int32_t r = 0; r < set->rigid_count; r++) needed |= set->rigid[r].kind == MABD_ROW_SLIDE;
+    if (!needed) return;
+    gap_lanes(ends->here, ends->X, ends->there, ends->far->X, ends->far->is_b ? 1 : -1, gap);
 }
 
 // x of this body, z of the other one.
@@ -103,8 +117,9 @@ static const mabd_lanes* axis_of_b(const joint_ends* ends, const mabd_row* row) 
     return ends->F + 9 + 3 * row->axis;
 }
 
-static void find_row(const joint_ends* ends, const mabd_row* row, bool is_b, const mabd_lanes* gap,
+static void find_row(const joint_ends* ends, const mabd_row* row, const mabd_lanes* gap,
                      mabd_lanes* J) {
+    const bool is_b = ends->far->is_b;
     const mabd_lanes *a = axis_of_a(ends, row), *b = axis_of_b(ends, row);
     if (row->kind == MABD_ROW_CROSS) {
         cross_row(ends->here, ends->there, is_b ? b : a, is_b ? a : b, row->sign, J);
@@ -119,7 +134,8 @@ static void find_row(const joint_ends* ends, const mabd_row* row, bool is_b, con
 
 /// Strain of the last iteration or step, of this body and the other one.
 typedef struct end_strains {
-    mabd_lanes here[6], there[6];
+    const mabd_lanes* here;
+    mabd_lanes there[6];
 } end_strains;
 
 static void find_strain(const mabd_lanes* MABD_RESTRICT soft, const mabd_lanes* MABD_RESTRICT share,
@@ -131,10 +147,22 @@ static void find_strain(const mabd_lanes* MABD_RESTRICT soft, const mabd_lanes* 
 
 static void find_own_strain(const mabd_body_block* MABD_RESTRICT block,
                             const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
-        mabd_lane_put_s3(mabd_body_block_strain(&b, mabd_lane_s3(S, l)), e, l);
+        mabd_lane_put_s3(mabd_body_block_strain(block, mabd_lane_s3(S, l)), e, l);
     }
+}
+
+// Of a body that does not move it is that of this body times zero.
+static void find_far_strain(const joint_ends* ends, const int32_t* here, const mabd_real* stress,
+                            mabd_lanes* e) {
+    const mabd_pack_far* far = ends->far;
+    mabd_lanes S[6];
+    int32_t row[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        row[l] = far->soft.at[l] > 0 ? far->body[l] : here[l];
+    }
+    mabd_lanes_load(6, stress, row, S);
+    find_strain(&far->soft, &far->share, S, e);
 }
 
 // u, w: the latter without its sign. Ra .. eb: of a and b.
@@ -165,13 +193,13 @@ static void begin_slide(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MA
     }
 }
 
-static void begin_rows(const joint_ends* ends, const mabd_pack_far* far, const mabd_row* rows,
-                       const end_strains* e, side_lanes* s) {
+static void begin_rows(const joint_ends* ends, const mabd_row* rows, const end_strains* e,
+                       side_lanes* s) {
     const mabd_lanes *Ra = ends->here, *Rb = ends->there, *ea = e->here, *eb = e->there;
-    const mabd_lanes *Xa = ends->X, *Xb = far->X;
-    if (far->is_b) {
+    const mabd_lanes *Xa = ends->X, *Xb = ends->far->X;
+    if (ends->far->is_b) {
         Ra = ends->there, Rb = ends->here, ea = e->there, eb = e->here;
-        Xa = far->X, Xb = ends->X;
+        Xa = ends->far->X, Xb = ends->X;
     }
     for (int32_t r = 0; r < s->others; r++) {
         const mabd_lanes* a = axis_of_a(ends, &rows[r]);
@@ -208,10 +236,9 @@ static void solve_row(const mabd_body_block* MABD_RESTRICT block,
                       const mabd_pack_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT J,
                       mabd_lanes* MABD_RESTRICT Y, mabd_lanes* MABD_RESTRICT self,
                       mabd_lanes* MABD_RESTRICT rhs) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_affine j = mabd_lane_affine(J, l);
-        const mabd_affine y = mabd_body_block_solve(&b, mabd_lane_s3(w->Z, l), j);
+        const mabd_affine y = mabd_body_block_solve(block, mabd_lane_s3(w->Z, l), j);
         self->at[l] = mabd_affine_dot(j, y);
         rhs->at[l] = mabd_affine_dot(j, mabd_lane_affine(w->y, l));
         mabd_lane_put_affine(y, Y, l);
@@ -219,10 +246,11 @@ static void solve_row(const mabd_body_block* MABD_RESTRICT block,
 }
 
 // Rows of one joint, and all that D and b get from them.
-static void compute_side(const mabd_cpu_sim* sim, const mabd_body_block* block,
-                         const mabd_pack_work* w, const mabd_pack_side* side,
-                         const mabd_pack_far* far, const mabd_lanes* strain,
-                         const mabd_real* stress, side_lanes* s) {
+static void compute_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place,
+                         const mabd_body_block* block, const mabd_pack_work* w,
+                         const mabd_lanes* strain, const mabd_real* stress, side_lanes* s) {
+    const mabd_pack_side* side = &sim->packs->sides[pack->side_first + place];
+    const mabd_pack_far* far = &sim->packs->fars[pack->far_first + place];
     const mabd_row_set* set = &sim->model->row_sets[far->row_set];
     const mabd_row* rows = set->rigid;
     s->points = rows[0].kind == MABD_ROW_POINT ? 3 : 0;
@@ -232,22 +260,20 @@ static void compute_side(const mabd_cpu_sim* sim, const mabd_body_block* block,
     rows += s->points;
     joint_ends ends;
     load_ends(sim, side, far, w->ref, &ends);
-    find_gap(w->ref, side->X, ends.there, far->X, far->is_b ? 1 : -1, s->gap);
+    find_gap(&ends, set, far->begins, s->gap);
     if (s->points) move_points(w->ref, side, w->y, s->rhs);
     for (int32_t r = 0; r < s->others; r++) {
         row_lanes* row = &s->rows[r];
-        find_row(&ends, &rows[r], far->is_b, s->gap, row->J);
+        find_row(&ends, &rows[r], s->gap, row->J);
         solve_row(block, w, row->J, row->Y, &row->k[r], &row->rhs);
         for (int32_t c = 0; c < r; c++) dot_rows(s->rows[c].J, row->Y, &row->k[c]);
         if (s->points) move_points(w->ref, side, row->Y, row->v);
     }
     if (!far->begins) return;
     end_strains e;
-    mabd_lanes S[6];
-    for (int k = 0; k < 6; k++) e.here[k] = strain[k];
-    mabd_lanes_load(6, stress, far->stress, S);
-    find_strain(&far->soft, &far->share, S, e.there);
-    begin_rows(&ends, far, rows, &e, s);
+    e.here = strain;
+    find_far_strain(&ends, pack->body, stress, e.there);
+    begin_rows(&ends, rows, &e, s);
 }
 
 static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
@@ -355,14 +381,13 @@ void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                     const mabd_pack_work* w) {
     const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
-    const mabd_pack_far* fars = sim->packs->fars + pack->far_first;
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     side_lanes work[MABD_PACK_SIDES];
     lane_reals turned[MABD_PACK_SIDES];
     mabd_lanes strain[6], U[PAIR_REALS];
     find_own_strain(block, S, strain);
     for (int32_t i = 0; i < pack->side_count; i++) {
-        compute_side(sim, block, w, &sides[i], &fars[i], strain, stress, &work[i]);
+        compute_side(sim, pack, i, block, w, strain, stress, &work[i]);
         turn_side(&work[i], &turned[i]);
     }
     for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
@@ -414,9 +439,9 @@ void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
         if (points == set->rigid_count) continue;
         joint_ends ends;
         load_ends(sim, side, far, ref, &ends);
-        find_gap(ref, side->X, ends.there, far->X, far->is_b ? 1 : -1, gap);
+        find_gap(&ends, set, false, gap);
         for (int32_t r = points; r < set->rigid_count; r++) {
-            find_row(&ends, &set->rigid[r], far->is_b, gap, J);
+            find_row(&ends, &set->rigid[r], gap, J);
             pull_row(J, &lambda[r], f);
         }
     }

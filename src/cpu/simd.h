@@ -111,6 +111,15 @@ MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t*
         }
     }
 }
+/// Row `row` to all lanes.
+MABD_HOT void mabd_lanes_fill(int columns, const mabd_real* from, int32_t row,
+                              mabd_lanes* MABD_RESTRICT to) {
+    from += (size_t)columns * (size_t)row;
+    for (int k = 0; k < columns; k++) {
+        const mabd_real x = from[k];
+        MABD_EACH_LANE(l) to[k].at[l] = x;
+    }
+}
 /// Lane l < count back to row `row[l]`.
 MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_t* row, int count,
                                mabd_real* to) {
