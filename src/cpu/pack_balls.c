@@ -77,28 +77,26 @@ static void find_reference(const mabd_cpu_sim* sim, const mabd_pack* pack, const
 
 // ---- assemble: bodies ----------------------------------------------------------------------------------
 
-static void find_geometric(const mabd_body_block* MABD_RESTRICT block,
+static void find_geometric(const mabd_body_block* MABD_RESTRICT b,
                            const mabd_lanes* MABD_RESTRICT stress, mabd_lanes* MABD_RESTRICT G,
                            mabd_lanes* MABD_RESTRICT safe) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
-        const mabd_sym3 g = mabd_body_block_stiffness(&b, mabd_lane_s3(stress, l));
-        safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
+        const mabd_sym3 g = mabd_body_block_stiffness(b, mabd_lane_s3(stress, l));
+        safe->at[l] = mabd_geometric_is_safe(b, g) ? 1 : 0;
         mabd_lane_put_s3(g, G, l);
     }
 }
 
-static void solve_bodies(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+static void solve_bodies(const mabd_body_block* MABD_RESTRICT b, mabd_vec3 weight,
                          const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
                          const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
                          mabd_lanes* MABD_RESTRICT y) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
-        const mabd_sym3 z = mabd_body_block_woodbury(&b, mabd_lane_s3(G, l));
-        const mabd_affine r = mabd_body_block_inertia(&b, mabd_lane_affine(q_hat, l),
+        const mabd_sym3 z = mabd_body_block_woodbury(b, mabd_lane_s3(G, l));
+        const mabd_affine r = mabd_body_block_inertia(b, mabd_lane_affine(q_hat, l),
                                                       mabd_lane_affine(ref, l), weight);
         mabd_lane_put_s3(z, Z, l);
-        mabd_lane_put_affine(mabd_body_block_solve(&b, z, r), y, l);
+        mabd_lane_put_affine(mabd_body_block_solve(b, z, r), y, l);
     }
 }
 
@@ -121,30 +119,28 @@ MABD_HOT void put_pair(const mabd_body_block* b, mabd_mat3 R, const mabd_attachm
     U[6].at[l] = s * C.c1.z, U[7].at[l] = s * C.c2.z, U[8].at[l] = s * C.c3.z;
 }
 
-void MABD_STAGE(pack_side)(const mabd_body_block* MABD_RESTRICT block,
+void MABD_STAGE(pack_side)(const mabd_body_block* MABD_RESTRICT b,
                            const mabd_pack_work* MABD_RESTRICT w,
                            const mabd_pack_side* MABD_RESTRICT side,
                            mabd_lanes* MABD_RESTRICT out) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_affine y = mabd_lane_affine(w->y, l);
         const mabd_attachment x =
-            mabd_body_block_attach(&b, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
-        put_side(&b, mabd_lane_m3(w->ref, l), mabd_lane_v3(w->ref + 9, l), &y, &x, side->sign.at[l],
+            mabd_body_block_attach(b, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
+        put_side(b, mabd_lane_m3(w->ref, l), mabd_lane_v3(w->ref + 9, l), &y, &x, side->sign.at[l],
                  out, l);
     }
 }
 
-void MABD_STAGE(pack_pair)(const mabd_body_block* MABD_RESTRICT block,
+void MABD_STAGE(pack_pair)(const mabd_body_block* MABD_RESTRICT b,
                            const mabd_pack_work* MABD_RESTRICT w,
                            const mabd_pack_side* MABD_RESTRICT from,
                            const mabd_pack_side* MABD_RESTRICT to, mabd_lanes* MABD_RESTRICT U) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_sym3 Z = mabd_lane_s3(w->Z, l);
-        const mabd_attachment x = mabd_body_block_attach(&b, Z, mabd_lane_v3(from->X, l));
-        const mabd_attachment y = mabd_body_block_attach(&b, Z, mabd_lane_v3(to->X, l));
-        put_pair(&b, mabd_lane_m3(w->ref, l), &x, &y, from->sign.at[l] * to->sign.at[l], U, l);
+        const mabd_attachment x = mabd_body_block_attach(b, Z, mabd_lane_v3(from->X, l));
+        const mabd_attachment y = mabd_body_block_attach(b, Z, mabd_lane_v3(to->X, l));
+        put_pair(b, mabd_lane_m3(w->ref, l), &x, &y, from->sign.at[l] * to->sign.at[l], U, l);
     }
 }
 
@@ -155,7 +151,7 @@ static void compute_link(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 w
                          const mabd_pack_side* MABD_RESTRICT to, mabd_pack_work* MABD_RESTRICT w,
                          mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
                          mabd_lanes* MABD_RESTRICT U) {
-    const mabd_body_block b = *block;
+    const mabd_body_block b = *block; // by pointer this loop does not become vectors
     MABD_EACH_LANE(l) {
         const mabd_affine ref = mabd_lane_affine(w->ref, l);
         const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
@@ -309,8 +305,16 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
 }
 
 void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
-    mabd_lanes q_hat[12], guess[12], ref[12];
-    find_target(sim, pack, q_hat, guess);
+    const mabd_step_scale s = *mabd_cpu_scale(sim, pack->body[0]);
+    mabd_lanes q[12], v[12], v1[12], guess[12], ref[12];
+    mabd_lanes_load(12, sim->q, pack->body, q);
+    mabd_lanes_load(12, sim->v, pack->body, v);
+    mabd_lanes_load(12, sim->v1, pack->body, v1);
+    for (int k = 0; k < 12; k++) {
+        MABD_EACH_LANE(l) {
+            guess[k].at[l] = mabd_step_guess(&s, q[k].at[l], v[k].at[l], v1[k].at[l]);
+        }
+    }
     find_reference(sim, pack, guess, ref);
     mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
 }
@@ -333,17 +337,15 @@ typedef struct moved_lanes {
     mabd_lanes twist, size; // squared
 } moved_lanes;
 
-static void move_lanes(const mabd_body_block* MABD_RESTRICT block,
-                       const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
-                       const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
-                       moved_lanes* MABD_RESTRICT out) {
-    const mabd_body_block b = *block;
+static void move_lanes(const mabd_body_block* MABD_RESTRICT b, const mabd_lanes* MABD_RESTRICT ref,
+                       const mabd_lanes* MABD_RESTRICT Z, const mabd_lanes* MABD_RESTRICT y,
+                       const mabd_lanes* MABD_RESTRICT f, moved_lanes* MABD_RESTRICT out) {
     MABD_EACH_LANE(l) {
         const mabd_affine moved =
-            mabd_body_block_solve(&b, mabd_lane_s3(Z, l), mabd_lane_affine(f, l));
+            mabd_body_block_solve(b, mabd_lane_s3(Z, l), mabd_lane_affine(f, l));
         const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_lane_affine(y, l));
         const mabd_vec3 w = mabd_affine_twist(d);
-        mabd_lane_put_s3(mabd_body_block_stress(&b, d), out->stress, l);
+        mabd_lane_put_s3(mabd_body_block_stress(b, d), out->stress, l);
         mabd_lane_put_affine(mabd_affine_place(mabd_lane_affine(ref, l), d), out->q, l);
         out->twist.at[l] = mabd_v3_dot(w, w);
         out->size.at[l] = mabd_affine_dot(d, d);

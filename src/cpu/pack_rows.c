@@ -16,25 +16,19 @@
 
 #include "cpu/assemble.h"
 
-// D, then the right-hand side, then C.
+// D by rows, then the right-hand side, then C.
 #define SIDE_REALS (MABD_PLAN_SLOT_ROWS * (MABD_PLAN_SLOT_ROWS + 2))
-#define PAIR_REALS (MABD_PLAN_SLOT_ROWS * MABD_PLAN_SLOT_ROWS)
 
 /// One row that is no point row.
 typedef struct row_lanes {
     mabd_lanes J[12], Y[12];
-    mabd_lanes v[3];                   // on the point rows of its own joint
-    mabd_lanes k[MABD_JOINT_MAX_ROWS]; // J of this row and of those before it, times Y
-    mabd_lanes rhs, C;
 } row_lanes;
 
 /// One joint of each body.
 typedef struct side_lanes {
     int32_t points, others, width; // rows: 3 or 0, those after them, all
-    mabd_lanes c[9];               // pack_side
-    mabd_lanes rhs[3];             // of point rows beside others
-    mabd_lanes gap[3];             // P_b - P_a
     row_lanes rows[MABD_JOINT_MAX_ROWS];
+    mabd_lanes out[SIDE_REALS];
 } side_lanes;
 
 /// Both ends of a joint.
@@ -145,10 +139,10 @@ static void find_strain(const mabd_lanes* MABD_RESTRICT soft, const mabd_lanes* 
     }
 }
 
-static void find_own_strain(const mabd_body_block* MABD_RESTRICT block,
+static void find_own_strain(const mabd_body_block* MABD_RESTRICT b,
                             const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
     MABD_EACH_LANE(l) {
-        mabd_lane_put_s3(mabd_body_block_strain(block, mabd_lane_s3(S, l)), e, l);
+        mabd_lane_put_s3(mabd_body_block_strain(b, mabd_lane_s3(S, l)), e, l);
     }
 }
 
@@ -193,35 +187,35 @@ static void begin_slide(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MA
     }
 }
 
-static void begin_rows(const joint_ends* ends, const mabd_row* rows, const end_strains* e,
-                       side_lanes* s) {
+static void begin_rows(const joint_ends* ends, const mabd_row* rows, int32_t count,
+                       const end_strains* e, const mabd_lanes* gap, mabd_lanes* C) {
     const mabd_lanes *Ra = ends->here, *Rb = ends->there, *ea = e->here, *eb = e->there;
     const mabd_lanes *Xa = ends->X, *Xb = ends->far->X;
     if (ends->far->is_b) {
         Ra = ends->there, Rb = ends->here, ea = e->there, eb = e->here;
         Xa = ends->far->X, Xb = ends->X;
     }
-    for (int32_t r = 0; r < s->others; r++) {
+    for (int32_t r = 0; r < count; r++) {
         const mabd_lanes* a = axis_of_a(ends, &rows[r]);
-        mabd_lanes* C = &s->rows[r].C;
         if (rows[r].kind == MABD_ROW_CROSS) {
-            begin_cross(Ra, ea, a, Rb, eb, axis_of_b(ends, &rows[r]), rows[r].sign, C);
+            begin_cross(Ra, ea, a, Rb, eb, axis_of_b(ends, &rows[r]), rows[r].sign, &C[r]);
         } else {
-            begin_slide(Ra, ea, a, Xa, Rb, eb, Xb, s->gap, C);
+            begin_slide(Ra, ea, a, Xa, Rb, eb, Xb, gap, &C[r]);
         }
     }
 }
 
 // ---- blocks --------------------------------------------------------------------------------------------
 
-// s R (D X + tau)
+// s R (D X + tau), every `stride`-th
 static void move_points(const mabd_lanes* MABD_RESTRICT R, const mabd_pack_side* MABD_RESTRICT side,
-                        const mabd_lanes* MABD_RESTRICT Y, mabd_lanes* MABD_RESTRICT v) {
+                        const mabd_lanes* MABD_RESTRICT Y, int32_t stride,
+                        mabd_lanes* MABD_RESTRICT v) {
     MABD_EACH_LANE(l) {
         const mabd_affine y = mabd_lane_affine(Y, l);
         const mabd_vec3 move = mabd_affine_move(&y, mabd_lane_v3(side->X, l));
-        mabd_lane_put_v3(mabd_v3_scale(side->sign.at[l], mabd_m3_mul(mabd_lane_m3(R, l), move)), v,
-                         l);
+        const mabd_vec3 at = mabd_v3_scale(side->sign.at[l], mabd_m3_mul(mabd_lane_m3(R, l), move));
+        v[0].at[l] = at.x, v[stride].at[l] = at.y, v[2 * stride].at[l] = at.z;
     }
 }
 
@@ -232,17 +226,44 @@ static void dot_rows(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_R
     }
 }
 
-static void solve_row(const mabd_body_block* MABD_RESTRICT block,
-                      const mabd_pack_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT J,
-                      mabd_lanes* MABD_RESTRICT Y, mabd_lanes* MABD_RESTRICT self,
-                      mabd_lanes* MABD_RESTRICT rhs) {
+// Y, J Y and J y
+static void solve_row(const mabd_body_block* MABD_RESTRICT b, const mabd_pack_work* MABD_RESTRICT w,
+                      const mabd_lanes* MABD_RESTRICT J, mabd_lanes* MABD_RESTRICT Y,
+                      mabd_lanes* MABD_RESTRICT self, mabd_lanes* MABD_RESTRICT rhs) {
     MABD_EACH_LANE(l) {
         const mabd_affine j = mabd_lane_affine(J, l);
-        const mabd_affine y = mabd_body_block_solve(block, mabd_lane_s3(w->Z, l), j);
+        const mabd_affine y = mabd_body_block_solve(b, mabd_lane_s3(w->Z, l), j);
         self->at[l] = mabd_affine_dot(j, y);
         rhs->at[l] = mabd_affine_dot(j, mabd_lane_affine(w->y, l));
         mabd_lane_put_affine(y, Y, l);
     }
+}
+
+// Point rows of a joint.
+static void compute_points(const mabd_body_block* block, const mabd_pack_work* w,
+                           const mabd_pack_side* side, side_lanes* s) {
+    static const int symmetric[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2}; // mabd_sym3
+    const int32_t n = s->width;
+    mabd_lanes c[9], *rhs = s->out + n * n;
+    MABD_STAGE(pack_side)(block, w, side, c);
+    for (int k = 0; k < 9; k++) s->out[k / 3 * n + k % 3] = c[symmetric[k]];
+    if (s->others > 0) {
+        move_points(w->ref, side, w->y, 1, rhs);
+    } else {
+        for (int k = 0; k < 3; k++) rhs[k] = c[6 + k];
+    }
+}
+
+// One row more, and what it is to the rows before it.
+static void compute_row(const mabd_body_block* block, const mabd_pack_work* w,
+                        const mabd_pack_side* side, int32_t r, side_lanes* s) {
+    const int32_t n = s->width, at = s->points + r;
+    row_lanes* row = &s->rows[r];
+    mabd_lanes *D = s->out, *rhs = D + n * n;
+    solve_row(block, w, row->J, row->Y, &D[at * n + at], &rhs[at]);
+    if (s->points) move_points(w->ref, side, row->Y, 1, &D[at * n]);
+    for (int32_t c = 0; c < r; c++) dot_rows(s->rows[c].J, row->Y, &D[at * n + s->points + c]);
+    for (int32_t c = 0; c < at; c++) D[c * n + at] = D[at * n + c];
 }
 
 // Rows of one joint, and all that D and b get from them.
@@ -252,46 +273,41 @@ static void compute_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t
     const mabd_pack_side* side = &sim->packs->sides[pack->side_first + place];
     const mabd_pack_far* far = &sim->packs->fars[pack->far_first + place];
     const mabd_row_set* set = &sim->model->row_sets[far->row_set];
-    const mabd_row* rows = set->rigid;
-    s->points = rows[0].kind == MABD_ROW_POINT ? 3 : 0;
+    s->points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
     s->others = set->rigid_count - s->points, s->width = set->rigid_count;
-    if (s->points) MABD_STAGE(pack_side)(block, w, side, s->c);
+    if (s->points) compute_points(block, w, side, s);
     if (s->others == 0) return;
-    rows += s->points;
+    const mabd_row* rows = set->rigid + s->points;
+    mabd_lanes gap[3], *C = s->out + s->width * (s->width + 1);
     joint_ends ends;
     load_ends(sim, side, far, w->ref, &ends);
-    find_gap(&ends, set, far->begins, s->gap);
-    if (s->points) move_points(w->ref, side, w->y, s->rhs);
+    find_gap(&ends, set, far->begins, gap);
     for (int32_t r = 0; r < s->others; r++) {
-        row_lanes* row = &s->rows[r];
-        find_row(&ends, &rows[r], s->gap, row->J);
-        solve_row(block, w, row->J, row->Y, &row->k[r], &row->rhs);
-        for (int32_t c = 0; c < r; c++) dot_rows(s->rows[c].J, row->Y, &row->k[c]);
-        if (s->points) move_points(w->ref, side, row->Y, row->v);
+        find_row(&ends, &rows[r], gap, s->rows[r].J);
+        compute_row(block, w, side, r, s);
     }
     if (!far->begins) return;
-    end_strains e;
-    e.here = strain;
+    end_strains e = {.here = strain};
     find_far_strain(&ends, pack->body, stress, e.there);
-    begin_rows(&ends, rows, &e, s);
+    for (int32_t k = 0; k < s->points; k++) C[k] = gap[k];
+    begin_rows(&ends, rows, s->others, &e, gap, C + s->points);
 }
 
 static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
                          const mabd_pack_side* side_i, const side_lanes* i,
                          const mabd_pack_side* side_j, const side_lanes* j, mabd_lanes* U) {
     const int32_t width = j->width;
-    mabd_lanes K[9], v[3];
     if (i->points && j->points) {
+        mabd_lanes K[9];
         MABD_STAGE(pack_pair)(block, w, side_i, side_j, K);
-        for (int k = 0; k < 9; k++) U[(k / 3) * width + k % 3] = K[k];
+        for (int k = 0; k < 9; k++) U[k / 3 * width + k % 3] = K[k];
     }
     for (int32_t c = 0; i->points && c < j->others; c++) {
-        move_points(w->ref, side_i, j->rows[c].Y, v);
-        for (int k = 0; k < 3; k++) U[k * width + j->points + c] = v[k];
+        move_points(w->ref, side_i, j->rows[c].Y, width, &U[j->points + c]);
     }
     for (int32_t r = 0; r < i->others; r++) {
         mabd_lanes* row = U + (i->points + r) * width;
-        if (j->points) move_points(w->ref, side_j, i->rows[r].Y, row);
+        if (j->points) move_points(w->ref, side_j, i->rows[r].Y, 1, row);
         for (int32_t c = 0; c < j->others; c++) {
             dot_rows(i->rows[r].Y, j->rows[c].J, &row[j->points + c]);
         }
@@ -305,74 +321,79 @@ typedef struct lane_reals {
     alignas(64) mabd_real at[MABD_LANES][SIDE_REALS];
 } lane_reals;
 
-// Number k of every lane is *from[k], k < count; `from` has room to be filled up to whole squares.
-static void turn_lanes(int32_t count, const mabd_lanes** from, lane_reals* to) {
-    for (int32_t k = count; k % 4 != 0; k++) from[k] = from[count - 1];
+static void turn_lanes(int32_t count, const mabd_lanes* from, lane_reals* to) {
     for (int32_t k = 0; k < count; k += 4) {
         for (int l = 0; l < MABD_LANES; l += 4) {
-            mabd_quad_turn(from[k]->at + l, from[k + 1]->at + l, from[k + 2]->at + l,
-                           from[k + 3]->at + l, to->at[l] + k, to->at[l + 1] + k, to->at[l + 2] + k,
+            mabd_quad_turn(from[k].at + l, from[k + 1].at + l, from[k + 2].at + l,
+                           from[k + 3].at + l, to->at[l] + k, to->at[l + 1] + k, to->at[l + 2] + k,
                            to->at[l + 3] + k);
         }
     }
 }
 
-static void turn_side(const side_lanes* s, lane_reals* to) {
-    static const int symmetric[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}}; // mabd_sym3
-    const int32_t n = s->width, points = s->points;
-    const mabd_lanes *from[SIDE_REALS], **rhs = from + n * n, **C = rhs + n;
-    for (int32_t i = 0; i < points; i++) {
-        for (int32_t j = 0; j < points; j++) from[i * n + j] = &s->c[symmetric[i][j]];
-        rhs[i] = s->others ? &s->rhs[i] : &s->c[6 + i];
-        C[i] = &s->gap[i];
+// to <- in, or to <- to + in
+MABD_HOT void put_reals(int32_t count, bool add, const mabd_real* MABD_RESTRICT in,
+                        mabd_real* MABD_RESTRICT to) {
+    for (int32_t k = 0; k < count; k++) to[k] = add ? to[k] + in[k] : in[k];
+}
+
+// The share of a side with n rows, of which it is good to know how many.
+MABD_HOT void put_side(int32_t n, const mabd_side_place* to, bool begins,
+                       const mabd_real* MABD_RESTRICT in) {
+    const mabd_real *rhs = in + n * n, *C = rhs + n;
+    const bool add = to->mode == MABD_SIDE_ADD;
+    if (add) {
+        put_reals(n * n, true, in, to->D);
+    } else {
+        put_reals(n * n, false, in, to->D);
     }
-    for (int32_t r = 0; r < s->others; r++) {
-        const row_lanes* row = &s->rows[r];
-        const int32_t at = points + r;
-        for (int32_t i = 0; i < points; i++) from[at * n + i] = from[i * n + at] = &row->v[i];
-        for (int32_t c = 0; c <= r; c++) {
-            from[at * n + points + c] = from[(points + c) * n + at] = &row->k[c];
-        }
-        rhs[at] = &row->rhs, C[at] = &row->C;
+    for (int32_t k = 0; k < n; k++) {
+        to->rhs[k] = (add ? to->rhs[k] : begins ? C[k] : 0) + rhs[k];
     }
-    turn_lanes(s->others ? n * (n + 2) : n * (n + 1), from, to);
 }
 
 static void store_side(mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place, int l,
                        const side_lanes* s, const mabd_real* in) {
     const mabd_pack_side* side = sim->packs->sides + pack->side_first + place;
-    const int32_t n = s->width;
-    const mabd_side_place to = mabd_pack_place(sim, side, n, l);
-    const mabd_real *rhs = in + n * n, *C = rhs + n;
-    if (to.mode == MABD_SIDE_ADD) {
-        for (int32_t k = 0; k < n * n; k++) to.D[k] += in[k];
-        for (int32_t k = 0; k < n; k++) to.rhs[k] += rhs[k];
-        return;
+    const mabd_side_place to = mabd_pack_place(sim, side, s->width, l);
+    const bool first = to.mode == MABD_SIDE_FIRST || to.mode == MABD_SIDE_GROUND;
+    const bool begins = first && s->others > 0;
+    switch (s->width) {
+    case 4:
+        put_side(4, &to, begins, in);
+        break;
+    case 5:
+        put_side(5, &to, begins, in);
+        break;
+    default:
+        put_side(s->width, &to, begins, in);
+        break;
     }
-    for (int32_t k = 0; k < n * n; k++) to.D[k] = in[k];
-    if (to.mode == MABD_SIDE_APART || s->others == 0) {
-        for (int32_t k = 0; k < n; k++) to.rhs[k] = rhs[k];
-    } else {
-        for (int32_t k = 0; k < n; k++) to.rhs[k] = C[k] + rhs[k];
-    }
-    if (to.mode != MABD_SIDE_GROUND || s->others > 0) return;
+    if (to.mode != MABD_SIDE_GROUND || begins) return;
     mabd_cpu_add_ground(sim, sim->model->plan->side_start[pack->body[l]] + place, to.rhs);
+}
+
+MABD_HOT void put_pair(int32_t count, mabd_cpu_sim* sim, const mabd_pack* pack,
+                       const mabd_pack_pair* pair, const lane_reals* U) {
+    for (int l = 0; l < pack->count; l++) {
+        put_reals(count, sim->shared_edges, U->at[l], sim->U + pair->block[l]);
+    }
 }
 
 static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_pair* pair,
                        int32_t count, const mabd_lanes* U) {
-    const mabd_lanes* from[SIDE_REALS];
     lane_reals turned;
-    for (int32_t k = 0; k < count; k++) from[k] = &U[k];
-    turn_lanes(count, from, &turned);
-    for (int l = 0; l < pack->count; l++) {
-        mabd_real* to = sim->U + pair->block[l];
-        const mabd_real* in = turned.at[l];
-        if (sim->shared_edges) {
-            for (int32_t k = 0; k < count; k++) to[k] += in[k];
-        } else {
-            for (int32_t k = 0; k < count; k++) to[k] = in[k];
-        }
+    turn_lanes(count, U, &turned);
+    switch (count) {
+    case 16:
+        put_pair(16, sim, pack, pair, &turned);
+        break;
+    case 25:
+        put_pair(25, sim, pack, pair, &turned);
+        break;
+    default:
+        put_pair(count, sim, pack, pair, &turned);
+        break;
     }
 }
 
@@ -384,11 +405,11 @@ void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     side_lanes work[MABD_PACK_SIDES];
     lane_reals turned[MABD_PACK_SIDES];
-    mabd_lanes strain[6], U[PAIR_REALS];
+    mabd_lanes strain[6], U[SIDE_REALS];
     find_own_strain(block, S, strain);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, pack, i, block, w, strain, stress, &work[i]);
-        turn_side(&work[i], &turned[i]);
+        turn_lanes(work[i].width * (work[i].width + 2), work[i].out, &turned[i]);
     }
     for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
         for (int32_t i = 0; i < pack->side_count; i++) {
