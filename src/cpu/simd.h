@@ -140,6 +140,19 @@ MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_
     }
 }
 
+/// Ask for rows that will be loaded soon. A few at a time: the processor has room for some twenty.
+#if defined(__GNUC__)
+MABD_HOT void mabd_lanes_fetch(int columns, const mabd_real* from, const int32_t* row) {
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_real* at = from + (size_t)columns * (size_t)row[l];
+        __builtin_prefetch(at);
+        if (columns > 8) __builtin_prefetch(at + columns - 1);
+    }
+}
+#else
+#define mabd_lanes_fetch(columns, from, row) ((void)0)
+#endif
+
 /// A 3 x 3 block of every lane, by rows and with room for whole squares.
 typedef struct mabd_lane_blocks {
     alignas(64) mabd_real at[MABD_LANES][12];
