@@ -289,10 +289,12 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     }
     const mabd_pack* next = pack < sim->packs->packs + sim->packs->pack_count - 1 ? pack + 1 : pack;
     mabd_lanes_fetch(12, sim->q, next->body);
+    mabd_lanes_fetch(12, sim->q1, next->body);
     mabd_lanes_load(6, stress, pack->body, S);
     find_geometric(block, S, G, &safe);
     clamp_lanes(&safe, G);
-    mabd_lanes_fetch(12, sim->q1, next->body);
+    mabd_lanes_fetch(12, sim->v, next->body);
+    mabd_lanes_fetch(12, sim->v1, next->body);
     if (pack->kind == MABD_BODY_ROWS) {
         solve_bodies(block, weight, G, q_hat, w.ref, w.Z, w.y);
         MABD_STAGE(assemble_pack_rows)(sim, pack, stress, S, &w);
@@ -301,9 +303,7 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     } else {
         assemble_any(sim, pack, block, weight, G, q_hat, &w, &blocks);
     }
-    mabd_lanes_fetch(12, sim->v, next->body);
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
-    mabd_lanes_fetch(12, sim->v1, next->body);
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
     const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
     if (keeps && pack->side_count <= MABD_KEPT_SIDES) keep_pack(sim, pack, &w, &blocks);

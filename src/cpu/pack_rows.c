@@ -436,6 +436,22 @@ static void pull_points(const mabd_lanes* MABD_RESTRICT R, const mabd_pack_side*
     }
 }
 
+static void pull_cross(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT there,
+                       const mabd_lanes* MABD_RESTRICT x, const mabd_lanes* MABD_RESTRICT z,
+                       mabd_real sign, const mabd_lanes* MABD_RESTRICT lambda,
+                       mabd_lanes* MABD_RESTRICT f) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 n =
+            mabd_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(z, l));
+        const mabd_vec3 pull = mabd_v3_scale(sign * lambda->at[l], n);
+        const mabd_mat3 D = mabd_lane_m3(f, l);
+        mabd_lane_put_m3(mabd_m3(mabd_v3_axpy(x[0].at[l], pull, D.c1),
+                                 mabd_v3_axpy(x[1].at[l], pull, D.c2),
+                                 mabd_v3_axpy(x[2].at[l], pull, D.c3)),
+                         f, l);
+    }
+}
+
 static void pull_row(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_RESTRICT lambda,
                      mabd_lanes* MABD_RESTRICT f) {
     MABD_EACH_LANE(l) {
@@ -452,18 +468,22 @@ void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
         const mabd_row_set* set = &sim->model->row_sets[far->row_set];
         const int32_t points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
         mabd_lanes lambda[MABD_JOINT_MAX_ROWS], gap[3], J[12];
-        for (int32_t k = 0; k < set->rigid_count; k++) {
-            const mabd_real* from = sim->lambda + k;
-            MABD_EACH_LANE(l) lambda[k].at[l] = from[side->row[l]];
-        }
+        mabd_lanes_gather(set->rigid_count, sim->lambda, side->row, lambda);
         if (points) pull_points(ref, side, lambda, f);
         if (points == set->rigid_count) continue;
         joint_ends ends;
         load_ends(sim, side, far, ref, &ends);
         find_gap(&ends, set, false, gap);
         for (int32_t r = points; r < set->rigid_count; r++) {
-            find_row(&ends, &set->rigid[r], gap, J);
-            pull_row(J, &lambda[r], f);
+            const mabd_row* row = &set->rigid[r];
+            const mabd_lanes *a = axis_of_a(&ends, row), *b = axis_of_b(&ends, row);
+            if (row->kind == MABD_ROW_CROSS) {
+                pull_cross(ref, ends.there, far->is_b ? b : a, far->is_b ? a : b, row->sign,
+                           &lambda[r], f);
+            } else {
+                find_row(&ends, row, gap, J);
+                pull_row(J, &lambda[r], f);
+            }
         }
     }
 }

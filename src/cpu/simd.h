@@ -111,6 +111,21 @@ MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t*
         }
     }
 }
+/// Numbers from + at[l] .. from + at[l] + count - 1 to lane l.
+MABD_HOT void mabd_lanes_gather(int count, const mabd_real* from, const int32_t* at,
+                                mabd_lanes* MABD_RESTRICT to) {
+    for (int k = 0; k < count; k += 4) {
+        const int c = k + 4 <= count ? k : count - 4; // the last square may overlap
+        for (int l = 0; l < MABD_LANES && c >= 0; l += 4) {
+            mabd_quad_turn(from + at[l] + c, from + at[l + 1] + c, from + at[l + 2] + c,
+                           from + at[l + 3] + c, to[c].at + l, to[c + 1].at + l, to[c + 2].at + l,
+                           to[c + 3].at + l);
+        }
+    }
+    for (int k = 0; k < count && count < 4; k++) {
+        MABD_EACH_LANE(l) to[k].at[l] = from[at[l] + k];
+    }
+}
 /// Row `row` to all lanes.
 MABD_HOT void mabd_lanes_fill(int columns, const mabd_real* from, int32_t row,
                               mabd_lanes* MABD_RESTRICT to) {
