@@ -6,7 +6,7 @@
 //   U(i,j)  = J_i H^-1 J_j' of the body that carries both
 //   b(j)    = C(ref) + sum J y
 //
-// Bodies go tile by tile, in packs (pack_balls.c) or one by one; the first side of a joint writes its blocks, the second adds
+// Bodies go tile by tile, in packs (pack_balls.c, pack_rows.c) or one by one; the first side of a joint writes its blocks, the second adds
 // (cpu/pack.h). One by one, a body that carries nothing but ball joints takes the short way (assemble_balls.c), all others
 // build their rows (assemble_rows.c).
 

@@ -373,27 +373,32 @@ static void store_side(mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place, 
     mabd_cpu_add_ground(sim, sim->model->plan->side_start[pack->body[l]] + place, to.rhs);
 }
 
-MABD_HOT void put_pair(int32_t count, mabd_cpu_sim* sim, const mabd_pack* pack,
-                       const mabd_pack_pair* pair, const lane_reals* U) {
-    for (int l = 0; l < pack->count; l++) {
-        put_reals(count, sim->shared_edges, U->at[l], sim->U + pair->block[l]);
+// All lanes of a full pack, right to where they belong; the last square may overlap. Two joints of two rows have four numbers, and
+// no rigid joint has fewer.
+MABD_HOT void put_pairs(int32_t count, const mabd_lanes* U, const size_t* block, mabd_real* to) {
+    for (int l = 0; l < MABD_LANES; l += 4) {
+        mabd_real *p0 = to + block[l], *p1 = to + block[l + 1], *p2 = to + block[l + 2],
+                  *p3 = to + block[l + 3];
+        for (int32_t k = 0; k < count; k += 4) {
+            const int32_t c = k + 4 <= count ? k : count - 4;
+            mabd_quad_turn(U[c].at + l, U[c + 1].at + l, U[c + 2].at + l, U[c + 3].at + l, p0 + c,
+                           p1 + c, p2 + c, p3 + c);
+        }
     }
 }
 
 static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_pair* pair,
                        int32_t count, const mabd_lanes* U) {
-    lane_reals turned;
-    turn_lanes(count, U, &turned);
-    switch (count) {
-    case 16:
-        put_pair(16, sim, pack, pair, &turned);
-        break;
-    case 25:
-        put_pair(25, sim, pack, pair, &turned);
-        break;
-    default:
-        put_pair(count, sim, pack, pair, &turned);
-        break;
+    if (pack->count < MABD_LANES || sim->shared_edges) {
+        lane_reals turned;
+        turn_lanes(count, U, &turned);
+        for (int l = 0; l < pack->count; l++) {
+            put_reals(count, sim->shared_edges, turned.at[l], sim->U + pair->block[l]);
+        }
+    } else if (count == 25) {
+        put_pairs(25, U, pair->block, sim->U);
+    } else {
+        put_pairs(count, U, pair->block, sim->U);
     }
 }
 
