@@ -339,16 +339,17 @@ MABD_FN mabd_sym3 mabd_body_block_stress(const mabd_body_block* b, mabd_affine y
     return s;
 }
 
-/// Strain of a stress [Pa]: e = (S - lambda tr(S) / (2 mu + 3 lambda) I) / (2 mu).
-MABD_FN mabd_sym3 mabd_body_block_strain(const mabd_body_block* b, mabd_sym3 stress) {
-    const mabd_real soft = 1 / b->two_mu;
-    const mabd_real pressure =
-        b->lambda * (stress.xx + stress.yy + stress.zz) / (b->two_mu + 3 * b->lambda);
+/// Strain of a stress [Pa]: e = (S - share tr(S) I) soft, soft = 1/(2 mu), share = lambda/(2 mu + 3 lambda).
+MABD_FN mabd_sym3 mabd_strain_of(mabd_real soft, mabd_real share, mabd_sym3 stress) {
+    const mabd_real pressure = share * (stress.xx + stress.yy + stress.zz);
     mabd_sym3 e;
     e.xx = soft * (stress.xx - pressure), e.yy = soft * (stress.yy - pressure);
     e.zz = soft * (stress.zz - pressure), e.xy = soft * stress.xy;
     e.xz = soft * stress.xz, e.yz = soft * stress.yz;
     return e;
+}
+MABD_FN mabd_sym3 mabd_body_block_strain(const mabd_body_block* b, mabd_sym3 stress) {
+    return mabd_strain_of(1 / b->two_mu, b->lambda / (b->two_mu + 3 * b->lambda), stress);
 }
 
 /// An attachment point of a body: P(X) = J(X) H^-1 T' and W(X) = Z P(X)', J(X) y = D X + tau.

@@ -6,7 +6,7 @@
 //   U(i,j)  = J_i H^-1 J_j' of the body that carries both
 //   b(j)    = C(ref) + sum J y
 //
-// Bodies go tile by tile, in packs (pack_balls.c) or one by one; the first side of a joint writes its blocks, the second adds
+// Bodies go tile by tile, in packs (pack_balls.c, pack_rows.c) or one by one; the first side of a joint writes its blocks, the second adds
 // (cpu/pack.h). One by one, a body that carries nothing but ball joints takes the short way (assemble_balls.c), all others
 // build their rows (assemble_rows.c).
 
@@ -81,7 +81,8 @@ static mabd_affine external_force(const mabd_cpu_sim* sim, int32_t body, const m
     const mabd_model* m = sim->model;
     const mabd_body_material* material = &m->classes[m->body_class[body]].material;
     mabd_affine r = inertia_force(sim, body, b, material->mass);
-    if (sim->body_kind[body] == MABD_BODY_SIMPLE) return r;
+    const uint8_t kind = sim->body_kind[body];
+    if (kind == MABD_BODY_SIMPLE || kind == MABD_BODY_ROWS) return r;
     if (material->drag > 0) add_drag(sim, (size_t)body, b, material->drag, R, &r);
     MABD_STAGE(push_body)(sim, body, R, &r);
     return r;
@@ -101,7 +102,7 @@ static void assemble_body(mabd_cpu_sim* sim, int32_t body, const mabd_real* stre
     const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
     const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
     const mabd_body_kind kind = sim->body_kind[body];
-    const bool rows = kind == MABD_BODY_GENERAL || kind == MABD_BODY_HUB;
+    const bool rows = kind != MABD_BODY_SIMPLE && kind != MABD_BODY_SPRUNG;
     mabd_affine r = external_force(sim, body, b, R);
     mabd_sym3_store(Z, sim->geometric + 6 * at);
     if (rows) MABD_STAGE(open_rows)(sim, body, sim->sides + place, &r);
@@ -121,6 +122,7 @@ static void assemble_body(mabd_cpu_sim* sim, int32_t body, const mabd_real* stre
         MABD_STAGE(assemble_springs)(sim, body, &own, sim->springs + place);
         break;
     case MABD_BODY_GENERAL:
+    case MABD_BODY_ROWS:
         MABD_STAGE(assemble_rows)(sim, body, &own, sim->sides + place);
         break;
     case MABD_BODY_HUB:
@@ -156,6 +158,13 @@ static void assemble_singly(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_pass 
 void MABD_STAGE(start)(mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile) {
     const mabd_packs* packs = sim->packs;
     const mabd_real* stress = choose_stress(sim, pass);
+    for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+        const mabd_pack* pack = &packs->packs[p]; // in lanes joints are begun on the way
+        if (pack->kind == MABD_BODY_SIMPLE || MABD_STAGE(fits_lanes)(sim, pack)) continue;
+        for (int32_t l = 0; l < pack->count; l++) {
+            MABD_STAGE(start_joints)(sim, stress, pack->body[l]);
+        }
+    }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
         MABD_STAGE(start_joints)(sim, stress, packs->odd[i]);
     }
@@ -185,16 +194,14 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
         if (p + 1 < tile->pack_last) ask_for_bodies(sim, pack + 1);
-        const bool balls = pack->kind == MABD_BODY_SIMPLE;
-        const bool kept = balls && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
-        if (!kept && MABD_STAGE(fits_lanes)(sim, pack)) {
-            if (balls) {
-                MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
-            } else {
-                MABD_STAGE(assemble_spring_pack)(sim, pack, stress, predict);
-            }
-        } else {
+        const bool kept =
+            pack->kind == MABD_BODY_SIMPLE && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
+        if (kept || !MABD_STAGE(fits_lanes)(sim, pack)) {
             assemble_singly(sim, pack, pass, stress, thread);
+        } else if (pack->kind == MABD_BODY_SPRUNG) {
+            MABD_STAGE(assemble_spring_pack)(sim, pack, stress, predict);
+        } else {
+            MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
         }
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {

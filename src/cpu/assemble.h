@@ -56,6 +56,13 @@ MABD_FN void mabd_touch_soften_self(const mabd_assembly* own, mabd_vec3 X, mabd_
     }
 }
 
+/// Bodies of a pack while their joints are put together.
+typedef struct mabd_pack_work {
+    mabd_lanes ref[12]; // rigid reference
+    mabd_lanes Z[6];    // body/affine.h
+    mabd_lanes y[12];   // H^-1 r
+} mabd_pack_work;
+
 /// Where the share of a side goes.
 typedef struct mabd_side_place {
     mabd_side_mode mode;
@@ -77,14 +84,14 @@ MABD_FN mabd_side_place mabd_cpu_place(const mabd_cpu_sim* sim, int32_t side) {
     }
     return to;
 }
-/// The same of one lane of a side.
+/// The same of one lane of a side with so many rows.
 MABD_FN mabd_side_place mabd_pack_place(const mabd_cpu_sim* sim, const mabd_pack_side* side,
-                                        int lane) {
+                                        int32_t width, int lane) {
     mabd_side_place to;
     to.mode = (mabd_side_mode)side->mode[lane];
     const bool apart = to.mode == MABD_SIDE_APART;
     to.D = (apart ? sim->packs->apart : sim->D) + side->block[lane];
-    to.rhs = apart ? to.D + side->width * side->width : sim->lambda + side->row[lane];
+    to.rhs = apart ? to.D + width * width : sim->lambda + side->row[lane];
     return to;
 }
 /// rhs += the point of the body that does not move, of a joint to the ground with point rows.
@@ -116,12 +123,6 @@ void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
 /// G of stresses (6), clamped.
 void MABD_STAGE(lanes_geometric)(const mabd_body_block* block, const mabd_lanes* stress,
                                  mabd_lanes* G);
-/// Bodies while their joints are put together.
-typedef struct mabd_pack_work {
-    mabd_lanes ref[12]; // rigid reference
-    mabd_lanes Z[6];    // body/affine.h
-    mabd_lanes y[12];   // H^-1 r
-} mabd_pack_work;
 /// Bodies with two joints: Z and y in w, of each joint its block (6) and right-hand side (3), and the block between them (9).
 void MABD_STAGE(lanes_link)(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
                             const mabd_lanes* MABD_RESTRICT G,
@@ -158,15 +159,28 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
 /// The same of bodies with springs, after start_group.
 void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                       const mabd_real* stress, bool predict);
-/// What both begin with: targets, references, geometric stiffness (12, 12, 6).
+/// What all begin with: targets, references, stress, geometric stiffness (12, 12, 6, 6).
 void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
-                           bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* G);
+                           bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* S,
+                           mabd_lanes* G);
 /// r += forces at points and of loose motors on a body; R of its reference.
 void MABD_STAGE(push_body)(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R, mabd_affine* r);
 /// Coordinates, axes and right-hand sides of the springs of a group, at the reference.
 void MABD_STAGE(start_group)(mabd_cpu_sim* sim, const mabd_spring_group* group);
 /// Coordinates and their rates at the end of a step.
 void MABD_STAGE(finish_group)(mabd_cpu_sim* sim, bool keep_history, const mabd_spring_group* group);
+/// Its parts for point rows: R c(X, X) R' (6) and s (t + R (X + D X + tau)) (3) of a side, s R c(X, Y) R' by rows (9) of two.
+void MABD_STAGE(pack_side)(const mabd_body_block* block, const mabd_pack_work* w,
+                           const mabd_pack_side* side, mabd_lanes* out);
+void MABD_STAGE(pack_pair)(const mabd_body_block* block, const mabd_pack_work* w,
+                           const mabd_pack_side* from, const mabd_pack_side* to, mabd_lanes* U);
+/// Its part for bodies with any rigid rows (pack_rows.c). S (6): stress.
+void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
+                                    const mabd_real* stress, const mabd_lanes* S,
+                                    const mabd_pack_work* w);
+/// f (12) += J' lambda of such bodies.
+void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
+                                const mabd_lanes* ref, mabd_lanes* f);
 /// True if the bodies of a pack can be assembled and updated in lanes: none is touched, all are in one scheme.
 bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack);
 /// References of a pack alone.
@@ -175,7 +189,7 @@ void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack);
 void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report);
 void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                     mabd_motion_report* report);
-/// What both end with: the new state from f = J' lambda.
+/// What all end with: the new state from f = J' lambda.
 void MABD_STAGE(move_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* ref,
                            const mabd_lanes* f, mabd_motion_report* report);
 /// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r

@@ -38,7 +38,7 @@ static bool may_be_packed(const walk* w, int32_t body) {
     const int32_t* start = w->model->plan->side_start;
     if (w->model->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
     if (start[body + 1] - start[body] > MABD_PACK_SIDES) return false;
-    return w->kinds[body] == MABD_BODY_SIMPLE ||
+    return w->kinds[body] == MABD_BODY_SIMPLE || w->kinds[body] == MABD_BODY_ROWS ||
            (w->kinds[body] == MABD_BODY_SPRUNG && has_lane_joints(w, body));
 }
 
@@ -85,6 +85,25 @@ static void fill_side(const mabd_model* m, const mabd_pack* pack, int32_t place,
     }
 }
 
+static void fill_far(const mabd_model* m, const mabd_pack* pack, int32_t place,
+                     mabd_pack_far* far) {
+    const mabd_plan* plan = m->plan;
+    far->one_frame = true;
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_plan_side* at = &plan->sides[plan->side_start[pack->body[l]] + place];
+        const mabd_model_joint* joint = &m->joints[plan->slot_joint[at->slot]];
+        const int32_t body = at->is_b ? joint->a : joint->b;
+        mabd_lane_put_v3(mabd_v3_load(at->is_b ? joint->Xa : joint->Xb), far->X, l);
+        far->body[l] = body, far->frame[l] = joint->frame;
+        far->row_set = joint->row_set, far->is_b = at->is_b;
+        far->one_frame &= far->frame[l] == far->frame[0];
+        if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
+        const mabd_body_material* of = &m->classes[m->body_class[body]].material;
+        far->soft.at[l] = 1 / (2 * of->mu);
+        far->share.at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);
+    }
+}
+
 static void fill_pair(const mabd_model* m, const mabd_pack* pack, int32_t place,
                       mabd_pack_pair* pair) {
     const mabd_plan* plan = m->plan;
@@ -97,11 +116,16 @@ static void fill_pair(const mabd_model* m, const mabd_pack* pack, int32_t place,
 static void add_pack(walk* w, mabd_pack* pack) {
     mabd_packs* out = w->out;
     const int32_t sides = pack->side_count, pairs = sides * (sides - 1) / 2;
+    const int32_t fars = pack->kind == MABD_BODY_ROWS ? sides : 0;
     pack->side_first = out->side_count, pack->pair_first = out->pair_count;
+    pack->far_first = out->far_count;
     if (out->packs) {
         out->packs[out->pack_count] = *pack;
         for (int32_t i = 0; i < sides; i++) {
             fill_side(w->model, pack, i, &out->sides[out->side_count + i]);
+        }
+        for (int32_t i = 0; i < fars; i++) {
+            fill_far(w->model, pack, i, &out->fars[out->far_count + i]);
         }
         for (int32_t i = 0; i < pairs; i++) {
             fill_pair(w->model, pack, i, &out->pairs[out->pair_count + i]);
@@ -109,6 +133,7 @@ static void add_pack(walk* w, mabd_pack* pack) {
     }
     out->pack_count++;
     out->side_count += sides;
+    out->far_count += fars;
     out->pair_count += pairs;
 }
 
@@ -240,7 +265,7 @@ static int32_t make_tile(walk* w, int32_t first) {
 static void make_tiles(walk* w) {
     mabd_packs* out = w->out;
     out->tile_count = out->pack_count = out->side_count = out->pair_count = out->odd_count = 0;
-    out->run_count = 0;
+    out->run_count = out->far_count = 0;
     for (int32_t first = 0; first < w->model->body_count;) first = make_tile(w, first);
 }
 
@@ -362,6 +387,10 @@ static void join_aparts(mabd_packs* out) {
     out->apart_count = 0;
 }
 
+static bool begins_joint(uint8_t mode) {
+    return mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
+}
+
 // What the sides of packs have to know of it.
 static void write_modes(const mabd_model* m, const mabd_packs* out) {
     const mabd_plan* plan = m->plan;
@@ -374,6 +403,8 @@ static void write_modes(const mabd_model* m, const mabd_packs* out) {
                 side->mode[l] = out->side_mode[s];
                 const mabd_apart* apart = mabd_packs_apart(out, s);
                 if (apart) side->block[l] = apart->offset;
+                if (pack->kind != MABD_BODY_ROWS) continue;
+                out->fars[pack->far_first + i].begins |= begins_joint(side->mode[l]);
             }
         }
     }
@@ -386,6 +417,7 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->tiles = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->tiles);
     p->packs = mabd_arena_take(arena, (size_t)p->pack_count, sizeof *p->packs);
     p->sides = mabd_arena_take(arena, (size_t)p->side_count, sizeof *p->sides);
+    p->fars = mabd_arena_take(arena, (size_t)p->far_count, sizeof *p->fars);
     p->pairs = mabd_arena_take(arena, (size_t)p->pair_count, sizeof *p->pairs);
     p->groups = mabd_arena_take(arena, (size_t)p->group_count, sizeof *p->groups);
     p->odd = mabd_arena_take(arena, (size_t)p->odd_count, sizeof *p->odd);

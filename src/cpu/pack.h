@@ -52,6 +52,18 @@ typedef struct mabd_pack_side {
     uint8_t mode[MABD_LANES]; // mabd_side_mode
 } mabd_pack_side;
 
+/// The other ends of these joints, for packs whose rows look at both bodies.
+typedef struct mabd_pack_far {
+    int32_t body[MABD_LANES];  // the other body
+    int32_t frame[MABD_LANES]; // of the joint, -1 = none
+    int32_t row_set;           // of all
+    bool is_b;                 // bodies of the pack are b of these joints
+    bool one_frame;            // all have the same
+    bool begins;     // some lane has the first side of its joint; then also the following is read
+    mabd_lanes X[3]; // attachment on the other body, principal frame [m]
+    mabd_lanes soft, share; // of that body (mabd_strain_of); soft = 0 if it does not move
+} mabd_pack_far;
+
 /// One off-diagonal block of each body of a pack.
 typedef struct mabd_pack_pair {
     size_t block[MABD_LANES]; // in U
@@ -63,6 +75,7 @@ typedef struct mabd_pack {
     int32_t count;            // bodies, 1 .. MABD_LANES
     int32_t side_count;       // joints of each
     int32_t side_first;       // in mabd_packs.sides
+    int32_t far_first;        // in mabd_packs.fars: as many, if they look at both bodies
     int32_t pair_first;       // in mabd_packs.pairs: (0,1) (0,2) .. (1,2) ..
     int32_t body_class;       // of all
     int32_t kind;             // of all, mabd_body_kind
@@ -104,12 +117,13 @@ typedef struct mabd_apart {
 } mabd_apart;
 
 typedef struct mabd_packs {
-    int32_t tile_count, pack_count, side_count, pair_count, odd_count, apart_count, run_count;
-    int32_t group_count;
+    int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count, apart_count;
+    int32_t run_count, group_count;
     size_t apart_reals;
     mabd_tile* tiles;
     mabd_pack* packs;
     mabd_pack_side* sides;
+    mabd_pack_far* fars;
     mabd_pack_pair* pairs;
     int32_t* odd;                // (odd_count) bodies
     mabd_spring_group* groups;   // (group_count)

@@ -79,13 +79,12 @@ void MABD_STAGE(lanes_reference)(const mabd_cpu_sim* sim, const int32_t* body,
 
 // ---- assemble: bodies ----------------------------------------------------------------------------------
 
-static void find_geometric(const mabd_body_block* MABD_RESTRICT block,
+static void find_geometric(const mabd_body_block* MABD_RESTRICT b,
                            const mabd_lanes* MABD_RESTRICT stress, mabd_lanes* MABD_RESTRICT G,
                            mabd_lanes* MABD_RESTRICT safe) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
-        const mabd_sym3 g = mabd_body_block_stiffness(&b, mabd_lane_s3(stress, l));
-        safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
+        const mabd_sym3 g = mabd_body_block_stiffness(b, mabd_lane_s3(stress, l));
+        safe->at[l] = mabd_geometric_is_safe(b, g) ? 1 : 0;
         mabd_lane_put_s3(g, G, l);
     }
 }
@@ -124,8 +123,9 @@ void MABD_STAGE(lanes_geometric)(const mabd_body_block* block, const mabd_lanes*
 }
 
 void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
-                           bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* G) {
-    mabd_lanes guess[12], S[6];
+                           bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* S,
+                           mabd_lanes* G) {
+    mabd_lanes guess[12];
     MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
     if (predict) {
         MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
@@ -137,17 +137,16 @@ void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_
     MABD_STAGE(lanes_geometric)(mabd_cpu_block(sim, pack->body[0]), S, G);
 }
 
-static void solve_bodies(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+static void solve_bodies(const mabd_body_block* MABD_RESTRICT b, mabd_vec3 weight,
                          const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
                          const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
                          mabd_lanes* MABD_RESTRICT y) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
-        const mabd_sym3 z = mabd_body_block_woodbury(&b, mabd_lane_s3(G, l));
-        const mabd_affine r = mabd_body_block_inertia(&b, mabd_lane_affine(q_hat, l),
+        const mabd_sym3 z = mabd_body_block_woodbury(b, mabd_lane_s3(G, l));
+        const mabd_affine r = mabd_body_block_inertia(b, mabd_lane_affine(q_hat, l),
                                                       mabd_lane_affine(ref, l), weight);
         mabd_lane_put_s3(z, Z, l);
-        mabd_lane_put_affine(mabd_body_block_solve(&b, z, r), y, l);
+        mabd_lane_put_affine(mabd_body_block_solve(b, z, r), y, l);
     }
 }
 
@@ -170,29 +169,28 @@ MABD_HOT void put_pair(const mabd_body_block* b, mabd_mat3 R, const mabd_attachm
     U[6].at[l] = s * C.c1.z, U[7].at[l] = s * C.c2.z, U[8].at[l] = s * C.c3.z;
 }
 
-static void compute_side(const mabd_body_block* MABD_RESTRICT block,
-                         const mabd_pack_work* MABD_RESTRICT w,
-                         const mabd_pack_side* MABD_RESTRICT side, mabd_lanes* MABD_RESTRICT out) {
-    const mabd_body_block b = *block;
+void MABD_STAGE(pack_side)(const mabd_body_block* MABD_RESTRICT b,
+                           const mabd_pack_work* MABD_RESTRICT w,
+                           const mabd_pack_side* MABD_RESTRICT side,
+                           mabd_lanes* MABD_RESTRICT out) {
     MABD_EACH_LANE(l) {
         const mabd_affine y = mabd_lane_affine(w->y, l);
         const mabd_attachment x =
-            mabd_body_block_attach(&b, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
-        put_side(&b, mabd_lane_m3(w->ref, l), mabd_lane_v3(w->ref + 9, l), &y, &x, side->sign.at[l],
+            mabd_body_block_attach(b, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
+        put_side(b, mabd_lane_m3(w->ref, l), mabd_lane_v3(w->ref + 9, l), &y, &x, side->sign.at[l],
                  out, l);
     }
 }
 
-static void compute_pair(const mabd_body_block* MABD_RESTRICT block,
-                         const mabd_pack_work* MABD_RESTRICT w,
-                         const mabd_pack_side* MABD_RESTRICT from,
-                         const mabd_pack_side* MABD_RESTRICT to, mabd_lanes* MABD_RESTRICT U) {
-    const mabd_body_block b = *block;
+void MABD_STAGE(pack_pair)(const mabd_body_block* MABD_RESTRICT b,
+                           const mabd_pack_work* MABD_RESTRICT w,
+                           const mabd_pack_side* MABD_RESTRICT from,
+                           const mabd_pack_side* MABD_RESTRICT to, mabd_lanes* MABD_RESTRICT U) {
     MABD_EACH_LANE(l) {
         const mabd_sym3 Z = mabd_lane_s3(w->Z, l);
-        const mabd_attachment x = mabd_body_block_attach(&b, Z, mabd_lane_v3(from->X, l));
-        const mabd_attachment y = mabd_body_block_attach(&b, Z, mabd_lane_v3(to->X, l));
-        put_pair(&b, mabd_lane_m3(w->ref, l), &x, &y, from->sign.at[l] * to->sign.at[l], U, l);
+        const mabd_attachment x = mabd_body_block_attach(b, Z, mabd_lane_v3(from->X, l));
+        const mabd_attachment y = mabd_body_block_attach(b, Z, mabd_lane_v3(to->X, l));
+        put_pair(b, mabd_lane_m3(w->ref, l), &x, &y, from->sign.at[l] * to->sign.at[l], U, l);
     }
 }
 
@@ -204,7 +202,7 @@ void MABD_STAGE(lanes_link)(const mabd_body_block* MABD_RESTRICT block, mabd_vec
                             const mabd_pack_side* MABD_RESTRICT to, mabd_pack_work* MABD_RESTRICT w,
                             mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
                             mabd_lanes* MABD_RESTRICT U) {
-    const mabd_body_block b = *block;
+    const mabd_body_block b = *block; // by pointer this loop does not become vectors
     MABD_EACH_LANE(l) {
         const mabd_affine ref = mabd_lane_affine(w->ref, l);
         const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
@@ -230,7 +228,7 @@ static const int pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
 static void store_side(mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place, int l,
                        const mabd_real* in) {
     const mabd_pack_side* side = sim->packs->sides + pack->side_first + place;
-    const mabd_side_place to = mabd_pack_place(sim, side, l);
+    const mabd_side_place to = mabd_pack_place(sim, side, 3, l);
     if (to.mode == MABD_SIDE_ADD) {
         for (int k = 0; k < 9; k++) to.D[k] += in[k];
         for (int k = 0; k < 3; k++) to.rhs[k] += in[9 + k];
@@ -289,14 +287,15 @@ static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_bo
     mabd_lanes lanes[9];
     blocks->U.at[0][0] = 0; // for compilers: the side count is not 0 where blocks are read
     solve_bodies(block, weight, G, q_hat, w->ref, w->Z, w->y);
+    if (pack->side_count < 1) return;
     for (int32_t i = 0; i < pack->side_count; i++) {
-        compute_side(block, w, &sides[i], lanes);
+        MABD_STAGE(pack_side)(block, w, &sides[i], lanes);
         mabd_lanes_turn_block(lanes, side_order, &blocks->side[i]);
     }
     store_sides(sim, pack, blocks);
     for (int32_t i = 0; i < pack->side_count; i++) {
         for (int32_t j = i + 1; j < pack->side_count; j++) {
-            compute_pair(block, w, &sides[i], &sides[j], lanes);
+            MABD_STAGE(pack_pair)(block, w, &sides[i], &sides[j], lanes);
             mabd_lanes_turn_block(lanes, pair_order, &blocks->U);
             store_pair(sim, pack, pair++, &blocks->U);
         }
@@ -323,19 +322,22 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
     const mabd_real mass = m->classes[pack->body_class].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
-    mabd_lanes q_hat[12], G[6];
+    mabd_lanes q_hat[12], S[6], G[6];
     mabd_pack_work w;
     pack_blocks blocks;
-    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, G);
-    if (pack->side_count == 2) {
+    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
+    if (pack->kind == MABD_BODY_ROWS) {
+        solve_bodies(block, weight, G, q_hat, w.ref, w.Z, w.y);
+        MABD_STAGE(assemble_pack_rows)(sim, pack, stress, S, &w);
+    } else if (pack->side_count == 2) {
         assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
     } else {
         assemble_any(sim, pack, block, weight, G, q_hat, &w, &blocks);
     }
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
-    if (sim->sizes.held > 0 && pack->side_count <= MABD_KEPT_SIDES)
-        keep_pack(sim, pack, &w, &blocks);
+    const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
+    if (keeps && pack->side_count <= MABD_KEPT_SIDES) keep_pack(sim, pack, &w, &blocks);
 }
 
 void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
@@ -359,20 +361,33 @@ void MABD_STAGE(lanes_pull)(const mabd_lanes* MABD_RESTRICT ref,
     }
 }
 
-void MABD_STAGE(lanes_move)(const mabd_body_block* MABD_RESTRICT block,
+void MABD_STAGE(lanes_move)(const mabd_body_block* MABD_RESTRICT b,
                             const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
                             const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
                             mabd_moved_lanes* MABD_RESTRICT out) {
-    const mabd_body_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_affine moved =
-            mabd_body_block_solve(&b, mabd_lane_s3(Z, l), mabd_lane_affine(f, l));
+            mabd_body_block_solve(b, mabd_lane_s3(Z, l), mabd_lane_affine(f, l));
         const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_lane_affine(y, l));
         const mabd_vec3 w = mabd_affine_twist(d);
-        mabd_lane_put_s3(mabd_body_block_stress(&b, d), out->stress, l);
+        mabd_lane_put_s3(mabd_body_block_stress(b, d), out->stress, l);
         mabd_lane_put_affine(mabd_affine_place(mabd_lane_affine(ref, l), d), out->q, l);
         out->twist.at[l] = mabd_v3_dot(w, w);
         out->size.at[l] = mabd_affine_dot(d, d);
+    }
+}
+
+// The same of all.
+static void pull_balls(const mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* ref,
+                       mabd_lanes* f) {
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    mabd_lanes lambda[3];
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        for (int k = 0; k < 3; k++) {
+            const mabd_real* from = sim->lambda + k;
+            MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
+        }
+        MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
     }
 }
 
@@ -391,18 +406,15 @@ void MABD_STAGE(move_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_
 }
 
 void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report) {
-    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
-    mabd_lanes ref[12], f[12], lambda[3];
+    mabd_lanes ref[12], f[12];
     mabd_lanes_load(12, sim->ref, pack->body, ref);
     for (int k = 0; k < 12; k++) {
         MABD_EACH_LANE(l) f[k].at[l] = 0;
     }
-    for (int32_t i = 0; i < pack->side_count; i++) {
-        for (int k = 0; k < 3; k++) {
-            const mabd_real* from = sim->lambda + k;
-            MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
-        }
-        MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
+    if (pack->kind == MABD_BODY_ROWS) {
+        MABD_STAGE(pull_pack_rows)(sim, pack, ref, f);
+    } else {
+        pull_balls(sim, pack, ref, f);
     }
     MABD_STAGE(move_pack)(sim, pack, ref, f, report);
 }

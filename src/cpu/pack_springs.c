@@ -208,7 +208,7 @@ static void store_sides(const mabd_cpu_sim* sim, const mabd_pack* pack, const ma
                         spring_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
         for (int32_t i = 0; i < pack->side_count; i++) {
-            const mabd_side_place to = mabd_pack_place(sim, &sides[i], l);
+            const mabd_side_place to = mabd_pack_place(sim, &sides[i], sides[i].width, l);
             if (sides[i].width == 3) {
                 store_block(3, sim, &sides[i], l, &to, blocks->at[i][l]);
             } else {
@@ -313,11 +313,11 @@ void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
     const mabd_body_block* block = mabd_cpu_block(sim, pack->body[0]);
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
-    mabd_lanes q_hat[12], G[6];
+    mabd_lanes q_hat[12], S[6], G[6];
     spring_bodies w;
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
-    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, G);
+    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
     find_bodies(sim, pack, G, q_hat, &w);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, block, &w, &sides[i], &own[i], blocks.at[i]);

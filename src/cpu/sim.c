@@ -86,18 +86,24 @@ static bool is_sprung(const mabd_row_set* set) {
 // What the joints on a body say about it.
 static mabd_body_kind kind_by_joints(const mabd_model* m, int32_t body) {
     const mabd_plan* plan = m->plan;
-    bool simple = m->classes[m->body_class[body]].material.drag == 0, sprung = true;
+    const bool drags = m->classes[m->body_class[body]].material.drag != 0;
+    bool simple = !drags, sprung = true, rows = !drags;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
         const int32_t joint = plan->slot_joint[plan->sides[s].slot];
         if (joint < 0) return MABD_BODY_HUB;
-        simple &= m->row_sets[m->joints[joint].row_set].points_only;
-        sprung &= is_sprung(&m->row_sets[m->joints[joint].row_set]);
+        const mabd_row_set* set = &m->row_sets[m->joints[joint].row_set];
+        simple &= set->points_only;
+        sprung &= is_sprung(set);
+        rows &= set->control_count == 0 && set->motor_count == 0;
     }
-    return simple ? MABD_BODY_SIMPLE : sprung ? MABD_BODY_SPRUNG : MABD_BODY_GENERAL;
+    if (simple) return MABD_BODY_SIMPLE;
+    return sprung ? MABD_BODY_SPRUNG : rows ? MABD_BODY_ROWS : MABD_BODY_GENERAL;
 }
 
 static void has_forces(const mabd_model* m, uint8_t* kinds, int32_t body) {
-    if (body < m->body_count && kinds[body] == MABD_BODY_SIMPLE) kinds[body] = MABD_BODY_SPRUNG;
+    if (body >= m->body_count) return;
+    if (kinds[body] == MABD_BODY_SIMPLE) kinds[body] = MABD_BODY_SPRUNG;
+    if (kinds[body] == MABD_BODY_ROWS) kinds[body] = MABD_BODY_GENERAL;
 }
 
 // mabd_body_kind of every body.

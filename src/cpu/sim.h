@@ -133,6 +133,7 @@ typedef enum mabd_body_kind {
     MABD_BODY_SIMPLE,  // only point rows, no forces but inertia and gravity
     MABD_BODY_SPRUNG,  // point rows and vector rows, any forces but motors
     MABD_BODY_HUB,     // its freedoms are unknowns of the dual system
+    MABD_BODY_ROWS,    // point, slide and cross rows, no forces but inertia and gravity
 } mabd_body_kind;
 
 /// What runs leave of a component (cpu/outer.h).

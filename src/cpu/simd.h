@@ -127,6 +127,30 @@ MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t*
     for (int l = 0; l < MABD_LANES; l++) p[l] = from + (size_t)columns * (size_t)row[l];
     mabd_lanes_gather(columns, p, to);
 }
+/// Numbers from + at[l] .. from + at[l] + count - 1 to lane l.
+MABD_HOT void mabd_lanes_pick(int count, const mabd_real* from, const int32_t* at,
+                              mabd_lanes* MABD_RESTRICT to) {
+    for (int k = 0; k < count; k += 4) {
+        const int c = k + 4 <= count ? k : count - 4; // the last square may overlap
+        for (int l = 0; l < MABD_LANES && c >= 0; l += 4) {
+            mabd_quad_turn(from + at[l] + c, from + at[l + 1] + c, from + at[l + 2] + c,
+                           from + at[l + 3] + c, to[c].at + l, to[c + 1].at + l, to[c + 2].at + l,
+                           to[c + 3].at + l);
+        }
+    }
+    for (int k = 0; k < count && count < 4; k++) {
+        MABD_EACH_LANE(l) to[k].at[l] = from[at[l] + k];
+    }
+}
+/// Row `row` to all lanes.
+MABD_HOT void mabd_lanes_fill(int columns, const mabd_real* from, int32_t row,
+                              mabd_lanes* MABD_RESTRICT to) {
+    from += (size_t)columns * (size_t)row;
+    for (int k = 0; k < columns; k++) {
+        const mabd_real x = from[k];
+        MABD_EACH_LANE(l) to[k].at[l] = x;
+    }
+}
 /// Lane l < count back to row `row[l]`.
 MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_t* row, int count,
                                mabd_real* to) {
@@ -149,6 +173,19 @@ MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_
         }
     }
 }
+
+/// Ask for rows that will be loaded soon. A few at a time: the processor has room for some twenty.
+#if defined(__GNUC__)
+MABD_HOT void mabd_lanes_fetch(int columns, const mabd_real* from, const int32_t* row) {
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_real* at = from + (size_t)columns * (size_t)row[l];
+        __builtin_prefetch(at);
+        if (columns > 8) __builtin_prefetch(at + columns - 1);
+    }
+}
+#else
+#define mabd_lanes_fetch(columns, from, row) ((void)0)
+#endif
 
 /// A 3 x 3 block of every lane, by rows and with room for whole squares.
 typedef struct mabd_lane_blocks {

@@ -101,7 +101,7 @@ static void add_aparts(void* context, int32_t part, int32_t thread) {
 bool mabd_cpu_fuses(const mabd_cpu_sim* sim) {
     const mabd_packs* packs = sim->packs;
     return !sim->contacts && packs->odd_count == 0 && packs->group_count == 0 &&
-           sim->sizes.loose == 0;
+           packs->far_count == 0 && sim->sizes.loose == 0;
 }
 
 // Contacts write rows one after the other, and blocks that two bodies share are zero before both add: one tile at a time.
@@ -117,7 +117,9 @@ void mabd_cpu_assemble(mabd_cpu_sim* sim, mabd_pass pass) {
     }
     if (sim->contacts) sim->contacts->rows.count = 0;
     if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
-    if (sim->packs->odd_count + sim->packs->group_count > 0) run_tiles(sim, start_tile, &job);
+    if (sim->packs->odd_count + sim->packs->group_count > 0 || sim->contacts) {
+        run_tiles(sim, start_tile, &job);
+    }
     if (has_order(sim)) {
         job.sim = sim;
         for (int32_t i = 0; i < sim->packs->tile_count; i++) assemble_tile(&job, i, 0);

@@ -130,14 +130,12 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
-        if (MABD_STAGE(fits_lanes)(sim, pack)) {
-            if (pack->kind == MABD_BODY_SIMPLE) {
-                MABD_STAGE(update_pack)(sim, pack, report);
-            } else {
-                MABD_STAGE(update_spring_pack)(sim, pack, report);
-            }
-        } else {
+        if (!MABD_STAGE(fits_lanes)(sim, pack)) {
             for (int32_t l = 0; l < pack->count; l++) update_body(sim, pack->body[l], report);
+        } else if (pack->kind == MABD_BODY_SPRUNG) {
+            MABD_STAGE(update_spring_pack)(sim, pack, report);
+        } else {
+            MABD_STAGE(update_pack)(sim, pack, report);
         }
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {

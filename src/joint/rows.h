@@ -225,15 +225,27 @@ MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_v
     }
 }
 
+// ---- slide and cross rows from the vectors they are made of --------------------------------------------
+// n: axis in the frame of a; u in the frame of a, w in that of b, sign included. For one joint at a time or many (cpu/simd.h).
+
+/// (A_a n) . (P_b - P_a)
+MABD_FN mabd_real mabd_slide_value(mabd_mat3 Aa, mabd_vec3 n, mabd_vec3 gap) {
+    return mabd_v3_dot(mabd_m3_mul(Aa, n), gap);
+}
+/// (A_a u) . (A_b w)
+MABD_FN mabd_real mabd_cross_value(mabd_mat3 Aa, mabd_vec3 u, mabd_mat3 Ab, mabd_vec3 w) {
+    return mabd_v3_dot(mabd_m3_mul(Aa, u), mabd_m3_mul(Ab, w));
+}
+
 /// C of a rigid row: [m] for point and slide rows, [rad] for cross rows. gap = mabd_joint_gap.
 MABD_FN mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap) {
     if (row->kind == MABD_ROW_POINT) return mabd_v3_get(gap, row->axis);
     if (row->kind == MABD_ROW_SLIDE) {
-        return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, row->axis)), gap);
+        return mabd_slide_value(v->Aa, mabd_m3_column(&v->Fa, row->axis), gap);
     }
     mabd_vec3 u, w;
     mabd_row_axes(v, row, &u, &w);
-    return mabd_v3_dot(mabd_m3_mul(v->Aa, u), mabd_m3_mul(v->Ab, w));
+    return mabd_cross_value(v->Aa, u, v->Ab, w);
 }
 
 /// The value nearest to `near` among x + 2 pi n.
@@ -282,22 +294,33 @@ MABD_FN void mabd_joint_coordinates(const mabd_joint_view* v, int count, const m
     }
 }
 
+/// (R_a ea n) . (R_b eb X_b - R_a ea X_a)
+MABD_FN mabd_real mabd_slide_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 n, mabd_vec3 Xa,
+                                       mabd_mat3 Rb, mabd_sym3 eb, mabd_vec3 Xb) {
+    const mabd_vec3 d =
+        mabd_v3_sub(mabd_m3_mul(Rb, mabd_sym3_mul(eb, Xb)), mabd_m3_mul(Ra, mabd_sym3_mul(ea, Xa)));
+    return mabd_v3_dot(mabd_m3_mul(Ra, mabd_sym3_mul(ea, n)), d);
+}
+/// (R_a ea u) . (R_b eb w)
+MABD_FN mabd_real mabd_cross_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 u, mabd_mat3 Rb,
+                                       mabd_sym3 eb, mabd_vec3 w) {
+    return mabd_v3_dot(mabd_m3_mul(Ra, mabd_sym3_mul(ea, u)),
+                       mabd_m3_mul(Rb, mabd_sym3_mul(eb, w)));
+}
+
 /// What the linearisation of a row at a rigid reference leaves out when the bodies are strained by ea, eb
-/// (body frames): slide (R_a ea n) . (R_b eb X_b - R_a ea X_a), cross (R_a ea u) . (R_b eb w). Strain does not
-/// vanish at the end of a step, so without this term a loaded row would stay open by its square.
+/// (body frames). Strain does not vanish at the end of a step, so without this term a loaded row would stay
+/// open by its square.
 MABD_FN mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
                                      mabd_sym3 eb) {
     mabd_vec3 u, w;
     if (row->kind == MABD_ROW_POINT) return 0;
     if (row->kind == MABD_ROW_SLIDE) {
-        u = mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, mabd_m3_column(&v->Fa, row->axis)));
-        w = mabd_v3_sub(mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, v->Xb)),
-                        mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, v->Xa)));
-        return mabd_v3_dot(u, w);
+        return mabd_slide_remainder(v->Aa, ea, mabd_m3_column(&v->Fa, row->axis), v->Xa, v->Ab, eb,
+                                    v->Xb);
     }
     mabd_row_axes(v, row, &u, &w);
-    return mabd_v3_dot(mabd_m3_mul(v->Aa, mabd_sym3_mul(ea, u)),
-                       mabd_m3_mul(v->Ab, mabd_sym3_mul(eb, w)));
+    return mabd_cross_remainder(v->Aa, ea, u, v->Ab, eb, w);
 }
 
 /// s (X (x) n, n): the force n at point X as a Jacobian.
@@ -317,10 +340,27 @@ MABD_FN mabd_affine mabd_affine_torque(mabd_vec3 torque) {
     return J;
 }
 
+/// A vector of the other body as this one sees it: R_here' R_there z.
+MABD_FN mabd_vec3 mabd_row_seen(mabd_mat3 here, mabd_mat3 there, mabd_vec3 z) {
+    return mabd_m3_tmul(here, mabd_m3_mul(there, z));
+}
+/// J of a cross row: x is this body's vector, n the other one's as this body sees it.
+MABD_FN mabd_affine mabd_cross_jacobian(mabd_vec3 x, mabd_vec3 n) {
+    mabd_affine J = mabd_affine_at(x, n);
+    J.tau = mabd_v3(0, 0, 0);
+    return J;
+}
+/// J of a slide row on body a; d = R_a' (P_b - P_a). On body b it is mabd_affine_at(X_b, R_b' R_a n).
+MABD_FN mabd_affine mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) {
+    mabd_affine J = mabd_affine_at(Xa, mabd_v3_scale(-1, n));
+    J.d1 = mabd_v3_axpy(n.x, d, J.d1), J.d2 = mabd_v3_axpy(n.y, d, J.d2);
+    J.d3 = mabd_v3_axpy(n.z, d, J.d3);
+    return J;
+}
+
 /// Jacobian of a row on side a (is_b = 0) or b (1), in that body's frame, at a rigid reference.
 MABD_FN mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
                                       int is_b) {
-    mabd_affine J;
     mabd_vec3 n, u, w;
     if (row->kind == MABD_ROW_POINT) {
         n = mabd_v3(row->axis == 0, row->axis == 1, row->axis == 2);
@@ -329,23 +369,16 @@ MABD_FN mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* 
     }
     if (row->kind == MABD_ROW_SLIDE) {
         n = mabd_m3_column(&v->Fa, row->axis);
-        if (is_b) return mabd_affine_at(v->Xb, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, n)));
-        J = mabd_affine_at(v->Xa, mabd_v3_scale(-1, n));
-        mabd_vec3 d = mabd_m3_tmul(v->Aa, gap);
-        J.d1 = mabd_v3_axpy(n.x, d, J.d1), J.d2 = mabd_v3_axpy(n.y, d, J.d2);
-        J.d3 = mabd_v3_axpy(n.z, d, J.d3);
-        return J;
+        return is_b ? mabd_affine_at(v->Xb, mabd_row_seen(v->Ab, v->Aa, n))
+                    : mabd_slide_jacobian(v->Xa, n, mabd_m3_tmul(v->Aa, gap));
     }
     if (row->kind == MABD_ROW_VECTOR) { // the twist of b less that of a
         n = mabd_row_vector_axis(v, row);
-        return mabd_affine_torque(is_b ? mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, n))
-                                       : mabd_v3_scale(-1, n));
+        return mabd_affine_torque(is_b ? mabd_row_seen(v->Ab, v->Aa, n) : mabd_v3_scale(-1, n));
     }
     mabd_row_axes(v, row, &u, &w);
-    J = is_b ? mabd_affine_at(w, mabd_m3_tmul(v->Ab, mabd_m3_mul(v->Aa, u)))
-             : mabd_affine_at(u, mabd_m3_tmul(v->Aa, mabd_m3_mul(v->Ab, w)));
-    J.tau = mabd_v3(0, 0, 0);
-    return J;
+    return is_b ? mabd_cross_jacobian(w, mabd_row_seen(v->Ab, v->Aa, u))
+                : mabd_cross_jacobian(u, mabd_row_seen(v->Aa, v->Ab, w));
 }
 
 /// A strain as an increment.

@@ -125,6 +125,16 @@ static void to_principal(const mabd_model* m, int32_t body, const mabd_real* anc
     mabd_v3_store(p, X);
 }
 
+// Joints of a mechanism made of equal parts have equal axes: one of the last few frames if it is the same, else a new one.
+static int32_t share_frame(mabd_model* m, const mabd_model_frame* frame) {
+    const int32_t first = m->frame_count > 4 ? m->frame_count - 4 : 0;
+    for (int32_t i = m->frame_count - 1; i >= first; i--) {
+        if (memcmp(&m->frames[i], frame, sizeof *frame) == 0) return i;
+    }
+    m->frames[m->frame_count] = *frame;
+    return m->frame_count++;
+}
+
 static void fill_joints(mabd_model_builder* builder) {
     const mabd_scene_joint* joints = builder->scene->joints.data;
     mabd_model* m = builder->model;
@@ -138,11 +148,7 @@ static void fill_joints(mabd_model_builder* builder) {
         out->row_set = mabd_builder_find_row_set(builder, in->type, in->axes);
         to_principal(m, in->a, in->anchor_a, in->frame_a, out->Xa, &frame.a);
         to_principal(m, in->b, in->anchor_b, in->frame_b, out->Xb, &frame.b);
-        out->frame = -1;
-        if (needs_frame(in)) {
-            m->frames[m->frame_count] = frame;
-            out->frame = m->frame_count++;
-        }
+        out->frame = needs_frame(in) ? share_frame(m, &frame) : -1;
         const mabd_row_set* set = &m->row_sets[out->row_set];
         out->coordinate = -1;
         if (set->control_count > 0) {

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles and packs: who is worked on with whom, and that it makes no difference.
+#include "cpu/pack.h"
+#include "formulation/mabd/affine_sim.h"
+#include "support/random_scene.h"
+#include "support/rig.h"
+
+#include <mabd/generate.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Longer than two tiles, so that some joints lie across.
+#define LINKS (2 * MABD_TILE_BODIES + 176)
+
+static const mabd_joint types[] = {MABD_JOINT_BALL, MABD_JOINT_HINGE, MABD_JOINT_UNIVERSAL,
+                                   MABD_JOINT_FIXED, MABD_JOINT_CYLINDRICAL};
+#define TYPES (int)(sizeof types / sizeof types[0])
+
+static mabd_model* chain_model(mabd_joint joint) {
+    mabd_error error = {0};
+    mabd_scene* scene = rig_scene(-9.81);
+    mabd_chain_def def = mabd_default_chain_def();
+    def.links = LINKS;
+    def.joint = joint;
+    rig_check(mabd_generate_chain(scene, &def, &error), &error, "chain");
+    return rig_model(scene);
+}
+
+static mabd_model* random_model(random_pattern pattern, bool controls, int32_t bodies) {
+    const random_scene_def def = {.seed = 7,
+                                  .pattern = pattern,
+                                  .bodies = bodies,
+                                  .grounded = true,
+                                  .controls = controls,
+                                  .mass_range = 1};
+    return rig_model(random_scene(&def));
+}
+
+static mabd_affine_sim* start(const mabd_model* model, int32_t threads) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    mabd_error error = {0};
+    mabd_sim_def def = mabd_default_sim_def();
+    void* self = NULL;
+    def.h = (mabd_real)0.002;
+    def.threads = threads;
+    rig_check(mabd_formulation_affine.create(model, &def, &allocator, &self, &error), &error,
+              "create");
+    return self;
+}
+
+static void stop(mabd_affine_sim* sim) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    mabd_formulation_affine.destroy(sim, &allocator);
+}
+
+static void advance(mabd_affine_sim* sim, int steps) {
+    mabd_error error = {0};
+    for (int i = 0; i < steps; i++) {
+        const mabd_real time = (mabd_real)(i * 0.002);
+        rig_check(mabd_formulation_affine.step(sim, time, NULL, &error), &error, "step");
+    }
+}
+
+// ---- grouping ------------------------------------------------------------------------------------------
+
+static void expect_all_once(const mabd_model* m, const mabd_packs* packs) {
+    int32_t* seen = calloc((size_t)m->body_count, sizeof *seen);
+    for (int32_t t = 0; t < packs->tile_count; t++) {
+        const mabd_tile* tile = &packs->tiles[t];
+        for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+            const mabd_pack* pack = &packs->packs[p];
+            cr_assert(pack->count >= 1 && pack->count <= MABD_LANES);
+            for (int l = 0; l < MABD_LANES; l++) {
+                const int32_t body = pack->body[l < pack->count ? l : pack->count - 1];
+                cr_assert(eq(i32, pack->body[l], body));
+                cr_assert(body >= tile->body_first && body < tile->body_last);
+                if (l < pack->count) seen[body]++;
+            }
+        }
+        for (int32_t i = tile->odd_first; i < tile->odd_last; i++) seen[packs->odd[i]]++;
+    }
+    for (int32_t i = 0; i < m->body_count; i++) {
+        cr_assert(eq(i32, seen[i], m->body_motion[i] == MABD_MOTION_DYNAMIC), "body %d", i);
+    }
+    free(seen);
+}
+
+// Joint by joint, what a pack says of the lane.
+static void expect_like(const mabd_model* m, const mabd_packs* packs, const mabd_pack* pack,
+                        int l) {
+    const mabd_plan* plan = m->plan;
+    const int32_t body = pack->body[l], first = plan->side_start[body];
+    cr_assert(eq(i32, m->body_class[body], pack->body_class));
+    cr_assert(eq(i32, plan->side_start[body + 1] - first, pack->side_count));
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        const mabd_plan_side* side = &plan->sides[first + i];
+        const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
+        const mabd_pack_side* at = &packs->sides[pack->side_first + i];
+        cr_assert(eq(i32, at->row[l], plan->slot_row[side->slot]));
+        cr_assert(eq(i32, at->mode[l], packs->side_mode[first + i]));
+        if (pack->kind != MABD_BODY_ROWS) continue;
+        const mabd_pack_far* far = &packs->fars[pack->far_first + i];
+        cr_assert(eq(i32, far->row_set, joint->row_set));
+        cr_assert(eq(i32, far->is_b, side->is_b));
+        cr_assert(eq(i32, far->body[l], side->is_b ? joint->a : joint->b));
+        cr_assert(eq(i32, far->frame[l], joint->frame));
+        cr_assert(far->frame[l] == far->frame[0] || !far->one_frame);
+        const bool first_side = at->mode[l] == MABD_SIDE_FIRST || at->mode[l] == MABD_SIDE_GROUND;
+        cr_assert(far->begins || !first_side);
+    }
+}
+
+static void expect_all_alike(const mabd_affine_sim* sim, const mabd_model* m) {
+    const mabd_packs* packs = sim->cpu.packs;
+    for (int32_t p = 0; p < packs->pack_count; p++) {
+        const mabd_pack* pack = &packs->packs[p];
+        for (int l = 0; l < MABD_LANES; l++) {
+            cr_assert(eq(i32, sim->cpu.body_kind[pack->body[l]], pack->kind));
+            expect_like(m, packs, pack, l);
+        }
+    }
+}
+
+// Every slot of a joint is begun once; a side apart is in another tile than the one that begins.
+static void expect_modes(const mabd_model* m, const mabd_packs* packs) {
+    const mabd_plan* plan = m->plan;
+    int32_t* tile = malloc((size_t)plan->slot_count * sizeof *tile);
+    for (int32_t i = 0; i < plan->slot_count; i++) tile[i] = -1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t body = 0; body < m->body_count; body++) {
+            for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+                const int32_t slot = plan->sides[s].slot, mode = packs->side_mode[s];
+                if (plan->sides[s].is_b < 0) continue; // a hub's own
+                const bool begins = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
+                if (pass == 0 && begins) {
+                    cr_assert(eq(i32, tile[slot], -1), "slot %d is begun twice", slot);
+                    tile[slot] = body / MABD_TILE_BODIES;
+                } else if (pass == 1 && !begins) {
+                    const bool apart = tile[slot] != body / MABD_TILE_BODIES;
+                    cr_assert(eq(i32, mode == MABD_SIDE_APART, apart));
+                    cr_assert(eq(i32, mabd_packs_apart(packs, s) != NULL, apart));
+                }
+            }
+        }
+    }
+    for (int32_t i = 0; i < plan->slot_count; i++) {
+        cr_assert(plan->slot_joint[i] < 0 || tile[i] >= 0, "slot %d is not begun", i);
+    }
+    free(tile);
+}
+
+static void expect_order(mabd_model* model) {
+    mabd_affine_sim* sim = start(model, 1);
+    expect_all_once(model, sim->cpu.packs);
+    expect_all_alike(sim, model);
+    expect_modes(model, sim->cpu.packs);
+    stop(sim);
+    mabd_model_destroy(model);
+}
+
+Test(pack, has_every_moving_body_once_and_with_its_like) {
+    for (int i = 0; i < TYPES; i++) expect_order(chain_model(types[i]));
+    for (int pattern = RANDOM_CHAIN; pattern <= RANDOM_MIXED; pattern++) {
+        expect_order(random_model((random_pattern)pattern, true, 40));
+        expect_order(random_model((random_pattern)pattern, false, 700));
+    }
+}
+
+Test(pack, takes_all_links_of_a_chain_with_rigid_rows) {
+    for (int i = 0; i < TYPES; i++) {
+        mabd_model* model = chain_model(types[i]);
+        mabd_affine_sim* sim = start(model, 1);
+        // full ones, but for the two ends and where a tile ends
+        cr_expect(eq(i32, sim->cpu.packs->odd_count, 0));
+        cr_expect(le(i32, sim->cpu.packs->pack_count, LINKS / MABD_LANES + 4));
+        stop(sim);
+        mabd_model_destroy(model);
+    }
+}
+
+// ---- results -------------------------------------------------------------------------------------------
+
+Test(pack, chains_across_tiles_are_the_same_with_any_number_of_threads) {
+    for (int i = 0; i < TYPES; i++) {
+        mabd_model* model = chain_model(types[i]);
+        mabd_affine_sim* expected = start(model, 1);
+        advance(expected, 5);
+        for (int32_t threads = 2; threads <= 3; threads++) {
+            mabd_affine_sim* sim = start(model, threads);
+            advance(sim, 5);
+            const size_t bodies = 12 * (size_t)LINKS * sizeof(mabd_real),
+                         rows = expected->cpu.sizes.rows * sizeof(mabd_real);
+            cr_expect(memcmp(sim->cpu.q, expected->cpu.q, bodies) == 0, "joint %d", types[i]);
+            cr_expect(memcmp(sim->cpu.lambda, expected->cpu.lambda, rows) == 0);
+            stop(sim);
+        }
+        stop(expected);
+        mabd_model_destroy(model);
+    }
+}
+
+// The same simulation, all of it one by one.
+static void unpack(mabd_affine_sim* sim, const mabd_model* model) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    for (int32_t i = 0; i < model->body_count; i++) {
+        uint8_t* kind = &sim->cpu.body_kind[i];
+        if (*kind == MABD_BODY_SIMPLE || *kind == MABD_BODY_ROWS) *kind = MABD_BODY_GENERAL;
+    }
+    mabd_packs_destroy(&allocator, sim->cpu.packs);
+    cr_assert(eq(int, mabd_packs_create(&allocator, model, sim->cpu.body_kind, false, &sim->cpu.packs),
+                 MABD_OK));
+    cr_assert(eq(i32, sim->cpu.packs->pack_count, 0));
+}
+
+static void expect_near(const mabd_real* a, const mabd_real* b, size_t count, double tolerance,
+                        const char* name, int which) {
+    double far = 0, size = 1;
+    for (size_t k = 0; k < count; k++) {
+        far = fmax(far, fabs((double)(a[k] - b[k])));
+        size = fmax(size, fabs((double)b[k]));
+    }
+    cr_expect(le(dbl, far, tolerance * size), "%s, %d", name, which);
+}
+
+static void expect_same_one_by_one(mabd_model* model, int which) {
+    mabd_affine_sim *lanes = start(model, 1), *single = start(model, 1);
+    unpack(single, model);
+    advance(lanes, 3), advance(single, 3);
+    const size_t bodies = 12 * (size_t)model->body_count;
+    expect_near(lanes->cpu.q, single->cpu.q, bodies, 1e-10, "q", which);
+    expect_near(lanes->cpu.lambda, single->cpu.lambda, lanes->cpu.sizes.rows, 1e-6, "lambda",
+                which);
+    stop(lanes);
+    stop(single);
+    mabd_model_destroy(model);
+}
+
+Test(pack, gives_what_bodies_one_by_one_give) {
+    for (int i = 0; i < TYPES; i++) expect_same_one_by_one(chain_model(types[i]), types[i]);
+    for (int pattern = RANDOM_CHAIN; pattern <= RANDOM_TREE; pattern++) {
+        expect_same_one_by_one(random_model((random_pattern)pattern, false, 30), pattern);
+        expect_same_one_by_one(random_model((random_pattern)pattern, true, 30), pattern);
+    }
+}
