@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles and packs: who is worked on with whom, and that it makes no difference.
+#include "cpu/outer.h"
 #include "cpu/pack.h"
 #include "formulation/mabd/affine_sim.h"
 #include "support/random_scene.h"
@@ -81,6 +82,7 @@ static void expect_all_once(const mabd_model* m, const mabd_packs* packs) {
             }
         }
         for (int32_t i = tile->odd_first; i < tile->odd_last; i++) seen[packs->odd[i]]++;
+        for (int32_t i = tile->body_first; i < tile->body_last && tile->run >= 0; i++) seen[i]++;
     }
     for (int32_t i = 0; i < m->body_count; i++) {
         cr_assert(eq(i32, seen[i], m->body_motion[i] == MABD_MOTION_DYNAMIC), "body %d", i);
@@ -209,8 +211,11 @@ static void unpack(mabd_affine_sim* sim, const mabd_model* model) {
         uint8_t* kind = &sim->cpu.body_kind[i];
         if (*kind == MABD_BODY_SIMPLE || *kind == MABD_BODY_ROWS) *kind = MABD_BODY_GENERAL;
     }
+    mabd_outer_destroy(&sim->cpu, &allocator); // no runs are left
+    sim->cpu.outers = NULL;
     mabd_packs_destroy(&allocator, sim->cpu.packs);
-    cr_assert(eq(int, mabd_packs_create(&allocator, model, sim->cpu.body_kind, false, &sim->cpu.packs),
+    cr_assert(eq(int,
+                 mabd_packs_create(&allocator, model, sim->cpu.body_kind, false, &sim->cpu.packs),
                  MABD_OK));
     cr_assert(eq(i32, sim->cpu.packs->pack_count, 0));
 }
