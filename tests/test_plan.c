@@ -6,10 +6,10 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct topology {
     int32_t bodies, joints;
@@ -617,22 +617,9 @@ static topology make_chain(int32_t links) {
     return t;
 }
 
-// Processor time, so that a busy machine does not matter; instrumented code gets five times as
-// long.
-#ifdef __SANITIZE_ADDRESS__
-#define MILLION_SECONDS 2.5
-#else
-#define MILLION_SECONDS 0.5
-#endif
-
-Test(plan, a_million_links_take_well_under_a_second) {
+Test(plan, of_a_million_links_is_a_chain) {
     topology t = make_chain(1000000);
-    clock_t start = clock();
     mabd_plan* plan = plan_of(&t);
-    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    cr_log_info("a million links: %.0f ms, %zu bytes per link", 1e3 * seconds,
-                plan->bytes / 1000000);
-    cr_assert(lt(dbl, seconds, MILLION_SECONDS));
     cr_assert(eq(i32, plan->edge_count, 999999));
     cr_assert(eq(i32, plan->counts[MABD_COMPONENT_CHAIN], 1));
     for (int32_t e = 0; e < plan->edge_count; e++) {
@@ -663,9 +650,7 @@ Test(plan, bodies_with_too_many_pairs_are_refused) {
         topology t = make(1, counts[i]);
         for (int32_t j = 0; j < counts[i]; j++) join(&t, j, 0, -1, 6);
         mabd_plan* plan;
-        clock_t start = clock();
         cr_assert(eq(int, build(&allocator, &t, &plan), MABD_ERR_MEMORY));
-        cr_assert(lt(dbl, (double)(clock() - start) / CLOCKS_PER_SEC, 1.0));
         cr_assert(plan == NULL);
         cr_assert(lt(sz, largest, 100000000));
         drop(&t);
