@@ -109,6 +109,22 @@ MABD_FN void mabd_cpu_add_compliance(const mabd_cpu_sim* sim, int32_t row_set, m
     for (int k = 0; k < 3; k++) D[7 * (3 + k)] += value[k].compliance;
 }
 
+/// The share of a side with three point rows alone: its block (9) by rows, then its right-hand side (3).
+MABD_FN void mabd_cpu_put_share(const mabd_cpu_sim* sim, int32_t side, const mabd_side_place* to,
+                                const mabd_real* in) {
+    if (to->mode == MABD_SIDE_ADD) {
+        for (int k = 0; k < 9; k++) to->D[k] += in[k];
+        for (int k = 0; k < 3; k++) to->rhs[k] += in[9 + k];
+        return;
+    }
+    for (int k = 0; k < 9; k++) to->D[k] = in[k];
+    for (int k = 0; k < 3; k++) to->rhs[k] = in[9 + k];
+    if (to->mode == MABD_SIDE_GROUND) mabd_cpu_add_ground(sim, side, to->rhs);
+}
+/// Entries of such a share from lanes of a mabd_sym3 and a right-hand side; of a 3 x 3 block by rows, from a matrix.
+static const int mabd_side_order[12] = {0, 3, 4, 3, 1, 5, 4, 5, 2, 6, 7, 8};
+static const int mabd_pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
+
 #ifdef MABD_ISA
 // ---- lanes: of 8 bodies, by index (pack_balls.c) ----
 

@@ -221,23 +221,11 @@ void MABD_STAGE(lanes_link)(const mabd_body_block* MABD_RESTRICT block, mabd_vec
     }
 }
 
-// Entries of a block by rows, from those of a mabd_sym3 and its right-hand side, and from a matrix.
-static const int side_order[12] = {0, 3, 4, 3, 1, 5, 4, 5, 2, 6, 7, 8};
-static const int pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
-
 static void store_side(mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place, int l,
                        const mabd_real* in) {
     const mabd_pack_side* side = sim->packs->sides + pack->side_first + place;
     const mabd_side_place to = mabd_pack_place(sim, side, 3, l);
-    if (to.mode == MABD_SIDE_ADD) {
-        for (int k = 0; k < 9; k++) to.D[k] += in[k];
-        for (int k = 0; k < 3; k++) to.rhs[k] += in[9 + k];
-        return;
-    }
-    for (int k = 0; k < 9; k++) to.D[k] = in[k];
-    for (int k = 0; k < 3; k++) to.rhs[k] = in[9 + k];
-    if (to.mode != MABD_SIDE_GROUND) return;
-    mabd_cpu_add_ground(sim, sim->model->plan->side_start[pack->body[l]] + place, to.rhs);
+    mabd_cpu_put_share(sim, sim->model->plan->side_start[pack->body[l]] + place, &to, in);
 }
 
 static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_pair* pair,
@@ -272,9 +260,9 @@ static void assemble_link(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_b
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     mabd_lanes from[9], to[9], U[9];
     MABD_STAGE(lanes_link)(block, weight, G, q_hat, &sides[0], &sides[1], w, from, to, U);
-    mabd_lanes_turn_block(from, side_order, &blocks->side[0]);
-    mabd_lanes_turn_block(to, side_order, &blocks->side[1]);
-    mabd_lanes_turn_block(U, pair_order, &blocks->U);
+    mabd_lanes_turn_block(from, mabd_side_order, &blocks->side[0]);
+    mabd_lanes_turn_block(to, mabd_side_order, &blocks->side[1]);
+    mabd_lanes_turn_block(U, mabd_pair_order, &blocks->U);
     store_sides(sim, pack, blocks);
     store_pair(sim, pack, sim->packs->pairs + pack->pair_first, &blocks->U);
 }
@@ -290,13 +278,13 @@ static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_bo
     if (pack->side_count < 1) return;
     for (int32_t i = 0; i < pack->side_count; i++) {
         MABD_STAGE(pack_side)(block, w, &sides[i], lanes);
-        mabd_lanes_turn_block(lanes, side_order, &blocks->side[i]);
+        mabd_lanes_turn_block(lanes, mabd_side_order, &blocks->side[i]);
     }
     store_sides(sim, pack, blocks);
     for (int32_t i = 0; i < pack->side_count; i++) {
         for (int32_t j = i + 1; j < pack->side_count; j++) {
             MABD_STAGE(pack_pair)(block, w, &sides[i], &sides[j], lanes);
-            mabd_lanes_turn_block(lanes, pair_order, &blocks->U);
+            mabd_lanes_turn_block(lanes, mabd_pair_order, &blocks->U);
             store_pair(sim, pack, pair++, &blocks->U);
         }
     }

@@ -431,16 +431,6 @@ void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
 
 // ---- update --------------------------------------------------------------------------------------------
 
-static void pull_points(const mabd_lanes* MABD_RESTRICT R, const mabd_pack_side* MABD_RESTRICT side,
-                        const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
-    MABD_EACH_LANE(l) {
-        const mabd_vec3 n = mabd_m3_tmul(mabd_lane_m3(R, l), mabd_lane_v3(lambda, l));
-        const mabd_affine pull =
-            mabd_affine_at(mabd_lane_v3(side->X, l), mabd_v3_scale(side->sign.at[l], n));
-        mabd_lane_put_affine(mabd_affine_axpy(1, pull, mabd_lane_affine(f, l)), f, l);
-    }
-}
-
 static void pull_cross(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT there,
                        const mabd_lanes* MABD_RESTRICT x, const mabd_lanes* MABD_RESTRICT z,
                        mabd_real sign, const mabd_lanes* MABD_RESTRICT lambda,
@@ -474,7 +464,7 @@ void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
         const int32_t points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
         mabd_lanes lambda[MABD_JOINT_MAX_ROWS], gap[3], J[12];
         mabd_lanes_pick(set->rigid_count, sim->lambda, side->row, lambda);
-        if (points) pull_points(ref, side, lambda, f);
+        if (points) MABD_STAGE(lanes_pull)(ref, side, lambda, f);
         if (points == set->rigid_count) continue;
         joint_ends ends;
         load_ends(sim, side, far, ref, &ends);

@@ -119,16 +119,11 @@ static void begin(const mabd_lanes* from, const mabd_lanes* to, const mabd_lanes
 
 static void add_share(mabd_cpu_sim* sim, int32_t side, const mabd_real* in) {
     const mabd_side_place to = mabd_cpu_place(sim, side);
-    const bool add = to.mode == MABD_SIDE_ADD;
-    for (int k = 0; k < 9; k++) to.D[k] = add ? to.D[k] + in[k] : in[k];
-    for (int k = 0; k < 3; k++) to.rhs[k] = add ? to.rhs[k] + in[9 + k] : in[9 + k];
-    if (to.mode == MABD_SIDE_GROUND) mabd_cpu_add_ground(sim, side, to.rhs);
+    mabd_cpu_put_share(sim, side, &to, in);
 }
 
 // Shares of both cuts of every piece, and the block between them in the place of its first body's.
 static void leave_cuts(mabd_cpu_sim* sim, mabd_run* run, const run_front* w) {
-    static const int order[12] = {0, 3, 4, 3, 1, 5, 4, 5, 2, 6, 7, 8};
-    static const int by_rows[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
     const mabd_plan* plan = sim->model->plan;
     mabd_lanes left[9], right[9];
     mabd_lane_blocks before, after, F;
@@ -137,9 +132,9 @@ static void leave_cuts(mabd_cpu_sim* sim, mabd_run* run, const run_front* w) {
         MABD_EACH_LANE(l) left[6 + k].at[l] = w->b0[k].at[l] + w->c0[k].at[l];
         right[6 + k] = w->b[k];
     }
-    mabd_lanes_turn_block(left, order, &before);
-    mabd_lanes_turn_block(right, order, &after);
-    mabd_lanes_turn_block(w->F, by_rows, &F);
+    mabd_lanes_turn_block(left, mabd_side_order, &before);
+    mabd_lanes_turn_block(right, mabd_side_order, &after);
+    mabd_lanes_turn_block(w->F, mabd_pair_order, &F);
     run->bad = -1;
     for (int l = 0; l < MABD_LANES; l++) {
         const int32_t first = run->body + MABD_RUN_LINKS * l, last = first + MABD_RUN_LINKS - 1;
