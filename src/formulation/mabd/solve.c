@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// One implicit solve of a time step, whatever its scheme.
+//
+//   predict, find contacts
+//   repeat   assemble, factor, solve, update; again at the same reference while axes or contacts change to another piece
+//            of their force law (switch)
+//   until    the largest rotation of a body from its reference is below twist_tolerance, the rows that
+//            one linear solve does not close are below row_tolerance, or the budget is used up
+//
+// A fixed budget of one or two iterations gains energy where links turn far in a step (a whip's crack);
+// iterating on the twist does not.
+
+#include "formulation/mabd/solve.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+
+// A step that used up its budget is kept, and reported, if it is at least this close.
+#define ACCEPTED_TWIST   ((mabd_real)0.1)  // [rad]
+#define ACCEPTED_OPENING ((mabd_real)1e-4) // [m], [rad]
+
+// Budget of solves that only change pieces of axes and contacts, in iterations.
+#define SWITCHES 20
+
+// Solves at one reference in which contacts in blocks may change. A blow that goes through a chain takes some tens.
+#define PATIENCE 60
+
+// Iterations after which a step with contacts that still turns bodies far is better halved.
+#define HOPELESS 5
+#define SLOW     ((mabd_real)0.9) // of the one before: not so, if it falls
+
+// Rotation in the first solve from which a step with rows is halved at once [rad].
+#define VIOLENT ((mabd_real)0.4)
+
+// References at which contacts are found anew. Corners come and go with the pose that they lead to, so it could go on forever; from
+// then on they only come.
+#define FINDS 3
+
+// Part of the bending of contacts (below) to which they are solved at a reference.
+#define ROUGH ((mabd_real)0.1)
+
+// What contacts that are rows may be off their law: at the end, of the contact tolerance (what is left is noise, which differs from
+// step to step and shakes stacks), and before, of what the next reference moves.
+#define FINE     ((mabd_real)0.1)
+#define COARSE   ((mabd_real)0.05)
+#define COARSEST ((mabd_real)1e-4)
+// Of fewer contacts forces are found anew, and well, at every reference: what they leave undoes the next one.
+#define MANY_ROWS 300
+
+// Part of a step below which it is not halved any more because of contacts.
+#define LEAST_PART ((mabd_real)0.3)
+
+// Contacts are planes where they were found: a point may leave its plane by so many contact tolerances.
+#define BENDING 10
+
+typedef mabd_attempt attempt;
+
+static attempt failed(mabd_status status, int32_t body, int32_t joint, const char* reason) {
+    const attempt a = {status, body, joint, reason};
+    return a;
+}
+
+static attempt no_room(void) {
+    return failed(MABD_ERR_MEMORY, 0, -1, "out of memory for contacts, at first of");
+}
+
+// Contacts at the reference.
+static attempt find_contacts(mabd_affine_sim* sim, mabd_find find) {
+    const double clock = mabd_clock();
+    const mabd_status status = mabd_contacts_find(&sim->cpu, find);
+    mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
+    if (status == MABD_ERR_MEMORY) return no_room();
+    return failed(status, 0, -1, "the prediction is not finite, at first of");
+}
+
+double mabd_affine_lap(mabd_affine_sim* sim, mabd_stage stage, double since) {
+    const double now = mabd_clock();
+    sim->cpu.times[stage] += now - since;
+    return now;
+}
+
+// One linear solve at the current reference; q_new gets the result.
+// `again`: only contacts in blocks have changed since the last one.
+static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, bool again, mabd_motion_report* report,
+                       mabd_step_info* info) {
+    mabd_cpu_sim* cpu = &sim->cpu;
+    int32_t joint = -1;
+    double clock = mabd_clock();
+    if (pass == MABD_PASS_FIRST) mabd_cpu_restart(cpu);
+    mabd_cpu_assemble(cpu, pass);
+    clock = mabd_affine_lap(sim, MABD_STAGE_ASSEMBLE, clock);
+    if (mabd_cpu_factor(cpu, &joint) != MABD_OK) {
+        return failed(MABD_ERR_SINGULAR, -1, joint, "the dual matrix is not positive definite at");
+    }
+    clock = mabd_affine_lap(sim, MABD_STAGE_FACTOR, clock);
+    if (cpu->contacts && cpu->contacts->free.count + cpu->contacts->carried.count > 0) {
+        const mabd_status status = mabd_contacts_solve(cpu, again);
+        clock = mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
+        if (status != MABD_OK) return no_room();
+    } else {
+        mabd_cpu_solve(cpu);
+        clock = mabd_affine_lap(sim, MABD_STAGE_SOLVE, clock);
+    }
+    *report = mabd_cpu_update(cpu);
+    mabd_affine_lap(sim, MABD_STAGE_UPDATE, clock);
+    info->iterations++;
+    info->dual_iterations += cpu->dual_report.iterations;
+    info->dual_residual = cpu->dual_report.residual;
+    if (report->broken_body >= 0) {
+        return failed(MABD_ERR_DIVERGED, report->broken_body, -1, "the state is not finite at");
+    }
+    return failed(MABD_OK, -1, -1, "");
+}
+
+// The reference for another iteration, and the contacts there; the same if only joints need it.
+static attempt refer(mabd_affine_sim* sim, bool same_contacts, mabd_find find) {
+    const double clock = mabd_clock();
+    int32_t body = -1;
+    if (!mabd_cpu_refer(&sim->cpu, &body)) {
+        return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
+    }
+    mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
+    if (!same_contacts) return find_contacts(sim, find);
+    mabd_contacts_shift(&sim->cpu);
+    return failed(MABD_OK, -1, -1, "");
+}
+
+// What must be closed at the end: after a direct solve the rows that are not linear, after an iterative one
+// all of them, measured at the bodies.
+static mabd_real opening(const mabd_affine_sim* sim, const mabd_opening* open) {
+    if (!sim->iterates) return open->nonlinear;
+    return open->gap > open->angle ? open->gap : open->angle;
+}
+
+mabd_real mabd_affine_row_tolerance(const mabd_affine_sim* sim) {
+    const mabd_real row = sim->def.row_tolerance, gap = sim->def.gap_tolerance;
+    return sim->iterates && gap > row ? gap : row;
+}
+
+static attempt unsettled(const mabd_switch_report* pieces) {
+    return failed(MABD_ERR_DIVERGED, -1, pieces->joint,
+                  "stops, drives and friction do not settle at");
+}
+
+static attempt unsettled_contacts(const mabd_touch_report* touch) {
+    return failed(MABD_ERR_DIVERGED, touch->body, -1, "contacts do not settle at");
+}
+
+// Projected CG may be stopped before it arrives.
+static bool contacts_solved(const mabd_affine_sim* sim) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    return !c || c->totals.residual <= sim->def.contact_tolerance;
+}
+
+static void report_contacts(const mabd_cpu_sim* cpu, const mabd_touch_report* touch,
+                            mabd_step_info* info) {
+    if (!cpu->contacts) return;
+    const mabd_contact_totals* t = &cpu->contacts->totals;
+    info->contacts = t->active;
+    info->contact_iterations += t->products;
+    info->contact_points = t->count;
+    info->contact_residual = t->residual > touch->miss ? t->residual : touch->miss;
+    info->friction_lag = touch->lag;
+    info->penetration = t->penetration;
+}
+
+// The search for contacts has come to no end, in a part of a step that is not worth halving: what is lowest is taken, and reported.
+static attempt take_lowest(mabd_affine_sim* sim, mabd_step_info* info,
+                           const mabd_touch_report* touch) {
+    mabd_contacts_take_lowest(&sim->cpu);
+    const mabd_opening open = mabd_cpu_check(&sim->cpu, sim->cpu.q_new);
+    info->gap = open.gap, info->angle_error = open.angle, info->worst_joint = open.joint;
+    report_contacts(&sim->cpu, touch, info);
+    if (!(opening(sim, &open) <= ACCEPTED_OPENING)) return unsettled_contacts(touch);
+    return failed(MABD_OK, -1, -1, "");
+}
+
+static bool has_many_rows(const mabd_affine_sim* sim) {
+    return sim->cpu.contacts && sim->cpu.contacts->free.count > MANY_ROWS;
+}
+
+// How well contact forces are found at the next reference, where points will be off by about `moves`.
+static void set_goal(mabd_affine_sim* sim, mabd_real moves) {
+    if (!sim->cpu.contacts) return;
+    const mabd_real least = FINE * sim->def.contact_tolerance;
+    mabd_real goal = has_many_rows(sim) ? COARSE * moves : 0;
+    if (!(goal < COARSEST)) goal = COARSEST;
+    sim->cpu.contacts->goal = goal > least ? goal : least;
+}
+
+// What the last solve makes of that: by how much points have left their planes, and levers turn on by the next one.
+static mabd_real still_moves(const mabd_affine_sim* sim, mabd_real bending, mabd_real twist) {
+    const mabd_real lever = sim->cpu.contacts ? sim->cpu.contacts->thin * twist : 0;
+    return lever > bending ? lever : bending;
+}
+
+// Contacts as rows have turned a body so far from the prediction that references would not settle.
+static bool is_violent(const mabd_affine_sim* sim, mabd_real h, mabd_real twist) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    return c && c->free.count > 0 && h > LEAST_PART * sim->def.h && twist > VIOLENT;
+}
+
+// What a solve may have left open of axes: contact forces that are off by so much move them.
+static mabd_real axis_slack(const mabd_affine_sim* sim) {
+    const mabd_contacts* c = sim->cpu.contacts;
+    mabd_real slack = sim->iterates ? sim->def.gap_tolerance : 0;
+    if (!c || c->free.count == 0) return slack;
+    if (sim->def.contact_tolerance > slack) slack = sim->def.contact_tolerance;
+    return c->totals.residual > slack ? c->totals.residual : slack;
+}
+
+static bool is_fine(const mabd_affine_sim* sim) {
+    return sim->cpu.contacts->goal <= sim->def.contact_tolerance;
+}
+
+// A solve under way: what its last round has left, and how far it has come.
+typedef struct search {
+    mabd_affine_sim* sim;
+    mabd_step_info* info;
+    mabd_real h;
+    mabd_motion_report motion;
+    mabd_switch_report pieces;
+    mabd_touch_report touch;
+    mabd_opening open;
+    int32_t reference;    // number of the one that is solved at
+    int32_t round;        // solves at it in which contacts were looked at
+    int32_t switches;     // solves at references that had been solved at before
+    bool solved;          // there has been one
+    bool same;            // the next one is at the same reference
+    bool anew;            // axes have not been looked at since contacts changed
+    bool keep;            // contact forces are those of the last reference
+    mabd_real last_twist; // of the reference before
+    double clock;
+} search;
+
+// After a solve:
+typedef enum verdict {
+    VERDICT_AGAIN, // solve once more at the same reference
+    VERDICT_NEXT,  // the pieces are right; look at what it has left, and go to the next
+    VERDICT_END,   // no more solves
+    VERDICT_LEAVE, // the result is settled, good or bad
+} verdict;
+
+static attempt begin_search(search* s, mabd_scheme scheme, mabd_real time) {
+    mabd_affine_sim* sim = s->sim;
+    const double clock = mabd_clock();
+    mabd_cpu_begin(&sim->cpu, scheme, time, s->h);
+    mabd_cpu_predict(&sim->cpu);
+    mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
+    const attempt a = find_contacts(sim, MABD_FIND_FIRST);
+    s->info->converged = false;
+    if (a.status == MABD_OK) set_goal(sim, mabd_contacts_slide(sim->cpu.contacts));
+    return a;
+}
+
+static bool is_flat(const search* s) {
+    return s->touch.bending <= BENDING * s->sim->def.contact_tolerance;
+}
+static bool is_turned(const search* s) {
+    return s->motion.twist <= s->sim->def.twist_tolerance;
+}
+
+static attempt next_reference(search* s) {
+    mabd_affine_sim* sim = s->sim;
+    const bool flat = is_flat(s) && is_turned(s);
+    const attempt a = refer(sim, flat, s->reference < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
+    if (a.status != MABD_OK) return a;
+    set_goal(sim, still_moves(sim, s->touch.bending, s->motion.twist));
+    s->keep = flat && has_many_rows(sim) && contacts_solved(sim);
+    s->round = 0, s->anew = true;
+    return a;
+}
+
+static attempt solve_once(search* s) {
+    if (s->solved && !s->same) {
+        const attempt a = next_reference(s);
+        if (a.status != MABD_OK) return a;
+    }
+    const mabd_pass pass = !s->solved ? MABD_PASS_FIRST
+                           : s->same  ? MABD_PASS_AGAIN
+                                      : MABD_PASS_NEXT;
+    const bool again = s->pieces.changed == 0 && (pass == MABD_PASS_AGAIN || s->keep);
+    s->solved = true;
+    return iterate(s->sim, pass, again, &s->motion, s->info);
+}
+
+static bool may_switch(search* s) {
+    return ++s->switches < SWITCHES * s->sim->def.max_iterations;
+}
+
+// Axes settle for the pieces of contacts that there are, then these are looked at.
+static verdict change_pieces(search* s, attempt* a) {
+    mabd_affine_sim* sim = s->sim;
+    mabd_touch_report* touch = &s->touch;
+    s->clock = mabd_clock();
+    s->pieces = mabd_cpu_switch(&sim->cpu, s->anew, axis_slack(sim));
+    s->anew = s->pieces.changed == 0;
+    if (s->pieces.changed > 0 && may_switch(s)) return VERDICT_AGAIN;
+    *touch = mabd_contacts_switch(&sim->cpu, s->round++);
+    s->info->contact_iterations += touch->changed > 0;
+    // pieces need be no better than the planes of the contacts, which the next reference brings
+    const bool off = touch->changed > 0 && !(touch->miss <= ROUGH * touch->bending);
+    const bool same = (s->pieces.changed > 0 || off) && may_switch(s);
+    if (off && s->round >= PATIENCE) {
+        *a = s->h > LEAST_PART * sim->def.h ? unsettled_contacts(touch)
+                                            : take_lowest(sim, s->info, touch);
+        return VERDICT_LEAVE;
+    }
+    if (same) return VERDICT_AGAIN;
+    if (s->pieces.changed > 0 && s->pieces.miss > ACCEPTED_OPENING) {
+        *a = unsettled(&s->pieces);
+        return VERDICT_LEAVE;
+    }
+    if (off && touch->miss > ACCEPTED_OPENING) {
+        *a = unsettled_contacts(touch);
+        return VERDICT_LEAVE;
+    }
+    return VERDICT_NEXT;
+}
+
+// Whether the solve is good, or more of them would not make it so.
+static verdict judge(search* s) {
+    mabd_affine_sim* sim = s->sim;
+    const mabd_real tolerance = mabd_affine_row_tolerance(sim), twist = s->motion.twist;
+    const int32_t i = s->reference;
+    const bool settled = is_turned(s) && (i >= FINDS || is_flat(s));
+    const bool slows = !(twist < SLOW * s->last_twist);
+    s->last_twist = twist;
+    if (i >= HOPELESS && sim->cpu.contacts && twist > ACCEPTED_TWIST && slows) return VERDICT_END;
+    if (i == 0 && is_violent(sim, s->h, twist)) return VERDICT_END;
+    const bool right = settled && s->pieces.changed + s->touch.changed == 0;
+    if (!right && i + 1 < sim->def.max_iterations) return VERDICT_NEXT;
+    s->open = mabd_cpu_check(&sim->cpu, sim->cpu.q_new);
+    mabd_affine_lap(sim, MABD_STAGE_CHECK, s->clock);
+    const bool closed =
+        right && opening(sim, &s->open) <= tolerance && s->pieces.opening <= tolerance;
+    s->info->converged = closed && contacts_solved(sim);
+    if (s->info->converged) return VERDICT_END;
+    return closed && is_fine(sim) ? VERDICT_END : VERDICT_NEXT; // its budget is used up
+}
+
+// Reports, and tells whether a solve that used up its budget is close enough.
+static attempt end_search(const search* s) {
+    const mabd_affine_sim* sim = s->sim;
+    mabd_step_info* info = s->info;
+    report_contacts(&sim->cpu, &s->touch, info);
+    info->twist = s->motion.twist;
+    info->gap = s->open.gap;
+    info->angle_error = s->open.angle;
+    info->worst_joint = s->open.joint;
+    if (info->converged) return failed(MABD_OK, -1, -1, "");
+    if (!(s->motion.twist <= ACCEPTED_TWIST)) {
+        return failed(MABD_ERR_DIVERGED, s->motion.twisted_body, -1,
+                      "the rotation does not settle at");
+    }
+    if (!(opening(sim, &s->open) <= ACCEPTED_OPENING)) {
+        return failed(MABD_ERR_DIVERGED, -1, s->open.joint, "the rows do not close at");
+    }
+    if (!(s->pieces.opening <= ACCEPTED_OPENING)) return unsettled(&s->pieces);
+    return failed(MABD_OK, -1, -1, "");
+}
+
+mabd_attempt mabd_affine_solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time,
+                               mabd_real h, mabd_step_info* info) {
+    search s = {.sim = sim,
+                .info = info,
+                .h = h,
+                .motion = {0, -1, -1},
+                .pieces = {0, 0, 0, -1},
+                .touch = {0, 0, 0, 0, -1},
+                .open = {0, 0, 0, -1},
+                .anew = true,
+                .last_twist = (mabd_real)INFINITY};
+    attempt a = begin_search(&s, scheme, time);
+    if (a.status != MABD_OK) return a;
+    while (s.reference < sim->def.max_iterations) {
+        a = solve_once(&s);
+        if (a.status != MABD_OK) return a;
+        const verdict v = change_pieces(&s, &a);
+        if (v == VERDICT_LEAVE) return a;
+        if (v == VERDICT_NEXT && judge(&s) == VERDICT_END) break;
+        s.same = v == VERDICT_AGAIN;
+        s.reference += !s.same;
+    }
+    return end_search(&s);
+}
