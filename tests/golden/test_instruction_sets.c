@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages give the same bits whatever instruction set they are compiled for.
-#include "base/hash.h"
-#include "cpu/stages.h"
 #include "formulation/mabd/affine_sim.h"
 #include "support/axis_rig.h"
 #include "support/contact_scene.h"
 #include "support/random_scene.h"
+#include "support/state_hash.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <stdlib.h>
 
 static uint64_t run(const mabd_model* model, const mabd_cpu_stages* stages) {
-    mabd_error error = {0};
-    const mabd_allocator allocator = mabd_default_allocator();
-    const mabd_formulation_ops* ops = &mabd_formulation_affine;
     mabd_sim_def def = mabd_default_sim_def();
-    void* self = NULL;
     def.h = (mabd_real)0.004;
-    cr_assert(eq(int, ops->create(model, &def, &allocator, &self, &error), MABD_OK));
-    ((mabd_affine_sim*)self)->cpu.stages = stages;
-    for (int i = 0; i < 50; i++) {
-        cr_assert(eq(int, ops->step(self, (mabd_real)i * def.h, NULL, &error), MABD_OK), "%s",
-                  error.text);
-    }
-    const size_t size = ops->state_size(self);
-    void* state = malloc(size);
-    ops->save(self, state);
-    const uint64_t hash = mabd_hash(MABD_HASH_START, state, size);
-    free(state);
-    ops->destroy(self, &allocator);
-    return hash;
+    return state_hash(model, &def, stages, 50, NULL);
 }
 
 Test(instruction_sets, give_the_same_bits) {

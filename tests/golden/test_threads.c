@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same bits for any number of threads, on every instruction set: scenes of several tiles and groups.
-#include "base/hash.h"
-#include "cpu/stages.h"
-#include "formulation/mabd/affine_sim.h"
 #include "support/contact_rig.h"
 #include "support/random_scene.h"
-
-#include <stdlib.h>
+#include "support/state_hash.h"
 
 #define MOST_THREADS 4
 #define STEPS        5
@@ -14,28 +10,13 @@
 static int32_t pushing; // contacts of the last run
 
 static uint64_t run(const mabd_model* model, int32_t threads, int32_t isa, mabd_dual dual) {
-    mabd_error error = {0};
-    const mabd_allocator allocator = mabd_default_allocator();
-    const mabd_formulation_ops* ops = &mabd_formulation_affine;
     mabd_sim_def def = mabd_default_sim_def();
     mabd_step_info info = {0};
-    void* self = NULL;
     def.h = (mabd_real)0.005;
     def.threads = threads;
     def.dual = dual;
-    cr_assert(eq(int, ops->create(model, &def, &allocator, &self, &error), MABD_OK));
-    ((mabd_affine_sim*)self)->cpu.stages = mabd_cpu_stages_of(isa);
-    for (int i = 0; i < STEPS; i++) {
-        cr_assert(eq(int, ops->step(self, (mabd_real)i * def.h, &info, &error), MABD_OK), "%s",
-                  error.text);
-    }
+    const uint64_t hash = state_hash(model, &def, mabd_cpu_stages_of(isa), STEPS, &info);
     pushing = info.contacts;
-    const size_t size = ops->state_size(self);
-    void* state = malloc(size);
-    ops->save(self, state);
-    const uint64_t hash = mabd_hash(MABD_HASH_START, state, size);
-    free(state);
-    ops->destroy(self, &allocator);
     return hash;
 }
 
