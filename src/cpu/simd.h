@@ -10,7 +10,7 @@
 // Lanes never meet, no operation is contracted or reordered, so a body gets the same bits in any lane, width or pack.
 //
 // For the loop to become vectors: no calls that are not inlined, no branches but those that become a choice between
-// two values, and all arrays local to the loop's function or marked restrict. What only some lanes need (a polar
+// two values, and all arrays local to the loop's function or marked restrict (tests/check_lanes.sh asks the compiler). What only some lanes need (a polar
 // decomposition far from a rotation, an eigenvalue that must be clamped) is done for these, one by one, between two loops.
 #pragma once
 
@@ -24,7 +24,12 @@ typedef struct mabd_lanes {
     alignas(64) mabd_real at[MABD_LANES];
 } mabd_lanes;
 
+// gcc unrolls short loops before it looks for vectors.
+#if defined(__GNUC__) && !defined(__clang__)
+#define MABD_EACH_LANE(l) _Pragma("GCC unroll 1") for (int l = 0; l < MABD_LANES; l++)
+#else
 #define MABD_EACH_LANE(l) for (int l = 0; l < MABD_LANES; l++)
+#endif
 
 /// Entries k, k + 1, ... of lane l.
 MABD_HOT mabd_vec3 mabd_lane_v3(const mabd_lanes* a, int l) {
