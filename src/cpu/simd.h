@@ -10,8 +10,9 @@
 // Lanes never meet, no operation is contracted or reordered, so a body gets the same bits in any lane, width or pack.
 //
 // For the loop to become vectors: no calls that are not inlined, no branches but those that become a choice between
-// two values, and all arrays local to the loop's function or marked restrict (tests/check_lanes.sh asks the compiler). What only some lanes need (a polar
-// decomposition far from a rotation, an eigenvalue that must be clamped) is done for these, one by one, between two loops.
+// two values, and all arrays local to the loop's function or marked restrict; tests/check_lanes.sh asks the compiler. What only
+// some lanes need (a polar decomposition far from a rotation, an eigenvalue that must be clamped) is done for these, one
+// by one, between two loops.
 #pragma once
 
 #include "body/affine.h"
