@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, streams and events of the device that is none (runtime.h). A stream is a list of things to do. They are done at once or, with
+// MABD_EXEC_ASYNC=1, when something waits for the stream: then also what they wait for in other streams.
+
+#include "exec/exec.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace {
+
+struct task {
+    std::function<void()> work; // none = only waits
+    mabd_exec_stream* other;    // for this one, null = none
+    uint64_t until;             // to have done so many
+};
+
+std::recursive_mutex access_mutex;
+std::map<uintptr_t, size_t> memory; // of the device: address, size
+size_t memory_used;
+std::mutex error_mutex;
+cudaError_t last_error;
+
+} // namespace
+
+struct mabd_exec_stream {
+    std::deque<task> tasks;
+    uint64_t given = 0, done = 0;
+};
+
+struct mabd_exec_event {
+    mabd_exec_stream* stream = nullptr;
+    uint64_t place = 0;
+};
+
+namespace {
+
+mabd_exec_stream null_stream;
+std::set<mabd_exec_stream*> streams = {&null_stream};
+
+#define ALONE() std::lock_guard<std::recursive_mutex> alone(access_mutex)
+
+mabd_exec_stream* own(mabd_exec_stream* stream) {
+    return stream ? stream : &null_stream;
+}
+
+void work_off(mabd_exec_stream* stream, uint64_t until) {
+    while (stream->done < until && !stream->tasks.empty()) {
+        task t = std::move(stream->tasks.front());
+        stream->tasks.pop_front();
+        if (t.other) work_off(t.other, t.until);
+        if (t.work) t.work();
+        stream->done++;
+    }
+}
+
+void work_off_all() {
+    for (mabd_exec_stream* s : streams) work_off(s, UINT64_MAX);
+}
+
+void give(mabd_exec_stream* stream, task t) {
+    const char* waits = getenv("MABD_EXEC_ASYNC");
+    stream = own(stream);
+    stream->tasks.push_back(std::move(t));
+    stream->given++;
+    if (!waits || strcmp(waits, "1") != 0) work_off(stream, stream->given);
+}
+
+size_t memory_limit() {
+    const char* limit = getenv("MABD_EXEC_MEMORY");
+    return limit ? (size_t)strtoull(limit, nullptr, 10) : SIZE_MAX;
+}
+
+cudaError_t refuse(cudaError_t error) {
+    mabd_exec::set_error(error);
+    return error;
+}
+
+// As a machine answers that has no driver: the count stays what it was.
+cudaError_t driver() {
+    const char* state = getenv("MABD_EXEC_DRIVER");
+    if (!state) return cudaSuccess;
+    return strcmp(state, "none") == 0 ? cudaErrorNoDevice : cudaErrorInsufficientDriver;
+}
+
+} // namespace
+
+namespace mabd_exec {
+
+void set_error(cudaError_t error) {
+    std::lock_guard<std::mutex> guard(error_mutex);
+    if (last_error == cudaSuccess) last_error = error;
+}
+
+bool is_device(const void* pointer) {
+    ALONE();
+    auto after = memory.upper_bound((uintptr_t)pointer);
+    if (after == memory.begin()) return false;
+    --after;
+    return (uintptr_t)pointer - after->first < after->second;
+}
+
+cudaError_t enqueue(const launch& l, cudaStream_t stream, const void* bad) {
+    ALONE();
+    if (l.threads < 1 || l.threads > 1024 || l.blocks < 1 || l.blocks > 0x7fffffff) {
+        return refuse(cudaErrorInvalidConfiguration);
+    }
+    if (bad) {
+        fprintf(stderr, "mabd executor: %s:%d: kernel %s gets %p, which is no device memory\n",
+                l.file, l.line, l.name, bad);
+        return refuse(cudaErrorIllegalAddress);
+    }
+    give(stream, task{[l] { run_grid(l); }, nullptr, 0});
+    return cudaSuccess;
+}
+
+} // namespace mabd_exec
+
+// ---- the calls -----------------------------------------------------------------------------------------
+
+cudaError_t cudaGetDeviceCount(int* count) {
+    const cudaError_t error = driver();
+    if (error == cudaSuccess) *count = 1;
+    return error;
+}
+
+cudaError_t cudaSetDevice(int device) {
+    const cudaError_t error = driver();
+    if (error != cudaSuccess) return error;
+    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaPeekAtLastError(void) {
+    std::lock_guard<std::mutex> guard(error_mutex);
+    return last_error;
+}
+
+cudaError_t cudaGetLastError(void) {
+    std::lock_guard<std::mutex> guard(error_mutex);
+    const cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+    case cudaSuccess:
+        return "cudaSuccess";
+    case cudaErrorInvalidValue:
+        return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+        return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration:
+        return "cudaErrorInvalidConfiguration";
+    case cudaErrorInsufficientDriver:
+        return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice:
+        return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice:
+        return "cudaErrorInvalidDevice";
+    case cudaErrorIllegalAddress:
+        return "cudaErrorIllegalAddress";
+    case cudaErrorLaunchFailure:
+        return "cudaErrorLaunchFailure";
+    }
+    return "cudaErrorUnknown";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorInvalidValue:
+        return "invalid argument";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorInvalidConfiguration:
+        return "invalid configuration argument";
+    case cudaErrorInsufficientDriver:
+        return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice:
+        return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice:
+        return "invalid device ordinal";
+    case cudaErrorIllegalAddress:
+        return "an illegal memory access was encountered";
+    case cudaErrorLaunchFailure:
+        return "unspecified launch failure";
+    }
+    return "unrecognized error code";
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+    ALONE();
+    work_off_all();
+    return cudaPeekAtLastError();
+}
+
+// Of the size asked for, so that AddressSanitizer sees its end.
+cudaError_t cudaMalloc(void** pointer, size_t size) {
+    ALONE();
+    void* at = nullptr;
+    if (size == 0) return *pointer = nullptr, cudaSuccess;
+    if (size > memory_limit() - memory_used || posix_memalign(&at, 256, size) != 0) {
+        return refuse(cudaErrorMemoryAllocation);
+    }
+    memset(at, 0xff, size); // NaN
+    memory[(uintptr_t)at] = size;
+    memory_used += size;
+    *pointer = at;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* pointer) {
+    ALONE();
+    work_off_all();
+    if (!pointer) return cudaSuccess;
+    const auto found = memory.find((uintptr_t)pointer);
+    if (found == memory.end()) return refuse(cudaErrorInvalidValue);
+    memory_used -= found->second;
+    memory.erase(found);
+    free(pointer);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
+    ALONE();
+    *total = memory_limit();
+    *available = *total - memory_used;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+    ALONE();
+    if (size == 0) return cudaSuccess;
+    const bool to_device = kind != cudaMemcpyDeviceToHost,
+               from_device = kind != cudaMemcpyHostToDevice;
+    if (mabd_exec::is_device(to) != to_device || mabd_exec::is_device(from) != from_device) {
+        return refuse(cudaErrorInvalidValue);
+    }
+    give(stream, task{[=] { memcpy(to, from, size); }, nullptr, 0});
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t stream) {
+    ALONE();
+    if (size == 0) return cudaSuccess;
+    if (!mabd_exec::is_device(to)) return refuse(cudaErrorInvalidValue);
+    give(stream, task{[=] { memset(to, value, size); }, nullptr, 0});
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+    ALONE();
+    // Streams that wait for the null stream are not there: ours do not use it.
+    if (flags != cudaStreamNonBlocking) return refuse(cudaErrorInvalidValue);
+    *stream = new mabd_exec_stream;
+    streams.insert(*stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    ALONE();
+    work_off_all();
+    streams.erase(stream);
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    ALONE();
+    work_off(own(stream), UINT64_MAX);
+    return cudaPeekAtLastError();
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+    if (flags != cudaEventDisableTiming) return refuse(cudaErrorInvalidValue);
+    *event = new mabd_exec_event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    ALONE();
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    ALONE();
+    event->stream = own(stream);
+    event->place = event->stream->given;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    ALONE();
+    if (event->stream) work_off(event->stream, event->place);
+    return cudaPeekAtLastError();
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    ALONE();
+    if (flags != 0) return refuse(cudaErrorInvalidValue);
+    if (event->stream) give(stream, task{nullptr, event->stream, event->place});
+    return cudaSuccess;
+}
