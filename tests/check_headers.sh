@@ -45,7 +45,7 @@ for path in $(find include src bench -name '*.h' | LC_ALL=C sort); do
     esac
 done
 
-for path in $(find src tests bench -name '*.c' -o -name '*.cpp' | LC_ALL=C sort); do
+for path in $(find src cuda tests bench -name '*.c' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | LC_ALL=C sort); do
     case $(head -n 1 "$path") in
         '// SPDX-License-Identifier: Apache-2.0') ;;
         *) complain "$path: line 1 must be the SPDX line" ;;
