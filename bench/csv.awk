@@ -11,3 +11,25 @@ function split_line(line, fields,    n) {
     }
     return n
 }
+
+# ours[name] of the row of `table` in `folder` with so many links, on so many threads; false if there is none. Tables that
+# have no number of threads are of one.
+function find(table, links, threads,    path, line, names, fields, n, i, head, found) {
+    path = folder "/" table ".csv"
+    found = head = 0
+    delete ours
+    while ((getline line < path) > 0) {
+        if (line ~ /^#/) continue
+        if (!head) { head = split_line(line, names); continue }
+        n = split_line(line, fields)
+        for (i = 1; i <= n; i++) ours[names[i]] = fields[i]
+        if (ours["links"] == links && ((ours["threads"] == "" ? 1 : ours["threads"]) == threads)) { found = 1; break }
+    }
+    close(path)
+    return found
+}
+function grouped(number,    text) {
+    text = sprintf("%d", number)
+    while (match(text, /[0-9][0-9][0-9][0-9]($|,)/)) text = substr(text, 1, RSTART) "," substr(text, RSTART + 1)
+    return text
+}
