@@ -40,7 +40,8 @@ typedef double mabd_real;
     X(MABD_ERR_IO, "cannot read or write a file")                                                  \
     X(MABD_ERR_SINGULAR, "a pivot block is not positive definite")                                 \
     X(MABD_ERR_DIVERGED, "the step did not settle")                                                \
-    X(MABD_ERR_UNAVAILABLE, "not built into this library")
+    X(MABD_ERR_UNAVAILABLE, "not built into this library, or not present")                         \
+    X(MABD_ERR_DEVICE, "the device failed")
 
 typedef enum mabd_status {
 #define X(code, text) code,
