@@ -128,12 +128,18 @@ static const int mabd_pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
 #ifdef MABD_ISA
 // ---- lanes: of 8 bodies, by index (pack_balls.c) ----
 
-/// q_hat and the guess of the step (12 lanes each).
+/// q_hat and the guess of the step (12 lanes each; guess: null = not needed).
 void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
                               mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess);
+/// The guess alone.
+void MABD_STAGE(lanes_guess)(const mabd_cpu_sim* sim, const int32_t* body,
+                             mabd_lanes* MABD_RESTRICT guess);
 /// References at a guess.
 void MABD_STAGE(lanes_reference)(const mabd_cpu_sim* sim, const int32_t* body,
                                  const mabd_lanes* guess, mabd_lanes* ref);
+/// Write them, but for those of borders, of which others may be reading what they were predicted to before (cpu/pack.h).
+void MABD_STAGE(store_references)(mabd_cpu_sim* sim, const mabd_lanes* ref, const int32_t* body,
+                                  int32_t count, uint8_t border);
 /// Rotations of A (9 lanes each), turned[l]: A has one.
 void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
 /// G of stresses (6), clamped.
@@ -199,8 +205,8 @@ void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
                                 const mabd_lanes* ref, mabd_lanes* f);
 /// True if the bodies of a pack can be assembled and updated in lanes: none is touched, all are in one scheme.
 bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack);
-/// References of a pack alone.
-void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack);
+/// References of a pack alone; `inside`: but for its borders.
+void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, bool inside);
 /// The new state of a pack.
 void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report);
 void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,

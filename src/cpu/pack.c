@@ -247,6 +247,7 @@ static int32_t tile_end(const walk* w, int32_t first) {
 
 static int32_t make_tile(walk* w, int32_t first) {
     mabd_packs* out = w->out;
+    const int32_t fars = out->far_count;
     mabd_tile tile = {.body_first = first, .body_last = tile_end(w, first), .run = -1};
     for (int32_t i = first; i < tile.body_last; i++) w->tile_of[i] = out->tile_count;
     tile.pack_first = out->pack_count, tile.odd_first = out->odd_count;
@@ -257,6 +258,7 @@ static int32_t make_tile(walk* w, int32_t first) {
         pack_tile(w, &tile);
     }
     tile.pack_last = out->pack_count, tile.odd_last = out->odd_count;
+    tile.looks = out->far_count > fars;
     if (out->tiles) out->tiles[out->tile_count] = tile;
     out->tile_count++;
     return tile.body_last;
@@ -410,6 +412,54 @@ static void write_modes(const mabd_model* m, const mabd_packs* out) {
     }
 }
 
+// ---- borders -----------------------------------------------------------------------------------------
+
+// Rows of a body in another tile look at this one. Which joints have such rows does not matter much.
+static bool is_border(const walk* w, int32_t body) {
+    const mabd_model* m = w->model;
+    const mabd_plan* plan = m->plan;
+    if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        if (plan->sides[s].is_b < 0) continue;
+        const mabd_model_joint* joint = side_joint(m, s);
+        const int32_t other = plan->sides[s].is_b ? joint->a : joint->b;
+        if (m->body_motion[other] == MABD_MOTION_DYNAMIC && w->kinds[other] == MABD_BODY_ROWS &&
+            w->tile_of[other] != w->tile_of[body]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_borders(const walk* w) {
+    mabd_packs* out = w->out;
+    out->border_count = 0;
+    for (int32_t i = 0; i < w->model->body_count; i++) {
+        if (!is_border(w, i)) continue;
+        if (out->borders) out->borders[out->border_count] = i;
+        out->border_count++;
+    }
+}
+
+// What packs and runs have to know of it.
+static void write_borders(const walk* w) {
+    const mabd_packs* out = w->out;
+    for (int32_t p = 0; p < out->pack_count; p++) {
+        mabd_pack* pack = &out->packs[p];
+        for (int l = 0; l < pack->count; l++) {
+            if (is_border(w, pack->body[l])) pack->border |= (uint8_t)(1 << l);
+        }
+    }
+    for (int32_t r = 0; r < out->run_count; r++) {
+        mabd_run* run = &out->runs[r];
+        for (int l = 0; l < MABD_LANES; l++) {
+            const int32_t first = run->body + MABD_RUN_LINKS * l, last = first + MABD_RUN_LINKS - 1;
+            if (is_border(w, first)) run->border[0] |= (uint8_t)(1 << l);
+            if (is_border(w, last)) run->border[1] |= (uint8_t)(1 << l);
+        }
+    }
+}
+
 // ---- memory ------------------------------------------------------------------------------------------
 
 static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
@@ -421,6 +471,7 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->pairs = mabd_arena_take(arena, (size_t)p->pair_count, sizeof *p->pairs);
     p->groups = mabd_arena_take(arena, (size_t)p->group_count, sizeof *p->groups);
     p->odd = mabd_arena_take(arena, (size_t)p->odd_count, sizeof *p->odd);
+    p->borders = mabd_arena_take(arena, (size_t)p->border_count, sizeof *p->borders);
     p->side_mode = mabd_arena_take(arena, sides, sizeof *p->side_mode);
     p->aparts = mabd_arena_take(arena, (size_t)p->apart_count, sizeof *p->aparts);
     p->apart = mabd_arena_take(arena, p->apart_reals, sizeof *p->apart);
@@ -444,6 +495,7 @@ static size_t measure(walk* w) {
     make_tiles(w);
     make_groups(w);
     count_aparts(w);
+    find_borders(w);
     layout(w->model, w->out, &arena);
     const size_t head = mabd_bytes(sizeof(mabd_packs), 1);
     return arena.used > SIZE_MAX - head ? SIZE_MAX : arena.used + head;
@@ -486,6 +538,8 @@ static mabd_packs* fill(walk* w, size_t bytes, bool in_order, mabd_packs* out, b
     find_all_modes(w->model, out, seen);
     if (in_order) join_aparts(out);
     write_modes(w->model, out);
+    find_borders(w);
+    write_borders(w);
     return out;
 }
 

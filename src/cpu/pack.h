@@ -14,6 +14,9 @@
 //
 // Joints with springs on the rotation vector, between bodies that carry no others than these and balls, go in lanes as well
 // where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles.
+//
+// Rows that look at both bodies of a joint want both references. A tile can make its own on its way; bodies that another tile looks
+// at, the borders, are predicted before all tiles, and nobody writes to their references after.
 #pragma once
 
 #include "cpu/report.h"
@@ -28,6 +31,9 @@
 #define MABD_RUN_BODIES (MABD_LANES * MABD_RUN_LINKS)
 /// What elimination leaves of a joint: Z (9), Y (9), h (3).
 #define MABD_RUN_KEPT 21
+
+/// Tiles predict on their way where at most one body in so many is a border.
+#define MABD_BORDER_SHARE 8
 
 /// Most joints of a body in a pack.
 #define MABD_PACK_SIDES 6
@@ -80,6 +86,7 @@ typedef struct mabd_pack {
     int32_t body_class;       // of all
     int32_t kind;             // of all, mabd_body_kind
     int32_t body[MABD_LANES]; // rising
+    uint8_t border;           // bit l: body l is one
 } mabd_pack;
 
 /// Joints with three point rows and springs on all of the rotation vector. Lanes from `count` on repeat the last one.
@@ -98,6 +105,7 @@ typedef struct mabd_tile {
     int32_t pack_first, pack_last;
     int32_t odd_first, odd_last;
     int32_t run; // all bodies are this one's, -1 = none
+    bool looks;  // some pack has rows that look at both bodies
     int32_t group_first, group_last;
 } mabd_tile;
 
@@ -107,6 +115,7 @@ typedef struct mabd_run {
     int32_t body, slot; // first ones
     int32_t bad;        // slot whose pivot failed, -1 = none
     mabd_real sign[2];  // of the point rows of each link's joints
+    uint8_t border[2];  // bit l: the first, the last link of lane l is a border
 } mabd_run;
 
 /// The share of a side in another tile: at `offset` in mabd_packs.apart its block (width^2), then its right-hand side (width).
@@ -118,7 +127,7 @@ typedef struct mabd_apart {
 
 typedef struct mabd_packs {
     int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count, apart_count;
-    int32_t run_count, group_count;
+    int32_t run_count, group_count, border_count;
     size_t apart_reals;
     mabd_tile* tiles;
     mabd_pack* packs;
@@ -126,6 +135,7 @@ typedef struct mabd_packs {
     mabd_pack_far* fars;
     mabd_pack_pair* pairs;
     int32_t* odd;                // (odd_count) bodies
+    int32_t* borders;            // (border_count) bodies, rising
     mabd_spring_group* groups;   // (group_count)
     uint8_t* side_mode;          // (sides of the plan) mabd_side_mode
     mabd_apart* aparts;          // (apart_count) rising by side

@@ -207,7 +207,10 @@ void MABD_STAGE(assemble_run)(mabd_cpu_sim* sim, int32_t index, const mabd_real*
         prefetch_rows(12, sim->v1, ahead);
         if (predict) {
             MABD_STAGE(lanes_reference)(sim, body, guess, w.ref);
-            mabd_lanes_store(12, w.ref, body, MABD_LANES, sim->ref);
+            const uint8_t border = k == 0                    ? run->border[0]
+                                   : k == MABD_RUN_LINKS - 1 ? run->border[1]
+                                                             : 0;
+            MABD_STAGE(store_references)(sim, w.ref, body, MABD_LANES, border);
         } else {
             mabd_lanes_load(12, sim->ref, body, w.ref);
         }
