@@ -213,6 +213,21 @@ static void expect_borders(const mabd_model* m, const mabd_packs* packs) {
             }
         }
     }
+    for (int32_t r = 0; r < packs->run_count; r++) {
+        const mabd_run* run = &packs->runs[r];
+        for (int32_t i = 0; i < MABD_RUN_BODIES; i++) {
+            const int32_t k = i % MABD_RUN_LINKS, l = i / MABD_RUN_LINKS;
+            const int32_t mine = k == 0                    ? run->border[0] >> l & 1
+                                 : k == MABD_RUN_LINKS - 1 ? run->border[1] >> l & 1
+                                                           : 0;
+            cr_assert(eq(i32, mine, border[run->body + i]));
+        }
+        for (int l = 0; l < MABD_LANES && run->kind == MABD_BODY_ROWS; l++) {
+            const int32_t before = run->before.body[l], after = run->after.body[l];
+            cr_assert(m->body_motion[before] != MABD_MOTION_DYNAMIC || border[before]);
+            cr_assert(m->body_motion[after] != MABD_MOTION_DYNAMIC || border[after]);
+        }
+    }
     free(border);
 }
 

@@ -168,12 +168,46 @@ void MABD_STAGE(lanes_move)(const mabd_body_block* MABD_RESTRICT block,
                             const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
                             mabd_moved_lanes* MABD_RESTRICT out);
 
+/// Both ends of a joint, of which `here` is the body under way.
+typedef struct mabd_joint_ends {
+    const mabd_lanes *here, *there; // references (12)
+    const mabd_lanes *X, *Y;        // attachments there (3)
+    const mabd_lanes *e, *f;        // strains (6), looked at where a joint begins
+    const mabd_lanes* F;            // axes of the joint, in the frame of a and then of b (18)
+    bool is_b;                      // here is b
+} mabd_joint_ends;
+/// Strains of stresses (6).
+void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
+                              const mabd_lanes* MABD_RESTRICT share,
+                              const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e);
+void MABD_STAGE(lanes_own_strain)(const mabd_body_block* MABD_RESTRICT block,
+                                  const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e);
+/// Z and y of bodies.
+void MABD_STAGE(lanes_solve)(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+                             const mabd_lanes* MABD_RESTRICT G,
+                             const mabd_lanes* MABD_RESTRICT q_hat,
+                             const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
+                             mabd_lanes* MABD_RESTRICT y);
+/// Bodies with two joints of one row set (pack_rows.c), as lanes_link; begins (2): of which C (2 x rows) is wanted as well.
+void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_body_block* block,
+                                const mabd_pack_work* w, const mabd_pack_side* side,
+                                const mabd_joint_ends* ends, const bool* begins, mabd_lanes* from,
+                                mabd_lanes* to, mabd_lanes* U, mabd_lanes* C);
+/// f += J' lambda of one joint with any rigid rows.
+void MABD_STAGE(lanes_pull_rows)(const mabd_row_set* set, const mabd_pack_side* side,
+                                 const mabd_joint_ends* ends, const mabd_lanes* lambda,
+                                 mabd_lanes* f);
+
 /// A run: its links, eliminated but for the joints at the ends of its lanes (run.c).
 void MABD_STAGE(assemble_run)(mabd_cpu_sim* sim, int32_t run, const mabd_real* stress,
                               bool predict);
 /// The new state of a run, and how far its joints are open there.
 void MABD_STAGE(update_run)(mabd_cpu_sim* sim, int32_t run, mabd_motion_report* report,
                             mabd_opening* open);
+/// The same of a run whose joints are no balls (run_rows.c); how far they are open is left to check.
+void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t run, const mabd_real* stress,
+                                  bool predict);
+void MABD_STAGE(update_row_run)(mabd_cpu_sim* sim, int32_t run, mabd_motion_report* report);
 
 /// A pack: its bodies, blocks and right-hand sides. `predict`: its references first.
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,

@@ -13,9 +13,10 @@
 typedef struct walk {
     const mabd_model* model;
     const uint8_t* kinds;
-    mabd_packs* out;  // arrays are null while counting
-    int32_t* run_at;  // (bodies) the slot before a body that begins a run, else -1
-    int32_t* tile_of; // (bodies)
+    mabd_packs* out;   // arrays are null while counting
+    int32_t* run_at;   // (bodies) the slot before a body that begins a run, else -1
+    int32_t* tile_of;  // (bodies)
+    int32_t* piece_of; // (bodies) first body of its tile, or of its lane of a run
     uint8_t packed[MABD_TILE_BODIES];
 } walk;
 
@@ -85,6 +86,12 @@ static void fill_side(const mabd_model* m, const mabd_pack* pack, int32_t place,
     }
 }
 
+// Of mabd_strain_of.
+static void put_material(const mabd_body_material* of, mabd_lanes* soft, mabd_lanes* share, int l) {
+    soft->at[l] = 1 / (2 * of->mu);
+    share->at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);
+}
+
 static void fill_far(const mabd_model* m, const mabd_pack* pack, int32_t place,
                      mabd_pack_far* far) {
     const mabd_plan* plan = m->plan;
@@ -98,9 +105,7 @@ static void fill_far(const mabd_model* m, const mabd_pack* pack, int32_t place,
         far->row_set = joint->row_set, far->is_b = at->is_b;
         far->one_frame &= far->frame[l] == far->frame[0];
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
-        const mabd_body_material* of = &m->classes[m->body_class[body]].material;
-        far->soft.at[l] = 1 / (2 * of->mu);
-        far->share.at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);
+        put_material(&m->classes[m->body_class[body]].material, &far->soft, &far->share, l);
     }
 }
 
@@ -174,22 +179,40 @@ static const mabd_plan_side* link_side(const mabd_model* m, int32_t body, int32_
     return &m->plan->sides[m->plan->side_start[body] + place];
 }
 
-static bool may_be_link(const walk* w, int32_t body) {
-    const int32_t* start = w->model->plan->side_start;
-    return may_be_packed(w, body) && w->kinds[body] == MABD_BODY_SIMPLE &&
-           start[body + 1] - start[body] == 2 &&
-           link_side(w->model, body, 1)->slot == link_side(w->model, body, 0)->slot + 1;
+static const mabd_model_joint* link_joint(const mabd_model* m, int32_t body, int32_t place) {
+    return side_joint(m, m->plan->side_start[body] + place);
 }
 
-static const mabd_real* anchor(const mabd_model* m, const mabd_plan_side* side) {
+static bool are_joints_alike(const mabd_model_joint* i, const mabd_model_joint* j) {
+    return i->row_set == j->row_set && i->frame == j->frame;
+}
+
+static bool may_be_link(const walk* w, int32_t body) {
+    const mabd_model* m = w->model;
+    const int32_t* start = m->plan->side_start;
+    if (!may_be_packed(w, body) || start[body + 1] - start[body] != 2) return false;
+    if (link_side(m, body, 1)->slot != link_side(m, body, 0)->slot + 1) return false;
+    if (w->kinds[body] == MABD_BODY_SIMPLE) return true;
+    return w->kinds[body] == MABD_BODY_ROWS &&
+           m->plan->slot_width[link_side(m, body, 0)->slot] >= MABD_RUN_LEAST_ROWS &&
+           are_joints_alike(link_joint(m, body, 0), link_joint(m, body, 1));
+}
+
+// Attachment of a joint on a body, or on the other one.
+static const mabd_real* anchor(const mabd_model* m, const mabd_plan_side* side, bool other) {
     const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
-    return side->is_b ? joint->Xb : joint->Xa;
+    return (side->is_b != 0) != other ? joint->Xb : joint->Xa;
 }
 
 // True if body b, a link, is the next one of a chain after body a and of its class.
 static bool goes_on(const walk* w, int32_t a, int32_t b) {
     const mabd_model* m = w->model;
     if (b != a + 1 || !may_be_link(w, b) || m->body_class[a] != m->body_class[b]) return false;
+    if (w->kinds[a] != w->kinds[b]) return false;
+    if (w->kinds[a] == MABD_BODY_ROWS &&
+        !are_joints_alike(link_joint(m, a, 0), link_joint(m, b, 0))) {
+        return false;
+    }
     if (link_side(m, b, 0)->slot != link_side(m, a, 1)->slot) return false;
     return link_side(m, a, 0)->is_b == link_side(m, b, 0)->is_b &&
            link_side(m, a, 1)->is_b == link_side(m, b, 1)->is_b;
@@ -219,19 +242,61 @@ static void find_all_runs(walk* w) {
     }
 }
 
-static void fill_run(const mabd_model* m, int32_t body, int32_t slot, int32_t index,
-                     mabd_packs* out) {
-    mabd_run* run = &out->runs[index];
-    mabd_lanes* X = out->run_X + 6 * (size_t)MABD_RUN_LINKS * (size_t)index;
-    run->body = body, run->slot = slot, run->bad = -1;
-    for (int32_t k = 0; k < 2; k++) run->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
+// The other body of joint `place` of a link, next to lane l.
+static void fill_run_end(const mabd_model* m, int32_t link, int32_t place, int l,
+                         mabd_run_end* end) {
+    const mabd_model_joint* joint = link_joint(m, link, place);
+    const int32_t body = link_side(m, link, place)->is_b ? joint->a : joint->b;
+    end->body[l] = body;
+    if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return;
+    put_material(&m->classes[m->body_class[body]].material, &end->soft, &end->share, l);
+}
+
+// Attachments of links in rows 1 .. MABD_RUN_LINKS of X, of the bodies before and after in the first and the last one.
+static void fill_run_X(const mabd_model* m, int32_t body, mabd_lanes* X) {
     for (int32_t i = 0; i < MABD_RUN_BODIES; i++) {
-        for (int32_t k = 0; k < 6; k++) {
-            const mabd_real* at = anchor(m, link_side(m, body + i, k / 3));
-            X[6 * (i % MABD_RUN_LINKS) + k].at[i / MABD_RUN_LINKS] = at[k % 3];
+        const int32_t k = i % MABD_RUN_LINKS, l = i / MABD_RUN_LINKS;
+        const mabd_plan_side *from = link_side(m, body + i, 0), *to = link_side(m, body + i, 1);
+        mabd_lanes* at = X + 6 * (k + 1);
+        mabd_lane_put_v3(mabd_v3_load(anchor(m, from, false)), at, l);
+        mabd_lane_put_v3(mabd_v3_load(anchor(m, to, false)), at + 3, l);
+        if (k == 0) mabd_lane_put_v3(mabd_v3_load(anchor(m, from, true)), at - 3, l);
+        if (k + 1 == MABD_RUN_LINKS) {
+            mabd_lane_put_v3(mabd_v3_load(anchor(m, to, true)), at + 6, l);
         }
-        if (i > 0) out->joint_inner[m->plan->slot_joint[slot + i]] = true;
     }
+}
+
+static void fill_run(const walk* w, int32_t body, int32_t slot, int32_t index) {
+    const mabd_model* m = w->model;
+    mabd_packs* out = w->out;
+    mabd_run* run = &out->runs[index];
+    run->body = body, run->slot = slot, run->bad = -1;
+    run->width = m->plan->slot_width[slot], run->kind = w->kinds[body];
+    run->row_set = link_joint(m, body, 0)->row_set, run->frame = link_joint(m, body, 0)->frame;
+    run->kept = out->kept_count;
+    for (int32_t k = 0; k < 2; k++) run->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
+    fill_run_X(m, body, out->run_X + 6 * (size_t)(MABD_RUN_LINKS + 2) * (size_t)index);
+    for (int l = 0; l < MABD_LANES; l++) {
+        const int32_t first = body + MABD_RUN_LINKS * l;
+        fill_run_end(m, first, 0, l, &run->before);
+        fill_run_end(m, first + MABD_RUN_LINKS - 1, 1, l, &run->after);
+    }
+    for (int32_t i = 1; i < MABD_RUN_BODIES && run->kind == MABD_BODY_SIMPLE; i++) {
+        out->joint_inner[m->plan->slot_joint[slot + i]] = true;
+    }
+}
+
+static void add_run(walk* w, int32_t body) {
+    mabd_packs* out = w->out;
+    const int32_t slot = w->run_at[body];
+    if (out->runs) fill_run(w, body, slot, out->run_count);
+    for (int32_t i = 0; i < MABD_RUN_BODIES; i++) {
+        w->piece_of[body + i] = body + i - i % MABD_RUN_LINKS;
+    }
+    out->kept_count +=
+        (size_t)(MABD_RUN_LINKS - 1) * (size_t)MABD_RUN_KEPT(w->model->plan->slot_width[slot]);
+    out->run_count++;
 }
 
 // ---- tiles -------------------------------------------------------------------------------------------
@@ -249,11 +314,13 @@ static int32_t make_tile(walk* w, int32_t first) {
     mabd_packs* out = w->out;
     const int32_t fars = out->far_count;
     mabd_tile tile = {.body_first = first, .body_last = tile_end(w, first), .run = -1};
-    for (int32_t i = first; i < tile.body_last; i++) w->tile_of[i] = out->tile_count;
+    for (int32_t i = first; i < tile.body_last; i++) {
+        w->tile_of[i] = out->tile_count, w->piece_of[i] = first;
+    }
     tile.pack_first = out->pack_count, tile.odd_first = out->odd_count;
     if (w->run_at[first] >= 0) {
-        if (out->runs) fill_run(w->model, first, w->run_at[first], out->run_count, out);
-        tile.run = out->run_count++;
+        tile.run = out->run_count;
+        add_run(w, first);
     } else {
         pack_tile(w, &tile);
     }
@@ -267,7 +334,7 @@ static int32_t make_tile(walk* w, int32_t first) {
 static void make_tiles(walk* w) {
     mabd_packs* out = w->out;
     out->tile_count = out->pack_count = out->side_count = out->pair_count = out->odd_count = 0;
-    out->run_count = out->far_count = 0;
+    out->run_count = out->far_count = 0, out->kept_count = 0;
     for (int32_t first = 0; first < w->model->body_count;) first = make_tile(w, first);
 }
 
@@ -414,7 +481,7 @@ static void write_modes(const mabd_model* m, const mabd_packs* out) {
 
 // ---- borders -----------------------------------------------------------------------------------------
 
-// Rows of a body in another tile look at this one. Which joints have such rows does not matter much.
+// Rows of a body in another tile, or in another lane of a run, look at this one. Which joints have such rows does not matter much.
 static bool is_border(const walk* w, int32_t body) {
     const mabd_model* m = w->model;
     const mabd_plan* plan = m->plan;
@@ -424,7 +491,7 @@ static bool is_border(const walk* w, int32_t body) {
         const mabd_model_joint* joint = side_joint(m, s);
         const int32_t other = plan->sides[s].is_b ? joint->a : joint->b;
         if (m->body_motion[other] == MABD_MOTION_DYNAMIC && w->kinds[other] == MABD_BODY_ROWS &&
-            w->tile_of[other] != w->tile_of[body]) {
+            w->piece_of[other] != w->piece_of[body]) {
             return true;
         }
     }
@@ -479,13 +546,12 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->openings = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->openings);
     p->inner = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->inner);
     p->runs = mabd_arena_take(arena, (size_t)p->run_count, sizeof *p->runs);
-    const size_t links = (size_t)p->run_count * MABD_RUN_LINKS;
+    const size_t links = (size_t)p->run_count * (MABD_RUN_LINKS + 2);
     p->run_X = mabd_arena_take(arena, 6 * links, sizeof *p->run_X);
     const size_t joints = p->run_count > 0 ? (size_t)m->joint_count : 0;
     p->joint_inner = mabd_arena_take(arena, joints, sizeof *p->joint_inner);
     if (joints == 0) p->joint_inner = NULL;
-    const size_t kept = (size_t)p->run_count * (MABD_RUN_LINKS - 1) * MABD_RUN_KEPT;
-    p->kept = mabd_arena_take(arena, kept, sizeof *p->kept);
+    p->kept = mabd_arena_take(arena, p->kept_count, sizeof *p->kept);
 }
 
 // Counts, and the bytes of all: the head, then the arrays.
@@ -503,7 +569,7 @@ static size_t measure(walk* w) {
 
 // Memory of a walk.
 static size_t walk_bytes(const mabd_model* m) {
-    return 2 * (size_t)m->body_count * sizeof(int32_t) + (size_t)m->plan->slot_count;
+    return 3 * (size_t)m->body_count * sizeof(int32_t) + (size_t)m->plan->slot_count;
 }
 
 static bool begin_walk(walk* w, const mabd_allocator* allocator, bool** seen) {
@@ -511,7 +577,8 @@ static bool begin_walk(walk* w, const mabd_allocator* allocator, bool** seen) {
     w->run_at = mabd_alloc(allocator, walk_bytes(w->model));
     if (!w->run_at) return false;
     w->tile_of = w->run_at + bodies;
-    *seen = (bool*)(w->tile_of + bodies);
+    w->piece_of = w->tile_of + bodies;
+    *seen = (bool*)(w->piece_of + bodies);
     return true;
 }
 

@@ -163,10 +163,11 @@ void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_
     MABD_STAGE(lanes_geometric)(mabd_cpu_block(sim, pack->body[0]), S, G);
 }
 
-static void solve_bodies(const mabd_body_block* MABD_RESTRICT b, mabd_vec3 weight,
-                         const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
-                         const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
-                         mabd_lanes* MABD_RESTRICT y) {
+void MABD_STAGE(lanes_solve)(const mabd_body_block* MABD_RESTRICT b, mabd_vec3 weight,
+                             const mabd_lanes* MABD_RESTRICT G,
+                             const mabd_lanes* MABD_RESTRICT q_hat,
+                             const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
+                             mabd_lanes* MABD_RESTRICT y) {
     MABD_EACH_LANE(l) {
         const mabd_sym3 z = mabd_body_block_woodbury(b, mabd_lane_s3(G, l));
         const mabd_affine r = mabd_body_block_inertia(b, mabd_lane_affine(q_hat, l),
@@ -220,7 +221,7 @@ void MABD_STAGE(pack_pair)(const mabd_body_block* MABD_RESTRICT b,
     }
 }
 
-// Two joints on a body, which most bodies have: both functions above and solve_bodies in one loop.
+// Two joints on a body, which most bodies have: both functions above and lanes_solve in one loop.
 void MABD_STAGE(lanes_link)(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
                             const mabd_lanes* MABD_RESTRICT G,
                             const mabd_lanes* MABD_RESTRICT q_hat,
@@ -300,7 +301,7 @@ static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_bo
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     mabd_lanes lanes[9];
     blocks->U.at[0][0] = 0; // for compilers: the side count is not 0 where blocks are read
-    solve_bodies(block, weight, G, q_hat, w->ref, w->Z, w->y);
+    MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w->ref, w->Z, w->y);
     if (pack->side_count < 1) return;
     for (int32_t i = 0; i < pack->side_count; i++) {
         MABD_STAGE(pack_side)(block, w, &sides[i], lanes);
@@ -341,7 +342,7 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     pack_blocks blocks;
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
     if (pack->kind == MABD_BODY_ROWS) {
-        solve_bodies(block, weight, G, q_hat, w.ref, w.Z, w.y);
+        MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w.ref, w.Z, w.y);
         MABD_STAGE(assemble_pack_rows)(sim, pack, stress, S, &w);
     } else if (pack->side_count == 2) {
         assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);

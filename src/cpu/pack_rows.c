@@ -14,7 +14,7 @@
 // The side that begins a joint adds C(ref) and what linearisation leaves out, both known from what J is made of. Joints with
 // point rows alone go as in pack_balls.c: each side brings its own point.
 
-#include "cpu/assemble.h"
+#include "cpu/run.h"
 
 // D by rows, then the right-hand side, then C.
 #define SIDE_REALS (MABD_PLAN_SLOT_ROWS * (MABD_PLAN_SLOT_ROWS + 2))
@@ -31,27 +31,7 @@ typedef struct side_lanes {
     mabd_lanes out[SIDE_REALS];
 } side_lanes;
 
-/// Both ends of a joint.
-typedef struct joint_ends {
-    const mabd_lanes *here, *X; // reference and attachment of this body
-    const mabd_pack_far* far;
-    mabd_lanes there[12]; // reference of the other body
-    mabd_lanes F[18];     // axes of the joint, in the frame of a and then of b
-} joint_ends;
-
 // ---- rows ----------------------------------------------------------------------------------------------
-
-static void load_ends(const mabd_cpu_sim* sim, const mabd_pack_side* side, const mabd_pack_far* far,
-                      const mabd_lanes* here, joint_ends* ends) {
-    ends->here = here, ends->X = side->X, ends->far = far;
-    const mabd_real* frames = (const mabd_real*)sim->model->frames;
-    mabd_lanes_load(12, sim->ref, far->body, ends->there);
-    if (far->one_frame) {
-        mabd_lanes_fill(18, frames, far->frame[0], ends->F);
-    } else {
-        mabd_lanes_load(18, frames, far->frame, ends->F);
-    }
-}
 
 static void gap_lanes(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT X,
                       const mabd_lanes* MABD_RESTRICT there, const mabd_lanes* MABD_RESTRICT Y,
@@ -66,11 +46,11 @@ static void gap_lanes(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MA
 }
 
 // P_b - P_a, if the joint has slide rows or `needed` otherwise.
-static void find_gap(const joint_ends* ends, const mabd_row_set* set, bool needed,
+static void find_gap(const mabd_joint_ends* ends, const mabd_row_set* set, bool needed,
                      mabd_lanes* gap) {
     for (int32_t r = 0; r < set->rigid_count; r++) needed |= set->rigid[r].kind == MABD_ROW_SLIDE;
     if (!needed) return;
-    gap_lanes(ends->here, ends->X, ends->there, ends->far->X, ends->far->is_b ? 1 : -1, gap);
+    gap_lanes(ends->here, ends->X, ends->there, ends->Y, ends->is_b ? 1 : -1, gap);
 }
 
 // x of this body, z of the other one.
@@ -104,16 +84,16 @@ static void slide_row_on_a(const mabd_lanes* MABD_RESTRICT here,
 }
 
 // The axes of a row: n or u of a, w of b without its sign.
-static const mabd_lanes* axis_of_a(const joint_ends* ends, const mabd_row* row) {
+static const mabd_lanes* axis_of_a(const mabd_joint_ends* ends, const mabd_row* row) {
     return ends->F + 3 * (row->kind == MABD_ROW_SLIDE ? row->axis : row->other);
 }
-static const mabd_lanes* axis_of_b(const joint_ends* ends, const mabd_row* row) {
+static const mabd_lanes* axis_of_b(const mabd_joint_ends* ends, const mabd_row* row) {
     return ends->F + 9 + 3 * row->axis;
 }
 
-static void find_row(const joint_ends* ends, const mabd_row* row, const mabd_lanes* gap,
+static void find_row(const mabd_joint_ends* ends, const mabd_row* row, const mabd_lanes* gap,
                      mabd_lanes* J) {
-    const bool is_b = ends->far->is_b;
+    const bool is_b = ends->is_b;
     const mabd_lanes *a = axis_of_a(ends, row), *b = axis_of_b(ends, row);
     if (row->kind == MABD_ROW_CROSS) {
         cross_row(ends->here, ends->there, is_b ? b : a, is_b ? a : b, row->sign, J);
@@ -126,37 +106,19 @@ static void find_row(const joint_ends* ends, const mabd_row* row, const mabd_lan
 
 // ---- what begins a joint -------------------------------------------------------------------------------
 
-/// Strain of the last iteration or step, of this body and the other one.
-typedef struct end_strains {
-    const mabd_lanes* here;
-    mabd_lanes there[6];
-} end_strains;
-
-static void find_strain(const mabd_lanes* MABD_RESTRICT soft, const mabd_lanes* MABD_RESTRICT share,
-                        const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
+void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
+                              const mabd_lanes* MABD_RESTRICT share,
+                              const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
     MABD_EACH_LANE(l) {
         mabd_lane_put_s3(mabd_strain_of(soft->at[l], share->at[l], mabd_lane_s3(S, l)), e, l);
     }
 }
 
-static void find_own_strain(const mabd_body_block* MABD_RESTRICT b,
-                            const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
+void MABD_STAGE(lanes_own_strain)(const mabd_body_block* MABD_RESTRICT b,
+                                  const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
     MABD_EACH_LANE(l) {
         mabd_lane_put_s3(mabd_body_block_strain(b, mabd_lane_s3(S, l)), e, l);
     }
-}
-
-// Of a body that does not move it is that of this body times zero.
-static void find_far_strain(const joint_ends* ends, const int32_t* here, const mabd_real* stress,
-                            mabd_lanes* e) {
-    const mabd_pack_far* far = ends->far;
-    mabd_lanes S[6];
-    int32_t row[MABD_LANES];
-    for (int l = 0; l < MABD_LANES; l++) {
-        row[l] = far->soft.at[l] > 0 ? far->body[l] : here[l];
-    }
-    mabd_lanes_load(6, stress, row, S);
-    find_strain(&far->soft, &far->share, S, e);
 }
 
 // u, w: the latter without its sign. Ra .. eb: of a and b.
@@ -187,13 +149,13 @@ static void begin_slide(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MA
     }
 }
 
-static void begin_rows(const joint_ends* ends, const mabd_row* rows, int32_t count,
-                       const end_strains* e, const mabd_lanes* gap, mabd_lanes* C) {
-    const mabd_lanes *Ra = ends->here, *Rb = ends->there, *ea = e->here, *eb = e->there;
-    const mabd_lanes *Xa = ends->X, *Xb = ends->far->X;
-    if (ends->far->is_b) {
-        Ra = ends->there, Rb = ends->here, ea = e->there, eb = e->here;
-        Xa = ends->far->X, Xb = ends->X;
+static void begin_rows(const mabd_joint_ends* ends, const mabd_row* rows, int32_t count,
+                       const mabd_lanes* gap, mabd_lanes* C) {
+    const mabd_lanes *Ra = ends->here, *Rb = ends->there, *ea = ends->e, *eb = ends->f;
+    const mabd_lanes *Xa = ends->X, *Xb = ends->Y;
+    if (ends->is_b) {
+        Ra = ends->there, Rb = ends->here, ea = ends->f, eb = ends->e;
+        Xa = ends->Y, Xb = ends->X;
     }
     for (int32_t r = 0; r < count; r++) {
         const mabd_lanes* a = axis_of_a(ends, &rows[r]);
@@ -266,31 +228,24 @@ static void compute_row(const mabd_body_block* block, const mabd_pack_work* w,
     for (int32_t c = 0; c < at; c++) D[c * n + at] = D[at * n + c];
 }
 
-// Rows of one joint, and all that D and b get from them.
-static void compute_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place,
-                         const mabd_body_block* block, const mabd_pack_work* w,
-                         const mabd_lanes* strain, const mabd_real* stress, side_lanes* s) {
-    const mabd_pack_side* side = &sim->packs->sides[pack->side_first + place];
-    const mabd_pack_far* far = &sim->packs->fars[pack->far_first + place];
-    const mabd_row_set* set = &sim->model->row_sets[far->row_set];
+// Rows of one joint, and all that D and b get from them; `begins`: C as well.
+static void compute_side(const mabd_row_set* set, const mabd_body_block* block,
+                         const mabd_pack_work* w, const mabd_pack_side* side,
+                         const mabd_joint_ends* ends, bool begins, side_lanes* s) {
     s->points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
     s->others = set->rigid_count - s->points, s->width = set->rigid_count;
     if (s->points) compute_points(block, w, side, s);
     if (s->others == 0) return;
     const mabd_row* rows = set->rigid + s->points;
     mabd_lanes gap[3], *C = s->out + s->width * (s->width + 1);
-    joint_ends ends;
-    load_ends(sim, side, far, w->ref, &ends);
-    find_gap(&ends, set, far->begins, gap);
+    find_gap(ends, set, begins, gap);
     for (int32_t r = 0; r < s->others; r++) {
-        find_row(&ends, &rows[r], gap, s->rows[r].J);
+        find_row(ends, &rows[r], gap, s->rows[r].J);
         compute_row(block, w, side, r, s);
     }
-    if (!far->begins) return;
-    end_strains e = {.here = strain};
-    find_far_strain(&ends, pack->body, stress, e.there);
+    if (!begins) return;
     for (int32_t k = 0; k < s->points; k++) C[k] = gap[k];
-    begin_rows(&ends, rows, s->others, &e, gap, C + s->points);
+    begin_rows(ends, rows, s->others, gap, C + s->points);
 }
 
 static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
@@ -312,6 +267,30 @@ static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
             dot_rows(i->rows[r].Y, j->rows[c].J, &row[j->points + c]);
         }
     }
+}
+
+// Block and right-hand side of a side, as elimination wants them (cpu/run.h).
+static void leave_side(const side_lanes* s, mabd_lanes* out) {
+    const int32_t w = s->width, n = MABD_RUN_SYMMETRIC(w);
+    for (int32_t i = 0; i < w; i++) {
+        for (int32_t j = i; j < w; j++) out[mabd_run_at(w, i, j)] = s->out[i * w + j];
+        out[n + i] = s->out[w * w + i];
+    }
+}
+
+void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_body_block* block,
+                                const mabd_pack_work* w, const mabd_pack_side* side,
+                                const mabd_joint_ends* ends, const bool* begins, mabd_lanes* from,
+                                mabd_lanes* to, mabd_lanes* U, mabd_lanes* C) {
+    side_lanes work[2];
+    const int32_t n = set->rigid_count;
+    for (int i = 0; i < 2; i++) {
+        compute_side(set, block, w, &side[i], &ends[i], begins[i], &work[i]);
+        for (int32_t k = 0; k < n && begins[i]; k++) C[n * i + k] = work[i].out[n * (n + 1) + k];
+    }
+    leave_side(&work[0], from);
+    leave_side(&work[1], to);
+    compute_pair(block, w, &side[0], &work[0], &side[1], &work[1], U);
 }
 
 // ---- from lanes to the dual system ---------------------------------------------------------------------
@@ -402,6 +381,52 @@ static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack
     }
 }
 
+// Both ends of a joint of a pack, and where they are.
+typedef struct pack_ends {
+    mabd_joint_ends ends;
+    mabd_lanes there[12], F[18], f[6];
+} pack_ends;
+
+static void load_ends(const mabd_cpu_sim* sim, const mabd_pack_side* side, const mabd_pack_far* far,
+                      const mabd_lanes* here, pack_ends* to) {
+    const mabd_real* frames = (const mabd_real*)sim->model->frames;
+    mabd_lanes_load(12, sim->ref, far->body, to->there);
+    if (far->one_frame) {
+        mabd_lanes_fill(18, frames, far->frame[0], to->F);
+    } else {
+        mabd_lanes_load(18, frames, far->frame, to->F);
+    }
+    to->ends = (mabd_joint_ends){
+        .here = here, .there = to->there, .X = side->X, .Y = far->X, .F = to->F, .is_b = far->is_b};
+}
+
+// Of a body that does not move it is that of this body times zero.
+static void find_far_strain(const mabd_pack_far* far, const int32_t* here, const mabd_real* stress,
+                            mabd_lanes* e) {
+    mabd_lanes S[6];
+    int32_t row[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        row[l] = far->soft.at[l] > 0 ? far->body[l] : here[l];
+    }
+    mabd_lanes_load(6, stress, row, S);
+    MABD_STAGE(lanes_strain)(&far->soft, &far->share, S, e);
+}
+
+static void compute_pack_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place,
+                              const mabd_body_block* block, const mabd_pack_work* w,
+                              const mabd_lanes* strain, const mabd_real* stress, side_lanes* s) {
+    const mabd_pack_side* side = &sim->packs->sides[pack->side_first + place];
+    const mabd_pack_far* far = &sim->packs->fars[pack->far_first + place];
+    const mabd_row_set* set = &sim->model->row_sets[far->row_set];
+    pack_ends at;
+    if (!set->points_only) {
+        load_ends(sim, side, far, w->ref, &at);
+        if (far->begins) find_far_strain(far, pack->body, stress, at.f);
+        at.ends.e = strain, at.ends.f = at.f;
+    }
+    compute_side(set, block, w, side, &at.ends, far->begins, s);
+}
+
 void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                     const mabd_real* stress, const mabd_lanes* S,
                                     const mabd_pack_work* w) {
@@ -411,9 +436,9 @@ void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
     side_lanes work[MABD_PACK_SIDES];
     lane_reals turned[MABD_PACK_SIDES];
     mabd_lanes strain[6], U[SIDE_REALS];
-    find_own_strain(block, S, strain);
+    MABD_STAGE(lanes_own_strain)(block, S, strain);
     for (int32_t i = 0; i < pack->side_count; i++) {
-        compute_side(sim, pack, i, block, w, strain, stress, &work[i]);
+        compute_pack_side(sim, pack, i, block, w, strain, stress, &work[i]);
         turn_lanes(work[i].width * (work[i].width + 2), work[i].out, &turned[i]);
     }
     for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
@@ -455,30 +480,41 @@ static void pull_row(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_R
     }
 }
 
+void MABD_STAGE(lanes_pull_rows)(const mabd_row_set* set, const mabd_pack_side* side,
+                                 const mabd_joint_ends* ends, const mabd_lanes* lambda,
+                                 mabd_lanes* f) {
+    const int32_t points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
+    mabd_lanes gap[3], J[12];
+    if (points) MABD_STAGE(lanes_pull)(ends->here, side, lambda, f);
+    if (points == set->rigid_count) return;
+    find_gap(ends, set, false, gap);
+    for (int32_t r = points; r < set->rigid_count; r++) {
+        const mabd_row* row = &set->rigid[r];
+        const mabd_lanes *a = axis_of_a(ends, row), *b = axis_of_b(ends, row);
+        if (row->kind == MABD_ROW_CROSS) {
+            pull_cross(ends->here, ends->there, ends->is_b ? b : a, ends->is_b ? a : b, row->sign,
+                       &lambda[r], f);
+        } else {
+            find_row(ends, row, gap, J);
+            pull_row(J, &lambda[r], f);
+        }
+    }
+}
+
 void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
                                 const mabd_lanes* ref, mabd_lanes* f) {
     for (int32_t i = 0; i < pack->side_count; i++) {
         const mabd_pack_side* side = &sim->packs->sides[pack->side_first + i];
         const mabd_pack_far* far = &sim->packs->fars[pack->far_first + i];
         const mabd_row_set* set = &sim->model->row_sets[far->row_set];
-        const int32_t points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
-        mabd_lanes lambda[MABD_JOINT_MAX_ROWS], gap[3], J[12];
+        mabd_lanes lambda[MABD_JOINT_MAX_ROWS];
+        pack_ends at;
         mabd_lanes_pick(set->rigid_count, sim->lambda, side->row, lambda);
-        if (points) MABD_STAGE(lanes_pull)(ref, side, lambda, f);
-        if (points == set->rigid_count) continue;
-        joint_ends ends;
-        load_ends(sim, side, far, ref, &ends);
-        find_gap(&ends, set, false, gap);
-        for (int32_t r = points; r < set->rigid_count; r++) {
-            const mabd_row* row = &set->rigid[r];
-            const mabd_lanes *a = axis_of_a(&ends, row), *b = axis_of_b(&ends, row);
-            if (row->kind == MABD_ROW_CROSS) {
-                pull_cross(ref, ends.there, far->is_b ? b : a, far->is_b ? a : b, row->sign,
-                           &lambda[r], f);
-            } else {
-                find_row(&ends, row, gap, J);
-                pull_row(J, &lambda[r], f);
-            }
+        if (set->points_only) {
+            at.ends.here = ref;
+        } else {
+            load_ends(sim, side, far, ref, &at);
         }
+        MABD_STAGE(lanes_pull_rows)(set, side, &at.ends, lambda, f);
     }
 }

@@ -180,7 +180,7 @@ bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body) {
     return true;
 }
 
-// Joints inside of runs were looked at by update.
+// Balls inside of runs were looked at by update.
 static void check_part(void* context, int32_t part, int32_t thread) {
     const tile_job* job = context;
     const mabd_cpu_sim* sim = job->sim;
@@ -198,8 +198,11 @@ static void check_part(void* context, int32_t part, int32_t thread) {
     for (int32_t i = first; i < last;) {
         const bool* next = memchr(inner + i, false, (size_t)(last - i));
         if (!next) return;
-        i = (int32_t)(next - inner) + 1;
-        sim->stages->check(sim, job->q, i - 1, i, worst);
+        i = (int32_t)(next - inner);
+        const bool* end = memchr(next, true, (size_t)(last - i));
+        const int32_t stop = end ? (int32_t)(end - inner) : last;
+        sim->stages->check(sim, job->q, i, stop, worst);
+        i = stop;
     }
 }
 
