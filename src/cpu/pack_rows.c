@@ -16,7 +16,7 @@
 
 #include "cpu/run.h"
 
-// D by rows, then the right-hand side, then C.
+// D, then the right-hand side, then C.
 #define SIDE_REALS (MABD_PLAN_SLOT_ROWS * (MABD_PLAN_SLOT_ROWS + 2))
 
 /// One row that is no point row.
@@ -28,7 +28,7 @@ typedef struct row_lanes {
 typedef struct side_lanes {
     int32_t points, others, width; // rows: 3 or 0, those after them, all
     row_lanes rows[MABD_JOINT_MAX_ROWS];
-    mabd_lanes out[SIDE_REALS];
+    mabd_lanes out[SIDE_REALS]; // D as in mabd_run_at
 } side_lanes;
 
 // ---- rows ----------------------------------------------------------------------------------------------
@@ -188,31 +188,42 @@ static void dot_rows(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_R
     }
 }
 
-// Y, J Y and J y
-static void solve_row(const mabd_body_block* MABD_RESTRICT b, const mabd_pack_work* MABD_RESTRICT w,
-                      const mabd_lanes* MABD_RESTRICT J, mabd_lanes* MABD_RESTRICT Y,
-                      mabd_lanes* MABD_RESTRICT self, mabd_lanes* MABD_RESTRICT rhs) {
+// Point rows of a joint that has others: R c(X, X) R' at places a, b, c off the diagonal, and s R (y X + tau).
+static void solve_points(const mabd_body_block* MABD_RESTRICT block,
+                         const mabd_pack_work* MABD_RESTRICT w,
+                         const mabd_pack_side* MABD_RESTRICT side, int32_t a, int32_t b, int32_t c,
+                         mabd_lanes* MABD_RESTRICT D, mabd_lanes* MABD_RESTRICT rhs) {
     MABD_EACH_LANE(l) {
-        const mabd_affine j = mabd_lane_affine(J, l);
-        const mabd_affine y = mabd_body_block_solve(b, mabd_lane_s3(w->Z, l), j);
-        self->at[l] = mabd_affine_dot(j, y);
-        rhs->at[l] = mabd_affine_dot(j, mabd_lane_affine(w->y, l));
-        mabd_lane_put_affine(y, Y, l);
+        const mabd_mat3 R = mabd_lane_m3(w->ref, l);
+        const mabd_affine y = mabd_lane_affine(w->y, l);
+        const mabd_attachment x =
+            mabd_body_block_attach(block, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
+        const mabd_sym3 s = mabd_sym3_rotate(R, mabd_body_block_self_compliance(block, &x));
+        D[0].at[l] = s.xx, D[1].at[l] = s.yy, D[2].at[l] = s.zz;
+        D[a].at[l] = s.xy, D[b].at[l] = s.xz, D[c].at[l] = s.yz;
+        const mabd_vec3 at = mabd_m3_mul(R, mabd_affine_move(&y, x.X));
+        mabd_lane_put_v3(mabd_v3_scale(side->sign.at[l], at), rhs, l);
     }
 }
 
-// Point rows of a joint.
-static void compute_points(const mabd_body_block* block, const mabd_pack_work* w,
-                           const mabd_pack_side* side, side_lanes* s) {
-    static const int symmetric[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2}; // mabd_sym3
-    const int32_t n = s->width;
-    mabd_lanes c[9], *rhs = s->out + n * n;
-    MABD_STAGE(pack_side)(block, w, side, c);
-    for (int k = 0; k < 9; k++) s->out[k / 3 * n + k % 3] = c[symmetric[k]];
-    if (s->others > 0) {
-        move_points(w->ref, side, w->y, 1, rhs);
-    } else {
-        for (int k = 0; k < 3; k++) rhs[k] = c[6 + k];
+// Y, J Y and J y of a row; with point rows s R (Y X + tau) as well, at places a, b, c.
+MABD_HOT void solve_row(bool points, const mabd_body_block* MABD_RESTRICT block,
+                        const mabd_pack_work* MABD_RESTRICT w,
+                        const mabd_pack_side* MABD_RESTRICT side, const mabd_lanes* MABD_RESTRICT J,
+                        mabd_lanes* MABD_RESTRICT Y, mabd_lanes* MABD_RESTRICT self,
+                        mabd_lanes* MABD_RESTRICT rhs, mabd_lanes* MABD_RESTRICT a,
+                        mabd_lanes* MABD_RESTRICT b, mabd_lanes* MABD_RESTRICT c) {
+    MABD_EACH_LANE(l) {
+        const mabd_affine j = mabd_lane_affine(J, l);
+        const mabd_affine y = mabd_body_block_solve(block, mabd_lane_s3(w->Z, l), j);
+        self->at[l] = mabd_affine_dot(j, y);
+        rhs->at[l] = mabd_affine_dot(j, mabd_lane_affine(w->y, l));
+        mabd_lane_put_affine(y, Y, l);
+        if (!points) continue;
+        const mabd_vec3 move = mabd_affine_move(&y, mabd_lane_v3(side->X, l));
+        const mabd_vec3 v =
+            mabd_v3_scale(side->sign.at[l], mabd_m3_mul(mabd_lane_m3(w->ref, l), move));
+        a->at[l] = v.x, b->at[l] = v.y, c->at[l] = v.z;
     }
 }
 
@@ -221,11 +232,16 @@ static void compute_row(const mabd_body_block* block, const mabd_pack_work* w,
                         const mabd_pack_side* side, int32_t r, side_lanes* s) {
     const int32_t n = s->width, at = s->points + r;
     row_lanes* row = &s->rows[r];
-    mabd_lanes *D = s->out, *rhs = D + n * n;
-    solve_row(block, w, row->J, row->Y, &D[at * n + at], &rhs[at]);
-    if (s->points) move_points(w->ref, side, row->Y, 1, &D[at * n]);
-    for (int32_t c = 0; c < r; c++) dot_rows(s->rows[c].J, row->Y, &D[at * n + s->points + c]);
-    for (int32_t c = 0; c < at; c++) D[c * n + at] = D[at * n + c];
+    mabd_lanes *D = s->out, *rhs = D + MABD_RUN_SYMMETRIC(n) + at;
+    if (s->points) {
+        solve_row(true, block, w, side, row->J, row->Y, &D[at], rhs, &D[mabd_run_at(n, 0, at)],
+                  &D[mabd_run_at(n, 1, at)], &D[mabd_run_at(n, 2, at)]);
+    } else {
+        solve_row(false, block, w, side, row->J, row->Y, &D[at], rhs, NULL, NULL, NULL);
+    }
+    for (int32_t c = 0; c < r; c++) {
+        dot_rows(s->rows[c].J, row->Y, &D[mabd_run_at(n, s->points + c, at)]);
+    }
 }
 
 // Rows of one joint, and all that D and b get from them; `begins`: C as well.
@@ -234,10 +250,17 @@ static void compute_side(const mabd_row_set* set, const mabd_body_block* block,
                          const mabd_joint_ends* ends, bool begins, side_lanes* s) {
     s->points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
     s->others = set->rigid_count - s->points, s->width = set->rigid_count;
-    if (s->points) compute_points(block, w, side, s);
-    if (s->others == 0) return;
+    if (s->others == 0) {
+        MABD_STAGE(pack_side)(block, w, side, s->out);
+        return;
+    }
+    const int32_t n = s->width;
     const mabd_row* rows = set->rigid + s->points;
-    mabd_lanes gap[3], *C = s->out + s->width * (s->width + 1);
+    mabd_lanes gap[3], *rhs = s->out + MABD_RUN_SYMMETRIC(n), *C = rhs + n;
+    if (s->points) {
+        solve_points(block, w, side, mabd_run_at(n, 0, 1), mabd_run_at(n, 0, 2),
+                     mabd_run_at(n, 1, 2), s->out, rhs);
+    }
     find_gap(ends, set, begins, gap);
     for (int32_t r = 0; r < s->others; r++) {
         find_row(ends, &rows[r], gap, s->rows[r].J);
@@ -269,28 +292,19 @@ static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
     }
 }
 
-// Block and right-hand side of a side, as elimination wants them (cpu/run.h).
-static void leave_side(const side_lanes* s, mabd_lanes* out) {
-    const int32_t w = s->width, n = MABD_RUN_SYMMETRIC(w);
-    for (int32_t i = 0; i < w; i++) {
-        for (int32_t j = i; j < w; j++) out[mabd_run_at(w, i, j)] = s->out[i * w + j];
-        out[n + i] = s->out[w * w + i];
-    }
-}
-
 void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_body_block* block,
                                 const mabd_pack_work* w, const mabd_pack_side* side,
                                 const mabd_joint_ends* ends, const bool* begins, mabd_lanes* from,
                                 mabd_lanes* to, mabd_lanes* U, mabd_lanes* C) {
     side_lanes work[2];
-    const int32_t n = set->rigid_count;
     for (int i = 0; i < 2; i++) {
         compute_side(set, block, w, &side[i], &ends[i], begins[i], &work[i]);
-        for (int32_t k = 0; k < n && begins[i]; k++) C[n * i + k] = work[i].out[n * (n + 1) + k];
     }
-    leave_side(&work[0], from);
-    leave_side(&work[1], to);
     compute_pair(block, w, &side[0], &work[0], &side[1], &work[1], U);
+    const int32_t n = set->rigid_count, count = MABD_RUN_SYMMETRIC(n) + n;
+    for (int32_t k = 0; k < count; k++) from[k] = work[0].out[k], to[k] = work[1].out[k];
+    for (int32_t k = 0; k < n; k++)
+        C[k] = work[0].out[count + k], C[n + k] = work[1].out[count + k];
 }
 
 // ---- from lanes to the dual system ---------------------------------------------------------------------
@@ -300,12 +314,25 @@ typedef struct lane_reals {
     alignas(64) mabd_real at[MABD_LANES][SIDE_REALS];
 } lane_reals;
 
-static void turn_lanes(int32_t count, const mabd_lanes* from, lane_reals* to) {
+// The same of a side with so many rows: D by rows, the right-hand side, C.
+static int32_t find_order(int32_t width, int32_t* order) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < width; i++) {
+        for (int32_t j = 0; j < width; j++) order[count++] = mabd_run_at(width, i, j);
+    }
+    for (int32_t k = 0; k < 2 * width; k++) order[count++] = MABD_RUN_SYMMETRIC(width) + k;
+    return count;
+}
+
+// Entry k of a lane is from[order[k]]; whole squares.
+static void turn_lanes(int32_t count, const mabd_lanes* from, const int32_t* order,
+                       lane_reals* to) {
     for (int32_t k = 0; k < count; k += 4) {
+        const mabd_lanes *a = from + order[k], *b = from + order[k + 1], *c = from + order[k + 2],
+                         *d = from + order[k + 3];
         for (int l = 0; l < MABD_LANES; l += 4) {
-            mabd_quad_turn(from[k].at + l, from[k + 1].at + l, from[k + 2].at + l,
-                           from[k + 3].at + l, to->at[l] + k, to->at[l + 1] + k, to->at[l + 2] + k,
-                           to->at[l + 3] + k);
+            mabd_quad_turn(a->at + l, b->at + l, c->at + l, d->at + l, to->at[l] + k,
+                           to->at[l + 1] + k, to->at[l + 2] + k, to->at[l + 3] + k);
         }
     }
 }
@@ -370,7 +397,9 @@ static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack
                        int32_t count, const mabd_lanes* U) {
     if (pack->count < MABD_LANES || sim->shared_edges) {
         lane_reals turned;
-        turn_lanes(count, U, &turned);
+        int32_t order[SIDE_REALS];
+        for (int32_t k = 0; k < SIDE_REALS; k++) order[k] = k;
+        turn_lanes(count, U, order, &turned);
         for (int l = 0; l < pack->count; l++) {
             put_reals(count, sim->shared_edges, turned.at[l], sim->U + pair->block[l]);
         }
@@ -439,7 +468,9 @@ void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
     MABD_STAGE(lanes_own_strain)(block, S, strain);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_pack_side(sim, pack, i, block, w, strain, stress, &work[i]);
-        turn_lanes(work[i].width * (work[i].width + 2), work[i].out, &turned[i]);
+        int32_t order[SIDE_REALS] = {0};
+        const int32_t count = find_order(work[i].width, order);
+        turn_lanes(count, work[i].out, order, &turned[i]);
     }
     for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
         for (int32_t i = 0; i < pack->side_count; i++) {

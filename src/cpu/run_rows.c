@@ -7,6 +7,8 @@
 
 #include "cpu/run.h"
 
+#define NEAR 4
+
 // A link while it is one of three: the one under way, the one before, the one after.
 typedef struct row_link {
     mabd_pack_work w;
@@ -123,7 +125,6 @@ static bool begins_joint(const mabd_cpu_sim* sim, int32_t side) {
 void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t index, const mabd_real* stress,
                                   bool predict) {
     mabd_run* run = &sim->packs->runs[index];
-    const mabd_run* next_run = index + 1 < sim->packs->run_count ? run + 1 : run;
     const mabd_model* m = sim->model;
     const mabd_row_set* set = &m->row_sets[run->row_set];
     const mabd_body_block* block = mabd_cpu_block(sim, run->body);
@@ -167,7 +168,7 @@ void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t index, const mabd_r
         MABD_STAGE(lanes_row_link)(set, block, &here->w, side, ends, begins, from, to, U, C);
         if (k + 1 < MABD_RUN_LINKS) add_values(w, C + w, to + n);
         for (int32_t i = 0; i < w && k == 0; i++) C0[i] = C[i];
-        mabd_run_ask(MABD_RUN_KEPT(w), mabd_run_kept(sim, next_run, k + 1));
+        mabd_run_ask(MABD_RUN_KEPT(w), mabd_run_kept(sim, run, k + NEAR));
         eliminate(sim, run, k, from, to, U, &front);
     }
     MABD_STAGE(leave_cuts)(sim, run, &front, C0, C + w);
@@ -241,7 +242,7 @@ void MABD_STAGE(update_row_run)(mabd_cpu_sim* sim, int32_t index, mabd_motion_re
         int32_t body[MABD_LANES];
         mabd_run_bodies(run, k, body);
         load_link(sim, run, k - 1, refs[(k + 2) % 3]);
-        mabd_run_ask(MABD_RUN_KEPT(w), mabd_run_kept(sim, next_run, k + 1));
+        mabd_run_ask(MABD_RUN_KEPT(w), k > NEAR ? mabd_run_kept(sim, run, k - NEAR) : mabd_run_kept(sim, next_run, k - NEAR + MABD_RUN_LINKS - 1));
         if (k > 0) {
             back(w, mabd_run_kept(sim, run, k), cut, lambda[1], lambda[0]);
             mabd_run_store(w, sim, run, k, lambda[0]);
