@@ -188,11 +188,12 @@ void MABD_STAGE(lanes_solve)(const mabd_body_block* MABD_RESTRICT block, mabd_ve
                              const mabd_lanes* MABD_RESTRICT q_hat,
                              const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
                              mabd_lanes* MABD_RESTRICT y);
-/// Bodies with two joints of one row set (pack_rows.c), as lanes_link; begins (2): of which C (2 x rows) is wanted as well.
+/// Bodies with two joints of one row set (pack_rows.c), as lanes_link after lanes_solve; begins (2): of which C is wanted as well,
+/// which comes last.
 void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_body_block* block,
                                 const mabd_pack_work* w, const mabd_pack_side* side,
                                 const mabd_joint_ends* ends, const bool* begins, mabd_lanes* from,
-                                mabd_lanes* to, mabd_lanes* U, mabd_lanes* C);
+                                mabd_lanes* to, mabd_lanes* U);
 /// f += J' lambda of one joint with any rigid rows.
 void MABD_STAGE(lanes_pull_rows)(const mabd_row_set* set, const mabd_pack_side* side,
                                  const mabd_joint_ends* ends, const mabd_lanes* lambda,

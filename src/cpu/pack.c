@@ -69,11 +69,11 @@ static bool are_alike(const walk* w, int32_t a, int32_t b) {
 
 // ---- packs -------------------------------------------------------------------------------------------
 
-static void fill_side(const mabd_model* m, const mabd_pack* pack, int32_t place,
+static void fill_side(const mabd_model* m, const int32_t* body, int32_t place,
                       mabd_pack_side* side) {
     const mabd_plan* plan = m->plan;
     for (int l = 0; l < MABD_LANES; l++) {
-        const mabd_plan_side* at = &plan->sides[plan->side_start[pack->body[l]] + place];
+        const mabd_plan_side* at = &plan->sides[plan->side_start[body[l]] + place];
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[at->slot]];
         const mabd_real* X = at->is_b ? joint->Xb : joint->Xa;
         for (int k = 0; k < 3; k++) side->X[k].at[l] = X[k];
@@ -127,7 +127,7 @@ static void add_pack(walk* w, mabd_pack* pack) {
     if (out->packs) {
         out->packs[out->pack_count] = *pack;
         for (int32_t i = 0; i < sides; i++) {
-            fill_side(w->model, pack, i, &out->sides[out->side_count + i]);
+            fill_side(w->model, pack->body, i, &out->sides[out->side_count + i]);
         }
         for (int32_t i = 0; i < fars; i++) {
             fill_far(w->model, pack, i, &out->fars[out->far_count + i]);
@@ -277,11 +277,15 @@ static void fill_run(const walk* w, int32_t body, int32_t slot, int32_t index) {
     run->kept = out->kept_count;
     for (int32_t k = 0; k < 2; k++) run->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
     fill_run_X(m, body, out->run_X + 6 * (size_t)(MABD_RUN_LINKS + 2) * (size_t)index);
+    int32_t firsts[MABD_LANES], lasts[MABD_LANES];
     for (int l = 0; l < MABD_LANES; l++) {
-        const int32_t first = body + MABD_RUN_LINKS * l;
-        fill_run_end(m, first, 0, l, &run->before);
-        fill_run_end(m, first + MABD_RUN_LINKS - 1, 1, l, &run->after);
+        firsts[l] = body + MABD_RUN_LINKS * l, lasts[l] = firsts[l] + MABD_RUN_LINKS - 1;
+        fill_run_end(m, firsts[l], 0, l, &run->before);
+        fill_run_end(m, lasts[l], 1, l, &run->after);
+        run->edge[l] = m->plan->edge_block[m->plan->pairs[m->plan->pair_start[firsts[l]]].edge];
     }
+    fill_side(m, firsts, 0, &run->before.side);
+    fill_side(m, lasts, 1, &run->after.side);
     for (int32_t i = 1; i < MABD_RUN_BODIES && run->kind == MABD_BODY_SIMPLE; i++) {
         out->joint_inner[m->plan->slot_joint[slot + i]] = true;
     }
@@ -460,21 +464,32 @@ static bool begins_joint(uint8_t mode) {
     return mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
 }
 
-// What the sides of packs have to know of it.
+// What one side of a body in lane l has to know of it.
+static void write_mode(const mabd_packs* out, int32_t side, int l, mabd_pack_side* to) {
+    to->mode[l] = out->side_mode[side];
+    const mabd_apart* apart = mabd_packs_apart(out, side);
+    if (apart) to->block[l] = apart->offset;
+}
+
 static void write_modes(const mabd_model* m, const mabd_packs* out) {
-    const mabd_plan* plan = m->plan;
+    const int32_t* start = m->plan->side_start;
     for (int32_t p = 0; p < out->pack_count; p++) {
         const mabd_pack* pack = &out->packs[p];
         for (int32_t i = 0; i < pack->side_count; i++) {
             mabd_pack_side* side = &out->sides[pack->side_first + i];
             for (int l = 0; l < MABD_LANES; l++) {
-                const int32_t s = plan->side_start[pack->body[l]] + i;
-                side->mode[l] = out->side_mode[s];
-                const mabd_apart* apart = mabd_packs_apart(out, s);
-                if (apart) side->block[l] = apart->offset;
+                write_mode(out, start[pack->body[l]] + i, l, side);
                 if (pack->kind != MABD_BODY_ROWS) continue;
                 out->fars[pack->far_first + i].begins |= begins_joint(side->mode[l]);
             }
+        }
+    }
+    for (int32_t r = 0; r < out->run_count; r++) {
+        mabd_run* run = &out->runs[r];
+        for (int l = 0; l < MABD_LANES; l++) {
+            const int32_t first = run->body + MABD_RUN_LINKS * l, last = first + MABD_RUN_LINKS - 1;
+            write_mode(out, start[first], l, &run->before.side);
+            write_mode(out, start[last] + 1, l, &run->after.side);
         }
     }
 }

@@ -115,21 +115,23 @@ typedef struct mabd_tile {
 typedef struct mabd_run_end {
     int32_t body[MABD_LANES];
     mabd_lanes soft, share; // as of mabd_pack_far
+    mabd_pack_side side;    // of the links there
 } mabd_run_end;
 
 /// MABD_RUN_BODIES links of one class that follow each other in a chain: body i of them has slots slot + i and slot + i + 1.
 /// Lane l has bodies MABD_RUN_LINKS l, ... of these.
 typedef struct mabd_run {
     mabd_run_end before, after;
-    int32_t body, slot; // first ones
-    int32_t width;      // rows of all its joints
-    int32_t kind;       // of all, MABD_BODY_SIMPLE (balls) or MABD_BODY_ROWS
-    int32_t row_set;    // of all joints, if they are no balls
-    int32_t frame;      // the same
-    size_t kept;        // first one in mabd_packs.kept
-    int32_t bad;        // slot whose pivot failed, -1 = none
-    mabd_real sign[2];  // of the point rows of each link's joints
-    uint8_t border[2];  // bit l: the first, the last link of lane l is a border
+    int32_t body, slot;      // first ones
+    int32_t width;           // rows of all its joints
+    int32_t kind;            // of all, MABD_BODY_SIMPLE (balls) or MABD_BODY_ROWS
+    int32_t row_set;         // of all joints, if they are no balls
+    int32_t frame;           // the same
+    size_t kept;             // first one in mabd_packs.kept
+    size_t edge[MABD_LANES]; // where the block between its cuts goes, in U
+    int32_t bad;             // slot whose pivot failed, -1 = none
+    mabd_real sign[2];       // of the point rows of each link's joints
+    uint8_t border[2];       // bit l: the first, the last link of lane l is a border
 } mabd_run;
 
 /// The share of a side in another tile: at `offset` in mabd_packs.apart its block (width^2), then its right-hand side (width).

@@ -28,7 +28,7 @@ typedef struct row_lanes {
 typedef struct side_lanes {
     int32_t points, others, width; // rows: 3 or 0, those after them, all
     row_lanes rows[MABD_JOINT_MAX_ROWS];
-    mabd_lanes out[SIDE_REALS]; // D as in mabd_run_at
+    mabd_lanes* out; // (SIDE_REALS) D as in mabd_run_at
 } side_lanes;
 
 // ---- rows ----------------------------------------------------------------------------------------------
@@ -295,16 +295,13 @@ static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
 void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_body_block* block,
                                 const mabd_pack_work* w, const mabd_pack_side* side,
                                 const mabd_joint_ends* ends, const bool* begins, mabd_lanes* from,
-                                mabd_lanes* to, mabd_lanes* U, mabd_lanes* C) {
+                                mabd_lanes* to, mabd_lanes* U) {
     side_lanes work[2];
     for (int i = 0; i < 2; i++) {
+        work[i].out = i == 0 ? from : to;
         compute_side(set, block, w, &side[i], &ends[i], begins[i], &work[i]);
     }
     compute_pair(block, w, &side[0], &work[0], &side[1], &work[1], U);
-    const int32_t n = set->rigid_count, count = MABD_RUN_SYMMETRIC(n) + n;
-    for (int32_t k = 0; k < count; k++) from[k] = work[0].out[k], to[k] = work[1].out[k];
-    for (int32_t k = 0; k < n; k++)
-        C[k] = work[0].out[count + k], C[n + k] = work[1].out[count + k];
 }
 
 // ---- from lanes to the dual system ---------------------------------------------------------------------
@@ -463,14 +460,16 @@ void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     side_lanes work[MABD_PACK_SIDES];
+    mabd_lanes out[SIDE_REALS + 3]; // whole squares
     lane_reals turned[MABD_PACK_SIDES];
     mabd_lanes strain[6], U[SIDE_REALS];
     MABD_STAGE(lanes_own_strain)(block, S, strain);
     for (int32_t i = 0; i < pack->side_count; i++) {
+        work[i].out = out;
         compute_pack_side(sim, pack, i, block, w, strain, stress, &work[i]);
         int32_t order[SIDE_REALS] = {0};
         const int32_t count = find_order(work[i].width, order);
-        turn_lanes(count, work[i].out, order, &turned[i]);
+        turn_lanes(count, out, order, &turned[i]);
     }
     for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
         for (int32_t i = 0; i < pack->side_count; i++) {

@@ -7,39 +7,71 @@
 // ---- the cuts --------------------------------------------------------------------------------------------
 
 // One side of a cut, of one lane: block S, right-hand side b, and C if the side begins the joint.
-static void add_share(mabd_cpu_sim* sim, int32_t side, int w, const mabd_lanes* S,
-                      const mabd_lanes* b, const mabd_lanes* C, int l) {
-    const mabd_side_place to = mabd_cpu_place(sim, side);
-    const bool add = to.mode == MABD_SIDE_ADD;
-    const bool begins = to.mode == MABD_SIDE_FIRST || to.mode == MABD_SIDE_GROUND;
+MABD_BLOCK_FN void add_share(int w, const mabd_side_place* to, const mabd_lanes* S,
+                             const mabd_lanes* b, const mabd_lanes* C, int l) {
+    const bool add = to->mode == MABD_SIDE_ADD;
+    const bool begins = to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND;
+    MABD_UNROLL
     for (int i = 0; i < w; i++) {
+        MABD_UNROLL
         for (int j = 0; j < w; j++) {
             const mabd_real s = S[mabd_run_at(w, i, j)].at[l];
-            to.D[i * w + j] = add ? to.D[i * w + j] + s : s;
+            to->D[i * w + j] = add ? to->D[i * w + j] + s : s;
         }
         const mabd_real c = begins && C ? C[i].at[l] : 0;
-        to.rhs[i] = (add ? to.rhs[i] : c) + b[i].at[l];
+        to->rhs[i] = (add ? to->rhs[i] : c) + b[i].at[l];
     }
-    if (to.mode == MABD_SIDE_GROUND && !C) mabd_cpu_add_ground(sim, side, to.rhs);
 }
 
-void MABD_STAGE(leave_cuts)(mabd_cpu_sim* sim, mabd_run* run, const mabd_run_front* front,
-                            const mabd_lanes* before, const mabd_lanes* after) {
-    const mabd_plan* plan = sim->model->plan;
-    const int w = run->width;
+MABD_BLOCK_FN void leave(int w, mabd_cpu_sim* sim, mabd_run* run, const mabd_run_front* front,
+                         const mabd_lanes* before, const mabd_lanes* after) {
     mabd_lanes b0[MABD_RUN_ROWS];
     for (int k = 0; k < w; k++) {
         MABD_EACH_LANE(l) b0[k].at[l] = front->b0[k].at[l] + front->c0[k].at[l];
     }
-    run->bad = -1;
-    for (int l = 0; l < MABD_LANES; l++) {
-        const int32_t first = run->body + MABD_RUN_LINKS * l, last = first + MABD_RUN_LINKS - 1;
-        add_share(sim, plan->side_start[first], w, front->S0, b0, before, l);
-        add_share(sim, plan->side_start[last] + 1, w, front->S, front->b, after, l);
-        mabd_real* U = sim->U + plan->edge_block[plan->pairs[plan->pair_start[first]].edge];
+    for (int l = 0; l < MABD_LANES; l++) { // a lane adds to the cut that the one before has begun
+        const mabd_side_place first = mabd_pack_place(sim, &run->before.side, w, l);
+        const mabd_side_place last = mabd_pack_place(sim, &run->after.side, w, l);
+        mabd_real* U = sim->U + run->edge[l];
+        add_share(w, &first, front->S0, b0, before, l);
+        add_share(w, &last, front->S, front->b, after, l);
+        MABD_UNROLL
         for (int k = 0; k < w * w; k++) U[k] = front->F[k].at[l];
+    }
+}
+
+// Joints of balls to the ground get the point there, which rows have in C.
+static void add_grounds(const mabd_cpu_sim* sim, const mabd_run* run) {
+    const int32_t* start = sim->model->plan->side_start;
+    const mabd_side_place first = mabd_pack_place(sim, &run->before.side, 3, 0);
+    const mabd_side_place last = mabd_pack_place(sim, &run->after.side, 3, MABD_LANES - 1);
+    if (first.mode == MABD_SIDE_GROUND) mabd_cpu_add_ground(sim, start[run->body], first.rhs);
+    if (last.mode == MABD_SIDE_GROUND) {
+        mabd_cpu_add_ground(sim, start[run->body + MABD_RUN_BODIES - 1] + 1, last.rhs);
+    }
+}
+
+void MABD_STAGE(leave_cuts)(mabd_cpu_sim* sim, mabd_run* run, const mabd_run_front* front,
+                            const mabd_lanes* before, const mabd_lanes* after) {
+    switch (run->width) {
+    case 3:
+        leave(3, sim, run, front, NULL, NULL);
+        add_grounds(sim, run);
+        break;
+    case 4:
+        leave(4, sim, run, front, before, after);
+        break;
+    case 5:
+        leave(5, sim, run, front, before, after);
+        break;
+    default:
+        leave(6, sim, run, front, before, after);
+        break;
+    }
+    run->bad = -1;
+    for (int l = MABD_LANES - 1; l >= 0; l--) {
         const int32_t bad = (int32_t)front->bad.at[l];
-        if (bad < MABD_RUN_LINKS && run->bad < 0) run->bad = run->slot + MABD_RUN_LINKS * l + bad;
+        if (bad < MABD_RUN_LINKS) run->bad = run->slot + MABD_RUN_LINKS * l + bad;
     }
 }
 
@@ -110,6 +142,7 @@ void MABD_STAGE(assemble_run)(mabd_cpu_sim* sim, int32_t index, const mabd_real*
             eliminate((mabd_real)k, from, to, U, &front, mabd_run_kept(sim, run, k));
         }
         mabd_run_ask(MABD_RUN_KEPT(3), mabd_run_kept(sim, ahead_run, k + 1));
+        mabd_run_ask_cuts(sim, run, k);
     }
     MABD_STAGE(leave_cuts)(sim, run, &front, NULL, NULL);
 }

@@ -31,7 +31,10 @@
 /// Entries of a symmetric w x w block.
 #define MABD_RUN_SYMMETRIC(w) ((w) * ((w) + 1) / 2)
 
-/// Place of entry (i, j) of one: the diagonal first, then what is above it row by row, as in mabd_sym3.
+/// Of a side: block, right-hand side, C.
+#define MABD_RUN_SIDE (MABD_RUN_SYMMETRIC(MABD_RUN_ROWS) + 2 * MABD_RUN_ROWS)
+
+/// Place of entry (i, j) of a symmetric block: the diagonal first, then what is above it row by row, as in mabd_sym3.
 MABD_BLOCK_FN int mabd_run_at(int w, int i, int j) {
     const int low = i < j ? i : j, high = i < j ? j : i;
     return low == high ? low : w + low * (2 * w - low - 1) / 2 + (high - low - 1);
@@ -242,6 +245,18 @@ MABD_HOT void mabd_run_ask_rows(int columns, const mabd_real* base, int64_t body
     const uintptr_t row = (uintptr_t)columns * sizeof *base;
     const uintptr_t at = (uintptr_t)base + (uintptr_t)body * row;
     for (uintptr_t k = 0; k < MABD_LANES * row; k += 64) MABD_PREFETCH_FAR(at + k);
+}
+/// The places of cuts, which are far from each other: those of a few lanes in some of the rounds.
+MABD_HOT void mabd_run_ask_cuts(const mabd_cpu_sim* sim, const mabd_run* run, int32_t k) {
+    const uintptr_t bytes = (uintptr_t)(run->width * run->width) * sizeof(mabd_real);
+    if (k < MABD_LANES || k >= 3 * MABD_LANES) return;
+    const int l = k % MABD_LANES;
+    const mabd_pack_side* side = k < 2 * MABD_LANES ? &run->before.side : &run->after.side;
+    const mabd_side_place to = mabd_pack_place(sim, side, run->width, l);
+    MABD_PREFETCH_FAR(to.rhs);
+    for (uintptr_t i = 0; i < bytes; i += 64) MABD_PREFETCH_FAR((uintptr_t)to.D + i);
+    const uintptr_t edge = (uintptr_t)(sim->U + run->edge[l]);
+    for (uintptr_t i = 0; i < bytes && k < 2 * MABD_LANES; i += 64) MABD_PREFETCH_FAR(edge + i);
 }
 MABD_HOT void mabd_run_ask(int count, const mabd_lanes* at) {
     for (int k = 0; k < count; k++) MABD_PREFETCH_FAR((uintptr_t)at + 64 * (uintptr_t)k);

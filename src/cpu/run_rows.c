@@ -117,8 +117,7 @@ static void add_values(int32_t count, const mabd_lanes* MABD_RESTRICT C,
     }
 }
 
-static bool begins_joint(const mabd_cpu_sim* sim, int32_t side) {
-    const uint8_t mode = sim->packs->side_mode[side];
+static bool begins_joint(uint8_t mode) {
     return mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
 }
 
@@ -131,9 +130,8 @@ void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t index, const mabd_r
     const mabd_real mass = m->classes[m->body_class[run->body]].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
     const int32_t w = run->width, n = MABD_RUN_SYMMETRIC(w);
-    mabd_lanes from[MABD_RUN_SYMMETRIC(MABD_RUN_ROWS) + MABD_RUN_ROWS];
-    mabd_lanes to[MABD_RUN_SYMMETRIC(MABD_RUN_ROWS) + MABD_RUN_ROWS];
-    mabd_lanes U[MABD_RUN_ROWS * MABD_RUN_ROWS], C[2 * MABD_RUN_ROWS], C0[MABD_RUN_ROWS], F[18];
+    mabd_lanes from[MABD_RUN_SIDE], to[MABD_RUN_SIDE], U[MABD_RUN_ROWS * MABD_RUN_ROWS];
+    mabd_lanes C0[MABD_RUN_ROWS], F[18];
     row_link links[3];
     mabd_pack_side side[2];
     mabd_joint_ends ends[2];
@@ -145,7 +143,7 @@ void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t index, const mabd_r
     for (int32_t k = 0; k < MABD_RUN_LINKS; k++) {
         row_link *last = &links[(k + 2) % 3], *here = &links[k % 3], *next = &links[(k + 1) % 3];
         const mabd_lanes* ref[3] = {last->w.ref, here->w.ref, next->w.ref};
-        const bool begins[2] = {k == 0 && begins_joint(sim, m->plan->side_start[run->body]), true};
+        const bool begins[2] = {k == 0 && begins_joint(run->before.side.mode[0]), true};
         const int64_t ahead = (int64_t)run->body + MABD_RUN_BODIES + MABD_LANES * k;
         int32_t body[MABD_LANES];
         if (k + 1 < MABD_RUN_LINKS) {
@@ -165,13 +163,14 @@ void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t index, const mabd_r
         ends[0].f = last->strain, ends[1].f = next->strain;
         mabd_run_ask_rows(12, sim->ref, ahead);
         mabd_run_ask(6, mabd_run_X(sim, index + 1, k));
-        MABD_STAGE(lanes_row_link)(set, block, &here->w, side, ends, begins, from, to, U, C);
-        if (k + 1 < MABD_RUN_LINKS) add_values(w, C + w, to + n);
-        for (int32_t i = 0; i < w && k == 0; i++) C0[i] = C[i];
+        MABD_STAGE(lanes_row_link)(set, block, &here->w, side, ends, begins, from, to, U);
+        if (k + 1 < MABD_RUN_LINKS) add_values(w, to + n + w, to + n);
+        for (int32_t i = 0; i < w && k == 0; i++) C0[i] = from[n + w + i];
         mabd_run_ask(MABD_RUN_KEPT(w), mabd_run_kept(sim, run, k + NEAR));
+        mabd_run_ask_cuts(sim, run, k);
         eliminate(sim, run, k, from, to, U, &front);
     }
-    MABD_STAGE(leave_cuts)(sim, run, &front, C0, C + w);
+    MABD_STAGE(leave_cuts)(sim, run, &front, C0, to + n + w);
 }
 
 // ---- update --------------------------------------------------------------------------------------------
@@ -242,7 +241,9 @@ void MABD_STAGE(update_row_run)(mabd_cpu_sim* sim, int32_t index, mabd_motion_re
         int32_t body[MABD_LANES];
         mabd_run_bodies(run, k, body);
         load_link(sim, run, k - 1, refs[(k + 2) % 3]);
-        mabd_run_ask(MABD_RUN_KEPT(w), k > NEAR ? mabd_run_kept(sim, run, k - NEAR) : mabd_run_kept(sim, next_run, k - NEAR + MABD_RUN_LINKS - 1));
+        mabd_run_ask(MABD_RUN_KEPT(w),
+                     k > NEAR ? mabd_run_kept(sim, run, k - NEAR)
+                              : mabd_run_kept(sim, next_run, k - NEAR + MABD_RUN_LINKS - 1));
         if (k > 0) {
             back(w, mabd_run_kept(sim, run, k), cut, lambda[1], lambda[0]);
             mabd_run_store(w, sim, run, k, lambda[0]);
