@@ -249,35 +249,5 @@ void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
 /// What all end with: the new state from f = J' lambda.
 void MABD_STAGE(move_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_lanes* ref,
                            const mabd_lanes* f, mabd_motion_report* report);
-/// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
-/// gets what slipping ones push.
-void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own);
-/// Blocks and right-hand sides of a body that carries ball joints only.
-void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                                mabd_vec3* points);
-/// True if its y and blocks are kept by assemble_balls; then assemble_kept puts them in place again at the same reference.
-bool MABD_STAGE(is_kept)(const mabd_cpu_sim* sim, int32_t body);
-void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body);
 
-/// The same of one that carries joints with point rows and springs on the rotation vector, after start_joints.
-void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                                  mabd_spring_work* springs);
-
-/// r += what the motors of a joint push on its body b or a.
-void MABD_STAGE(add_motors)(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
-                            const mabd_joint_view* view, int is_b, mabd_affine* r);
-/// Start the joints that this body starts: what they are without their bodies. Joints of point rows alone have nothing of
-/// that kind.
-void MABD_STAGE(start_joints)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body);
-/// r += what motors push on a body. Of a body that is no hub its rows stay in `sides` for assemble_rows.
-void MABD_STAGE(open_rows)(mabd_cpu_sim* sim, int32_t body, mabd_side_work* sides, mabd_affine* r);
-/// Make the place of a side ready for its share (assemble_rows.c).
-void MABD_STAGE(open_side)(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own,
-                           mabd_vec3 X, const mabd_side_place* to);
-/// Blocks and right-hand sides of a body with any rows, after start_joints and open_rows.
-void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                               mabd_side_work* sides);
-/// The same of a hub: -H, J, and its part of the right-hand sides.
-void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                              mabd_side_work* side);
 #endif

@@ -4,7 +4,7 @@
 //
 //   reference = polar of q + lead (v + curve (v - v1))         a guess of second order
 
-#include "cpu/assemble.h"
+#include "cpu/one/predict.h"
 
 #include "math/polar.h"
 #include "math/quat.h"
@@ -12,18 +12,9 @@
 
 #include <string.h>
 
-void MABD_STAGE(predict_body)(mabd_cpu_sim* sim, int32_t index) {
-    const size_t at = 12 * (size_t)index;
-    const mabd_step_scale* step = mabd_cpu_scale(sim, index);
-    mabd_real guess[12];
-    for (size_t k = 0; k < 12; k++) {
-        guess[k] = mabd_step_guess(step, sim->q[at + k], sim->v[at + k], sim->v1[at + k]);
-    }
-    mabd_mat3 R = mabd_m3_identity();
-    // a prediction without rotation keeps that of the state
-    if (!mabd_polar(mabd_m3_load(guess), &R)) mabd_polar(mabd_m3_load(sim->q + at), &R);
-    mabd_m3_store(R, sim->ref + at);
-    memcpy(sim->ref + at + 9, guess + 9, 3 * sizeof(mabd_real));
+void MABD_STAGE(predict_body)(mabd_cpu_sim* sim, int32_t body) {
+    mabd_stage_predict_body(sim, body);
+    MABD_STAGE_END();
 }
 
 // Pose of a scripted body at the end of the step.
@@ -47,12 +38,6 @@ static void pose_script(mabd_cpu_sim* sim, const mabd_model_script* script) {
     memcpy(sim->ref + 12 * (size_t)script->body, q, 12 * sizeof(mabd_real));
 }
 
-static void hold_body(mabd_cpu_sim* sim, int32_t index) {
-    const size_t at = 12 * (size_t)index, bytes = 12 * sizeof(mabd_real);
-    memcpy(sim->q_new + at, sim->q + at, bytes);
-    memcpy(sim->ref + at, sim->q + at, bytes);
-}
-
 // A pack in lanes, or one by one if its bodies are not in the same scheme.
 static void predict_lanes(mabd_cpu_sim* sim, const mabd_pack* pack) {
     const bool euler = mabd_cpu_is_euler(sim, pack->body[0]);
@@ -64,7 +49,7 @@ static void predict_lanes(mabd_cpu_sim* sim, const mabd_pack* pack) {
         MABD_STAGE(predict_pack)(sim, pack, false);
         return;
     }
-    for (int32_t l = 0; l < pack->count; l++) MABD_STAGE(predict_body)(sim, pack->body[l]);
+    for (int32_t l = 0; l < pack->count; l++) mabd_stage_predict_body(sim, pack->body[l]);
 }
 
 // Links of a run, some at a time.
@@ -80,7 +65,7 @@ void MABD_STAGE(predict)(mabd_cpu_sim* sim, bool packs_too, const mabd_tile* til
     mabd_contacts* contacts = sim->contacts;
     for (int32_t i = tile->body_first; i < tile->body_last; i++) {
         if (contacts) contacts->euler[i] = contacts->calm[i] > 0;
-        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) hold_body(sim, i);
+        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) mabd_stage_hold_body(sim, i);
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last && packs_too; p++) {
         predict_lanes(sim, &packs->packs[p]);
@@ -91,7 +76,7 @@ void MABD_STAGE(predict)(mabd_cpu_sim* sim, bool packs_too, const mabd_tile* til
         predict_lanes(sim, &pack);
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        MABD_STAGE(predict_body)(sim, packs->odd[i]);
+        mabd_stage_predict_body(sim, packs->odd[i]);
     }
     MABD_STAGE_END();
 }
@@ -115,16 +100,6 @@ void MABD_STAGE(predict_rest)(mabd_cpu_sim* sim) {
         sim->x_ref[i] = sim->x[i] + sim->step.lead * sim->xd[i];
     }
     for (size_t i = 0; i < sim->sizes.axes; i++) sim->axes[i].known = false;
-}
-
-static bool refer_body(mabd_cpu_sim* sim, int32_t body) {
-    const mabd_real* q = sim->q_new + 12 * (size_t)body;
-    mabd_real* ref = sim->ref + 12 * (size_t)body;
-    mabd_mat3 R;
-    if (!mabd_polar(mabd_m3_load(q), &R)) return false;
-    mabd_m3_store(R, ref);
-    memcpy(ref + 9, q + 9, 3 * sizeof(mabd_real));
-    return true;
 }
 
 static int32_t refer_pack(mabd_cpu_sim* sim, const mabd_pack* pack) {
@@ -154,7 +129,7 @@ int32_t MABD_STAGE(refer)(mabd_cpu_sim* sim, const mabd_tile* tile) {
         if (bad >= 0) return bad;
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        if (!refer_body(sim, packs->odd[i])) return packs->odd[i];
+        if (!mabd_stage_refer_body(sim, packs->odd[i])) return packs->odd[i];
     }
     MABD_STAGE_END();
     return -1;

@@ -5,120 +5,7 @@
 //
 // and, at the end of a step, rates and history.
 
-#include "cpu/assemble.h"
-
-// J' lambda of the point rows of a joint.
-static mabd_affine point_force(const mabd_model_joint* joint, int is_b, mabd_mat3 R,
-                               const mabd_real* lambda) {
-    const mabd_vec3 n = mabd_m3_tmul(R, mabd_v3_load(lambda));
-    return is_b ? mabd_affine_at(mabd_v3_load(joint->Xb), n)
-                : mabd_affine_at(mabd_v3_load(joint->Xa), mabd_v3_scale(-1, n));
-}
-
-// J' lambda of a body that carries ball joints only, body frame.
-static inline mabd_affine ball_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
-    const mabd_plan* plan = sim->model->plan;
-    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const mabd_plan_side* side = &plan->sides[s];
-        const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
-        const mabd_real* lambda = sim->lambda + plan->slot_row[side->slot];
-        f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
-    }
-    return f;
-}
-
-// J' lambda of a body that carries joints with point rows and vector rows, one by one.
-static mabd_affine spring_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
-    const mabd_model* m = sim->model;
-    const mabd_plan* plan = m->plan;
-    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    mabd_vec3 torque = mabd_v3(0, 0, 0);
-    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const mabd_plan_side* side = &plan->sides[s];
-        const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
-        const mabd_real* lambda = sim->lambda + plan->slot_row[side->slot];
-        f = mabd_affine_axpy(1, point_force(joint, side->is_b, R, lambda), f);
-        if (set->control_count == 0) continue;
-        for (int32_t k = 0; k < set->control_count; k++) {
-            const mabd_vec3 n = mabd_cpu_turn_axis(sim, joint, k, side->is_b, R);
-            torque = mabd_v3_axpy(lambda[3 + k], n, torque);
-        }
-    }
-    return mabd_affine_axpy(1, mabd_affine_torque(torque), f);
-}
-
-// J' lambda of one joint with any rows.
-static mabd_affine joint_force(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_mat3 R) {
-    const mabd_model* m = sim->model;
-    const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
-    const mabd_row_set* set = &m->row_sets[joint->row_set];
-    const mabd_real* lambda = sim->lambda + m->plan->slot_row[side->slot];
-    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    int32_t points = 0;
-    if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT) {
-        f = point_force(joint, side->is_b, R, lambda);
-        points = 3;
-    }
-    if (set->points_only) return f;
-    mabd_joint_view view;
-    mabd_vec3 phi;
-    mabd_cpu_ref_view(sim, joint, &phi, &view);
-    const mabd_vec3 gap = mabd_joint_gap(&view);
-    for (int32_t r = points; r < set->rigid_count; r++) {
-        const mabd_affine J = mabd_row_jacobian(&view, &set->rigid[r], gap, side->is_b);
-        f = mabd_affine_axpy(lambda[r], J, f);
-    }
-    lambda += set->rigid_count;
-    for (int32_t r = 0; r < set->control_count; r++) {
-        const mabd_affine J = mabd_row_jacobian(&view, &set->control_row[r], gap, side->is_b);
-        f = mabd_affine_axpy(lambda[r], J, f);
-    }
-    return f;
-}
-
-// The same of all joints on a body.
-static mabd_affine row_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
-    const mabd_plan* plan = sim->model->plan;
-    mabd_affine f = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        f = mabd_affine_axpy(1, joint_force(sim, &plan->sides[s], R), f);
-    }
-    return f;
-}
-
-// J' lambda of a body that is no hub.
-static inline mabd_affine pull_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
-    switch ((mabd_body_kind)sim->body_kind[body]) {
-    case MABD_BODY_SIMPLE:
-        return ball_force(sim, body, R);
-    case MABD_BODY_SPRUNG:
-        return spring_force(sim, body, R);
-    default:
-        return row_force(sim, body, R);
-    }
-}
-
-static void update_body(mabd_cpu_sim* sim, int32_t body, mabd_motion_report* report) {
-    const size_t at = (size_t)body;
-    const mabd_body_block* b = mabd_cpu_block(sim, body);
-    const mabd_affine ref = mabd_affine_load(sim->ref + 12 * at);
-    mabd_real* q = sim->q_new + 12 * at;
-    mabd_affine moved; // H^-1 J' lambda
-    if (sim->body_kind[body] == MABD_BODY_HUB) {
-        moved = mabd_cpu_hub_freedoms(sim, body);
-    } else {
-        const mabd_affine f = pull_force(sim, body, mabd_m3(ref.d1, ref.d2, ref.d3));
-        moved = mabd_body_block_solve(b, mabd_sym3_load(sim->geometric + 6 * at), f);
-        mabd_cpu_subtract_touches(sim, body, f, &moved);
-    }
-    const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
-    const mabd_vec3 w = mabd_affine_twist(d);
-    mabd_sym3_store(mabd_body_block_stress(b, d), sim->stress_new + 6 * at);
-    mabd_affine_store(mabd_affine_place(ref, d), q);
-    mabd_report_motion(report, body, mabd_v3_dot(w, w), mabd_affine_dot(d, d));
-}
+#include "cpu/one/update.h"
 
 void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_report* report) {
     const mabd_packs* packs = sim->packs;
@@ -135,7 +22,8 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
         if (!MABD_STAGE(fits_lanes)(sim, pack)) {
-            for (int32_t l = 0; l < pack->count; l++) update_body(sim, pack->body[l], report);
+            for (int32_t l = 0; l < pack->count; l++)
+                mabd_stage_update_body(sim, pack->body[l], report);
         } else if (pack->kind == MABD_BODY_SPRUNG) {
             MABD_STAGE(update_spring_pack)(sim, pack, report);
         } else {
@@ -143,7 +31,7 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
         }
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        update_body(sim, packs->odd[i], report);
+        mabd_stage_update_body(sim, packs->odd[i], report);
     }
     MABD_STAGE_END();
 }
@@ -154,28 +42,10 @@ static bool is_in_group(const mabd_cpu_sim* sim, int32_t joint) {
            mabd_packs_is_spring(m, sim->body_kind, &m->joints[joint]);
 }
 
-// x and x' of the controlled coordinates at q_new.
 void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history, int32_t first,
                                     int32_t last) {
-    const mabd_model* m = sim->model;
-    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     for (int32_t i = first; i < last; i++) {
-        const mabd_model_joint* joint = &m->joints[i];
-        const mabd_row_set* set = &m->row_sets[joint->row_set];
-        if (joint->coordinate < 0 || is_in_group(sim, i)) continue;
-        mabd_real x_new[MABD_JOINT_MAX_ROWS];
-        mabd_joint_view view;
-        mabd_cpu_view(sim, joint, sim->q_new, &view);
-        mabd_joint_coordinates(&view, set->control_count, set->control_row,
-                               sim->x_ref + joint->coordinate, x_new);
-        for (int32_t r = 0; r < set->control_count; r++) {
-            const int32_t k = joint->coordinate + r;
-            const mabd_real x = sim->x[k], xd = sim->xd[k];
-            const mabd_real x_b = w * x + w1 * sim->x1[k];
-            sim->x[k] = x_new[r];
-            sim->xd[k] = rate * (x_new[r] - x_b);
-            if (!keep_history) sim->x1[k] = x, sim->xd1[k] = xd;
-        }
+        if (!is_in_group(sim, i)) mabd_stage_finish_joint(sim, keep_history, i);
     }
 }
 

@@ -12,27 +12,32 @@
 // The right-hand side of point rows is P_b - P_a as it will be by inertia alone, each side brings its own point; that of vector rows
 // is x_ref - x_star of the joint (pack_turns.c) and N' T y / 2 of each side.
 
+#pragma once
+
 #include "cpu/assemble.h"
 
 // ---- 3 x v blocks of K -----------------------------------------------------------------------------
 
-static void add_to(mabd_real* K, int32_t stride, int32_t row, int32_t column, mabd_real value) {
+MABD_FN void mabd_springs_add_to(mabd_real* K, int32_t stride, int32_t row, int32_t column,
+                                 mabd_real value) {
     K[row * stride + column] += value;
 }
 
 // The 3x3 block of point rows.
-static void add_points(mabd_real s, const mabd_mat3* B, int32_t stride, mabd_real* K) {
+MABD_FN void mabd_springs_add_points(mabd_real s, const mabd_mat3* B, int32_t stride,
+                                     mabd_real* K) {
     const mabd_vec3 columns[3] = {B->c1, B->c2, B->c3};
     for (int32_t c = 0; c < 3; c++) {
-        add_to(K, stride, 0, c, s * columns[c].x);
-        add_to(K, stride, 1, c, s * columns[c].y);
-        add_to(K, stride, 2, c, s * columns[c].z);
+        mabd_springs_add_to(K, stride, 0, c, s * columns[c].x);
+        mabd_springs_add_to(K, stride, 1, c, s * columns[c].y);
+        mabd_springs_add_to(K, stride, 2, c, s * columns[c].z);
     }
 }
 
 // Point rows of one joint, vector rows of another (or the same); `across` writes the transpose.
-static void add_mixed(const mabd_assembly* own, const mabd_spring_work* points,
-                      const mabd_spring_work* vectors, int32_t stride, bool across, mabd_real* K) {
+MABD_FN void mabd_springs_add_mixed(const mabd_assembly* own, const mabd_spring_work* points,
+                                    const mabd_spring_work* vectors, int32_t stride, bool across,
+                                    mabd_real* K) {
     for (int32_t k = 0; k < vectors->count; k++) {
         mabd_vec3 v = mabd_v3_scale((mabd_real)0.5, mabd_m3_mul(points->V, vectors->N[k]));
         for (int32_t i = 0; i < own->touches; i++) { // - s R J(X) u u' T'n / 2
@@ -41,14 +46,14 @@ static void add_mixed(const mabd_assembly* own, const mabd_spring_work* points,
             const mabd_real turn = mabd_v3_dot(vectors->N[k], mabd_affine_twist(*u)) / 2;
             v = mabd_v3_axpy(-points->sign * turn, x, v);
         }
-        add_to(K, stride, across ? 3 + k : 0, across ? 0 : 3 + k, v.x);
-        add_to(K, stride, across ? 3 + k : 1, across ? 1 : 3 + k, v.y);
-        add_to(K, stride, across ? 3 + k : 2, across ? 2 : 3 + k, v.z);
+        mabd_springs_add_to(K, stride, across ? 3 + k : 0, across ? 0 : 3 + k, v.x);
+        mabd_springs_add_to(K, stride, across ? 3 + k : 1, across ? 1 : 3 + k, v.y);
+        mabd_springs_add_to(K, stride, across ? 3 + k : 2, across ? 2 : 3 + k, v.z);
     }
 }
 
-static void add_vectors(const mabd_assembly* own, const mabd_spring_work* from,
-                        const mabd_spring_work* to, int32_t stride, mabd_real* K) {
+MABD_FN void mabd_springs_add_vectors(const mabd_assembly* own, const mabd_spring_work* from,
+                                      const mabd_spring_work* to, int32_t stride, mabd_real* K) {
     const mabd_sym3 S = mabd_body_block_turn_compliance(own->block, own->Z);
     for (int32_t k = 0; k < to->count; k++) {
         mabd_vec3 v = mabd_v3_scale((mabd_real)0.5, mabd_sym3_mul(S, to->N[k]));
@@ -57,15 +62,16 @@ static void add_vectors(const mabd_assembly* own, const mabd_spring_work* from,
             v = mabd_v3_axpy(-mabd_v3_dot(to->N[k], turn) / 2, turn, v);
         }
         for (int32_t i = 0; i < from->count; i++) {
-            add_to(K, stride, 3 + i, 3 + k, (mabd_real)0.5 * mabd_v3_dot(from->N[i], v));
+            mabd_springs_add_to(K, stride, 3 + i, 3 + k,
+                                (mabd_real)0.5 * mabd_v3_dot(from->N[i], v));
         }
     }
 }
 
 // ---- sides and pairs -------------------------------------------------------------------------------
 
-static void open_springs(const mabd_cpu_sim* sim, const mabd_assembly* own,
-                         const mabd_plan_side* side, mabd_spring_work* work) {
+MABD_FN void mabd_springs_open_springs(const mabd_cpu_sim* sim, const mabd_assembly* own,
+                                       const mabd_plan_side* side, mabd_spring_work* work) {
     const mabd_model* m = sim->model;
     const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
     const mabd_row_set* set = &m->row_sets[joint->row_set];
@@ -83,12 +89,13 @@ static void open_springs(const mabd_cpu_sim* sim, const mabd_assembly* own,
 }
 
 // The place of a side: that of a joint which is started in lanes has its right-hand sides of springs and nothing else.
-static void open_place(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own, mabd_vec3 X,
-                       const mabd_side_place* to) {
+MABD_FN void mabd_springs_open_place(const mabd_cpu_sim* sim, int32_t side,
+                                     const mabd_assembly* own, mabd_vec3 X,
+                                     const mabd_side_place* to) {
     const mabd_plan_side* at = &sim->model->plan->sides[side];
     const mabd_model_joint* joint = &sim->model->joints[sim->model->plan->slot_joint[at->slot]];
     if (!mabd_packs_is_spring(sim->model, sim->body_kind, joint)) {
-        MABD_STAGE(open_side)(sim, side, own, X, to);
+        mabd_stage_open_side(sim, side, own, X, to);
         return;
     }
     if (to->mode != MABD_SIDE_ADD) {
@@ -103,8 +110,8 @@ static void open_place(const mabd_cpu_sim* sim, int32_t side, const mabd_assembl
     if (to->mode == MABD_SIDE_GROUND) mabd_cpu_add_ground(sim, side, to->rhs);
 }
 
-static void add_side(const mabd_assembly* own, const mabd_spring_work* work, mabd_real* D,
-                     mabd_real* rhs) {
+MABD_FN void mabd_springs_add_side(const mabd_assembly* own, const mabd_spring_work* work,
+                                   mabd_real* D, mabd_real* rhs) {
     const int32_t width = 3 + work->count;
     const mabd_vec3 X = work->point.X;
     mabd_sym3 c = mabd_body_block_self_compliance(own->block, &work->point);
@@ -112,46 +119,47 @@ static void add_side(const mabd_assembly* own, const mabd_spring_work* work, mab
     c = mabd_sym3_rotate(own->R, c);
     const mabd_mat3 points =
         mabd_m3(mabd_v3(c.xx, c.xy, c.xz), mabd_v3(c.xy, c.yy, c.yz), mabd_v3(c.xz, c.yz, c.zz));
-    add_points(1, &points, width, D);
+    mabd_springs_add_points(1, &points, width, D);
     const mabd_vec3 move = mabd_m3_mul(own->R, mabd_affine_move(&own->y, X));
     mabd_v3_store(mabd_v3_axpy(work->sign, move, mabd_v3_load(rhs)), rhs);
     if (work->count == 0) return;
     const mabd_vec3 twist = mabd_v3_scale((mabd_real)0.5, mabd_affine_twist(own->y));
-    add_mixed(own, work, work, width, false, D);
-    add_mixed(own, work, work, width, true, D);
-    add_vectors(own, work, work, width, D);
+    mabd_springs_add_mixed(own, work, work, width, false, D);
+    mabd_springs_add_mixed(own, work, work, width, true, D);
+    mabd_springs_add_vectors(own, work, work, width, D);
     for (int32_t k = 0; k < work->count; k++) rhs[3 + k] += mabd_v3_dot(work->N[k], twist);
 }
 
 // U is zero before the first share.
-static void add_pair(const mabd_assembly* own, const mabd_spring_work* from,
-                     const mabd_spring_work* to, mabd_real* U) {
+MABD_FN void mabd_springs_add_pair(const mabd_assembly* own, const mabd_spring_work* from,
+                                   const mabd_spring_work* to, mabd_real* U) {
     const int32_t width = 3 + to->count;
     mabd_mat3 c = mabd_body_block_compliance(own->block, &from->point, &to->point);
     mabd_touch_soften(own, from->point.X, to->point.X, &c);
     const mabd_mat3 points = mabd_m3_product(mabd_m3_product(own->R, c), mabd_m3_transpose(own->R));
-    add_points(from->sign * to->sign, &points, width, U);
-    if (to->count) add_mixed(own, from, to, width, false, U);
-    if (from->count) add_mixed(own, to, from, width, true, U);
-    if (from->count && to->count) add_vectors(own, from, to, width, U);
+    mabd_springs_add_points(from->sign * to->sign, &points, width, U);
+    if (to->count) mabd_springs_add_mixed(own, from, to, width, false, U);
+    if (from->count) mabd_springs_add_mixed(own, to, from, width, true, U);
+    if (from->count && to->count) mabd_springs_add_vectors(own, from, to, width, U);
 }
 
-void MABD_STAGE(assemble_springs)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                                  mabd_spring_work* springs) {
+/// The same of one that carries joints with point rows and springs on the rotation vector, after start_joints.
+MABD_FN void mabd_stage_assemble_springs(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                         mabd_spring_work* springs) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
     for (int32_t i = 0; i < count; i++) {
         const mabd_side_place to = mabd_cpu_place(sim, plan->side_start[body] + i);
-        open_springs(sim, own, &sides[i], &springs[i]);
-        open_place(sim, plan->side_start[body] + i, own, springs[i].point.X, &to);
-        add_side(own, &springs[i], to.D, to.rhs);
+        mabd_springs_open_springs(sim, own, &sides[i], &springs[i]);
+        mabd_springs_open_place(sim, plan->side_start[body] + i, own, springs[i].point.X, &to);
+        mabd_springs_add_side(own, &springs[i], to.D, to.rhs);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
         const size_t at = plan->edge_block[pair->edge], end = plan->edge_block[pair->edge + 1];
         mabd_real* U = sim->U + at;
         for (size_t k = 0; k < end - at && !sim->shared_edges; k++) U[k] = 0;
-        add_pair(own, &springs[pair->i], &springs[pair->j], U);
+        mabd_springs_add_pair(own, &springs[pair->i], &springs[pair->j], U);
     }
 }

@@ -2,21 +2,24 @@
 // Contacts of a body against fixed, scripted and heavy ones, eliminated in its block (cpu/contacts.h). Rows go one after the
 // other, each against what those before have left of H^-1.
 
-#include "cpu/touch.h"
+#pragma once
+
 #include "cpu/assemble.h"
+#include "cpu/touch.h"
 
 #include "joint/rows.h"
 
 // What a body has while its rows are eliminated.
-typedef struct touch_work {
+typedef struct mabd_touch_work {
     const mabd_assembly* own;
     mabd_affine* rows; // u/sqrt(s)
     mabd_affine* hard; // j/sqrt(c), of hubs only
     int32_t count;
     mabd_affine y;
-} touch_work;
+} mabd_touch_work;
 
-static void eliminate(touch_work* w, mabd_affine j, mabd_real gap, mabd_real compliance) {
+MABD_FN void mabd_touch_eliminate(mabd_touch_work* w, mabd_affine j, mabd_real gap,
+                                  mabd_real compliance) {
     mabd_affine u = mabd_body_block_solve(w->own->block, w->own->Z, j);
     mabd_touch_subtract(w->count, w->rows, j, &u);
     mabd_real bend = mabd_affine_dot(j, u);
@@ -29,7 +32,9 @@ static void eliminate(touch_work* w, mabd_affine j, mabd_real gap, mabd_real com
     w->count++;
 }
 
-void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own) {
+/// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
+/// gets what slipping ones push.
+MABD_FN void mabd_stage_touch(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own) {
     mabd_contacts* c = sim->contacts;
     const int32_t* next = c->next.data;
     const mabd_real softness = mabd_contact_softness(sim->model);
@@ -42,7 +47,7 @@ void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_ass
         const mabd_vec3 push = mabd_m3_tmul(own->R, mabd_touch_push(p));
         *r = mabd_affine_axpy(1, mabd_affine_at(p->Xb, push), *r);
     }
-    touch_work w = {.own = own, .rows = (mabd_affine*)c->rows.data + c->rows.count};
+    mabd_touch_work w = {.own = own, .rows = (mabd_affine*)c->rows.data + c->rows.count};
     w.hard = hub ? w.rows + 4 * active : NULL;
     w.y = mabd_body_block_solve(own->block, own->Z, *r);
     for (int32_t i = c->head[body]; i >= 0 && active > 0; i = next[i]) {
@@ -51,11 +56,12 @@ void MABD_STAGE(touch)(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_ass
         const int count = mabd_touch_rows(p, softness, rows);
         for (int k = 0; k < count; k++) {
             const mabd_vec3 direction = mabd_m3_tmul(own->R, rows[k].direction);
-            eliminate(&w, mabd_affine_at(p->Xb, direction), rows[k].gap, rows[k].compliance);
+            mabd_touch_eliminate(&w, mabd_affine_at(p->Xb, direction), rows[k].gap,
+                                 rows[k].compliance);
         }
         if (!(p->stiffness > 0)) continue;
         const mabd_vec3 rock = mabd_m3_tmul(own->R, p->rock);
-        eliminate(&w, mabd_affine_torque(rock), 0, 1 / p->stiffness);
+        mabd_touch_eliminate(&w, mabd_affine_torque(rock), 0, 1 / p->stiffness);
     }
     for (int32_t k = 0; hub && k < w.count; k++) w.rows[w.count + k] = w.hard[k];
     c->row_first[body] = c->rows.count;

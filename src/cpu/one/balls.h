@@ -2,29 +2,36 @@
 // Bodies that carry nothing but ball joints: their blocks are R c(X, Y) R' with the 3x3 compliance of
 // body/affine.h between two attachment points, several at a time.
 
+#pragma once
+
 #include "cpu/assemble.h"
 
 #include "math/block.h"
 
-// Blocks of one body wait until there are LANES of them: the compiler makes vectors of the loop over them.
-#define LANES 4
+// Blocks of one body wait until there are MABD_BALLS_LANES of them: the compiler makes vectors of the loop over them.
+#ifdef __CUDACC__
+#define MABD_BALLS_LANES 1 // threads are lanes enough
+#else
+#define MABD_BALLS_LANES 4
+#endif
 
-typedef struct block_batch {
-    mabd_real X[3][LANES], Y[3][LANES]; // the two points of a block
-    mabd_real K[9][LANES];              // R c(X, Y) R', by rows
-    mabd_real sign[LANES];
-    bool first[LANES];    // write, do not add
-    bool diagonal[LANES]; // X is Y: symmetric, to the last bit
-    mabd_real* to[LANES];
+typedef struct mabd_balls_block_batch {
+    mabd_real X[3][MABD_BALLS_LANES], Y[3][MABD_BALLS_LANES]; // the two points of a block
+    mabd_real K[9][MABD_BALLS_LANES];                         // R c(X, Y) R', by rows
+    mabd_real sign[MABD_BALLS_LANES];
+    bool first[MABD_BALLS_LANES];    // write, do not add
+    bool diagonal[MABD_BALLS_LANES]; // X is Y: symmetric, to the last bit
+    mabd_real* to[MABD_BALLS_LANES];
     mabd_real* kept; // where blocks are kept, one after the other; null = they are not
     int32_t count;
-} block_batch;
+} mabd_balls_block_batch;
 
-static void compute_blocks(const mabd_assembly* MABD_RESTRICT own, block_batch* MABD_RESTRICT w) {
+MABD_FN void mabd_balls_compute_blocks(const mabd_assembly* MABD_RESTRICT own,
+                                       mabd_balls_block_batch* MABD_RESTRICT w) {
     const mabd_body_block* MABD_RESTRICT b = own->block;
     const mabd_sym3 Z = own->Z;
     const mabd_mat3 R = own->R;
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < MABD_BALLS_LANES; l++) {
         const mabd_attachment x =
             mabd_body_block_attach(b, Z, mabd_v3(w->X[0][l], w->X[1][l], w->X[2][l]));
         const mabd_attachment y =
@@ -39,13 +46,14 @@ static void compute_blocks(const mabd_assembly* MABD_RESTRICT own, block_batch* 
     }
 }
 
-static void flush_blocks(const mabd_assembly* own, block_batch* w) {
-    for (int l = w->count; l < LANES; l++) { // the rest computes the first one again
+MABD_FN void mabd_balls_flush_blocks(const mabd_assembly* own, mabd_balls_block_batch* w) {
+    if (w->count < 1) return;
+    for (int l = w->count; l < MABD_BALLS_LANES; l++) { // the rest computes the first one again
         for (int k = 0; k < 3; k++) w->X[k][l] = w->X[k][0], w->Y[k][l] = w->Y[k][0];
         w->sign[l] = w->sign[0];
     }
-    compute_blocks(own, w);
-    for (int l = 0; l < w->count; l++) {
+    mabd_balls_compute_blocks(own, w);
+    for (int l = 0; l < MABD_BALLS_LANES && l < w->count; l++) {
         mabd_real* to = w->to[l];
         if (w->diagonal[l]) {
             w->K[3][l] = w->K[1][l], w->K[6][l] = w->K[2][l], w->K[7][l] = w->K[5][l];
@@ -61,19 +69,21 @@ static void flush_blocks(const mabd_assembly* own, block_batch* w) {
 }
 
 // to <- or += sign R c(X, Y) R', now or later
-static void add_block(const mabd_assembly* own, block_batch* w, mabd_vec3 X, mabd_vec3 Y,
-                      bool diagonal, mabd_real sign, bool first, mabd_real* to) {
+MABD_FN void mabd_balls_add_block(const mabd_assembly* own, mabd_balls_block_batch* w, mabd_vec3 X,
+                                  mabd_vec3 Y, bool diagonal, mabd_real sign, bool first,
+                                  mabd_real* to) {
     const int l = w->count++;
     w->X[0][l] = X.x, w->X[1][l] = X.y, w->X[2][l] = X.z;
     w->Y[0][l] = Y.x, w->Y[1][l] = Y.y, w->Y[2][l] = Y.z;
     w->sign[l] = sign, w->diagonal[l] = diagonal;
     w->first[l] = first, w->to[l] = to;
-    if (w->count == LANES) flush_blocks(own, w);
+    if (w->count == MABD_BALLS_LANES) mabd_balls_flush_blocks(own, w);
 }
 
 // s (t + R (X + D X + tau)) of one side: P_b - P_a as it will be.
-static void add_point_rhs(const mabd_cpu_sim* sim, int32_t side, const mabd_side_place* to,
-                          mabd_mat3 R, mabd_vec3 X, const mabd_affine* y) {
+MABD_FN void mabd_balls_add_point_rhs(const mabd_cpu_sim* sim, int32_t side,
+                                      const mabd_side_place* to, mabd_mat3 R, mabd_vec3 X,
+                                      const mabd_affine* y) {
     const mabd_plan_side* at = &sim->model->plan->sides[side];
     const int32_t joint = sim->model->plan->slot_joint[at->slot];
     const mabd_model_joint* j = &sim->model->joints[joint];
@@ -87,7 +97,8 @@ static void add_point_rhs(const mabd_cpu_sim* sim, int32_t side, const mabd_side
 // ---- bodies that nothing touches ---------------------------------------------------------------------
 // While contacts of other bodies change, y and the blocks of such a body stay what they are.
 
-bool MABD_STAGE(is_kept)(const mabd_cpu_sim* sim, int32_t body) {
+/// True if its y and blocks are kept by assemble_balls; then assemble_kept puts them in place again at the same reference.
+MABD_FN bool mabd_stage_is_kept(const mabd_cpu_sim* sim, int32_t body) {
     const int32_t* start = sim->model->plan->side_start;
     return sim->sizes.held > 0 && sim->contacts->head[body] < 0 &&
            sim->body_kind[body] == MABD_BODY_SIMPLE &&
@@ -95,19 +106,19 @@ bool MABD_STAGE(is_kept)(const mabd_cpu_sim* sim, int32_t body) {
 }
 
 // Keeps y and returns where blocks go, null if they are not kept.
-static mabd_real* keep_y(mabd_cpu_sim* sim, int32_t body, const mabd_affine* y) {
-    if (!MABD_STAGE(is_kept)(sim, body)) return NULL;
+MABD_FN mabd_real* mabd_balls_keep_y(mabd_cpu_sim* sim, int32_t body, const mabd_affine* y) {
+    if (!mabd_stage_is_kept(sim, body)) return NULL;
     mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)body;
     mabd_affine_store(*y, kept);
     return kept + 12;
 }
 
-static const mabd_real* add_kept(const mabd_real* K, bool first, mabd_real* to) {
+MABD_FN const mabd_real* mabd_balls_add_kept(const mabd_real* K, bool first, mabd_real* to) {
     for (int k = 0; k < 9; k++) to[k] = first ? K[k] : to[k] + K[k];
     return K + 9;
 }
 
-void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body) {
+MABD_FN void mabd_stage_assemble_kept(mabd_cpu_sim* sim, int32_t body) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_real* K = sim->kept + MABD_KEPT_REALS * (size_t)body;
     const mabd_affine y = mabd_affine_load(K);
@@ -118,37 +129,43 @@ void MABD_STAGE(assemble_kept)(mabd_cpu_sim* sim, int32_t body) {
         const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[plan->sides[s].slot]];
         const mabd_side_place to = mabd_cpu_place(sim, s);
         const mabd_vec3 X = mabd_v3_load(plan->sides[s].is_b ? joint->Xb : joint->Xa);
-        K = add_kept(K, to.mode != MABD_SIDE_ADD, to.D);
-        add_point_rhs(sim, s, &to, R, X, &y);
+        K = mabd_balls_add_kept(K, to.mode != MABD_SIDE_ADD, to.D);
+        mabd_balls_add_point_rhs(sim, s, &to, R, X, &y);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
-        K = add_kept(K, !sim->shared_edges, sim->U + plan->edge_block[plan->pairs[p].edge]);
+        K = mabd_balls_add_kept(K, !sim->shared_edges,
+                                sim->U + plan->edge_block[plan->pairs[p].edge]);
     }
 }
 
 // ---- all of them -------------------------------------------------------------------------------------
 
-void MABD_STAGE(assemble_balls)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                                mabd_vec3* points) {
+/// Blocks and right-hand sides of a body that carries ball joints only.
+MABD_FN void mabd_stage_assemble_balls(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                       mabd_vec3* points) {
     const mabd_plan* plan = sim->model->plan;
     const int32_t start = plan->side_start[body];
     const mabd_plan_side* sides = plan->sides + start;
     const int32_t side_count = plan->side_start[body + 1] - start;
-    block_batch batch;
+    mabd_balls_block_batch batch;
     batch.count = 0;
-    batch.kept = keep_y(sim, body, &own->y);
+    for (int l = 0; l < MABD_BALLS_LANES; l++) { // for compilers: only what is set is read
+        batch.first[l] = batch.diagonal[l] = false;
+        batch.to[l] = NULL;
+    }
+    batch.kept = mabd_balls_keep_y(sim, body, &own->y);
     for (int32_t i = 0; i < side_count; i++) {
         const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[sides[i].slot]];
         const mabd_side_place to = mabd_cpu_place(sim, start + i);
         const mabd_vec3 X = points[i] = mabd_v3_load(sides[i].is_b ? joint->Xb : joint->Xa);
-        add_block(own, &batch, X, X, true, 1, to.mode != MABD_SIDE_ADD, to.D);
-        add_point_rhs(sim, start + i, &to, own->R, X, &own->y);
+        mabd_balls_add_block(own, &batch, X, X, true, 1, to.mode != MABD_SIDE_ADD, to.D);
+        mabd_balls_add_point_rhs(sim, start + i, &to, own->R, X, &own->y);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
         const mabd_real sign = sides[pair->i].is_b == sides[pair->j].is_b ? 1 : -1;
-        add_block(own, &batch, points[pair->i], points[pair->j], false, sign, !sim->shared_edges,
-                  sim->U + plan->edge_block[pair->edge]);
+        mabd_balls_add_block(own, &batch, points[pair->i], points[pair->j], false, sign,
+                             !sim->shared_edges, sim->U + plan->edge_block[pair->edge]);
     }
-    if (batch.count > 0) flush_blocks(own, &batch);
+    mabd_balls_flush_blocks(own, &batch);
 }

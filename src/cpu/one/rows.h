@@ -4,13 +4,16 @@
 // (topology/graph.c): it writes
 // -H and J, and no J H^-1 J'.
 
+#pragma once
+
 #include "cpu/assemble.h"
 #include "cpu/axes.h"
 
 #include <string.h>
 
-void MABD_STAGE(add_motors)(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
-                            const mabd_joint_view* view, int is_b, mabd_affine* r) {
+/// r += what the motors of a joint push on its body b or a.
+MABD_FN void mabd_stage_add_motors(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                   const mabd_joint_view* view, int is_b, mabd_affine* r) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const mabd_real* force = sim->motors + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
     if (set->motor_count == 0) return;
@@ -22,7 +25,8 @@ void MABD_STAGE(add_motors)(const mabd_cpu_sim* sim, const mabd_model_joint* joi
 }
 
 // Strain of the last iteration or step, body frame.
-static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int32_t body) {
+MABD_FN mabd_sym3 mabd_rows_strain_of(const mabd_cpu_sim* sim, const mabd_real* stress,
+                                      int32_t body) {
     const mabd_model* m = sim->model;
     const mabd_sym3 none = {0, 0, 0, 0, 0, 0};
     if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return none;
@@ -31,7 +35,7 @@ static mabd_sym3 strain_of(const mabd_cpu_sim* sim, const mabd_real* stress, int
 }
 
 // The rotation vector of a joint at the reference and its axes, once for both its bodies and for the update.
-static void find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
+MABD_FN void mabd_rows_find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const size_t at = 3 * (size_t)joint->coordinate;
     mabd_joint_view view;
@@ -49,8 +53,8 @@ static void find_turn(mabd_cpu_sim* sim, const mabd_model_joint* joint) {
 }
 
 // Compliance of a coordinate by itself: J H^-1 J' of both bodies, without geometric stiffness.
-static mabd_real own_compliance(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
-                                const mabd_joint_view* view, const mabd_row* row) {
+MABD_FN mabd_real mabd_rows_own_compliance(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                           const mabd_joint_view* view, const mabd_row* row) {
     const mabd_model* m = sim->model;
     const mabd_vec3 gap = mabd_joint_gap(view);
     const mabd_sym3 none = {0, 0, 0, 0, 0, 0};
@@ -67,15 +71,16 @@ static mabd_real own_compliance(const mabd_cpu_sim* sim, const mabd_model_joint*
 
 // Diagonal entry and right-hand side of a row with a law. The first solve starts from where the axis will be, and is
 // pulled, if all goes on as before. A flat piece is no row: it is cut off, and what it pulls is a force (side_rows).
-static void start_law(mabd_cpu_sim* sim, const mabd_model_joint* joint, const mabd_joint_view* view,
-                      int32_t r, int32_t row, mabd_real remainder, mabd_real* d, mabd_real* rhs) {
+MABD_FN void mabd_rows_start_law(mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                 const mabd_joint_view* view, int32_t r, int32_t row,
+                                 mabd_real remainder, mabd_real* d, mabd_real* rhs) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t i = joint->coordinate + r;
     mabd_axis_state* axis = &sim->axes[i];
     if (!axis->known) {
         const mabd_axis_law law = mabd_cpu_axis_law(sim, joint, r);
         axis->known = true, axis->solved = false;
-        axis->rho = axis->own = own_compliance(sim, joint, view, &set->control_row[r]);
+        axis->rho = axis->own = mabd_rows_own_compliance(sim, joint, view, &set->control_row[r]);
         axis->piece =
             mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * sim->lambda_last[row]);
         axis->line = mabd_axis_row(&law, axis->piece);
@@ -86,8 +91,9 @@ static void start_law(mabd_cpu_sim* sim, const mabd_model_joint* joint, const ma
 }
 
 // C(ref) and the compliances of a joint: what starts its blocks.
-static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_model_joint* joint,
-                        const mabd_joint_view* view, int32_t slot) {
+MABD_FN void mabd_rows_start_joint(mabd_cpu_sim* sim, const mabd_real* stress,
+                                   const mabd_model_joint* joint, const mabd_joint_view* view,
+                                   int32_t slot) {
     const mabd_plan* plan = sim->model->plan;
     mabd_real *D = sim->D + plan->slot_block[slot], *rhs = sim->lambda + plan->slot_row[slot];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
@@ -98,7 +104,8 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
         rhs[r] = mabd_row_value(view, &set->rigid[r], gap);
     mabd_sym3 ea = {0, 0, 0, 0, 0, 0}, eb = ea;
     if (set->nonlinear) {
-        ea = strain_of(sim, stress, joint->a), eb = strain_of(sim, stress, joint->b);
+        ea = mabd_rows_strain_of(sim, stress, joint->a),
+        eb = mabd_rows_strain_of(sim, stress, joint->b);
         for (int32_t r = 0; r < set->rigid_count; r++) {
             rhs[r] += mabd_row_remainder(view, &set->rigid[r], ea, eb);
         }
@@ -118,8 +125,8 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
         const mabd_real remainder =
             exact ? mabd_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r]) : 0;
         if (c->law) {
-            start_law(sim, joint, view, r, plan->slot_row[slot] + row, remainder,
-                      &D[row * width + row], &rhs[row]);
+            mabd_rows_start_law(sim, joint, view, r, plan->slot_row[slot] + row, remainder,
+                                &D[row * width + row], &rhs[row]);
             continue;
         }
         const mabd_real x_b = w * sim->x[i] + w1 * sim->x1[i];
@@ -133,19 +140,20 @@ static void start_joint(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_m
 }
 
 // The first side of a joint starts its blocks.
-static void start_side(mabd_cpu_sim* sim, const mabd_real* stress, const mabd_plan_side* side) {
+MABD_FN void mabd_rows_start_side(mabd_cpu_sim* sim, const mabd_real* stress,
+                                  const mabd_plan_side* side) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
     mabd_joint_view view;
     mabd_vec3 phi;
-    if (sim->model->row_sets[joint->row_set].vectors) find_turn(sim, joint);
+    if (sim->model->row_sets[joint->row_set].vectors) mabd_rows_find_turn(sim, joint);
     mabd_cpu_ref_view(sim, joint, &phi, &view);
-    start_joint(sim, stress, joint, &view, side->slot);
+    mabd_rows_start_joint(sim, stress, joint, &view, side->slot);
 }
 
 // Rows of one joint on a body, and what its motors push.
-static void side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_side_work* work,
-                      mabd_affine* r) {
+MABD_FN void mabd_rows_side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side,
+                                 mabd_side_work* work, mabd_affine* r) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
@@ -169,13 +177,12 @@ static void side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* side, mabd_
         *r = mabd_affine_axpy(-line->lambda, *J, *r);
         memset(J, 0, sizeof *J);
     }
-    MABD_STAGE(add_motors)(sim, joint, &view, side->is_b, r);
+    mabd_stage_add_motors(sim, joint, &view, side->is_b, r);
 }
 
-// Before the share of a side is added: its place is zero if nothing is there, and of joints with point rows alone each side
-// brings its own point.
-void MABD_STAGE(open_side)(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own,
-                           mabd_vec3 X, const mabd_side_place* to) {
+/// Make the place of a side ready for its share (assemble_rows.c).
+MABD_FN void mabd_stage_open_side(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own,
+                                  mabd_vec3 X, const mabd_side_place* to) {
     const mabd_plan_side* at = &sim->model->plan->sides[side];
     const mabd_model_joint* joint = &sim->model->joints[sim->model->plan->slot_joint[at->slot]];
     const bool alone = sim->model->row_sets[joint->row_set].points_only;
@@ -191,18 +198,19 @@ void MABD_STAGE(open_side)(const mabd_cpu_sim* sim, int32_t side, const mabd_ass
 }
 
 // s R (D X + tau): what an increment does to the point rows at X
-static mabd_vec3 point_rows(mabd_mat3 R, const mabd_side_work* at, const mabd_affine* y) {
+MABD_FN mabd_vec3 mabd_rows_point_rows(mabd_mat3 R, const mabd_side_work* at,
+                                       const mabd_affine* y) {
     return mabd_v3_scale(at->sign, mabd_m3_mul(R, mabd_affine_move(y, at->point.X)));
 }
 
 // Add a column of three rows.
-static void add_column(mabd_vec3 v, mabd_real* K, int32_t stride) {
+MABD_FN void mabd_rows_add_column(mabd_vec3 v, mabd_real* K, int32_t stride) {
     K[0] += v.x, K[stride] += v.y, K[2 * stride] += v.z;
 }
 
 // The diagonal block and the right-hand side of one joint.
-static void add_diagonal(const mabd_assembly* own, mabd_side_work* work, mabd_real* D,
-                         mabd_real* rhs) {
+MABD_FN void mabd_rows_add_diagonal(const mabd_assembly* own, mabd_side_work* work, mabd_real* D,
+                                    mabd_real* rhs) {
     const int32_t points = work->points, width = points + work->others;
     const mabd_mat3 R = own->R;
     const mabd_affine* y = &own->y;
@@ -211,10 +219,10 @@ static void add_diagonal(const mabd_assembly* own, mabd_side_work* work, mabd_re
         mabd_sym3 c = mabd_body_block_self_compliance(own->block, &work->point);
         mabd_touch_soften_self(own, work->point.X, &c);
         c = mabd_sym3_rotate(R, c);
-        add_column(mabd_v3(c.xx, c.xy, c.xz), D, width);
-        add_column(mabd_v3(c.xy, c.yy, c.yz), D + 1, width);
-        add_column(mabd_v3(c.xz, c.yz, c.zz), D + 2, width);
-        add_column(point_rows(R, work, y), rhs, 1);
+        mabd_rows_add_column(mabd_v3(c.xx, c.xy, c.xz), D, width);
+        mabd_rows_add_column(mabd_v3(c.xy, c.yy, c.yz), D + 1, width);
+        mabd_rows_add_column(mabd_v3(c.xz, c.yz, c.zz), D + 2, width);
+        mabd_rows_add_column(mabd_rows_point_rows(R, work, y), rhs, 1);
     }
     for (int32_t r = 0; r < work->others; r++) {
         mabd_row_work* row = &work->rows[r];
@@ -222,9 +230,9 @@ static void add_diagonal(const mabd_assembly* own, mabd_side_work* work, mabd_re
         row->Y = mabd_assembly_solve(own, row->J);
         rhs[at] += mabd_affine_dot(row->J, *y);
         if (points) {
-            const mabd_vec3 v = point_rows(R, work, &row->Y);
-            add_column(v, D + at, width);
-            add_column(v, D + at * width, 1);
+            const mabd_vec3 v = mabd_rows_point_rows(R, work, &row->Y);
+            mabd_rows_add_column(v, D + at, width);
+            mabd_rows_add_column(v, D + at * width, 1);
         }
         for (int32_t c = 0; c <= r; c++) {
             const mabd_real k = mabd_affine_dot(work->rows[c].J, row->Y);
@@ -235,8 +243,8 @@ static void add_diagonal(const mabd_assembly* own, mabd_side_work* work, mabd_re
 }
 
 // The block of two joints on one body; U is zero before the first share.
-static void add_coupling(const mabd_assembly* own, const mabd_side_work* from,
-                         const mabd_side_work* to, mabd_real* U) {
+MABD_FN void mabd_rows_add_coupling(const mabd_assembly* own, const mabd_side_work* from,
+                                    const mabd_side_work* to, mabd_real* U) {
     const int32_t width = to->points + to->others;
     const mabd_mat3 R = own->R;
     if (from->points && to->points) {
@@ -244,23 +252,26 @@ static void add_coupling(const mabd_assembly* own, const mabd_side_work* from,
         mabd_touch_soften(own, from->point.X, to->point.X, &c);
         const mabd_mat3 K = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
         const mabd_real sign = from->sign * to->sign;
-        add_column(mabd_v3_scale(sign, K.c1), U, width);
-        add_column(mabd_v3_scale(sign, K.c2), U + 1, width);
-        add_column(mabd_v3_scale(sign, K.c3), U + 2, width);
+        mabd_rows_add_column(mabd_v3_scale(sign, K.c1), U, width);
+        mabd_rows_add_column(mabd_v3_scale(sign, K.c2), U + 1, width);
+        mabd_rows_add_column(mabd_v3_scale(sign, K.c3), U + 2, width);
     }
     for (int32_t c = 0; from->points && c < to->others; c++) {
-        add_column(point_rows(R, from, &to->rows[c].Y), U + to->points + c, width);
+        mabd_rows_add_column(mabd_rows_point_rows(R, from, &to->rows[c].Y), U + to->points + c,
+                             width);
     }
     for (int32_t r = 0; r < from->others; r++) {
         mabd_real* row = U + (from->points + r) * width;
-        if (to->points) add_column(point_rows(R, to, &from->rows[r].Y), row, 1);
+        if (to->points) mabd_rows_add_column(mabd_rows_point_rows(R, to, &from->rows[r].Y), row, 1);
         for (int32_t c = 0; c < to->others; c++) {
             row[to->points + c] += mabd_affine_dot(from->rows[r].Y, to->rows[c].J);
         }
     }
 }
 
-void MABD_STAGE(start_joints)(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body) {
+/// Start the joints that this body starts: what they are without their bodies. Joints of point rows alone have nothing of
+/// that kind.
+MABD_FN void mabd_stage_start_joints(mabd_cpu_sim* sim, const mabd_real* stress, int32_t body) {
     const mabd_model* m = sim->model;
     const mabd_plan* plan = m->plan;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
@@ -270,43 +281,46 @@ void MABD_STAGE(start_joints)(mabd_cpu_sim* sim, const mabd_real* stress, int32_
         const bool first = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
         if (first && !m->row_sets[joint->row_set].points_only &&
             !mabd_packs_is_spring(m, sim->body_kind, joint)) {
-            start_side(sim, stress, &plan->sides[s]);
+            mabd_rows_start_side(sim, stress, &plan->sides[s]);
         }
     }
 }
 
-void MABD_STAGE(open_rows)(mabd_cpu_sim* sim, int32_t body, mabd_side_work* work, mabd_affine* r) {
+/// r += what motors push on a body. Of a body that is no hub its rows stay in `sides` for assemble_rows.
+MABD_FN void mabd_stage_open_rows(mabd_cpu_sim* sim, int32_t body, mabd_side_work* work,
+                                  mabd_affine* r) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t count = plan->side_start[body + 1] - plan->side_start[body];
     const bool hub = sim->body_kind[body] == MABD_BODY_HUB;
     for (int32_t i = 0; i < count; i++) {
-        if (sides[i].is_b >= 0) side_rows(sim, &sides[i], &work[hub ? 0 : i], r);
+        if (sides[i].is_b >= 0) mabd_rows_side_rows(sim, &sides[i], &work[hub ? 0 : i], r);
     }
 }
 
-void MABD_STAGE(assemble_rows)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                               mabd_side_work* work) {
+/// Blocks and right-hand sides of a body with any rows, after start_joints and open_rows.
+MABD_FN void mabd_stage_assemble_rows(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                      mabd_side_work* work) {
     const mabd_plan* plan = sim->model->plan;
     const int32_t start = plan->side_start[body], count = plan->side_start[body + 1] - start;
     for (int32_t i = 0; i < count; i++) {
         const mabd_side_place to = mabd_cpu_place(sim, start + i);
-        MABD_STAGE(open_side)(sim, start + i, own, work[i].point.X, &to);
-        add_diagonal(own, &work[i], to.D, to.rhs);
+        mabd_stage_open_side(sim, start + i, own, work[i].point.X, &to);
+        mabd_rows_add_diagonal(own, &work[i], to.D, to.rhs);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
         const mabd_plan_pair* pair = &plan->pairs[p];
         const size_t at = plan->edge_block[pair->edge];
         mabd_real* U = sim->U + at;
         if (!sim->shared_edges) memset(U, 0, (plan->edge_block[pair->edge + 1] - at) * sizeof *U);
-        add_coupling(own, &work[pair->i], &work[pair->j], U);
+        mabd_rows_add_coupling(own, &work[pair->i], &work[pair->j], U);
     }
 }
 
 // ---- hubs ----------------------------------------------------------------------------------------
 
 // Rows of a joint as rows of 12 numbers; returns how many.
-static int32_t hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd_real (*J)[12]) {
+MABD_FN int32_t mabd_rows_hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd_real (*J)[12]) {
     const mabd_vec3 X = work->point.X;
     const mabd_vec3 rows[3] = {mabd_v3(R.c1.x, R.c2.x, R.c3.x), mabd_v3(R.c1.y, R.c2.y, R.c3.y),
                                mabd_v3(R.c1.z, R.c2.z, R.c3.z)};
@@ -320,8 +334,9 @@ static int32_t hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd_real (*J)[
 }
 
 // The two blocks that couple side i of a hub with its freedoms: J before the hub's slots, J' after them.
-static void couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* pairs, int32_t early,
-                            int32_t late, int32_t i, int32_t width, mabd_real (*J)[12]) {
+MABD_FN void mabd_rows_couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* pairs,
+                                       int32_t early, int32_t late, int32_t i, int32_t width,
+                                       mabd_real (*J)[12]) {
     const mabd_plan* plan = sim->model->plan;
     for (int32_t half = 0; half < 2; half++) {
         const int32_t place = i < early ? 2 * i + half // pairs as in topology/plan.c
@@ -337,7 +352,8 @@ static void couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* pairs, int3
 }
 
 // -H in the blocks of the hub's two slots, of which `first` is the first, and in the one between them.
-static void write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first, int32_t edge) {
+MABD_FN void mabd_rows_write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first,
+                                 int32_t edge) {
     const mabd_plan* plan = sim->model->plan;
     const int32_t n = MABD_PLAN_SLOT_ROWS;
     mabd_real *D1 = sim->D + plan->slot_block[first], *D2 = sim->D + plan->slot_block[first + 1];
@@ -353,7 +369,7 @@ static void write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first, int3
 }
 
 // H += j j'
-static void add_square(const mabd_affine* j, mabd_real* H) {
+MABD_FN void mabd_rows_add_square(const mabd_affine* j, mabd_real* H) {
     mabd_real row[12];
     mabd_affine_store(*j, row);
     for (int i = 0; i < 12; i++) {
@@ -361,8 +377,9 @@ static void add_square(const mabd_affine* j, mabd_real* H) {
     }
 }
 
-void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                              mabd_side_work* work) {
+/// The same of a hub: -H, J, and its part of the right-hand sides.
+MABD_FN void mabd_stage_assemble_hub(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                     mabd_side_work* work) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];
@@ -370,18 +387,19 @@ void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assemb
     const int32_t early = plan->early[body];
     mabd_real H[144], J[MABD_PLAN_SLOT_ROWS][12];
     mabd_body_block_matrix(own->block, own->G, H);
-    for (int32_t k = 0; k < own->touches; k++) add_square(&own->touch[own->touches + k], H);
-    write_hub(sim, H, sides[early].slot, pairs[2 * early].edge);
+    for (int32_t k = 0; k < own->touches; k++)
+        mabd_rows_add_square(&own->touch[own->touches + k], H);
+    mabd_rows_write_hub(sim, H, sides[early].slot, pairs[2 * early].edge);
     for (int32_t i = 0; i < count; i++) {
         if (sides[i].is_b < 0) continue;
         mabd_affine none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // pushed already
         const mabd_side_place to = mabd_cpu_place(sim, plan->side_start[body] + i);
-        side_rows(sim, &sides[i], work, &none);
-        MABD_STAGE(open_side)(sim, plan->side_start[body] + i, own, work->point.X, &to);
-        const int32_t width = hub_rows(own->R, work, J);
+        mabd_rows_side_rows(sim, &sides[i], work, &none);
+        mabd_stage_open_side(sim, plan->side_start[body] + i, own, work->point.X, &to);
+        const int32_t width = mabd_rows_hub_rows(own->R, work, J);
         for (int32_t r = 0; r < width; r++)
             to.rhs[r] += mabd_affine_dot(mabd_affine_load(J[r]), own->y);
-        couple_with_hub(sim, pairs, early, count - early, i, width, J);
+        mabd_rows_couple_with_hub(sim, pairs, early, count - early, i, width, J);
     }
     // blocks that eliminating the hub will fill
     const int32_t pair_count = plan->pair_start[body + 1] - plan->pair_start[body];
@@ -393,12 +411,13 @@ void MABD_STAGE(assemble_hub)(mabd_cpu_sim* sim, int32_t body, const mabd_assemb
 
 // ---- rows for responses (cpu/respond.h) ------------------------------------------------------------
 
-int32_t MABD_STAGE(joint_rows)(mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_affine* rows) {
+MABD_FN int32_t mabd_stage_joint_rows(mabd_cpu_sim* sim, int32_t body, int32_t side,
+                                      mabd_affine* rows) {
     mabd_real J[MABD_PLAN_SLOT_ROWS][12];
     mabd_affine none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // pushed already
-    side_rows(sim, &sim->model->plan->sides[side], sim->sides, &none);
+    mabd_rows_side_rows(sim, &sim->model->plan->sides[side], sim->sides, &none);
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
-    const int32_t count = hub_rows(R, sim->sides, J);
+    const int32_t count = mabd_rows_hub_rows(R, sim->sides, J);
     for (int32_t k = 0; k < count; k++) rows[k] = mabd_affine_load(J[k]);
     return count;
 }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assemble, one body: y = H^-1 r, and its share of the dual system (cpu/assemble.c).
+#pragma once
+
+#include "cpu/one/balls.h"
+#include "cpu/one/rows.h"
+#include "cpu/one/springs.h"
+#include "cpu/one/touch.h"
+
+// r in the body frame: inertia, gravity.
+MABD_FN mabd_affine mabd_body_inertia_force(const mabd_cpu_sim* sim, int32_t body,
+                                            const mabd_body_block* b, mabd_real mass) {
+    const size_t at = 12 * (size_t)body;
+    const mabd_step_scale* step = mabd_cpu_scale(sim, body);
+    mabd_real q_hat[12];
+    for (size_t k = 0; k < 12; k++) {
+        q_hat[k] = mabd_step_target(step, sim->q[at + k], sim->q1[at + k], sim->v[at + k],
+                                    sim->v1[at + k]);
+    }
+    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(sim->model->gravity));
+    return mabd_body_block_inertia(b, mabd_affine_load(q_hat), mabd_affine_load(sim->ref + at),
+                                   weight);
+}
+
+// drag (wind - t'), t' = (t - t_b)/bh: the part that depends on t is in the block.
+MABD_FN void mabd_body_add_drag(const mabd_cpu_sim* sim, size_t body, const mabd_body_block* b,
+                                mabd_real drag, mabd_mat3 R, mabd_affine* r) {
+    const mabd_step_scale* step = mabd_cpu_scale(sim, (int32_t)body);
+    mabd_vec3 t_b = mabd_v3_scale(step->w, mabd_v3_load(sim->q + 12 * body + 9));
+    t_b = mabd_v3_axpy(step->w1, mabd_v3_load(sim->q1 + 12 * body + 9), t_b);
+    mabd_vec3 f = mabd_v3_scale(drag, sim->step.wind);
+    f = mabd_v3_axpy(b->drag_rate, mabd_v3_sub(t_b, mabd_v3_load(sim->ref + 12 * body + 9)), f);
+    r->tau = mabd_v3_add(r->tau, mabd_m3_tmul(R, f));
+}
+
+MABD_FN void mabd_body_add_point_forces(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R,
+                                        mabd_affine* r) {
+    const mabd_model* m = sim->model;
+    int32_t low = 0, high = m->force_count; // sorted by body: the first one of this body
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        if (m->forces[middle].body < body) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (int32_t i = low; i < m->force_count && m->forces[i].body == body; i++) {
+        const mabd_model_force* force = &m->forces[i];
+        const mabd_real s = sim->force_scale[i];
+        mabd_vec3 f = force->force, t = force->torque;
+        if (!force->body_frame) f = mabd_m3_tmul(R, f), t = mabd_m3_tmul(R, t);
+        *r = mabd_affine_axpy(s, mabd_affine_at(force->point, f), *r);
+        *r = mabd_affine_axpy(s, mabd_affine_torque(t), *r);
+    }
+}
+
+MABD_FN void mabd_body_add_loose_motors(const mabd_cpu_sim* sim, int32_t body, mabd_affine* r) {
+    for (size_t i = 0; i < sim->sizes.loose; i++) {
+        const mabd_model_joint* joint = &sim->model->joints[sim->loose[i]];
+        mabd_joint_view view;
+        if (joint->a != body && joint->b != body) continue;
+        mabd_cpu_view(sim, joint, sim->ref, &view);
+        mabd_stage_add_motors(sim, joint, &view, joint->b == body, r);
+    }
+}
+
+MABD_FN void mabd_stage_push_body(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R,
+                                  mabd_affine* r) {
+    mabd_body_add_point_forces(sim, body, R, r);
+    mabd_body_add_loose_motors(sim, body, r);
+}
+
+MABD_FN mabd_affine mabd_body_external_force(const mabd_cpu_sim* sim, int32_t body,
+                                             const mabd_body_block* b, mabd_mat3 R) {
+    const mabd_model* m = sim->model;
+    const mabd_body_material* material = &m->classes[m->body_class[body]].material;
+    mabd_affine r = mabd_body_inertia_force(sim, body, b, material->mass);
+    const uint8_t kind = sim->body_kind[body];
+    if (kind == MABD_BODY_SIMPLE || kind == MABD_BODY_ROWS) return r;
+    if (material->drag > 0) mabd_body_add_drag(sim, (size_t)body, b, material->drag, R, &r);
+    mabd_stage_push_body(sim, body, R, &r);
+    return r;
+}
+
+MABD_FN void mabd_stage_assemble_body(mabd_cpu_sim* sim, int32_t body, const mabd_real* stress,
+                                      int32_t thread) {
+    const size_t at = (size_t)body, place = (size_t)thread * sim->sizes.widest_body;
+    const mabd_body_block* b = mabd_cpu_block(sim, body);
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
+    const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
+    const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
+    const mabd_body_kind kind = sim->body_kind[body];
+    const bool rows = kind != MABD_BODY_SIMPLE && kind != MABD_BODY_SPRUNG;
+    mabd_affine r = mabd_body_external_force(sim, body, b, R);
+    mabd_sym3_store(Z, sim->geometric + 6 * at);
+    if (rows) mabd_stage_open_rows(sim, body, sim->sides + place, &r);
+    mabd_assembly own = {.block = b, .G = G, .Z = Z, .R = R};
+    own.t = mabd_v3_load(sim->ref + 12 * at + 9);
+    if (sim->contacts && sim->contacts->head[body] >= 0) {
+        mabd_stage_touch(sim, body, &r, &own);
+    } else {
+        own.y = mabd_body_block_solve(b, Z, r);
+    }
+    mabd_affine_store(own.y, sim->q_new + 12 * at);
+    switch (kind) {
+    case MABD_BODY_SIMPLE:
+        mabd_stage_assemble_balls(sim, body, &own, sim->points + place);
+        break;
+    case MABD_BODY_SPRUNG:
+        mabd_stage_assemble_springs(sim, body, &own, sim->springs + place);
+        break;
+    case MABD_BODY_GENERAL:
+    case MABD_BODY_ROWS:
+        mabd_stage_assemble_rows(sim, body, &own, sim->sides + place);
+        break;
+    case MABD_BODY_HUB:
+        mabd_stage_assemble_hub(sim, body, &own, sim->sides + place);
+        break;
+    }
+}
