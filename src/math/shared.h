@@ -17,7 +17,9 @@
 #endif
 
 /// For the few functions of an inner loop that must not become calls.
-#ifdef __GNUC__
+#if defined(__CUDACC__)
+#define MABD_HOT static __host__ __device__ __forceinline__
+#elif defined(__GNUC__)
 #define MABD_HOT static inline __attribute__((always_inline))
 #else
 #define MABD_HOT static inline

@@ -90,7 +90,7 @@ MABD_FN void mabd_stage_assemble_body(mabd_cpu_sim* sim, int32_t body, const mab
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
     const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
     const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
-    const mabd_body_kind kind = sim->body_kind[body];
+    const mabd_body_kind kind = (mabd_body_kind)sim->body_kind[body];
     const bool rows = kind != MABD_BODY_SIMPLE && kind != MABD_BODY_SPRUNG;
     mabd_affine r = mabd_body_external_force(sim, body, b, R);
     mabd_sym3_store(Z, sim->geometric + 6 * at);

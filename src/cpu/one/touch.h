@@ -36,7 +36,7 @@ MABD_FN void mabd_touch_eliminate(mabd_touch_work* w, mabd_affine j, mabd_real g
 /// gets what slipping ones push.
 MABD_FN void mabd_stage_touch(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own) {
     mabd_contacts* c = sim->contacts;
-    const int32_t* next = c->next.data;
+    const int32_t* next = (const int32_t*)c->next.data;
     const mabd_real softness = mabd_contact_softness(sim->model);
     const bool hub = sim->body_kind[body] == MABD_BODY_HUB;
     int32_t active = 0;
