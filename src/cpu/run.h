@@ -31,6 +31,9 @@
 /// Entries of a symmetric w x w block.
 #define MABD_RUN_SYMMETRIC(w) ((w) * ((w) + 1) / 2)
 
+/// What elimination keeps is asked for so many joints before. Farther ahead it would take the room that bodies of the next run need
+/// in the second level of the cache.
+#define MABD_RUN_NEAR 4
 /// Of a side: block, right-hand side, C.
 #define MABD_RUN_SIDE (MABD_RUN_SYMMETRIC(MABD_RUN_ROWS) + 2 * MABD_RUN_ROWS)
 
@@ -206,6 +209,17 @@ MABD_HOT const mabd_lanes* mabd_run_X(const mabd_cpu_sim* sim, int32_t run, int3
 /// What elimination leaves of joint k >= 1.
 MABD_HOT mabd_lanes* mabd_run_kept(const mabd_cpu_sim* sim, const mabd_run* run, int32_t k) {
     return sim->packs->kept + run->kept + (size_t)(k - 1) * (size_t)MABD_RUN_KEPT(run->width);
+}
+/// The same of a joint to ask for on the way back, of the next run at the end of this one.
+MABD_HOT const mabd_lanes* mabd_run_kept_before(const mabd_cpu_sim* sim, const mabd_run* run,
+                                                const mabd_run* next, int32_t k) {
+    const int32_t far = k - MABD_RUN_NEAR;
+    return far > 0 ? mabd_run_kept(sim, run, far)
+                   : mabd_run_kept(sim, next, far + MABD_RUN_LINKS - 1);
+}
+/// The next run, or the last one.
+MABD_HOT const mabd_run* mabd_run_next(const mabd_cpu_sim* sim, const mabd_run* run) {
+    return run + 1 < sim->packs->runs + sim->packs->run_count ? run + 1 : run;
 }
 /// Joints of body k.
 MABD_HOT void mabd_run_sides(const mabd_cpu_sim* sim, int32_t run, int32_t k,
