@@ -279,8 +279,8 @@ MABD_HOT void mabd_run_ask(int count, const mabd_lanes* at) {
 #ifdef MABD_ISA
 // ---- parts of both kinds of runs (run.c) ----
 
-/// Shares of both cuts of every piece, and the block between them in the place of its first body's. C (rows): of the cut before the
-/// first and after the last link of each lane, what the side that begins a joint adds; null = balls.
+/// Shares of both cuts of every piece, and the block between them in the place of its first body's. before, after (rows): C of the
+/// cuts before the first and after the last links, which the side that begins a joint adds; null = balls.
 void MABD_STAGE(leave_cuts)(mabd_cpu_sim* sim, mabd_run* run, const mabd_run_front* front,
                             const mabd_lanes* before, const mabd_lanes* after);
 
@@ -290,8 +290,6 @@ typedef struct mabd_run_motion {
 } mabd_run_motion;
 void MABD_STAGE(report_run)(const mabd_run* run, const mabd_run_motion* w,
                             mabd_motion_report* report);
-#endif
-
 /// One body more of every piece, from the last to the first.
 MABD_HOT void mabd_run_watch(mabd_real k, const mabd_moved_lanes* MABD_RESTRICT moved,
                              mabd_run_motion* MABD_RESTRICT w, int l) {
@@ -301,3 +299,4 @@ MABD_HOT void mabd_run_watch(mabd_real k, const mabd_moved_lanes* MABD_RESTRICT 
     w->twisted.at[l] = more ? k : w->twisted.at[l];
     w->broken.at[l] = moved->size.at[l] < (mabd_real)1e30 ? w->broken.at[l] : k;
 }
+#endif
