@@ -192,6 +192,70 @@ Test(pack, takes_all_links_of_a_chain_with_rigid_rows) {
     }
 }
 
+// ---- borders -------------------------------------------------------------------------------------------
+
+// Rows of a pack look at references of bodies of their own tile, at borders and at bodies that do not move.
+static void expect_borders(const mabd_model* m, const mabd_packs* packs) {
+    uint8_t* border = calloc((size_t)m->body_count, 1);
+    for (int32_t i = 0; i < packs->border_count; i++) border[packs->borders[i]] = 1;
+    for (int32_t p = 0; p < packs->pack_count; p++) {
+        const mabd_pack* pack = &packs->packs[p];
+        const int32_t tile = tile_of(packs, pack->body[0]);
+        for (int l = 0; l < pack->count; l++) {
+            cr_assert(eq(i32, pack->border >> l & 1, border[pack->body[l]]));
+        }
+        for (int32_t i = 0; i < pack->side_count && pack->kind == MABD_BODY_ROWS; i++) {
+            cr_assert(packs->tiles[tile].looks);
+            for (int l = 0; l < MABD_LANES; l++) {
+                const int32_t other = packs->fars[pack->far_first + i].body[l];
+                if (m->body_motion[other] != MABD_MOTION_DYNAMIC) continue;
+                cr_assert(border[other] || tile_of(packs, other) == tile);
+            }
+        }
+    }
+    for (int32_t r = 0; r < packs->run_count; r++) {
+        const mabd_run* run = &packs->runs[r];
+        for (int32_t i = 0; i < MABD_RUN_BODIES; i++) {
+            const int32_t k = i % MABD_RUN_LINKS, l = i / MABD_RUN_LINKS;
+            const int32_t mine = k == 0                    ? run->border[0] >> l & 1
+                                 : k == MABD_RUN_LINKS - 1 ? run->border[1] >> l & 1
+                                                           : 0;
+            cr_assert(eq(i32, mine, border[run->body + i]));
+        }
+        for (int l = 0; l < MABD_LANES && run->kind == MABD_BODY_ROWS; l++) {
+            const int32_t before = run->before.body[l], after = run->after.body[l];
+            cr_assert(m->body_motion[before] != MABD_MOTION_DYNAMIC || border[before]);
+            cr_assert(m->body_motion[after] != MABD_MOTION_DYNAMIC || border[after]);
+        }
+    }
+    free(border);
+}
+
+// The same bits where all bodies are predicted before all tiles.
+static void expect_same_if_predicted_before(const mabd_model* model, int32_t threads) {
+    mabd_affine_sim *fused = start(model, threads), *before = start(model, threads);
+    expect_borders(model, fused->cpu.packs);
+    cr_assert(mabd_cpu_fuses(&fused->cpu));
+    before->cpu.packs->border_count = model->body_count; // too many
+    cr_assert(mabd_cpu_fuses(&before->cpu) == false);
+    advance(fused, 5), advance(before, 5);
+    const size_t bytes = 12 * (size_t)model->body_count * sizeof(mabd_real);
+    cr_expect(memcmp(fused->cpu.q, before->cpu.q, bytes) == 0);
+    cr_expect(memcmp(fused->cpu.ref, before->cpu.ref, bytes) == 0);
+    stop(fused);
+    stop(before);
+}
+
+Test(pack, predicts_on_its_way_what_it_predicts_before) {
+    for (int i = 0; i < TYPES; i++) {
+        mabd_model* model = chain_model(types[i]);
+        for (int32_t threads = 1; threads <= 2; threads++) {
+            expect_same_if_predicted_before(model, threads);
+        }
+        mabd_model_destroy(model);
+    }
+}
+
 // ---- results -------------------------------------------------------------------------------------------
 
 Test(pack, chains_across_tiles_are_the_same_with_any_number_of_threads) {

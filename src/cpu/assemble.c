@@ -190,7 +190,18 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const
                           int32_t thread) {
     const mabd_packs* packs = sim->packs;
     const mabd_real* stress = choose_stress(sim, pass);
-    if (tile->run >= 0) MABD_STAGE(assemble_run)(sim, tile->run, stress, predict);
+    if (tile->run >= 0 && packs->runs[tile->run].kind == MABD_BODY_SIMPLE) {
+        MABD_STAGE(assemble_run)(sim, tile->run, stress, predict);
+    } else if (tile->run >= 0) {
+        MABD_STAGE(assemble_row_run)(sim, tile->run, stress, predict);
+    }
+    if (predict && tile->looks) { // at the references of later packs as well
+        for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+            if (p + 1 < tile->pack_last) ask_for_bodies(sim, &packs->packs[p + 1]);
+            MABD_STAGE(predict_pack)(sim, &packs->packs[p], true);
+        }
+        predict = false;
+    }
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
         if (p + 1 < tile->pack_last) ask_for_bodies(sim, pack + 1);

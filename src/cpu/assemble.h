@@ -128,12 +128,18 @@ static const int mabd_pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
 #ifdef MABD_ISA
 // ---- lanes: of 8 bodies, by index (pack_balls.c) ----
 
-/// q_hat and the guess of the step (12 lanes each).
+/// q_hat and the guess of the step (12 lanes each; guess: null = not needed).
 void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
                               mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess);
+/// The guess alone.
+void MABD_STAGE(lanes_guess)(const mabd_cpu_sim* sim, const int32_t* body,
+                             mabd_lanes* MABD_RESTRICT guess);
 /// References at a guess.
 void MABD_STAGE(lanes_reference)(const mabd_cpu_sim* sim, const int32_t* body,
                                  const mabd_lanes* guess, mabd_lanes* ref);
+/// Write them, but for those of borders, of which others may be reading what they were predicted to before (cpu/pack.h).
+void MABD_STAGE(store_references)(mabd_cpu_sim* sim, const mabd_lanes* ref, const int32_t* body,
+                                  int32_t count, uint8_t border);
 /// Rotations of A (9 lanes each), turned[l]: A has one.
 void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
 /// G of stresses (6), clamped.
@@ -162,12 +168,47 @@ void MABD_STAGE(lanes_move)(const mabd_body_block* MABD_RESTRICT block,
                             const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
                             mabd_moved_lanes* MABD_RESTRICT out);
 
+/// Both ends of a joint, of which `here` is the body under way.
+typedef struct mabd_joint_ends {
+    const mabd_lanes *here, *there; // references (12)
+    const mabd_lanes *X, *Y;        // attachments there (3)
+    const mabd_lanes *e, *f;        // strains (6), looked at where a joint begins
+    const mabd_lanes* F;            // axes of the joint, in the frame of a and then of b (18)
+    bool is_b;                      // here is b
+} mabd_joint_ends;
+/// Strains of stresses (6).
+void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
+                              const mabd_lanes* MABD_RESTRICT share,
+                              const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e);
+void MABD_STAGE(lanes_own_strain)(const mabd_body_block* MABD_RESTRICT block,
+                                  const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e);
+/// Z and y of bodies.
+void MABD_STAGE(lanes_solve)(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
+                             const mabd_lanes* MABD_RESTRICT G,
+                             const mabd_lanes* MABD_RESTRICT q_hat,
+                             const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
+                             mabd_lanes* MABD_RESTRICT y);
+/// Bodies with two joints of one row set (pack_rows.c), as lanes_link after lanes_solve; begins (2): of which C is wanted as well,
+/// which comes last.
+void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_body_block* block,
+                                const mabd_pack_work* w, const mabd_pack_side* side,
+                                const mabd_joint_ends* ends, const bool* begins, mabd_lanes* from,
+                                mabd_lanes* to, mabd_lanes* U);
+/// f += J' lambda of one joint with any rigid rows.
+void MABD_STAGE(lanes_pull_rows)(const mabd_row_set* set, const mabd_pack_side* side,
+                                 const mabd_joint_ends* ends, const mabd_lanes* lambda,
+                                 mabd_lanes* f);
+
 /// A run: its links, eliminated but for the joints at the ends of its lanes (run.c).
 void MABD_STAGE(assemble_run)(mabd_cpu_sim* sim, int32_t run, const mabd_real* stress,
                               bool predict);
 /// The new state of a run, and how far its joints are open there.
 void MABD_STAGE(update_run)(mabd_cpu_sim* sim, int32_t run, mabd_motion_report* report,
                             mabd_opening* open);
+/// The same of a run whose joints are no balls (run_rows.c); how far they are open is left to check.
+void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t run, const mabd_real* stress,
+                                  bool predict);
+void MABD_STAGE(update_row_run)(mabd_cpu_sim* sim, int32_t run, mabd_motion_report* report);
 
 /// A pack: its bodies, blocks and right-hand sides. `predict`: its references first.
 void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
@@ -199,8 +240,8 @@ void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
                                 const mabd_lanes* ref, mabd_lanes* f);
 /// True if the bodies of a pack can be assembled and updated in lanes: none is touched, all are in one scheme.
 bool MABD_STAGE(fits_lanes)(const mabd_cpu_sim* sim, const mabd_pack* pack);
-/// References of a pack alone.
-void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack);
+/// References of a pack alone; `inside`: but for its borders.
+void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, bool inside);
 /// The new state of a pack.
 void MABD_STAGE(update_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, mabd_motion_report* report);
 void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,

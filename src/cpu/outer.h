@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs leave of a chain: its cuts and all slots outside of runs, a shorter chain (cpu/run.c).
+// What runs leave of a chain: its cuts and all slots outside of runs, a shorter chain (cpu/run.h).
 #pragma once
 
 #include "cpu/sim.h"

@@ -13,9 +13,10 @@
 typedef struct walk {
     const mabd_model* model;
     const uint8_t* kinds;
-    mabd_packs* out;  // arrays are null while counting
-    int32_t* run_at;  // (bodies) the slot before a body that begins a run, else -1
-    int32_t* tile_of; // (bodies)
+    mabd_packs* out;   // arrays are null while counting
+    int32_t* run_at;   // (bodies) the slot before a body that begins a run, else -1
+    int32_t* tile_of;  // (bodies)
+    int32_t* piece_of; // (bodies) first body of its tile, or of its lane of a run
     uint8_t packed[MABD_TILE_BODIES];
 } walk;
 
@@ -68,11 +69,11 @@ static bool are_alike(const walk* w, int32_t a, int32_t b) {
 
 // ---- packs -------------------------------------------------------------------------------------------
 
-static void fill_side(const mabd_model* m, const mabd_pack* pack, int32_t place,
+static void fill_side(const mabd_model* m, const int32_t* body, int32_t place,
                       mabd_pack_side* side) {
     const mabd_plan* plan = m->plan;
     for (int l = 0; l < MABD_LANES; l++) {
-        const mabd_plan_side* at = &plan->sides[plan->side_start[pack->body[l]] + place];
+        const mabd_plan_side* at = &plan->sides[plan->side_start[body[l]] + place];
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[at->slot]];
         const mabd_real* X = at->is_b ? joint->Xb : joint->Xa;
         for (int k = 0; k < 3; k++) side->X[k].at[l] = X[k];
@@ -83,6 +84,12 @@ static void fill_side(const mabd_model* m, const mabd_pack* pack, int32_t place,
         side->spring[l] = joint->coordinate;
         side->row_set[l] = joint->row_set;
     }
+}
+
+// Of mabd_strain_of.
+static void put_material(const mabd_body_material* of, mabd_lanes* soft, mabd_lanes* share, int l) {
+    soft->at[l] = 1 / (2 * of->mu);
+    share->at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);
 }
 
 static void fill_far(const mabd_model* m, const mabd_pack* pack, int32_t place,
@@ -98,9 +105,7 @@ static void fill_far(const mabd_model* m, const mabd_pack* pack, int32_t place,
         far->row_set = joint->row_set, far->is_b = at->is_b;
         far->one_frame &= far->frame[l] == far->frame[0];
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
-        const mabd_body_material* of = &m->classes[m->body_class[body]].material;
-        far->soft.at[l] = 1 / (2 * of->mu);
-        far->share.at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);
+        put_material(&m->classes[m->body_class[body]].material, &far->soft, &far->share, l);
     }
 }
 
@@ -122,7 +127,7 @@ static void add_pack(walk* w, mabd_pack* pack) {
     if (out->packs) {
         out->packs[out->pack_count] = *pack;
         for (int32_t i = 0; i < sides; i++) {
-            fill_side(w->model, pack, i, &out->sides[out->side_count + i]);
+            fill_side(w->model, pack->body, i, &out->sides[out->side_count + i]);
         }
         for (int32_t i = 0; i < fars; i++) {
             fill_far(w->model, pack, i, &out->fars[out->far_count + i]);
@@ -174,22 +179,40 @@ static const mabd_plan_side* link_side(const mabd_model* m, int32_t body, int32_
     return &m->plan->sides[m->plan->side_start[body] + place];
 }
 
-static bool may_be_link(const walk* w, int32_t body) {
-    const int32_t* start = w->model->plan->side_start;
-    return may_be_packed(w, body) && w->kinds[body] == MABD_BODY_SIMPLE &&
-           start[body + 1] - start[body] == 2 &&
-           link_side(w->model, body, 1)->slot == link_side(w->model, body, 0)->slot + 1;
+static const mabd_model_joint* link_joint(const mabd_model* m, int32_t body, int32_t place) {
+    return side_joint(m, m->plan->side_start[body] + place);
 }
 
-static const mabd_real* anchor(const mabd_model* m, const mabd_plan_side* side) {
+static bool are_joints_alike(const mabd_model_joint* i, const mabd_model_joint* j) {
+    return i->row_set == j->row_set && i->frame == j->frame;
+}
+
+static bool may_be_link(const walk* w, int32_t body) {
+    const mabd_model* m = w->model;
+    const int32_t* start = m->plan->side_start;
+    if (!may_be_packed(w, body) || start[body + 1] - start[body] != 2) return false;
+    if (link_side(m, body, 1)->slot != link_side(m, body, 0)->slot + 1) return false;
+    if (w->kinds[body] == MABD_BODY_SIMPLE) return true;
+    return w->kinds[body] == MABD_BODY_ROWS &&
+           m->plan->slot_width[link_side(m, body, 0)->slot] >= MABD_RUN_LEAST_ROWS &&
+           are_joints_alike(link_joint(m, body, 0), link_joint(m, body, 1));
+}
+
+// Attachment of a joint on a body, or on the other one.
+static const mabd_real* anchor(const mabd_model* m, const mabd_plan_side* side, bool other) {
     const mabd_model_joint* joint = &m->joints[m->plan->slot_joint[side->slot]];
-    return side->is_b ? joint->Xb : joint->Xa;
+    return (side->is_b != 0) != other ? joint->Xb : joint->Xa;
 }
 
 // True if body b, a link, is the next one of a chain after body a and of its class.
 static bool goes_on(const walk* w, int32_t a, int32_t b) {
     const mabd_model* m = w->model;
     if (b != a + 1 || !may_be_link(w, b) || m->body_class[a] != m->body_class[b]) return false;
+    if (w->kinds[a] != w->kinds[b]) return false;
+    if (w->kinds[a] == MABD_BODY_ROWS &&
+        !are_joints_alike(link_joint(m, a, 0), link_joint(m, b, 0))) {
+        return false;
+    }
     if (link_side(m, b, 0)->slot != link_side(m, a, 1)->slot) return false;
     return link_side(m, a, 0)->is_b == link_side(m, b, 0)->is_b &&
            link_side(m, a, 1)->is_b == link_side(m, b, 1)->is_b;
@@ -219,19 +242,65 @@ static void find_all_runs(walk* w) {
     }
 }
 
-static void fill_run(const mabd_model* m, int32_t body, int32_t slot, int32_t index,
-                     mabd_packs* out) {
-    mabd_run* run = &out->runs[index];
-    mabd_lanes* X = out->run_X + 6 * (size_t)MABD_RUN_LINKS * (size_t)index;
-    run->body = body, run->slot = slot, run->bad = -1;
-    for (int32_t k = 0; k < 2; k++) run->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
+// The other body of joint `place` of a link, next to lane l.
+static void fill_run_end(const mabd_model* m, int32_t link, int32_t place, int l,
+                         mabd_run_end* end) {
+    const mabd_model_joint* joint = link_joint(m, link, place);
+    const int32_t body = link_side(m, link, place)->is_b ? joint->a : joint->b;
+    end->body[l] = body;
+    if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return;
+    put_material(&m->classes[m->body_class[body]].material, &end->soft, &end->share, l);
+}
+
+// Attachments of links in rows 1 .. MABD_RUN_LINKS of X, of the bodies before and after in the first and the last one.
+static void fill_run_X(const mabd_model* m, int32_t body, mabd_lanes* X) {
     for (int32_t i = 0; i < MABD_RUN_BODIES; i++) {
-        for (int32_t k = 0; k < 6; k++) {
-            const mabd_real* at = anchor(m, link_side(m, body + i, k / 3));
-            X[6 * (i % MABD_RUN_LINKS) + k].at[i / MABD_RUN_LINKS] = at[k % 3];
+        const int32_t k = i % MABD_RUN_LINKS, l = i / MABD_RUN_LINKS;
+        const mabd_plan_side *from = link_side(m, body + i, 0), *to = link_side(m, body + i, 1);
+        mabd_lanes* at = X + 6 * (k + 1);
+        mabd_lane_put_v3(mabd_v3_load(anchor(m, from, false)), at, l);
+        mabd_lane_put_v3(mabd_v3_load(anchor(m, to, false)), at + 3, l);
+        if (k == 0) mabd_lane_put_v3(mabd_v3_load(anchor(m, from, true)), at - 3, l);
+        if (k + 1 == MABD_RUN_LINKS) {
+            mabd_lane_put_v3(mabd_v3_load(anchor(m, to, true)), at + 6, l);
         }
-        if (i > 0) out->joint_inner[m->plan->slot_joint[slot + i]] = true;
     }
+}
+
+static void fill_run(const walk* w, int32_t body, int32_t slot, int32_t index) {
+    const mabd_model* m = w->model;
+    mabd_packs* out = w->out;
+    mabd_run* run = &out->runs[index];
+    run->body = body, run->slot = slot, run->bad = -1;
+    run->width = m->plan->slot_width[slot], run->kind = w->kinds[body];
+    run->row_set = link_joint(m, body, 0)->row_set, run->frame = link_joint(m, body, 0)->frame;
+    run->kept = out->kept_count;
+    for (int32_t k = 0; k < 2; k++) run->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
+    fill_run_X(m, body, out->run_X + 6 * (size_t)(MABD_RUN_LINKS + 2) * (size_t)index);
+    int32_t firsts[MABD_LANES], lasts[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        firsts[l] = body + MABD_RUN_LINKS * l, lasts[l] = firsts[l] + MABD_RUN_LINKS - 1;
+        fill_run_end(m, firsts[l], 0, l, &run->before);
+        fill_run_end(m, lasts[l], 1, l, &run->after);
+        run->edge[l] = m->plan->edge_block[m->plan->pairs[m->plan->pair_start[firsts[l]]].edge];
+    }
+    fill_side(m, firsts, 0, &run->before.side);
+    fill_side(m, lasts, 1, &run->after.side);
+    for (int32_t i = 1; i < MABD_RUN_BODIES && run->kind == MABD_BODY_SIMPLE; i++) {
+        out->joint_inner[m->plan->slot_joint[slot + i]] = true;
+    }
+}
+
+static void add_run(walk* w, int32_t body) {
+    mabd_packs* out = w->out;
+    const int32_t slot = w->run_at[body];
+    if (out->runs) fill_run(w, body, slot, out->run_count);
+    for (int32_t i = 0; i < MABD_RUN_BODIES; i++) {
+        w->piece_of[body + i] = body + i - i % MABD_RUN_LINKS;
+    }
+    out->kept_count +=
+        (size_t)(MABD_RUN_LINKS - 1) * (size_t)MABD_RUN_KEPT(w->model->plan->slot_width[slot]);
+    out->run_count++;
 }
 
 // ---- tiles -------------------------------------------------------------------------------------------
@@ -247,16 +316,20 @@ static int32_t tile_end(const walk* w, int32_t first) {
 
 static int32_t make_tile(walk* w, int32_t first) {
     mabd_packs* out = w->out;
+    const int32_t fars = out->far_count;
     mabd_tile tile = {.body_first = first, .body_last = tile_end(w, first), .run = -1};
-    for (int32_t i = first; i < tile.body_last; i++) w->tile_of[i] = out->tile_count;
+    for (int32_t i = first; i < tile.body_last; i++) {
+        w->tile_of[i] = out->tile_count, w->piece_of[i] = first;
+    }
     tile.pack_first = out->pack_count, tile.odd_first = out->odd_count;
     if (w->run_at[first] >= 0) {
-        if (out->runs) fill_run(w->model, first, w->run_at[first], out->run_count, out);
-        tile.run = out->run_count++;
+        tile.run = out->run_count;
+        add_run(w, first);
     } else {
         pack_tile(w, &tile);
     }
     tile.pack_last = out->pack_count, tile.odd_last = out->odd_count;
+    tile.looks = out->far_count > fars;
     if (out->tiles) out->tiles[out->tile_count] = tile;
     out->tile_count++;
     return tile.body_last;
@@ -265,7 +338,7 @@ static int32_t make_tile(walk* w, int32_t first) {
 static void make_tiles(walk* w) {
     mabd_packs* out = w->out;
     out->tile_count = out->pack_count = out->side_count = out->pair_count = out->odd_count = 0;
-    out->run_count = out->far_count = 0;
+    out->run_count = out->far_count = 0, out->kept_count = 0;
     for (int32_t first = 0; first < w->model->body_count;) first = make_tile(w, first);
 }
 
@@ -391,21 +464,80 @@ static bool begins_joint(uint8_t mode) {
     return mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
 }
 
-// What the sides of packs have to know of it.
+// What one side of a body in lane l has to know of it.
+static void write_mode(const mabd_packs* out, int32_t side, int l, mabd_pack_side* to) {
+    to->mode[l] = out->side_mode[side];
+    const mabd_apart* apart = mabd_packs_apart(out, side);
+    if (apart) to->block[l] = apart->offset;
+}
+
 static void write_modes(const mabd_model* m, const mabd_packs* out) {
-    const mabd_plan* plan = m->plan;
+    const int32_t* start = m->plan->side_start;
     for (int32_t p = 0; p < out->pack_count; p++) {
         const mabd_pack* pack = &out->packs[p];
         for (int32_t i = 0; i < pack->side_count; i++) {
             mabd_pack_side* side = &out->sides[pack->side_first + i];
             for (int l = 0; l < MABD_LANES; l++) {
-                const int32_t s = plan->side_start[pack->body[l]] + i;
-                side->mode[l] = out->side_mode[s];
-                const mabd_apart* apart = mabd_packs_apart(out, s);
-                if (apart) side->block[l] = apart->offset;
+                write_mode(out, start[pack->body[l]] + i, l, side);
                 if (pack->kind != MABD_BODY_ROWS) continue;
                 out->fars[pack->far_first + i].begins |= begins_joint(side->mode[l]);
             }
+        }
+    }
+    for (int32_t r = 0; r < out->run_count; r++) {
+        mabd_run* run = &out->runs[r];
+        for (int l = 0; l < MABD_LANES; l++) {
+            const int32_t first = run->body + MABD_RUN_LINKS * l, last = first + MABD_RUN_LINKS - 1;
+            write_mode(out, start[first], l, &run->before.side);
+            write_mode(out, start[last] + 1, l, &run->after.side);
+        }
+    }
+}
+
+// ---- borders -----------------------------------------------------------------------------------------
+
+// Rows of a body in another tile, or in another lane of a run, look at this one. Which joints have such rows does not matter much.
+static bool is_border(const walk* w, int32_t body) {
+    const mabd_model* m = w->model;
+    const mabd_plan* plan = m->plan;
+    if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        if (plan->sides[s].is_b < 0) continue;
+        const mabd_model_joint* joint = side_joint(m, s);
+        const int32_t other = plan->sides[s].is_b ? joint->a : joint->b;
+        if (m->body_motion[other] == MABD_MOTION_DYNAMIC && w->kinds[other] == MABD_BODY_ROWS &&
+            w->piece_of[other] != w->piece_of[body]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find_borders(const walk* w) {
+    mabd_packs* out = w->out;
+    out->border_count = 0;
+    for (int32_t i = 0; i < w->model->body_count; i++) {
+        if (!is_border(w, i)) continue;
+        if (out->borders) out->borders[out->border_count] = i;
+        out->border_count++;
+    }
+}
+
+// What packs and runs have to know of it.
+static void write_borders(const walk* w) {
+    const mabd_packs* out = w->out;
+    for (int32_t p = 0; p < out->pack_count; p++) {
+        mabd_pack* pack = &out->packs[p];
+        for (int l = 0; l < pack->count; l++) {
+            if (is_border(w, pack->body[l])) pack->border |= (uint8_t)(1 << l);
+        }
+    }
+    for (int32_t r = 0; r < out->run_count; r++) {
+        mabd_run* run = &out->runs[r];
+        for (int l = 0; l < MABD_LANES; l++) {
+            const int32_t first = run->body + MABD_RUN_LINKS * l, last = first + MABD_RUN_LINKS - 1;
+            if (is_border(w, first)) run->border[0] |= (uint8_t)(1 << l);
+            if (is_border(w, last)) run->border[1] |= (uint8_t)(1 << l);
         }
     }
 }
@@ -421,6 +553,7 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->pairs = mabd_arena_take(arena, (size_t)p->pair_count, sizeof *p->pairs);
     p->groups = mabd_arena_take(arena, (size_t)p->group_count, sizeof *p->groups);
     p->odd = mabd_arena_take(arena, (size_t)p->odd_count, sizeof *p->odd);
+    p->borders = mabd_arena_take(arena, (size_t)p->border_count, sizeof *p->borders);
     p->side_mode = mabd_arena_take(arena, sides, sizeof *p->side_mode);
     p->aparts = mabd_arena_take(arena, (size_t)p->apart_count, sizeof *p->aparts);
     p->apart = mabd_arena_take(arena, p->apart_reals, sizeof *p->apart);
@@ -428,13 +561,12 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->openings = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->openings);
     p->inner = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->inner);
     p->runs = mabd_arena_take(arena, (size_t)p->run_count, sizeof *p->runs);
-    const size_t links = (size_t)p->run_count * MABD_RUN_LINKS;
+    const size_t links = (size_t)p->run_count * (MABD_RUN_LINKS + 2);
     p->run_X = mabd_arena_take(arena, 6 * links, sizeof *p->run_X);
     const size_t joints = p->run_count > 0 ? (size_t)m->joint_count : 0;
     p->joint_inner = mabd_arena_take(arena, joints, sizeof *p->joint_inner);
     if (joints == 0) p->joint_inner = NULL;
-    const size_t kept = (size_t)p->run_count * (MABD_RUN_LINKS - 1) * MABD_RUN_KEPT;
-    p->kept = mabd_arena_take(arena, kept, sizeof *p->kept);
+    p->kept = mabd_arena_take(arena, p->kept_count, sizeof *p->kept);
 }
 
 // Counts, and the bytes of all: the head, then the arrays.
@@ -444,6 +576,7 @@ static size_t measure(walk* w) {
     make_tiles(w);
     make_groups(w);
     count_aparts(w);
+    find_borders(w);
     layout(w->model, w->out, &arena);
     const size_t head = mabd_bytes(sizeof(mabd_packs), 1);
     return arena.used > SIZE_MAX - head ? SIZE_MAX : arena.used + head;
@@ -451,7 +584,7 @@ static size_t measure(walk* w) {
 
 // Memory of a walk.
 static size_t walk_bytes(const mabd_model* m) {
-    return 2 * (size_t)m->body_count * sizeof(int32_t) + (size_t)m->plan->slot_count;
+    return 3 * (size_t)m->body_count * sizeof(int32_t) + (size_t)m->plan->slot_count;
 }
 
 static bool begin_walk(walk* w, const mabd_allocator* allocator, bool** seen) {
@@ -459,7 +592,8 @@ static bool begin_walk(walk* w, const mabd_allocator* allocator, bool** seen) {
     w->run_at = mabd_alloc(allocator, walk_bytes(w->model));
     if (!w->run_at) return false;
     w->tile_of = w->run_at + bodies;
-    *seen = (bool*)(w->tile_of + bodies);
+    w->piece_of = w->tile_of + bodies;
+    *seen = (bool*)(w->piece_of + bodies);
     return true;
 }
 
@@ -486,6 +620,8 @@ static mabd_packs* fill(walk* w, size_t bytes, bool in_order, mabd_packs* out, b
     find_all_modes(w->model, out, seen);
     if (in_order) join_aparts(out);
     write_modes(w->model, out);
+    find_borders(w);
+    write_borders(w);
     return out;
 }
 

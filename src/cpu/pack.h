@@ -5,7 +5,7 @@
 // has left there. Packs are up to MABD_LANES bodies of a tile that are alike, so that one function text works on all of
 // them (cpu/simd.h). Moving bodies that are in no pack are the odd ones of their tile; they go one by one, after the packs.
 //
-// A long chain of equal links is cut into runs, one a tile, that are eliminated in lanes (cpu/run.c).
+// A long chain of equal links is cut into runs, one a tile, that are eliminated in lanes (cpu/run.h).
 //
 // A joint has a side on each of its bodies, and each side adds its share to the joint's block and right-hand side. In the order above
 // the first side writes and the second adds. If that one is in another tile, which may be done at the same time, it writes to
@@ -14,6 +14,9 @@
 //
 // Joints with springs on the rotation vector, between bodies that carry no others than these and balls, go in lanes as well
 // where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles.
+//
+// Rows that look at both bodies of a joint want both references. A tile can make its own on its way; bodies that another tile looks
+// at, the borders, are predicted before all tiles, and nobody writes to their references after.
 #pragma once
 
 #include "cpu/report.h"
@@ -26,8 +29,13 @@
 /// Links of one lane of a run. Rows of 12 reals of bodies so far apart do not meet in one set of the cache.
 #define MABD_RUN_LINKS  63
 #define MABD_RUN_BODIES (MABD_LANES * MABD_RUN_LINKS)
-/// What elimination leaves of a joint: Z (9), Y (9), h (3).
-#define MABD_RUN_KEPT 21
+/// What elimination leaves of a joint with w rows: Z (w x w), Y (w x w), h (w).
+#define MABD_RUN_KEPT(w) ((2 * (w) + 1) * (w))
+/// Rows of the joints of a run: 3 point rows, or as many as this of any kind.
+#define MABD_RUN_LEAST_ROWS 4
+
+/// Tiles predict on their way where at most one body in so many is a border.
+#define MABD_BORDER_SHARE 8
 
 /// Most joints of a body in a pack.
 #define MABD_PACK_SIDES 6
@@ -80,6 +88,7 @@ typedef struct mabd_pack {
     int32_t body_class;       // of all
     int32_t kind;             // of all, mabd_body_kind
     int32_t body[MABD_LANES]; // rising
+    uint8_t border;           // bit l: body l is one
 } mabd_pack;
 
 /// Joints with three point rows and springs on all of the rotation vector. Lanes from `count` on repeat the last one.
@@ -98,15 +107,31 @@ typedef struct mabd_tile {
     int32_t pack_first, pack_last;
     int32_t odd_first, odd_last;
     int32_t run; // all bodies are this one's, -1 = none
+    bool looks;  // some pack has rows that look at both bodies
     int32_t group_first, group_last;
 } mabd_tile;
+
+/// Bodies next to the links of every lane of a run: of other lanes, or none of the run's.
+typedef struct mabd_run_end {
+    int32_t body[MABD_LANES];
+    mabd_lanes soft, share; // as of mabd_pack_far
+    mabd_pack_side side;    // of the links there
+} mabd_run_end;
 
 /// MABD_RUN_BODIES links of one class that follow each other in a chain: body i of them has slots slot + i and slot + i + 1.
 /// Lane l has bodies MABD_RUN_LINKS l, ... of these.
 typedef struct mabd_run {
-    int32_t body, slot; // first ones
-    int32_t bad;        // slot whose pivot failed, -1 = none
-    mabd_real sign[2];  // of the point rows of each link's joints
+    mabd_run_end before, after;
+    int32_t body, slot;      // first ones
+    int32_t width;           // rows of all its joints
+    int32_t kind;            // of all, MABD_BODY_SIMPLE (balls) or MABD_BODY_ROWS
+    int32_t row_set;         // of all joints, if they are no balls
+    int32_t frame;           // the same
+    size_t kept;             // first one in mabd_packs.kept
+    size_t edge[MABD_LANES]; // where the block between its cuts goes, in U
+    int32_t bad;             // slot whose pivot failed, -1 = none
+    mabd_real sign[2];       // of the point rows of each link's joints
+    uint8_t border[2];       // bit l: the first, the last link of lane l is a border
 } mabd_run;
 
 /// The share of a side in another tile: at `offset` in mabd_packs.apart its block (width^2), then its right-hand side (width).
@@ -118,22 +143,23 @@ typedef struct mabd_apart {
 
 typedef struct mabd_packs {
     int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count, apart_count;
-    int32_t run_count, group_count;
-    size_t apart_reals;
+    int32_t run_count, group_count, border_count;
+    size_t apart_reals, kept_count;
     mabd_tile* tiles;
     mabd_pack* packs;
     mabd_pack_side* sides;
     mabd_pack_far* fars;
     mabd_pack_pair* pairs;
-    int32_t* odd;                // (odd_count) bodies
-    mabd_spring_group* groups;   // (group_count)
-    uint8_t* side_mode;          // (sides of the plan) mabd_side_mode
-    mabd_apart* aparts;          // (apart_count) rising by side
-    mabd_real* apart;            // (apart_reals)
-    mabd_run* runs;              // (run_count)
-    mabd_lanes* run_X;           // (run_count x MABD_RUN_LINKS x 6) attachments of both joints
-    bool* joint_inner;           // (joints) the joint is inside of a run; null = there are none
-    mabd_lanes* kept;            // (run_count x MABD_RUN_LINKS - 1 x MABD_RUN_KEPT) cpu/run.c
+    int32_t* odd;              // (odd_count) bodies
+    int32_t* borders;          // (border_count) bodies, rising
+    mabd_spring_group* groups; // (group_count)
+    uint8_t* side_mode;        // (sides of the plan) mabd_side_mode
+    mabd_apart* aparts;        // (apart_count) rising by side
+    mabd_real* apart;          // (apart_reals)
+    mabd_run* runs;            // (run_count)
+    mabd_lanes* run_X;         // (run_count x MABD_RUN_LINKS + 2 x 6) attachments of both joints
+    bool* joint_inner; // (joints) update looks at the joint, a ball inside of a run; null = no runs
+    mabd_lanes* kept;  // (kept_count) cpu/run.h
     mabd_motion_report* motions; // (tile_count) of the stage under way
     mabd_opening* openings;      // (tile_count)
     mabd_opening* inner;         // (tile_count) of the joints inside runs, by update

@@ -13,9 +13,9 @@
 
 // ---- predict -----------------------------------------------------------------------------------------
 
-// Numbers first, lanes after: two rows of each body are turned instead of four.
-void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
-                              mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
+// Numbers first, lanes after: two rows of each body are turned instead of four. Null = not needed.
+MABD_HOT void look_ahead(const mabd_cpu_sim* sim, const int32_t* body,
+                         mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
     static const int32_t order[MABD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
     const mabd_step_scale s = *mabd_cpu_scale(sim, body[0]);
     alignas(64) mabd_real targets[12 * MABD_LANES], guesses[12 * MABD_LANES];
@@ -24,12 +24,25 @@ void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
         const mabd_real *MABD_RESTRICT q = sim->q + at, *MABD_RESTRICT q1 = sim->q1 + at;
         const mabd_real *MABD_RESTRICT v = sim->v + at, *MABD_RESTRICT v1 = sim->v1 + at;
         for (int k = 0; k < 12; k++) {
-            targets[12 * l + k] = mabd_step_target(&s, q[k], q1[k], v[k], v1[k]);
-            guesses[12 * l + k] = mabd_step_guess(&s, q[k], v[k], v1[k]);
+            if (q_hat) targets[12 * l + k] = mabd_step_target(&s, q[k], q1[k], v[k], v1[k]);
+            if (guess) guesses[12 * l + k] = mabd_step_guess(&s, q[k], v[k], v1[k]);
         }
     }
-    mabd_lanes_load(12, targets, order, q_hat);
-    mabd_lanes_load(12, guesses, order, guess);
+    if (q_hat) mabd_lanes_load(12, targets, order, q_hat);
+    if (guess) mabd_lanes_load(12, guesses, order, guess);
+}
+
+void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
+                              mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
+    if (guess) {
+        look_ahead(sim, body, q_hat, guess);
+    } else {
+        look_ahead(sim, body, q_hat, NULL);
+    }
+}
+void MABD_STAGE(lanes_guess)(const mabd_cpu_sim* sim, const int32_t* body,
+                             mabd_lanes* MABD_RESTRICT guess) {
+    look_ahead(sim, body, NULL, guess);
 }
 
 // Two steps of Newton-Schulz, which are enough for matrices within 0.02 of a rotation. left: |X'X - I|^2 at their end, or
@@ -74,6 +87,18 @@ void MABD_STAGE(lanes_reference)(const mabd_cpu_sim* sim, const int32_t* body,
         mabd_mat3 R = mabd_m3_identity();
         mabd_polar(mabd_m3_load(sim->q + 12 * (size_t)body[l]), &R);
         mabd_lane_put_m3(R, ref, l);
+    }
+}
+
+void MABD_STAGE(store_references)(mabd_cpu_sim* sim, const mabd_lanes* ref, const int32_t* body,
+                                  int32_t count, uint8_t border) {
+    if (border == 0) {
+        mabd_lanes_store(12, ref, body, count, sim->ref);
+        return;
+    }
+    for (int32_t l = 0; l < count; l++) {
+        if (border >> l & 1) continue;
+        mabd_affine_store(mabd_lane_affine(ref, l), sim->ref + 12 * (size_t)body[l]);
     }
 }
 
@@ -125,22 +150,24 @@ void MABD_STAGE(lanes_geometric)(const mabd_body_block* block, const mabd_lanes*
 void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_real* stress,
                            bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* S,
                            mabd_lanes* G) {
-    mabd_lanes guess[12];
-    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
     if (predict) {
+        mabd_lanes guess[12];
+        MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
         MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
-        mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
+        MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, pack->border);
     } else {
+        MABD_STAGE(lanes_target)(sim, pack->body, q_hat, NULL);
         mabd_lanes_load(12, sim->ref, pack->body, ref);
     }
     mabd_lanes_load(6, stress, pack->body, S);
     MABD_STAGE(lanes_geometric)(mabd_cpu_block(sim, pack->body[0]), S, G);
 }
 
-static void solve_bodies(const mabd_body_block* MABD_RESTRICT b, mabd_vec3 weight,
-                         const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT q_hat,
-                         const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
-                         mabd_lanes* MABD_RESTRICT y) {
+void MABD_STAGE(lanes_solve)(const mabd_body_block* MABD_RESTRICT b, mabd_vec3 weight,
+                             const mabd_lanes* MABD_RESTRICT G,
+                             const mabd_lanes* MABD_RESTRICT q_hat,
+                             const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
+                             mabd_lanes* MABD_RESTRICT y) {
     MABD_EACH_LANE(l) {
         const mabd_sym3 z = mabd_body_block_woodbury(b, mabd_lane_s3(G, l));
         const mabd_affine r = mabd_body_block_inertia(b, mabd_lane_affine(q_hat, l),
@@ -194,7 +221,7 @@ void MABD_STAGE(pack_pair)(const mabd_body_block* MABD_RESTRICT b,
     }
 }
 
-// Two joints on a body, which most bodies have: both functions above and solve_bodies in one loop.
+// Two joints on a body, which most bodies have: both functions above and lanes_solve in one loop.
 void MABD_STAGE(lanes_link)(const mabd_body_block* MABD_RESTRICT block, mabd_vec3 weight,
                             const mabd_lanes* MABD_RESTRICT G,
                             const mabd_lanes* MABD_RESTRICT q_hat,
@@ -274,7 +301,7 @@ static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_bo
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     mabd_lanes lanes[9];
     blocks->U.at[0][0] = 0; // for compilers: the side count is not 0 where blocks are read
-    solve_bodies(block, weight, G, q_hat, w->ref, w->Z, w->y);
+    MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w->ref, w->Z, w->y);
     if (pack->side_count < 1) return;
     for (int32_t i = 0; i < pack->side_count; i++) {
         MABD_STAGE(pack_side)(block, w, &sides[i], lanes);
@@ -315,7 +342,7 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     pack_blocks blocks;
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
     if (pack->kind == MABD_BODY_ROWS) {
-        solve_bodies(block, weight, G, q_hat, w.ref, w.Z, w.y);
+        MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w.ref, w.Z, w.y);
         MABD_STAGE(assemble_pack_rows)(sim, pack, stress, S, &w);
     } else if (pack->side_count == 2) {
         assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
@@ -328,11 +355,11 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
     if (keeps && pack->side_count <= MABD_KEPT_SIDES) keep_pack(sim, pack, &w, &blocks);
 }
 
-void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
-    mabd_lanes q_hat[12], guess[12], ref[12];
-    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
+void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, bool inside) {
+    mabd_lanes guess[12], ref[12];
+    MABD_STAGE(lanes_guess)(sim, pack->body, guess);
     MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
-    mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
+    MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, inside ? pack->border : 0);
 }
 
 // ---- update --------------------------------------------------------------------------------------------

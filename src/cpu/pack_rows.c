@@ -14,9 +14,9 @@
 // The side that begins a joint adds C(ref) and what linearisation leaves out, both known from what J is made of. Joints with
 // point rows alone go as in pack_balls.c: each side brings its own point.
 
-#include "cpu/assemble.h"
+#include "cpu/run.h"
 
-// D by rows, then the right-hand side, then C.
+// D, then the right-hand side, then C.
 #define SIDE_REALS (MABD_PLAN_SLOT_ROWS * (MABD_PLAN_SLOT_ROWS + 2))
 
 /// One row that is no point row.
@@ -28,30 +28,10 @@ typedef struct row_lanes {
 typedef struct side_lanes {
     int32_t points, others, width; // rows: 3 or 0, those after them, all
     row_lanes rows[MABD_JOINT_MAX_ROWS];
-    mabd_lanes out[SIDE_REALS];
+    mabd_lanes* out; // (SIDE_REALS) D as in mabd_run_at
 } side_lanes;
 
-/// Both ends of a joint.
-typedef struct joint_ends {
-    const mabd_lanes *here, *X; // reference and attachment of this body
-    const mabd_pack_far* far;
-    mabd_lanes there[12]; // reference of the other body
-    mabd_lanes F[18];     // axes of the joint, in the frame of a and then of b
-} joint_ends;
-
 // ---- rows ----------------------------------------------------------------------------------------------
-
-static void load_ends(const mabd_cpu_sim* sim, const mabd_pack_side* side, const mabd_pack_far* far,
-                      const mabd_lanes* here, joint_ends* ends) {
-    ends->here = here, ends->X = side->X, ends->far = far;
-    const mabd_real* frames = (const mabd_real*)sim->model->frames;
-    mabd_lanes_load(12, sim->ref, far->body, ends->there);
-    if (far->one_frame) {
-        mabd_lanes_fill(18, frames, far->frame[0], ends->F);
-    } else {
-        mabd_lanes_load(18, frames, far->frame, ends->F);
-    }
-}
 
 static void gap_lanes(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT X,
                       const mabd_lanes* MABD_RESTRICT there, const mabd_lanes* MABD_RESTRICT Y,
@@ -66,11 +46,11 @@ static void gap_lanes(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MA
 }
 
 // P_b - P_a, if the joint has slide rows or `needed` otherwise.
-static void find_gap(const joint_ends* ends, const mabd_row_set* set, bool needed,
+static void find_gap(const mabd_joint_ends* ends, const mabd_row_set* set, bool needed,
                      mabd_lanes* gap) {
     for (int32_t r = 0; r < set->rigid_count; r++) needed |= set->rigid[r].kind == MABD_ROW_SLIDE;
     if (!needed) return;
-    gap_lanes(ends->here, ends->X, ends->there, ends->far->X, ends->far->is_b ? 1 : -1, gap);
+    gap_lanes(ends->here, ends->X, ends->there, ends->Y, ends->is_b ? 1 : -1, gap);
 }
 
 // x of this body, z of the other one.
@@ -104,16 +84,16 @@ static void slide_row_on_a(const mabd_lanes* MABD_RESTRICT here,
 }
 
 // The axes of a row: n or u of a, w of b without its sign.
-static const mabd_lanes* axis_of_a(const joint_ends* ends, const mabd_row* row) {
+static const mabd_lanes* axis_of_a(const mabd_joint_ends* ends, const mabd_row* row) {
     return ends->F + 3 * (row->kind == MABD_ROW_SLIDE ? row->axis : row->other);
 }
-static const mabd_lanes* axis_of_b(const joint_ends* ends, const mabd_row* row) {
+static const mabd_lanes* axis_of_b(const mabd_joint_ends* ends, const mabd_row* row) {
     return ends->F + 9 + 3 * row->axis;
 }
 
-static void find_row(const joint_ends* ends, const mabd_row* row, const mabd_lanes* gap,
+static void find_row(const mabd_joint_ends* ends, const mabd_row* row, const mabd_lanes* gap,
                      mabd_lanes* J) {
-    const bool is_b = ends->far->is_b;
+    const bool is_b = ends->is_b;
     const mabd_lanes *a = axis_of_a(ends, row), *b = axis_of_b(ends, row);
     if (row->kind == MABD_ROW_CROSS) {
         cross_row(ends->here, ends->there, is_b ? b : a, is_b ? a : b, row->sign, J);
@@ -126,37 +106,19 @@ static void find_row(const joint_ends* ends, const mabd_row* row, const mabd_lan
 
 // ---- what begins a joint -------------------------------------------------------------------------------
 
-/// Strain of the last iteration or step, of this body and the other one.
-typedef struct end_strains {
-    const mabd_lanes* here;
-    mabd_lanes there[6];
-} end_strains;
-
-static void find_strain(const mabd_lanes* MABD_RESTRICT soft, const mabd_lanes* MABD_RESTRICT share,
-                        const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
+void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
+                              const mabd_lanes* MABD_RESTRICT share,
+                              const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
     MABD_EACH_LANE(l) {
         mabd_lane_put_s3(mabd_strain_of(soft->at[l], share->at[l], mabd_lane_s3(S, l)), e, l);
     }
 }
 
-static void find_own_strain(const mabd_body_block* MABD_RESTRICT b,
-                            const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
+void MABD_STAGE(lanes_own_strain)(const mabd_body_block* MABD_RESTRICT b,
+                                  const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
     MABD_EACH_LANE(l) {
         mabd_lane_put_s3(mabd_body_block_strain(b, mabd_lane_s3(S, l)), e, l);
     }
-}
-
-// Of a body that does not move it is that of this body times zero.
-static void find_far_strain(const joint_ends* ends, const int32_t* here, const mabd_real* stress,
-                            mabd_lanes* e) {
-    const mabd_pack_far* far = ends->far;
-    mabd_lanes S[6];
-    int32_t row[MABD_LANES];
-    for (int l = 0; l < MABD_LANES; l++) {
-        row[l] = far->soft.at[l] > 0 ? far->body[l] : here[l];
-    }
-    mabd_lanes_load(6, stress, row, S);
-    find_strain(&far->soft, &far->share, S, e);
 }
 
 // u, w: the latter without its sign. Ra .. eb: of a and b.
@@ -187,13 +149,13 @@ static void begin_slide(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MA
     }
 }
 
-static void begin_rows(const joint_ends* ends, const mabd_row* rows, int32_t count,
-                       const end_strains* e, const mabd_lanes* gap, mabd_lanes* C) {
-    const mabd_lanes *Ra = ends->here, *Rb = ends->there, *ea = e->here, *eb = e->there;
-    const mabd_lanes *Xa = ends->X, *Xb = ends->far->X;
-    if (ends->far->is_b) {
-        Ra = ends->there, Rb = ends->here, ea = e->there, eb = e->here;
-        Xa = ends->far->X, Xb = ends->X;
+static void begin_rows(const mabd_joint_ends* ends, const mabd_row* rows, int32_t count,
+                       const mabd_lanes* gap, mabd_lanes* C) {
+    const mabd_lanes *Ra = ends->here, *Rb = ends->there, *ea = ends->e, *eb = ends->f;
+    const mabd_lanes *Xa = ends->X, *Xb = ends->Y;
+    if (ends->is_b) {
+        Ra = ends->there, Rb = ends->here, ea = ends->f, eb = ends->e;
+        Xa = ends->Y, Xb = ends->X;
     }
     for (int32_t r = 0; r < count; r++) {
         const mabd_lanes* a = axis_of_a(ends, &rows[r]);
@@ -226,31 +188,42 @@ static void dot_rows(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_R
     }
 }
 
-// Y, J Y and J y
-static void solve_row(const mabd_body_block* MABD_RESTRICT b, const mabd_pack_work* MABD_RESTRICT w,
-                      const mabd_lanes* MABD_RESTRICT J, mabd_lanes* MABD_RESTRICT Y,
-                      mabd_lanes* MABD_RESTRICT self, mabd_lanes* MABD_RESTRICT rhs) {
+// Point rows of a joint that has others: R c(X, X) R' at places a, b, c off the diagonal, and s R (y X + tau).
+static void solve_points(const mabd_body_block* MABD_RESTRICT block,
+                         const mabd_pack_work* MABD_RESTRICT w,
+                         const mabd_pack_side* MABD_RESTRICT side, int32_t a, int32_t b, int32_t c,
+                         mabd_lanes* MABD_RESTRICT D, mabd_lanes* MABD_RESTRICT rhs) {
     MABD_EACH_LANE(l) {
-        const mabd_affine j = mabd_lane_affine(J, l);
-        const mabd_affine y = mabd_body_block_solve(b, mabd_lane_s3(w->Z, l), j);
-        self->at[l] = mabd_affine_dot(j, y);
-        rhs->at[l] = mabd_affine_dot(j, mabd_lane_affine(w->y, l));
-        mabd_lane_put_affine(y, Y, l);
+        const mabd_mat3 R = mabd_lane_m3(w->ref, l);
+        const mabd_affine y = mabd_lane_affine(w->y, l);
+        const mabd_attachment x =
+            mabd_body_block_attach(block, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
+        const mabd_sym3 s = mabd_sym3_rotate(R, mabd_body_block_self_compliance(block, &x));
+        D[0].at[l] = s.xx, D[1].at[l] = s.yy, D[2].at[l] = s.zz;
+        D[a].at[l] = s.xy, D[b].at[l] = s.xz, D[c].at[l] = s.yz;
+        const mabd_vec3 at = mabd_m3_mul(R, mabd_affine_move(&y, x.X));
+        mabd_lane_put_v3(mabd_v3_scale(side->sign.at[l], at), rhs, l);
     }
 }
 
-// Point rows of a joint.
-static void compute_points(const mabd_body_block* block, const mabd_pack_work* w,
-                           const mabd_pack_side* side, side_lanes* s) {
-    static const int symmetric[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2}; // mabd_sym3
-    const int32_t n = s->width;
-    mabd_lanes c[9], *rhs = s->out + n * n;
-    MABD_STAGE(pack_side)(block, w, side, c);
-    for (int k = 0; k < 9; k++) s->out[k / 3 * n + k % 3] = c[symmetric[k]];
-    if (s->others > 0) {
-        move_points(w->ref, side, w->y, 1, rhs);
-    } else {
-        for (int k = 0; k < 3; k++) rhs[k] = c[6 + k];
+// Y, J Y and J y of a row; with point rows s R (Y X + tau) as well, at places a, b, c.
+MABD_HOT void solve_row(bool points, const mabd_body_block* MABD_RESTRICT block,
+                        const mabd_pack_work* MABD_RESTRICT w,
+                        const mabd_pack_side* MABD_RESTRICT side, const mabd_lanes* MABD_RESTRICT J,
+                        mabd_lanes* MABD_RESTRICT Y, mabd_lanes* MABD_RESTRICT self,
+                        mabd_lanes* MABD_RESTRICT rhs, mabd_lanes* MABD_RESTRICT a,
+                        mabd_lanes* MABD_RESTRICT b, mabd_lanes* MABD_RESTRICT c) {
+    MABD_EACH_LANE(l) {
+        const mabd_affine j = mabd_lane_affine(J, l);
+        const mabd_affine y = mabd_body_block_solve(block, mabd_lane_s3(w->Z, l), j);
+        self->at[l] = mabd_affine_dot(j, y);
+        rhs->at[l] = mabd_affine_dot(j, mabd_lane_affine(w->y, l));
+        mabd_lane_put_affine(y, Y, l);
+        if (!points) continue;
+        const mabd_vec3 move = mabd_affine_move(&y, mabd_lane_v3(side->X, l));
+        const mabd_vec3 v =
+            mabd_v3_scale(side->sign.at[l], mabd_m3_mul(mabd_lane_m3(w->ref, l), move));
+        a->at[l] = v.x, b->at[l] = v.y, c->at[l] = v.z;
     }
 }
 
@@ -259,38 +232,43 @@ static void compute_row(const mabd_body_block* block, const mabd_pack_work* w,
                         const mabd_pack_side* side, int32_t r, side_lanes* s) {
     const int32_t n = s->width, at = s->points + r;
     row_lanes* row = &s->rows[r];
-    mabd_lanes *D = s->out, *rhs = D + n * n;
-    solve_row(block, w, row->J, row->Y, &D[at * n + at], &rhs[at]);
-    if (s->points) move_points(w->ref, side, row->Y, 1, &D[at * n]);
-    for (int32_t c = 0; c < r; c++) dot_rows(s->rows[c].J, row->Y, &D[at * n + s->points + c]);
-    for (int32_t c = 0; c < at; c++) D[c * n + at] = D[at * n + c];
+    mabd_lanes *D = s->out, *rhs = D + MABD_RUN_SYMMETRIC(n) + at;
+    if (s->points) {
+        solve_row(true, block, w, side, row->J, row->Y, &D[at], rhs, &D[mabd_run_at(n, 0, at)],
+                  &D[mabd_run_at(n, 1, at)], &D[mabd_run_at(n, 2, at)]);
+    } else {
+        solve_row(false, block, w, side, row->J, row->Y, &D[at], rhs, NULL, NULL, NULL);
+    }
+    for (int32_t c = 0; c < r; c++) {
+        dot_rows(s->rows[c].J, row->Y, &D[mabd_run_at(n, s->points + c, at)]);
+    }
 }
 
-// Rows of one joint, and all that D and b get from them.
-static void compute_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place,
-                         const mabd_body_block* block, const mabd_pack_work* w,
-                         const mabd_lanes* strain, const mabd_real* stress, side_lanes* s) {
-    const mabd_pack_side* side = &sim->packs->sides[pack->side_first + place];
-    const mabd_pack_far* far = &sim->packs->fars[pack->far_first + place];
-    const mabd_row_set* set = &sim->model->row_sets[far->row_set];
+// Rows of one joint, and all that D and b get from them; `begins`: C as well.
+static void compute_side(const mabd_row_set* set, const mabd_body_block* block,
+                         const mabd_pack_work* w, const mabd_pack_side* side,
+                         const mabd_joint_ends* ends, bool begins, side_lanes* s) {
     s->points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
     s->others = set->rigid_count - s->points, s->width = set->rigid_count;
-    if (s->points) compute_points(block, w, side, s);
-    if (s->others == 0) return;
+    if (s->others == 0) {
+        MABD_STAGE(pack_side)(block, w, side, s->out);
+        return;
+    }
+    const int32_t n = s->width;
     const mabd_row* rows = set->rigid + s->points;
-    mabd_lanes gap[3], *C = s->out + s->width * (s->width + 1);
-    joint_ends ends;
-    load_ends(sim, side, far, w->ref, &ends);
-    find_gap(&ends, set, far->begins, gap);
+    mabd_lanes gap[3], *rhs = s->out + MABD_RUN_SYMMETRIC(n), *C = rhs + n;
+    if (s->points) {
+        solve_points(block, w, side, mabd_run_at(n, 0, 1), mabd_run_at(n, 0, 2),
+                     mabd_run_at(n, 1, 2), s->out, rhs);
+    }
+    find_gap(ends, set, begins, gap);
     for (int32_t r = 0; r < s->others; r++) {
-        find_row(&ends, &rows[r], gap, s->rows[r].J);
+        find_row(ends, &rows[r], gap, s->rows[r].J);
         compute_row(block, w, side, r, s);
     }
-    if (!far->begins) return;
-    end_strains e = {.here = strain};
-    find_far_strain(&ends, pack->body, stress, e.there);
+    if (!begins) return;
     for (int32_t k = 0; k < s->points; k++) C[k] = gap[k];
-    begin_rows(&ends, rows, s->others, &e, gap, C + s->points);
+    begin_rows(ends, rows, s->others, gap, C + s->points);
 }
 
 static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
@@ -314,6 +292,18 @@ static void compute_pair(const mabd_body_block* block, const mabd_pack_work* w,
     }
 }
 
+void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_body_block* block,
+                                const mabd_pack_work* w, const mabd_pack_side* side,
+                                const mabd_joint_ends* ends, const bool* begins, mabd_lanes* from,
+                                mabd_lanes* to, mabd_lanes* U) {
+    side_lanes work[2];
+    for (int i = 0; i < 2; i++) {
+        work[i].out = i == 0 ? from : to;
+        compute_side(set, block, w, &side[i], &ends[i], begins[i], &work[i]);
+    }
+    compute_pair(block, w, &side[0], &work[0], &side[1], &work[1], U);
+}
+
 // ---- from lanes to the dual system ---------------------------------------------------------------------
 
 /// Numbers of each lane, one after the other.
@@ -321,12 +311,25 @@ typedef struct lane_reals {
     alignas(64) mabd_real at[MABD_LANES][SIDE_REALS];
 } lane_reals;
 
-static void turn_lanes(int32_t count, const mabd_lanes* from, lane_reals* to) {
+// The same of a side with so many rows: D by rows, the right-hand side, C.
+static int32_t find_order(int32_t width, int32_t* order) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < width; i++) {
+        for (int32_t j = 0; j < width; j++) order[count++] = mabd_run_at(width, i, j);
+    }
+    for (int32_t k = 0; k < 2 * width; k++) order[count++] = MABD_RUN_SYMMETRIC(width) + k;
+    return count;
+}
+
+// Entry k of a lane is from[order[k]]; whole squares.
+static void turn_lanes(int32_t count, const mabd_lanes* from, const int32_t* order,
+                       lane_reals* to) {
     for (int32_t k = 0; k < count; k += 4) {
+        const mabd_lanes *a = from + order[k], *b = from + order[k + 1], *c = from + order[k + 2],
+                         *d = from + order[k + 3];
         for (int l = 0; l < MABD_LANES; l += 4) {
-            mabd_quad_turn(from[k].at + l, from[k + 1].at + l, from[k + 2].at + l,
-                           from[k + 3].at + l, to->at[l] + k, to->at[l + 1] + k, to->at[l + 2] + k,
-                           to->at[l + 3] + k);
+            mabd_quad_turn(a->at + l, b->at + l, c->at + l, d->at + l, to->at[l] + k,
+                           to->at[l + 1] + k, to->at[l + 2] + k, to->at[l + 3] + k);
         }
     }
 }
@@ -391,7 +394,9 @@ static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack
                        int32_t count, const mabd_lanes* U) {
     if (pack->count < MABD_LANES || sim->shared_edges) {
         lane_reals turned;
-        turn_lanes(count, U, &turned);
+        int32_t order[SIDE_REALS];
+        for (int32_t k = 0; k < SIDE_REALS; k++) order[k] = k;
+        turn_lanes(count, U, order, &turned);
         for (int l = 0; l < pack->count; l++) {
             put_reals(count, sim->shared_edges, turned.at[l], sim->U + pair->block[l]);
         }
@@ -402,6 +407,52 @@ static void store_pair(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack
     }
 }
 
+// Both ends of a joint of a pack, and where they are.
+typedef struct pack_ends {
+    mabd_joint_ends ends;
+    mabd_lanes there[12], F[18], f[6];
+} pack_ends;
+
+static void load_ends(const mabd_cpu_sim* sim, const mabd_pack_side* side, const mabd_pack_far* far,
+                      const mabd_lanes* here, pack_ends* to) {
+    const mabd_real* frames = (const mabd_real*)sim->model->frames;
+    mabd_lanes_load(12, sim->ref, far->body, to->there);
+    if (far->one_frame) {
+        mabd_lanes_fill(18, frames, far->frame[0], to->F);
+    } else {
+        mabd_lanes_load(18, frames, far->frame, to->F);
+    }
+    to->ends = (mabd_joint_ends){
+        .here = here, .there = to->there, .X = side->X, .Y = far->X, .F = to->F, .is_b = far->is_b};
+}
+
+// Of a body that does not move it is that of this body times zero.
+static void find_far_strain(const mabd_pack_far* far, const int32_t* here, const mabd_real* stress,
+                            mabd_lanes* e) {
+    mabd_lanes S[6];
+    int32_t row[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        row[l] = far->soft.at[l] > 0 ? far->body[l] : here[l];
+    }
+    mabd_lanes_load(6, stress, row, S);
+    MABD_STAGE(lanes_strain)(&far->soft, &far->share, S, e);
+}
+
+static void compute_pack_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t place,
+                              const mabd_body_block* block, const mabd_pack_work* w,
+                              const mabd_lanes* strain, const mabd_real* stress, side_lanes* s) {
+    const mabd_pack_side* side = &sim->packs->sides[pack->side_first + place];
+    const mabd_pack_far* far = &sim->packs->fars[pack->far_first + place];
+    const mabd_row_set* set = &sim->model->row_sets[far->row_set];
+    pack_ends at;
+    if (!set->points_only) {
+        load_ends(sim, side, far, w->ref, &at);
+        if (far->begins) find_far_strain(far, pack->body, stress, at.f);
+        at.ends.e = strain, at.ends.f = at.f;
+    }
+    compute_side(set, block, w, side, &at.ends, far->begins, s);
+}
+
 void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                     const mabd_real* stress, const mabd_lanes* S,
                                     const mabd_pack_work* w) {
@@ -409,12 +460,16 @@ void MABD_STAGE(assemble_pack_rows)(mabd_cpu_sim* sim, const mabd_pack* pack,
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     side_lanes work[MABD_PACK_SIDES];
+    mabd_lanes out[SIDE_REALS + 3]; // whole squares
     lane_reals turned[MABD_PACK_SIDES];
     mabd_lanes strain[6], U[SIDE_REALS];
-    find_own_strain(block, S, strain);
+    MABD_STAGE(lanes_own_strain)(block, S, strain);
     for (int32_t i = 0; i < pack->side_count; i++) {
-        compute_side(sim, pack, i, block, w, strain, stress, &work[i]);
-        turn_lanes(work[i].width * (work[i].width + 2), work[i].out, &turned[i]);
+        work[i].out = out;
+        compute_pack_side(sim, pack, i, block, w, strain, stress, &work[i]);
+        int32_t order[SIDE_REALS] = {0};
+        const int32_t count = find_order(work[i].width, order);
+        turn_lanes(count, out, order, &turned[i]);
     }
     for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
         for (int32_t i = 0; i < pack->side_count; i++) {
@@ -455,30 +510,41 @@ static void pull_row(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_R
     }
 }
 
+void MABD_STAGE(lanes_pull_rows)(const mabd_row_set* set, const mabd_pack_side* side,
+                                 const mabd_joint_ends* ends, const mabd_lanes* lambda,
+                                 mabd_lanes* f) {
+    const int32_t points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
+    mabd_lanes gap[3], J[12];
+    if (points) MABD_STAGE(lanes_pull)(ends->here, side, lambda, f);
+    if (points == set->rigid_count) return;
+    find_gap(ends, set, false, gap);
+    for (int32_t r = points; r < set->rigid_count; r++) {
+        const mabd_row* row = &set->rigid[r];
+        const mabd_lanes *a = axis_of_a(ends, row), *b = axis_of_b(ends, row);
+        if (row->kind == MABD_ROW_CROSS) {
+            pull_cross(ends->here, ends->there, ends->is_b ? b : a, ends->is_b ? a : b, row->sign,
+                       &lambda[r], f);
+        } else {
+            find_row(ends, row, gap, J);
+            pull_row(J, &lambda[r], f);
+        }
+    }
+}
+
 void MABD_STAGE(pull_pack_rows)(const mabd_cpu_sim* sim, const mabd_pack* pack,
                                 const mabd_lanes* ref, mabd_lanes* f) {
     for (int32_t i = 0; i < pack->side_count; i++) {
         const mabd_pack_side* side = &sim->packs->sides[pack->side_first + i];
         const mabd_pack_far* far = &sim->packs->fars[pack->far_first + i];
         const mabd_row_set* set = &sim->model->row_sets[far->row_set];
-        const int32_t points = set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
-        mabd_lanes lambda[MABD_JOINT_MAX_ROWS], gap[3], J[12];
+        mabd_lanes lambda[MABD_JOINT_MAX_ROWS];
+        pack_ends at;
         mabd_lanes_pick(set->rigid_count, sim->lambda, side->row, lambda);
-        if (points) MABD_STAGE(lanes_pull)(ref, side, lambda, f);
-        if (points == set->rigid_count) continue;
-        joint_ends ends;
-        load_ends(sim, side, far, ref, &ends);
-        find_gap(&ends, set, false, gap);
-        for (int32_t r = points; r < set->rigid_count; r++) {
-            const mabd_row* row = &set->rigid[r];
-            const mabd_lanes *a = axis_of_a(&ends, row), *b = axis_of_b(&ends, row);
-            if (row->kind == MABD_ROW_CROSS) {
-                pull_cross(ref, ends.there, far->is_b ? b : a, far->is_b ? a : b, row->sign,
-                           &lambda[r], f);
-            } else {
-                find_row(&ends, row, gap, J);
-                pull_row(J, &lambda[r], f);
-            }
+        if (set->points_only) {
+            at.ends.here = ref;
+        } else {
+            load_ends(sim, side, far, ref, &at);
         }
+        MABD_STAGE(lanes_pull_rows)(set, side, &at.ends, lambda, f);
     }
 }

@@ -61,7 +61,7 @@ static void predict_lanes(mabd_cpu_sim* sim, const mabd_pack* pack) {
         alike &= mabd_cpu_is_euler(sim, pack->body[l]) == euler;
     }
     if (alike) {
-        MABD_STAGE(predict_pack)(sim, pack);
+        MABD_STAGE(predict_pack)(sim, pack, false);
         return;
     }
     for (int32_t l = 0; l < pack->count; l++) MABD_STAGE(predict_body)(sim, pack->body[l]);
@@ -92,6 +92,17 @@ void MABD_STAGE(predict)(mabd_cpu_sim* sim, bool packs_too, const mabd_tile* til
     }
     for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
         MABD_STAGE(predict_body)(sim, packs->odd[i]);
+    }
+    MABD_STAGE_END();
+}
+
+void MABD_STAGE(predict_borders)(mabd_cpu_sim* sim, int32_t first, int32_t last) {
+    for (int32_t i = first; i < last; i += MABD_LANES) {
+        mabd_pack pack = {.count = last - i < MABD_LANES ? last - i : MABD_LANES};
+        for (int32_t l = 0; l < MABD_LANES; l++) {
+            pack.body[l] = sim->packs->borders[l < pack.count ? i + l : last - 1];
+        }
+        MABD_STAGE(predict_pack)(sim, &pack, false);
     }
     MABD_STAGE_END();
 }

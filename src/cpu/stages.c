@@ -63,9 +63,17 @@ static void predict_tile(void* context, int32_t tile, int32_t thread) {
     job->sim->stages->predict(job->sim, job->flag, &job->sim->packs->tiles[tile]);
 }
 
+static void predict_borders(void* context, int32_t part, int32_t thread) {
+    mabd_cpu_sim* sim = ((const tile_job*)context)->sim;
+    const int32_t count = sim->packs->border_count;
+    (void)thread;
+    sim->stages->predict_borders(sim, first_in(sim, count, part), first_in(sim, count, part + 1));
+}
+
 void mabd_cpu_predict(mabd_cpu_sim* sim) {
     tile_job job = {.flag = !mabd_cpu_fuses(sim)};
     run_tiles(sim, predict_tile, &job);
+    if (!job.flag && sim->packs->border_count > 0) run_tiles(sim, predict_borders, &job);
     sim->stages->predict_rest(sim);
 }
 
@@ -101,7 +109,8 @@ static void add_aparts(void* context, int32_t part, int32_t thread) {
 bool mabd_cpu_fuses(const mabd_cpu_sim* sim) {
     const mabd_packs* packs = sim->packs;
     return !sim->contacts && packs->odd_count == 0 && packs->group_count == 0 &&
-           packs->far_count == 0 && sim->sizes.loose == 0;
+           sim->sizes.loose == 0 &&
+           (int64_t)MABD_BORDER_SHARE * packs->border_count <= sim->model->body_count;
 }
 
 // Contacts write rows one after the other, and blocks that two bodies share are zero before both add: one tile at a time.
@@ -171,7 +180,7 @@ bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body) {
     return true;
 }
 
-// Joints inside of runs were looked at by update.
+// Balls inside of runs were looked at by update.
 static void check_part(void* context, int32_t part, int32_t thread) {
     const tile_job* job = context;
     const mabd_cpu_sim* sim = job->sim;
@@ -189,8 +198,11 @@ static void check_part(void* context, int32_t part, int32_t thread) {
     for (int32_t i = first; i < last;) {
         const bool* next = memchr(inner + i, false, (size_t)(last - i));
         if (!next) return;
-        i = (int32_t)(next - inner) + 1;
-        sim->stages->check(sim, job->q, i - 1, i, worst);
+        i = (int32_t)(next - inner);
+        const bool* end = memchr(next, true, (size_t)(last - i));
+        const int32_t stop = end ? (int32_t)(end - inner) : last;
+        sim->stages->check(sim, job->q, i, stop, worst);
+        i = stop;
     }
 }
 

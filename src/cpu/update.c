@@ -126,7 +126,11 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
         mabd_opening* open = &packs->inner[tile - packs->tiles];
         const mabd_opening none = {0, 0, 0, -1};
         *open = none;
-        MABD_STAGE(update_run)(sim, tile->run, report, open);
+        if (packs->runs[tile->run].kind == MABD_BODY_SIMPLE) {
+            MABD_STAGE(update_run)(sim, tile->run, report, open);
+        } else {
+            MABD_STAGE(update_row_run)(sim, tile->run, report);
+        }
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];

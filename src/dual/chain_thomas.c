@@ -24,7 +24,15 @@
 
 // Blocks are asked for this many slots before they are needed: a long chain streams from memory,
 // and its dependent operations leave the processor no room to look ahead. Measured on 3x3 blocks.
+// Cuts of runs (cpu/outer.c) are a chain whose blocks do not follow each other in memory.
 #define AHEAD 16
+
+// Blocks of slot i, which need not exist, of w rows and of as many columns.
+MABD_BLOCK_FN void ask_for(int w, const mabd_dual_system* system, int32_t i) {
+    if (i < 0 || i + 1 >= system->slot_count) return;
+    mabd_block_prefetch(w, w, system->D + system->block[i], 0);
+    mabd_block_prefetch(w, w, system->U + system->edge_block[i], 0);
+}
 
 // ---- steps between blocks of different widths --------------------------------------------------
 
@@ -63,8 +71,7 @@ MABD_BLOCK_FN int32_t factor_run(int w, const mabd_dual_system* system, int32_t 
             return i + 1;
         }
         mabd_real next[MABD_BLOCK_MAX * MABD_BLOCK_MAX];
-        mabd_block_prefetch(w, w, U, AHEAD);
-        mabd_block_prefetch(w, w, D, AHEAD);
+        ask_for(w, system, i + AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w * w; k++) Z[k] = U[k];
         mabd_block_copy_lower(w, D, next);
@@ -130,8 +137,7 @@ MABD_BLOCK_FN int32_t forward_run(int w, const mabd_dual_system* system, int32_t
             forward_mixed(w, v, Z, y, x);
             return i + 1;
         }
-        mabd_block_prefetch(w, w, L, AHEAD);
-        mabd_block_prefetch(w, w, Z, AHEAD);
+        ask_for(w, system, i + AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w; k++) next[k] = x[k];
         mabd_block_sub_tmul(w, w, Z, y, next);
@@ -162,8 +168,7 @@ MABD_BLOCK_FN int32_t back_run(int w, const mabd_dual_system* system, int32_t i,
             back_mixed(v, w, L, Z, y, x);
             return i - 1;
         }
-        mabd_block_prefetch(w, w, L, -AHEAD);
-        mabd_block_prefetch(w, w, Z, -AHEAD);
+        ask_for(w, system, i - AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w; k++) next[k] = x[k];
         mabd_block_solve_d(w, L, next);
