@@ -116,11 +116,10 @@ static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_s
     return status == MABD_OK ? outlook.bytes : SIZE_MAX;
 }
 
-static int32_t slot_of_row(const mabd_dual_system* system, const mabd_block_symbolic* symbolic,
-                           int32_t row) {
-    int32_t s = 0;
-    while (row < symbolic->first[s] || row >= symbolic->first[s] + system->width[s]) s++;
-    return s;
+static int32_t slot_of_row(const mabd_block_symbolic* symbolic, int32_t row) {
+    const mabd_block_slot* s = symbolic->slots;
+    while (row >= s->first + s->width) s++;
+    return s->slot;
 }
 
 // ---- parts -------------------------------------------------------------------------------------
@@ -146,31 +145,34 @@ static mabd_block_factor view_of(const block_job* job, int32_t p) {
     return f;
 }
 
+// Slots of a part, from *first on.
+static const mabd_block_slot* slots_end(const block_job* job, const mabd_block_part* part,
+                                        const mabd_block_slot** first) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    *first = m->slots;
+    if (part->first == part->last) return m->slots;
+    const mabd_block_node* last = &m->nodes[part->last - 1];
+    *first += m->nodes[part->first].slot;
+    return m->slots + last->slot + last->slot_count;
+}
+
 // The right-hand side of a part in elimination order.
 static void take(const block_job* job, const mabd_block_part* part) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
-    const mabd_dual_system* system = job->system;
-    for (int32_t i = part->first; i < part->last; i++) {
-        for (int32_t k = m->nodes[i].slot; k < m->nodes[i].slot + m->nodes[i].slot_count; k++) {
-            const int32_t s = m->order[k];
-            const mabd_real* from = job->x + (system->row[s] - system->row_offset);
-            double* to = job->solver->factor.x + m->first[s];
-            for (int32_t r = 0; r < system->width[s]; r++) to[r] = (double)from[r];
-        }
+    const mabd_block_slot *s, *end = slots_end(job, part, &s);
+    for (; s < end; s++) {
+        const mabd_real* from = job->x + s->row;
+        double* to = job->solver->factor.x + s->first;
+        for (int32_t r = 0; r < s->width; r++) to[r] = (double)from[r];
     }
 }
 
 // The solution of a part in the system's order.
 static void give(const block_job* job, const mabd_block_part* part) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
-    const mabd_dual_system* system = job->system;
-    for (int32_t i = part->first; i < part->last; i++) {
-        for (int32_t k = m->nodes[i].slot; k < m->nodes[i].slot + m->nodes[i].slot_count; k++) {
-            const int32_t s = m->order[k];
-            const double* from = job->solver->factor.x + m->first[s];
-            mabd_real* to = job->x + (system->row[s] - system->row_offset);
-            for (int32_t r = 0; r < system->width[s]; r++) to[r] = (mabd_real)from[r];
-        }
+    const mabd_block_slot *s, *end = slots_end(job, part, &s);
+    for (; s < end; s++) {
+        const double* from = job->solver->factor.x + s->first;
+        mabd_real* to = job->x + s->row;
+        for (int32_t r = 0; r < s->width; r++) to[r] = (mabd_real)from[r];
     }
 }
 
@@ -246,7 +248,7 @@ static mabd_status block_factor_with(void* object, const mabd_dual_system* syste
         failed = solver->bad[parts];
     }
     if (failed < 0) return MABD_OK;
-    if (bad) *bad = slot_of_row(system, solver->symbolic, failed);
+    if (bad) *bad = slot_of_row(solver->symbolic, failed);
     return MABD_ERR_SINGULAR;
 }
 

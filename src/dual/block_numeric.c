@@ -95,28 +95,22 @@ MABD_HOT void copy_few(int32_t n, const mabd_real* from, int64_t stride, double*
 }
 
 // Both triangles: nothing reads the upper one. D is symmetric, its rows are its columns.
-static void add_diagonal(const mabd_dual_system* system, int32_t slot, const front* a,
-                         int32_t column, double* least) {
-    const int32_t w = system->width[slot];
-    const mabd_real* D = system->D + system->block[slot];
-    const double sign = system->negative && system->negative[slot] ? -1 : 1;
+MABD_HOT void add_diagonal(int w, const mabd_real* D, double sign, const front* a, int32_t column,
+                           double* least) {
     double* F = a->F + column * a->height + column;
-    for (int32_t j = 0; j < w; j++, F += a->height) {
+    for (int j = 0; j < w; j++, F += a->height) {
         copy_few(w, D + j * w, 1, F);
         least[column + j] = sign * fabs(LEAST_PIVOT * (double)D[j * w + j]);
     }
 }
 
-static void add_edge(const mabd_dual_system* system, const mabd_block_place* place,
-                     const front* a) {
-    const int32_t from = system->width[system->from[place->edge] - system->slot_offset];
-    const int32_t to = system->width[system->to[place->edge] - system->slot_offset];
-    const mabd_real* U = system->U + system->edge_block[place->edge];
-    double* F = a->F + place->column * a->height + place->row;
-    if (place->transposed) {
-        for (int32_t i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * a->height);
+// U is from x to.
+MABD_HOT void add_edge(int from, int to, const mabd_real* U, bool transposed, double* F,
+                       int64_t height) {
+    if (transposed) {
+        for (int i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * height);
     } else {
-        for (int32_t j = 0; j < to; j++) copy_few(from, U + j, to, F + j * a->height);
+        for (int j = 0; j < to; j++) copy_few(from, U + j, to, F + j * height);
     }
 }
 
@@ -205,13 +199,12 @@ static void add_children(const mabd_block_factor* f, const mabd_block_node* node
 static void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
                      const mabd_block_node* node) {
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
-        const int32_t slot = m->order[k], w = system->width[slot];
-        mabd_block_prefetch(w, w, system->D + system->block[slot], 0);
+        const mabd_block_slot* slot = &m->slots[k];
+        mabd_block_prefetch(slot->width, slot->width, system->D + slot->block, 0);
     }
     for (int32_t i = node->place; i < node->place + node->place_count; i++) {
-        const int32_t edge = m->places[i].edge;
-        const int32_t w = system->width[system->from[edge] - system->slot_offset];
-        mabd_block_prefetch(w, w, system->U + system->edge_block[edge], 0);
+        const mabd_block_place* place = &m->places[i];
+        mabd_block_prefetch(place->rows, place->columns, system->U + place->block, 0);
     }
 }
 
@@ -219,13 +212,27 @@ static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
                      const mabd_block_node* node, const front* a) {
     const mabd_block_symbolic* m = f->symbolic;
     memset(a->F, 0, (size_t)(a->height * a->width) * sizeof(double));
-    int32_t column = 0;
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
-        add_diagonal(system, m->order[k], a, column, f->least);
-        column += system->width[m->order[k]];
+        const mabd_block_slot* s = &m->slots[k];
+        const mabd_real* D = system->D + s->block;
+        const double sign = system->negative && system->negative[s->slot] ? -1 : 1;
+        // joints at points: lengths that the compiler knows
+        if (s->width == 3) {
+            add_diagonal(3, D, sign, a, s->first - node->row, f->least);
+        } else {
+            add_diagonal(s->width, D, sign, a, s->first - node->row, f->least);
+        }
     }
-    for (int32_t i = 0; i < node->place_count; i++)
-        add_edge(system, &m->places[node->place + i], a);
+    for (int32_t i = 0; i < node->place_count; i++) {
+        const mabd_block_place* p = &m->places[node->place + i];
+        const mabd_real* U = system->U + p->block;
+        double* F = a->F + p->column * a->height + p->row;
+        if (p->rows == 3 && p->columns == 3) {
+            add_edge(3, 3, U, p->transposed, F, a->height);
+        } else {
+            add_edge(p->rows, p->columns, U, p->transposed, F, a->height);
+        }
+    }
     add_children(f, node, a, true);
 }
 
