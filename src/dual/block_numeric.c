@@ -36,6 +36,10 @@ typedef struct front {
     double *d, *inverse;
 } front;
 
+static double* update_of(const mabd_block_factor* f, const mabd_block_node* node) {
+    return (node->kept ? f->kept : f->stack) + node->update;
+}
+
 static front open_front(const mabd_block_factor* f, const mabd_block_node* node) {
     front a;
     a.width = node->width, a.below = node->below;
@@ -43,7 +47,7 @@ static front open_front(const mabd_block_factor* f, const mabd_block_node* node)
     a.height = a.wide + a.deep;
     a.F = f->front;
     a.L = f->L + node->panel;
-    a.update = f->updates + node->update;
+    a.update = update_of(f, node);
     a.d = f->d + node->row, a.inverse = f->inverse + node->row;
     return a;
 }
@@ -170,7 +174,7 @@ static void add_child(const mabd_block_factor* f, const mabd_block_node* child, 
                       bool own) {
     const int64_t stride = MABD_BLOCK_PAD(child->below);
     const mabd_block_run *runs = f->symbolic->runs + child->run, *end = runs + child->run_count;
-    const double* from = f->updates + child->update; // diagonal entry of a run's first column
+    const double* from = update_of(f, child); // diagonal entry of a run's first column
     const int64_t height = own ? a->height : a->deep;
     const int32_t above = own ? 0 : a->wide; // local row of the first entry of a column
     for (const mabd_block_run* across = runs; across < end; across++) {
@@ -476,12 +480,15 @@ MABD_HOT void dot_strip(int n, const front* a, int64_t first, int64_t j, double*
     const double* L = a->L + first / MABD_TILE * tile + MABD_TILE * j;
     mabd_column sum[MABD_TILE];
     double parts[MABD_TILE];
+    const uintptr_t ahead =
+        (uintptr_t)(4 * tile) * sizeof(double); // tiles are far apart where they are many
 #pragma GCC unroll 8
     for (int c = 0; c < n; c++) sum[c] = (mabd_column){{{0}}};
     for (int64_t i = first; i < a->height; i += MABD_TILE, L += tile) {
         const mabd_column y = mabd_column_load(z + i);
 #pragma GCC unroll 8
         for (int c = 0; c < n; c++) {
+            MABD_PREFETCH((uintptr_t)(L + MABD_TILE * c) + ahead);
             sum[c] = mabd_column_add_product(sum[c], mabd_column_load(L + MABD_TILE * c), y);
         }
     }
@@ -526,6 +533,18 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
     memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
 }
 
+// L is read node by node downwards, which no machine expects: ask for the columns of the node after the next, unless there is time to
+// find them while it is worked on.
+#define BACK  2
+#define LARGE 4096 // doubles
+static void ask_for(const mabd_block_factor* f, const mabd_block_node* node,
+                    const mabd_block_node* end) {
+    if (node - end < BACK) return;
+    const int64_t size = node[1 - BACK].panel - node[-BACK].panel;
+    const double* p = f->L + node[-BACK].panel;
+    for (int64_t i = 0; i < size && size < LARGE; i += MABD_TILE) MABD_PREFETCH(p + i);
+}
+
 // ---- the whole -----------------------------------------------------------------------------------
 
 int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
@@ -551,6 +570,8 @@ void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_block_factor* f, const mabd_b
 
 void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_block_factor* f, const mabd_block_part* part) {
     for (int32_t s = part->last - 1; s >= part->first; s--) {
-        solve_backward(f, &f->symbolic->nodes[s], f->front);
+        const mabd_block_node* node = &f->symbolic->nodes[s];
+        ask_for(f, node, f->symbolic->nodes + part->first);
+        solve_backward(f, node, f->front);
     }
 }

@@ -575,18 +575,23 @@ static void fill_places(analysis* a, mabd_block_symbolic* m) {
 }
 
 // Update matrices live from their node to its parent. Those of even and of odd depth each form a
-// stack: a node takes its children's from one while it puts its own on the other. Each part has stacks of its own, from `base`
-// on, and leaves there what the top takes. Returns where they end.
+// stack: a node takes its children's from one while it puts its own on the other. What a part leaves for the top is kept apart, so that
+// the next part may use the same stacks, and finds them in the cache. Returns how much the stacks take.
 static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* part,
-                                const int32_t* depth, int64_t base) {
+                                const int32_t* depth) {
     int64_t top[2] = {0, 0}, highest[2] = {0, 0};
     for (int32_t s = part->first; s < part->last; s++) {
         mabd_block_node* node = &m->nodes[s];
         const int64_t r = MABD_BLOCK_PAD(node->below);
         const int own = depth[s];
-        node->update = top[own];
-        top[own] += r * r;
-        if (top[own] > highest[own]) highest[own] = top[own];
+        if (node->kept) {
+            node->update = m->kept_size;
+            m->kept_size += r * r;
+        } else {
+            node->update = top[own];
+            top[own] += r * r;
+            if (top[own] > highest[own]) highest[own] = top[own];
+        }
         for (int32_t i = node->child; i < node->child + node->child_count; i++) {
             if (m->children[i] < part->first) continue; // of another part
             top[!own] = m->nodes[m->children[i]].update;
@@ -594,9 +599,9 @@ static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* p
         }
     }
     for (int32_t s = part->first; s < part->last; s++) {
-        m->nodes[s].update += base + (depth[s] ? highest[0] : 0);
+        if (depth[s] && !m->nodes[s].kept) m->nodes[s].update += highest[0];
     }
-    return base + highest[0] + highest[1];
+    return highest[0] + highest[1];
 }
 
 static void place_updates(analysis* a, mabd_block_symbolic* m) {
@@ -604,10 +609,14 @@ static void place_updates(analysis* a, mabd_block_symbolic* m) {
     for (int32_t s = a->node_count - 1; s >= 0; s--) {
         depth[s] = a->node_parent[s] < 0 ? 0 : depth[a->node_parent[s]] ^ 1;
     }
-    m->update_size = 0;
-    for (int32_t p = 0; p <= m->part_count; p++) {
-        m->update_size = place_updates_of(m, &m->parts[p], depth, m->update_size);
+    const int32_t top = m->parts[m->part_count].first;
+    for (int32_t s = 0; s < top; s++) m->nodes[s].kept = a->node_parent[s] >= top;
+    m->stack_size = m->kept_size = 0;
+    for (int32_t p = 0; p < m->part_count; p++) {
+        const int64_t size = place_updates_of(m, &m->parts[p], depth);
+        if (size > m->stack_size) m->stack_size = size;
     }
+    m->top_size = place_updates_of(m, &m->parts[m->part_count], depth);
 }
 
 mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,

@@ -55,9 +55,10 @@ typedef struct mabd_block_node {
     int32_t run, run_count;     // rows below
     int32_t place, place_count; // its edges
     int32_t child, child_count; // in `children`
-    int32_t inherits;           // 1 if some child adds to the rows below
+    int16_t inherits;           // 1 if some child adds to the rows below
+    int16_t kept;               // 1 if it is of a part and its parent of the top
     int64_t panel;              // offset of its columns in the factor [doubles]
-    int64_t update;             // offset of its update matrix in the workspace [doubles]
+    int64_t update; // offset of its update matrix in the stack, or in what is kept [doubles]
 } mabd_block_node;
 
 /// Nodes that one thread works on, and the memory it needs for that.
@@ -81,7 +82,9 @@ typedef struct mabd_block_symbolic {
     mabd_block_run* runs;
     mabd_block_place* places; // (edge_count)
     int64_t panel_size;       // of the factor [doubles]
-    int64_t update_size;      // of all update matrices alive at once, of each part [doubles]
+    int64_t stack_size;       // of the update matrices alive at once, of any one part [doubles]
+    int64_t top_size;         // of those of the top
+    int64_t kept_size;        // of those that the parts leave for the top
     double flops;             // of the numeric factorisation, padding left out
     size_t bytes;             // of this object
 } mabd_block_symbolic;
