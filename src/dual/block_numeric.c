@@ -200,8 +200,9 @@ static void add_children(const mabd_block_factor* f, const mabd_block_node* node
 }
 
 // Ask for the blocks of a node: they are read in elimination order, which is not theirs.
-static void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
-                     const mabd_block_node* node) {
+// (Inlined: gcc takes a function that only asks for memory for one that does nothing, and drops its calls.)
+MABD_HOT void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
+                       const mabd_block_node* node) {
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
         const mabd_block_slot* slot = &m->slots[k];
         mabd_block_prefetch(slot->width, slot->width, system->D + slot->block, 0);
@@ -349,8 +350,10 @@ static void eliminate_rows_part(void* context, int32_t part, int32_t thread) {
 MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_block_factor* f) {
     double* own = a->L + j / MABD_TILE * MABD_TILE * (int64_t)a->width;
     double* F = a->F + j * a->height;
-    double T[MABD_TILE * MABD_TILE] = {0};
+    double T[MABD_TILE * MABD_TILE];
     columns c = {a, n, j, T, f->scaled};
+#pragma GCC unroll 8
+    for (int k = 0; k < n; k++) mabd_column_store((mabd_column){{{0}}}, T + MABD_TILE * k);
     if (j > 0) {
         scale_rows(j, own, a->d, f->scaled);
         tile_sub_just(n, j, own, f->scaled, F + j, F + j, a->height);
@@ -533,19 +536,17 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
     memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
 }
 
-// L is read node by node downwards, which no machine expects: ask for the columns of the node after the next, unless there is time to
-// find them while it is worked on.
-#define BACK  2
-#define LARGE 4096 // doubles
-static void ask_for(const mabd_block_factor* f, const mabd_block_node* node,
-                    const mabd_block_node* end) {
-    if (node - end < BACK) return;
-    const int64_t size = node[1 - BACK].panel - node[-BACK].panel;
-    const double* p = f->L + node[-BACK].panel;
-    for (int64_t i = 0; i < size && size < LARGE; i += MABD_TILE) MABD_PREFETCH(p + i);
-}
-
 // ---- the whole -----------------------------------------------------------------------------------
+
+// Ask for a node's columns of L, unless there are so many that there is time to find them while they are worked on. They are written
+// node by node and read downwards, which no machine expects.
+#define LARGE 4096 // doubles
+MABD_HOT void ask_for_columns(const mabd_block_factor* f, const mabd_block_node* node) {
+    const int64_t height = MABD_BLOCK_PAD(node->width) + MABD_BLOCK_PAD(node->below);
+    const int64_t size = height * node->width;
+    const double* L = f->L + node->panel;
+    for (int64_t i = 0; i < size && size < LARGE; i += MABD_TILE) MABD_PREFETCH(L + i);
+}
 
 int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
                                           const mabd_dual_system* system,
@@ -554,6 +555,7 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
         const mabd_block_node* node = &f->symbolic->nodes[s];
         front a = open_front(f, node);
         if (s + AHEAD < part->last) prefetch(f->symbolic, system, node + AHEAD);
+        if (s + 1 < part->last) ask_for_columns(f, node + 1);
         assemble(f, system, node, &a);
         const int32_t bad = eliminate(&a, f);
         if (bad >= 0) return node->row + bad;
@@ -571,7 +573,7 @@ void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_block_factor* f, const mabd_b
 void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_block_factor* f, const mabd_block_part* part) {
     for (int32_t s = part->last - 1; s >= part->first; s--) {
         const mabd_block_node* node = &f->symbolic->nodes[s];
-        ask_for(f, node, f->symbolic->nodes + part->first);
+        if (s - 2 >= part->first) ask_for_columns(f, node - 2);
         solve_backward(f, node, f->front);
     }
 }
