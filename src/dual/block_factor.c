@@ -7,9 +7,9 @@
 //   factor   multifrontal L d L' (block_numeric.c); D and U stay as they are
 //
 // Threads take parts (block_symbolic.h), which know nothing of each other; then comes the top, and on the way back the top
-// comes first. A thread works on all its parts in the same room, which stays in its cache; there are as many rooms as parts, and if
-// there are more threads than that each part has its own. What a part adds to the right-hand side of the top it puts down in a place of its own, `above`, and all of that is
-// added in the order of the parts. So the bits are the same for any number of threads.
+// comes first. A thread works on all its parts in the same room, which stays in its cache; there are as many rooms as parts, and
+// if there are more threads than that each part has its own. What a part adds to the right-hand side of the top it puts down in a
+// place of its own, `above`, and all of that is added in the order of the parts. So the bits are the same for any number of threads.
 
 #include "dual/block_factor.h"
 
