@@ -118,7 +118,7 @@ typedef struct mabd_apart {
 
 typedef struct mabd_packs {
     int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count, apart_count;
-    int32_t run_count, group_count;
+    int32_t run_count, group_count, lone_count;
     size_t apart_reals;
     mabd_tile* tiles;
     mabd_pack* packs;
@@ -127,6 +127,7 @@ typedef struct mabd_packs {
     mabd_pack_pair* pairs;
     int32_t* odd;                // (odd_count) bodies
     mabd_spring_group* groups;   // (group_count)
+    int32_t* lone;               // (lone_count) joints with coordinates that are in no group
     uint8_t* side_mode;          // (sides of the plan) mabd_side_mode
     mabd_apart* aparts;          // (apart_count) rising by side
     mabd_real* apart;            // (apart_reals)
