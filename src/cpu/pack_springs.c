@@ -13,6 +13,8 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
+
 /// Bodies of a pack while their joints are put together.
 typedef struct spring_bodies {
     mabd_lanes ref[12]; // rigid reference
@@ -32,6 +34,62 @@ typedef struct spring_side {
 typedef struct spring_blocks {
     alignas(64) mabd_real at[MABD_PACK_SIDES][MABD_LANES][SIDE_REALS];
 } spring_blocks;
+
+// ---- memory --------------------------------------------------------------------------------------------
+// A pack reads and writes some twenty streams, more than a processor follows by itself. What a pack some way on will need is asked
+// for while this one is worked on: to the second level of the cache, a few lines between two pieces of work. Asked for all at
+// once they take as long as not asked for at all. Its sides, which say where its blocks are, are asked for before that.
+
+#define AHEAD 2
+
+static const mabd_pack* pack_ahead(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t by) {
+    const mabd_packs* packs = sim->packs;
+    const bool is_there = pack - packs->packs + by < packs->pack_count;
+    return is_there && pack[by].kind == MABD_BODY_SPRUNG ? pack + by : NULL;
+}
+
+static void ask_for_rows(int columns, const mabd_real* base, const mabd_pack* pack) {
+    for (int32_t l = 0; pack && l < pack->count; l++) {
+        const mabd_real* row = base + (size_t)columns * (size_t)pack->body[l];
+        MABD_PREFETCH_FAR(row);
+        if (columns > 8) MABD_PREFETCH_FAR(row + columns - 1);
+    }
+}
+
+static void ask_for_block(const mabd_real* block) {
+    for (int k = 0; k < 36; k += 8) MABD_PREFETCH_FAR(block + k);
+}
+
+static void ask_for_axes(const mabd_cpu_sim* sim, const mabd_pack_side* side, int l) {
+    const mabd_real* axes = sim->turn_axes + 3 * (size_t)side->spring[l];
+    MABD_PREFETCH_FAR(axes);
+    MABD_PREFETCH_FAR(axes + 8);
+}
+
+// Of side i: its blocks, unless the other side has them in the cache, right-hand sides, axes.
+static void ask_for_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t i) {
+    if (!pack || i >= pack->side_count) return;
+    const mabd_pack_side* side = sim->packs->sides + pack->side_first + i;
+    for (int32_t l = 0; l < pack->count && side->width == 6; l++) {
+        const mabd_side_place to = mabd_pack_place(sim, side, 6, l);
+        if (to.mode != MABD_SIDE_ADD) ask_for_block(to.D);
+        MABD_PREFETCH_FAR(to.rhs);
+        ask_for_axes(sim, side, l);
+    }
+}
+
+static void ask_for_pair(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t i) {
+    if (!pack || 2 * i >= pack->side_count * (pack->side_count - 1)) return;
+    const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first + i;
+    for (int32_t l = 0; l < pack->count; l++) ask_for_block(sim->U + pair->block[l]);
+}
+
+static void ask_for_places(const mabd_cpu_sim* sim, const mabd_pack* pack) {
+    if (!pack) return;
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    const size_t bytes = (size_t)pack->side_count * sizeof *sides;
+    for (size_t k = 0; k < bytes; k += 64) MABD_PREFETCH_FAR((uintptr_t)sides + k);
+}
 
 // ---- bodies --------------------------------------------------------------------------------------------
 
@@ -317,15 +375,23 @@ void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
     spring_bodies w;
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
+    const mabd_pack* next = pack_ahead(sim, pack, AHEAD);
+    ask_for_rows(12, sim->q, next), ask_for_rows(12, sim->q1, next);
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
+    ask_for_rows(12, sim->v, next), ask_for_rows(12, sim->v1, next);
     find_bodies(sim, pack, G, q_hat, &w);
+    ask_for_rows(12, sim->ref, next), ask_for_rows(6, stress, next);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, block, &w, &sides[i], &own[i], blocks.at[i]);
+        ask_for_side(sim, next, i);
     }
+    ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->geometric, next);
     store_sides(sim, pack, sides, &blocks);
-    for (int32_t i = 0; i < pack->side_count; i++) {
-        for (int32_t j = i + 1; j < pack->side_count; j++) {
-            add_pair(sim, pack, block, &w, i, j, own, pair++);
+    ask_for_places(sim, pack_ahead(sim, pack, 2 * AHEAD));
+    for (int32_t i = 0, k = 0; i < pack->side_count; i++) {
+        for (int32_t j = i + 1; j < pack->side_count; j++, k++) {
+            ask_for_pair(sim, next, k);
+            add_pair(sim, pack, block, &w, i, j, own, &pair[k]);
         }
     }
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
