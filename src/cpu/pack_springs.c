@@ -78,6 +78,16 @@ static void ask_for_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t
     }
 }
 
+// The same for update: multipliers and axes.
+static void ask_for_pull(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t i) {
+    if (!pack || i >= pack->side_count) return;
+    const mabd_pack_side* side = sim->packs->sides + pack->side_first + i;
+    for (int32_t l = 0; l < pack->count && side->width == 6; l++) {
+        MABD_PREFETCH_FAR(sim->lambda + side->row[l]);
+        ask_for_axes(sim, side, l);
+    }
+}
+
 static void ask_for_pair(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t i) {
     if (!pack || 2 * i >= pack->side_count * (pack->side_count - 1)) return;
     const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first + i;
@@ -235,11 +245,6 @@ static void compute_side(const mabd_cpu_sim* sim, const mabd_body_block* block,
     mabd_lanes_turn(SIDE_REALS, out, spring_order, p);
 }
 
-MABD_HOT void add_reals(int count, const mabd_real* MABD_RESTRICT from,
-                        mabd_real* MABD_RESTRICT to) {
-    for (int k = 0; k < count; k++) to[k] += from[k];
-}
-
 // A block of `width` rows and its right-hand side.
 MABD_HOT void store_block(int width, const mabd_cpu_sim* sim, const mabd_pack_side* side, int l,
                           const mabd_side_place* to, mabd_real* in) {
@@ -247,15 +252,15 @@ MABD_HOT void store_block(int width, const mabd_cpu_sim* sim, const mabd_pack_si
     const bool first = to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND;
     if (width == 6 && first) mabd_cpu_add_compliance(sim, side->row_set[l], in);
     if (to->mode == MABD_SIDE_ADD) {
-        add_reals(reals, in, to->D);
-        add_reals(width, in + reals, to->rhs);
+        mabd_reals_add(reals, in, to->D);
+        mabd_reals_add(width, in + reals, to->rhs);
         return;
     }
     mabd_reals_copy(reals, in, to->D);
     mabd_reals_copy(3, in + reals, to->rhs);
     if (width == 3) return;
     if (first) {
-        add_reals(3, in + reals + 3, to->rhs + 3);
+        mabd_reals_add(3, in + reals + 3, to->rhs + 3);
     } else {
         mabd_reals_copy(3, in + reals + 3, to->rhs + 3);
     }
@@ -340,7 +345,7 @@ MABD_HOT void store_pair(int count, mabd_cpu_sim* sim, const mabd_pack* pack,
     mabd_lanes_turn((count + 3) / 4 * 4, U, order, p);
     for (int l = 0; l < pack->count && !straight; l++) {
         if (sim->shared_edges) {
-            add_reals(count, turned[l], sim->U + pair->block[l]);
+            mabd_reals_add(count, turned[l], sim->U + pair->block[l]);
         } else {
             mabd_reals_copy(count, turned[l], sim->U + pair->block[l]);
         }
@@ -435,7 +440,9 @@ static void load_multipliers(const mabd_cpu_sim* sim, const mabd_pack_side* side
 void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                     mabd_motion_report* report) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    const mabd_pack* next = pack_ahead(sim, pack, AHEAD);
     mabd_lanes ref[12], f[12], lambda[6], n[9], torque[3];
+    ask_for_rows(12, sim->ref, next), ask_for_rows(6, sim->geometric, next);
     mabd_lanes_load(12, sim->ref, pack->body, ref);
     for (int k = 0; k < 12; k++) {
         MABD_EACH_LANE(l) f[k].at[l] = 0;
@@ -444,12 +451,15 @@ void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
         MABD_EACH_LANE(l) torque[k].at[l] = 0;
     }
     for (int32_t i = 0; i < pack->side_count; i++) {
+        ask_for_pull(sim, next, i);
         load_multipliers(sim, &sides[i], lambda);
         MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
         if (sides[i].width == 3) continue;
         load_axes(sim, &sides[i], n);
         add_torque(&sides[i].sign, n, lambda + 3, torque);
     }
+    ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->stress_new, next);
     turn_torque(ref, torque, f);
+    ask_for_places(sim, pack_ahead(sim, pack, 2 * AHEAD));
     MABD_STAGE(move_pack)(sim, pack, ref, f, report);
 }

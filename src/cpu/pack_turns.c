@@ -11,6 +11,7 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
 #include "math/polar.h"
 
 /// Joints of a group at some state.
@@ -20,6 +21,55 @@ typedef struct turn_lanes {
     mabd_lanes phi[3]; // rotation vector
     mabd_lanes c;      // of its gradients
 } turn_lanes;
+
+// ---- memory --------------------------------------------------------------------------------------------
+// What a group some way on will need, asked for a few lines at a time (pack_springs.c).
+
+#define AHEAD 2
+
+static const mabd_spring_group* group_ahead(const mabd_cpu_sim* sim,
+                                            const mabd_spring_group* group) {
+    const bool is_there = group - sim->packs->groups + AHEAD < sim->packs->group_count;
+    return is_there ? group + AHEAD : NULL;
+}
+
+static void ask_for_bodies(const mabd_spring_group* group, const mabd_real* q) {
+    for (int l = 0; group && l < group->count; l++) {
+        const mabd_real *a = q + 12 * (size_t)group->a[l], *b = q + 12 * (size_t)group->b[l];
+        MABD_PREFETCH_FAR(a);
+        MABD_PREFETCH_FAR(a + 8);
+        MABD_PREFETCH_FAR(b);
+        MABD_PREFETCH_FAR(b + 8);
+    }
+}
+
+static void ask_for_frames(const mabd_cpu_sim* sim, const mabd_spring_group* group) {
+    for (int l = 0; group && l < group->count; l++) {
+        const mabd_real* frame = (const mabd_real*)&sim->model->frames[group->frame[l]];
+        for (int k = 0; k < 18; k += 8) MABD_PREFETCH_FAR(frame + k);
+    }
+}
+
+// Three numbers each: joints that follow each other share a line.
+static void ask_for_coordinates(const mabd_cpu_sim* sim, const mabd_spring_group* group) {
+    for (int l = 0; group && l < group->count; l += 2) {
+        const size_t at = (size_t)group->coordinate[l];
+        MABD_PREFETCH_FAR(sim->x + at);
+        MABD_PREFETCH_FAR(sim->x1 + at);
+        MABD_PREFETCH_FAR(sim->xd + at);
+        MABD_PREFETCH_FAR(sim->xd1 + at);
+        MABD_PREFETCH_FAR(sim->x_ref + at);
+    }
+}
+
+static void ask_for_axes(const mabd_cpu_sim* sim, const mabd_spring_group* group) {
+    for (int l = 0; group && l < group->count; l++) {
+        MABD_PREFETCH_FAR(sim->turn_axes + 3 * (size_t)group->coordinate[l]);
+        MABD_PREFETCH_FAR(sim->lambda + group->row[l]);
+    }
+}
+
+// ---- joints --------------------------------------------------------------------------------------------
 
 static void find_frames(const mabd_lanes* MABD_RESTRICT a, const mabd_lanes* MABD_RESTRICT b,
                         const mabd_lanes* MABD_RESTRICT frames, turn_lanes* MABD_RESTRICT out) {
@@ -101,9 +151,14 @@ void MABD_STAGE(start_group)(mabd_cpu_sim* sim, const mabd_spring_group* group) 
     mabd_real *axes_at[MABD_LANES], spare[MABD_LANES][12];
     mabd_lanes axes[9];
     turn_lanes w;
+    const mabd_spring_group* next = group_ahead(sim, group);
+    ask_for_bodies(next, sim->ref);
     view_group(sim, group, sim->ref, &w);
+    ask_for_frames(sim, next);
     find_turns(&w);
+    ask_for_coordinates(sim, next);
     find_axes(&w, axes);
+    ask_for_axes(sim, next);
     for (int l = 0; l < MABD_LANES; l++) axes_at[l] = spare[l];
     static const int order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
     mabd_lanes_turn(12, axes, order, axes_at);
@@ -134,8 +189,12 @@ void MABD_STAGE(finish_group)(mabd_cpu_sim* sim, bool keep_history,
     turn_lanes w;
     mabd_lanes R[9];
     bool turned[MABD_LANES];
+    const mabd_spring_group* next = group_ahead(sim, group);
+    ask_for_bodies(next, sim->q_new);
     view_group(sim, group, sim->q_new, &w);
+    ask_for_frames(sim, next);
     MABD_STAGE(turn_pack)(w.Q, R, turned);
+    ask_for_coordinates(sim, next);
     for (int k = 0; k < 9; k++) w.Q[k] = R[k];
     find_turns(&w);
     for (int l = 0; l < group->count; l++) {
