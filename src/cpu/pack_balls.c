@@ -32,6 +32,38 @@ void MABD_STAGE(lanes_target)(const mabd_cpu_sim* sim, const int32_t* body,
     mabd_lanes_load(12, guesses, order, guess);
 }
 
+// q_hat alone, for references that are there already.
+static void find_targets(const mabd_cpu_sim* sim, const int32_t* body,
+                         mabd_lanes* MABD_RESTRICT q_hat) {
+    static const int32_t order[MABD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const mabd_step_scale s = *mabd_cpu_scale(sim, body[0]);
+    alignas(64) mabd_real targets[12 * MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        const size_t at = 12 * (size_t)body[l];
+        const mabd_real *MABD_RESTRICT q = sim->q + at, *MABD_RESTRICT q1 = sim->q1 + at;
+        const mabd_real *MABD_RESTRICT v = sim->v + at, *MABD_RESTRICT v1 = sim->v1 + at;
+        for (int k = 0; k < 12; k++) {
+            targets[12 * l + k] = mabd_step_target(&s, q[k], q1[k], v[k], v1[k]);
+        }
+    }
+    mabd_lanes_load(12, targets, order, q_hat);
+}
+
+// The guess alone, for references that nothing else is done with.
+static void find_guesses(const mabd_cpu_sim* sim, const int32_t* body,
+                         mabd_lanes* MABD_RESTRICT guess) {
+    static const int32_t order[MABD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const mabd_step_scale s = *mabd_cpu_scale(sim, body[0]);
+    alignas(64) mabd_real guesses[12 * MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        const size_t at = 12 * (size_t)body[l];
+        const mabd_real *MABD_RESTRICT q = sim->q + at;
+        const mabd_real *MABD_RESTRICT v = sim->v + at, *MABD_RESTRICT v1 = sim->v1 + at;
+        for (int k = 0; k < 12; k++) guesses[12 * l + k] = mabd_step_guess(&s, q[k], v[k], v1[k]);
+    }
+    mabd_lanes_load(12, guesses, order, guess);
+}
+
 // Two steps of Newton-Schulz, which are enough for matrices within 0.02 of a rotation. left: |X'X - I|^2 at their end, or
 // infinite if det <= 0.
 static void turn_lanes(const mabd_lanes* MABD_RESTRICT A, mabd_lanes* MABD_RESTRICT R,
@@ -126,11 +158,12 @@ void MABD_STAGE(open_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_
                            bool predict, mabd_lanes* q_hat, mabd_lanes* ref, mabd_lanes* S,
                            mabd_lanes* G) {
     mabd_lanes guess[12];
-    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
     if (predict) {
+        MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
         MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
         mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
     } else {
+        find_targets(sim, pack->body, q_hat);
         mabd_lanes_load(12, sim->ref, pack->body, ref);
     }
     mabd_lanes_load(6, stress, pack->body, S);
@@ -329,8 +362,8 @@ void MABD_STAGE(assemble_pack)(mabd_cpu_sim* sim, const mabd_pack* pack, const m
 }
 
 void MABD_STAGE(predict_pack)(mabd_cpu_sim* sim, const mabd_pack* pack) {
-    mabd_lanes q_hat[12], guess[12], ref[12];
-    MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
+    mabd_lanes guess[12], ref[12];
+    find_guesses(sim, pack->body, guess);
     MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
     mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
 }
