@@ -247,16 +247,17 @@ static void compute_side(const mabd_cpu_sim* sim, const mabd_body_block* block,
 
 // A block of `width` rows and its right-hand side.
 MABD_HOT void store_block(int width, const mabd_cpu_sim* sim, const mabd_pack_side* side, int l,
-                          const mabd_side_place* to, mabd_real* in) {
+                          const mabd_side_place* to, const mabd_real* in) {
     const int reals = width * width;
     const bool first = to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND;
-    if (width == 6 && first) mabd_cpu_add_compliance(sim, side->row_set[l], in);
     if (to->mode == MABD_SIDE_ADD) {
         mabd_reals_add(reals, in, to->D);
         mabd_reals_add(width, in + reals, to->rhs);
         return;
     }
     mabd_reals_copy(reals, in, to->D);
+    // not before: quads that a single number has been stored to wait for the cache
+    if (width == 6 && first) mabd_cpu_add_compliance(sim, side->row_set[l], to->D);
     mabd_reals_copy(3, in + reals, to->rhs);
     if (width == 3) return;
     if (first) {
