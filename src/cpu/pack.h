@@ -13,7 +13,8 @@
 // numbers does not depend on their order, so all this depends on the model alone and changes no bits.
 //
 // Joints with springs on the rotation vector, between bodies that carry no others than these and balls, go in lanes as well
-// where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles.
+// where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles;
+// other joints with coordinates are the lone ones.
 #pragma once
 
 #include "cpu/report.h"

@@ -57,7 +57,7 @@ static void find_guesses(const mabd_cpu_sim* sim, const int32_t* body,
     alignas(64) mabd_real guesses[12 * MABD_LANES];
     for (int l = 0; l < MABD_LANES; l++) {
         const size_t at = 12 * (size_t)body[l];
-        const mabd_real *MABD_RESTRICT q = sim->q + at;
+        const mabd_real* MABD_RESTRICT q = sim->q + at;
         const mabd_real *MABD_RESTRICT v = sim->v + at, *MABD_RESTRICT v1 = sim->v1 + at;
         for (int k = 0; k < 12; k++) guesses[12 * l + k] = mabd_step_guess(&s, q[k], v[k], v1[k]);
     }
