@@ -64,22 +64,6 @@ Test(plants, branching_without_chance_has_the_numbers_asked_for) {
     mabd_scene_destroy(scene);
 }
 
-// Segment 0 of level 2 begins after 6 links of the trunk and 8 x 5 of its branches, which carry 5 each: link i of a segment is that
-// of branch i, and twig i sits on branch i / 5.
-Test(plants, twigs_of_a_branch_follow_each_other) {
-    mabd_branching_def def = mabd_default_branching_def();
-    def.variation = 0;
-    for (int i = 0; i < 3; i++) def.levels[i].shorten = 0;
-    mabd_scene* scene = grow(&def);
-    for (int32_t i = 0; i < 40; i++) {
-        const mabd_scene_joint* joint = scene_joint(scene, 6 + 40 + i);
-        cr_assert(eq(i32, joint->b, 6 + 40 + i));
-        cr_assert(joint->a >= 6 && joint->a < 6 + 40);
-        cr_expect(eq(i32, (joint->a - 6) % 8, i / 5), "twig %d", i);
-    }
-    mabd_scene_destroy(scene);
-}
-
 Test(plants, seed_decides_and_nothing_else) {
     mabd_branching_def def = mabd_default_branching_def();
     uint64_t hashes[3];

@@ -13,9 +13,6 @@
 // a random angle of at most `wiggle`. Springs: bending modulus E, E pi r^4 / (4 length) about x and
 // y, and over 1 + poisson about z, along the link (E I / length and G J / length of a round rod).
 //
-// Branches grow in the order in which they were started, one link after the other, but are numbered carrier by carrier: equal
-// links of one bough follow each other, as do its blocks in the dual system (topology/order.c).
-//
 // Beside the scene two levels of branches and one set of segments are in memory.
 
 #include "scene/generate_tools.h"
@@ -52,8 +49,6 @@ typedef struct branch {
     int32_t links;      // that it will have
     int32_t body;       // that the next link is jointed to, or MABD_WORLD
     int32_t children;   // started so far
-    int32_t place;      // among the branches of its level, carrier by carrier
-    int32_t first;      // the place of its first child among those of the next one
     mabd_vec3 end;      // where the next link begins [m]
     mabd_quat rotation; // of the next link
     mabd_real phi;      // azimuth of its first child
@@ -61,7 +56,6 @@ typedef struct branch {
 
 typedef struct branches {
     branch* items;
-    int32_t* at; // (count) by place: the item, then the number of a link
     int32_t count;
     size_t bytes;
 } branches;
@@ -177,9 +171,8 @@ static mabd_quat bend(growth* g, const mabd_branch_level* level, mabd_quat rotat
 
 static mabd_status take_branches(growth* g, int64_t count, branches* list, mabd_error* error) {
     list->count = 0;
-    list->bytes = mabd_bytes((size_t)count, sizeof(branch) + sizeof(int32_t));
+    list->bytes = mabd_bytes((size_t)count, sizeof(branch));
     list->items = mabd_alloc(&g->scene->allocator, list->bytes);
-    list->at = (int32_t*)(list->items + count);
     return list->items ? MABD_OK : mabd_fail_memory(error, "growing branches");
 }
 
@@ -210,7 +203,6 @@ static void start_children(growth* g, branch* carrier, int32_t link, int32_t bod
         *child = (branch){
             .links = draw_links(g, below, u),
             .body = body,
-            .place = carrier->first + j,
             .end =
                 mabd_v3_axpy(on_link * segment_length(level), mabd_link_direction(rotation), start),
             .rotation = mabd_q_normalize(mabd_q_product(rotation, turn)),
@@ -219,34 +211,16 @@ static void start_children(growth* g, branch* carrier, int32_t link, int32_t bod
     }
 }
 
-/// The link of a branch that is segment c, negative = it has none.
-static int32_t link_at(const growth* g, const branch* b, int32_t c) {
-    return c - (g->def->levels[g->level].segments - b->links);
-}
-
-/// Number the links that are segment c by the places of their branches, in now.at; returns how many.
-static int32_t number_segments(growth* g, int32_t c) {
-    int32_t *at = g->now.at, n = 0;
-    for (int32_t i = 0; i < g->now.count; i++) {
-        at[g->now.items[i].place] = link_at(g, &g->now.items[i], c) >= 0;
-    }
-    for (int32_t i = 0; i < g->now.count; i++) {
-        const int32_t more = at[i];
-        at[i] = n;
-        n += more;
-    }
-    return n;
-}
-
 /// Poses of segment c of all branches that have it, and the joints that hold them.
 static void place_segments(growth* g, int32_t c, mabd_body_batch* links, mabd_joint_batch* joints) {
     const mabd_branch_level* level = &g->def->levels[g->level];
     const mabd_real length = segment_length(level);
     const int32_t first = mabd_scene_body_count(g->scene);
     const bool bears = g->level + 1 < g->def->level_count;
+    int32_t n = 0;
     for (int32_t i = 0; i < g->now.count; i++) {
         branch* b = &g->now.items[i];
-        const int32_t link = link_at(g, b, c), n = g->now.at[b->place];
+        const int32_t link = c - (level->segments - b->links);
         if (link < 0) continue;
         const mabd_vec3 start = b->end, direction = mabd_link_direction(b->rotation);
         const mabd_quat rotation = b->rotation;
@@ -259,6 +233,7 @@ static void place_segments(growth* g, int32_t c, mabd_body_batch* links, mabd_jo
         b->body = first + n;
         b->end = mabd_v3_axpy(length, direction, start);
         b->rotation = bend(g, level, rotation);
+        n++;
     }
 }
 
@@ -309,7 +284,9 @@ static mabd_status add_segments(growth* g, int32_t c, mabd_body_batch* links,
 }
 
 static mabd_status grow_segments(growth* g, int32_t c, mabd_error* error) {
-    const int32_t n = number_segments(g, c);
+    const int32_t segments = g->def->levels[g->level].segments;
+    int32_t n = 0;
+    for (int32_t i = 0; i < g->now.count; i++) n += g->now.items[i].links >= segments - c;
     if (n == 0) return MABD_OK;
     mabd_body_batch links;
     mabd_joint_batch joints;
@@ -328,11 +305,8 @@ static mabd_status grow_level(growth* g, mabd_error* error) {
     const mabd_branch_level* level = &g->def->levels[g->level];
     if (g->level + 1 < g->def->level_count) {
         int64_t children = 0;
-        for (int32_t i = 0; i < g->now.count; i++) g->now.at[g->now.items[i].place] = i;
         for (int32_t i = 0; i < g->now.count; i++) {
-            branch* carrier = &g->now.items[g->now.at[i]];
-            carrier->first = (int32_t)children;
-            children += child_count(level, carrier->links);
+            children += child_count(level, g->now.items[i].links);
         }
         MABD_TRY(take_branches(g, children, &g->next, error));
     }
