@@ -204,7 +204,9 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
-        if (p + 1 < tile->pack_last) ask_for_bodies(sim, pack + 1);
+        if (p + 1 < tile->pack_last && pack->kind != MABD_BODY_SPRUNG) {
+            ask_for_bodies(sim, pack + 1);
+        }
         const bool kept =
             pack->kind == MABD_BODY_SIMPLE && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
         if (kept || !MABD_STAGE(fits_lanes)(sim, pack)) {

@@ -148,21 +148,14 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
     MABD_STAGE_END();
 }
 
-static bool is_in_group(const mabd_cpu_sim* sim, int32_t joint) {
-    const mabd_model* m = sim->model;
-    return m->plan->joint_slot[joint] >= 0 &&
-           mabd_packs_is_spring(m, sim->body_kind, &m->joints[joint]);
-}
-
-// x and x' of the controlled coordinates at q_new.
+// x and x' of the controlled coordinates of lone joints first .. last - 1, at q_new.
 void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history, int32_t first,
                                     int32_t last) {
     const mabd_model* m = sim->model;
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     for (int32_t i = first; i < last; i++) {
-        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_model_joint* joint = &m->joints[sim->packs->lone[i]];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
-        if (joint->coordinate < 0 || is_in_group(sim, i)) continue;
         mabd_real x_new[MABD_JOINT_MAX_ROWS];
         mabd_joint_view view;
         mabd_cpu_view(sim, joint, sim->q_new, &view);
