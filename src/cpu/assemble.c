@@ -175,13 +175,13 @@ void MABD_STAGE(start)(mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile)
 }
 
 // What a pack will read of its bodies: asked for while the one before is under way.
-static void ask_for_bodies(const mabd_cpu_sim* sim, const mabd_pack* pack) {
+MABD_HOT void ask_for_bodies(const mabd_cpu_sim* sim, const mabd_pack* pack) {
     const mabd_real* arrays[5] = {sim->q, sim->q1, sim->v, sim->v1, sim->ref};
     for (int32_t l = 0; l < pack->count; l++) {
         for (int k = 0; k < 5; k++) {
             const mabd_real* row = arrays[k] + 12 * (size_t)pack->body[l];
-            MABD_PREFETCH(row);
-            MABD_PREFETCH(row + 11);
+            MABD_PREFETCH_FAR(row);
+            MABD_PREFETCH_FAR(row + 11);
         }
     }
 }
