@@ -11,6 +11,7 @@ export TSAN_OPTIONS="exitcode=66 halt_on_error=1 ${TSAN_OPTIONS:-}"
 # SCENE STEPS [NAME=VALUE...]: more than a tile of bodies (512), and what the dual solvers share.
 cases='
 chain 3 links=6000
+chain 3 links=3000 joint=hinge
 tree 3 depth=13
 willow 1
 star 3 arms=40 links=50

@@ -128,6 +128,71 @@ Test(dual_threads, a_net_has_parts) {
     dual_case_free(&c);
 }
 
+// Then no two threads may work in the room of one of them.
+Test(dual_threads, more_threads_than_parts_give_the_same_bits) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    dual_case c = dual_case_make(dual_graph_net(30, 30, 3, 5), 0, 12, 0.5, 4);
+    mabd_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
+    const uint64_t expected = solve(&mabd_dual_block, solver, &c, true);
+    cr_assert(gt(i32, solver->symbolic->part_count, 1));
+    cr_assert(eq(int,
+                 mabd_pool_create(&allocator, solver->symbolic->part_count + 2, &c.system.pool),
+                 MABD_OK));
+    for (int i = 0; i < 20; i++) {
+        cr_expect(eq(u64, solve(&mabd_dual_block, solver, &c, i % 2), expected));
+    }
+    mabd_pool_destroy(c.system.pool);
+    dual_solver_destroy(&mabd_dual_block, solver);
+    dual_case_free(&c);
+}
+
+// An update matrix lives from its node to the parent of that, or to the end if it is kept for the top; no two that live lie in
+// the same place. alive (size): the node whose update matrix has a place, -1 = none.
+static void mark(const mabd_block_node* node, int64_t size, int32_t before, int32_t after,
+                 int32_t* alive) {
+    const int64_t r = MABD_BLOCK_PAD(node->below);
+    int64_t others = 0;
+    cr_assert(node->update >= 0 && node->update + r * r <= size);
+    for (int64_t i = 0; i < r * r; i++) {
+        others += alive[node->update + i] != before;
+        alive[node->update + i] = after;
+    }
+    cr_assert(eq(i64, others, 0));
+}
+
+Test(dual_threads, update_matrices_that_live_are_apart) {
+    dual_case c = dual_case_make(dual_graph_net(40, 40, 3, 5), 0, 12, 0.5, 4);
+    mabd_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
+    const mabd_block_symbolic* m = solver->symbolic;
+    const int64_t most = m->stack_size > m->top_size ? m->stack_size : m->top_size;
+    int32_t* stack = malloc((size_t)most * sizeof *stack);
+    int32_t* kept = malloc((size_t)m->kept_size * sizeof *kept);
+    int64_t left = 0;
+    for (int64_t i = 0; i < m->kept_size; i++) kept[i] = -1;
+    cr_assert(gt(i32, m->part_count, 1));
+    for (int32_t p = 0; p <= m->part_count; p++) {
+        const mabd_block_part* part = &m->parts[p];
+        const int64_t size = p < m->part_count ? m->stack_size : m->top_size;
+        for (int64_t i = 0; i < most; i++) stack[i] = -1;
+        for (int32_t s = part->first; s < part->last; s++) {
+            const mabd_block_node* node = &m->nodes[s];
+            mark(node, node->kept ? m->kept_size : size, -1, s, node->kept ? kept : stack);
+            for (int32_t i = node->child; i < node->child + node->child_count; i++) {
+                const mabd_block_node* child = &m->nodes[m->children[i]];
+                cr_assert(eq(i32, child->kept, m->children[i] < part->first));
+                mark(child, child->kept ? m->kept_size : size, m->children[i], -1,
+                     child->kept ? kept : stack);
+            }
+        }
+        for (int64_t i = 0; i < size; i++) left += stack[i] >= 0;
+    }
+    for (int64_t i = 0; i < m->kept_size; i++) left += kept[i] >= 0;
+    cr_assert(eq(i64, left, 0));
+    free(stack), free(kept);
+    dual_solver_destroy(&mabd_dual_block, solver);
+    dual_case_free(&c);
+}
+
 // ---- parts of a tree ---------------------------------------------------------------------------
 
 static int32_t* starts(const mabd_dual_system* system) {

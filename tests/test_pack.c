@@ -30,6 +30,17 @@ static mabd_model* chain_model(mabd_joint joint) {
     return rig_model(scene);
 }
 
+// Bodies with springs, and one, at the root, that is odd.
+static mabd_model* plant_model(void) {
+    mabd_error error = {0};
+    mabd_scene* scene = rig_scene(-9.81);
+    mabd_branching_def def = mabd_default_branching_def();
+    def.levels[0].segments = def.levels[0].children = 30; // no hubs
+    def.levels[1].children = 10;
+    rig_check(mabd_generate_branching(scene, &def, &error), &error, "branching");
+    return rig_model(scene);
+}
+
 static mabd_model* random_model(random_pattern pattern, bool controls, int32_t bodies) {
     const random_scene_def def = {.seed = 7,
                                   .pattern = pattern,
@@ -161,10 +172,32 @@ static void expect_modes(const mabd_model* m, const mabd_packs* packs, bool in_o
     free(tile);
 }
 
+// Joints with coordinates are in one lane of one group of one tile, or among the lone ones.
+static void expect_coordinates_once(const mabd_model* m, const mabd_packs* packs) {
+    int32_t* seen = calloc((size_t)m->joint_count + 1, sizeof *seen);
+    int32_t* joint_at = calloc((size_t)m->coordinate_count + 1, sizeof *joint_at);
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        if (m->joints[i].coordinate >= 0) joint_at[m->joints[i].coordinate] = i;
+    }
+    for (int32_t t = 0; t < packs->tile_count; t++) {
+        for (int32_t g = packs->tiles[t].group_first; g < packs->tiles[t].group_last; g++) {
+            const mabd_spring_group* group = &packs->groups[g];
+            for (int l = 0; l < group->count; l++) seen[joint_at[group->coordinate[l]]]++;
+        }
+    }
+    for (int32_t i = 0; i < packs->lone_count; i++) seen[packs->lone[i]]++;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        cr_assert(eq(i32, seen[i], m->joints[i].coordinate >= 0), "joint %d", i);
+    }
+    free(joint_at);
+    free(seen);
+}
+
 static void expect_order(mabd_model* model) {
     for (int32_t threads = 1; threads <= 2; threads++) {
         mabd_affine_sim* sim = start(model, threads);
         expect_all_once(model, sim->cpu.packs);
+        expect_coordinates_once(model, sim->cpu.packs);
         expect_all_alike(sim, model);
         expect_modes(model, sim->cpu.packs, threads == 1 || sim->cpu.shared_edges);
         stop(sim);
@@ -174,6 +207,7 @@ static void expect_order(mabd_model* model) {
 
 Test(pack, has_every_moving_body_once_and_with_its_like) {
     for (int i = 0; i < TYPES; i++) expect_order(chain_model(types[i]));
+    expect_order(plant_model());
     for (int pattern = RANDOM_CHAIN; pattern <= RANDOM_MIXED; pattern++) {
         expect_order(random_model((random_pattern)pattern, true, 40));
         expect_order(random_model((random_pattern)pattern, false, 700));
@@ -190,6 +224,15 @@ Test(pack, takes_all_links_of_a_chain_with_rigid_rows) {
         stop(sim);
         mabd_model_destroy(model);
     }
+}
+
+Test(pack, leaves_no_spring_of_a_plant_alone_but_that_at_its_root) {
+    mabd_model* model = plant_model();
+    mabd_affine_sim* sim = start(model, 1);
+    cr_expect(eq(i32, sim->cpu.packs->lone_count, 1));
+    cr_expect(gt(i32, sim->cpu.packs->group_count, MABD_TILE_BODIES / MABD_LANES));
+    stop(sim);
+    mabd_model_destroy(model);
 }
 
 // ---- borders -------------------------------------------------------------------------------------------

@@ -74,13 +74,13 @@ void MABD_STAGE(start)(mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile)
 }
 
 // What a pack will read of its bodies: asked for while the one before is under way.
-static void ask_for_bodies(const mabd_cpu_sim* sim, const mabd_pack* pack) {
+MABD_HOT void ask_for_bodies(const mabd_cpu_sim* sim, const mabd_pack* pack) {
     const mabd_real* arrays[5] = {sim->q, sim->q1, sim->v, sim->v1, sim->ref};
     for (int32_t l = 0; l < pack->count; l++) {
         for (int k = 0; k < 5; k++) {
             const mabd_real* row = arrays[k] + 12 * (size_t)pack->body[l];
-            MABD_PREFETCH(row);
-            MABD_PREFETCH(row + 11);
+            MABD_PREFETCH_FAR(row);
+            MABD_PREFETCH_FAR(row + 11);
         }
     }
 }
@@ -103,7 +103,9 @@ void MABD_STAGE(assemble)(mabd_cpu_sim* sim, mabd_pass pass, bool predict, const
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_pack* pack = &packs->packs[p];
-        if (p + 1 < tile->pack_last) ask_for_bodies(sim, pack + 1);
+        if (p + 1 < tile->pack_last && pack->kind != MABD_BODY_SPRUNG) {
+            ask_for_bodies(sim, pack + 1);
+        }
         const bool kept =
             pack->kind == MABD_BODY_SIMPLE && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
         if (kept || !MABD_STAGE(fits_lanes)(sim, pack)) {

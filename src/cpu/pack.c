@@ -370,8 +370,12 @@ static void make_groups(walk* w) {
     const mabd_model* m = w->model;
     mabd_packs* out = w->out;
     int32_t count = 0;
+    out->lone_count = 0;
     for (int32_t i = 0; i < m->joint_count; i++) {
         if (m->plan->joint_slot[i] < 0 || !mabd_packs_is_spring(m, w->kinds, &m->joints[i])) {
+            if (m->joints[i].coordinate < 0) continue;
+            if (out->lone) out->lone[out->lone_count] = i;
+            out->lone_count++;
             continue;
         }
         if (out->groups) {
@@ -552,6 +556,7 @@ static void layout(const mabd_model* m, mabd_packs* p, mabd_arena* arena) {
     p->fars = mabd_arena_take(arena, (size_t)p->far_count, sizeof *p->fars);
     p->pairs = mabd_arena_take(arena, (size_t)p->pair_count, sizeof *p->pairs);
     p->groups = mabd_arena_take(arena, (size_t)p->group_count, sizeof *p->groups);
+    p->lone = mabd_arena_take(arena, (size_t)p->lone_count, sizeof *p->lone);
     p->odd = mabd_arena_take(arena, (size_t)p->odd_count, sizeof *p->odd);
     p->borders = mabd_arena_take(arena, (size_t)p->border_count, sizeof *p->borders);
     p->side_mode = mabd_arena_take(arena, sides, sizeof *p->side_mode);

@@ -13,7 +13,8 @@
 // numbers does not depend on their order, so all this depends on the model alone and changes no bits.
 //
 // Joints with springs on the rotation vector, between bodies that carry no others than these and balls, go in lanes as well
-// where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles.
+// where something is to be done once for a joint: start and finish (cpu/pack_turns.c). Their groups are dealt out to the tiles;
+// other joints with coordinates are the lone ones.
 //
 // Rows that look at both bodies of a joint want both references. A tile can make its own on its way; bodies that another tile looks
 // at, the borders, are predicted before all tiles, and nobody writes to their references after.
@@ -143,7 +144,7 @@ typedef struct mabd_apart {
 
 typedef struct mabd_packs {
     int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count, apart_count;
-    int32_t run_count, group_count, border_count;
+    int32_t run_count, group_count, lone_count, border_count;
     size_t apart_reals, kept_count;
     mabd_tile* tiles;
     mabd_pack* packs;
@@ -153,6 +154,7 @@ typedef struct mabd_packs {
     int32_t* odd;              // (odd_count) bodies
     int32_t* borders;          // (border_count) bodies, rising
     mabd_spring_group* groups; // (group_count)
+    int32_t* lone;             // (lone_count) joints with coordinates that are in no group
     uint8_t* side_mode;        // (sides of the plan) mabd_side_mode
     mabd_apart* aparts;        // (apart_count) rising by side
     mabd_real* apart;          // (apart_reals)

@@ -13,6 +13,8 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
+
 /// Bodies of a pack while their joints are put together.
 typedef struct spring_bodies {
     mabd_lanes ref[12]; // rigid reference
@@ -32,6 +34,72 @@ typedef struct spring_side {
 typedef struct spring_blocks {
     alignas(64) mabd_real at[MABD_PACK_SIDES][MABD_LANES][SIDE_REALS];
 } spring_blocks;
+
+// ---- memory --------------------------------------------------------------------------------------------
+// A pack reads and writes some twenty streams, more than a processor follows by itself. What a pack some way on will need is asked
+// for while this one is worked on: to the second level of the cache, a few lines between two pieces of work. Asked for all at
+// once they take as long as not asked for at all. Its sides, which say where its blocks are, are asked for before that.
+
+#define AHEAD 2
+
+static const mabd_pack* pack_ahead(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t by) {
+    const mabd_packs* packs = sim->packs;
+    const bool is_there = pack - packs->packs + by < packs->pack_count;
+    return is_there && pack[by].kind == MABD_BODY_SPRUNG ? pack + by : NULL;
+}
+
+static void ask_for_rows(int columns, const mabd_real* base, const mabd_pack* pack) {
+    for (int32_t l = 0; pack && l < pack->count; l++) {
+        const mabd_real* row = base + (size_t)columns * (size_t)pack->body[l];
+        MABD_PREFETCH_FAR(row);
+        if (columns > 8) MABD_PREFETCH_FAR(row + columns - 1);
+    }
+}
+
+static void ask_for_block(const mabd_real* block) {
+    for (int k = 0; k < 36; k += 8) MABD_PREFETCH_FAR(block + k);
+}
+
+static void ask_for_axes(const mabd_cpu_sim* sim, const mabd_pack_side* side, int l) {
+    const mabd_real* axes = sim->turn_axes + 3 * (size_t)side->spring[l];
+    MABD_PREFETCH_FAR(axes);
+    MABD_PREFETCH_FAR(axes + 8);
+}
+
+// Of side i: its blocks, unless the other side has them in the cache, right-hand sides, axes.
+static void ask_for_side(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t i) {
+    if (!pack || i >= pack->side_count) return;
+    const mabd_pack_side* side = sim->packs->sides + pack->side_first + i;
+    for (int32_t l = 0; l < pack->count && side->width == 6; l++) {
+        const mabd_side_place to = mabd_pack_place(sim, side, 6, l);
+        if (to.mode != MABD_SIDE_ADD) ask_for_block(to.D);
+        MABD_PREFETCH_FAR(to.rhs);
+        ask_for_axes(sim, side, l);
+    }
+}
+
+// The same for update: multipliers and axes.
+static void ask_for_pull(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t i) {
+    if (!pack || i >= pack->side_count) return;
+    const mabd_pack_side* side = sim->packs->sides + pack->side_first + i;
+    for (int32_t l = 0; l < pack->count && side->width == 6; l++) {
+        MABD_PREFETCH_FAR(sim->lambda + side->row[l]);
+        ask_for_axes(sim, side, l);
+    }
+}
+
+static void ask_for_pair(const mabd_cpu_sim* sim, const mabd_pack* pack, int32_t i) {
+    if (!pack || 2 * i >= pack->side_count * (pack->side_count - 1)) return;
+    const mabd_pack_pair* pair = sim->packs->pairs + pack->pair_first + i;
+    for (int32_t l = 0; l < pack->count; l++) ask_for_block(sim->U + pair->block[l]);
+}
+
+static void ask_for_places(const mabd_cpu_sim* sim, const mabd_pack* pack) {
+    if (!pack) return;
+    const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    const size_t bytes = (size_t)pack->side_count * sizeof *sides;
+    for (size_t k = 0; k < bytes; k += 64) MABD_PREFETCH_FAR((uintptr_t)sides + k);
+}
 
 // ---- bodies --------------------------------------------------------------------------------------------
 
@@ -177,27 +245,23 @@ static void compute_side(const mabd_cpu_sim* sim, const mabd_body_block* block,
     mabd_lanes_turn(SIDE_REALS, out, spring_order, p);
 }
 
-MABD_HOT void add_reals(int count, const mabd_real* MABD_RESTRICT from,
-                        mabd_real* MABD_RESTRICT to) {
-    for (int k = 0; k < count; k++) to[k] += from[k];
-}
-
 // A block of `width` rows and its right-hand side.
 MABD_HOT void store_block(int width, const mabd_cpu_sim* sim, const mabd_pack_side* side, int l,
-                          const mabd_side_place* to, mabd_real* in) {
+                          const mabd_side_place* to, const mabd_real* in) {
     const int reals = width * width;
     const bool first = to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND;
-    if (width == 6 && first) mabd_cpu_add_compliance(sim, side->row_set[l], in);
     if (to->mode == MABD_SIDE_ADD) {
-        add_reals(reals, in, to->D);
-        add_reals(width, in + reals, to->rhs);
+        mabd_reals_add(reals, in, to->D);
+        mabd_reals_add(width, in + reals, to->rhs);
         return;
     }
     mabd_reals_copy(reals, in, to->D);
+    // not before: quads that a single number has been stored to wait for the cache
+    if (width == 6 && first) mabd_cpu_add_compliance(sim, side->row_set[l], to->D);
     mabd_reals_copy(3, in + reals, to->rhs);
     if (width == 3) return;
     if (first) {
-        add_reals(3, in + reals + 3, to->rhs + 3);
+        mabd_reals_add(3, in + reals + 3, to->rhs + 3);
     } else {
         mabd_reals_copy(3, in + reals + 3, to->rhs + 3);
     }
@@ -282,7 +346,7 @@ MABD_HOT void store_pair(int count, mabd_cpu_sim* sim, const mabd_pack* pack,
     mabd_lanes_turn((count + 3) / 4 * 4, U, order, p);
     for (int l = 0; l < pack->count && !straight; l++) {
         if (sim->shared_edges) {
-            add_reals(count, turned[l], sim->U + pair->block[l]);
+            mabd_reals_add(count, turned[l], sim->U + pair->block[l]);
         } else {
             mabd_reals_copy(count, turned[l], sim->U + pair->block[l]);
         }
@@ -317,15 +381,23 @@ void MABD_STAGE(assemble_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
     spring_bodies w;
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
+    const mabd_pack* next = pack_ahead(sim, pack, AHEAD);
+    ask_for_rows(12, sim->q, next), ask_for_rows(12, sim->q1, next);
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
+    ask_for_rows(12, sim->v, next), ask_for_rows(12, sim->v1, next);
     find_bodies(sim, pack, G, q_hat, &w);
+    ask_for_rows(12, sim->ref, next), ask_for_rows(6, stress, next);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, block, &w, &sides[i], &own[i], blocks.at[i]);
+        ask_for_side(sim, next, i);
     }
+    ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->geometric, next);
     store_sides(sim, pack, sides, &blocks);
-    for (int32_t i = 0; i < pack->side_count; i++) {
-        for (int32_t j = i + 1; j < pack->side_count; j++) {
-            add_pair(sim, pack, block, &w, i, j, own, pair++);
+    ask_for_places(sim, pack_ahead(sim, pack, 2 * AHEAD));
+    for (int32_t i = 0, k = 0; i < pack->side_count; i++) {
+        for (int32_t j = i + 1; j < pack->side_count; j++, k++) {
+            ask_for_pair(sim, next, k);
+            add_pair(sim, pack, block, &w, i, j, own, &pair[k]);
         }
     }
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
@@ -369,7 +441,9 @@ static void load_multipliers(const mabd_cpu_sim* sim, const mabd_pack_side* side
 void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
                                     mabd_motion_report* report) {
     const mabd_pack_side* sides = sim->packs->sides + pack->side_first;
+    const mabd_pack* next = pack_ahead(sim, pack, AHEAD);
     mabd_lanes ref[12], f[12], lambda[6], n[9], torque[3];
+    ask_for_rows(12, sim->ref, next), ask_for_rows(6, sim->geometric, next);
     mabd_lanes_load(12, sim->ref, pack->body, ref);
     for (int k = 0; k < 12; k++) {
         MABD_EACH_LANE(l) f[k].at[l] = 0;
@@ -378,12 +452,15 @@ void MABD_STAGE(update_spring_pack)(mabd_cpu_sim* sim, const mabd_pack* pack,
         MABD_EACH_LANE(l) torque[k].at[l] = 0;
     }
     for (int32_t i = 0; i < pack->side_count; i++) {
+        ask_for_pull(sim, next, i);
         load_multipliers(sim, &sides[i], lambda);
         MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
         if (sides[i].width == 3) continue;
         load_axes(sim, &sides[i], n);
         add_torque(&sides[i].sign, n, lambda + 3, torque);
     }
+    ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->stress_new, next);
     turn_torque(ref, torque, f);
+    ask_for_places(sim, pack_ahead(sim, pack, 2 * AHEAD));
     MABD_STAGE(move_pack)(sim, pack, ref, f, report);
 }

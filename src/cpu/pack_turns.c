@@ -11,6 +11,7 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
 #include "math/polar.h"
 
 /// Joints of a group at some state.
@@ -20,6 +21,55 @@ typedef struct turn_lanes {
     mabd_lanes phi[3]; // rotation vector
     mabd_lanes c;      // of its gradients
 } turn_lanes;
+
+// ---- memory --------------------------------------------------------------------------------------------
+// What a group some way on will need, asked for a few lines at a time (pack_springs.c).
+
+#define AHEAD 2
+
+static const mabd_spring_group* group_ahead(const mabd_cpu_sim* sim,
+                                            const mabd_spring_group* group) {
+    const bool is_there = group - sim->packs->groups + AHEAD < sim->packs->group_count;
+    return is_there ? group + AHEAD : NULL;
+}
+
+static void ask_for_bodies(const mabd_spring_group* group, const mabd_real* q) {
+    for (int l = 0; group && l < group->count; l++) {
+        const mabd_real *a = q + 12 * (size_t)group->a[l], *b = q + 12 * (size_t)group->b[l];
+        MABD_PREFETCH_FAR(a);
+        MABD_PREFETCH_FAR(a + 8);
+        MABD_PREFETCH_FAR(b);
+        MABD_PREFETCH_FAR(b + 8);
+    }
+}
+
+static void ask_for_frames(const mabd_cpu_sim* sim, const mabd_spring_group* group) {
+    for (int l = 0; group && l < group->count; l++) {
+        const mabd_real* frame = (const mabd_real*)&sim->model->frames[group->frame[l]];
+        for (int k = 0; k < 18; k += 8) MABD_PREFETCH_FAR(frame + k);
+    }
+}
+
+// Three numbers each: joints that follow each other share a line.
+static void ask_for_coordinates(const mabd_cpu_sim* sim, const mabd_spring_group* group) {
+    for (int l = 0; group && l < group->count; l += 2) {
+        const size_t at = (size_t)group->coordinate[l];
+        MABD_PREFETCH_FAR(sim->x + at);
+        MABD_PREFETCH_FAR(sim->x1 + at);
+        MABD_PREFETCH_FAR(sim->xd + at);
+        MABD_PREFETCH_FAR(sim->xd1 + at);
+        MABD_PREFETCH_FAR(sim->x_ref + at);
+    }
+}
+
+static void ask_for_axes(const mabd_cpu_sim* sim, const mabd_spring_group* group) {
+    for (int l = 0; group && l < group->count; l++) {
+        MABD_PREFETCH_FAR(sim->turn_axes + 3 * (size_t)group->coordinate[l]);
+        MABD_PREFETCH_FAR(sim->lambda + group->row[l]);
+    }
+}
+
+// ---- joints --------------------------------------------------------------------------------------------
 
 static void find_frames(const mabd_lanes* MABD_RESTRICT a, const mabd_lanes* MABD_RESTRICT b,
                         const mabd_lanes* MABD_RESTRICT frames, turn_lanes* MABD_RESTRICT out) {
@@ -73,22 +123,23 @@ static void view_group(const mabd_cpu_sim* sim, const mabd_spring_group* group, 
     find_frames(a, b, frames, w);
 }
 
-// The rotation vector nearest to `near`, which gets it.
-static void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
+// The rotation vector nearest to `near`, which gets it. Whole turns are looked for beyond 1 rad only (joint/rows.h).
+MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
     const mabd_vec3 last = mabd_v3_load(near), all = mabd_v3(1, 1, 1);
-    mabd_v3_store(mabd_unwrap_vector(mabd_lane_v3(w->phi, l), last, all), near);
+    mabd_vec3 phi = mabd_lane_v3(w->phi, l);
+    if (mabd_v3_dot(last, last) > (mabd_real)0.99) phi = mabd_unwrap_vector(phi, last, all);
+    mabd_v3_store(phi, near);
 }
 
 // ---- start ---------------------------------------------------------------------------------------------
 
 // Right-hand sides of the springs of one joint.
-static void write_rhs(mabd_cpu_sim* sim, const mabd_spring_group* group, int l) {
+static void write_rhs(mabd_cpu_sim* sim, const mabd_spring_group* group, int l, mabd_real rate) {
     const size_t at = (size_t)group->coordinate[l];
     const mabd_control_value* value =
         sim->controls + (size_t)group->row_set[l] * MABD_JOINT_MAX_ROWS;
     const mabd_control* control = sim->model->row_sets[group->row_set[l]].control;
     const mabd_step_scale* s = &sim->step;
-    const mabd_real rate = 1 / s->beta_h;
     mabd_real* rhs = sim->lambda + group->row[l];
     for (size_t k = 0; k < 3; k++) {
         const mabd_real x_b = s->w * sim->x[at + k] + s->w1 * sim->x1[at + k];
@@ -98,28 +149,37 @@ static void write_rhs(mabd_cpu_sim* sim, const mabd_spring_group* group, int l) 
 }
 
 void MABD_STAGE(start_group)(mabd_cpu_sim* sim, const mabd_spring_group* group) {
-    mabd_real *axes_at[MABD_LANES], spare[MABD_LANES][12];
+    const mabd_real rate = 1 / sim->step.beta_h;
+    alignas(32) mabd_real spare[MABD_LANES][12];
+    mabd_real* axes_at[MABD_LANES];
     mabd_lanes axes[9];
     turn_lanes w;
+    const mabd_spring_group* next = group_ahead(sim, group);
+    ask_for_bodies(next, sim->ref);
     view_group(sim, group, sim->ref, &w);
+    ask_for_frames(sim, next);
     find_turns(&w);
+    ask_for_coordinates(sim, next);
     find_axes(&w, axes);
+    ask_for_axes(sim, next);
     for (int l = 0; l < MABD_LANES; l++) axes_at[l] = spare[l];
     static const int order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
     mabd_lanes_turn(12, axes, order, axes_at);
     for (int l = 0; l < group->count; l++) {
         const size_t at = (size_t)group->coordinate[l];
-        for (size_t k = 0; k < 9; k++) sim->turn_axes[3 * at + k] = spare[l][k];
-        mabd_v3_store(mabd_lane_v3(w.phi, l), sim->phi + 3 * at);
+        mabd_reals_copy(9, spare[l], sim->turn_axes + 3 * at);
+        // only contacts look at rows of these joints one by one
+        if (sim->contacts) mabd_v3_store(mabd_lane_v3(w.phi, l), sim->phi + 3 * at);
         unwrap_lane(&w, l, sim->x_ref + at);
-        write_rhs(sim, group, l);
+        write_rhs(sim, group, l, rate);
     }
 }
 
 // ---- finish --------------------------------------------------------------------------------------------
 
-static void finish_joint(mabd_cpu_sim* sim, bool keep_history, size_t at, const mabd_real* x_new) {
-    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
+static void finish_joint(mabd_cpu_sim* sim, bool keep_history, size_t at, mabd_real rate,
+                         const mabd_real* x_new) {
+    const mabd_real w = sim->step.w, w1 = sim->step.w1;
     for (size_t k = at; k < at + 3; k++) {
         const mabd_real x = sim->x[k], xd = sim->xd[k];
         const mabd_real x_b = w * x + w1 * sim->x1[k];
@@ -131,11 +191,16 @@ static void finish_joint(mabd_cpu_sim* sim, bool keep_history, size_t at, const 
 
 void MABD_STAGE(finish_group)(mabd_cpu_sim* sim, bool keep_history,
                               const mabd_spring_group* group) {
+    const mabd_real rate = 1 / sim->step.beta_h;
     turn_lanes w;
     mabd_lanes R[9];
     bool turned[MABD_LANES];
+    const mabd_spring_group* next = group_ahead(sim, group);
+    ask_for_bodies(next, sim->q_new);
     view_group(sim, group, sim->q_new, &w);
+    ask_for_frames(sim, next);
     MABD_STAGE(turn_pack)(w.Q, R, turned);
+    ask_for_coordinates(sim, next);
     for (int k = 0; k < 9; k++) w.Q[k] = R[k];
     find_turns(&w);
     for (int l = 0; l < group->count; l++) {
@@ -143,6 +208,6 @@ void MABD_STAGE(finish_group)(mabd_cpu_sim* sim, bool keep_history,
         mabd_real x[3];
         mabd_v3_store(mabd_v3_load(sim->x_ref + at), x);
         unwrap_lane(&w, l, x);
-        finish_joint(sim, keep_history, at, x);
+        finish_joint(sim, keep_history, at, rate, x);
     }
 }

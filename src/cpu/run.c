@@ -109,7 +109,6 @@ void MABD_STAGE(assemble_run)(mabd_cpu_sim* sim, int32_t index, const mabd_real*
     mabd_run_front front;
     mabd_run_signs(run, side);
     const int64_t next = (int64_t)run->body + MABD_RUN_BODIES;
-    const mabd_run* ahead_run = index + 1 < sim->packs->run_count ? run + 1 : run;
     for (int32_t k = 0; k < MABD_RUN_LINKS; k++) {
         int32_t body[MABD_LANES];
         mabd_run_bodies(run, k, body);
@@ -141,7 +140,7 @@ void MABD_STAGE(assemble_run)(mabd_cpu_sim* sim, int32_t index, const mabd_real*
         } else {
             eliminate((mabd_real)k, from, to, U, &front, mabd_run_kept(sim, run, k));
         }
-        mabd_run_ask(MABD_RUN_KEPT(3), mabd_run_kept(sim, ahead_run, k + 1));
+        mabd_run_ask(MABD_RUN_KEPT(3), mabd_run_kept(sim, run, k + MABD_RUN_NEAR));
         mabd_run_ask_cuts(sim, run, k);
     }
     MABD_STAGE(leave_cuts)(sim, run, &front, NULL, NULL);
@@ -201,6 +200,7 @@ void MABD_STAGE(update_run)(mabd_cpu_sim* sim, int32_t index, mabd_motion_report
                             mabd_opening* open) {
     const mabd_run* run = &sim->packs->runs[index];
     const mabd_body_block* block = mabd_cpu_block(sim, run->body);
+    const mabd_run* next_run = mabd_run_next(sim, run);
     mabd_lanes cut[3], lambda[2][3], ref[12], Z[6], y[12], f[12];
     mabd_pack_side side[2];
     mabd_moved_lanes moved;
@@ -213,12 +213,11 @@ void MABD_STAGE(update_run)(mabd_cpu_sim* sim, int32_t index, mabd_motion_report
     mabd_run_load(3, sim, run, MABD_RUN_LINKS, lambda[1]);
     const mabd_real* rows = sim->lambda + sim->model->plan->slot_row[run->slot];
     const int64_t next = (int64_t)run->body + MABD_RUN_BODIES;
-    const mabd_run* ahead_run = index + 1 < sim->packs->run_count ? run + 1 : run;
     for (int32_t k = MABD_RUN_LINKS - 1; k >= 0; k--) {
         int32_t body[MABD_LANES];
         mabd_run_bodies(run, k, body);
         const int64_t ahead = next + MABD_LANES * k;
-        mabd_run_ask(MABD_RUN_KEPT(3), mabd_run_kept(sim, ahead_run, k + 1));
+        mabd_run_ask(MABD_RUN_KEPT(3), mabd_run_kept_before(sim, run, next_run, k));
         if (k > 0) {
             back(mabd_run_kept(sim, run, k), cut, lambda[1], lambda[0]);
             mabd_run_store(3, sim, run, k, lambda[0]);

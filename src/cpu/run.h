@@ -31,6 +31,9 @@
 /// Entries of a symmetric w x w block.
 #define MABD_RUN_SYMMETRIC(w) ((w) * ((w) + 1) / 2)
 
+/// What elimination keeps is asked for so many joints before. Farther ahead it would take the room that bodies of the next run need
+/// in the second level of the cache.
+#define MABD_RUN_NEAR 4
 /// Of a side: block, right-hand side, C.
 #define MABD_RUN_SIDE (MABD_RUN_SYMMETRIC(MABD_RUN_ROWS) + 2 * MABD_RUN_ROWS)
 
@@ -207,6 +210,17 @@ MABD_HOT const mabd_lanes* mabd_run_X(const mabd_cpu_sim* sim, int32_t run, int3
 MABD_HOT mabd_lanes* mabd_run_kept(const mabd_cpu_sim* sim, const mabd_run* run, int32_t k) {
     return sim->packs->kept + run->kept + (size_t)(k - 1) * (size_t)MABD_RUN_KEPT(run->width);
 }
+/// The same of a joint to ask for on the way back, of the next run at the end of this one.
+MABD_HOT const mabd_lanes* mabd_run_kept_before(const mabd_cpu_sim* sim, const mabd_run* run,
+                                                const mabd_run* next, int32_t k) {
+    const int32_t far = k - MABD_RUN_NEAR;
+    return far > 0 ? mabd_run_kept(sim, run, far)
+                   : mabd_run_kept(sim, next, far + MABD_RUN_LINKS - 1);
+}
+/// The next run, or the last one.
+MABD_HOT const mabd_run* mabd_run_next(const mabd_cpu_sim* sim, const mabd_run* run) {
+    return run + 1 < sim->packs->runs + sim->packs->run_count ? run + 1 : run;
+}
 /// Joints of body k.
 MABD_HOT void mabd_run_sides(const mabd_cpu_sim* sim, int32_t run, int32_t k,
                              mabd_pack_side* side) {
@@ -265,8 +279,8 @@ MABD_HOT void mabd_run_ask(int count, const mabd_lanes* at) {
 #ifdef MABD_ISA
 // ---- parts of both kinds of runs (run.c) ----
 
-/// Shares of both cuts of every piece, and the block between them in the place of its first body's. C (rows): of the cut before the
-/// first and after the last link of each lane, what the side that begins a joint adds; null = balls.
+/// Shares of both cuts of every piece, and the block between them in the place of its first body's. before, after (rows): C of the
+/// cuts before the first and after the last links, which the side that begins a joint adds; null = balls.
 void MABD_STAGE(leave_cuts)(mabd_cpu_sim* sim, mabd_run* run, const mabd_run_front* front,
                             const mabd_lanes* before, const mabd_lanes* after);
 
@@ -276,8 +290,6 @@ typedef struct mabd_run_motion {
 } mabd_run_motion;
 void MABD_STAGE(report_run)(const mabd_run* run, const mabd_run_motion* w,
                             mabd_motion_report* report);
-#endif
-
 /// One body more of every piece, from the last to the first.
 MABD_HOT void mabd_run_watch(mabd_real k, const mabd_moved_lanes* MABD_RESTRICT moved,
                              mabd_run_motion* MABD_RESTRICT w, int l) {
@@ -287,3 +299,4 @@ MABD_HOT void mabd_run_watch(mabd_real k, const mabd_moved_lanes* MABD_RESTRICT 
     w->twisted.at[l] = more ? k : w->twisted.at[l];
     w->broken.at[l] = moved->size.at[l] < (mabd_real)1e30 ? w->broken.at[l] : k;
 }
+#endif

@@ -7,8 +7,6 @@
 
 #include "cpu/run.h"
 
-#define NEAR 4
-
 // A link while it is one of three: the one under way, the one before, the one after.
 typedef struct row_link {
     mabd_pack_work w;
@@ -166,7 +164,7 @@ void MABD_STAGE(assemble_row_run)(mabd_cpu_sim* sim, int32_t index, const mabd_r
         MABD_STAGE(lanes_row_link)(set, block, &here->w, side, ends, begins, from, to, U);
         if (k + 1 < MABD_RUN_LINKS) add_values(w, to + n + w, to + n);
         for (int32_t i = 0; i < w && k == 0; i++) C0[i] = from[n + w + i];
-        mabd_run_ask(MABD_RUN_KEPT(w), mabd_run_kept(sim, run, k + NEAR));
+        mabd_run_ask(MABD_RUN_KEPT(w), mabd_run_kept(sim, run, k + MABD_RUN_NEAR));
         mabd_run_ask_cuts(sim, run, k);
         eliminate(sim, run, k, from, to, U, &front);
     }
@@ -216,7 +214,7 @@ static void load_link(const mabd_cpu_sim* sim, const mabd_run* run, int32_t k, m
 
 void MABD_STAGE(update_row_run)(mabd_cpu_sim* sim, int32_t index, mabd_motion_report* report) {
     const mabd_run* run = &sim->packs->runs[index];
-    const mabd_run* next_run = index + 1 < sim->packs->run_count ? run + 1 : run;
+    const mabd_run* next_run = mabd_run_next(sim, run);
     const mabd_model* m = sim->model;
     const mabd_row_set* set = &m->row_sets[run->row_set];
     const mabd_body_block* block = mabd_cpu_block(sim, run->body);
@@ -241,9 +239,7 @@ void MABD_STAGE(update_row_run)(mabd_cpu_sim* sim, int32_t index, mabd_motion_re
         int32_t body[MABD_LANES];
         mabd_run_bodies(run, k, body);
         load_link(sim, run, k - 1, refs[(k + 2) % 3]);
-        mabd_run_ask(MABD_RUN_KEPT(w),
-                     k > NEAR ? mabd_run_kept(sim, run, k - NEAR)
-                              : mabd_run_kept(sim, next_run, k - NEAR + MABD_RUN_LINKS - 1));
+        mabd_run_ask(MABD_RUN_KEPT(w), mabd_run_kept_before(sim, run, next_run, k));
         if (k > 0) {
             back(w, mabd_run_kept(sim, run, k), cut, lambda[1], lambda[0]);
             mabd_run_store(w, sim, run, k, lambda[0]);

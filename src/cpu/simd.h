@@ -115,6 +115,16 @@ MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
     for (; k < count; k++) to[k] = from[k];
 }
 
+/// The same, added.
+MABD_HOT void mabd_reals_add(int count, const mabd_real* MABD_RESTRICT from,
+                             mabd_real* MABD_RESTRICT to) {
+    int k = 0;
+#if defined(__GNUC__)
+    for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) += *(const mabd_quad*)(from + k);
+#endif
+    for (; k < count; k++) to[k] += from[k];
+}
+
 /// `columns` reals (a constant, at least 4) at p[l] to lane l, all lanes.
 MABD_HOT void mabd_lanes_gather(int columns, const mabd_real* const* p,
                                 mabd_lanes* MABD_RESTRICT to) {

@@ -233,15 +233,15 @@ static void finish_tile(void* context, int32_t tile, int32_t thread) {
 
 static void finish_part(void* context, int32_t part, int32_t thread) {
     const tile_job* job = context;
-    const int32_t joints = job->sim->model->joint_count;
+    const int32_t count = job->sim->packs->lone_count;
     (void)thread;
-    job->sim->stages->finish_coordinates(job->sim, job->flag, first_in(job->sim, joints, part),
-                                         first_in(job->sim, joints, part + 1));
+    job->sim->stages->finish_coordinates(job->sim, job->flag, first_in(job->sim, count, part),
+                                         first_in(job->sim, count, part + 1));
 }
 
 void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history) {
     tile_job job = {.flag = keep_history};
-    if (sim->sizes.coordinates > 0) run_tiles(sim, finish_part, &job);
+    if (sim->packs->lone_count > 0) run_tiles(sim, finish_part, &job);
     run_tiles(sim, finish_tile, &job);
     swap(&sim->stress, &sim->stress_new);
     if (keep_history) {

@@ -6,73 +6,21 @@
 #include "cpu/sim.h"
 
 /// Name, result and arguments of every stage. Those that take a tile may work on several at a time.
-#define MABD_STAGE_EACH(do, isa)                                                                                                                                        \
-    do                                                                                                                                                                  \
-    (isa, void, predict, (mabd_cpu_sim * sim, bool packs_too, const mabd_tile* tile)) do(isa, void, predict_rest, (mabd_cpu_sim * sim)) do(                             \
-        isa, void, predict_borders,                                                                                                                                     \
-        (mabd_cpu_sim * sim, int32_t first,                                                                                                                             \
-         int32_t                                                                                                                                                        \
-             last)) do(isa, void, predict_body,                                                                                                                         \
-                       (mabd_cpu_sim * sim,                                                                                                                             \
-                        int32_t                                                                                                                                         \
-                            body)) do(isa, void, start,                                                                                                                 \
-                                      (mabd_cpu_sim * sim, mabd_pass pass,                                                                                              \
-                                       const mabd_tile*                                                                                                                 \
-                                           tile)) do(isa, void, assemble,                                                                                               \
-                                                     (mabd_cpu_sim * sim, mabd_pass pass,                                                                               \
-                                                      bool predict, const mabd_tile* tile,                                                                              \
-                                                      int32_t                                                                                                           \
-                                                          thread)) do(isa, void, update,                                                                                \
-                                                                      (mabd_cpu_sim * sim,                                                                              \
-                                                                       const mabd_tile* tile,                                                                           \
-                                                                       mabd_motion_report*                                                                              \
-                                                                           report)) do(isa,                                                                             \
-                                                                                       int32_t,                                                                         \
-                                                                                       joint_rows,                                                                      \
-                                                                                       (mabd_cpu_sim *                                                                  \
-                                                                                            sim,                                                                        \
-                                                                                        int32_t                                                                         \
-                                                                                            body,                                                                       \
-                                                                                        int32_t                                                                         \
-                                                                                            side,                                                                       \
-                                                                                        mabd_affine *                                                                   \
-                                                                                            rows)) do(isa,                                                              \
-                                                                                                      void,                                                             \
-                                                                                                      check,                                                            \
-                                                                                                      (const mabd_cpu_sim*                                              \
-                                                                                                           sim,                                                         \
-                                                                                                       const mabd_real*                                                 \
-                                                                                                           q,                                                           \
-                                                                                                       int32_t                                                          \
-                                                                                                           first,                                                       \
-                                                                                                       int32_t                                                          \
-                                                                                                           last,                                                        \
-                                                                                                       mabd_opening*                                                    \
-                                                                                                           worst)) do(isa,                                              \
-                                                                                                                      int32_t,                                          \
-                                                                                                                      refer,                                            \
-                                                                                                                      (mabd_cpu_sim *                                   \
-                                                                                                                           sim,                                         \
-                                                                                                                       const mabd_tile*                                 \
-                                                                                                                           tile)) do(isa,                               \
-                                                                                                                                     void,                              \
-                                                                                                                                     finish,                            \
-                                                                                                                                     (mabd_cpu_sim *                    \
-                                                                                                                                          sim,                          \
-                                                                                                                                      bool                              \
-                                                                                                                                          keep_history,                 \
-                                                                                                                                      const mabd_tile*                  \
-                                                                                                                                          tile)) do(isa,                \
-                                                                                                                                                    void,               \
-                                                                                                                                                    finish_coordinates, \
-                                                                                                                                                    (mabd_cpu_sim *     \
-                                                                                                                                                         sim,           \
-                                                                                                                                                     bool               \
-                                                                                                                                                         keep_history,  \
-                                                                                                                                                     int32_t            \
-                                                                                                                                                         first,         \
-                                                                                                                                                     int32_t            \
-                                                                                                                                                         last))
+// clang-format off
+#define MABD_STAGE_EACH(do, isa) \
+    do(isa, void, predict, (mabd_cpu_sim* sim, bool packs_too, const mabd_tile* tile)) \
+    do(isa, void, predict_rest, (mabd_cpu_sim* sim)) \
+    do(isa, void, predict_borders, (mabd_cpu_sim* sim, int32_t first, int32_t last)) \
+    do(isa, void, predict_body, (mabd_cpu_sim* sim, int32_t body)) \
+    do(isa, void, start, (mabd_cpu_sim* sim, mabd_pass pass, const mabd_tile* tile)) \
+    do(isa, void, assemble, (mabd_cpu_sim* sim, mabd_pass pass, bool predict, const mabd_tile* tile, int32_t thread)) \
+    do(isa, void, update, (mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_report* report)) \
+    do(isa, int32_t, joint_rows, (mabd_cpu_sim* sim, int32_t body, int32_t side, mabd_affine* rows)) \
+    do(isa, void, check, (const mabd_cpu_sim* sim, const mabd_real* q, int32_t first, int32_t last, mabd_opening* worst)) \
+    do(isa, int32_t, refer, (mabd_cpu_sim* sim, const mabd_tile* tile)) \
+    do(isa, void, finish, (mabd_cpu_sim* sim, bool keep_history, const mabd_tile* tile)) \
+    do(isa, void, finish_coordinates, (mabd_cpu_sim* sim, bool keep_history, int32_t first, int32_t last))
+// clang-format on
 
 #define MABD_STAGE_POINTER(isa, result, name, arguments) result(*name) arguments;
 struct mabd_cpu_stages {

@@ -36,16 +36,11 @@ void MABD_STAGE(update)(mabd_cpu_sim* sim, const mabd_tile* tile, mabd_motion_re
     MABD_STAGE_END();
 }
 
-static bool is_in_group(const mabd_cpu_sim* sim, int32_t joint) {
-    const mabd_model* m = sim->model;
-    return m->plan->joint_slot[joint] >= 0 &&
-           mabd_packs_is_spring(m, sim->body_kind, &m->joints[joint]);
-}
-
+// x and x' of the controlled coordinates of lone joints first .. last - 1, at q_new.
 void MABD_STAGE(finish_coordinates)(mabd_cpu_sim* sim, bool keep_history, int32_t first,
                                     int32_t last) {
     for (int32_t i = first; i < last; i++) {
-        if (!is_in_group(sim, i)) mabd_stage_finish_joint(sim, keep_history, i);
+        mabd_stage_finish_joint(sim, keep_history, sim->packs->lone[i]);
     }
 }
 

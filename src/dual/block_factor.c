@@ -7,8 +7,9 @@
 //   factor   multifrontal L d L' (block_numeric.c); D and U stay as they are
 //
 // Threads take parts (block_symbolic.h), which know nothing of each other; then comes the top, and on the way back the top
-// comes first. What a part adds to the right-hand side of the top it puts down in a place of its own, `above`, and all of that is
-// added in the order of the parts. So the bits are the same for any number of threads.
+// comes first. A thread works on all its parts in the same room, which stays in its cache; there are as many rooms as parts, and
+// if there are more threads than that each part has its own. What a part adds to the right-hand side of the top it puts down in a
+// place of its own, `above`, and all of that is added in the order of the parts. So the bits are the same for any number of threads.
 
 #include "dual/block_factor.h"
 
@@ -29,13 +30,24 @@ static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_syst
     return status;
 }
 
-// Doubles that a part works with: front, scaled, least, below, above.
-static size_t scratch_size(const mabd_block_symbolic* m, int32_t p) {
-    const mabd_block_part* part = &m->parts[p];
+// Doubles that a part works with: front, scaled, least, below.
+static size_t room_size_of(const mabd_block_part* part) {
     const size_t wide = (size_t)part->widest, deep = (size_t)part->deepest;
-    const size_t above = p < m->part_count ? (size_t)(m->row_count - m->top_row) : 0;
-    return (size_t)part->front_size + wide * (MABD_BLOCK_TILE + 1) + deep + above +
-           5 * MABD_BLOCK_TILE;
+    return (size_t)part->front_size + wide * (MABD_BLOCK_TILE + 1) + deep + 4 * MABD_BLOCK_TILE;
+}
+// A room is large enough for any part, the last one for the top.
+static size_t room_size(const mabd_block_symbolic* m, int32_t room) {
+    size_t most = 0;
+    if (room == m->part_count) return room_size_of(&m->parts[room]);
+    for (int32_t p = 0; p < m->part_count; p++) {
+        const size_t size = room_size_of(&m->parts[p]);
+        if (size > most) most = size;
+    }
+    return most;
+}
+static size_t stacks_size(const mabd_block_symbolic* m) {
+    const size_t parts = (size_t)m->part_count * (size_t)m->stack_size;
+    return parts > (size_t)m->top_size ? parts : (size_t)m->top_size;
 }
 
 static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_solver* solver) {
@@ -45,13 +57,16 @@ static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_s
     f->L = mabd_arena_take(arena, (size_t)m->panel_size, sizeof(double));
     f->d = mabd_arena_take(arena, rows, sizeof(double));
     f->inverse = mabd_arena_take(arena, rows, sizeof(double));
-    f->updates = mabd_arena_take(arena, (size_t)m->update_size, sizeof(double));
+    f->kept = mabd_arena_take(arena, (size_t)m->kept_size, sizeof(double));
     f->x = mabd_arena_take(arena, rows, sizeof(double));
     solver->bad = mabd_arena_take(arena, parts, sizeof *solver->bad);
-    solver->scratch = mabd_arena_take(arena, parts, sizeof *solver->scratch);
-    for (int32_t p = 0; p <= m->part_count; p++) {
-        double* scratch = mabd_arena_take(arena, scratch_size(m, p), sizeof(double));
-        if (solver->scratch) solver->scratch[p] = scratch;
+    solver->above = mabd_arena_take(arena, (parts - 1) * (size_t)(m->row_count - m->top_row),
+                                    sizeof *solver->above);
+    solver->stacks = mabd_arena_take(arena, stacks_size(m), sizeof *solver->stacks);
+    solver->rooms = mabd_arena_take(arena, parts, sizeof *solver->rooms);
+    for (int32_t r = 0; r <= m->part_count; r++) {
+        double* room = mabd_arena_take(arena, room_size(m, r), sizeof(double));
+        if (solver->rooms) solver->rooms[r] = room;
     }
 }
 
@@ -116,11 +131,10 @@ static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_s
     return status == MABD_OK ? outlook.bytes : SIZE_MAX;
 }
 
-static int32_t slot_of_row(const mabd_dual_system* system, const mabd_block_symbolic* symbolic,
-                           int32_t row) {
-    int32_t s = 0;
-    while (row < symbolic->first[s] || row >= symbolic->first[s] + system->width[s]) s++;
-    return s;
+static int32_t slot_of_row(const mabd_block_symbolic* symbolic, int32_t row) {
+    const mabd_block_slot* s = symbolic->slots;
+    while (row >= s->first + s->width) s++;
+    return s->slot;
 }
 
 // ---- parts -------------------------------------------------------------------------------------
@@ -131,53 +145,64 @@ typedef struct block_job {
     mabd_real* x; // null = no right-hand side
 } block_job;
 
-// The factor as a part sees it.
-static mabd_block_factor view_of(const block_job* job, int32_t p) {
+static double* above_of(const block_job* job, int32_t p) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    return job->solver->above + (int64_t)p * (m->row_count - m->top_row);
+}
+
+// The factor as a part sees it, worked on by a thread.
+static mabd_block_factor view_of(const block_job* job, int32_t p, int32_t thread) {
     const mabd_block_symbolic* m = job->solver->symbolic;
     const mabd_block_part* part = &m->parts[p];
+    const bool crowd = p == m->part_count || mabd_pool_threads(job->system->pool) > m->part_count;
+    const int32_t room = crowd ? p : thread;
     mabd_block_factor f = job->solver->factor;
-    double* next = job->solver->scratch[p];
+    double* next = job->solver->rooms[room];
+    f.stack = job->solver->stacks + (p < m->part_count ? room * m->stack_size : 0);
     f.front = next, next += (part->front_size + 7) / 8 * 8;
     f.scaled = next, next += part->widest * MABD_BLOCK_TILE;
     f.least = next, next += part->widest;
-    f.below = next, next += part->deepest;
-    f.above = p < m->part_count ? next : f.x + m->top_row;
+    f.below = next;
+    f.above = p < m->part_count ? above_of(job, p) : f.x + m->top_row;
     f.pool = p < m->part_count ? NULL : job->system->pool;
     return f;
 }
 
+// Slots of a part, from *first on.
+static const mabd_block_slot* slots_end(const block_job* job, const mabd_block_part* part,
+                                        const mabd_block_slot** first) {
+    const mabd_block_symbolic* m = job->solver->symbolic;
+    *first = m->slots;
+    if (part->first == part->last) return m->slots;
+    const mabd_block_node* last = &m->nodes[part->last - 1];
+    *first += m->nodes[part->first].slot;
+    return m->slots + last->slot + last->slot_count;
+}
+
 // The right-hand side of a part in elimination order.
 static void take(const block_job* job, const mabd_block_part* part) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
-    const mabd_dual_system* system = job->system;
-    for (int32_t i = part->first; i < part->last; i++) {
-        for (int32_t k = m->nodes[i].slot; k < m->nodes[i].slot + m->nodes[i].slot_count; k++) {
-            const int32_t s = m->order[k];
-            const mabd_real* from = job->x + (system->row[s] - system->row_offset);
-            double* to = job->solver->factor.x + m->first[s];
-            for (int32_t r = 0; r < system->width[s]; r++) to[r] = (double)from[r];
-        }
+    const mabd_block_slot *s, *end = slots_end(job, part, &s);
+    for (; s < end; s++) {
+        const mabd_real* from = job->x + s->row;
+        double* to = job->solver->factor.x + s->first;
+        for (int32_t r = 0; r < s->width; r++) to[r] = (double)from[r];
     }
 }
 
 // The solution of a part in the system's order.
 static void give(const block_job* job, const mabd_block_part* part) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
-    const mabd_dual_system* system = job->system;
-    for (int32_t i = part->first; i < part->last; i++) {
-        for (int32_t k = m->nodes[i].slot; k < m->nodes[i].slot + m->nodes[i].slot_count; k++) {
-            const int32_t s = m->order[k];
-            const double* from = job->solver->factor.x + m->first[s];
-            mabd_real* to = job->x + (system->row[s] - system->row_offset);
-            for (int32_t r = 0; r < system->width[s]; r++) to[r] = (mabd_real)from[r];
-        }
+    const mabd_block_slot *s, *end = slots_end(job, part, &s);
+    for (; s < end; s++) {
+        const double* from = job->solver->factor.x + s->first;
+        mabd_real* to = job->x + s->row;
+        for (int32_t r = 0; r < s->width; r++) to[r] = (mabd_real)from[r];
     }
 }
 
 // x of the top += what a part has put down at the rows below one of its roots, which are zero then.
 static void add_above(const block_job* job, int32_t p, const mabd_block_node* root) {
     const mabd_block_symbolic* m = job->solver->symbolic;
-    double* above = view_of(job, p).above;
+    double* above = above_of(job, p);
     for (int32_t i = root->run; i < root->run + root->run_count; i++) {
         const mabd_block_run* run = &m->runs[i];
         double *to = job->solver->factor.x + run->row, *from = above + (run->row - m->top_row);
@@ -204,27 +229,24 @@ static void take_top(const block_job* job) {
 
 static void factor_part(void* context, int32_t p, int32_t thread) {
     const block_job* job = context;
-    const mabd_block_factor f = view_of(job, p);
+    const mabd_block_factor f = view_of(job, p, thread);
     const mabd_block_part* part = &job->solver->symbolic->parts[p];
-    (void)thread;
     if (job->x && p < job->solver->symbolic->part_count) take(job, part);
     job->solver->bad[p] = job->solver->kernels->factor(&f, job->system, part, job->x != NULL);
 }
 
 static void forward_part(void* context, int32_t p, int32_t thread) {
     const block_job* job = context;
-    const mabd_block_factor f = view_of(job, p);
+    const mabd_block_factor f = view_of(job, p, thread);
     const mabd_block_part* part = &job->solver->symbolic->parts[p];
-    (void)thread;
     if (p < job->solver->symbolic->part_count) take(job, part);
     job->solver->kernels->forward(&f, part);
 }
 
 static void backward_part(void* context, int32_t p, int32_t thread) {
     const block_job* job = context;
-    const mabd_block_factor f = view_of(job, p);
+    const mabd_block_factor f = view_of(job, p, thread);
     const mabd_block_part* part = &job->solver->symbolic->parts[p];
-    (void)thread;
     job->solver->kernels->backward(&f, part);
     give(job, part);
 }
@@ -246,7 +268,7 @@ static mabd_status block_factor_with(void* object, const mabd_dual_system* syste
         failed = solver->bad[parts];
     }
     if (failed < 0) return MABD_OK;
-    if (bad) *bad = slot_of_row(system, solver->symbolic, failed);
+    if (bad) *bad = slot_of_row(solver->symbolic, failed);
     return MABD_ERR_SINGULAR;
 }
 

@@ -9,8 +9,11 @@
 typedef struct mabd_block_solver {
     mabd_block_factor factor;
     const mabd_block_kernels* kernels;
-    double** scratch; // of a part (part_count + 1)
-    int32_t* bad;     // row whose pivot failed in a part, -1 = none (part_count + 1)
+    double** rooms; // to work in (part_count + 1)
+    double* stacks; // update matrices of the rooms, the top's in the same place
+    double*
+        above; // what a part adds to the right-hand side of the top, 0 while there is nothing (part_count x rows of the top)
+    int32_t* bad; // row whose pivot failed in a part, -1 = none (part_count + 1)
     mabd_block_symbolic* symbolic;
     size_t bytes; // of this object and its numbers
 } mabd_block_solver;

@@ -36,6 +36,10 @@ typedef struct front {
     double *d, *inverse;
 } front;
 
+static double* update_of(const mabd_block_factor* f, const mabd_block_node* node) {
+    return (node->kept ? f->kept : f->stack) + node->update;
+}
+
 static front open_front(const mabd_block_factor* f, const mabd_block_node* node) {
     front a;
     a.width = node->width, a.below = node->below;
@@ -43,7 +47,7 @@ static front open_front(const mabd_block_factor* f, const mabd_block_node* node)
     a.height = a.wide + a.deep;
     a.F = f->front;
     a.L = f->L + node->panel;
-    a.update = f->updates + node->update;
+    a.update = update_of(f, node);
     a.d = f->d + node->row, a.inverse = f->inverse + node->row;
     return a;
 }
@@ -95,28 +99,22 @@ MABD_HOT void copy_few(int32_t n, const mabd_real* from, int64_t stride, double*
 }
 
 // Both triangles: nothing reads the upper one. D is symmetric, its rows are its columns.
-static void add_diagonal(const mabd_dual_system* system, int32_t slot, const front* a,
-                         int32_t column, double* least) {
-    const int32_t w = system->width[slot];
-    const mabd_real* D = system->D + system->block[slot];
-    const double sign = system->negative && system->negative[slot] ? -1 : 1;
+MABD_HOT void add_diagonal(int w, const mabd_real* D, double sign, const front* a, int32_t column,
+                           double* least) {
     double* F = a->F + column * a->height + column;
-    for (int32_t j = 0; j < w; j++, F += a->height) {
+    for (int j = 0; j < w; j++, F += a->height) {
         copy_few(w, D + j * w, 1, F);
         least[column + j] = sign * fabs(LEAST_PIVOT * (double)D[j * w + j]);
     }
 }
 
-static void add_edge(const mabd_dual_system* system, const mabd_block_place* place,
-                     const front* a) {
-    const int32_t from = system->width[system->from[place->edge] - system->slot_offset];
-    const int32_t to = system->width[system->to[place->edge] - system->slot_offset];
-    const mabd_real* U = system->U + system->edge_block[place->edge];
-    double* F = a->F + place->column * a->height + place->row;
-    if (place->transposed) {
-        for (int32_t i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * a->height);
+// U is from x to.
+MABD_HOT void add_edge(int from, int to, const mabd_real* U, bool transposed, double* F,
+                       int64_t height) {
+    if (transposed) {
+        for (int i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * height);
     } else {
-        for (int32_t j = 0; j < to; j++) copy_few(from, U + j, to, F + j * a->height);
+        for (int j = 0; j < to; j++) copy_few(from, U + j, to, F + j * height);
     }
 }
 
@@ -176,7 +174,7 @@ static void add_child(const mabd_block_factor* f, const mabd_block_node* child, 
                       bool own) {
     const int64_t stride = MABD_BLOCK_PAD(child->below);
     const mabd_block_run *runs = f->symbolic->runs + child->run, *end = runs + child->run_count;
-    const double* from = f->updates + child->update; // diagonal entry of a run's first column
+    const double* from = update_of(f, child); // diagonal entry of a run's first column
     const int64_t height = own ? a->height : a->deep;
     const int32_t above = own ? 0 : a->wide; // local row of the first entry of a column
     for (const mabd_block_run* across = runs; across < end; across++) {
@@ -202,16 +200,16 @@ static void add_children(const mabd_block_factor* f, const mabd_block_node* node
 }
 
 // Ask for the blocks of a node: they are read in elimination order, which is not theirs.
-static void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
-                     const mabd_block_node* node) {
+// (Inlined: gcc takes a function that only asks for memory for one that does nothing, and drops its calls.)
+MABD_HOT void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
+                       const mabd_block_node* node) {
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
-        const int32_t slot = m->order[k], w = system->width[slot];
-        mabd_block_prefetch(w, w, system->D + system->block[slot], 0);
+        const mabd_block_slot* slot = &m->slots[k];
+        mabd_block_prefetch(slot->width, slot->width, system->D + slot->block, 0);
     }
     for (int32_t i = node->place; i < node->place + node->place_count; i++) {
-        const int32_t edge = m->places[i].edge;
-        const int32_t w = system->width[system->from[edge] - system->slot_offset];
-        mabd_block_prefetch(w, w, system->U + system->edge_block[edge], 0);
+        const mabd_block_place* place = &m->places[i];
+        mabd_block_prefetch(place->rows, place->columns, system->U + place->block, 0);
     }
 }
 
@@ -219,13 +217,27 @@ static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
                      const mabd_block_node* node, const front* a) {
     const mabd_block_symbolic* m = f->symbolic;
     memset(a->F, 0, (size_t)(a->height * a->width) * sizeof(double));
-    int32_t column = 0;
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
-        add_diagonal(system, m->order[k], a, column, f->least);
-        column += system->width[m->order[k]];
+        const mabd_block_slot* s = &m->slots[k];
+        const mabd_real* D = system->D + s->block;
+        const double sign = system->negative && system->negative[s->slot] ? -1 : 1;
+        // joints at points: lengths that the compiler knows
+        if (s->width == 3) {
+            add_diagonal(3, D, sign, a, s->first - node->row, f->least);
+        } else {
+            add_diagonal(s->width, D, sign, a, s->first - node->row, f->least);
+        }
     }
-    for (int32_t i = 0; i < node->place_count; i++)
-        add_edge(system, &m->places[node->place + i], a);
+    for (int32_t i = 0; i < node->place_count; i++) {
+        const mabd_block_place* p = &m->places[node->place + i];
+        const mabd_real* U = system->U + p->block;
+        double* F = a->F + p->column * a->height + p->row;
+        if (p->rows == 3 && p->columns == 3) {
+            add_edge(3, 3, U, p->transposed, F, a->height);
+        } else {
+            add_edge(p->rows, p->columns, U, p->transposed, F, a->height);
+        }
+    }
     add_children(f, node, a, true);
 }
 
@@ -338,8 +350,10 @@ static void eliminate_rows_part(void* context, int32_t part, int32_t thread) {
 MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_block_factor* f) {
     double* own = a->L + j / MABD_TILE * MABD_TILE * (int64_t)a->width;
     double* F = a->F + j * a->height;
-    double T[MABD_TILE * MABD_TILE] = {0};
+    double T[MABD_TILE * MABD_TILE];
     columns c = {a, n, j, T, f->scaled};
+#pragma GCC unroll 8
+    for (int k = 0; k < n; k++) mabd_column_store((mabd_column){{{0}}}, T + MABD_TILE * k);
     if (j > 0) {
         scale_rows(j, own, a->d, f->scaled);
         tile_sub_just(n, j, own, f->scaled, F + j, F + j, a->height);
@@ -469,12 +483,15 @@ MABD_HOT void dot_strip(int n, const front* a, int64_t first, int64_t j, double*
     const double* L = a->L + first / MABD_TILE * tile + MABD_TILE * j;
     mabd_column sum[MABD_TILE];
     double parts[MABD_TILE];
+    const uintptr_t ahead =
+        (uintptr_t)(4 * tile) * sizeof(double); // tiles are far apart where they are many
 #pragma GCC unroll 8
     for (int c = 0; c < n; c++) sum[c] = (mabd_column){{{0}}};
     for (int64_t i = first; i < a->height; i += MABD_TILE, L += tile) {
         const mabd_column y = mabd_column_load(z + i);
 #pragma GCC unroll 8
         for (int c = 0; c < n; c++) {
+            MABD_PREFETCH((uintptr_t)(L + MABD_TILE * c) + ahead);
             sum[c] = mabd_column_add_product(sum[c], mabd_column_load(L + MABD_TILE * c), y);
         }
     }
@@ -521,6 +538,16 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
 
 // ---- the whole -----------------------------------------------------------------------------------
 
+// Ask for a node's columns of L, unless there are so many that there is time to find them while they are worked on. They are written
+// node by node and read downwards, which no machine expects.
+#define LARGE 4096 // doubles
+MABD_HOT void ask_for_columns(const mabd_block_factor* f, const mabd_block_node* node) {
+    const int64_t height = MABD_BLOCK_PAD(node->width) + MABD_BLOCK_PAD(node->below);
+    const int64_t size = height * node->width;
+    const double* L = f->L + node->panel;
+    for (int64_t i = 0; i < size && size < LARGE; i += MABD_TILE) MABD_PREFETCH(L + i);
+}
+
 int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
                                           const mabd_dual_system* system,
                                           const mabd_block_part* part, bool with) {
@@ -528,6 +555,7 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
         const mabd_block_node* node = &f->symbolic->nodes[s];
         front a = open_front(f, node);
         if (s + AHEAD < part->last) prefetch(f->symbolic, system, node + AHEAD);
+        if (s + 1 < part->last) ask_for_columns(f, node + 1);
         assemble(f, system, node, &a);
         const int32_t bad = eliminate(&a, f);
         if (bad >= 0) return node->row + bad;
@@ -544,6 +572,8 @@ void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_block_factor* f, const mabd_b
 
 void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_block_factor* f, const mabd_block_part* part) {
     for (int32_t s = part->last - 1; s >= part->first; s--) {
-        solve_backward(f, &f->symbolic->nodes[s], f->front);
+        const mabd_block_node* node = &f->symbolic->nodes[s];
+        if (s - 2 >= part->first) ask_for_columns(f, node - 2);
+        solve_backward(f, node, f->front);
     }
 }

@@ -12,9 +12,10 @@ typedef struct mabd_block_factor {
     double* L;       // unit lower triangular, by fronts and tiles (panel_size)
     double* d;       // pivots (row_count + 8)
     double* inverse; // 1 / d (row_count + 8)
-    double* updates; // update matrices, by columns (update_size)
+    double* kept;    // update matrices that parts leave for the top, by columns (kept_size)
     double* x;       // right-hand side in elimination order (row_count)
-    // of the part
+    // of the part, in a room that a thread uses for one part after the other
+    double* stack;  // its other update matrices, by columns
     double* front;  // own columns of a front, by columns (front_size)
     double* scaled; // rows of L times d (widest x 8)
     double* least;  // allowed pivots of a front are beyond these, away from 0 (widest)

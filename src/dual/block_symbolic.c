@@ -237,12 +237,12 @@ static void find_chains(analysis* a) {
     }
 }
 
-// Time of a front in units of about 1/16 ns: a fixed part, pivots, arithmetic on padded tiles, and the
-// passing on of the update matrix.
+// Time of a front in units of about 1/16 ns: a fixed part, pivots, arithmetic on padded tiles, the passing on of the update matrix,
+// and 1 ns for each entry of L, which goes to memory and comes back.
 static int64_t front_time(int64_t width, int64_t below) {
     const int64_t w = MABD_BLOCK_PAD(width), r = MABD_BLOCK_PAD(below);
     const int64_t arithmetic = width * (w * w / 3 + w * r + r * r);
-    return 1000 + 150 * width + arithmetic + 12 * r * r + 4 * width * (w + r);
+    return 700 + 150 * width + arithmetic * 13 / 16 + 6 * r * r + 16 * width * (w + r);
 }
 
 // Merge children into their parents where that saves time.
@@ -419,8 +419,7 @@ static int32_t count_runs(const analysis* a) {
 static void layout(const analysis* a, size_t runs, mabd_arena* arena, mabd_block_symbolic* m) {
     const size_t slots = (size_t)a->n, nodes = (size_t)a->node_count;
     mabd_arena_take(arena, 1, sizeof *m);
-    m->order = mabd_arena_take(arena, slots, sizeof *m->order);
-    m->first = mabd_arena_take(arena, slots, sizeof *m->first);
+    m->slots = mabd_arena_take(arena, slots, sizeof *m->slots);
     m->nodes = mabd_arena_take(arena, nodes, sizeof *m->nodes);
     m->children = mabd_arena_take(arena, nodes, sizeof *m->children);
     m->runs = mabd_arena_take(arena, runs, sizeof *m->runs);
@@ -447,6 +446,16 @@ static mabd_block_symbolic* allocate(const mabd_allocator* allocator, const anal
     return m;
 }
 
+static mabd_block_slot slot_of(const analysis* a, int32_t place, int32_t first) {
+    const mabd_dual_system* system = a->system;
+    const int32_t s = a->order[place];
+    return (mabd_block_slot){.block = system->block[s],
+                             .slot = s,
+                             .row = system->row[s] - system->row_offset,
+                             .first = first,
+                             .width = system->width[s]};
+}
+
 static void fill_nodes(const analysis* a, mabd_block_symbolic* m) {
     int32_t row = 0;
     for (int32_t s = 0; s < a->node_count; s++) {
@@ -457,8 +466,7 @@ static void fill_nodes(const analysis* a, mabd_block_symbolic* m) {
         node->slot = a->node_start[s];
         node->slot_count = a->node_start[s + 1] - a->node_start[s];
         for (int32_t k = node->slot; k < a->node_start[s + 1]; k++) {
-            m->order[k] = a->order[k];
-            m->first[a->order[k]] = row;
+            m->slots[k] = slot_of(a, k, row);
             row += width_at(a, k);
         }
         const int64_t w = MABD_BLOCK_PAD(node->width), r = MABD_BLOCK_PAD(node->below);
@@ -504,7 +512,7 @@ static int32_t fill_runs_of(const analysis* a, mabd_block_symbolic* m, int32_t s
     mabd_block_node* parent = &m->nodes[a->node_parent[s]];
     int32_t at = a->list_start[a->node_parent[s]], local = MABD_BLOCK_PAD(parent->width);
     for (int32_t i = a->list_start[s]; i < a->list_start[s + 1]; i++) {
-        const int32_t place = a->list[i], row = m->first[a->order[place]];
+        const int32_t place = a->list[i], row = m->slots[place].first;
         const bool own = a->node[place] == a->node_parent[s];
         if (!own) {
             for (; a->list[at] != place; at++) local += width_at(a, a->list[at]);
@@ -525,7 +533,7 @@ static void fill_places_of(const analysis* a, mabd_block_symbolic* m, int32_t s,
     mabd_block_node* node = &m->nodes[s];
     int32_t row = MABD_BLOCK_PAD(node->width);
     for (int32_t k = a->node_start[s]; k < a->node_start[s + 1]; k++) {
-        local[k] = m->first[a->order[k]] - node->row;
+        local[k] = m->slots[k].first - node->row;
     }
     for (int32_t i = a->list_start[s]; i < a->list_start[s + 1]; i++) {
         local[a->list[i]] = row;
@@ -534,8 +542,12 @@ static void fill_places_of(const analysis* a, mabd_block_symbolic* m, int32_t s,
     for (int32_t i = 0; i < node->place_count; i++) {
         const int32_t e = edges[node->place + i];
         const int32_t u = a->place[edge_from(a->system, e)], v = a->place[edge_to(a->system, e)];
-        m->places[node->place + i] = u < v ? (mabd_block_place){e, local[v], local[u], 1}
-                                           : (mabd_block_place){e, local[u], local[v], 0};
+        m->places[node->place + i] = (mabd_block_place){.block = a->system->edge_block[e],
+                                                        .row = local[u < v ? v : u],
+                                                        .column = local[u < v ? u : v],
+                                                        .rows = (int16_t)width_at(a, u),
+                                                        .columns = (int16_t)width_at(a, v),
+                                                        .transposed = u < v};
     }
 }
 
@@ -563,18 +575,23 @@ static void fill_places(analysis* a, mabd_block_symbolic* m) {
 }
 
 // Update matrices live from their node to its parent. Those of even and of odd depth each form a
-// stack: a node takes its children's from one while it puts its own on the other. Each part has stacks of its own, from `base`
-// on, and leaves there what the top takes. Returns where they end.
+// stack: a node takes its children's from one while it puts its own on the other. What a part leaves for the top is kept apart, so that
+// the next part may use the same stacks, and finds them in the cache. Returns how much the stacks take.
 static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* part,
-                                const int32_t* depth, int64_t base) {
+                                const int32_t* depth) {
     int64_t top[2] = {0, 0}, highest[2] = {0, 0};
     for (int32_t s = part->first; s < part->last; s++) {
         mabd_block_node* node = &m->nodes[s];
         const int64_t r = MABD_BLOCK_PAD(node->below);
         const int own = depth[s];
-        node->update = top[own];
-        top[own] += r * r;
-        if (top[own] > highest[own]) highest[own] = top[own];
+        if (node->kept) {
+            node->update = m->kept_size;
+            m->kept_size += r * r;
+        } else {
+            node->update = top[own];
+            top[own] += r * r;
+            if (top[own] > highest[own]) highest[own] = top[own];
+        }
         for (int32_t i = node->child; i < node->child + node->child_count; i++) {
             if (m->children[i] < part->first) continue; // of another part
             top[!own] = m->nodes[m->children[i]].update;
@@ -582,9 +599,9 @@ static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* p
         }
     }
     for (int32_t s = part->first; s < part->last; s++) {
-        m->nodes[s].update += base + (depth[s] ? highest[0] : 0);
+        if (depth[s] && !m->nodes[s].kept) m->nodes[s].update += highest[0];
     }
-    return base + highest[0] + highest[1];
+    return highest[0] + highest[1];
 }
 
 static void place_updates(analysis* a, mabd_block_symbolic* m) {
@@ -592,10 +609,14 @@ static void place_updates(analysis* a, mabd_block_symbolic* m) {
     for (int32_t s = a->node_count - 1; s >= 0; s--) {
         depth[s] = a->node_parent[s] < 0 ? 0 : depth[a->node_parent[s]] ^ 1;
     }
-    m->update_size = 0;
-    for (int32_t p = 0; p <= m->part_count; p++) {
-        m->update_size = place_updates_of(m, &m->parts[p], depth, m->update_size);
+    const int32_t top = m->parts[m->part_count].first;
+    for (int32_t s = 0; s < top; s++) m->nodes[s].kept = a->node_parent[s] >= top;
+    m->stack_size = m->kept_size = 0;
+    for (int32_t p = 0; p < m->part_count; p++) {
+        const int64_t size = place_updates_of(m, &m->parts[p], depth);
+        if (size > m->stack_size) m->stack_size = size;
     }
+    m->top_size = place_updates_of(m, &m->parts[m->part_count], depth);
 }
 
 mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,

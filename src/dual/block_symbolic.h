@@ -31,22 +31,34 @@ typedef struct mabd_block_run {
     int32_t length; // none crosses the end of the parent's own rows
 } mabd_block_run;
 
+/// What assembly has to know of a slot and of an edge, in the order in which it asks: the system's own arrays are in another one,
+/// and of five loads that wait for each other four would miss the cache.
+typedef struct mabd_block_slot {
+    size_t block;  // offset in D
+    int32_t slot;  // in the system
+    int32_t row;   // its first row there
+    int32_t first; // its first row in elimination order
+    int32_t width;
+} mabd_block_slot;
+
 /// Where the block of an edge goes in its node's front.
 typedef struct mabd_block_place {
-    int32_t edge;
-    int32_t row, column; // local
-    int32_t transposed;  // 1: the block is (column slot) x (row slot)
+    size_t block;          // offset in U
+    int32_t row, column;   // local
+    int16_t rows, columns; // of the block as it is in U
+    int32_t transposed;    // 1: the block is (column slot) x (row slot)
 } mabd_block_place;
 
 typedef struct mabd_block_node {
     int32_t row, width, below;  // first own row in elimination order; rows
-    int32_t slot, slot_count;   // its slots, in `order`
+    int32_t slot, slot_count;   // its slots, in `slots`
     int32_t run, run_count;     // rows below
     int32_t place, place_count; // its edges
     int32_t child, child_count; // in `children`
-    int32_t inherits;           // 1 if some child adds to the rows below
+    int16_t inherits;           // 1 if some child adds to the rows below
+    int16_t kept;               // 1 if it is of a part and its parent of the top
     int64_t panel;              // offset of its columns in the factor [doubles]
-    int64_t update;             // offset of its update matrix in the workspace [doubles]
+    int64_t update; // offset of its update matrix in the stack, or in what is kept [doubles]
 } mabd_block_node;
 
 /// Nodes that one thread works on, and the memory it needs for that.
@@ -64,14 +76,15 @@ typedef struct mabd_block_symbolic {
     int32_t part_count;     // without the top, which is the part after the last
     int32_t top_row;        // first row of the top
     mabd_block_part* parts; // (part_count + 1)
-    int32_t* order;         // slot at a place of the elimination order (slot_count)
-    int32_t* first;         // first row of a slot in elimination order (slot_count)
+    mabd_block_slot* slots; // in elimination order (slot_count)
     mabd_block_node* nodes; // children before parents (node_count)
     int32_t* children;      // (node_count)
     mabd_block_run* runs;
     mabd_block_place* places; // (edge_count)
     int64_t panel_size;       // of the factor [doubles]
-    int64_t update_size;      // of all update matrices alive at once, of each part [doubles]
+    int64_t stack_size;       // of the update matrices alive at once, of any one part [doubles]
+    int64_t top_size;         // of those of the top
+    int64_t kept_size;        // of those that the parts leave for the top
     double flops;             // of the numeric factorisation, padding left out
     size_t bytes;             // of this object
 } mabd_block_symbolic;

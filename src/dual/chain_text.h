@@ -28,15 +28,10 @@
 
 // Blocks are asked for this many slots before they are needed: a long chain streams from memory,
 // and its dependent operations leave the processor no room to look ahead. Measured on 3x3 blocks.
+// Cuts of runs (cpu/outer.c) are a chain whose blocks do not follow each other in memory.
 #define MABD_CHAIN_AHEAD 16
 
 #define MABD_CHAIN_BLOCK (MABD_BLOCK_MAX * MABD_BLOCK_MAX)
-
-#ifdef MABD_TILED
-#define MABD_CHAIN_PREFETCH(w, p, ahead) ((void)0)
-#else
-#define MABD_CHAIN_PREFETCH(w, p, ahead) mabd_block_prefetch(w, w, p, ahead)
-#endif
 
 /// The arrays of one chain: offsets as in mabd_dual_system.
 typedef struct mabd_chain {
@@ -45,6 +40,17 @@ typedef struct mabd_chain {
     const size_t *block, *edge_block;
     mabd_reals D, U;
 } mabd_chain;
+
+// Blocks of slot i, which need not exist, of w rows and of as many columns.
+MABD_BLOCK_FN void mabd_chain_ask_for(int w, const mabd_chain* chain, int32_t i) {
+#ifdef MABD_TILED
+    (void)w, (void)chain, (void)i; // a device has other threads to go on with
+#else
+    if (i < 0 || i + 1 >= chain->slot_count) return;
+    mabd_block_prefetch(w, w, chain->D + chain->block[i], 0);
+    mabd_block_prefetch(w, w, chain->U + chain->edge_block[i], 0);
+#endif
+}
 
 // ---- steps between blocks of different widths --------------------------------------------------
 
@@ -126,8 +132,7 @@ MABD_BLOCK_FN int32_t mabd_chain_factor_run(int w, const mabd_chain* chain, int3
             return i + 1;
         }
         mabd_real next[MABD_CHAIN_BLOCK];
-        MABD_CHAIN_PREFETCH(w, U, MABD_CHAIN_AHEAD);
-        MABD_CHAIN_PREFETCH(w, D, MABD_CHAIN_AHEAD);
+        mabd_chain_ask_for(w, chain, i + MABD_CHAIN_AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w * w; k++) Z[k] = U[k];
         mabd_chain_load_lower(w, D, next);
@@ -198,8 +203,7 @@ MABD_BLOCK_FN int32_t mabd_chain_forward_run(int w, const mabd_chain* chain, int
             return i + 1;
         }
         MABD_HELD(Z, MABD_CHAIN_BLOCK, w * w, U);
-        MABD_CHAIN_PREFETCH(w, D, MABD_CHAIN_AHEAD);
-        MABD_CHAIN_PREFETCH(w, U, MABD_CHAIN_AHEAD);
+        mabd_chain_ask_for(w, chain, i + MABD_CHAIN_AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w; k++) next[k] = x[k];
         mabd_block_sub_tmul(w, w, Z, y, next);
@@ -234,8 +238,7 @@ MABD_BLOCK_FN int32_t mabd_chain_back_run(int w, const mabd_chain* chain, int32_
         }
         MABD_HELD(L, MABD_CHAIN_BLOCK, w * w, D);
         MABD_HELD(Z, MABD_CHAIN_BLOCK, w * w, U);
-        MABD_CHAIN_PREFETCH(w, D, -MABD_CHAIN_AHEAD);
-        MABD_CHAIN_PREFETCH(w, U, -MABD_CHAIN_AHEAD);
+        mabd_chain_ask_for(w, chain, i - MABD_CHAIN_AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w; k++) next[k] = x[k];
         mabd_block_solve_d(w, L, next);

@@ -12,7 +12,8 @@
 
 #include "base/pool.h"
 
-/// One component, its slots and rows counted from 0.
+/// One component, its slots and rows counted from 0. A solver may keep what it needs of all this but the numbers: widths, rows, edges
+/// and offsets must be those that it was created with.
 typedef struct mabd_dual_system {
     int32_t slot_count, edge_count, row_count;
     const int32_t* width;     // (slot_count)

@@ -6,6 +6,8 @@
 #include "support/random_scene.h"
 #include "support/state_hash.h"
 
+#include <mabd/generate.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -37,6 +39,26 @@ Test(instruction_sets, give_the_same_bits) {
             mabd_model_destroy(model);
             mabd_scene_destroy(scene);
         }
+    }
+}
+
+// Long enough for runs (cpu/run.h), of joints with three to six rows.
+Test(instruction_sets, give_the_same_bits_with_long_chains) {
+    const mabd_joint joints[4] = {MABD_JOINT_BALL, MABD_JOINT_UNIVERSAL, MABD_JOINT_HINGE,
+                                  MABD_JOINT_FIXED};
+    for (int i = 0; i < 4; i++) {
+        mabd_error error = {0};
+        mabd_scene* scene = rig_scene(-9.81);
+        mabd_chain_def def = mabd_default_chain_def();
+        def.links = MABD_RUN_BODIES + 70, def.joint = joints[i];
+        rig_check(mabd_generate_chain(scene, &def, &error), &error, "chain");
+        mabd_model* model = rig_model(scene);
+        const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+        for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
+            cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected), "%s, joint %d",
+                      mabd_isa_name(isa), (int)joints[i]);
+        }
+        mabd_model_destroy(model);
     }
 }
 
