@@ -63,6 +63,25 @@ typedef struct mabd_pack_work {
     mabd_lanes y[12];   // H^-1 r
 } mabd_pack_work;
 
+// Text that a device runs (cuda/) looks up what the host searches for, and has no groups of springs.
+#ifdef MABD_DEVICE_TEXT
+MABD_FN size_t mabd_packs_offset(const mabd_packs* packs, int32_t side) {
+    return packs->side_offset[side];
+}
+MABD_FN bool mabd_cpu_in_group(const mabd_cpu_sim* sim, const mabd_model_joint* joint) {
+    return (void)sim, (void)joint, false;
+}
+#else
+/// Where a side that is apart goes, in packs->apart.
+MABD_FN size_t mabd_packs_offset(const mabd_packs* packs, int32_t side) {
+    return mabd_packs_apart(packs, side)->offset;
+}
+/// True if a joint is started in lanes, with its group (cpu/pack_turns.c).
+MABD_FN bool mabd_cpu_in_group(const mabd_cpu_sim* sim, const mabd_model_joint* joint) {
+    return mabd_packs_is_spring(sim->model, sim->body_kind, joint);
+}
+#endif
+
 /// Where the share of a side goes.
 typedef struct mabd_side_place {
     mabd_side_mode mode;
@@ -79,7 +98,7 @@ MABD_FN mabd_side_place mabd_cpu_place(const mabd_cpu_sim* sim, int32_t side) {
     to.rhs = sim->lambda + plan->slot_row[slot];
     if (to.mode == MABD_SIDE_APART) {
         const int32_t width = plan->slot_width[slot];
-        to.D = sim->packs->apart + mabd_packs_apart(sim->packs, side)->offset;
+        to.D = sim->packs->apart + mabd_packs_offset(sim->packs, side);
         to.rhs = to.D + width * width;
     }
     return to;

@@ -156,6 +156,7 @@ typedef struct mabd_packs {
     mabd_spring_group* groups; // (group_count)
     int32_t* lone;             // (lone_count) joints with coordinates that are in no group
     uint8_t* side_mode;        // (sides of the plan) mabd_side_mode
+    size_t* side_offset;       // (sides of the plan) in apart, of sides that are; devices only
     mabd_apart* aparts;        // (apart_count) rising by side
     mabd_real* apart;          // (apart_reals)
     mabd_run* runs;            // (run_count)

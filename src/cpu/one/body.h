@@ -6,6 +6,7 @@
 #include "cpu/one/rows.h"
 #include "cpu/one/springs.h"
 #include "cpu/one/touch.h"
+#include "math/block.h"
 
 // r in the body frame: inertia, gravity.
 MABD_FN mabd_affine mabd_body_inertia_force(const mabd_cpu_sim* sim, int32_t body,
@@ -71,33 +72,33 @@ MABD_FN void mabd_stage_push_body(const mabd_cpu_sim* sim, int32_t body, mabd_ma
     mabd_body_add_loose_motors(sim, body, r);
 }
 
-MABD_FN mabd_affine mabd_body_external_force(const mabd_cpu_sim* sim, int32_t body,
-                                             const mabd_body_block* b, mabd_mat3 R) {
+MABD_FN mabd_affine mabd_body_external_force(const mabd_cpu_sim* sim, mabd_body_kind kind,
+                                             int32_t body, const mabd_body_block* b, mabd_mat3 R) {
     const mabd_model* m = sim->model;
     const mabd_body_material* material = &m->classes[m->body_class[body]].material;
     mabd_affine r = mabd_body_inertia_force(sim, body, b, material->mass);
-    const uint8_t kind = sim->body_kind[body];
     if (kind == MABD_BODY_SIMPLE || kind == MABD_BODY_ROWS) return r;
     if (material->drag > 0) mabd_body_add_drag(sim, (size_t)body, b, material->drag, R, &r);
     mabd_stage_push_body(sim, body, R, &r);
     return r;
 }
 
-MABD_FN void mabd_stage_assemble_body(mabd_cpu_sim* sim, int32_t body, const mabd_real* stress,
-                                      int32_t thread) {
+/// Assemble a body of a kind; where that is a constant, the rest is not compiled. touched: contacts are looked at. thread: whose
+/// place for what is put together.
+MABD_BLOCK_FN void mabd_stage_assemble_kind(mabd_cpu_sim* sim, mabd_body_kind kind, bool touched,
+                                            int32_t body, const mabd_real* stress, int32_t thread) {
     const size_t at = (size_t)body, place = (size_t)thread * sim->sizes.widest_body;
     const mabd_body_block* b = mabd_cpu_block(sim, body);
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * at);
     const mabd_sym3 G = mabd_body_block_geometric(b, mabd_sym3_load(stress + 6 * at));
     const mabd_sym3 Z = mabd_body_block_woodbury(b, G);
-    const mabd_body_kind kind = (mabd_body_kind)sim->body_kind[body];
     const bool rows = kind != MABD_BODY_SIMPLE && kind != MABD_BODY_SPRUNG;
-    mabd_affine r = mabd_body_external_force(sim, body, b, R);
+    mabd_affine r = mabd_body_external_force(sim, kind, body, b, R);
     mabd_sym3_store(Z, sim->geometric + 6 * at);
     if (rows) mabd_stage_open_rows(sim, body, sim->sides + place, &r);
     mabd_assembly own = {.block = b, .G = G, .Z = Z, .R = R};
     own.t = mabd_v3_load(sim->ref + 12 * at + 9);
-    if (sim->contacts && sim->contacts->head[body] >= 0) {
+    if (touched && sim->contacts && sim->contacts->head[body] >= 0) {
         mabd_stage_touch(sim, body, &r, &own);
     } else {
         own.y = mabd_body_block_solve(b, Z, r);
@@ -118,4 +119,9 @@ MABD_FN void mabd_stage_assemble_body(mabd_cpu_sim* sim, int32_t body, const mab
         mabd_stage_assemble_hub(sim, body, &own, sim->sides + place);
         break;
     }
+}
+
+MABD_FN void mabd_stage_assemble_body(mabd_cpu_sim* sim, int32_t body, const mabd_real* stress,
+                                      int32_t thread) {
+    mabd_stage_assemble_kind(sim, (mabd_body_kind)sim->body_kind[body], true, body, stress, thread);
 }

@@ -180,7 +180,7 @@ MABD_FN void mabd_rows_side_rows(const mabd_cpu_sim* sim, const mabd_plan_side* 
     mabd_stage_add_motors(sim, joint, &view, side->is_b, r);
 }
 
-/// Make the place of a side ready for its share (assemble_rows.c).
+/// Make the place of a side ready for its share (rows.h).
 MABD_FN void mabd_stage_open_side(const mabd_cpu_sim* sim, int32_t side, const mabd_assembly* own,
                                   mabd_vec3 X, const mabd_side_place* to) {
     const mabd_plan_side* at = &sim->model->plan->sides[side];
@@ -279,8 +279,7 @@ MABD_FN void mabd_stage_start_joints(mabd_cpu_sim* sim, const mabd_real* stress,
         if (plan->sides[s].is_b < 0) continue;
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[plan->sides[s].slot]];
         const bool first = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
-        if (first && !m->row_sets[joint->row_set].points_only &&
-            !mabd_packs_is_spring(m, sim->body_kind, joint)) {
+        if (first && !m->row_sets[joint->row_set].points_only && !mabd_cpu_in_group(sim, joint)) {
             mabd_rows_start_side(sim, stress, &plan->sides[s]);
         }
     }

@@ -94,7 +94,7 @@ MABD_FN void mabd_springs_open_place(const mabd_cpu_sim* sim, int32_t side,
                                      const mabd_side_place* to) {
     const mabd_plan_side* at = &sim->model->plan->sides[side];
     const mabd_model_joint* joint = &sim->model->joints[sim->model->plan->slot_joint[at->slot]];
-    if (!mabd_packs_is_spring(sim->model, sim->body_kind, joint)) {
+    if (!mabd_cpu_in_group(sim, joint)) {
         mabd_stage_open_side(sim, side, own, X, to);
         return;
     }

@@ -4,6 +4,8 @@
 
 #include "cpu/assemble.h"
 
+#include "math/block.h"
+
 // J' lambda of the point rows of a joint.
 MABD_FN mabd_affine mabd_update_point_force(const mabd_model_joint* joint, int is_b, mabd_mat3 R,
                                             const mabd_real* lambda) {
@@ -87,8 +89,9 @@ MABD_FN mabd_affine mabd_update_row_force(const mabd_cpu_sim* sim, int32_t body,
 }
 
 // J' lambda of a body that is no hub.
-MABD_FN mabd_affine mabd_update_pull_force(const mabd_cpu_sim* sim, int32_t body, mabd_mat3 R) {
-    switch ((mabd_body_kind)sim->body_kind[body]) {
+MABD_BLOCK_FN mabd_affine mabd_update_pull_force(const mabd_cpu_sim* sim, mabd_body_kind kind,
+                                                 int32_t body, mabd_mat3 R) {
+    switch (kind) {
     case MABD_BODY_SIMPLE:
         return mabd_update_ball_force(sim, body, R);
     case MABD_BODY_SPRUNG:
@@ -98,24 +101,31 @@ MABD_FN mabd_affine mabd_update_pull_force(const mabd_cpu_sim* sim, int32_t body
     }
 }
 
-MABD_FN void mabd_stage_update_body(mabd_cpu_sim* sim, int32_t body, mabd_motion_report* report) {
+/// The new state of a body of a kind; where that is a constant, the rest is not compiled. touched: contacts are looked at.
+MABD_BLOCK_FN void mabd_stage_update_kind(mabd_cpu_sim* sim, mabd_body_kind kind, bool touched,
+                                          int32_t body, mabd_motion_report* report) {
     const size_t at = (size_t)body;
     const mabd_body_block* b = mabd_cpu_block(sim, body);
     const mabd_affine ref = mabd_affine_load(sim->ref + 12 * at);
     mabd_real* q = sim->q_new + 12 * at;
     mabd_affine moved; // H^-1 J' lambda
-    if (sim->body_kind[body] == MABD_BODY_HUB) {
+    if (kind == MABD_BODY_HUB) {
         moved = mabd_cpu_hub_freedoms(sim, body);
     } else {
-        const mabd_affine f = mabd_update_pull_force(sim, body, mabd_m3(ref.d1, ref.d2, ref.d3));
+        const mabd_affine f =
+            mabd_update_pull_force(sim, kind, body, mabd_m3(ref.d1, ref.d2, ref.d3));
         moved = mabd_body_block_solve(b, mabd_sym3_load(sim->geometric + 6 * at), f);
-        mabd_cpu_subtract_touches(sim, body, f, &moved);
+        if (touched) mabd_cpu_subtract_touches(sim, body, f, &moved);
     }
     const mabd_affine d = mabd_affine_axpy(-1, moved, mabd_affine_load(q));
     const mabd_vec3 w = mabd_affine_twist(d);
     mabd_sym3_store(mabd_body_block_stress(b, d), sim->stress_new + 6 * at);
     mabd_affine_store(mabd_affine_place(ref, d), q);
     mabd_report_motion(report, body, mabd_v3_dot(w, w), mabd_affine_dot(d, d));
+}
+
+MABD_FN void mabd_stage_update_body(mabd_cpu_sim* sim, int32_t body, mabd_motion_report* report) {
+    mabd_stage_update_kind(sim, (mabd_body_kind)sim->body_kind[body], true, body, report);
 }
 
 /// x and x' of the controlled coordinates of a joint at q_new.
