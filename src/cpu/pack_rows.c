@@ -26,9 +26,9 @@ typedef struct row_lanes {
 
 /// One joint of each body.
 typedef struct side_lanes {
-    int32_t points, others, width; // rows: 3 or 0, those after them, all
     row_lanes rows[MABD_JOINT_MAX_ROWS];
-    mabd_lanes* out; // (SIDE_REALS) D as in mabd_run_at
+    mabd_lanes* out;               // (SIDE_REALS) D as in mabd_run_at
+    int32_t points, others, width; // rows: 3 or 0, those after them, all
 } side_lanes;
 
 // ---- rows ----------------------------------------------------------------------------------------------
