@@ -242,9 +242,9 @@ __device__ static void join_parts(mabd_cuda_part* shared, const mabd_cuda_part* 
     }
 }
 
-// Things first .. last - 1 of n that thread i of all has.
-MABD_FN int32_t share_of(int32_t n, int32_t i) {
-    return (int32_t)((int64_t)n * i / (MABD_CUDA_PARTS * THREADS));
+// The first of n things that thread i of all has.
+__device__ static int32_t share_of(int32_t n, int32_t i) {
+    return (int32_t)((int64_t)n * i / (gridDim.x * blockDim.x));
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
@@ -278,15 +278,23 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 // One block; parts[MABD_CUDA_PARTS] is of all.
-__global__ static void __launch_bounds__(THREADS, 1) join_blocks(mabd_cuda_part* parts) {
+__global__ static void __launch_bounds__(THREADS, 1)
+    join_blocks(int32_t count, mabd_cuda_part* parts) {
     __shared__ mabd_cuda_part shared[THREADS];
-    mabd_cuda_part own = threadIdx.x < MABD_CUDA_PARTS ? parts[threadIdx.x] : no_part();
+    mabd_cuda_part own = (int32_t)threadIdx.x < count ? parts[threadIdx.x] : no_part();
     join_parts(shared, &own);
     if (threadIdx.x == 0) parts[MABD_CUDA_PARTS] = shared[0];
 }
 
-static mabd_status fetch_part(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error) {
-    LAUNCH("reduce", join_blocks, THREADS, state->parts);
+// Blocks to go over n things: a thread has a few.
+static int32_t parts_for(int32_t n) {
+    const int32_t parts = n / (8 * THREADS) + 1;
+    return parts < MABD_CUDA_PARTS ? parts : MABD_CUDA_PARTS;
+}
+
+static mabd_status fetch_part(mabd_cuda_state* state, int32_t count, mabd_cuda_part* part,
+                              mabd_error* error) {
+    LAUNCH("reduce", join_blocks, THREADS, count, state->parts);
     MABD_TRY(MABD_CUDA(device_download)(&state->device, state->parts + MABD_CUDA_PARTS,
                                         sizeof *part, part, error));
     return MABD_CUDA(device_wait)(&state->device, error);
@@ -302,9 +310,10 @@ mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd
     UPDATE(MABD_BODY_GENERAL);
     UPDATE(MABD_BODY_ROWS);
     UPDATE(MABD_BODY_HUB);
-    LAUNCH("reduce", join_bodies, MABD_CUDA_PARTS * THREADS, state->view, state->twist, state->size,
+    const int32_t parts = parts_for(state->joint_count);
+    LAUNCH("reduce", join_bodies, parts * THREADS, state->view, state->twist, state->size,
            state->bad, state->parts);
-    MABD_TRY(fetch_part(state, part, error));
+    MABD_TRY(fetch_part(state, parts, part, error));
     const mabd_real square = part->motion.twist;
     part->motion.twist = square > 0 ? (mabd_real)sqrt(square) / 2 : 0;
     return MABD_OK;
@@ -313,9 +322,9 @@ mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd
 mabd_status MABD_CUDA(check)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error) {
     const int32_t joints = state->joint_count;
     LAUNCH("check", check_joints, joints, state->view, joints, state->openings);
-    LAUNCH("reduce", join_joints, MABD_CUDA_PARTS * THREADS, state->view, state->openings,
-           state->parts);
-    return fetch_part(state, part, error);
+    const int32_t parts = parts_for(joints);
+    LAUNCH("reduce", join_joints, parts * THREADS, state->view, state->openings, state->parts);
+    return fetch_part(state, parts, part, error);
 }
 
 // ---- finish --------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ typedef struct lists {
     size_t* side_offset;
     mabd_apart* aparts;
     int32_t* kinds[MABD_CUDA_KINDS];
-    int32_t *level_slots, *level_of, *edge_start;
+    int32_t *level_slots, *level_of, *changed, *edge_start;
     void* memory;
     size_t size;
 } lists;
@@ -90,6 +90,7 @@ static void lay_lists(const counts* n, mabd_arena* arena, lists* l) {
     }
     l->level_slots = (int32_t*)mabd_arena_take(arena, n->slots, sizeof(int32_t));
     l->level_of = (int32_t*)mabd_arena_take(arena, n->slots, sizeof(int32_t));
+    l->changed = (int32_t*)mabd_arena_take(arena, n->slots, sizeof(int32_t));
     l->edge_start = (int32_t*)mabd_arena_take(arena, n->slots + 1, sizeof(int32_t));
 }
 
@@ -131,20 +132,26 @@ static void list_sides(const mabd_model* m, counts* n, lists* l) {
     }
 }
 
-// A slot comes after all that it is changed by; slots of a level are in order.
+// A slot is eliminated after all that changes it, and no two of a level change the same slot: those on both bodies of a joint change it
+// without being coupled with each other. Slots that change one do so in their order, as one after the other would. `changed`: the
+// last level that changes a slot.
 static int32_t list_levels(const mabd_plan* plan, lists* l) {
     int32_t levels = 0;
+    int32_t* changed = l->changed; // zero: none
     for (int32_t s = 0, e = 0; s <= plan->slot_count; s++) {
         while (e < plan->edge_count && plan->edge_from[e] < s) e++;
         l->edge_start[s] = e;
     }
     for (int32_t s = 0; s < plan->slot_count; s++) {
-        const int32_t next = l->level_of[s] + 1;
-        if (next > levels) levels = next;
+        int32_t level = changed[s];
         for (int32_t e = l->edge_start[s]; e < l->edge_start[s + 1]; e++) {
-            int32_t* level = &l->level_of[plan->edge_to[e]];
-            if (*level < next) *level = next;
+            if (changed[plan->edge_to[e]] > level) level = changed[plan->edge_to[e]];
         }
+        for (int32_t e = l->edge_start[s]; e < l->edge_start[s + 1]; e++) {
+            changed[plan->edge_to[e]] = level + 1;
+        }
+        l->level_of[s] = level;
+        if (level + 1 > levels) levels = level + 1;
     }
     return levels;
 }

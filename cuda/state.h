@@ -3,7 +3,8 @@
 // finds there all that it asks for. Kernels get the view by value: pointers to the device, and the numbers of the solve under way.
 //
 // A thread has one body, so every joint's second side is in another "tile" (cpu/pack.h): it writes apart, and is added when all
-// have written. Slots of trees and chains are sorted by level: those of one level do not depend on each other.
+// have written. Slots of trees and chains are sorted by level: those of one level neither depend on each other
+// nor change the same slot.
 #pragma once
 
 #include "device.h"

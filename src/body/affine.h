@@ -279,7 +279,7 @@ MABD_FN mabd_sym3 mabd_body_block_stiffness(const mabd_body_block* b, mabd_sym3 
 }
 
 /// The same, clamped where the sum would lose definiteness [N m].
-MABD_FN mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 stress) {
+MABD_CALL mabd_sym3 mabd_body_block_geometric(const mabd_body_block* b, mabd_sym3 stress) {
     const mabd_sym3 G = mabd_body_block_stiffness(b, stress);
     if (mabd_geometric_is_safe(b, G)) return G;
     const mabd_sym3 clamped = mabd_sym3_positive(G);

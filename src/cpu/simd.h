@@ -119,7 +119,7 @@ MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
 MABD_HOT void mabd_reals_add(int count, const mabd_real* MABD_RESTRICT from,
                              mabd_real* MABD_RESTRICT to) {
     int k = 0;
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__CUDACC__)
     for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) += *(const mabd_quad*)(from + k);
 #endif
     for (; k < count; k++) to[k] += from[k];

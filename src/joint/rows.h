@@ -238,7 +238,7 @@ MABD_FN mabd_real mabd_cross_value(mabd_mat3 Aa, mabd_vec3 u, mabd_mat3 Ab, mabd
 }
 
 /// C of a rigid row: [m] for point and slide rows, [rad] for cross rows. gap = mabd_joint_gap.
-MABD_FN mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap) {
+MABD_CALL mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap) {
     if (row->kind == MABD_ROW_POINT) return mabd_v3_get(gap, row->axis);
     if (row->kind == MABD_ROW_SLIDE) {
         return mabd_slide_value(v->Aa, mabd_m3_column(&v->Fa, row->axis), gap);
@@ -269,7 +269,7 @@ MABD_FN mabd_vec3 mabd_unwrap_vector(mabd_vec3 phi, mabd_vec3 near, mabd_vec3 kn
 }
 
 /// Coordinates of `count` rows [m] or [rad]: angles and rotation vectors are the ones nearest to near (count).
-MABD_FN void mabd_joint_coordinates(const mabd_joint_view* v, int count, const mabd_row* rows,
+MABD_CALL void mabd_joint_coordinates(const mabd_joint_view* v, int count, const mabd_row* rows,
                                     const mabd_real* near, mabd_real* x) {
     const mabd_vec3 gap = mabd_joint_gap(v);
     mabd_real last[3] = {0, 0, 0}, known[3] = {0, 0, 0};
@@ -311,7 +311,7 @@ MABD_FN mabd_real mabd_cross_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 u, 
 /// What the linearisation of a row at a rigid reference leaves out when the bodies are strained by ea, eb
 /// (body frames). Strain does not vanish at the end of a step, so without this term a loaded row would stay
 /// open by its square.
-MABD_FN mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
+MABD_CALL mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
                                      mabd_sym3 eb) {
     mabd_vec3 u, w;
     if (row->kind == MABD_ROW_POINT) return 0;
@@ -359,7 +359,7 @@ MABD_FN mabd_affine mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) 
 }
 
 /// Jacobian of a row on side a (is_b = 0) or b (1), in that body's frame, at a rigid reference.
-MABD_FN mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
+MABD_CALL mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
                                       int is_b) {
     mabd_vec3 n, u, w;
     if (row->kind == MABD_ROW_POINT) {
@@ -398,7 +398,7 @@ MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_affine e) {
 /// What the linearisation of a coordinate leaves out when the bodies are strained: x(strained) - x_ref - J
 /// e. An angle is no bilinear form of A, so this is more than the remainder of the row that it is
 /// linearised by.
-MABD_FN mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
+MABD_CALL mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
                                             mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
     const mabd_affine Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);
     const mabd_vec3 gap = mabd_joint_gap(v);

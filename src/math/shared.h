@@ -10,6 +10,12 @@
 #else
 #define MABD_FN static inline
 #endif
+/// For large functions that a device had better call: inlined, they take the registers of their callers.
+#ifdef __CUDACC__
+#define MABD_CALL static __host__ __device__ __noinline__
+#else
+#define MABD_CALL static inline
+#endif
 #ifdef __cplusplus
 #define MABD_RESTRICT __restrict__
 #else

@@ -115,7 +115,7 @@ MABD_FN void mabd_rows_start_joint(mabd_cpu_sim* sim, const mabd_real* stress,
     const mabd_control_value* value = sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS;
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
     mabd_real* x_ref = sim->x_ref + joint->coordinate;
-    mabd_real near[MABD_JOINT_MAX_ROWS];
+    mabd_real near[MABD_JOINT_MAX_ROWS] = {0};
     for (int32_t r = 0; r < set->control_count; r++) near[r] = x_ref[r];
     mabd_joint_coordinates(view, set->control_count, set->control_row, near, x_ref);
     for (int32_t r = 0; r < set->control_count; r++) {
