@@ -14,7 +14,7 @@
 
 #pragma once
 
-#include "cpu/assemble.h"
+#include "cpu/one/rows.h"
 
 // ---- 3 x v blocks of K -----------------------------------------------------------------------------
 
