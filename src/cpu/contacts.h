@@ -12,7 +12,7 @@
 //
 // A straight body that lies across a round one (a link on a sheave) rolls over it: turned by phi about the axis across both, the
 // point moves by Rc phi along it, and the gap falls by Rc phi^2/2, Rc the distance of their axes. No plane knows that, so the
-// second derivative is put beside the rows, (l_n Rc) phi^2/2 of the force before (cpu/touch.c): under the tension of a chain it is a
+// second derivative is put beside the rows, (l_n Rc) phi^2/2 of the force before (cpu/one/touch.h): under the tension of a chain it is a
 // hundred times what inertia has against turning in a step. Like geometric stiffness it steers the iteration, not its result.
 //
 // lean = -c l_t of the last step: what sticks is a spring that remembers where it was at rest, so nothing creeps under
@@ -29,7 +29,7 @@
 //
 // In blocks. Rows of a body against fixed or scripted ones are eliminated in its block, H + j j'/c one after the other:
 //   u = H^-1 j,  s = c + j . u,   H^-1 <- H^-1 - (u/sqrt(s))(u/sqrt(s))',   y <- y - u (j . y + g)/s
-// so chains and trees stay what they are (cpu/touch.c), and a million contacts cost no more than their bodies. Which
+// so chains and trees stay what they are (cpu/one/touch.h), and a million contacts cost no more than their bodies. Which
 // rows hold, and where friction slips, is found by Newton's method with a line search (cpu/touch_search.c). A
 // much heavier moving body counts as fixed for this, a carrier (a pulley under a chain); how it moves is found by
 // conjugate gradients over the few freedoms of carriers, one structured solve of the riders a product (contact_carry.c).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs of bodies that carry nothing but ball joints (cpu/pack.h): predict, assemble and update, all lanes at once. The
-// mathematics is that of predict.c, assemble.c and update.c; blocks are those of body/affine.h,
+// mathematics is that of one/predict.h, one/balls.h and one/update.h; blocks are those of body/affine.h,
 //
 //   D(j) += R c(X, X) R',   U(i, j) = s_i s_j R c(X_i, X_j) R',   b(j) += s (t + R (X + D X + tau))
 //
@@ -317,7 +317,7 @@ static void assemble_any(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_bo
     }
 }
 
-// For more solves at this reference (assemble_balls.c): y, then the blocks of sides and pairs.
+// For more solves at this reference (one/balls.h): y, then the blocks of sides and pairs.
 static void keep_pack(mabd_cpu_sim* sim, const mabd_pack* pack, const mabd_pack_work* w,
                       const pack_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {

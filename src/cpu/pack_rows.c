@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs of bodies that carry joints with any rigid rows (cpu/pack.h): assemble and update, all lanes at once. What
-// assemble_rows.c does for one body, with the rows of joint/rows.h: of every row after the point rows
+// one/rows.h does for one body, with the rows of joint/rows.h: of every row after the point rows
 //
 //   J    on this body, from both references             Y = H^-1 J'
 //   v    s R (Y X + tau): what Y does to the point rows at X

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs of bodies whose joints are balls, or balls with springs on the rotation vector (cpu/pack.h): assemble and update, all lanes
-// at once. The mathematics is that of assemble_springs.c,
+// at once. The mathematics is that of one/springs.h,
 //
 //            3              3                          V_i = s_i R V(X_i) / 2
 //   D, U  | s_i s_j R c R'  V_i N_j        | 3         N_i = s_i R' n          n: axes of the joint, world (pack_turns.c)

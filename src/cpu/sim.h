@@ -118,7 +118,7 @@ typedef struct mabd_side_work {
     mabd_row_work rows[MABD_JOINT_MAX_ROWS]; // (others)
 } mabd_side_work;
 
-/// One joint with point rows and vector rows on a body (assemble_springs.c).
+/// One joint with point rows and vector rows on a body (one/springs.h).
 typedef struct mabd_spring_work {
     mabd_attachment point;
     mabd_real sign; // of the point rows: +1 on body b, -1 on a

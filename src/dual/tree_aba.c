@@ -15,7 +15,7 @@
 // negative pivots: elimination of a child subtracts from -H, which is the primal accumulation
 // H + sum J' Lambda_c^-1 J of articulated bodies, and costs the same for each child.
 //
-// What is done to one slot is in tree_numeric.c.
+// What is done to one slot is in tree_text.h.
 //
 // A large tree is cut into parts (tree_parts.h), which threads take one after the other; what is above them comes last, and
 // first on the way back.
