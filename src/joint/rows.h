@@ -270,7 +270,7 @@ MABD_FN mabd_vec3 mabd_unwrap_vector(mabd_vec3 phi, mabd_vec3 near, mabd_vec3 kn
 
 /// Coordinates of `count` rows [m] or [rad]: angles and rotation vectors are the ones nearest to near (count).
 MABD_CALL void mabd_joint_coordinates(const mabd_joint_view* v, int count, const mabd_row* rows,
-                                    const mabd_real* near, mabd_real* x) {
+                                      const mabd_real* near, mabd_real* x) {
     const mabd_vec3 gap = mabd_joint_gap(v);
     mabd_real last[3] = {0, 0, 0}, known[3] = {0, 0, 0};
     bool vectors = false;
@@ -312,7 +312,7 @@ MABD_FN mabd_real mabd_cross_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 u, 
 /// (body frames). Strain does not vanish at the end of a step, so without this term a loaded row would stay
 /// open by its square.
 MABD_CALL mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
-                                     mabd_sym3 eb) {
+                                       mabd_sym3 eb) {
     mabd_vec3 u, w;
     if (row->kind == MABD_ROW_POINT) return 0;
     if (row->kind == MABD_ROW_SLIDE) {
@@ -359,8 +359,8 @@ MABD_FN mabd_affine mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) 
 }
 
 /// Jacobian of a row on side a (is_b = 0) or b (1), in that body's frame, at a rigid reference.
-MABD_CALL mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
-                                      int is_b) {
+MABD_CALL mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row,
+                                        mabd_vec3 gap, int is_b) {
     mabd_vec3 n, u, w;
     if (row->kind == MABD_ROW_POINT) {
         n = mabd_v3(row->axis == 0, row->axis == 1, row->axis == 2);
@@ -399,7 +399,7 @@ MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_affine e) {
 /// e. An angle is no bilinear form of A, so this is more than the remainder of the row that it is
 /// linearised by.
 MABD_CALL mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
-                                            mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
+                                              mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
     const mabd_affine Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);
     const mabd_vec3 gap = mabd_joint_gap(v);
     const mabd_real linear = mabd_affine_dot(mabd_row_jacobian(v, row, gap, 0), Da) +
