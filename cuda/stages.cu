@@ -107,15 +107,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
 
 __global__ static void __launch_bounds__(THREADS, 1)
     add_aparts(VIEW sim, int32_t count, const mabd_apart* aparts) {
-    if (INDEX >= count) return;
-    const mabd_apart apart = aparts[INDEX];
-    const mabd_plan* plan = sim.model->plan;
-    const mabd_real* from = sim.packs->apart + apart.offset;
-    mabd_real *D = sim.D + plan->slot_block[apart.slot],
-              *rhs = sim.lambda + plan->slot_row[apart.slot];
-    const int32_t width = plan->slot_width[apart.slot];
-    for (int32_t k = 0; k < width * width; k++) D[k] += *from++;
-    for (int32_t k = 0; k < width; k++) rhs[k] += *from++;
+    if (INDEX < count) mabd_cpu_add_apart(&sim, &aparts[INDEX]);
 }
 
 mabd_status MABD_CUDA(assemble)(mabd_cuda_state* state, mabd_pass pass, mabd_error* error) {
@@ -341,24 +333,11 @@ __global__ static void __launch_bounds__(THREADS, 1)
     v[INDEX] = rate * (sim.q_new[INDEX] - (w * sim.q[INDEX] + w1 * sim.q1[INDEX]));
 }
 
-static void swap(mabd_real** a, mabd_real** b) {
-    mabd_real* c = *a;
-    *a = *b;
-    *b = c;
-}
-
 mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_error* error) {
     mabd_cpu_sim* sim = &state->view;
     const int32_t joints = state->joint_count, reals = 12 * (int32_t)sim->sizes.bodies;
     LAUNCH("finish", finish_joints, joints, *sim, keep_history, joints);
     LAUNCH("finish", finish_bodies, reals, *sim, keep_history ? sim->v : sim->v1, reals);
-    swap(&sim->stress, &sim->stress_new);
-    if (keep_history) {
-        swap(&sim->q, &sim->q_new);
-    } else {
-        swap(&sim->v, &sim->v1);
-        swap(&sim->q1, &sim->q_new);
-        swap(&sim->q, &sim->q1);
-    }
+    mabd_cpu_turn_state(sim, keep_history);
     return MABD_OK;
 }

@@ -82,6 +82,24 @@ MABD_FN bool mabd_cpu_in_group(const mabd_cpu_sim* sim, const mabd_model_joint* 
 }
 #endif
 
+MABD_FN void mabd_cpu_swap(mabd_real** a, mabd_real** b) {
+    mabd_real* c = *a;
+    *a = *b;
+    *b = c;
+}
+/// The end of finish: q_new becomes q, q becomes q1, the new rates, which are in the place of the oldest, v. With keep_history only
+/// q and stress are new.
+MABD_FN void mabd_cpu_turn_state(mabd_cpu_sim* sim, bool keep_history) {
+    mabd_cpu_swap(&sim->stress, &sim->stress_new);
+    if (keep_history) {
+        mabd_cpu_swap(&sim->q, &sim->q_new);
+    } else {
+        mabd_cpu_swap(&sim->v, &sim->v1);
+        mabd_cpu_swap(&sim->q1, &sim->q_new); // q_new -> q1's place, then one place further
+        mabd_cpu_swap(&sim->q, &sim->q1);
+    }
+}
+
 /// Where the share of a side goes.
 typedef struct mabd_side_place {
     mabd_side_mode mode;
@@ -112,6 +130,16 @@ MABD_FN mabd_side_place mabd_pack_place(const mabd_cpu_sim* sim, const mabd_pack
     to.D = (apart ? sim->packs->apart : sim->D) + side->block[lane];
     to.rhs = apart ? to.D + width * width : sim->lambda + side->row[lane];
     return to;
+}
+/// The share of a side that is apart, when all have written.
+MABD_FN void mabd_cpu_add_apart(const mabd_cpu_sim* sim, const mabd_apart* apart) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_real* from = sim->packs->apart + apart->offset;
+    mabd_real *D = sim->D + plan->slot_block[apart->slot],
+              *rhs = sim->lambda + plan->slot_row[apart->slot];
+    const int32_t width = plan->slot_width[apart->slot];
+    for (int32_t k = 0; k < width * width; k++) D[k] += *from++;
+    for (int32_t k = 0; k < width; k++) rhs[k] += *from++;
 }
 /// rhs += the point of the body that does not move, of a joint to the ground with point rows.
 MABD_FN void mabd_cpu_add_ground(const mabd_cpu_sim* sim, int32_t side, mabd_real* rhs) {

@@ -2,7 +2,7 @@
 // The tables of stages, and the calls through the one that a simulation has: tile by tile, by the threads of the pool. What
 // tiles report is put together in their order.
 
-#include "cpu/stages.h"
+#include "cpu/assemble.h"
 
 #include <string.h>
 
@@ -92,17 +92,10 @@ static void assemble_tile(void* context, int32_t tile, int32_t thread) {
 // Shares of sides whose joint was begun in another tile. No joint has two of them.
 static void add_aparts(void* context, int32_t part, int32_t thread) {
     const mabd_cpu_sim* sim = ((const tile_job*)context)->sim;
-    const mabd_plan* plan = sim->model->plan;
     const int32_t count = sim->packs->apart_count, last = first_in(sim, count, part + 1);
     (void)thread;
     for (int32_t i = first_in(sim, count, part); i < last; i++) {
-        const mabd_apart* apart = &sim->packs->aparts[i];
-        const mabd_real* from = sim->packs->apart + apart->offset;
-        mabd_real *D = sim->D + plan->slot_block[apart->slot],
-                  *rhs = sim->lambda + plan->slot_row[apart->slot];
-        const int32_t width = plan->slot_width[apart->slot];
-        for (int32_t k = 0; k < width * width; k++) D[k] += *from++;
-        for (int32_t k = 0; k < width; k++) rhs[k] += *from++;
+        mabd_cpu_add_apart(sim, &sim->packs->aparts[i]);
     }
 }
 
@@ -219,12 +212,6 @@ mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q) {
 
 // ---- the end of a step -------------------------------------------------------------------------------
 
-static void swap(mabd_real** a, mabd_real** b) {
-    mabd_real* c = *a;
-    *a = *b;
-    *b = c;
-}
-
 static void finish_tile(void* context, int32_t tile, int32_t thread) {
     const tile_job* job = context;
     (void)thread;
@@ -243,12 +230,5 @@ void mabd_cpu_finish(mabd_cpu_sim* sim, bool keep_history) {
     tile_job job = {.flag = keep_history};
     if (sim->packs->lone_count > 0) run_tiles(sim, finish_part, &job);
     run_tiles(sim, finish_tile, &job);
-    swap(&sim->stress, &sim->stress_new);
-    if (keep_history) {
-        swap(&sim->q, &sim->q_new);
-    } else {
-        swap(&sim->v, &sim->v1);
-        swap(&sim->q1, &sim->q_new); // q_new -> q1's place, then one place further
-        swap(&sim->q, &sim->q1);
-    }
+    mabd_cpu_turn_state(sim, keep_history);
 }
