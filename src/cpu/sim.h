@@ -309,6 +309,8 @@ typedef struct mabd_switch_report {
 /// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
 /// (switch.c). `anew`: the first solve at this reference. `slack`: what the solve may have left open [m], [rad].
 mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew, mabd_real slack);
+/// Part of it: whether all axes that stand wrong move, or the last one only.
+bool mabd_cpu_switch_all(mabd_cpu_sim* sim, bool anew, int32_t changed);
 /// Axes in the search for contacts, once they have settled (axis_search.c): their share of the slope of every group's
 /// energy, and on to the point taken; `first`: to the solution.
 void mabd_axes_add_slopes(mabd_cpu_sim* sim);
