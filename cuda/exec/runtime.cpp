@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <unistd.h>
 
 namespace {
 
@@ -71,9 +72,11 @@ void give(mabd_exec_stream* stream, task t) {
     if (!waits || strcmp(waits, "1") != 0) work_off(stream, stream->given);
 }
 
+// That of the machine, unless another is given.
 size_t memory_limit() {
     const char* limit = getenv("MABD_EXEC_MEMORY");
-    return limit ? (size_t)strtoull(limit, nullptr, 10) : SIZE_MAX;
+    if (limit) return (size_t)strtoull(limit, nullptr, 10);
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 cudaError_t refuse(cudaError_t error) {
@@ -133,6 +136,13 @@ cudaError_t cudaSetDevice(int device) {
     const cudaError_t error = driver();
     if (error != cudaSuccess) return error;
     return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+    const cudaError_t error = cudaSetDevice(device);
+    if (error != cudaSuccess) return error;
+    *properties = cudaDeviceProp{"executor", memory_limit(), 0, 0};
+    return cudaSuccess;
 }
 
 cudaError_t cudaPeekAtLastError(void) {
