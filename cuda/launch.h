@@ -4,11 +4,13 @@
 
 #include "device.h"
 
+/// Of a kernel's argument that is a struct: it stays where arguments are, also if its address is taken.
 #ifdef __CUDACC__
-#define VIEW const __grid_constant__ mabd_cpu_sim
+#define CONSTANT const __grid_constant__
 #else
-#define VIEW const mabd_cpu_sim
+#define CONSTANT const
 #endif
+#define VIEW CONSTANT mabd_cpu_sim
 
 #define THREADS 64
 #define INDEX   ((int32_t)(blockIdx.x * blockDim.x + threadIdx.x))

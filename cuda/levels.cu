@@ -32,11 +32,7 @@ static mabd_dual_system system_of(const mabd_cuda_levels* levels, const mabd_cpu
     return s;
 }
 
-#ifdef __CUDACC__
-#define SYSTEM const __grid_constant__ mabd_dual_system
-#else
-#define SYSTEM const mabd_dual_system
-#endif
+#define SYSTEM CONSTANT mabd_dual_system
 
 // ---- copies --------------------------------------------------------------------------------------------
 

@@ -167,7 +167,7 @@ void MABD_CUDA(segments_release)(const mabd_allocator* allocator, mabd_cuda_segm
 
 template <int most>
 __global__ static void __launch_bounds__(THREADS, 1)
-    eliminate_segments(mabd_segment_arrays a, int32_t count, const mabd_segment* segments,
+    eliminate_segments(CONSTANT mabd_segment_arrays a, int32_t count, const mabd_segment* segments,
                        int32_t* bad) {
     if (INDEX >= count) return;
     const mabd_segment g = segments[INDEX];
@@ -175,7 +175,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    add_shares(mabd_segment_arrays a, int32_t count, const mabd_segment* segments) {
+    add_shares(CONSTANT mabd_segment_arrays a, int32_t count, const mabd_segment* segments) {
     if (INDEX >= count) return;
     const mabd_segment g = segments[INDEX];
     if (g.before) mabd_segment_add_share(&a, &g);
@@ -183,7 +183,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
 
 template <int most>
 __global__ static void __launch_bounds__(THREADS, 1)
-    back_segments(mabd_segment_arrays a, int32_t count, const mabd_segment* segments) {
+    back_segments(CONSTANT mabd_segment_arrays a, int32_t count, const mabd_segment* segments) {
     if (INDEX >= count) return;
     const mabd_segment g = segments[INDEX];
     mabd_segment_back(most, &a, &g);

@@ -77,7 +77,8 @@ MABD_BLOCK_FN bool mabd_segment_step(int w, int v, int u, const mabd_segment_arr
                                      const mabd_segment* g, int32_t i) {
     const mabd_segment_slot* s = &a->slots[i];
     const bool last = i + 1 == g->first + g->count, next = !last || g->after;
-    mabd_real S[MABD_CHAIN_BLOCK], Z[MABD_CHAIN_BLOCK], y[MABD_BLOCK_MAX];
+    mabd_real S[MABD_CHAIN_BLOCK], y[MABD_BLOCK_MAX];
+    mabd_real* U = a->U + s->edge;
     mabd_chain_load_lower(w, a->D + s->block, S);
     if (!mabd_block_ldl(w, S)) return false;
     mabd_chain_store_lower(w, S, a->D + s->block);
@@ -86,22 +87,22 @@ MABD_BLOCK_FN bool mabd_segment_step(int w, int v, int u, const mabd_segment_arr
     mabd_segment_load(w, y, a->x + s->row);
     if (next) {
         // Z_i, S_{i+1}, b_{i+1}
-        mabd_real N[MABD_CHAIN_BLOCK];
-        mabd_segment_load(w * v, a->U + s->edge, Z);
+        mabd_real Z[MABD_CHAIN_BLOCK], N[MABD_CHAIN_BLOCK];
+        mabd_segment_load(w * v, U, Z);
         mabd_chain_load_lower(v, a->D + s[1].block, N);
         mabd_block_eliminate(w, v, S, Z, N);
         mabd_chain_store_lower(v, N, a->D + s[1].block);
-        mabd_segment_load(w * v, Z, a->U + s->edge);
+        mabd_segment_load(w * v, Z, U);
         mabd_block_sub_tmul(w, v, Z, y, a->x + s[1].row);
     }
     if (g->before) {
-        // V_i, F_{i+1}, Y_i, S_a, b_a
+        // V_i, F_{i+1}, Y_i, S_a, b_a; Z is read again: registers do not suffice for all
         mabd_real V[MABD_CHAIN_BLOCK], E[MABD_CHAIN_BLOCK];
         mabd_real* share = a->own + g->share;
         mabd_segment_load(w * u, a->own + s->spike, V);
         mabd_block_lower(w, u, S, V);
         if (next) {
-            mabd_segment_next_spike(w, v, u, Z, V, last, a->own + (last ? g->joined : s[1].spike));
+            mabd_segment_next_spike(w, v, u, U, V, last, a->own + (last ? g->joined : s[1].spike));
         }
         mabd_chain_load_lower(u, share, E);
         mabd_block_reduce(w, u, S, V, E);
@@ -188,8 +189,9 @@ MABD_FN void mabd_segment_add_share(const mabd_segment_arrays* a, const mabd_seg
 
 // ---- back --------------------------------------------------------------------------------------
 
-MABD_BLOCK_FN bool mabd_segment_back_step(int w, int v, int u, const mabd_segment_arrays* a,
-                                          const mabd_segment* g, int32_t i) {
+// Returns the slot before.
+MABD_BLOCK_FN int32_t mabd_segment_back_step(int w, int v, int u, const mabd_segment_arrays* a,
+                                             const mabd_segment* g, int32_t i) {
     const mabd_segment_slot* s = &a->slots[i];
     const mabd_real* L = a->D + s->block;
     mabd_real y[MABD_BLOCK_MAX];
@@ -203,26 +205,24 @@ MABD_BLOCK_FN bool mabd_segment_back_step(int w, int v, int u, const mabd_segmen
     }
     mabd_block_solve_lt(w, L, y);
     mabd_segment_load(w, y, a->x + s->row);
-    return true;
+    return i - 1;
 }
 
-MABD_CALL bool mabd_segment_back_step_mixed(int w, int v, int u, const mabd_segment_arrays* a,
-                                            const mabd_segment* g, int32_t i) {
+MABD_CALL int32_t mabd_segment_back_step_mixed(int w, int v, int u, const mabd_segment_arrays* a,
+                                               const mabd_segment* g, int32_t i) {
     return mabd_segment_back_step(w, v, u, a, g, i);
 }
 
 /// The solution in a segment whose cuts are known.
 MABD_BLOCK_FN void mabd_segment_back(int most, const mabd_segment_arrays* a,
                                      const mabd_segment* g) {
-    for (int32_t i = g->first + g->count - 1; i >= g->first; i--) {
-        bool done = true;
+    for (int32_t i = g->first + g->count - 1; i >= g->first;) {
         int w, v, u;
         mabd_segment_widths(a, g, i, &w, &v, &u);
         if (v != w || u != w) {
-            done = mabd_segment_back_step_mixed(w, v, u, a, g, i);
+            i = mabd_segment_back_step_mixed(w, v, u, a, g, i);
         } else {
-            MABD_CHAIN_BY_WIDTH(most, w, done, MABD_SEGMENT_EVEN, mabd_segment_back_step, a, g, i)
+            MABD_CHAIN_BY_WIDTH(most, w, i, MABD_SEGMENT_EVEN, mabd_segment_back_step, a, g, i)
         }
-        (void)done;
     }
 }
