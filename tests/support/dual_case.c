@@ -112,6 +112,19 @@ dual_graph dual_graph_star(int32_t arms, int32_t length, int32_t held, int32_t w
     return graph;
 }
 
+dual_graph dual_graph_beside(dual_graph first, dual_graph second) {
+    dual_graph graph = dual_graph_make(first.bodies + second.bodies, first.joints + second.joints);
+    for (int32_t j = 0; j < first.joints; j++) {
+        dual_graph_join(&graph, first.a[j], first.b[j], first.width[j]);
+    }
+    for (int32_t j = 0; j < second.joints; j++) {
+        const int32_t a = second.a[j], b = second.b[j], more = first.bodies;
+        dual_graph_join(&graph, a < 0 ? a : a + more, b < 0 ? b : b + more, second.width[j]);
+    }
+    dual_graph_free(&first), dual_graph_free(&second);
+    return graph;
+}
+
 dual_graph dual_graph_without_hubs(dual_graph graph) {
     for (int32_t body = 0; body < graph.bodies; body++) {
         int32_t rows = 0;

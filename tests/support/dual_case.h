@@ -36,6 +36,9 @@ dual_graph dual_graph_star(int32_t arms, int32_t length, int32_t held, int32_t w
 /// A tree with `more` random joints, some of them parallel to others.
 dual_graph dual_graph_random(int32_t n, int32_t more, int32_t width, uint64_t seed);
 
+/// Both, as separate components; they are freed.
+dual_graph dual_graph_beside(dual_graph first, dual_graph second);
+
 /// The graph with narrower joints where bodies would be hubs, for solvers that do not take them.
 dual_graph dual_graph_without_hubs(dual_graph graph);
 
