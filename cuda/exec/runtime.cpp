@@ -101,11 +101,21 @@ void set_error(cudaError_t error) {
 }
 
 bool is_device(const void* pointer) {
+    return is_device(pointer, 1);
+}
+
+bool is_device(const void* pointer, size_t size) {
     ALONE();
     auto after = memory.upper_bound((uintptr_t)pointer);
     if (after == memory.begin()) return false;
     --after;
-    return (uintptr_t)pointer - after->first < after->second;
+    const size_t from = (uintptr_t)pointer - after->first;
+    return from < after->second && size <= after->second - from;
+}
+
+void enqueue_host(cudaStream_t stream, std::function<void()> work) {
+    ALONE();
+    give(stream, task{std::move(work), nullptr, 0});
 }
 
 cudaError_t enqueue(const launch& l, cudaStream_t stream, const void* bad) {

@@ -362,6 +362,23 @@ double* dual_case_dense(const dual_case* c) {
     return d.K;
 }
 
+double dual_case_slot_residual(const dual_case* c) {
+    const int32_t n = c->system.row_count;
+    double *K = dual_case_dense(c), largest = 0;
+    for (int32_t s = 0; s < c->system.slot_count; s++) {
+        const int32_t first = c->system.row[s] - c->system.row_offset;
+        double square = 0;
+        for (int32_t i = first; i < first + c->system.width[s]; i++) {
+            double r = (double)c->b[i];
+            for (int32_t j = 0; j < n; j++) r -= K[(size_t)i * (size_t)n + (size_t)j] * c->x[j];
+            square += r * r;
+        }
+        largest = fmax(largest, sqrt(square));
+    }
+    free(K);
+    return largest;
+}
+
 double dual_case_dense_difference(const dual_case* c) {
     int n = c->system.row_count, one = 1, info = -1;
     double *K = dual_case_dense(c), *y = must(malloc((size_t)n * sizeof(double)));

@@ -65,6 +65,8 @@ void dual_case_free(dual_case* c);
 double dual_case_backward_error(const dual_case* c);
 /// K, dense (row_count x row_count); to be freed.
 double* dual_case_dense(const dual_case* c);
+/// b - K x by the dense form: the largest 2-norm over the rows of a slot.
+double dual_case_slot_residual(const dual_case* c);
 /// |x - y| / |y| with y from LAPACK's dense Cholesky (dposv), or dsysv if K is not definite.
 double dual_case_dense_difference(const dual_case* c);
 
