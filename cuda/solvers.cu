@@ -33,6 +33,7 @@ static mabd_status plan_solvers(const mabd_plan* plan, const mabd_allocator* all
     PLAN(MABD_CUDA_SEGMENTS,
          MABD_CUDA(segments_plan)(plan, count, list, allocator, &s->segments, error));
     PLAN(MABD_CUDA_CHAINS, MABD_CUDA(batch_plan)(plan, count, list, allocator, &s->batch, error));
+    PLAN(MABD_CUDA_LOOPS, MABD_CUDA(loops_plan)(plan, count, list, allocator, &s->loops, error));
     PLAN(MABD_CUDA_NET, MABD_CUDA(nets_plan)(plan, count, list, allocator, &s->nets, error));
 #undef PLAN
     s->counts[MABD_CUDA_HOST] = list_place(s, all, MABD_CUDA_HOST, list);
@@ -50,9 +51,6 @@ mabd_status MABD_CUDA(solvers_plan)(const mabd_cpu_sim* host, const mabd_allocat
     mabd_status status = s->places && list ? MABD_CUDA(sort_components)(plan, host->dual, allocator,
                                                                         s->places, error)
                                            : mabd_fail_memory(error, "listing components");
-    for (size_t i = 0; i < count && status == MABD_OK; i++) {
-        if (s->places[i] == MABD_CUDA_LOOPS) s->places[i] = MABD_CUDA_HOST;
-    }
     if (status == MABD_OK) status = plan_solvers(plan, allocator, list, s, error);
     mabd_free(allocator, list, bytes);
     return status;
@@ -62,7 +60,8 @@ mabd_status MABD_CUDA(solvers_plan)(const mabd_cpu_sim* host, const mabd_allocat
 #define DIRECT_SOLVERS(X)                                                                          \
     X(LEVELS, levels)                                                                              \
     X(SEGMENTS, segments)                                                                          \
-    X(CHAINS, batch)
+    X(CHAINS, batch)                                                                               \
+    X(LOOPS, loops)
 #define SOLVERS(X)                                                                                 \
     DIRECT_SOLVERS(X)                                                                              \
     X(NET, nets)

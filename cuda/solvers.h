@@ -8,6 +8,7 @@
 #include "chains.h"
 #include "dual.h"
 #include "levels.h"
+#include "loops.h"
 #include "nets.h"
 #include "segments.h"
 
@@ -20,6 +21,7 @@ typedef struct mabd_cuda_solvers {
     mabd_cuda_levels levels;
     mabd_cuda_segments segments;
     mabd_cuda_batch batch;
+    mabd_cuda_loops loops;
     mabd_cuda_nets nets;
     mabd_cuda_place* places; // (components)
     size_t place_bytes;
