@@ -30,6 +30,7 @@ typedef struct mabd_cpu_sizes {
     size_t held;   // bodies, or 0 if nothing is solved twice at a reference: no contacts
     size_t rest;   // rows, or 0 if no component may be softened (factor.c)
     size_t groups; // of components (factor.c)
+    size_t targets; // copies x controls (targets.c)
 } mabd_cpu_sizes;
 
 /// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
@@ -76,6 +77,11 @@ typedef struct mabd_control_value {
     mabd_real target;     // k rest + kp target(t) [N or N m], or target(t) of a rigid one
     mabd_real drive;      // target or rate of the drive of a law
 } mabd_control_value;
+
+/// mabd_control_value.target of a control, `target`: where its servo shall be.
+MABD_FN mabd_real mabd_control_target(const mabd_control* control, mabd_real target) {
+    return control->rigid ? target : control->offset + control->gain * target;
+}
 
 /// x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh), rate = 1/bh
 MABD_FN mabd_real mabd_control_goal(const mabd_control* control, const mabd_control_value* value,
@@ -228,6 +234,13 @@ void mabd_cpu_reset(mabd_cpu_sim* sim);
 /// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets
 /// sim->step.
 void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h);
+/// Its last part: targets that were set in place of the signals (targets.c).
+void mabd_cpu_apply_targets(mabd_cpu_sim* sim);
+/// Coordinates and rates of the axes of all controls (copies x controls each); either may be null.
+void mabd_cpu_get_controls(const mabd_cpu_sim* sim, mabd_real* coordinates, mabd_real* rates);
+/// x' of a coordinate: J q' of both sides, each in its body frame. view: of sim->q.
+mabd_real mabd_cpu_coordinate_rate(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                   const mabd_joint_view* view, const mabd_row* row);
 /// References, unless assemble makes them on its way (mabd_cpu_fuses).
 void mabd_cpu_predict(mabd_cpu_sim* sim);
 /// True if the first assemble of a solve predicts as well, tile by tile: nobody looks at references before.

@@ -82,6 +82,7 @@ static void layout(mabd_model* m, const mabd_scene* scene, const sizes* n, mabd_
     m->scripts = mabd_arena_take(arena, n->scripts, sizeof *m->scripts);
     m->signals = mabd_arena_take(arena, n->signals, sizeof *m->signals);
     m->tables = mabd_arena_take(arena, n->table_reals, sizeof *m->tables);
+    m->controls = mabd_arena_take(arena, mabd_builder_control_limit(scene), sizeof *m->controls);
     m->name = mabd_arena_take(arena, strlen(scene->name) + 1, 1);
 }
 
@@ -199,6 +200,7 @@ static void fill(mabd_model_builder* builder) {
     fill_bodies(builder);
     fill_joints(builder);
     fill_forces(builder);
+    mabd_builder_copies(builder);
 }
 
 static mabd_status build_plan(mabd_model* m) {
@@ -262,6 +264,7 @@ static uint64_t hash_model(const mabd_model* m) {
         const mabd_model_force* f = &m->forces[i];
         HASH(&f->body, 1), HASH(&f->point, 1), HASH(&f->force, 1), HASH(&f->torque, 1);
     }
+    if (m->copy_count > 0) HASH(&m->copy_count, 1);
 #undef HASH
     return mabd_builder_hash_contacts(m, hash);
 }
@@ -316,7 +319,8 @@ mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allo
         mabd_model_destroy(m);
         return mabd_fail_memory(error, "building the model");
     }
-    status = mabd_model_check_limits(m, error);
+    status = mabd_model_check_copies(m, error);
+    if (status == MABD_OK) status = mabd_model_check_limits(m, error);
     if (status != MABD_OK) {
         mabd_model_destroy(m);
         return status;

@@ -90,6 +90,20 @@ static void get_times(const void* self, double* seconds) {
     memcpy(seconds, sim->cpu.times, sizeof sim->cpu.times);
 }
 
+static void set_targets(void* self, int32_t first, int32_t count, const mabd_real* values) {
+    mabd_cpu_sim* cpu = &((mabd_affine_sim*)self)->cpu;
+    const size_t controls = (size_t)cpu->model->control_count, n = (size_t)count * controls;
+    const size_t at = (size_t)first * controls;
+    for (size_t i = 0; i < n; i++) {
+        cpu->target[at + i] = values ? values[i] : 0;
+        cpu->target_set[at + i] = values ? 1 : 0;
+    }
+}
+
+static void get_controls(const void* self, mabd_real* coordinates, mabd_real* rates) {
+    mabd_cpu_get_controls(&((const mabd_affine_sim*)self)->cpu, coordinates, rates);
+}
+
 // ---- state as bytes --------------------------------------------------------------------------------
 //
 // The STATE fields in the order of fields.def, then has_history; with contacts: calm of all bodies, how many
@@ -192,6 +206,8 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .get_state = mabd_affine_get_state,
     .get_joint_forces = mabd_affine_get_joint_forces,
     .get_joint_coordinates = mabd_affine_get_joint_coordinates,
+    .set_targets = set_targets,
+    .get_controls = get_controls,
     .get_contacts = mabd_affine_get_contacts,
     .overlap = mabd_affine_overlap,
     .state_size = state_size,

@@ -71,7 +71,8 @@ static attempt find_contacts(mabd_affine_sim* sim, mabd_find find) {
     const mabd_status status = mabd_contacts_find(&sim->cpu, find);
     mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
     if (status == MABD_ERR_MEMORY) return no_room();
-    return failed(status, 0, -1, "the prediction is not finite, at first of");
+    const int32_t body = sim->cpu.contacts ? sim->cpu.contacts->bad_body : 0;
+    return failed(status, body, -1, "the prediction is not finite, at first of");
 }
 
 double mabd_affine_lap(mabd_affine_sim* sim, mabd_stage stage, double since) {
