@@ -28,7 +28,9 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.row_sets = (size_t)model->row_set_count;
     n.forces = (size_t)model->force_count;
     n.components = (size_t)plan->component_count;
-    n.targets = (size_t)model->copy_count * (size_t)model->control_count;
+    n.copies = (size_t)model->copy_count;
+    n.targets = n.copies * (size_t)model->control_count;
+    n.apart = mabd_cpu_settles_apart(model) ? n.bodies : 0;
     n.axes = model->laws ? n.coordinates : 0;
     n.loose = n.guess = n.rest = 0;
     n.threads = 1;
@@ -60,6 +62,9 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->blocks = mabd_arena_take(arena, schemes * n->classes, sizeof *sim->blocks);
     sim->controls = mabd_arena_take(arena, controls, sizeof *sim->controls);
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
+    sim->target = mabd_arena_take(arena, n->targets, sizeof *sim->target);
+    sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
+    sim->copies = mabd_arena_take(arena, n->copies, sizeof *sim->copies);
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
@@ -187,12 +192,18 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
     MABD_TRY(mabd_outer_create(sim, allocator));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
-        const mabd_dual_ops* ops = sim->duals[i] = mabd_cpu_choose(sim, i);
-        if (!ops) continue;
-        const mabd_dual_system system = mabd_cpu_system(sim, i);
-        MABD_TRY(ops->create(allocator, &system, &sim->solvers[i]));
+        sim->duals[i] = mabd_cpu_choose(sim, i);
+        if (!sim->solvers_later) MABD_TRY(mabd_cpu_make_solver(sim, allocator, i));
     }
     return MABD_OK;
+}
+
+mabd_status mabd_cpu_make_solver(mabd_cpu_sim* sim, const mabd_allocator* allocator,
+                                 int32_t component) {
+    const mabd_dual_ops* ops = sim->duals[component];
+    if (!ops || sim->solvers[component]) return MABD_OK;
+    const mabd_dual_system system = mabd_cpu_system(sim, component);
+    return ops->create(allocator, &system, &sim->solvers[component]);
 }
 
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
@@ -288,6 +299,7 @@ void mabd_cpu_reset(mabd_cpu_sim* sim) {
     memcpy(sim->q_new, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->ref, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->v1, sim->v, 12 * n->bodies * sizeof(mabd_real));
+    memset(sim->target_set, 0, n->targets * sizeof *sim->target_set);
     memset(sim->times, 0, sizeof sim->times);
     if (sim->contacts) {
         mabd_contacts_forget(sim->contacts);

@@ -31,6 +31,8 @@ typedef struct mabd_cpu_sizes {
     size_t rest;   // rows, or 0 if no component may be softened (factor.c)
     size_t groups; // of components (factor.c)
     size_t targets; // copies x controls (targets.c)
+    size_t copies;  // 0 = none
+    size_t apart;   // bodies, or 0 if copies do not settle one by one (copies.c)
 } mabd_cpu_sizes;
 
 /// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
@@ -142,6 +144,23 @@ typedef enum mabd_body_kind {
     MABD_BODY_ROWS,    // point, slide and cross rows, no forces but inertia and gravity
 } mabd_body_kind;
 
+/// A copy of a batch in the solve under way, where copies settle one by one (copies.c).
+typedef struct mabd_copy_state {
+    bool settled; // its result is good
+    bool kept;    // and stands aside while others go on
+    mabd_real twist;
+    int32_t twisted_body; // -1 = no moving bodies
+    mabd_opening open;    // of its last solve
+} mabd_copy_state;
+
+/// When a copy has settled.
+typedef struct mabd_copy_goal {
+    mabd_real twist;   // of its bodies, at most [rad]
+    mabd_real opening; // of its rows, at most [m], [rad]
+    bool every_row;    // all rows count, else those that are not linear
+    bool last;         // no solve will follow: openings are told of all
+} mabd_copy_goal;
+
 /// What runs leave of a component (cpu/outer.h).
 typedef struct mabd_outer mabd_outer;
 
@@ -170,6 +189,9 @@ struct mabd_cpu_sim {
     mabd_body_block* blocks; // (classes) for step.beta_h; with contacts as many for euler.beta_h
     mabd_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
     mabd_real* motors;            // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
+    mabd_real* target;            // (targets) STATE: set from outside (targets.c)
+    bool* target_set;             // (targets) STATE: it stands in for the signal
+    mabd_copy_state* copies;      // (copies) in the solve under way
     mabd_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, patience;     // of switch.c
     mabd_real* force_scale;       // (forces) signal values
@@ -187,6 +209,8 @@ struct mabd_cpu_sim {
     mabd_dual_report
         dual_report;         // of the last solve: iterations of all components, largest residual
     bool shared_edges;       // some off-diagonal block gets more than one body's share
+    bool solvers_later;      // solvers of the dual system are made where one is asked for
+    void* device;            // what a backend has elsewhere, null = nothing
     mabd_contacts* contacts; // null = the model has none
     mabd_step_scale step;
     mabd_step_scale euler;      // of bodies that were struck (cpu/contacts.h)
@@ -212,6 +236,9 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model);
 void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena);
 /// Constants of the layout, dual solvers. MABD_ERR_MEMORY.
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator);
+/// The solver of a component, if it is not there yet. MABD_ERR_MEMORY.
+mabd_status mabd_cpu_make_solver(mabd_cpu_sim* sim, const mabd_allocator* allocator,
+                                 int32_t component);
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator);
 /// Direct dual solver of a component, null without rows; its arrays.
 const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component);
@@ -257,6 +284,8 @@ typedef enum mabd_pass {
 void mabd_cpu_assemble(mabd_cpu_sim* sim, mabd_pass pass);
 /// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint);
+/// Both for one component alone; lambda: its right-hand side in, multipliers out.
+mabd_status mabd_cpu_solve_component(mabd_cpu_sim* sim, int32_t component, int32_t* joint);
 /// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative
 /// solvers start from `guess` and leave their solution there.
 void mabd_cpu_solve(mabd_cpu_sim* sim);
@@ -315,6 +344,8 @@ typedef struct mabd_switch_report {
 /// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
 /// (switch.c). `anew`: the first solve at this reference. `slack`: what the solve may have left open [m], [rad].
 mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew, mabd_real slack);
+/// Part of it: whether all axes that stand wrong move, or the last one only.
+bool mabd_cpu_switch_all(mabd_cpu_sim* sim, bool anew, int32_t changed);
 /// Axes in the search for contacts, once they have settled (axis_search.c): their share of the slope of every group's
 /// energy, and on to the point taken; `first`: to the solution.
 void mabd_axes_add_slopes(mabd_cpu_sim* sim);
@@ -327,6 +358,15 @@ bool mabd_cpu_changed_stop(const mabd_cpu_sim* sim, mabd_real least);
 
 /// At q_new, after update; controls at the end of the step.
 mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q);
+/// True if the copies of a model settle one by one: nothing but their joints' rows decides.
+bool mabd_cpu_settles_apart(const mabd_model* model);
+/// At the start of a solve: no copy has settled.
+void mabd_cpu_open_copies(mabd_cpu_sim* sim);
+/// After update: copies within the tolerances have settled, and what they have come to is kept while others go on. Returns how
+/// many are left.
+int32_t mabd_cpu_settle_copies(mabd_cpu_sim* sim, const mabd_copy_goal* goal);
+/// At the end of a solve: what was kept is the result.
+void mabd_cpu_close_copies(mabd_cpu_sim* sim);
 /// False, and the body in *body, if A_new has no rotation.
 bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body);
 /// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are.

@@ -30,7 +30,7 @@ void mabd_cpu_apply_targets(mabd_cpu_sim* sim) {
     size_t at = 0;
     for (int32_t copy = 0; copy < m->copy_count; copy++) {
         for (int32_t k = 0; k < m->control_count; k++, at++) {
-            if (sim->target_set[at] == 0) continue;
+            if (!sim->target_set[at]) continue;
             set_value(sim, joint_of(m, copy, k), &m->controls[k], sim->target[at]);
         }
     }
