@@ -150,3 +150,20 @@ Test(batch, gives_long_chains_in_runs_the_bits_they_have_alone) {
     const setup s = {"chain", 3, {{"links", 1500, 1500}, {"radius", 0.005, 0.02}}};
     compare(&s, 0);
 }
+
+Test(batch, x1) {
+    const setup s = {"incline", 6, {{"angle", 10, 40}}};
+    compare(&s, 0);
+}
+Test(batch, x2) {
+    const setup s = {"bounce", 6, {{"height", 0.05, 0.2}}};
+    compare(&s, 0);
+}
+Test(batch, x4) {
+    const setup s = {"falling-joints", 3, {{"pairs", 16, 16}, {"young", 1e8, 1e9}}};
+    compare(&s, 0);
+}
+Test(batch, x7) {
+    const setup s = {"ragdolls", 3, {{"copies", 1, 1}, {"hubs", 6, 6}, {"friction", 0.3, 0.9}}};
+    compare(&s, 0);
+}

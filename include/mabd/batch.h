@@ -11,7 +11,7 @@
 //   for (step = 0; step < steps; step++) {
 //       mabd_sim_get_controls(sim, x, rates);             // copies x controls
 //       policy(x, rates, targets);
-//       mabd_sim_set_targets(sim, 0, copies, targets, &error);
+//       mabd_sim_set_targets(sim, 0, copies, NULL, targets, &error);
 //       mabd_sim_step(sim, NULL, &error);
 //   }
 #pragma once
@@ -53,11 +53,12 @@ MABD_API int32_t mabd_model_control_count(const mabd_model* model);
 MABD_API mabd_control_info mabd_model_control(const mabd_model* model, int32_t control);
 
 /// Targets of the controls of copies first .. first + count - 1, values (count x controls): from the next step on
-/// they stand in for the signals of the scene, until they are set anew or cleared. They are part of the state:
-/// saved, restored, and cleared by a reset. MABD_ERR_ARG: no such copies, or a value that is not finite; then nothing is
-/// set.
+/// they stand in for the signals of the scene, until they are set anew or cleared. which (controls): those that are set,
+/// values of others are not looked at; null = all. Targets are part of the state: saved, restored, and cleared by a
+/// reset. MABD_ERR_ARG: no such copies, or a value that is not finite; then nothing is set.
 MABD_API mabd_status mabd_sim_set_targets(mabd_sim* sim, int32_t first, int32_t count,
-                                          const mabd_real* values, mabd_error* error);
+                                          const bool* which, const mabd_real* values,
+                                          mabd_error* error);
 /// Back to the signals of the scene.
 MABD_API mabd_status mabd_sim_clear_targets(mabd_sim* sim, int32_t first, int32_t count,
                                             mabd_error* error);

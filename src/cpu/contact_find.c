@@ -97,8 +97,9 @@ static void fill_boxes(mabd_cpu_sim* sim) {
 // Pairs of geoms of one copy, counted from its first.
 static mabd_status find_copy(mabd_contacts* c, int32_t copy, mabd_broad_result* result) {
     const int32_t geom = c->geom_first[copy], plane = c->plane_first[copy];
-    const mabd_broad_input input = {c->geom_first[copy + 1] - geom, c->plane_first[copy + 1] - plane,
-                                    c->geoms + geom, c->boxes + geom, c->planes + plane};
+    const mabd_broad_input input = {c->geom_first[copy + 1] - geom,
+                                    c->plane_first[copy + 1] - plane, c->geoms + geom,
+                                    c->boxes + geom, c->planes + plane};
     mabd_status status = mabd_broad_update(c->broad, &input, result, NULL);
     if (status == MABD_ERR_MEMORY) {
         MABD_TRY(mabd_broad_reserve(c->broad, result->count + result->count / 2));

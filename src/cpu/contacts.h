@@ -192,7 +192,7 @@ typedef struct mabd_contacts {
     int32_t geom_count, plane_count, component_count;
     int32_t copy_count, copy_bodies, copy_geoms; // bodies of each copy, and most geoms of one
     int32_t *geom_first, *plane_first;           // of each copy (copy_count + 1)
-    const mabd_model_collider** collider; // (geom_count)
+    const mabd_model_collider** collider;        // (geom_count)
     mabd_broad_geom* geoms;
     mabd_broad_box* boxes;
     mabd_broad_plane* planes;     // their geoms are counted from the first of the copy

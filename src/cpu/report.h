@@ -9,7 +9,7 @@ typedef struct mabd_motion_report {
     mabd_real twist;      // largest rotation of a body from its reference [rad]
     int32_t twisted_body; // which, -1 = no moving bodies
     int32_t broken_body;  // one whose state is not finite, -1 = none
-    mabd_real* each;      // (bodies) gets the twist of every body, squared as below; null = nobody asks
+    mabd_real* each; // (bodies) gets the twist of every body, squared as below; null = nobody asks
 } mabd_motion_report;
 
 /// How far rigid rows are open.

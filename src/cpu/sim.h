@@ -25,11 +25,11 @@ typedef struct mabd_cpu_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, loose;
     size_t threads;
-    size_t axes;   // coordinates, or 0 if no axis has a law (joint/axis_law.h)
-    size_t guess;  // rows, or 0 if no dual solver is iterative
-    size_t held;   // bodies, or 0 if nothing is solved twice at a reference: no contacts
-    size_t rest;   // rows, or 0 if no component may be softened (factor.c)
-    size_t groups; // of components (factor.c)
+    size_t axes;    // coordinates, or 0 if no axis has a law (joint/axis_law.h)
+    size_t guess;   // rows, or 0 if no dual solver is iterative
+    size_t held;    // bodies, or 0 if nothing is solved twice at a reference: no contacts
+    size_t rest;    // rows, or 0 if no component may be softened (factor.c)
+    size_t groups;  // of components (factor.c)
     size_t targets; // copies x controls (targets.c)
     size_t copies;  // 0 = none
     size_t apart;   // bodies, or 0 if copies do not settle one by one (copies.c)

@@ -39,6 +39,10 @@ static size_t points(const mabd_signal* signal) {
     return signal->kind == MABD_SIGNAL_TABLE ? 2 * (size_t)signal->point_count : 0;
 }
 
+static size_t is_there(const mabd_signal* signal) {
+    return signal->kind != MABD_SIGNAL_NONE;
+}
+
 static sizes count(mabd_model_builder* builder) {
     const mabd_scene* scene = builder->scene;
     sizes n = {0};
@@ -56,13 +60,16 @@ static sizes count(mabd_model_builder* builder) {
         n.table_reals += points(&script->translation) + points(&script->angle);
         n.scripts++;
     }
-    n.signals = 1 + (size_t)scene->forces.count + 2 * n.scripts + 3 * MABD_AXIS_COUNT * n.row_sets;
+    n.signals = 1 + (size_t)scene->forces.count + 2 * n.scripts;
     const mabd_scene_axes* axes = scene->axes.data;
     for (size_t set = 0; set < n.row_sets; set++) {
         const int32_t k = mabd_builder_axes_of(builder, (int32_t)set);
         for (int axis = 0; k >= 0 && axis < MABD_AXIS_COUNT; axis++) {
-            n.table_reals += points(&axes[k].axis[axis].servo) + points(&axes[k].axis[axis].motor) +
-                             points(&axes[k].axis[axis].motor_velocity);
+            const mabd_axis_def* def = &axes[k].axis[axis];
+            n.table_reals +=
+                points(&def->servo) + points(&def->motor) + points(&def->motor_velocity);
+            n.signals +=
+                is_there(&def->servo) + is_there(&def->motor) + is_there(&def->motor_velocity);
         }
     }
     return n;

@@ -165,7 +165,7 @@ struct mabd_model {
     char* name;
     int32_t copy_count; // 0 = no copies: names are those of all bodies and joints
     int32_t copy_bodies, copy_joints, control_count; // of each copy
-    mabd_copy_control* controls;                    // (control_count)
+    mabd_copy_control* controls;                     // (control_count)
     mabd_names body_names, joint_names;              // of the first copy, if there are copies
     mabd_plan* plan;
     void* memory; // the arena behind all arrays above but names and plan

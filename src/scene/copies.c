@@ -127,8 +127,8 @@ static mabd_status add_class(copy_work* w, int32_t index) {
     mabd_scene* scene = w->scene;
     mabd_scene_class made = ((const mabd_scene_class*)w->copy->classes.data)[index];
     const size_t count = (size_t)made.geom_count;
-    MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->geoms, sizeof(mabd_geom),
-                               made.geom_count));
+    MABD_TRY(
+        mabd_list_reserve(&scene->allocator, &scene->geoms, sizeof(mabd_geom), made.geom_count));
     mabd_geom* staged = (mabd_geom*)scene->geoms.data + scene->geoms.count;
     if (count > 0) {
         memcpy(staged, (const mabd_geom*)w->copy->geoms.data + made.geom_first,

@@ -110,11 +110,13 @@ static void get_times(const void* self, double* seconds) {
     memcpy(seconds, sim->cpu.times, sizeof sim->cpu.times);
 }
 
-static void set_targets(void* self, int32_t first, int32_t count, const mabd_real* values) {
+static void set_targets(void* self, int32_t first, int32_t count, const bool* which,
+                        const mabd_real* values) {
     mabd_cpu_sim* cpu = &((mabd_affine_sim*)self)->cpu;
     const size_t controls = (size_t)cpu->model->control_count, n = (size_t)count * controls;
     const size_t at = (size_t)first * controls;
     for (size_t i = 0; i < n; i++) {
+        if (which && !which[i % controls]) continue;
         cpu->target[at + i] = values ? values[i] : 0;
         cpu->target_set[at + i] = values != NULL;
     }
