@@ -51,14 +51,6 @@ static mabd_scene* make_scene(const setup* s, int32_t copy) {
     return scene;
 }
 
-static mabd_model* build(mabd_scene* scene) {
-    mabd_error error = {0};
-    mabd_model* model;
-    cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK), "%s", error.text);
-    mabd_scene_destroy(scene);
-    return model;
-}
-
 static mabd_scene* add_copies(const setup* s, int32_t first, int32_t count) {
     mabd_error error = {0};
     mabd_scene* batch;
@@ -97,16 +89,29 @@ static double difference(const mabd_real* batch, int32_t copies, int32_t copy,
     return worst;
 }
 
+// What joints do in copy `copy`, bit for bit.
+static void expect_forces(const mabd_sim* batch, int32_t copy, const mabd_sim* alone) {
+    const size_t all = 6 * (size_t)mabd_model_joint_count(mabd_sim_model(batch));
+    const size_t one = 6 * (size_t)mabd_model_joint_count(mabd_sim_model(alone));
+    mabd_real* forces = malloc((all + one) * sizeof *forces);
+    mabd_sim_get_joint_forces(batch, forces);
+    mabd_sim_get_joint_forces(alone, forces + all);
+    cr_expect(eq(int, memcmp(forces + (size_t)copy * one, forces + all, one * sizeof *forces), 0),
+              "forces of copy %d", (int)copy);
+    free(forces);
+}
+
 static void expect_alone(const setup* s, const mabd_sim* sim, double tolerance) {
     mabd_real* batch = state_of(sim);
     for (int32_t c = 0; c < s->copies; c++) {
-        mabd_model* model = build(make_scene(s, c));
+        mabd_model* model = plain_build(make_scene(s, c));
         const int32_t n = mabd_model_body_count(model);
         mabd_sim* alone = plain_start(model, NULL);
         plain_advance(alone, STEPS);
         mabd_real* state = state_of(alone);
         const double off = difference(batch, s->copies, c, state, n);
         cr_expect(le(dbl, off, tolerance), "%s, copy %d", s->scene, (int)c);
+        if (tolerance == 0) expect_forces(sim, c, alone);
         free(state);
         mabd_sim_destroy(alone);
         mabd_model_destroy(model);
@@ -115,7 +120,7 @@ static void expect_alone(const setup* s, const mabd_sim* sim, double tolerance) 
 }
 
 static void compare(const setup* s, double tolerance) {
-    mabd_model* model = build(add_copies(s, 0, s->copies));
+    mabd_model* model = plain_build(add_copies(s, 0, s->copies));
     cr_assert(eq(int, mabd_model_copy_count(model), s->copies));
     mabd_sim* sim = plain_start(model, NULL);
     plain_advance(sim, STEPS);
@@ -162,7 +167,7 @@ Test(batch, keeps_copies_from_touching_each_other) {
 
 Test(batch, finds_contacts_within_copies_only) {
     const setup s = {"stack", 5, {{"friction", 0.3, 0.9}}};
-    mabd_model* model = build(add_copies(&s, 0, s.copies));
+    mabd_model* model = plain_build(add_copies(&s, 0, s.copies));
     const int32_t bodies = mabd_model_body_count(model) / s.copies;
     mabd_sim* sim = plain_start(model, NULL);
     cr_assert(gt(int, plain_advance(sim, STEPS), 0));

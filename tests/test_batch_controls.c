@@ -81,14 +81,6 @@ static mabd_scene* make_scene(int32_t copy, const double* values, const char* mo
     return scene;
 }
 
-static mabd_model* build(mabd_scene* scene) {
-    mabd_error error = {0};
-    mabd_model* model;
-    cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK), "%s", error.text);
-    mabd_scene_destroy(scene);
-    return model;
-}
-
 static mabd_model* build_batch(void) {
     mabd_error error = {0};
     mabd_scene* batch;
@@ -98,7 +90,7 @@ static mabd_model* build_batch(void) {
         cr_assert(eq(int, mabd_scene_add_copy(batch, copy, &error), MABD_OK), "%s", error.text);
         mabd_scene_destroy(copy);
     }
-    return build(batch);
+    return plain_build(batch);
 }
 
 static void set_all(mabd_sim* sim) {
@@ -145,7 +137,7 @@ static void expect_scenes(const mabd_sim* batch, const bool* targeted) {
         for (int32_t k = 0; k < CONTROLS; k++) {
             values[k] = targeted[k] ? target_of(c, k) : usual[k];
         }
-        mabd_model* model = build(make_scene(c, values, NULL, NULL));
+        mabd_model* model = plain_build(make_scene(c, values, NULL, NULL));
         mabd_sim* alone = plain_start(model, NULL);
         plain_advance(alone, STEPS);
         expect_copy(batch, c, alone);
@@ -235,7 +227,7 @@ Test(batch_controls, are_listed_with_axis_kind_and_unit) {
         cr_expect(eq(str, (char*)info.unit, (char*)expected[k].unit));
     }
     mabd_model_destroy(model);
-    model = build(make_scene(0, NULL, NULL, NULL));
+    model = plain_build(make_scene(0, NULL, NULL, NULL));
     cr_expect(eq(int, mabd_model_control_count(model), 0));
     cr_expect(eq(int, mabd_model_copy_count(model), 0));
     mabd_model_destroy(model);
@@ -321,7 +313,7 @@ Test(batch_controls, a_copy_that_fails_is_named) {
         cr_assert(eq(int, mabd_scene_add_copy(batch, copy, &error), MABD_OK));
         mabd_scene_destroy(copy);
     }
-    mabd_model* model = build(batch);
+    mabd_model* model = plain_build(batch);
     mabd_sim* sim = plain_start(model, NULL);
     poses* before = poses_of(sim);
     cr_expect(ne(int, mabd_sim_step(sim, NULL, &error), MABD_OK));

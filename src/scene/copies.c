@@ -148,30 +148,41 @@ static mabd_status add_class(copy_work* w, int32_t index) {
     return status;
 }
 
+// Elements of a list of the copy behind those of the scene, as they are; null without memory.
+static void* stage_list(const copy_work* w, const mabd_list* from, size_t element,
+                        mabd_list* list) {
+    const mabd_allocator* allocator = &w->scene->allocator;
+    // one more, so that an empty list has a place too
+    if (mabd_list_reserve(allocator, list, element, (int64_t)from->count + 1) != MABD_OK) {
+        return NULL;
+    }
+    char* behind = (char*)list->data + (size_t)list->count * element;
+    if (from->count > 0) memcpy(behind, from->data, (size_t)from->count * element);
+    return behind;
+}
+#define STAGE(list, to)                                                                            \
+    do {                                                                                           \
+        (to) = stage_list(w, &w->copy->list, sizeof *(to), &w->scene->list);                       \
+        if (!(to)) return MABD_ERR_MEMORY;                                                         \
+    } while (0)
+
 static mabd_status stage_bodies(const copy_work* w) {
-    mabd_scene* scene = w->scene;
-    const mabd_scene_body* from = w->copy->bodies.data;
-    const int32_t n = w->copy->bodies.count;
-    MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->bodies, sizeof *from, n));
-    mabd_scene_body* to = (mabd_scene_body*)scene->bodies.data + w->bodies;
-    for (int32_t i = 0; i < n; i++) {
-        to[i] = from[i];
-        to[i].class_index = w->classes[from[i].class_index];
-        if (from[i].script >= 0) to[i].script = w->scripts + from[i].script;
+    mabd_scene_body* bodies;
+    STAGE(bodies, bodies);
+    for (int32_t i = 0; i < w->copy->bodies.count; i++) {
+        bodies[i].class_index = w->classes[bodies[i].class_index];
+        if (bodies[i].script >= 0) bodies[i].script += w->scripts;
     }
     return MABD_OK;
 }
 
 static mabd_status stage_scripts(const copy_work* w) {
-    mabd_scene* scene = w->scene;
-    const mabd_script* from = w->copy->scripts.data;
-    const int32_t n = w->copy->scripts.count;
-    MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->scripts, sizeof *from, n));
-    mabd_script* to = (mabd_script*)scene->scripts.data + w->scripts;
-    for (int32_t i = 0; i < n; i++) {
-        to[i] = from[i];
-        MABD_TRY(mabd_store_signal(scene, &from[i].translation, &to[i].translation));
-        MABD_TRY(mabd_store_signal(scene, &from[i].angle, &to[i].angle));
+    mabd_script* scripts;
+    STAGE(scripts, scripts);
+    for (int32_t i = 0; i < w->copy->scripts.count; i++) {
+        mabd_signal *translation = &scripts[i].translation, *angle = &scripts[i].angle;
+        MABD_TRY(mabd_store_signal(w->scene, translation, translation));
+        MABD_TRY(mabd_store_signal(w->scene, angle, angle));
     }
     return MABD_OK;
 }
@@ -213,43 +224,31 @@ static mabd_status stage_axes(copy_work* w, int32_t i, int32_t* place) {
 }
 
 static mabd_status stage_joints(copy_work* w) {
-    mabd_scene* scene = w->scene;
-    const mabd_scene_joint* from = w->copy->joints.data;
-    const int32_t n = w->copy->joints.count;
-    MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->joints, sizeof *from, n));
-    mabd_scene_joint* to = (mabd_scene_joint*)scene->joints.data + w->joints;
-    for (int32_t i = 0; i < n; i++) {
-        to[i] = from[i];
-        if (from[i].a != MABD_WORLD) to[i].a += w->bodies;
-        if (from[i].b != MABD_WORLD) to[i].b += w->bodies;
-        if (from[i].axes >= 0) MABD_TRY(stage_axes(w, i, &to[i].axes));
+    mabd_scene_joint* joints;
+    STAGE(joints, joints);
+    for (int32_t i = 0; i < w->copy->joints.count; i++) {
+        if (joints[i].a != MABD_WORLD) joints[i].a += w->bodies;
+        if (joints[i].b != MABD_WORLD) joints[i].b += w->bodies;
+        if (joints[i].axes >= 0) MABD_TRY(stage_axes(w, i, &joints[i].axes));
     }
     return MABD_OK;
 }
 
 static mabd_status stage_forces(const copy_work* w) {
-    mabd_scene* scene = w->scene;
-    const mabd_force_def* from = w->copy->forces.data;
-    const int32_t n = w->copy->forces.count;
-    MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->forces, sizeof *from, n));
-    mabd_force_def* to = (mabd_force_def*)scene->forces.data + scene->forces.count;
-    for (int32_t i = 0; i < n; i++) {
-        to[i] = from[i];
-        to[i].body += w->bodies;
-        MABD_TRY(mabd_store_signal(scene, &from[i].signal, &to[i].signal));
+    mabd_force_def* forces;
+    STAGE(forces, forces);
+    for (int32_t i = 0; i < w->copy->forces.count; i++) {
+        forces[i].body += w->bodies;
+        MABD_TRY(mabd_store_signal(w->scene, &forces[i].signal, &forces[i].signal));
     }
     return MABD_OK;
 }
 
 static mabd_status stage_pairs(const copy_work* w) {
-    mabd_scene* scene = w->scene;
-    const mabd_pair_def* from = w->copy->pairs.data;
-    const int32_t n = w->copy->pairs.count;
-    MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->pairs, sizeof *from, n));
-    mabd_pair_def* to = (mabd_pair_def*)scene->pairs.data + scene->pairs.count;
-    for (int32_t i = 0; i < n; i++) {
-        to[i] = from[i];
-        to[i].a += w->bodies, to[i].b += w->bodies;
+    mabd_pair_def* pairs;
+    STAGE(pairs, pairs);
+    for (int32_t i = 0; i < w->copy->pairs.count; i++) {
+        pairs[i].a += w->bodies, pairs[i].b += w->bodies;
     }
     return MABD_OK;
 }
