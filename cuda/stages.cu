@@ -187,7 +187,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
                   mabd_real* size) {
     if (INDEX >= count) return;
     const int32_t body = bodies[INDEX];
-    mabd_motion_report one = {-1, -1, -1};
+    mabd_motion_report one = {-1, -1, -1, nullptr};
     mabd_stage_update_kind(SIM, kind, touched, body, &one);
     twist[body] = one.twist;
     size[body] = one.broken_body < 0 ? 0 : 1;
