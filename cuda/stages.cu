@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a step on a device: a thread for each body, joint or slot runs the text of the CPU (src/cpu/one, src/dual/tree_text.h). A
+// The stages of a step on a device: a thread for each body, joint or slot runs the text of the CPU (src/cpu/one). A
 // kernel for each kind of body: registers are those of one kind.
 //
 //   predict    all moving bodies; coordinates of joints
 //   assemble   joints are begun by the body whose side is first, then all bodies write, then what is apart is added
-//   factor     level by level, leaves first; solve: forward with it, then back, root first
+//   factor     level by level (levels.cu), leaves first; solve: forward with it, then back, root first
 //   update     bodies; largest twist and first broken body over blocks of threads, then over blocks
 //   check      joints, likewise
 //
@@ -14,37 +14,20 @@
 
 #include "state.h"
 
+#include "launch.h"
+
 extern "C" {
 #include "cpu/one/body.h"
 #include "cpu/one/check.h"
 #include "cpu/one/predict.h"
 #include "cpu/one/update.h"
-#include "dual/tree_text.h"
 }
 
-#ifdef __CUDACC__
-#define VIEW const __grid_constant__ mabd_cpu_sim
-#else
-#define VIEW const mabd_cpu_sim
-#endif
-
-#define THREADS 64
 // The text takes a simulation that it may write to; it writes to its arrays only.
-#define SIM   ((mabd_cpu_sim*)&sim)
-#define INDEX ((int32_t)(blockIdx.x * blockDim.x + threadIdx.x))
-
-static int32_t blocks_for(int32_t count) {
-    return (count + THREADS - 1) / THREADS;
-}
+#define SIM ((mabd_cpu_sim*)&sim)
 
 /// Launch for `count` threads, if there are any.
-#define LAUNCH(what, kernel, count, ...)                                                           \
-    do {                                                                                           \
-        if ((count) > 0) {                                                                         \
-            MABD_LAUNCH(kernel, blocks_for(count), THREADS, state->device.stream, __VA_ARGS__);    \
-            MABD_CUDA_TRY(cudaPeekAtLastError(), what);                                            \
-        }                                                                                          \
-    } while (0)
+#define LAUNCH(what, kernel, count, ...) LAUNCH_ON(&state->device, what, kernel, count, __VA_ARGS__)
 
 // ---- predict and refer ---------------------------------------------------------------------------------
 
@@ -133,51 +116,13 @@ mabd_status MABD_CUDA(assemble)(mabd_cuda_state* state, mabd_pass pass, mabd_err
 
 // ---- factor and solve ----------------------------------------------------------------------------------
 
-// All components as one system.
-MABD_FN mabd_dual_system system_of(const mabd_cpu_sim* sim) {
-    const mabd_plan* plan = sim->model->plan;
-    mabd_dual_system s;
-    memset(&s, 0, sizeof s);
-    s.slot_count = plan->slot_count, s.edge_count = plan->edge_count, s.row_count = plan->row_count;
-    s.width = plan->slot_width, s.row = plan->slot_row, s.block = plan->slot_block;
-    s.from = plan->edge_from, s.to = plan->edge_to, s.edge_block = plan->edge_block;
-    s.negative = plan->slot_negative;
-    s.D = sim->D, s.U = sim->U;
-    return s;
-}
-
-__global__ static void __launch_bounds__(THREADS, 1)
-    eliminate_level(VIEW sim, int32_t count, const int32_t* slots, const int32_t* start,
-                    int32_t* bad) {
-    if (INDEX >= count) return;
-    const mabd_dual_system system = system_of(&sim);
-    const int32_t s = slots[INDEX];
-    bad[s] = !mabd_tree_eliminate_slot(&system, start, s, sim.lambda);
-}
-
-__global__ static void __launch_bounds__(THREADS, 1)
-    back_level(VIEW sim, int32_t count, const int32_t* slots, const int32_t* start) {
-    if (INDEX >= count) return;
-    const mabd_dual_system system = system_of(&sim);
-    mabd_tree_back_slot(&system, start, slots[INDEX], sim.lambda);
-}
-
 mabd_status MABD_CUDA(factor)(mabd_cuda_state* state, mabd_error* error) {
-    for (int32_t i = 0; i < state->level_count; i++) {
-        const int32_t first = state->level_first[i], count = state->level_first[i + 1] - first;
-        LAUNCH("factor", eliminate_level, count, state->view, count, state->level_slots + first,
-               state->edge_start, state->bad);
-    }
-    return MABD_OK;
+    return MABD_CUDA(levels_factor)(&state->levels, &state->device, &state->view, state->bad,
+                                    error);
 }
 
 mabd_status MABD_CUDA(solve)(mabd_cuda_state* state, mabd_error* error) {
-    for (int32_t i = state->level_count - 1; i >= 0; i--) {
-        const int32_t first = state->level_first[i], count = state->level_first[i + 1] - first;
-        LAUNCH("solve", back_level, count, state->view, count, state->level_slots + first,
-               state->edge_start);
-    }
-    return MABD_OK;
+    return MABD_CUDA(levels_solve)(&state->levels, &state->device, &state->view, error);
 }
 
 // ---- update and check ----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ template <class T> static T* moved(const piece& p, T* at) {
 }
 
 typedef struct counts {
-    size_t model, plan, sides, apart, aparts, bodies, slots, joints, arena;
+    size_t model, plan, sides, apart, aparts, bodies, slots, joints, components, arena;
     size_t kinds[MABD_CUDA_KINDS];
     size_t works, springs, points; // places for what is put together
 } counts;
@@ -35,7 +35,7 @@ typedef struct places {
     size_t* side_offset;
     mabd_real* apart;
     mabd_apart* aparts;
-    int32_t *kinds[MABD_CUDA_KINDS], *level_slots, *edge_start;
+    int32_t* kinds[MABD_CUDA_KINDS];
 } places;
 
 static void layout(const counts* n, mabd_arena* arena, mabd_cuda_state* s, places* p) {
@@ -51,8 +51,7 @@ static void layout(const counts* n, mabd_arena* arena, mabd_cuda_state* s, place
     for (int k = 0; k < MABD_CUDA_KINDS; k++) {
         p->kinds[k] = (int32_t*)mabd_arena_take(arena, n->kinds[k], sizeof(int32_t));
     }
-    p->level_slots = (int32_t*)mabd_arena_take(arena, n->slots, sizeof(int32_t));
-    p->edge_start = (int32_t*)mabd_arena_take(arena, n->slots + 1, sizeof(int32_t));
+    MABD_CUDA(levels_layout)(&s->levels, arena);
     s->bad = (int32_t*)mabd_arena_take(arena, n->slots, sizeof *s->bad);
     s->twist = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->twist);
     s->size = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->size);
@@ -70,13 +69,12 @@ static bool is_moving(const mabd_model* m, int32_t body) {
 
 // ---- lists on the host ---------------------------------------------------------------------------------
 
-// Lists that are made on the host, copied, and forgotten; all but level_first.
+// Lists that are made on the host, copied, and forgotten.
 typedef struct lists {
     uint8_t* side_mode;
     size_t* side_offset;
     mabd_apart* aparts;
-    int32_t* kinds[MABD_CUDA_KINDS];
-    int32_t *level_slots, *level_of, *changed, *edge_start;
+    int32_t *kinds[MABD_CUDA_KINDS], *components;
     void* memory;
     size_t size;
 } lists;
@@ -88,10 +86,7 @@ static void lay_lists(const counts* n, mabd_arena* arena, lists* l) {
     for (int k = 0; k < MABD_CUDA_KINDS; k++) {
         l->kinds[k] = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof(int32_t));
     }
-    l->level_slots = (int32_t*)mabd_arena_take(arena, n->slots, sizeof(int32_t));
-    l->level_of = (int32_t*)mabd_arena_take(arena, n->slots, sizeof(int32_t));
-    l->changed = (int32_t*)mabd_arena_take(arena, n->slots, sizeof(int32_t));
-    l->edge_start = (int32_t*)mabd_arena_take(arena, n->slots + 1, sizeof(int32_t));
+    l->components = (int32_t*)mabd_arena_take(arena, n->components, sizeof(int32_t));
 }
 
 static void list_kinds(const mabd_cpu_sim* host, counts* n, lists* l) {
@@ -130,40 +125,6 @@ static void list_sides(const mabd_model* m, counts* n, lists* l) {
             }
         }
     }
-}
-
-// A slot is eliminated after all that changes it, and no two of a level change the same slot: those on both bodies of a joint change it
-// without being coupled with each other. Slots that change one do so in their order, as one after the other would. `changed`: the
-// last level that changes a slot.
-static int32_t list_levels(const mabd_plan* plan, lists* l) {
-    int32_t levels = 0;
-    int32_t* changed = l->changed; // zero: none
-    for (int32_t s = 0, e = 0; s <= plan->slot_count; s++) {
-        while (e < plan->edge_count && plan->edge_from[e] < s) e++;
-        l->edge_start[s] = e;
-    }
-    for (int32_t s = 0; s < plan->slot_count; s++) {
-        int32_t level = changed[s];
-        for (int32_t e = l->edge_start[s]; e < l->edge_start[s + 1]; e++) {
-            if (changed[plan->edge_to[e]] > level) level = changed[plan->edge_to[e]];
-        }
-        for (int32_t e = l->edge_start[s]; e < l->edge_start[s + 1]; e++) {
-            changed[plan->edge_to[e]] = level + 1;
-        }
-        l->level_of[s] = level;
-        if (level + 1 > levels) levels = level + 1;
-    }
-    return levels;
-}
-
-static void sort_levels(const mabd_plan* plan, lists* l, mabd_cuda_state* s) {
-    for (int32_t i = 0; i < plan->slot_count; i++) s->level_first[l->level_of[i] + 1]++;
-    for (int32_t i = 0; i < s->level_count; i++) s->level_first[i + 1] += s->level_first[i];
-    for (int32_t i = 0; i < plan->slot_count; i++) {
-        l->level_slots[s->level_first[l->level_of[i]]++] = i;
-    }
-    for (int32_t i = s->level_count; i > 0; i--) s->level_first[i] = s->level_first[i - 1];
-    if (s->level_count > 0) s->level_first[0] = 0;
 }
 
 // ---- copies --------------------------------------------------------------------------------------------
@@ -230,9 +191,8 @@ static mabd_status copy_all(const mabd_cpu_sim* host, const counts* n, const lis
     PUT(l->side_offset, n->sides, p->side_offset);
     PUT(l->aparts, n->aparts, p->aparts);
     for (int k = 0; k < MABD_CUDA_KINDS; k++) PUT(l->kinds[k], n->kinds[k], p->kinds[k]);
-    PUT(l->level_slots, n->slots, p->level_slots);
-    PUT(l->edge_start, n->slots + 1, p->edge_start);
 #undef PUT
+    MABD_TRY(MABD_CUDA(levels_upload)(&s->levels, d, error));
     return MABD_CUDA(device_wait)(d, error); // model, plan and packs are of this function
 }
 
@@ -265,11 +225,9 @@ static mabd_status fill(const mabd_cpu_sim* host, const void* arena_memory, size
     places p = {};
     list_kinds(host, n, l);
     list_sides(host->model, n, l);
-    s->level_count = list_levels(plan, l);
-    s->level_bytes = ((size_t)s->level_count + 1) * sizeof *s->level_first;
-    s->level_first = (int32_t*)mabd_alloc(allocator, s->level_bytes);
-    if (!s->level_first) return mabd_fail_memory(error, "listing levels");
-    sort_levels(plan, l, s);
+    for (int32_t i = 0; i < plan->component_count; i++) l->components[i] = i;
+    MABD_TRY(MABD_CUDA(levels_plan)(plan, plan->component_count, l->components, NULL, allocator,
+                                    &s->levels, error));
     layout(n, &arena, s, &p);
     if (arena.used == SIZE_MAX) return mabd_fail_memory(error, "laying out the device's memory");
     MABD_TRY(MABD_CUDA(device_reserve)(&s->device, arena.used, error));
@@ -284,7 +242,6 @@ static mabd_status fill(const mabd_cpu_sim* host, const void* arena_memory, size
     }
     s->joint_count = host->model->joint_count;
     s->apart_count = (int32_t)n->aparts, s->aparts = p.aparts;
-    s->level_slots = p.level_slots, s->edge_start = p.edge_start;
     return copy_all(host, n, l, &p, s, error);
 }
 
@@ -302,6 +259,7 @@ mabd_status MABD_CUDA(state_create)(const mabd_cpu_sim* host, const void* arena_
     n.model = host->model->memory_size, n.plan = plan->bytes, n.arena = arena_size;
     n.sides = (size_t)plan->side_start[plan->body_count], n.bodies = host->sizes.bodies;
     n.slots = (size_t)plan->slot_count, n.joints = (size_t)host->model->joint_count;
+    n.components = (size_t)plan->component_count;
     lay_lists(&n, &arena, &l);
     l.size = arena.size = arena.used;
     l.memory = arena.memory =
@@ -320,9 +278,8 @@ mabd_status MABD_CUDA(state_create)(const mabd_cpu_sim* host, const void* arena_
 }
 
 void MABD_CUDA(state_destroy)(const mabd_allocator* allocator, mabd_cuda_state* state) {
-    mabd_free(allocator, state->level_first, state->level_bytes);
+    MABD_CUDA(levels_release)(allocator, &state->levels);
     MABD_CUDA(device_close)(&state->device);
-    state->level_first = NULL;
 }
 
 // ---- to and fro ----------------------------------------------------------------------------------------

@@ -3,11 +3,11 @@
 // finds there all that it asks for. Kernels get the view by value: pointers to the device, and the numbers of the solve under way.
 //
 // A thread has one body, so every joint's second side is in another "tile" (cpu/pack.h): it writes apart, and is added when all
-// have written. Slots of trees and chains are sorted by level: those of one level neither depend on each other
-// nor change the same slot.
+// have written.
 #pragma once
 
 #include "device.h"
+#include "levels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,15 +36,11 @@ typedef struct mabd_cuda_state {
     const int32_t* kind_bodies[MABD_CUDA_KINDS]; // moving bodies by kind
     int32_t apart_count;
     const mabd_apart* aparts;
-    int32_t level_count;
-    int32_t* level_first;       // (level_count + 1), on the host
-    const int32_t* level_slots; // (slots)
-    const int32_t* edge_start;  // (slots + 1) edges of a slot
-    int32_t* bad;               // (slots) 1 if its pivot failed
-    mabd_real *twist, *size;    // (bodies) squared
-    mabd_opening* openings;     // (joints)
-    mabd_cuda_part* parts;      // (MABD_CUDA_PARTS + 1) the last one is of all
-    size_t level_bytes;
+    mabd_cuda_levels levels; // of all components
+    int32_t* bad;            // (slots) 1 if its pivot failed
+    mabd_real *twist, *size; // (bodies) squared
+    mabd_opening* openings;  // (joints)
+    mabd_cuda_part* parts;   // (MABD_CUDA_PARTS + 1) the last one is of all
 } mabd_cuda_state;
 
 /// Blocks of a reduction.

@@ -18,9 +18,11 @@ typedef struct mabd_sim mabd_sim;
     X(REDMAX, "redmax")                                                                            \
     X(VARIATIONAL, "variational")                                                                  \
     X(IMPULSE, "impulse")
+/// Where a simulation runs.
 #define MABD_BACKEND_LIST(X)                                                                       \
-    X(CPU, "cpu")                                                                                  \
-    X(CUDA, "cuda")
+    X(CPU, "cpu")           /* the processor */                                                    \
+    X(CUDA, "cuda")         /* a GPU */                                                            \
+    X(EXECUTOR, "executor") /* the kernels of cuda, run on the processor: to check them, slow */
 #define MABD_INTEGRATOR_LIST(X)                                                                    \
     X(BDF2, "bdf2")                                                                                \
     X(EULER, "euler")
@@ -174,6 +176,18 @@ MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 MABD_API mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def,
                                      mabd_sim** sim, mabd_error* error);
 MABD_API void mabd_sim_destroy(mabd_sim* sim);
+
+/// What a backend is in this library and on this machine.
+typedef struct mabd_backend_info {
+    bool built;           // it is in the library
+    bool present;         // and can be used here
+    char target[128];     // what it is built for: instruction sets, GPUs
+    char device[128];     // what it would run on, "" = nothing
+    char missing[256];    // why it is not present, "" if it is
+    size_t memory, spare; // of the device, and what is free of it [bytes]; 0 = not known
+} mabd_backend_info;
+/// Looks for devices: may take a tenth of a second.
+MABD_API mabd_backend_info mabd_backend_get_info(mabd_backend backend);
 /// Back to the start state of the scene.
 MABD_API void mabd_sim_reset(mabd_sim* sim);
 
@@ -207,6 +221,8 @@ MABD_API int64_t mabd_sim_step_count(const mabd_sim* sim);
 MABD_API mabd_real mabd_sim_time(const mabd_sim* sim);
 /// Bytes held by the simulation, and the most it ever held.
 MABD_API size_t mabd_sim_bytes(const mabd_sim* sim);
+/// Bytes held on the device of its backend, 0 on the processor.
+MABD_API size_t mabd_sim_device_bytes(const mabd_sim* sim);
 /// bytes (MABD_MEMORY_COUNT) of the model and the simulation as it is now: the first two as with
 /// mabd_model_memory, the others sum to mabd_sim_bytes.
 MABD_API void mabd_sim_memory(const mabd_sim* sim, size_t* bytes);

@@ -225,20 +225,32 @@ static void iterate(mabd_cpu_sim* sim, int32_t component, const mabd_dual_system
     add_report(&report, sum);
 }
 
+static void solve_component(mabd_cpu_sim* sim, int32_t component, mabd_pool* pool,
+                            mabd_dual_report* report) {
+    if (!sim->duals[component]) return;
+    mabd_dual_system system = mabd_cpu_system(sim, component);
+    system.pool = pool;
+    if (mabd_outer_is(sim, component)) {
+        mabd_outer_solve(sim, component);
+    } else if (sim->duals[component]->iterate) {
+        iterate(sim, component, &system, report);
+    } else {
+        solve(sim, component, &system, !is_asked_again(sim, component),
+              sim->lambda + system.row_offset);
+    }
+}
+
 static void solve_group(mabd_cpu_sim* sim, mabd_group* group, mabd_pool* pool) {
     group->report = (mabd_dual_report){0, 0};
     for (int32_t i = group->first; i < group->last; i++) {
-        if (!sim->duals[i]) continue;
-        mabd_dual_system system = mabd_cpu_system(sim, i);
-        system.pool = pool;
-        if (mabd_outer_is(sim, i)) {
-            mabd_outer_solve(sim, i);
-        } else if (sim->duals[i]->iterate) {
-            iterate(sim, i, &system, &group->report);
-        } else {
-            solve(sim, i, &system, !is_asked_again(sim, i), sim->lambda + system.row_offset);
-        }
+        solve_component(sim, i, pool, &group->report);
     }
+}
+
+mabd_status mabd_cpu_solve_component(mabd_cpu_sim* sim, int32_t component, int32_t* joint) {
+    MABD_TRY(factor_component(sim, component, sim->pool, joint));
+    solve_component(sim, component, sim->pool, &sim->dual_report);
+    return MABD_OK;
 }
 
 void mabd_cpu_solve(mabd_cpu_sim* sim) {

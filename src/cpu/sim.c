@@ -186,12 +186,18 @@ mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator)
     MABD_TRY(mabd_outer_create(sim, allocator));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
-        const mabd_dual_ops* ops = sim->duals[i] = mabd_cpu_choose(sim, i);
-        if (!ops) continue;
-        const mabd_dual_system system = mabd_cpu_system(sim, i);
-        MABD_TRY(ops->create(allocator, &system, &sim->solvers[i]));
+        sim->duals[i] = mabd_cpu_choose(sim, i);
+        if (!sim->solvers_later) MABD_TRY(mabd_cpu_make_solver(sim, allocator, i));
     }
     return MABD_OK;
+}
+
+mabd_status mabd_cpu_make_solver(mabd_cpu_sim* sim, const mabd_allocator* allocator,
+                                 int32_t component) {
+    const mabd_dual_ops* ops = sim->duals[component];
+    if (!ops || sim->solvers[component]) return MABD_OK;
+    const mabd_dual_system system = mabd_cpu_system(sim, component);
+    return ops->create(allocator, &system, &sim->solvers[component]);
 }
 
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator) {

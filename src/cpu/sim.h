@@ -181,6 +181,8 @@ struct mabd_cpu_sim {
     mabd_dual_report
         dual_report;         // of the last solve: iterations of all components, largest residual
     bool shared_edges;       // some off-diagonal block gets more than one body's share
+    bool solvers_later;      // solvers of the dual system are made where one is asked for
+    void* device;            // what a backend has elsewhere, null = nothing
     mabd_contacts* contacts; // null = the model has none
     mabd_step_scale step;
     mabd_step_scale euler;      // of bodies that were struck (cpu/contacts.h)
@@ -206,6 +208,9 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model);
 void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena);
 /// Constants of the layout, dual solvers. MABD_ERR_MEMORY.
 mabd_status mabd_cpu_prepare(mabd_cpu_sim* sim, const mabd_allocator* allocator);
+/// The solver of a component, if it is not there yet. MABD_ERR_MEMORY.
+mabd_status mabd_cpu_make_solver(mabd_cpu_sim* sim, const mabd_allocator* allocator,
+                                 int32_t component);
 void mabd_cpu_release(mabd_cpu_sim* sim, const mabd_allocator* allocator);
 /// Direct dual solver of a component, null without rows; its arrays.
 const mabd_dual_ops* mabd_cpu_dual(const mabd_plan_component* component);
@@ -244,6 +249,8 @@ typedef enum mabd_pass {
 void mabd_cpu_assemble(mabd_cpu_sim* sim, mabd_pass pass);
 /// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
 mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint);
+/// Both for one component alone; lambda: its right-hand side in, multipliers out.
+mabd_status mabd_cpu_solve_component(mabd_cpu_sim* sim, int32_t component, int32_t* joint);
 /// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative
 /// solvers start from `guess` and leave their solution there.
 void mabd_cpu_solve(mabd_cpu_sim* sim);
@@ -302,6 +309,8 @@ typedef struct mabd_switch_report {
 /// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
 /// (switch.c). `anew`: the first solve at this reference. `slack`: what the solve may have left open [m], [rad].
 mabd_switch_report mabd_cpu_switch(mabd_cpu_sim* sim, bool anew, mabd_real slack);
+/// Part of it: whether all axes that stand wrong move, or the last one only.
+bool mabd_cpu_switch_all(mabd_cpu_sim* sim, bool anew, int32_t changed);
 /// Axes in the search for contacts, once they have settled (axis_search.c): their share of the slope of every group's
 /// energy, and on to the point taken; `first`: to the solution.
 void mabd_axes_add_slopes(mabd_cpu_sim* sim);

@@ -22,6 +22,7 @@
 
 #include "dual/tree_numeric.h"
 #include "dual/tree_parts.h"
+#include "dual/tree_text.h"
 
 typedef struct tree {
     size_t bytes;
@@ -46,21 +47,6 @@ static size_t tree_bytes_for(const mabd_allocator* allocator, const mabd_dual_sy
     return arena.used;
 }
 
-// True if the later neighbours of every slot are each other's first ones: elimination makes no fill.
-static bool is_tree(const mabd_dual_system* system, const int32_t* start) {
-    for (int32_t s = 0; s < system->slot_count; s++) {
-        for (int32_t e = start[s]; e + 1 < start[s + 1]; e++) {
-            const int32_t t = system->to[e] - system->slot_offset;
-            const int32_t rest = start[s + 1] - e - 1; // neighbours of s after t
-            if (start[t + 1] - start[t] < rest) return false;
-            for (int32_t k = 0; k < rest; k++) {
-                if (system->to[start[t] + k] != system->to[e + 1 + k]) return false;
-            }
-        }
-    }
-    return true;
-}
-
 static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_system* system,
                                void** solver) {
     *solver = NULL;
@@ -76,7 +62,7 @@ static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_
         while (e < system->edge_count && system->from[e] - system->slot_offset < s) e++;
         t->start[s] = e;
     }
-    mabd_status status = is_tree(system, t->start) ? MABD_OK : MABD_ERR_ARG;
+    mabd_status status = mabd_tree_fits(system, t->start) ? MABD_OK : MABD_ERR_ARG;
     if (status == MABD_OK) status = mabd_tree_parts_find(allocator, system, t->start, &t->parts);
     if (status == MABD_OK) {
         *solver = t;

@@ -97,6 +97,21 @@ MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* sys
     return true;
 }
 
+// True if the later neighbours of every slot are each other's first ones: elimination makes no fill.
+MABD_FN bool mabd_tree_fits(const mabd_dual_system* system, const int32_t* start) {
+    for (int32_t s = 0; s < system->slot_count; s++) {
+        for (int32_t e = start[s]; e + 1 < start[s + 1]; e++) {
+            const int32_t t = system->to[e] - system->slot_offset;
+            const int32_t rest = start[s + 1] - e - 1; // neighbours of s after t
+            if (start[t + 1] - start[t] < rest) return false;
+            for (int32_t k = 0; k < rest; k++) {
+                if (system->to[start[t] + k] != system->to[e + 1 + k]) return false;
+            }
+        }
+    }
+    return true;
+}
+
 // Rows of all neighbours of a slot if they have as many each, else 0.
 MABD_FN int mabd_tree_common_width(const mabd_dual_system* system, const int32_t* start,
                                    int32_t s) {

@@ -30,8 +30,9 @@ typedef struct mabd_formulation_ops {
     /// MABD_ERR_MEMORY; then nothing has changed.
     mabd_status (*restore)(void* self, const void* buffer, size_t size, mabd_real time);
     size_t (*bytes)(const void* self);
+    size_t (*device_bytes)(const void* self);
     void (*get_times)(const void* self, double* seconds);
 } mabd_formulation_ops;
 
-/// M-ABD on the CPU (formulation/mabd/).
+/// M-ABD (formulation/mabd/).
 extern const mabd_formulation_ops mabd_formulation_affine;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "formulation/formulation.h"
+#include "formulation/mabd/backend.h"
 #include "model/model.h"
 #include "step/memory.h"
 
@@ -83,8 +84,11 @@ static mabd_status check_def(const mabd_sim_def* def, mabd_error* error) {
         return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s' is not built",
                          mabd_formulation_name(def->formulation));
     }
-    if (def->backend != MABD_BACKEND_CPU) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "backend '%s' is not built",
+    if ((unsigned)def->backend >= MABD_BACKEND_COUNT) {
+        return mabd_fail(error, MABD_ERR_ARG, "backend must be one of enum mabd_backend");
+    }
+    if (!mabd_backend_ops_of(def->backend)) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "backend '%s' is not built into this library",
                          mabd_backend_name(def->backend));
     }
     return MABD_OK;
@@ -149,6 +153,10 @@ mabd_real mabd_sim_time(const mabd_sim* sim) {
 
 size_t mabd_sim_bytes(const mabd_sim* sim) {
     return sizeof *sim + sim->ops->bytes(sim->self);
+}
+
+size_t mabd_sim_device_bytes(const mabd_sim* sim) {
+    return sim->ops->device_bytes(sim->self);
 }
 
 void mabd_sim_memory(const mabd_sim* sim, size_t* bytes) {

@@ -51,7 +51,7 @@ int main(void) {
         return fail(&error);
     }
     printf("%d bodies, %d levels, the last at %g m\n", mabd_model_body_count(model),
-           (int)state.level_count, (double)sim->cpu.q[12 * 23 + 11]);
+           (int)state.levels.level_count, (double)sim->cpu.q[12 * 23 + 11]);
     MABD_CUDA(state_destroy)(&allocator, &state);
     mabd_formulation_affine.destroy(self, &allocator);
     mabd_model_destroy(model);

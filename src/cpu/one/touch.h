@@ -32,6 +32,25 @@ MABD_FN void mabd_touch_eliminate(mabd_touch_work* w, mabd_affine j, mabd_real g
     w->count++;
 }
 
+// Where the rows of a body go: one after the other, or on a device where the host has said. Then how many there are.
+#ifdef MABD_DEVICE_TEXT
+MABD_FN int32_t mabd_touch_first(const mabd_contacts* c, int32_t body) {
+    return c->row_first[body];
+}
+MABD_FN void mabd_touch_end(const mabd_contacts* c, int32_t body, int32_t count, int32_t stored) {
+    c->row_count[body] = count;
+    (void)stored;
+}
+#else
+MABD_FN int32_t mabd_touch_first(const mabd_contacts* c, int32_t body) {
+    return c->row_first[body] = c->rows.count;
+}
+MABD_FN void mabd_touch_end(mabd_contacts* c, int32_t body, int32_t count, int32_t stored) {
+    c->row_count[body] = count;
+    c->rows.count += stored;
+}
+#endif
+
 /// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
 /// gets what slipping ones push.
 MABD_FN void mabd_stage_touch(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own) {
@@ -47,7 +66,8 @@ MABD_FN void mabd_stage_touch(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, m
         const mabd_vec3 push = mabd_m3_tmul(own->R, mabd_touch_push(p));
         *r = mabd_affine_axpy(1, mabd_affine_at(p->Xb, push), *r);
     }
-    mabd_touch_work w = {.own = own, .rows = (mabd_affine*)c->rows.data + c->rows.count};
+    mabd_touch_work w = {.own = own,
+                         .rows = (mabd_affine*)c->rows.data + mabd_touch_first(c, body)};
     w.hard = hub ? w.rows + 4 * active : NULL;
     w.y = mabd_body_block_solve(own->block, own->Z, *r);
     for (int32_t i = c->head[body]; i >= 0 && active > 0; i = next[i]) {
@@ -64,9 +84,7 @@ MABD_FN void mabd_stage_touch(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, m
         mabd_touch_eliminate(&w, mabd_affine_torque(rock), 0, 1 / p->stiffness);
     }
     for (int32_t k = 0; hub && k < w.count; k++) w.rows[w.count + k] = w.hard[k];
-    c->row_first[body] = c->rows.count;
-    c->row_count[body] = w.count;
-    c->rows.count += hub ? 2 * w.count : w.count;
+    mabd_touch_end(c, body, w.count, hub ? 2 * w.count : w.count);
     own->touches = w.count;
     own->touch = w.rows;
     own->y = w.y;

@@ -25,16 +25,28 @@ static size_t bytes_for(const mabd_model* model, mabd_dual dual) {
 
 static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_affine_sim* sim = self;
+    sim->backend->destroy(&sim->cpu, allocator);
     mabd_cpu_release(&sim->cpu, allocator);
     mabd_free(allocator, sim->memory, sim->memory_size);
     mabd_free(allocator, sim, sizeof *sim);
 }
 
-static void reset(void* self) {
-    mabd_affine_sim* sim = self;
+static void reset_host(mabd_affine_sim* sim) {
     mabd_cpu_reset(&sim->cpu);
     mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, -sim->def.h, sim->def.h); // signals at 0
     sim->has_history = false;
+}
+
+static void reset(void* self) {
+    mabd_affine_sim* sim = self;
+    reset_host(sim);
+    sim->backend->put(&sim->cpu); // a failure shows in the next step
+}
+
+const mabd_cpu_sim* mabd_affine_state(const void* self) {
+    mabd_affine_sim* sim = (mabd_affine_sim*)self; // what it stands for does not change
+    sim->backend->fetch(&sim->cpu);
+    return &sim->cpu;
 }
 
 static mabd_status fill(mabd_affine_sim* sim, const mabd_allocator* allocator) {
@@ -59,7 +71,9 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     sim->cpu.sizes.threads = (size_t)def->threads;
     sim->cpu.dual = def->dual;
     sim->cpu.gap_tolerance = def->gap_tolerance;
-    if (mabd_cpu_may_iterate(&sim->cpu)) sim->cpu.sizes.guess = sim->cpu.sizes.rows;
+    sim->backend = mabd_backend_ops_of(def->backend);
+    sim->cpu.solvers_later = sim->backend->has_device && !model->contact.enabled;
+    if (sim->backend->may_iterate(&sim->cpu)) sim->cpu.sizes.guess = sim->cpu.sizes.rows;
     sim->def = *def;
     if (fill(sim, allocator) != MABD_OK) {
         const size_t size = sim->memory_size;
@@ -68,14 +82,20 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
                          "out of memory: the simulation needs %.1f MB and what its solvers take",
                          (double)size / 1e6);
     }
-    sim->iterates = mabd_cpu_iterates(&sim->cpu);
     if (sim->cpu.contacts) {
         sim->cpu.contacts->h = def->h;
         sim->cpu.contacts->tolerance = def->contact_tolerance;
         sim->cpu.contacts->force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
         sim->cpu.contacts->friction_updates = def->friction_updates;
     }
-    reset(sim);
+    reset_host(sim);
+    const mabd_status status =
+        sim->backend->create(&sim->cpu, sim->memory, sim->memory_size, allocator, error);
+    if (status != MABD_OK) {
+        destroy(sim, allocator);
+        return status;
+    }
+    sim->iterates = sim->backend->iterates(&sim->cpu);
     *self = sim;
     return MABD_OK;
 }
@@ -125,6 +145,7 @@ static size_t state_size(const void* self) {
 
 static void save(const void* self, void* buffer) {
     const mabd_affine_sim* sim = self;
+    mabd_affine_state(self);
     const mabd_cpu_sizes* n = &sim->cpu.sizes;
     unsigned char* out = buffer;
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
@@ -162,7 +183,7 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     const mabd_cpu_sizes* n = &sim->cpu.sizes;
     const unsigned char* in = buffer;
     MABD_TRY(reserve_kept(&sim->cpu, in, size));
-    reset(sim);
+    reset_host(sim);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "cpu/fields.def"
@@ -179,7 +200,13 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
         }
     }
     mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
+    sim->backend->put(&sim->cpu); // a failure shows in the next step
     return MABD_OK;
+}
+
+static size_t device_bytes(const void* self) {
+    const mabd_affine_sim* sim = self;
+    return sim->backend->bytes(&sim->cpu);
 }
 
 const mabd_formulation_ops mabd_formulation_affine = {
@@ -198,5 +225,6 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .save = save,
     .restore = restore,
     .bytes = bytes,
+    .device_bytes = device_bytes,
     .get_times = get_times,
 };

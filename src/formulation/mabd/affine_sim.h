@@ -2,17 +2,22 @@
 // An M-ABD simulation: the stages of a backend, the step that calls them, and what can be read off.
 #pragma once
 
-#include "cpu/sim.h"
 #include "formulation/formulation.h"
+#include "formulation/mabd/backend.h"
 
 typedef struct mabd_affine_sim {
-    mabd_cpu_sim cpu;
+    mabd_cpu_sim cpu; // on the host
+    const mabd_backend_ops* backend;
     mabd_sim_def def;
     bool iterates;    // some component has an iterative dual solver
     bool has_history; // q1, v1 are one step h behind: BDF2 may use them
     void* memory;     // the arena
     size_t memory_size;
 } mabd_affine_sim;
+
+/// The simulation with the state on the host: what reads it begins with this. What a device has lost stays as it was, and the
+/// next step fails.
+const mabd_cpu_sim* mabd_affine_state(const void* self);
 
 /// The time step (step.c).
 mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);

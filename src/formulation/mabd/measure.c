@@ -74,7 +74,7 @@ static void measure_contacts(const mabd_cpu_sim* cpu, mabd_measure* out) {
 }
 
 mabd_measure mabd_affine_measure(const void* self) {
-    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const mabd_cpu_sim* cpu = mabd_affine_state(self);
     mabd_measure out = {0};
     mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
     for (int32_t i = 0; i < cpu->model->body_count; i++) {

@@ -39,7 +39,7 @@ static user_pose pose_of(const mabd_cpu_sim* cpu, size_t body) {
 
 void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                            mabd_real* velocities, mabd_real* angular) {
-    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const mabd_cpu_sim* cpu = mabd_affine_state(self);
     for (size_t i = 0; i < cpu->sizes.bodies; i++) {
         user_pose pose = pose_of(cpu, i);
         if (cpu->model->body_motion[i] == MABD_MOTION_FIXED) {
@@ -74,7 +74,7 @@ static void add_row(const mabd_joint_view* view, const mabd_row* row, mabd_real 
 }
 
 void mabd_affine_get_joint_forces(const void* self, mabd_real* forces) {
-    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const mabd_cpu_sim* cpu = mabd_affine_state(self);
     const mabd_model* m = cpu->model;
     memset(forces, 0, 6 * (size_t)m->joint_count * sizeof *forces);
     for (int32_t i = 0; i < m->joint_count; i++) {
@@ -100,7 +100,7 @@ void mabd_affine_get_joint_forces(const void* self, mabd_real* forces) {
 }
 
 void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_real* coordinates) {
-    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const mabd_cpu_sim* cpu = mabd_affine_state(self);
     const mabd_model* m = cpu->model;
     const mabd_model_joint* joint = &m->joints[index];
     const mabd_row_set* set = &m->row_sets[joint->row_set];
@@ -148,7 +148,7 @@ void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_rea
 // ---- contacts ----------------------------------------------------------------------------------
 
 int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contact_info* contacts) {
-    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const mabd_cpu_sim* cpu = mabd_affine_state(self);
     const mabd_contacts* c = cpu->contacts;
     int32_t count = 0;
     for (int32_t i = 0; c && i < c->list.count; i++) {
@@ -171,6 +171,6 @@ int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contac
 }
 
 mabd_status mabd_affine_overlap(const void* self, mabd_real* depth, int32_t* a, int32_t* b) {
-    const mabd_cpu_sim* cpu = &((const mabd_affine_sim*)self)->cpu;
+    const mabd_cpu_sim* cpu = mabd_affine_state(self);
     return mabd_contacts_overlap(cpu, cpu->q, depth, a, b);
 }

@@ -65,12 +65,24 @@ static attempt no_room(void) {
     return failed(MABD_ERR_MEMORY, 0, -1, "out of memory for contacts, at first of");
 }
 
+attempt mabd_affine_lost(mabd_status status) {
+    return failed(status, -1, -1, "");
+}
+
+/// A stage that only a device can fail in.
+#define STAGE(call)                                                                                \
+    do {                                                                                           \
+        const mabd_status status_ = (call);                                                        \
+        if (status_ != MABD_OK) return mabd_affine_lost(status_);                                  \
+    } while (0)
+
 // Contacts at the reference.
 static attempt find_contacts(mabd_affine_sim* sim, mabd_find find) {
     const double clock = mabd_clock();
-    const mabd_status status = mabd_contacts_find(&sim->cpu, find);
+    const mabd_status status = sim->backend->find_contacts(&sim->cpu, find);
     mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
     if (status == MABD_ERR_MEMORY) return no_room();
+    if (status == MABD_ERR_DEVICE) return mabd_affine_lost(status);
     return failed(status, 0, -1, "the prediction is not finite, at first of");
 }
 
@@ -80,30 +92,49 @@ double mabd_affine_lap(mabd_affine_sim* sim, mabd_stage stage, double since) {
     return now;
 }
 
+static attempt singular(int32_t joint) {
+    return failed(MABD_ERR_SINGULAR, -1, joint, "the dual matrix is not positive definite at");
+}
+
+// Multipliers, with contacts that are rows or without.
+static attempt solve_dual(mabd_affine_sim* sim, bool again) {
+    mabd_cpu_sim* cpu = &sim->cpu;
+    const double clock = mabd_clock();
+    if (cpu->contacts && cpu->contacts->free.count + cpu->contacts->carried.count > 0) {
+        const mabd_status status = sim->backend->solve_contacts(cpu, again);
+        mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
+        if (status == MABD_ERR_MEMORY) return no_room();
+        STAGE(status);
+    } else {
+        STAGE(sim->backend->solve(cpu));
+        mabd_affine_lap(sim, MABD_STAGE_SOLVE, clock);
+    }
+    return failed(MABD_OK, -1, -1, "");
+}
+
 // One linear solve at the current reference; q_new gets the result.
 // `again`: only contacts in blocks have changed since the last one.
 static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, bool again, mabd_motion_report* report,
                        mabd_step_info* info) {
     mabd_cpu_sim* cpu = &sim->cpu;
+    const mabd_backend_ops* on = sim->backend;
+    mabd_update_report updated;
     int32_t joint = -1;
     double clock = mabd_clock();
-    if (pass == MABD_PASS_FIRST) mabd_cpu_restart(cpu);
-    mabd_cpu_assemble(cpu, pass);
+    if (pass == MABD_PASS_FIRST) STAGE(on->restart(cpu));
+    STAGE(on->assemble(cpu, pass));
     clock = mabd_affine_lap(sim, MABD_STAGE_ASSEMBLE, clock);
-    if (mabd_cpu_factor(cpu, &joint) != MABD_OK) {
-        return failed(MABD_ERR_SINGULAR, -1, joint, "the dual matrix is not positive definite at");
-    }
-    clock = mabd_affine_lap(sim, MABD_STAGE_FACTOR, clock);
-    if (cpu->contacts && cpu->contacts->free.count + cpu->contacts->carried.count > 0) {
-        const mabd_status status = mabd_contacts_solve(cpu, again);
-        clock = mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
-        if (status != MABD_OK) return no_room();
-    } else {
-        mabd_cpu_solve(cpu);
-        clock = mabd_affine_lap(sim, MABD_STAGE_SOLVE, clock);
-    }
-    *report = mabd_cpu_update(cpu);
+    const mabd_status status = on->factor(cpu, &joint);
+    if (status == MABD_ERR_SINGULAR) return singular(joint);
+    STAGE(status);
+    mabd_affine_lap(sim, MABD_STAGE_FACTOR, clock);
+    const attempt solved = solve_dual(sim, again);
+    if (solved.status != MABD_OK) return solved;
+    clock = mabd_clock();
+    STAGE(on->update(cpu, &updated));
     mabd_affine_lap(sim, MABD_STAGE_UPDATE, clock);
+    if (updated.joint >= 0) return singular(updated.joint);
+    *report = updated.motion;
     info->iterations++;
     info->dual_iterations += cpu->dual_report.iterations;
     info->dual_residual = cpu->dual_report.residual;
@@ -117,12 +148,11 @@ static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, bool again, mabd_mo
 static attempt refer(mabd_affine_sim* sim, bool same_contacts, mabd_find find) {
     const double clock = mabd_clock();
     int32_t body = -1;
-    if (!mabd_cpu_refer(&sim->cpu, &body)) {
-        return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
-    }
+    STAGE(sim->backend->refer(&sim->cpu, &body));
+    if (body >= 0) return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
     mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
     if (!same_contacts) return find_contacts(sim, find);
-    mabd_contacts_shift(&sim->cpu);
+    STAGE(sim->backend->shift_contacts(&sim->cpu));
     return failed(MABD_OK, -1, -1, "");
 }
 
@@ -168,8 +198,9 @@ static void report_contacts(const mabd_cpu_sim* cpu, const mabd_touch_report* to
 // The search for contacts has come to no end, in a part of a step that is not worth halving: what is lowest is taken, and reported.
 static attempt take_lowest(mabd_affine_sim* sim, mabd_step_info* info,
                            const mabd_touch_report* touch) {
-    mabd_contacts_take_lowest(&sim->cpu);
-    const mabd_opening open = mabd_cpu_check(&sim->cpu, sim->cpu.q_new);
+    mabd_opening open;
+    STAGE(sim->backend->take_lowest(&sim->cpu));
+    STAGE(sim->backend->check(&sim->cpu, &open));
     info->gap = open.gap, info->angle_error = open.angle, info->worst_joint = open.joint;
     report_contacts(&sim->cpu, touch, info);
     if (!(opening(sim, &open) <= ACCEPTED_OPENING)) return unsettled_contacts(touch);
@@ -245,8 +276,8 @@ typedef enum verdict {
 static attempt begin_search(search* s, mabd_scheme scheme, mabd_real time) {
     mabd_affine_sim* sim = s->sim;
     const double clock = mabd_clock();
-    mabd_cpu_begin(&sim->cpu, scheme, time, s->h);
-    mabd_cpu_predict(&sim->cpu);
+    STAGE(sim->backend->begin(&sim->cpu, scheme, time, s->h));
+    STAGE(sim->backend->predict(&sim->cpu));
     mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
     const attempt a = find_contacts(sim, MABD_FIND_FIRST);
     s->info->converged = false;
@@ -294,10 +325,13 @@ static verdict change_pieces(search* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
     mabd_touch_report* touch = &s->touch;
     s->clock = mabd_clock();
-    s->pieces = mabd_cpu_switch(&sim->cpu, s->anew, axis_slack(sim));
+    *a = mabd_affine_lost(
+        sim->backend->switch_axes(&sim->cpu, s->anew, axis_slack(sim), &s->pieces));
+    if (a->status != MABD_OK) return VERDICT_LEAVE;
     s->anew = s->pieces.changed == 0;
     if (s->pieces.changed > 0 && may_switch(s)) return VERDICT_AGAIN;
-    *touch = mabd_contacts_switch(&sim->cpu, s->round++);
+    *a = mabd_affine_lost(sim->backend->switch_contacts(&sim->cpu, s->round++, touch));
+    if (a->status != MABD_OK) return VERDICT_LEAVE;
     s->info->contact_iterations += touch->changed > 0;
     // pieces need be no better than the planes of the contacts, which the next reference brings
     const bool off = touch->changed > 0 && !(touch->miss <= ROUGH * touch->bending);
@@ -320,7 +354,7 @@ static verdict change_pieces(search* s, attempt* a) {
 }
 
 // Whether the solve is good, or more of them would not make it so.
-static verdict judge(search* s) {
+static verdict judge(search* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
     const mabd_real tolerance = mabd_affine_row_tolerance(sim), twist = s->motion.twist;
     const int32_t i = s->reference;
@@ -331,7 +365,8 @@ static verdict judge(search* s) {
     if (i == 0 && is_violent(sim, s->h, twist)) return VERDICT_END;
     const bool right = settled && s->pieces.changed + s->touch.changed == 0;
     if (!right && i + 1 < sim->def.max_iterations) return VERDICT_NEXT;
-    s->open = mabd_cpu_check(&sim->cpu, sim->cpu.q_new);
+    *a = mabd_affine_lost(sim->backend->check(&sim->cpu, &s->open));
+    if (a->status != MABD_OK) return VERDICT_LEAVE;
     mabd_affine_lap(sim, MABD_STAGE_CHECK, s->clock);
     const bool closed =
         right && opening(sim, &s->open) <= tolerance && s->pieces.opening <= tolerance;
@@ -377,9 +412,10 @@ mabd_attempt mabd_affine_solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_re
     while (s.reference < sim->def.max_iterations) {
         a = solve_once(&s);
         if (a.status != MABD_OK) return a;
-        const verdict v = change_pieces(&s, &a);
+        verdict v = change_pieces(&s, &a);
+        if (v == VERDICT_NEXT) v = judge(&s, &a);
         if (v == VERDICT_LEAVE) return a;
-        if (v == VERDICT_NEXT && judge(&s) == VERDICT_END) break;
+        if (v == VERDICT_END) break;
         s.same = v == VERDICT_AGAIN;
         s.reference += !s.same;
     }

@@ -11,9 +11,13 @@ typedef struct mabd_attempt {
 } mabd_attempt;
 
 /// Solve a scheme's equations for the step of length h [s] that begins at `time`; q_new gets the result, q and its history stay.
-/// info: what was counted and measured is added. MABD_ERR_SINGULAR, MABD_ERR_DIVERGED, MABD_ERR_MEMORY.
+/// info: what was counted and measured is added. MABD_ERR_SINGULAR, MABD_ERR_DIVERGED, MABD_ERR_MEMORY,
+/// MABD_ERR_DEVICE.
 mabd_attempt mabd_affine_solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_real time,
                                mabd_real h, mabd_step_info* info);
+
+/// The device has failed: nothing is known of the step (mabd_backend_ops.tell).
+mabd_attempt mabd_affine_lost(mabd_status status);
 
 /// What rows may be open by at the end [m], [rad].
 mabd_real mabd_affine_row_tolerance(const mabd_affine_sim* sim);

@@ -22,41 +22,41 @@
 
 typedef mabd_attempt attempt;
 
-static void copy_state(mabd_cpu_sim* cpu, bool back) {
-    const size_t bodies = 12 * cpu->sizes.bodies * sizeof(mabd_real);
-    const size_t coordinates = cpu->sizes.coordinates * sizeof(mabd_real);
-    memcpy(back ? cpu->q : cpu->q1, back ? cpu->q1 : cpu->q, bodies);
-    memcpy(back ? cpu->v : cpu->v1, back ? cpu->v1 : cpu->v, bodies);
-    memcpy(back ? cpu->x : cpu->x1, back ? cpu->x1 : cpu->x, coordinates);
-    memcpy(back ? cpu->xd : cpu->xd1, back ? cpu->xd1 : cpu->xd, coordinates);
-    memset(cpu->stress, 0, 6 * cpu->sizes.bodies * sizeof(mabd_real));
-}
-
-static void finish(mabd_affine_sim* sim, bool keep_history) {
+// Finish, if it is solved; *a: how that went.
+static void finish(mabd_affine_sim* sim, bool keep_history, attempt* a) {
     const double clock = mabd_clock();
-    mabd_contacts_keep(&sim->cpu);
-    mabd_cpu_finish(&sim->cpu, keep_history);
+    const mabd_status status = sim->backend->finish(&sim->cpu, keep_history);
+    if (status != MABD_OK) *a = mabd_affine_lost(status);
     mabd_affine_lap(sim, MABD_STAGE_FINISH, clock);
 }
 
 // Tells a step that meets or leaves a stop; it is solved but not finished.
-static bool changed_stop(const mabd_affine_sim* sim, const attempt* a) {
+static bool changed_stop(mabd_affine_sim* sim, attempt* a) {
     const mabd_real least = LEAST_BLOW * mabd_affine_row_tolerance(sim);
-    return a->status == MABD_OK && mabd_cpu_changed_stop(&sim->cpu, least);
+    bool changed = false;
+    if (a->status != MABD_OK) return false;
+    const mabd_status status = sim->backend->changed_stop(&sim->cpu, least, &changed);
+    if (status != MABD_OK) *a = mabd_affine_lost(status);
+    return changed;
+}
+
+static void go_back(mabd_affine_sim* sim, attempt* a) {
+    const mabd_status status = sim->backend->copy_state(&sim->cpu, true);
+    if (status != MABD_OK) *a = mabd_affine_lost(status);
 }
 
 static attempt solve_by_euler(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info) {
-    const attempt a = mabd_affine_solve(sim, MABD_SCHEME_EULER, time, sim->def.h, info);
-    if (a.status == MABD_OK) finish(sim, false);
+    attempt a = mabd_affine_solve(sim, MABD_SCHEME_EULER, time, sim->def.h, info);
+    if (a.status == MABD_OK) finish(sim, false, &a);
     return a;
 }
 
 // A step of BDF2; *blow: it met or left a stop and was not finished.
 static attempt solve_by_bdf2(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
                              bool* blow) {
-    const attempt a = mabd_affine_solve(sim, MABD_SCHEME_BDF2, time, sim->def.h, info);
+    attempt a = mabd_affine_solve(sim, MABD_SCHEME_BDF2, time, sim->def.h, info);
     *blow = changed_stop(sim, &a);
-    if (a.status == MABD_OK && !*blow) finish(sim, false);
+    if (a.status == MABD_OK && !*blow) finish(sim, false, &a);
     return a;
 }
 
@@ -67,14 +67,15 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
     *blow = changed_stop(sim, &a);
     if (a.status != MABD_OK || *blow) return a;
     const bool converged = info->converged;
-    finish(sim, false);
+    finish(sim, false, &a);
+    if (a.status != MABD_OK) return a;
     a = mabd_affine_solve(sim, MABD_SCHEME_SDIRK_SECOND, time, sim->def.h, info);
     info->converged &= converged;
     *blow = changed_stop(sim, &a);
     if (a.status == MABD_OK && !*blow) {
-        finish(sim, true);
+        finish(sim, true, &a);
     } else {
-        copy_state(&sim->cpu, true);
+        go_back(sim, &a);
     }
     return a;
 }
@@ -82,7 +83,10 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
 // The step as the integrator has it; on failure the state before the step is back. *blow: a stop was met or left,
 // BDF2 has to start anew.
 static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info, bool* blow) {
-    *blow = mabd_cpu_meets_stop(&sim->cpu, sim->def.h, LEAST_BLOW * mabd_affine_row_tolerance(sim));
+    const mabd_real least = LEAST_BLOW * mabd_affine_row_tolerance(sim);
+    *blow = false;
+    const mabd_status status = sim->backend->meets_stop(&sim->cpu, sim->def.h, least, blow);
+    if (status != MABD_OK) return mabd_affine_lost(status);
     const bool first = sim->cpu.contacts && !sim->has_history; // SDIRK2 knows no blows
     if (*blow || first || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
         return solve_by_euler(sim, time, info);
@@ -90,6 +94,11 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, blow)
                                        : solve_by_sdirk2(sim, time, info, blow);
     return *blow ? solve_by_euler(sim, time, info) : a;
+}
+
+// Less of it will not help against a lack of memory or a device that fails.
+static bool is_worth_halving(const attempt* a) {
+    return a->status == MABD_ERR_SINGULAR || a->status == MABD_ERR_DIVERGED;
 }
 
 // The step in parts of h/2, h/4, ...: what does not settle is tried in halves, and so is all after it. On failure
@@ -103,17 +112,17 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_in
     *blow = false;
     info->retries++;
     while (done < units) {
-        const attempt a = mabd_affine_solve(sim, MABD_SCHEME_EULER, time + (mabd_real)done * h,
-                                            (mabd_real)size * h, info);
+        attempt a = mabd_affine_solve(sim, MABD_SCHEME_EULER, time + (mabd_real)done * h,
+                                      (mabd_real)size * h, info);
         if (a.status == MABD_OK) {
             converged &= info->converged;
             *blow |= changed_stop(sim, &a);
-            finish(sim, true);
+            if (a.status == MABD_OK) finish(sim, true, &a);
             done += size;
-            continue;
         }
-        if (a.status == MABD_ERR_MEMORY || size == 1) {
-            copy_state(&sim->cpu, true);
+        if (a.status == MABD_OK) continue;
+        if (!is_worth_halving(&a) || size == 1) {
+            go_back(sim, &a);
             return a;
         }
         info->retries++;
@@ -131,6 +140,7 @@ static mabd_status report_failure(const mabd_affine_sim* sim, const attempt* a, 
     const int32_t index = joint ? a->joint : a->body;
     const char* kind = joint ? "joint" : "body";
     char name[128], label[160];
+    if (a->status == MABD_ERR_DEVICE) return sim->backend->tell(&sim->cpu, error);
     if (mabd_names_write(joint ? &m->joint_names : &m->body_names, index, name, sizeof name)) {
         snprintf(label, sizeof label, "%s '%s'", kind, name);
     } else {
@@ -140,29 +150,24 @@ static mabd_status report_failure(const mabd_affine_sim* sim, const attempt* a, 
                         label, (double)time);
 }
 
-// The step under way writes its multipliers over those of the step before last.
-static void swap_multipliers(mabd_cpu_sim* cpu) {
-    mabd_real* last = cpu->lambda;
-    cpu->lambda = cpu->lambda_last;
-    cpu->lambda_last = last;
-}
-
 mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error) {
     mabd_affine_sim* sim = self;
     mabd_step_info local;
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
-    swap_multipliers(&sim->cpu);
+    const mabd_backend_ops* on = sim->backend;
+    on->swap_multipliers(&sim->cpu);
     bool blow;
     attempt a = solve_whole(sim, time, info, &blow);
-    const bool halve = a.status != MABD_OK && a.status != MABD_ERR_MEMORY;
+    const bool halve = is_worth_halving(&a);
     if (halve && sim->def.max_halvings > 0) {
-        copy_state(&sim->cpu, false);
-        a = solve_in_parts(sim, time, info, &blow);
+        const mabd_status status = on->copy_state(&sim->cpu, false);
+        a = status == MABD_OK ? solve_in_parts(sim, time, info, &blow) : mabd_affine_lost(status);
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
-        swap_multipliers(&sim->cpu); // joint forces, and signals, are those of the last good step
+        on->swap_multipliers(
+            &sim->cpu); // joint forces, and signals, are those of the last good step
         mabd_cpu_begin(&sim->cpu, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
         return report_failure(sim, &a, time, error);
     }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages on the processor: nothing is copied, nothing fails but for memory.
+
+#include "formulation/mabd/backend.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+static mabd_status create(mabd_cpu_sim* sim, const void* arena, size_t arena_size,
+                          const mabd_allocator* allocator, mabd_error* error) {
+    (void)sim, (void)arena, (void)arena_size, (void)allocator, (void)error;
+    return MABD_OK;
+}
+static void destroy(mabd_cpu_sim* sim, const mabd_allocator* allocator) {
+    (void)sim, (void)allocator;
+}
+static size_t bytes(const mabd_cpu_sim* sim) {
+    return (void)sim, 0;
+}
+static mabd_status tell(const mabd_cpu_sim* sim, mabd_error* error) {
+    (void)sim;
+    return mabd_fail(error, MABD_ERR_DEVICE, "the processor does not fail");
+}
+static mabd_status nothing(mabd_cpu_sim* sim) {
+    return (void)sim, MABD_OK;
+}
+
+// ---- the step ------------------------------------------------------------------------------------------
+
+static void swap_multipliers(mabd_cpu_sim* sim) {
+    mabd_real* last = sim->lambda;
+    sim->lambda = sim->lambda_last;
+    sim->lambda_last = last;
+}
+
+static mabd_status copy_state(mabd_cpu_sim* sim, bool back) {
+    const size_t bodies = 12 * sim->sizes.bodies * sizeof(mabd_real);
+    const size_t coordinates = sim->sizes.coordinates * sizeof(mabd_real);
+    memcpy(back ? sim->q : sim->q1, back ? sim->q1 : sim->q, bodies);
+    memcpy(back ? sim->v : sim->v1, back ? sim->v1 : sim->v, bodies);
+    memcpy(back ? sim->x : sim->x1, back ? sim->x1 : sim->x, coordinates);
+    memcpy(back ? sim->xd : sim->xd1, back ? sim->xd1 : sim->xd, coordinates);
+    memset(sim->stress, 0, 6 * sim->sizes.bodies * sizeof(mabd_real));
+    return MABD_OK;
+}
+
+static mabd_status meets_stop(mabd_cpu_sim* sim, mabd_real h, mabd_real least, bool* meets) {
+    *meets = mabd_cpu_meets_stop(sim, h, least);
+    return MABD_OK;
+}
+
+static mabd_status changed_stop(mabd_cpu_sim* sim, mabd_real least, bool* changed) {
+    *changed = mabd_cpu_changed_stop(sim, least);
+    return MABD_OK;
+}
+
+static mabd_status finish(mabd_cpu_sim* sim, bool keep_history) {
+    mabd_contacts_keep(sim);
+    mabd_cpu_finish(sim, keep_history);
+    return MABD_OK;
+}
+
+// ---- a solve -------------------------------------------------------------------------------------------
+
+static mabd_status begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h) {
+    mabd_cpu_begin(sim, scheme, time, h);
+    return MABD_OK;
+}
+
+static mabd_status predict(mabd_cpu_sim* sim) {
+    mabd_cpu_predict(sim);
+    return MABD_OK;
+}
+
+static mabd_status shift_contacts(mabd_cpu_sim* sim) {
+    mabd_contacts_shift(sim);
+    return MABD_OK;
+}
+
+static mabd_status restart(mabd_cpu_sim* sim) {
+    mabd_cpu_restart(sim);
+    return MABD_OK;
+}
+
+static mabd_status assemble(mabd_cpu_sim* sim, mabd_pass pass) {
+    mabd_cpu_assemble(sim, pass);
+    return MABD_OK;
+}
+
+static mabd_status solve(mabd_cpu_sim* sim) {
+    mabd_cpu_solve(sim);
+    return MABD_OK;
+}
+
+static mabd_status update(mabd_cpu_sim* sim, mabd_update_report* report) {
+    report->motion = mabd_cpu_update(sim);
+    report->joint = -1;
+    return MABD_OK;
+}
+
+static mabd_status switch_axes(mabd_cpu_sim* sim, bool anew, mabd_real slack,
+                               mabd_switch_report* report) {
+    *report = mabd_cpu_switch(sim, anew, slack);
+    return MABD_OK;
+}
+
+static mabd_status switch_contacts(mabd_cpu_sim* sim, int32_t round, mabd_touch_report* report) {
+    *report = mabd_contacts_switch(sim, round);
+    return MABD_OK;
+}
+
+static mabd_status take_lowest(mabd_cpu_sim* sim) {
+    mabd_contacts_take_lowest(sim);
+    return MABD_OK;
+}
+
+static mabd_status check(mabd_cpu_sim* sim, mabd_opening* open) {
+    *open = mabd_cpu_check(sim, sim->q_new);
+    return MABD_OK;
+}
+
+static mabd_status refer(mabd_cpu_sim* sim, int32_t* body) {
+    *body = -1;
+    mabd_cpu_refer(sim, body);
+    return MABD_OK;
+}
+
+const mabd_backend_ops mabd_backend_cpu = {
+    .may_iterate = mabd_cpu_may_iterate,
+    .iterates = mabd_cpu_iterates,
+    .create = create,
+    .destroy = destroy,
+    .bytes = bytes,
+    .tell = tell,
+    .put = nothing,
+    .fetch = nothing,
+    .swap_multipliers = swap_multipliers,
+    .copy_state = copy_state,
+    .meets_stop = meets_stop,
+    .changed_stop = changed_stop,
+    .finish = finish,
+    .begin = begin,
+    .predict = predict,
+    .find_contacts = mabd_contacts_find,
+    .shift_contacts = shift_contacts,
+    .restart = restart,
+    .assemble = assemble,
+    .factor = mabd_cpu_factor,
+    .solve = solve,
+    .solve_contacts = mabd_contacts_solve,
+    .update = update,
+    .switch_axes = switch_axes,
+    .switch_contacts = switch_contacts,
+    .take_lowest = take_lowest,
+    .check = check,
+    .refer = refer,
+};
