@@ -3,8 +3,8 @@
 // headers first, which must not see it, then a class of one double with the operators of doubles, and from there on
 // `double` is that class. The text of the kernels stays as it is; so do layout and calls, a class of one double is passed as one (System V).
 //
-// A sum, product, quotient, root or comparison counts one each; a sign or a magnitude costs a device nothing. Counters are of a type that
-// no array of the text has, and change by an instruction that says so: loads are not made twice because of them.
+// A sum, product, quotient, root or comparison counts one each; a sign or a magnitude costs a device nothing. The compiler is not told that
+// an instruction changes a counter, which nothing it compiles here reads: told, it would load everything again after each.
 #pragma once
 
 #include "bench/model/ops.h"
@@ -38,7 +38,7 @@
 
 static inline void model_count(model_op op) {
 #if defined(__x86_64__)
-    asm volatile("incq %0" : "+m"(model_ops[op]) : : "cc");
+    asm volatile("incq (%0)" : : "r"(&model_ops[op]) : "cc");
 #else
     model_ops[op]++;
 #endif
