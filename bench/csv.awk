@@ -12,8 +12,8 @@ function split_line(line, fields,    n) {
     return n
 }
 
-# ours[name] of the row of `table` in `folder` with so many links, on so many threads; false if there is none. Tables that
-# have no number of threads are of one.
+# ours[name] of the row of `table` in `folder` with so many links, on so many threads of the processor; false if there is none. Tables
+# that have no number of threads are of one, those that have no backend of the processor.
 function find(table, links, threads,    path, line, names, fields, n, i, head, found) {
     path = folder "/" table ".csv"
     found = head = 0
@@ -23,6 +23,7 @@ function find(table, links, threads,    path, line, names, fields, n, i, head, f
         if (!head) { head = split_line(line, names); continue }
         n = split_line(line, fields)
         for (i = 1; i <= n; i++) ours[names[i]] = fields[i]
+        if (ours["backend"] != "" && ours["backend"] != "cpu") continue
         if (ours["links"] == links && ((ours["threads"] == "" ? 1 : ours["threads"]) == threads)) { found = 1; break }
     }
     close(path)
