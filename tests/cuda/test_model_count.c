@@ -9,14 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(model_count, .init = model_count_install);
-
 #define COUNT 1000
+
+static void* taken[4];
+static int taken_count;
+
+static void free_all(void) {
+    while (taken_count > 0) cudaFree(taken[--taken_count]);
+}
+
+TestSuite(model_count, .init = model_count_install, .fini = free_all);
 
 static void* device(size_t size) {
     void* at = NULL;
     cr_assert(eq(int, cudaMalloc(&at, size), cudaSuccess));
-    return at;
+    return taken[taken_count++] = at;
 }
 
 static void upload(const void* from, size_t size, void* to) {
