@@ -29,6 +29,31 @@ function find(table, links, threads,    path, line, names, fields, n, i, head, f
     close(path)
     return found
 }
+# A line of a table: column[name] from the line of names, f[1] ... from those after it. False for comments and names.
+function read_row(line,    n, i) {
+    if (line ~ /^#/) return 0
+    delete f
+    n = split_line(line, f)
+    if (head) return 1
+    for (i = head = n; i >= 1; i--) column[f[i]] = i
+    return 0
+}
+# A Markdown table, cell by cell: rows and columns stay in the order they come in.
+function put(row, name, text) {
+    if (!(row in seen_row)) { seen_row[row] = 1; rows[++row_count] = row }
+    if (!(name in seen_column)) { seen_column[name] = 1; columns[++column_count] = name }
+    cells[row, name] = text
+}
+function print_table(first, rule,    i, j, line, rules) {
+    line = "| " first (first == "" ? "|" : " |"); rules = "|---|"
+    for (j = 1; j <= column_count; j++) { line = line " " columns[j] " |"; rules = rules rule "|" }
+    print line "\n" rules
+    for (i = 1; i <= row_count; i++) {
+        line = "| " rows[i] " |"
+        for (j = 1; j <= column_count; j++) line = line " " cells[rows[i], columns[j]] " |"
+        print line
+    }
+}
 function grouped(number,    text) {
     text = sprintf("%d", number)
     while (match(text, /[0-9][0-9][0-9][0-9]($|,)/)) text = substr(text, 1, RSTART) "," substr(text, RSTART + 1)

@@ -42,7 +42,7 @@ static const char REPORT[] =
     "ptxas info    : Compiling entry function '_Z3onePd' for 'sm_120'\n"
     "ptxas info    : Function properties for _Z3onePd\n"
     "    0 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads\n"
-    "ptxas info    : Used 18 registers, used 0 barriers, 1132 bytes cmem[0]\n";
+    "ptxas info    : Used 18 registers, used 0 barriers\n";
 
 static const char ASSEMBLY[] = ".visible .entry _Z3twoILi2EEvPd(\n\t.param .u64 a\n)\n.maxntid 64\n"
                                ".minnctapersm 1\n{\n}\n.visible .entry _Z3onePd(\n)\n{\n}\n";
@@ -69,6 +69,7 @@ Test(model_report, of_the_compiler_is_read) {
     cr_expect(eq(i32, one->spill_stores, 8));
     cr_expect(eq(i32, one->spill_loads, 4));
     cr_expect(eq(i32, one->bound, 0));
+    cr_expect(eq(i32, one->constant, -1));
     cr_expect(eq(str, (char*)two->name, "two<2>"));
     cr_expect(eq(i32, two->registers, 106));
     cr_expect(eq(i32, two->stack, 512));

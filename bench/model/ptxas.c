@@ -39,7 +39,7 @@ static void read_use(const char* line, model_kernel* kernel) {
     const char* registers = strstr(line, "Used ");
     kernel->registers = (int32_t)strtol(registers + strlen("Used "), NULL, 10);
     kernel->shared = number_before(line, " bytes smem");
-    kernel->constant = number_before(line, " bytes cmem[");
+    kernel->constant = strstr(line, " cmem[") ? number_before(line, " bytes cmem[") : -1;
     const int32_t stack = number_before(line, " bytes cumulative stack size");
     if (stack > kernel->stack) kernel->stack = stack;
 }

@@ -24,7 +24,7 @@ typedef struct model_kernel {
     int32_t stack;         // bytes of a thread, with what it calls
     int32_t spill_stores, spill_loads;
     int32_t shared;   // bytes of a block
-    int32_t constant; // bytes, all banks
+    int32_t constant; // bytes, all banks; -1 = not told, as on sm_90 and later
     int32_t bound;    // most threads of a block, 0 = not told
 } model_kernel;
 
