@@ -219,22 +219,4 @@ int __tsan_atomic32_fetch_add(volatile int* at, int value, int) {
     return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
 }
 
-// Copies that the compiler leaves to the library; the linker sends them here (--wrap).
-void* __real_memcpy(void* to, const void* from, size_t size);
-void* __real_memmove(void* to, const void* from, size_t size);
-void* __real_memset(void* to, int value, size_t size);
-
-void* __wrap_memcpy(void* to, const void* from, size_t size) {
-    access(from, size, false), access(to, size, true);
-    return __real_memcpy(to, from, size);
-}
-void* __wrap_memmove(void* to, const void* from, size_t size) {
-    access(from, size, false), access(to, size, true);
-    return __real_memmove(to, from, size);
-}
-void* __wrap_memset(void* to, int value, size_t size) {
-    access(to, size, true);
-    return __real_memset(to, value, size);
-}
-
 } // extern "C"

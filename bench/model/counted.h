@@ -5,6 +5,8 @@
 //
 // A sum, product, quotient, root or comparison counts one each; a sign or a magnitude costs a device nothing. The compiler is not told that
 // an instruction changes a counter, which nothing it compiles here reads: told, it would load everything again after each.
+//
+// memcpy and memset are loops here: what the compiler makes of them by itself has no calls before its loads and stores.
 #pragma once
 
 #include "bench/model/ops.h"
@@ -131,9 +133,27 @@ static inline bool model_isnan(counted a) {
     return std::isnan(a.value);
 }
 
+typedef uint64_t model_word __attribute__((may_alias, aligned(1)));
+
+static inline void* model_copy(void* to, const void* from, size_t size) {
+    size_t k = 0;
+    for (; k + 8 <= size; k += 8) *(model_word*)((char*)to + k) = *(model_word*)((char*)from + k);
+    for (; k < size; k++) ((char*)to)[k] = ((const char*)from)[k];
+    return to;
+}
+static inline void* model_set(void* to, int value, size_t size) {
+    const uint64_t word = 0x0101010101010101u * (unsigned char)value;
+    size_t k = 0;
+    for (; k + 8 <= size; k += 8) *(model_word*)((char*)to + k) = word;
+    for (; k < size; k++) ((char*)to)[k] = (char)value;
+    return to;
+}
+
 static_assert(sizeof(counted) == sizeof(double) && alignof(counted) == alignof(double));
 static_assert(std::is_trivial_v<counted>);
 
+#define memcpy   model_copy
+#define memset   model_set
 #define isfinite model_isfinite
 #define isnan    model_isnan
 #define double counted

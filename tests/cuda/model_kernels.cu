@@ -70,6 +70,25 @@ cudaError_t model_move(int n, const void* from, void* to, cudaStream_t stream) {
     return cudaGetLastError();
 }
 
+__global__ static void copy_three(int n, const double* from, double* to) {
+    if (INDEX < n) memcpy(to + 4 * INDEX, from + 4 * INDEX, 3 * sizeof(double));
+}
+
+cudaError_t model_copy_three(int n, const double* from, double* to, cudaStream_t stream) {
+    MABD_LAUNCH(copy_three, blocks_of(n, 32), 32, stream, n, from, to);
+    return cudaGetLastError();
+}
+
+__global__ static void loop_twelve(int n, const double* __restrict__ from,
+                                   double* __restrict__ to) {
+    for (int k = 0; k < 12 && INDEX < n; k++) to[12 * INDEX + k] = from[12 * INDEX + k];
+}
+
+cudaError_t model_loop_twelve(int n, const double* from, double* to, cudaStream_t stream) {
+    MABD_LAUNCH(loop_twelve, blocks_of(n, 32), 32, stream, n, from, to);
+    return cudaGetLastError();
+}
+
 __global__ static void clear(int n, int reals, double* x) {
     if (INDEX < n) memset(x + reals * INDEX, 0, (size_t)reals * sizeof(double));
 }

@@ -18,7 +18,10 @@ cudaError_t model_ladder(int n, double* x, cudaStream_t stream);
 cudaError_t model_spread(int n, double* x, cudaStream_t stream);
 /// to = from, n structures of 40 bytes, one thread each, 32 in a block.
 cudaError_t model_move(int n, const void* from, void* to, cudaStream_t stream);
-/// Zeroes 5 reals for each of n threads, by memset; 32 in a block.
+/// 3 of every 4 reals by memcpy, 12 of every 12 by a loop; a thread each, 32 in a block.
+cudaError_t model_copy_three(int n, const double* from, double* to, cudaStream_t stream);
+cudaError_t model_loop_twelve(int n, const double* from, double* to, cudaStream_t stream);
+/// Zeroes `reals` for each of n threads, by memset; 32 in a block.
 cudaError_t model_clear(int n, int reals, double* x, cudaStream_t stream);
 
 #ifdef __cplusplus

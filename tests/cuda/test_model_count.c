@@ -175,7 +175,7 @@ Test(model_count, of_what_blocks_share) {
     cr_expect(eq(u64, l.blocks, 4));
 }
 
-// Structures, and what is left to memset.
+// Structures, memcpy, memset, and loops that compilers make one of the two.
 Test(model_count, of_copies_in_kernels) {
     enum { N = 100 };
     char zero[40 * N] = {0};
@@ -185,6 +185,14 @@ Test(model_count, of_copies_in_kernels) {
     model_move(N, from, to, NULL);
     const model_launch moved = only_launch();
     expect_bytes(&moved, 40 * N, 40 * N);
+    model_count_start();
+    model_copy_three(N, from, to, NULL);
+    const model_launch copied = only_launch();
+    expect_bytes(&copied, 24 * N, 24 * N);
+    model_count_start();
+    model_loop_twelve(N / 3, from, to, NULL);
+    const model_launch looped = only_launch();
+    expect_bytes(&looped, 96 * (N / 3), 96 * (N / 3));
     model_count_start();
     model_clear(N, 5, to, NULL);
     const model_launch cleared = only_launch();
