@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
+#include <stdio.h>
+
 extern "C" {
 #include "base/error.h"
 }
@@ -47,6 +49,26 @@ mabd_status MABD_CUDA(device_reserve)(mabd_device* device, size_t size, mabd_err
     }
     MABD_CUDA_TRY(cudaMalloc(&device->memory, size), "taking the simulation's memory");
     device->size = size;
+    return MABD_OK;
+}
+
+#ifdef MABD_CUDA_TARGET
+#define TARGET MABD_CUDA_TARGET
+#else
+#define TARGET "the processor, thread after thread"
+#endif
+
+void MABD_CUDA(device_target)(size_t size, char* text) {
+    snprintf(text, size, "%s", TARGET);
+}
+
+mabd_status MABD_CUDA(device_describe)(size_t size, char* text, size_t* memory, size_t* spare,
+                                       mabd_error* error) {
+    cudaDeviceProp properties;
+    MABD_CUDA_TRY(cudaGetDeviceProperties(&properties, 0), "asking for the device");
+    snprintf(text, size, "%s, compute capability %d.%d", properties.name, properties.major,
+             properties.minor);
+    MABD_CUDA_TRY(cudaMemGetInfo(spare, memory), "asking for the device's memory");
     return MABD_OK;
 }
 

@@ -32,6 +32,10 @@ mabd_status MABD_CUDA(fail)(mabd_error* error, cudaError_t code, const char* wha
 mabd_status MABD_CUDA(device_open)(mabd_device* device, mabd_error* error);
 /// All memory that it will use, once; what is in it is not defined. MABD_ERR_MEMORY tells how much there is.
 mabd_status MABD_CUDA(device_reserve)(mabd_device* device, size_t size, mabd_error* error);
+/// What the kernels are compiled for; the device that is open, its memory and what is free of it [bytes].
+void MABD_CUDA(device_target)(size_t size, char* text);
+mabd_status MABD_CUDA(device_describe)(size_t size, char* text, size_t* memory, size_t* spare,
+                                       mabd_error* error);
 /// Give everything back, whatever is there of it.
 void MABD_CUDA(device_close)(mabd_device* device);
 

@@ -4,11 +4,13 @@
 
 #include "device.h"
 
+/// Of a kernel's argument that is a struct: it stays where arguments are, also if its address is taken.
 #ifdef __CUDACC__
-#define VIEW const __grid_constant__ mabd_cpu_sim
+#define CONSTANT const __grid_constant__
 #else
-#define VIEW const mabd_cpu_sim
+#define CONSTANT const
 #endif
+#define VIEW CONSTANT mabd_cpu_sim
 
 #define THREADS 64
 #define INDEX   ((int32_t)(blockIdx.x * blockDim.x + threadIdx.x))
@@ -28,3 +30,27 @@ static inline int32_t blocks_for(int32_t count) {
 /// The same for `count` threads.
 #define LAUNCH_ON(device, what, kernel, count, ...)                                                \
     LAUNCH_BLOCKS(device, what, kernel, blocks_for(count), __VA_ARGS__)
+/// The same for a kernel that is a template over the widest block.
+#define LAUNCH_MOST(device, what, kernel, most, count, ...)                                        \
+    do {                                                                                           \
+        switch (most) {                                                                            \
+        case 1:                                                                                    \
+            LAUNCH_ON(device, what, kernel<1>, count, __VA_ARGS__);                                \
+            break;                                                                                 \
+        case 2:                                                                                    \
+            LAUNCH_ON(device, what, kernel<2>, count, __VA_ARGS__);                                \
+            break;                                                                                 \
+        case 3:                                                                                    \
+            LAUNCH_ON(device, what, kernel<3>, count, __VA_ARGS__);                                \
+            break;                                                                                 \
+        case 4:                                                                                    \
+            LAUNCH_ON(device, what, kernel<4>, count, __VA_ARGS__);                                \
+            break;                                                                                 \
+        case 5:                                                                                    \
+            LAUNCH_ON(device, what, kernel<5>, count, __VA_ARGS__);                                \
+            break;                                                                                 \
+        default:                                                                                   \
+            LAUNCH_ON(device, what, kernel<6>, count, __VA_ARGS__);                                \
+            break;                                                                                 \
+        }                                                                                          \
+    } while (0)

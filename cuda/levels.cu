@@ -6,6 +6,8 @@
 //
 //   K = | T   B |     T = L d L' by levels,  X = T^-1 B: forward and back for each column of B
 //       | B'  C |     (the complement C - B' X is made by who asked for X)
+//
+// A hub has a block of threads: each makes some of its entries, over all arms in their order.
 
 #define MABD_DEVICE_TEXT
 
@@ -30,11 +32,7 @@ static mabd_dual_system system_of(const mabd_cuda_levels* levels, const mabd_cpu
     return s;
 }
 
-#ifdef __CUDACC__
-#define SYSTEM const __grid_constant__ mabd_dual_system
-#else
-#define SYSTEM const mabd_dual_system
-#endif
+#define SYSTEM CONSTANT mabd_dual_system
 
 // ---- copies --------------------------------------------------------------------------------------------
 
@@ -73,14 +71,107 @@ static mabd_status copy(const mabd_cuda_levels* levels, const mabd_device* devic
     return MABD_OK;
 }
 
+// ---- hubs ----------------------------------------------------------------------------------------------
+
+// Lists of a launch, on the device.
+typedef struct hub_lists {
+    const int32_t *start, *hub_slot, *arm_start, *arms;
+    const mabd_real* kept;
+} hub_lists;
+
+static hub_lists hubs_of(const mabd_cuda_levels* levels, int32_t level) {
+    const mabd_cuda_level_lists* l = &levels->on;
+    const int32_t first = levels->hub_first[level];
+    const hub_lists hubs = {l->start, l->hub_slot + first, l->arm_start + first, l->arms,
+                            levels->kept};
+    return hubs;
+}
+
+// An entry of a hub, -W' Z or -Z' y over its arms: columns of the left and right factor, their halves, what it is added to.
+typedef struct hub_entry {
+    int row, column, row_half, column_half;
+    bool of_x;
+    mabd_real* at;
+} hub_entry;
+
+#define HUB_LOWER   (MABD_HUB_SLOT * (MABD_HUB_SLOT + 1) / 2)
+#define HUB_BETWEEN (2 * HUB_LOWER)
+#define HUB_X       (HUB_BETWEEN + MABD_HUB_SLOT * MABD_HUB_SLOT)
+#define HUB_ENTRIES (HUB_X + 2 * MABD_HUB_SLOT)
+
+// The lower triangles of both slots, the block between them, the right-hand side.
+MABD_FN hub_entry hub_entry_of(const mabd_dual_system* system, const int32_t* start, int32_t s,
+                               mabd_real* x, int k) {
+    hub_entry e = {0, 0, 0, 0, false, NULL};
+    if (k < HUB_BETWEEN) {
+        e.row_half = e.column_half = k / HUB_LOWER;
+        e.column = k % HUB_LOWER;
+        while (e.column > e.row) e.column -= ++e.row;
+        e.at = system->D + system->block[s + e.row_half] + (e.row * MABD_HUB_SLOT + e.column);
+    } else if (k < HUB_X) {
+        e.row = (k - HUB_BETWEEN) / MABD_HUB_SLOT, e.column = (k - HUB_BETWEEN) % MABD_HUB_SLOT;
+        e.column_half = 1;
+        e.at = system->U + system->edge_block[start[s]] + (k - HUB_BETWEEN);
+    } else {
+        e.of_x = true;
+        e.row_half = (k - HUB_X) / MABD_HUB_SLOT, e.row = (k - HUB_X) % MABD_HUB_SLOT;
+        e.at = x + (system->row[s + e.row_half] - system->row_offset) + e.row;
+    }
+    return e;
+}
+
+__global__ static void __launch_bounds__(THREADS, 1)
+    add_arms(SYSTEM system, const hub_lists hubs, mabd_real* x) {
+    const int32_t hub = (int32_t)blockIdx.x;
+    for (int k = (int)threadIdx.x; k < HUB_ENTRIES; k += (int)blockDim.x) {
+        const hub_entry e = hub_entry_of(&system, hubs.start, hubs.hub_slot[hub], x, k);
+        mabd_real sum = *e.at;
+        for (int32_t i = hubs.arm_start[hub]; i < hubs.arm_start[hub + 1]; i++) {
+            const int32_t s = hubs.arms[i], w = system.width[s];
+            const size_t* edge = system.edge_block + hubs.start[s];
+            const mabd_real* W =
+                hubs.kept + (size_t)i * MABD_ARM_KEPT + e.row_half * w * MABD_HUB_SLOT;
+            const mabd_real* Z = system.U + edge[e.of_x ? e.row_half : e.column_half];
+            sum = e.of_x ? mabd_tree_sub_arm(w, Z + e.row, x + system.row[s], 1, sum)
+                         : mabd_tree_sub_arm(w, W + e.row, Z + e.column, MABD_HUB_SLOT, sum);
+        }
+        *e.at = sum;
+    }
+}
+
+// b(t_i) -= Z_i' y in each column: a thread for each of its twelve rows.
+__global__ static void __launch_bounds__(THREADS, 1)
+    add_arm_columns(SYSTEM system, const hub_lists hubs, int32_t count, int32_t columns,
+                    size_t stride, mabd_real* all) {
+    const int32_t row = INDEX % (2 * MABD_HUB_SLOT), i = INDEX / (2 * MABD_HUB_SLOT);
+    if (i >= count * columns) return;
+    const int32_t hub = i / columns;
+    mabd_real* x = all + (size_t)(i % columns) * stride;
+    const hub_entry e = hub_entry_of(&system, hubs.start, hubs.hub_slot[hub], x, HUB_X + row);
+    mabd_real sum = *e.at;
+    for (int32_t a = hubs.arm_start[hub]; a < hubs.arm_start[hub + 1]; a++) {
+        const int32_t s = hubs.arms[a];
+        const mabd_real* Z = system.U + system.edge_block[hubs.start[s] + e.row_half];
+        sum = mabd_tree_sub_arm(system.width[s], Z + e.row, x + (system.row[s] - system.row_offset),
+                                1, sum);
+    }
+    *e.at = sum;
+}
+
 // ---- factor and solve ----------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
     eliminate_level(SYSTEM system, int32_t count, const int32_t* order, const int32_t* start,
-                    mabd_real* x, const int32_t* slot, int32_t* bad) {
+                    const int32_t* arm, mabd_real* kept, mabd_real* x, const int32_t* slot,
+                    int32_t* bad) {
     if (INDEX >= count) return;
     const int32_t s = order[INDEX];
-    bad[slot[s]] = !mabd_tree_eliminate_slot(&system, start, s, x);
+    if (arm && arm[s] >= 0) {
+        kept += (size_t)arm[s] * MABD_ARM_KEPT;
+        bad[slot[s]] = !mabd_tree_eliminate_arm_slot(&system, start, s, x, kept);
+    } else {
+        bad[slot[s]] = !mabd_tree_eliminate_slot(&system, start, s, x);
+    }
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
@@ -95,8 +186,14 @@ mabd_status MABD_CUDA(levels_factor)(const mabd_cuda_levels* levels, const mabd_
     if (levels->copies) MABD_TRY(copy(levels, device, view, error));
     for (int32_t i = 0; i < levels->level_count; i++) {
         const int32_t first = levels->level_first[i], count = levels->level_first[i + 1] - first;
+        if (levels->hub_count > 0) {
+            LAUNCH_BLOCKS(device, "factor", add_arms,
+                          levels->hub_first[i + 1] - levels->hub_first[i], system,
+                          hubs_of(levels, i), view->lambda);
+        }
         LAUNCH_ON(device, "factor", eliminate_level, count, system, count, levels->on.order + first,
-                  levels->on.start, view->lambda, levels->on.slot, bad);
+                  levels->on.start, levels->on.arm, levels->kept, view->lambda, levels->on.slot,
+                  bad);
     }
     return MABD_OK;
 }
@@ -117,10 +214,16 @@ mabd_status MABD_CUDA(levels_solve)(const mabd_cuda_levels* levels, const mabd_d
 // Columns of one slot follow each other: their threads read the same blocks.
 __global__ static void __launch_bounds__(THREADS, 1)
     forward_columns(SYSTEM system, int32_t count, const int32_t* order, const int32_t* start,
-                    int32_t columns, size_t stride, mabd_real* x) {
+                    const int32_t* arm, int32_t columns, size_t stride, mabd_real* x) {
     if (INDEX >= count * columns) return;
-    mabd_tree_forward_slot(&system, start, order[INDEX / columns],
-                           x + (size_t)(INDEX % columns) * stride);
+    const int32_t s = order[INDEX / columns];
+    x += (size_t)(INDEX % columns) * stride;
+    if (arm && arm[s] >= 0) {
+        mabd_block_solve_l(system.width[s], system.D + system.block[s],
+                           x + (system.row[s] - system.row_offset));
+    } else {
+        mabd_tree_forward_slot(&system, start, s, x);
+    }
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
@@ -138,8 +241,13 @@ mabd_status MABD_CUDA(levels_forward)(const mabd_cuda_levels* levels, const mabd
     system.row_offset = row_offset;
     for (int32_t i = 0; i < levels->level_count; i++) {
         const int32_t first = levels->level_first[i], count = levels->level_first[i + 1] - first;
+        if (levels->hub_count > 0) {
+            const int32_t hubs = levels->hub_first[i + 1] - levels->hub_first[i];
+            LAUNCH_ON(device, "solve", add_arm_columns, hubs * columns * 2 * MABD_HUB_SLOT, system,
+                      hubs_of(levels, i), hubs, columns, stride, x);
+        }
         LAUNCH_ON(device, "solve", forward_columns, count * columns, system, count,
-                  levels->on.order + first, levels->on.start, columns, stride, x);
+                  levels->on.order + first, levels->on.start, levels->on.arm, columns, stride, x);
     }
     return MABD_OK;
 }

@@ -21,21 +21,25 @@ typedef struct mabd_cuda_level_lists {
     int32_t *start, *to;         // edges of a slot (slots + 1), where they go (edges)
     size_t *block, *edge_block;  // offsets in D (slots), in U (edges)
     bool* negative;              // (slots)
-    size_t *plan_block,
-        *plan_edge; // offsets in D, U of the plan, SIZE_MAX = zero; null where D and U are those
-    bool* turned;   // the plan has this block as (to, from) (edges), or null
+    // null without hubs
+    int32_t* arm;                  // which arm of a hub a slot is, -1 = none (slots)
+    int32_t *hub_slot, *arm_start; // of a hub, by level: its first slot, its arms (hubs + 1)
+    int32_t* arms;                 // slots, by hub (slots)
+    // null where D and U are those of the plan
+    size_t *plan_block, *plan_edge; // offsets there, SIZE_MAX = zero
+    bool* turned;                   // the plan has this block as (to, from) (edges)
 } mabd_cuda_level_lists;
 
 typedef struct mabd_cuda_levels {
     bool copies; // D and U are its own
-    int32_t slot_count, edge_count, level_count;
-    size_t D_reals, U_reals; // of its own
-    int32_t* level_first;    // (level_count + 1), on the host
-    mabd_cuda_level_lists host,
-        on; // lists on the host and on the device: one piece of memory each, of one layout
+    int32_t slot_count, edge_count, level_count, hub_count, arm_count;
+    size_t D_reals, U_reals;          // of its own
+    int32_t *level_first, *hub_first; // slots and hubs of a level (level_count + 1), on the host
+    mabd_cuda_level_lists host, on;   // on the host and on the device, with one layout
     void *host_memory, *memory;
     size_t host_size, size;
     mabd_real *D, *U;
+    mabd_real* kept; // W of arms (arm_count x MABD_ARM_KEPT)
 } mabd_cuda_levels;
 
 /// Lists on the host, from the plan alone. components (count): indices in plan->components, rising. left_out (slots of the plan),

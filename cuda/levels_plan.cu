@@ -7,6 +7,8 @@
 //           none: that is where the hub leaves blocks (topology/plan.c has them in trees alone).
 //   levels  a slot comes after all that changes it, and no two of a level change the same slot: those on both bodies of a joint change
 //           it without being coupled with each other. Slots that change one do so in their order, as one after the other would.
+//   arms    joints on a hub do not change it: it takes off what they leave before its own turn (dual/tree_text.h), so any number of
+//           them may be in one level
 //
 // O(slots + edges).
 #define MABD_DEVICE_TEXT
@@ -31,7 +33,7 @@ typedef struct workspace {
     edge *edges, *sorted;        // (room)
     int32_t* first;              // of a counting sort (slots + 1)
     int32_t *level_of, *changed; // level of a slot; the last one that changes it, plus one (slots)
-    int32_t* late;               // joints of a hub that are eliminated after it (joints)
+    int32_t* late;               // joints of a hub that are eliminated after it (slots)
     void* memory;
     size_t size;
     int32_t count, room;
@@ -59,6 +61,13 @@ static void lay_lists(const mabd_cuda_levels* levels, mabd_arena* arena, mabd_cu
     l->block = (size_t*)mabd_arena_take(arena, slots, sizeof *l->block);
     l->edge_block = (size_t*)mabd_arena_take(arena, edges, sizeof *l->edge_block);
     l->negative = (bool*)mabd_arena_take(arena, slots, sizeof *l->negative);
+    if (levels->hub_count > 0) {
+        l->arm = (int32_t*)mabd_arena_take(arena, slots, sizeof *l->arm);
+        l->hub_slot = (int32_t*)mabd_arena_take(arena, (size_t)levels->hub_count, sizeof(int32_t));
+        l->arm_start =
+            (int32_t*)mabd_arena_take(arena, (size_t)levels->hub_count + 1, sizeof(int32_t));
+        l->arms = (int32_t*)mabd_arena_take(arena, slots, sizeof *l->arms);
+    }
     if (!levels->copies) return;
     l->plan_block = (size_t*)mabd_arena_take(arena, slots, sizeof *l->plan_block);
     l->plan_edge = (size_t*)mabd_arena_take(arena, edges, sizeof *l->plan_edge);
@@ -163,16 +172,24 @@ static void fill_edges(const workspace* w, mabd_cuda_levels* levels) {
 
 // ---- levels --------------------------------------------------------------------------------------------
 
+// A joint on a hub, which comes after it.
+static bool is_arm(const mabd_cuda_level_lists* l, int32_t s) {
+    return !l->negative[s] && l->start[s + 1] > l->start[s] && l->negative[l->to[l->start[s]]];
+}
+
 static int32_t find_levels(const mabd_cuda_levels* levels, workspace* w) {
     const mabd_cuda_level_lists* l = &levels->host;
     int32_t count = 0;
     int32_t* changed = w->changed; // zero: none
     for (int32_t s = 0; s < levels->slot_count; s++) {
+        const bool arm = is_arm(l, s);
         int32_t level = changed[s];
-        for (int32_t e = l->start[s]; e < l->start[s + 1]; e++) {
+        for (int32_t e = l->start[s]; e < l->start[s + 1] && !arm; e++) {
             if (changed[l->to[e]] > level) level = changed[l->to[e]];
         }
-        for (int32_t e = l->start[s]; e < l->start[s + 1]; e++) changed[l->to[e]] = level + 1;
+        for (int32_t e = l->start[s]; e < l->start[s + 1]; e++) {
+            if (changed[l->to[e]] < level + 1) changed[l->to[e]] = level + 1;
+        }
         w->level_of[s] = level;
         if (level + 1 > count) count = level + 1;
     }
@@ -187,6 +204,35 @@ static void sort_by(int32_t n, const int32_t* key, int32_t count, int32_t* first
     for (int32_t i = 0; i < n; i++) order[first[key[i]]++] = i;
     for (int32_t i = count; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
+}
+
+// Hubs in the order of their levels, and their arms in the order of elimination.
+static void list_hubs(mabd_cuda_levels* levels, workspace* w) {
+    const mabd_cuda_level_lists* l = &levels->host;
+    int32_t hubs = 0, *place = w->changed, *next = w->late;
+    for (int32_t i = 0, level = 0; i < levels->slot_count; i++) {
+        const int32_t s = l->order[i];
+        while (level < levels->level_count && i >= levels->level_first[level]) {
+            levels->hub_first[level++] = hubs;
+        }
+        // its second slot is in a later level, and has no edge to a hub
+        if (!l->negative[s] || l->start[s] == l->start[s + 1] || !l->negative[l->to[l->start[s]]])
+            continue;
+        place[s] = hubs, l->hub_slot[hubs++] = s;
+    }
+    levels->hub_first[levels->level_count] = hubs;
+    for (int32_t s = 0; s < levels->slot_count; s++) {
+        if (is_arm(l, s)) l->arm_start[place[l->to[l->start[s]]] + 1]++;
+    }
+    for (int32_t i = 0; i < hubs; i++) {
+        next[i] = l->arm_start[i];
+        l->arm_start[i + 1] += l->arm_start[i];
+    }
+    for (int32_t s = 0; s < levels->slot_count; s++) {
+        l->arm[s] = is_arm(l, s) ? next[place[l->to[l->start[s]]]]++ : -1;
+        if (l->arm[s] >= 0) l->arms[l->arm[s]] = s;
+    }
+    levels->arm_count = l->arm_start[hubs];
 }
 
 // ---- all of it -----------------------------------------------------------------------------------------
@@ -214,10 +260,12 @@ static mabd_status fill(const mabd_plan* plan, const mabd_allocator* allocator, 
     }
     levels->level_count = find_levels(levels, w);
     levels->level_first =
-        (int32_t*)mabd_alloc(allocator, ((size_t)levels->level_count + 1) * sizeof(int32_t));
+        (int32_t*)mabd_alloc(allocator, 2 * ((size_t)levels->level_count + 1) * sizeof(int32_t));
     if (!levels->level_first) return mabd_fail_memory(error, "listing levels");
+    levels->hub_first = levels->level_first + levels->level_count + 1;
     sort_by(levels->slot_count, w->level_of, levels->level_count, levels->level_first,
             levels->host.order);
+    if (levels->hub_count > 0) list_hubs(levels, w);
     return MABD_OK;
 }
 
@@ -241,6 +289,9 @@ mabd_status MABD_CUDA(levels_plan)(const mabd_plan* plan, int32_t count, const i
     workspace w = {};
     *levels = none;
     levels->copies = left_out != NULL;
+    for (int32_t i = 0; i < count; i++) {
+        levels->hub_count += plan->components[components[i]].hub_count;
+    }
     w.room = plan->edge_count;
     mabd_status status = take_workspace(plan, allocator, &w, error);
     if (status == MABD_OK) {
@@ -269,6 +320,8 @@ void MABD_CUDA(levels_layout)(mabd_cuda_levels* levels, mabd_arena* arena) {
     lay_lists(levels, &lists, &levels->on);
     levels->D = (mabd_real*)mabd_arena_take(arena, levels->D_reals, sizeof *levels->D);
     levels->U = (mabd_real*)mabd_arena_take(arena, levels->U_reals, sizeof *levels->U);
+    levels->kept = (mabd_real*)mabd_arena_take(arena, (size_t)levels->arm_count * MABD_ARM_KEPT,
+                                               sizeof *levels->kept);
 }
 
 mabd_status MABD_CUDA(levels_upload)(const mabd_cuda_levels* levels, const mabd_device* device,
@@ -280,6 +333,7 @@ mabd_status MABD_CUDA(levels_upload)(const mabd_cuda_levels* levels, const mabd_
 void MABD_CUDA(levels_release)(const mabd_allocator* allocator, mabd_cuda_levels* levels) {
     const mabd_cuda_levels none = {};
     mabd_free(allocator, levels->host_memory, levels->host_size);
-    mabd_free(allocator, levels->level_first, ((size_t)levels->level_count + 1) * sizeof(int32_t));
+    mabd_free(allocator, levels->level_first,
+              2 * ((size_t)levels->level_count + 1) * sizeof(int32_t));
     *levels = none;
 }

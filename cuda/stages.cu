@@ -4,7 +4,6 @@
 //
 //   predict    all moving bodies; coordinates of joints
 //   assemble   joints are begun by the body whose side is first, then all bodies write, then what is apart is added
-//   factor     level by level (levels.cu), leaves first; solve: forward with it, then back, root first
 //   update     bodies; largest twist and first broken body over blocks of threads, then over blocks
 //   check      joints, likewise
 //
@@ -12,9 +11,7 @@
 
 #define MABD_DEVICE_TEXT
 
-#include "state.h"
-
-#include "launch.h"
+#include "reduce.h"
 
 extern "C" {
 #include "cpu/one/body.h"
@@ -37,8 +34,16 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    refer_bodies(VIEW sim, int32_t count, const int32_t* bodies) {
-    if (INDEX < count) mabd_stage_refer_body(SIM, bodies[INDEX]);
+    refer_bodies(VIEW sim, int32_t count, const int32_t* bodies, uint8_t* inside_out) {
+    if (INDEX < count) inside_out[bodies[INDEX]] = !mabd_stage_refer_body(SIM, bodies[INDEX]);
+}
+
+// Scripted bodies, where the host has them.
+__global__ static void __launch_bounds__(THREADS, 1)
+    pose_bodies(VIEW sim, int32_t count, const int32_t* bodies, const mabd_real* q) {
+    if (INDEX >= count) return;
+    const size_t at = 12 * (size_t)bodies[INDEX / 12] + (size_t)(INDEX % 12);
+    sim.q_new[at] = sim.ref[at] = q[INDEX];
 }
 
 __global__ static void __launch_bounds__(THREADS, 1) hold_bodies(VIEW sim, int32_t count) {
@@ -48,26 +53,40 @@ __global__ static void __launch_bounds__(THREADS, 1) hold_bodies(VIEW sim, int32
 }
 
 __global__ static void __launch_bounds__(THREADS, 1) predict_coordinates(VIEW sim, int32_t count) {
-    if (INDEX < count) sim.x_ref[INDEX] = sim.x[INDEX] + sim.step.lead * sim.xd[INDEX];
+    if (INDEX >= count) return;
+    sim.x_ref[INDEX] = sim.x[INDEX] + sim.step.lead * sim.xd[INDEX];
+    if (sim.sizes.axes > 0) sim.axes[INDEX].known = false;
 }
 
-mabd_status MABD_CUDA(predict)(mabd_cuda_state* state, mabd_error* error) {
-    const mabd_cpu_sim sim = state->view;
-    LAUNCH("predict", hold_bodies, (int32_t)sim.sizes.bodies, sim, (int32_t)sim.sizes.bodies);
-    for (int k = 0; k < MABD_CUDA_KINDS; k++) {
-        LAUNCH("predict", predict_bodies, state->kind_count[k], sim, state->kind_count[k],
-               state->kind_bodies[k]);
+static mabd_status pose_scripts(mabd_cuda_state* state, const mabd_cpu_sim* host,
+                                mabd_error* error) {
+    const int32_t count = state->script_count;
+    if (count == 0) return MABD_OK;
+    for (int32_t i = 0; i < count; i++) {
+        const size_t body = (size_t)host->model->scripts[i].body;
+        memcpy(state->staged_q + 12 * i, host->q_new + 12 * body, 12 * sizeof(mabd_real));
     }
-    LAUNCH("predict", predict_coordinates, (int32_t)sim.sizes.coordinates, sim,
-           (int32_t)sim.sizes.coordinates);
+    MABD_TRY(MABD_CUDA(device_upload)(&state->device, state->staged_q, state->staged_bytes,
+                                      state->script_q, error));
+    LAUNCH("predict", pose_bodies, 12 * count, state->view, 12 * count, state->script_bodies,
+           state->script_q);
+    return MABD_OK;
+}
+
+mabd_status MABD_CUDA(predict)(mabd_cuda_state* state, const mabd_cpu_sim* host,
+                               mabd_error* error) {
+    const mabd_cpu_sim sim = state->view;
+    const int32_t all = (int32_t)sim.sizes.bodies, coordinates = (int32_t)sim.sizes.coordinates;
+    LAUNCH("predict", hold_bodies, all, sim, all);
+    MABD_TRY(pose_scripts(state, host, error));
+    LAUNCH("predict", predict_bodies, state->body_count, sim, state->body_count, state->bodies);
+    LAUNCH("predict", predict_coordinates, coordinates, sim, coordinates);
     return MABD_OK;
 }
 
 mabd_status MABD_CUDA(refer)(mabd_cuda_state* state, mabd_error* error) {
-    for (int k = 0; k < MABD_CUDA_KINDS; k++) {
-        LAUNCH("refer", refer_bodies, state->kind_count[k], state->view, state->kind_count[k],
-               state->kind_bodies[k]);
-    }
+    LAUNCH("refer", refer_bodies, state->body_count, state->view, state->body_count, state->bodies,
+           state->inside_out);
     return MABD_OK;
 }
 
@@ -79,12 +98,12 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 // place: of the first body's workspace, counted in bodies.
-template <mabd_body_kind kind>
+template <mabd_body_kind kind, bool touched>
 __global__ static void __launch_bounds__(THREADS, 1)
     assemble_bodies(VIEW sim, const mabd_real* stress, int32_t count, const int32_t* bodies,
                     int32_t place) {
     if (INDEX < count) {
-        mabd_stage_assemble_kind(SIM, kind, false, bodies[INDEX], stress, place + INDEX);
+        mabd_stage_assemble_kind(SIM, kind, touched, bodies[INDEX], stress, place + INDEX);
     }
 }
 
@@ -93,48 +112,83 @@ __global__ static void __launch_bounds__(THREADS, 1)
     if (INDEX < count) mabd_cpu_add_apart(&sim, &aparts[INDEX]);
 }
 
-mabd_status MABD_CUDA(assemble)(mabd_cuda_state* state, mabd_pass pass, mabd_error* error) {
-    const mabd_cpu_sim sim = state->view;
-    const mabd_real* stress = pass == MABD_PASS_FIRST ? sim.stress : sim.stress_new;
-    const int32_t* count = state->kind_count;
-    const int32_t* const* bodies = state->kind_bodies;
-    for (int k = 0; k < MABD_CUDA_KINDS; k++) {
-        if (k == MABD_BODY_SIMPLE) continue; // their joints have nothing to begin with
-        LAUNCH("start", start_bodies, count[k], sim, stress, count[k], bodies[k]);
+/// `launch` for the kind that a group has, with contacts or without.
+#define BY_KIND(group, touched, launch)                                                            \
+    switch ((group)->kind) {                                                                       \
+    case MABD_BODY_SIMPLE:                                                                         \
+        if (touched) launch(MABD_BODY_SIMPLE, true) else launch(MABD_BODY_SIMPLE, false) break;    \
+    case MABD_BODY_SPRUNG:                                                                         \
+        if (touched) launch(MABD_BODY_SPRUNG, true) else launch(MABD_BODY_SPRUNG, false) break;    \
+    case MABD_BODY_GENERAL:                                                                        \
+        if (touched) launch(MABD_BODY_GENERAL, true) else launch(MABD_BODY_GENERAL, false) break;  \
+    case MABD_BODY_ROWS:                                                                           \
+        if (touched) launch(MABD_BODY_ROWS, true) else launch(MABD_BODY_ROWS, false) break;        \
+    case MABD_BODY_HUB:                                                                            \
+        if (touched) launch(MABD_BODY_HUB, true) else launch(MABD_BODY_HUB, false) break;          \
     }
-#define ASSEMBLE(kind, place)                                                                      \
-    LAUNCH("assemble", assemble_bodies<kind>, count[kind], sim, stress, count[kind], bodies[kind], \
-           place)
-    ASSEMBLE(MABD_BODY_SIMPLE, 0);
-    ASSEMBLE(MABD_BODY_SPRUNG, 0);
-    ASSEMBLE(MABD_BODY_GENERAL, 0);
-    ASSEMBLE(MABD_BODY_ROWS, count[MABD_BODY_GENERAL]);
-    ASSEMBLE(MABD_BODY_HUB, count[MABD_BODY_GENERAL] + count[MABD_BODY_ROWS]);
-    LAUNCH("assemble", add_aparts, state->apart_count, sim, state->apart_count, state->aparts);
+
+static mabd_status start_group(mabd_cuda_state* state, const mabd_cuda_group* g,
+                               const mabd_real* stress, mabd_error* error) {
+    if (g->kind == MABD_BODY_SIMPLE) return MABD_OK; // their joints have nothing to begin with
+    LAUNCH("start", start_bodies, g->count, state->view, stress, g->count,
+           state->bodies + g->first);
     return MABD_OK;
 }
 
-// ---- factor and solve ----------------------------------------------------------------------------------
-
-mabd_status MABD_CUDA(factor)(mabd_cuda_state* state, mabd_error* error) {
-    return MABD_CUDA(levels_factor)(&state->levels, &state->device, &state->view, state->bad,
-                                    error);
+static mabd_status assemble_group(mabd_cuda_state* state, const mabd_cuda_group* g,
+                                  const mabd_real* stress, mabd_error* error) {
+#define ASSEMBLE(kind, touched)                                                                    \
+    LAUNCH("assemble", (assemble_bodies<kind, touched>), g->count, state->view, stress, g->count,  \
+           state->bodies + g->first, g->place);
+    BY_KIND(g, state->view.contacts, ASSEMBLE)
+    return MABD_OK;
 }
 
-mabd_status MABD_CUDA(solve)(mabd_cuda_state* state, mabd_error* error) {
-    return MABD_CUDA(levels_solve)(&state->levels, &state->device, &state->view, error);
+// What geometric stiffness is made of; at one reference it stays what it was.
+static mabd_status hold_stress(mabd_cuda_state* state, mabd_pass pass, const mabd_real** stress,
+                               mabd_error* error) {
+    const mabd_cpu_sim* sim = &state->view;
+    *stress = pass == MABD_PASS_FIRST ? sim->stress : sim->stress_new;
+    if (sim->sizes.held == 0) return MABD_OK;
+    if (pass != MABD_PASS_AGAIN) {
+        MABD_CUDA_TRY(cudaMemcpyAsync(sim->stress_held, *stress,
+                                      6 * sim->sizes.held * sizeof(mabd_real),
+                                      cudaMemcpyDeviceToDevice, state->device.stream),
+                      "keeping the stress");
+    }
+    *stress = sim->stress_held;
+    return MABD_OK;
+}
+
+mabd_status MABD_CUDA(assemble)(mabd_cuda_state* state, mabd_pass pass, mabd_error* error) {
+    const mabd_cpu_sim* sim = &state->view;
+    const mabd_real* stress;
+    MABD_TRY(hold_stress(state, pass, &stress, error));
+    if (sim->shared_edges) {
+        MABD_CUDA_TRY(cudaMemsetAsync(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U,
+                                      state->device.stream),
+                      "clearing blocks");
+    }
+    for (int32_t i = 0; i < state->group_count; i++) {
+        MABD_TRY(start_group(state, &state->groups[i], stress, error));
+    }
+    for (int32_t i = 0; i < state->group_count; i++) {
+        MABD_TRY(assemble_group(state, &state->groups[i], stress, error));
+    }
+    LAUNCH("assemble", add_aparts, state->apart_count, *sim, state->apart_count, state->aparts);
+    return MABD_OK;
 }
 
 // ---- update and check ----------------------------------------------------------------------------------
 
-template <mabd_body_kind kind>
+template <mabd_body_kind kind, bool touched>
 __global__ static void __launch_bounds__(THREADS, 1)
     update_bodies(VIEW sim, int32_t count, const int32_t* bodies, mabd_real* twist,
                   mabd_real* size) {
     if (INDEX >= count) return;
     const int32_t body = bodies[INDEX];
     mabd_motion_report one = {-1, -1, -1};
-    mabd_stage_update_kind(SIM, kind, false, body, &one);
+    mabd_stage_update_kind(SIM, kind, touched, body, &one);
     twist[body] = one.twist;
     size[body] = one.broken_body < 0 ? 0 : 1;
 }
@@ -148,58 +202,22 @@ __global__ static void __launch_bounds__(THREADS, 1)
     openings[INDEX] = one;
 }
 
-// The worse of two parts, of which `more` has the higher bodies, joints and slots.
-MABD_FN void add_part(mabd_cuda_part* part, const mabd_cuda_part* more) {
-    if (more->motion.twist > part->motion.twist) {
-        part->motion.twist = more->motion.twist;
-        part->motion.twisted_body = more->motion.twisted_body;
-    }
-    if (part->motion.broken_body < 0) part->motion.broken_body = more->motion.broken_body;
-    mabd_opening_add(&part->opening, &more->opening);
-    if (more->bad < part->bad) part->bad = more->bad;
-}
-
-MABD_FN mabd_cuda_part no_part(void) {
-    mabd_cuda_part part;
-    memset(&part, 0, sizeof part);
-    part.motion.twist = -1, part.motion.twisted_body = part.motion.broken_body = -1;
-    part.opening.joint = -1;
-    part.bad = INT32_MAX;
-    return part;
-}
-
-// The sum over the threads of a block, in their order, in the first one.
-__device__ static void join_parts(mabd_cuda_part* shared, const mabd_cuda_part* own) {
-    const int32_t t = (int32_t)threadIdx.x;
-    shared[t] = *own;
-    __syncthreads();
-    for (int32_t step = 1; step < THREADS; step *= 2) {
-        if (t % (2 * step) == 0) add_part(&shared[t], &shared[t + step]);
-        __syncthreads();
-    }
-}
-
-// The first of n things that thread i of all has.
-__device__ static int32_t share_of(int32_t n, int32_t i) {
-    return (int32_t)((int64_t)n * i / (gridDim.x * blockDim.x));
-}
-
 __global__ static void __launch_bounds__(THREADS, 1)
     join_bodies(VIEW sim, const mabd_real* twist, const mabd_real* size, const int32_t* bad,
-                mabd_cuda_part* parts) {
+                const uint8_t* inside_out, mabd_cuda_part* parts) {
     __shared__ mabd_cuda_part shared[THREADS];
     const int32_t bodies = sim.model->body_count, slots = sim.model->plan->slot_count;
     mabd_cuda_part own = no_part();
     for (int32_t i = share_of(bodies, INDEX); i < share_of(bodies, INDEX + 1); i++) {
         if (sim.model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
+        if (inside_out[i] && own.inside_out < 0) own.inside_out = i;
         if (size[i] > 0 && own.motion.broken_body < 0) own.motion.broken_body = i;
         if (twist[i] > own.motion.twist) own.motion.twist = twist[i], own.motion.twisted_body = i;
     }
     for (int32_t s = share_of(slots, INDEX); s < share_of(slots, INDEX + 1); s++) {
         if (bad[s] && s < own.bad) own.bad = s;
     }
-    join_parts(shared, &own);
-    if (threadIdx.x == 0) parts[blockIdx.x] = shared[0];
+    join_parts(shared, &own, parts);
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
@@ -210,47 +228,26 @@ __global__ static void __launch_bounds__(THREADS, 1)
     for (int32_t i = share_of(joints, INDEX); i < share_of(joints, INDEX + 1); i++) {
         mabd_opening_add(&own.opening, &openings[i]);
     }
-    join_parts(shared, &own);
-    if (threadIdx.x == 0) parts[blockIdx.x] = shared[0];
+    join_parts(shared, &own, parts);
 }
 
-// One block; parts[MABD_CUDA_PARTS] is of all.
-__global__ static void __launch_bounds__(THREADS, 1)
-    join_blocks(int32_t count, mabd_cuda_part* parts) {
-    __shared__ mabd_cuda_part shared[THREADS];
-    mabd_cuda_part own = (int32_t)threadIdx.x < count ? parts[threadIdx.x] : no_part();
-    join_parts(shared, &own);
-    if (threadIdx.x == 0) parts[MABD_CUDA_PARTS] = shared[0];
-}
-
-// Blocks to go over n things: a thread has a few.
-static int32_t parts_for(int32_t n) {
-    const int32_t parts = n / (8 * THREADS) + 1;
-    return parts < MABD_CUDA_PARTS ? parts : MABD_CUDA_PARTS;
-}
-
-static mabd_status fetch_part(mabd_cuda_state* state, int32_t count, mabd_cuda_part* part,
-                              mabd_error* error) {
-    LAUNCH("reduce", join_blocks, THREADS, count, state->parts);
-    MABD_TRY(MABD_CUDA(device_download)(&state->device, state->parts + MABD_CUDA_PARTS,
-                                        sizeof *part, part, error));
-    return MABD_CUDA(device_wait)(&state->device, error);
+static mabd_status update_group(mabd_cuda_state* state, const mabd_cuda_group* g,
+                                mabd_error* error) {
+#define UPDATE(kind, touched)                                                                      \
+    LAUNCH("update", (update_bodies<kind, touched>), g->count, state->view, g->count,              \
+           state->bodies + g->first, state->twist, state->size);
+    BY_KIND(g, state->view.contacts, UPDATE)
+    return MABD_OK;
 }
 
 mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error) {
-    const int32_t* count = state->kind_count;
-#define UPDATE(kind)                                                                               \
-    LAUNCH("update", update_bodies<kind>, count[kind], state->view, count[kind],                   \
-           state->kind_bodies[kind], state->twist, state->size)
-    UPDATE(MABD_BODY_SIMPLE);
-    UPDATE(MABD_BODY_SPRUNG);
-    UPDATE(MABD_BODY_GENERAL);
-    UPDATE(MABD_BODY_ROWS);
-    UPDATE(MABD_BODY_HUB);
-    const int32_t parts = parts_for(state->joint_count);
-    LAUNCH("reduce", join_bodies, parts * THREADS, state->view, state->twist, state->size,
-           state->bad, state->parts);
-    MABD_TRY(fetch_part(state, parts, part, error));
+    for (int32_t i = 0; i < state->group_count; i++) {
+        MABD_TRY(update_group(state, &state->groups[i], error));
+    }
+    const int32_t parts = parts_for(state->body_count);
+    LAUNCH_BLOCKS(&state->device, "reduce", join_bodies, parts, state->view, state->twist,
+                  state->size, state->bad, state->inside_out, state->parts);
+    MABD_TRY(MABD_CUDA(fetch_part)(state, parts, part, error));
     const mabd_real square = part->motion.twist;
     part->motion.twist = square > 0 ? (mabd_real)sqrt(square) / 2 : 0;
     return MABD_OK;
@@ -260,8 +257,9 @@ mabd_status MABD_CUDA(check)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_
     const int32_t joints = state->joint_count;
     LAUNCH("check", check_joints, joints, state->view, joints, state->openings);
     const int32_t parts = parts_for(joints);
-    LAUNCH("reduce", join_joints, parts * THREADS, state->view, state->openings, state->parts);
-    return fetch_part(state, parts, part, error);
+    LAUNCH_BLOCKS(&state->device, "reduce", join_joints, parts, state->view, state->openings,
+                  state->parts);
+    return MABD_CUDA(fetch_part)(state, parts, part, error);
 }
 
 // ---- finish --------------------------------------------------------------------------------------------
@@ -271,18 +269,42 @@ __global__ static void __launch_bounds__(THREADS, 1)
     if (INDEX < count) mabd_stage_finish_joint(SIM, keep_history, INDEX);
 }
 
+// v = (q_new - q_b)/bh of one coordinate; bodies that took the solve by Euler look back at q alone.
 __global__ static void __launch_bounds__(THREADS, 1)
     finish_bodies(VIEW sim, mabd_real* v, int32_t count) {
     if (INDEX >= count) return;
-    const mabd_real rate = 1 / sim.step.beta_h, w = sim.step.w, w1 = sim.step.w1;
-    v[INDEX] = rate * (sim.q_new[INDEX] - (w * sim.q[INDEX] + w1 * sim.q1[INDEX]));
+    const mabd_step_scale* step = mabd_cpu_scale(&sim, INDEX / 12);
+    const mabd_real rate = 1 / step->beta_h, q = sim.q[INDEX], q_new = sim.q_new[INDEX];
+    const bool euler = step == &sim.euler;
+    v[INDEX] = rate * (euler ? q_new - q : q_new - (step->w * q + step->w1 * sim.q1[INDEX]));
 }
 
 mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_error* error) {
     mabd_cpu_sim* sim = &state->view;
     const int32_t joints = state->joint_count, reals = 12 * (int32_t)sim->sizes.bodies;
-    LAUNCH("finish", finish_joints, joints, *sim, keep_history, joints);
+    if (sim->sizes.coordinates > 0) {
+        LAUNCH("finish", finish_joints, joints, *sim, keep_history, joints);
+    }
     LAUNCH("finish", finish_bodies, reals, *sim, keep_history ? sim->v : sim->v1, reals);
     mabd_cpu_turn_state(sim, keep_history);
+    return MABD_OK;
+}
+
+mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error* error) {
+    const mabd_cpu_sim* sim = &state->view;
+    const size_t bodies = 12 * sim->sizes.bodies, coordinates = sim->sizes.coordinates;
+#define COPY(now, before, count)                                                                   \
+    MABD_CUDA_TRY(cudaMemcpyAsync(back ? sim->now : sim->before, back ? sim->before : sim->now,    \
+                                  (count) * sizeof(mabd_real), cudaMemcpyDeviceToDevice,           \
+                                  state->device.stream),                                           \
+                  "keeping the state")
+    COPY(q, q1, bodies);
+    COPY(v, v1, bodies);
+    COPY(x, x1, coordinates);
+    COPY(xd, xd1, coordinates);
+#undef COPY
+    MABD_CUDA_TRY(cudaMemsetAsync(sim->stress, 0, 6 * sim->sizes.bodies * sizeof(mabd_real),
+                                  state->device.stream),
+                  "clearing the stress");
     return MABD_OK;
 }

@@ -22,8 +22,9 @@ template <class T> static T* moved(const piece& p, T* at) {
 }
 
 typedef struct counts {
-    size_t model, plan, sides, apart, aparts, bodies, slots, joints, components, arena;
-    size_t kinds[MABD_CUDA_KINDS];
+    size_t model, plan, sides, apart, aparts, bodies, slots, edges, joints, arena;
+    size_t scripts, touched;       // touched: bodies, or 0 without contacts
+    size_t moving;                 // bodies
     size_t works, springs, points; // places for what is put together
 } counts;
 
@@ -35,7 +36,7 @@ typedef struct places {
     size_t* side_offset;
     mabd_real* apart;
     mabd_apart* aparts;
-    int32_t* kinds[MABD_CUDA_KINDS];
+    int32_t* bodies;
 } places;
 
 static void layout(const counts* n, mabd_arena* arena, mabd_cuda_state* s, places* p) {
@@ -48,13 +49,15 @@ static void layout(const counts* n, mabd_arena* arena, mabd_cuda_state* s, place
     p->side_offset = (size_t*)mabd_arena_take(arena, n->sides, sizeof(size_t));
     p->apart = (mabd_real*)mabd_arena_take(arena, n->apart, sizeof(mabd_real));
     p->aparts = (mabd_apart*)mabd_arena_take(arena, n->aparts, sizeof(mabd_apart));
-    for (int k = 0; k < MABD_CUDA_KINDS; k++) {
-        p->kinds[k] = (int32_t*)mabd_arena_take(arena, n->kinds[k], sizeof(int32_t));
-    }
-    MABD_CUDA(levels_layout)(&s->levels, arena);
+    p->bodies = (int32_t*)mabd_arena_take(arena, n->moving, sizeof(int32_t));
+    s->script_bodies = (int32_t*)mabd_arena_take(arena, n->scripts, sizeof *s->script_bodies);
+    s->script_q = (mabd_real*)mabd_arena_take(arena, 12 * n->scripts, sizeof *s->script_q);
+    MABD_CUDA(touch_layout)(&s->touch, n->touched, arena);
+    MABD_CUDA(solvers_layout)(&s->solvers, arena);
     s->bad = (int32_t*)mabd_arena_take(arena, n->slots, sizeof *s->bad);
     s->twist = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->twist);
     s->size = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->size);
+    s->inside_out = (uint8_t*)mabd_arena_take(arena, n->bodies, sizeof *s->inside_out);
     s->openings = (mabd_opening*)mabd_arena_take(arena, n->joints, sizeof *s->openings);
     s->parts = (mabd_cuda_part*)mabd_arena_take(arena, MABD_CUDA_PARTS + 1, sizeof *s->parts);
     s->view.sides = (mabd_side_work*)mabd_arena_take(arena, n->works, sizeof(mabd_side_work));
@@ -74,7 +77,8 @@ typedef struct lists {
     uint8_t* side_mode;
     size_t* side_offset;
     mabd_apart* aparts;
-    int32_t *kinds[MABD_CUDA_KINDS], *components;
+    int32_t *bodies, *scripts;
+    int32_t *color, *owner; // of bodies, of edges that two bodies share
     void* memory;
     size_t size;
 } lists;
@@ -83,24 +87,64 @@ static void lay_lists(const counts* n, mabd_arena* arena, lists* l) {
     l->side_mode = (uint8_t*)mabd_arena_take(arena, n->sides, sizeof *l->side_mode);
     l->side_offset = (size_t*)mabd_arena_take(arena, n->sides, sizeof *l->side_offset);
     l->aparts = (mabd_apart*)mabd_arena_take(arena, n->sides, sizeof *l->aparts);
-    for (int k = 0; k < MABD_CUDA_KINDS; k++) {
-        l->kinds[k] = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof(int32_t));
-    }
-    l->components = (int32_t*)mabd_arena_take(arena, n->components, sizeof(int32_t));
+    l->bodies = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof *l->bodies);
+    l->scripts = (int32_t*)mabd_arena_take(arena, n->scripts, sizeof *l->scripts);
+    l->color = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof *l->color);
+    l->owner = (int32_t*)mabd_arena_take(arena, n->edges, sizeof *l->owner);
 }
 
-static void list_kinds(const mabd_cpu_sim* host, counts* n, lists* l) {
-    const mabd_model* m = host->model;
-    const size_t widest = host->sizes.widest_body;
-    for (int32_t i = 0; i < m->body_count; i++) {
-        if (!is_moving(m, i)) continue;
-        const int kind = host->body_kind[i];
-        l->kinds[kind][n->kinds[kind]++] = i;
+// Kinds in the order of the list: those that share places of one sort follow each other.
+static const mabd_body_kind kinds[] = {MABD_BODY_SIMPLE, MABD_BODY_SPRUNG, MABD_BODY_GENERAL,
+                                       MABD_BODY_ROWS, MABD_BODY_HUB};
+#define KINDS  5
+#define COLORS 64
+
+// Two bodies that two joints join both add to the block between these joints: they get different colours, and a launch each. A sum of
+// two numbers does not depend on their order.
+// Returns how many colours, 0 if they do not suffice.
+static int32_t color_bodies(const mabd_plan* plan, int32_t* color, int32_t* owner) {
+    int32_t colors = 1;
+    for (int32_t e = 0; e < plan->edge_count; e++) owner[e] = -1;
+    for (int32_t body = 0; body < plan->body_count; body++) {
+        uint64_t taken = 0;
+        for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+            int32_t* other = &owner[plan->pairs[p].edge];
+            if (*other >= 0 && *other != body) taken |= (uint64_t)1 << color[*other];
+            if (*other < 0) *other = body;
+        }
+        color[body] = 0;
+        while (color[body] < COLORS && taken >> color[body] & 1) color[body]++;
+        if (color[body] == COLORS) return 0;
+        if (color[body] >= colors) colors = color[body] + 1;
     }
-    const size_t general = n->kinds[MABD_BODY_GENERAL] + n->kinds[MABD_BODY_ROWS];
-    n->works = widest * (general + n->kinds[MABD_BODY_HUB]);
-    n->springs = widest * n->kinds[MABD_BODY_SPRUNG];
-    n->points = widest * n->kinds[MABD_BODY_SIMPLE];
+    return colors;
+}
+
+// Bodies by kind and colour, and the groups they make.
+static void list_bodies(const mabd_cpu_sim* host, int32_t colors, counts* n, const lists* l,
+                        mabd_cuda_state* s) {
+    const mabd_model* m = host->model;
+    size_t first[KINDS + 1];
+    for (int k = 0; k < KINDS; k++) {
+        first[k] = n->moving;
+        for (int32_t color = 0; color < colors; color++) {
+            mabd_cuda_group group = {kinds[k], (int32_t)n->moving, 0, 0};
+            for (int32_t i = 0; i < m->body_count; i++) {
+                if (!is_moving(m, i) || host->body_kind[i] != kinds[k] || l->color[i] != color) {
+                    continue;
+                }
+                l->bodies[n->moving++] = i;
+                group.count++;
+            }
+            group.place = group.first - (int32_t)first[k < 2 ? k : 2];
+            if (group.count > 0) s->groups[s->group_count++] = group;
+        }
+    }
+    first[KINDS] = n->moving;
+    const size_t widest = host->sizes.widest_body;
+    n->points = widest * (first[1] - first[0]);
+    n->springs = widest * (first[2] - first[1]);
+    n->works = widest * (first[KINDS] - first[2]);
 }
 
 // The side of the lower body writes, the other one apart.
@@ -160,7 +204,7 @@ static void copy_view(const mabd_cpu_sim* host, const places* p, mabd_cpu_sim* v
     const piece& a = p->arena;
     *view = *host;
     view->model = p->model_head, view->packs = p->packs;
-    view->stages = NULL, view->pool = NULL, view->outers = NULL, view->contacts = NULL;
+    view->stages = NULL, view->pool = NULL, view->outers = NULL;
 #define FIELD(kind, name, count, columns, unit, meaning) view->name = moved(a, host->name);
 #include "cpu/fields.def"
 #undef FIELD
@@ -190,31 +234,33 @@ static mabd_status copy_all(const mabd_cpu_sim* host, const counts* n, const lis
     PUT(l->side_mode, n->sides, p->side_mode);
     PUT(l->side_offset, n->sides, p->side_offset);
     PUT(l->aparts, n->aparts, p->aparts);
-    for (int k = 0; k < MABD_CUDA_KINDS; k++) PUT(l->kinds[k], n->kinds[k], p->kinds[k]);
+    PUT(l->bodies, n->moving, p->bodies);
+    PUT(l->scripts, n->scripts, s->script_bodies);
 #undef PUT
-    MABD_TRY(MABD_CUDA(levels_upload)(&s->levels, d, error));
+    MABD_TRY(MABD_CUDA(solvers_upload)(&s->solvers, d, error));
+    MABD_CUDA_TRY(cudaMemsetAsync(s->inside_out, 0, n->bodies, d->stream), "clearing");
     return MABD_CUDA(device_wait)(d, error); // model, plan and packs are of this function
 }
 
 // ---- creation ------------------------------------------------------------------------------------------
 
-static mabd_status refuse(mabd_error* error, const char* what) {
-    return mabd_fail(error, MABD_ERR_UNAVAILABLE, "the backend 'cuda' does not do %s yet", what);
-}
-
-static mabd_status check_model(const mabd_cpu_sim* host, mabd_error* error) {
+static mabd_status plan_lists(const mabd_cpu_sim* host, const mabd_allocator* allocator, counts* n,
+                              lists* l, mabd_cuda_state* s, mabd_error* error) {
     const mabd_model* m = host->model;
-    if (m->contact.enabled) return refuse(error, "contacts");
-    if (m->script_count > 0) return refuse(error, "bodies that follow a script");
-    if (m->laws) return refuse(error, "stops, drives with limits and friction of axes");
-    if (host->shared_edges) return refuse(error, "bodies that two joints join twice");
-    for (int32_t i = 0; i < m->plan->component_count; i++) {
-        const mabd_component kind = m->plan->components[i].kind;
-        if (kind == MABD_COMPONENT_LOOPS || kind == MABD_COMPONENT_GRAPH) {
-            return refuse(error, "loops and nets");
-        }
+    const int32_t colors = host->shared_edges ? color_bodies(m->plan, l->color, l->owner) : 1;
+    if (colors == 0) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "bodies are joined twice with more than %d others", COLORS);
     }
-    return MABD_OK;
+    s->group_bytes = (size_t)(KINDS * colors) * sizeof *s->groups;
+    s->groups = (mabd_cuda_group*)mabd_alloc(allocator, s->group_bytes);
+    s->staged_bytes = 12 * n->scripts * sizeof *s->staged_q;
+    s->staged_q = (mabd_real*)mabd_alloc(allocator, s->staged_bytes);
+    if (!s->groups || !s->staged_q) return mabd_fail_memory(error, "listing bodies");
+    list_bodies(host, colors, n, l, s);
+    list_sides(m, n, l);
+    for (int32_t i = 0; i < m->script_count; i++) l->scripts[i] = m->scripts[i].body;
+    return MABD_CUDA(solvers_plan)(host, allocator, &s->solvers, error);
 }
 
 static mabd_status fill(const mabd_cpu_sim* host, const void* arena_memory, size_t arena_size,
@@ -223,11 +269,7 @@ static mabd_status fill(const mabd_cpu_sim* host, const void* arena_memory, size
     const mabd_plan* plan = host->model->plan;
     mabd_arena arena = {NULL, 0, 0};
     places p = {};
-    list_kinds(host, n, l);
-    list_sides(host->model, n, l);
-    for (int32_t i = 0; i < plan->component_count; i++) l->components[i] = i;
-    MABD_TRY(MABD_CUDA(levels_plan)(plan, plan->component_count, l->components, NULL, allocator,
-                                    &s->levels, error));
+    MABD_TRY(plan_lists(host, allocator, n, l, s, error));
     layout(n, &arena, s, &p);
     if (arena.used == SIZE_MAX) return mabd_fail_memory(error, "laying out the device's memory");
     MABD_TRY(MABD_CUDA(device_reserve)(&s->device, arena.used, error));
@@ -237,10 +279,9 @@ static mabd_status fill(const mabd_cpu_sim* host, const void* arena_memory, size
     p.plan.from = (const char*)plan, p.plan.size = n->plan;
     p.arena.from = (const char*)arena_memory, p.arena.size = arena_size;
     copy_view(host, &p, &s->view);
-    for (int k = 0; k < MABD_CUDA_KINDS; k++) {
-        s->kind_count[k] = (int32_t)n->kinds[k], s->kind_bodies[k] = p.kinds[k];
-    }
-    s->joint_count = host->model->joint_count;
+    s->view.contacts = s->touch.on;
+    s->bodies = p.bodies, s->body_count = (int32_t)n->moving;
+    s->joint_count = host->model->joint_count, s->script_count = (int32_t)n->scripts;
     s->apart_count = (int32_t)n->aparts, s->aparts = p.aparts;
     return copy_all(host, n, l, &p, s, error);
 }
@@ -254,12 +295,12 @@ mabd_status MABD_CUDA(state_create)(const mabd_cpu_sim* host, const void* arena_
     lists l = {};
     mabd_arena arena = {NULL, 0, 0};
     *state = none;
-    MABD_TRY(check_model(host, error));
     MABD_TRY(MABD_CUDA(device_open)(&state->device, error));
     n.model = host->model->memory_size, n.plan = plan->bytes, n.arena = arena_size;
     n.sides = (size_t)plan->side_start[plan->body_count], n.bodies = host->sizes.bodies;
+    n.edges = host->shared_edges ? (size_t)plan->edge_count : 0;
+    n.scripts = (size_t)host->model->script_count, n.touched = host->contacts ? n.bodies : 0;
     n.slots = (size_t)plan->slot_count, n.joints = (size_t)host->model->joint_count;
-    n.components = (size_t)plan->component_count;
     lay_lists(&n, &arena, &l);
     l.size = arena.size = arena.used;
     l.memory = arena.memory =
@@ -278,12 +319,20 @@ mabd_status MABD_CUDA(state_create)(const mabd_cpu_sim* host, const void* arena_
 }
 
 void MABD_CUDA(state_destroy)(const mabd_allocator* allocator, mabd_cuda_state* state) {
-    MABD_CUDA(levels_release)(allocator, &state->levels);
+    MABD_CUDA(touch_release)(&state->touch);
+    MABD_CUDA(solvers_release)(allocator, &state->solvers);
+    mabd_free(allocator, state->groups, state->group_bytes);
+    mabd_free(allocator, state->staged_q, state->staged_bytes);
     MABD_CUDA(device_close)(&state->device);
+}
+
+size_t MABD_CUDA(state_bytes)(const mabd_cuda_state* state) {
+    return state->device.size + state->touch.size;
 }
 
 // ---- to and fro ----------------------------------------------------------------------------------------
 
+// No wait: every solve waits for its twist before the host makes new numbers.
 mabd_status MABD_CUDA(state_begin)(mabd_cuda_state* state, const mabd_cpu_sim* host,
                                    mabd_error* error) {
     mabd_cpu_sim* view = &state->view;
@@ -293,23 +342,50 @@ mabd_status MABD_CUDA(state_begin)(mabd_cuda_state* state, const mabd_cpu_sim* h
 #define PUT(name, count)                                                                           \
     MABD_TRY(MABD_CUDA(device_upload)(&state->device, host->name, (count) * sizeof *host->name,    \
                                       view->name, error))
-    PUT(blocks, n->classes);
+    PUT(blocks, (host->contacts ? 2 : 1) * n->classes);
     PUT(controls, controls);
     PUT(motors, controls);
     PUT(force_scale, n->forces);
 #undef PUT
-    return MABD_CUDA(device_wait)(&state->device, error); // the host may make new ones
+    return MABD_OK;
 }
 
-mabd_status MABD_CUDA(state_download)(const mabd_cuda_state* state, mabd_cpu_sim* host,
-                                      mabd_error* error) {
+// D and U are made by every assemble.
+static bool is_matrix(const mabd_cpu_sim* sim, const mabd_real* field) {
+    return field == sim->D || field == sim->U;
+}
+
+mabd_status MABD_CUDA(state_download)(const mabd_cuda_state* state, mabd_cuda_fields fields,
+                                      mabd_cpu_sim* host, mabd_error* error) {
     const mabd_cpu_sizes* n = &host->sizes;
-#define GET_STATE(name, size)                                                                      \
-    MABD_TRY(MABD_CUDA(device_download)(&state->device, state->view.name, size, host->name, error));
-#define GET_WORK(name, size)
+    const mabd_device* d = &state->device;
+    const bool all = fields == MABD_CUDA_ALL;
+#define IS_STATE(name) true
+#define IS_WORK(name)  (all && !is_matrix(host, host->name))
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
-    GET_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
+    if (IS_##kind(name)) {                                                                         \
+        MABD_TRY(MABD_CUDA(device_download)(d, state->view.name,                                   \
+                                            (size_t)(columns) * (count) * sizeof(mabd_real),       \
+                                            host->name, error));                                   \
+    }
 #include "cpu/fields.def"
 #undef FIELD
-    return MABD_CUDA(device_wait)(&state->device, error);
+    if (all) {
+        MABD_TRY(MABD_CUDA(device_download)(d, state->view.axes, n->axes * sizeof *host->axes,
+                                            host->axes, error));
+    }
+    return MABD_CUDA(device_wait)(d, error);
+}
+
+mabd_status MABD_CUDA(state_upload)(const mabd_cuda_state* state, const mabd_cpu_sim* host,
+                                    mabd_error* error) {
+    const mabd_cpu_sizes* n = &host->sizes;
+#define PUT_STATE(name, size)                                                                      \
+    MABD_TRY(MABD_CUDA(device_upload)(&state->device, host->name, size, state->view.name, error));
+#define PUT_WORK(name, size)
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    PUT_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
+#include "cpu/fields.def"
+#undef FIELD
+    return MABD_OK;
 }

@@ -39,24 +39,6 @@ static dual_graph pattern(int which, uint64_t seed) {
 }
 #define PATTERNS 6
 
-// b - K x of the kept matrix, by its dense form: the largest 2-norm over the rows of a slot.
-static double slot_residual(const dual_case* c) {
-    const int32_t n = c->system.row_count;
-    double *K = dual_case_dense(c), largest = 0;
-    for (int32_t s = 0; s < c->system.slot_count; s++) {
-        const int32_t first = c->system.row[s] - c->system.row_offset;
-        double square = 0;
-        for (int32_t i = first; i < first + c->system.width[s]; i++) {
-            double r = (double)c->b[i];
-            for (int32_t j = 0; j < n; j++) r -= K[(size_t)i * (size_t)n + (size_t)j] * c->x[j];
-            square += r * r;
-        }
-        largest = fmax(largest, sqrt(square));
-    }
-    free(K);
-    return largest;
-}
-
 // sqrt((x - y)' K (x - y))
 static double energy_norm(const double* K, int32_t n, const mabd_real* x, const mabd_real* y) {
     double sum = 0;
@@ -111,9 +93,10 @@ Test(graph_iterative, every_solver_meets_its_tolerance_on_every_pattern) {
                     const mabd_dual_report r = run(solvers[i], solver, &c, tolerances[k], 5000);
                     cr_expect(le(dbl, (double)r.residual, tolerances[k]), "%s, pattern %d",
                               solvers[i]->name, which);
-                    cr_expect(le(dbl, slot_residual(&c), tolerances[k] + 1e-13), "%s, pattern %d",
-                              solvers[i]->name, which);
-                    cr_expect(lt(dbl, fabs(slot_residual(&c) - (double)r.residual), 1e-13));
+                    cr_expect(le(dbl, dual_case_slot_residual(&c), tolerances[k] + 1e-13),
+                              "%s, pattern %d", solvers[i]->name, which);
+                    cr_expect(
+                        lt(dbl, fabs(dual_case_slot_residual(&c) - (double)r.residual), 1e-13));
                 }
                 destroy(solvers[i], solver);
                 dual_case_free(&c);
@@ -146,7 +129,7 @@ Test(graph_iterative, works_on_a_component_that_is_not_the_first) {
         void* solver = create(solvers[i], &c);
         zero(&c);
         run(solvers[i], solver, &c, 1e-12, 5000);
-        cr_expect(lt(dbl, slot_residual(&c), 1e-11), "%s", solvers[i]->name);
+        cr_expect(lt(dbl, dual_case_slot_residual(&c), 1e-11), "%s", solvers[i]->name);
         destroy(solvers[i], solver);
         dual_case_free(&c);
     }
@@ -256,7 +239,7 @@ Test(graph_iterative, an_older_factor_serves_until_it_does_not) {
     scale_diagonal(&c, 1e4, 3);
     zero(&c);
     const mabd_dual_report far = run(&mabd_dual_stale, solver, &c, 1e-9, 1000);
-    cr_expect(le(dbl, slot_residual(&c), 1e-9 + 1e-11));
+    cr_expect(le(dbl, dual_case_slot_residual(&c), 1e-9 + 1e-11));
     cr_expect(lt(i32, 12, far.iterations), "too old");
     zero(&c);
     cr_expect(le(i32, run(&mabd_dual_stale, solver, &c, 1e-9, 1000).iterations, 1), "made anew");
@@ -330,7 +313,7 @@ Test(graph_iterative, names_the_slot_whose_pivot_fails_and_recovers) {
         dual_case_reset(&c);
         zero(&c);
         run(solvers[i], solver, &c, 1e-10, 5000);
-        cr_expect(lt(dbl, slot_residual(&c), 1e-9));
+        cr_expect(lt(dbl, dual_case_slot_residual(&c), 1e-9));
         destroy(solvers[i], solver);
         dual_case_free(&c);
     }
@@ -476,7 +459,7 @@ Test(graph_iterative, every_allocation_may_fail) {
             if (status == MABD_OK) {
                 zero(&c);
                 run(solvers[i], solver, &c, 1e-9, 5000);
-                cr_expect(lt(dbl, slot_residual(&c), 1e-8));
+                cr_expect(lt(dbl, dual_case_slot_residual(&c), 1e-8));
                 solvers[i]->destroy(&allocator, solver);
             } else {
                 cr_assert(eq(int, status, MABD_ERR_MEMORY));

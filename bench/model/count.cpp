@@ -136,6 +136,19 @@ void end(const mabd_exec::launch&) {
     launches.push_back(now);
 }
 
+// A call of a library is one launch that has all multiprocessors and fuses what it can.
+void library(const char* name, uint64_t fused, uint64_t read, uint64_t written) {
+    model_launch l;
+    memset(&l, 0, sizeof l);
+    l.type = name, l.blocks = UINT32_MAX, l.threads = 0;
+    l.ops[MODEL_ADD] = l.ops[MODEL_MULTIPLY] = l.lanes = fused;
+    l.read = read, l.written = written;
+    l.sectors_read = (read + MODEL_SECTOR - 1) / MODEL_SECTOR;
+    l.sectors_written = (written + MODEL_SECTOR - 1) / MODEL_SECTOR;
+    l.block_sectors = l.sectors_read + l.sectors_written;
+    launches.push_back(l);
+}
+
 void copy(size_t size, bool to_host) {
     totals.copies++;
     (to_host ? totals.copied_down : totals.copied_up) += size;
@@ -153,7 +166,7 @@ void change_memory(const void* pointer, size_t size) {
     memory[at] = range{at, size, std::vector<sector>((size + MODEL_SECTOR - 1) / MODEL_SECTOR)};
 }
 
-const mabd_exec::watcher WATCHER = {begin, block, thread, end, copy, wait, change_memory};
+const mabd_exec::watcher WATCHER = {begin, block, thread, end, library, copy, wait, change_memory};
 
 } // namespace
 

@@ -4,6 +4,7 @@
 
 #include "exec/kernel.h"
 
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -18,6 +19,11 @@ std::vector<unsigned> order_of(unsigned n);
 
 /// First error since the last cudaGetLastError.
 void set_error(cudaError_t error);
+
+/// True if so many bytes from there on are memory of the device, in one piece.
+bool is_device(const void* pointer, size_t size);
+/// Put something that the host does into a stream (null = that without a name).
+void enqueue_host(cudaStream_t stream, std::function<void()> work);
 
 /// One block of a launch, by the thread of the system that calls it.
 void run_block(const launch& l, unsigned index);

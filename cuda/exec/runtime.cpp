@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <unistd.h>
 
 namespace {
 
@@ -80,9 +81,11 @@ void give(mabd_exec_stream* stream, task t) {
     if (!waits || strcmp(waits, "1") != 0) work_off(stream, stream->given);
 }
 
+// That of the machine, unless another is given.
 size_t memory_limit() {
     const char* limit = getenv("MABD_EXEC_MEMORY");
-    return limit ? (size_t)strtoull(limit, nullptr, 10) : SIZE_MAX;
+    if (limit) return (size_t)strtoull(limit, nullptr, 10);
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 cudaError_t refuse(cudaError_t error) {
@@ -107,11 +110,21 @@ void set_error(cudaError_t error) {
 }
 
 bool is_device(const void* pointer) {
+    return is_device(pointer, 1);
+}
+
+bool is_device(const void* pointer, size_t size) {
     ALONE();
     auto after = memory.upper_bound((uintptr_t)pointer);
     if (after == memory.begin()) return false;
     --after;
-    return (uintptr_t)pointer - after->first < after->second;
+    const size_t from = (uintptr_t)pointer - after->first;
+    return from < after->second && size <= after->second - from;
+}
+
+void enqueue_host(cudaStream_t stream, std::function<void()> work) {
+    ALONE();
+    give(stream, task{std::move(work), nullptr, 0});
 }
 
 cudaError_t enqueue(const launch& l, cudaStream_t stream, const void* bad) {
@@ -142,6 +155,13 @@ cudaError_t cudaSetDevice(int device) {
     const cudaError_t error = driver();
     if (error != cudaSuccess) return error;
     return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+    const cudaError_t error = cudaSetDevice(device);
+    if (error != cudaSuccess) return error;
+    *properties = cudaDeviceProp{"executor", memory_limit(), 0, 0};
+    return cudaSuccess;
 }
 
 cudaError_t cudaPeekAtLastError(void) {

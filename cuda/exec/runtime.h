@@ -16,6 +16,7 @@
 
 #define cudaGetDeviceCount        mabd_exec_get_device_count
 #define cudaSetDevice             mabd_exec_set_device
+#define cudaGetDeviceProperties   mabd_exec_get_device_properties
 #define cudaDeviceSynchronize     mabd_exec_device_synchronize
 #define cudaGetLastError          mabd_exec_get_last_error
 #define cudaPeekAtLastError       mabd_exec_peek_at_last_error
@@ -62,7 +63,14 @@ typedef struct mabd_exec_event* cudaEvent_t;
 #define cudaStreamNonBlocking  1u
 #define cudaEventDisableTiming 2u
 
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem;
+    int major, minor;
+};
+
 cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* properties, int device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaGetLastError(void);

@@ -183,7 +183,7 @@ typedef struct mabd_backend_info {
     bool present;         // and can be used here
     char target[128];     // what it is built for: instruction sets, GPUs
     char device[128];     // what it would run on, "" = nothing
-    char missing[256];    // why it is not present, "" if it is
+    char missing[512];    // why it is not present, "" if it is
     size_t memory, spare; // of the device, and what is free of it [bytes]; 0 = not known
 } mabd_backend_info;
 /// Looks for devices: may take a tenth of a second.

@@ -277,7 +277,7 @@ void mabd_cpu_restart(mabd_cpu_sim* sim) {
     if (sim->sizes.guess == 0) return;
     memcpy(sim->guess, sim->lambda_last, sim->sizes.guess * sizeof(mabd_real));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
-        if (sim->duals[i] && sim->duals[i]->restart) sim->duals[i]->restart(sim->solvers[i]);
+        if (sim->solvers[i] && sim->duals[i]->restart) sim->duals[i]->restart(sim->solvers[i]);
     }
 }
 

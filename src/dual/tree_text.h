@@ -192,3 +192,55 @@ MABD_FN void mabd_tree_back_slot(const mabd_dual_system* system, const int32_t* 
         mabd_tree_back(w, v, system, start, s, x);
     }
 }
+
+// ---- arms of a hub -----------------------------------------------------------------------------
+
+// A joint on a hub is coupled with its two slots t1, t2 and with nothing else that is left. Where many such arms go at the
+// same time they may not change the hub: each keeps its W beside Z, and the hub takes all off in their order before its
+// own turn, entry by entry,
+//
+//   S(t_i) -= W_i' Z_i,  U(t1, t2) -= W_1' Z_2,  b(t_i) -= Z_i' y      over the arms, over their rows
+//
+// which are the sums that mabd_tree_eliminate and mabd_tree_forward make one arm after the other.
+
+#define MABD_HUB_SLOT 6                                    // rows of each of a hub's two slots
+#define MABD_ARM_KEPT (2 * MABD_BLOCK_MAX * MABD_HUB_SLOT) // room for W_1, W_2 of an arm
+
+// x: right-hand side, null = none.
+MABD_BLOCK_FN bool mabd_tree_eliminate_arm(int w, const mabd_dual_system* system,
+                                           const int32_t* start, int32_t s, mabd_real* x,
+                                           mabd_real* kept) {
+    mabd_real* L = system->D + system->block[s];
+    if (!mabd_tree_factor_block(w, false, L)) return false;
+    for (int half = 0; half < 2; half++) {
+        mabd_real* U = system->U + system->edge_block[start[s] + half];
+        mabd_real* W = kept + half * w * MABD_HUB_SLOT;
+        mabd_block_lower(w, MABD_HUB_SLOT, L, U);
+        MABD_UNROLL
+        for (int i = 0; i < w; i++) {
+            MABD_UNROLL
+            for (int c = 0; c < MABD_HUB_SLOT; c++) {
+                const int k = i * MABD_HUB_SLOT + c;
+                W[k] = U[k];
+                U[k] *= L[i * w + i];
+            }
+        }
+    }
+    if (x) mabd_block_solve_l(w, L, x + (system->row[s] - system->row_offset));
+    return true;
+}
+
+MABD_FN bool mabd_tree_eliminate_arm_slot(const mabd_dual_system* system, const int32_t* start,
+                                          int32_t s, mabd_real* x, mabd_real* kept) {
+    const int w = system->width[s];
+    if (w == 3) return mabd_tree_eliminate_arm(3, system, start, s, x, kept);
+    if (w == 5) return mabd_tree_eliminate_arm(5, system, start, s, x, kept);
+    return mabd_tree_eliminate_arm(w, system, start, s, x, kept);
+}
+
+// sum - w' z: columns of W_i and Z_j of an arm with `rows` rows, or of Z_i and y, whose entries follow each other.
+MABD_FN mabd_real mabd_tree_sub_arm(int rows, const mabd_real* w, const mabd_real* z, int z_step,
+                                    mabd_real sum) {
+    for (int k = 0; k < rows; k++) sum -= w[k * MABD_HUB_SLOT] * z[k * z_step];
+    return sum;
+}

@@ -112,6 +112,19 @@ dual_graph dual_graph_star(int32_t arms, int32_t length, int32_t held, int32_t w
     return graph;
 }
 
+dual_graph dual_graph_beside(dual_graph first, dual_graph second) {
+    dual_graph graph = dual_graph_make(first.bodies + second.bodies, first.joints + second.joints);
+    for (int32_t j = 0; j < first.joints; j++) {
+        dual_graph_join(&graph, first.a[j], first.b[j], first.width[j]);
+    }
+    for (int32_t j = 0; j < second.joints; j++) {
+        const int32_t a = second.a[j], b = second.b[j], more = first.bodies;
+        dual_graph_join(&graph, a < 0 ? a : a + more, b < 0 ? b : b + more, second.width[j]);
+    }
+    dual_graph_free(&first), dual_graph_free(&second);
+    return graph;
+}
+
 dual_graph dual_graph_without_hubs(dual_graph graph) {
     for (int32_t body = 0; body < graph.bodies; body++) {
         int32_t rows = 0;
@@ -347,6 +360,23 @@ double* dual_case_dense(const dual_case* c) {
     dense d = {n, must(calloc(n * n, sizeof(double)))};
     for_each_entry(c, visit_dense, &d);
     return d.K;
+}
+
+double dual_case_slot_residual(const dual_case* c) {
+    const int32_t n = c->system.row_count;
+    double *K = dual_case_dense(c), largest = 0;
+    for (int32_t s = 0; s < c->system.slot_count; s++) {
+        const int32_t first = c->system.row[s] - c->system.row_offset;
+        double square = 0;
+        for (int32_t i = first; i < first + c->system.width[s]; i++) {
+            double r = (double)c->b[i];
+            for (int32_t j = 0; j < n; j++) r -= K[(size_t)i * (size_t)n + (size_t)j] * c->x[j];
+            square += r * r;
+        }
+        largest = fmax(largest, sqrt(square));
+    }
+    free(K);
+    return largest;
 }
 
 double dual_case_dense_difference(const dual_case* c) {

@@ -36,6 +36,9 @@ dual_graph dual_graph_star(int32_t arms, int32_t length, int32_t held, int32_t w
 /// A tree with `more` random joints, some of them parallel to others.
 dual_graph dual_graph_random(int32_t n, int32_t more, int32_t width, uint64_t seed);
 
+/// Both, as separate components; they are freed.
+dual_graph dual_graph_beside(dual_graph first, dual_graph second);
+
 /// The graph with narrower joints where bodies would be hubs, for solvers that do not take them.
 dual_graph dual_graph_without_hubs(dual_graph graph);
 
@@ -62,6 +65,8 @@ void dual_case_free(dual_case* c);
 double dual_case_backward_error(const dual_case* c);
 /// K, dense (row_count x row_count); to be freed.
 double* dual_case_dense(const dual_case* c);
+/// b - K x by the dense form: the largest 2-norm over the rows of a slot.
+double dual_case_slot_residual(const dual_case* c);
 /// |x - y| / |y| with y from LAPACK's dense Cholesky (dposv), or dsysv if K is not definite.
 double dual_case_dense_difference(const dual_case* c);
 

@@ -319,7 +319,7 @@ MABD_FN void mabd_stage_assemble_rows(mabd_cpu_sim* sim, int32_t body, const mab
 // ---- hubs ----------------------------------------------------------------------------------------
 
 // Rows of a joint as rows of 12 numbers; returns how many.
-MABD_FN int32_t mabd_rows_hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd_real (*J)[12]) {
+MABD_CALL int32_t mabd_rows_hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd_real (*J)[12]) {
     const mabd_vec3 X = work->point.X;
     const mabd_vec3 rows[3] = {mabd_v3(R.c1.x, R.c2.x, R.c3.x), mabd_v3(R.c1.y, R.c2.y, R.c3.y),
                                mabd_v3(R.c1.z, R.c2.z, R.c3.z)};
@@ -333,9 +333,9 @@ MABD_FN int32_t mabd_rows_hub_rows(mabd_mat3 R, const mabd_side_work* work, mabd
 }
 
 // The two blocks that couple side i of a hub with its freedoms: J before the hub's slots, J' after them.
-MABD_FN void mabd_rows_couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* pairs,
-                                       int32_t early, int32_t late, int32_t i, int32_t width,
-                                       mabd_real (*J)[12]) {
+MABD_CALL void mabd_rows_couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* pairs,
+                                         int32_t early, int32_t late, int32_t i, int32_t width,
+                                         mabd_real (*J)[12]) {
     const mabd_plan* plan = sim->model->plan;
     for (int32_t half = 0; half < 2; half++) {
         const int32_t place = i < early ? 2 * i + half // pairs as in topology/plan.c
@@ -351,8 +351,8 @@ MABD_FN void mabd_rows_couple_with_hub(mabd_cpu_sim* sim, const mabd_plan_pair* 
 }
 
 // -H in the blocks of the hub's two slots, of which `first` is the first, and in the one between them.
-MABD_FN void mabd_rows_write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first,
-                                 int32_t edge) {
+MABD_CALL void mabd_rows_write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t first,
+                                   int32_t edge) {
     const mabd_plan* plan = sim->model->plan;
     const int32_t n = MABD_PLAN_SLOT_ROWS;
     mabd_real *D1 = sim->D + plan->slot_block[first], *D2 = sim->D + plan->slot_block[first + 1];
@@ -368,7 +368,7 @@ MABD_FN void mabd_rows_write_hub(mabd_cpu_sim* sim, const mabd_real* H, int32_t 
 }
 
 // H += j j'
-MABD_FN void mabd_rows_add_square(const mabd_affine* j, mabd_real* H) {
+MABD_CALL void mabd_rows_add_square(const mabd_affine* j, mabd_real* H) {
     mabd_real row[12];
     mabd_affine_store(*j, row);
     for (int i = 0; i < 12; i++) {
@@ -377,8 +377,8 @@ MABD_FN void mabd_rows_add_square(const mabd_affine* j, mabd_real* H) {
 }
 
 /// The same of a hub: -H, J, and its part of the right-hand sides.
-MABD_FN void mabd_stage_assemble_hub(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
-                                     mabd_side_work* work) {
+MABD_CALL void mabd_stage_assemble_hub(mabd_cpu_sim* sim, int32_t body, const mabd_assembly* own,
+                                       mabd_side_work* work) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const mabd_plan_pair* pairs = plan->pairs + plan->pair_start[body];

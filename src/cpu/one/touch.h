@@ -53,7 +53,8 @@ MABD_FN void mabd_touch_end(mabd_contacts* c, int32_t body, int32_t count, int32
 
 /// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
 /// gets what slipping ones push.
-MABD_FN void mabd_stage_touch(mabd_cpu_sim* sim, int32_t body, mabd_affine* r, mabd_assembly* own) {
+MABD_CALL void mabd_stage_touch(mabd_cpu_sim* sim, int32_t body, mabd_affine* r,
+                                mabd_assembly* own) {
     mabd_contacts* c = sim->contacts;
     const int32_t* next = (const int32_t*)c->next.data;
     const mabd_real softness = mabd_contact_softness(sim->model);

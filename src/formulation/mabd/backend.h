@@ -12,7 +12,8 @@
 /// What an iteration has found out when its stages are done.
 typedef struct mabd_update_report {
     mabd_motion_report motion;
-    int32_t joint; // whose pivot failed in factor, -1 = none
+    int32_t joint;      // whose pivot failed in factor, -1 = none
+    int32_t inside_out; // body that had no rotation when it was referred to, -1 = none
 } mabd_update_report;
 
 typedef struct mabd_backend_ops {

@@ -95,7 +95,7 @@ static mabd_status solve(mabd_cpu_sim* sim) {
 
 static mabd_status update(mabd_cpu_sim* sim, mabd_update_report* report) {
     report->motion = mabd_cpu_update(sim);
-    report->joint = -1;
+    report->joint = report->inside_out = -1;
     return MABD_OK;
 }
 

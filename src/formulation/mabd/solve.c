@@ -96,6 +96,10 @@ static attempt singular(int32_t joint) {
     return failed(MABD_ERR_SINGULAR, -1, joint, "the dual matrix is not positive definite at");
 }
 
+static attempt inside_out(int32_t body) {
+    return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
+}
+
 // Multipliers, with contacts that are rows or without.
 static attempt solve_dual(mabd_affine_sim* sim, bool again) {
     mabd_cpu_sim* cpu = &sim->cpu;
@@ -133,6 +137,7 @@ static attempt iterate(mabd_affine_sim* sim, mabd_pass pass, bool again, mabd_mo
     clock = mabd_clock();
     STAGE(on->update(cpu, &updated));
     mabd_affine_lap(sim, MABD_STAGE_UPDATE, clock);
+    if (updated.inside_out >= 0) return inside_out(updated.inside_out);
     if (updated.joint >= 0) return singular(updated.joint);
     *report = updated.motion;
     info->iterations++;
@@ -149,7 +154,7 @@ static attempt refer(mabd_affine_sim* sim, bool same_contacts, mabd_find find) {
     const double clock = mabd_clock();
     int32_t body = -1;
     STAGE(sim->backend->refer(&sim->cpu, &body));
-    if (body >= 0) return failed(MABD_ERR_DIVERGED, body, -1, "a body is turned inside out at");
+    if (body >= 0) return inside_out(body);
     mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
     if (!same_contacts) return find_contacts(sim, find);
     STAGE(sim->backend->shift_contacts(&sim->cpu));

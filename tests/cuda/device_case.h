@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// A random dual system (support/dual_case.h) on a device, for the modules that solve some of its components, and what solvers of the CPU
+// make of it. D, U, the right-hand side and the list of bad slots are those of the whole plan.
+#pragma once
+
+#include "cpu/sim.h"
+#include "device.h"
+#include "support/dual_case.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_TRY(call) cr_assert(eq(int, call, MABD_OK), "%s", error.text)
+
+typedef struct device_case {
+    mabd_device device;
+    mabd_cpu_sim view;
+    int32_t* bad;   // on the device
+    size_t D, U, x; // reals
+    size_t slots;
+} device_case;
+
+/// Memory of a module; called twice.
+typedef void device_layout(void* module, mabd_arena* arena);
+
+static inline mabd_real* device_reals(size_t count) {
+    mabd_real* memory = calloc(count + 1, sizeof *memory);
+    cr_assert(memory != NULL);
+    return memory;
+}
+
+static inline mabd_real* device_right_side(const mabd_plan* plan, uint64_t seed) {
+    mabd_real* b = device_reals((size_t)plan->row_count);
+    for (int32_t i = 0; i < plan->row_count; i++) b[i] = (mabd_real)dual_random(&seed);
+    return b;
+}
+
+static inline void device_lay(device_case* d, device_layout* layout, void* module,
+                              mabd_arena* arena) {
+    layout(module, arena);
+    d->view.D = mabd_arena_take(arena, d->D, sizeof(mabd_real));
+    d->view.U = mabd_arena_take(arena, d->U, sizeof(mabd_real));
+    d->view.lambda = mabd_arena_take(arena, d->x, sizeof(mabd_real));
+    d->bad = mabd_arena_take(arena, d->slots, sizeof *d->bad);
+}
+
+/// D, U of the case and b there; all memory taken.
+static inline device_case device_case_open(const dual_case* c, const mabd_real* b,
+                                           device_layout* layout, void* module) {
+    const mabd_plan* plan = c->plan;
+    device_case d = {.D = plan->slot_block[plan->slot_count],
+                     .U = plan->edge_block[plan->edge_count],
+                     .x = (size_t)plan->row_count,
+                     .slots = (size_t)plan->slot_count};
+    mabd_arena arena = {NULL, 0, 0};
+    mabd_error error = {0};
+    DEVICE_TRY(MABD_CUDA(device_open)(&d.device, &error));
+    device_lay(&d, layout, module, &arena);
+    DEVICE_TRY(MABD_CUDA(device_reserve)(&d.device, arena.used, &error));
+    arena.size = arena.used, arena.used = 0, arena.memory = d.device.memory;
+    device_lay(&d, layout, module, &arena);
+    DEVICE_TRY(MABD_CUDA(device_upload)(&d.device, c->D, d.D * sizeof *c->D, d.view.D, &error));
+    DEVICE_TRY(MABD_CUDA(device_upload)(&d.device, c->U, d.U * sizeof *c->U, d.view.U, &error));
+    DEVICE_TRY(MABD_CUDA(device_upload)(&d.device, b, d.x * sizeof *b, d.view.lambda, &error));
+    return d;
+}
+
+/// count reals from the device; to be freed. Waits.
+static inline mabd_real* device_fetch(const device_case* d, const mabd_real* from, size_t count) {
+    mabd_real* to = device_reals(count);
+    mabd_error error = {0};
+    DEVICE_TRY(MABD_CUDA(device_download)(&d->device, from, count * sizeof *to, to, &error));
+    DEVICE_TRY(MABD_CUDA(device_wait)(&d->device, &error));
+    return to;
+}
+
+/// The first bad slot among those of a module, which writes to no other; -1 = none.
+static inline int32_t device_first_bad(const device_case* d, const bool* among) {
+    int32_t *bad = malloc((d->slots + 1) * sizeof *bad), first = -1;
+    mabd_error error = {0};
+    DEVICE_TRY(MABD_CUDA(device_download)(&d->device, d->bad, d->slots * sizeof *bad, bad, &error));
+    DEVICE_TRY(MABD_CUDA(device_wait)(&d->device, &error));
+    for (int32_t s = (int32_t)d->slots - 1; s >= 0; s--) {
+        if (among && !among[s]) continue;
+        cr_assert(bad[s] == 0 || bad[s] == 1, "slot %d", s);
+        if (bad[s]) first = s;
+    }
+    free(bad);
+    return first;
+}
+
+/// x: right-hand side in, solution of one component by a solver of the CPU out. Returns the slot of the plan whose pivot failed, -1.
+static inline int32_t device_reference(const dual_case* c, int32_t component,
+                                       const mabd_dual_ops* ops, mabd_real* x) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    mabd_model model = {.plan = c->plan};
+    mabd_cpu_sim sim = {.model = &model, .D = c->system.D, .U = c->system.U};
+    const mabd_dual_system system = mabd_cpu_system(&sim, component);
+    const int32_t first = c->plan->components[component].slot_first;
+    int32_t bad = -1;
+    void* solver = NULL;
+    const size_t D = c->plan->slot_block[c->plan->slot_count],
+                 U = c->plan->edge_block[c->plan->edge_count];
+    memcpy(c->system.D, c->D, D * sizeof *c->D);
+    memcpy(c->system.U, c->U, U * sizeof *c->U);
+    cr_assert(eq(int, ops->create(&allocator, &system, &solver), MABD_OK));
+    if (ops->factor(solver, &system, &bad) == MABD_OK) {
+        ops->solve(solver, &system, x + c->plan->slot_row[first]);
+    } else {
+        bad += first;
+    }
+    ops->destroy(&allocator, solver);
+    return bad;
+}
+
+/// |b - K x| / (|K| |x| + |b|), largest entries and row sums, over the slots that are marked: K between these alone. Null = all.
+static inline double device_backward_error(const dual_case* c, const bool* kept, const mabd_real* b,
+                                           const mabd_real* x) {
+    const mabd_plan* plan = c->plan;
+    double *rest = calloc((size_t)plan->row_count + 1, sizeof *rest), *sum;
+    double largest = 0, norm = 0, size_x = 0, size_b = 0;
+    sum = calloc((size_t)plan->row_count + 1, sizeof *sum);
+    cr_assert(rest && sum);
+#define ADD(row, column, value)                                                                    \
+    (rest[row] += (double)(value) * (double)x[column], sum[row] += fabs((double)(value)))
+    for (int32_t s = 0; s < plan->slot_count; s++) {
+        const int32_t w = plan->slot_width[s], row = plan->slot_row[s];
+        const mabd_real* D = c->D + plan->slot_block[s];
+        if (kept && !kept[s]) continue;
+        for (int32_t k = 0; k < w * w; k++) ADD(row + k / w, row + k % w, D[k]);
+    }
+    for (int32_t e = 0; e < plan->edge_count; e++) {
+        const int32_t s = plan->edge_from[e], t = plan->edge_to[e], v = plan->slot_width[t];
+        const mabd_real* U = c->U + plan->edge_block[e];
+        if (kept && (!kept[s] || !kept[t])) continue;
+        for (int32_t k = 0; k < plan->slot_width[s] * v; k++) {
+            ADD(plan->slot_row[s] + k / v, plan->slot_row[t] + k % v, U[k]);
+            ADD(plan->slot_row[t] + k % v, plan->slot_row[s] + k / v, U[k]);
+        }
+    }
+#undef ADD
+    for (int32_t s = 0; s < plan->slot_count; s++) {
+        if (kept && !kept[s]) continue;
+        for (int32_t i = plan->slot_row[s]; i < plan->slot_row[s + 1]; i++) {
+            const double off = fabs((double)b[i] - rest[i]);
+            largest = isnan(off) ? INFINITY : fmax(largest, off);
+            norm = fmax(norm, sum[i]), size_x = fmax(size_x, fabs((double)x[i]));
+            size_b = fmax(size_b, fabs((double)b[i]));
+        }
+    }
+    free(rest), free(sum);
+    return largest / (norm * size_x + size_b);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole steps on a device, through the executor: as on the CPU to 1e-12, and the same bits in any order of threads and blocks.
+#include "support/backend_parity.h"
+#include "support/random_scene.h"
+#include "support/rig.h"
+
+#include <stdlib.h>
+
+// ---- random mechanisms ---------------------------------------------------------------------------------
+
+static void expect_random(random_pattern pattern, bool balls, bool controls, int32_t bodies) {
+    for (uint64_t seed = 11; seed < 13; seed++) {
+        const random_scene_def def = {.seed = seed,
+                                      .pattern = pattern,
+                                      .bodies = bodies,
+                                      .grounded = seed == 11,
+                                      .balls_only = balls,
+                                      .controls = controls,
+                                      .mass_range = 5};
+        mabd_model* model = rig_model(random_scene(&def));
+        expect_backend_parity(model, NULL, 1);
+        mabd_model_destroy(model);
+    }
+}
+
+Test(cuda_parity, chains_of_balls) {
+    expect_random(RANDOM_CHAIN, true, false, 40);
+}
+
+Test(cuda_parity, chains_of_any_joints) {
+    expect_random(RANDOM_CHAIN, false, true, 40);
+}
+
+Test(cuda_parity, trees_of_balls) {
+    expect_random(RANDOM_TREE, true, false, 90);
+}
+
+Test(cuda_parity, trees_of_any_joints) {
+    expect_random(RANDOM_TREE, false, true, 90);
+}
+
+Test(cuda_parity, stars) {
+    expect_random(RANDOM_STAR, false, true, 30);
+}
+
+Test(cuda_parity, rings) {
+    expect_random(RANDOM_RING, false, true, 12);
+}
+
+Test(cuda_parity, loops) {
+    expect_random(RANDOM_LOOPS, false, true, 30);
+}
+
+Test(cuda_parity, ladders) {
+    expect_random(RANDOM_LADDER, false, true, 24);
+}
+
+Test(cuda_parity, nets) {
+    expect_random(RANDOM_NET, true, false, 30);
+}
+
+Test(cuda_parity, mixed) {
+    expect_random(RANDOM_MIXED, false, true, 40);
+}
+
+// ---- scenes --------------------------------------------------------------------------------------------
+
+typedef struct scene_case {
+    const char* name;
+    int steps;
+    mabd_setting settings[4]; // name null = end
+} scene_case;
+
+static mabd_model* load(const scene_case* c) {
+    char path[512];
+    mabd_error error = {0};
+    mabd_scene* scene = NULL;
+    int32_t count = 0;
+    while (count < 4 && c->settings[count].name) count++;
+    snprintf(path, sizeof path, "%s/scenes/%s.json", MABD_SOURCE_DIR, c->name);
+    rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+    rig_check(mabd_scene_load(scene, path, count, c->settings, &error), &error, c->name);
+    return rig_model(scene);
+}
+
+static void expect_scene(const scene_case* c) {
+    mabd_model* model = load(c);
+    mabd_sim_def def = mabd_default_sim_def();
+    const mabd_real h = mabd_model_suggested_h(model);
+    if (h > 0) def.h = h;
+    expect_backend_parity(model, &def, c->steps);
+    mabd_model_destroy(model);
+}
+
+static void expect_scenes(const scene_case* cases) {
+    for (; cases->name; cases++) expect_scene(cases);
+}
+
+Test(cuda_parity, scenes_of_chains_and_trees) {
+    const scene_case cases[] = {{"chain", 2, {{"links", "60"}}},
+                                {"pendulum", 2, {{0}}},
+                                {"double-pendulum", 2, {{0}}},
+                                {"heavy-top", 2, {{0}}},
+                                {"spinning-box", 2, {{0}}},
+                                {"t-handle", 2, {{0}}},
+                                {"tree", 1, {{"depth", "5"}}},
+                                {"binary-tree", 1, {{"depth", "6"}}},
+                                {"protein", 1, {{"links", "300"}}},
+                                {"star", 1, {{"arms", "40"}, {"links", "2"}}},
+                                {NULL, 0, {{0}}}};
+    expect_scenes(cases);
+}
+
+Test(cuda_parity, scenes_with_loops) {
+    const scene_case cases[] = {{"ring", 1, {{0}}},
+                                {"four-bar", 1, {{0}}},
+                                {"double-four-bar", 1, {{0}}},
+                                {"four-bar-chain", 1, {{"segments", "4"}}},
+                                {"scissor-ring", 1, {{"units", "6"}}},
+                                {"strandbeest", 1, {{"pairs", "2"}}},
+                                {NULL, 0, {{0}}}};
+    expect_scenes(cases);
+}
+
+Test(cuda_parity, scenes_with_contacts_on_fixed_bodies) {
+    const scene_case cases[] = {{"incline", 3, {{0}}},
+                                {"bounce", 3, {{0}}},
+                                {"net-cylinder", 1, {{"rows", "4"}, {"columns", "4"}}},
+                                {NULL, 0, {{0}}}};
+    expect_scenes(cases);
+}
+
+Test(cuda_parity, scenes_with_contacts_of_moving_bodies) {
+    const scene_case cases[] = {{"stack", 2, {{0}}},
+                                {"atwood", 1, {{0}}},
+                                {"winch", 1, {{0}}},
+                                {"falling-joints", 1, {{"pairs", "12"}}},
+                                {"ragdolls", 1, {{"copies", "2"}, {"hubs", "6"}}},
+                                {NULL, 0, {{0}}}};
+    expect_scenes(cases);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same model on two backends, step by step.
+#pragma once
+
+#include "base/hash.h"
+#include "mabd/mabd.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct parity_snapshot {
+    size_t bodies, joints;
+    mabd_real *positions, *turns, *velocities, *spins, *forces;
+    mabd_step_info info;
+    uint64_t hash;
+} parity_snapshot;
+
+static inline mabd_real* parity_reals(size_t n) {
+    mabd_real* x = calloc(n + 1, sizeof *x);
+    cr_assert(ne(ptr, x, NULL));
+    return x;
+}
+
+static inline void parity_take(const mabd_sim* sim, parity_snapshot* s) {
+    const mabd_model* model = mabd_sim_model(sim);
+    const size_t size = mabd_sim_state_size(sim);
+    void* state = malloc(size);
+    s->bodies = (size_t)mabd_model_body_count(model);
+    s->joints = (size_t)mabd_model_joint_count(model);
+    s->positions = parity_reals(3 * s->bodies), s->turns = parity_reals(4 * s->bodies);
+    s->velocities = parity_reals(3 * s->bodies), s->spins = parity_reals(3 * s->bodies);
+    s->forces = parity_reals(6 * s->joints);
+    mabd_sim_get_state(sim, s->positions, s->turns, s->velocities, s->spins);
+    mabd_sim_get_joint_forces(sim, s->forces);
+    mabd_sim_save(sim, state);
+    s->hash = mabd_hash(MABD_HASH_START, state, size);
+    free(state);
+}
+
+static inline void parity_drop(parity_snapshot* s) {
+    free(s->positions), free(s->turns), free(s->velocities), free(s->spins), free(s->forces);
+}
+
+static inline parity_snapshot parity_run(const mabd_model* model, mabd_sim_def def,
+                                         mabd_backend backend, int steps) {
+    parity_snapshot s = {0};
+    mabd_error error = {0};
+    mabd_sim* sim = NULL;
+    def.backend = backend;
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
+    for (int i = 0; i < steps; i++) {
+        cr_assert(eq(int, mabd_sim_step(sim, &s.info, &error), MABD_OK), "step %d: %s", i,
+                  error.text);
+    }
+    parity_take(sim, &s);
+    mabd_sim_destroy(sim);
+    return s;
+}
+
+static inline mabd_real parity_largest(size_t n, const mabd_real* x) {
+    mabd_real most = 0;
+    for (size_t i = 0; i < n; i++) most = (mabd_real)fmax(most, fabs(x[i]));
+    return most;
+}
+
+static inline void parity_expect_near(const char* what, size_t n, const mabd_real* got,
+                                      const mabd_real* expected, mabd_real tolerance) {
+    mabd_real off = 0;
+    for (size_t i = 0; i < n; i++) {
+        const mabd_real d = (mabd_real)fabs(got[i] - expected[i]);
+        if (!(d <= off)) off = d; // also what is no number
+    }
+    cr_expect(le(dbl, off, tolerance), "%s", what);
+}
+
+static inline void parity_expect_same(const parity_snapshot* got, const parity_snapshot* cpu,
+                                      mabd_real h) {
+    const size_t bodies = cpu->bodies;
+    const mabd_real size = (mabd_real)fmax(1, parity_largest(3 * bodies, cpu->positions));
+    const mabd_real near = (mabd_real)1e-12 * size;
+    parity_expect_near("positions", 3 * bodies, got->positions, cpu->positions, near);
+    parity_expect_near("quaternions", 4 * bodies, got->turns, cpu->turns, near);
+    parity_expect_near("velocities", 3 * bodies, got->velocities, cpu->velocities, near / h);
+    parity_expect_near("angular velocities", 3 * bodies, got->spins, cpu->spins, near / h);
+    const mabd_real force = parity_largest(6 * cpu->joints, cpu->forces);
+    parity_expect_near("forces", 6 * cpu->joints, got->forces, cpu->forces,
+                       (mabd_real)1e-10 * force);
+    cr_expect(eq(int, got->info.iterations, cpu->info.iterations));
+    cr_expect(eq(int, got->info.converged, cpu->info.converged));
+    cr_expect(eq(int, got->info.contacts, cpu->info.contacts));
+    cr_expect(le(dbl, fabs(got->info.twist - cpu->info.twist), (double)near));
+    cr_expect(le(dbl, fabs(got->info.gap - cpu->info.gap), (double)near));
+}
+
+/// `steps` steps of a model on the CPU and by the executor, in three orders of its threads: states agree to 1e-12 of the size of the
+/// scene, rates to that over h, forces to 1e-12 of the largest times 100 (the condition of the dual matrix); orders agree bit for bit. def:
+/// null = default.
+static inline void expect_backend_parity(const mabd_model* model, const mabd_sim_def* def,
+                                         int steps) {
+    static const char* const orders[] = {"forward", "reverse", "random:1"};
+    const mabd_sim_def chosen = def ? *def : mabd_default_sim_def();
+    uint64_t hash = 0;
+    parity_snapshot cpu = parity_run(model, chosen, MABD_BACKEND_CPU, steps);
+    for (int k = 0; k < 3; k++) {
+        setenv("MABD_EXEC_ORDER", orders[k], 1);
+        setenv("MABD_EXEC_ASYNC", k == 1 ? "1" : "0", 1); // streams that wait as long as they can
+        parity_snapshot got = parity_run(model, chosen, MABD_BACKEND_EXECUTOR, steps);
+        if (k == 0) hash = got.hash, parity_expect_same(&got, &cpu, chosen.h);
+        cr_expect(eq(u64, got.hash, hash), "order %s", orders[k]);
+        parity_drop(&got);
+    }
+    parity_drop(&cpu);
+}
