@@ -12,7 +12,7 @@ extern "C" {
 #include "topology/plan.h"
 
 /// From so many chains of one pattern on each gets a thread.
-#define MABD_CUDA_BATCH 32
+#define MABD_CUDA_ALIKE 32
 /// A chain of more slots goes in segments, any other level by level.
 #define MABD_CUDA_LONG 256
 /// Most rows that close cycles for a complement of them: where cycles share joints, and where they do not. It is dense.
@@ -23,7 +23,7 @@ typedef enum mabd_cuda_place {
     MABD_CUDA_NONE,     // nothing to solve
     MABD_CUDA_LEVELS,   // trees, level by level (levels.h)
     MABD_CUDA_SEGMENTS, // long chains (segments.h)
-    MABD_CUDA_CHAINS,   // many chains of one pattern (chains.h)
+    MABD_CUDA_BATCH,    // many chains of one pattern (chains.h)
     MABD_CUDA_LOOPS,    // a tree, and the complement of what closes cycles
     MABD_CUDA_NET,      // iteration
     MABD_CUDA_HOST      // by the solver of the CPU

@@ -234,20 +234,50 @@ __global__ static void __launch_bounds__(THREADS, 1)
                         x + (size_t)(INDEX % columns) * stride);
 }
 
+// Columns that a launch of `count` slots, or rows of hubs, takes at once: threads are counted by 31 bits.
+static int32_t columns_at_once(int32_t count, int32_t columns) {
+    const int32_t most = INT32_MAX / 2 / (count > 0 ? count : 1);
+    return columns < most ? columns : most > 0 ? most : 1;
+}
+
+static mabd_status forward_one(const mabd_cuda_levels* levels, const mabd_device* device,
+                               const mabd_dual_system* system, int32_t level, int32_t columns,
+                               size_t stride, mabd_real* x, mabd_error* error) {
+    const int32_t first = levels->level_first[level];
+    const int32_t count = levels->level_first[level + 1] - first;
+    if (levels->hub_count > 0) {
+        const int32_t hubs = levels->hub_first[level + 1] - levels->hub_first[level];
+        LAUNCH_ON(device, "solve", add_arm_columns, hubs * columns * 2 * MABD_HUB_SLOT, *system,
+                  hubs_of(levels, level), hubs, columns, stride, x);
+    }
+    LAUNCH_ON(device, "solve", forward_columns, count * columns, *system, count,
+              levels->on.order + first, levels->on.start, levels->on.arm, columns, stride, x);
+    return MABD_OK;
+}
+
+static mabd_status back_one(const mabd_cuda_levels* levels, const mabd_device* device,
+                            const mabd_dual_system* system, int32_t level, int32_t columns,
+                            size_t stride, mabd_real* x, mabd_error* error) {
+    const int32_t first = levels->level_first[level];
+    const int32_t count = levels->level_first[level + 1] - first;
+    LAUNCH_ON(device, "solve", back_columns, count * columns, *system, count,
+              levels->on.order + first, levels->on.start, columns, stride, x);
+    return MABD_OK;
+}
+
 mabd_status MABD_CUDA(levels_forward)(const mabd_cuda_levels* levels, const mabd_device* device,
                                       const mabd_cpu_sim* view, int32_t columns, size_t stride,
                                       int32_t row_offset, mabd_real* x, mabd_error* error) {
     mabd_dual_system system = system_of(levels, view);
     system.row_offset = row_offset;
-    for (int32_t i = 0; i < levels->level_count; i++) {
-        const int32_t first = levels->level_first[i], count = levels->level_first[i + 1] - first;
-        if (levels->hub_count > 0) {
-            const int32_t hubs = levels->hub_first[i + 1] - levels->hub_first[i];
-            LAUNCH_ON(device, "solve", add_arm_columns, hubs * columns * 2 * MABD_HUB_SLOT, system,
-                      hubs_of(levels, i), hubs, columns, stride, x);
+    const int32_t step =
+        columns_at_once(levels->slot_count + 2 * MABD_HUB_SLOT * levels->hub_count, columns);
+    for (int32_t k = 0; k < columns; k += step) {
+        const int32_t some = columns - k < step ? columns - k : step;
+        for (int32_t i = 0; i < levels->level_count; i++) {
+            MABD_TRY(forward_one(levels, device, &system, i, some, stride, x + (size_t)k * stride,
+                                 error));
         }
-        LAUNCH_ON(device, "solve", forward_columns, count * columns, system, count,
-                  levels->on.order + first, levels->on.start, levels->on.arm, columns, stride, x);
     }
     return MABD_OK;
 }
@@ -257,10 +287,13 @@ mabd_status MABD_CUDA(levels_back)(const mabd_cuda_levels* levels, const mabd_de
                                    int32_t row_offset, mabd_real* x, mabd_error* error) {
     mabd_dual_system system = system_of(levels, view);
     system.row_offset = row_offset;
-    for (int32_t i = levels->level_count - 1; i >= 0; i--) {
-        const int32_t first = levels->level_first[i], count = levels->level_first[i + 1] - first;
-        LAUNCH_ON(device, "solve", back_columns, count * columns, system, count,
-                  levels->on.order + first, levels->on.start, columns, stride, x);
+    const int32_t step = columns_at_once(levels->slot_count, columns);
+    for (int32_t k = 0; k < columns; k += step) {
+        const int32_t some = columns - k < step ? columns - k : step;
+        for (int32_t i = levels->level_count - 1; i >= 0; i--) {
+            MABD_TRY(
+                back_one(levels, device, &system, i, some, stride, x + (size_t)k * stride, error));
+        }
     }
     return MABD_OK;
 }

@@ -456,11 +456,14 @@ static mabd_status look(const mabd_cuda_nets* nets, const mabd_device* device, i
 typedef mabd_status iteration(const mabd_cuda_nets* nets, const mabd_device* device,
                               const mabd_dual_goal* goal, mabd_error* error);
 
-// Until no component is running.
+// Until no component is running. None runs after max_iterations; sweeps are judged once more.
 static mabd_status repeat(const mabd_cuda_nets* nets, const mabd_device* device, iteration* once,
                           const mabd_dual_goal* goal, mabd_error* error) {
+    int64_t left = (int64_t)goal->max_iterations + 1;
     for (int32_t running = 1; running > 0;) {
-        for (int i = 0; i < LOOK; i++) MABD_TRY(once(nets, device, goal, error));
+        for (int i = 0; i < LOOK && left > 0; i++, left--) {
+            MABD_TRY(once(nets, device, goal, error));
+        }
         MABD_TRY(look(nets, device, &running, error));
     }
     return MABD_OK;

@@ -5,46 +5,106 @@ extern "C" {
 #include "base/error.h"
 }
 
+// Of the tolerance, as on the CPU (cpu/factor.c): room for round-off between residual and gap.
+#define GOAL_PART       ((mabd_real)0.5)
+#define MOST_ITERATIONS 2000
+
 // ---- creation ------------------------------------------------------------------------------------------
 
-mabd_status MABD_CUDA(solvers_plan)(const mabd_cpu_sim* host, const mabd_allocator* allocator,
-                                    mabd_cuda_solvers* solvers, mabd_error* error) {
-    const mabd_plan* plan = host->model->plan;
-    const size_t count = (size_t)plan->component_count;
-    solvers->host_bytes = count * sizeof *solvers->on_host;
-    solvers->on_host = (bool*)mabd_alloc(allocator, solvers->host_bytes);
-    int32_t* list = (int32_t*)mabd_alloc(allocator, count * sizeof *list);
-    mabd_status status = MABD_ERR_MEMORY;
-    if (solvers->on_host && list) {
-        for (int32_t i = 0; i < plan->component_count; i++) list[i] = i;
-        status = MABD_CUDA(levels_plan)(plan, plan->component_count, list, NULL, allocator,
-                                        &solvers->levels, error);
+// The components of one place; returns how many.
+static int32_t list_place(const mabd_cuda_solvers* s, int32_t count, mabd_cuda_place place,
+                          int32_t* list) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (s->places[i] == place) list[n++] = i;
     }
-    mabd_free(allocator, list, count * sizeof *list);
-    return status == MABD_ERR_MEMORY ? mabd_fail_memory(error, "listing components") : status;
+    return n;
 }
 
-void MABD_CUDA(solvers_layout)(mabd_cuda_solvers* solvers, mabd_arena* arena) {
-    MABD_CUDA(levels_layout)(&solvers->levels, arena);
+static mabd_status plan_solvers(const mabd_plan* plan, const mabd_allocator* allocator,
+                                int32_t* list, mabd_cuda_solvers* s, mabd_error* error) {
+    const int32_t all = plan->component_count;
+    int32_t count;
+#define PLAN(place, call)                                                                          \
+    count = s->counts[place] = list_place(s, all, place, list);                                    \
+    if (count > 0) MABD_TRY(call)
+    PLAN(MABD_CUDA_LEVELS,
+         MABD_CUDA(levels_plan)(plan, count, list, NULL, allocator, &s->levels, error));
+    PLAN(MABD_CUDA_SEGMENTS,
+         MABD_CUDA(segments_plan)(plan, count, list, allocator, &s->segments, error));
+    PLAN(MABD_CUDA_CHAINS, MABD_CUDA(batch_plan)(plan, count, list, allocator, &s->batch, error));
+    PLAN(MABD_CUDA_LOOPS, MABD_CUDA(loops_plan)(plan, count, list, allocator, &s->loops, error));
+    PLAN(MABD_CUDA_NET, MABD_CUDA(nets_plan)(plan, count, list, allocator, &s->nets, error));
+#undef PLAN
+    s->counts[MABD_CUDA_HOST] = list_place(s, all, MABD_CUDA_HOST, list);
+    return MABD_OK;
 }
 
-mabd_status MABD_CUDA(solvers_upload)(mabd_cuda_solvers* solvers, const mabd_device* device,
+mabd_status MABD_CUDA(solvers_plan)(const mabd_cpu_sim* host, const mabd_allocator* allocator,
+                                    mabd_cuda_solvers* s, mabd_error* error) {
+    const mabd_plan* plan = host->model->plan;
+    const size_t count = (size_t)plan->component_count, bytes = count * sizeof(int32_t);
+    s->sweeps_only = host->dual == MABD_DUAL_GS;
+    s->place_bytes = count * sizeof *s->places;
+    s->places = (mabd_cuda_place*)mabd_alloc(allocator, s->place_bytes);
+    int32_t* list = (int32_t*)mabd_alloc(allocator, bytes);
+    mabd_status status = s->places && list ? MABD_CUDA(sort_components)(plan, host->dual, allocator,
+                                                                        s->places, error)
+                                           : mabd_fail_memory(error, "listing components");
+    if (status == MABD_OK) status = plan_solvers(plan, allocator, list, s, error);
+    mabd_free(allocator, list, bytes);
+    return status;
+}
+
+/// X(place, its solver), of those that factor and solve; and of all.
+#define DIRECT_SOLVERS(X)                                                                          \
+    X(LEVELS, levels)                                                                              \
+    X(SEGMENTS, segments)                                                                          \
+    X(CHAINS, batch)                                                                               \
+    X(LOOPS, loops)
+#define SOLVERS(X)                                                                                 \
+    DIRECT_SOLVERS(X)                                                                              \
+    X(NET, nets)
+
+void MABD_CUDA(solvers_layout)(mabd_cuda_solvers* s, mabd_arena* arena) {
+#define X(place, name)                                                                             \
+    if (s->counts[MABD_CUDA_##place] > 0) MABD_CUDA(name##_layout)(&s->name, arena);
+    SOLVERS(X)
+#undef X
+}
+
+mabd_status MABD_CUDA(solvers_upload)(mabd_cuda_solvers* s, const mabd_device* device,
                                       mabd_error* error) {
-    return MABD_CUDA(levels_upload)(&solvers->levels, device, error);
+#define X(place, name)                                                                             \
+    if (s->counts[MABD_CUDA_##place] > 0) {                                                        \
+        MABD_TRY(MABD_CUDA(name##_upload)(&s->name, device, error));                               \
+    }
+    SOLVERS(X)
+#undef X
+    return MABD_OK;
 }
 
-void MABD_CUDA(solvers_release)(const mabd_allocator* allocator, mabd_cuda_solvers* solvers) {
-    MABD_CUDA(levels_release)(allocator, &solvers->levels);
-    mabd_free(allocator, solvers->on_host, solvers->host_bytes);
+void MABD_CUDA(solvers_release)(const mabd_allocator* allocator, mabd_cuda_solvers* s) {
+#define X(place, name)                                                                             \
+    if (s->counts[MABD_CUDA_##place] > 0) MABD_CUDA(name##_release)(allocator, &s->name);
+    SOLVERS(X)
+#undef X
+    mabd_free(allocator, s->places, s->place_bytes);
 }
 
 bool MABD_CUDA(solvers_may_iterate)(const mabd_cpu_sim* host) {
+    const mabd_plan* plan = host->model->plan;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_component kind = plan->components[i].kind;
+        if (kind == MABD_COMPONENT_GRAPH || kind == MABD_COMPONENT_LOOPS) return true;
+    }
     return mabd_cpu_may_iterate(host);
 }
 
-bool MABD_CUDA(solvers_iterate)(const mabd_cpu_sim* host, const mabd_cuda_solvers* solvers) {
+bool MABD_CUDA(solvers_iterate)(const mabd_cpu_sim* host, const mabd_cuda_solvers* s) {
     for (int32_t i = 0; i < host->model->plan->component_count; i++) {
-        if (solvers->on_host[i] && host->duals[i] && host->duals[i]->iterate) return true;
+        if (s->places[i] == MABD_CUDA_NET) return true;
+        if (s->places[i] == MABD_CUDA_HOST && host->duals[i]->iterate) return true;
     }
     return false;
 }
@@ -88,13 +148,14 @@ static mabd_status solve_on_host(const mabd_cuda_solvers* solvers, const mabd_de
                                  const mabd_allocator* allocator, int32_t* joint,
                                  mabd_error* error) {
     const int32_t count = host->model->plan->component_count;
-    if (solvers->host_count == 0) return MABD_OK;
+    if (solvers->counts[MABD_CUDA_HOST] == 0) return MABD_OK;
     for (int32_t i = 0; i < count; i++) {
-        if (solvers->on_host[i]) MABD_TRY(fetch_component(device, i, host, view, error));
+        if (solvers->places[i] == MABD_CUDA_HOST)
+            MABD_TRY(fetch_component(device, i, host, view, error));
     }
     MABD_TRY(MABD_CUDA(device_wait)(device, error));
     for (int32_t i = 0; i < count; i++) {
-        if (!solvers->on_host[i]) continue;
+        if (solvers->places[i] != MABD_CUDA_HOST) continue;
         if (mabd_cpu_make_solver(host, allocator, i) != MABD_OK) {
             return mabd_fail_memory(error, "solving a component on the host");
         }
@@ -108,9 +169,9 @@ static mabd_status put_host_rows(const mabd_cuda_solvers* solvers, const mabd_de
                                  mabd_cpu_sim* host, const mabd_cpu_sim* view, int32_t* bad,
                                  mabd_error* error) {
     const mabd_plan* plan = host->model->plan;
-    for (int32_t i = 0; solvers->host_count > 0 && i < plan->component_count; i++) {
+    for (int32_t i = 0; solvers->counts[MABD_CUDA_HOST] > 0 && i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        if (!solvers->on_host[i]) continue;
+        if (solvers->places[i] != MABD_CUDA_HOST) continue;
         MABD_TRY(copy_rows(device, TO_DEVICE, i, host, view, error));
         MABD_CUDA_TRY(cudaMemsetAsync(bad + c->slot_first, 0, (size_t)c->slot_count * sizeof *bad,
                                       device->stream),
@@ -124,9 +185,9 @@ bool MABD_CUDA(solvers_soften)(mabd_cuda_solvers* solvers, const mabd_cpu_sim* h
     int32_t i = 0;
     while (slot >= plan->components[i].slot_first + plan->components[i].slot_count) i++;
     const mabd_dual_ops* ops = host->duals[i];
-    if (solvers->on_host[i] || !ops || !ops->keeps_system) return false;
-    solvers->on_host[i] = true;
-    solvers->host_count++;
+    if (solvers->places[i] == MABD_CUDA_HOST || !ops || !ops->keeps_system) return false;
+    solvers->places[i] = MABD_CUDA_HOST; // its solver here goes on, and is not listened to
+    solvers->counts[MABD_CUDA_HOST]++;
     return true;
 }
 
@@ -140,7 +201,7 @@ mabd_status MABD_CUDA(solvers_restart)(const mabd_cuda_solvers* solvers, const m
     MABD_CUDA_TRY(cudaMemcpyAsync(view->guess, view->lambda_last, guess * sizeof(mabd_real),
                                   cudaMemcpyDeviceToDevice, device->stream),
                   "starting from the last multipliers");
-    if (solvers->host_count == 0) return MABD_OK;
+    if (solvers->counts[MABD_CUDA_HOST] == 0) return MABD_OK;
     MABD_TRY(copy_reals(device, TO_HOST, guess, host->lambda_last, view->lambda_last, error));
     MABD_TRY(MABD_CUDA(device_wait)(device, error));
     mabd_cpu_restart(host);
@@ -153,12 +214,37 @@ mabd_status MABD_CUDA(solvers_factor)(mabd_cuda_solvers* solvers, const mabd_dev
                                       mabd_error* error) {
     host->dual_report.iterations = 0, host->dual_report.residual = 0;
     MABD_TRY(solve_on_host(solvers, device, host, view, allocator, joint, error));
-    return MABD_CUDA(levels_factor)(&solvers->levels, device, view, bad, error);
+#define X(place, name)                                                                             \
+    if (solvers->counts[MABD_CUDA_##place] > 0) {                                                  \
+        MABD_TRY(MABD_CUDA(name##_factor)(&solvers->name, device, view, bad, error));              \
+    }
+    SOLVERS(X)
+#undef X
+    return MABD_OK;
+}
+
+static mabd_status iterate(mabd_cuda_solvers* solvers, const mabd_device* device,
+                           mabd_cpu_sim* host, const mabd_cpu_sim* view, mabd_error* error) {
+    const mabd_dual_goal goal = {GOAL_PART * host->gap_tolerance, MOST_ITERATIONS};
+    mabd_dual_report report = {0, 0};
+    MABD_TRY(MABD_CUDA(nets_iterate)(&solvers->nets, device, view, &goal, solvers->sweeps_only,
+                                     &report, error));
+    host->dual_report.iterations += report.iterations;
+    if (!(report.residual <= host->dual_report.residual)) {
+        host->dual_report.residual = report.residual;
+    }
+    return MABD_OK;
 }
 
 mabd_status MABD_CUDA(solvers_solve)(mabd_cuda_solvers* solvers, const mabd_device* device,
                                      mabd_cpu_sim* host, const mabd_cpu_sim* view, int32_t* bad,
                                      mabd_error* error) {
-    MABD_TRY(MABD_CUDA(levels_solve)(&solvers->levels, device, view, error));
+#define X(place, name)                                                                             \
+    if (solvers->counts[MABD_CUDA_##place] > 0) {                                                  \
+        MABD_TRY(MABD_CUDA(name##_solve)(&solvers->name, device, view, error));                    \
+    }
+    DIRECT_SOLVERS(X)
+#undef X
+    if (solvers->counts[MABD_CUDA_NET] > 0) MABD_TRY(iterate(solvers, device, host, view, error));
     return put_host_rows(solvers, device, host, view, bad, error);
 }

@@ -5,17 +5,27 @@
 // right-hand side come to the host before the others are factored, multipliers go back when they are solved.
 #pragma once
 
+#include "chains.h"
+#include "dual.h"
 #include "levels.h"
+#include "loops.h"
+#include "nets.h"
+#include "segments.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct mabd_cuda_solvers {
+    int32_t counts[MABD_CUDA_HOST + 1]; // components of each place
     mabd_cuda_levels levels;
-    bool* on_host;      // (components)
-    int32_t host_count; // of them
-    size_t host_bytes;
+    mabd_cuda_segments segments;
+    mabd_cuda_batch batch;
+    mabd_cuda_loops loops;
+    mabd_cuda_nets nets;
+    mabd_cuda_place* places; // (components)
+    size_t place_bytes;
+    bool sweeps_only; // dual gs
 } mabd_cuda_solvers;
 
 /// Lists on the host.

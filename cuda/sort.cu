@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule, by counts alone, so that it is the same on every machine:
 //
-//   chain   MABD_CUDA_BATCH or more of one pattern: a thread each; longer than MABD_CUDA_LONG: segments; else levels
+//   chain   MABD_CUDA_ALIKE or more of one pattern: a thread each; longer than MABD_CUDA_LONG: segments; else levels
 //   tree    levels, however many: a tree with a branch of thousands of joints takes as many launches
 //   loops   a complement of the cut rows, if they are few enough; with hubs as well
 //   graph   the same; what has more cut rows iterates, or goes to the host if it has hubs (the matrix is not definite) or if the
@@ -98,9 +98,9 @@ static mabd_status place_chains(const mabd_plan* plan, const mabd_allocator* all
     MABD_TRY(
         MABD_CUDA(group_chains)(plan, count, components, allocator, group_first, &groups, error));
     for (int32_t g = 0; g < groups; g++) {
-        if (group_first[g + 1] - group_first[g] < MABD_CUDA_BATCH) continue;
+        if (group_first[g + 1] - group_first[g] < MABD_CUDA_ALIKE) continue;
         for (int32_t i = group_first[g]; i < group_first[g + 1]; i++) {
-            places[components[i]] = MABD_CUDA_CHAINS;
+            places[components[i]] = MABD_CUDA_BATCH;
         }
     }
     return MABD_OK;

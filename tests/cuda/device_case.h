@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random dual system (support/dual_case.h) on a device, for the modules that solve some of its components, and what solvers of the CPU
-// make of it. D, U, the right-hand side and the list of bad slots are those of the whole plan.
+// make of it. D, U, the right-hand side and the list of bad slots are those of the whole plan. For programs without Criterion as well: what
+// must not fail ends the process.
 #pragma once
 
 #include "cpu/sim.h"
 #include "device.h"
 #include "support/dual_case.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICE_TRY(call) cr_assert(eq(int, call, MABD_OK), "%s", error.text)
+static inline void device_need(bool good, const char* text) {
+    if (good) return;
+    fprintf(stderr, "device: %s\n", text);
+    abort();
+}
+
+#define DEVICE_TRY(call) device_need((call) == MABD_OK, error.text)
+
+/// Orders of threads and blocks to compare.
+#define DEVICE_ORDERS 4
+static inline const char* device_order(size_t k) {
+    const char* const orders[DEVICE_ORDERS] = {"forward", "reverse", "random:1", "random:2"};
+    return orders[k % DEVICE_ORDERS];
+}
 
 typedef struct device_case {
     mabd_device device;
@@ -23,12 +36,29 @@ typedef struct device_case {
     size_t slots;
 } device_case;
 
+/// Numbers of all components; to be freed.
+static inline int32_t* device_components(const mabd_plan* plan) {
+    int32_t* components = malloc(((size_t)plan->component_count + 1) * sizeof *components);
+    device_need(components != NULL, "no memory");
+    for (int32_t i = 0; i < plan->component_count; i++) components[i] = i;
+    return components;
+}
+
+/// The first of some reals that are not the same; -1 = none.
+static inline int32_t device_first_difference(size_t count, const mabd_real* a,
+                                              const mabd_real* b) {
+    for (size_t i = 0; i < count; i++) {
+        if (!(a[i] == b[i])) return (int32_t)i;
+    }
+    return -1;
+}
+
 /// Memory of a module; called twice.
 typedef void device_layout(void* module, mabd_arena* arena);
 
 static inline mabd_real* device_reals(size_t count) {
     mabd_real* memory = calloc(count + 1, sizeof *memory);
-    cr_assert(memory != NULL);
+    device_need(memory != NULL, "no memory");
     return memory;
 }
 
@@ -85,7 +115,7 @@ static inline int32_t device_first_bad(const device_case* d, const bool* among) 
     DEVICE_TRY(MABD_CUDA(device_wait)(&d->device, &error));
     for (int32_t s = (int32_t)d->slots - 1; s >= 0; s--) {
         if (among && !among[s]) continue;
-        cr_assert(bad[s] == 0 || bad[s] == 1, "slot %d", s);
+        device_need(bad[s] == 0 || bad[s] == 1, "a slot that nobody told about");
         if (bad[s]) first = s;
     }
     free(bad);
@@ -106,7 +136,7 @@ static inline int32_t device_reference(const dual_case* c, int32_t component,
                  U = c->plan->edge_block[c->plan->edge_count];
     memcpy(c->system.D, c->D, D * sizeof *c->D);
     memcpy(c->system.U, c->U, U * sizeof *c->U);
-    cr_assert(eq(int, ops->create(&allocator, &system, &solver), MABD_OK));
+    device_need(ops->create(&allocator, &system, &solver) == MABD_OK, "no solver");
     if (ops->factor(solver, &system, &bad) == MABD_OK) {
         ops->solve(solver, &system, x + c->plan->slot_row[first]);
     } else {
@@ -123,7 +153,7 @@ static inline double device_backward_error(const dual_case* c, const bool* kept,
     double *rest = calloc((size_t)plan->row_count + 1, sizeof *rest), *sum;
     double largest = 0, norm = 0, size_x = 0, size_b = 0;
     sum = calloc((size_t)plan->row_count + 1, sizeof *sum);
-    cr_assert(rest && sum);
+    device_need(rest && sum, "no memory");
 #define ADD(row, column, value)                                                                    \
     (rest[row] += (double)(value) * (double)x[column], sum[row] += fabs((double)(value)))
     for (int32_t s = 0; s < plan->slot_count; s++) {

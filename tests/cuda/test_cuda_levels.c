@@ -6,6 +6,9 @@
 #include "device_case.h"
 #include "support/counting_allocator.h"
 
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
 // Largest backward error of elimination: some round-offs for each of the rows that meet in one.
 #define ROUND_OFF (100 * dual_epsilon())
 
@@ -17,10 +20,9 @@ static void layout(void* module, mabd_arena* arena) {
 static mabd_cuda_levels plan_levels(const dual_case* c, const bool* left_out) {
     const mabd_allocator allocator = mabd_default_allocator();
     const int32_t count = c->plan->component_count;
-    int32_t* components = malloc(((size_t)count + 1) * sizeof *components);
+    int32_t* components = device_components(c->plan);
     mabd_cuda_levels levels;
     mabd_error error = {0};
-    for (int32_t i = 0; i < count; i++) components[i] = i;
     DEVICE_TRY(
         MABD_CUDA(levels_plan)(c->plan, count, components, left_out, &allocator, &levels, &error));
     free(components);
@@ -40,16 +42,7 @@ static void run(const mabd_cuda_levels* levels, device_case* d) {
     DEVICE_TRY(MABD_CUDA(levels_solve)(levels, &d->device, &d->view, &error));
 }
 
-static void expect_bits(const char* what, size_t count, const mabd_real* got,
-                        const mabd_real* expected) {
-    for (size_t i = 0; i < count; i++) {
-        cr_assert(eq(dbl, got[i], expected[i]), "%s: row %zu", what, i);
-    }
-}
-
 // ---- trees -------------------------------------------------------------------------------------
-
-static const char* const orders[] = {"forward", "reverse", "random:1", "random:2"};
 
 // x on the device and by mabd_dual_tree; levels on the way. Frees the case.
 static int32_t expect_bits_of_the_cpu(dual_case c) {
@@ -59,13 +52,13 @@ static int32_t expect_bits_of_the_cpu(dual_case c) {
         cr_assert(eq(i32, device_reference(&c, i, &mabd_dual_tree, expected), -1));
     }
     cr_expect(lt(dbl, device_backward_error(&c, NULL, b, expected), ROUND_OFF));
-    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
-        setenv("MABD_EXEC_ORDER", orders[k], 1);
+    for (size_t k = 0; k < DEVICE_ORDERS; k++) {
+        setenv("MABD_EXEC_ORDER", device_order(k), 1);
         mabd_cuda_levels levels = plan_levels(&c, NULL);
         device_case d = device_case_open(&c, b, layout, &levels);
         run(&levels, &d);
         mabd_real* x = device_fetch(&d, d.view.lambda, d.x);
-        expect_bits(orders[k], d.x, x, expected);
+        cr_assert(eq(i32, device_first_difference(d.x, x, expected), -1), "%s", device_order(k));
         cr_expect(eq(i32, device_first_bad(&d, NULL), -1));
         level_count = levels.level_count;
         release(&levels, &d);
@@ -200,7 +193,7 @@ static void expect_tree_without_cuts(dual_case c, const char* order) {
     cr_expect(eq(i32, device_first_bad(&d, kept), -1));
     cr_expect(lt(dbl, device_backward_error(&c, kept, b, x), ROUND_OFF));
     solve_columns(&levels, &d, columns);
-    expect_bits("first column", rows, columns + 2, x);
+    cr_assert(eq(i32, device_first_difference(rows, columns + 2, x), -1), "%s", "first column");
     for (int k = 0; k < COLUMNS; k++) {
         mabd_real* more = device_right_side(plan, 5 + (uint64_t)k);
         const mabd_real* column = columns + (size_t)k * stride + 2;
@@ -213,8 +206,8 @@ static void expect_tree_without_cuts(dual_case c, const char* order) {
         free(more);
     }
     mabd_real *D = device_fetch(&d, d.view.D, d.D), *U = device_fetch(&d, d.view.U, d.U);
-    expect_bits("D", d.D, D, c.D);
-    expect_bits("U", d.U, U, c.U);
+    cr_assert(eq(i32, device_first_difference(d.D, D, c.D), -1), "%s", "D");
+    cr_assert(eq(i32, device_first_difference(d.U, U, c.U), -1), "%s", "U");
     release(&levels, &d);
     free(D), free(U), free(x), free(b), free(columns), free(cut), free(kept);
     dual_case_free(&c);
@@ -236,12 +229,12 @@ static dual_graph star_with_cycles(int32_t held) {
 
 Test(cuda_levels, leave_out_what_closes_cycles) {
     for (size_t k = 0; k < 3; k++) {
-        expect_tree_without_cuts(make(dual_graph_ring(20, 0, 4), 4), orders[k]);
+        expect_tree_without_cuts(make(dual_graph_ring(20, 0, 4), 4), device_order(k));
         expect_tree_without_cuts(make(dual_graph_without_hubs(dual_graph_net(4, 5, 0, 4)), 4),
-                                 orders[k]);
-        expect_tree_without_cuts(make(dual_graph_random(40, 12, 0, 4), 4), orders[k]);
+                                 device_order(k));
+        expect_tree_without_cuts(make(dual_graph_random(40, 12, 0, 4), 4), device_order(k));
         dual_graph both = dual_graph_beside(dual_graph_ring(9, 5, 2), dual_graph_tree(20, 0, 3));
-        expect_tree_without_cuts(make(both, 4), orders[k]);
+        expect_tree_without_cuts(make(both, 4), device_order(k));
     }
 }
 
@@ -251,7 +244,7 @@ Test(cuda_levels, leave_out_what_closes_cycles_through_hubs) {
         dual_case c = make(star_with_cycles(k == 0 ? 2 : 12), 4);
         cr_assert(ge(i32, c.plan->hub_count, 1));
         cr_assert(eq(i32, c.plan->loops, 4));
-        expect_tree_without_cuts(c, orders[k]);
+        expect_tree_without_cuts(c, device_order(k));
     }
 }
 

@@ -6,9 +6,13 @@
 
 #include <stdlib.h>
 
+#define PLAIN  ((mabd_real)1e2)
+#define CLOSED ((mabd_real)1e6) // linkages whose hinges hold against each other
+
 // ---- random mechanisms ---------------------------------------------------------------------------------
 
 static void expect_random(random_pattern pattern, bool balls, bool controls, int32_t bodies) {
+    const bool closed = pattern != RANDOM_CHAIN && pattern != RANDOM_TREE && pattern != RANDOM_STAR;
     for (uint64_t seed = 11; seed < 13; seed++) {
         const random_scene_def def = {.seed = seed,
                                       .pattern = pattern,
@@ -18,7 +22,7 @@ static void expect_random(random_pattern pattern, bool balls, bool controls, int
                                       .controls = controls,
                                       .mass_range = 5};
         mabd_model* model = rig_model(random_scene(&def));
-        expect_backend_parity(model, NULL, 1);
+        expect_backend_parity(model, NULL, 1, closed ? CLOSED : PLAIN);
         mabd_model_destroy(model);
     }
 }
@@ -83,17 +87,17 @@ static mabd_model* load(const scene_case* c) {
     return rig_model(scene);
 }
 
-static void expect_scene(const scene_case* c) {
+static void expect_scene(const scene_case* c, mabd_real condition) {
     mabd_model* model = load(c);
     mabd_sim_def def = mabd_default_sim_def();
     const mabd_real h = mabd_model_suggested_h(model);
     if (h > 0) def.h = h;
-    expect_backend_parity(model, &def, c->steps);
+    expect_backend_parity(model, &def, c->steps, condition);
     mabd_model_destroy(model);
 }
 
-static void expect_scenes(const scene_case* cases) {
-    for (; cases->name; cases++) expect_scene(cases);
+static void expect_scenes(const scene_case* cases, mabd_real condition) {
+    for (; cases->name; cases++) expect_scene(cases, condition);
 }
 
 Test(cuda_parity, scenes_of_chains_and_trees) {
@@ -108,7 +112,7 @@ Test(cuda_parity, scenes_of_chains_and_trees) {
                                 {"protein", 1, {{"links", "300"}}},
                                 {"star", 1, {{"arms", "40"}, {"links", "2"}}},
                                 {NULL, 0, {{0}}}};
-    expect_scenes(cases);
+    expect_scenes(cases, PLAIN);
 }
 
 Test(cuda_parity, scenes_with_loops) {
@@ -119,7 +123,7 @@ Test(cuda_parity, scenes_with_loops) {
                                 {"scissor-ring", 1, {{"units", "6"}}},
                                 {"strandbeest", 1, {{"pairs", "2"}}},
                                 {NULL, 0, {{0}}}};
-    expect_scenes(cases);
+    expect_scenes(cases, CLOSED);
 }
 
 Test(cuda_parity, scenes_with_contacts_on_fixed_bodies) {
@@ -127,15 +131,15 @@ Test(cuda_parity, scenes_with_contacts_on_fixed_bodies) {
                                 {"bounce", 3, {{0}}},
                                 {"net-cylinder", 1, {{"rows", "4"}, {"columns", "4"}}},
                                 {NULL, 0, {{0}}}};
-    expect_scenes(cases);
+    expect_scenes(cases, PLAIN);
 }
 
 Test(cuda_parity, scenes_with_contacts_of_moving_bodies) {
-    const scene_case cases[] = {{"stack", 2, {{0}}},
+    const scene_case cases[] = {{"stack", 1, {{0}}},
                                 {"atwood", 1, {{0}}},
                                 {"winch", 1, {{0}}},
                                 {"falling-joints", 1, {{"pairs", "12"}}},
                                 {"ragdolls", 1, {{"copies", "2"}, {"hubs", "6"}}},
                                 {NULL, 0, {{0}}}};
-    expect_scenes(cases);
+    expect_scenes(cases, PLAIN);
 }

@@ -6,10 +6,11 @@
 #include "device_case.h"
 #include "support/counting_allocator.h"
 
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
 // Largest backward error of elimination: some round-offs for each of the rows that meet in one.
 #define ROUND_OFF (100 * dual_epsilon())
-
-static const char* const orders[] = {"forward", "reverse", "random:1", "random:2"};
 
 static void layout(void* module, mabd_arena* arena) {
     MABD_CUDA(segments_layout)(module, arena);
@@ -18,10 +19,9 @@ static void layout(void* module, mabd_arena* arena) {
 static mabd_cuda_segments plan_segments(const dual_case* c) {
     const mabd_allocator allocator = mabd_default_allocator();
     const int32_t count = c->plan->component_count;
-    int32_t* components = malloc(((size_t)count + 1) * sizeof *components);
+    int32_t* components = device_components(c->plan);
     mabd_cuda_segments segments;
     mabd_error error = {0};
-    for (int32_t i = 0; i < count; i++) components[i] = i;
     DEVICE_TRY(MABD_CUDA(segments_plan)(c->plan, count, components, &allocator, &segments, &error));
     free(components);
     return segments;
@@ -65,16 +65,16 @@ static void expect_solution(dual_case c) {
     for (int32_t i = 0; i < c.plan->component_count; i++) {
         cr_assert(eq(i32, device_reference(&c, i, &mabd_dual_chain, expected), -1));
     }
-    mabd_real* x = solve(&c, b, orders[0], &bad);
+    mabd_real* x = solve(&c, b, device_order(0), &bad);
     cr_expect(eq(i32, bad, -1));
     cr_expect(lt(dbl, device_backward_error(&c, NULL, b, x), ROUND_OFF), "%d slots",
               c.plan->slot_count);
     cr_expect(lt(dbl, difference(c.plan, x, expected), 1000 * ROUND_OFF), "%d slots",
               c.plan->slot_count);
-    for (size_t k = 1; k < sizeof orders / sizeof *orders; k++) {
-        mabd_real* other = solve(&c, b, orders[k], &bad);
+    for (size_t k = 1; k < DEVICE_ORDERS; k++) {
+        mabd_real* other = solve(&c, b, device_order(k), &bad);
         cr_assert(zero(int, memcmp(x, other, (size_t)c.plan->row_count * sizeof *x)), "%s",
-                  orders[k]);
+                  device_order(k));
         free(other);
     }
     free(b), free(expected), free(x);
@@ -125,7 +125,7 @@ Test(cuda_segments, are_stable_where_the_matrix_is_nearly_singular) {
     dual_case c = dual_case_make(dual_graph_chain(700, 3, 2), 0, 4, 1e-9, 3);
     mabd_real* b = device_right_side(c.plan, 5);
     int32_t bad = -1;
-    mabd_real* x = solve(&c, b, orders[0], &bad);
+    mabd_real* x = solve(&c, b, device_order(0), &bad);
     cr_expect(eq(i32, bad, -1));
     cr_expect(lt(dbl, device_backward_error(&c, NULL, b, x), ROUND_OFF));
     free(b), free(x);
@@ -141,7 +141,7 @@ Test(cuda_segments, tell_the_slot_whose_pivot_fails) {
         const mabd_real entry = *D;
         int32_t bad = -1;
         *D = -1e3;
-        free(solve(&c, b, orders[k % 4], &bad));
+        free(solve(&c, b, device_order(k % 4), &bad));
         cr_expect(eq(i32, bad, slots[k]));
         *D = entry;
     }

@@ -39,8 +39,8 @@ Test(cuda_sort, of_chains) {
     cr_expect(eq(int, place_of(dual_graph_chain(256, 3, 1), MABD_DUAL_AUTO), MABD_CUDA_LEVELS));
     cr_expect(eq(int, place_of(dual_graph_chain(257, 3, 1), MABD_DUAL_AUTO), MABD_CUDA_SEGMENTS));
     cr_expect(eq(int, place_of(copies(31, 6, 0, 4), MABD_DUAL_AUTO), MABD_CUDA_LEVELS));
-    cr_expect(eq(int, place_of(copies(32, 6, 0, 4), MABD_DUAL_AUTO), MABD_CUDA_CHAINS));
-    cr_expect(eq(int, place_of(copies(32, 300, 2, 4), MABD_DUAL_AUTO), MABD_CUDA_CHAINS));
+    cr_expect(eq(int, place_of(copies(32, 6, 0, 4), MABD_DUAL_AUTO), MABD_CUDA_BATCH));
+    cr_expect(eq(int, place_of(copies(32, 300, 2, 4), MABD_DUAL_AUTO), MABD_CUDA_BATCH));
     cr_expect(eq(int, place_of(dual_graph_chain(20, 3, 1), MABD_DUAL_PCG), MABD_CUDA_LEVELS));
 }
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nets and loops on a device, for ThreadSanitizer to look at: every kernel of cuda/nets.cu and cuda/loops.cu, with slots of one width and of
+// several. Ends with 0 whatever it says.
+#include "loops.h"
+#include "nets.h"
+
+#include "cuda/dual_rig.h"
+
+static const int32_t first[] = {0};
+
+static void lay_nets(void* nets, mabd_arena* arena) {
+    MABD_CUDA(nets_layout)(nets, arena);
+}
+
+static void lay_loops(void* loops, mabd_arena* arena) {
+    MABD_CUDA(loops_layout)(loops, arena);
+}
+
+static void run_nets(dual_graph graph, bool sweeps_only) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    const mabd_dual_goal goal = {(mabd_real)1e-6, 2};
+    dual_case c = dual_case_make(graph, 0, 12, 1, 1);
+    mabd_dual_report report;
+    mabd_error error = {0};
+    mabd_cuda_nets nets;
+    dual_rig_must(MABD_CUDA(nets_plan)(c.plan, 1, first, &allocator, &nets, &error), &error);
+    dual_rig rig = dual_rig_open(c.plan, lay_nets, &nets);
+    dual_rig_must(MABD_CUDA(nets_upload)(&nets, &rig.device, &error), &error);
+    dual_rig_load(&rig, &c);
+    dual_rig_must(MABD_CUDA(nets_factor)(&nets, &rig.device, &rig.view, rig.bad, &error), &error);
+    dual_rig_must(
+        MABD_CUDA(nets_iterate)(&nets, &rig.device, &rig.view, &goal, sweeps_only, &report, &error),
+        &error);
+    dual_rig_fetch(&rig, &c);
+    printf("%d slots, %d colours, %d iterations, residual %.1e, backward error %.1e\n",
+           c.system.slot_count, nets.color_count, report.iterations, (double)report.residual,
+           dual_case_backward_error(&c));
+    MABD_CUDA(nets_release)(&allocator, &nets);
+    dual_rig_close(&rig);
+    dual_case_free(&c);
+}
+
+static void run_loops(dual_graph graph) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    dual_case c = dual_case_make(graph, 0, 12, 1, 1);
+    mabd_error error = {0};
+    mabd_cuda_loops loops;
+    dual_rig_must(MABD_CUDA(loops_plan)(c.plan, 1, first, &allocator, &loops, &error), &error);
+    dual_rig rig = dual_rig_open(c.plan, lay_loops, &loops);
+    dual_rig_must(MABD_CUDA(loops_upload)(&loops, &rig.device, &error), &error);
+    dual_rig_load(&rig, &c);
+    dual_rig_must(MABD_CUDA(loops_factor)(&loops, &rig.device, &rig.view, rig.bad, &error), &error);
+    dual_rig_must(MABD_CUDA(loops_solve)(&loops, &rig.device, &rig.view, &error), &error);
+    dual_rig_fetch(&rig, &c);
+    printf("%d slots, %d cut rows, backward error %.1e\n", c.system.slot_count,
+           c.plan->components[0].cut_rows, dual_case_backward_error(&c));
+    MABD_CUDA(loops_release)(&allocator, &loops);
+    dual_rig_close(&rig);
+    dual_case_free(&c);
+}
+
+int main(void) {
+    run_nets(dual_graph_net(5, 6, 3, 1), false);
+    run_nets(dual_graph_net(2, 20, 0, 1), true);
+    run_nets(dual_graph_net(13, 12, 1, 1), false); // two parts
+    run_loops(dual_graph_ring(9, 5, 1));
+    run_loops(dual_graph_net(3, 4, 0, 1));
+    printf("done\n");
+    return 0;
+}
