@@ -12,8 +12,8 @@ function split_line(line, fields,    n) {
     return n
 }
 
-# ours[name] of the row of `table` in `folder` with so many links, on so many threads; false if there is none. Tables that
-# have no number of threads are of one.
+# ours[name] of the row of `table` in `folder` with so many links, on so many threads of the processor; false if there is none. Tables
+# that have no number of threads are of one, those that have no backend of the processor.
 function find(table, links, threads,    path, line, names, fields, n, i, head, found) {
     path = folder "/" table ".csv"
     found = head = 0
@@ -23,10 +23,36 @@ function find(table, links, threads,    path, line, names, fields, n, i, head, f
         if (!head) { head = split_line(line, names); continue }
         n = split_line(line, fields)
         for (i = 1; i <= n; i++) ours[names[i]] = fields[i]
+        if (ours["backend"] != "" && ours["backend"] != "cpu") continue
         if (ours["links"] == links && ((ours["threads"] == "" ? 1 : ours["threads"]) == threads)) { found = 1; break }
     }
     close(path)
     return found
+}
+# A line of a table: column[name] from the line of names, f[1] ... from those after it. False for comments and names.
+function read_row(line,    n, i) {
+    if (line ~ /^#/) return 0
+    delete f
+    n = split_line(line, f)
+    if (head) return 1
+    for (i = head = n; i >= 1; i--) column[f[i]] = i
+    return 0
+}
+# A Markdown table, cell by cell: rows and columns stay in the order they come in.
+function put(row, name, text) {
+    if (!(row in seen_row)) { seen_row[row] = 1; rows[++row_count] = row }
+    if (!(name in seen_column)) { seen_column[name] = 1; columns[++column_count] = name }
+    cells[row, name] = text
+}
+function print_table(first, rule,    i, j, line, rules) {
+    line = "| " first (first == "" ? "|" : " |"); rules = "|---|"
+    for (j = 1; j <= column_count; j++) { line = line " " columns[j] " |"; rules = rules rule "|" }
+    print line "\n" rules
+    for (i = 1; i <= row_count; i++) {
+        line = "| " rows[i] " |"
+        for (j = 1; j <= column_count; j++) line = line " " cells[rows[i], columns[j]] " |"
+        print line
+    }
 }
 function grouped(number,    text) {
     text = sprintf("%d", number)

@@ -31,27 +31,5 @@ function cell(f,    result, text, gap) {
     return text
 }
 
-/^#/ { next }
-!head {
-    head = split_line($0, names)
-    for (i = 1; i <= head; i++) column[names[i]] = i
-    next
-}
-{
-    split_line($0, f)
-    scene = f[column["scene"]]
-    key = f[column["peer"]] " " f[column["variant"]]
-    if (!(scene in seen)) { seen[scene] = 1; scenes[++scene_count] = scene }
-    if (!(key in known)) { known[key] = 1; keys[++key_count] = key }
-    cells[key, scene] = cell(f)
-}
-END {
-    line = "| |"; rule = "|---|"
-    for (j = 1; j <= scene_count; j++) { line = line " " scenes[j] " |"; rule = rule "---|" }
-    print line "\n" rule
-    for (i = 1; i <= key_count; i++) {
-        line = "| " keys[i] " |"
-        for (j = 1; j <= scene_count; j++) line = line " " cells[keys[i], scenes[j]] " |"
-        print line
-    }
-}
+read_row($0) { put(f[column["peer"]] " " f[column["variant"]], f[column["scene"]], cell(f)) }
+END { print_table("", "---") }

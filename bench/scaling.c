@@ -128,6 +128,7 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
                                      .joint = joint_of(model),
                                      .h = (double)timing->sim.h,
                                      .threads = timing->sim.threads,
+                                     .backend = timing->sim.backend,
                                      .steps = timing->steps,
                                      .build_seconds = result->build_seconds};
     MABD_TRY(mabd_sim_create(model, &timing->sim, &sim, error));
@@ -143,11 +144,12 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
     return status;
 }
 
-double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t threads,
-                           int32_t least) {
+double bench_scaling_slope(int32_t count, const bench_scaling_result* results, mabd_backend backend,
+                           int32_t threads, int32_t least) {
     bench_fit fit = {0};
     for (int32_t i = 0; i < count; i++) {
         if (results[i].links < least || results[i].threads != threads) continue;
+        if (results[i].backend != backend) continue;
         bench_fit_add(&fit, results[i].links, results[i].seconds_per_step);
     }
     return bench_fit_slope(&fit);

@@ -40,6 +40,7 @@ typedef struct bench_scaling_result {
     const char* joint;   // type of all joints, "mixed", or "none"
     double h;            // [s]
     int32_t threads;     // as asked for
+    mabd_backend backend;
     int64_t steps;
     double build_seconds;                   // scene and model
     double first_step_seconds;              // the very first one, cold
@@ -63,7 +64,7 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
                                bench_scaling_result* result, mabd_error* error);
 /// Steps worth timing: 2 s of motion up to 100,000 links, less beyond.
 int64_t bench_scaling_default_steps(int64_t links);
-/// Slope of log(seconds per step) against log(links) by least squares, over the results with so many threads and
+/// Slope of log(seconds per step) against log(links) by least squares, over the results of a backend with so many threads and
 /// of at least `least` links; 0 with fewer than two of them. 1 = linear.
-double bench_scaling_slope(int32_t count, const bench_scaling_result* results, int32_t threads,
-                           int32_t least);
+double bench_scaling_slope(int32_t count, const bench_scaling_result* results, mabd_backend backend,
+                           int32_t threads, int32_t least);

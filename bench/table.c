@@ -14,9 +14,9 @@
 #define MOST        1e12
 
 // What is read of each row, and the column it stands in.
-enum { LINKS, MS_PER_STEP, ITERATIONS, THREADS, COLUMN_COUNT };
+enum { LINKS, MS_PER_STEP, ITERATIONS, THREADS, BACKEND, COLUMN_COUNT };
 static const char* const NAMES[COLUMN_COUNT] = {"links", "ms_per_step", "iterations_mean",
-                                                "threads"};
+                                                "threads", "backend"};
 
 typedef struct reader {
     const char* path;
@@ -86,7 +86,7 @@ static bool read_names(reader* r, int count, char** fields) {
         for (int i = 0; i < count; i++) {
             if (strcmp(fields[i], NAMES[k]) == 0) r->column[k] = i;
         }
-        if (r->column[k] < 0 && k != THREADS) return fail(r, "no column ", NAMES[k]);
+        if (r->column[k] < 0 && k < THREADS) return fail(r, "no column ", NAMES[k]);
     }
     r->columns = count;
     return true;
@@ -100,7 +100,7 @@ static bool read_row(const reader* r, int count, char** fields, bench_table* tab
         return fail(r, text, "");
     }
     if (table->count == BENCH_TABLE_ROWS) return fail(r, "too many rows", "");
-    for (int k = 0; k < COLUMN_COUNT; k++) {
+    for (int k = 0; k < BACKEND; k++) {
         if (r->column[k] < 0) continue;
         const char* field = fields[r->column[k]];
         char* end = NULL;
@@ -112,8 +112,13 @@ static bool read_row(const reader* r, int count, char** fields, bench_table* tab
             return fail(r, text, "");
         }
     }
-    table->rows[table->count++] =
-        (bench_table_row){values[LINKS], values[MS_PER_STEP], values[ITERATIONS], values[THREADS]};
+    bench_table_row* row = &table->rows[table->count++];
+    *row = (bench_table_row){.links = values[LINKS],
+                             .ms_per_step = values[MS_PER_STEP],
+                             .iterations = values[ITERATIONS],
+                             .threads = values[THREADS]};
+    snprintf(row->backend, sizeof(row->backend), "%.15s",
+             r->column[BACKEND] < 0 ? "cpu" : fields[r->column[BACKEND]]);
     return true;
 }
 
@@ -169,16 +174,23 @@ bool bench_table_read(const char* path, bench_table* table, char* message, size_
 
 // ---- what the numbers say ----------------------------------------------------------------------
 
-bool bench_table_next(const bench_table* table, double threads, bench_table* part) {
-    double next = INFINITY;
+// By backend, then by threads.
+static int by_line(const bench_table_row* a, const bench_table_row* b) {
+    const int order = strcmp(a->backend, b->backend);
+    return order != 0 ? order : (a->threads > b->threads) - (a->threads < b->threads);
+}
+
+bool bench_table_next(const bench_table* table, const bench_table_row* last, bench_table* part) {
+    const bench_table_row* next = NULL;
     for (int32_t i = 0; i < table->count; i++) {
-        const double here = table->rows[i].threads;
-        if (here > threads && here < next) next = here;
+        const bench_table_row* here = &table->rows[i];
+        if (last != NULL && by_line(here, last) <= 0) continue;
+        if (next == NULL || by_line(here, next) < 0) next = here;
     }
     *part = *table;
     part->count = 0;
-    for (int32_t i = 0; i < table->count; i++) {
-        if (table->rows[i].threads == next) part->rows[part->count++] = table->rows[i];
+    for (int32_t i = 0; i < table->count && next != NULL; i++) {
+        if (by_line(&table->rows[i], next) == 0) part->rows[part->count++] = table->rows[i];
     }
     return part->count > 0;
 }

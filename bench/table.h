@@ -3,8 +3,8 @@
 //
 //   # machine: NAME                         comments: KEY: VALUE, all optional
 //   # triad: X bytes/s, bound: Y ns per link and step
-//   links,...,ms_per_step,iterations_mean,...,threads   names of the columns, in any order; threads may be missing
-//   1000,...,0.362,1.25,...,2                           a size each
+//   links,...,ms_per_step,iterations_mean,...,threads,backend   names of the columns, in any order; the last two may be missing
+//   1000,...,0.362,1.25,...,2,cpu                               a size each
 #pragma once
 
 #include <stdbool.h>
@@ -19,6 +19,7 @@ typedef struct bench_table_row {
     double ms_per_step; //
     double iterations;  // per step
     double threads;     // 1 if not told
+    char backend[16];   // "cpu" if not told
 } bench_table_row;
 
 typedef struct bench_table {
@@ -42,8 +43,9 @@ typedef enum bench_quantity {
 
 /// Read a file. False: message (size bytes) says what is wrong, as FILE:LINE: text.
 bool bench_table_read(const char* path, bench_table* table, char* message, size_t size);
-/// The rows with the smallest number of threads above `threads`; false if there are none.
-bool bench_table_next(const bench_table* table, double threads, bench_table* part);
+/// The rows of the backend and the number of threads that come after those of row `last`, by name and number; null = the first ones.
+/// False if there are none.
+bool bench_table_next(const bench_table* table, const bench_table_row* last, bench_table* part);
 /// A quantity of one row.
 double bench_table_value(const bench_table_row* row, bench_quantity quantity);
 /// Exponent p of time ~ links^p over the rows of at least BENCH_SLOPE_FROM links; 0 with fewer than two.

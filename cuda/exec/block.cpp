@@ -6,6 +6,7 @@
 // of who runs is told by its fiber interface: one fiber for each thread, ordered by barriers alone.
 
 #include "exec/exec.h"
+#include "exec/watch.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -174,6 +175,7 @@ bool next_thread() {
     if (b->next >= b->limit) return false;
     b->current = b->order[b->next++];
     threadIdx.x = b->current;
+    if (watching) watching->thread(b->current);
     return true;
 }
 
@@ -251,6 +253,7 @@ static void pass_barrier(block* b) {
         b->running = t->at, b->current = i;
         t->at = nullptr;
         threadIdx.x = i;
+        if (watching) watching->thread(i);
         switch_to(&b->scheduler, b->running);
     }
 }

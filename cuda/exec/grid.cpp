@@ -3,6 +3,7 @@
 // and no order between blocks.
 
 #include "exec/exec.h"
+#include "exec/watch.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +12,8 @@
 #include <pthread.h>
 
 namespace mabd_exec {
+
+const watcher* watching = nullptr;
 
 std::vector<unsigned> order_of(unsigned n) {
     std::vector<unsigned> order(n);
@@ -46,7 +49,9 @@ static void run_apart(const launch& l, unsigned block) {
 }
 
 void run_grid(const launch& l) {
+    if (watching) watching->begin(l);
     for (unsigned block : order_of(l.blocks)) {
+        if (watching) watching->block(block);
         if (has_tsan()) {
             run_apart(l, block);
         } else {
@@ -54,6 +59,7 @@ void run_grid(const launch& l) {
         }
     }
     end_blocks();
+    if (watching) watching->end(l);
 }
 
 } // namespace mabd_exec

@@ -37,6 +37,7 @@
 #include <memory>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 
 // After the standard headers, which must not see these.
 #define __global__
@@ -64,6 +65,7 @@ struct launch {
     unsigned blocks, threads;
     const char *name, *file;
     int line;
+    const char* type; // as typeid tells it of tag<kernel>: holds the kernel's symbol
     void (*body)(const void* arguments); // the kernel, for one thread after the other
     std::shared_ptr<const void> arguments;
 };
@@ -75,6 +77,8 @@ void barrier(const char* file, int line);
 bool is_device(const void* pointer);
 /// Check a launch and put it into its stream. bad: an argument that is no device memory, null = none.
 cudaError_t enqueue(const launch& l, cudaStream_t stream, const void* bad);
+
+template <auto kernel> struct tag {};
 
 template <auto kernel, class arguments> void body(const void* packed) {
     const arguments& a = *static_cast<const arguments*>(packed);
@@ -103,9 +107,9 @@ cudaError_t start(void (*)(P...), const char* name, const char* file, int line, 
     const void* bad = nullptr;
     std::apply([&](const auto&... value) { ((bad = bad ? bad : bad_pointer(value)), ...); },
                *packed);
-    return enqueue(
-        launch{blocks, threads, name, file, line, &body<kernel, arguments>, std::move(packed)},
-        stream, bad);
+    return enqueue(launch{blocks, threads, name, file, line, typeid(tag<kernel>).name(),
+                          &body<kernel, arguments>, std::move(packed)},
+                   stream, bad);
 }
 
 } // namespace mabd_exec

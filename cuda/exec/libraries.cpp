@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/libraries.h"
 #include "exec/exec.h"
+#include "exec/watch.h"
 
 #include <cblas.h>
 #include <cstdio>
@@ -65,6 +66,22 @@ void scribble(void* memory, size_t bytes) {
     memset(memory, 0xff, bytes); // NaN
 }
 
+// What a call has to do at least, to those who count: fused multiply-adds and reals, of each of so many.
+void tell(const char* call, int64_t times, int64_t fused, int64_t read, int64_t written) {
+    if (!mabd_exec::watching) return;
+    mabd_exec::watching->library(call, (uint64_t)(times * fused),
+                                 (uint64_t)(times * read) * sizeof(double),
+                                 (uint64_t)(times * written) * sizeof(double));
+}
+
+// Of a Cholesky factor: n^3/6 multiply-adds, half of a square.
+int64_t cubes(int64_t n) {
+    return (n * n * n + 5) / 6;
+}
+int64_t triangles(int64_t n) {
+    return n * (n + 1) / 2;
+}
+
 CBLAS_TRANSPOSE transpose(cublasOperation_t op) {
     return op == CUBLAS_OP_T ? CblasTrans : CblasNoTrans;
 }
@@ -107,6 +124,8 @@ cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                extent_of_all(extent(m, n, ldc), strideC, batchCount))) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
+    tell("cublasDgemmStridedBatched", batchCount, (int64_t)m * n * k,
+         (int64_t)m * k + (int64_t)k * n + (keep == 0 ? 0 : (int64_t)m * n), (int64_t)m * n);
     enqueue_host(handle->stream, [=] {
         for (int i = 0; i < batchCount; i++) {
             cblas_dgemm(CblasColMajor, transpose(transa), transpose(transb), m, n, k, scale,
@@ -132,6 +151,8 @@ cublasStatus_t cublasDgemvStridedBatched(cublasHandle_t handle, cublasOperation_
                extent_of_all(extent(1, out, incy), stridey, batchCount))) {
         return CUBLAS_STATUS_INVALID_VALUE;
     }
+    tell("cublasDgemvStridedBatched", batchCount, (int64_t)m * n,
+         (int64_t)m * n + in + (keep == 0 ? 0 : out), out);
     enqueue_host(handle->stream, [=] {
         for (int i = 0; i < batchCount; i++) {
             cblas_dgemv(CblasColMajor, transpose(trans), m, n, scale, A + i * strideA, lda,
@@ -170,6 +191,7 @@ cusolverStatus_t cusolverDnDpotrf(cusolverDnHandle_t handle, cublasFillMode_t up
         !spans("cusolverDnDpotrf", Workspace, Lwork) || !spans("cusolverDnDpotrf", devInfo, 1)) {
         return CUSOLVER_STATUS_INVALID_VALUE;
     }
+    tell("cusolverDnDpotrf", 1, cubes(n), triangles(n), triangles(n));
     enqueue_host(handle->stream, [=] {
         scribble(Workspace, (size_t)Lwork * sizeof *Workspace);
         dpotrf_(triangle(uplo), &n, A, &lda, devInfo);
@@ -185,6 +207,8 @@ cusolverStatus_t cusolverDnDpotrs(cusolverDnHandle_t handle, cublasFillMode_t up
         !spans("cusolverDnDpotrs", devInfo, 1)) {
         return CUSOLVER_STATUS_INVALID_VALUE;
     }
+    tell("cusolverDnDpotrs", 1, (int64_t)n * n * nrhs, triangles(n) + (int64_t)n * nrhs,
+         (int64_t)n * nrhs);
     enqueue_host(handle->stream,
                  [=] { dpotrs_(triangle(uplo), &n, &nrhs, A, &lda, B, &ldb, devInfo); });
     return CUSOLVER_STATUS_SUCCESS;
@@ -196,6 +220,7 @@ cusolverStatus_t cusolverDnDpotrfBatched(cusolverDnHandle_t handle, cublasFillMo
         !spans("cusolverDnDpotrfBatched", infoArray, batchSize)) {
         return CUSOLVER_STATUS_INVALID_VALUE;
     }
+    tell("cusolverDnDpotrfBatched", batchSize, cubes(n), triangles(n), triangles(n));
     enqueue_host(handle->stream, [=] {
         for (int i = 0; i < batchSize; i++) {
             if (!spans("cusolverDnDpotrfBatched", Aarray[i], extent(n, n, lda))) {
@@ -217,6 +242,7 @@ cusolverStatus_t cusolverDnDpotrsBatched(cusolverDnHandle_t handle, cublasFillMo
         !spans("cusolverDnDpotrsBatched", d_info, 1)) {
         return CUSOLVER_STATUS_INVALID_VALUE;
     }
+    tell("cusolverDnDpotrsBatched", batchSize, (int64_t)n * n, triangles(n) + n, n);
     enqueue_host(handle->stream, [=] {
         *d_info = 0;
         for (int i = 0; i < batchSize; i++) {
@@ -352,6 +378,8 @@ cusparseStatus_t cusparseSpMV(cusparseHandle_t handle, cusparseOperation_t opA, 
         !spans("cusparseSpMV", (char*)externalBuffer, SPMV_BYTES)) {
         return CUSPARSE_STATUS_INVALID_VALUE;
     }
+    const int64_t numbers = A.count * A.height * A.width; // and two indices are a real
+    tell("cusparseSpMV", 1, numbers, numbers + (A.count + A.rows + 2) / 2 + vecX->size, vecY->size);
     enqueue_host(handle->stream, [=] {
         scribble(externalBuffer, SPMV_BYTES);
         multiply(A, scale, x, keep, y);

@@ -3,6 +3,7 @@
 // MABD_EXEC_ASYNC=1, when something waits for the stream: then also what they wait for in other streams.
 
 #include "exec/exec.h"
+#include "exec/watch.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -58,6 +59,14 @@ void work_off(mabd_exec_stream* stream, uint64_t until) {
         if (t.work) t.work();
         stream->done++;
     }
+}
+
+void tell_wait() {
+    if (mabd_exec::watching) mabd_exec::watching->wait();
+}
+
+void tell_memory(const void* at, size_t size) {
+    if (mabd_exec::watching) mabd_exec::watching->memory(at, size);
 }
 
 void work_off_all() {
@@ -217,6 +226,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 cudaError_t cudaDeviceSynchronize(void) {
     ALONE();
+    tell_wait();
     work_off_all();
     return cudaPeekAtLastError();
 }
@@ -232,6 +242,7 @@ cudaError_t cudaMalloc(void** pointer, size_t size) {
     memset(at, 0xff, size); // NaN
     memory[(uintptr_t)at] = size;
     memory_used += size;
+    tell_memory(at, size);
     *pointer = at;
     return cudaSuccess;
 }
@@ -244,6 +255,7 @@ cudaError_t cudaFree(void* pointer) {
     if (found == memory.end()) return refuse(cudaErrorInvalidValue);
     memory_used -= found->second;
     memory.erase(found);
+    tell_memory(pointer, 0);
     free(pointer);
     return cudaSuccess;
 }
@@ -263,6 +275,9 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, enum cudaMe
                from_device = kind != cudaMemcpyHostToDevice;
     if (mabd_exec::is_device(to) != to_device || mabd_exec::is_device(from) != from_device) {
         return refuse(cudaErrorInvalidValue);
+    }
+    if (mabd_exec::watching && kind != cudaMemcpyDeviceToDevice) {
+        mabd_exec::watching->copy(size, kind == cudaMemcpyDeviceToHost);
     }
     give(stream, task{[=] { memcpy(to, from, size); }, nullptr, 0});
     return cudaSuccess;
@@ -295,6 +310,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     ALONE();
+    tell_wait();
     work_off(own(stream), UINT64_MAX);
     return cudaPeekAtLastError();
 }
@@ -320,6 +336,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     ALONE();
+    tell_wait();
     if (event->stream) work_off(event->stream, event->place);
     return cudaPeekAtLastError();
 }

@@ -34,7 +34,14 @@ static void print_speed(const bench_report* b, int32_t row) {
         fprintf(b->text, " (%.2f times as fast as %d)",
                 bench_figure_of(b, row, BENCH_FIGURE_SPEEDUP), (int)b->streams[0].threads);
     }
-    fprintf(b->text, ", instruction set %s\n", b->isa);
+    fprintf(b->text, ", instruction set %s\n", bench_isa(b, row));
+    if (b->backend_count < 2) return;
+    fprintf(b->text, "  backend    %s", mabd_backend_name(r->backend));
+    if (r->backend != b->backends[0]) {
+        fprintf(b->text, " (%.3g times as fast as %s)", bench_backend_ratio(b, row),
+                mabd_backend_name(b->backends[0]));
+    }
+    fputc('\n', b->text);
 }
 
 static void print_solver(const bench_report* b, const bench_scaling_result* r) {

@@ -21,6 +21,11 @@ typedef enum bench_figure {
         BENCH_FIGURE_COUNT
 } bench_figure;
 
+/// How many times as fast as the first backend on this scene; 0 = it was not there.
+double bench_backend_ratio(const bench_report* report, int32_t row);
+/// Instruction set, or the backend where that is none of the processor's.
+const char* bench_isa(const bench_report* report, int32_t row);
+
 /// A figure of result `row`; 0 where it is not known.
 double bench_figure_of(const bench_report* report, int32_t row, bench_figure figure);
 const char* bench_figure_key(bench_figure figure);

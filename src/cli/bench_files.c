@@ -61,7 +61,9 @@ static json_t* result_json(const bench_report* b, int32_t row) {
     summary_set_text(entry, "joint", r->joint);
     add_times(r, entry);
     json_object_set_new(entry, "threads", json_integer(r->threads));
-    summary_set_text(entry, "isa", b->isa);
+    summary_set_text(entry, "isa", bench_isa(b, row));
+    summary_set_text(entry, "backend", mabd_backend_name(r->backend));
+    summary_set_real(entry, "backend_ratio", bench_backend_ratio(b, row));
     for (int k = 0; k < BENCH_FIGURE_COUNT; k++) {
         const bench_figure figure = (bench_figure)k;
         summary_set_real(entry, bench_figure_key(figure), bench_figure_of(b, row, figure));
@@ -97,6 +99,19 @@ static json_t* triads_json(const bench_report* b) {
     return triads;
 }
 
+// Backends that were asked for and are not there.
+static json_t* missing_json(const bench_report* b) {
+    json_t* missing = json_array();
+    for (int k = 0; k < MABD_BACKEND_COUNT; k++) {
+        if (b->missing[k][0] == '\0') continue;
+        json_t* entry = json_object();
+        summary_set_text(entry, "backend", mabd_backend_name((mabd_backend)k));
+        summary_set_text(entry, "missing", b->missing[k]);
+        json_array_append_new(missing, entry);
+    }
+    return missing;
+}
+
 static int write_json(const bench_report* b) {
     if (b->json == NULL) return CLI_OK;
     json_t *root = json_object(), *results = json_array();
@@ -107,6 +122,7 @@ static int write_json(const bench_report* b) {
     json_object_set_new(root, "peak_resident_bytes",
                         json_integer((json_int_t)system_peak_resident()));
     json_object_set_new(root, "triads", triads_json(b));
+    json_object_set_new(root, "missing_backends", missing_json(b));
     int code = summary_write("bench", b->json, root);
     json_decref(root);
     return code;
@@ -140,7 +156,7 @@ static void fill_csv_names(FILE* out) {
     for (int k = 0; k < MABD_MEMORY_COUNT; k++) {
         fprintf(out, ",%s_bytes", mabd_memory_name((mabd_memory)k));
     }
-    fputc('\n', out);
+    fprintf(out, ",backend,backend_ratio\n");
 }
 
 static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
@@ -155,12 +171,12 @@ static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
     for (int k = 0; k < BENCH_PART_COUNT; k++) {
         fprintf(out, ",%.5g", 1e3 * bench_part_seconds(r, k));
     }
-    fprintf(out, ",%lld,%d,%s", (long long)r->retries, (int)r->threads, b->isa);
+    fprintf(out, ",%lld,%d,%s", (long long)r->retries, (int)r->threads, bench_isa(b, row));
     for (int k = 0; k < BENCH_FIGURE_COUNT; k++) {
         fprintf(out, ",%.6g", bench_figure_of(b, row, (bench_figure)k));
     }
     for (int k = 0; k < MABD_MEMORY_COUNT; k++) fprintf(out, ",%zu", r->memory[k]);
-    fputc('\n', out);
+    fprintf(out, ",%s,%.6g\n", mabd_backend_name(r->backend), bench_backend_ratio(b, row));
 }
 
 static void fill_csv(const void* report, FILE* out) {

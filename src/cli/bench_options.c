@@ -17,6 +17,7 @@ static const char* const JOINTS[] = {MABD_JOINT_LIST(X) NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
+static const char* const BACKENDS[] = {MABD_BACKEND_LIST(X) NULL};
 static const char* const PINS[] = {MABD_NET_PIN_LIST(X) NULL};
 static const char* const TOPICS[] = {BENCH_TOPIC_LIST(X) "scene", NULL};
 #undef X
@@ -38,11 +39,16 @@ static const char NOTES[] =
     "write the new q, v (24 numbers) at the bandwidth of the STREAM triad on as many threads; the\n"
     "bandwidth share is the bound over the time of a step. With several numbers of threads the\n"
     "speed-up is told against the first. The timer tree is printed of every scene file and of the\n"
-    "largest size.";
+    "largest size.\n\n"
+    "With several backends every scene runs on each of them, and the ratio tells how many times "
+    "as\n"
+    "fast it is as on the first. A backend that is not there is told on standard error, with what\n"
+    "is missing; the others are measured all the same, and the exit code is 3. Without a topic,\n"
+    "--backend times chains.";
 
 // What options_parse leaves as text.
 typedef struct lists {
-    const char *links, *threads;
+    const char *links, *threads, *backends;
 } lists;
 
 static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* code) {
@@ -65,6 +71,8 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
         option_text("threads", "N,N,...", &texts->threads,
                     "numbers of threads, each scene with each of them (default all processors)"),
+        option_text("backend", "NAME,...", &texts->backends,
+                    "where it runs: cpu, cuda, executor (default cpu); the first is compared with"),
         option_flag("tree", &o->tree, "print the timer tree of every size"),
         option_text("json", "FILE|-", &o->json, "write the results as JSON; - = standard output"),
         option_text("csv", "FILE|-", &o->csv, "write the results as a table"),
@@ -124,6 +132,32 @@ static int check_threads(bench_options* o, const char* threads) {
     return say_usage("--threads: expected at most 8 integers from 1 to 4096 as N,N,...");
 }
 
+// The place of the first `length` characters of text in a list of names; -1 if they are none of them.
+static int place_of(const char* text, size_t length, const char* const* names) {
+    for (int i = 0; names[i] != NULL; i++) {
+        if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) return i;
+    }
+    return -1;
+}
+
+// "cpu,cuda": each once, in this order.
+static int check_backends(bench_options* o, const char* text) {
+    o->backend_count = 1;
+    o->backends[0] = MABD_BACKEND_CPU;
+    if (text == NULL) return CLI_OK;
+    o->backend_count = 0;
+    for (const char* at = text; at != NULL; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const int backend = place_of(at, strcspn(at, ","), BACKENDS);
+        bool new = backend >= 0;
+        for (int32_t i = 0; i < o->backend_count; i++) {
+            new = new && o->backends[i] != (mabd_backend)backend;
+        }
+        if (!new) return say_usage("--backend: expected cpu, cuda, executor, each at most once");
+        o->backends[o->backend_count++] = (mabd_backend)backend;
+    }
+    return CLI_OK;
+}
+
 static bool is_stdout(const char* path) {
     return path != NULL && strcmp(path, "-") == 0;
 }
@@ -143,9 +177,8 @@ static int check_outputs(const bench_options* o) {
 }
 
 static int check(bench_options* o, const lists* texts) {
-    int topic = 0;
-    while (TOPICS[topic] != NULL && strcmp(TOPICS[topic], o->topic_name) != 0) topic++;
-    if (TOPICS[topic] == NULL) {
+    const int topic = place_of(o->topic_name, strlen(o->topic_name), TOPICS);
+    if (topic < 0) {
         return say_usage("unknown topic: expected chain, tree, net, robots, scene, plot, broad or "
                          "peers");
     }
@@ -156,7 +189,13 @@ static int check(bench_options* o, const lists* texts) {
         o->topic == BENCH_TOPIC_FILES ? check_files(o, texts->links) : check_sizes(o, texts->links);
     if (scenes != CLI_OK) return scenes;
     const int threads = check_threads(o, texts->threads);
-    return threads != CLI_OK ? threads : check_outputs(o);
+    if (threads != CLI_OK) return threads;
+    const int backends = check_backends(o, texts->backends);
+    return backends != CLI_OK ? backends : check_outputs(o);
+}
+
+bool bench_options_is_topic(const char* name) {
+    return place_of(name, strlen(name), TOPICS) >= 0;
 }
 
 bool bench_options_use_stdout(const bench_options* o) {
@@ -164,7 +203,7 @@ bool bench_options_use_stdout(const bench_options* o) {
 }
 
 bool bench_options_read(int argc, char** argv, bench_options* options, int* exit_code) {
-    lists texts = {NULL, NULL};
+    lists texts = {NULL, NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->repeats = 3;
     options->joint = -1; // by topic

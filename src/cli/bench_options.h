@@ -16,6 +16,8 @@ typedef struct bench_options {
     int64_t sizes[BENCH_SCENES_MAX];
     int32_t thread_count;
     int64_t threads[BENCH_THREADS_MAX];
+    int32_t backend_count;
+    mabd_backend backends[MABD_BACKEND_COUNT];   // in the order given
     int64_t steps, repeats;                      // steps 0 = by size
     int joint, pinned, preset, integrator, dual; // values of enums
     bool h_given, tree;
@@ -26,5 +28,7 @@ typedef struct bench_options {
 /// Read and check a command line, also that files named for output can be written. False: do not run,
 /// return *exit_code (--help was printed, or an error).
 bool bench_options_read(int argc, char** argv, bench_options* options, int* exit_code);
+/// True for what `mabd bench` times: chain, tree ...
+bool bench_options_is_topic(const char* name);
 /// True if JSON or CSV takes standard output.
 bool bench_options_use_stdout(const bench_options* options);

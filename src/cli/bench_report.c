@@ -26,6 +26,7 @@ void bench_report_head(const bench_report* b) {
             "iter/step", "ns/link/step", "ns/link/iter", "gap [m]", "contacts", "first ms",
             "build ms", "B/link", "% triad");
     if (b->thread_count > 1) fprintf(b->text, " %7s %8s", "threads", "speed-up");
+    if (b->backend_count > 1) fprintf(b->text, " %8s %8s", "backend", "ratio");
     fprintf(b->text, "%s\n", bench_is_series(b) ? "" : "  scene");
     fflush(b->text);
 }
@@ -42,6 +43,9 @@ void bench_report_row(const bench_report* b, int32_t row) {
         fprintf(b->text, " %7d %8.2f", (int)r->threads,
                 bench_figure_of(b, row, BENCH_FIGURE_SPEEDUP));
     }
+    if (b->backend_count > 1) {
+        fprintf(b->text, " %8s %8.3g", mabd_backend_name(r->backend), bench_backend_ratio(b, row));
+    }
     if (!bench_is_series(b)) fprintf(b->text, "  %s", bench_scene_name(b, row));
     fputc('\n', b->text);
     fflush(b->text);
@@ -53,6 +57,7 @@ static void print_stages(const bench_report* b) {
     fprintf(b->text, "\nns per link and step, by stage\n%9s", "links");
     for (int k = 0; k < BENCH_PART_COUNT; k++) fprintf(b->text, " %9s", bench_part_name(k));
     if (b->thread_count > 1) fprintf(b->text, " %7s", "threads");
+    if (b->backend_count > 1) fprintf(b->text, " %8s", "backend");
     for (int32_t i = 0; i < b->count; i++) {
         const bench_scaling_result* r = &b->results[i];
         fprintf(b->text, "\n%9d", (int)r->links);
@@ -60,6 +65,7 @@ static void print_stages(const bench_report* b) {
             fprintf(b->text, " %9.1f", bench_per_link(r, bench_part_seconds(r, k)));
         }
         if (b->thread_count > 1) fprintf(b->text, " %7d", (int)r->threads);
+        if (b->backend_count > 1) fprintf(b->text, " %8s", mabd_backend_name(r->backend));
     }
     fputc('\n', b->text);
 }

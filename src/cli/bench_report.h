@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define BENCH_RESULTS_MAX (BENCH_SCENES_MAX * BENCH_THREADS_MAX)
+#define BENCH_RESULTS_MAX (BENCH_SCENES_MAX * BENCH_THREADS_MAX * MABD_BACKEND_COUNT)
 
 typedef struct bench_report {
     const char* topic;                            // "chain", ..., "scene"
@@ -19,10 +19,15 @@ typedef struct bench_report {
     bool all_trees;                               // timer trees of all, not of the largest
     int32_t thread_count;                         // different numbers of threads
     bench_stream streams[BENCH_THREADS_MAX];      // (thread_count)
+    int32_t backend_count;
+    const mabd_backend* backends; // (backend_count)
+    char missing[MABD_BACKEND_COUNT]
+                [sizeof(((mabd_error*)0)->text)]; // why it is not there, "" = it is
     const char* names[BENCH_SCENES_MAX];          // scene files; null = the topic
     int32_t count;                                // of results
     bench_scaling_result
-        results[BENCH_RESULTS_MAX]; // (count) scene by scene, each with all threads
+        results[BENCH_RESULTS_MAX];    // (count) scene by scene, each with all backends and threads
+    int32_t scenes[BENCH_RESULTS_MAX]; // (count) of a result: its size or file
     char machine[160];
     FILE* text; // for people
 } bench_report;

@@ -77,20 +77,31 @@ static void name_of(const char* path, char* name) {
     if (dot != NULL && dot != name) *dot = '\0';
 }
 
-// One line of the picture for each number of threads in d->file.
+// The name of a table, and what tells the line of `row` from its others.
+static void label_line(const bench_table* table, const bench_table_row* row, const char* name,
+                       char* label) {
+    bool backends = false, threads = false;
+    char backend[32] = "", count[32] = "";
+    for (int32_t i = 0; i < table->count; i++) {
+        backends = backends || strcmp(table->rows[i].backend, row->backend) != 0;
+        threads = threads || table->rows[i].threads != row->threads;
+    }
+    if (backends) snprintf(backend, sizeof(backend), ", %s", row->backend);
+    if (threads) snprintf(count, sizeof(count), ", threads: %.0f", row->threads);
+    snprintf(label, LABEL_SIZE, "%s%s%s", name, backend, count);
+}
+
+// One line of the picture for each backend and number of threads in d->file.
 static int add_lines(plot_data* d, const char* name) {
     bench_plot* plot = &d->plot;
     bench_table part;
-    double threads = 0;
-    while (bench_table_next(&d->file, threads, &part)) {
+    bench_table_row last;
+    bool more = bench_table_next(&d->file, NULL, &part);
+    for (; more; more = bench_table_next(&d->file, &last, &part)) {
         const int32_t i = plot->count++;
         if (i == BENCH_PLOT_SERIES) return say("expected one to eight lines", CLI_BAD_INPUT);
-        threads = part.rows[0].threads;
-        if (part.count == d->file.count) {
-            snprintf(d->labels[i], LABEL_SIZE, "%s", name);
-        } else {
-            snprintf(d->labels[i], LABEL_SIZE, "%s, threads: %.0f", name, threads);
-        }
+        last = part.rows[0];
+        label_line(&d->file, &last, name, d->labels[i]);
         d->tables[i] = part;
         plot->series[i] = (bench_plot_series){.label = d->labels[i], .table = &d->tables[i]};
     }

@@ -9,6 +9,7 @@
 #include "cli/system.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define WARM_UP_STEPS 5
 #define STREAM_PASSES 12
@@ -16,6 +17,7 @@
 typedef struct bench {
     bench_options options;
     bench_report report;
+    int32_t scene; // under way
 } bench;
 
 static int say_failed(const char* what, mabd_status status, const mabd_error* error) {
@@ -37,21 +39,47 @@ static bench_timing timing_of(const bench_options* o, const mabd_model* model, d
     return timing;
 }
 
-// Time a model at step h with each number of threads; `what` names it in messages.
-static int time_model(bench* b, const char* what, const mabd_model* model, double h,
-                      double build_seconds) {
+// A backend that is not there, or not for this scene; told again only if the reason is another one.
+static void say_missing(bench* b, const char* what, mabd_backend backend, const mabd_error* error) {
+    char* told = b->report.missing[backend];
+    if (strcmp(told, error->text) == 0) return;
+    snprintf(told, sizeof(b->report.missing[backend]), "%s", error->text);
+    fprintf(stderr, "mabd bench: %s on %s: %s%s\n", what, mabd_backend_name(backend), error->text,
+            backend == MABD_BACKEND_CUDA ? "; a measured comparison needs a GPU" : "");
+}
+
+// Time a model with each number of threads; a device has its own.
+static int time_backend(bench* b, const char* what, const mabd_model* model, bench_timing* timing,
+                        double build_seconds) {
     bench_report* r = &b->report;
-    bench_timing timing = timing_of(&b->options, model, h);
     mabd_error error = {0};
-    for (int32_t t = 0; t < r->thread_count; t++) {
+    const int32_t count = timing->sim.backend == MABD_BACKEND_CPU ? r->thread_count : 1;
+    for (int32_t t = 0; t < count; t++) {
         bench_scaling_result* result = &r->results[r->count];
-        timing.sim.threads = r->streams[t].threads;
+        timing->sim.threads = r->streams[t].threads;
         result->build_seconds = build_seconds;
-        const mabd_status status = bench_scaling_time(&timing, model, result, &error);
+        const mabd_status status = bench_scaling_time(timing, model, result, &error);
+        if (status == MABD_ERR_UNAVAILABLE && timing->sim.backend != MABD_BACKEND_CPU) {
+            say_missing(b, what, timing->sim.backend, &error);
+            return CLI_OK;
+        }
         if (status != MABD_OK) return say_failed(what, status, &error);
+        r->scenes[r->count] = b->scene;
         bench_report_row(r, r->count++);
     }
     return CLI_OK;
+}
+
+// Time a model at step h on each backend; `what` names it in messages.
+static int time_model(bench* b, const char* what, const mabd_model* model, double h,
+                      double build_seconds) {
+    bench_timing timing = timing_of(&b->options, model, h);
+    int code = CLI_OK;
+    for (int32_t i = 0; i < b->options.backend_count && code == CLI_OK; i++) {
+        timing.sim.backend = b->options.backends[i];
+        code = time_backend(b, what, model, &timing, build_seconds);
+    }
+    return code;
 }
 
 static int run_size(bench* b, int64_t links) {
@@ -101,6 +129,7 @@ static void start_report(bench* b, const char* command) {
     r->all_trees = o->tree || o->topic == BENCH_TOPIC_FILES;
     r->text = bench_options_use_stdout(o) ? stderr : stdout;
     for (int32_t i = 0; i < o->files.count; i++) r->names[i] = o->files.items[i];
+    r->backend_count = o->backend_count, r->backends = o->backends;
     r->thread_count = o->thread_count;
     for (int32_t t = 0; t < o->thread_count; t++) {
         r->streams[t] = bench_stream_triad(system_largest_cache(), system_memory(), STREAM_PASSES,
@@ -115,10 +144,14 @@ static int run_all(bench* b) {
     int code = CLI_OK;
     for (int32_t i = 0; i < o->scene_count && code == CLI_OK; i++) {
         const bool file = o->topic == BENCH_TOPIC_FILES;
+        b->scene = i;
         code = file ? run_file(b, o->files.items[i]) : run_size(b, o->sizes[i]);
     }
     bench_report_end(&b->report);
     const int written = bench_report_write(&b->report);
+    for (int k = 0; k < MABD_BACKEND_COUNT && code == CLI_OK; k++) {
+        if (b->report.missing[k][0] != '\0') code = CLI_FAILED;
+    }
     return code != CLI_OK ? code : written;
 }
 

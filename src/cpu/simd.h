@@ -71,7 +71,7 @@ MABD_HOT void mabd_lane_put_affine(mabd_affine y, mabd_lanes* a, int l) {
 // Memory holds one row of numbers for each body, lanes one number of each. Squares of 4 x 4 are turned in registers: numbers that
 // are stored one by one and loaded four at a time have to wait for the cache.
 
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
 typedef mabd_real mabd_quad __attribute__((vector_size(4 * sizeof(mabd_real)), aligned(8)));
 #if defined(__clang__)
 #define MABD_QUAD_MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
@@ -109,7 +109,7 @@ MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mab
 MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
                               mabd_real* MABD_RESTRICT to) {
     int k = 0;
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
     for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) = *(const mabd_quad*)(from + k);
 #endif
     for (; k < count; k++) to[k] = from[k];
@@ -119,7 +119,7 @@ MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
 MABD_HOT void mabd_reals_add(int count, const mabd_real* MABD_RESTRICT from,
                              mabd_real* MABD_RESTRICT to) {
     int k = 0;
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
     for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) += *(const mabd_quad*)(from + k);
 #endif
     for (; k < count; k++) to[k] += from[k];

@@ -16,7 +16,7 @@
 #include "dual/dual.h"
 #include "math/block.h"
 
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
 #include "dual/tree_six.h"
 #define MABD_TREE_SIX(v) ((v) == 6)
 #else

@@ -36,7 +36,7 @@
 #define MABD_PREFETCH(address) ((void)(address))
 #endif
 /// The same, to the second level of the cache.
-#if defined(__GNUC__) && !defined(__CUDACC__)
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
 #define MABD_PREFETCH_FAR(address) __builtin_prefetch((const void*)(address), 0, 2)
 #else
 #define MABD_PREFETCH_FAR(address) ((void)(address))

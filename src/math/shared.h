@@ -5,6 +5,11 @@
 
 #include "mabd/base.h"
 
+/// The text as a device has it: no vectors, one lane. So have those who count what a device will do (bench/model).
+#if defined(__CUDACC__) || defined(MABD_COUNTED)
+#define MABD_ON_DEVICE
+#endif
+
 #ifdef __CUDACC__
 #define MABD_FN static __host__ __device__ inline
 #else

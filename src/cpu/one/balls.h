@@ -9,7 +9,7 @@
 #include "math/block.h"
 
 // Blocks of one body wait until there are MABD_BALLS_LANES of them: the compiler makes vectors of the loop over them.
-#ifdef __CUDACC__
+#ifdef MABD_ON_DEVICE
 #define MABD_BALLS_LANES 1 // threads are lanes enough
 #else
 #define MABD_BALLS_LANES 4
