@@ -132,6 +132,11 @@ static void print_memory(const run* r) {
         system_format_bytes(of_model, model, sizeof(model)),
         system_format_bytes(of_sim, sim, sizeof(sim)),
         system_format_bytes((of_model + of_sim) / (double)info->bodies, body, sizeof(body)));
+    double device = (double)mabd_sim_device_bytes(r->sim);
+    if (device > 0) {
+        say(r, "device    %s, %s per body\n", system_format_bytes(device, sim, sizeof(sim)),
+            system_format_bytes(device / (double)info->bodies, body, sizeof(body)));
+    }
     if (r->text != NULL) fflush(r->text);
 }
 
@@ -143,8 +148,9 @@ static int create_sim(run* r, const mabd_sim_def* def) {
     if (status == MABD_OK) return CLI_OK;
     fprintf(stderr, "mabd %s: cannot simulate %s: %s\n", r->options.name, r->options.scene,
             error_text(&error, status));
-    bool is_input =
-        status == MABD_ERR_ARG || status == MABD_ERR_INPUT || status == MABD_ERR_UNAVAILABLE;
+    // a device that is missing is no mistake of the input, a formulation that there is not is one
+    bool unknown = status == MABD_ERR_UNAVAILABLE && def->backend == MABD_BACKEND_CPU;
+    bool is_input = status == MABD_ERR_ARG || status == MABD_ERR_INPUT || unknown;
     return is_input ? CLI_BAD_INPUT : CLI_FAILED;
 }
 

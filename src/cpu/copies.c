@@ -60,11 +60,6 @@ static void look_at_joints(const mabd_cpu_sim* sim, int32_t copy, mabd_opening* 
     }
 }
 
-static bool is_closed(const mabd_opening* open, const mabd_copy_goal* goal) {
-    if (!goal->every_row) return open->nonlinear <= goal->opening;
-    return (open->gap > open->angle ? open->gap : open->angle) <= goal->opening;
-}
-
 // ---- keeping -----------------------------------------------------------------------------------------
 
 // Part [first, first + count) of an array of rows of `width` reals goes aside, or comes back.
@@ -88,13 +83,13 @@ static void move_kept(mabd_cpu_sim* sim, bool back) {
     const mabd_plan* plan = sim->model->plan;
     for (int32_t i = 0; i < sim->model->copy_count; i++) {
         const mabd_copy_state* state = &sim->copies[i];
-        if (back ? state->kept : state->settled && !state->kept) move_bodies(sim, i, back);
+        if (mabd_copy_moves(state, back)) move_bodies(sim, i, back);
     }
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
         const int32_t body = plan->component_bodies[c->body_first];
         const mabd_copy_state* state = &sim->copies[body / sim->model->copy_bodies];
-        if (back ? !state->kept : !state->settled || state->kept) continue;
+        if (!mabd_copy_moves(state, back)) continue;
         const int32_t row = plan->slot_row[c->slot_first];
         move(back, 1, (size_t)row, (size_t)(plan->slot_row[c->slot_first + c->slot_count] - row),
              sim->lambda, sim->settled_lambda);
@@ -123,7 +118,7 @@ int32_t mabd_cpu_settle_copies(mabd_cpu_sim* sim, const mabd_copy_goal* goal) {
         state->twist = state->twist > 0 ? (mabd_real)sqrt(state->twist) / 2 : 0;
         const bool turned = state->twist <= goal->twist;
         if (turned || goal->last) look_at_joints(sim, i, &state->open);
-        state->settled = turned && is_closed(&state->open, goal);
+        state->settled = turned && mabd_copy_is_closed(&state->open, goal);
         left += !state->settled;
     }
     if (left == 0) return 0;

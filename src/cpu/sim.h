@@ -161,6 +161,16 @@ typedef struct mabd_copy_goal {
     bool last;         // no solve will follow: openings are told of all
 } mabd_copy_goal;
 
+/// True if what is open of a copy is within the goal.
+MABD_FN bool mabd_copy_is_closed(const mabd_opening* open, const mabd_copy_goal* goal) {
+    if (!goal->every_row) return open->nonlinear <= goal->opening;
+    return (open->gap > open->angle ? open->gap : open->angle) <= goal->opening;
+}
+/// True if the result of a copy has to go aside now, or to come back from there.
+MABD_FN bool mabd_copy_moves(const mabd_copy_state* state, bool back) {
+    return back ? state->kept : state->settled && !state->kept;
+}
+
 /// What runs leave of a component (cpu/outer.h).
 typedef struct mabd_outer mabd_outer;
 
