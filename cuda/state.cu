@@ -210,6 +210,7 @@ static void copy_view(const mabd_cpu_sim* host, const places* p, mabd_cpu_sim* v
 #undef FIELD
     view->blocks = moved(a, host->blocks), view->controls = moved(a, host->controls);
     view->motors = moved(a, host->motors), view->axes = moved(a, host->axes);
+    view->copies = moved(a, host->copies);
     view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
     view->loose = moved(a, host->loose);
     view->sides = sides, view->springs = springs, view->points = points;

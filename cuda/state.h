@@ -98,6 +98,11 @@ mabd_status MABD_CUDA(assemble)(mabd_cuda_state* state, mabd_pass pass, mabd_err
 mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error);
 /// At q_new. Waits.
 mabd_status MABD_CUDA(check)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error);
+/// Copies of a batch that settle one by one (copies.cu); waits, and the host gets their state.
+mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_copy_goal* goal,
+                                     mabd_cpu_sim* host, int32_t* left, mabd_error* error);
+mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, const mabd_cpu_sim* host,
+                                    mabd_error* error);
 mabd_status MABD_CUDA(refer)(mabd_cuda_state* state, mabd_error* error);
 mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_error* error);
 /// q, v and coordinates into their history, or back; stress becomes 0.
