@@ -173,7 +173,7 @@ Test(cuda_parity, copies_of_an_arm_settle_one_by_one) {
 
 // Forty chains of one pattern go to the solver that has a thread for each.
 Test(cuda_parity, copies_of_a_chain) {
-    mabd_model* model = copies_of("chain", "end_mass_ratio", 1, 20, 40);
+    mabd_model* model = copies_of("chain", "radius", 0.005, 0.001, 40);
     expect_backend_parity(model, NULL, 1, PLAIN);
     mabd_model_destroy(model);
 }
