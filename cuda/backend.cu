@@ -338,6 +338,18 @@ static mabd_status check(mabd_cpu_sim* sim, mabd_opening* open) {
     return MABD_OK;
 }
 
+static mabd_status settle_copies(mabd_cpu_sim* sim, const mabd_copy_goal* goal, int32_t* left) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(settle_copies)(s, goal, left, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status close_copies(mabd_cpu_sim* sim) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(close_copies)(s, sim, &d->error));
+    return MABD_OK;
+}
+
 static mabd_status refer(mabd_cpu_sim* sim, int32_t* body) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_backend_cpu.refer(sim, body);
@@ -378,6 +390,8 @@ const mabd_backend_ops MABD_CUDA(backend) = {
     .switch_contacts = switch_contacts,
     .take_lowest = take_lowest,
     .check = check,
+    .settle_copies = settle_copies,
+    .close_copies = close_copies,
     .refer = refer,
 };
 

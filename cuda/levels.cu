@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread for each slot of a level runs the text of the CPU (dual/tree_text.h); a launch for each level, leaves first, and root first
-// on the way back. Between two launches all that was written is there. No launch waits for the host.
+// A thread for each slot of a level runs the text of the CPU (dual/tree_text.h), leaves first, and root first on the way back. What a level has
+// written is there for the next one: that takes a launch for each level or, where levels are narrow, a barrier, and one block of
+// threads does many of them. No launch waits for the host.
 //
 // Slots that are left out close cycles. Then the tree T of the others is copied and factored beside K, which stays as it is:
 //
 //   K = | T   B |     T = L d L' by levels,  X = T^-1 B: forward and back for each column of B
 //       | B'  C |     (the complement C - B' X is made by who asked for X)
 //
-// A hub has a block of threads: each makes some of its entries, over all arms in their order.
+// A hub has a thread for each of its entries, which goes over all arms in their order.
 
 #define MABD_DEVICE_TEXT
 
@@ -19,73 +20,74 @@ extern "C" {
 #include "dual/tree_text.h"
 }
 
-// All that is eliminated as one system, on the device.
-static mabd_dual_system system_of(const mabd_cuda_levels* levels, const mabd_cpu_sim* view) {
-    const mabd_cuda_level_lists* l = &levels->on;
-    mabd_dual_system s = {};
-    s.slot_count = levels->slot_count, s.edge_count = levels->edge_count;
-    s.width = l->width, s.row = l->row, s.block = l->block;
-    s.to = l->to, s.edge_block = l->edge_block;
-    s.negative = l->negative;
-    s.D = levels->copies ? levels->D : view->D;
-    s.U = levels->copies ? levels->U : view->U;
-    return s;
-}
+/// Slots up to which a level is narrow, times columns.
+#define NARROW THREADS
 
-#define SYSTEM CONSTANT mabd_dual_system
+// What a launch works on: all that is eliminated as one system, lists, and vectors x, `columns` of them. All on the device.
+typedef struct work {
+    mabd_dual_system system;
+    mabd_cuda_level_lists lists;
+    mabd_real *kept, *x;
+    int32_t columns;
+    size_t stride;
+    int32_t* bad;
+} work;
+
+static work work_of(const mabd_cuda_levels* levels, const mabd_cpu_sim* view) {
+    const mabd_cuda_level_lists* l = &levels->on;
+    work w = {};
+    mabd_dual_system* s = &w.system;
+    s->slot_count = levels->slot_count, s->edge_count = levels->edge_count;
+    s->width = l->width, s->row = l->row, s->block = l->block;
+    s->to = l->to, s->edge_block = l->edge_block;
+    s->negative = l->negative;
+    s->D = levels->copies ? levels->D : view->D;
+    s->U = levels->copies ? levels->U : view->U;
+    w.lists = *l, w.kept = levels->kept;
+    w.x = view->lambda, w.columns = 1;
+    return w;
+}
 
 // ---- copies --------------------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    copy_blocks(SYSTEM system, const size_t* plan_block, const mabd_real* D) {
+    copy_blocks(CONSTANT work w, const mabd_real* D) {
+    const mabd_dual_system& system = w.system;
     const int32_t s = INDEX;
     if (s >= system.slot_count) return;
     const int entries = system.width[s] * system.width[s];
-    for (int k = 0; k < entries; k++) system.D[system.block[s] + k] = D[plan_block[s] + k];
+    for (int k = 0; k < entries; k++) {
+        system.D[system.block[s] + k] = D[w.lists.plan_block[s] + k];
+    }
 }
 
-// from: slots whose edges these are, by `start`.
+// The edges of a slot.
 __global__ static void __launch_bounds__(THREADS, 1)
-    copy_edges(SYSTEM system, const int32_t* start, const size_t* plan_edge, const bool* turned,
-               const mabd_real* U) {
+    copy_edges(CONSTANT work w, const mabd_real* U) {
+    const mabd_dual_system& system = w.system;
+    const mabd_cuda_level_lists& l = w.lists;
     const int32_t s = INDEX;
     if (s >= system.slot_count) return;
-    const int w = system.width[s];
-    for (int32_t e = start[s]; e < start[s + 1]; e++) {
+    const int rows = system.width[s];
+    for (int32_t e = l.start[s]; e < l.start[s + 1]; e++) {
         const int v = system.width[system.to[e]];
         mabd_real* to = system.U + system.edge_block[e];
-        for (int k = 0; k < w * v; k++) {
-            const int at = turned[e] ? k % v * w + k / v : k;
-            to[k] = plan_edge[e] == SIZE_MAX ? 0 : U[plan_edge[e] + at];
+        for (int k = 0; k < rows * v; k++) {
+            const int at = l.turned[e] ? k % v * rows + k / v : k;
+            to[k] = l.plan_edge[e] == SIZE_MAX ? 0 : U[l.plan_edge[e] + at];
         }
     }
 }
 
 static mabd_status copy(const mabd_cuda_levels* levels, const mabd_device* device,
                         const mabd_cpu_sim* view, mabd_error* error) {
-    const mabd_cuda_level_lists* l = &levels->on;
-    const mabd_dual_system system = system_of(levels, view);
-    LAUNCH_ON(device, "factor", copy_blocks, levels->slot_count, system, l->plan_block, view->D);
-    LAUNCH_ON(device, "factor", copy_edges, levels->slot_count, system, l->start, l->plan_edge,
-              l->turned, view->U);
+    const work w = work_of(levels, view);
+    LAUNCH_ON(device, "factor", copy_blocks, levels->slot_count, w, view->D);
+    LAUNCH_ON(device, "factor", copy_edges, levels->slot_count, w, view->U);
     return MABD_OK;
 }
 
 // ---- hubs ----------------------------------------------------------------------------------------------
-
-// Lists of a launch, on the device.
-typedef struct hub_lists {
-    const int32_t *start, *hub_slot, *arm_start, *arms;
-    const mabd_real* kept;
-} hub_lists;
-
-static hub_lists hubs_of(const mabd_cuda_levels* levels, int32_t level) {
-    const mabd_cuda_level_lists* l = &levels->on;
-    const int32_t first = levels->hub_first[level];
-    const hub_lists hubs = {l->start, l->hub_slot + first, l->arm_start + first, l->arms,
-                            levels->kept};
-    return hubs;
-}
 
 // An entry of a hub, -W' Z or -Z' y over its arms: columns of the left and right factor, their halves, what it is added to.
 typedef struct hub_entry {
@@ -120,180 +122,214 @@ MABD_FN hub_entry hub_entry_of(const mabd_dual_system* system, const int32_t* st
     return e;
 }
 
-__global__ static void __launch_bounds__(THREADS, 1)
-    add_arms(SYSTEM system, const hub_lists hubs, mabd_real* x) {
-    const int32_t hub = (int32_t)blockIdx.x;
-    for (int k = (int)threadIdx.x; k < HUB_ENTRIES; k += (int)blockDim.x) {
-        const hub_entry e = hub_entry_of(&system, hubs.start, hubs.hub_slot[hub], x, k);
-        mabd_real sum = *e.at;
-        for (int32_t i = hubs.arm_start[hub]; i < hubs.arm_start[hub + 1]; i++) {
-            const int32_t s = hubs.arms[i], w = system.width[s];
-            const size_t* edge = system.edge_block + hubs.start[s];
-            const mabd_real* W =
-                hubs.kept + (size_t)i * MABD_ARM_KEPT + e.row_half * w * MABD_HUB_SLOT;
-            const mabd_real* Z = system.U + edge[e.of_x ? e.row_half : e.column_half];
-            sum = e.of_x ? mabd_tree_sub_arm(w, Z + e.row, x + system.row[s], 1, sum)
-                         : mabd_tree_sub_arm(w, W + e.row, Z + e.column, MABD_HUB_SLOT, sum);
-        }
-        *e.at = sum;
-    }
-}
-
-// b(t_i) -= Z_i' y in each column: a thread for each of its twelve rows.
-__global__ static void __launch_bounds__(THREADS, 1)
-    add_arm_columns(SYSTEM system, const hub_lists hubs, int32_t count, int32_t columns,
-                    size_t stride, mabd_real* all) {
-    const int32_t row = INDEX % (2 * MABD_HUB_SLOT), i = INDEX / (2 * MABD_HUB_SLOT);
-    if (i >= count * columns) return;
-    const int32_t hub = i / columns;
-    mabd_real* x = all + (size_t)(i % columns) * stride;
-    const hub_entry e = hub_entry_of(&system, hubs.start, hubs.hub_slot[hub], x, HUB_X + row);
+// Entry k of a hub less what its arms take off.
+__device__ static void add_arms(const work& w, int32_t hub, mabd_real* x, int k) {
+    const mabd_dual_system& system = w.system;
+    const mabd_cuda_level_lists& l = w.lists;
+    const hub_entry e = hub_entry_of(&system, l.start, l.hub_slot[hub], x, k);
     mabd_real sum = *e.at;
-    for (int32_t a = hubs.arm_start[hub]; a < hubs.arm_start[hub + 1]; a++) {
-        const int32_t s = hubs.arms[a];
-        const mabd_real* Z = system.U + system.edge_block[hubs.start[s] + e.row_half];
-        sum = mabd_tree_sub_arm(system.width[s], Z + e.row, x + (system.row[s] - system.row_offset),
-                                1, sum);
+    for (int32_t i = l.arm_start[hub]; i < l.arm_start[hub + 1]; i++) {
+        const int32_t s = l.arms[i], rows = system.width[s];
+        const mabd_real* Z =
+            system.U + system.edge_block[l.start[s] + (e.of_x ? e.row_half : e.column_half)];
+        if (e.of_x) {
+            const mabd_real* y = x + (system.row[s] - system.row_offset);
+            sum = mabd_tree_sub_arm(rows, Z + e.row, y, 1, sum);
+        } else {
+            const mabd_real* W =
+                w.kept + (size_t)i * MABD_ARM_KEPT + e.row_half * rows * MABD_HUB_SLOT;
+            sum = mabd_tree_sub_arm(rows, W + e.row, Z + e.column, MABD_HUB_SLOT, sum);
+        }
     }
     *e.at = sum;
 }
 
-// ---- factor and solve ----------------------------------------------------------------------------------
+// ---- sweeps --------------------------------------------------------------------------------------------
 
-__global__ static void __launch_bounds__(THREADS, 1)
-    eliminate_level(SYSTEM system, int32_t count, const int32_t* order, const int32_t* start,
-                    const int32_t* arm, mabd_real* kept, mabd_real* x, const int32_t* slot,
-                    int32_t* bad) {
-    if (INDEX >= count) return;
-    const int32_t s = order[INDEX];
-    if (arm && arm[s] >= 0) {
-        kept += (size_t)arm[s] * MABD_ARM_KEPT;
-        bad[slot[s]] = !mabd_tree_eliminate_arm_slot(&system, start, s, x, kept);
-    } else {
-        bad[slot[s]] = !mabd_tree_eliminate_slot(&system, start, s, x);
+// What is done to a slot, and before it to a hub, `hub_items` of each.
+
+struct eliminate_sweep {
+    static const bool has_hubs = true;
+    static __host__ __device__ int32_t hub_items(int32_t columns) {
+        return (void)columns, HUB_ENTRIES;
+    }
+    static __device__ void hub(const work& w, int32_t hub, int32_t item) {
+        add_arms(w, hub, w.x, item);
+    }
+    static __device__ void slot(const work& w, int32_t s, mabd_real* x) {
+        const mabd_cuda_level_lists& l = w.lists;
+        if (l.arm && l.arm[s] >= 0) {
+            mabd_real* kept = w.kept + (size_t)l.arm[s] * MABD_ARM_KEPT;
+            w.bad[l.slot[s]] = !mabd_tree_eliminate_arm_slot(&w.system, l.start, s, x, kept);
+        } else {
+            w.bad[l.slot[s]] = !mabd_tree_eliminate_slot(&w.system, l.start, s, x);
+        }
+    }
+};
+
+struct forward_sweep {
+    static const bool has_hubs = true;
+    static __host__ __device__ int32_t hub_items(int32_t columns) {
+        return 2 * MABD_HUB_SLOT * columns;
+    }
+    static __device__ void hub(const work& w, int32_t hub, int32_t item) {
+        mabd_real* x = w.x + (size_t)(item / (2 * MABD_HUB_SLOT)) * w.stride;
+        add_arms(w, hub, x, HUB_X + item % (2 * MABD_HUB_SLOT));
+    }
+    static __device__ void slot(const work& w, int32_t s, mabd_real* x) {
+        const mabd_dual_system& system = w.system;
+        if (w.lists.arm && w.lists.arm[s] >= 0) {
+            mabd_block_solve_l(system.width[s], system.D + system.block[s],
+                               x + (system.row[s] - system.row_offset));
+        } else {
+            mabd_tree_forward_slot(&system, w.lists.start, s, x);
+        }
+    }
+};
+
+struct back_sweep {
+    static const bool has_hubs = false;
+    static __device__ void slot(const work& w, int32_t s, mabd_real* x) {
+        mabd_tree_back_slot(&w.system, w.lists.start, s, x);
+    }
+};
+
+// The share of one of some threads in the hubs of a level.
+template <class sweep>
+__device__ static void do_hubs(const work& w, int32_t level, int32_t thread, int32_t threads) {
+    const int32_t first = w.lists.hub_first[level], items = sweep::hub_items(w.columns);
+    const int32_t count = (w.lists.hub_first[level + 1] - first) * items;
+    for (int32_t i = thread; i < count; i += threads) sweep::hub(w, first + i / items, i % items);
+}
+
+// And in its slots. Columns of one slot follow each other: their threads read the same blocks.
+template <class sweep>
+__device__ static void do_slots(const work& w, int32_t level, int32_t thread, int32_t threads) {
+    const int32_t first = w.lists.level_first[level];
+    const int32_t count = (w.lists.level_first[level + 1] - first) * w.columns;
+    for (int32_t i = thread; i < count; i += threads) {
+        sweep::slot(w, w.lists.order[first + i / w.columns],
+                    w.x + (size_t)(i % w.columns) * w.stride);
     }
 }
 
+template <class sweep>
+__global__ static void __launch_bounds__(THREADS, 1) hubs_of_level(CONSTANT work w, int32_t level) {
+    do_hubs<sweep>(w, level, INDEX, (int32_t)(gridDim.x * blockDim.x));
+}
+
+template <class sweep>
 __global__ static void __launch_bounds__(THREADS, 1)
-    back_level(SYSTEM system, int32_t count, const int32_t* order, const int32_t* start,
-               mabd_real* x) {
-    if (INDEX < count) mabd_tree_back_slot(&system, start, order[INDEX], x);
+    slots_of_level(CONSTANT work w, int32_t level) {
+    do_slots<sweep>(w, level, INDEX, (int32_t)(gridDim.x * blockDim.x));
+}
+
+// One block: levels from `from` on, up or down by `step`, before `to`.
+template <class sweep>
+__global__ static void __launch_bounds__(THREADS, 1)
+    narrow_levels(CONSTANT work w, int32_t from, int32_t to, int32_t step) {
+    for (int32_t level = from; level != to; level += step) {
+        if constexpr (sweep::has_hubs) {
+            if (w.lists.arm) do_hubs<sweep>(w, level, (int32_t)threadIdx.x, (int32_t)blockDim.x);
+            __syncthreads();
+        }
+        do_slots<sweep>(w, level, (int32_t)threadIdx.x, (int32_t)blockDim.x);
+        __syncthreads();
+    }
+}
+
+// ---- launches ------------------------------------------------------------------------------------------
+
+static int32_t slots_in(const mabd_cuda_levels* levels, int32_t level) {
+    return levels->host.level_first[level + 1] - levels->host.level_first[level];
+}
+
+static int32_t hubs_in(const mabd_cuda_levels* levels, int32_t level) {
+    if (levels->hub_count == 0) return 0;
+    return levels->host.hub_first[level + 1] - levels->host.hub_first[level];
+}
+
+// One hub may be in it: it has more entries than a block has threads, but not many more.
+static bool is_narrow(const mabd_cuda_levels* levels, int32_t level, int32_t columns) {
+    return slots_in(levels, level) * columns <= NARROW && hubs_in(levels, level) <= 1;
+}
+
+template <class sweep>
+static mabd_status sweep_level(const mabd_cuda_levels* levels, const mabd_device* device,
+                               const char* what, const work& w, int32_t level, mabd_error* error) {
+    if constexpr (sweep::has_hubs) {
+        LAUNCH_ON(device, what, hubs_of_level<sweep>,
+                  hubs_in(levels, level) * sweep::hub_items(w.columns), w, level);
+    }
+    LAUNCH_ON(device, what, slots_of_level<sweep>, slots_in(levels, level) * w.columns, w, level);
+    return MABD_OK;
+}
+
+// All levels, up or down.
+template <class sweep>
+static mabd_status sweep_levels(const mabd_cuda_levels* levels, const mabd_device* device,
+                                const char* what, const work& w, bool up, mabd_error* error) {
+    const int32_t step = up ? 1 : -1, end = up ? levels->level_count : -1;
+    for (int32_t i = up ? 0 : levels->level_count - 1; i != end;) {
+        int32_t to = i;
+        while (to != end && is_narrow(levels, to, w.columns)) to += step;
+        if (to != i) {
+            LAUNCH_BLOCKS(device, what, narrow_levels<sweep>, 1, w, i, to, step);
+            i = to;
+        } else {
+            MABD_TRY(sweep_level<sweep>(levels, device, what, w, i, error));
+            i += step;
+        }
+    }
+    return MABD_OK;
 }
 
 mabd_status MABD_CUDA(levels_factor)(const mabd_cuda_levels* levels, const mabd_device* device,
                                      const mabd_cpu_sim* view, int32_t* bad, mabd_error* error) {
-    const mabd_dual_system system = system_of(levels, view);
+    work w = work_of(levels, view);
+    w.bad = bad;
     if (levels->copies) MABD_TRY(copy(levels, device, view, error));
-    for (int32_t i = 0; i < levels->level_count; i++) {
-        const int32_t first = levels->level_first[i], count = levels->level_first[i + 1] - first;
-        if (levels->hub_count > 0) {
-            LAUNCH_BLOCKS(device, "factor", add_arms,
-                          levels->hub_first[i + 1] - levels->hub_first[i], system,
-                          hubs_of(levels, i), view->lambda);
-        }
-        LAUNCH_ON(device, "factor", eliminate_level, count, system, count, levels->on.order + first,
-                  levels->on.start, levels->on.arm, levels->kept, view->lambda, levels->on.slot,
-                  bad);
-    }
-    return MABD_OK;
+    return sweep_levels<eliminate_sweep>(levels, device, "factor", w, true, error);
 }
 
 mabd_status MABD_CUDA(levels_solve)(const mabd_cuda_levels* levels, const mabd_device* device,
                                     const mabd_cpu_sim* view, mabd_error* error) {
-    const mabd_dual_system system = system_of(levels, view);
-    for (int32_t i = levels->level_count - 1; i >= 0; i--) {
-        const int32_t first = levels->level_first[i], count = levels->level_first[i + 1] - first;
-        LAUNCH_ON(device, "solve", back_level, count, system, count, levels->on.order + first,
-                  levels->on.start, view->lambda);
+    return sweep_levels<back_sweep>(levels, device, "solve", work_of(levels, view), false, error);
+}
+
+// Columns in as many pieces as it takes: threads are counted by 31 bits.
+template <class sweep>
+static mabd_status sweep_columns(const mabd_cuda_levels* levels, const mabd_device* device, work w,
+                                 int32_t columns, bool up, mabd_error* error) {
+    const int32_t items = levels->slot_count + 2 * MABD_HUB_SLOT * levels->hub_count;
+    const int32_t most = items < INT32_MAX / 4 ? INT32_MAX / 4 / (items > 0 ? items : 1) : 1;
+    mabd_real* x = w.x;
+    for (int32_t k = 0; k < columns; k += most) {
+        w.columns = columns - k < most ? columns - k : most;
+        w.x = x + (size_t)k * w.stride;
+        MABD_TRY(sweep_levels<sweep>(levels, device, "solve", w, up, error));
     }
     return MABD_OK;
 }
 
-// ---- many right-hand sides -----------------------------------------------------------------------------
-
-// Columns of one slot follow each other: their threads read the same blocks.
-__global__ static void __launch_bounds__(THREADS, 1)
-    forward_columns(SYSTEM system, int32_t count, const int32_t* order, const int32_t* start,
-                    const int32_t* arm, int32_t columns, size_t stride, mabd_real* x) {
-    if (INDEX >= count * columns) return;
-    const int32_t s = order[INDEX / columns];
-    x += (size_t)(INDEX % columns) * stride;
-    if (arm && arm[s] >= 0) {
-        mabd_block_solve_l(system.width[s], system.D + system.block[s],
-                           x + (system.row[s] - system.row_offset));
-    } else {
-        mabd_tree_forward_slot(&system, start, s, x);
-    }
-}
-
-__global__ static void __launch_bounds__(THREADS, 1)
-    back_columns(SYSTEM system, int32_t count, const int32_t* order, const int32_t* start,
-                 int32_t columns, size_t stride, mabd_real* x) {
-    if (INDEX >= count * columns) return;
-    mabd_tree_back_slot(&system, start, order[INDEX / columns],
-                        x + (size_t)(INDEX % columns) * stride);
-}
-
-// Columns that a launch of `count` slots, or rows of hubs, takes at once: threads are counted by 31 bits.
-static int32_t columns_at_once(int32_t count, int32_t columns) {
-    const int32_t most = INT32_MAX / 2 / (count > 0 ? count : 1);
-    return columns < most ? columns : most > 0 ? most : 1;
-}
-
-static mabd_status forward_one(const mabd_cuda_levels* levels, const mabd_device* device,
-                               const mabd_dual_system* system, int32_t level, int32_t columns,
-                               size_t stride, mabd_real* x, mabd_error* error) {
-    const int32_t first = levels->level_first[level];
-    const int32_t count = levels->level_first[level + 1] - first;
-    if (levels->hub_count > 0) {
-        const int32_t hubs = levels->hub_first[level + 1] - levels->hub_first[level];
-        LAUNCH_ON(device, "solve", add_arm_columns, hubs * columns * 2 * MABD_HUB_SLOT, *system,
-                  hubs_of(levels, level), hubs, columns, stride, x);
-    }
-    LAUNCH_ON(device, "solve", forward_columns, count * columns, *system, count,
-              levels->on.order + first, levels->on.start, levels->on.arm, columns, stride, x);
-    return MABD_OK;
-}
-
-static mabd_status back_one(const mabd_cuda_levels* levels, const mabd_device* device,
-                            const mabd_dual_system* system, int32_t level, int32_t columns,
-                            size_t stride, mabd_real* x, mabd_error* error) {
-    const int32_t first = levels->level_first[level];
-    const int32_t count = levels->level_first[level + 1] - first;
-    LAUNCH_ON(device, "solve", back_columns, count * columns, *system, count,
-              levels->on.order + first, levels->on.start, columns, stride, x);
-    return MABD_OK;
+static work columns_of(const mabd_cuda_levels* levels, const mabd_cpu_sim* view, size_t stride,
+                       int32_t row_offset, mabd_real* x) {
+    work w = work_of(levels, view);
+    w.system.row_offset = row_offset;
+    w.stride = stride, w.x = x;
+    return w;
 }
 
 mabd_status MABD_CUDA(levels_forward)(const mabd_cuda_levels* levels, const mabd_device* device,
                                       const mabd_cpu_sim* view, int32_t columns, size_t stride,
                                       int32_t row_offset, mabd_real* x, mabd_error* error) {
-    mabd_dual_system system = system_of(levels, view);
-    system.row_offset = row_offset;
-    const int32_t step =
-        columns_at_once(levels->slot_count + 2 * MABD_HUB_SLOT * levels->hub_count, columns);
-    for (int32_t k = 0; k < columns; k += step) {
-        const int32_t some = columns - k < step ? columns - k : step;
-        for (int32_t i = 0; i < levels->level_count; i++) {
-            MABD_TRY(forward_one(levels, device, &system, i, some, stride, x + (size_t)k * stride,
-                                 error));
-        }
-    }
-    return MABD_OK;
+    return sweep_columns<forward_sweep>(
+        levels, device, columns_of(levels, view, stride, row_offset, x), columns, true, error);
 }
 
 mabd_status MABD_CUDA(levels_back)(const mabd_cuda_levels* levels, const mabd_device* device,
                                    const mabd_cpu_sim* view, int32_t columns, size_t stride,
                                    int32_t row_offset, mabd_real* x, mabd_error* error) {
-    mabd_dual_system system = system_of(levels, view);
-    system.row_offset = row_offset;
-    const int32_t step = columns_at_once(levels->slot_count, columns);
-    for (int32_t k = 0; k < columns; k += step) {
-        const int32_t some = columns - k < step ? columns - k : step;
-        for (int32_t i = levels->level_count - 1; i >= 0; i--) {
-            MABD_TRY(
-                back_one(levels, device, &system, i, some, stride, x + (size_t)k * stride, error));
-        }
-    }
-    return MABD_OK;
+    return sweep_columns<back_sweep>(
+        levels, device, columns_of(levels, view, stride, row_offset, x), columns, false, error);
 }

@@ -17,11 +17,13 @@ extern "C" {
 /// left out, of the levels themselves.
 typedef struct mabd_cuda_level_lists {
     int32_t* order;              // slots by level (slots)
+    int32_t* level_first;        // slots of a level in it (levels + 1)
     int32_t *slot, *width, *row; // of the plan (slots)
     int32_t *start, *to;         // edges of a slot (slots + 1), where they go (edges)
     size_t *block, *edge_block;  // offsets in D (slots), in U (edges)
     bool* negative;              // (slots)
     // null without hubs
+    int32_t* hub_first;            // hubs of a level (levels + 1)
     int32_t* arm;                  // which arm of a hub a slot is, -1 = none (slots)
     int32_t *hub_slot, *arm_start; // of a hub, by level: its first slot, its arms (hubs + 1)
     int32_t* arms;                 // slots, by hub (slots)
@@ -33,11 +35,10 @@ typedef struct mabd_cuda_level_lists {
 typedef struct mabd_cuda_levels {
     bool copies; // D and U are its own
     int32_t slot_count, edge_count, level_count, hub_count, arm_count;
-    size_t D_reals, U_reals;          // of its own
-    int32_t *level_first, *hub_first; // slots and hubs of a level (level_count + 1), on the host
-    mabd_cuda_level_lists host, on;   // on the host and on the device, with one layout
+    size_t D_reals, U_reals;        // of its own
+    mabd_cuda_level_lists host, on; // on the host and on the device, with one layout
     void *host_memory, *memory;
-    size_t host_size, size;
+    size_t size; // of either
     mabd_real *D, *U;
     mabd_real* kept; // W of arms (arm_count x MABD_ARM_KEPT)
 } mabd_cuda_levels;

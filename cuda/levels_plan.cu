@@ -53,6 +53,7 @@ static void lay_workspace(const mabd_plan* plan, mabd_arena* arena, workspace* w
 static void lay_lists(const mabd_cuda_levels* levels, mabd_arena* arena, mabd_cuda_level_lists* l) {
     const size_t slots = (size_t)levels->slot_count, edges = (size_t)levels->edge_count;
     l->order = (int32_t*)mabd_arena_take(arena, slots, sizeof *l->order);
+    l->level_first = (int32_t*)mabd_arena_take(arena, slots + 1, sizeof *l->level_first);
     l->slot = (int32_t*)mabd_arena_take(arena, slots, sizeof *l->slot);
     l->width = (int32_t*)mabd_arena_take(arena, slots, sizeof *l->width);
     l->row = (int32_t*)mabd_arena_take(arena, slots, sizeof *l->row);
@@ -62,6 +63,7 @@ static void lay_lists(const mabd_cuda_levels* levels, mabd_arena* arena, mabd_cu
     l->edge_block = (size_t*)mabd_arena_take(arena, edges, sizeof *l->edge_block);
     l->negative = (bool*)mabd_arena_take(arena, slots, sizeof *l->negative);
     if (levels->hub_count > 0) {
+        l->hub_first = (int32_t*)mabd_arena_take(arena, slots + 1, sizeof *l->hub_first);
         l->arm = (int32_t*)mabd_arena_take(arena, slots, sizeof *l->arm);
         l->hub_slot = (int32_t*)mabd_arena_take(arena, (size_t)levels->hub_count, sizeof(int32_t));
         l->arm_start =
@@ -212,15 +214,15 @@ static void list_hubs(mabd_cuda_levels* levels, workspace* w) {
     int32_t hubs = 0, *place = w->changed, *next = w->late;
     for (int32_t i = 0, level = 0; i < levels->slot_count; i++) {
         const int32_t s = l->order[i];
-        while (level < levels->level_count && i >= levels->level_first[level]) {
-            levels->hub_first[level++] = hubs;
+        while (level < levels->level_count && i >= l->level_first[level]) {
+            l->hub_first[level++] = hubs;
         }
         // its second slot is in a later level, and has no edge to a hub
         if (!l->negative[s] || l->start[s] == l->start[s + 1] || !l->negative[l->to[l->start[s]]])
             continue;
         place[s] = hubs, l->hub_slot[hubs++] = s;
     }
-    levels->hub_first[levels->level_count] = hubs;
+    l->hub_first[levels->level_count] = hubs;
     for (int32_t s = 0; s < levels->slot_count; s++) {
         if (is_arm(l, s)) l->arm_start[place[l->to[l->start[s]]] + 1]++;
     }
@@ -246,7 +248,7 @@ static mabd_status fill(const mabd_plan* plan, const mabd_allocator* allocator, 
     levels->edge_count = w->count;
     lay_lists(levels, &arena, &levels->host);
     if (arena.used == SIZE_MAX) return mabd_fail_memory(error, "listing levels");
-    levels->size = levels->host_size = arena.size = arena.used;
+    levels->size = arena.size = arena.used;
     levels->host_memory = arena.memory = (char*)mabd_alloc(allocator, arena.size);
     if (!arena.memory) return mabd_fail_memory(error, "listing levels");
     arena.used = 0;
@@ -259,11 +261,7 @@ static mabd_status fill(const mabd_plan* plan, const mabd_allocator* allocator, 
         return mabd_fail(error, MABD_ERR_ARG, "levels take trees alone");
     }
     levels->level_count = find_levels(levels, w);
-    levels->level_first =
-        (int32_t*)mabd_alloc(allocator, 2 * ((size_t)levels->level_count + 1) * sizeof(int32_t));
-    if (!levels->level_first) return mabd_fail_memory(error, "listing levels");
-    levels->hub_first = levels->level_first + levels->level_count + 1;
-    sort_by(levels->slot_count, w->level_of, levels->level_count, levels->level_first,
+    sort_by(levels->slot_count, w->level_of, levels->level_count, levels->host.level_first,
             levels->host.order);
     if (levels->hub_count > 0) list_hubs(levels, w);
     return MABD_OK;
@@ -332,8 +330,6 @@ mabd_status MABD_CUDA(levels_upload)(const mabd_cuda_levels* levels, const mabd_
 
 void MABD_CUDA(levels_release)(const mabd_allocator* allocator, mabd_cuda_levels* levels) {
     const mabd_cuda_levels none = {};
-    mabd_free(allocator, levels->host_memory, levels->host_size);
-    mabd_free(allocator, levels->level_first,
-              2 * ((size_t)levels->level_count + 1) * sizeof(int32_t));
+    mabd_free(allocator, levels->host_memory, levels->size);
     *levels = none;
 }

@@ -22,6 +22,7 @@ MABD_FN void add_part(mabd_cuda_part* part, const mabd_cuda_part* more) {
     if (more->last >= 0) part->last = more->last;
     if (more->bad < part->bad) part->bad = more->bad;
     part->stop |= more->stop;
+    part->left += more->left;
     mabd_opening_add(&part->opening, &more->opening);
     mabd_switch_report_add(&part->pieces, &more->pieces);
 }

@@ -32,7 +32,7 @@ static mabd_status plan_solvers(const mabd_plan* plan, const mabd_allocator* all
          MABD_CUDA(levels_plan)(plan, count, list, NULL, allocator, &s->levels, error));
     PLAN(MABD_CUDA_SEGMENTS,
          MABD_CUDA(segments_plan)(plan, count, list, allocator, &s->segments, error));
-    PLAN(MABD_CUDA_CHAINS, MABD_CUDA(batch_plan)(plan, count, list, allocator, &s->batch, error));
+    PLAN(MABD_CUDA_BATCH, MABD_CUDA(batch_plan)(plan, count, list, allocator, &s->batch, error));
     PLAN(MABD_CUDA_LOOPS, MABD_CUDA(loops_plan)(plan, count, list, allocator, &s->loops, error));
     PLAN(MABD_CUDA_NET, MABD_CUDA(nets_plan)(plan, count, list, allocator, &s->nets, error));
 #undef PLAN
@@ -60,7 +60,7 @@ mabd_status MABD_CUDA(solvers_plan)(const mabd_cpu_sim* host, const mabd_allocat
 #define DIRECT_SOLVERS(X)                                                                          \
     X(LEVELS, levels)                                                                              \
     X(SEGMENTS, segments)                                                                          \
-    X(CHAINS, batch)                                                                               \
+    X(BATCH, batch)                                                                                \
     X(LOOPS, loops)
 #define SOLVERS(X)                                                                                 \
     DIRECT_SOLVERS(X)                                                                              \

@@ -77,6 +77,11 @@ mabd_status MABD_CUDA(predict)(mabd_cuda_state* state, const mabd_cpu_sim* host,
                                mabd_error* error) {
     const mabd_cpu_sim sim = state->view;
     const int32_t all = (int32_t)sim.sizes.bodies, coordinates = (int32_t)sim.sizes.coordinates;
+    if (sim.sizes.apart > 0) {
+        MABD_CUDA_TRY(cudaMemsetAsync(sim.copies, 0, sim.sizes.copies * sizeof *sim.copies,
+                                      state->device.stream),
+                      "beginning with all copies");
+    }
     LAUNCH("predict", hold_bodies, all, sim, all);
     MABD_TRY(pose_scripts(state, host, error));
     LAUNCH("predict", predict_bodies, state->body_count, sim, state->body_count, state->bodies);
@@ -187,7 +192,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
                   mabd_real* size) {
     if (INDEX >= count) return;
     const int32_t body = bodies[INDEX];
-    mabd_motion_report one = {-1, -1, -1};
+    mabd_motion_report one = {-1, -1, -1, nullptr};
     mabd_stage_update_kind(SIM, kind, touched, body, &one);
     twist[body] = one.twist;
     size[body] = one.broken_body < 0 ? 0 : 1;
@@ -253,9 +258,15 @@ mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd
     return MABD_OK;
 }
 
+mabd_status MABD_CUDA(check_joints)(mabd_cuda_state* state, mabd_error* error) {
+    LAUNCH("check", check_joints, state->joint_count, state->view, state->joint_count,
+           state->openings);
+    return MABD_OK;
+}
+
 mabd_status MABD_CUDA(check)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error) {
     const int32_t joints = state->joint_count;
-    LAUNCH("check", check_joints, joints, state->view, joints, state->openings);
+    MABD_TRY(MABD_CUDA(check_joints)(state, error));
     const int32_t parts = parts_for(joints);
     LAUNCH_BLOCKS(&state->device, "reduce", join_joints, parts, state->view, state->openings,
                   state->parts);

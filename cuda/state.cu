@@ -210,6 +210,7 @@ static void copy_view(const mabd_cpu_sim* host, const places* p, mabd_cpu_sim* v
 #undef FIELD
     view->blocks = moved(a, host->blocks), view->controls = moved(a, host->controls);
     view->motors = moved(a, host->motors), view->axes = moved(a, host->axes);
+    view->copies = moved(a, host->copies);
     view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
     view->loose = moved(a, host->loose);
     view->sides = sides, view->springs = springs, view->points = points;
@@ -281,7 +282,8 @@ static mabd_status fill(const mabd_cpu_sim* host, const void* arena_memory, size
     copy_view(host, &p, &s->view);
     s->view.contacts = s->touch.on;
     s->bodies = p.bodies, s->body_count = (int32_t)n->moving;
-    s->joint_count = host->model->joint_count, s->script_count = (int32_t)n->scripts;
+    s->joint_count = host->model->joint_count, s->slot_count = plan->slot_count;
+    s->script_count = (int32_t)n->scripts;
     s->apart_count = (int32_t)n->aparts, s->aparts = p.aparts;
     return copy_all(host, n, l, &p, s, error);
 }

@@ -25,6 +25,7 @@ typedef struct mabd_cuda_part {
     mabd_motion_report motion; // twist: squared, of twice the rotation
     mabd_opening opening;
     mabd_switch_report pieces;
+    int32_t left;       // copies that have not settled
     int32_t last;       // last joint with axes on a wrong piece, -1 = none
     int32_t inside_out; // body that had no rotation at refer, -1 = none
     int32_t bad;        // slot whose pivot failed, INT32_MAX = none
@@ -41,8 +42,9 @@ typedef struct mabd_cuda_group {
 typedef struct mabd_cuda_state {
     mabd_device device;
     mabd_cpu_sim view;
-    int32_t joint_count, body_count; // bodies: those that move
-    const int32_t* bodies;           // (body_count) by group
+    int32_t joint_count, slot_count;
+    int32_t body_count;    // bodies that move
+    const int32_t* bodies; // (body_count) by group
     int32_t group_count;
     mabd_cuda_group* groups; // (group_count), on the host
     size_t group_bytes;
@@ -98,10 +100,20 @@ mabd_status MABD_CUDA(assemble)(mabd_cuda_state* state, mabd_pass pass, mabd_err
 mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error);
 /// At q_new. Waits.
 mabd_status MABD_CUDA(check)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_error* error);
+/// Part of it: `openings` of all joints, without waiting.
+mabd_status MABD_CUDA(check_joints)(mabd_cuda_state* state, mabd_error* error);
 mabd_status MABD_CUDA(refer)(mabd_cuda_state* state, mabd_error* error);
 mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_error* error);
 /// q, v and coordinates into their history, or back; stress becomes 0.
 mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error* error);
+
+// ---- copies of a batch that settle one by one (copies.cu) ----
+
+/// After update: *left of them have not settled. Waits.
+mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_copy_goal* goal,
+                                     int32_t* left, mabd_error* error);
+/// What was kept is the result; host->copies gets what is known of each. Waits.
+mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, mabd_cpu_sim* host, mabd_error* error);
 
 // ---- axes with laws (axes.cu) ----
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mabd/base.h"
+#include "mabd/batch.h"
 #include "mabd/generate.h"
 #include "mabd/model.h"
 #include "mabd/record.h"

@@ -19,7 +19,8 @@ MABD_API int32_t mabd_model_row_count(const mabd_model* model);
 /// Name of the scene.
 MABD_API const char* mabd_model_name(const mabd_model* model);
 /// Write the name of a body or joint (may be a generated one) into text, at most size bytes with the
-/// terminating zero; a body without name is "body 12". Returns text.
+/// terminating zero; a body without name is "body 12". In a batch (mabd/batch.h) the copy stands before it: "3/arm",
+/// "3/body 12". Returns text.
 MABD_API const char* mabd_model_body_name(const mabd_model* model, int32_t body, char* text,
                                           size_t size);
 MABD_API const char* mabd_model_joint_name(const mabd_model* model, int32_t joint, char* text,

@@ -8,12 +8,22 @@
 
 typedef struct mabd_recorder mabd_recorder;
 
+/// An array that a recording keeps as dataset `batch/NAME`.
+typedef struct mabd_record_array {
+    const char* name;
+    int32_t rank; // 1 to 3
+    int64_t extents[3];
+    const double* data;
+} mabd_record_array;
+
 /// What a recording keeps beside the state.
 typedef struct mabd_record_def {
     const char* scene_text; // JSON of the scene, "" = none
     int32_t setting_count;  // --set values in force
     const mabd_setting* settings;
     const char* command; // how it was made, "" = not known
+    int32_t array_count; // of a batch only
+    const mabd_record_array* arrays;
 } mabd_record_def;
 
 /// Create FILE.h5 for a simulation (an existing file is replaced). docs/file-format.md lists the datasets.

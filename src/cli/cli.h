@@ -13,6 +13,7 @@ typedef enum cli_exit {
 
 /// Each command gets its own name as argv[0] ("run") and returns an exit code.
 int command_run(int argc, char** argv);
+int command_batch(int argc, char** argv);
 int command_info(int argc, char** argv);
 int command_render(int argc, char** argv);
 int command_bench(int argc, char** argv);

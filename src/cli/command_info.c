@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd info`: what a scene holds, before anything is simulated.
+#include "cli/backends.h"
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/plan_table.h"
@@ -12,7 +13,7 @@
 
 typedef struct info_options {
     const char *scene, *json;
-    bool plan;
+    bool plan, backends;
     int dual; // mabd_dual
     option_texts settings;
 } info_options;
@@ -27,7 +28,8 @@ typedef struct joint_counts {
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 #undef X
 
-static const char NOTES[] = "Example: mabd info scenes/chain.json --set links=1000000 --json -";
+static const char NOTES[] = "Examples: mabd info scenes/chain.json --set links=1000000 --json -\n"
+                            "          mabd info --backends";
 
 static bool parse_options(int argc, char** argv, info_options* o, int* code) {
     const char* names[] = {"SCENE"};
@@ -38,6 +40,9 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
         option_text("json", "FILE|-", &o->json, "write it as JSON; - = standard output"),
         option_flag("plan", &o->plan,
                     "components by class, joints by type, and how each is solved"),
+        option_flag(
+            "backends", &o->backends,
+            "where simulations can run: what was built and what is present; needs no SCENE"),
         option_choice("dual", DUALS, &o->dual, "dual solvers that memory and plan are told for"),
     };
     const option_command command = {.name = "info",
@@ -45,6 +50,7 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
                                     .argument_count = 1,
                                     .argument_names = names,
                                     .arguments = &o->scene,
+                                    .alone = &o->backends,
                                     .option_count = sizeof(options) / sizeof(options[0]),
                                     .options = options,
                                     .notes = NOTES};
@@ -247,6 +253,11 @@ int command_info(int argc, char** argv) {
     info_options options;
     loaded_scene loaded;
     if (!parse_options(argc, argv, &options, &code)) return code;
+    if (options.backends && options.scene != NULL) {
+        fprintf(stderr, "mabd info: give a SCENE or --backends, not both\n");
+        return CLI_BAD_INPUT;
+    }
+    if (options.backends) return backends_report(options.json);
     code = load_scene("info", options.scene, &options.settings, 0, &loaded);
     if (code == CLI_OK) load_set_dual(&loaded, (mabd_dual)options.dual);
     if (code == CLI_OK) code = make_report(&options, &loaded);

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/progress.h"
+#include "cli/run_extra.h"
 #include "cli/run_options.h"
 #include "cli/run_stats.h"
 #include "cli/summary.h"
@@ -22,10 +23,18 @@
 #define DEFAULT_H        0.01 // [s]
 #define DEFAULT_DURATION 10.0 // [s]
 
+static const char NOTES[] =
+    "Frames and checkpoints are written at steps 0, K, 2K, ...; the checkpoint also at the end\n"
+    "and on SIGINT and SIGTERM. Without --time and --steps the scene says how long, else 10 s.\n"
+    "Exit codes: 0 done, 2 bad input, 3 the simulation failed, 4 cannot write, 130 and 143\n"
+    "stopped by a signal.\n\n"
+    "Example: mabd run scenes/chain.json --set links=1000 --time 5 --out chain.h5";
+
 // ---- the run -----------------------------------------------------------------------------------
 
 typedef struct run {
     run_options options;
+    const run_extra* extra; // null = none
     loaded_scene loaded;
     mabd_sim* sim;
     mabd_recorder* recorder;
@@ -67,8 +76,9 @@ static const char* error_text(const mabd_error* error, mabd_status status) {
 }
 
 // Print an error about a file and give the exit code for it.
-static int say_file_error(const char* path, mabd_status status, const mabd_error* error) {
-    load_say_file("run", path, status, error);
+static int say_file_error(const run* r, const char* path, mabd_status status,
+                          const mabd_error* error) {
+    load_say_file(r->options.name, path, status, error);
     if (status == MABD_ERR_INPUT) return CLI_BAD_INPUT;
     return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_CANNOT_WRITE;
 }
@@ -96,7 +106,7 @@ static int count_steps(run* r, double h) {
     double suggested = mabd_model_suggested_duration(r->loaded.model);
     double duration = o->time_given ? o->time : suggested > 0 ? suggested : DEFAULT_DURATION;
     if (!o->steps_given && duration / h > 1e15)
-        return run_options_say("--time: too many steps of this h");
+        return run_options_say(o, "--time: too many steps of this h");
     r->total_steps = o->steps_given ? o->steps : (int64_t)llround(duration / h);
     return CLI_OK;
 }
@@ -122,6 +132,11 @@ static void print_memory(const run* r) {
         system_format_bytes(of_model, model, sizeof(model)),
         system_format_bytes(of_sim, sim, sizeof(sim)),
         system_format_bytes((of_model + of_sim) / (double)info->bodies, body, sizeof(body)));
+    double device = (double)mabd_sim_device_bytes(r->sim);
+    if (device > 0) {
+        say(r, "device    %s, %s per body\n", system_format_bytes(device, sim, sizeof(sim)),
+            system_format_bytes(device / (double)info->bodies, body, sizeof(body)));
+    }
     if (r->text != NULL) fflush(r->text);
 }
 
@@ -131,10 +146,11 @@ static int create_sim(run* r, const mabd_sim_def* def) {
     mabd_status status = mabd_sim_create(r->loaded.model, def, &r->sim, &error);
     r->create_seconds = system_seconds() - start;
     if (status == MABD_OK) return CLI_OK;
-    fprintf(stderr, "mabd run: cannot simulate %s: %s\n", r->options.scene,
+    fprintf(stderr, "mabd %s: cannot simulate %s: %s\n", r->options.name, r->options.scene,
             error_text(&error, status));
-    bool is_input =
-        status == MABD_ERR_ARG || status == MABD_ERR_INPUT || status == MABD_ERR_UNAVAILABLE;
+    // a device that is missing is no mistake of the input, a formulation that there is not is one
+    bool unknown = status == MABD_ERR_UNAVAILABLE && def->backend == MABD_BACKEND_CPU;
+    bool is_input = status == MABD_ERR_ARG || status == MABD_ERR_INPUT || unknown;
     return is_input ? CLI_BAD_INPUT : CLI_FAILED;
 }
 
@@ -144,17 +160,16 @@ static void warn_of_overlap(const run* r) {
     if (r->options.quiet || depth <= SUMMARY_OVERLAP) return;
     mabd_model_body_name(r->loaded.model, (int32_t)r->stats.overlap_a, a, sizeof(a));
     mabd_model_body_name(r->loaded.model, (int32_t)r->stats.overlap_b, b, sizeof(b));
-    fprintf(
-        stderr,
-        "mabd run: '%s' and '%s' overlap by %.*f mm at the start; they are moved apart slowly\n", a,
-        b, depth < 1e-4 ? 4 : 1, 1e3 * depth);
+    fprintf(stderr,
+            "mabd %s: '%s' and '%s' overlap by %.*f mm at the start; they are moved apart slowly\n",
+            r->options.name, a, b, depth < 1e-4 ? 4 : 1, 1e3 * depth);
 }
 
 static int start_scene(run* r) {
     const int64_t every =
         run_stats_sample_interval(r->loaded.info.bodies, r->options.every, r->total_steps);
     if (run_stats_start(&r->stats, r->sim, every) != MABD_OK) {
-        fprintf(stderr, "mabd run: out of memory for the contacts at the start\n");
+        fprintf(stderr, "mabd %s: out of memory for the contacts at the start\n", r->options.name);
         return CLI_FAILED;
     }
     warn_of_overlap(r);
@@ -171,19 +186,19 @@ static int start_state(run* r) {
     bool usable = status == MABD_OK && r->stats.version == RUN_STATS_VERSION &&
                   r->stats.steps == mabd_sim_step_count(r->sim) && r->stats.sample_every >= 1;
     if (status == MABD_ERR_IO) { // its text holds the path
-        fprintf(stderr, "mabd run: cannot resume: %s\n", error.text);
+        fprintf(stderr, "mabd %s: cannot resume: %s\n", o->name, error.text);
         return CLI_BAD_INPUT;
     }
     if (!usable) {
-        fprintf(stderr, "mabd run: cannot resume from %s: %s\n", o->resume,
+        fprintf(stderr, "mabd %s: cannot resume from %s: %s\n", o->name, o->resume,
                 status == MABD_OK ? "it was not written by this command"
                                   : error_text(&error, status));
         return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_BAD_INPUT;
     }
     if (r->stats.steps > r->total_steps) {
         fprintf(stderr,
-                "mabd run: cannot resume from %s: it is at step %lld and the run ends at %lld\n",
-                o->resume, (long long)r->stats.steps, (long long)r->total_steps);
+                "mabd %s: cannot resume from %s: it is at step %lld and the run ends at %lld\n",
+                o->name, o->resume, (long long)r->stats.steps, (long long)r->total_steps);
         return CLI_BAD_INPUT;
     }
     say(r, "resume    from step %lld, t = %g s\n", (long long)r->stats.steps,
@@ -199,12 +214,15 @@ static int open_recording(run* r) {
     if (o->resume != NULL && access(o->out, F_OK) == 0) {
         status = mabd_recorder_reopen(o->out, r->sim, &r->recorder, &error);
     } else {
-        const mabd_record_def def = {r->loaded.text, r->loaded.setting_count, r->loaded.settings,
-                                     r->command};
+        mabd_record_def def = {.scene_text = r->loaded.text,
+                               .setting_count = r->loaded.setting_count,
+                               .settings = r->loaded.settings,
+                               .command = r->command};
+        if (r->extra != NULL) r->extra->record(r->extra->context, &def);
         status = mabd_recorder_create(o->out, r->sim, &def, &r->recorder, &error);
         if (status == MABD_OK) status = mabd_recorder_append(r->recorder, r->sim, &error);
     }
-    return status == MABD_OK ? CLI_OK : say_file_error(o->out, status, &error);
+    return status == MABD_OK ? CLI_OK : say_file_error(r, o->out, status, &error);
 }
 
 static int write_checkpoint(const run* r) {
@@ -212,7 +230,7 @@ static int write_checkpoint(const run* r) {
     run_stats extra = run_stats_with_stages(&r->stats, r->sim);
     mabd_status status =
         mabd_checkpoint_write(r->options.checkpoint, r->sim, &extra, sizeof(extra), &error);
-    return status == MABD_OK ? CLI_OK : say_file_error(r->options.checkpoint, status, &error);
+    return status == MABD_OK ? CLI_OK : say_file_error(r, r->options.checkpoint, status, &error);
 }
 
 // Say what failed, where and when; the state is that before the step.
@@ -239,8 +257,10 @@ static int fail_step(run* r, mabd_status status, const mabd_error* error) {
 static int take_step(run* r) {
     mabd_error error = {.body = -1, .joint = -1};
     mabd_step_info info;
+    mabd_status status = MABD_OK;
+    if (r->extra != NULL) status = r->extra->before_step(r->extra->context, r->sim, &error);
     double start = system_seconds();
-    mabd_status status = mabd_sim_step(r->sim, &info, &error);
+    if (status == MABD_OK) status = mabd_sim_step(r->sim, &info, &error);
     double seconds = system_seconds() - start;
     if (status != MABD_OK) return fail_step(r, status, &error);
     run_stats_add_step(&r->stats, &info, seconds);
@@ -254,7 +274,7 @@ static int keep_step(const run* r) {
     if (r->recorder != NULL && r->stats.steps % o->every == 0) {
         mabd_error error = {0};
         mabd_status status = mabd_recorder_append(r->recorder, r->sim, &error);
-        if (status != MABD_OK) return say_file_error(o->out, status, &error);
+        if (status != MABD_OK) return say_file_error(r, o->out, status, &error);
     }
     if (o->checkpoint != NULL && r->stats.steps % o->checkpoint_every == 0) {
         return write_checkpoint(r);
@@ -280,7 +300,7 @@ static int run_steps(run* r) {
 // ---- the end -----------------------------------------------------------------------------------
 
 static void say_interrupted(const run* r) {
-    fprintf(stderr, "mabd run: stopped by %s after step %lld of %lld; ",
+    fprintf(stderr, "mabd %s: stopped by %s after step %lld of %lld; ", r->options.name,
             caught_signal == SIGINT ? "SIGINT" : "SIGTERM", (long long)r->stats.steps,
             (long long)r->total_steps);
     if (r->options.checkpoint != NULL) {
@@ -305,10 +325,16 @@ static int report(run* r) {
         .signal = r->stats.steps < r->total_steps ? (int)caught_signal : 0,
     };
     if (r->text != NULL) summary_print(&source, r->text);
+    if (r->text != NULL && r->extra != NULL) {
+        r->extra->print(r->extra->context, r->sim, r->stats.steps, r->stats.step_seconds, r->text);
+    }
     if (r->text != NULL && r->options.out != NULL) say(r, "recorded  %s\n", r->options.out);
     if (r->options.json == NULL) return CLI_OK;
     json_t* summary = summary_build(&source);
-    int code = summary_write("run", r->options.json, summary);
+    if (summary != NULL && r->extra != NULL) {
+        r->extra->report(r->extra->context, r->sim, r->stats.steps, r->stats.step_seconds, summary);
+    }
+    int code = summary_write(r->options.name, r->options.json, summary);
     json_decref(summary);
     return code;
 }
@@ -316,11 +342,13 @@ static int report(run* r) {
 // Close files and report, whatever happened. `code`: how the steps ended.
 static int finish(run* r, int code) {
     mabd_error error = {0};
-    if (r->failed[0] != '\0') fprintf(stderr, "mabd run: simulation failed %s\n", r->failed);
+    if (r->failed[0] != '\0') {
+        fprintf(stderr, "mabd %s: simulation failed %s\n", r->options.name, r->failed);
+    }
     mabd_status status = mabd_recorder_close(r->recorder, &error);
     r->recorder = NULL;
     if (status != MABD_OK) {
-        int closed = say_file_error(r->options.out, status, &error);
+        int closed = say_file_error(r, r->options.out, status, &error);
         if (code == CLI_OK) code = closed;
     }
     if (r->options.checkpoint != NULL) {
@@ -337,7 +365,9 @@ static int finish(run* r, int code) {
 // Everything up to the first step. The pieces are released by the caller.
 static int prepare(run* r) {
     run_options* o = &r->options;
-    int code = load_scene("run", o->scene, &o->settings, o->memory_limit, &r->loaded);
+    int code = r->extra != NULL
+                   ? r->extra->load(r->extra->context, o, &r->loaded)
+                   : load_scene(o->name, o->scene, &o->settings, o->memory_limit, &r->loaded);
     if (code != CLI_OK) return code;
     mabd_sim_def def = make_def(r);
     if ((code = count_steps(r, (double)def.h)) != CLI_OK) return code;
@@ -345,7 +375,12 @@ static int prepare(run* r) {
     load_set_dual(&r->loaded, def.dual);
     if ((code = load_check_memory(&r->loaded)) != CLI_OK) return code;
     if ((code = create_sim(r, &def)) != CLI_OK) return code;
-    print_memory(r);
+    if (r->extra == NULL) {
+        print_memory(r);
+    } else {
+        code = r->extra->prepare(r->extra->context, r->sim, r->total_steps, r->text);
+        if (code != CLI_OK) return code;
+    }
     if ((code = start_state(r)) != CLI_OK) return code;
     return open_recording(r);
 }
@@ -365,17 +400,24 @@ static int run_all(run* r) {
     return code;
 }
 
-int command_run(int argc, char** argv) {
+int run_command_line(const run_command* command, int argc, char** argv, const run_extra* extra) {
     int code = CLI_FAILED;
     run* r = calloc(1, sizeof(*r));
-    char* command = load_join_command("run", argc, argv);
-    if (r == NULL || command == NULL) {
-        fprintf(stderr, "mabd run: out of memory\n");
-    } else if (run_options_read(argc, argv, &r->options, &code)) {
-        r->command = command;
-        code = run_all(r);
+    char* line = load_join_command(command->name, argc, argv);
+    if (r == NULL || line == NULL) {
+        fprintf(stderr, "mabd %s: out of memory\n", command->name);
+    } else if (run_options_read(command, argc, argv, &r->options, &code)) {
+        r->command = line;
+        r->extra = extra;
+        code = extra != NULL ? extra->check(extra->context, &r->options) : CLI_OK;
+        if (code == CLI_OK) code = run_all(r);
     }
-    free(command);
+    free(line);
     free(r);
     return code;
+}
+
+int command_run(int argc, char** argv) {
+    const run_command command = {.name = "run", .about = "Simulate a scene.", .notes = NOTES};
+    return run_command_line(&command, argc, argv, NULL);
 }

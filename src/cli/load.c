@@ -130,7 +130,8 @@ static int say_error(const loaded_scene* loaded, const mabd_error* error) {
     return error->status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_BAD_INPUT;
 }
 
-static int build_model(const mabd_scene* scene, loaded_scene* loaded) {
+// The model of `scene`; text and params are those of `read`, which came from the file.
+static int build_model(const mabd_scene* scene, const mabd_scene* read, loaded_scene* loaded) {
     mabd_error error = {0};
     double start = system_seconds();
     mabd_status status = mabd_model_build(scene, &loaded->allocator, &loaded->model, &error);
@@ -138,37 +139,98 @@ static int build_model(const mabd_scene* scene, loaded_scene* loaded) {
     error.status = status;
     if (status != MABD_OK) return say_error(loaded, &error);
     loaded->info = mabd_model_get_info(loaded->model);
-    const char* text = mabd_scene_text(scene);
+    const char* text = mabd_scene_text(read);
     size_t size = strlen(text) + 1;
     loaded->text = malloc(size);
     if (loaded->text == NULL) return say_no_memory(loaded);
     memcpy(loaded->text, text, size);
-    return copy_params(scene, loaded);
+    return copy_params(read, loaded);
+}
+
+// Read the scene with its settings and `extra` more, which are behind them; from `text` if it is there.
+static int read_scene(loaded_scene* loaded, int32_t extra, const char* text, mabd_scene** scene) {
+    mabd_error error = {0};
+    *scene = NULL;
+    if (mabd_scene_create(&loaded->allocator, scene) != MABD_OK) return say_no_memory(loaded);
+    const int32_t count = loaded->setting_count + extra;
+    const double start = system_seconds();
+    const mabd_status status =
+        text != NULL
+            ? mabd_scene_load_text(*scene, text, strlen(text), count, loaded->settings, &error)
+            : mabd_scene_load(*scene, loaded->path, count, loaded->settings, &error);
+    loaded->load_seconds += system_seconds() - start;
+    error.status = status;
+    return status == MABD_OK ? CLI_OK : say_error(loaded, &error);
 }
 
 static int read_and_build(loaded_scene* loaded) {
     mabd_scene* scene = NULL;
-    mabd_error error = {0};
-    if (mabd_scene_create(&loaded->allocator, &scene) != MABD_OK) return say_no_memory(loaded);
-    double start = system_seconds();
-    mabd_status status =
-        mabd_scene_load(scene, loaded->path, loaded->setting_count, loaded->settings, &error);
-    loaded->load_seconds = system_seconds() - start;
-    error.status = status;
-    int code = status == MABD_OK ? build_model(scene, loaded) : say_error(loaded, &error);
+    int code = read_scene(loaded, 0, NULL, &scene);
+    if (code == CLI_OK) code = build_model(scene, scene, loaded);
     mabd_scene_destroy(scene);
     return code;
 }
 
-int load_scene(const char* command, const char* path, const option_texts* settings,
-               size_t memory_limit, loaded_scene* loaded) {
+static int add_copy(mabd_scene* batch, const mabd_scene* copy, const loaded_scene* loaded) {
+    mabd_error error = {0};
+    error.status = mabd_scene_add_copy(batch, copy, &error);
+    return error.status == MABD_OK ? CLI_OK : say_error(loaded, &error);
+}
+
+// Copies one after the other; where nothing varies the first one is all of them.
+static int add_copies(loaded_scene* loaded, const load_copies* copies, const mabd_scene* first,
+                      mabd_scene* batch) {
+    int code = add_copy(batch, first, loaded);
+    for (int32_t i = 1; code == CLI_OK && i < copies->count; i++) {
+        if (copies->extra_count == 0) {
+            code = add_copy(batch, first, loaded);
+            continue;
+        }
+        mabd_scene* copy = NULL;
+        copies->vary(copies->context, i, loaded->settings + loaded->setting_count);
+        code = read_scene(loaded, copies->extra_count, mabd_scene_text(first), &copy);
+        if (code == CLI_OK) code = add_copy(batch, copy, loaded);
+        mabd_scene_destroy(copy);
+    }
+    return code;
+}
+
+static int read_and_build_copies(loaded_scene* loaded, const load_copies* copies) {
+    mabd_scene *first = NULL, *batch = NULL;
+    if (copies->extra_count > 0) {
+        copies->vary(copies->context, 0, loaded->settings + loaded->setting_count);
+    }
+    int code = read_scene(loaded, copies->extra_count, NULL, &first);
+    if (code == CLI_OK && mabd_scene_create(&loaded->allocator, &batch) != MABD_OK) {
+        code = say_no_memory(loaded);
+    }
+    if (code == CLI_OK) code = add_copies(loaded, copies, first, batch);
+    if (code == CLI_OK) code = build_model(batch, first, loaded);
+    mabd_scene_destroy(batch);
+    mabd_scene_destroy(first);
+    return code;
+}
+
+static int start_loading(const char* command, const char* path, const option_texts* settings,
+                         size_t memory_limit, loaded_scene* loaded) {
     memset(loaded, 0, sizeof(*loaded));
     loaded->command = command;
     loaded->path = path;
     loaded->budget.limit = memory_limit > 0 ? memory_limit : system_memory();
     loaded->allocator = (mabd_allocator){budget_alloc, budget_free, &loaded->budget};
-    int code = split_settings(settings, loaded);
+    return split_settings(settings, loaded);
+}
+
+int load_scene(const char* command, const char* path, const option_texts* settings,
+               size_t memory_limit, loaded_scene* loaded) {
+    const int code = start_loading(command, path, settings, memory_limit, loaded);
     return code == CLI_OK ? read_and_build(loaded) : code;
+}
+
+int load_batch(const char* command, const char* path, const option_texts* settings,
+               const load_copies* copies, size_t memory_limit, loaded_scene* loaded) {
+    const int code = start_loading(command, path, settings, memory_limit, loaded);
+    return code == CLI_OK ? read_and_build_copies(loaded, copies) : code;
 }
 
 void load_release(loaded_scene* loaded) {

@@ -18,7 +18,7 @@ typedef struct load_budget {
 typedef struct loaded_scene {
     const char* command; // "run", for messages
     const char* path;
-    mabd_setting settings[OPTION_TEXTS_MAX];
+    mabd_setting settings[2 * OPTION_TEXTS_MAX]; // of all copies, then those of the copy being read
     int32_t setting_count;
     load_budget budget;
     mabd_allocator allocator; // counts into budget
@@ -35,6 +35,18 @@ typedef struct loaded_scene {
 /// load_release in either case.
 int load_scene(const char* command, const char* path, const option_texts* settings,
                size_t memory_limit, loaded_scene* loaded);
+/// Copies of a scene that differ in some settings.
+typedef struct load_copies {
+    int32_t count;       // > 0
+    int32_t extra_count; // settings of a copy besides those of all
+    /// settings (extra_count) of a copy; texts live until the next call.
+    void (*vary)(void* context, int32_t copy, mabd_setting* settings);
+    void* context;
+} load_copies;
+/// The same for a model of copies (mabd/batch.h); what `loaded` tells of settings and params is that of the first copy, but for
+/// the extra ones.
+int load_batch(const char* command, const char* path, const option_texts* settings,
+               const load_copies* copies, size_t memory_limit, loaded_scene* loaded);
 void load_release(loaded_scene* loaded);
 /// Count the memory of a simulation with these dual solvers (load_scene: auto) in loaded->info.
 void load_set_dual(loaded_scene* loaded, mabd_dual dual);

@@ -15,6 +15,7 @@ typedef struct command {
 
 static const command COMMANDS[] = {
     {"run", command_run, "simulate a scene"},
+    {"batch", command_batch, "simulate many copies of a scene as one problem"},
     {"info", command_info, "what a scene holds: bodies, joints, rows, memory, parameters"},
     {"render", command_render, "draw a frame of a recording as a PNG picture"},
     {"bench", command_bench, "measure speed"},

@@ -327,7 +327,8 @@ option_result options_parse(const option_command* command, int argc, char** argv
             if (result != OPTIONS_OK) return result;
         }
     }
-    if (found < command->argument_count) {
+    const bool alone = command->alone != NULL && *command->alone;
+    if (found < command->argument_count && !alone) {
         snprintf(message, size, "%s is missing", command->argument_names[found]);
         return OPTIONS_BAD;
     }

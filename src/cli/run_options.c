@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `mabd run`; see run_options.h.
+// The command line of `mabd run` and its like; see run_options.h.
 #include "cli/run_options.h"
 
 #include "cli/cli.h"
@@ -7,6 +7,8 @@
 #include "cli/output.h"
 #include "cli/system.h"
 #include "mabd/sim.h"
+
+#include <string.h>
 
 #define X(name, text) text,
 static const char* const FORMULATIONS[] = {MABD_FORMULATION_LIST(X) NULL};
@@ -16,16 +18,10 @@ static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 #undef X
 
-static const char NOTES[] =
-    "Frames and checkpoints are written at steps 0, K, 2K, ...; the checkpoint also at the end\n"
-    "and on SIGINT and SIGTERM. Without --time and --steps the scene says how long, else 10 s.\n"
-    "Exit codes: 0 done, 2 bad input, 3 the simulation failed, 4 cannot write, 130 and 143\n"
-    "stopped by a signal.\n\n"
-    "Example: mabd run scenes/chain.json --set links=1000 --time 5 --out chain.h5";
+#define OPTIONS_MAX 40
 
-// Parse into o; *memory gets the text of --memory-limit.
-static bool parse(int argc, char** argv, run_options* o, const char** memory, int* code) {
-    const char* names[] = {"SCENE"};
+// The options of all such commands; *memory gets the text of --memory-limit. Returns how many.
+static int32_t list_options(run_options* o, const char** memory, option* list) {
     const option options[] = {
         option_real("time", "T", OPTION_NOT_NEGATIVE, &o->time, &o->time_given,
                     "simulate until this time [s]"),
@@ -65,19 +61,32 @@ static bool parse(int argc, char** argv, run_options* o, const char** memory, in
                     "refuse to use more, as 500M or 2G (default: the machine's memory)"),
         option_flag("quiet", &o->quiet, "print errors only"),
     };
-    const option_command command = {.name = "run",
-                                    .about = "Simulate a scene.",
+    const size_t count = sizeof(options) / sizeof(options[0]);
+    _Static_assert(sizeof(options) / sizeof(options[0]) < OPTIONS_MAX, "room for those of others");
+    memcpy(list, options, sizeof(options));
+    return (int32_t)count;
+}
+
+static bool parse(const run_command* of, int argc, char** argv, run_options* o, const char** memory,
+                  int* code) {
+    const char* names[] = {"SCENE"};
+    option options[OPTIONS_MAX];
+    int32_t count = 0;
+    for (; count < of->more_count; count++) options[count] = of->more[count];
+    count += list_options(o, memory, options + count);
+    const option_command command = {.name = of->name,
+                                    .about = of->about,
                                     .argument_count = 1,
                                     .argument_names = names,
                                     .arguments = &o->scene,
-                                    .option_count = sizeof(options) / sizeof(options[0]),
+                                    .option_count = count,
                                     .options = options,
-                                    .notes = NOTES};
+                                    .notes = of->notes};
     return options_start(&command, argc, argv, code);
 }
 
-int run_options_say(const char* text) {
-    fprintf(stderr, "mabd run: %s\nTry 'mabd run --help'.\n", text);
+int run_options_say(const run_options* options, const char* text) {
+    fprintf(stderr, "mabd %s: %s\nTry 'mabd %s --help'.\n", options->name, text, options->name);
     return CLI_BAD_INPUT;
 }
 
@@ -87,21 +96,24 @@ static int check_outputs(const run_options* o) {
     const char* paths[] = {o->json, o->checkpoint, o->out};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (paths[i] == NULL || output_check(paths[i], message, sizeof(message))) continue;
-        fprintf(stderr, "mabd run: %s\n", message);
+        fprintf(stderr, "mabd %s: %s\n", o->name, message);
         return CLI_CANNOT_WRITE;
     }
     return CLI_OK;
 }
 
-bool run_options_read(int argc, char** argv, run_options* options, int* exit_code) {
+bool run_options_read(const run_command* command, int argc, char** argv, run_options* options,
+                      int* exit_code) {
     const char* memory = NULL;
     *options = (run_options){.every = 1, .checkpoint_every = 1000, .threads = system_processors()};
     options->preset = MABD_PRESET_BALANCED;
-    if (!parse(argc, argv, options, &memory, exit_code)) return false;
+    options->name = command->name;
+    if (!parse(command, argc, argv, options, &memory, exit_code)) return false;
     if (options->time_given && options->steps_given) {
-        *exit_code = run_options_say("give --time or --steps, not both");
+        *exit_code = run_options_say(options, "give --time or --steps, not both");
     } else if (memory != NULL && !load_parse_size(memory, &options->memory_limit)) {
-        *exit_code = run_options_say("--memory-limit: expected a size > 0 such as 500M or 2G");
+        *exit_code =
+            run_options_say(options, "--memory-limit: expected a size > 0 such as 500M or 2G");
     } else {
         *exit_code = check_outputs(options);
     }

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `mabd run`.
+// The command line of `mabd run`, and of commands that do the same with more options.
 #pragma once
 
 #include "cli/options.h"
 
+/// A command: its name, texts of --help, and options besides those of `mabd run`.
+typedef struct run_command {
+    const char *name, *about, *notes;
+    int32_t more_count;
+    const option* more; // (more_count)
+} run_command;
+
 typedef struct run_options {
+    const char* name; // of the command
     const char* scene;
     double time, h;                          // [s]
     double gap_tolerance, contact_tolerance; // [m]
@@ -20,6 +28,7 @@ typedef struct run_options {
 
 /// Read and check a command line, also that files named for output can be written. False: do not run,
 /// return *exit_code (--help was printed, or an error).
-bool run_options_read(int argc, char** argv, run_options* options, int* exit_code);
+bool run_options_read(const run_command* command, int argc, char** argv, run_options* options,
+                      int* exit_code);
 /// Print a usage error; returns the exit code for it.
-int run_options_say(const char* text);
+int run_options_say(const run_options* options, const char* text);

@@ -94,17 +94,42 @@ static void fill_boxes(mabd_cpu_sim* sim) {
     }
 }
 
-static mabd_status find_pairs(mabd_contacts* c) {
-    const mabd_broad_input input = {c->geom_count, c->plane_count, c->geoms, c->boxes, c->planes};
-    mabd_broad_result result;
-    mabd_status status = mabd_broad_update(c->broad, &input, &result, NULL);
+// Pairs of geoms of one copy, counted from its first.
+static mabd_status find_copy(mabd_contacts* c, int32_t copy, mabd_broad_result* result) {
+    const int32_t geom = c->geom_first[copy], plane = c->plane_first[copy];
+    const mabd_broad_input input = {c->geom_first[copy + 1] - geom,
+                                    c->plane_first[copy + 1] - plane, c->geoms + geom,
+                                    c->boxes + geom, c->planes + plane};
+    mabd_status status = mabd_broad_update(c->broad, &input, result, NULL);
     if (status == MABD_ERR_MEMORY) {
-        MABD_TRY(mabd_broad_reserve(c->broad, result.count + result.count / 2));
-        status = mabd_broad_update(c->broad, &input, &result, NULL);
+        MABD_TRY(mabd_broad_reserve(c->broad, result->count + result->count / 2));
+        status = mabd_broad_update(c->broad, &input, result, NULL);
     }
-    c->pairs = result.pairs;
-    c->pair_count = status == MABD_OK ? result.count : 0;
-    return status == MABD_ERR_ARG ? MABD_ERR_DIVERGED : status; // a box that is no number
+    if (status != MABD_ERR_ARG) return status;
+    c->bad_body = c->geoms[geom + result->bad_geom].body; // a box that is no number
+    return MABD_ERR_DIVERGED;
+}
+
+// Copy by copy: what stands in the same place is no pair, and the broad phase never sees it.
+static mabd_status find_pairs(mabd_contacts* c) {
+    mabd_broad_result result;
+    c->pair_count = c->found.count = 0;
+    for (int32_t copy = 0; copy < c->copy_count; copy++) {
+        const int32_t first = c->geom_first[copy];
+        MABD_TRY(find_copy(c, copy, &result));
+        if (c->copy_count == 1) {
+            c->pairs = result.pairs, c->pair_count = result.count;
+            return MABD_OK;
+        }
+        MABD_TRY(mabd_list_reserve(&c->allocator, &c->found, sizeof *c->pairs, result.count));
+        mabd_broad_pair* to = (mabd_broad_pair*)c->found.data + c->found.count;
+        for (int64_t k = 0; k < result.count; k++) {
+            to[k].i = first + result.pairs[k].i, to[k].j = first + result.pairs[k].j;
+        }
+        c->found.count += (int32_t)result.count;
+    }
+    c->pairs = c->found.data, c->pair_count = c->found.count;
+    return MABD_OK;
 }
 
 // ---- points ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 
 // Contacts of a step may differ from those of the next by whatever comes near: lists double when they are full.
 #define FOR_LISTS(X)                                                                               \
+    X(found, mabd_broad_pair)                                                                      \
     X(list, mabd_contact)                                                                          \
     X(before, mabd_contact)                                                                        \
     X(kept, mabd_contact_kept)                                                                     \
@@ -48,10 +49,11 @@
     X(reals, mabd_real)                                                                            \
     X(dual_work, mabd_real)
 
-static int32_t count_geoms(const mabd_model* m, int32_t* planes) {
+// Of bodies first .. last - 1.
+static int32_t count_geoms(const mabd_model* m, int32_t first, int32_t last, int32_t* planes) {
     int32_t geoms = 0;
     *planes = 0;
-    for (int32_t body = 0; body < m->body_count; body++) {
+    for (int32_t body = first; body < last; body++) {
         int32_t count;
         const mabd_model_collider* colliders = mabd_model_colliders(m, body, &count);
         geoms += count;
@@ -62,12 +64,29 @@ static int32_t count_geoms(const mabd_model* m, int32_t* planes) {
     return geoms;
 }
 
+// Geoms of all bodies, and of the copy that has most: a model without copies is one.
+static void count_all(mabd_contacts* c, const mabd_model* m) {
+    c->copy_count = m->copy_count > 0 ? m->copy_count : 1;
+    c->copy_bodies = m->body_count / c->copy_count;
+    c->geom_count = c->plane_count = c->copy_geoms = 0;
+    for (int32_t i = 0; i < c->copy_count; i++) {
+        int32_t planes;
+        const int32_t first = i * c->copy_bodies;
+        const int32_t geoms = count_geoms(m, first, first + c->copy_bodies, &planes);
+        c->geom_count += geoms, c->plane_count += planes;
+        if (geoms > c->copy_geoms) c->copy_geoms = geoms;
+    }
+}
+
 static void lay_out(mabd_contacts* c, const mabd_model* m, mabd_arena* arena) {
     const size_t geoms = (size_t)c->geom_count, bodies = (size_t)m->body_count;
     c->collider = mabd_arena_take(arena, geoms, sizeof *c->collider);
     c->geoms = mabd_arena_take(arena, geoms, sizeof *c->geoms);
     c->boxes = mabd_arena_take(arena, geoms, sizeof *c->boxes);
     c->planes = mabd_arena_take(arena, (size_t)c->plane_count, sizeof *c->planes);
+    const size_t copies = (size_t)c->copy_count + 1;
+    c->geom_first = mabd_arena_take(arena, copies, sizeof *c->geom_first);
+    c->plane_first = mabd_arena_take(arena, copies, sizeof *c->plane_first);
     c->thickness = mabd_arena_take(arena, geoms, sizeof *c->thickness);
     c->reach = mabd_arena_take(arena, geoms, sizeof *c->reach);
     c->component = mabd_arena_take(arena, bodies, sizeof *c->component);
@@ -91,8 +110,10 @@ static void fill_geoms(mabd_contacts* c, const mabd_model* m) {
     int32_t geom = 0, plane = 0;
     c->thin = (mabd_real)INFINITY;
     for (int32_t body = 0; body < m->body_count; body++) {
+        const int32_t copy = body / c->copy_bodies;
         int32_t count;
         const mabd_model_collider* colliders = mabd_model_colliders(m, body, &count);
+        if (body % c->copy_bodies == 0) c->geom_first[copy] = geom, c->plane_first[copy] = plane;
         for (int32_t k = 0; k < count; k++, geom++) {
             const mabd_collider* shape = &colliders[k].shape;
             c->collider[geom] = &colliders[k];
@@ -103,9 +124,12 @@ static void fill_geoms(mabd_contacts* c, const mabd_model* m) {
             c->thickness[geom] = mabd_collider_thickness(shape);
             if (c->geoms[geom].moving && c->thickness[geom] < c->thin) c->thin = c->thickness[geom];
             c->reach[geom] = mabd_collider_reach(shape) + mabd_v3_norm(colliders[k].pose.position);
-            if (shape->kind == MABD_COLLIDER_PLANE) c->planes[plane++].geom = geom;
+            if (shape->kind == MABD_COLLIDER_PLANE) {
+                c->planes[plane++].geom = geom - c->geom_first[copy];
+            }
         }
     }
+    c->geom_first[c->copy_count] = geom, c->plane_first[c->copy_count] = plane;
 }
 
 static void fill_bodies(mabd_contacts* c, const mabd_model* m) {
@@ -121,8 +145,9 @@ static void fill_bodies(mabd_contacts* c, const mabd_model* m) {
     }
 }
 
-static mabd_broad_def broad_def(const mabd_model* m, int32_t geoms) {
-    mabd_broad_def def = {.geom_capacity = geoms, .body_count = m->body_count};
+// It looks at one copy at a time.
+static mabd_broad_def broad_def(const mabd_model* m, const mabd_contacts* c) {
+    mabd_broad_def def = {.geom_capacity = c->copy_geoms, .body_count = m->body_count};
     def.exclusion_count = m->contact.exclusion_count;
     def.exclusions = (const int32_t(*)[2])m->contact.exclusions;
     return def;
@@ -139,7 +164,7 @@ static mabd_status fill(mabd_contacts* c, const mabd_model* m) {
     lay_out(c, m, &arena);
     fill_geoms(c, m);
     fill_bodies(c, m);
-    const mabd_broad_def def = broad_def(m, c->geom_count);
+    const mabd_broad_def def = broad_def(m, c);
     return mabd_broad_create(&c->allocator, &def, &c->broad);
 }
 
@@ -150,7 +175,7 @@ mabd_status mabd_contacts_create(const mabd_model* m, const mabd_allocator* allo
     mabd_contacts* c = mabd_alloc(allocator, sizeof *c);
     if (!c) return MABD_ERR_MEMORY;
     c->allocator = *allocator;
-    c->geom_count = count_geoms(m, &c->plane_count);
+    count_all(c, m);
     c->component_count = m->plan->component_count;
     if (fill(c, m) != MABD_OK) {
         mabd_contacts_destroy(c);
@@ -189,9 +214,9 @@ size_t mabd_contacts_bytes_for(const mabd_model* m) {
     if (!m->contact.enabled) return 0;
     mabd_contacts c = {0};
     mabd_arena arena = {0};
-    c.geom_count = count_geoms(m, &c.plane_count);
+    count_all(&c, m);
     lay_out(&c, m, &arena);
-    const mabd_broad_def def = broad_def(m, c.geom_count);
+    const mabd_broad_def def = broad_def(m, &c);
     const size_t broad = mabd_broad_bytes_for(&def);
     if (arena.used == SIZE_MAX || broad == SIZE_MAX) return SIZE_MAX;
     return arena.used + broad + sizeof c;

@@ -190,14 +190,18 @@ typedef struct mabd_contacts {
     mabd_allocator allocator;
     // geoms
     int32_t geom_count, plane_count, component_count;
-    const mabd_model_collider** collider; // (geom_count)
+    int32_t copy_count, copy_bodies, copy_geoms; // bodies of each copy, and most geoms of one
+    int32_t *geom_first, *plane_first;           // of each copy (copy_count + 1)
+    const mabd_model_collider** collider;        // (geom_count)
     mabd_broad_geom* geoms;
     mabd_broad_box* boxes;
-    mabd_broad_plane* planes;
+    mabd_broad_plane* planes;     // their geoms are counted from the first of the copy
     mabd_real *thickness, *reach; // (geom_count)
     mabd_real thin;               // least thickness of a geom that moves [m]
     int32_t* component;           // of a moving body in the plan (bodies)
     mabd_broad* broad;
+    int32_t bad_body; // whose geom has no place, if finding has failed
+    mabd_list found;  // mabd_broad_pair of all copies, if there is more than one
     const mabd_broad_pair* pairs;
     int64_t pair_count;
     mabd_real h;               // of a whole step [s]

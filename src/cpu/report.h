@@ -9,6 +9,7 @@ typedef struct mabd_motion_report {
     mabd_real twist;      // largest rotation of a body from its reference [rad]
     int32_t twisted_body; // which, -1 = no moving bodies
     int32_t broken_body;  // one whose state is not finite, -1 = none
+    mabd_real* each; // (bodies) gets the twist of every body, squared as below; null = nobody asks
 } mabd_motion_report;
 
 /// How far rigid rows are open.
@@ -22,6 +23,7 @@ typedef struct mabd_opening {
 /// One body more: the squares of twice its rotation and of its whole increment.
 MABD_FN void mabd_report_motion(mabd_motion_report* report, int32_t body, mabd_real twist,
                                 mabd_real size) {
+    if (report->each) report->each[body] = twist;
     if (!(size < (mabd_real)1e30) && report->broken_body < 0) report->broken_body = body;
     if (twist > report->twist) {
         report->twist = twist;

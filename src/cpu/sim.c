@@ -28,6 +28,9 @@ mabd_cpu_sizes mabd_cpu_count(const mabd_model* model) {
     n.row_sets = (size_t)model->row_set_count;
     n.forces = (size_t)model->force_count;
     n.components = (size_t)plan->component_count;
+    n.copies = (size_t)model->copy_count;
+    n.targets = n.copies * (size_t)model->control_count;
+    n.apart = mabd_cpu_settles_apart(model) ? n.bodies : 0;
     n.axes = model->laws ? n.coordinates : 0;
     n.loose = n.guess = n.rest = 0;
     n.threads = 1;
@@ -59,6 +62,9 @@ void mabd_cpu_layout(mabd_cpu_sim* sim, mabd_arena* arena) {
     sim->blocks = mabd_arena_take(arena, schemes * n->classes, sizeof *sim->blocks);
     sim->controls = mabd_arena_take(arena, controls, sizeof *sim->controls);
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
+    sim->target = mabd_arena_take(arena, n->targets, sizeof *sim->target);
+    sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
+    sim->copies = mabd_arena_take(arena, n->copies, sizeof *sim->copies);
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
@@ -238,9 +244,8 @@ size_t mabd_cpu_solver_bytes_for(const mabd_cpu_sim* sim) {
     return bytes;
 }
 
-// x' of a coordinate: J q' of both sides, each in its body frame.
-static mabd_real coordinate_rate(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
-                                 const mabd_joint_view* view, const mabd_row* row) {
+mabd_real mabd_cpu_coordinate_rate(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                   const mabd_joint_view* view, const mabd_row* row) {
     const mabd_vec3 gap = mabd_joint_gap(view);
     mabd_real rate = 0;
     for (int is_b = 0; is_b < 2; is_b++) {
@@ -269,7 +274,7 @@ static void reset_coordinates(mabd_cpu_sim* sim) {
                                sim->x + joint->coordinate);
         for (int32_t r = 0; r < set->control_count; r++) {
             sim->xd[joint->coordinate + r] =
-                coordinate_rate(sim, joint, &view, &set->control_row[r]);
+                mabd_cpu_coordinate_rate(sim, joint, &view, &set->control_row[r]);
         }
     }
 }
@@ -294,6 +299,7 @@ void mabd_cpu_reset(mabd_cpu_sim* sim) {
     memcpy(sim->q_new, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->ref, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->v1, sim->v, 12 * n->bodies * sizeof(mabd_real));
+    memset(sim->target_set, 0, n->targets * sizeof *sim->target_set);
     memset(sim->times, 0, sizeof sim->times);
     if (sim->contacts) {
         mabd_contacts_forget(sim->contacts);
@@ -365,7 +371,7 @@ void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_
             // k + d/bh + I/bh^2
             const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
             value[r].compliance = c->rigid || c->law ? 0 : 1 / k;
-            value[r].target = c->rigid ? target : c->offset + c->gain * target;
+            value[r].target = mabd_control_target(c, target);
             value[r].drive = signal(c->drive, step->time_end, 0);
         }
         for (int32_t r = 0; r < set->motor_count; r++) {
@@ -376,4 +382,5 @@ void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_
     for (int32_t i = 0; i < m->force_count; i++) {
         sim->force_scale[i] = signal(m->forces[i].signal, step->time_end, 1);
     }
+    mabd_cpu_apply_targets(sim);
 }

@@ -25,11 +25,14 @@ typedef struct mabd_cpu_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, loose;
     size_t threads;
-    size_t axes;   // coordinates, or 0 if no axis has a law (joint/axis_law.h)
-    size_t guess;  // rows, or 0 if no dual solver is iterative
-    size_t held;   // bodies, or 0 if nothing is solved twice at a reference: no contacts
-    size_t rest;   // rows, or 0 if no component may be softened (factor.c)
-    size_t groups; // of components (factor.c)
+    size_t axes;    // coordinates, or 0 if no axis has a law (joint/axis_law.h)
+    size_t guess;   // rows, or 0 if no dual solver is iterative
+    size_t held;    // bodies, or 0 if nothing is solved twice at a reference: no contacts
+    size_t rest;    // rows, or 0 if no component may be softened (factor.c)
+    size_t groups;  // of components (factor.c)
+    size_t targets; // copies x controls (targets.c)
+    size_t copies;  // 0 = none
+    size_t apart;   // bodies, or 0 if copies do not settle one by one (copies.c)
 } mabd_cpu_sizes;
 
 /// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
@@ -76,6 +79,11 @@ typedef struct mabd_control_value {
     mabd_real target;     // k rest + kp target(t) [N or N m], or target(t) of a rigid one
     mabd_real drive;      // target or rate of the drive of a law
 } mabd_control_value;
+
+/// mabd_control_value.target of a control, `target`: where its servo shall be.
+MABD_FN mabd_real mabd_control_target(const mabd_control* control, mabd_real target) {
+    return control->rigid ? target : control->offset + control->gain * target;
+}
 
 /// x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh), rate = 1/bh
 MABD_FN mabd_real mabd_control_goal(const mabd_control* control, const mabd_control_value* value,
@@ -136,6 +144,33 @@ typedef enum mabd_body_kind {
     MABD_BODY_ROWS,    // point, slide and cross rows, no forces but inertia and gravity
 } mabd_body_kind;
 
+/// A copy of a batch in the solve under way, where copies settle one by one (copies.c).
+typedef struct mabd_copy_state {
+    bool settled; // its result is good
+    bool kept;    // and stands aside while others go on
+    mabd_real twist;
+    int32_t twisted_body; // -1 = no moving bodies
+    mabd_opening open;    // of its last solve
+} mabd_copy_state;
+
+/// When a copy has settled.
+typedef struct mabd_copy_goal {
+    mabd_real twist;   // of its bodies, at most [rad]
+    mabd_real opening; // of its rows, at most [m], [rad]
+    bool every_row;    // all rows count, else those that are not linear
+    bool last;         // no solve will follow: openings are told of all
+} mabd_copy_goal;
+
+/// True if what is open of a copy is within the goal.
+MABD_FN bool mabd_copy_is_closed(const mabd_opening* open, const mabd_copy_goal* goal) {
+    if (!goal->every_row) return open->nonlinear <= goal->opening;
+    return (open->gap > open->angle ? open->gap : open->angle) <= goal->opening;
+}
+/// True if the result of a copy has to go aside now, or to come back from there.
+MABD_FN bool mabd_copy_moves(const mabd_copy_state* state, bool back) {
+    return back ? state->kept : state->settled && !state->kept;
+}
+
 /// What runs leave of a component (cpu/outer.h).
 typedef struct mabd_outer mabd_outer;
 
@@ -164,6 +199,9 @@ struct mabd_cpu_sim {
     mabd_body_block* blocks; // (classes) for step.beta_h; with contacts as many for euler.beta_h
     mabd_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
     mabd_real* motors;            // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
+    mabd_real* target;            // (targets) STATE: set from outside (targets.c)
+    bool* target_set;             // (targets) STATE: it stands in for the signal
+    mabd_copy_state* copies;      // (copies) in the solve under way
     mabd_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, patience;     // of switch.c
     mabd_real* force_scale;       // (forces) signal values
@@ -233,6 +271,13 @@ void mabd_cpu_reset(mabd_cpu_sim* sim);
 /// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets
 /// sim->step.
 void mabd_cpu_begin(mabd_cpu_sim* sim, mabd_scheme scheme, mabd_real time, mabd_real h);
+/// Its last part: targets that were set in place of the signals (targets.c).
+void mabd_cpu_apply_targets(mabd_cpu_sim* sim);
+/// Coordinates and rates of the axes of all controls (copies x controls each); either may be null.
+void mabd_cpu_get_controls(const mabd_cpu_sim* sim, mabd_real* coordinates, mabd_real* rates);
+/// x' of a coordinate: J q' of both sides, each in its body frame. view: of sim->q.
+mabd_real mabd_cpu_coordinate_rate(const mabd_cpu_sim* sim, const mabd_model_joint* joint,
+                                   const mabd_joint_view* view, const mabd_row* row);
 /// References, unless assemble makes them on its way (mabd_cpu_fuses).
 void mabd_cpu_predict(mabd_cpu_sim* sim);
 /// True if the first assemble of a solve predicts as well, tile by tile: nobody looks at references before.
@@ -323,6 +368,15 @@ bool mabd_cpu_changed_stop(const mabd_cpu_sim* sim, mabd_real least);
 
 /// At q_new, after update; controls at the end of the step.
 mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q);
+/// True if the copies of a model settle one by one: nothing but their joints' rows decides.
+bool mabd_cpu_settles_apart(const mabd_model* model);
+/// At the start of a solve: no copy has settled.
+void mabd_cpu_open_copies(mabd_cpu_sim* sim);
+/// After update: copies within the tolerances have settled, and what they have come to is kept while others go on. Returns how
+/// many are left.
+int32_t mabd_cpu_settle_copies(mabd_cpu_sim* sim, const mabd_copy_goal* goal);
+/// At the end of a solve: what was kept is the result.
+void mabd_cpu_close_copies(mabd_cpu_sim* sim);
 /// False, and the body in *body, if A_new has no rotation.
 bool mabd_cpu_refer(mabd_cpu_sim* sim, int32_t* body);
 /// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are.

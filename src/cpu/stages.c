@@ -136,11 +136,12 @@ static void update_tile(void* context, int32_t tile, int32_t thread) {
     mabd_motion_report* report = &job->sim->packs->motions[tile];
     (void)thread;
     report->twist = -1, report->twisted_body = report->broken_body = -1;
+    report->each = job->sim->sizes.apart > 0 ? job->sim->twists : NULL;
     job->sim->stages->update(job->sim, &job->sim->packs->tiles[tile], report);
 }
 
 mabd_motion_report mabd_cpu_update(mabd_cpu_sim* sim) {
-    mabd_motion_report report = {-1, -1, -1};
+    mabd_motion_report report = {-1, -1, -1, NULL};
     tile_job job = {0};
     run_tiles(sim, update_tile, &job);
     for (int32_t i = 0; i < sim->packs->tile_count; i++) {

@@ -22,6 +22,11 @@ typedef struct mabd_formulation_ops {
                       mabd_real* velocities, mabd_real* angular);
     void (*get_joint_forces)(const void* self, mabd_real* forces);
     void (*get_joint_coordinates)(const void* self, int32_t joint, mabd_real* coordinates);
+    /// Targets of copies first .. first + count - 1, which (controls, null = all), values (count x controls, null = those of
+    /// the scene's signals).
+    void (*set_targets)(void* self, int32_t first, int32_t count, const bool* which,
+                        const mabd_real* values);
+    void (*get_controls)(const void* self, mabd_real* coordinates, mabd_real* rates);
     int32_t (*get_contacts)(const void* self, int32_t capacity, mabd_contact_info* contacts);
     mabd_status (*overlap)(const void* self, mabd_real* depth, int32_t* a, int32_t* b);
     size_t (*state_size)(const void* self);

@@ -39,6 +39,10 @@ static size_t points(const mabd_signal* signal) {
     return signal->kind == MABD_SIGNAL_TABLE ? 2 * (size_t)signal->point_count : 0;
 }
 
+static size_t is_there(const mabd_signal* signal) {
+    return signal->kind != MABD_SIGNAL_NONE;
+}
+
 static sizes count(mabd_model_builder* builder) {
     const mabd_scene* scene = builder->scene;
     sizes n = {0};
@@ -56,13 +60,16 @@ static sizes count(mabd_model_builder* builder) {
         n.table_reals += points(&script->translation) + points(&script->angle);
         n.scripts++;
     }
-    n.signals = 1 + (size_t)scene->forces.count + 2 * n.scripts + 3 * MABD_AXIS_COUNT * n.row_sets;
+    n.signals = 1 + (size_t)scene->forces.count + 2 * n.scripts;
     const mabd_scene_axes* axes = scene->axes.data;
     for (size_t set = 0; set < n.row_sets; set++) {
         const int32_t k = mabd_builder_axes_of(builder, (int32_t)set);
         for (int axis = 0; k >= 0 && axis < MABD_AXIS_COUNT; axis++) {
-            n.table_reals += points(&axes[k].axis[axis].servo) + points(&axes[k].axis[axis].motor) +
-                             points(&axes[k].axis[axis].motor_velocity);
+            const mabd_axis_def* def = &axes[k].axis[axis];
+            n.table_reals +=
+                points(&def->servo) + points(&def->motor) + points(&def->motor_velocity);
+            n.signals +=
+                is_there(&def->servo) + is_there(&def->motor) + is_there(&def->motor_velocity);
         }
     }
     return n;
@@ -82,6 +89,7 @@ static void layout(mabd_model* m, const mabd_scene* scene, const sizes* n, mabd_
     m->scripts = mabd_arena_take(arena, n->scripts, sizeof *m->scripts);
     m->signals = mabd_arena_take(arena, n->signals, sizeof *m->signals);
     m->tables = mabd_arena_take(arena, n->table_reals, sizeof *m->tables);
+    m->controls = mabd_arena_take(arena, mabd_builder_control_limit(scene), sizeof *m->controls);
     m->name = mabd_arena_take(arena, strlen(scene->name) + 1, 1);
 }
 
@@ -199,6 +207,7 @@ static void fill(mabd_model_builder* builder) {
     fill_bodies(builder);
     fill_joints(builder);
     fill_forces(builder);
+    mabd_builder_copies(builder);
 }
 
 static mabd_status build_plan(mabd_model* m) {
@@ -262,6 +271,7 @@ static uint64_t hash_model(const mabd_model* m) {
         const mabd_model_force* f = &m->forces[i];
         HASH(&f->body, 1), HASH(&f->point, 1), HASH(&f->force, 1), HASH(&f->torque, 1);
     }
+    if (m->copy_count > 0) HASH(&m->copy_count, 1);
 #undef HASH
     return mabd_builder_hash_contacts(m, hash);
 }
@@ -316,7 +326,8 @@ mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allo
         mabd_model_destroy(m);
         return mabd_fail_memory(error, "building the model");
     }
-    status = mabd_model_check_limits(m, error);
+    status = mabd_model_check_copies(m, error);
+    if (status == MABD_OK) status = mabd_model_check_limits(m, error);
     if (status != MABD_OK) {
         mabd_model_destroy(m);
         return status;

@@ -38,6 +38,12 @@ int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
 int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set);
 /// Fill the numbered row sets.
 void mabd_builder_row_sets(mabd_model_builder* builder);
+/// Most controls that a copy of the scene can have (copies.c).
+size_t mabd_builder_control_limit(const mabd_scene* scene);
+/// What copies are made of; needs joints.
+void mabd_builder_copies(mabd_model_builder* builder);
+/// The same acts on the joints of all copies; else MABD_ERR_INPUT names copy and joint.
+mabd_status mabd_model_check_copies(const mabd_model* model, mabd_error* error);
 /// The start pose lies between the stops of every axis (limits.c); else MABD_ERR_INPUT names the joint and
 /// says by how much it does not.
 mabd_status mabd_model_check_limits(const mabd_model* model, mabd_error* error);

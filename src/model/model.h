@@ -10,7 +10,7 @@
 #include "body/affine.h"
 #include "contact/shape.h"
 #include "joint/rows.h"
-#include "mabd/model.h"
+#include "mabd/batch.h"
 #include "topology/plan.h"
 
 /// Bodies of equal mass, elasticity and geoms.
@@ -99,6 +99,14 @@ typedef struct mabd_model_start {
     mabd_real position[3], rotation[4], velocity[3], angular_velocity[3];
 } mabd_model_start;
 
+/// What can be set from outside on one joint of a copy (mabd/batch.h).
+typedef struct mabd_copy_control {
+    int32_t joint; // in the first copy
+    int32_t row;   // of its row set's control, or of its motor
+    mabd_axis axis;
+    mabd_control_kind kind;
+} mabd_copy_control;
+
 /// A geom that may touch others, in the principal frame of its class.
 typedef struct mabd_model_collider {
     mabd_collider shape; // its field is the model's
@@ -155,7 +163,10 @@ struct mabd_model {
     mabd_signal* signals;
     mabd_real* tables; // points of the signals
     char* name;
-    mabd_names body_names, joint_names;
+    int32_t copy_count; // 0 = no copies: names are those of all bodies and joints
+    int32_t copy_bodies, copy_joints, control_count; // of each copy
+    mabd_copy_control* controls;                     // (control_count)
+    mabd_names body_names, joint_names;              // of the first copy, if there are copies
     mabd_plan* plan;
     void* memory; // the arena behind all arrays above but names and plan
     size_t memory_size;
@@ -184,6 +195,10 @@ MABD_FN const mabd_model_collider* mabd_model_colliders(const mabd_model* m, int
     *count = first[1] - first[0];
     return m->contact.colliders + first[0];
 }
+/// "body 'arm'", "joint 3", with copies "copy 17, body 'arm'": for messages. Returns text.
+const char* mabd_model_body_label(const mabd_model* m, int32_t body, char* text, size_t size);
+const char* mabd_model_joint_label(const mabd_model* m, int32_t joint, char* text, size_t size);
+
 /// Friction and restitution where a collider of body a meets one of body b: geometric mean and larger one of
 /// the two, or what the scene says of this pair of bodies.
 void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collider* on_a, int32_t b,

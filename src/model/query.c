@@ -20,27 +20,84 @@ const char* mabd_model_name(const mabd_model* model) {
     return model->name;
 }
 
-static const char* write_name(const mabd_names* names, const char* kind, int32_t index, char* text,
-                              size_t size) {
+// Bodies or joints and their names; those of the first copy, where there are copies.
+typedef struct family {
+    const char* kind;
+    const mabd_names* names;
+    int32_t copies, members; // 0 = no copies; of each copy
+} family;
+
+static family bodies_of(const mabd_model* m) {
+    const family f = {"body", &m->body_names, m->copy_count, m->copy_bodies};
+    return f;
+}
+static family joints_of(const mabd_model* m) {
+    const family f = {"joint", &m->joint_names, m->copy_count, m->copy_joints};
+    return f;
+}
+
+// "arm" or "body 12"; with copies "3/arm" or "3/body 12".
+static const char* write_name(family f, int32_t index, char* text, size_t size) {
+    int used = 0;
     if (index < 0) {
         snprintf(text, size, "world");
-    } else if (!mabd_names_write(names, index, text, size)) {
-        snprintf(text, size, "%s %d", kind, (int)index);
+        return text;
+    }
+    if (f.copies > 0) {
+        used = snprintf(text, size, "%d/", (int)(index / f.members));
+        index %= f.members;
+    }
+    if ((size_t)used >= size) return text;
+    if (!mabd_names_write(f.names, index, text + used, size - (size_t)used)) {
+        snprintf(text + used, size - (size_t)used, "%s %d", f.kind, (int)index);
     }
     return text;
 }
 
+static const char* write_label(family f, int32_t index, char* text, size_t size) {
+    char name[101], copy[32] = "";
+    if (f.copies > 0) {
+        snprintf(copy, sizeof copy, "copy %d, ", (int)(index / f.members));
+        index %= f.members;
+    }
+    if (mabd_names_write(f.names, index, name, sizeof name)) {
+        snprintf(text, size, "%s%s '%s'", copy, f.kind, name);
+    } else {
+        snprintf(text, size, "%s%s %d", copy, f.kind, (int)index);
+    }
+    return text;
+}
+
+// "3/arm" with copies. The number is as it is written: no sign, no zero in front.
+static int32_t find_name(family f, const char* name) {
+    if (f.copies == 0) return mabd_names_find(f.names, name);
+    const size_t digits = strspn(name, "0123456789");
+    if (digits == 0 || digits > 10 || name[digits] != '/' || (name[0] == '0' && digits > 1)) {
+        return -1;
+    }
+    int64_t copy = 0;
+    for (size_t i = 0; i < digits; i++) copy = 10 * copy + (name[i] - '0');
+    const int32_t member = mabd_names_find(f.names, name + digits + 1);
+    return copy < f.copies && member >= 0 ? (int32_t)copy * f.members + member : -1;
+}
+
 const char* mabd_model_body_name(const mabd_model* model, int32_t body, char* text, size_t size) {
-    return write_name(&model->body_names, "body", body, text, size);
+    return write_name(bodies_of(model), body, text, size);
 }
 const char* mabd_model_joint_name(const mabd_model* model, int32_t joint, char* text, size_t size) {
-    return write_name(&model->joint_names, "joint", joint, text, size);
+    return write_name(joints_of(model), joint, text, size);
+}
+const char* mabd_model_body_label(const mabd_model* m, int32_t body, char* text, size_t size) {
+    return write_label(bodies_of(m), body, text, size);
+}
+const char* mabd_model_joint_label(const mabd_model* m, int32_t joint, char* text, size_t size) {
+    return write_label(joints_of(m), joint, text, size);
 }
 int32_t mabd_model_find_body(const mabd_model* model, const char* name) {
-    return mabd_names_find(&model->body_names, name);
+    return find_name(bodies_of(model), name);
 }
 int32_t mabd_model_find_joint(const mabd_model* model, const char* name) {
-    return mabd_names_find(&model->joint_names, name);
+    return find_name(joints_of(model), name);
 }
 
 mabd_mass mabd_model_body_mass(const mabd_model* model, int32_t body) {

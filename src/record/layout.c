@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "mabd/batch.h"
 #include "record/hdf5_util.h"
 #include "record/heights.h"
 
@@ -302,6 +303,29 @@ static mabd_status write_geometry(const mabd_allocator* allocator, hid_t group,
     return ok ? MABD_OK : MABD_ERR_IO;
 }
 
+// ---- batches -----------------------------------------------------------------------------------
+
+static bool write_array(hid_t group, const mabd_record_array* array) {
+    hsize_t extents[3];
+    for (int32_t k = 0; k < array->rank; k++) extents[k] = (hsize_t)array->extents[k];
+    return mabd_h5_write_array(group, array->name, H5T_NATIVE_DOUBLE, array->rank, extents,
+                               array->data);
+}
+
+static bool write_batch(hid_t file, const mabd_model* model, const mabd_record_def* def) {
+    const int32_t copies = mabd_model_copy_count(model);
+    if (copies == 0) return true;
+    const int32_t bodies = mabd_model_body_count(model) / copies;
+    const int32_t joints = mabd_model_joint_count(model) / copies;
+    hid_t group = H5Gcreate2(file, "batch", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    bool ok = group >= 0 && mabd_h5_set_number(group, "copies", H5T_NATIVE_INT32, &copies) &&
+              mabd_h5_set_number(group, "bodies_per_copy", H5T_NATIVE_INT32, &bodies) &&
+              mabd_h5_set_number(group, "joints_per_copy", H5T_NATIVE_INT32, &joints);
+    for (int32_t i = 0; ok && i < def->array_count; i++) ok = write_array(group, &def->arrays[i]);
+    mabd_h5_close(group);
+    return ok;
+}
+
 // ---- the image ---------------------------------------------------------------------------------
 
 // MABD_ERR_IO without a message: the reason is on HDF5's error stack.
@@ -309,6 +333,7 @@ static mabd_status write_content(const mabd_allocator* allocator, hid_t file, co
                                  const mabd_record_def* def, mabd_error* error) {
     const mabd_model* model = mabd_sim_model(sim);
     if (!write_fields(file, model) || !write_attributes(file, sim, def)) return MABD_ERR_IO;
+    if (!write_batch(file, model, def)) return MABD_ERR_IO;
     MABD_TRY(write_texts(allocator, file, def, error));
 
     hid_t names = H5Gcreate2(file, "names", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);

@@ -84,6 +84,7 @@ static mabd_status check_force(const mabd_scene* scene, const mabd_subject* subj
 
 mabd_status mabd_scene_add_force(mabd_scene* scene, const mabd_force_def* def, mabd_error* error) {
     if (!scene || !def) return mabd_fail(error, MABD_ERR_ARG, "add_force: null argument");
+    MABD_TRY(mabd_store_refuse_copies(scene, error));
     mabd_subject subject = mabd_subject_other("force", error);
     MABD_TRY(check_force(scene, &subject, def));
     mabd_force_def force = *def;

@@ -118,6 +118,7 @@ static mabd_status try_bodies(mabd_scene* scene, const body_batch* batch, mabd_e
 static mabd_status add_bodies(mabd_scene* scene, const body_batch* batch, int32_t* first,
                               mabd_error* error) {
     const mabd_body_def* def = batch->def;
+    MABD_TRY(mabd_store_refuse_copies(scene, error));
     if (def->cookie != MABD_BODY_COOKIE) {
         return mabd_fail(error, MABD_ERR_ARG,
                          "the body definition does not come from mabd_default_body_def");

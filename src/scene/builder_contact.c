@@ -49,6 +49,7 @@ static mabd_status check_pair(const mabd_scene* scene, const mabd_subject* subje
 
 mabd_status mabd_scene_set_pair(mabd_scene* scene, const mabd_pair_def* def, mabd_error* error) {
     if (!scene || !def) return mabd_fail(error, MABD_ERR_ARG, "set_pair: null argument");
+    MABD_TRY(mabd_store_refuse_copies(scene, error));
     mabd_subject subject = mabd_subject_other("pair", error);
     MABD_TRY(check_pair(scene, &subject, def));
     if (mabd_list_reserve(&scene->allocator, &scene->pairs, sizeof *def, 1) != MABD_OK) {

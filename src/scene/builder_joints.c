@@ -142,6 +142,7 @@ static mabd_status try_joints(mabd_scene* scene, const joint_batch* batch, mabd_
 
 static mabd_status add_joints(mabd_scene* scene, const joint_batch* batch, int32_t* first,
                               mabd_error* error) {
+    MABD_TRY(mabd_store_refuse_copies(scene, error));
     if (batch->def->cookie != MABD_JOINT_COOKIE) {
         return mabd_fail(error, MABD_ERR_ARG,
                          "the joint definition does not come from mabd_default_joint_def");

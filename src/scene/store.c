@@ -3,6 +3,7 @@
 // the bytes of their numbers, its size a power of two and at least twice the number of classes.
 #include "scene/store.h"
 
+#include "base/error.h"
 #include "base/hash.h"
 #include "math/quat.h"
 #include "scene/signal.h"
@@ -268,16 +269,16 @@ static bool axis_equal(const mabd_axis_def* a, const mabd_axis_def* b) {
            mabd_signal_equal(&a->motor_velocity, &b->motor_velocity);
 }
 
-bool mabd_store_is_last_axes(const mabd_scene* scene, const mabd_scene_axes* axes) {
-    if (scene->axes.count == 0) return false;
-    const mabd_scene_axes* last =
-        (const mabd_scene_axes*)scene->axes.data + (scene->axes.count - 1);
+bool mabd_store_equal_axes(const mabd_scene_axes* a, const mabd_scene_axes* b) {
     for (int k = 0; k < MABD_AXIS_COUNT; k++) {
-        if (last->used[k] != axes->used[k] || !axis_equal(&last->axis[k], &axes->axis[k])) {
-            return false;
-        }
+        if (a->used[k] != b->used[k] || !axis_equal(&a->axis[k], &b->axis[k])) return false;
     }
     return true;
+}
+
+bool mabd_store_is_last_axes(const mabd_scene* scene, const mabd_scene_axes* axes) {
+    const mabd_scene_axes* end = (const mabd_scene_axes*)scene->axes.data + scene->axes.count;
+    return scene->axes.count > 0 && mabd_store_equal_axes(end - 1, axes);
 }
 
 mabd_status mabd_store_own_axes(mabd_scene* scene, mabd_scene_axes* axes) {
@@ -303,6 +304,11 @@ mabd_status mabd_store_name(mabd_scene* scene, mabd_names* names, const mabd_sub
         return mabd_reject(subject, "names that end in '/' and a number are made by the scene");
     }
     return mabd_reject(subject, "the name is taken");
+}
+
+mabd_status mabd_store_refuse_copies(const mabd_scene* scene, mabd_error* error) {
+    if (scene->copies == 0) return MABD_OK;
+    return mabd_fail(error, MABD_ERR_ARG, "a scene that holds copies takes copies only");
 }
 
 const char* mabd_store_body_label(const mabd_scene* scene, int32_t body, char* text, size_t size) {

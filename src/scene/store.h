@@ -31,6 +31,8 @@ int32_t mabd_store_commit_class(mabd_scene* scene, const mabd_scene_class* added
 
 /// The set of axes of a checked joint: without those that do nothing. False if none is left.
 bool mabd_store_make_axes(const mabd_axis_def* const* defs, mabd_scene_axes* axes);
+/// True if two sets say the same.
+bool mabd_store_equal_axes(const mabd_scene_axes* a, const mabd_scene_axes* b);
 /// True if the last set of the scene is this one.
 bool mabd_store_is_last_axes(const mabd_scene* scene, const mabd_scene_axes* axes);
 /// Make the tables of the set's signals the scene's.
@@ -40,5 +42,7 @@ mabd_status mabd_store_own_axes(mabd_scene* scene, mabd_scene_axes* axes);
 /// it is taken, empty or reserved.
 mabd_status mabd_store_name(mabd_scene* scene, mabd_names* names, const mabd_subject* subject,
                             int32_t count);
+/// MABD_ERR_ARG if the scene holds copies: it takes nothing of its own.
+mabd_status mabd_store_refuse_copies(const mabd_scene* scene, mabd_error* error);
 /// "body 'arm'", "body 3" or "the world", for messages. Returns text.
 const char* mabd_store_body_label(const mabd_scene* scene, int32_t body, char* text, size_t size);

@@ -4,26 +4,16 @@
 #include "mabd/sim.h"
 
 #include "base/error.h"
-#include "formulation/formulation.h"
 #include "formulation/mabd/backend.h"
 #include "model/model.h"
 #include "step/memory.h"
+#include "step/sim.h"
 
 #include <math.h>
 #include <string.h>
 
 #define SIM_COOKIE  UINT32_C(0x6d616273)
 #define STATE_MAGIC UINT64_C(0x3345544154536d61) // "amSTATE3"
-
-struct mabd_sim {
-    mabd_allocator allocator;
-    mabd_sim_def def;
-    const mabd_model* model;
-    const mabd_formulation_ops* ops;
-    void* self;
-    int64_t steps;
-    size_t bytes_at_start; // what it held when it was made
-};
 
 mabd_sim_def mabd_default_sim_def(void) {
     mabd_sim_def def = {0};

@@ -119,8 +119,11 @@ static void run_cycle(void) {
 }
 
 int main(void) {
-    dual_case tree = dual_case_make(
-        dual_graph_beside(dual_graph_tree(30, 0, 2), dual_graph_star(20, 2, 1, 3, 2)), 0, 12, 1, 1);
+    // levels of several blocks, and two hubs in one of them; and of one block
+    dual_graph trees =
+        dual_graph_beside(dual_graph_tree(30, 0, 2), dual_graph_star(30, 2, 1, 3, 2));
+    trees = dual_graph_beside(trees, dual_graph_star(30, 2, 1, 3, 2));
+    dual_case tree = dual_case_make(trees, 0, 12, 1, 1);
     mabd_real* b = device_right_side(tree.plan, 5);
     report("trees", &tree, run_levels(&tree, NULL, NULL, b));
     free(b);

@@ -25,6 +25,19 @@ void dual_solver_run(const mabd_dual_ops* ops, void* solver, dual_case* c) {
     ops->solve(solver, &c->system, c->x);
 }
 
+mabd_real* dual_solver_reference(dual_case* c) {
+    const size_t bytes = (size_t)c->system.row_count * sizeof(mabd_real);
+    mabd_real* x = malloc(bytes);
+    cr_assert(x != NULL);
+    void* block = dual_solver_create(&mabd_dual_block, c);
+    dual_case_reset(c);
+    dual_solver_run(&mabd_dual_block, block, c);
+    memcpy(x, c->x, bytes);
+    dual_solver_destroy(&mabd_dual_block, block);
+    dual_case_reset(c);
+    return x;
+}
+
 // ---- SuiteSparse ---------------------------------------------------------------------------------
 
 #define HEAD 16 // room for the size before each block

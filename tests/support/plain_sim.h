@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulation as it is by default, and steps of it that must not fail.
+// A model, a simulation as it is by default, and steps of it, none of which may fail.
 #pragma once
 
 #include <mabd/mabd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+
+/// The scene is destroyed.
+static inline mabd_model* plain_build(mabd_scene* scene) {
+    mabd_error error = {0};
+    mabd_model* model;
+    cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK), "%s", error.text);
+    mabd_scene_destroy(scene);
+    return model;
+}
 
 static inline mabd_sim* plain_start(const mabd_model* model, const mabd_allocator* allocator) {
     mabd_error error = {0};

@@ -94,7 +94,10 @@ static inline void chain_step(mabd_sim* sim, int steps) {
 
 static inline mabd_record_def chain_record_def(void) {
     static const mabd_setting settings[] = {{"links", "3"}, {"joint", "ball"}};
-    mabd_record_def def = {"{\"name\": \"chain\"}", 2, settings, "mabd run chain.json"};
+    mabd_record_def def = {.scene_text = "{\"name\": \"chain\"}",
+                           .setting_count = 2,
+                           .settings = settings,
+                           .command = "mabd run chain.json"};
     return def;
 }
 

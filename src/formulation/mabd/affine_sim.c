@@ -110,10 +110,26 @@ static void get_times(const void* self, double* seconds) {
     memcpy(seconds, sim->cpu.times, sizeof sim->cpu.times);
 }
 
+static void set_targets(void* self, int32_t first, int32_t count, const bool* which,
+                        const mabd_real* values) {
+    mabd_cpu_sim* cpu = &((mabd_affine_sim*)self)->cpu;
+    const size_t controls = (size_t)cpu->model->control_count, n = (size_t)count * controls;
+    const size_t at = (size_t)first * controls;
+    for (size_t i = 0; i < n; i++) {
+        if (which && !which[i % controls]) continue;
+        cpu->target[at + i] = values ? values[i] : 0;
+        cpu->target_set[at + i] = values != NULL;
+    }
+}
+
+static void get_controls(const void* self, mabd_real* coordinates, mabd_real* rates) {
+    mabd_cpu_get_controls(mabd_affine_state(self), coordinates, rates);
+}
+
 // ---- state as bytes --------------------------------------------------------------------------------
 //
-// The STATE fields in the order of fields.def, then has_history; with contacts: calm of all bodies, how many
-// contacts are kept, and those.
+// The STATE fields in the order of fields.def, then targets of copies and which of them are set, then has_history; with
+// contacts: calm of all bodies, how many contacts are kept, and those.
 
 #define SAVE_STATE(name, size)                                                                     \
     memcpy(out, sim->cpu.name, size);                                                              \
@@ -129,7 +145,7 @@ static void get_times(const void* self, double* seconds) {
 // Without contacts that are kept.
 static size_t least_size(const mabd_cpu_sim* cpu) {
     const mabd_cpu_sizes* n = &cpu->sizes;
-    size_t total = 1;
+    size_t total = 1 + n->targets * (sizeof *cpu->target + sizeof *cpu->target_set);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     SIZE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "cpu/fields.def"
@@ -152,6 +168,10 @@ static void save(const void* self, void* buffer) {
     SAVE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "cpu/fields.def"
 #undef FIELD
+    memcpy(out, sim->cpu.target, n->targets * sizeof *sim->cpu.target);
+    out += n->targets * sizeof *sim->cpu.target;
+    memcpy(out, sim->cpu.target_set, n->targets * sizeof *sim->cpu.target_set);
+    out += n->targets * sizeof *sim->cpu.target_set;
     *out++ = sim->has_history;
     const mabd_contacts* c = sim->cpu.contacts;
     if (!c) return;
@@ -188,6 +208,9 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "cpu/fields.def"
 #undef FIELD
+    memcpy(sim->cpu.target, in, n->targets * sizeof *sim->cpu.target);
+    in += n->targets * sizeof *sim->cpu.target;
+    for (size_t i = 0; i < n->targets; i++) sim->cpu.target_set[i] = *in++ != 0;
     sim->has_history = *in++ != 0;
     mabd_contacts* c = sim->cpu.contacts;
     if (c) {
@@ -219,6 +242,8 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .get_state = mabd_affine_get_state,
     .get_joint_forces = mabd_affine_get_joint_forces,
     .get_joint_coordinates = mabd_affine_get_joint_coordinates,
+    .set_targets = set_targets,
+    .get_controls = get_controls,
     .get_contacts = mabd_affine_get_contacts,
     .overlap = mabd_affine_overlap,
     .state_size = state_size,

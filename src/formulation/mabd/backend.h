@@ -62,6 +62,9 @@ typedef struct mabd_backend_ops {
     mabd_status (*take_lowest)(mabd_cpu_sim* sim);
     /// At q_new.
     mabd_status (*check)(mabd_cpu_sim* sim, mabd_opening* open);
+    /// Copies of a batch that settle one by one (cpu/sim.h); null: all go on until all are good.
+    mabd_status (*settle_copies)(mabd_cpu_sim* sim, const mabd_copy_goal* goal, int32_t* left);
+    mabd_status (*close_copies)(mabd_cpu_sim* sim);
     /// *body: one that has no rotation, -1 = none.
     mabd_status (*refer)(mabd_cpu_sim* sim, int32_t* body);
 } mabd_backend_ops;

@@ -120,6 +120,16 @@ static mabd_status check(mabd_cpu_sim* sim, mabd_opening* open) {
     return MABD_OK;
 }
 
+static mabd_status settle_copies(mabd_cpu_sim* sim, const mabd_copy_goal* goal, int32_t* left) {
+    *left = mabd_cpu_settle_copies(sim, goal);
+    return MABD_OK;
+}
+
+static mabd_status close_copies(mabd_cpu_sim* sim) {
+    mabd_cpu_close_copies(sim);
+    return MABD_OK;
+}
+
 static mabd_status refer(mabd_cpu_sim* sim, int32_t* body) {
     *body = -1;
     mabd_cpu_refer(sim, body);
@@ -154,5 +164,7 @@ const mabd_backend_ops mabd_backend_cpu = {
     .switch_contacts = switch_contacts,
     .take_lowest = take_lowest,
     .check = check,
+    .settle_copies = settle_copies,
+    .close_copies = close_copies,
     .refer = refer,
 };

@@ -83,7 +83,8 @@ static attempt find_contacts(mabd_affine_sim* sim, mabd_find find) {
     mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
     if (status == MABD_ERR_MEMORY) return no_room();
     if (status == MABD_ERR_DEVICE) return mabd_affine_lost(status);
-    return failed(status, 0, -1, "the prediction is not finite, at first of");
+    const int32_t body = sim->cpu.contacts ? sim->cpu.contacts->bad_body : 0;
+    return failed(status, body, -1, "the prediction is not finite, at first of");
 }
 
 double mabd_affine_lap(mabd_affine_sim* sim, mabd_stage stage, double since) {
@@ -266,6 +267,7 @@ typedef struct search {
     bool same;            // the next one is at the same reference
     bool anew;            // axes have not been looked at since contacts changed
     bool keep;            // contact forces are those of the last reference
+    bool apart;           // copies settle one by one
     mabd_real last_twist; // of the reference before
     double clock;
 } search;
@@ -286,6 +288,8 @@ static attempt begin_search(search* s, mabd_scheme scheme, mabd_real time) {
     mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
     const attempt a = find_contacts(sim, MABD_FIND_FIRST);
     s->info->converged = false;
+    s->apart = sim->cpu.sizes.apart > 0 && sim->backend->settle_copies;
+    if (s->apart) mabd_cpu_open_copies(&sim->cpu);
     if (a.status == MABD_OK) set_goal(sim, mabd_contacts_slide(sim->cpu.contacts));
     return a;
 }
@@ -358,6 +362,34 @@ static verdict change_pieces(search* s, attempt* a) {
     return VERDICT_NEXT;
 }
 
+// The worst of all copies, each by the last solve that is its own.
+static void add_copies(search* s) {
+    const mabd_cpu_sim* cpu = &s->sim->cpu;
+    for (size_t i = 0; i < cpu->sizes.copies; i++) {
+        const mabd_copy_state* copy = &cpu->copies[i];
+        mabd_opening_add(&s->open, &copy->open);
+        if (i > 0 && !(copy->twist > s->motion.twist)) continue;
+        s->motion.twist = copy->twist, s->motion.twisted_body = copy->twisted_body;
+    }
+}
+
+// The same copy by copy: those that are good have their result, the others go on.
+static verdict judge_copies(search* s, attempt* a) {
+    mabd_affine_sim* sim = s->sim;
+    const bool last = s->reference + 1 == sim->def.max_iterations;
+    const mabd_copy_goal goal = {sim->def.twist_tolerance, mabd_affine_row_tolerance(sim),
+                                 sim->iterates, last};
+    int32_t left = 0;
+    *a = mabd_affine_lost(sim->backend->settle_copies(&sim->cpu, &goal, &left));
+    if (a->status != MABD_OK) return VERDICT_LEAVE;
+    s->info->converged = left == 0;
+    if (left > 0 && !last) return VERDICT_NEXT;
+    *a = mabd_affine_lost(sim->backend->close_copies(&sim->cpu));
+    mabd_affine_lap(sim, MABD_STAGE_CHECK, s->clock);
+    add_copies(s);
+    return a->status == MABD_OK ? VERDICT_END : VERDICT_LEAVE;
+}
+
 // Whether the solve is good, or more of them would not make it so.
 static verdict judge(search* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
@@ -406,7 +438,7 @@ mabd_attempt mabd_affine_solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_re
     search s = {.sim = sim,
                 .info = info,
                 .h = h,
-                .motion = {0, -1, -1},
+                .motion = {0, -1, -1, NULL},
                 .pieces = {0, 0, 0, -1},
                 .touch = {0, 0, 0, 0, -1},
                 .open = {0, 0, 0, -1},
@@ -418,7 +450,7 @@ mabd_attempt mabd_affine_solve(mabd_affine_sim* sim, mabd_scheme scheme, mabd_re
         a = solve_once(&s);
         if (a.status != MABD_OK) return a;
         verdict v = change_pieces(&s, &a);
-        if (v == VERDICT_NEXT) v = judge(&s, &a);
+        if (v == VERDICT_NEXT) v = s.apart ? judge_copies(&s, &a) : judge(&s, &a);
         if (v == VERDICT_LEAVE) return a;
         if (v == VERDICT_END) break;
         s.same = v == VERDICT_AGAIN;

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#include <stdio.h>
 #include <string.h>
 
 // Axes at a stop are there within the row tolerance: a way into it of this many times that is a blow.
@@ -136,15 +135,12 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_in
 static mabd_status report_failure(const mabd_affine_sim* sim, const attempt* a, mabd_real time,
                                   mabd_error* error) {
     const mabd_model* m = sim->cpu.model;
-    const bool joint = a->joint >= 0;
-    const int32_t index = joint ? a->joint : a->body;
-    const char* kind = joint ? "joint" : "body";
-    char name[128], label[160];
+    char label[160];
     if (a->status == MABD_ERR_DEVICE) return sim->backend->tell(&sim->cpu, error);
-    if (mabd_names_write(joint ? &m->joint_names : &m->body_names, index, name, sizeof name)) {
-        snprintf(label, sizeof label, "%s '%s'", kind, name);
+    if (a->joint >= 0) {
+        mabd_model_joint_label(m, a->joint, label, sizeof label);
     } else {
-        snprintf(label, sizeof label, "%s %d", kind, (int)index);
+        mabd_model_body_label(m, a->body, label, sizeof label);
     }
     return mabd_fail_at(error, a->status, a->body, a->joint, time, "%s %s (t = %g s)", a->reason,
                         label, (double)time);
