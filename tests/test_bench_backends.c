@@ -80,6 +80,42 @@ Test(bench_backends, without_a_topic_they_are_compared_on_chains) {
     cr_expect(eq(int, r.code, 2));
 }
 
+static double number(const json_t* object, const char* key) {
+    const json_t* value = json_object_get(object, key);
+    cr_assert(json_is_number(value), "no number '%s'", key);
+    return json_number_value(value);
+}
+
+// The kernels on the processor: the same motion, another time.
+Test(bench_backends, each_has_a_row_and_a_ratio_to_the_first) {
+    command_result r = mabd_call("bench chain --links 20,40 --steps 2 --repeat 1 --threads 1,2 "
+                                 "--backend executor,cpu --json - --csv t.csv");
+    cr_assert(eq(int, r.code, 0), "%s", r.err);
+    json_t* root = json_loads(r.out, 0, NULL);
+    const json_t* results = json_object_get(root, "results");
+    const char* const backends[] = {"executor", "cpu", "cpu"};
+    cr_assert(eq(sz, json_array_size(results), 6));
+    for (size_t i = 0; i < 6; i++) {
+        const json_t *row = json_array_get(results, i), *first = json_array_get(results, i - i % 3);
+        const double ratio = number(first, "ms_per_step") / number(row, "ms_per_step");
+        cr_expect(eq(str, (char*)text_of(row, "backend"), (char*)backends[i % 3]));
+        cr_expect(eq(dbl, number(row, "links"), i < 3 ? 20 : 40));
+        cr_expect(eq(dbl, number(row, "threads"), i % 3 == 2 ? 2 : 1));
+        cr_expect(epsilon_eq(dbl, number(row, "backend_ratio"), ratio, 1e-9 * ratio));
+        cr_expect(lt(dbl, number(row, "max_gap"), 1e-10));
+    }
+    json_decref(root);
+}
+
+Test(bench_backends, a_device_without_a_driver_is_told_as_it_says) {
+    setenv("MABD_EXEC_DRIVER", "none", 1);
+    command_result r =
+        mabd_call("bench chain --links 10 --steps 2 --repeat 1 --backend cpu,executor");
+    cr_expect(eq(int, r.code, 3));
+    cr_expect_not_null(strstr(r.err, "on executor: no CUDA device: "), "%s", r.err);
+    cr_expect(eq(int, count_of(r.out, "      cpu        1\n"), 1), "%s", r.out);
+}
+
 Test(bench_backends, bad_lists_are_refused) {
     const char* const lines[] = {
         "bench chain --backend gpu --csv no.csv", "bench chain --backend cpu,cpu --csv no.csv",
