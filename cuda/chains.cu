@@ -186,11 +186,11 @@ __device__ static bool in_square(const turned& t, int32_t i, int32_t k, int32_t*
     return *chain < t.count && *real < t.reals;
 }
 
-// Threads go along the rows of a square, some rows at a time.
+// Threads go along the rows of a square.
 #define FOR_SQUARE(row, column)                                                                    \
-    for (int32_t column = (int32_t)threadIdx.x % MABD_TILE,                                        \
-                 row = (int32_t)threadIdx.x / MABD_TILE;                                           \
-         row < MABD_TILE; row += THREADS / MABD_TILE)
+    for (int32_t at_ = (int32_t)threadIdx.x, row = at_ / MABD_TILE, column = at_ % MABD_TILE;      \
+         at_ < MABD_TILE * MABD_TILE;                                                              \
+         at_ += THREADS, row = at_ / MABD_TILE, column = at_ % MABD_TILE)
 
 __global__ static void __launch_bounds__(THREADS, 1) gather(CONSTANT turned t) {
     __shared__ square part;

@@ -7,7 +7,10 @@
 __global__ static void __launch_bounds__(THREADS, 1)
     join_blocks(int32_t count, mabd_cuda_part* parts) {
     __shared__ mabd_cuda_part shared[THREADS];
-    mabd_cuda_part own = (int32_t)threadIdx.x < count ? parts[threadIdx.x] : no_part();
+    mabd_cuda_part own = no_part();
+    for (int32_t i = share_of(count, INDEX); i < share_of(count, INDEX + 1); i++) {
+        add_part(&own, &parts[i]);
+    }
     join_parts(shared, &own, parts + MABD_CUDA_PARTS);
 }
 
