@@ -209,8 +209,8 @@ static mabd_status stage_axes(copy_work* w, int32_t i, int32_t* place) {
         const int32_t before = i > 0 && from[i - 1].axes == from[i].axes ? w->joints + i - 1 : -1;
         const int32_t like = before >= 0 ? before : scene->copies > 0 ? i : -1;
         const int32_t index = like >= 0 ? known[like].axes : -1;
-        const mabd_scene_axes* other = (const mabd_scene_axes*)scene->axes.data + index;
-        if (index >= 0 && mabd_store_equal_axes(other, axes)) {
+        const mabd_scene_axes* others = scene->axes.data;
+        if (index >= 0 && mabd_store_equal_axes(&others[index], axes)) {
             *place = index;
             return MABD_OK;
         }

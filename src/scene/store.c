@@ -277,8 +277,9 @@ bool mabd_store_equal_axes(const mabd_scene_axes* a, const mabd_scene_axes* b) {
 }
 
 bool mabd_store_is_last_axes(const mabd_scene* scene, const mabd_scene_axes* axes) {
-    const mabd_scene_axes* end = (const mabd_scene_axes*)scene->axes.data + scene->axes.count;
-    return scene->axes.count > 0 && mabd_store_equal_axes(end - 1, axes);
+    const mabd_scene_axes* sets = scene->axes.data;
+    const int32_t count = scene->axes.count;
+    return count > 0 && mabd_store_equal_axes(&sets[count - 1], axes);
 }
 
 mabd_status mabd_store_own_axes(mabd_scene* scene, mabd_scene_axes* axes) {
