@@ -340,7 +340,7 @@ static mabd_status check(mabd_cpu_sim* sim, mabd_opening* open) {
 
 static mabd_status settle_copies(mabd_cpu_sim* sim, const mabd_copy_goal* goal, int32_t* left) {
     ON_DEVICE(sim);
-    TRY(MABD_CUDA(settle_copies)(s, goal, left, &d->error));
+    TRY(MABD_CUDA(settle_copies)(s, goal, sim, left, &d->error));
     return MABD_OK;
 }
 

@@ -66,8 +66,12 @@ mabd_status MABD_CUDA(device_describe)(size_t size, char* text, size_t* memory, 
                                        mabd_error* error) {
     cudaDeviceProp properties;
     MABD_CUDA_TRY(cudaGetDeviceProperties(&properties, 0), "asking for the device");
-    snprintf(text, size, "%s, compute capability %d.%d", properties.name, properties.major,
-             properties.minor);
+    if (properties.major > 0) {
+        snprintf(text, size, "%s, compute capability %d.%d", properties.name, properties.major,
+                 properties.minor);
+    } else {
+        snprintf(text, size, "%s", properties.name);
+    }
     MABD_CUDA_TRY(cudaMemGetInfo(spare, memory), "asking for the device's memory");
     return MABD_OK;
 }

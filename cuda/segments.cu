@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread for each segment (dual/segment_text.h): all segments of a depth, then what they left for the cuts, then the chains of cuts;
-// back the other way. Two launches for each depth and one back: a chain of a million slots takes ten.
+// back the other way. Two launches for each depth and one back: a chain of a million slots takes eleven.
 //
 // A kernel for each widest block: registers are those of the widest.
 

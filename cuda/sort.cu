@@ -2,7 +2,7 @@
 // The rule, by counts alone, so that it is the same on every machine:
 //
 //   chain   MABD_CUDA_ALIKE or more of one pattern: a thread each; longer than MABD_CUDA_LONG: segments; else levels
-//   tree    levels, however many: a tree with a branch of thousands of joints takes as many launches
+//   tree    levels, however many: a branch of thousands of joints is as many barriers of one block of threads
 //   loops   a complement of the cut rows, if they are few enough; with hubs as well
 //   graph   the same; what has more cut rows iterates, or goes to the host if it has hubs (the matrix is not definite) or if the
 //           user asked for a direct solver

@@ -77,11 +77,6 @@ mabd_status MABD_CUDA(predict)(mabd_cuda_state* state, const mabd_cpu_sim* host,
                                mabd_error* error) {
     const mabd_cpu_sim sim = state->view;
     const int32_t all = (int32_t)sim.sizes.bodies, coordinates = (int32_t)sim.sizes.coordinates;
-    if (sim.sizes.apart > 0) {
-        MABD_CUDA_TRY(cudaMemsetAsync(sim.copies, 0, sim.sizes.copies * sizeof *sim.copies,
-                                      state->device.stream),
-                      "beginning with all copies");
-    }
     LAUNCH("predict", hold_bodies, all, sim, all);
     MABD_TRY(pose_scripts(state, host, error));
     LAUNCH("predict", predict_bodies, state->body_count, sim, state->body_count, state->bodies);

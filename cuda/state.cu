@@ -282,7 +282,7 @@ static mabd_status fill(const mabd_cpu_sim* host, const void* arena_memory, size
     copy_view(host, &p, &s->view);
     s->view.contacts = s->touch.on;
     s->bodies = p.bodies, s->body_count = (int32_t)n->moving;
-    s->joint_count = host->model->joint_count, s->slot_count = plan->slot_count;
+    s->joint_count = host->model->joint_count;
     s->script_count = (int32_t)n->scripts;
     s->apart_count = (int32_t)n->aparts, s->aparts = p.aparts;
     return copy_all(host, n, l, &p, s, error);

@@ -42,7 +42,7 @@ typedef struct mabd_cuda_group {
 typedef struct mabd_cuda_state {
     mabd_device device;
     mabd_cpu_sim view;
-    int32_t joint_count, slot_count;
+    int32_t joint_count;
     int32_t body_count;    // bodies that move
     const int32_t* bodies; // (body_count) by group
     int32_t group_count;
@@ -111,7 +111,7 @@ mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error*
 
 /// After update: *left of them have not settled. Waits.
 mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_copy_goal* goal,
-                                     int32_t* left, mabd_error* error);
+                                     const mabd_cpu_sim* host, int32_t* left, mabd_error* error);
 /// What was kept is the result; host->copies gets what is known of each. Waits.
 mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, mabd_cpu_sim* host, mabd_error* error);
 

@@ -192,6 +192,49 @@ Test(batch, agrees_to_the_tolerance_of_contacts_where_copies_differ) {
     compare(&bounce, 1e-6 * STEPS);
 }
 
+// The kernels of devices, run by the executor: a copy has the bits of its scene alone there, too, and agrees with the processor
+// after a step.
+static mabd_sim* start_on(const mabd_model* model, mabd_backend backend) {
+    mabd_error error = {0};
+    mabd_sim_def def = mabd_default_sim_def();
+    mabd_sim* sim;
+    def.backend = backend;
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
+    return sim;
+}
+
+Test(batch, gives_the_same_on_the_kernels_of_devices) {
+    const setup s = {"arm", 5, {{"load", 0.2, 5}, {"gain", 100, 800}, {"swing", 0.2, 1.5}}};
+    if (!mabd_backend_get_info(MABD_BACKEND_EXECUTOR).built) cr_skip("without the executor");
+    mabd_model* model = plain_build(add_copies(&s, 0, s.copies));
+    mabd_sim *sim = start_on(model, MABD_BACKEND_EXECUTOR), *cpu = plain_start(model, NULL);
+    plain_advance(sim, 1);
+    plain_advance(cpu, 1);
+    mabd_real *here = state_of(cpu), *there = state_of(sim);
+    const int32_t bodies = mabd_model_body_count(model);
+    cr_expect(le(dbl, difference(there, 1, 0, here, bodies), 1e-12));
+    free(here);
+    free(there);
+    plain_advance(sim, STEPS - 1);
+    mabd_real* batch = state_of(sim);
+    for (int32_t c = 0; c < s.copies; c++) {
+        mabd_model* one = plain_build(make_scene(&s, c));
+        mabd_sim* alone = start_on(one, MABD_BACKEND_EXECUTOR);
+        plain_advance(alone, STEPS);
+        mabd_real* state = state_of(alone);
+        cr_expect(eq(dbl, difference(batch, s.copies, c, state, bodies / s.copies), 0), "copy %d",
+                  (int)c);
+        expect_forces(sim, c, alone);
+        free(state);
+        mabd_sim_destroy(alone);
+        mabd_model_destroy(one);
+    }
+    free(batch);
+    mabd_sim_destroy(cpu);
+    mabd_sim_destroy(sim);
+    mabd_model_destroy(model);
+}
+
 Test(batch, of_one_copy_is_the_scene_itself) {
     const setup s = {"arm", 1, {{"load", 0.2, 5}}};
     compare(&s, 0);

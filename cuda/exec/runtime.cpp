@@ -160,7 +160,7 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     const cudaError_t error = cudaSetDevice(device);
     if (error != cudaSuccess) return error;
-    *properties = cudaDeviceProp{"executor", memory_limit(), 0, 0};
+    *properties = cudaDeviceProp{"this processor, by the executor", memory_limit(), 0, 0};
     return cudaSuccess;
 }
 

@@ -212,7 +212,9 @@ mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
 
 static void add_report(const mabd_dual_report* one, mabd_dual_report* sum) {
     sum->iterations += one->iterations;
-    if (!(one->residual <= sum->residual)) sum->residual = one->residual;
+    if (sum->residual == sum->residual && !(one->residual <= sum->residual)) { // a NaN stays
+        sum->residual = one->residual;
+    }
 }
 
 static void iterate(mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,

@@ -157,19 +157,10 @@ typedef struct mabd_copy_state {
 typedef struct mabd_copy_goal {
     mabd_real twist;   // of its bodies, at most [rad]
     mabd_real opening; // of its rows, at most [m], [rad]
+    bool first;        // solve: no copy has settled before
     bool every_row;    // all rows count, else those that are not linear
     bool last;         // no solve will follow: openings are told of all
 } mabd_copy_goal;
-
-/// True if what is open of a copy is within the goal.
-MABD_FN bool mabd_copy_is_closed(const mabd_opening* open, const mabd_copy_goal* goal) {
-    if (!goal->every_row) return open->nonlinear <= goal->opening;
-    return (open->gap > open->angle ? open->gap : open->angle) <= goal->opening;
-}
-/// True if the result of a copy has to go aside now, or to come back from there.
-MABD_FN bool mabd_copy_moves(const mabd_copy_state* state, bool back) {
-    return back ? state->kept : state->settled && !state->kept;
-}
 
 /// What runs leave of a component (cpu/outer.h).
 typedef struct mabd_outer mabd_outer;
@@ -370,8 +361,6 @@ bool mabd_cpu_changed_stop(const mabd_cpu_sim* sim, mabd_real least);
 mabd_opening mabd_cpu_check(mabd_cpu_sim* sim, const mabd_real* q);
 /// True if the copies of a model settle one by one: nothing but their joints' rows decides.
 bool mabd_cpu_settles_apart(const mabd_model* model);
-/// At the start of a solve: no copy has settled.
-void mabd_cpu_open_copies(mabd_cpu_sim* sim);
 /// After update: copies within the tolerances have settled, and what they have come to is kept while others go on. Returns how
 /// many are left.
 int32_t mabd_cpu_settle_copies(mabd_cpu_sim* sim, const mabd_copy_goal* goal);

@@ -213,7 +213,7 @@ mabd_real mabd_graph_matrix_largest(const mabd_graph_matrix* m, const mabd_real*
     for (int32_t p = 0; p < m->count; p++) {
         mabd_real square = 0;
         for (int32_t k = m->row[p]; k < m->row[p + 1]; k++) square += r[k] * r[k];
-        if (!(square <= largest)) largest = square; // a NaN stays
+        if (!(square <= largest) && largest == largest) largest = square; // a NaN stays
     }
     return (mabd_real)sqrt((double)largest);
 }

@@ -75,7 +75,7 @@ typedef struct scene_case {
     mabd_setting settings[4]; // name null = end
 } scene_case;
 
-static mabd_model* load(const scene_case* c) {
+static mabd_scene* load_scene(const scene_case* c) {
     char path[512];
     mabd_error error = {0};
     mabd_scene* scene = NULL;
@@ -84,11 +84,11 @@ static mabd_model* load(const scene_case* c) {
     snprintf(path, sizeof path, "%s/scenes/%s.json", MABD_SOURCE_DIR, c->name);
     rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
     rig_check(mabd_scene_load(scene, path, count, c->settings, &error), &error, c->name);
-    return rig_model(scene);
+    return scene;
 }
 
 static void expect_scene(const scene_case* c, mabd_real condition) {
-    mabd_model* model = load(c);
+    mabd_model* model = rig_model(load_scene(c));
     mabd_sim_def def = mabd_default_sim_def();
     const mabd_real h = mabd_model_suggested_h(model);
     if (h > 0) def.h = h;
@@ -142,4 +142,44 @@ Test(cuda_parity, scenes_with_contacts_of_moving_bodies) {
                                 {"ragdolls", 1, {{"copies", "2"}, {"hubs", "6"}}},
                                 {NULL, 0, {{0}}}};
     expect_scenes(cases, PLAIN);
+}
+
+// ---- batches -------------------------------------------------------------------------------------------
+
+// Copies of a scene of which one parameter differs: from low in equal steps.
+static mabd_model* copies_of(const char* name, const char* parameter, double low, double step,
+                             int copies) {
+    mabd_error error = {0};
+    mabd_scene* batch = NULL;
+    rig_check(mabd_scene_create(NULL, &batch), &error, "scene");
+    for (int i = 0; i < copies; i++) {
+        char value[32];
+        snprintf(value, sizeof value, "%.17g", low + step * i);
+        const scene_case one = {name, 0, {{parameter, value}}};
+        mabd_scene* scene = load_scene(&one);
+        rig_check(mabd_scene_add_copy(batch, scene, &error), &error, name);
+        mabd_scene_destroy(scene);
+    }
+    return rig_model(batch);
+}
+
+Test(cuda_parity, copies_of_an_arm_settle_one_by_one) {
+    mabd_model* model = copies_of("arm", "load", 0.1, 2.5, 12);
+    mabd_sim_def def = mabd_default_sim_def();
+    def.h = (mabd_real)0.02;
+    expect_backend_parity(model, &def, 3, PLAIN);
+    mabd_model_destroy(model);
+}
+
+// Forty chains of one pattern go to the solver that has a thread for each.
+Test(cuda_parity, copies_of_a_chain) {
+    mabd_model* model = copies_of("chain", "radius", 0.005, 0.001, 40);
+    expect_backend_parity(model, NULL, 1, PLAIN);
+    mabd_model_destroy(model);
+}
+
+Test(cuda_parity, copies_of_a_linkage) {
+    mabd_model* model = copies_of("double-four-bar", "velocity", 0.5, 1, 5);
+    expect_backend_parity(model, NULL, 1, CLOSED);
+    mabd_model_destroy(model);
 }

@@ -289,7 +289,6 @@ static attempt begin_search(search* s, mabd_scheme scheme, mabd_real time) {
     const attempt a = find_contacts(sim, MABD_FIND_FIRST);
     s->info->converged = false;
     s->apart = sim->cpu.sizes.apart > 0 && sim->backend->settle_copies;
-    if (s->apart) mabd_cpu_open_copies(&sim->cpu);
     if (a.status == MABD_OK) set_goal(sim, mabd_contacts_slide(sim->cpu.contacts));
     return a;
 }
@@ -377,8 +376,11 @@ static void add_copies(search* s) {
 static verdict judge_copies(search* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
     const bool last = s->reference + 1 == sim->def.max_iterations;
-    const mabd_copy_goal goal = {sim->def.twist_tolerance, mabd_affine_row_tolerance(sim),
-                                 sim->iterates, last};
+    const mabd_copy_goal goal = {.twist = sim->def.twist_tolerance,
+                                 .opening = mabd_affine_row_tolerance(sim),
+                                 .first = s->reference == 0,
+                                 .every_row = sim->iterates,
+                                 .last = last};
     int32_t left = 0;
     *a = mabd_affine_lost(sim->backend->settle_copies(&sim->cpu, &goal, &left));
     if (a->status != MABD_OK) return VERDICT_LEAVE;
