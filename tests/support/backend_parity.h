@@ -65,14 +65,19 @@ static inline mabd_real parity_largest(size_t n, const mabd_real* x) {
     return most;
 }
 
+// Largest difference, NaN if there is one.
+static inline mabd_real parity_distance(size_t n, const mabd_real* a, const mabd_real* b) {
+    mabd_real most = 0;
+    for (size_t i = 0; i < n; i++) {
+        const mabd_real d = (mabd_real)fabs(a[i] - b[i]);
+        if (!(d <= most) && most == most) most = d;
+    }
+    return most;
+}
+
 static inline void parity_expect_near(const char* what, size_t n, const mabd_real* got,
                                       const mabd_real* expected, mabd_real tolerance) {
-    mabd_real off = 0;
-    for (size_t i = 0; i < n; i++) {
-        const mabd_real d = (mabd_real)fabs(got[i] - expected[i]);
-        if (!(d <= off) && off == off) off = d; // what is no number stays
-    }
-    cr_expect(le(dbl, off, tolerance), "%s", what);
+    cr_expect(le(dbl, parity_distance(n, got, expected), tolerance), "%s", what);
 }
 
 // q and -q are one rotation: the sign of what is near.
