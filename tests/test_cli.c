@@ -413,7 +413,6 @@ Test(cli, usage_errors_are_2) {
     expect_message("bench chain --links 10,x", 2, "--links");
     expect_message("bench chain --joint free", 2, "free");
     expect_message("run @chain.json --formulation redmax --steps 1", 2, "redmax");
-    expect_message("run @chain.json --backend cuda --steps 1", 2, "cuda");
 }
 
 Test(cli, help_and_version_are_0) {

@@ -27,6 +27,7 @@ std::map<uintptr_t, size_t> memory; // of the device: address, size
 size_t memory_used;
 std::mutex error_mutex;
 cudaError_t last_error;
+uint64_t launches; // counted for MABD_EXEC_FAIL
 
 } // namespace
 
@@ -129,6 +130,8 @@ void enqueue_host(cudaStream_t stream, std::function<void()> work) {
 
 cudaError_t enqueue(const launch& l, cudaStream_t stream, const void* bad) {
     ALONE();
+    const char* fails = getenv("MABD_EXEC_FAIL");
+    if (fails && ++launches == strtoull(fails, nullptr, 10)) return refuse(cudaErrorLaunchFailure);
     if (l.threads < 1 || l.threads > 1024 || l.blocks < 1 || l.blocks > 0x7fffffff) {
         return refuse(cudaErrorInvalidConfiguration);
     }

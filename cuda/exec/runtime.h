@@ -10,6 +10,7 @@
 //   MABD_EXEC_ASYNC   1: streams wait
 //   MABD_EXEC_MEMORY  bytes of the device (default: what the heap gives)
 //   MABD_EXEC_DRIVER  none, old: as a machine without a driver, or with one that is too old
+//   MABD_EXEC_FAIL    N: the N-th launch fails, as that of a device that has broken
 #pragma once
 
 #include <stddef.h>
