@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table of `./dev bench cuda-model` as Markdown: list is kernels, counts or predictions.
+# A table of `./dev bench cuda-model` as Markdown: list is kernels, counts, predictions or, from the counts, costs.
 # usage: awk -v list=LIST -f bench/csv.awk -f bench/cuda-model.awk bench/results/cuda-model/LIST.csv
 
 function digits(value) { return value + 0 >= 100 ? grouped(value + 0.5) : sprintf("%.3g", value) }
@@ -29,6 +29,12 @@ list == "counts" && f[column["kernel"]] == "(all)" {
     put(name, "by blocks", digits(f[column["block_bytes"]]))
     put(name, "of memory", digits(f[column["memory_bytes_read"]] + f[column["memory_bytes_written"]]))
 }
+# operations, and bytes of memory, of a link and step, kernel by kernel
+list == "costs" && f[column["kernel"]] != "(all)" && f[column["scene"]] !~ /1,000$/ {
+    operations = f[column["instructions"]]
+    bytes = f[column["memory_bytes_read"]] + f[column["memory_bytes_written"]]
+    put("`" f[column["kernel"]] "`", f[column["scene"]], digits(operations) " / " digits(bytes))
+}
 list == "predictions" {
     ms = f[column["prediction_ms"]]
     part = "memory"
@@ -38,4 +44,4 @@ list == "predictions" {
     }
     put(f[column["scene"]], f[column["gpu"]] ", prediction", sprintf("%.3g ms (%s)", ms, part))
 }
-END { print_table(list == "kernels" ? "kernel" : "scene", "---:") }
+END { print_table(list == "kernels" || list == "costs" ? "kernel" : "scene", "---:") }
