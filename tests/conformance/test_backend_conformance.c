@@ -7,17 +7,13 @@
 //
 // Where bodies of very different mass or rows that nearly depend on each other cost digits, two roundings of the same step differ by more. So a
 // result beyond 1e-12 is held against that: the step is made again on the CPU with an h that differs by one unit of round-off, and if that
-// makes a difference s, backends may differ by ROUNDING s. At most one scene in ILL_PART of a class that is not singular may need it.
+// makes a difference s, backends may differ by PARITY_ROUNDING s. At most one scene in ILL_PART of a class that is not singular may need it.
 //
 // A failure names class and index; MABD_CASE=index in the environment runs that scene alone.
 #include "support/backend_parity.h"
 #include "support/conformance_class.h"
 #include "support/rig.h"
 
-#include <float.h>
-
-#define NEAR     1e-12
-#define ROUNDING 8.0
 #define ILL_PART 10
 #define STEP     ((mabd_real)0.004) // [s]
 
@@ -27,22 +23,11 @@ static mabd_sim_def def_of(mabd_real h) {
     return def;
 }
 
-// Largest difference of places, over the size of the scene; rates are these over h.
-static double difference(const parity_snapshot* a, const parity_snapshot* b) {
-    const mabd_real size = (mabd_real)fmax(1, parity_largest(3 * a->bodies, a->positions));
-    mabd_real most = parity_distance(3 * a->bodies, a->positions, b->positions);
-    parity_align(b->bodies, b->turns, a->turns);
-    most = (mabd_real)fmax(most, parity_distance(4 * a->bodies, a->turns, b->turns));
-    most =
-        (mabd_real)fmax(most, STEP * parity_distance(3 * a->bodies, a->velocities, b->velocities));
-    return (double)(most / size);
-}
-
 // What one unit of round-off in h makes of a step.
 static double rounding(const mabd_model* model, const parity_snapshot* cpu) {
     const mabd_real h = STEP * (1 + (mabd_real)DBL_EPSILON);
     parity_snapshot other = parity_run(model, def_of(h), MABD_BACKEND_CPU, 1);
-    const double s = difference(&other, cpu);
+    const double s = parity_difference(&other, cpu, STEP);
     parity_drop(&other);
     return s;
 }
@@ -56,10 +41,11 @@ static bool expect_conformance(const conformance_class* class, int32_t index) {
     setenv("MABD_EXEC_ORDER", "random:7", 1);
     parity_snapshot shuffled = parity_run(model, def_of(STEP), MABD_BACKEND_EXECUTOR, 1);
     cr_expect(eq(u64, shuffled.hash, got.hash), "%s %d", class->name, (int)index);
-    const double off = difference(&got, &cpu);
-    const bool ill = !(off <= NEAR);
+    const double off = parity_difference(&got, &cpu, STEP);
+    const bool ill = !(off <= PARITY_NEAR);
     if (ill) {
-        cr_expect(le(dbl, off, ROUNDING * rounding(model, &cpu)), "%s %d", class->name, (int)index);
+        cr_expect(le(dbl, off, PARITY_ROUNDING * rounding(model, &cpu)), "%s %d", class->name,
+                  (int)index);
     }
     parity_drop(&cpu), parity_drop(&got), parity_drop(&shuffled);
     mabd_model_destroy(model);

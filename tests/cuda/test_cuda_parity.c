@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole steps on a device, through the executor: as on the CPU to 1e-12, and the same bits in any order of threads and blocks.
+#include "support/axis_rig.h"
 #include "support/backend_parity.h"
 #include "support/random_scene.h"
 #include "support/rig.h"
@@ -142,6 +143,61 @@ Test(cuda_parity, scenes_with_contacts_of_moving_bodies) {
                                 {"ragdolls", 1, {{"copies", "2"}, {"hubs", "6"}}},
                                 {NULL, 0, {{0}}}};
     expect_scenes(cases, PLAIN);
+}
+
+// ---- on the way ----------------------------------------------------------------------------------------
+
+static void follow_scene(const scene_case* c) {
+    mabd_model* model = rig_model(load_scene(c));
+    mabd_sim_def def = mabd_default_sim_def();
+    const mabd_real h = mabd_model_suggested_h(model);
+    if (h > 0) def.h = h;
+    expect_backend_parity_on_the_way(model, &def, c->steps);
+    mabd_model_destroy(model);
+}
+
+Test(cuda_parity, boxes_slide_and_balls_bounce) {
+    const scene_case incline = {"incline", 40, {{"angle", "35"}}}, bounce = {"bounce", 60, {{0}}};
+    follow_scene(&incline);
+    follow_scene(&bounce);
+}
+
+Test(cuda_parity, a_net_falls_on_a_cylinder) {
+    const scene_case net = {"net-cylinder", 25, {{"rows", "5"}, {"columns", "5"}}};
+    follow_scene(&net);
+}
+
+Test(cuda_parity, linkages_are_driven) {
+    const scene_case ring = {"scissor-ring", 20, {{"units", "6"}}},
+                     beast = {"strandbeest", 10, {{"pairs", "1"}}};
+    follow_scene(&ring);
+    follow_scene(&beast);
+}
+
+// Rods on hinges that fall to their stops, with friction, driven with limits, and one on a slide.
+static mabd_model* stopped_chain(void) {
+    mabd_scene* scene = rig_scene(-9.81);
+    int32_t last = MABD_WORLD;
+    for (int i = 0; i < 8; i++) {
+        const int32_t rod = rig_add_rod(scene, i, 1, (mabd_real)0.1, (mabd_real)1e10);
+        mabd_axis_def axis = {0};
+        axis.limited = i % 2 == 0;
+        axis.lower = (mabd_real)-0.03, axis.upper = (mabd_real)0.02;
+        axis.friction = i % 3 == 0 ? 20 : 0;
+        axis.max_force = i == 5 ? 300 : 0;
+        if (i == 5) axis.motor_velocity = mabd_signal_constant((mabd_real)-2);
+        axis.damping = 1;
+        axis_add_joint(scene, i == 7, last, rod, i, &axis);
+        last = rod;
+    }
+    return rig_model(scene);
+}
+
+Test(cuda_parity, axes_meet_their_stops_and_stick) {
+    mabd_model* model = stopped_chain();
+    expect_backend_parity(model, NULL, 1, PLAIN);
+    expect_backend_parity_on_the_way(model, NULL, 60);
+    mabd_model_destroy(model);
 }
 
 // ---- batches -------------------------------------------------------------------------------------------

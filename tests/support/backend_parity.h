@@ -3,10 +3,13 @@
 #pragma once
 
 #include "base/hash.h"
+#include "formulation/mabd/affine_sim.h"
 #include "mabd/mabd.h"
+#include "step/sim.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -126,4 +129,75 @@ static inline void expect_backend_parity(const mabd_model* model, const mabd_sim
         parity_drop(&got);
     }
     parity_drop(&cpu);
+}
+
+// Largest difference of places, and of rates times h, over the size of the scene.
+static inline double parity_difference(parity_snapshot* a, const parity_snapshot* b, mabd_real h) {
+    const size_t n = b->bodies;
+    const mabd_real size = (mabd_real)fmax(1, parity_largest(3 * n, b->positions));
+    parity_align(n, b->turns, a->turns);
+    const mabd_real off[4] = {parity_distance(3 * n, a->positions, b->positions),
+                              parity_distance(4 * n, a->turns, b->turns),
+                              h * parity_distance(3 * n, a->velocities, b->velocities),
+                              h * parity_distance(3 * n, a->spins, b->spins)};
+    mabd_real most = 0;
+    for (int k = 0; k < 4; k++) {
+        if (!(off[k] <= most) && most == most) most = off[k];
+    }
+    return (double)(most / size);
+}
+
+#define PARITY_NEAR     1e-12
+#define PARITY_ROUNDING 8.0 // times what one unit of round-off does
+
+static inline mabd_sim* parity_create(const mabd_model* model, mabd_sim_def def,
+                                      mabd_backend backend) {
+    mabd_sim* sim = NULL;
+    mabd_error error = {0};
+    def.backend = backend;
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
+    return sim;
+}
+
+// A step from a saved state, whose places are off by one unit of round-off if `rounded`.
+static inline parity_snapshot parity_step_from(mabd_sim* sim, const void* state, size_t size,
+                                               bool rounded) {
+    parity_snapshot s = {0};
+    mabd_error error = {0};
+    cr_assert(eq(int, mabd_sim_restore(sim, state, size, &error), MABD_OK), "%s", error.text);
+    mabd_cpu_sim* cpu = &((mabd_affine_sim*)sim->self)->cpu;
+    for (size_t k = 0; rounded && k < 12 * cpu->sizes.bodies; k++) {
+        cpu->q[k] *= 1 + (k % 2 ? 1 : -1) * (mabd_real)DBL_EPSILON;
+    }
+    cr_assert(eq(int, mabd_sim_step(sim, &s.info, &error), MABD_OK), "%s", error.text);
+    parity_take(sim, &s);
+    return s;
+}
+
+/// Step by step: the executor makes every step from the state that the CPU made it from, so that what comes up on the way (stops, contacts) is
+/// looked at and nothing adds up. They agree to 1e-12 or, where a step makes more of round-off, to PARITY_ROUNDING times what it makes
+/// of one unit in the places that it starts from.
+static inline void expect_backend_parity_on_the_way(const mabd_model* model,
+                                                    const mabd_sim_def* def, int steps) {
+    const mabd_sim_def chosen = def ? *def : mabd_default_sim_def();
+    mabd_sim *cpu = parity_create(model, chosen, MABD_BACKEND_CPU),
+             *other = parity_create(model, chosen, MABD_BACKEND_CPU),
+             *device = parity_create(model, chosen, MABD_BACKEND_EXECUTOR);
+    for (int i = 0; i < steps; i++) {
+        const size_t size = mabd_sim_state_size(cpu);
+        void* state = malloc(size);
+        mabd_sim_save(cpu, state);
+        parity_snapshot a = parity_step_from(cpu, state, size, false),
+                        b = parity_step_from(device, state, size, false);
+        const double off = parity_difference(&b, &a, chosen.h);
+        if (!(off <= PARITY_NEAR)) {
+            parity_snapshot c = parity_step_from(other, state, size, true);
+            cr_expect(le(dbl, off, PARITY_ROUNDING * parity_difference(&c, &a, chosen.h)),
+                      "step %d", i);
+            parity_drop(&c);
+        }
+        parity_drop(&a), parity_drop(&b);
+        free(state);
+    }
+    mabd_sim_destroy(cpu), mabd_sim_destroy(other), mabd_sim_destroy(device);
 }
