@@ -200,6 +200,46 @@ Test(cuda_parity, axes_meet_their_stops_and_stick) {
     mabd_model_destroy(model);
 }
 
+// ---- solvers -------------------------------------------------------------------------------------------
+
+// Three welds between two bodies have 18 rows, more than the 12 freedoms of the second one: K is singular, the component goes to the host and is
+// softened there. Both bodies add to the blocks between the welds.
+Test(cuda_parity, welds_that_hold_against_each_other) {
+    mabd_scene* scene = rig_scene(-9.81);
+    const int32_t a = rig_add_rod(scene, 0, 1, (mabd_real)0.1, (mabd_real)1e9),
+                  b = rig_add_rod(scene, 1, 1, (mabd_real)0.1, (mabd_real)1e9);
+    rig_add_joint(scene, MABD_JOINT_HINGE, MABD_WORLD, a, 0, 0);
+    for (int k = -1; k < 2; k++) rig_add_joint(scene, MABD_JOINT_FIXED, a, b, 1, 0.04 * k);
+    mabd_model* model = rig_model(scene);
+    expect_backend_parity_on_the_way(model, NULL, 10);
+    mabd_model_destroy(model);
+}
+
+// Conjugate gradients to a gap of 1e-14 m against the factor of the CPU.
+Test(cuda_parity, a_net_by_iteration_against_its_factor) {
+    const scene_case net = {"net", 0, {{"rows", "6"}, {"columns", "6"}}};
+    mabd_model* model = rig_model(load_scene(&net));
+    mabd_sim_def def = mabd_default_sim_def();
+    def.gap_tolerance = (mabd_real)1e-14;
+    parity_snapshot cpu = parity_run(model, def, MABD_BACKEND_CPU, 1);
+    def.dual = MABD_DUAL_PCG;
+    parity_snapshot got = parity_run(model, def, MABD_BACKEND_EXECUTOR, 1);
+    cr_expect(gt(int, got.info.dual_iterations, 0));
+    cr_expect(le(dbl, got.info.gap, def.gap_tolerance));
+    cr_expect(le(dbl, parity_difference(&got, &cpu, def.h), PARITY_NEAR));
+    parity_drop(&got);
+    parity_drop(&cpu);
+    mabd_model_destroy(model);
+}
+
+// A thousand links go in segments.
+Test(cuda_parity, a_long_chain) {
+    const scene_case chain = {"chain", 1, {{"links", "1000"}}};
+    expect_scene(&chain, CLOSED);
+    const scene_case hinges = {"chain", 1, {{"links", "700"}, {"joint", "hinge"}}};
+    expect_scene(&hinges, CLOSED);
+}
+
 // ---- batches -------------------------------------------------------------------------------------------
 
 // Copies of a scene of which one parameter differs: from low in equal steps.
