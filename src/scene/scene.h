@@ -65,8 +65,8 @@ struct mabd_scene {
     mabd_list tables;        // blocks of signal tables: mabd_scene_table
     mabd_names body_names, joint_names; // of the first copy, if it holds copies
     int32_t copies;                     // 0 = it holds bodies of its own
-    mabd_list params; // mabd_param_entry
-    char* text;       // JSON it was loaded from, owned; "" by default
+    mabd_list params;                   // mabd_param_entry
+    char* text;                         // JSON it was loaded from, owned; "" by default
 };
 
 typedef struct mabd_scene_table {
