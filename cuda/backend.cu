@@ -86,7 +86,9 @@ static size_t bytes(const mabd_cpu_sim* sim) {
 }
 
 static mabd_status tell(const mabd_cpu_sim* sim, mabd_error* error) {
-    return mabd_fail(error, MABD_ERR_DEVICE, "%s", device_of(sim)->error.text);
+    const mabd_error* last = &device_of(sim)->error;
+    const bool room = last->status == MABD_ERR_MEMORY;
+    return mabd_fail(error, room ? MABD_ERR_MEMORY : MABD_ERR_DEVICE, "%s", last->text);
 }
 
 static mabd_status put(mabd_cpu_sim* sim) {

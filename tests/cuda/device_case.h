@@ -4,13 +4,9 @@
 // must not fail ends the process.
 #pragma once
 
-#include "cpu/sim.h"
-#include "device.h"
-#include "support/dual_case.h"
+#include "cuda/dual_rig.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static inline void device_need(bool good, const char* text) {
@@ -53,9 +49,6 @@ static inline int32_t device_first_difference(size_t count, const mabd_real* a,
     return -1;
 }
 
-/// Memory of a module; called twice.
-typedef void device_layout(void* module, mabd_arena* arena);
-
 static inline mabd_real* device_reals(size_t count) {
     mabd_real* memory = calloc(count + 1, sizeof *memory);
     device_need(memory != NULL, "no memory");
@@ -68,42 +61,29 @@ static inline mabd_real* device_right_side(const mabd_plan* plan, uint64_t seed)
     return b;
 }
 
-static inline void device_lay(device_case* d, device_layout* layout, void* module,
-                              mabd_arena* arena) {
-    layout(module, arena);
-    d->view.D = mabd_arena_take(arena, d->D, sizeof(mabd_real));
-    d->view.U = mabd_arena_take(arena, d->U, sizeof(mabd_real));
-    d->view.lambda = mabd_arena_take(arena, d->x, sizeof(mabd_real));
-    d->bad = mabd_arena_take(arena, d->slots, sizeof *d->bad);
-}
-
 /// D, U of the case and b there; all memory taken.
 static inline device_case device_case_open(const dual_case* c, const mabd_real* b,
-                                           device_layout* layout, void* module) {
+                                           dual_rig_layout* layout, void* module) {
     const mabd_plan* plan = c->plan;
-    device_case d = {.D = plan->slot_block[plan->slot_count],
-                     .U = plan->edge_block[plan->edge_count],
-                     .x = (size_t)plan->row_count,
-                     .slots = (size_t)plan->slot_count};
-    mabd_arena arena = {NULL, 0, 0};
-    mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(device_open)(&d.device, &error));
-    device_lay(&d, layout, module, &arena);
-    DEVICE_TRY(MABD_CUDA(device_reserve)(&d.device, arena.used, &error));
-    arena.size = arena.used, arena.used = 0, arena.memory = d.device.memory;
-    device_lay(&d, layout, module, &arena);
-    DEVICE_TRY(MABD_CUDA(device_upload)(&d.device, c->D, d.D * sizeof *c->D, d.view.D, &error));
-    DEVICE_TRY(MABD_CUDA(device_upload)(&d.device, c->U, d.U * sizeof *c->U, d.view.U, &error));
-    DEVICE_TRY(MABD_CUDA(device_upload)(&d.device, b, d.x * sizeof *b, d.view.lambda, &error));
+    const dual_rig rig = dual_rig_open(plan, layout, module);
+    const device_case d = {.device = rig.device,
+                           .view = rig.view,
+                           .bad = rig.bad,
+                           .D = plan->slot_block[plan->slot_count],
+                           .U = plan->edge_block[plan->edge_count],
+                           .x = (size_t)plan->row_count,
+                           .slots = (size_t)plan->slot_count};
+    dual_rig_put(&rig, c->D, d.D * sizeof *c->D, d.view.D);
+    dual_rig_put(&rig, c->U, d.U * sizeof *c->U, d.view.U);
+    dual_rig_put(&rig, b, d.x * sizeof *b, d.view.lambda);
     return d;
 }
 
 /// count reals from the device; to be freed. Waits.
 static inline mabd_real* device_fetch(const device_case* d, const mabd_real* from, size_t count) {
+    const dual_rig rig = {.device = d->device};
     mabd_real* to = device_reals(count);
-    mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(device_download)(&d->device, from, count * sizeof *to, to, &error));
-    DEVICE_TRY(MABD_CUDA(device_wait)(&d->device, &error));
+    dual_rig_get(&rig, from, count * sizeof *to, to);
     return to;
 }
 
