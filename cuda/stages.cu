@@ -54,7 +54,7 @@ __global__ static void __launch_bounds__(THREADS, 1) hold_bodies(VIEW sim, int32
 
 __global__ static void __launch_bounds__(THREADS, 1) predict_coordinates(VIEW sim, int32_t count) {
     if (INDEX >= count) return;
-    sim.x_ref[INDEX] = sim.x[INDEX] + sim.step.lead * sim.xd[INDEX];
+    sim.x_ref[INDEX] = mabd_step_coordinate(&sim.step, sim.x[INDEX], sim.xd[INDEX]);
     if (sim.sizes.axes > 0) sim.axes[INDEX].known = false;
 }
 
@@ -275,14 +275,12 @@ __global__ static void __launch_bounds__(THREADS, 1)
     if (INDEX < count) mabd_stage_finish_joint(SIM, keep_history, INDEX);
 }
 
-// v = (q_new - q_b)/bh of one coordinate; bodies that took the solve by Euler look back at q alone.
 __global__ static void __launch_bounds__(THREADS, 1)
     finish_bodies(VIEW sim, mabd_real* v, int32_t count) {
     if (INDEX >= count) return;
     const mabd_step_scale* step = mabd_cpu_scale(&sim, INDEX / 12);
-    const mabd_real rate = 1 / step->beta_h, q = sim.q[INDEX], q_new = sim.q_new[INDEX];
-    const bool euler = step == &sim.euler;
-    v[INDEX] = rate * (euler ? q_new - q : q_new - (step->w * q + step->w1 * sim.q1[INDEX]));
+    v[INDEX] = mabd_step_rate(1 / step->beta_h, step->w, step->w1, sim.q_new[INDEX], sim.q[INDEX],
+                              sim.q1[INDEX]);
 }
 
 mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_error* error) {

@@ -97,7 +97,7 @@ void MABD_STAGE(predict_rest)(mabd_cpu_sim* sim) {
         pose_script(sim, &sim->model->scripts[i]);
     }
     for (size_t i = 0; i < sim->sizes.coordinates; i++) {
-        sim->x_ref[i] = sim->x[i] + sim->step.lead * sim->xd[i];
+        sim->x_ref[i] = mabd_step_coordinate(&sim->step, sim->x[i], sim->xd[i]);
     }
     for (size_t i = 0; i < sim->sizes.axes; i++) sim->axes[i].known = false;
 }

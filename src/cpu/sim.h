@@ -73,6 +73,16 @@ MABD_FN mabd_real mabd_step_guess(const mabd_step_scale* s, mabd_real q, mabd_re
     return q + s->lead * (v + s->curve * (v - v1));
 }
 
+/// (q_new - q_b)/bh of one coordinate, rate = 1/bh.
+MABD_FN mabd_real mabd_step_rate(mabd_real rate, mabd_real w, mabd_real w1, mabd_real q_new,
+                                 mabd_real q, mabd_real q1) {
+    return rate * (q_new - (w * q + w1 * q1));
+}
+/// A joint coordinate, as far as it is known before the bodies are.
+MABD_FN mabd_real mabd_step_coordinate(const mabd_step_scale* s, mabd_real x, mabd_real xd) {
+    return x + s->lead * xd;
+}
+
 /// One control row at the end time of the step: lambda = (x - x_star)/c.
 typedef struct mabd_control_value {
     mabd_real compliance; // c = 1/(k + d/bh + I/bh^2), 0 = rigid

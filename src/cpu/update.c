@@ -63,7 +63,7 @@ void MABD_STAGE(finish)(mabd_cpu_sim* sim, bool keep_history, const mabd_tile* t
     const mabd_real *q = sim->q, *q1 = sim->q1, *q_new = sim->q_new;
     // v = (q_new - q_b)/bh; where history moves on it is written over v1, whose turn is over
     mabd_real* v = keep_history ? sim->v : sim->v1;
-    for (size_t k = first; k < last; k++) v[k] = rate * (q_new[k] - (w * q[k] + w1 * q1[k]));
+    for (size_t k = first; k < last; k++) v[k] = mabd_step_rate(rate, w, w1, q_new[k], q[k], q1[k]);
     if (sim->contacts) finish_struck(sim, tile, v);
     for (int32_t i = tile->group_first; i < tile->group_last; i++) {
         MABD_STAGE(finish_group)(sim, keep_history, &sim->packs->groups[i]);
