@@ -11,6 +11,7 @@
 
 extern "C" {
 #include "base/error.h"
+#include "cpu/dual_report.h"
 #include "cpu/stages.h"
 #include "formulation/mabd/backend.h"
 }
@@ -295,11 +296,6 @@ static mabd_status solve(mabd_cpu_sim* sim) {
     return MABD_OK;
 }
 
-static int32_t joint_of(const mabd_plan* plan, int32_t slot) {
-    const int32_t joint = plan->slot_joint[slot];
-    return joint >= 0 ? joint : plan->slot_joint[plan->sides[plan->side_start[-1 - joint]].slot];
-}
-
 // A component that is singular goes to the host, where it is softened, and all is done again.
 static mabd_status update(mabd_cpu_sim* sim, mabd_update_report* report) {
     ON_DEVICE(sim);
@@ -316,7 +312,7 @@ static mabd_status update(mabd_cpu_sim* sim, mabd_update_report* report) {
         TRY(MABD_CUDA(update)(s, &part, &d->error));
     }
     report->motion = part.motion;
-    report->joint = part.bad == INT32_MAX ? -1 : joint_of(sim->model->plan, part.bad);
+    report->joint = part.bad == INT32_MAX ? -1 : mabd_cpu_joint_near(sim->model->plan, part.bad);
     report->inside_out = part.inside_out;
     return MABD_OK;
 }

@@ -3,11 +3,8 @@
 
 extern "C" {
 #include "base/error.h"
+#include "cpu/dual_report.h"
 }
-
-// Of the tolerance, as on the CPU (cpu/factor.c): room for round-off between residual and gap.
-#define GOAL_PART       ((mabd_real)0.5)
-#define MOST_ITERATIONS 2000
 
 // ---- creation ------------------------------------------------------------------------------------------
 
@@ -225,14 +222,11 @@ mabd_status MABD_CUDA(solvers_factor)(mabd_cuda_solvers* solvers, const mabd_dev
 
 static mabd_status iterate(mabd_cuda_solvers* solvers, const mabd_device* device,
                            mabd_cpu_sim* host, const mabd_cpu_sim* view, mabd_error* error) {
-    const mabd_dual_goal goal = {GOAL_PART * host->gap_tolerance, MOST_ITERATIONS};
+    const mabd_dual_goal goal = mabd_cpu_dual_goal(host);
     mabd_dual_report report = {0, 0};
     MABD_TRY(MABD_CUDA(nets_iterate)(&solvers->nets, device, view, &goal, solvers->sweeps_only,
                                      &report, error));
-    host->dual_report.iterations += report.iterations;
-    if (!(report.residual <= host->dual_report.residual)) {
-        host->dual_report.residual = report.residual;
-    }
+    mabd_dual_report_add(&host->dual_report, &report);
     return MABD_OK;
 }
 

@@ -6,6 +6,7 @@
 // threads without work: if its solver can share, it comes after the groups, with all threads. Neither changes bits: solvers
 // give the same with any number of threads. Of several components that fail the first is told.
 
+#include "cpu/dual_report.h"
 #include "cpu/outer.h"
 
 #include <string.h>
@@ -81,16 +82,6 @@ static void solve(const mabd_cpu_sim* sim, int32_t component, const mabd_dual_sy
     softened_rest(system, x, taken);
     ops->solve(sim->solvers[component], system, taken);
     for (int32_t r = 0; r < system->row_count; r++) x[r] += taken[r];
-}
-
-// A goal closer than the tolerance leaves room for round-off between residual and gap.
-#define GOAL_PART       ((mabd_real)0.5)
-#define MOST_ITERATIONS 2000
-
-// The joint of a slot; of a hub, one that it carries.
-static int32_t joint_near(const mabd_plan* plan, int32_t component, int32_t slot) {
-    const int32_t joint = plan->slot_joint[plan->components[component].slot_first + slot];
-    return joint >= 0 ? joint : plan->slot_joint[plan->sides[plan->side_start[-1 - joint]].slot];
 }
 
 // Contacts ask for more than one solve, and for the right-hand side as it was: it is not taken along then.
@@ -187,7 +178,7 @@ static mabd_status factor_component(mabd_cpu_sim* sim, int32_t component, mabd_p
         soften(&system);
         status = factor(sim, component, &system, &bad);
     }
-    if (status != MABD_OK) *joint = joint_near(sim->model->plan, component, bad);
+    if (status != MABD_OK) *joint = mabd_cpu_joint_near(sim->model->plan, system.slot_offset + bad);
     return status;
 }
 
@@ -210,21 +201,14 @@ mabd_status mabd_cpu_factor(mabd_cpu_sim* sim, int32_t* joint) {
 
 // ---- solve -------------------------------------------------------------------------------------------
 
-static void add_report(const mabd_dual_report* one, mabd_dual_report* sum) {
-    sum->iterations += one->iterations;
-    if (sum->residual == sum->residual && !(one->residual <= sum->residual)) { // a NaN stays
-        sum->residual = one->residual;
-    }
-}
-
 static void iterate(mabd_cpu_sim* sim, int32_t component, const mabd_dual_system* system,
                     mabd_dual_report* sum) {
-    const mabd_dual_goal goal = {GOAL_PART * sim->gap_tolerance, MOST_ITERATIONS};
+    const mabd_dual_goal goal = mabd_cpu_dual_goal(sim);
     mabd_dual_report report;
     mabd_real *lambda = sim->lambda + system->row_offset, *x = sim->guess + system->row_offset;
     sim->duals[component]->iterate(sim->solvers[component], system, &goal, lambda, x, &report);
     memcpy(lambda, x, (size_t)system->row_count * sizeof(mabd_real));
-    add_report(&report, sum);
+    mabd_dual_report_add(sum, &report);
 }
 
 static void solve_component(mabd_cpu_sim* sim, int32_t component, mabd_pool* pool,
@@ -259,7 +243,7 @@ void mabd_cpu_solve(mabd_cpu_sim* sim) {
     run_groups(sim, solve_group);
     sim->dual_report = (mabd_dual_report){0, 0};
     for (size_t i = 0; i < sim->sizes.groups; i++) {
-        add_report(&sim->groups[i].report, &sim->dual_report);
+        mabd_dual_report_add(&sim->dual_report, &sim->groups[i].report);
     }
 }
 
