@@ -21,7 +21,7 @@ if(MABD_TSAN)
     add_link_options(-fsanitize=thread)
 endif()
 
-# Instruction sets beyond the compiler's default, for the stages of src/cpu (see src/cpu/stages.h).
+# Instruction sets beyond the compiler's default, for the stages of src/cpu (see src/formulation/affine/cpu/isa_table.h).
 set(MABD_ISA_FLAGS_baseline)
 set(MABD_ISA_FLAGS_avx2 -mavx2)
 set(MABD_ISA_FLAGS_avx512 -mavx2 -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=256)

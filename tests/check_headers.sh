@@ -39,7 +39,8 @@ for path in $(find include src bench -name '*.h' | LC_ALL=C sort); do
     header=${header#src/}
     compile "$header" c c17 "$cc" "$@"
     case $path in
-        include/mabd/* | src/math/* | src/body/* | src/joint/* | src/contact/*)
+        src/math/lanes.h) ;; # vector extensions of C compilers
+        include/mabd/* | src/math/* | src/joint/* | src/contact/* | src/formulation/affine/element/affine_body.h)
             compile "$header" c++ c++17 "$cxx" "$@"
             ;;
     esac

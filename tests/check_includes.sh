@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every #include against the order of the modules: arrows point one way, from later to earlier.
+# Check every #include against the order of the rooms: a room includes lower ranks and itself, and no two
+# folders include each other, directly or through others.
 # usage: check_includes.sh SOURCE_DIR
 set -eu
 cd "$1"
@@ -11,41 +12,83 @@ solvers=$(grep -l '^const mabd_dual_ops mabd_dual_' src/dual/*.c 2>/dev/null |
 
 # shellcheck disable=SC2046 # names in this tree have no spaces
 awk -v solvers="$solvers" '
-# The one table. rank: a module may include modules of a lower rank and itself. sees: the highest rank
-# it may include all the same; empty = all lower ones.
-function module(name, order, highest, reason) {
+# The one table. rank: a room includes rooms of lower rank and itself. sees: the highest rank it may
+# include all the same; empty = all lower ones.
+function room(name, order, highest, reason) {
     rank[name] = order
     sees[name] = highest == "" ? order : highest
     why[name] = reason
 }
-# library: a header of a dependency may be included below one path only.
-function library(header, path) {
-    owner[header] = owner[header] " " path
+# only: a room includes these rooms and no others, whatever their rank.
+function only(name, list,    parts, i, n) {
+    limited[name] = 1
+    n = split(list, parts, " ")
+    for (i = 1; i <= n; i++) allowed_room[name, parts[i]] = 1
 }
-BEGIN {
-    module("base",        0, "", "knows no physics")
-    module("math",        1, "", "inline function text shared by C17, C++17 and CUDA")
-    module("topology",    2, 0,  "integers only: needs no mathematics")
-    module("scene",       2, "", "the only place that parses, sets defaults and rejects")
-    module("body",        2, "", "one affine body: no scene, no state")
-    module("joint",       3, 2,  "rows between two affine bodies: no state")
-    module("contact",     3, 1,  "geometry of contacts: no scene, no model, no state")
-    module("model",       4, "", "a scene turned into trusted arrays and a plan")
-    module("dual",        5, 1,  "solvers see arrays of blocks: no scene, no model, no simulation")
-    module("cpu",         6, "", "the stages of a step, over model and dual solvers")
-    module("formulation", 7, "", "a way to step a model, built from stages")
-    module("step",        8, "", "the simulation: picks a formulation, keeps time and state")
-    module("record",      9, 1,  "files are written through the public API, so that it is always enough")
-    module("render",      9, 1,  "pictures need geometry only")
-    module("cli",         9, 1,  "the command is a user of the public API")
-    module("bench",      10, "", "times whole steps, and kernels by themselves")
+# part: a file that counts as another room than its folder.
+function part(path, name) { override[path] = name }
+# library: a header of a dependency may be included below one path only.
+function library(header, path) { owner[header] = owner[header] " " path }
 
-    library("jansson.h", "src/scene/"); library("jansson.h", "src/cli/")
+BEGIN {
+    room("base",        0, "", "knows no physics")
+    room("math",        1, "", "inline source shared by C17, C++17 and CUDA")
+    room("topology",    2, 0,  "integers only: needs no mathematics")
+    room("scene",       2, "", "the only place that sets defaults and rejects")
+    room("contact",     2, 1,  "geometry of contacts: no scene, no model, no state")
+    room("joint",       3, 2,  "values of the rows of joints: no Jacobians, no state")
+    room("generate",    3, "", "scenes from a few parameters, through the builder of scene")
+    room("import/json", 4, 3,  "text to builder calls")
+    room("model",       4, 3,  "a scene turned into trusted arrays and a plan")
+    room("collide",     5, "", "model and poses to contact points")
+    room("dual",        5, 1,  "solvers see arrays of blocks: no scene, no model, no simulation")
+    room("formulation", 7, "", "the table of a formulation and the registry")
+    room("affine types",    7.1, "", "the data of the affine formulation")
+    room("affine/element",  7.2, "", "one body, one joint, one contact: inline source for lanes and threads")
+    room("affine/contact",  7.3, "", "contact rows of the affine formulation")
+    room("affine/cpu",      7.4, "", "stages on the CPU: lanes, tiles, threads")
+    room("affine",          7.5, "", "the affine time step")
+    room("formulation registry", 7.9, "", "the only place that names formulations")
+    room("sim",         8, "", "the object behind mabd_sim: knows formulation.h and no formulation")
+    room("record",      9, 1,  "files are written through the public API, so that it is always enough")
+    room("render",      9, 1,  "pictures need geometry only")
+    room("cli",        11,   "", "the command is a user of the public API")
+    room("cli/bench",  11.5, "", "measures through the public API, but for kernels of contact")
+    room("cli main",   11.9, "", "the table of commands")
+    room("cuda/exec",     1.5, "", "runs kernels on the processor")
+    room("cuda/runtime",  2.5, "", "devices, launches, reductions, libraries")
+    room("cuda/dual",     5.5, "", "dual solvers on a device")
+    room("cuda/affine",   7.45, "", "the affine formulation on a device")
+    room("bench/peers",   9, 1,  "other engines on the scenes of mabd")
+    room("bench/cuda-model", 12, "", "counts what kernels do")
+
+    only("collide", "base math contact scene model collide")
+    only("sim", "base math scene topology model formulation sim")
+    only("cuda/exec", "base cuda/exec")
+    only("cuda/runtime", "base math cuda/exec cuda/runtime")
+    only("cuda/dual", "base math topology dual cuda/exec cuda/runtime cuda/dual")
+    only("cuda/affine", "base math topology joint dual model cuda/exec cuda/runtime cuda/dual cuda/affine " \
+         "formulation affine_types affine/element")
+    only("cli", "base math cli")
+    only("cli/bench", "base math contact cli cli/bench bench/peers")
+    only("cli main", "cli cli/bench")
+
+    part("src/cli/main.c", "cli main")
+    part("src/formulation/registry.c", "formulation registry")
+    part("src/formulation/affine/data.h", "affine types")
+    part("src/formulation/affine/scheme.h", "affine types")
+    part("src/formulation/affine/report.h", "affine types")
+    part("src/formulation/affine/limits.h", "affine types")
+    part("src/formulation/affine/fields.def", "affine types")
+    part("src/formulation/affine/backend.h", "affine types")
+    part("src/formulation/affine/contact/contact.h", "affine types")
+
+    library("jansson.h", "src/import/json/"); library("jansson.h", "src/cli/")
     library("hdf5.h", "src/record/");   library("hdf5_hl.h", "src/record/")
     library("zlib.h", "src/render/");   library("zlib.h", "src/record/")
     library("cholmod.h", "src/dual/");  library("cblas.h", "src/dual/")
     library("lapacke.h", "src/dual/")
-    library("umfpack.h", "src/dual/kkt_oracle.c")   # GPL: tests only
+    library("umfpack.h", "tests/support/")   # GPL: tests only
     library("mujoco/mujoco.h", "bench/peers/"); library("ode/ode.h", "bench/peers/")
 
     count = split(solvers, list, " ")
@@ -60,14 +103,31 @@ function exists(path,    line, found) {
     close(path)
     return found
 }
+# The room of a file of the tree, by its path.
+function room_of(path,    name) {
+    if (path in override) return override[path]
+    if (path ~ /^include\//) return "public"
+    name = path
+    sub(/\/[^\/]*$/, "", name)
+    sub(/^src\//, "", name)
+    sub(/^formulation\/affine/, "affine", name)
+    return name
+}
+# The file that an include names, "" if there is none.
+function file_of(header) {
+    if (exists("include/" header)) return "include/" header
+    if (exists("src/" header)) return "src/" header
+    if (header ~ /^(cuda|bench)\// && exists(header)) return header
+    return ""
+}
 FNR == 1 {
     files++
-    parts = split(FILENAME, path, "/")
-    here = path[1] == "src" ? path[2] : path[1] == "bench" ? "bench" : "public"
-    stem = path[parts]
+    here = room_of(FILENAME)
+    stem = FILENAME
+    sub(/.*\//, "", stem)
     sub(/\.[a-z]+$/, "", stem)
     if (here != "public" && !(here in rank))
-        complain("module " here " is not in the table of tests/check_includes.sh")
+        complain("room " here " is not in the table of tests/check_includes.sh")
 }
 /^[ \t]*#[ \t]*include/ {
     includes++
@@ -82,33 +142,44 @@ FNR == 1 {
     }
     if (!match($0, /"[^"]*"/)) { complain("an include must name its file"); next }
     header = substr($0, RSTART + 1, RLENGTH - 2)
-    there = header
-    sub(/\/.*/, "", there)
-
-    if (there == "mabd") {
-        if (!exists("include/" header)) complain("include/" header " does not exist")
-        next
-    }
+    file = file_of(header)
+    if (file == "") { complain("\"" header "\" is not \"room/file.h\" of this tree"); next }
+    there = room_of(file)
+    if (there == "public") next
     if (here == "public") { complain("a public header includes public headers only"); next }
-    if ((here == "cli" || here == "bench") && there == "bench" && exists(header)) next
-    if (!(there in rank)) { complain("write \"" header "\" as \"module/file.h\""); next }
-    if (!exists("src/" header)) { complain("src/" header " does not exist"); next }
-
-    if (there != here && (rank[there] >= rank[here] || rank[there] > sees[here]))
-        complain(here " must not include " there " (" here ": " why[here] ")")
-
+    if (!(there in rank)) { complain("room " there " is not in the table of tests/check_includes.sh"); next }
+    key = there
+    sub(/ /, "_", key)
+    if (there != here) {
+        if (here in limited ? !((here, key) in allowed_room) : rank[there] >= rank[here] || rank[there] > sees[here])
+            complain(here " must not include " there " (" here ": " why[here] ")")
+        else if (!((here, there) in edge)) {
+            edge[here, there] = FILENAME
+            out[here] = out[here] "|" there
+        }
+    }
     name = header
     sub(/.*\//, "", name)
     sub(/\.h$/, "", name)
     if (there == "dual" && here == "dual" && (name in is_solver) && name != stem)
         complain("a dual solver must not include its sibling " name)
-    if (there == "formulation" && here == "formulation") {
-        levels = split(header, folder, "/")
-        if (levels == 3 && folder[2] != path[3])
-            complain("formulation " path[3] " must not include its sibling " folder[2])
+    if (there ~ /^(affine|quaternion|redmax|variational|impulse)/ && here ~ /^(affine|quaternion|redmax|variational|impulse)/) {
+        a = here; b = there
+        sub(/[ \/].*/, "", a); sub(/[ \/].*/, "", b)
+        if (a != b) complain("formulation " a " must not include its sibling " b)
     }
 }
+# Depth-first search over the rooms: a room that is met again on the way closes a cycle.
+function visit(name, way,    parts, i, n) {
+    if (index("|" way "|", "|" name "|")) { printf "cycle between rooms: %s|%s\n", way, name; failed = 1; return }
+    if (visited[name]) return
+    n = split(out[name], parts, "|")
+    for (i = 1; i <= n; i++) if (parts[i] != "") visit(parts[i], way "|" name)
+    visited[name] = 1
+}
 END {
-    printf "%d includes in %d files checked\n", includes, files
+    for (name in rank) visit(name, "")
+    for (name in rank) arrows += split(out[name], parts, "|") > 0 ? split(out[name], parts, "|") - 1 : 0
+    printf "%d includes in %d files checked, %d arrows between rooms\n", includes, files, arrows
     exit failed || includes == 0
-}' $(find include src bench -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
+}' $(find include src bench cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.def' | LC_ALL=C sort)

@@ -7,7 +7,7 @@
 //
 // Damping, sleeping and collisions are off; all else is as by default. An ERP of 0.2 is Bullet's
 // own; 0.8 is tried because ODE's manual, from which the name comes, has it as the upper end.
-#include "bench/peers/program.h"
+#include "bench/peers/peer_harness.h"
 
 #include "math/quat.h"
 

@@ -9,7 +9,7 @@
 // version. Constraints are as stiff as solref says, with a time constant of 2 h at least, and as solimp says, up to
 // 0.9999: `connect-stiff` is at both ends. Tried on a free chain of 100 links and not kept: CG and PGS (about three
 // times slower, gaps alike), implicit (twenty times slower).
-#include "bench/peers/program.h"
+#include "bench/peers/peer_harness.h"
 
 #include "math/quat.h"
 

@@ -3,7 +3,7 @@
 // The manual: dWorldQuickStep for large systems (successive over-relaxation, here 100 sweeps instead of its
 // 20), dWorldStep where accuracy matters (one dense factorisation: m^3 time, m^2 memory). The manual
 // calls an ERP of 0.1 to 0.8 typical: both its default 0.2 and 0.8 are tried; CFM is as by default.
-#include "bench/peers/program.h"
+#include "bench/peers/peer_harness.h"
 
 #include <ode/ode.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 // When all threads that have not ended wait, they are let go in order. Never compiled with ThreadSanitizer, whose idea
 // of who runs is told by its fiber interface: one fiber for each thread, ordered by barriers alone.
 
-#include "exec/exec.h"
-#include "exec/watch.h"
+#include "cuda/exec/exec.h"
+#include "cuda/exec/watch.h"
 
 #include <cstdio>
 #include <cstdlib>

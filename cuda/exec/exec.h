@@ -2,7 +2,7 @@
 // Between the parts of the executor.
 #pragma once
 
-#include "exec/kernel.h"
+#include "cuda/exec/kernel.h"
 
 #include <functional>
 #include <random>

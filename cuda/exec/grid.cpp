@@ -2,8 +2,8 @@
 // The blocks of a launch, one after the other. With ThreadSanitizer each has a thread of the system of its own: fresh shared memory,
 // and no order between blocks.
 
-#include "exec/exec.h"
-#include "exec/watch.h"
+#include "cuda/exec/exec.h"
+#include "cuda/exec/watch.h"
 
 #include <algorithm>
 #include <cstdio>

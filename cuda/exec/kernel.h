@@ -25,7 +25,7 @@
 
 #else
 
-#include "exec/runtime.h"
+#include "cuda/exec/runtime.h"
 
 #define MABD_CUDA(name) mabd_cuda_exec_##name
 

@@ -2,8 +2,8 @@
 // Memory, streams and events of the device that is none (runtime.h). A stream is a list of things to do. They are done at once or, with
 // MABD_EXEC_ASYNC=1, when something waits for the stream: then also what they wait for in other streams.
 
-#include "exec/exec.h"
-#include "exec/watch.h"
+#include "cuda/exec/exec.h"
+#include "cuda/exec/watch.h"
 
 #include <cstdio>
 #include <cstdlib>

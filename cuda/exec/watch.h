@@ -2,7 +2,7 @@
 // Who looks on while the executor works: counters of bytes and operations (bench/model). In other programs nobody does.
 #pragma once
 
-#include "exec/kernel.h"
+#include "cuda/exec/kernel.h"
 
 namespace mabd_exec {
 

@@ -96,9 +96,10 @@ MABD_API mabd_model_info mabd_model_get_info(const mabd_model* model);
 /// Sums over the components of one class.
 typedef struct mabd_plan_totals {
     int64_t components, bodies, joints, rows;
-    int64_t hubs;      // bodies with so many joints that their freedoms are unknowns themselves
-    int64_t couplings; // pairs of joints that share a moving body, or of a joint and half a hub
-    int64_t cycles;    // independent ones
-    int64_t cut_rows;  // of the joints that close them: the fewest that can be cut to leave trees
+    int64_t junctions; // bodies with so many joints that their freedoms are unknowns themselves
+    int64_t
+        couplings;    // pairs of joints that share a moving body, or of a joint and half a junction
+    int64_t cycles;   // independent ones
+    int64_t cut_rows; // of the joints that close them: the fewest that can be cut to leave trees
 } mabd_plan_totals;
 MABD_API mabd_plan_totals mabd_model_plan_totals(const mabd_model* model, mabd_component kind);

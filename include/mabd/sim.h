@@ -129,7 +129,7 @@ MABD_API void mabd_model_memory(const mabd_model* model, mabd_dual dual, size_t 
 typedef struct mabd_dual_line {
     mabd_component kind;
     int32_t components; // that are alike; the rest is said of one
-    int32_t bodies, joints, rows, hubs, cut_rows;
+    int32_t bodies, joints, rows, junctions, cut_rows;
     const char* solver;
     bool direct;                            // false: iterative, and only `bytes` follows
     mabd_order order;                       // the one with the fewest operations
@@ -153,11 +153,11 @@ typedef struct mabd_sim_def {
     mabd_backend backend;
     mabd_integrator integrator;
     mabd_dual dual;
-    mabd_real h;                 // step [s], > 0
-    mabd_real twist_tolerance;   // largest rotation of a body from its reference at the end [rad]
-    mabd_real row_tolerance;     // largest opening of a rigid row at the end [m], [rad]
-    mabd_real gap_tolerance;     // largest opening left by an iterative dual solver [m], [rad]
-    mabd_real contact_tolerance; // how far contacts may be off their law: gap, slip [m]
+    mabd_real h;                  // step [s], > 0
+    mabd_real rotation_tolerance; // largest rotation of a body from its reference at the end [rad]
+    mabd_real row_tolerance;      // largest opening of a rigid row at the end [m], [rad]
+    mabd_real gap_tolerance;      // largest opening left by an iterative dual solver [m], [rad]
+    mabd_real contact_tolerance;  // how far contacts may be off their law: gap, slip [m]
     int32_t friction_updates; // how often in a step bounds of friction follow normal forces, >= 0
     int32_t max_iterations;   // budget of one step, >= 1
     int32_t max_halvings;     // a failed step is retried in parts of h/2, h/4, ..., h/2^this
@@ -168,7 +168,7 @@ typedef struct mabd_sim_def {
 
 /// BDF2, h = 10 ms, balanced preset, one thread.
 MABD_API mabd_sim_def mabd_default_sim_def(void);
-/// Set the tolerances and budget of a preset: fast 3e-2, balanced 1e-2, exact 1e-6 rad of twist; gap tolerance
+/// Set the tolerances and budget of a preset: fast 3e-2, balanced 1e-2, exact 1e-6 rad of rotation; gap tolerance
 /// 1e-6, 1e-7, 1e-10 m; contact tolerance 1e-5, 1e-6, 1e-9 m.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
@@ -196,7 +196,7 @@ typedef struct mabd_step_info {
     int32_t iterations; // linear solves, over all parts of the step
     int32_t retries;    // how often the step, or what was left of it, was halved
     bool converged;     // false: the budget was used up before the tolerances were met
-    mabd_real twist;    // largest rotation of a body from its reference in the last iteration [rad]
+    mabd_real rotation; // largest rotation of a body from its reference in the last iteration [rad]
     mabd_real gap;      // largest opening of a rigid translation row [m]
     mabd_real angle_error;   // largest error of a rigid rotation row [rad]
     int32_t worst_joint;     // where gap or angle_error is largest, -1 = no joints

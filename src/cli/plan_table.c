@@ -21,14 +21,15 @@ mabd_status plan_table_make(const mabd_model* model, mabd_dual dual, plan_table*
 
 static void print_classes(const plan_table* table, FILE* out) {
     fprintf(out, "components by class\n  %-10s %10s %10s %10s %10s %10s %6s %8s %9s\n", "class",
-            "components", "bodies", "joints", "rows", "couplings", "hubs", "cycles", "cut rows");
+            "components", "bodies", "joints", "rows", "couplings", "junctions", "cycles",
+            "cut rows");
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
         const mabd_plan_totals* t = &table->totals[k];
         if (t->components == 0) continue;
         fprintf(out, "  %-10s %10lld %10lld %10lld %10lld %10lld %6lld %8lld %9lld\n",
                 mabd_component_name((mabd_component)k), (long long)t->components,
                 (long long)t->bodies, (long long)t->joints, (long long)t->rows,
-                (long long)t->couplings, (long long)t->hubs, (long long)t->cycles,
+                (long long)t->couplings, (long long)t->junctions, (long long)t->cycles,
                 (long long)t->cut_rows);
     }
 }
@@ -103,8 +104,8 @@ void plan_table_print(const plan_table* table, FILE* out) {
 static json_t* totals_json(const mabd_plan_totals* t) {
     return json_pack("{sI sI sI sI sI sI sI sI}", "components", (json_int_t)t->components, "bodies",
                      (json_int_t)t->bodies, "joints", (json_int_t)t->joints, "rows",
-                     (json_int_t)t->rows, "couplings", (json_int_t)t->couplings, "hubs",
-                     (json_int_t)t->hubs, "cycles", (json_int_t)t->cycles, "cut_rows",
+                     (json_int_t)t->rows, "couplings", (json_int_t)t->couplings, "junctions",
+                     (json_int_t)t->junctions, "cycles", (json_int_t)t->cycles, "cut_rows",
                      (json_int_t)t->cut_rows);
 }
 
@@ -122,11 +123,11 @@ static json_t* orders_json(const mabd_dual_line* line) {
 }
 
 static json_t* line_json(const mabd_dual_line* line) {
-    json_t* root =
-        json_pack("{ss si si si si si si ss sI}", "class", mabd_component_name(line->kind),
-                  "components", (int)line->components, "bodies", (int)line->bodies, "joints",
-                  (int)line->joints, "rows", (int)line->rows, "hubs", (int)line->hubs, "cut_rows",
-                  (int)line->cut_rows, "solver", line->solver, "bytes", (json_int_t)line->bytes);
+    json_t* root = json_pack(
+        "{ss si si si si si si ss sI}", "class", mabd_component_name(line->kind), "components",
+        (int)line->components, "bodies", (int)line->bodies, "joints", (int)line->joints, "rows",
+        (int)line->rows, "junctions", (int)line->junctions, "cut_rows", (int)line->cut_rows,
+        "solver", line->solver, "bytes", (json_int_t)line->bytes);
     if (!line->direct) return root;
     summary_set_text(root, "order", mabd_order_name(line->order));
     json_object_set_new(root, "fronts", json_integer(line->fronts));

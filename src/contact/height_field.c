@@ -16,8 +16,8 @@
 // Edges that are flat or hollow have no contacts of their own: a wheel does not feel the seams of a plane.
 #include "contact/bounds.h"
 #include "contact/hull.h"
+#include "contact/line_segment.h"
 #include "contact/pairs.h"
-#include "contact/segment.h"
 
 #define STEEP                                                                                      \
     ((mabd_real)1e-2) // [rad] an edge that lies more level under a shape has two ends there

@@ -15,8 +15,8 @@
 // ends are measured along it.
 // Features of a: 0 = t*, 1 = first end, 2 = second end.
 #include "contact/hull.h"
+#include "contact/line_segment.h"
 #include "contact/pairs.h"
-#include "contact/segment.h"
 
 typedef struct round_pair {
     mabd_core a, b;

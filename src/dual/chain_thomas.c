@@ -3,7 +3,7 @@
 
 #include "dual/chain_thomas.h"
 
-#include "dual/chain_text.h"
+#include "dual/chain_kernel.h"
 
 static mabd_chain chain_of(const mabd_dual_system* system) {
     const mabd_chain chain = {system->slot_count, system->width, system->block,

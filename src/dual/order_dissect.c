@@ -20,7 +20,7 @@
 // the best is kept. A part without a cut that is lighter than both sides and leaves 1/8 on each is not cut.
 //
 // In the graph of slots a body with k joints is a clique of k slots, which any cut runs through or around:
-// in a net a straight cut across links costs one joint a link, one through the hubs two to four. Weights
+// in a net a straight cut across links costs one joint a link, one through the junctions two to four. Weights
 // decide.
 
 #include "dual/order_dissect.h"

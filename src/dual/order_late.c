@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// K = | K'  J |   a hub's block is -H at any time; a joint's own block is K' = 0 if all its moving bodies are
-//     | J' -H |   hubs, and J H^-1 J' > 0 from the moment that all 12 freedoms of one of them are eliminated.
+// K = | K'  J |   a junction's block is -H at any time; a joint's own block is K' = 0 if all its moving bodies are
+//     | J' -H |   junctions, and J H^-1 J' > 0 from the moment that all 12 freedoms of one of them are eliminated.
 //
-// The two slots of a hub follow each other in the system, so hubs are told apart by counting. O(slots + edges).
+// The two slots of a junction follow each other in the system, so junctions are told apart by counting. O(slots + edges).
 
 #include "dual/order_late.h"
 
@@ -11,8 +11,8 @@
 
 typedef struct late_order {
     int32_t* place;       // of a slot in the order
-    int32_t* hub;         // which hub a slot belongs to, -1 = none
-    int32_t* ready;       // place at which a hub is complete
+    int32_t* junction;    // which junction a slot belongs to, -1 = none
+    int32_t* ready;       // place at which a junction is complete
     int32_t* wait;        // place that a late slot must come after
     int32_t *head, *next; // slots put off to a place
     int32_t* order;       // the new one
@@ -20,7 +20,8 @@ typedef struct late_order {
 } late_order;
 
 static void layout(size_t slots, mabd_arena* arena, late_order* l) {
-    int32_t** arrays[] = {&l->place, &l->hub, &l->ready, &l->wait, &l->head, &l->next, &l->order};
+    int32_t** arrays[] = {&l->place, &l->junction, &l->ready, &l->wait,
+                          &l->head,  &l->next,     &l->order};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         *arrays[i] = mabd_arena_take(arena, slots, sizeof(int32_t));
     }
@@ -38,7 +39,7 @@ static mabd_status allocate(const mabd_allocator* allocator, size_t slots, late_
     return MABD_OK;
 }
 
-static void find_hubs(const mabd_dual_system* system, const int32_t* order, late_order* l) {
+static void find_junctions(const mabd_dual_system* system, const int32_t* order, late_order* l) {
     int32_t count = 0;
     for (int32_t k = 0; k < system->slot_count; k++) {
         l->place[order[k]] = k;
@@ -46,9 +47,9 @@ static void find_hubs(const mabd_dual_system* system, const int32_t* order, late
         l->head[k] = -1;
     }
     for (int32_t s = 0; s < system->slot_count; s++) {
-        l->hub[s] = system->negative[s] ? count++ / 2 : -1;
-        if (l->hub[s] < 0) continue;
-        int32_t* ready = &l->ready[l->hub[s]];
+        l->junction[s] = system->negative[s] ? count++ / 2 : -1;
+        if (l->junction[s] < 0) continue;
+        int32_t* ready = &l->ready[l->junction[s]];
         *ready = count % 2 || l->place[s] > *ready ? l->place[s] : *ready;
     }
 }
@@ -56,12 +57,12 @@ static void find_hubs(const mabd_dual_system* system, const int32_t* order, late
 static void find_waits(const mabd_dual_system* system, late_order* l) {
     for (int32_t e = 0; e < system->edge_count; e++) {
         int32_t s = system->from[e] - system->slot_offset, t = system->to[e] - system->slot_offset;
-        if (system->negative[s]) { // t is the hub's
-            const int32_t hub = s;
-            s = t, t = hub;
+        if (system->negative[s]) { // t is the junction's
+            const int32_t junction = s;
+            s = t, t = junction;
         }
-        if (!system->late[s] || l->hub[t] < 0) continue;
-        const int32_t ready = l->ready[l->hub[t]];
+        if (!system->late[s] || l->junction[t] < 0) continue;
+        const int32_t ready = l->ready[l->junction[t]];
         if (ready < l->wait[s]) l->wait[s] = ready;
     }
 }
@@ -72,7 +73,7 @@ mabd_status mabd_order_late(const mabd_allocator* allocator, const mabd_dual_sys
     late_order l;
     if (!system->negative || !system->late) return MABD_OK;
     MABD_TRY(allocate(allocator, (size_t)n, &l));
-    find_hubs(system, order, &l);
+    find_junctions(system, order, &l);
     find_waits(system, &l);
     for (int32_t k = n - 1; k >= 0; k--) { // the lists come out in the old order
         const int32_t s = order[k];

@@ -11,7 +11,7 @@
 //   Lambda_u = G_uu - G_uc (G_cc + diag Lambda_c)^-1 G_cu        G = J H^-1 J' of the body
 //
 // one child at a time. One child is block Thomas. (Algorithm 2 of [MABD] drops the offset between the frames of
-// a body; this is the exact Schur complement.) Of a hub the slots are not its joints but its 12 freedoms, with
+// a body; this is the exact Schur complement.) Of a junction the slots are not its joints but its 12 freedoms, with
 // negative pivots: elimination of a child subtracts from -H, which is the primal accumulation
 // H + sum J' Lambda_c^-1 J of articulated bodies, and costs the same for each child.
 //
@@ -20,9 +20,9 @@
 // A large tree is cut into parts (tree_parts.h), which threads take one after the other; what is above them comes last, and
 // first on the way back.
 
+#include "dual/tree_kernel.h"
 #include "dual/tree_numeric.h"
 #include "dual/tree_parts.h"
-#include "dual/tree_text.h"
 
 typedef struct tree {
     size_t bytes;

@@ -3,7 +3,7 @@
 
 #include "dual/tree_numeric.h"
 
-#include "dual/tree_text.h"
+#include "dual/tree_kernel.h"
 
 bool MABD_TREE(eliminate)(const mabd_dual_system* system, const int32_t* start, int32_t s,
                           mabd_real* x) {

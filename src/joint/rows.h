@@ -2,7 +2,7 @@
 // Atomic rows: value C and Jacobian J of the rows of joint/table.h, written once for every backend.
 //
 // Jacobians are taken at a rigid reference (A = R), in the frame of the body they belong to, so that they meet
-// the constant block of body/affine.h directly. With D = R'dA, tau = R'dt of that body:
+// the constant block of affine/element/affine_body.h directly. With D = R'dA, tau = R'dt of that body:
 //
 //   point i   b: (D X_b + tau) . R_b'e_i                   a: -(D X_a + tau) . R_a'e_i
 //   slide i   b: (D X_b + tau) . R_b'R_a n                 a: (D n) . R_a'd - (D X_a + tau) . n,  d = P_b - P_a
@@ -31,7 +31,7 @@
 // more rows than freedoms stay solvable (the dual matrix keeps full rank through elasticity).
 #pragma once
 
-#include "body/affine.h"
+#include "formulation/affine/element/affine_body.h"
 #include "joint/table.h"
 #include "math/polar.h"
 
@@ -193,7 +193,7 @@ MABD_FN mabd_vec3 mabd_row_vector_axis(const mabd_joint_view* v, const mabd_row*
 }
 
 /// Axes of all vector rows of a joint as columns, world, at a rigid reference. In the frame of body b R_b' of them, in that of
-/// a -R_a' of them are what their Jacobians are mabd_affine_torque of.
+/// a -R_a' of them are what their Jacobians are mabd_vec12_torque of.
 MABD_HOT mabd_mat3 mabd_joint_turn_axes(mabd_mat3 Ra, mabd_mat3 Fa, mabd_turn turn) {
     return mabd_m3_product(mabd_m3_product(Ra, Fa), mabd_turn_gradients(turn));
 }
@@ -226,7 +226,7 @@ MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_v
 }
 
 // ---- slide and cross rows from the vectors they are made of --------------------------------------------
-// n: axis in the frame of a; u in the frame of a, w in that of b, sign included. For one joint at a time or many (cpu/simd.h).
+// n: axis in the frame of a; u in the frame of a, w in that of b, sign included. For one joint at a time or many (math/lanes.h).
 
 /// (A_a n) . (P_b - P_a)
 MABD_FN mabd_real mabd_slide_value(mabd_mat3 Aa, mabd_vec3 n, mabd_vec3 gap) {
@@ -324,17 +324,17 @@ MABD_CALL mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row*
 }
 
 /// s (X (x) n, n): the force n at point X as a Jacobian.
-MABD_FN mabd_affine mabd_affine_at(mabd_vec3 X, mabd_vec3 n) {
-    mabd_affine J;
+MABD_FN mabd_vec12 mabd_vec12_at(mabd_vec3 X, mabd_vec3 n) {
+    mabd_vec12 J;
     J.d1 = mabd_v3_scale(X.x, n), J.d2 = mabd_v3_scale(X.y, n), J.d3 = mabd_v3_scale(X.z, n);
     J.tau = n;
     return J;
 }
 
 /// A torque as a force on (D, tau): it does work on the rotation, half the twist: T' torque / 2.
-MABD_FN mabd_affine mabd_affine_torque(mabd_vec3 torque) {
+MABD_FN mabd_vec12 mabd_vec12_torque(mabd_vec3 torque) {
     const mabd_vec3 h = mabd_v3_scale((mabd_real)0.5, torque);
-    mabd_affine J;
+    mabd_vec12 J;
     J.d1 = mabd_v3(0, h.z, -h.y), J.d2 = mabd_v3(-h.z, 0, h.x), J.d3 = mabd_v3(h.y, -h.x, 0);
     J.tau = mabd_v3(0, 0, 0);
     return J;
@@ -345,36 +345,36 @@ MABD_FN mabd_vec3 mabd_row_seen(mabd_mat3 here, mabd_mat3 there, mabd_vec3 z) {
     return mabd_m3_tmul(here, mabd_m3_mul(there, z));
 }
 /// J of a cross row: x is this body's vector, n the other one's as this body sees it.
-MABD_FN mabd_affine mabd_cross_jacobian(mabd_vec3 x, mabd_vec3 n) {
-    mabd_affine J = mabd_affine_at(x, n);
+MABD_FN mabd_vec12 mabd_cross_jacobian(mabd_vec3 x, mabd_vec3 n) {
+    mabd_vec12 J = mabd_vec12_at(x, n);
     J.tau = mabd_v3(0, 0, 0);
     return J;
 }
-/// J of a slide row on body a; d = R_a' (P_b - P_a). On body b it is mabd_affine_at(X_b, R_b' R_a n).
-MABD_FN mabd_affine mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) {
-    mabd_affine J = mabd_affine_at(Xa, mabd_v3_scale(-1, n));
+/// J of a slide row on body a; d = R_a' (P_b - P_a). On body b it is mabd_vec12_at(X_b, R_b' R_a n).
+MABD_FN mabd_vec12 mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) {
+    mabd_vec12 J = mabd_vec12_at(Xa, mabd_v3_scale(-1, n));
     J.d1 = mabd_v3_axpy(n.x, d, J.d1), J.d2 = mabd_v3_axpy(n.y, d, J.d2);
     J.d3 = mabd_v3_axpy(n.z, d, J.d3);
     return J;
 }
 
 /// Jacobian of a row on side a (is_b = 0) or b (1), in that body's frame, at a rigid reference.
-MABD_CALL mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row,
-                                        mabd_vec3 gap, int is_b) {
+MABD_CALL mabd_vec12 mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
+                                       int is_b) {
     mabd_vec3 n, u, w;
     if (row->kind == MABD_ROW_POINT) {
         n = mabd_v3(row->axis == 0, row->axis == 1, row->axis == 2);
-        return is_b ? mabd_affine_at(v->Xb, mabd_m3_tmul(v->Ab, n))
-                    : mabd_affine_at(v->Xa, mabd_m3_tmul(v->Aa, mabd_v3_scale(-1, n)));
+        return is_b ? mabd_vec12_at(v->Xb, mabd_m3_tmul(v->Ab, n))
+                    : mabd_vec12_at(v->Xa, mabd_m3_tmul(v->Aa, mabd_v3_scale(-1, n)));
     }
     if (row->kind == MABD_ROW_SLIDE) {
         n = mabd_m3_column(&v->Fa, row->axis);
-        return is_b ? mabd_affine_at(v->Xb, mabd_row_seen(v->Ab, v->Aa, n))
+        return is_b ? mabd_vec12_at(v->Xb, mabd_row_seen(v->Ab, v->Aa, n))
                     : mabd_slide_jacobian(v->Xa, n, mabd_m3_tmul(v->Aa, gap));
     }
     if (row->kind == MABD_ROW_VECTOR) { // the twist of b less that of a
         n = mabd_row_vector_axis(v, row);
-        return mabd_affine_torque(is_b ? mabd_row_seen(v->Ab, v->Aa, n) : mabd_v3_scale(-1, n));
+        return mabd_vec12_torque(is_b ? mabd_row_seen(v->Ab, v->Aa, n) : mabd_v3_scale(-1, n));
     }
     mabd_row_axes(v, row, &u, &w);
     return is_b ? mabd_cross_jacobian(w, mabd_row_seen(v->Ab, v->Aa, u))
@@ -382,15 +382,15 @@ MABD_CALL mabd_affine mabd_row_jacobian(const mabd_joint_view* v, const mabd_row
 }
 
 /// A strain as an increment.
-MABD_FN mabd_affine mabd_sym3_affine(mabd_sym3 e) {
-    mabd_affine D;
+MABD_FN mabd_vec12 mabd_sym3_affine(mabd_sym3 e) {
+    mabd_vec12 D;
     D.d1 = mabd_v3(e.xx, e.xy, e.xz), D.d2 = mabd_v3(e.xy, e.yy, e.yz);
     D.d3 = mabd_v3(e.xz, e.yz, e.zz), D.tau = mabd_v3(0, 0, 0);
     return D;
 }
 
 /// R (I + e)
-MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_affine e) {
+MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_vec12 e) {
     return mabd_m3(mabd_v3_add(R.c1, mabd_m3_mul(R, e.d1)), mabd_v3_add(R.c2, mabd_m3_mul(R, e.d2)),
                    mabd_v3_add(R.c3, mabd_m3_mul(R, e.d3)));
 }
@@ -400,10 +400,10 @@ MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_affine e) {
 /// linearised by.
 MABD_CALL mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
                                               mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
-    const mabd_affine Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);
+    const mabd_vec12 Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);
     const mabd_vec3 gap = mabd_joint_gap(v);
-    const mabd_real linear = mabd_affine_dot(mabd_row_jacobian(v, row, gap, 0), Da) +
-                             mabd_affine_dot(mabd_row_jacobian(v, row, gap, 1), Db);
+    const mabd_real linear = mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 0), Da) +
+                             mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 1), Db);
     mabd_joint_view end = *v;
     mabd_real x;
     end.Aa = mabd_m3_strained(v->Aa, Da), end.Ab = mabd_m3_strained(v->Ab, Db);

@@ -2,8 +2,8 @@
 // Steps of building a model, in the order they are called by build.c.
 #pragma once
 
-#include "model/model.h"
-#include "scene/scene.h"
+#include "model/model_data.h"
+#include "scene/scene_data.h"
 
 /// What is being built. Arrays of `model` are carved from one arena before any step fills them.
 typedef struct mabd_model_builder {

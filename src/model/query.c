@@ -2,7 +2,7 @@
 // Reading a model.
 
 #include "math/quat.h"
-#include "model/model.h"
+#include "model/model_data.h"
 
 #include <stdio.h>
 #include <string.h>

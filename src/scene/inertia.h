@@ -2,7 +2,7 @@
 // Mass properties of bodies, in their user frame.
 #pragma once
 
-#include "scene/scene.h"
+#include "scene/scene_data.h"
 
 typedef struct mabd_inertia {
     mabd_real mass;      // [kg]

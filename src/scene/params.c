@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts that a scene owns: its parameters and the JSON it came from.
-#include "scene/scene.h"
+#include "scene/scene_data.h"
 
 #include <string.h>
 

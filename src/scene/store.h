@@ -5,7 +5,7 @@
 #pragma once
 
 #include "scene/check.h"
-#include "scene/scene.h"
+#include "scene/scene_data.h"
 
 /// *owned = a clean copy of `signal` whose table belongs to the scene.
 mabd_status mabd_store_signal(mabd_scene* scene, const mabd_signal* signal, mabd_signal* owned);

@@ -6,7 +6,7 @@
 // order and the joint by which each body was reached are kept: read backwards, that order meets
 // every body before the one it hangs on. O(bodies + joints).
 //
-// Hubs. A body couples all its joints with each other in K = J H^-1 J': r rows make a dense block whose
+// Junctions. A body couples all its joints with each other in K = J H^-1 J': r rows make a dense block whose
 // elimination takes r^3 / 3 products. With the 12 freedoms z of the body as unknowns of their own,
 //
 //   | K'  J | |lambda|   | b |       K' without the body's share; z = H^-1 J' lambda puts it back
@@ -14,7 +14,7 @@
 //
 // a row is coupled with these 12 only, and r rows take about (w^2 / 3 + 12 w + 144) r products, w = rows of a
 // joint. Joints to the ground do not count: K' of such a joint is zero, it comes after
-// the hub's slots and is coupled with the others there as if the hub were none.
+// the junction's slots and is coupled with the others there as if the junction were none.
 
 #include "topology/graph.h"
 
@@ -46,8 +46,8 @@ static int64_t count_sides(mabd_graph* graph) {
 static void layout(mabd_graph* graph, size_t sides, mabd_arena* arena) {
     size_t bodies = (size_t)graph->body_count, joints = (size_t)graph->joint_count;
     size_t moving = (size_t)graph->moving_count;
-    size_t hubs = sides * MABD_PLAN_SLOT_ROWS / MABD_PLAN_HUB_ROWS; // no more than that
-    size_t slots = (size_t)graph->active_count + 2 * hubs;
+    size_t junctions = sides * MABD_PLAN_SLOT_ROWS / MABD_PLAN_JUNCTION_ROWS; // no more than that
+    size_t slots = (size_t)graph->active_count + 2 * junctions;
     graph->start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
     graph->incident = mabd_arena_take(arena, sides, sizeof(int32_t));
     graph->part = mabd_arena_take(arena, bodies, sizeof(int32_t));
@@ -56,9 +56,9 @@ static void layout(mabd_graph* graph, size_t sides, mabd_arena* arena) {
     graph->parts = mabd_arena_take(arena, moving, sizeof(mabd_graph_part));
     graph->slot_joint = mabd_arena_take(arena, slots, sizeof(int32_t));
     graph->elimination = mabd_arena_take(arena, slots, sizeof(int32_t));
-    graph->hub_slot = mabd_arena_take(arena, bodies, sizeof(int32_t));
+    graph->junction_slot = mabd_arena_take(arena, bodies, sizeof(int32_t));
     graph->joint_slot = mabd_arena_take(arena, joints, sizeof(int32_t));
-    graph->hub = mabd_arena_take(arena, bodies, sizeof(bool));
+    graph->junction = mabd_arena_take(arena, bodies, sizeof(bool));
     graph->seen_from = mabd_arena_take(arena, bodies, sizeof(int32_t));
 }
 
@@ -98,7 +98,7 @@ static void collect_joints(mabd_graph* graph) {
     start[0] = 0;
 }
 
-// False for a joint beside another one between the same bodies: several joints to one body do not make a hub.
+// False for a joint beside another one between the same bodies: several joints to one body do not make a junction.
 static bool is_new_neighbour(mabd_graph* graph, int32_t body, int32_t joint) {
     int32_t* seen = &graph->seen_from[mabd_graph_across(graph, joint, body)];
     if (*seen == body + 1) return false;
@@ -121,8 +121,8 @@ static void count_body(mabd_graph* graph, int32_t body, mabd_graph_part* part) {
         part->inner_count += inner;
         part->row_count += graph->width[joint];
     }
-    graph->hub[body] = inner_rows >= MABD_PLAN_HUB_ROWS;
-    part->hub_count += graph->hub[body];
+    graph->junction[body] = inner_rows >= MABD_PLAN_JUNCTION_ROWS;
+    part->junction_count += graph->junction[body];
 }
 
 // Breadth-first search from root; `bodies` is its queue, `first` the place of the root in it.
@@ -165,9 +165,10 @@ mabd_status mabd_graph_init(const mabd_allocator* allocator, mabd_graph* graph) 
     for (int32_t body = 0; body < graph->body_count; body++) {
         if (graph->moving[body] && graph->part[body] < 0) end = visit(graph, body, end);
     }
-    graph->hub_count = 0;
-    for (int32_t i = 0; i < graph->part_count; i++) graph->hub_count += graph->parts[i].hub_count;
-    graph->slot_count = graph->active_count + 2 * graph->hub_count;
+    graph->junction_count = 0;
+    for (int32_t i = 0; i < graph->part_count; i++)
+        graph->junction_count += graph->parts[i].junction_count;
+    graph->slot_count = graph->active_count + 2 * graph->junction_count;
     return MABD_OK;
 }
 

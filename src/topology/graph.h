@@ -11,7 +11,7 @@ typedef struct mabd_graph_part {
     int32_t body_first, body_count; // in bodies
     int32_t joint_count;            // with rows, those to the ground included
     int32_t inner_count;            // joints between two moving bodies
-    int32_t hub_count;              // bodies that are hubs
+    int32_t junction_count;         // bodies that are junctions
     int32_t max_degree;             // joints on its busiest body
     int32_t loops;                  // independent cycles: inner_count - body_count + 1
     int32_t cut_slot;               // next free slot for a joint that closes a cycle
@@ -28,19 +28,19 @@ typedef struct mabd_graph {
     const bool* moving;
     const int32_t *a, *b, *width;
     int32_t moving_count, active_count, part_count; // active: joints that have rows
-    int32_t hub_count, slot_count; // slots: one for each active joint, two for each hub
-    int32_t* start;                // joints on a body, in incident (body_count + 1)
-    int32_t* incident;             // joints, ascending on each body
-    int32_t* part;                 // component of a body, -1 = not moving (body_count)
+    int32_t junction_count, slot_count; // slots: one for each active joint, two for each junction
+    int32_t* start;                     // joints on a body, in incident (body_count + 1)
+    int32_t* incident;                  // joints, ascending on each body
+    int32_t* part;                      // component of a body, -1 = not moving (body_count)
     int32_t* parent;        // joint that leads to the root of the body's component, -1 = root
     int32_t* bodies;        // by component: breadth first from the root, later the plan's order
     mabd_graph_part* parts; // sorted by lowest body (part_count)
-    bool* hub;              // (body_count)
+    bool* junction;         // (body_count)
     int32_t* seen_from;  // body, plus 1, whose joints were last seen to reach this one (body_count)
-    int32_t* slot_joint; // joint of a slot; -1 - body for the slots of a hub (slot_count)
+    int32_t* slot_joint; // joint of a slot; -1 - body for the slots of a junction (slot_count)
     int32_t* joint_slot; // its inverse, -1 = no rows (joint_count)
-    int32_t* hub_slot;   // first slot of a hub (body_count)
-    int32_t* elimination; // slots in order of elimination, from 0 in each component (slot_count)
+    int32_t* junction_slot; // first slot of a junction (body_count)
+    int32_t* elimination;   // slots in order of elimination, from 0 in each component (slot_count)
     size_t bytes;
 } mabd_graph;
 
@@ -59,7 +59,7 @@ static inline int32_t mabd_graph_across(const mabd_graph* graph, int32_t joint, 
 mabd_status mabd_graph_init(const mabd_allocator* allocator, mabd_graph* graph);
 /// Safe on a graph whose mabd_graph_init failed.
 void mabd_graph_free(const mabd_allocator* allocator, mabd_graph* graph);
-/// Bodies of a slot: those of its joint that move, or the hub itself; -1 = none.
+/// Bodies of a slot: those of its joint that move, or the junction itself; -1 = none.
 static inline int32_t mabd_graph_slot_end(const mabd_graph* graph, int32_t slot, int side) {
     int32_t joint = graph->slot_joint[slot];
     if (joint >= 0) return mabd_graph_end(graph, joint, side);

@@ -6,12 +6,12 @@
 //   chain          along the path, from the end body with the lower index; a joint to the ground
 //                  comes first on the first body and last on the last one. Bodies in path order.
 //   tree           leaf to root: bodies by falling index if each has a higher one than its parent, else in reverse
-//                  breadth-first order; each with its own two slots if it is a hub, its joints to the
+//                  breadth-first order; each with its own two slots if it is a junction, its joints to the
 //                  ground, then the joint to its parent. So all other joints of a body have
 //                  lower slots than the joint to its parent. A large tree is cut into subtrees (base/parts.h),
 //                  which come one group after the other, each in this order, and then what is above them: threads
 //                  that eliminate groups go through memory as it lies.
-//   loops, graph   bodies by index, each with its own two slots if it is a hub and those of its joints that have none
+//   loops, graph   bodies by index, each with its own two slots if it is a junction and those of its joints that have none
 //                  yet. The order of elimination is kept beside: the joints of the chosen tree
 //                  (spanning.c) as in a tree, then the cut joints (one per cycle) by index.
 //
@@ -36,9 +36,9 @@ static int32_t place_grounded(mabd_graph* graph, int32_t body, int32_t slot) {
     return slot;
 }
 
-// Place the freedoms of a body if it is a hub, 6 in each of two slots. Returns the next slot.
-static int32_t place_hub(mabd_graph* graph, int32_t body, int32_t slot) {
-    if (!graph->hub[body]) return slot;
+// Place the freedoms of a body if it is a junction, 6 in each of two slots. Returns the next slot.
+static int32_t place_junction(mabd_graph* graph, int32_t body, int32_t slot) {
+    if (!graph->junction[body]) return slot;
     graph->slot_joint[slot] = graph->slot_joint[slot + 1] = -1 - body;
     return slot + 2;
 }
@@ -113,7 +113,8 @@ static void find_subtrees(const mabd_graph* graph, int32_t count, const int32_t*
 // room for all bodies but the last, which carries all others.
 static void gather_subtrees(mabd_graph* graph, int32_t count, int32_t* bodies, int32_t* sorted) {
     int32_t* root = graph->seen_from;
-    int32_t* place = graph->hub_slot; // next of a group, at its first root; -1 - that at its others
+    int32_t* place =
+        graph->junction_slot; // next of a group, at its first root; -1 - that at its others
     const int32_t limit = mabd_tree_part_size(count);
     int32_t first = -1, held = 0, next = 0;
     find_subtrees(graph, count, bodies, place, root);
@@ -141,7 +142,7 @@ static int32_t order_tree(mabd_graph* graph, const mabd_graph_part* part, int32_
         gather_subtrees(graph, part->body_count, bodies, graph->elimination + slot);
     }
     for (int32_t i = 0; i < part->body_count; i++) {
-        slot = place_hub(graph, bodies[i], slot);
+        slot = place_junction(graph, bodies[i], slot);
         slot = place_grounded(graph, bodies[i], slot);
         if (graph->parent[bodies[i]] >= 0) place(graph, graph->parent[bodies[i]], slot++);
     }
@@ -179,7 +180,7 @@ static void sort_bodies(mabd_graph* graph) {
 // Give the slots from `first` on, which are in the order of elimination, to the bodies by index; that order is
 // kept in `elimination`.
 static void number_by_body(mabd_graph* graph, const mabd_graph_part* part, int32_t first) {
-    const int32_t count = part->joint_count + 2 * part->hub_count;
+    const int32_t count = part->joint_count + 2 * part->junction_count;
     int32_t *order = graph->elimination + first, slot = first;
     for (int32_t k = 0; k < count; k++) {
         order[k] = graph->slot_joint[first + k];
@@ -187,16 +188,16 @@ static void number_by_body(mabd_graph* graph, const mabd_graph_part* part, int32
     }
     for (int32_t i = 0; i < part->body_count; i++) {
         const int32_t body = graph->bodies[part->body_first + i];
-        graph->hub_slot[body] = slot;
-        slot = place_hub(graph, body, slot);
+        graph->junction_slot[body] = slot;
+        slot = place_junction(graph, body, slot);
         for (int32_t k = graph->start[body]; k < graph->start[body + 1]; k++) {
             const int32_t joint = graph->incident[k];
             if (graph->joint_slot[joint] < 0) place(graph, joint, slot++);
         }
     }
-    for (int32_t k = 0; k < count; k++) { // a hub's two follow each other
+    for (int32_t k = 0; k < count; k++) { // a junction's two follow each other
         const int32_t at =
-            order[k] >= 0 ? graph->joint_slot[order[k]] : graph->hub_slot[-1 - order[k]]++;
+            order[k] >= 0 ? graph->joint_slot[order[k]] : graph->junction_slot[-1 - order[k]]++;
         order[k] = at - first;
     }
 }
@@ -225,7 +226,7 @@ void mabd_graph_order(mabd_graph* graph) {
     slot = 0;
     for (int32_t i = 0; i < graph->part_count; i++) {
         const mabd_graph_part* part = &graph->parts[i];
-        const int32_t count = part->joint_count + 2 * part->hub_count;
+        const int32_t count = part->joint_count + 2 * part->junction_count;
         if (part->loops > 0) {
             number_by_body(graph, part, slot);
         } else {

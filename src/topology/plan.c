@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assembling a plan from an ordered graph: slots, sides, pairs and edges.
 //
-// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) ..; a hub makes fewer
+// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) ..; a junction makes fewer
 // (pair_shape). Two joints
 // that share both bodies meet in a pair of each, and both name the same edge. The edges of slot s
 // to higher slots are the union of what follows s in the side lists of its one or two bodies. Those
@@ -17,7 +17,7 @@
 // The side lists while the plan's size is not known yet, and a cursor into each for the merge.
 typedef struct side_lists {
     int32_t* start;  // sides of a body (body_count + 1)
-    int32_t* early;  // sides of a hub before its own two slots (body_count)
+    int32_t* early;  // sides of a junction before its own two slots (body_count)
     int32_t* cursor; // sides of a body already merged (body_count)
     mabd_plan_side* sides;
     size_t bytes;
@@ -25,7 +25,7 @@ typedef struct side_lists {
 
 static size_t side_lists_layout(const mabd_graph* graph, mabd_arena* arena, side_lists* lists) {
     const size_t bodies = (size_t)graph->body_count;
-    const size_t sides = (size_t)graph->start[bodies] + 2 * (size_t)graph->hub_count;
+    const size_t sides = (size_t)graph->start[bodies] + 2 * (size_t)graph->junction_count;
     lists->start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
     lists->early = mabd_arena_take(arena, bodies, sizeof(int32_t));
     lists->cursor = mabd_arena_take(arena, bodies, sizeof(int32_t));
@@ -50,33 +50,33 @@ static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_g
 
     for (int32_t i = 0; i < graph->body_count; i++) {
         const int32_t joints = graph->start[i + 1] - graph->start[i];
-        lists->start[i + 1] = lists->start[i] + joints + (graph->hub[i] ? 2 : 0);
+        lists->start[i + 1] = lists->start[i] + joints + (graph->junction[i] ? 2 : 0);
     }
     // slots ascending, so every list comes out sorted
     for (int32_t slot = 0; slot < graph->slot_count; slot++) {
-        const bool hub = graph->slot_joint[slot] < 0;
+        const bool junction = graph->slot_joint[slot] < 0;
         for (int side = 0; side < 2; side++) {
             int32_t body = mabd_graph_slot_end(graph, slot, side);
             if (body < 0) continue;
-            add_side(lists, body, slot, hub ? -1 : side);
-            if (hub) lists->early[body] = lists->cursor[body] - 2; // right at the second one
+            add_side(lists, body, slot, junction ? -1 : side);
+            if (junction) lists->early[body] = lists->cursor[body] - 2; // right at the second one
         }
     }
     return MABD_OK;
 }
 
-// Pairs of a body. The joints of a hub before its own slots are coupled with these two; what comes from
-// there on is coupled with them, and in a tree with each other: that is where eliminating the hub leaves
+// Pairs of a body. The joints of a junction before its own slots are coupled with these two; what comes from
+// there on is coupled with them, and in a tree with each other: that is where eliminating the junction leaves
 // blocks. (In other components the solver finds out by itself.)
 typedef struct pair_shape {
-    int64_t early, late; // sides before the hub's own slots, sides from there on
-    bool hub, fill;      // fill: late joints are coupled with each other
+    int64_t early, late; // sides before the junction's own slots, sides from there on
+    bool junction, fill; // fill: late joints are coupled with each other
 } pair_shape;
 
 static pair_shape shape_of(const mabd_graph* graph, const side_lists* lists, int32_t body) {
-    pair_shape s = {lists->early[body], 0, graph->hub[body], true};
+    pair_shape s = {lists->early[body], 0, graph->junction[body], true};
     s.late = lists->start[body + 1] - lists->start[body] - s.early;
-    if (s.hub) s.fill = graph->parts[graph->part[body]].loops == 0;
+    if (s.junction) s.fill = graph->parts[graph->part[body]].loops == 0;
     return s;
 }
 
@@ -152,7 +152,7 @@ typedef struct array_sizes {
 static bool count_pairs_and_rows(const mabd_graph* graph, const side_lists* lists, int64_t* pairs,
                                  int64_t* rows) {
     *pairs = 0;
-    *rows = 2 * MABD_PLAN_SLOT_ROWS * (int64_t)graph->hub_count;
+    *rows = 2 * MABD_PLAN_SLOT_ROWS * (int64_t)graph->junction_count;
     for (int32_t body = 0; body < graph->body_count; body++) {
         const pair_shape shape = shape_of(graph, lists, body);
         *pairs += pairs_before(&shape, shape.early + shape.late);
@@ -203,11 +203,11 @@ static mabd_plan* allocate(mabd_plan counts, array_sizes sizes) {
     return plan;
 }
 
-// True if no body of a joint gives its block a share: then it is definite only after a hub.
+// True if no body of a joint gives its block a share: then it is definite only after a junction.
 static bool is_late(const mabd_graph* graph, int32_t joint) {
     for (int side = 0; side < 2; side++) {
         int32_t body = mabd_graph_end(graph, joint, side);
-        if (body >= 0 && !graph->hub[body]) return false;
+        if (body >= 0 && !graph->junction[body]) return false;
     }
     return true;
 }
@@ -236,7 +236,7 @@ static void fill_sides(const mabd_graph* graph, const side_lists* lists, mabd_pl
     for (int32_t body = 0; body < graph->body_count; body++) {
         const pair_shape shape = shape_of(graph, lists, body);
         const int64_t pairs = pairs_before(&shape, shape.early + shape.late);
-        plan->early[body] = shape.hub ? (int32_t)shape.early : -1;
+        plan->early[body] = shape.junction ? (int32_t)shape.early : -1;
         plan->side_start[body + 1] = lists->start[body + 1];
         plan->pair_start[body + 1] = (int32_t)(plan->pair_start[body] + pairs);
     }
@@ -252,10 +252,10 @@ static void fill_components(const mabd_graph* graph, mabd_plan* plan) {
         c->cut_rows = (int32_t)part->cut_rows;
         c->body_first = part->body_first;
         c->body_count = part->body_count;
-        c->hub_count = part->hub_count;
+        c->junction_count = part->junction_count;
         c->ground_count = part->joint_count - part->inner_count;
         c->slot_first = slot;
-        c->slot_count = part->joint_count + 2 * part->hub_count;
+        c->slot_count = part->joint_count + 2 * part->junction_count;
         slot += c->slot_count;
         c->edge_first = edge;
         while (edge < plan->edge_count && plan->edge_from[edge] < slot) edge++;
@@ -286,7 +286,7 @@ static mabd_status assemble(const mabd_allocator* allocator, const mabd_graph* g
         .body_count = graph->body_count,
         .joint_count = graph->joint_count,
         .slot_count = graph->slot_count,
-        .hub_count = graph->hub_count,
+        .junction_count = graph->junction_count,
         .row_count = (int32_t)rows,
         .edge_count = merge_edges(graph, lists, NULL),
         .component_count = graph->part_count,

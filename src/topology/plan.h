@@ -19,21 +19,21 @@
 // "Slot" = place of a joint in the dual system (order.c). Slots of one component are consecutive; within a
 // chain, slot s couples with s-1 and s+1 only. Joints without rows (type free, no controls) have no slot.
 //
-// A body with many joints is a hub: its 12 freedoms are unknowns of the dual system as well, in two slots of
+// A body with many joints is a junction: its 12 freedoms are unknowns of the dual system as well, in two slots of
 // 6 rows that follow each other (graph.c). Joints before them are coupled with them and not with each other.
 #pragma once
 
 #include "base/memory.h"
 #include "mabd/model.h"
 
-/// Most rows of a slot; a slot of a hub has as many.
+/// Most rows of a slot; a slot of a junction has as many.
 #define MABD_PLAN_SLOT_ROWS 6
 
-/// Rows to other moving bodies, of one joint for each, from which a body is a hub: a star of 10 ball
-/// joints takes the same number of instructions in both forms, one of 12 takes 0.86 times as many with a hub.
-#define MABD_PLAN_HUB_ROWS 31
+/// Rows to other moving bodies, of one joint for each, from which a body is a junction: a star of 10 ball
+/// joints takes the same number of instructions in both forms, one of 12 takes 0.86 times as many with a junction.
+#define MABD_PLAN_JUNCTION_ROWS 31
 
-/// One joint on one moving body, or one of the two slots of a hub.
+/// One joint on one moving body, or one of the two slots of a junction.
 typedef struct mabd_plan_side {
     int32_t slot;
     int32_t is_b; // 1 if the body is the joint's body b, 0 if a; -1 for a slot of the body itself
@@ -48,10 +48,10 @@ typedef struct mabd_plan_pair {
 
 typedef struct mabd_plan_component {
     mabd_component kind;
-    int32_t loops;        // independent cycles
-    int32_t hub_count;    // bodies that are hubs
-    int32_t ground_count; // joints to the ground
-    int32_t cut_rows;     // rows of the joints that close them, its last slots to eliminate
+    int32_t loops;          // independent cycles
+    int32_t junction_count; // bodies that are junctions
+    int32_t ground_count;   // joints to the ground
+    int32_t cut_rows;       // rows of the joints that close them, its last slots to eliminate
     int32_t slot_first, slot_count; // its slots
     int32_t edge_first, edge_count; // its off-diagonal blocks
     int32_t body_first, body_count; // its bodies, in component_bodies
@@ -60,21 +60,21 @@ typedef struct mabd_plan_component {
 typedef struct mabd_plan {
     int32_t body_count, joint_count;
     int32_t slot_count, row_count, edge_count, component_count;
-    int32_t hub_count;
+    int32_t junction_count;
     int32_t widest;       // rows of the widest slot
-    int32_t* slot_joint;  // joint of a slot, -1 - body for a hub (slot_count)
+    int32_t* slot_joint;  // joint of a slot, -1 - body for a junction (slot_count)
     int32_t* elimination; // slots in order of elimination, from 0 in each component (slot_count)
     int32_t* joint_slot;  // slot of a joint, -1 = none (joint_count)
     int32_t* slot_width;  // rows of a slot (slot_count)
     int32_t* slot_row;    // first row of a slot in the dual vector (slot_count + 1)
-    bool* slot_negative;  // the slot is a hub's (slot_count)
-    bool* slot_late;      // all moving bodies of the slot's joint are hubs (slot_count)
+    bool* slot_negative;  // the slot is a junction's (slot_count)
+    bool* slot_late;      // all moving bodies of the slot's joint are junctions (slot_count)
     size_t* slot_block;   // offset of its diagonal block in D, width x width (slot_count + 1)
     int32_t *edge_from, *edge_to; // slots coupled, from < to (edge_count), sorted by (from, to)
     size_t* edge_block;    // offset in U, width(from) x width(to), row-major (edge_count + 1)
     int32_t* side_start;   // sides of a body (body_count + 1); none for bodies that do not move
     mabd_plan_side* sides; // sorted by slot within a body
-    int32_t* early;        // sides of a hub before its own two, -1 = no hub (body_count)
+    int32_t* early;        // sides of a junction before its own two, -1 = no junction (body_count)
     int32_t* pair_start;   // pairs of a body (body_count + 1)
     mabd_plan_pair* pairs;
     mabd_plan_component* components;
@@ -88,14 +88,14 @@ typedef struct mabd_plan {
 /// Build a plan. moving (body_count): the body is dynamic; a, b (joint_count): bodies or -1;
 /// width (joint_count): rows, 0..6. Joints between two bodies that do not move must have width 0.
 /// Chains are numbered from the end with the lower body or joint index; components by their lowest body.
-/// O(bodies + joints + pairs); pairs of a hub: two for each joint, and those of the joints after it.
+/// O(bodies + joints + pairs); pairs of a junction: two for each joint, and those of the joints after it.
 /// MABD_ERR_MEMORY also if there are more than INT32_MAX pairs.
 mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
                             int32_t joint_count, const int32_t* a, const int32_t* b,
                             const int32_t* width, mabd_plan** plan);
 void mabd_plan_destroy(mabd_plan* plan);
 
-/// Rows of all joints: those of the dual system without the freedoms of hubs.
+/// Rows of all joints: those of the dual system without the freedoms of junctions.
 static inline int32_t mabd_plan_joint_rows(const mabd_plan* plan) {
-    return plan->row_count - 2 * MABD_PLAN_SLOT_ROWS * plan->hub_count;
+    return plan->row_count - 2 * MABD_PLAN_SLOT_ROWS * plan->junction_count;
 }

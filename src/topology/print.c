@@ -10,10 +10,10 @@ mabd_plan_totals mabd_plan_sum(const mabd_plan* plan, mabd_component kind) {
         if (c->kind != kind) continue;
         t.components++;
         t.bodies += c->body_count;
-        t.joints += c->slot_count - 2 * c->hub_count;
-        t.hubs += c->hub_count;
+        t.joints += c->slot_count - 2 * c->junction_count;
+        t.junctions += c->junction_count;
         t.rows += plan->slot_row[c->slot_first + c->slot_count] - plan->slot_row[c->slot_first];
-        t.rows -= 2 * MABD_PLAN_SLOT_ROWS * (int64_t)c->hub_count;
+        t.rows -= 2 * MABD_PLAN_SLOT_ROWS * (int64_t)c->junction_count;
         t.couplings += c->edge_count;
         t.cycles += c->loops;
         t.cut_rows += c->cut_rows;
@@ -29,7 +29,7 @@ static uint64_t hash_components(uint64_t hash, const mabd_plan* plan) {
     int32_t moving = 0;
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        int32_t fields[] = {(int32_t)c->kind, c->loops,      c->cut_rows,   c->hub_count,
+        int32_t fields[] = {(int32_t)c->kind, c->loops,      c->cut_rows,   c->junction_count,
                             c->ground_count,  c->slot_first, c->slot_count, c->edge_first,
                             c->edge_count,    c->body_first, c->body_count};
         hash = hash_ints(hash, fields, sizeof(fields) / sizeof(fields[0]));
@@ -41,7 +41,7 @@ static uint64_t hash_components(uint64_t hash, const mabd_plan* plan) {
 uint64_t mabd_plan_hash(const mabd_plan* plan) {
     int32_t counts[] = {plan->body_count, plan->joint_count, plan->slot_count,
                         plan->row_count,  plan->edge_count,  plan->component_count,
-                        plan->widest,     plan->loops,       plan->hub_count};
+                        plan->widest,     plan->loops,       plan->junction_count};
     size_t slots = (size_t)plan->slot_count, edges = (size_t)plan->edge_count;
     uint64_t hash = hash_ints(MABD_HASH_START, counts, sizeof(counts) / sizeof(counts[0]));
     hash = hash_ints(hash, plan->counts, MABD_COMPONENT_COUNT);

@@ -26,7 +26,7 @@
 // help that is told e only. What is bounded without any condition is the error in the norm of K, in which
 // conjugate gradients and Gauss-Seidel converge: |x|_K^2 = x'Kx, the work of the forces on the rows. So
 // regular classes are compared as above, singular ones in this norm. Where rows are not closed within the
-// iterations (Gauss-Seidel: nearly always across loops; conjugate gradients: a light hub of 36 heavy
+// iterations (Gauss-Seidel: nearly always across loops; conjugate gradients: a light junction of 36 heavy
 // children), the error in this norm must have fallen, and by more than half as many iterations gave,
 // unless it is already within the tolerance.
 //
@@ -43,14 +43,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIT(id)  (1u << CONFORMANCE_##id)
-#define CHAINS   (BIT(CHAINS) | BIT(MANY_CHAINS) | BIT(STRAIGHT_CHAINS) | BIT(GROUNDED_LINKAGES))
-#define TREES    (CHAINS | BIT(TREES) | BIT(STARS) | BIT(HUBS) | BIT(FORESTS))
-#define ALL      ((1u << CONFORMANCE_CLASSES) - 1)
-#define NO_HUBS  (ALL & ~BIT(HUBS))
-#define ROUNDING 8.0                // times what one unit of round-off does
-#define ILL_PART 10                 // of the scenes of a class
-#define STEP     ((mabd_real)0.004) // [s]
+#define BIT(id)      (1u << CONFORMANCE_##id)
+#define CHAINS       (BIT(CHAINS) | BIT(MANY_CHAINS) | BIT(STRAIGHT_CHAINS) | BIT(GROUNDED_LINKAGES))
+#define TREES        (CHAINS | BIT(TREES) | BIT(STARS) | BIT(JUNCTIONS) | BIT(FORESTS))
+#define ALL          ((1u << CONFORMANCE_CLASSES) - 1)
+#define NO_JUNCTIONS (ALL & ~BIT(JUNCTIONS))
+#define ROUNDING     8.0                // times what one unit of round-off does
+#define ILL_PART     10                 // of the scenes of a class
+#define STEP         ((mabd_real)0.004) // [s]
 
 typedef struct solver {
     const mabd_dual_ops* ops;
@@ -67,9 +67,9 @@ static const solver solvers[] = {
     {&mabd_dual_tree, TREES, 1e-9, 0, 0, 1, 0},
     {&mabd_dual_block, ALL, 1e-9, 0, 0, 1, 0},
     {&mabd_dual_direct, ALL, 1e-9, 0, 0, 1, 0},
-    {&mabd_dual_stale, NO_HUBS, 1e-7, 1e-11, 2000, 0.9, 1e-6},
-    {&mabd_dual_pcg, NO_HUBS, 1e-7, 1e-11, 2000, 0.9, 1e-6},
-    {&mabd_dual_gs, NO_HUBS, 1e-6, 1e-10, 200, 0, 1e-4},
+    {&mabd_dual_stale, NO_JUNCTIONS, 1e-7, 1e-11, 2000, 0.9, 1e-6},
+    {&mabd_dual_pcg, NO_JUNCTIONS, 1e-7, 1e-11, 2000, 0.9, 1e-6},
+    {&mabd_dual_gs, NO_JUNCTIONS, 1e-6, 1e-10, 200, 0, 1e-4},
 };
 #define SOLVERS ((int)(sizeof solvers / sizeof solvers[0]))
 
@@ -103,16 +103,16 @@ static mabd_real* copy_of(const mabd_real* from, size_t n) {
     return to;
 }
 
-static kept keep(const mabd_cpu_sim* cpu) {
-    const mabd_cpu_sizes* n = &cpu->sizes;
+static kept keep(const mabd_affine_sim* cpu) {
+    const mabd_affine_sizes* n = &cpu->sizes;
     const kept k = {copy_of(cpu->D, n->diagonal_reals), copy_of(cpu->U, n->edge_reals),
                     copy_of(cpu->lambda, n->rows), copy_of(cpu->q_new, 12 * (n->bodies + 1)),
                     copy_of(cpu->stress, 6 * n->bodies)};
     return k;
 }
 
-static void restore(mabd_cpu_sim* cpu, const kept* k) {
-    const mabd_cpu_sizes* n = &cpu->sizes;
+static void restore(mabd_affine_sim* cpu, const kept* k) {
+    const mabd_affine_sizes* n = &cpu->sizes;
     memcpy(cpu->D, k->D, n->diagonal_reals * sizeof(mabd_real));
     memcpy(cpu->U, k->U, n->edge_reals * sizeof(mabd_real));
     memcpy(cpu->lambda, k->lambda, n->rows * sizeof(mabd_real));
@@ -124,10 +124,10 @@ static void release(kept* k) {
     free(k->D), free(k->U), free(k->lambda), free(k->q_new), free(k->stress);
 }
 
-static kept assemble(mabd_cpu_sim* cpu, mabd_scheme scheme, int32_t step) {
-    mabd_cpu_begin(cpu, scheme, (mabd_real)step * STEP, STEP);
-    mabd_cpu_predict(cpu);
-    mabd_cpu_assemble(cpu, MABD_PASS_FIRST);
+static kept assemble(mabd_affine_sim* cpu, mabd_affine_scheme scheme, int32_t step) {
+    mabd_affine_begin_solve(cpu, scheme, (mabd_real)step * STEP, STEP);
+    mabd_affine_predict(cpu);
+    mabd_affine_assemble(cpu, MABD_PASS_FIRST);
     return keep(cpu);
 }
 
@@ -145,13 +145,13 @@ static test_case case_make(const conformance_class* class, int32_t index) {
     cr_assert(
         eq(int, mabd_formulation_affine.create(c.model, &def, &allocator, &self, &error), MABD_OK));
     c.sim = self;
-    c.older = assemble(&c.sim->cpu, MABD_SCHEME_EULER, 0);
+    c.older = assemble(c.sim, MABD_SCHEME_EULER, 0);
     for (int32_t i = 0; i < steps; i++) {
         const mabd_status status = mabd_affine_step(c.sim, (mabd_real)i * STEP, NULL, &error);
         cr_assert(eq(int, status, MABD_OK), "%s %d: %s", class->name, (int)index, error.text);
     }
-    c.now = assemble(&c.sim->cpu, steps > 0 ? MABD_SCHEME_BDF2 : MABD_SCHEME_EULER, steps);
-    c.kkt = kkt_solve(&c.sim->cpu, c.now.stress);
+    c.now = assemble(c.sim, steps > 0 ? MABD_SCHEME_BDF2 : MABD_SCHEME_EULER, steps);
+    c.kkt = kkt_solve(c.sim, c.now.stress);
     c.dq = malloc((12 * (size_t)c.kkt.bodies + 1) * sizeof *c.dq);
     c.lambda = malloc(((size_t)c.kkt.rows + 1) * sizeof *c.lambda);
     cr_assert(c.dq != NULL && c.lambda != NULL);
@@ -208,8 +208,8 @@ static void oracle_multipliers(const test_case* c, mabd_real* lambda) {
 
 // The error of the multipliers in lambda, in the norm of K.
 static double work_error(const test_case* c, const kept* k, int32_t part) {
-    const mabd_cpu_sim* cpu = &c->sim->cpu;
-    const mabd_dual_system system = mabd_cpu_system(cpu, part);
+    const mabd_affine_sim* cpu = c->sim;
+    const mabd_dual_system system = mabd_affine_dual_system(cpu, part);
     const size_t n = cpu->sizes.rows;
     mabd_real *x = copy_of(cpu->lambda, n), *error = copy_of(cpu->lambda, n);
     oracle_multipliers(c, x);
@@ -235,9 +235,9 @@ static void iterate(const solver* s, int32_t iterations, void* object,
 // Solve one component of a kept system; the multipliers are left in lambda.
 static void solve_part(const solver* s, const test_case* c, const kept* k, int32_t iterations,
                        int32_t part, outcome* out) {
-    mabd_cpu_sim* cpu = &c->sim->cpu;
+    mabd_affine_sim* cpu = c->sim;
     const mabd_allocator allocator = mabd_default_allocator();
-    const mabd_dual_system system = mabd_cpu_system(cpu, part);
+    const mabd_dual_system system = mabd_affine_dual_system(cpu, part);
     mabd_real* lambda = cpu->lambda + system.row_offset;
     void* object = NULL;
     int32_t bad = -1;
@@ -260,12 +260,12 @@ static void solve_part(const solver* s, const test_case* c, const kept* k, int32
 
 // Solve a kept system; c->dq and c->lambda get the result.
 static outcome run(const solver* s, const test_case* c, const kept* k, int32_t iterations) {
-    mabd_cpu_sim* cpu = &c->sim->cpu;
+    mabd_affine_sim* cpu = c->sim;
     const mabd_plan* plan = c->model->plan;
     outcome out = {.closed = true};
     mabd_real* solved = copy_of(k->lambda, cpu->sizes.rows);
     for (int32_t p = 0; p < plan->component_count; p++) {
-        const mabd_dual_system system = mabd_cpu_system(cpu, p);
+        const mabd_dual_system system = mabd_affine_dual_system(cpu, p);
         if (system.slot_count == 0) continue;
         solve_part(s, c, k, iterations, p, &out);
         memcpy(solved + system.row_offset, cpu->lambda + system.row_offset,
@@ -274,7 +274,7 @@ static outcome run(const solver* s, const test_case* c, const kept* k, int32_t i
     restore(cpu, k);
     memcpy(cpu->lambda, solved, cpu->sizes.rows * sizeof *solved);
     free(solved);
-    mabd_cpu_update(cpu);
+    mabd_affine_update(cpu);
     for (size_t i = 0; i < 12 * cpu->sizes.bodies; i++) c->dq[i] = cpu->q_new[i] - cpu->ref[i];
     for (int32_t i = 0; i < c->model->joint_count; i++) {
         const int32_t first = c->kkt.joint_row[i], slot = plan->joint_slot[i];
@@ -296,10 +296,10 @@ static void shake(mabd_real* values, size_t n, uint64_t* state) {
 static kept shaken(const test_case* c) {
     const mabd_plan* plan = c->model->plan;
     uint64_t state = 1;
-    restore(&c->sim->cpu, &c->now);
-    kept k = keep(&c->sim->cpu);
-    shake(k.D, c->sim->cpu.sizes.diagonal_reals, &state);
-    shake(k.U, c->sim->cpu.sizes.edge_reals, &state);
+    restore(c->sim, &c->now);
+    kept k = keep(c->sim);
+    shake(k.D, c->sim->sizes.diagonal_reals, &state);
+    shake(k.U, c->sim->sizes.edge_reals, &state);
     for (int32_t s = 0; s < plan->slot_count; s++) {
         mabd_real* D = k.D + plan->slot_block[s];
         const int32_t w = plan->slot_width[s];
@@ -386,7 +386,7 @@ static void run_scene(conformance_id id, int32_t index, tally* tallies) {
         const solver* s = &solvers[i];
         char label[96];
         if (!(s->classes >> id & 1)) continue;
-        if (s->ops->iterate && c.model->plan->hub_count > 0) continue; // they want K definite
+        if (s->ops->iterate && c.model->plan->junction_count > 0) continue; // they want K definite
         snprintf(label, sizeof label, "%s on %s, MABD_CASE=%d", s->ops->name, class->name,
                  (int)index);
         tallies[i].scenes++;
@@ -429,7 +429,7 @@ CLASS(straight_chains, STRAIGHT_CHAINS)
 CLASS(linkages_closed_through_the_ground, GROUNDED_LINKAGES)
 CLASS(trees, TREES)
 CLASS(stars, STARS)
-CLASS(hubs, HUBS)
+CLASS(junctions, JUNCTIONS)
 CLASS(several_trees_and_free_bodies, FORESTS)
 CLASS(rings, RINGS)
 CLASS(ladders, LADDERS)

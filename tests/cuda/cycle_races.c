@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nets and loops on a device, for ThreadSanitizer to look at: every kernel of cuda/nets.cu and cuda/loops.cu, with slots of one width and of
+// Nets and loops on a device, for ThreadSanitizer to look at: every kernel of cuda/dual/nets.cu and cuda/dual/loops.cu, with slots of one width and of
 // several. Ends with 0 whatever it says.
-#include "loops.h"
-#include "nets.h"
+#include "cuda/dual/loops.h"
+#include "cuda/dual/nets.h"
 
 #include "cuda/dual_rig.h"
 

@@ -26,7 +26,7 @@ static inline const char* device_order(size_t k) {
 
 typedef struct device_case {
     mabd_device device;
-    mabd_cpu_sim view;
+    mabd_affine_sim view;
     int32_t* bad;   // on the device
     size_t D, U, x; // reals
     size_t slots;
@@ -107,8 +107,8 @@ static inline int32_t device_reference(const dual_case* c, int32_t component,
                                        const mabd_dual_ops* ops, mabd_real* x) {
     const mabd_allocator allocator = mabd_default_allocator();
     mabd_model model = {.plan = c->plan};
-    mabd_cpu_sim sim = {.model = &model, .D = c->system.D, .U = c->system.U};
-    const mabd_dual_system system = mabd_cpu_system(&sim, component);
+    mabd_affine_sim sim = {.model = &model, .D = c->system.D, .U = c->system.U};
+    const mabd_dual_system system = mabd_affine_dual_system(&sim, component);
     const int32_t first = c->plan->components[component].slot_first;
     int32_t bad = -1;
     void* solver = NULL;

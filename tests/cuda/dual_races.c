@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees, long chains and many chains on a device, for ThreadSanitizer to look at: every kernel of levels.cu, segments.cu and chains.cu, with
 // few enough threads for it to follow. Ends with 0 whatever it says.
-#include "chains.h"
-#include "levels.h"
-#include "segments.h"
+#include "cuda/dual/chains.h"
+#include "cuda/dual/levels.h"
+#include "cuda/dual/segments.h"
 
 #include "device_case.h"
 
@@ -100,7 +100,7 @@ static void report(const char* what, dual_case* c, double off) {
     dual_case_free(c);
 }
 
-// Two arms of a hub are joined; the joint that closes the cycle is left out.
+// Two arms of a junction are joined; the joint that closes the cycle is left out.
 static void run_cycle(void) {
     dual_graph graph = dual_graph_make(15, 16);
     dual_graph_join(&graph, -1, 0, 2);
@@ -109,7 +109,7 @@ static void run_cycle(void) {
     dual_case c = dual_case_make(graph, 0, 12, 1, 4);
     const int32_t slots = c.plan->slot_count;
     bool *cut = calloc((size_t)slots, sizeof *cut), *kept = calloc((size_t)slots, sizeof *kept);
-    device_need(cut && kept && c.plan->loops == 1 && c.plan->hub_count == 1, "another graph");
+    device_need(cut && kept && c.plan->loops == 1 && c.plan->junction_count == 1, "another graph");
     cut[c.plan->elimination[slots - 1]] = true;
     for (int32_t s = 0; s < slots; s++) kept[s] = !cut[s];
     mabd_real* b = device_right_side(c.plan, 5);
@@ -119,7 +119,7 @@ static void run_cycle(void) {
 }
 
 int main(void) {
-    // levels of several blocks, and two hubs in one of them; and of one block
+    // levels of several blocks, and two junctions in one of them; and of one block
     dual_graph trees =
         dual_graph_beside(dual_graph_tree(30, 0, 2), dual_graph_star(30, 2, 1, 3, 2));
     trees = dual_graph_beside(trees, dual_graph_star(30, 2, 1, 3, 2));

@@ -2,9 +2,9 @@
 // The dual system of random graphs (support/dual_case.h) on a device, for the solvers of cuda/.
 #pragma once
 
-#include "device.h"
+#include "cuda/runtime/device.h"
 
-#include "cpu/sim.h"
+#include "formulation/affine/data.h"
 #include "support/dual_case.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 typedef struct dual_rig {
     mabd_device device;
-    mabd_cpu_sim view; // D, U, lambda and guess are there
-    int32_t* bad;      // (slots)
+    mabd_affine_sim view; // D, U, lambda and guess are there
+    int32_t* bad;         // (slots)
     const mabd_plan* plan;
 } dual_rig;
 

@@ -2,7 +2,7 @@
 // Kernels to test the executor with: right ones, and wrong ones that it must tell.
 #pragma once
 
-#include "exec/runtime.h"
+#include "cuda/exec/runtime.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linked against cuBLAS, cuSOLVER and cuSPARSE: every entry of the table is there under the name that it is looked for by, and without a
 // driver the table is refused with a text.
-#include "libraries.h"
+#include "cuda/runtime/libraries.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/kernel.h"
+#include "cuda/exec/kernel.h"
 
 #include "model_kernels.h"
 

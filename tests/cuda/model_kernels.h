@@ -2,7 +2,7 @@
 // Kernels whose bytes and operations are known by hand.
 #pragma once
 
-#include "exec/runtime.h"
+#include "cuda/exec/runtime.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many chains on a device give the bits of those on the CPU: the same text, the same order.
-#include "chains.h"
+#include "cuda/dual/chains.h"
 
 #include "device_case.h"
 #include "support/counting_allocator.h"

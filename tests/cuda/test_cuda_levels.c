@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees on a device, level by level: the bits of the CPU's tree solver in any order of threads and blocks, few levels whatever the number
-// of arms on a hub, and trees that are left when joints which close cycles are left out.
-#include "levels.h"
+// of arms on a junction, and trees that are left when joints which close cycles are left out.
+#include "cuda/dual/levels.h"
 
 #include "device_case.h"
 #include "support/counting_allocator.h"
@@ -88,37 +88,37 @@ Test(cuda_levels, take_several_components_at_once) {
     graph = dual_graph_beside(graph, dual_graph_star(20, 1, 0, 5, 7));
     dual_case c = make(graph, 9);
     cr_assert(eq(i32, c.plan->component_count, 4));
-    cr_assert(eq(i32, c.plan->hub_count, 2));
+    cr_assert(eq(i32, c.plan->junction_count, 2));
     expect_bits_of_the_cpu(c);
 }
 
-// Arms of 3 joints, and the two slots of the hub; the ground comes after it. One arm after the other would take 40 levels and more.
+// Arms of 3 joints, and the two slots of the junction; the ground comes after it. One arm after the other would take 40 levels and more.
 Test(cuda_levels, of_a_star_are_few) {
     for (int32_t width = 0; width <= 6; width++) {
         dual_case c = make(dual_graph_star(40, 3, 1, width, 3), 3);
-        cr_assert(eq(i32, c.plan->hub_count, 1));
+        cr_assert(eq(i32, c.plan->junction_count, 1));
         expect_bits_of_the_cpu(c);
     }
     cr_expect(eq(i32, expect_bits_of_the_cpu(make(dual_graph_star(40, 3, 1, 3, 3), 3)), 6));
     cr_expect(eq(i32, expect_bits_of_the_cpu(make(dual_graph_star(400, 3, 1, 5, 3), 3)), 6));
 }
 
-// Two hubs in a level, and levels with more slots than a block has threads.
+// Two junctions in a level, and levels with more slots than a block has threads.
 Test(cuda_levels, of_two_stars_side_by_side) {
     dual_graph graph = dual_graph_star(40, 2, 1, 0, 3);
     graph = dual_graph_beside(graph, dual_graph_star(50, 2, 1, 3, 4));
     cr_expect(eq(i32, expect_bits_of_the_cpu(make(graph, 3)), 5));
 }
 
-// A hub on a hub on a hub: the joint between two is the late one of the outer and an arm of the inner one.
-Test(cuda_levels, of_hubs_on_hubs) {
+// A junction on a junction on a junction: the joint between two is the late one of the outer and an arm of the inner one.
+Test(cuda_levels, of_junctions_on_junctions) {
     dual_graph graph = dual_graph_make(3 + 3 * 15, 3 + 3 * 15);
     dual_graph_join(&graph, -1, 0, 4);
     dual_graph_join(&graph, 0, 1, 5);
     dual_graph_join(&graph, 1, 2, 3);
     for (int32_t i = 0; i < 3 * 15; i++) dual_graph_join(&graph, i % 3, 3 + i, 1 + (i / 3) % 6);
     dual_case c = make(graph, 8);
-    cr_assert(eq(i32, c.plan->hub_count, 3));
+    cr_assert(eq(i32, c.plan->junction_count, 3));
     cr_expect(eq(i32, expect_bits_of_the_cpu(c),
                  3 * 3 + 1)); // arms and the joint before, two slots; the ground
 }
@@ -226,7 +226,7 @@ static dual_graph star_with_cycles(int32_t held) {
     for (int32_t i = 0; i < star.joints; i++) {
         dual_graph_join(&graph, star.a[i], star.b[i], star.width[i]);
     }
-    dual_graph_join(&graph, 0, 3, 2); // the hub and the end of an arm
+    dual_graph_join(&graph, 0, 3, 2); // the junction and the end of an arm
     dual_graph_join(&graph, 5, 9, 3);
     dual_graph_join(&graph, 4, 30, 1);
     dual_graph_join(&graph, 31, 60, 6);
@@ -237,7 +237,7 @@ static dual_graph star_with_cycles(int32_t held) {
 Test(cuda_levels, leave_out_what_closes_cycles) {
     for (size_t k = 0; k < 3; k++) {
         expect_tree_without_cuts(make(dual_graph_ring(20, 0, 4), 4), device_order(k));
-        expect_tree_without_cuts(make(dual_graph_without_hubs(dual_graph_net(4, 5, 0, 4)), 4),
+        expect_tree_without_cuts(make(dual_graph_without_junctions(dual_graph_net(4, 5, 0, 4)), 4),
                                  device_order(k));
         expect_tree_without_cuts(make(dual_graph_random(40, 12, 0, 4), 4), device_order(k));
         dual_graph both = dual_graph_beside(dual_graph_ring(9, 5, 2), dual_graph_tree(20, 0, 3));
@@ -245,11 +245,11 @@ Test(cuda_levels, leave_out_what_closes_cycles) {
     }
 }
 
-Test(cuda_levels, leave_out_what_closes_cycles_through_hubs) {
+Test(cuda_levels, leave_out_what_closes_cycles_through_junctions) {
     for (size_t k = 0; k < 3; k++) {
-        // with many places on the ground the hub leaves more blocks than the plan has
+        // with many places on the ground the junction leaves more blocks than the plan has
         dual_case c = make(star_with_cycles(k == 0 ? 2 : 12), 4);
-        cr_assert(ge(i32, c.plan->hub_count, 1));
+        cr_assert(ge(i32, c.plan->junction_count, 1));
         cr_assert(eq(i32, c.plan->loops, 4));
         expect_tree_without_cuts(c, device_order(k));
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stand-ins for cuBLAS, cuSOLVER and cuSPARSE, through the table that the backend calls: against sums written out, in the order of the
 // stream, and with faults that must be refused.
-#include "libraries.h"
+#include "cuda/runtime/libraries.h"
 
-#include "device.h"
+#include "cuda/runtime/device.h"
 #include "support/dual_case.h"
 
 #include <criterion/criterion.h>

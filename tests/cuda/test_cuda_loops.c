@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components with cycles on a device, through the executor (cuda/loops.cu): solutions against the block factor and the kept matrix, copies in
-// batches, hubs, the same bits in any order of threads and blocks.
-#include "loops.h"
+// Components with cycles on a device, through the executor (cuda/dual/loops.cu): solutions against the block factor and the kept matrix, copies in
+// batches, junctions, the same bits in any order of threads and blocks.
+#include "cuda/dual/loops.h"
 
 #include "cuda/dual_rig.h"
 #include "support/counting_allocator.h"
@@ -95,9 +95,9 @@ static dual_graph pattern(int which, uint64_t seed) {
     case 5:
         return dual_graph_net(2, 20, 0, seed); // a ladder
     case 6:
-        return dual_graph_without_hubs(dual_graph_random(40, 12, 0, seed));
+        return dual_graph_without_junctions(dual_graph_random(40, 12, 0, seed));
     case 7:
-        return dual_graph_random(40, 12, 0, seed); // with hubs
+        return dual_graph_random(40, 12, 0, seed); // with junctions
     default:
         return dual_graph_random(60, 5, 6, seed);
     }
@@ -125,14 +125,14 @@ static double block_difference(dual_case* c) {
 
 // Condition about 1e2 with rank 12; some 1e2 / shift with rank 3.
 static void expect_agreement(int rank, double shift, double tolerance) {
-    int hubs = 0;
+    int junctions = 0;
     for (int which = 0; which < PATTERNS; which++) {
         for (uint64_t seed = 1; seed <= 4; seed++) {
             dual_case c = dual_case_make(pattern(which, seed), 0, rank, shift, seed);
             int32_t slot;
             rig r;
             cr_assert(lt(i32, 0, c.plan->components[0].loops));
-            hubs += c.plan->components[0].hub_count;
+            junctions += c.plan->components[0].junction_count;
             open_rig(&r, c.plan, 1, first);
             solve(&r, &c);
             cr_expect(eq(i32, count_bad(&r, &c, &slot), 0), "pattern %d, seed %d, slot %d", which,
@@ -145,7 +145,7 @@ static void expect_agreement(int rank, double shift, double tolerance) {
             dual_case_free(&c);
         }
     }
-    cr_expect(lt(i32, 0, hubs), "some are with hubs");
+    cr_expect(lt(i32, 0, junctions), "some are with junctions");
 }
 
 Test(cuda_loops, agree_with_the_block_factor) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nets on a device, through the executor (cuda/nets.cu): residuals against the kept matrix, solutions against the block factor, the same bits in
+// Nets on a device, through the executor (cuda/dual/nets.cu): residuals against the kept matrix, solutions against the block factor, the same bits in
 // any order of threads and blocks and whatever else is solved at the same time.
-#include "nets.h"
+#include "cuda/dual/nets.h"
 
 #include "cuda/dual_rig.h"
 #include "support/counting_allocator.h"
@@ -76,15 +76,16 @@ static dual_graph pattern(int which, uint64_t seed) {
     case 5:
         return dual_graph_net(4, 4, 2, seed);
     case 6:
-        return dual_graph_net(4, 5, 6, seed); // bodies are hubs unless they are narrowed
+        return dual_graph_net(4, 5, 6, seed); // bodies are junctions unless they are narrowed
     default:
-        return dual_graph_without_hubs(dual_graph_random(40, 25, 0, seed));
+        return dual_graph_without_junctions(dual_graph_random(40, 25, 0, seed));
     }
 }
 #define PATTERNS 8
 
 static dual_case make(int which, uint64_t seed) {
-    dual_case c = dual_case_make(dual_graph_without_hubs(pattern(which, seed)), 0, 12, 1, seed);
+    dual_case c =
+        dual_case_make(dual_graph_without_junctions(pattern(which, seed)), 0, 12, 1, seed);
     zero(&c);
     return c;
 }
@@ -355,7 +356,7 @@ Test(cuda_nets, every_allocation_may_fail) {
     dual_case_free(&c);
 }
 
-Test(cuda_nets, hubs_are_refused) {
+Test(cuda_nets, junctions_are_refused) {
     const mabd_allocator allocator = mabd_default_allocator();
     dual_case c = dual_case_make(dual_graph_star(14, 2, 1, 3, 1), 0, 12, 1, 1);
     mabd_cuda_nets nets;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long chains on a device, in segments: K x = b to round-off, as near the CPU's block Thomas as the condition of K allows, the same bits in
 // any order of threads and blocks.
-#include "segments.h"
+#include "cuda/dual/segments.h"
 
 #include "device_case.h"
 #include "support/counting_allocator.h"

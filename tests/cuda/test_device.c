@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a machine without a usable device says, and copies there and back.
-#include "device.h"
+#include "cuda/runtime/device.h"
 #include "exec_kernels.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages give the same bits whatever instruction set they are compiled for.
-#include "formulation/mabd/affine_sim.h"
+#include "formulation/affine/affine_sim.h"
 #include "support/axis_rig.h"
 #include "support/contact_scene.h"
 #include "support/random_scene.h"
@@ -11,7 +11,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-static uint64_t run(const mabd_model* model, const mabd_cpu_stages* stages) {
+static uint64_t run(const mabd_model* model, const mabd_affine_isa_table* stages) {
     mabd_sim_def def = mabd_default_sim_def();
     def.h = (mabd_real)0.004;
     return state_hash(model, &def, stages, 50, NULL);
@@ -31,9 +31,9 @@ Test(instruction_sets, give_the_same_bits) {
             mabd_scene* scene = random_scene(&def);
             mabd_model* model;
             cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK));
-            const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+            const uint64_t expected = run(model, mabd_affine_isa_table_of(0));
             for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
-                cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected),
+                cr_expect(eq(u64, run(model, mabd_affine_isa_table_of(isa)), expected),
                           "%s, pattern %d, balls %d", mabd_isa_name(isa), pattern, balls);
             }
             mabd_model_destroy(model);
@@ -42,7 +42,7 @@ Test(instruction_sets, give_the_same_bits) {
     }
 }
 
-// Long enough for runs (cpu/run.h), of joints with three to six rows.
+// Long enough for runs (affine/cpu/segment.h), of joints with three to six rows.
 Test(instruction_sets, give_the_same_bits_with_long_chains) {
     const mabd_joint joints[4] = {MABD_JOINT_BALL, MABD_JOINT_UNIVERSAL, MABD_JOINT_HINGE,
                                   MABD_JOINT_FIXED};
@@ -50,12 +50,12 @@ Test(instruction_sets, give_the_same_bits_with_long_chains) {
         mabd_error error = {0};
         mabd_scene* scene = rig_scene(-9.81);
         mabd_chain_def def = mabd_default_chain_def();
-        def.links = MABD_RUN_BODIES + 70, def.joint = joints[i];
+        def.links = MABD_SEGMENT_BODIES + 70, def.joint = joints[i];
         rig_check(mabd_generate_chain(scene, &def, &error), &error, "chain");
         mabd_model* model = rig_model(scene);
-        const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+        const uint64_t expected = run(model, mabd_affine_isa_table_of(0));
         for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
-            cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected), "%s, joint %d",
+            cr_expect(eq(u64, run(model, mabd_affine_isa_table_of(isa)), expected), "%s, joint %d",
                       mabd_isa_name(isa), (int)joints[i]);
         }
         mabd_model_destroy(model);
@@ -74,9 +74,10 @@ Test(instruction_sets, give_the_same_bits_with_stops_drives_and_friction) {
         last = body;
     }
     mabd_model* model = rig_model(scene);
-    const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+    const uint64_t expected = run(model, mabd_affine_isa_table_of(0));
     for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
-        cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected), "%s", mabd_isa_name(isa));
+        cr_expect(eq(u64, run(model, mabd_affine_isa_table_of(isa)), expected), "%s",
+                  mabd_isa_name(isa));
     }
     mabd_model_destroy(model);
 }
@@ -84,9 +85,9 @@ Test(instruction_sets, give_the_same_bits_with_stops_drives_and_friction) {
 Test(instruction_sets, give_the_same_bits_with_contacts) {
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
-        const uint64_t expected = run(model, mabd_cpu_stages_of(0));
+        const uint64_t expected = run(model, mabd_affine_isa_table_of(0));
         for (int32_t isa = 1; isa < mabd_isa_count(); isa++) {
-            cr_expect(eq(u64, run(model, mabd_cpu_stages_of(isa)), expected), "%s, %s",
+            cr_expect(eq(u64, run(model, mabd_affine_isa_table_of(isa)), expected), "%s, %s",
                       mabd_isa_name(isa), contact_scene_name((contact_scene)k));
         }
         mabd_model_destroy(model);
@@ -112,8 +113,8 @@ Test(instruction_sets, a_simulation_takes_the_last_that_the_processor_runs) {
                  MABD_OK));
     cr_assert(ge(i32, mabd_isa_count(), 1));
     cr_assert(eq(str, (char*)mabd_isa_name(0), "baseline"));
-    const mabd_cpu_sim* cpu = &((mabd_affine_sim*)self)->cpu;
-    cr_assert(cpu->stages == mabd_cpu_stages_of(mabd_isa_count() - 1));
+    const mabd_affine_sim* cpu = self;
+    cr_assert(cpu->stages == mabd_affine_isa_table_of(mabd_isa_count() - 1));
     mabd_formulation_affine.destroy(self, &allocator);
     mabd_model_destroy(model);
     mabd_scene_destroy(scene);

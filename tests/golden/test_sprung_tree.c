@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tree with springs on the rotation vectors of its joints, larger than a tile: its bodies and joints go in lanes
-// (src/cpu/pack_springs.c, pack_turns.c). A motor without force on every joint makes the same tree one of general bodies, which
+// (src/formulation/affine/cpu/pack_springs.c, pack_turns.c). A motor without force on every joint makes the same tree one of general bodies, which
 // are put together row by row by another text: both must agree to rounding. And lanes must not change a bit, whatever the
 // instruction set and the number of threads.
 #include "base/hash.h"
-#include "cpu/stages.h"
-#include "formulation/mabd/affine_sim.h"
+#include "formulation/affine/affine_sim.h"
+#include "formulation/affine/cpu/isa_table.h"
 #include "support/draw.h"
 #include "support/rig.h"
 
@@ -84,8 +84,8 @@ static void* run(const mabd_model* model, run_def how, size_t* size, int32_t* la
     def.h = (mabd_real)0.005;
     def.threads = how.threads;
     cr_assert(eq(int, ops->create(model, &def, &allocator, &self, &error), MABD_OK));
-    mabd_cpu_sim* cpu = &((mabd_affine_sim*)self)->cpu;
-    cpu->stages = mabd_cpu_stages_of(how.isa);
+    mabd_affine_sim* cpu = self;
+    cpu->stages = mabd_affine_isa_table_of(how.isa);
     *lanes = BODIES - cpu->packs->odd_count;
     for (int i = 0; i < how.steps; i++) {
         cr_assert(eq(int, ops->step(self, (mabd_real)i * def.h, NULL, &error), MABD_OK), "%s",

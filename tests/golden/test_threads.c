@@ -15,7 +15,7 @@ static uint64_t run(const mabd_model* model, int32_t threads, int32_t isa, mabd_
     def.h = (mabd_real)0.005;
     def.threads = threads;
     def.dual = dual;
-    const uint64_t hash = state_hash(model, &def, mabd_cpu_stages_of(isa), STEPS, &info);
+    const uint64_t hash = state_hash(model, &def, mabd_affine_isa_table_of(isa), STEPS, &info);
     pushing = info.contacts;
     return hash;
 }

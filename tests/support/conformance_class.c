@@ -48,7 +48,7 @@ static mabd_scene* star(int32_t index) {
     return varied(RANDOM_STAR, index, 4, 7);
 }
 
-static mabd_scene* hub(int32_t index) {
+static mabd_scene* junction(int32_t index) {
     return varied(RANDOM_STAR, index, 24, 25);
 }
 
@@ -153,7 +153,7 @@ const conformance_class conformance_classes[CONFORMANCE_CLASSES] = {
     [CONFORMANCE_GROUNDED_LINKAGES] = {"grounded linkages", 36, CHAIN, true, grounded_linkage},
     [CONFORMANCE_TREES] = {"trees", 42, CHAIN | TREE, false, tree},
     [CONFORMANCE_STARS] = {"stars", 28, TREE, false, star},
-    [CONFORMANCE_HUBS] = {"hubs", 12, TREE, false, hub},
+    [CONFORMANCE_JUNCTIONS] = {"junctions", 12, TREE, false, junction},
     [CONFORMANCE_FORESTS] = {"forests", 24, CHAIN | TREE, false, forest},
     [CONFORMANCE_RINGS] = {"rings", 28, LOOPS | GRAPH, false, ring},
     [CONFORMANCE_LADDERS] = {"ladders", 28, LOOPS | GRAPH, false, ladder},

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coulomb's law at the result of a solver of contact forces (dual/projected_cg.h), by its definition.
+// Coulomb's law at the result of a solver of contact forces (dual/cone_cg.h), by its definition.
 #pragma once
 
-#include "dual/projected_cg.h"
+#include "dual/cone_cg.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 /// Nothing pulls, and friction is within its cone.
-static inline void contact_law_cones(const mabd_contact_problem* of, const mabd_real* force) {
+static inline void contact_law_cones(const mabd_cone_problem* of, const mabd_real* force) {
     for (int i = 0; i < of->count; i++) {
         const mabd_real* l = force + 3 * i;
         cr_expect(ge(dbl, l[0], 0));
@@ -18,7 +18,7 @@ static inline void contact_law_cones(const mabd_contact_problem* of, const mabd_
 }
 
 /// The law within e [m]: g are the rows W l + rest + c l of the forces, `told` those that the solver tells (3 count).
-static inline void contact_law_expect(const mabd_contact_problem* of, const mabd_real* force,
+static inline void contact_law_expect(const mabd_cone_problem* of, const mabd_real* force,
                                       const mabd_real* told, const mabd_real* g, mabd_real e) {
     contact_law_cones(of, force);
     for (int i = 0; i < of->count; i++) {

@@ -125,7 +125,7 @@ dual_graph dual_graph_beside(dual_graph first, dual_graph second) {
     return graph;
 }
 
-dual_graph dual_graph_without_hubs(dual_graph graph) {
+dual_graph dual_graph_without_junctions(dual_graph graph) {
     for (int32_t body = 0; body < graph.bodies; body++) {
         int32_t rows = 0;
         for (int32_t j = 0; j < graph.joints; j++) {
@@ -152,8 +152,9 @@ static void add_product(int w, int v, int rank, const double* Gi, const double* 
     }
 }
 
-// A hub: -H with a random H that is diagonally dominant, and its rows G as J.
-static void add_hub(const mabd_plan* plan, int32_t body, int rank, uint64_t* seed, dual_case* c) {
+// A junction: -H with a random H that is diagonally dominant, and its rows G as J.
+static void add_junction(const mabd_plan* plan, int32_t body, int rank, uint64_t* seed,
+                         dual_case* c) {
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
     const int32_t first = sides[plan->early[body]].slot;
     double H[12][12], J[6][12] = {{0}};
@@ -167,7 +168,7 @@ static void add_hub(const mabd_plan* plan, int32_t body, int rank, uint64_t* see
     for (int32_t k = plan->pair_start[body]; k < plan->pair_start[body + 1]; k++) {
         const mabd_plan_pair pair = plan->pairs[k];
         mabd_real* U = c->U + plan->edge_block[pair.edge];
-        const bool after = sides[pair.i].is_b < 0; // the hub's slot comes first
+        const bool after = sides[pair.i].is_b < 0; // the junction's slot comes first
         const mabd_plan_side own = after ? sides[pair.i] : sides[pair.j];
         const mabd_plan_side other = after ? sides[pair.j] : sides[pair.i];
         const int half = 6 * (own.slot - first), w = plan->slot_width[other.slot];
@@ -187,7 +188,7 @@ static void add_hub(const mabd_plan* plan, int32_t body, int rank, uint64_t* see
 
 static void add_body(const mabd_plan* plan, int32_t body, int rank, uint64_t* seed, dual_case* c) {
     if (plan->early[body] >= 0) {
-        add_hub(plan, body, rank, seed, c);
+        add_junction(plan, body, rank, seed, c);
         return;
     }
     const mabd_plan_side* sides = plan->sides + plan->side_start[body];
@@ -222,8 +223,8 @@ static void slice(const mabd_plan* plan, int32_t component, dual_case* c) {
     s->to = plan->edge_to + part->edge_first;
     s->slot_offset = part->slot_first;
     s->elimination = part->loops > 0 ? plan->elimination + part->slot_first : NULL;
-    s->negative = part->hub_count ? plan->slot_negative + part->slot_first : NULL;
-    s->late = part->hub_count ? plan->slot_late + part->slot_first : NULL;
+    s->negative = part->junction_count ? plan->slot_negative + part->slot_first : NULL;
+    s->late = part->junction_count ? plan->slot_late + part->slot_first : NULL;
     s->edge_block = plan->edge_block + part->edge_first;
 }
 
@@ -265,7 +266,7 @@ static void negate(size_t n, mabd_real* block) {
 
 void dual_case_negate_some(dual_case* c, uint64_t seed) {
     const mabd_dual_system* s = &c->system;
-    if (s->negative) return; // hubs: quasi-definite as it is
+    if (s->negative) return; // junctions: quasi-definite as it is
     c->negative = must(calloc((size_t)s->slot_count, sizeof(bool)));
     for (int32_t k = 0; k < s->slot_count; k++) {
         c->negative[k] = random_below(&seed, 3) == 0;

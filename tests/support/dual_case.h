@@ -4,7 +4,7 @@
 // K = sum over bodies of G_b G_b' + shift I, G_b with one random row per row of the joints on body
 // b and `rank` columns: the pattern and the definiteness of J H^-1 J' + c. With rank 12 K is well
 // conditioned; with a rank so low that the first term is singular its condition is about 1 / shift.
-// Hubs of the plan have G as J beside a random -H - shift I: K is quasi-definite then.
+// Junctions of the plan have G as J beside a random -H - shift I: K is quasi-definite then.
 #pragma once
 
 #include "dual/dual.h"
@@ -39,8 +39,8 @@ dual_graph dual_graph_random(int32_t n, int32_t more, int32_t width, uint64_t se
 /// Both, as separate components; they are freed.
 dual_graph dual_graph_beside(dual_graph first, dual_graph second);
 
-/// The graph with narrower joints where bodies would be hubs, for solvers that do not take them.
-dual_graph dual_graph_without_hubs(dual_graph graph);
+/// The graph with narrower joints where bodies would be junctions, for solvers that do not take them.
+dual_graph dual_graph_without_junctions(dual_graph graph);
 
 typedef struct dual_case {
     mabd_plan* plan;

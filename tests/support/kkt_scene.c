@@ -4,7 +4,7 @@
 
 #include "support/kkt_scene.h"
 
-#include "dual/kkt_oracle.h"
+#include "support/kkt_oracle.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -13,7 +13,8 @@
 #include <string.h>
 
 // H of one body in world coordinates: diag4(R) (M/bh^2 + K + T'GT) diag4(R').
-static void body_matrix(const mabd_cpu_sim* cpu, int32_t body, const mabd_real* stress, double* H) {
+static void body_matrix(const mabd_affine_sim* cpu, int32_t body, const mabd_real* stress,
+                        double* H) {
     const mabd_model* m = cpu->model;
     const mabd_body_material* mat = &m->classes[m->body_class[body]].material;
     const mabd_real* ref = cpu->ref + 12 * (size_t)body;
@@ -31,13 +32,13 @@ static void body_matrix(const mabd_cpu_sim* cpu, int32_t body, const mabd_real* 
         }
         for (int j = 0; j < 3; j++) local[4 * i][4 * j] += V * (double)mat->lambda;
     }
-    // G = V/4 (tr(S) I - S) on the twist, clamped as the solver does
+    // G = V/4 (tr(S) I - S) on the rotation, clamped as the solver does
     const mabd_real* s = stress + 6 * (size_t)body;
     const double trace = (double)(s[0] + s[1] + s[2]);
     mabd_sym3 G;
     G.xx = V / 4 * (trace - s[0]), G.yy = V / 4 * (trace - s[1]), G.zz = V / 4 * (trace - s[2]);
     G.xy = -V / 4 * s[3], G.xz = -V / 4 * s[4], G.yz = -V / 4 * s[5];
-    const mabd_body_block block = mabd_body_block_make(mat, cpu->step.beta_h);
+    const mabd_affine_block block = mabd_affine_block_make(mat, cpu->step.beta_h);
     if (!mabd_geometric_is_safe(&block, G)) G = mabd_sym3_clamp(G);
     const double g[3][3] = {{G.xx, G.xy, G.xz}, {G.xy, G.yy, G.yz}, {G.xz, G.yz, G.zz}};
     double T[3][12] = {{0}};
@@ -114,13 +115,13 @@ typedef struct triplets {
     mabd_real* value;
 } triplets;
 
-static void row_entries(const mabd_cpu_sim* cpu, const mabd_model_joint* joint,
+static void row_entries(const mabd_affine_sim* cpu, const mabd_model_joint* joint,
                         const mabd_row* kind, int32_t row, triplets* J) {
     const mabd_model* m = cpu->model;
     const int32_t bodies[2] = {joint->a, joint->b};
     mabd_joint_view view;
     mabd_real q[2][12];
-    mabd_cpu_view(cpu, joint, cpu->ref, &view);
+    mabd_affine_view(cpu, joint, cpu->ref, &view);
     const frozen_row f = freeze(&view, kind);
     for (int side = 0; side < 2; side++) {
         memcpy(q[side], cpu->ref + 12 * (size_t)bodies[side], sizeof q[side]);
@@ -142,7 +143,7 @@ static void row_entries(const mabd_cpu_sim* cpu, const mabd_model_joint* joint,
 }
 
 // Strain of the last iteration by the inverse of Hooke's law, from Young's modulus and Poisson's ratio.
-static mabd_sym3 strain_of(const mabd_cpu_sim* cpu, const mabd_real* stress, int32_t body) {
+static mabd_sym3 strain_of(const mabd_affine_sim* cpu, const mabd_real* stress, int32_t body) {
     const mabd_model* m = cpu->model;
     mabd_sym3 e = {0, 0, 0, 0, 0, 0};
     if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return e;
@@ -158,13 +159,13 @@ static mabd_sym3 strain_of(const mabd_cpu_sim* cpu, const mabd_real* stress, int
     return e;
 }
 
-// Right-hand side of a row: what must be made up for, from the definitions of src/cpu/sim.h.
-static mabd_real row_target(const mabd_cpu_sim* cpu, const mabd_model_joint* joint, int32_t r,
+// Right-hand side of a row: what must be made up for, from the definitions of src/formulation/affine/data.h.
+static mabd_real row_target(const mabd_affine_sim* cpu, const mabd_model_joint* joint, int32_t r,
                             const mabd_real* stress, mabd_real* compliance) {
     const mabd_row_set* set = &cpu->model->row_sets[joint->row_set];
     const mabd_sym3 ea = strain_of(cpu, stress, joint->a), eb = strain_of(cpu, stress, joint->b);
     mabd_joint_view view;
-    mabd_cpu_view(cpu, joint, cpu->ref, &view);
+    mabd_affine_view(cpu, joint, cpu->ref, &view);
     *compliance = 0;
     if (r < set->rigid_count) {
         return -(mabd_row_value(&view, &set->rigid[r], mabd_joint_gap(&view)) +
@@ -189,7 +190,7 @@ static mabd_real row_target(const mabd_cpu_sim* cpu, const mabd_model_joint* joi
     return push / stiff - cpu->x_ref[i];
 }
 
-static void body_force(const mabd_cpu_sim* cpu, int32_t body, mabd_real* r) {
+static void body_force(const mabd_affine_sim* cpu, int32_t body, mabd_real* r) {
     const mabd_model* m = cpu->model;
     const mabd_body_material* mat = &m->classes[m->body_class[body]].material;
     const mabd_real bh2 = cpu->step.beta_h * cpu->step.beta_h;
@@ -197,7 +198,7 @@ static void body_force(const mabd_cpu_sim* cpu, int32_t body, mabd_real* r) {
         const mabd_real mass = k < 9 ? mat->s[k / 3] : mat->mass;
         const size_t at = 12 * (size_t)body + (size_t)k;
         const mabd_real target =
-            mabd_step_target(&cpu->step, cpu->q[at], cpu->q1[at], cpu->v[at], cpu->v1[at]);
+            mabd_affine_step_target(&cpu->step, cpu->q[at], cpu->q1[at], cpu->v[at], cpu->v1[at]);
         r[at] += mass * (target - cpu->ref[at]) / bh2;
         if (k >= 9) r[at] += mat->mass * m->gravity[k - 9];
     }
@@ -257,7 +258,7 @@ static void label_parts(const mabd_model* m, kkt_system* kkt) {
     }
 }
 
-static void add_joint(const mabd_cpu_sim* cpu, const mabd_real* stress, int32_t index,
+static void add_joint(const mabd_affine_sim* cpu, const mabd_real* stress, int32_t index,
                       kkt_system* kkt, triplets* J) {
     const mabd_model_joint* joint = &cpu->model->joints[index];
     const mabd_row_set* set = &cpu->model->row_sets[joint->row_set];
@@ -278,7 +279,7 @@ static void add_joint(const mabd_cpu_sim* cpu, const mabd_real* stress, int32_t 
     }
 }
 
-kkt_system kkt_solve(const mabd_cpu_sim* cpu, const mabd_real* stress) {
+kkt_system kkt_solve(const mabd_affine_sim* cpu, const mabd_real* stress) {
     const mabd_model* m = cpu->model;
     kkt_system kkt = {0};
     allocate(m, &kkt);

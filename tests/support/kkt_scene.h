@@ -7,7 +7,7 @@
 //   | J  -c | |lambda| = |b|       J dq - c lambda  = b    rows
 #pragma once
 
-#include "formulation/mabd/affine_sim.h"
+#include "formulation/affine/affine_sim.h"
 
 typedef struct kkt_system {
     int32_t bodies, rows, entries, parts;
@@ -24,7 +24,7 @@ typedef struct kkt_system {
 } kkt_system;
 
 /// The system at the reference of `cpu`, and its solution. Step constants and reference must be those of the
-/// iteration, after mabd_cpu_assemble; stress (bodies x 6) is what the iteration started from. Fails the
+/// iteration, after mabd_affine_assemble; stress (bodies x 6) is what the iteration started from. Fails the
 /// running test on error.
-kkt_system kkt_solve(const mabd_cpu_sim* cpu, const mabd_real* stress);
+kkt_system kkt_solve(const mabd_affine_sim* cpu, const mabd_real* stress);
 void kkt_free(kkt_system* kkt);

@@ -112,8 +112,8 @@ static inline mabd_step_info rig_step(mabd_sim* sim) {
 static inline void rig_run(mabd_sim* sim, int steps) {
     for (int i = 0; i < steps; i++) {
         const mabd_step_info info = rig_step(sim);
-        cr_assert(info.converged && info.retries == 0, "step %d: twist %g, %d retries", i,
-                  (double)info.twist, (int)info.retries);
+        cr_assert(info.converged && info.retries == 0, "step %d: rotation %g, %d retries", i,
+                  (double)info.rotation, (int)info.retries);
         cr_assert(info.gap < 1e-12, "step %d: gap %g", i, (double)info.gap);
     }
 }

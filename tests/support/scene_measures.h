@@ -2,7 +2,7 @@
 // Measures of a scene that share no code with what fills it.
 #pragma once
 
-#include "scene/scene.h"
+#include "scene/scene_data.h"
 
 const mabd_scene_body* scene_body(const mabd_scene* scene, int32_t i);
 const mabd_scene_joint* scene_joint(const mabd_scene* scene, int32_t i);

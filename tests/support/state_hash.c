@@ -2,19 +2,19 @@
 #include "support/state_hash.h"
 
 #include "base/hash.h"
-#include "formulation/mabd/affine_sim.h"
+#include "formulation/affine/affine_sim.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-uint64_t state_hash(const mabd_model* model, const mabd_sim_def* def, const mabd_cpu_stages* stages,
-                    int32_t steps, mabd_step_info* info) {
+uint64_t state_hash(const mabd_model* model, const mabd_sim_def* def,
+                    const mabd_affine_isa_table* stages, int32_t steps, mabd_step_info* info) {
     mabd_error error = {0};
     const mabd_allocator allocator = mabd_default_allocator();
     const mabd_formulation_ops* ops = &mabd_formulation_affine;
     void* self = NULL;
     cr_assert(ops->create(model, def, &allocator, &self, &error) == MABD_OK, "%s", error.text);
-    ((mabd_affine_sim*)self)->cpu.stages = stages;
+    ((mabd_affine_sim*)self)->stages = stages;
     for (int32_t i = 0; i < steps; i++) {
         cr_assert(ops->step(self, (mabd_real)i * def->h, info, &error) == MABD_OK, "%s",
                   error.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chain with a ball of 1000 link masses at its end, released level, h = 10 ms, 2 s: where steps
-// without geometric stiffness blow up (body/affine.h).
+// without geometric stiffness blow up (affine/element/affine_body.h).
 //
 // Energy is a constant; its error is the largest |E - E0| of the run over the energy in play, the
 // largest kinetic energy. Tolerance: 3 % at a step that does not resolve the elastic waves of the

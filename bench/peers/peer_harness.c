@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program around an engine; see program.h.
+#include "bench/peers/peer_harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXIT_BAD_INPUT 2
+#define EXIT_NO_MEMORY 3
+
+// ---- results as lines --------------------------------------------------------------------------
+
+static void write_integer(FILE* out, const char* name, int64_t value) {
+    fprintf(out, "%s %lld\n", name, (long long)value);
+}
+
+static void write_real(FILE* out, const char* name, double value) {
+    fprintf(out, "%s %.17g\n", name, value);
+}
+
+static void write_flag(FILE* out, const char* name, bool value) {
+    fprintf(out, "%s %d\n", name, value ? 1 : 0);
+}
+
+void peer_result_write(const peer_result* result, FILE* out) {
+#define X(name, kind) write_##kind(out, #name, result->name);
+    PEER_RESULT_LIST(X)
+#undef X
+    fprintf(out, "failure %s\n", result->failure);
+}
+
+// What stands behind "NAME " at the beginning of a line; null if there is no such line.
+static const char* find_line(const char* text, const char* name) {
+    const size_t length = strlen(name);
+    for (const char* line = text; line != NULL && *line != '\0';) {
+        if (strncmp(line, name, length) == 0 && line[length] == ' ') return line + length + 1;
+        line = strchr(line, '\n');
+        if (line != NULL) line++;
+    }
+    return NULL;
+}
+
+static bool read_number(const char* text, const char* name, double* value) {
+    const char* found = find_line(text, name);
+    char* end = NULL;
+    if (found == NULL) return false;
+    *value = strtod(found, &end);
+    return end != found && *end == '\n' && isfinite(*value);
+}
+
+static bool read_integer(const char* text, const char* name, int64_t* value) {
+    double number = 0;
+    if (!read_number(text, name, &number) || fabs(number) > 1e15) return false;
+    *value = (int64_t)number;
+    return number == floor(number);
+}
+
+static bool read_real(const char* text, const char* name, double* value) {
+    return read_number(text, name, value);
+}
+
+static bool read_flag(const char* text, const char* name, bool* value) {
+    double number = 0;
+    if (!read_number(text, name, &number)) return false;
+    *value = number != 0;
+    return true;
+}
+
+bool peer_result_read(const char* text, peer_result* result, char* message, size_t size) {
+    const char* wrong = NULL;
+    *result = (peer_result){.apart_step = -1, .failed_step = -1};
+#define X(name, kind)                                                                              \
+    if (wrong == NULL && !read_##kind(text, #name, &result->name)) wrong = #name;
+    PEER_RESULT_LIST(X)
+#undef X
+    const char* failure = find_line(text, "failure");
+    if (wrong == NULL && failure == NULL) wrong = "failure";
+    if (wrong != NULL) {
+        snprintf(message, size, "no number '%s' in the answer", wrong);
+        return false;
+    }
+    snprintf(result->failure, sizeof(result->failure), "%.*s", (int)strcspn(failure, "\n"),
+             failure);
+    return true;
+}
+
+// ---- the program -------------------------------------------------------------------------------
+
+static int list(const peer_engine* engine) {
+    printf("version %s\n", engine->version);
+    for (int32_t i = 0; i < engine->variant_count; i++) {
+        printf("variant %s %s\n", engine->variants[i].name, engine->variants[i].settings);
+    }
+    return EXIT_SUCCESS;
+}
+
+static int say(const peer_engine* engine, const char* text, int code) {
+    fprintf(stderr, "mabd-peer-%s: %s\n", engine->name, text);
+    return code;
+}
+
+static int32_t find_variant(const peer_engine* engine, const char* name) {
+    for (int32_t i = 0; i < engine->variant_count; i++) {
+        if (strcmp(engine->variants[i].name, name) == 0) return i;
+    }
+    return -1;
+}
+
+static void say_built(void) {
+    puts("built");
+    fflush(stdout);
+}
+
+static int run(const peer_engine* engine, char** argv) {
+    char message[PEER_TEXT_BYTES], *end = NULL;
+    peer_scene scene;
+    peer_result result;
+    const int32_t variant = find_variant(engine, argv[0]);
+    const peer_limits limits = {
+        .repeats = atoi(argv[1]), .seconds = strtod(argv[2], &end), .on_built = say_built};
+    if (variant < 0) return say(engine, "no such variant", EXIT_BAD_INPUT);
+    if (limits.repeats < 1 || *end != '\0' || !(limits.seconds > 0)) {
+        return say(engine, "REPEATS and SECONDS must be > 0", EXIT_BAD_INPUT);
+    }
+    if (!peer_scene_read(stdin, &scene, message, sizeof(message))) {
+        return say(engine, message, EXIT_BAD_INPUT);
+    }
+    const bool measured = peer_measure(engine, variant, &scene, &limits, &result);
+    peer_scene_destroy(&scene);
+    if (!measured) return say(engine, "out of memory", EXIT_NO_MEMORY);
+    peer_result_write(&result, stdout);
+    return EXIT_SUCCESS;
+}
+
+int peer_program(const peer_engine* engine, int argc, char** argv) {
+    if (argc == 2 && strcmp(argv[1], "list") == 0) return list(engine);
+    if (argc == 5 && strcmp(argv[1], "run") == 0) return run(engine, argv + 2);
+    fprintf(stderr, "usage: mabd-peer-%s list | run VARIANT REPEATS SECONDS <SCENE\n",
+            engine->name);
+    return EXIT_BAD_INPUT;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program around an engine, and the lines in which it answers.
+//
+//   mabd-peer-NAME list                              what there is
+//       version TEXT
+//       variant NAME SETTINGS...                     one line each
+//   mabd-peer-NAME run VARIANT REPEATS SECONDS       scene on standard input
+//       built                                        as soon as steps begin
+//       steps 200                                    the members of peer_result, one line each
+//       ...
+//       failure TEXT                                 the rest of the line, may be empty; the last line
+//   Exit code 0 whenever there is an answer, also if the engine failed; 2 for bad input; 3 without memory.
+#pragma once
+
+#include "bench/peers/peer_measure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The members of peer_result that are numbers: name, kind of number.
+#define PEER_RESULT_LIST(X)                                                                        \
+    X(steps, integer)                                                                              \
+    X(seconds_per_step, real)                                                                      \
+    X(build_seconds, real)                                                                         \
+    X(max_gap, real)                                                                               \
+    X(own_gap, real)                                                                               \
+    X(energy_error, real)                                                                          \
+    X(energy_end, real)                                                                            \
+    X(energy_scale, real)                                                                          \
+    X(apart_step, integer)                                                                         \
+    X(failed_step, integer)                                                                        \
+    X(stopped, flag)
+
+/// main() of a peer program.
+int peer_program(const peer_engine* engine, int argc, char** argv);
+/// Write the lines of a result, and read them back from a text. Reading is false if a line is missing or not
+/// what it should be: message (size) says which.
+void peer_result_write(const peer_result* result, FILE* out);
+bool peer_result_read(const char* text, peer_result* result, char* message, size_t size);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend: the table of affine/backend.h filled with what is done on the device.
+//
+// State stays there from step to step. The host gets what it asks for (rotations, openings, how many axes stand wrong) and, where a model has
+// contacts, the poses that it finds them with. Contacts of moving bodies with each other, and of bodies that carry others, are solved
+// on the host: a solve that meets any goes on there with all its arrays, by the stages of the CPU, and its end state comes back.
+
+#include "cuda/affine/state.h"
+
+#include <stdio.h>
+
+extern "C" {
+#include "base/error.h"
+#include "formulation/affine/backend.h"
+#include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/dual_report.h"
+}
+
+typedef struct device_sim {
+    mabd_cuda_state state;
+    mabd_allocator allocator;
+    mabd_error error;      // of the last failure
+    bool lost;             // the device has failed: what it holds is not known
+    bool on_host;          // the solve under way goes on there
+    bool host_is_old;      // the state on the host
+    mabd_affine_pass pass; // of the last assemble
+} device_sim;
+
+static device_sim* device_of(const mabd_affine_sim* sim) {
+    return (device_sim*)sim->device;
+}
+
+// Every failure is kept for `tell`. Out of memory is told as it is: the state is whole.
+static mabd_status keep(device_sim* d, mabd_status status) {
+    if (status == MABD_OK || status == MABD_ERR_SINGULAR) return status;
+    if (status == MABD_ERR_MEMORY) return status;
+    d->lost = true;
+    return MABD_ERR_DEVICE;
+}
+
+#define ON_DEVICE(sim)                                                                             \
+    device_sim* d = device_of(sim);                                                                \
+    mabd_cuda_state* s = &d->state;                                                                \
+    (void)s;                                                                                       \
+    if (d->lost) return MABD_ERR_DEVICE
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const mabd_status status_ = keep(d, call);                                                 \
+        if (status_ != MABD_OK) return status_;                                                    \
+    } while (0)
+
+// ---- life ----------------------------------------------------------------------------------------------
+
+static bool may_iterate(const mabd_affine_sim* sim) {
+    return MABD_CUDA(solvers_may_iterate)(sim);
+}
+
+static bool iterates(const mabd_affine_sim* sim) {
+    return MABD_CUDA(solvers_iterate)(sim, &device_of(sim)->state.solvers);
+}
+
+static mabd_status create(mabd_affine_sim* sim, const void* arena, size_t arena_size,
+                          const mabd_allocator* allocator, mabd_error* error) {
+    device_sim* d = (device_sim*)mabd_alloc(allocator, sizeof *d);
+    if (!d) return mabd_fail_memory(error, "creating the simulation");
+    d->allocator = *allocator;
+    const mabd_status status =
+        MABD_CUDA(state_create)(sim, arena, arena_size, allocator, &d->state, error);
+    if (status != MABD_OK) {
+        mabd_free(allocator, d, sizeof *d);
+        return status;
+    }
+    sim->device = d;
+    return MABD_OK;
+}
+
+static void destroy(mabd_affine_sim* sim, const mabd_allocator* allocator) {
+    device_sim* d = device_of(sim);
+    if (!d) return;
+    MABD_CUDA(state_destroy)(allocator, &d->state);
+    mabd_free(allocator, d, sizeof *d);
+    sim->device = NULL;
+}
+
+static size_t bytes(const mabd_affine_sim* sim) {
+    return MABD_CUDA(state_bytes)(&device_of(sim)->state);
+}
+
+static mabd_status tell(const mabd_affine_sim* sim, mabd_error* error) {
+    const mabd_error* last = &device_of(sim)->error;
+    const bool room = last->status == MABD_ERR_MEMORY;
+    return mabd_fail(error, room ? MABD_ERR_MEMORY : MABD_ERR_DEVICE, "%s", last->text);
+}
+
+static mabd_status put(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(state_upload)(s, sim, &d->error));
+    TRY(MABD_CUDA(device_wait)(&s->device, &d->error)); // the host may go on to change it
+    d->host_is_old = d->on_host = false;
+    return MABD_OK;
+}
+
+static mabd_status fetch(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    if (!d->host_is_old) return MABD_OK;
+    TRY(MABD_CUDA(state_download)(s, MABD_CUDA_STATE, sim, &d->error));
+    d->host_is_old = false;
+    return MABD_OK;
+}
+
+// ---- the step ------------------------------------------------------------------------------------------
+
+static void swap_multipliers(mabd_affine_sim* sim) {
+    mabd_affine_sim* view = &device_of(sim)->state.view;
+    mabd_affine_backend_cpu.swap_multipliers(sim);
+    mabd_affine_backend_cpu.swap_multipliers(view);
+}
+
+static mabd_status copy_state(mabd_affine_sim* sim, bool back) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(copy_state)(s, back, &d->error));
+    d->host_is_old = true;
+    return MABD_OK;
+}
+
+static mabd_status meets_stop(mabd_affine_sim* sim, mabd_real h, mabd_real least, bool* meets) {
+    ON_DEVICE(sim);
+    *meets = false;
+    if (sim->sizes.axes == 0) return MABD_OK;
+    TRY(MABD_CUDA(any_stop)(s, h, least, meets, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status changed_stop(mabd_affine_sim* sim, mabd_real least, bool* changed) {
+    ON_DEVICE(sim);
+    *changed = false;
+    if (sim->sizes.axes == 0) return MABD_OK;
+    if (d->on_host) return mabd_affine_backend_cpu.changed_stop(sim, least, changed);
+    TRY(MABD_CUDA(any_stop)(s, 0, least, changed, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status finish(mabd_affine_sim* sim, bool keep_history) {
+    ON_DEVICE(sim);
+    if (d->on_host) {
+        mabd_affine_backend_cpu.finish(sim, keep_history);
+        return put(sim);
+    }
+    mabd_affine_contacts_save(sim);
+    TRY(MABD_CUDA(finish)(s, keep_history, &d->error));
+    d->host_is_old = true;
+    return MABD_OK;
+}
+
+// ---- contacts ------------------------------------------------------------------------------------------
+
+static mabd_status get_reals(device_sim* d, const mabd_real* from, size_t count, mabd_real* to) {
+    TRY(MABD_CUDA(device_download)(&d->state.device, from, count * sizeof *to, to, &d->error));
+    TRY(MABD_CUDA(device_wait)(&d->state.device, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status put_reals(device_sim* d, const mabd_real* from, size_t count, mabd_real* to) {
+    TRY(MABD_CUDA(device_upload)(&d->state.device, from, count * sizeof *to, to, &d->error));
+    return MABD_OK;
+}
+
+static size_t coordinates_of(const mabd_affine_sim* sim) {
+    return 12 * (sim->sizes.bodies + 1);
+}
+
+static bool has_rows(const mabd_affine_contacts* c) {
+    return c->free.count + c->carried.count > 0;
+}
+
+// Everything but the dual matrix, which is made anew.
+static mabd_status go_to_host(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(state_download)(s, MABD_CUDA_ALL, sim, &d->error));
+    d->host_is_old = false, d->on_host = true;
+    return MABD_OK;
+}
+
+static bool has_struck(const mabd_affine_sim* sim) {
+    return memchr(sim->contacts->euler, MABD_EULER_STRUCK, sim->sizes.bodies) != NULL;
+}
+
+// References of bodies that were struck are predicted again, on the host.
+static mabd_status find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
+    ON_DEVICE(sim);
+    if (!sim->contacts) return MABD_OK;
+    if (d->on_host) return mabd_affine_contacts_find(sim, find);
+    if (find == MABD_FIND_FIRST) TRY(fetch(sim));
+    TRY(get_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
+    MABD_TRY(mabd_affine_contacts_find(sim, find));
+    if (find == MABD_FIND_FIRST && has_struck(sim)) {
+        TRY(put_reals(d, sim->ref, coordinates_of(sim), s->view.ref));
+    }
+    TRY(MABD_CUDA(touch_put)(&s->touch, &s->device, sim->contacts, sim->sizes.bodies, &d->error));
+    TRY(MABD_CUDA(device_wait)(&s->device, &d->error)); // the host goes on to change them
+    return has_rows(sim->contacts) ? go_to_host(sim) : MABD_OK;
+}
+
+static mabd_status shift_contacts(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    if (!sim->contacts) return MABD_OK;
+    if (d->on_host) return mabd_affine_backend_cpu.shift_contacts(sim);
+    TRY(get_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
+    mabd_affine_contacts_shift(sim);
+    TRY(MABD_CUDA(touch_put_pieces)(&s->touch, &s->device, sim->contacts, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status solve_contacts(mabd_affine_sim* sim, bool again) {
+    return mabd_affine_contacts_solve(sim, again); // there are rows only on the host
+}
+
+static mabd_status copy_axes(device_sim* d, mabd_affine_sim* sim, bool to_host) {
+    const size_t size = sim->sizes.axes * sizeof *sim->axes;
+    const mabd_device* device = &d->state.device;
+    mabd_affine_axis_state* there = d->state.view.axes;
+    TRY(to_host ? MABD_CUDA(device_download)(device, there, size, sim->axes, &d->error)
+                : MABD_CUDA(device_upload)(device, sim->axes, size, there, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status search_contacts(mabd_affine_sim* sim, int32_t round,
+                                   mabd_affine_contact_report* report) {
+    ON_DEVICE(sim);
+    if (!sim->contacts || d->on_host) {
+        return mabd_affine_backend_cpu.search_contacts(sim, round, report);
+    }
+    TRY(copy_axes(d, sim, true));
+    TRY(get_reals(d, s->view.q_new, coordinates_of(sim), sim->q_new));
+    *report = mabd_affine_contacts_line_search(sim, round);
+    TRY(copy_axes(d, sim, false));
+    TRY(MABD_CUDA(touch_put_pieces)(&s->touch, &s->device, sim->contacts, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status accept_best(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    mabd_affine_contacts_accept_best(sim);
+    return d->on_host ? MABD_OK : put_reals(d, sim->q_new, coordinates_of(sim), s->view.q_new);
+}
+
+// ---- a solve -------------------------------------------------------------------------------------------
+
+static mabd_status begin(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
+                         mabd_real h) {
+    ON_DEVICE(sim);
+    d->on_host = false;
+    mabd_affine_begin_solve(sim, scheme, time, h);
+    TRY(MABD_CUDA(state_begin)(s, sim, &d->error));
+    return MABD_OK;
+}
+
+// Scripted bodies, and who goes by Euler, are known to the host.
+static mabd_status predict(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    const mabd_affine_contacts* c = sim->contacts;
+    sim->stages->predict_rest(sim);
+    if (c) {
+        for (size_t i = 0; i < sim->sizes.bodies; i++) c->euler[i] = c->calm[i] > 0;
+        TRY(MABD_CUDA(touch_put_euler)(&s->touch, &s->device, c, sim->sizes.bodies, &d->error));
+    }
+    TRY(MABD_CUDA(predict)(s, sim, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status restart(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    if (d->on_host) return mabd_affine_backend_cpu.restart(sim);
+    TRY(MABD_CUDA(solvers_restart)(&s->solvers, &s->device, sim, &s->view, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
+    ON_DEVICE(sim);
+    d->pass = pass;
+    if (d->on_host) return mabd_affine_backend_cpu.assemble(sim, pass);
+    TRY(MABD_CUDA(assemble)(s, pass, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status factor(mabd_affine_sim* sim, int32_t* joint) {
+    ON_DEVICE(sim);
+    if (d->on_host) return mabd_affine_backend_cpu.factor(sim, joint);
+    TRY(MABD_CUDA(solvers_factor)(&s->solvers, &s->device, sim, &s->view, &d->allocator, s->bad,
+                                  joint, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status solve(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    if (d->on_host) return mabd_affine_backend_cpu.solve(sim);
+    TRY(MABD_CUDA(solvers_solve)(&s->solvers, &s->device, sim, &s->view, s->bad, &d->error));
+    return MABD_OK;
+}
+
+// A component that is singular goes to the host, where it is softened, and all is done again.
+static mabd_status update(mabd_affine_sim* sim, mabd_affine_update_report* report) {
+    ON_DEVICE(sim);
+    if (d->on_host) return mabd_affine_backend_cpu.update(sim, report);
+    mabd_cuda_part part;
+    TRY(MABD_CUDA(update)(s, &part, &d->error));
+    while (part.bad != INT32_MAX && MABD_CUDA(solvers_soften)(&s->solvers, sim, part.bad)) {
+        int32_t joint;
+        MABD_TRY(assemble(sim, d->pass));
+        const mabd_status status = factor(sim, &joint);
+        if (status == MABD_ERR_SINGULAR) break;
+        MABD_TRY(status);
+        MABD_TRY(solve(sim));
+        TRY(MABD_CUDA(update)(s, &part, &d->error));
+    }
+    report->motion = part.motion;
+    report->joint = part.bad == INT32_MAX ? -1 : mabd_affine_joint_near(sim->model->plan, part.bad);
+    report->inside_out = part.inside_out;
+    return MABD_OK;
+}
+
+static mabd_status update_axes(mabd_affine_sim* sim, bool anew, mabd_real slack,
+                               mabd_affine_axis_report* report) {
+    ON_DEVICE(sim);
+    if (sim->sizes.axes == 0 || d->on_host) {
+        return mabd_affine_backend_cpu.update_axes(sim, anew, slack, report);
+    }
+    TRY(MABD_CUDA(switch_axes)(s, sim, anew, slack, report, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status check(mabd_affine_sim* sim, mabd_affine_joint_error* open) {
+    ON_DEVICE(sim);
+    if (d->on_host) return mabd_affine_backend_cpu.check(sim, open);
+    mabd_cuda_part part;
+    TRY(MABD_CUDA(check)(s, &part, &d->error));
+    *open = part.opening;
+    return MABD_OK;
+}
+
+static mabd_status settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal,
+                                 int32_t* left) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(settle_copies)(s, goal, sim, left, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status close_copies(mabd_affine_sim* sim) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(close_copies)(s, sim, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status relinearize(mabd_affine_sim* sim, int32_t* body) {
+    ON_DEVICE(sim);
+    if (d->on_host) return mabd_affine_backend_cpu.relinearize(sim, body);
+    *body = -1; // the next update tells
+    TRY(MABD_CUDA(refer)(s, &d->error));
+    return MABD_OK;
+}
+
+extern "C" {
+
+extern const mabd_affine_backend_ops MABD_CUDA(backend);
+const mabd_affine_backend_ops MABD_CUDA(backend) = {
+    .has_device = true,
+    .may_iterate = may_iterate,
+    .iterates = iterates,
+    .create = create,
+    .destroy = destroy,
+    .bytes = bytes,
+    .tell = tell,
+    .put = put,
+    .fetch = fetch,
+    .swap_multipliers = swap_multipliers,
+    .copy_state = copy_state,
+    .meets_stop = meets_stop,
+    .changed_stop = changed_stop,
+    .finish = finish,
+    .begin = begin,
+    .predict = predict,
+    .find_contacts = find_contacts,
+    .shift_contacts = shift_contacts,
+    .restart = restart,
+    .assemble = assemble,
+    .factor = factor,
+    .solve = solve,
+    .solve_contacts = solve_contacts,
+    .update = update,
+    .update_axes = update_axes,
+    .search_contacts = search_contacts,
+    .accept_best = accept_best,
+    .check = check,
+    .settle_copies = settle_copies,
+    .close_copies = close_copies,
+    .relinearize = relinearize,
+};
+
+void MABD_CUDA(probe)(mabd_backend_info* info);
+void MABD_CUDA(probe)(mabd_backend_info* info) {
+    mabd_device device;
+    mabd_error error = {};
+    MABD_CUDA(device_target)(sizeof info->target, info->target);
+    mabd_status status = MABD_CUDA(device_open)(&device, &error);
+    if (status == MABD_OK) {
+        status = MABD_CUDA(device_describe)(sizeof info->device, info->device, &info->memory,
+                                            &info->spare, &error);
+    }
+    info->present = status == MABD_OK;
+    if (!info->present) snprintf(info->missing, sizeof info->missing, "%s", error.text);
+    MABD_CUDA(device_close)(&device);
+}
+
+} // extern "C"

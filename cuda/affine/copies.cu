@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies that settle one by one (src/formulation/affine/copies.c): a thread goes over the rotations and openings of one copy; what settles is moved aside by
+// a thread for each body, coordinate and slot. The host is told how many are left and, in the end, the state of each.
+
+#define MABD_DEVICE_TEXT
+
+#include "cuda/runtime/reduce.h"
+
+extern "C" {
+#include "formulation/affine/element/copy.h"
+}
+
+#define LAUNCH(kernel, count, ...) LAUNCH_ON(&state->device, "copies", kernel, count, __VA_ARGS__)
+
+// True if it has settled.
+__device__ static bool look_at_copy(const mabd_affine_sim* sim, const mabd_affine_copy_goal* goal,
+                                    const mabd_real* rotation,
+                                    const mabd_affine_joint_error* openings, int32_t copy) {
+    const int32_t joints = sim->model->copy_joints;
+    mabd_affine_copy_state own = sim->copies[copy];
+    if (own.settled) return true;
+    mabd_affine_stage_check_copy(sim, rotation, copy, &own);
+    for (int32_t i = copy * joints; i < (copy + 1) * joints; i++) {
+        mabd_affine_joint_error_add(&own.open, &openings[i]);
+    }
+    own.settled =
+        mabd_affine_stage_turn_copy(goal, &own) && mabd_affine_stage_is_closed(goal, &own.open);
+    sim->copies[copy] = own;
+    return own.settled;
+}
+
+__global__ static void __launch_bounds__(THREADS, 1)
+    look_at_copies(VIEW sim, CONSTANT mabd_affine_copy_goal goal, const mabd_real* rotation,
+                   const mabd_affine_joint_error* openings, mabd_cuda_part* parts) {
+    __shared__ mabd_cuda_part shared[THREADS];
+    const int32_t copies = sim.model->copy_count;
+    mabd_cuda_part own = no_part();
+    for (int32_t i = share_of(copies, INDEX); i < share_of(copies, INDEX + 1); i++) {
+        own.left += !look_at_copy(&sim, &goal, rotation, openings, i);
+    }
+    join_parts(shared, &own, parts);
+}
+
+__global__ static void __launch_bounds__(THREADS, 1) move_bodies(VIEW sim, bool back) {
+    if (INDEX < sim.model->body_count) mabd_affine_stage_move_body(&sim, INDEX, back);
+}
+
+__global__ static void __launch_bounds__(THREADS, 1) move_coordinates(VIEW sim, bool back) {
+    if (INDEX < (int32_t)sim.sizes.coordinates)
+        mabd_affine_stage_move_coordinate(&sim, INDEX, back);
+}
+
+__global__ static void __launch_bounds__(THREADS, 1) move_slots(VIEW sim, bool back) {
+    if (INDEX < sim.model->plan->slot_count) mabd_affine_stage_move_slot(&sim, INDEX, back);
+}
+
+__global__ static void __launch_bounds__(THREADS, 1) mark_copies(VIEW sim) {
+    if (INDEX < sim.model->copy_count) sim.copies[INDEX].kept = sim.copies[INDEX].settled;
+}
+
+static mabd_status move_copies(mabd_cuda_state* state, const mabd_affine_sim* host, bool back,
+                               mabd_error* error) {
+    LAUNCH(move_bodies, host->model->body_count, state->view, back);
+    LAUNCH(move_coordinates, (int32_t)host->sizes.coordinates, state->view, back);
+    LAUNCH(move_slots, host->model->plan->slot_count, state->view, back);
+    return MABD_OK;
+}
+
+mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_affine_copy_goal* goal,
+                                     const mabd_affine_sim* host, int32_t* left,
+                                     mabd_error* error) {
+    const int32_t copies = host->model->copy_count, parts = parts_for(copies);
+    mabd_cuda_part part;
+    if (goal->first) {
+        MABD_CUDA_TRY(cudaMemsetAsync(state->view.copies, 0,
+                                      (size_t)copies * sizeof *state->view.copies,
+                                      state->device.stream),
+                      "clearing copies");
+    }
+    MABD_TRY(MABD_CUDA(check_joints)(state, error));
+    LAUNCH_BLOCKS(&state->device, "copies", look_at_copies, parts, state->view, *goal,
+                  state->rotation, state->openings, state->parts);
+    MABD_TRY(MABD_CUDA(fetch_part)(state, parts, &part, error));
+    *left = part.left;
+    if (*left == 0) return MABD_OK;
+    MABD_TRY(move_copies(state, host, false, error));
+    LAUNCH(mark_copies, copies, state->view);
+    return MABD_OK;
+}
+
+mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, mabd_affine_sim* host,
+                                    mabd_error* error) {
+    const size_t size = (size_t)host->model->copy_count * sizeof *host->copies;
+    MABD_TRY(move_copies(state, host, true, error));
+    MABD_TRY(
+        MABD_CUDA(device_download)(&state->device, state->view.copies, size, host->copies, error));
+    return MABD_CUDA(device_wait)(&state->device, error);
+}

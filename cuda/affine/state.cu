@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/affine/state.h"
+
+extern "C" {
+#include "base/error.h"
+}
+
+// ---- what goes there -----------------------------------------------------------------------------------
+
+// A piece of the host's memory and its place on the device.
+typedef struct piece {
+    const char* from;
+    size_t size;
+    char* to;
+} piece;
+
+// The same thing on the device; null if it is not in the piece.
+template <class T> static T* moved(const piece& p, T* at) {
+    const char* c = (const char*)at;
+    if (!c || c < p.from || c >= p.from + p.size) return NULL;
+    return (T*)(p.to + (c - p.from));
+}
+
+typedef struct counts {
+    size_t model, plan, sides, apart, aparts, bodies, slots, edges, joints, arena;
+    size_t scripts, touched;       // touched: bodies, or 0 without contacts
+    size_t moving;                 // bodies
+    size_t works, springs, points; // places for what is put together
+} counts;
+
+typedef struct places {
+    piece model, plan, arena;
+    mabd_model* model_head;
+    mabd_affine_packs* packs;
+    uint8_t* side_mode;
+    size_t* side_offset;
+    mabd_real* apart;
+    mabd_affine_deferred* aparts;
+    int32_t* bodies;
+} places;
+
+static void layout(const counts* n, mabd_arena* arena, mabd_cuda_state* s, places* p) {
+    p->model_head = (mabd_model*)mabd_arena_take(arena, 1, sizeof(mabd_model));
+    p->model.to = (char*)mabd_arena_take(arena, n->model, 1);
+    p->plan.to = (char*)mabd_arena_take(arena, n->plan, 1);
+    p->arena.to = (char*)mabd_arena_take(arena, n->arena, 1);
+    p->packs = (mabd_affine_packs*)mabd_arena_take(arena, 1, sizeof(mabd_affine_packs));
+    p->side_mode = (uint8_t*)mabd_arena_take(arena, n->sides, sizeof(uint8_t));
+    p->side_offset = (size_t*)mabd_arena_take(arena, n->sides, sizeof(size_t));
+    p->apart = (mabd_real*)mabd_arena_take(arena, n->apart, sizeof(mabd_real));
+    p->aparts =
+        (mabd_affine_deferred*)mabd_arena_take(arena, n->aparts, sizeof(mabd_affine_deferred));
+    p->bodies = (int32_t*)mabd_arena_take(arena, n->moving, sizeof(int32_t));
+    s->script_bodies = (int32_t*)mabd_arena_take(arena, n->scripts, sizeof *s->script_bodies);
+    s->script_q = (mabd_real*)mabd_arena_take(arena, 12 * n->scripts, sizeof *s->script_q);
+    MABD_CUDA(touch_layout)(&s->touch, n->touched, arena);
+    MABD_CUDA(solvers_layout)(&s->solvers, arena);
+    s->bad = (int32_t*)mabd_arena_take(arena, n->slots, sizeof *s->bad);
+    s->rotation = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->rotation);
+    s->size = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->size);
+    s->inside_out = (uint8_t*)mabd_arena_take(arena, n->bodies, sizeof *s->inside_out);
+    s->openings = (mabd_affine_joint_error*)mabd_arena_take(arena, n->joints, sizeof *s->openings);
+    s->parts = (mabd_cuda_part*)mabd_arena_take(arena, MABD_CUDA_PARTS + 1, sizeof *s->parts);
+    s->view.sides =
+        (mabd_affine_side_work*)mabd_arena_take(arena, n->works, sizeof(mabd_affine_side_work));
+    s->view.springs = (mabd_affine_spring_work*)mabd_arena_take(arena, n->springs,
+                                                                sizeof(mabd_affine_spring_work));
+    s->view.points = (mabd_vec3*)mabd_arena_take(arena, n->points, sizeof(mabd_vec3));
+}
+
+static bool is_moving(const mabd_model* m, int32_t body) {
+    return m->body_motion[body] == MABD_MOTION_DYNAMIC;
+}
+
+// ---- lists on the host ---------------------------------------------------------------------------------
+
+// Lists that are made on the host, copied, and forgotten.
+typedef struct lists {
+    uint8_t* side_mode;
+    size_t* side_offset;
+    mabd_affine_deferred* aparts;
+    int32_t *bodies, *scripts;
+    int32_t *color, *owner; // of bodies, of edges that two bodies share
+    void* memory;
+    size_t size;
+} lists;
+
+static void lay_lists(const counts* n, mabd_arena* arena, lists* l) {
+    l->side_mode = (uint8_t*)mabd_arena_take(arena, n->sides, sizeof *l->side_mode);
+    l->side_offset = (size_t*)mabd_arena_take(arena, n->sides, sizeof *l->side_offset);
+    l->aparts = (mabd_affine_deferred*)mabd_arena_take(arena, n->sides, sizeof *l->aparts);
+    l->bodies = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof *l->bodies);
+    l->scripts = (int32_t*)mabd_arena_take(arena, n->scripts, sizeof *l->scripts);
+    l->color = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof *l->color);
+    l->owner = (int32_t*)mabd_arena_take(arena, n->edges, sizeof *l->owner);
+}
+
+// Kinds in the order of the list: those that share places of one sort follow each other.
+static const mabd_affine_body_kind kinds[] = {MABD_BODY_SIMPLE, MABD_BODY_SPRUNG, MABD_BODY_GENERAL,
+                                              MABD_BODY_ROWS, MABD_BODY_JUNCTION};
+#define KINDS  5
+#define COLORS 64
+
+// Two bodies that two joints join both add to the block between these joints: they get different colours, and a launch each. A sum of
+// two numbers does not depend on their order.
+// Returns how many colours, 0 if they do not suffice.
+static int32_t color_bodies(const mabd_plan* plan, int32_t* color, int32_t* owner) {
+    int32_t colors = 1;
+    for (int32_t e = 0; e < plan->edge_count; e++) owner[e] = -1;
+    for (int32_t body = 0; body < plan->body_count; body++) {
+        uint64_t taken = 0;
+        for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
+            int32_t* other = &owner[plan->pairs[p].edge];
+            if (*other >= 0 && *other != body) taken |= (uint64_t)1 << color[*other];
+            if (*other < 0) *other = body;
+        }
+        color[body] = 0;
+        while (color[body] < COLORS && taken >> color[body] & 1) color[body]++;
+        if (color[body] == COLORS) return 0;
+        if (color[body] >= colors) colors = color[body] + 1;
+    }
+    return colors;
+}
+
+// Bodies by kind and colour, and the groups they make.
+static void list_bodies(const mabd_affine_sim* host, int32_t colors, counts* n, const lists* l,
+                        mabd_cuda_state* s) {
+    const mabd_model* m = host->model;
+    size_t first[KINDS + 1];
+    for (int k = 0; k < KINDS; k++) {
+        first[k] = n->moving;
+        for (int32_t color = 0; color < colors; color++) {
+            mabd_cuda_group group = {kinds[k], (int32_t)n->moving, 0, 0};
+            for (int32_t i = 0; i < m->body_count; i++) {
+                if (!is_moving(m, i) || host->body_kind[i] != kinds[k] || l->color[i] != color) {
+                    continue;
+                }
+                l->bodies[n->moving++] = i;
+                group.count++;
+            }
+            group.place = group.first - (int32_t)first[k < 2 ? k : 2];
+            if (group.count > 0) s->groups[s->group_count++] = group;
+        }
+    }
+    first[KINDS] = n->moving;
+    const size_t widest = host->sizes.widest_body;
+    n->points = widest * (first[1] - first[0]);
+    n->springs = widest * (first[2] - first[1]);
+    n->works = widest * (first[KINDS] - first[2]);
+}
+
+// The side of the lower body writes, the other one apart.
+static void list_sides(const mabd_model* m, counts* n, lists* l) {
+    const mabd_plan* plan = m->plan;
+    for (int32_t body = 0; body < m->body_count; body++) {
+        for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+            const int32_t slot = plan->sides[s].slot;
+            l->side_mode[s] = MABD_SIDE_FIRST;
+            if (plan->sides[s].is_b < 0) continue;
+            const mabd_model_joint* joint = &m->joints[plan->slot_joint[slot]];
+            const int32_t other = plan->sides[s].is_b ? joint->a : joint->b;
+            if (!is_moving(m, other)) {
+                l->side_mode[s] = MABD_SIDE_GROUND;
+            } else if (other < body) {
+                const mabd_affine_deferred apart = {s, slot, n->apart};
+                const size_t width = (size_t)plan->slot_width[slot];
+                l->side_mode[s] = MABD_SIDE_APART;
+                l->side_offset[s] = n->apart;
+                l->aparts[n->aparts++] = apart;
+                n->apart += width * (width + 1);
+            }
+        }
+    }
+}
+
+// ---- copies --------------------------------------------------------------------------------------------
+
+static mabd_model copy_model(const mabd_model* m, const piece& p, const piece& plan) {
+    mabd_model d = *m;
+    d.classes = moved(p, m->classes), d.body_class = moved(p, m->body_class);
+    d.body_motion = moved(p, m->body_motion), d.joints = moved(p, m->joints);
+    d.frames = moved(p, m->frames), d.row_sets = moved(p, m->row_sets);
+    d.forces = moved(p, m->forces);
+    d.plan = moved(plan, m->plan);
+    return d;
+}
+
+static mabd_plan copy_plan(const mabd_plan* plan, const piece& p) {
+    mabd_plan d = *plan;
+    d.slot_joint = moved(p, plan->slot_joint), d.joint_slot = moved(p, plan->joint_slot);
+    d.slot_width = moved(p, plan->slot_width), d.slot_row = moved(p, plan->slot_row);
+    d.slot_negative = moved(p, plan->slot_negative), d.slot_late = moved(p, plan->slot_late);
+    d.slot_block = moved(p, plan->slot_block);
+    d.edge_from = moved(p, plan->edge_from), d.edge_to = moved(p, plan->edge_to);
+    d.edge_block = moved(p, plan->edge_block), d.side_start = moved(p, plan->side_start);
+    d.sides = moved(p, plan->sides), d.early = moved(p, plan->early);
+    d.pair_start = moved(p, plan->pair_start), d.pairs = moved(p, plan->pairs);
+    d.components = moved(p, plan->components);
+    return d;
+}
+
+static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_sim* view) {
+    mabd_affine_side_work* sides = view->sides;
+    mabd_affine_spring_work* springs = view->springs;
+    mabd_vec3* points = view->points;
+    const piece& a = p->arena;
+    *view = *host;
+    view->model = p->model_head, view->packs = p->packs;
+    view->stages = NULL, view->pool = NULL, view->outers = NULL;
+#define FIELD(kind, name, count, columns, unit, meaning) view->name = moved(a, host->name);
+#include "formulation/affine/fields.def"
+#undef FIELD
+    view->blocks = moved(a, host->blocks), view->controls = moved(a, host->controls);
+    view->motors = moved(a, host->motors), view->axes = moved(a, host->axes);
+    view->copies = moved(a, host->copies);
+    view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
+    view->loose = moved(a, host->loose);
+    view->sides = sides, view->springs = springs, view->points = points;
+    view->duals = NULL, view->solvers = NULL, view->softened = NULL, view->groups = NULL;
+}
+
+static mabd_status copy_all(const mabd_affine_sim* host, const counts* n, const lists* l,
+                            const places* p, mabd_cuda_state* s, mabd_error* error) {
+    const mabd_device* d = &s->device;
+    const mabd_model model = copy_model(host->model, p->model, p->plan);
+    const mabd_plan plan = copy_plan(host->model->plan, p->plan);
+    mabd_affine_packs packs = {};
+    packs.side_mode = p->side_mode, packs.side_offset = p->side_offset, packs.apart = p->apart;
+#define PUT(from, count, to)                                                                       \
+    MABD_TRY(MABD_CUDA(device_upload)(d, from, (count) * sizeof *(from), to, error))
+    PUT(p->model.from, p->model.size, p->model.to);
+    PUT(p->plan.from, p->plan.size, p->plan.to);
+    PUT(p->arena.from, p->arena.size, p->arena.to);
+    PUT(&model, 1, p->model_head);
+    PUT(&plan, 1, p->plan.to); // the plan begins with its head
+    PUT(&packs, 1, p->packs);
+    PUT(l->side_mode, n->sides, p->side_mode);
+    PUT(l->side_offset, n->sides, p->side_offset);
+    PUT(l->aparts, n->aparts, p->aparts);
+    PUT(l->bodies, n->moving, p->bodies);
+    PUT(l->scripts, n->scripts, s->script_bodies);
+#undef PUT
+    MABD_TRY(MABD_CUDA(solvers_upload)(&s->solvers, d, error));
+    MABD_CUDA_TRY(cudaMemsetAsync(s->inside_out, 0, n->bodies, d->stream), "clearing");
+    return MABD_CUDA(device_wait)(d, error); // model, plan and packs are of this function
+}
+
+// ---- creation ------------------------------------------------------------------------------------------
+
+static mabd_status plan_lists(const mabd_affine_sim* host, const mabd_allocator* allocator,
+                              counts* n, lists* l, mabd_cuda_state* s, mabd_error* error) {
+    const mabd_model* m = host->model;
+    const int32_t colors = host->shared_edges ? color_bodies(m->plan, l->color, l->owner) : 1;
+    if (colors == 0) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "bodies are joined twice with more than %d others", COLORS);
+    }
+    s->group_bytes = (size_t)(KINDS * colors) * sizeof *s->groups;
+    s->groups = (mabd_cuda_group*)mabd_alloc(allocator, s->group_bytes);
+    s->staged_bytes = 12 * n->scripts * sizeof *s->staged_q;
+    s->staged_q = (mabd_real*)mabd_alloc(allocator, s->staged_bytes);
+    if (!s->groups || !s->staged_q) return mabd_fail_memory(error, "listing bodies");
+    list_bodies(host, colors, n, l, s);
+    list_sides(m, n, l);
+    for (int32_t i = 0; i < m->script_count; i++) l->scripts[i] = m->scripts[i].body;
+    return MABD_CUDA(solvers_plan)(host, allocator, &s->solvers, error);
+}
+
+static mabd_status fill(const mabd_affine_sim* host, const void* arena_memory, size_t arena_size,
+                        const mabd_allocator* allocator, counts* n, lists* l, mabd_cuda_state* s,
+                        mabd_error* error) {
+    const mabd_plan* plan = host->model->plan;
+    mabd_arena arena = {NULL, 0, 0};
+    places p = {};
+    MABD_TRY(plan_lists(host, allocator, n, l, s, error));
+    layout(n, &arena, s, &p);
+    if (arena.used == SIZE_MAX) return mabd_fail_memory(error, "laying out the device's memory");
+    MABD_TRY(MABD_CUDA(device_reserve)(&s->device, arena.used, error));
+    arena.size = arena.used, arena.used = 0, arena.memory = (char*)s->device.memory;
+    layout(n, &arena, s, &p);
+    p.model.from = (const char*)host->model->memory, p.model.size = n->model;
+    p.plan.from = (const char*)plan, p.plan.size = n->plan;
+    p.arena.from = (const char*)arena_memory, p.arena.size = arena_size;
+    copy_view(host, &p, &s->view);
+    s->view.contacts = s->touch.on;
+    s->bodies = p.bodies, s->body_count = (int32_t)n->moving;
+    s->joint_count = host->model->joint_count;
+    s->script_count = (int32_t)n->scripts;
+    s->apart_count = (int32_t)n->aparts, s->aparts = p.aparts;
+    return copy_all(host, n, l, &p, s, error);
+}
+
+mabd_status MABD_CUDA(state_create)(const mabd_affine_sim* host, const void* arena_memory,
+                                    size_t arena_size, const mabd_allocator* allocator,
+                                    mabd_cuda_state* state, mabd_error* error) {
+    const mabd_plan* plan = host->model->plan;
+    const mabd_cuda_state none = {};
+    counts n = {};
+    lists l = {};
+    mabd_arena arena = {NULL, 0, 0};
+    *state = none;
+    MABD_TRY(MABD_CUDA(device_open)(&state->device, error));
+    n.model = host->model->memory_size, n.plan = plan->bytes, n.arena = arena_size;
+    n.sides = (size_t)plan->side_start[plan->body_count], n.bodies = host->sizes.bodies;
+    n.edges = host->shared_edges ? (size_t)plan->edge_count : 0;
+    n.scripts = (size_t)host->model->script_count, n.touched = host->contacts ? n.bodies : 0;
+    n.slots = (size_t)plan->slot_count, n.joints = (size_t)host->model->joint_count;
+    lay_lists(&n, &arena, &l);
+    l.size = arena.size = arena.used;
+    l.memory = arena.memory =
+        arena.used == SIZE_MAX ? NULL : (char*)mabd_alloc(allocator, arena.size);
+    mabd_status status = MABD_OK;
+    if (l.memory) {
+        arena.used = 0;
+        lay_lists(&n, &arena, &l);
+        status = fill(host, arena_memory, arena_size, allocator, &n, &l, state, error);
+        mabd_free(allocator, l.memory, l.size);
+    } else {
+        status = mabd_fail_memory(error, "listing what goes to the device");
+    }
+    if (status != MABD_OK) MABD_CUDA(state_destroy)(allocator, state);
+    return status;
+}
+
+void MABD_CUDA(state_destroy)(const mabd_allocator* allocator, mabd_cuda_state* state) {
+    MABD_CUDA(touch_release)(&state->touch);
+    MABD_CUDA(solvers_release)(allocator, &state->solvers);
+    mabd_free(allocator, state->groups, state->group_bytes);
+    mabd_free(allocator, state->staged_q, state->staged_bytes);
+    MABD_CUDA(device_close)(&state->device);
+}
+
+size_t MABD_CUDA(state_bytes)(const mabd_cuda_state* state) {
+    return state->device.size + state->touch.size;
+}
+
+// ---- to and fro ----------------------------------------------------------------------------------------
+
+// No wait: every solve waits for its rotation before the host makes new numbers.
+mabd_status MABD_CUDA(state_begin)(mabd_cuda_state* state, const mabd_affine_sim* host,
+                                   mabd_error* error) {
+    mabd_affine_sim* view = &state->view;
+    const mabd_affine_sizes* n = &host->sizes;
+    const size_t controls = n->row_sets * MABD_JOINT_MAX_ROWS;
+    view->step = host->step, view->euler = host->euler;
+#define PUT(name, count)                                                                           \
+    MABD_TRY(MABD_CUDA(device_upload)(&state->device, host->name, (count) * sizeof *host->name,    \
+                                      view->name, error))
+    PUT(blocks, (host->contacts ? 2 : 1) * n->classes);
+    PUT(controls, controls);
+    PUT(motors, controls);
+    PUT(force_scale, n->forces);
+#undef PUT
+    return MABD_OK;
+}
+
+// D and U are made by every assemble.
+static bool is_matrix(const mabd_affine_sim* sim, const mabd_real* field) {
+    return field == sim->D || field == sim->U;
+}
+
+mabd_status MABD_CUDA(state_download)(const mabd_cuda_state* state, mabd_cuda_fields fields,
+                                      mabd_affine_sim* host, mabd_error* error) {
+    const mabd_affine_sizes* n = &host->sizes;
+    const mabd_device* d = &state->device;
+    const bool all = fields == MABD_CUDA_ALL;
+#define IS_STATE(name) true
+#define IS_WORK(name)  (all && !is_matrix(host, host->name))
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    if (IS_##kind(name)) {                                                                         \
+        MABD_TRY(MABD_CUDA(device_download)(d, state->view.name,                                   \
+                                            (size_t)(columns) * (count) * sizeof(mabd_real),       \
+                                            host->name, error));                                   \
+    }
+#include "formulation/affine/fields.def"
+#undef FIELD
+    if (all) {
+        MABD_TRY(MABD_CUDA(device_download)(d, state->view.axes, n->axes * sizeof *host->axes,
+                                            host->axes, error));
+    }
+    return MABD_CUDA(device_wait)(d, error);
+}
+
+mabd_status MABD_CUDA(state_upload)(const mabd_cuda_state* state, const mabd_affine_sim* host,
+                                    mabd_error* error) {
+    const mabd_affine_sizes* n = &host->sizes;
+#define PUT_STATE(name, size)                                                                      \
+    MABD_TRY(MABD_CUDA(device_upload)(&state->device, host->name, size, state->view.name, error));
+#define PUT_WORK(name, size)
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    PUT_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
+#include "formulation/affine/fields.def"
+#undef FIELD
+    return MABD_OK;
+}

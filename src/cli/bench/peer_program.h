@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs mabd-peer-NAME of bench/peers: found, built where that is possible, asked, run.
+#pragma once
+
+#include "bench/peers/peer_measure.h"
+
+/// Engines: name, package of the distribution.
+#define PEER_PROGRAM_LIST(X)                                                                       \
+    X(MUJOCO, "mujoco", "libmujoco-dev")                                                           \
+    X(ODE, "ode", "libode-dev")                                                                    \
+    X(BULLET, "bullet", "libbullet-dev")
+
+typedef enum peer_program_id {
+#define X(name, text, package) PEER_PROGRAM_##name,
+    PEER_PROGRAM_LIST(X)
+#undef X
+        PEER_PROGRAM_COUNT
+} peer_program_id;
+
+#define PEER_VARIANTS_MAX 8
+
+typedef struct peer_program_info {
+    const char* name;
+    char path[4096];
+    char version[64];
+    int32_t variant_count;
+    char variants[PEER_VARIANTS_MAX][32];
+    char settings[PEER_VARIANTS_MAX][PEER_TEXT_BYTES];
+} peer_program_info;
+
+/// Look for a program in `folder` (null: beside this one; if it is not there and this is a build tree that can
+/// build it, it is built) and ask what it can do. False: message (size) says in one line what is missing and how
+/// to get it.
+bool peer_program_find(peer_program_id id, const char* folder, peer_program_info* program,
+                       char* message, size_t size);
+/// Run a variant on a scene (as text, a file). However it ends, that stands in the result: killed, out of time,
+/// without a sensible answer.
+void peer_program_run(const peer_program_info* program, int32_t variant, FILE* scene,
+                      const peer_limits* limits, peer_result* result);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Riders and carriers: contacts in the blocks of light bodies against heavy ones that move, too.
+//
+// The blocks of the riders hold rows g + j_b . d_b with force l = -(g + j_b . d_b - j_a . d_a)/c, where assemble has taken
+// d_a = 0. A motion x of the carriers pulls at them by j_b (j_a . x)/c, and they respond (affine/contact/response.h); what the rows
+// push on the carriers then is
+//
+//   F(x) = F(0) - B x,    B = sum of j_a'j_a/c - (j_a'j_b/c) A_riders^-1 (j_b'j_a/c),  positive semidefinite
+//
+// and the carriers answer by their own structure: A x = r + F(x). So (A + B) x = r + F(0) is solved by conjugate gradients
+// preconditioned by A^-1. Pulleys have one freedom each but for elasticity, which is stiff, so a few products
+// do for each. A p is carried along: A z = residual for z = A^-1 residual.
+
+#include "formulation/affine/contact/law.h"
+#include "formulation/affine/contact/response.h"
+#include "formulation/affine/cpu/shares.h"
+
+#include <string.h>
+
+#define MOST_PRODUCTS 200
+#define REDUCTION     ((mabd_real)1e-20) // of the energy of the residual
+
+typedef struct carry_work {
+    mabd_affine_sim* sim;
+    mabd_affine_contacts* c;
+    mabd_real softness;
+    int32_t riders, carriers;
+    mabd_vec12 *y, *d;                   // of riders, by place
+    mabd_vec12 *x, *p, *Ap, *r, *z, *Bp; // of carriers, by place
+} carry_work;
+
+// y = sum of j_b (j_a . x)/c: how carriers that move by x pull at their riders.
+static void pull_riders(const carry_work* w, const mabd_vec12* x, mabd_vec12* y) {
+    const int32_t* carried = w->c->carried.data;
+    memset(y, 0, (size_t)w->riders * sizeof *y);
+    for (int32_t k = 0; k < w->c->carried.count; k++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, carried[k]);
+        mabd_affine_law_row rows[3];
+        const int count = mabd_affine_law_rows(p, w->softness, rows);
+        if (count == 0) continue;
+        const mabd_vec3 move = mabd_affine_response_move(w->sim, p->a, p->Xa, x);
+        mabd_vec3 force = mabd_v3(0, 0, 0);
+        for (int i = 0; i < count; i++) {
+            const mabd_real pull = mabd_v3_dot(rows[i].direction, move) / rows[i].compliance;
+            force = mabd_v3_axpy(pull, rows[i].direction, force);
+        }
+        mabd_affine_response_push(w->sim, p->b, p->Xb, force, y);
+    }
+}
+
+// out = what the rows push on the carriers, where riders are at d and carriers at x; `whole`: with gaps and slipping
+// friction, else only what moves.
+static void push_carriers(const carry_work* w, const mabd_vec12* d, const mabd_vec12* x, bool whole,
+                          mabd_vec12* out) {
+    const int32_t* carried = w->c->carried.data;
+    memset(out, 0, (size_t)w->carriers * sizeof *out);
+    for (int32_t k = 0; k < w->c->carried.count; k++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, carried[k]);
+        mabd_affine_law_row rows[3];
+        const int count = mabd_affine_law_rows(p, w->softness, rows);
+        if (count == 0) continue;
+        const mabd_vec3 move = mabd_v3_sub(mabd_affine_response_move(w->sim, p->b, p->Xb, d),
+                                           mabd_affine_response_move(w->sim, p->a, p->Xa, x));
+        mabd_vec3 force = whole ? mabd_affine_law_push(p) : mabd_v3(0, 0, 0);
+        for (int i = 0; i < count; i++) {
+            const mabd_real g = (whole ? rows[i].gap : 0) + mabd_v3_dot(rows[i].direction, move);
+            force = mabd_v3_axpy(-g / rows[i].compliance, rows[i].direction, force);
+        }
+        mabd_affine_response_push(w->sim, p->a, p->Xa, mabd_v3_scale(-1, force), out);
+    }
+}
+
+static mabd_real dot(int32_t n, const mabd_vec12* a, const mabd_vec12* b) {
+    mabd_real sum = 0;
+    for (int32_t i = 0; i < n; i++) sum += mabd_vec12_dot(a[i], b[i]);
+    return sum;
+}
+
+// a <- a + s b
+static void axpy(int32_t n, mabd_real s, const mabd_vec12* b, mabd_vec12* a) {
+    for (int32_t i = 0; i < n; i++) a[i] = mabd_vec12_axpy(s, b[i], a[i]);
+}
+
+// z = A^-1 r
+static void answer(const carry_work* w) {
+    memcpy(w->Bp, w->r, (size_t)w->carriers * sizeof *w->r);
+    mabd_affine_response(w->sim, &w->c->carriers, w->Bp, w->z);
+}
+
+static int32_t conjugate_gradients(carry_work* w) {
+    const int32_t n = w->carriers;
+    answer(w);
+    mabd_real energy = dot(n, w->r, w->z);
+    const mabd_real goal = REDUCTION * energy;
+    memcpy(w->p, w->z, (size_t)n * sizeof *w->p);
+    memcpy(w->Ap, w->r, (size_t)n * sizeof *w->p);
+    int32_t products = 0;
+    while (energy > goal && products < MOST_PRODUCTS) {
+        pull_riders(w, w->p, w->y);
+        mabd_affine_response(w->sim, &w->c->riders, w->y, w->d);
+        push_carriers(w, w->d, w->p, false, w->Bp); // -B p
+        products++;
+        const mabd_real bend = dot(n, w->p, w->Ap) - dot(n, w->p, w->Bp);
+        if (!(bend > 0)) break;
+        const mabd_real a = energy / bend;
+        axpy(n, a, w->p, w->x);
+        axpy(n, -a, w->Ap, w->r);
+        axpy(n, a, w->Bp, w->r);
+        answer(w);
+        const mabd_real next = dot(n, w->r, w->z), turn = next / energy;
+        for (int32_t i = 0; i < n; i++) {
+            w->p[i] = mabd_vec12_axpy(turn, w->p[i], w->z[i]);
+            w->Ap[i] = mabd_vec12_axpy(turn, w->Ap[i], w->r[i]);
+        }
+        energy = next;
+    }
+    return products;
+}
+
+void mabd_affine_contacts_solve_carriers(mabd_affine_sim* sim, mabd_vec12* bodies,
+                                         mabd_real* rider_kept, mabd_real* carrier_kept) {
+    mabd_affine_contacts* c = sim->contacts;
+    carry_work w = {.sim = sim, .c = c, .softness = mabd_affine_contact_softness(sim->model)};
+    w.riders = c->riders.bodies.count, w.carriers = c->carriers.bodies.count;
+    w.y = bodies, w.d = w.y + w.riders;
+    w.x = w.d + w.riders, w.p = w.x + w.carriers, w.Ap = w.p + w.carriers;
+    w.r = w.Ap + w.carriers, w.z = w.r + w.carriers, w.Bp = w.z + w.carriers;
+
+    // x: carriers without their riders; the riders follow, and push back
+    mabd_affine_response_read(sim, &c->carriers, w.x);
+    mabd_affine_response_read(sim, &c->riders, w.d);
+    memcpy(w.y, w.d, (size_t)w.riders * sizeof *w.y);
+    push_carriers(&w, w.d, w.x, true, w.r); // riders where they are with d_a = 0 ...
+    pull_riders(&w, w.x, w.y);
+    mabd_affine_response(sim, &c->riders, w.y, w.d);
+    memset(w.z, 0, (size_t)w.carriers * sizeof *w.z);
+    push_carriers(&w, w.d, w.z, false, w.Bp); // ... and by what x adds to that
+    axpy(w.carriers, 1, w.Bp, w.r);
+    const int32_t products = conjugate_gradients(&w);
+    c->totals.products += products;
+
+    // the forces of x on both
+    pull_riders(&w, w.x, w.y);
+    mabd_affine_response_finish(sim, &c->riders, w.y, rider_kept);
+    mabd_affine_response_read(sim, &c->riders, w.d);
+    push_carriers(&w, w.d, w.x, true, w.r);
+    mabd_affine_response_finish(sim, &c->carriers, w.r, carrier_kept);
+}

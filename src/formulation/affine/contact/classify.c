@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which way each contact is solved (affine/contact/contact.h), and the lists that the ways need.
+//
+// Components that touch each other are a group. A contact between moving bodies is left to the block of the lighter one if
+// that is much lighter, and if all such contacts of its group are of that kind, with no component that carries and rides at
+// the same time; else they are rows. Where some are, so are those of all other groups of small components.
+
+#include "formulation/affine/contact/contact.h"
+
+#include <string.h>
+
+enum { RIDES = 1, CARRIES = 2, BY_ROWS = 4, LARGE = 8 };
+
+// Contacts on a component up to which its part of W is put together: their number goes in by its square.
+#define FEW_CONTACTS 64
+
+static void add_index(mabd_list* list, int32_t value) {
+    ((int32_t*)list->data)[list->count++] = value;
+}
+
+static void sift(int32_t* heap, int32_t root, int32_t count) {
+    const int32_t value = heap[root];
+    for (int32_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && heap[child] < heap[child + 1]) child++;
+        if (value >= heap[child]) break;
+        heap[root] = heap[child];
+    }
+    heap[root] = value;
+}
+
+// By heap, in place: the library's qsort allocates.
+static void sort_indices(mabd_list* list) {
+    int32_t* heap = list->data;
+    for (int32_t i = list->count / 2 - 1; i >= 0; i--) sift(heap, i, list->count);
+    for (int32_t end = list->count - 1; end > 0; end--) {
+        const int32_t largest = heap[0];
+        heap[0] = heap[end], heap[end] = largest;
+        sift(heap, 0, end);
+    }
+}
+
+// ---- ways ------------------------------------------------------------------------------------------
+
+// The components of a contact; returns how many.
+static int both_components(const mabd_affine_contacts* c, const mabd_affine_contact* p,
+                           int32_t both[2]) {
+    both[0] = c->component[p->b];
+    both[1] = p->moving ? c->component[p->a] : -1;
+    return p->moving ? 2 : 1;
+}
+
+static void clear_components(mabd_affine_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        int32_t both[2];
+        const int count = both_components(c, mabd_affine_contacts_at(c, i), both);
+        for (int k = 0; k < count; k++) {
+            c->role[both[k]] = 0;
+            c->group[both[k]] = both[k];
+            c->met[both[k]] = true;
+        }
+    }
+}
+
+// The lowest component of the group so far; ways there are shortened.
+static int32_t find_group(mabd_affine_contacts* c, int32_t i) {
+    for (; c->group[i] != i; i = c->group[i]) c->group[i] = c->group[c->group[i]];
+    return i;
+}
+
+static void join_groups(mabd_affine_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        int32_t both[2];
+        if (both_components(c, mabd_affine_contacts_at(c, i), both) < 2) continue;
+        const int32_t a = find_group(c, both[1]), b = find_group(c, both[0]);
+        c->group[a > b ? a : b] = a < b ? a : b;
+    }
+    for (int32_t i = 0; i < c->component_count; i++) {
+        if (!c->met[i]) continue;
+        c->group[i] = find_group(c, i);
+        if (c->group[i] == i) add_index(&c->groups, i);
+    }
+}
+
+static void find_roles(mabd_affine_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (!p->moving) continue;
+        uint8_t *a = &c->role[c->component[p->a]], *b = &c->role[c->component[p->b]];
+        const bool same = c->component[p->a] == c->component[p->b];
+        *a |= p->light && !same ? CARRIES : BY_ROWS;
+        *b |= p->light && !same ? RIDES : BY_ROWS;
+    }
+    for (int32_t i = 0; i < c->component_count; i++) {
+        if (!c->met[i]) continue;
+        const bool mixed = (c->role[i] & (RIDES | CARRIES)) == (RIDES | CARRIES);
+        if (mixed || (c->role[i] & BY_ROWS)) c->role[c->group[i]] |= BY_ROWS;
+    }
+}
+
+// Groups with a component that is not small, or has many contacts.
+static void find_large(mabd_affine_contacts* c) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        int32_t both[2];
+        const int count = both_components(c, mabd_affine_contacts_at(c, i), both);
+        for (int k = 0; k < count; k++) c->line[both[k]].count = 0;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        int32_t both[2];
+        const int count = both_components(c, mabd_affine_contacts_at(c, i), both);
+        for (int k = 0; k < count; k++) {
+            const bool few = ++c->line[both[k]].count <= FEW_CONTACTS;
+            if (!few || !c->small[both[k]]) c->role[c->group[both[k]]] |= LARGE;
+        }
+    }
+}
+
+// Contacts in blocks are searched by solves of all there is. Where some group has rows, those of other groups of small components are
+// found along with them for less.
+static void follow_rows(mabd_affine_contacts* c) {
+    const int32_t* groups = c->groups.data;
+    bool any = false;
+    for (int32_t i = 0; i < c->groups.count; i++) any |= (c->role[groups[i]] & BY_ROWS) != 0;
+    for (int32_t i = 0; any && i < c->groups.count; i++) {
+        if (!(c->role[groups[i]] & LARGE)) c->role[groups[i]] |= BY_ROWS;
+    }
+}
+
+static void choose_ways(mabd_affine_contacts* c) {
+    clear_components(c);
+    join_groups(c);
+    find_roles(c);
+    find_large(c);
+    follow_rows(c);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        p->in_block = !(c->role[c->group[c->component[p->b]]] & BY_ROWS);
+    }
+}
+
+// ---- lists -----------------------------------------------------------------------------------------
+
+static mabd_status reserve_set(mabd_affine_contacts* c, mabd_affine_body_set* set, int64_t count) {
+    MABD_TRY(mabd_list_reserve(&c->allocator, &set->bodies, sizeof(int32_t), count));
+    return mabd_list_reserve(&c->allocator, &set->components, sizeof(int32_t), count);
+}
+
+// Room for what will be kept of `count` contacts.
+static mabd_status reserve_kept(mabd_affine_contacts* c, mabd_list* list, int32_t count) {
+    return mabd_list_reserve(&c->allocator, list, sizeof(mabd_affine_saved_contact),
+                             (int64_t)count - list->count);
+}
+
+static mabd_status reserve(mabd_affine_contacts* c) {
+    const int64_t count = c->list.count;
+    int64_t free = 0, moving = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        free += !p->in_block;
+        moving += p->moving && p->in_block;
+    }
+    MABD_TRY(reserve_kept(c, &c->kept, c->list.count));
+    MABD_TRY(reserve_kept(c, &c->former, c->list.count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->next, sizeof(int32_t), count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->touched, sizeof(int32_t), count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->free, sizeof(int32_t), free));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->runs, sizeof(mabd_affine_contact_range),
+                               c->groups.count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->carried, sizeof(int32_t), moving));
+    MABD_TRY(reserve_set(c, &c->frees, 2 * free));
+    MABD_TRY(reserve_set(c, &c->riders, moving));
+    MABD_TRY(reserve_set(c, &c->carriers, moving));
+    return mabd_list_reserve(&c->allocator, &c->rows, sizeof(mabd_vec12), 8 * (count - free));
+}
+
+static void clear_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
+    const int32_t* bodies = set->bodies.data;
+    for (int32_t i = 0; i < set->bodies.count; i++) c->place[bodies[i]] = -1;
+    set->bodies.count = set->components.count = 0;
+}
+
+static void add_body(mabd_affine_contacts* c, mabd_affine_body_set* set, int32_t body) {
+    if (c->place[body] >= 0) return;
+    c->place[body] = 0;
+    add_index(&set->bodies, body);
+}
+
+static void finish_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
+    sort_indices(&set->bodies);
+    const int32_t* bodies = set->bodies.data;
+    for (int32_t i = 0; i < set->bodies.count; i++) {
+        c->place[bodies[i]] = i;
+        add_index(&set->components, c->component[bodies[i]]);
+    }
+    sort_indices(&set->components);
+    int32_t *components = set->components.data, kept = 0;
+    for (int32_t i = 0; i < set->components.count; i++) {
+        if (i > 0 && components[i] == components[i - 1]) continue;
+        components[kept++] = components[i];
+    }
+    set->components.count = kept;
+}
+
+static void list_blocks(mabd_affine_contacts* c) {
+    int32_t* next = c->next.data;
+    for (int32_t i = c->list.count - 1; i >= 0; i--) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (!p->in_block) continue;
+        if (c->head[p->b] < 0) add_index(&c->touched, p->b);
+        next[i] = c->head[p->b];
+        c->head[p->b] = i;
+    }
+}
+
+// A run for each group that has rows; line.count gets where the next contact of the group goes.
+static void list_runs(mabd_affine_contacts* c) {
+    const int32_t* groups = c->groups.data;
+    for (int32_t i = 0; i < c->groups.count; i++) c->line[groups[i]].count = 0;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        c->line[c->group[c->component[p->b]]].count += !p->in_block;
+    }
+    for (int large = 0; large < 2; large++) {
+        for (int32_t i = 0; i < c->groups.count; i++) {
+            mabd_affine_contact_line* line = &c->line[groups[i]];
+            const bool is_large = (c->role[groups[i]] & LARGE) != 0;
+            if (line->count == 0 || is_large != (large == 1)) continue;
+            const mabd_affine_contact_range run = {c->free.count, line->count, !is_large};
+            ((mabd_affine_contact_range*)c->runs.data)[c->runs.count++] = run;
+            line->count = c->free.count;
+            c->free.count += run.count;
+        }
+    }
+}
+
+static void list_bodies(mabd_affine_contacts* c) {
+    list_runs(c);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (!p->in_block) {
+            ((int32_t*)c->free.data)[c->line[c->group[c->component[p->b]]].count++] = i;
+            add_body(c, &c->frees, p->b);
+            if (p->moving) add_body(c, &c->frees, p->a);
+        } else if (p->moving) {
+            add_index(&c->carried, i);
+            add_body(c, &c->riders, p->b);
+            add_body(c, &c->carriers, p->a);
+        }
+    }
+    finish_set(c, &c->frees);
+    finish_set(c, &c->riders);
+    finish_set(c, &c->carriers);
+}
+
+mabd_status mabd_affine_contacts_classify(mabd_affine_contacts* c) {
+    memset(c->met, 0, (size_t)c->component_count * sizeof *c->met);
+    const int32_t* touched = c->touched.data;
+    for (int32_t i = 0; i < c->touched.count; i++) c->head[touched[i]] = -1;
+    clear_set(c, &c->frees), clear_set(c, &c->riders), clear_set(c, &c->carriers);
+    c->groups.count = c->runs.count = c->free.count = c->carried.count = c->touched.count =
+        c->next.count = c->rows.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->groups, sizeof(int32_t), c->list.count));
+    choose_ways(c);
+    MABD_TRY(reserve(c));
+    list_blocks(c);
+    list_bodies(c);
+    return MABD_OK;
+}

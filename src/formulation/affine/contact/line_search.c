@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contacts in blocks: which rows hold, and where friction slips. With the bounds of friction given, a solve looks for the
+// least of a convex energy,
+//
+//   d'Hd/2 - r'd + sum over contacts of  max(0, -g)^2/2c_n + psi(|s|)      on the joints' rows,
+//   psi = s^2/2c_t up to |s| = c_t bound, linear beyond                    (Huber's function)
+//
+// and each linear solve is a Newton step for the pieces of the last point. It may go too far while pieces change: the point taken is
+// the least on the way there. On that way everything is known from the contacts alone: a solution has H d - r = J'f with the
+// forces f of its pieces, for all motions that the joints allow, and points between solutions have the same between
+// their forces (`hold`). So with the move m of each contact and its change dm
+//
+//   slope(t) = sum of (hold + t (f - hold) - law(m + t dm)) . dm
+//
+// which rises with t. Axes with laws are part of it (affine/contact/line_search_axes.c). Components that touch each other are a group, and each
+// group is searched by itself. Settled: the solution lies on the pieces it was made with, within the contact tolerance; a force off
+// the law counts as the way it would make its row give.
+//
+// Bounds of friction are those of the normal forces at the end of the last step (Tresca's law); of contacts that are new, those of
+// the first solve, which is made without friction. Whatever they are friction takes energy away. As often as
+// friction_updates allows, and once the search has come close, they follow the normal forces of this step: Coulomb's law is the
+// limit. What is left is reported (friction_lag).
+
+#include "formulation/affine/contact/law.h"
+#include "formulation/affine/data.h"
+
+#include "contact/bounds.h"
+
+#include <math.h>
+#include <string.h>
+
+// Places that the line search looks at, and the slope that is flat enough, of that at the start.
+#define MOST_PLACES 12
+#define FLAT        ((mabd_real)1e-3)
+// Part of the contact tolerance that a force off its law may amount to.
+#define LITTLE ((mabd_real)0.1)
+// Bounds of friction change where the pieces are off by no more than this part of what that will do.
+#define SETTLED ((mabd_real)0.3)
+// They converge by a ratio; this much of a step at the least and at the most.
+#define LEAST_RELAX ((mabd_real)0.2)
+#define MOST_RELAX  ((mabd_real)2)
+
+typedef struct search_work {
+    mabd_affine_sim* sim;
+    mabd_affine_contacts* c;
+    mabd_real softness;
+    int32_t round;
+    mabd_real bounds, behind; // sums for the lag [N]
+    mabd_affine_contact_report report;
+} search_work;
+
+static mabd_vec3 moved(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
+    return mabd_v3_sub(mabd_affine_point_of(sim->q_new, body, X),
+                       mabd_affine_point_of(sim->ref, body, X));
+}
+
+// b over a, from the reference to the solution.
+static mabd_vec3 move_of(const mabd_affine_sim* sim, const mabd_affine_contact* p) {
+    const mabd_vec3 move = moved(sim, p->b, p->Xb);
+    return p->moving ? mabd_v3_sub(move, moved(sim, p->a, p->Xa)) : move;
+}
+
+static mabd_affine_contact_line* line_of(const search_work* w, const mabd_affine_contact* p) {
+    return &w->c->line[w->c->group[w->c->component[p->b]]];
+}
+
+static mabd_affine_contact_line* group_line(const search_work* w, int32_t i) {
+    return &w->c->line[((const int32_t*)w->c->groups.data)[i]];
+}
+
+// ---- the solution ----------------------------------------------------------------------------------
+
+// A force off the law as the way that it would make its row give; 0 if it is little of what there is [m].
+static mabd_real way_of_force(const search_work* w, const mabd_affine_contact* p, mabd_vec3 off,
+                              mabd_vec3 whole) {
+    if (mabd_v3_norm(off) <= w->c->force_tolerance * mabd_v3_norm(whole)) return 0;
+    const mabd_real along = mabd_v3_dot(p->n, off);
+    const mabd_real across = mabd_v3_norm(mabd_v3_axpy(-along, p->n, off));
+    return (mabd_real)fmax(fabs(along) * p->own_n, across * p->own_t);
+}
+
+static mabd_real wanted_bound(const mabd_affine_contact* p) {
+    return p->friction * (p->force[0] > 0 ? p->force[0] : 0);
+}
+
+// Forces at the solution, how far they are off the law, and how far off the law with the bound that follows from them.
+static void look_at(search_work* w, mabd_affine_contact* p) {
+    const mabd_vec3 move = p->reached = move_of(w->sim, p);
+    const mabd_vec3 linear = mabd_affine_law_linear(p, w->softness, move);
+    mabd_affine_contact_along(p, linear, p->force);
+    if (p->fresh) p->bound = wanted_bound(p), p->fresh = false;
+    const mabd_vec3 law = mabd_affine_law_force(p, w->softness, move);
+    const mabd_real miss = way_of_force(w, p, mabd_v3_sub(linear, law), linear), old = p->bound;
+    p->bound = wanted_bound(p);
+    const mabd_vec3 next = mabd_affine_law_force(p, w->softness, move);
+    p->bound = old;
+    const mabd_real lag = way_of_force(w, p, mabd_v3_sub(next, law), linear);
+    mabd_affine_contact_line* line = line_of(w, p);
+    if (miss > line->miss) line->miss = miss;
+    if (lag > line->lag) line->lag = lag;
+    w->bounds += wanted_bound(p) + old, w->behind += (mabd_real)fabs(wanted_bound(p) - old);
+    w->report.changed += miss > LITTLE * w->c->tolerance;
+    if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
+}
+
+static void look(search_work* w) {
+    mabd_affine_contacts* c = w->c;
+    for (int32_t i = 0; i < c->groups.count; i++) {
+        mabd_affine_contact_line* line = group_line(w, i);
+        line->open = line->searched = line->update = false;
+        line->t = line->high = 1, line->low = line->slope = line->up = line->down = 0;
+        line->miss = line->lag = 0;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (p->in_block) look_at(w, p);
+    }
+    const mabd_real little = LITTLE * c->tolerance;
+    for (int32_t i = 0; i < c->groups.count; i++) {
+        mabd_affine_contact_line* line = group_line(w, i);
+        const bool late = line->lag > little && line->updates < c->friction_updates;
+        line->update = late && line->miss <= (mabd_real)fmax(little, SETTLED * line->lag);
+        line->open = late || line->miss > little;
+        line->searched = line->open;
+        line->updates += line->update;
+        w->report.changed += line->update;
+        if (line->update && line->lag > w->report.miss) w->report.miss = line->lag;
+    }
+    if (w->bounds > 0) w->report.lag = w->behind / w->bounds;
+}
+
+// ---- the line search -------------------------------------------------------------------------------
+
+static void find_slopes(const search_work* w) {
+    mabd_affine_contacts* c = w->c;
+    for (int32_t i = 0; i < c->groups.count; i++) group_line(w, i)->slope = 0;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        mabd_affine_contact_line* line = line_of(w, p);
+        if (!p->in_block || !line->searched) continue;
+        const mabd_vec3 step = mabd_v3_sub(p->reached, p->move);
+        mabd_vec3 force = mabd_v3_sub(mabd_affine_contact_force(p), p->hold);
+        force = mabd_v3_axpy(line->t, force, p->hold);
+        const mabd_vec3 at = mabd_v3_axpy(line->t, step, p->move);
+        force = mabd_v3_sub(force, mabd_affine_law_force(p, w->softness, at));
+        line->slope += mabd_v3_dot(force, step);
+    }
+    mabd_affine_axes_add_slopes(w->sim);
+}
+
+// The zero of a rising function between low and high, where it has the values below and above: the next place to look.
+// An end that stays for a second time counts half (Illinois).
+static void next_place(mabd_affine_contact_line* line) {
+    const bool rises = line->slope > 0;
+    *(rises ? &line->high : &line->low) = line->t;
+    *(rises ? &line->above : &line->below) = line->slope;
+    if (rises == line->rose) *(rises ? &line->below : &line->above) /= 2;
+    line->rose = rises;
+    line->t = line->low + (line->high - line->low) * line->below / (line->below - line->above);
+}
+
+// Slopes at the end of the way and at its start; true if some group has its least point between.
+static bool look_at_ends(const search_work* w) {
+    bool any = false;
+    find_slopes(w);
+    for (int32_t i = 0; i < w->c->groups.count; i++) {
+        mabd_affine_contact_line* line = group_line(w, i);
+        if (line->searched && !(line->slope > 0)) line->searched = false; // falls to the end
+        line->above = line->slope;
+        if (line->searched) line->t = 0;
+        any |= line->searched;
+    }
+    if (any) find_slopes(w);
+    for (int32_t i = 0; any && i < w->c->groups.count; i++) {
+        mabd_affine_contact_line* line = group_line(w, i);
+        if (!line->searched) continue;
+        line->below = line->first = line->slope;
+        line->rose = false;
+        if (!(line->slope < 0)) line->searched = false; // stands still, but for round-off
+        line->t = line->low + (line->high - line->low) * line->below / (line->below - line->above);
+    }
+    return any;
+}
+
+// All groups at once: the least on the way, where the slope is FLAT of what it was at the start.
+static void search(const search_work* w) {
+    bool any = look_at_ends(w);
+    for (int k = 0; any && k < MOST_PLACES; k++) {
+        find_slopes(w);
+        any = false;
+        for (int32_t i = 0; i < w->c->groups.count; i++) {
+            mabd_affine_contact_line* line = group_line(w, i);
+            if (!line->searched) continue;
+            if (fabs(line->slope) <= -FLAT * line->first) {
+                line->searched = false;
+                continue;
+            }
+            next_place(line);
+            any = true;
+        }
+    }
+}
+
+// ---- the next pieces -------------------------------------------------------------------------------
+
+static void take_piece(const search_work* w, mabd_affine_contact* p) {
+    const mabd_real g = p->gap + mabd_v3_dot(p->n, p->move);
+    const mabd_vec3 s = mabd_affine_law_slip(p, p->move);
+    p->far = mabd_v3_norm(s);
+    if (p->far > 0) p->along = mabd_v3_scale(1 / p->far, s);
+    const bool sticks = p->far <= w->softness * p->own_t * p->bound;
+    p->pressed = g < 0;
+    p->grip = !(p->bound > 0) ? MABD_GRIP_NONE : sticks ? MABD_GRIP_STICK : MABD_GRIP_SLIP;
+}
+
+// How far bounds go, from how they went: with off = wanted - bound now and before, relax <- -relax (before . change)/|change|^2
+// over the contacts of a group (Irons and Tuck).
+static void relax_bounds(const search_work* w) {
+    mabd_affine_contacts* c = w->c;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (!p->in_block || !line_of(w, p)->update || line_of(w, p)->updates < 2) continue;
+        const mabd_real scale = p->own_t * p->own_t;
+        const mabd_real change = wanted_bound(p) - p->bound - p->off;
+        line_of(w, p)->up -= p->off * change * scale;
+        line_of(w, p)->down += change * change * scale;
+    }
+    for (int32_t i = 0; i < c->groups.count; i++) {
+        mabd_affine_contact_line* line = group_line(w, i);
+        if (!(line->down > 0)) continue;
+        line->relax *= line->up / line->down;
+        if (!(line->relax > LEAST_RELAX)) line->relax = LEAST_RELAX;
+        if (line->relax > MOST_RELAX) line->relax = MOST_RELAX;
+    }
+}
+
+static void go_on(const search_work* w) {
+    mabd_affine_contacts* c = w->c;
+    relax_bounds(w);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (!p->in_block) continue;
+        const mabd_real t = w->round == 0 ? 1 : line_of(w, p)->t;
+        const mabd_vec3 force = mabd_affine_contact_force(p);
+        if (w->round == 0) p->hold = force, p->move = p->reached;
+        p->hold = mabd_v3_axpy(t, mabd_v3_sub(force, p->hold), p->hold);
+        p->move = mabd_v3_axpy(t, mabd_v3_sub(p->reached, p->move), p->move);
+        if (line_of(w, p)->update) {
+            p->off = wanted_bound(p) - p->bound;
+            p->bound += line_of(w, p)->relax * p->off;
+            if (!(p->bound > 0)) p->bound = 0;
+        }
+        if (w->report.changed > 0) take_piece(w, p);
+    }
+}
+
+// The bodies at the point taken.
+static void move_lowest(const search_work* w) {
+    const mabd_plan* plan = w->sim->model->plan;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        if (!w->c->met[i]) continue;
+        const mabd_affine_contact_line* line = &w->c->line[w->c->group[i]];
+        const mabd_real t = w->round == 0 ? 1 : line->t;
+        const mabd_plan_component* component = &plan->components[i];
+        for (int32_t k = 0; k < component->body_count; k++) {
+            const size_t at = 12 * (size_t)plan->component_bodies[component->body_first + k];
+            mabd_real *low = w->sim->q_low + at, *q = w->sim->q_new + at;
+            for (int j = 0; j < 12; j++) low[j] = t == 1 ? q[j] : low[j] + t * (q[j] - low[j]);
+        }
+    }
+}
+
+void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_affine_contacts* c = sim->contacts;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        if (!c->met[i] || !c->line[c->group[i]].open) continue;
+        const mabd_plan_component* component = &plan->components[i];
+        for (int32_t k = 0; k < component->body_count; k++) {
+            const size_t at = 12 * (size_t)plan->component_bodies[component->body_first + k];
+            memcpy(sim->q_new + at, sim->q_low + at, 12 * sizeof(mabd_real));
+        }
+    }
+}
+
+// ---- counts ----------------------------------------------------------------------------------------
+
+// The same without strain, which no reference takes away: translation and rotation, to first order.
+static mabd_vec3 turned(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
+    const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
+    const mabd_mat3 R = mabd_m3_load(ref),
+                    D = mabd_m3_product(mabd_m3_transpose(R), mabd_m3_load(q));
+    const mabd_vec3 half =
+        mabd_v3((D.c2.z - D.c3.y) / 2, (D.c3.x - D.c1.z) / 2, (D.c1.y - D.c2.x) / 2);
+    const mabd_vec3 shift = mabd_v3_sub(mabd_v3_load(q + 9), mabd_v3_load(ref + 9));
+    return mabd_v3_add(mabd_m3_mul(R, mabd_v3_cross(half, X)), shift);
+}
+
+// Way of the centre of the surface of a geom from the reference to the solution, and its radius in *radius.
+static mabd_vec3 core_move(const search_work* w, const mabd_affine_contact* p, bool is_b,
+                           mabd_real* radius) {
+    const mabd_affine_contacts* c = w->c;
+    const int32_t body = is_b ? p->b : p->a;
+    const int32_t geom = c->geoms[p->key.i].body == body ? p->key.i : p->key.j;
+    const mabd_mat3 R = mabd_m3_load(w->sim->ref + 12 * (size_t)body);
+    const mabd_vec3 n = mabd_m3_tmul(R, is_b ? mabd_v3_scale(-1, p->n) : p->n);
+    *radius = mabd_collider_roundness(&c->collider[geom]->shape,
+                                      mabd_m3_tmul(c->collider[geom]->pose.rotation, n));
+    return turned(w->sim, body, mabd_v3_axpy(-*radius, n, is_b ? p->Xb : p->Xa));
+}
+
+// How far a contact has left the plane that it was found with: the surfaces are as round as the distance of their centres, or
+// as the thinner of both.
+static mabd_real bending_of(const search_work* w, const mabd_affine_contact* p) {
+    const mabd_affine_contacts* c = w->c;
+    mabd_real radius_a = 0, radius_b;
+    mabd_vec3 move = core_move(w, p, true, &radius_b);
+    if (p->moving) move = mabd_v3_sub(move, core_move(w, p, false, &radius_a));
+    const mabd_real along = mabd_v3_dot(p->n, move);
+    const mabd_real aside = mabd_v3_dot(move, move) - along * along;
+    const mabd_real thin = (mabd_real)fmin(c->thickness[p->key.i], c->thickness[p->key.j]);
+    return aside / (2 * (mabd_real)fmax(thin, radius_a + radius_b));
+}
+
+// How far a contact that is a row is off its law with the force that it has [m].
+static mabd_real off_law(const search_work* w, const mabd_affine_contact* p, mabd_vec3 move) {
+    const mabd_real own[2] = {p->own_n, p->own_t}, *l = p->force, c = w->softness;
+    const mabd_real g[3] = {
+        p->gap + mabd_v3_dot(p->n, move) + c * (own[0] * l[0]),
+        p->slip1 + p->lean1 + mabd_v3_dot(p->t1, move) + c * (own[1] * l[1]),
+        p->slip2 + p->lean2 + mabd_v3_dot(p->t2, move) + c * (own[1] * l[2]),
+    };
+    return mabd_cone_off_law(own, p->bound, l, g);
+}
+
+static void add_totals(search_work* w) {
+    mabd_affine_contacts* c = w->c;
+    c->totals.active = 0;
+    c->totals.penetration = 0;
+    c->totals.residual = 0;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        const mabd_vec3 move = p->in_block ? p->reached : move_of(w->sim, p);
+        const mabd_real along = mabd_v3_dot(p->n, move);
+        p->end = p->distance + along;
+        const mabd_real off = p->in_block ? 0 : off_law(w, p, move);
+        if (!(off <= c->totals.residual)) c->totals.residual = off;
+        if (-p->end > c->totals.penetration) {
+            c->totals.penetration = -p->end;
+        }
+        if (!(p->force[0] > 0)) continue;
+        c->totals.active++;
+        const mabd_real bending = bending_of(w, p);
+        if (bending > w->report.bending) w->report.bending = bending;
+    }
+}
+
+mabd_affine_contact_report mabd_affine_contacts_line_search(mabd_affine_sim* sim, int32_t round) {
+    search_work w = {.sim = sim, .c = sim->contacts, .round = round};
+    w.report.body = -1;
+    if (!w.c) return w.report;
+    w.softness = mabd_affine_contact_softness(sim->model);
+    look(&w);
+    if (w.report.changed > 0 && round > 0) search(&w);
+    go_on(&w);
+    mabd_affine_axes_move(sim, round == 0);
+    // with nothing changed there is no other solve at this reference, but for axes
+    if (w.report.changed > 0 || sim->sizes.axes > 0) move_lowest(&w);
+    add_totals(&w);
+    return w.report;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Axes with laws in the search for the pieces of contacts (affine/contact/line_search.c). A solve counts there only once its axes have
+// settled (affine/active_set.c), so each point of the search lies between stops, and points between two such points do, too. Between
+// them the force -lambda of an axis is known at both ends, and its law anywhere: it adds
+//
+//   -(hold + t (lambda - hold) - law(x + t dx)) dx
+//
+// to the slope of the energy. Where a law is vertical any of its values will do: the slope jumps there and its sign is what is
+// asked for.
+
+#include "formulation/affine/element/axis_law_now.h"
+
+// What is done to an axis.
+typedef void axis_task(mabd_affine_axis_state* axis, const mabd_axis_law* law,
+                       mabd_affine_contact_line* line);
+
+static void for_axes(mabd_affine_sim* sim, axis_task* task) {
+    const mabd_model* m = sim->model;
+    mabd_affine_contacts* c = sim->contacts;
+    for (int32_t i = 0; sim->sizes.axes > 0 && i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        if (!set->laws) continue;
+        const int32_t b = c->component[joint->b];
+        const int32_t component = b >= 0 ? b : c->component[joint->a];
+        if (component < 0 || !c->met[component]) continue;
+        for (int32_t r = 0; r < set->control_count; r++) {
+            if (!set->control[r].law) continue;
+            const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
+            task(&sim->axes[joint->coordinate + r], &law, &c->line[c->group[component]]);
+        }
+    }
+}
+
+// lambda at x, stops and boxes without an end left out: what they hold does not move.
+static mabd_real law_at(const mabd_axis_law* law, mabd_real x) {
+    mabd_real lambda = law->slope * x - law->level;
+    for (int i = 0; i < MABD_AXIS_BOXES; i++) {
+        const mabd_axis_box* box = &law->box[i];
+        if (box->most > 0 && box->most < (mabd_real)INFINITY) {
+            lambda += mabd_axis_box_limit(box, x, 1);
+        }
+    }
+    return lambda;
+}
+
+static bool held_for_good(const mabd_axis_law* law) {
+    for (int i = 0; i < MABD_AXIS_BOXES; i++) {
+        if (law->box[i].most == (mabd_real)INFINITY) return true;
+    }
+    return false;
+}
+
+static void add_slope(mabd_affine_axis_state* axis, const mabd_axis_law* law,
+                      mabd_affine_contact_line* line) {
+    if (!line->searched || held_for_good(law)) return;
+    const mabd_real dx = axis->x - axis->x_low, t = line->t;
+    const mabd_real lambda = axis->lambda_low + t * (axis->lambda - axis->lambda_low);
+    line->slope -= (lambda - law_at(law, axis->x_low + t * dx)) * dx;
+}
+
+static void start_axis(mabd_affine_axis_state* axis, const mabd_axis_law* law,
+                       mabd_affine_contact_line* line) {
+    (void)law, (void)line;
+    axis->x_low = axis->x, axis->lambda_low = axis->lambda;
+}
+
+static void move_axis(mabd_affine_axis_state* axis, const mabd_axis_law* law,
+                      mabd_affine_contact_line* line) {
+    (void)law;
+    axis->x_low += line->t * (axis->x - axis->x_low);
+    axis->lambda_low += line->t * (axis->lambda - axis->lambda_low);
+}
+
+void mabd_affine_axes_add_slopes(mabd_affine_sim* sim) {
+    for_axes(sim, add_slope);
+}
+
+void mabd_affine_axes_move(mabd_affine_sim* sim, bool first) {
+    for_axes(sim, first ? start_axis : move_axis);
+}

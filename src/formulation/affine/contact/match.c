@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is carried on from one solve, and from one step, to the next: forces, pieces and bounds of contacts, and which bodies
+// go on by Euler.
+
+#include "formulation/affine/contact/match.h"
+
+#include "formulation/affine/data.h"
+
+#include "contact/points.h"
+
+#include <string.h>
+
+// Steps by Euler after that of a blow: it takes the speed away within two steps, and BDF2 looks back at two.
+#define BLOW_STEPS 2
+
+// ---- known points ----------------------------------------------------------------------------------
+
+int mabd_affine_contact_compare(const mabd_affine_contact_key* a,
+                                const mabd_affine_contact_key* b) {
+    if (a->i != b->i) return a->i < b->i ? -1 : 1;
+    return (a->j > b->j) - (a->j < b->j);
+}
+
+int32_t mabd_affine_match_find(const mabd_list* from, const mabd_affine_contact_key* key,
+                               int32_t* first) {
+    const mabd_affine_saved_contact* known = from->data;
+    while (*first < from->count && mabd_affine_contact_compare(&known[*first].key, key) < 0)
+        ++*first;
+    int32_t end = *first;
+    while (end < from->count && mabd_affine_contact_compare(&known[end].key, key) == 0) end++;
+    return end;
+}
+
+int32_t mabd_affine_match_nearest(const mabd_affine_saved_contact* known, int32_t count,
+                                  uint32_t taken, mabd_vec3 X) {
+    int32_t best = -1;
+    mabd_real least = (mabd_real)INFINITY;
+    for (int32_t k = 0; k < count && k < 32; k++) {
+        const mabd_vec3 d = mabd_v3_sub(known[k].X, X);
+        const mabd_real size = mabd_v3_dot(d, d);
+        if (taken >> k & 1u || !(size < least)) continue;
+        best = k, least = size;
+    }
+    return best;
+}
+
+// A tangent vector, carried along as the normal turns from `from` to `to`.
+static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
+    const mabd_vec3 w = mabd_v3_cross(from, to), wx = mabd_v3_cross(w, x);
+    const mabd_real cosine = mabd_v3_dot(from, to);
+    if (!(cosine > 0)) return mabd_v3(0, 0, 0); // another side: nothing is remembered
+    const mabd_vec3 y = mabd_v3_axpy(1 / (1 + cosine), mabd_v3_cross(w, wx), mabd_v3_add(x, wx));
+    return mabd_v3_axpy(-mabd_v3_dot(to, y), to, y);
+}
+
+static void take_over(mabd_affine_contact* p, const mabd_affine_saved_contact* old) {
+    const mabd_vec3 friction = turn_tangent(old->normal, p->n, old->friction);
+    p->pressed = old->pressed != 0;
+    p->grip = (mabd_affine_friction_state)old->grip;
+    p->bound = old->bound;
+    p->force[0] = old->pressure;
+    p->stiffness = p->roll * old->pressure;
+    p->force[1] = mabd_v3_dot(p->t1, friction), p->force[2] = mabd_v3_dot(p->t2, friction);
+    p->far = mabd_unit(turn_tangent(old->normal, p->n, old->slip), p->t1, &p->along);
+}
+
+// Friction of the last step: the same in all iterations of this one. A blow leaves nothing to remember.
+static void take_lean(const mabd_affine_sim* sim, mabd_affine_contact* p, mabd_vec3 push) {
+    const mabd_real* calm = sim->contacts->calm;
+    if (calm[p->b] > 1 || (p->moving && calm[p->a] > 1)) return;
+    const mabd_real c = mabd_affine_contact_softness(sim->model) * p->own_t;
+    p->push = push;
+    p->lean1 = -c * mabd_v3_dot(p->t1, push), p->lean2 = -c * mabd_v3_dot(p->t2, push);
+}
+
+void mabd_affine_match_take(const mabd_affine_sim* sim, const mabd_affine_saved_contact* old,
+                            bool last_step, mabd_affine_contact* p) {
+    take_over(p, old);
+    if (last_step) p->bound = p->friction * old->pressure;
+    take_lean(sim, p, turn_tangent(old->normal, p->n, last_step ? old->friction : old->push));
+}
+
+static mabd_affine_saved_contact keep_one(const mabd_affine_contact* p) {
+    mabd_affine_saved_contact kept;
+    memset(&kept, 0, sizeof kept);
+    kept.key = p->key;
+    kept.b = p->b;
+    kept.pressed = p->pressed, kept.grip = (int16_t)p->grip;
+    kept.bound = p->bound;
+    kept.normal = p->n;
+    kept.pressure = p->force[0] > 0 ? p->force[0] : 0;
+    kept.friction = mabd_v3_axpy(p->force[2], p->t2, mabd_v3_scale(p->force[1], p->t1));
+    kept.slip = mabd_v3_scale(p->far, p->along);
+    kept.X = p->Xb;
+    kept.push = p->push;
+    return kept;
+}
+
+void mabd_affine_match_write(const mabd_affine_contacts* c, mabd_list* list) {
+    for (int32_t i = 0; i < c->list.count; i++) {
+        ((mabd_affine_saved_contact*)list->data)[i] = keep_one(mabd_affine_contacts_at(c, i));
+    }
+    list->count = c->list.count;
+}
+
+static void stay_calm(mabd_affine_contacts* c, int32_t body) {
+    if (c->calm[body] < 1) c->calm[body] = 1;
+}
+
+// Which bodies take the next step by Euler: those that were struck, those with contacts that are rows, and
+// jointed ones that rest on others with all of their component.
+static void choose_calm(mabd_affine_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    mabd_affine_contacts* c = sim->contacts;
+    const mabd_real part = sim->step.lead / c->h; // of a step
+    const int32_t* frees = c->frees.bodies.data;
+    for (size_t i = 0; i < sim->sizes.bodies; i++) {
+        const mabd_real left = c->calm[i] > part ? c->calm[i] - part : 0;
+        c->calm[i] = c->euler[i] == MABD_EULER_STRUCK ? BLOW_STEPS : left;
+    }
+    for (int32_t i = 0; i < c->frees.bodies.count; i++) stay_calm(c, frees[i]);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        c->line[c->component[mabd_affine_contacts_at(c, i)->b]].count = 0;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        const mabd_plan_component* component = &plan->components[c->component[p->b]];
+        const int32_t* bodies = plan->component_bodies + component->body_first;
+        const int32_t count = component->body_count;
+        if (!(p->force[0] > 0) || count == 1 || c->line[c->component[p->b]].count++ > 0) continue;
+        for (int32_t k = 0; k < count; k++) stay_calm(c, bodies[k]);
+    }
+}
+
+// A contact that opens, or closes without a blow, is a jump of the acceleration: BDF2 would make a hop of it.
+static void notice_changes(const mabd_plan* plan, mabd_affine_contacts* c) {
+    const mabd_affine_saved_contact* kept = c->kept.data;
+    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] = 0;
+    for (int32_t i = 0; i < c->list.count; i++) c->change[mabd_affine_contacts_at(c, i)->b] = 0;
+    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] -= kept[i].pressure > 0;
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        c->change[p->b] += p->force[0] > 0;
+    }
+    for (int32_t i = 0; i < c->kept.count; i++) {
+        if (c->change[kept[i].b] != 0) c->calm[kept[i].b] = BLOW_STEPS;
+    }
+    for (int32_t i = 0; i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        if (c->change[p->b] == 0) continue;
+        c->calm[p->b] = BLOW_STEPS;
+        // both alike, or momentum would not be kept; but what turns on an axle is held by it
+        if (p->moving && plan->components[c->component[p->a]].slot_count == 0) {
+            c->calm[p->a] = BLOW_STEPS;
+        }
+    }
+}
+
+void mabd_affine_contacts_save(mabd_affine_sim* sim) {
+    if (!sim->contacts) return;
+    choose_calm(sim);
+    notice_changes(sim->model->plan, sim->contacts);
+    mabd_affine_match_write(sim->contacts, &sim->contacts->kept);
+}

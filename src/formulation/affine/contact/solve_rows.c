@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contacts as rows. Groups of small components (contact_sort.c) have W = Jc A^-1 Jc' put together (contact_matrix.c) and their
+// forces found by sweeps over the contacts (dual/cone_gs.h), or where they are few by projected conjugate
+// gradients (dual/cone_cg.h); what is large is left to these with products that are
+// responses of the bodies (affine/contact/response.h) to the forces Jc' x, read off by Jc.
+
+#include "formulation/affine/contact/delassus.h"
+#include "formulation/affine/contact/response.h"
+#include "formulation/affine/cpu/shares.h"
+
+#include <string.h>
+
+// Products at the most: so many, and fewer if there are many contacts.
+#define MOST_PRODUCTS  3000
+#define LEAST_PRODUCTS 60
+#define ALL_PRODUCTS   60000 // times contacts
+// Sweeps at the most, where the forces are those of the end and before.
+#define MOST_SWEEPS  200
+#define ROUGH_SWEEPS 50
+// Contacts of a small run up to which conjugate gradients take it: ten boxes on each other take a third of the time of sweeps.
+// Products at the most: what takes more is swept.
+#define FEW_ROWS     64
+#define FEW_PRODUCTS 100
+
+typedef struct rows_work {
+    mabd_affine_sim* sim;
+    mabd_affine_contacts* c;
+    int32_t count;
+    const int32_t* contacts;
+    mabd_vec12 *y, *d; // by place of a body
+    // by row or contact
+    mabd_real *rest, *own, *friction, *bound, *force, *rows, *work;
+} rows_work;
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static const mabd_affine_contact* contact_at(const rows_work* w, int32_t k) {
+    return mabd_affine_contacts_at(w->c, w->contacts[k]);
+}
+
+// y = Jc' x
+static void push(const rows_work* w, const mabd_real* x, mabd_vec12* y) {
+    memset(y, 0, (size_t)w->c->frees.bodies.count * sizeof *y);
+    for (int32_t k = 0; k < w->count; k++, x += 3) {
+        const mabd_affine_contact* p = contact_at(w, k);
+        if (x[0] == 0 && x[1] == 0 && x[2] == 0) continue;
+        const mabd_vec3 f = mabd_affine_contact_vector(p, x);
+        mabd_affine_response_push(w->sim, p->b, p->Xb, f, y);
+        if (p->moving) mabd_affine_response_push(w->sim, p->a, p->Xa, mabd_v3_scale(-1, f), y);
+    }
+}
+
+// out = Jc d
+static void read_rows(const rows_work* w, const mabd_vec12* d, mabd_real* out) {
+    for (int32_t k = 0; k < w->count; k++, out += 3) {
+        const mabd_affine_contact* p = contact_at(w, k);
+        mabd_vec3 x = mabd_affine_response_move(w->sim, p->b, p->Xb, d);
+        if (p->moving) x = mabd_v3_sub(x, mabd_affine_response_move(w->sim, p->a, p->Xa, d));
+        mabd_affine_contact_along(p, x, out);
+    }
+}
+
+static void product(void* self, const mabd_real* x, mabd_real* out) {
+    const rows_work* w = self;
+    push(w, x, w->y);
+    mabd_affine_response(w->sim, &w->c->frees, w->y, w->d);
+    read_rows(w, w->d, out);
+}
+
+static void take_forces(const rows_work* w, const mabd_real* force) {
+    for (int32_t k = 0; k < w->count; k++, force += 3) {
+        mabd_affine_contact* p = mabd_affine_contacts_at(w->c, w->contacts[k]);
+        memcpy(p->force, force, sizeof p->force);
+        p->pressed = p->force[0] > 0;
+        p->grip = p->pressed ? MABD_GRIP_STICK : MABD_GRIP_NONE;
+        p->bound = w->bound[k];
+        p->fresh = false;
+    }
+}
+
+static int32_t most_products(int32_t contacts) {
+    const int32_t most = ALL_PRODUCTS / contacts;
+    return most > MOST_PRODUCTS ? MOST_PRODUCTS : most < LEAST_PRODUCTS ? LEAST_PRODUCTS : most;
+}
+
+// Values of the rows without contact forces, and all else that a problem is made of.
+static void fill_problem(rows_work* w) {
+    mabd_affine_response_read(w->sim, &w->c->frees, w->d);
+    read_rows(w, w->d, w->rest);
+    for (int32_t i = 0; i < w->count; i++) {
+        const mabd_affine_contact* p = contact_at(w, i);
+        const size_t k = (size_t)i;
+        w->rest[3 * k] += p->gap;
+        w->rest[3 * k + 1] += p->slip1 + p->lean1, w->rest[3 * k + 2] += p->slip2 + p->lean2;
+        w->own[2 * k] = p->own_n, w->own[2 * k + 1] = p->own_t;
+        w->friction[k] = p->friction;
+        w->bound[k] = p->fresh ? 0 : p->bound;
+        memcpy(w->force + 3 * k, p->force, sizeof p->force);
+    }
+}
+
+// The part of it from contact `first` on.
+static mabd_cone_problem problem_of(const rows_work* w, int32_t first, int32_t count) {
+    const size_t at = (size_t)first;
+    const mabd_cone_problem problem = {.count = count,
+                                       .rest = w->rest + 3 * at,
+                                       .own = w->own + 2 * at,
+                                       .softness = mabd_affine_contact_softness(w->sim->model),
+                                       .friction = w->friction + at,
+                                       .tolerance = w->c->goal,
+                                       .max_products = most_products(count)};
+    return problem;
+}
+
+static void add_report(mabd_affine_contacts* c, const mabd_cone_report* report) {
+    c->totals.products += report->products;
+    if (!(report->residual <= c->totals.residual)) c->totals.residual = report->residual;
+}
+
+// The first few sweeps bring most of it: where planes of contacts still bend no more are made.
+static int32_t most_sweeps(const mabd_affine_contacts* c) {
+    return c->goal > c->tolerance ? ROUGH_SWEEPS : MOST_SWEEPS;
+}
+
+static void solve_small(const rows_work* w, const mabd_affine_contact_range* run) {
+    mabd_cone_matrix W = mabd_affine_delassus_of(w->c, run);
+    mabd_cone_problem problem = problem_of(w, run->first, run->count);
+    mabd_real* force = w->force + 3 * (size_t)run->first;
+    problem.product = mabd_cone_matrix_product, problem.self = &W;
+    mabd_cone_report report = {0, 0, 0, false};
+    if (run->count <= FEW_ROWS) {
+        problem.max_products = FEW_PRODUCTS;
+        report = mabd_cone_cg(&problem, force, w->rows, w->work);
+    }
+    if (!report.converged) {
+        const int32_t before = report.products;
+        problem.max_products = most_sweeps(w->c);
+        report = mabd_cone_gs(&problem, &W, force, w->rows, w->work);
+        report.products += before;
+    }
+    add_report(w->c, &report);
+    for (int32_t i = 0; i < run->count; i++) {
+        w->bound[run->first + i] = w->friction[run->first + i] * force[3 * i];
+    }
+}
+
+// All contacts from `first` on at once.
+static void solve_large(rows_work* w, int32_t first) {
+    rows_work part = *w;
+    part.contacts += first, part.count -= first;
+    mabd_cone_problem problem = problem_of(w, first, part.count);
+    problem.product = product, problem.self = &part;
+    problem.bound = w->bound + first;
+    problem.updates =
+        w->c->first ? (int32_t)larger(1, w->c->friction_updates) : 0; // new ones know none
+    const mabd_cone_report report =
+        mabd_cone_cg(&problem, w->force + 3 * (size_t)first, w->rows, w->work);
+    add_report(w->c, &report);
+}
+
+static mabd_status find_forces(rows_work* w) {
+    mabd_affine_contacts* c = w->c;
+    const mabd_affine_contact_range* runs = c->runs.data;
+    int32_t small = 0, rows = 0;
+    while (small < c->runs.count && runs[small].small) rows += runs[small++].count;
+    c->totals.residual = 0;
+    if (rows > 0) MABD_TRY(mabd_affine_delassus_build(w->sim, rows));
+    for (int32_t i = 0; i < small; i++) solve_small(w, &runs[i]);
+    if (rows < w->count) solve_large(w, rows);
+    return MABD_OK;
+}
+
+static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodies, mabd_real* kept,
+                              mabd_real* reals) {
+    mabd_affine_contacts* c = sim->contacts;
+    rows_work w = {.sim = sim, .c = c, .count = c->free.count, .contacts = c->free.data};
+    const size_t n = (size_t)w.count;
+    w.y = bodies, w.d = w.y + c->frees.bodies.count;
+    w.rest = reals, w.own = w.rest + 3 * n, w.friction = w.own + 2 * n;
+    w.bound = w.friction + n, w.force = w.bound + n;
+    w.rows = w.force + 3 * n, w.work = w.rows + 3 * n;
+    fill_problem(&w);
+    if (!again) MABD_TRY(find_forces(&w));
+    take_forces(&w, w.force);
+    push(&w, w.force, w.y);
+    mabd_affine_response_finish(sim, &c->frees, w.y, kept);
+    return MABD_OK;
+}
+
+// ---- both ways -------------------------------------------------------------------------------------
+
+mabd_status mabd_affine_contacts_solve(mabd_affine_sim* sim, bool again) {
+    mabd_affine_contacts* c = sim->contacts;
+    const int64_t n = c->free.count, frees = c->frees.bodies.count;
+    const int64_t riders = c->riders.bodies.count, carriers = c->carriers.bodies.count;
+    const int64_t free_rows = mabd_affine_response_rows(sim, &c->frees);
+    const int64_t rider_rows = mabd_affine_response_rows(sim, &c->riders);
+    const int64_t rows = free_rows + rider_rows + mabd_affine_response_rows(sim, &c->carriers);
+    const int64_t bodies = larger(2 * frees, 2 * riders + 6 * carriers);
+    const int64_t work =
+        larger((int64_t)mabd_cone_cg_work((int32_t)n), (int64_t)mabd_cone_gs_work((int32_t)n));
+    c->body_work.count = c->reals.count = c->dual_work.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->body_work, sizeof(mabd_vec12), bodies));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->reals, sizeof(mabd_real), 13 * n + work));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->dual_work, sizeof(mabd_real), rows));
+    mabd_real *free_kept = c->dual_work.data, *rider_kept = free_kept + free_rows,
+              *carrier_kept = rider_kept + rider_rows;
+    MABD_TRY(mabd_affine_response_open(sim, &c->frees));
+    MABD_TRY(mabd_affine_response_open(sim, &c->riders));
+    MABD_TRY(mabd_affine_response_open(sim, &c->carriers));
+    mabd_affine_response_keep(sim, &c->frees, free_kept);
+    mabd_affine_response_keep(sim, &c->riders, rider_kept);
+    mabd_affine_response_keep(sim, &c->carriers, carrier_kept);
+    mabd_affine_solve_dual(sim);
+    if (c->free.count > 0) {
+        MABD_TRY(solve_rows(sim, again, c->body_work.data, free_kept, c->reals.data));
+    }
+    if (c->carried.count > 0) {
+        mabd_affine_contacts_solve_carriers(sim, c->body_work.data, rider_kept, carrier_kept);
+    }
+    return MABD_OK;
+}

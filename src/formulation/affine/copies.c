@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies that settle one by one. All copies are solved together, again and again, until each is good (affine/newton.c). One
+// that is good sooner keeps what it has come to then, aside, and takes it back in the end; what further solves make of it is nobody's
+// concern. So a copy has the bits it would have alone, whatever the others need: components of different copies share
+// nothing in a solve, and when to stop is the one thing that would.
+//
+// With contacts and with laws on axes more than that is decided for all bodies at once (how often pieces change at a reference, a step by
+// Euler after a blow), so there copies go on together.
+
+#include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/element/copy.h"
+
+#include <string.h>
+
+bool mabd_affine_settles_by_copy(const mabd_model* m) {
+    return m->copy_count > 1 && !m->contact.enabled && !m->laws;
+}
+
+// A run is a part of one chain, so of one copy; its rotation and what is open inside come with its tile.
+static void look_at_runs(const mabd_affine_sim* sim) {
+    const mabd_affine_packs* packs = sim->packs;
+    for (int32_t i = 0; packs->run_count > 0 && i < packs->tile_count; i++) {
+        mabd_affine_copy_state* state =
+            &sim->copies[packs->tiles[i].body_first / sim->model->copy_bodies];
+        if (packs->tiles[i].run < 0 || state->settled) continue;
+        if (packs->motions[i].rotation > state->rotation) {
+            state->rotation = packs->motions[i].rotation;
+            state->rotated_body = packs->motions[i].rotated_body;
+        }
+        mabd_affine_joint_error_add(&state->open, &packs->inner[i]);
+    }
+}
+
+// Rigid rows of the joints of a copy, but those inside of runs.
+static void look_at_joints(const mabd_affine_sim* sim, int32_t copy,
+                           mabd_affine_joint_error* worst) {
+    const int32_t last = (copy + 1) * sim->model->copy_joints;
+    const bool* inner = sim->packs->joint_inner;
+    for (int32_t i = copy * sim->model->copy_joints; i < last;) {
+        int32_t stop = last;
+        if (inner) {
+            while (i < last && inner[i]) i++;
+            for (stop = i; stop < last && !inner[stop];) stop++;
+        }
+        if (i < stop) sim->stages->check(sim, sim->q_new, i, stop, worst);
+        i = stop;
+    }
+}
+
+static void move_copies(const mabd_affine_sim* sim, bool back) {
+    const int32_t coordinates = (int32_t)sim->sizes.coordinates;
+    for (int32_t i = 0; i < sim->model->body_count; i++) mabd_affine_stage_move_body(sim, i, back);
+    for (int32_t i = 0; i < coordinates; i++) mabd_affine_stage_move_coordinate(sim, i, back);
+    for (int32_t i = 0; i < sim->model->plan->slot_count; i++)
+        mabd_affine_stage_move_slot(sim, i, back);
+}
+
+int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal) {
+    const int32_t copies = sim->model->copy_count;
+    int32_t left = 0;
+    if (goal->first) memset(sim->copies, 0, sim->sizes.copies * sizeof *sim->copies);
+    for (int32_t i = 0; i < copies; i++) {
+        mabd_affine_copy_state* state = &sim->copies[i];
+        if (!state->settled) mabd_affine_stage_check_copy(sim, sim->rotations, i, state);
+    }
+    look_at_runs(sim);
+    for (int32_t i = 0; i < copies; i++) {
+        mabd_affine_copy_state* state = &sim->copies[i];
+        if (state->settled) continue;
+        const bool turned = mabd_affine_stage_turn_copy(goal, state);
+        if (turned || goal->last) look_at_joints(sim, i, &state->open);
+        state->settled = turned && mabd_affine_stage_is_closed(goal, &state->open);
+        left += !state->settled;
+    }
+    if (left == 0) return 0;
+    move_copies(sim, false);
+    for (int32_t i = 0; i < copies; i++) sim->copies[i].kept = sim->copies[i].settled;
+    return left;
+}
+
+void mabd_affine_close_copies(mabd_affine_sim* sim) {
+    move_copies(sim, true);
+}

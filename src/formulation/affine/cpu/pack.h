@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bodies are worked on together, and by whom.
+//
+// Tiles are runs of bodies: what one thread does at a time, small enough that one stage finds in the cache what the one before
+// has left there. Packs are up to MABD_LANES bodies of a tile that are alike, so that one function text works on all of
+// them (math/lanes.h). Moving bodies that are in no pack are the odd ones of their tile; they go one by one, after the packs.
+//
+// A long chain of equal links is cut into runs, one a tile, that are eliminated in lanes (affine/cpu/segment.h).
+//
+// A joint has a side on each of its bodies, and each side adds its share to the joint's block and right-hand side. In the order above
+// the first side writes and the second adds. If that one is in another tile, which may be done at the same time, it writes to
+// a place of its own instead, and is added when all tiles are done; where tiles go one after the other it adds. A sum of two
+// numbers does not depend on their order, so all this depends on the model alone and changes no bits.
+//
+// Joints with springs on the rotation vector, between bodies that carry no others than these and balls, go in lanes as well
+// where something is to be done once for a joint: start and finish (affine/cpu/pack_turns.c). Their groups are dealt out to the tiles;
+// other joints with coordinates are the lone ones.
+//
+// Rows that look at both bodies of a joint want both references. A tile can make its own on its way; bodies that another tile looks
+// at, the borders, are predicted before all tiles, and nobody writes to their references after.
+#pragma once
+
+#include "formulation/affine/report.h"
+#include "math/lanes.h"
+#include "model/model_data.h"
+
+/// Bodies of a tile: about 1 kB each in the cache while a step goes over them.
+#define MABD_TILE_BODIES 512
+
+/// Links of one lane of a run. Rows of 12 reals of bodies so far apart do not meet in one set of the cache.
+#define MABD_SEGMENT_LINKS  63
+#define MABD_SEGMENT_BODIES (MABD_LANES * MABD_SEGMENT_LINKS)
+/// What elimination leaves of a joint with w rows: Z (w x w), Y (w x w), h (w).
+#define MABD_SEGMENT_SAVED(w) ((2 * (w) + 1) * (w))
+/// Rows of the joints of a run: 3 point rows, or as many as this of any kind.
+#define MABD_SEGMENT_LEAST_ROWS 4
+
+/// Tiles predict on their way where at most one body in so many is a border.
+#define MABD_HALO_SHARE 8
+
+/// Most joints of a body in a pack.
+#define MABD_PACK_SIDES 6
+
+/// What a side does with the block of its joint.
+typedef enum mabd_affine_side_mode {
+    MABD_SIDE_ADD,    // adds to what the first side has written
+    MABD_SIDE_FIRST,  // writes
+    MABD_SIDE_GROUND, // writes, and there is no other side: the other body does not move
+    MABD_SIDE_APART,  // writes to a place of its own: the first side is in another tile
+} mabd_affine_side_mode;
+
+/// One joint of each body of a pack.
+typedef struct mabd_affine_pack_side {
+    mabd_lanes X[3];          // attachment, principal frame [m]
+    mabd_lanes sign;          // of the point rows: +1 on body b, -1 on a
+    size_t block[MABD_LANES]; // where its block goes, in D or mabd_affine_packs.apart
+    int32_t row[MABD_LANES];  // its first row
+    int32_t width;            // rows of all lanes: 3, or 6 with springs (packs of MABD_BODY_SPRUNG)
+    int32_t spring[MABD_LANES]; // first coordinate, with springs
+    int32_t row_set[MABD_LANES];
+    uint8_t mode[MABD_LANES]; // mabd_affine_side_mode
+} mabd_affine_pack_side;
+
+/// The other ends of these joints, for packs whose rows look at both bodies.
+typedef struct mabd_affine_pack_other {
+    int32_t body[MABD_LANES];  // the other body
+    int32_t frame[MABD_LANES]; // of the joint, -1 = none
+    int32_t row_set;           // of all
+    bool is_b;                 // bodies of the pack are b of these joints
+    bool one_frame;            // all have the same
+    bool begins;     // some lane has the first side of its joint; then also the following is read
+    mabd_lanes X[3]; // attachment on the other body, principal frame [m]
+    mabd_lanes soft, share; // of that body (mabd_strain_of); soft = 0 if it does not move
+} mabd_affine_pack_other;
+
+/// One off-diagonal block of each body of a pack.
+typedef struct mabd_affine_pack_pair {
+    size_t block[MABD_LANES]; // in U
+} mabd_affine_pack_pair;
+
+/// Bodies of one class and kind with as many joints each; if these are not all balls, joint by joint of as many rows (bodies with
+/// springs), or of one row set and on the same side. Lanes from `count` on repeat the last one and are not stored.
+typedef struct mabd_affine_pack {
+    int32_t count;            // bodies, 1 .. MABD_LANES
+    int32_t side_count;       // joints of each
+    int32_t side_first;       // in mabd_affine_packs.sides
+    int32_t far_first;        // in mabd_affine_packs.fars: as many, if they look at both bodies
+    int32_t pair_first;       // in mabd_affine_packs.pairs: (0,1) (0,2) .. (1,2) ..
+    int32_t body_class;       // of all
+    int32_t kind;             // of all, mabd_affine_body_kind
+    int32_t body[MABD_LANES]; // rising
+    uint8_t border;           // bit l: body l is one
+} mabd_affine_pack;
+
+/// Joints with three point rows and springs on all of the rotation vector. Lanes from `count` on repeat the last one.
+typedef struct mabd_affine_spring_group {
+    int32_t count;             // joints, 1 .. MABD_LANES
+    int32_t a[MABD_LANES];     // bodies
+    int32_t b[MABD_LANES];     //
+    int32_t frame[MABD_LANES]; // in the model
+    int32_t coordinate[MABD_LANES];
+    int32_t row[MABD_LANES]; // of its first spring
+    int32_t row_set[MABD_LANES];
+} mabd_affine_spring_group;
+
+typedef struct mabd_affine_tile {
+    int32_t body_first, body_last; // bodies first .. last - 1, and so on
+    int32_t pack_first, pack_last;
+    int32_t odd_first, odd_last;
+    int32_t run; // all bodies are this one's, -1 = none
+    bool looks;  // some pack has rows that look at both bodies
+    int32_t group_first, group_last;
+} mabd_affine_tile;
+
+/// Bodies next to the links of every lane of a run: of other lanes, or none of the run's.
+typedef struct mabd_affine_segment_end {
+    int32_t body[MABD_LANES];
+    mabd_lanes soft, share;     // as of mabd_affine_pack_other
+    mabd_affine_pack_side side; // of the links there
+} mabd_affine_segment_end;
+
+/// MABD_SEGMENT_BODIES links of one class that follow each other in a chain: body i of them has slots slot + i and slot + i + 1.
+/// Lane l has bodies MABD_SEGMENT_LINKS l, ... of these.
+typedef struct mabd_affine_segment {
+    mabd_affine_segment_end before, after;
+    int32_t body, slot;      // first ones
+    int32_t width;           // rows of all its joints
+    int32_t kind;            // of all, MABD_BODY_SIMPLE (balls) or MABD_BODY_ROWS
+    int32_t row_set;         // of all joints, if they are no balls
+    int32_t frame;           // the same
+    size_t kept;             // first one in mabd_affine_packs.kept
+    size_t edge[MABD_LANES]; // where the block between its cuts goes, in U
+    int32_t bad;             // slot whose pivot failed, -1 = none
+    mabd_real sign[2];       // of the point rows of each link's joints
+    uint8_t border[2];       // bit l: the first, the last link of lane l is a border
+} mabd_affine_segment;
+
+/// The share of a side in another tile: at `offset` in mabd_affine_packs.apart its block (width^2), then its right-hand side (width).
+typedef struct mabd_affine_deferred {
+    int32_t side; // of the plan
+    int32_t slot;
+    size_t offset;
+} mabd_affine_deferred;
+
+typedef struct mabd_affine_packs {
+    int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count, apart_count;
+    int32_t run_count, group_count, lone_count, border_count;
+    size_t apart_reals, kept_count;
+    mabd_affine_tile* tiles;
+    mabd_affine_pack* packs;
+    mabd_affine_pack_side* sides;
+    mabd_affine_pack_other* fars;
+    mabd_affine_pack_pair* pairs;
+    int32_t* odd;                     // (odd_count) bodies
+    int32_t* borders;                 // (border_count) bodies, rising
+    mabd_affine_spring_group* groups; // (group_count)
+    int32_t* lone;                    // (lone_count) joints with coordinates that are in no group
+    uint8_t* side_mode;               // (sides of the plan) mabd_affine_side_mode
+    size_t* side_offset;          // (sides of the plan) in apart, of sides that are; devices only
+    mabd_affine_deferred* aparts; // (apart_count) rising by side
+    mabd_real* apart;             // (apart_reals)
+    mabd_affine_segment* runs;    // (run_count)
+    mabd_lanes* run_X; // (run_count x MABD_SEGMENT_LINKS + 2 x 6) attachments of both joints
+    bool* joint_inner; // (joints) update looks at the joint, a ball inside of a run; null = no runs
+    mabd_lanes* kept;  // (kept_count) affine/cpu/segment.h
+    mabd_affine_motion_report* motions; // (tile_count) of the stage under way
+    mabd_affine_joint_error* openings;  // (tile_count)
+    mabd_affine_joint_error* inner;     // (tile_count) of the joints inside runs, by update
+    size_t bytes;
+} mabd_affine_packs;
+
+/// Tiles and packs of a model. kinds (bodies): mabd_affine_body_kind of affine/data.h. in_order: tiles will be assembled one after the
+/// other. MABD_ERR_MEMORY.
+mabd_status mabd_affine_packs_create(const mabd_allocator* allocator, const mabd_model* model,
+                                     const uint8_t* kinds, bool in_order,
+                                     mabd_affine_packs** packs);
+void mabd_affine_packs_destroy(const mabd_allocator* allocator, mabd_affine_packs* packs);
+/// Bytes that mabd_affine_packs_create will take, SIZE_MAX if that cannot be found out.
+size_t mabd_affine_packs_bytes_for(const mabd_model* model, const uint8_t* kinds);
+
+/// True if a joint is in a group. kinds as above.
+bool mabd_affine_packs_is_spring(const mabd_model* model, const uint8_t* kinds,
+                                 const mabd_model_joint* joint);
+
+/// The place of a side that is apart, null if it is not.
+const mabd_affine_deferred* mabd_affine_packs_deferred(const mabd_affine_packs* packs,
+                                                       int32_t side);

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs of bodies that carry nothing but ball joints (affine/cpu/pack.h): predict, assemble and update, all lanes at once. The
+// mathematics is that of one/predict.h, one/balls.h and one/update.h; blocks are those of affine/element/affine_body.h,
+//
+//   D(j) += R c(X, X) R',   U(i, j) = s_i s_j R c(X_i, X_j) R',   b(j) += s (t + R (X + D X + tau))
+//
+// The right-hand side of a joint is P_b - P_a as it will be by inertia alone: each side brings its own point, s = +1 for b.
+
+#include "formulation/affine/cpu/shares.h"
+
+#include "math/block.h"
+#include "math/polar.h"
+
+// ---- predict -----------------------------------------------------------------------------------------
+
+// Numbers first, lanes after: two rows of each body are turned instead of four. Null = not needed.
+MABD_HOT void look_ahead(const mabd_affine_sim* sim, const int32_t* body,
+                         mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
+    static const int32_t order[MABD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const mabd_affine_step_scale s = *mabd_affine_scale(sim, body[0]);
+    alignas(64) mabd_real targets[12 * MABD_LANES], guesses[12 * MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) {
+        const size_t at = 12 * (size_t)body[l];
+        const mabd_real *MABD_RESTRICT q = sim->q + at, *MABD_RESTRICT q1 = sim->q1 + at;
+        const mabd_real *MABD_RESTRICT v = sim->v + at, *MABD_RESTRICT v1 = sim->v1 + at;
+        for (int k = 0; k < 12; k++) {
+            if (q_hat) targets[12 * l + k] = mabd_affine_step_target(&s, q[k], q1[k], v[k], v1[k]);
+            if (guess) guesses[12 * l + k] = mabd_affine_step_guess(&s, q[k], v[k], v1[k]);
+        }
+    }
+    if (q_hat) mabd_lanes_load(12, targets, order, q_hat);
+    if (guess) mabd_lanes_load(12, guesses, order, guess);
+}
+
+void MABD_STAGE(lanes_target)(const mabd_affine_sim* sim, const int32_t* body,
+                              mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
+    if (guess) {
+        look_ahead(sim, body, q_hat, guess);
+    } else {
+        look_ahead(sim, body, q_hat, NULL);
+    }
+}
+void MABD_STAGE(lanes_guess)(const mabd_affine_sim* sim, const int32_t* body,
+                             mabd_lanes* MABD_RESTRICT guess) {
+    look_ahead(sim, body, NULL, guess);
+}
+
+// Two steps of Newton-Schulz, which are enough for matrices within 0.02 of a rotation. left: |X'X - I|^2 at their end, or
+// infinite if det <= 0.
+static void turn_lanes(const mabd_lanes* MABD_RESTRICT A, mabd_lanes* MABD_RESTRICT R,
+                       mabd_lanes* MABD_RESTRICT left) {
+    MABD_EACH_LANE(l) {
+        mabd_mat3 X = mabd_lane_m3(A, l);
+        mabd_real E[6];
+        const mabd_real det = mabd_m3_det(X);
+        mabd_polar_error(X, E);
+        X = mabd_polar_schulz(X, E);
+        mabd_polar_error(X, E);
+        X = mabd_polar_schulz(X, E);
+        const mabd_real error = mabd_polar_error(X, E);
+        left->at[l] = det > 0 ? error : (mabd_real)INFINITY;
+        mabd_lane_put_m3(X, R, l);
+    }
+}
+
+void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned) {
+    mabd_lanes left;
+    turn_lanes(A, R, &left);
+    for (int l = 0; l < MABD_LANES; l++) {
+        turned[l] = true;
+        if (left.at[l] < (mabd_real)1e-28) continue;
+        mabd_mat3 X = mabd_lane_m3(A, l);
+        turned[l] = mabd_polar(X, &X);
+        mabd_lane_put_m3(X, R, l);
+    }
+}
+
+void MABD_STAGE(lanes_reference)(const mabd_affine_sim* sim, const int32_t* body,
+                                 const mabd_lanes* guess, mabd_lanes* ref) {
+    bool turned[MABD_LANES];
+    MABD_STAGE(turn_pack)(guess, ref, turned);
+    for (int k = 9; k < 12; k++) {
+        MABD_EACH_LANE(l) ref[k].at[l] = guess[k].at[l];
+    }
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (turned[l]) continue; // a prediction without rotation keeps that of the state
+        mabd_mat3 R = mabd_m3_identity();
+        mabd_polar(mabd_m3_load(sim->q + 12 * (size_t)body[l]), &R);
+        mabd_lane_put_m3(R, ref, l);
+    }
+}
+
+void MABD_STAGE(store_references)(mabd_affine_sim* sim, const mabd_lanes* ref, const int32_t* body,
+                                  int32_t count, uint8_t border) {
+    if (border == 0) {
+        mabd_lanes_store(12, ref, body, count, sim->ref);
+        return;
+    }
+    for (int32_t l = 0; l < count; l++) {
+        if (border >> l & 1) continue;
+        mabd_vec12_store(mabd_lane_vec12(ref, l), sim->ref + 12 * (size_t)body[l]);
+    }
+}
+
+// ---- assemble: bodies ----------------------------------------------------------------------------------
+
+static void find_geometric(const mabd_affine_block* MABD_RESTRICT b,
+                           const mabd_lanes* MABD_RESTRICT stress, mabd_lanes* MABD_RESTRICT G,
+                           mabd_lanes* MABD_RESTRICT safe) {
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 g = mabd_affine_block_stiffness(b, mabd_lane_s3(stress, l));
+        safe->at[l] = mabd_geometric_is_safe(b, g) ? 1 : 0;
+        mabd_lane_put_s3(g, G, l);
+    }
+}
+
+static void find_positive(const mabd_affine_block* MABD_RESTRICT block,
+                          const mabd_lanes* MABD_RESTRICT G, mabd_lanes* MABD_RESTRICT positive,
+                          mabd_lanes* MABD_RESTRICT safe) {
+    const mabd_affine_block b = *block;
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 g = mabd_sym3_positive(mabd_lane_s3(G, l));
+        safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
+        mabd_lane_put_s3(g, positive, l);
+    }
+}
+
+// The lanes that are not safe, as mabd_affine_block_geometric does it.
+static void clamp_lanes(const mabd_affine_block* block, const mabd_lanes* safe, mabd_lanes* G) {
+    mabd_lanes positive[6], well;
+    bool all = true;
+    for (int l = 0; l < MABD_LANES; l++) all &= safe->at[l] > 0;
+    if (all) return;
+    find_positive(block, G, positive, &well);
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (safe->at[l] > 0) continue;
+        const mabd_sym3 g =
+            well.at[l] > 0 ? mabd_lane_s3(positive, l) : mabd_sym3_clamp(mabd_lane_s3(G, l));
+        mabd_lane_put_s3(g, G, l);
+    }
+}
+
+void MABD_STAGE(lanes_geometric)(const mabd_affine_block* block, const mabd_lanes* stress,
+                                 mabd_lanes* G) {
+    mabd_lanes safe;
+    find_geometric(block, stress, G, &safe);
+    clamp_lanes(block, &safe, G);
+}
+
+void MABD_STAGE(open_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                           const mabd_real* stress, bool predict, mabd_lanes* q_hat,
+                           mabd_lanes* ref, mabd_lanes* S, mabd_lanes* G) {
+    if (predict) {
+        mabd_lanes guess[12];
+        MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
+        MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
+        MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, pack->border);
+    } else {
+        MABD_STAGE(lanes_target)(sim, pack->body, q_hat, NULL);
+        mabd_lanes_load(12, sim->ref, pack->body, ref);
+    }
+    mabd_lanes_load(6, stress, pack->body, S);
+    MABD_STAGE(lanes_geometric)(mabd_affine_block_of(sim, pack->body[0]), S, G);
+}
+
+void MABD_STAGE(lanes_solve)(const mabd_affine_block* MABD_RESTRICT b, mabd_vec3 weight,
+                             const mabd_lanes* MABD_RESTRICT G,
+                             const mabd_lanes* MABD_RESTRICT q_hat,
+                             const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
+                             mabd_lanes* MABD_RESTRICT y) {
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 z = mabd_affine_block_woodbury(b, mabd_lane_s3(G, l));
+        const mabd_vec12 r = mabd_affine_block_inertia(b, mabd_lane_vec12(q_hat, l),
+                                                       mabd_lane_vec12(ref, l), weight);
+        mabd_lane_put_s3(z, Z, l);
+        mabd_lane_put_vec12(mabd_affine_block_solve(b, z, r), y, l);
+    }
+}
+
+// ---- assemble: joints ----------------------------------------------------------------------------------
+
+// R c(X, X) R' (6), s (t + R (X + D X + tau)) (3)
+MABD_HOT void put_side(const mabd_affine_block* b, mabd_mat3 R, mabd_vec3 t, const mabd_vec12* y,
+                       const mabd_affine_attachment* x, mabd_real sign, mabd_lanes* out, int l) {
+    mabd_lane_put_s3(mabd_sym3_rotate(R, mabd_affine_block_self_compliance(b, x)), out, l);
+    mabd_lane_put_v3(mabd_v3_scale(sign, mabd_vec12_end(R, t, y, x->X)), out + 6, l);
+}
+
+// s R c(X, Y) R' by rows (9)
+MABD_HOT void put_pair(const mabd_affine_block* b, mabd_mat3 R, const mabd_affine_attachment* x,
+                       const mabd_affine_attachment* y, mabd_real s, mabd_lanes* U, int l) {
+    const mabd_mat3 c = mabd_affine_block_compliance(b, x, y);
+    const mabd_mat3 C = mabd_m3_product(mabd_m3_product(R, c), mabd_m3_transpose(R));
+    U[0].at[l] = s * C.c1.x, U[1].at[l] = s * C.c2.x, U[2].at[l] = s * C.c3.x;
+    U[3].at[l] = s * C.c1.y, U[4].at[l] = s * C.c2.y, U[5].at[l] = s * C.c3.y;
+    U[6].at[l] = s * C.c1.z, U[7].at[l] = s * C.c2.z, U[8].at[l] = s * C.c3.z;
+}
+
+void MABD_STAGE(pack_side)(const mabd_affine_block* MABD_RESTRICT b,
+                           const mabd_affine_pack_work* MABD_RESTRICT w,
+                           const mabd_affine_pack_side* MABD_RESTRICT side,
+                           mabd_lanes* MABD_RESTRICT out) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec12 y = mabd_lane_vec12(w->y, l);
+        const mabd_affine_attachment x =
+            mabd_affine_block_attach(b, mabd_lane_s3(w->Z, l), mabd_lane_v3(side->X, l));
+        put_side(b, mabd_lane_m3(w->ref, l), mabd_lane_v3(w->ref + 9, l), &y, &x, side->sign.at[l],
+                 out, l);
+    }
+}
+
+void MABD_STAGE(pack_pair)(const mabd_affine_block* MABD_RESTRICT b,
+                           const mabd_affine_pack_work* MABD_RESTRICT w,
+                           const mabd_affine_pack_side* MABD_RESTRICT from,
+                           const mabd_affine_pack_side* MABD_RESTRICT to,
+                           mabd_lanes* MABD_RESTRICT U) {
+    MABD_EACH_LANE(l) {
+        const mabd_sym3 Z = mabd_lane_s3(w->Z, l);
+        const mabd_affine_attachment x = mabd_affine_block_attach(b, Z, mabd_lane_v3(from->X, l));
+        const mabd_affine_attachment y = mabd_affine_block_attach(b, Z, mabd_lane_v3(to->X, l));
+        put_pair(b, mabd_lane_m3(w->ref, l), &x, &y, from->sign.at[l] * to->sign.at[l], U, l);
+    }
+}
+
+// Two joints on a body, which most bodies have: both functions above and lanes_solve in one loop.
+void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 weight,
+                            const mabd_lanes* MABD_RESTRICT G,
+                            const mabd_lanes* MABD_RESTRICT q_hat,
+                            const mabd_affine_pack_side* MABD_RESTRICT from,
+                            const mabd_affine_pack_side* MABD_RESTRICT to,
+                            mabd_affine_pack_work* MABD_RESTRICT w,
+                            mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
+                            mabd_lanes* MABD_RESTRICT U) {
+    const mabd_affine_block b = *block; // by pointer this loop does not become vectors
+    MABD_EACH_LANE(l) {
+        const mabd_vec12 ref = mabd_lane_vec12(w->ref, l);
+        const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
+        const mabd_sym3 Z = mabd_affine_block_woodbury(&b, mabd_lane_s3(G, l));
+        const mabd_vec12 r = mabd_affine_block_inertia(&b, mabd_lane_vec12(q_hat, l), ref, weight);
+        const mabd_vec12 y = mabd_affine_block_solve(&b, Z, r);
+        mabd_lane_put_s3(Z, w->Z, l);
+        mabd_lane_put_vec12(y, w->y, l);
+        const mabd_vec3 X = mabd_lane_v3(from->X, l), Y = mabd_lane_v3(to->X, l);
+        const mabd_real s = from->sign.at[l], t = to->sign.at[l];
+        const mabd_affine_attachment x = mabd_affine_block_attach(&b, Z, X);
+        const mabd_affine_attachment z = mabd_affine_block_attach(&b, Z, Y);
+        put_side(&b, R, ref.tau, &y, &x, s, out_from, l);
+        put_side(&b, R, ref.tau, &y, &z, t, out_to, l);
+        put_pair(&b, R, &x, &z, s * t, U, l);
+    }
+}
+
+static void store_side(mabd_affine_sim* sim, const mabd_affine_pack* pack, int32_t place, int l,
+                       const mabd_real* in) {
+    const mabd_affine_pack_side* side = sim->packs->sides + pack->side_first + place;
+    const mabd_affine_side_place to = mabd_affine_pack_place(sim, side, 3, l);
+    mabd_affine_put_share(sim, sim->model->plan->side_start[pack->body[l]] + place, &to, in);
+}
+
+static void store_pair(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                       const mabd_affine_pack_pair* pair, const mabd_affine_lane_blocks* U) {
+    for (int l = 0; l < pack->count; l++) {
+        mabd_real* to = sim->U + pair->block[l];
+        if (sim->shared_edges) {
+            for (int k = 0; k < 9; k++) to[k] += U->at[l][k];
+        } else {
+            for (int k = 0; k < 9; k++) to[k] = U->at[l][k];
+        }
+    }
+}
+
+// The blocks of a pack, turned: those of its sides and then, if it has two, the one between them.
+typedef struct pack_blocks {
+    mabd_affine_lane_blocks side[MABD_PACK_SIDES], U;
+} pack_blocks;
+
+// Sides go lane by lane: a body of a pack may add to the joint of the one before.
+static void store_sides(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                        const pack_blocks* blocks) {
+    for (int l = 0; l < pack->count; l++) {
+        for (int32_t i = 0; i < pack->side_count; i++) {
+            store_side(sim, pack, i, l, blocks->side[i].at[l]);
+        }
+    }
+}
+
+static void assemble_link(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                          const mabd_affine_block* block, mabd_vec3 weight, const mabd_lanes* G,
+                          const mabd_lanes* q_hat, mabd_affine_pack_work* w, pack_blocks* blocks) {
+    const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
+    mabd_lanes from[9], to[9], U[9];
+    MABD_STAGE(lanes_link)(block, weight, G, q_hat, &sides[0], &sides[1], w, from, to, U);
+    mabd_lanes_turn_block(from, mabd_affine_side_order, &blocks->side[0]);
+    mabd_lanes_turn_block(to, mabd_affine_side_order, &blocks->side[1]);
+    mabd_lanes_turn_block(U, mabd_affine_pair_order, &blocks->U);
+    store_sides(sim, pack, blocks);
+    store_pair(sim, pack, sim->packs->pairs + pack->pair_first, &blocks->U);
+}
+
+static void assemble_any(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                         const mabd_affine_block* block, mabd_vec3 weight, const mabd_lanes* G,
+                         const mabd_lanes* q_hat, mabd_affine_pack_work* w, pack_blocks* blocks) {
+    const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
+    const mabd_affine_pack_pair* pair = sim->packs->pairs + pack->pair_first;
+    mabd_lanes lanes[9];
+    blocks->U.at[0][0] = 0; // for compilers: the side count is not 0 where blocks are read
+    MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w->ref, w->Z, w->y);
+    if (pack->side_count < 1) return;
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        MABD_STAGE(pack_side)(block, w, &sides[i], lanes);
+        mabd_lanes_turn_block(lanes, mabd_affine_side_order, &blocks->side[i]);
+    }
+    store_sides(sim, pack, blocks);
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        for (int32_t j = i + 1; j < pack->side_count; j++) {
+            MABD_STAGE(pack_pair)(block, w, &sides[i], &sides[j], lanes);
+            mabd_lanes_turn_block(lanes, mabd_affine_pair_order, &blocks->U);
+            store_pair(sim, pack, pair++, &blocks->U);
+        }
+    }
+}
+
+// For more solves at this reference (one/balls.h): y, then the blocks of sides and pairs.
+static void keep_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                      const mabd_affine_pack_work* w, const pack_blocks* blocks) {
+    for (int l = 0; l < pack->count; l++) {
+        mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)pack->body[l];
+        mabd_vec12_store(mabd_lane_vec12(w->y, l), kept);
+        kept += 12;
+        for (int32_t i = 0; i < pack->side_count; i++) {
+            for (int k = 0; k < 9; k++) *kept++ = blocks->side[i].at[l][k];
+        }
+        for (int k = 0; k < 9 && pack->side_count == 2; k++) *kept++ = blocks->U.at[l][k];
+    }
+}
+
+void MABD_STAGE(assemble_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                               const mabd_real* stress, bool predict) {
+    const mabd_model* m = sim->model;
+    const mabd_affine_block* block = mabd_affine_block_of(sim, pack->body[0]);
+    const mabd_real mass = m->classes[pack->body_class].material.mass;
+    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
+    mabd_lanes q_hat[12], S[6], G[6];
+    mabd_affine_pack_work w;
+    pack_blocks blocks;
+    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
+    if (pack->kind == MABD_BODY_ROWS) {
+        MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w.ref, w.Z, w.y);
+        MABD_STAGE(assemble_pack_rows)(sim, pack, stress, S, &w);
+    } else if (pack->side_count == 2) {
+        assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
+    } else {
+        assemble_any(sim, pack, block, weight, G, q_hat, &w, &blocks);
+    }
+    mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
+    mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
+    const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
+    if (keeps && pack->side_count <= MABD_KEPT_SIDES) keep_pack(sim, pack, &w, &blocks);
+}
+
+void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack, bool inside) {
+    mabd_lanes guess[12], ref[12];
+    MABD_STAGE(lanes_guess)(sim, pack->body, guess);
+    MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
+    MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, inside ? pack->border : 0);
+}
+
+// ---- update --------------------------------------------------------------------------------------------
+
+// f += J' lambda of one joint: s (X, 1) R' lambda
+void MABD_STAGE(lanes_pull)(const mabd_lanes* MABD_RESTRICT ref,
+                            const mabd_affine_pack_side* MABD_RESTRICT side,
+                            const mabd_lanes* MABD_RESTRICT lambda, mabd_lanes* MABD_RESTRICT f) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 n = mabd_m3_tmul(mabd_lane_m3(ref, l), mabd_lane_v3(lambda, l));
+        const mabd_vec12 pull =
+            mabd_vec12_at(mabd_lane_v3(side->X, l), mabd_v3_scale(side->sign.at[l], n));
+        mabd_lane_put_vec12(mabd_vec12_axpy(1, pull, mabd_lane_vec12(f, l)), f, l);
+    }
+}
+
+void MABD_STAGE(lanes_move)(const mabd_affine_block* MABD_RESTRICT b,
+                            const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
+                            const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
+                            mabd_affine_moved_lanes* MABD_RESTRICT out) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec12 moved =
+            mabd_affine_block_solve(b, mabd_lane_s3(Z, l), mabd_lane_vec12(f, l));
+        const mabd_vec12 d = mabd_vec12_axpy(-1, moved, mabd_lane_vec12(y, l));
+        const mabd_vec3 w = mabd_vec12_rotation(d);
+        mabd_lane_put_s3(mabd_affine_block_stress(b, d), out->stress, l);
+        mabd_lane_put_vec12(mabd_vec12_place(mabd_lane_vec12(ref, l), d), out->q, l);
+        out->rotation.at[l] = mabd_v3_dot(w, w);
+        out->size.at[l] = mabd_vec12_dot(d, d);
+    }
+}
+
+// The same of all.
+static void pull_balls(const mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                       const mabd_lanes* ref, mabd_lanes* f) {
+    const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
+    mabd_lanes lambda[3];
+    for (int32_t i = 0; i < pack->side_count; i++) {
+        for (int k = 0; k < 3; k++) {
+            const mabd_real* from = sim->lambda + k;
+            MABD_EACH_LANE(l) lambda[k].at[l] = from[sides[i].row[l]];
+        }
+        MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
+    }
+}
+
+void MABD_STAGE(move_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                           const mabd_lanes* ref, const mabd_lanes* f,
+                           mabd_affine_motion_report* report) {
+    mabd_lanes Z[6], y[12];
+    mabd_affine_moved_lanes moved;
+    mabd_lanes_load(6, sim->geometric, pack->body, Z);
+    mabd_lanes_load(12, sim->q_new, pack->body, y);
+    MABD_STAGE(lanes_move)(mabd_affine_block_of(sim, pack->body[0]), ref, Z, y, f, &moved);
+    mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
+    mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
+    for (int l = 0; l < pack->count; l++) {
+        mabd_affine_report_motion(report, pack->body[l], moved.rotation.at[l], moved.size.at[l]);
+    }
+}
+
+void MABD_STAGE(update_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+                             mabd_affine_motion_report* report) {
+    mabd_lanes ref[12], f[12];
+    mabd_lanes_load(12, sim->ref, pack->body, ref);
+    for (int k = 0; k < 12; k++) {
+        MABD_EACH_LANE(l) f[k].at[l] = 0;
+    }
+    if (pack->kind == MABD_BODY_ROWS) {
+        MABD_STAGE(pull_pack_rows)(sim, pack, ref, f);
+    } else {
+        pull_balls(sim, pack, ref, f);
+    }
+    MABD_STAGE(move_pack)(sim, pack, ref, f, report);
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joints with springs on the rotation vector, eight at a time (affine/cpu/pack.h): what is done once for a joint and not for each of its
+// bodies. With B = A_a F_a and F = A_b F_b
+//
+//   start    phi = log(B'F) at the rigid reference, axes n = B grad phi, x_ref = phi + 2 pi n phi/|phi| nearest to the prediction,
+//            right-hand side x_ref - x_star with x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
+//   finish   x = log(polar(B'F)) nearest to x_ref,  x' = (x - x_b)/bh
+//
+// Logarithms are those of joint/rows.h for angles up to a quarter turn. Joints that are turned farther, or whose coordinates
+// are beyond 1 rad and may count whole turns, are done one by one between the loops.
+
+#include "formulation/affine/cpu/shares.h"
+
+#include "math/block.h"
+#include "math/polar.h"
+
+/// Joints of a group at some state.
+typedef struct turn_lanes {
+    mabd_lanes B[9];   // frame on a, world
+    mabd_lanes Q[9];   // B'F
+    mabd_lanes phi[3]; // rotation vector
+    mabd_lanes c;      // of its gradients
+} turn_lanes;
+
+// ---- memory --------------------------------------------------------------------------------------------
+// What a group some way on will need, asked for a few lines at a time (pack_springs.c).
+
+#define AHEAD 2
+
+static const mabd_affine_spring_group* group_ahead(const mabd_affine_sim* sim,
+                                                   const mabd_affine_spring_group* group) {
+    const bool is_there = group - sim->packs->groups + AHEAD < sim->packs->group_count;
+    return is_there ? group + AHEAD : NULL;
+}
+
+static void ask_for_bodies(const mabd_affine_spring_group* group, const mabd_real* q) {
+    for (int l = 0; group && l < group->count; l++) {
+        const mabd_real *a = q + 12 * (size_t)group->a[l], *b = q + 12 * (size_t)group->b[l];
+        MABD_PREFETCH_FAR(a);
+        MABD_PREFETCH_FAR(a + 8);
+        MABD_PREFETCH_FAR(b);
+        MABD_PREFETCH_FAR(b + 8);
+    }
+}
+
+static void ask_for_frames(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
+    for (int l = 0; group && l < group->count; l++) {
+        const mabd_real* frame = (const mabd_real*)&sim->model->frames[group->frame[l]];
+        for (int k = 0; k < 18; k += 8) MABD_PREFETCH_FAR(frame + k);
+    }
+}
+
+// Three numbers each: joints that follow each other share a line.
+static void ask_for_coordinates(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
+    for (int l = 0; group && l < group->count; l += 2) {
+        const size_t at = (size_t)group->coordinate[l];
+        MABD_PREFETCH_FAR(sim->x + at);
+        MABD_PREFETCH_FAR(sim->x1 + at);
+        MABD_PREFETCH_FAR(sim->xd + at);
+        MABD_PREFETCH_FAR(sim->xd1 + at);
+        MABD_PREFETCH_FAR(sim->x_ref + at);
+    }
+}
+
+static void ask_for_axes(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
+    for (int l = 0; group && l < group->count; l++) {
+        MABD_PREFETCH_FAR(sim->turn_axes + 3 * (size_t)group->coordinate[l]);
+        MABD_PREFETCH_FAR(sim->lambda + group->row[l]);
+    }
+}
+
+// ---- joints --------------------------------------------------------------------------------------------
+
+static void find_frames(const mabd_lanes* MABD_RESTRICT a, const mabd_lanes* MABD_RESTRICT b,
+                        const mabd_lanes* MABD_RESTRICT frames, turn_lanes* MABD_RESTRICT out) {
+    MABD_EACH_LANE(l) {
+        const mabd_mat3 B = mabd_m3_product(mabd_lane_m3(a, l), mabd_lane_m3(frames, l));
+        const mabd_mat3 F = mabd_m3_product(mabd_lane_m3(b, l), mabd_lane_m3(frames + 9, l));
+        mabd_lane_put_m3(B, out->B, l);
+        mabd_lane_put_m3(mabd_m3_tproduct(B, F), out->Q, l);
+    }
+}
+
+static void find_near_turns(const mabd_lanes* MABD_RESTRICT Q, mabd_lanes* MABD_RESTRICT phi,
+                            mabd_lanes* MABD_RESTRICT c, mabd_lanes* MABD_RESTRICT cosine) {
+    MABD_EACH_LANE(l) {
+        const mabd_mat3 q = mabd_lane_m3(Q, l);
+        const mabd_turn turn = mabd_m3_turn_near(q);
+        cosine->at[l] = mabd_m3_two_cosines(q);
+        mabd_lane_put_v3(turn.phi, phi, l);
+        c->at[l] = turn.c;
+    }
+}
+
+// Q is a rotation here.
+static void find_turns(turn_lanes* w) {
+    mabd_lanes cosine;
+    find_near_turns(w->Q, w->phi, &w->c, &cosine);
+    for (int l = 0; l < MABD_LANES; l++) {
+        if (cosine.at[l] >= 0) continue;
+        const mabd_vec3 phi = mabd_m3_log(mabd_lane_m3(w->Q, l));
+        mabd_lane_put_v3(phi, w->phi, l);
+        w->c.at[l] = mabd_vector_curve(phi);
+    }
+}
+
+static void find_axes(const turn_lanes* MABD_RESTRICT w, mabd_lanes* MABD_RESTRICT axes) {
+    MABD_EACH_LANE(l) {
+        mabd_turn turn;
+        turn.phi = mabd_lane_v3(w->phi, l), turn.c = w->c.at[l];
+        mabd_lane_put_m3(mabd_m3_product(mabd_lane_m3(w->B, l), mabd_turn_gradients(turn)), axes,
+                         l);
+    }
+}
+
+// Frames of a group at affine coordinates q.
+static void view_group(const mabd_affine_sim* sim, const mabd_affine_spring_group* group,
+                       const mabd_real* q, turn_lanes* w) {
+    mabd_lanes a[12], b[12], frames[18];
+    mabd_lanes_load(12, q, group->a, a);
+    mabd_lanes_load(12, q, group->b, b);
+    mabd_lanes_load(18, (const mabd_real*)sim->model->frames, group->frame, frames);
+    find_frames(a, b, frames, w);
+}
+
+// The rotation vector nearest to `near`, which gets it. Whole turns are looked for beyond 1 rad only (joint/rows.h).
+MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
+    const mabd_vec3 last = mabd_v3_load(near), all = mabd_v3(1, 1, 1);
+    mabd_vec3 phi = mabd_lane_v3(w->phi, l);
+    if (mabd_v3_dot(last, last) > (mabd_real)0.99) phi = mabd_unwrap_vector(phi, last, all);
+    mabd_v3_store(phi, near);
+}
+
+// ---- start ---------------------------------------------------------------------------------------------
+
+// Right-hand sides of the springs of one joint.
+static void write_rhs(mabd_affine_sim* sim, const mabd_affine_spring_group* group, int l,
+                      mabd_real rate) {
+    const size_t at = (size_t)group->coordinate[l];
+    const mabd_affine_control_value* value =
+        sim->controls + (size_t)group->row_set[l] * MABD_JOINT_MAX_ROWS;
+    const mabd_control* control = sim->model->row_sets[group->row_set[l]].control;
+    const mabd_affine_step_scale* s = &sim->step;
+    mabd_real* rhs = sim->lambda + group->row[l];
+    for (size_t k = 0; k < 3; k++) {
+        const mabd_real x_b = s->w * sim->x[at + k] + s->w1 * sim->x1[at + k];
+        const mabd_real xd_b = s->w * sim->xd[at + k] + s->w1 * sim->xd1[at + k];
+        rhs[k] =
+            sim->x_ref[at + k] - mabd_affine_control_goal(&control[k], &value[k], rate, x_b, xd_b);
+    }
+}
+
+void MABD_STAGE(start_group)(mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
+    const mabd_real rate = 1 / sim->step.beta_h;
+    alignas(32) mabd_real spare[MABD_LANES][12];
+    mabd_real* axes_at[MABD_LANES];
+    mabd_lanes axes[9];
+    turn_lanes w;
+    const mabd_affine_spring_group* next = group_ahead(sim, group);
+    ask_for_bodies(next, sim->ref);
+    view_group(sim, group, sim->ref, &w);
+    ask_for_frames(sim, next);
+    find_turns(&w);
+    ask_for_coordinates(sim, next);
+    find_axes(&w, axes);
+    ask_for_axes(sim, next);
+    for (int l = 0; l < MABD_LANES; l++) axes_at[l] = spare[l];
+    static const int order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
+    mabd_lanes_turn(12, axes, order, axes_at);
+    for (int l = 0; l < group->count; l++) {
+        const size_t at = (size_t)group->coordinate[l];
+        mabd_reals_copy(9, spare[l], sim->turn_axes + 3 * at);
+        // only contacts look at rows of these joints one by one
+        if (sim->contacts) mabd_v3_store(mabd_lane_v3(w.phi, l), sim->phi + 3 * at);
+        unwrap_lane(&w, l, sim->x_ref + at);
+        write_rhs(sim, group, l, rate);
+    }
+}
+
+// ---- finish --------------------------------------------------------------------------------------------
+
+static void finish_joint(mabd_affine_sim* sim, bool keep_history, size_t at, mabd_real rate,
+                         const mabd_real* x_new) {
+    const mabd_real w = sim->step.w, w1 = sim->step.w1;
+    for (size_t k = at; k < at + 3; k++) {
+        const mabd_real x = sim->x[k], xd = sim->xd[k];
+        const mabd_real x_b = w * x + w1 * sim->x1[k];
+        sim->x[k] = x_new[k - at];
+        sim->xd[k] = rate * (x_new[k - at] - x_b);
+        if (!keep_history) sim->x1[k] = x, sim->xd1[k] = xd;
+    }
+}
+
+void MABD_STAGE(finish_group)(mabd_affine_sim* sim, bool keep_history,
+                              const mabd_affine_spring_group* group) {
+    const mabd_real rate = 1 / sim->step.beta_h;
+    turn_lanes w;
+    mabd_lanes R[9];
+    bool turned[MABD_LANES];
+    const mabd_affine_spring_group* next = group_ahead(sim, group);
+    ask_for_bodies(next, sim->q_new);
+    view_group(sim, group, sim->q_new, &w);
+    ask_for_frames(sim, next);
+    MABD_STAGE(turn_pack)(w.Q, R, turned);
+    ask_for_coordinates(sim, next);
+    for (int k = 0; k < 9; k++) w.Q[k] = R[k];
+    find_turns(&w);
+    for (int l = 0; l < group->count; l++) {
+        const size_t at = (size_t)group->coordinate[l];
+        mabd_real x[3];
+        mabd_v3_store(mabd_v3_load(sim->x_ref + at), x);
+        unwrap_lane(&w, l, x);
+        finish_joint(sim, keep_history, at, rate, x);
+    }
+}

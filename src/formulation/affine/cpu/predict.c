@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predict and refer: where the step is linearised. The reference is rigid, so strain is zero there and the
+// linear solve returns the whole stress (linearising at q^n instead bloats bodies by (omega h)^2/2).
+//
+//   reference = polar of q + lead (v + curve (v - v1))         a guess of second order
+
+#include "formulation/affine/element/predict.h"
+
+#include "math/polar.h"
+#include "math/quat.h"
+#include "scene/signal.h"
+
+#include <string.h>
+
+void MABD_STAGE(predict_body)(mabd_affine_sim* sim, int32_t body) {
+    mabd_affine_stage_predict_body(sim, body);
+    MABD_STAGE_END();
+}
+
+// Pose of a scripted body at the end of the step.
+static void pose_script(mabd_affine_sim* sim, const mabd_model_script* script) {
+    const mabd_model* m = sim->model;
+    const mabd_real time = sim->step.time_end;
+    mabd_model_start start = m->start[script->body];
+    mabd_vec3 position = mabd_v3_load(start.position);
+    if (script->translation) {
+        const mabd_real s = mabd_signal_value(script->translation, time);
+        position = mabd_v3_axpy(s, script->direction, script->pivot);
+    }
+    if (script->angle) {
+        const mabd_quat turn =
+            mabd_q_axis_angle(script->axis, mabd_signal_value(script->angle, time));
+        mabd_q_store(mabd_q_product(turn, mabd_q_load(start.rotation)), start.rotation);
+    }
+    mabd_v3_store(position, start.position);
+    mabd_real rates[12], *q = sim->q_new + 12 * (size_t)script->body;
+    mabd_model_to_affine(&m->classes[m->body_class[script->body]], &start, q, rates);
+    memcpy(sim->ref + 12 * (size_t)script->body, q, 12 * sizeof(mabd_real));
+}
+
+// A pack in lanes, or one by one if its bodies are not in the same scheme.
+static void predict_lanes(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
+    const bool euler = mabd_affine_is_euler(sim, pack->body[0]);
+    bool alike = true;
+    for (int32_t l = 1; l < pack->count; l++) {
+        alike &= mabd_affine_is_euler(sim, pack->body[l]) == euler;
+    }
+    if (alike) {
+        MABD_STAGE(predict_pack)(sim, pack, false);
+        return;
+    }
+    for (int32_t l = 0; l < pack->count; l++) mabd_affine_stage_predict_body(sim, pack->body[l]);
+}
+
+// Links of a run, some at a time.
+static mabd_affine_pack pack_of_run(int32_t first) {
+    mabd_affine_pack pack = {.count = MABD_LANES};
+    for (int32_t l = 0; l < MABD_LANES; l++) pack.body[l] = first + l;
+    return pack;
+}
+
+void MABD_STAGE(predict)(mabd_affine_sim* sim, bool packs_too, const mabd_affine_tile* tile) {
+    const mabd_model* m = sim->model;
+    const mabd_affine_packs* packs = sim->packs;
+    mabd_affine_contacts* contacts = sim->contacts;
+    for (int32_t i = tile->body_first; i < tile->body_last; i++) {
+        if (contacts) contacts->euler[i] = contacts->calm[i] > 0;
+        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) mabd_affine_stage_hold_body(sim, i);
+    }
+    for (int32_t p = tile->pack_first; p < tile->pack_last && packs_too; p++) {
+        predict_lanes(sim, &packs->packs[p]);
+    }
+    for (int32_t i = tile->body_first; i < tile->body_last && packs_too && tile->run >= 0;
+         i += MABD_LANES) {
+        const mabd_affine_pack pack = pack_of_run(i);
+        predict_lanes(sim, &pack);
+    }
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        mabd_affine_stage_predict_body(sim, packs->odd[i]);
+    }
+    MABD_STAGE_END();
+}
+
+void MABD_STAGE(predict_borders)(mabd_affine_sim* sim, int32_t first, int32_t last) {
+    for (int32_t i = first; i < last; i += MABD_LANES) {
+        mabd_affine_pack pack = {.count = last - i < MABD_LANES ? last - i : MABD_LANES};
+        for (int32_t l = 0; l < MABD_LANES; l++) {
+            pack.body[l] = sim->packs->borders[l < pack.count ? i + l : last - 1];
+        }
+        MABD_STAGE(predict_pack)(sim, &pack, false);
+    }
+    MABD_STAGE_END();
+}
+
+void MABD_STAGE(predict_rest)(mabd_affine_sim* sim) {
+    for (int32_t i = 0; i < sim->model->script_count; i++) {
+        pose_script(sim, &sim->model->scripts[i]);
+    }
+    for (size_t i = 0; i < sim->sizes.coordinates; i++) {
+        sim->x_ref[i] = mabd_affine_step_coordinate(&sim->step, sim->x[i], sim->xd[i]);
+    }
+    for (size_t i = 0; i < sim->sizes.axes; i++) sim->axes[i].known = false;
+}
+
+static int32_t refer_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
+    mabd_lanes q[12], ref[12];
+    bool turned[MABD_LANES];
+    mabd_lanes_load(12, sim->q_new, pack->body, q);
+    MABD_STAGE(turn_pack)(q, ref, turned);
+    for (int l = 0; l < pack->count; l++) {
+        if (!turned[l]) return pack->body[l];
+    }
+    for (int k = 9; k < 12; k++) {
+        MABD_EACH_LANE(l) ref[k].at[l] = q[k].at[l];
+    }
+    mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
+    return -1;
+}
+
+int32_t MABD_STAGE(relinearize)(mabd_affine_sim* sim, const mabd_affine_tile* tile) {
+    const mabd_affine_packs* packs = sim->packs;
+    for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+        const int32_t bad = refer_pack(sim, &packs->packs[p]);
+        if (bad >= 0) return bad;
+    }
+    for (int32_t i = tile->body_first; i < tile->body_last && tile->run >= 0; i += MABD_LANES) {
+        const mabd_affine_pack pack = pack_of_run(i);
+        const int32_t bad = refer_pack(sim, &pack);
+        if (bad >= 0) return bad;
+    }
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        if (!mabd_affine_stage_relinearize_body(sim, packs->odd[i])) return packs->odd[i];
+    }
+    MABD_STAGE_END();
+    return -1;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of a long chain (affine/cpu/pack.h): equal links, 8 pieces of MABD_SEGMENT_LINKS of them in lanes, whose joints all have w rows.
+//
+// One long chain is one long dependency: joint by joint, each elimination waits for the one before. So it is cut at
+// every MABD_SEGMENT_LINKS-th joint. Between two cuts, joint k = 1 .. n - 1 of a piece is eliminated with its block S_k, the block U_k
+// to the next joint, and the block F_k that elimination makes to the cut 0 before the piece:
+//
+//   cut 0 --- 1 --- 2 --- ... --- n - 1 --- cut n                  U_0 is F_1: body 0 couples the cut with joint 1
+//
+//   Z_k = S_k^-1 U_k          Y_k = S_k^-1 F_k'           h_k = S_k^-1 b_k
+//   S_k+1 = D_k+1 - U_k' Z_k  F_k+1 = -F_k Z_k            b_k+1 -= U_k' h_k
+//   S_0 -= F_k Y_k                                        b_0 -= F_k h_k
+//
+// What is left is a chain of the cuts, with blocks S_0, S_n and F_n of every piece: it is shorter by MABD_SEGMENT_LINKS and solved as any
+// other (affine/cpu/reduced_chain.c). Back from there
+//
+//   lambda_k = h_k - Y_k lambda_0 - Z_k lambda_k+1
+//
+// Pieces do not depend on each other: eight go in the lanes of a run, and runs go to threads. The cuts are where the
+// model says, so bits do not depend on either. Prediction, blocks and elimination are one pass over the bodies; so are
+// multipliers and update. The blocks of joints inside a run never leave the cache.
+//
+// This is the part that does not ask what the rows are: one text for w = 3 .. 6, a constant where it is used.
+#pragma once
+
+#include "formulation/affine/cpu/shares.h"
+
+#include "math/block.h"
+
+#define MABD_SEGMENT_ROWS MABD_BLOCK_MAX
+/// Entries of a symmetric w x w block.
+#define MABD_SEGMENT_SYMMETRIC(w) ((w) * ((w) + 1) / 2)
+
+/// What elimination keeps is asked for so many joints before. Farther ahead it would take the room that bodies of the next run need
+/// in the second level of the cache.
+#define MABD_SEGMENT_NEAR 4
+/// Of a side: block, right-hand side, C.
+#define MABD_SEGMENT_SIDE (MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS) + 2 * MABD_SEGMENT_ROWS)
+
+/// Place of entry (i, j) of a symmetric block: the diagonal first, then what is above it row by row, as in mabd_sym3.
+MABD_BLOCK_FN int mabd_affine_segment_at(int w, int i, int j) {
+    const int low = i < j ? i : j, high = i < j ? j : i;
+    return low == high ? low : w + low * (2 * w - low - 1) / 2 + (high - low - 1);
+}
+
+/// Where elimination has come to, all pieces.
+typedef struct mabd_affine_segment_front {
+    mabd_lanes S[MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS)],
+        b[MABD_SEGMENT_ROWS]; // of the next joint: the share of the body before it, less what is eliminated
+    mabd_lanes F[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS]; // from the cut before to it, by rows
+    mabd_lanes S0[MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS)], b0[MABD_SEGMENT_ROWS];
+    mabd_lanes c0
+        [MABD_SEGMENT_ROWS]; // what elimination takes off b0: small beside a place in a long chain, so added at the end
+    mabd_lanes
+        bad; // first joint whose pivot is not positive, as a number; MABD_SEGMENT_LINKS = none
+} mabd_affine_segment_front;
+
+// ---- elimination ---------------------------------------------------------------------------------------
+
+/// S = L d L' (lower triangles), r = 1/d. S is used up.
+MABD_BLOCK_FN void mabd_affine_segment_factor(int w, mabd_real* S, mabd_real* L, mabd_real* r) {
+    MABD_UNROLL
+    for (int j = 0; j < w; j++) {
+        r[j] = 1 / S[j * w + j];
+        MABD_UNROLL
+        for (int i = j + 1; i < w; i++) {
+            L[i * w + j] = S[i * w + j] * r[j];
+            MABD_UNROLL
+            for (int k = j + 1; k <= i; k++) S[i * w + k] -= L[i * w + j] * S[k * w + j];
+        }
+    }
+}
+
+/// x = S \ x
+MABD_BLOCK_FN void mabd_affine_segment_solve(int w, const mabd_real* L, const mabd_real* r,
+                                             mabd_real* x) {
+    MABD_UNROLL
+    for (int i = 1; i < w; i++) {
+        MABD_UNROLL
+        for (int k = 0; k < i; k++) x[i] -= L[i * w + k] * x[k];
+    }
+    MABD_UNROLL
+    for (int i = w - 1; i >= 0; i--) {
+        x[i] *= r[i];
+        MABD_UNROLL
+        for (int k = w - 1; k > i; k--) x[i] -= L[k * w + i] * x[k];
+    }
+}
+
+/// Sum of a[stride i].at[l] x[i], from the first.
+MABD_BLOCK_FN mabd_real mabd_affine_segment_dot(int w, const mabd_lanes* a, int stride, int l,
+                                                const mabd_real* x) {
+    mabd_real sum = a[0].at[l] * x[0];
+    MABD_UNROLL
+    for (int i = 1; i < w; i++) sum += a[stride * i].at[l] * x[i];
+    return sum;
+}
+
+/// Joint k: `from`, `to` (block, then right-hand side) and U (by rows) are of body k, of its joints k and k + 1.
+MABD_BLOCK_FN void mabd_affine_segment_eliminate(int w, mabd_real k,
+                                                 const mabd_lanes* MABD_RESTRICT from,
+                                                 const mabd_lanes* MABD_RESTRICT to,
+                                                 const mabd_lanes* MABD_RESTRICT U,
+                                                 mabd_affine_segment_front* MABD_RESTRICT front,
+                                                 mabd_lanes* MABD_RESTRICT kept) {
+    const int n = MABD_SEGMENT_SYMMETRIC(w);
+    MABD_EACH_LANE(l) {
+        mabd_real S[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS],
+            L[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS];
+        mabd_real Z[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS],
+            Y[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS]; // by columns
+        mabd_real r[MABD_SEGMENT_ROWS], h[MABD_SEGMENT_ROWS];
+        MABD_UNROLL
+        for (int i = 0; i < w; i++) {
+            h[i] = front->b[i].at[l] + from[n + i].at[l];
+            MABD_UNROLL
+            for (int j = 0; j <= i; j++) {
+                const int at = mabd_affine_segment_at(w, i, j);
+                S[i * w + j] = front->S[at].at[l] + from[at].at[l];
+            }
+        }
+        mabd_affine_segment_factor(w, S, L, r);
+        mabd_real least = r[0], most = r[0];
+        MABD_UNROLL
+        for (int i = 1; i < w; i++) {
+            least = r[i] < least ? r[i] : least;
+            most += r[i]; // NaN if one is
+        }
+        const bool good = (least > 0) & (most < (mabd_real)INFINITY);
+        front->bad.at[l] = good | (front->bad.at[l] < k) ? front->bad.at[l] : k;
+
+        mabd_affine_segment_solve(w, L, r, h);
+        MABD_UNROLL
+        for (int i = 0; i < w; i++) kept[2 * w * w + i].at[l] = h[i];
+        MABD_UNROLL
+        for (int c = 0; c < w; c++) {
+            mabd_real *z = Z + c * w, *y = Y + c * w;
+            MABD_UNROLL
+            for (int i = 0; i < w; i++) z[i] = U[i * w + c].at[l], y[i] = front->F[c * w + i].at[l];
+            mabd_affine_segment_solve(w, L, r, z);
+            mabd_affine_segment_solve(w, L, r, y);
+            MABD_UNROLL
+            for (int i = 0; i < w; i++) {
+                kept[c * w + i].at[l] = z[i], kept[w * w + c * w + i].at[l] = y[i];
+            }
+        }
+        MABD_UNROLL
+        for (int i = 0; i < w; i++) {
+            front->b[i].at[l] = to[n + i].at[l] - mabd_affine_segment_dot(w, U + i, w, l, h);
+            front->c0[i].at[l] -= mabd_affine_segment_dot(w, front->F + i * w, 1, l, h);
+            MABD_UNROLL
+            for (int j = 0; j <= i; j++) {
+                const int at = mabd_affine_segment_at(w, i, j);
+                front->S[at].at[l] =
+                    to[at].at[l] - mabd_affine_segment_dot(w, U + j, w, l, Z + i * w);
+                front->S0[at].at[l] -=
+                    mabd_affine_segment_dot(w, front->F + j * w, 1, l, Y + i * w);
+            }
+        }
+        MABD_UNROLL
+        for (int i = 0; i < w; i++) { // F_k+1 = -F_k Z_k
+            mabd_real next[MABD_SEGMENT_ROWS];
+            MABD_UNROLL
+            for (int c = 0; c < w; c++) {
+                next[c] = -mabd_affine_segment_dot(w, front->F + i * w, 1, l, Z + c * w);
+            }
+            MABD_UNROLL
+            for (int c = 0; c < w; c++) front->F[i * w + c].at[l] = next[c];
+        }
+    }
+}
+
+/// Body 0: joint 0 is the cut.
+MABD_BLOCK_FN void mabd_affine_segment_begin(int w, const mabd_lanes* from, const mabd_lanes* to,
+                                             const mabd_lanes* U,
+                                             mabd_affine_segment_front* front) {
+    const int n = MABD_SEGMENT_SYMMETRIC(w);
+    for (int k = 0; k < n; k++) front->S0[k] = from[k], front->S[k] = to[k];
+    for (int k = 0; k < w; k++) front->b0[k] = from[n + k], front->b[k] = to[n + k];
+    for (int k = 0; k < w * w; k++) front->F[k] = U[k];
+    for (int k = 0; k < w; k++) {
+        MABD_EACH_LANE(l) front->c0[k].at[l] = 0;
+    }
+    MABD_EACH_LANE(l) front->bad.at[l] = MABD_SEGMENT_LINKS;
+}
+
+/// lambda_k from those of the cut and of joint k + 1.
+MABD_BLOCK_FN void mabd_affine_segment_back(int w, const mabd_lanes* MABD_RESTRICT kept,
+                                            const mabd_lanes* MABD_RESTRICT cut,
+                                            const mabd_lanes* MABD_RESTRICT next,
+                                            mabd_lanes* MABD_RESTRICT lambda) {
+    MABD_EACH_LANE(l) {
+        MABD_UNROLL
+        for (int i = 0; i < w; i++) {
+            mabd_real far = kept[w * w + i].at[l] * cut[0].at[l];
+            mabd_real near = kept[i].at[l] * next[0].at[l];
+            MABD_UNROLL
+            for (int c = 1; c < w; c++) {
+                far += kept[w * w + c * w + i].at[l] * cut[c].at[l];
+                near += kept[c * w + i].at[l] * next[c].at[l];
+            }
+            lambda[i].at[l] = (kept[2 * w * w + i].at[l] - far) - near;
+        }
+    }
+}
+
+// ---- places --------------------------------------------------------------------------------------------
+
+/// Body k of every piece.
+MABD_HOT void mabd_affine_segment_bodies(const mabd_affine_segment* run, int32_t k, int32_t* body) {
+    for (int l = 0; l < MABD_LANES; l++) body[l] = run->body + MABD_SEGMENT_LINKS * l + k;
+}
+/// Attachments of body k of every piece, k = -1 .. MABD_SEGMENT_LINKS.
+MABD_HOT const mabd_lanes* mabd_run_X(const mabd_affine_sim* sim, int32_t run, int32_t k) {
+    return sim->packs->run_X + 6 * ((size_t)run * (MABD_SEGMENT_LINKS + 2) + (size_t)(k + 1));
+}
+/// What elimination leaves of joint k >= 1.
+MABD_HOT mabd_lanes* mabd_affine_segment_saved(const mabd_affine_sim* sim,
+                                               const mabd_affine_segment* run, int32_t k) {
+    return sim->packs->kept + run->kept + (size_t)(k - 1) * (size_t)MABD_SEGMENT_SAVED(run->width);
+}
+/// The same of a joint to ask for on the way back, of the next run at the end of this one.
+MABD_HOT const mabd_lanes* mabd_affine_segment_saved_before(const mabd_affine_sim* sim,
+                                                            const mabd_affine_segment* run,
+                                                            const mabd_affine_segment* next,
+                                                            int32_t k) {
+    const int32_t far = k - MABD_SEGMENT_NEAR;
+    return far > 0 ? mabd_affine_segment_saved(sim, run, far)
+                   : mabd_affine_segment_saved(sim, next, far + MABD_SEGMENT_LINKS - 1);
+}
+/// The next run, or the last one.
+MABD_HOT const mabd_affine_segment* mabd_affine_segment_next(const mabd_affine_sim* sim,
+                                                             const mabd_affine_segment* run) {
+    return run + 1 < sim->packs->runs + sim->packs->run_count ? run + 1 : run;
+}
+/// Joints of body k.
+MABD_HOT void mabd_affine_segment_sides(const mabd_affine_sim* sim, int32_t run, int32_t k,
+                                        mabd_affine_pack_side* side) {
+    const mabd_lanes* X = mabd_run_X(sim, run, k);
+    for (int i = 0; i < 3; i++) side[0].X[i] = X[i], side[1].X[i] = X[3 + i];
+}
+MABD_HOT void mabd_affine_segment_signs(const mabd_affine_segment* run,
+                                        mabd_affine_pack_side* side) {
+    MABD_EACH_LANE(l) side[0].sign.at[l] = run->sign[0], side[1].sign.at[l] = run->sign[1];
+}
+/// Borders among bodies k.
+MABD_HOT uint8_t mabd_affine_segment_halo(const mabd_affine_segment* run, int32_t k) {
+    return k == 0 ? run->border[0] : k == MABD_SEGMENT_LINKS - 1 ? run->border[1] : 0;
+}
+
+/// Multipliers of joint k of all pieces.
+MABD_BLOCK_FN void mabd_affine_segment_load(int w, const mabd_affine_sim* sim,
+                                            const mabd_affine_segment* run, int32_t k,
+                                            mabd_lanes* to) {
+    const int32_t row = sim->model->plan->slot_row[run->slot] + w * k;
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_real* from = sim->lambda + row + w * MABD_SEGMENT_LINKS * l;
+        for (int i = 0; i < w; i++) to[i].at[l] = from[i];
+    }
+}
+MABD_BLOCK_FN void mabd_affine_segment_store(int w, mabd_affine_sim* sim,
+                                             const mabd_affine_segment* run, int32_t k,
+                                             const mabd_lanes* from) {
+    const int32_t row = sim->model->plan->slot_row[run->slot] + w * k;
+    for (int l = 0; l < MABD_LANES; l++) {
+        mabd_real* to = sim->lambda + row + w * MABD_SEGMENT_LINKS * l;
+        for (int i = 0; i < w; i++) to[i] = from[i].at[l];
+    }
+}
+
+/// Ask for a part of the next or last run, which most likely is this thread's next tile: the rows of as many bodies as one
+/// round goes over, one after the other as the memory likes them. They wait in the second level of the cache.
+MABD_HOT void mabd_affine_segment_prefetch_rows(int columns, const mabd_real* base, int64_t body) {
+    const uintptr_t row = (uintptr_t)columns * sizeof *base;
+    const uintptr_t at = (uintptr_t)base + (uintptr_t)body * row;
+    for (uintptr_t k = 0; k < MABD_LANES * row; k += 64) MABD_PREFETCH_FAR(at + k);
+}
+/// The places of cuts, which are far from each other: those of a few lanes in some of the rounds.
+MABD_HOT void mabd_affine_segment_prefetch_cuts(const mabd_affine_sim* sim,
+                                                const mabd_affine_segment* run, int32_t k) {
+    const uintptr_t bytes = (uintptr_t)(run->width * run->width) * sizeof(mabd_real);
+    if (k < MABD_LANES || k >= 3 * MABD_LANES) return;
+    const int l = k % MABD_LANES;
+    const mabd_affine_pack_side* side = k < 2 * MABD_LANES ? &run->before.side : &run->after.side;
+    const mabd_affine_side_place to = mabd_affine_pack_place(sim, side, run->width, l);
+    MABD_PREFETCH_FAR(to.rhs);
+    for (uintptr_t i = 0; i < bytes; i += 64) MABD_PREFETCH_FAR((uintptr_t)to.D + i);
+    const uintptr_t edge = (uintptr_t)(sim->U + run->edge[l]);
+    for (uintptr_t i = 0; i < bytes && k < 2 * MABD_LANES; i += 64) MABD_PREFETCH_FAR(edge + i);
+}
+MABD_HOT void mabd_affine_segment_prefetch(int count, const mabd_lanes* at) {
+    for (int k = 0; k < count; k++) MABD_PREFETCH_FAR((uintptr_t)at + 64 * (uintptr_t)k);
+}
+
+#ifdef MABD_ISA
+// ---- parts of both kinds of runs (run.c) ----
+
+/// Shares of both cuts of every piece, and the block between them in the place of its first body's. before, after (rows): C of the
+/// cuts before the first and after the last links, which the side that begins a joint adds; null = balls.
+void MABD_STAGE(leave_cuts)(mabd_affine_sim* sim, mabd_affine_segment* run,
+                            const mabd_affine_segment_front* front, const mabd_lanes* before,
+                            const mabd_lanes* after);
+
+/// The largest rotation of all bodies of a piece, squared, and where; the first broken one, -1 = none.
+typedef struct mabd_affine_segment_motion {
+    mabd_lanes rotation, twisted, broken;
+} mabd_affine_segment_motion;
+void MABD_STAGE(report_run)(const mabd_affine_segment* run, const mabd_affine_segment_motion* w,
+                            mabd_affine_motion_report* report);
+/// One body more of every piece, from the last to the first.
+MABD_HOT void mabd_affine_segment_watch(mabd_real k,
+                                        const mabd_affine_moved_lanes* MABD_RESTRICT moved,
+                                        mabd_affine_segment_motion* MABD_RESTRICT w, int l) {
+    const mabd_real rotation = moved->rotation.at[l];
+    const bool more = rotation >= w->rotation.at[l];
+    w->rotation.at[l] = more ? rotation : w->rotation.at[l];
+    w->twisted.at[l] = more ? k : w->twisted.at[l];
+    w->broken.at[l] = moved->size.at[l] < (mabd_real)1e30 ? w->broken.at[l] : k;
+}
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Update: the new state of every body,
+//
+//   dq = y - H^-1 J' lambda,  A = R (I + D),  t = t_ref + R tau,  stress = C : sym(D)
+//
+// and, at the end of a step, rates and history.
+
+#include "formulation/affine/element/update.h"
+
+void MABD_STAGE(update)(mabd_affine_sim* sim, const mabd_affine_tile* tile,
+                        mabd_affine_motion_report* report) {
+    const mabd_affine_packs* packs = sim->packs;
+    if (tile->run >= 0) {
+        mabd_affine_joint_error* open = &packs->inner[tile - packs->tiles];
+        const mabd_affine_joint_error none = {0, 0, 0, -1};
+        *open = none;
+        if (packs->runs[tile->run].kind == MABD_BODY_SIMPLE) {
+            MABD_STAGE(update_run)(sim, tile->run, report, open);
+        } else {
+            MABD_STAGE(update_row_run)(sim, tile->run, report);
+        }
+    }
+    for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
+        const mabd_affine_pack* pack = &packs->packs[p];
+        if (!MABD_STAGE(fits_lanes)(sim, pack)) {
+            for (int32_t l = 0; l < pack->count; l++)
+                mabd_affine_stage_update_body(sim, pack->body[l], report);
+        } else if (pack->kind == MABD_BODY_SPRUNG) {
+            MABD_STAGE(update_spring_pack)(sim, pack, report);
+        } else {
+            MABD_STAGE(update_pack)(sim, pack, report);
+        }
+    }
+    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
+        mabd_affine_stage_update_body(sim, packs->odd[i], report);
+    }
+    MABD_STAGE_END();
+}
+
+// x and x' of the controlled coordinates of lone joints first .. last - 1, at q_new.
+void MABD_STAGE(finish_coordinates)(mabd_affine_sim* sim, bool keep_history, int32_t first,
+                                    int32_t last) {
+    for (int32_t i = first; i < last; i++) {
+        mabd_affine_stage_finish_joint(sim, keep_history, sim->packs->lone[i]);
+    }
+}
+
+// Rates of bodies that took the solve by Euler.
+static void finish_struck(mabd_affine_sim* sim, const mabd_affine_tile* tile, mabd_real* v) {
+    const mabd_affine_contacts* c = sim->contacts;
+    const mabd_real rate = 1 / sim->euler.beta_h;
+    for (int32_t body = tile->body_first; body < tile->body_last; body++) {
+        if (c->euler[body] == MABD_EULER_NOT) continue;
+        const size_t at = 12 * (size_t)body;
+        for (size_t k = at; k < at + 12; k++) {
+            v[k] = rate * (sim->q_new[k] - sim->q[k]);
+        }
+    }
+}
+
+void MABD_STAGE(finish)(mabd_affine_sim* sim, bool keep_history, const mabd_affine_tile* tile) {
+    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
+    const size_t first = 12 * (size_t)tile->body_first, last = 12 * (size_t)tile->body_last;
+    const mabd_real *q = sim->q, *q1 = sim->q1, *q_new = sim->q_new;
+    // v = (q_new - q_b)/bh; where history moves on it is written over v1, whose turn is over
+    mabd_real* v = keep_history ? sim->v : sim->v1;
+    for (size_t k = first; k < last; k++)
+        v[k] = mabd_affine_step_rate(rate, w, w1, q_new[k], q[k], q1[k]);
+    if (sim->contacts) finish_struck(sim, tile, v);
+    for (int32_t i = tile->group_first; i < tile->group_last; i++) {
+        MABD_STAGE(finish_group)(sim, keep_history, &sim->packs->groups[i]);
+    }
+    MABD_STAGE_END();
+}

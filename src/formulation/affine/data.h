@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+// State and workspace of an M-ABD simulation on the CPU, and the stages of a step. One arena; the stages
+// allocate nothing and loop in fixed order.
+//
+//   predict    rigid reference                                 per body
+//   assemble   y = H^-1 r, K = J H^-1 J' + c, b = J y + C      per body, for the joints it carries
+//   factor, solve   K lambda = b                               per component (dual/)
+//   update     q_new = ref + y - H^-1 J' lambda, stress        per body
+//   switch     pieces of axes with stops, limits, friction     per joint that has such
+//   check      how far the rows are open at q_new              per joint
+//   refer      reference <- (polar(A_new), t_new)              per body, before another iteration
+//   finish     v = (q_new - q_b)/bh, history                   per body
+#pragma once
+
+#include "base/pool.h"
+#include "dual/dual.h"
+#include "formulation/affine/contact/contact.h"
+#include "formulation/affine/cpu/pack.h"
+#include "joint/axis_law.h"
+#include "mabd/sim.h"
+#include "model/model_data.h"
+
+/// Array sizes, known from the model alone.
+typedef struct mabd_affine_sizes {
+    size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
+    size_t classes, row_sets, forces, components, widest_body, loose;
+    size_t threads;
+    size_t axes;    // coordinates, or 0 if no axis has a law (joint/axis_law.h)
+    size_t guess;   // rows, or 0 if no dual solver is iterative
+    size_t held;    // bodies, or 0 if nothing is solved twice at a reference: no contacts
+    size_t rest;    // rows, or 0 if no component may be softened (factor.c)
+    size_t groups;  // of components (factor.c)
+    size_t targets; // copies x controls (targets.c)
+    size_t copies;  // 0 = none
+    size_t apart;   // bodies, or 0 if copies do not settle one by one (copies.c)
+} mabd_affine_sizes;
+
+/// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
+/// numbers: q_b = w q + w1 q1, v_b = w v + w1 v1 [VQ eq. 25, App. A].
+///
+///                  q is at   end      bh      w       w1          g = 1 - 1/sqrt(2), k = (1 - g)/g
+///   euler          t         t + h    h       1       0
+///   bdf2           t         t + h    2h/3    4/3    -1/3         q1 at t - h
+///   sdirk first    t         t + gh   gh      1       0
+///   sdirk second   t + gh    t + h    gh      k       1 - k       q1 at t
+///
+/// The two solves of SDIRK2 are the first step of BDF2: its damping does not show as one Euler step's does.
+typedef enum mabd_affine_scheme {
+    MABD_SCHEME_EULER,
+    MABD_SCHEME_BDF2,
+    MABD_SCHEME_SDIRK_FIRST,
+    MABD_SCHEME_SDIRK_SECOND,
+} mabd_affine_scheme;
+
+/// The part of a solve that is the same for all bodies.
+typedef struct mabd_affine_step_scale {
+    mabd_real beta_h;   // bh [s]
+    mabd_real w, w1;    // as above; w1 = 0: q1, v1 are not used
+    mabd_real lead;     // from q to the end [s]
+    mabd_real curve;    // guess: q + lead (v + curve (v - v1))
+    mabd_real time_end; // of the solve [s]
+    mabd_vec3 wind;     // [m/s]
+} mabd_affine_step_scale;
+
+/// q_hat = q_b + bh v_b: what inertia alone would do, of one coordinate.
+MABD_FN mabd_real mabd_affine_step_target(const mabd_affine_step_scale* s, mabd_real q,
+                                          mabd_real q1, mabd_real v, mabd_real v1) {
+    return (s->w * q + s->w1 * q1) + s->beta_h * (s->w * v + s->w1 * v1);
+}
+/// q + lead (v + curve (v - v1)): a guess of second order.
+MABD_FN mabd_real mabd_affine_step_guess(const mabd_affine_step_scale* s, mabd_real q, mabd_real v,
+                                         mabd_real v1) {
+    return q + s->lead * (v + s->curve * (v - v1));
+}
+
+/// (q_new - q_b)/bh of one coordinate, rate = 1/bh.
+MABD_FN mabd_real mabd_affine_step_rate(mabd_real rate, mabd_real w, mabd_real w1, mabd_real q_new,
+                                        mabd_real q, mabd_real q1) {
+    return rate * (q_new - (w * q + w1 * q1));
+}
+/// A joint coordinate, as far as it is known before the bodies are.
+MABD_FN mabd_real mabd_affine_step_coordinate(const mabd_affine_step_scale* s, mabd_real x,
+                                              mabd_real xd) {
+    return x + s->lead * xd;
+}
+
+/// One control row at the end time of the step: lambda = (x - x_star)/c.
+typedef struct mabd_affine_control_value {
+    mabd_real compliance; // c = 1/(k + d/bh + I/bh^2), 0 = rigid
+    mabd_real target;     // k rest + kp target(t) [N or N m], or target(t) of a rigid one
+    mabd_real drive;      // target or rate of the drive of a law
+} mabd_affine_control_value;
+
+/// mabd_affine_control_value.target of a control, `target`: where its servo shall be.
+MABD_FN mabd_real mabd_affine_control_target(const mabd_control* control, mabd_real target) {
+    return control->rigid ? target : control->offset + control->gain * target;
+}
+
+/// x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh), rate = 1/bh
+MABD_FN mabd_real mabd_affine_control_goal(const mabd_control* control,
+                                           const mabd_affine_control_value* value, mabd_real rate,
+                                           mabd_real x_b, mabd_real xd_b) {
+    return value->compliance * (value->target + rate * (control->damping * x_b +
+                                                        control->armature * (rate * x_b + xd_b)));
+}
+
+/// Bodies with at most this many joints keep y (12) and their blocks (9 each) while contacts of others change.
+#define MABD_KEPT_SIDES 2
+#define MABD_KEPT_REALS (12 + 9 * 3)
+
+/// The row of an axis with a law: which piece it stands on.
+typedef struct mabd_affine_axis_state {
+    bool known;                  // false until the first assemble of a solve
+    bool solved;                 // false until the first switch
+    mabd_real own;               // compliance of the coordinate by itself, about J H^-1 J'
+    mabd_real rho;               // what it is taken for (joint/axis_law.h)
+    mabd_real remainder;         // of its coordinate at the reference (joint/rows.h)
+    mabd_real x, lambda;         // of the last solve
+    mabd_real x_low, lambda_low; // where the search for contacts has come to
+    mabd_axis_line line;         // of the piece
+    mabd_axis_piece piece;
+    bool moves; // the last solve lies on another piece: `found`
+    mabd_axis_piece found;
+} mabd_affine_axis_state;
+
+/// One J row of a body and H^-1 of it.
+typedef struct mabd_affine_row_work {
+    mabd_vec12 J, Y;
+} mabd_affine_row_work;
+
+/// One joint on a body while its rows are put together. Point rows come first and need no J of their own: what
+/// they do is known from the attachment.
+typedef struct mabd_affine_side_work {
+    mabd_affine_attachment point;
+    mabd_real sign;                                 // of the point rows: +1 on body b, -1 on a
+    int32_t points;                                 // point rows: 3 or 0
+    int32_t others;                                 // rows after them
+    mabd_affine_row_work rows[MABD_JOINT_MAX_ROWS]; // (others)
+} mabd_affine_side_work;
+
+/// One joint with point rows and vector rows on a body (one/springs.h).
+typedef struct mabd_affine_spring_work {
+    mabd_affine_attachment point;
+    mabd_real sign; // of the point rows: +1 on body b, -1 on a
+    int32_t count;  // vector rows, 0..3
+    mabd_vec3 N[3]; // (count) axes
+    mabd_mat3 V;    // of point and rotation, sign R in front
+} mabd_affine_spring_work;
+
+/// How a body is assembled.
+typedef enum mabd_affine_body_kind {
+    MABD_BODY_GENERAL,  // any rows and forces
+    MABD_BODY_SIMPLE,   // only point rows, no forces but inertia and gravity
+    MABD_BODY_SPRUNG,   // point rows and vector rows, any forces but motors
+    MABD_BODY_JUNCTION, // its freedoms are unknowns of the dual system
+    MABD_BODY_ROWS,     // point, slide and cross rows, no forces but inertia and gravity
+} mabd_affine_body_kind;
+
+/// A copy of a batch in the solve under way, where copies settle one by one (copies.c).
+typedef struct mabd_affine_copy_state {
+    bool settled; // its result is good
+    bool kept;    // and stands aside while others go on
+    mabd_real rotation;
+    int32_t rotated_body;         // -1 = no moving bodies
+    mabd_affine_joint_error open; // of its last solve
+} mabd_affine_copy_state;
+
+/// When a copy has settled.
+typedef struct mabd_affine_copy_goal {
+    mabd_real rotation; // of its bodies, at most [rad]
+    mabd_real opening;  // of its rows, at most [m], [rad]
+    bool first;         // solve: no copy has settled before
+    bool every_row;     // all rows count, else those that are not linear
+    bool last;          // no solve will follow: openings are told of all
+} mabd_affine_copy_goal;
+
+/// What runs leave of a component (affine/cpu/reduced_chain.h).
+typedef struct mabd_affine_reduced_chain mabd_affine_reduced_chain;
+
+/// The stages as compiled for one instruction set (affine/cpu/isa_table.h).
+typedef struct mabd_affine_isa_table mabd_affine_isa_table;
+
+/// Components that follow each other, factored and solved by one thread; what came of it.
+typedef struct mabd_affine_group {
+    int32_t first, last; // components first .. last - 1
+    mabd_status status;
+    int32_t joint; // where it failed
+    mabd_dual_report report;
+} mabd_affine_group;
+
+/// The table of a backend (formulation/affine/backend.h).
+typedef struct mabd_affine_backend_ops mabd_affine_backend_ops;
+
+struct mabd_affine_sim {
+    const mabd_model* model;
+    const mabd_affine_backend_ops* backend; // where the stages run
+    mabd_sim_def def;
+    bool iterates;      // some component has an iterative dual solver
+    bool has_history;   // q1, v1 are one step h behind: BDF2 may use them
+    void* memory;       // the arena
+    size_t memory_size; // [bytes]
+    const mabd_affine_isa_table* stages;
+    mabd_affine_packs* packs;
+    mabd_pool* pool;                   // null = one thread
+    mabd_affine_reduced_chain* outers; // (components) null = no runs (affine/cpu/reduced_chain.h)
+    mabd_affine_sizes sizes;
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    mabd_real* name; // (count x columns) [unit]
+#include "formulation/affine/fields.def"
+#undef FIELD
+    mabd_affine_block* blocks; // (classes) for step.beta_h; with contacts as many for euler.beta_h
+    mabd_affine_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
+    mabd_real* motors;                   // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
+    mabd_real* target;                   // (targets) STATE: set from outside (targets.c)
+    bool* target_set;                    // (targets) STATE: it stands in for the signal
+    mabd_affine_copy_state* copies;      // (copies) in the solve under way
+    mabd_affine_axis_state* axes;        // (axes) by coordinate
+    int32_t fewest, patience;            // of switch.c
+    mabd_real* force_scale;              // (forces) signal values
+    uint8_t* body_kind;                  // (bodies) mabd_affine_body_kind
+    int32_t* loose;                      // (loose) joints that have motors but no rows
+    mabd_affine_side_work* sides;        // (widest_body)
+    mabd_affine_spring_work* springs;    // (widest_body)
+    mabd_vec3* points;                   // (widest_body)
+    const mabd_dual_ops** duals;         // (components) solver chosen, null without rows
+    void** solvers;                      // (components) of dual/
+    bool* softened;                      // (components) factored with rows that give way (factor.c)
+    mabd_affine_group* groups;           // (groups) of all components
+    mabd_dual dual;                      // choice of the definition
+    mabd_real gap_tolerance;             // of iterative solvers [m], [rad]
+    mabd_dual_report
+        dual_report;    // of the last solve: iterations of all components, largest residual
+    bool shared_edges;  // some off-diagonal block gets more than one body's share
+    bool solvers_later; // solvers of the dual system are made where one is asked for
+    void* device;       // what a backend has elsewhere, null = nothing
+    mabd_affine_contacts* contacts; // null = the model has none
+    mabd_affine_step_scale step;
+    mabd_affine_step_scale euler; // of bodies that were struck (affine/contact/contact.h)
+    mabd_real blocks_beta_h[2];   // what `blocks` was made for
+    double times[MABD_STAGE_COUNT];
+};
+
+/// True if a body takes the solve under way by Euler although others may not.
+MABD_FN bool mabd_affine_is_euler(const mabd_affine_sim* sim, int32_t body) {
+    return sim->contacts && sim->contacts->euler[body] != MABD_EULER_NOT;
+}
+/// The numbers of the solve under way for a body, and its block.
+MABD_FN const mabd_affine_step_scale* mabd_affine_scale(const mabd_affine_sim* sim, int32_t body) {
+    return mabd_affine_is_euler(sim, body) ? &sim->euler : &sim->step;
+}
+MABD_FN const mabd_affine_block* mabd_affine_block_of(const mabd_affine_sim* sim, int32_t body) {
+    const mabd_affine_block* blocks = sim->blocks + sim->model->body_class[body];
+    return mabd_affine_is_euler(sim, body) ? blocks + sim->sizes.classes : blocks;
+}
+
+mabd_affine_sizes mabd_affine_count(const mabd_model* model);
+/// Take all arrays from the arena (twice: measuring, then for real).
+void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena);
+/// Constants of the layout, dual solvers. MABD_ERR_MEMORY.
+mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allocator);
+/// The solver of a component, if it is not there yet. MABD_ERR_MEMORY.
+mabd_status mabd_affine_make_solver(mabd_affine_sim* sim, const mabd_allocator* allocator,
+                                    int32_t component);
+void mabd_affine_release(mabd_affine_sim* sim, const mabd_allocator* allocator);
+/// Direct dual solver of a component, null without rows; its arrays.
+const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* component);
+/// Dual solver of a component by sim->dual (choose.c). Needs model and dual only.
+const mabd_dual_ops* mabd_affine_dual_select(const mabd_affine_sim* sim, int32_t component);
+/// True if some component may get an iterative solver: from counts alone, without looking at the factor.
+bool mabd_affine_may_iterate(const mabd_affine_sim* sim);
+mabd_dual_system mabd_affine_dual_system(const mabd_affine_sim* sim, int32_t component);
+/// Groups of all components, from the plan alone; returns how many. groups: null = count only (factor.c).
+int32_t mabd_affine_find_groups(const mabd_plan* plan, mabd_affine_group* groups);
+/// Bytes that the dual solvers hold.
+size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim);
+/// What tiles and packs take (affine/cpu/pack.h), part of the two below; SIZE_MAX if that cannot be known.
+size_t mabd_affine_schedule_bytes_for(const mabd_model* model);
+/// What they will hold; SIZE_MAX if that cannot be known. Needs model and sizes only.
+size_t mabd_affine_solver_bytes_for(const mabd_affine_sim* sim);
+/// Start state of the model.
+void mabd_affine_reset(mabd_affine_sim* sim);
+
+/// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets
+/// sim->step.
+void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
+                             mabd_real h);
+/// Its last part: targets that were set in place of the signals (targets.c).
+void mabd_affine_apply_targets(mabd_affine_sim* sim);
+/// Coordinates and rates of the axes of all controls (copies x controls each); either may be null.
+void mabd_affine_get_controls(const mabd_affine_sim* sim, mabd_real* coordinates, mabd_real* rates);
+/// x' of a coordinate: J q' of both sides, each in its body frame. view: of sim->q.
+mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                      const mabd_joint_view* view, const mabd_row* row);
+/// References, unless assemble makes them on its way (mabd_affine_fuses_predict).
+void mabd_affine_predict(mabd_affine_sim* sim);
+/// True if the first assemble of a solve predicts as well, tile by tile: nobody looks at references before.
+bool mabd_affine_fuses_predict(const mabd_affine_sim* sim);
+/// The same of one moving body.
+void mabd_affine_predict_body(mabd_affine_sim* sim, int32_t body);
+/// Which solve it is: geometric stiffness comes from the stress of the last step, or of the last iteration; at one
+/// reference it stays the same.
+typedef enum mabd_affine_pass {
+    MABD_PASS_FIRST, // of a step
+    MABD_PASS_NEXT,  // at a new reference
+    MABD_PASS_AGAIN, // at the last one
+} mabd_affine_pass;
+void mabd_affine_assemble(mabd_affine_sim* sim, mabd_affine_pass pass);
+/// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
+mabd_status mabd_affine_factor(mabd_affine_sim* sim, int32_t* joint);
+/// Both for one component alone; lambda: its right-hand side in, multipliers out.
+mabd_status mabd_affine_solve_component(mabd_affine_sim* sim, int32_t component, int32_t* joint);
+/// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative
+/// solvers start from `guess` and leave their solution there.
+void mabd_affine_solve_dual(mabd_affine_sim* sim);
+/// Before the first factor of a solve: iterative solvers start from the multipliers before the step, and
+/// forget what they kept. So a step depends on the saved state alone.
+void mabd_affine_restart(mabd_affine_sim* sim);
+/// True if some component is solved iteratively.
+bool mabd_affine_iterates(const mabd_affine_sim* sim);
+mabd_affine_motion_report mabd_affine_update(mabd_affine_sim* sim);
+
+/// A X + t of a body, world [m]. q: affine coordinates of all (bodies + 1 x 12).
+MABD_FN mabd_vec3 mabd_affine_point_of(const mabd_real* q, int32_t body, mabd_vec3 X) {
+    q += 12 * (size_t)body;
+    return mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
+}
+
+/// Solve one component again, with the factor of the last mabd_affine_factor: its part of lambda is the right-hand side
+/// in and the multipliers out. Iterative solvers start from zero.
+void mabd_affine_solve_again(mabd_affine_sim* sim, int32_t component);
+/// J of one joint on a body (side: in the plan's list), in the body's frame; returns how many rows, at most
+/// MABD_PLAN_SLOT_ROWS. Not for the slots of junctions.
+int32_t mabd_affine_joint_rows(mabd_affine_sim* sim, int32_t body, int32_t side, mabd_vec12* rows);
+/// H^-1 f with all that is eliminated in the body's block.
+mabd_vec12 mabd_affine_body_solve(const mabd_affine_sim* sim, int32_t body, mabd_vec12 f);
+/// After factor, with contacts that are rows: solve with their forces (contact_solve.c). lambda: right-hand
+/// side in, multipliers out; the forces are added to what assemble has left in q_new. MABD_ERR_MEMORY.
+/// `again`: only contacts in blocks of other components have changed since the last time at this reference, so the forces
+/// of rows stay what they are.
+mabd_status mabd_affine_contacts_solve(mabd_affine_sim* sim, bool again);
+/// Its part for riders and carriers. bodies: room for 2 riders and 6 carriers; kept: right-hand sides without contact forces.
+void mabd_affine_contacts_solve_carriers(mabd_affine_sim* sim, mabd_vec12* bodies,
+                                         mabd_real* rider_kept, mabd_real* carrier_kept);
+
+/// What a solve has to say about contacts.
+typedef struct mabd_affine_contact_report {
+    int32_t changed;   // contacts that stood on the wrong piece
+    mabd_real miss;    // farthest that one was off [m]
+    mabd_real lag;     // of bounds of friction behind the normal forces, of the sum of both
+    mabd_real bending; // most that a point has moved off the plane it was found with [m]
+    int32_t body;      // where the miss is, -1 = none
+} mabd_affine_contact_report;
+/// After update: forces of contacts, and the piece for the next solve (touch_search.c). round: solves before this one
+/// at the same reference.
+mabd_affine_contact_report mabd_affine_contacts_line_search(mabd_affine_sim* sim, int32_t round);
+/// Give up the search: bodies whose contacts are off their pieces go to the lowest point it has come to. Energy has fallen on the way
+/// there and joints are closed, but forces do not balance.
+void mabd_affine_contacts_accept_best(mabd_affine_sim* sim);
+
+/// What a linear solve has to say about the pieces of axes with laws.
+typedef struct mabd_affine_axis_report {
+    int32_t changed;   // axes that stood on the wrong piece
+    mabd_real miss;    // farthest that one of them was off its graph [m], [rad]
+    mabd_real opening; // farthest that one on a vertical piece is from its place [m], [rad]
+    int32_t joint;     // where the larger of the two is, -1 = none
+} mabd_affine_axis_report;
+/// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
+/// (switch.c). `anew`: the first solve at this reference. `slack`: what the solve may have left open [m], [rad].
+mabd_affine_axis_report mabd_affine_update_active_set(mabd_affine_sim* sim, bool anew,
+                                                      mabd_real slack);
+/// Part of it: whether all axes that stand wrong move, or the last one only.
+bool mabd_affine_active_set_moves_all(mabd_affine_sim* sim, bool anew, int32_t changed);
+/// Axes in the search for contacts, once they have settled (axis_search.c): their share of the slope of every group's
+/// energy, and on to the point taken; `first`: to the solution.
+void mabd_affine_axes_add_slopes(mabd_affine_sim* sim);
+void mabd_affine_axes_move(mabd_affine_sim* sim, bool first);
+/// True if an axis is going to meet a stop in the next h seconds, or has met one and still runs into it: velocities
+/// jump. Told before the solve that would find it out. A way into the stop of less than `least` is no blow [m], [rad].
+bool mabd_affine_meets_stop(const mabd_affine_sim* sim, mabd_real h, mabd_real least);
+/// True if an axis has come to a stop or left one in the solve under way (before finish).
+bool mabd_affine_changed_stop(const mabd_affine_sim* sim, mabd_real least);
+
+/// At q_new, after update; controls at the end of the step.
+mabd_affine_joint_error mabd_affine_check_joints(mabd_affine_sim* sim, const mabd_real* q);
+/// True if the copies of a model settle one by one: nothing but their joints' rows decides.
+bool mabd_affine_settles_by_copy(const mabd_model* model);
+/// After update: copies within the tolerances have settled, and what they have come to is kept while others go on. Returns how
+/// many are left.
+int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal);
+/// At the end of a solve: what was kept is the result.
+void mabd_affine_close_copies(mabd_affine_sim* sim);
+/// False, and the body in *body, if A_new has no rotation.
+bool mabd_affine_relinearize(mabd_affine_sim* sim, int32_t* body);
+/// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are.
+void mabd_affine_finish(mabd_affine_sim* sim, bool keep_history);
+
+/// Fill both states of a joint view from affine coordinates (bodies + 1 x 12).
+MABD_FN void mabd_affine_view(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                              const mabd_real* q, mabd_joint_view* view) {
+    const mabd_real *a = q + 12 * (size_t)joint->a, *b = q + 12 * (size_t)joint->b;
+    mabd_model_joint_view(sim->model, joint, view);
+    view->Aa = mabd_m3_load(a), view->ta = mabd_v3_load(a + 9);
+    view->Ab = mabd_m3_load(b), view->tb = mabd_v3_load(b + 9);
+}
+
+/// The same at the reference, with the rotation vector that assemble has left there.
+MABD_FN void mabd_affine_ref_view(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                  mabd_vec3* phi, mabd_joint_view* view) {
+    mabd_affine_view(sim, joint, sim->ref, view);
+    if (joint->coordinate < 0 || !sim->model->row_sets[joint->row_set].vectors) return;
+    *phi = mabd_v3_load(sim->phi + 3 * (size_t)joint->coordinate);
+    view->phi = phi;
+}
+
+/// Axis of the vector row of a joint's control k on side a or b, in that body's frame, R of its reference, sign included.
+MABD_FN mabd_vec3 mabd_affine_turn_axis(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                        int32_t k, int is_b, mabd_mat3 R) {
+    const mabd_vec3 n = mabd_v3_load(sim->turn_axes + 3 * (size_t)(joint->coordinate + k));
+    return mabd_v3_scale(is_b ? 1 : -1, mabd_m3_tmul(R, n));
+}
+
+/// Affine quadruple of 12 reals.
+MABD_FN mabd_vec12 mabd_vec12_load(const mabd_real* p) {
+    mabd_vec12 a;
+    a.d1 = mabd_v3_load(p), a.d2 = mabd_v3_load(p + 3), a.d3 = mabd_v3_load(p + 6);
+    a.tau = mabd_v3_load(p + 9);
+    return a;
+}
+MABD_FN void mabd_vec12_store(mabd_vec12 a, mabd_real* p) {
+    mabd_v3_store(a.d1, p), mabd_v3_store(a.d2, p + 3), mabd_v3_store(a.d3, p + 6);
+    mabd_v3_store(a.tau, p + 9);
+}
+
+/// H^-1 J' lambda of a junction, which the dual system has solved for.
+MABD_FN mabd_vec12 mabd_affine_junction_freedoms(const mabd_affine_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    const int32_t slot = plan->sides[plan->side_start[body] + plan->early[body]].slot;
+    return mabd_vec12_load(sim->lambda + plan->slot_row[slot]);
+}

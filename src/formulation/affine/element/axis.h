@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Switch, one joint with laws (affine/active_set.c).
+#pragma once
+
+#include "formulation/affine/element/axis_law_now.h"
+
+#include <float.h>
+
+#ifdef MABD_SINGLE
+#define MABD_SWITCH_EPSILON FLT_EPSILON
+#else
+#define MABD_SWITCH_EPSILON DBL_EPSILON
+#endif
+
+// Of x + rho lambda, in units of round-off.
+#define MABD_SWITCH_ROUND_OFF ((mabd_real)(64 * MABD_SWITCH_EPSILON))
+
+MABD_FN mabd_real mabd_affine_axis_larger(mabd_real a, mabd_real b) {
+    return b > a ? b : a;
+}
+
+// x at the end of the linear solve: x_ref + J dq, dq in the frames of the bodies.
+MABD_FN mabd_real mabd_affine_axis_coordinate(const mabd_affine_sim* sim,
+                                              const mabd_model_joint* joint,
+                                              const mabd_joint_view* ref, int32_t r) {
+    const mabd_row* row = &sim->model->row_sets[joint->row_set].control_row[r];
+    const mabd_vec3 gap = mabd_joint_gap(ref);
+    mabd_real x = sim->x_ref[joint->coordinate + r] + sim->axes[joint->coordinate + r].remainder;
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const int32_t body = is_b ? joint->b : joint->a;
+        if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
+        const mabd_mat3 R = is_b ? ref->Ab : ref->Aa;
+        const mabd_vec12 q = mabd_vec12_load(sim->q_new + 12 * (size_t)body);
+        mabd_vec12 d;
+        d.d1 = mabd_m3_tmul(R, mabd_v3_sub(q.d1, R.c1));
+        d.d2 = mabd_m3_tmul(R, mabd_v3_sub(q.d2, R.c2));
+        d.d3 = mabd_m3_tmul(R, mabd_v3_sub(q.d3, R.c3));
+        d.tau = mabd_m3_tmul(R, mabd_v3_sub(q.tau, is_b ? ref->tb : ref->ta));
+        x += mabd_vec12_dot(mabd_row_jacobian(ref, row, gap, is_b), d);
+    }
+    return x;
+}
+
+// The piece that an axis should stand on after a solve that gave x and lambda. How far it was off the graph is
+// returned, 0 if it stands right. From one stop to the other it goes by way of a piece between: contacts may hold the bodies so
+// that the axis gives way far less than rho, and it would go from stop to stop forever.
+MABD_FN mabd_real mabd_affine_axis_find(const mabd_axis_law* law, mabd_affine_axis_state* axis,
+                                        mabd_real x, mabd_real lambda, mabd_real slack) {
+    if (axis->solved) {
+        axis->rho = mabd_axis_learn(axis->own, axis->rho, x - axis->x, lambda - axis->lambda);
+    }
+    axis->solved = true, axis->x = x, axis->lambda = lambda;
+    const mabd_real z = x + axis->rho * lambda;
+    axis->found = mabd_axis_find(law, axis->rho, z);
+    const mabd_axis_line next = mabd_axis_row(law, axis->found);
+    const mabd_real miss = (mabd_real)fabs(x - mabd_axis_point(&next, axis->rho, z));
+    const mabd_real round_off =
+        MABD_SWITCH_ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z));
+    axis->moves = !(miss <= mabd_affine_axis_larger(slack, round_off));
+    if (axis->piece.stop * axis->found.stop < 0) {
+        const mabd_real low = mabd_axis_rising(law, axis->rho, law->lower, 1),
+                        high = mabd_axis_rising(law, axis->rho, law->upper, -1);
+        axis->found = mabd_axis_find(law, axis->rho, (low + high) / 2);
+    }
+    return axis->moves ? miss : 0;
+}
+
+/// Pieces that the axes of a joint with laws should stand on, and the multipliers of flat ones.
+MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, mabd_real slack,
+                                           mabd_affine_axis_report* report) {
+    const mabd_model_joint* joint = &sim->model->joints[index];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const int32_t slot = sim->model->plan->joint_slot[index];
+    mabd_real* lambda = sim->lambda + sim->model->plan->slot_row[slot] + set->rigid_count;
+    mabd_real x_new[MABD_JOINT_MAX_ROWS];
+    mabd_joint_view view, ref;
+    mabd_vec3 phi;
+    mabd_affine_view(sim, joint, sim->q_new, &view);
+    mabd_affine_ref_view(sim, joint, &phi, &ref);
+    mabd_joint_coordinates(&view, set->control_count, set->control_row,
+                           sim->x_ref + joint->coordinate, x_new);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        if (!set->control[r].law) continue;
+        mabd_affine_axis_state* axis = &sim->axes[joint->coordinate + r];
+        const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
+        const mabd_axis_line* line = &axis->line;
+        const bool held = !line->flat && line->compliance == 0;
+        const mabd_real opening = held ? (mabd_real)fabs(x_new[r] - line->x_star) : 0;
+        if (line->flat) lambda[r] = line->lambda;
+        const mabd_real x = line->flat ? mabd_affine_axis_coordinate(sim, joint, &ref, r)
+                                       : line->x_star + line->compliance * lambda[r];
+        const mabd_real miss = mabd_affine_axis_find(&law, axis, x, lambda[r], slack);
+        report->changed += axis->moves;
+        if (mabd_affine_axis_larger(miss, opening) >
+            mabd_affine_axis_larger(report->miss, report->opening))
+            report->joint = index;
+        report->miss = mabd_affine_axis_larger(report->miss, miss);
+        report->opening = mabd_affine_axis_larger(report->opening, opening);
+    }
+}
+
+/// Both reports; `more` is of later joints.
+MABD_FN void mabd_affine_axis_report_add(mabd_affine_axis_report* sum,
+                                         const mabd_affine_axis_report* more) {
+    const mabd_real before = mabd_affine_axis_larger(sum->miss, sum->opening),
+                    now = mabd_affine_axis_larger(more->miss, more->opening);
+    if (now > before) sum->joint = more->joint;
+    sum->changed += more->changed;
+    sum->miss = mabd_affine_axis_larger(sum->miss, more->miss);
+    sum->opening = mabd_affine_axis_larger(sum->opening, more->opening);
+}
+
+/// Move all axes of a joint that stand wrong, or the first of them only. True if there was one.
+MABD_FN bool mabd_affine_stage_move_axes(mabd_affine_sim* sim, int32_t index, bool all) {
+    const mabd_model_joint* joint = &sim->model->joints[index];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    bool moved = false;
+    for (int32_t r = 0; set->laws && r < set->control_count && (all || !moved); r++) {
+        mabd_affine_axis_state* axis = &sim->axes[joint->coordinate + r];
+        if (!set->control[r].law || !axis->moves) continue;
+        const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
+        axis->piece = axis->found;
+        axis->line = mabd_axis_row(&law, axis->piece);
+        moved = true;
+    }
+    return moved;
+}
+
+// ---- blows ----------------------------------------------------------------------------------------
+
+// An axis between its stops that would pass one within `span` of time, or at a stop that it still runs into. k: its coordinate.
+MABD_FN bool mabd_affine_axis_meets(const mabd_affine_sim* sim, const mabd_control* c, int32_t k,
+                                    mabd_real span, mabd_real least) {
+    const mabd_real x = sim->x[k], way = span * sim->xd[k];
+    const mabd_real below = c->lower - x, above = x - c->upper; // > 0: beyond
+    if (way < -least && below - way > least) return true;
+    return way > least && above + way > least;
+}
+
+// An axis that has come to a stop or left one.
+MABD_FN bool mabd_affine_axis_changed(const mabd_affine_sim* sim, const mabd_control* c, int32_t k,
+                                      mabd_real least) {
+    const mabd_real x = sim->x[k];
+    const mabd_affine_axis_state* axis = &sim->axes[k];
+    const bool held = fabs(x - c->lower) <= least || fabs(x - c->upper) <= least;
+    return held != (axis->piece.stop != 0) && fabs(axis->x - x) > least;
+}
+
+/// True if some axis of a joint is going to meet a stop within `span` seconds (> 0), or has changed one (span = 0).
+MABD_FN bool mabd_affine_stage_any_stop(const mabd_affine_sim* sim, int32_t index, mabd_real span,
+                                        mabd_real least) {
+    const mabd_model_joint* joint = &sim->model->joints[index];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    for (int32_t r = 0; set->laws && r < set->control_count; r++) {
+        const mabd_control* c = &set->control[r];
+        const int32_t k = joint->coordinate + r;
+        if (!c->limited) continue;
+        if (span > 0 ? mabd_affine_axis_meets(sim, c, k, span, least)
+                     : mabd_affine_axis_changed(sim, c, k, least)) {
+            return true;
+        }
+    }
+    return false;
+}

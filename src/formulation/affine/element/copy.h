@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies that settle one by one, what is done to one of them, one body or one slot (affine/copies.c).
+#pragma once
+
+#include "formulation/affine/data.h"
+
+/// Largest rotation of the moving bodies of a copy; rotations (bodies), squares of twice the rotation.
+MABD_FN void mabd_affine_stage_check_copy(const mabd_affine_sim* sim, const mabd_real* rotations,
+                                          int32_t copy, mabd_affine_copy_state* state) {
+    const int32_t first = copy * sim->model->copy_bodies, last = first + sim->model->copy_bodies;
+    state->rotation = 0, state->rotated_body = -1;
+    state->open.gap = state->open.angle = state->open.nonlinear = 0, state->open.joint = -1;
+    for (int32_t i = first; i < last; i++) {
+        if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC ||
+            !(rotations[i] > state->rotation)) {
+            continue;
+        }
+        state->rotation = rotations[i], state->rotated_body = i;
+    }
+}
+
+/// The rotation becomes an angle; true if it is within the tolerance.
+MABD_FN bool mabd_affine_stage_turn_copy(const mabd_affine_copy_goal* goal,
+                                         mabd_affine_copy_state* state) {
+    state->rotation = state->rotation > 0 ? (mabd_real)sqrt(state->rotation) / 2 : 0;
+    return state->rotation <= goal->rotation;
+}
+
+MABD_FN bool mabd_affine_stage_is_closed(const mabd_affine_copy_goal* goal,
+                                         const mabd_affine_joint_error* open) {
+    if (!goal->every_row) return open->nonlinear <= goal->opening;
+    return (open->gap > open->angle ? open->gap : open->angle) <= goal->opening;
+}
+
+/// True if something of this copy is to be moved: aside, of one that has just settled; or back, of one that is kept.
+MABD_FN bool mabd_affine_stage_moves_copy(const mabd_affine_sim* sim, int32_t copy, bool back) {
+    const mabd_affine_copy_state* state = &sim->copies[copy];
+    return back ? state->kept : state->settled && !state->kept;
+}
+
+/// count reals aside, or back.
+MABD_FN void mabd_affine_stage_move_reals(size_t at, size_t count, bool back, mabd_real* now,
+                                          mabd_real* aside) {
+    mabd_real* to = back ? now : aside;
+    const mabd_real* from = back ? aside : now;
+    for (size_t k = at; k < at + count; k++) to[k] = from[k];
+}
+
+MABD_FN void mabd_affine_stage_move_body(const mabd_affine_sim* sim, int32_t body, bool back) {
+    if (!mabd_affine_stage_moves_copy(sim, body / sim->model->copy_bodies, back)) return;
+    mabd_affine_stage_move_reals(12 * (size_t)body, 12, back, sim->q_new, sim->settled_q);
+    mabd_affine_stage_move_reals(6 * (size_t)body, 6, back, sim->stress_new, sim->settled_stress);
+}
+
+/// One coordinate at its reference. Copies have as many each.
+MABD_FN void mabd_affine_stage_move_coordinate(const mabd_affine_sim* sim, int32_t k, bool back) {
+    const int32_t of_copy = (int32_t)(sim->sizes.coordinates / sim->sizes.copies);
+    if (!mabd_affine_stage_moves_copy(sim, k / of_copy, back)) return;
+    mabd_affine_stage_move_reals((size_t)k, 1, back, sim->x_ref, sim->settled_x);
+}
+
+/// Multipliers of one slot: a joint's, or freedoms of a junction.
+MABD_FN void mabd_affine_stage_move_slot(const mabd_affine_sim* sim, int32_t slot, bool back) {
+    const mabd_model* m = sim->model;
+    const int32_t joint = m->plan->slot_joint[slot];
+    const int32_t copy = joint >= 0 ? joint / m->copy_joints : (-1 - joint) / m->copy_bodies;
+    if (!mabd_affine_stage_moves_copy(sim, copy, back)) return;
+    mabd_affine_stage_move_reals((size_t)m->plan->slot_row[slot], (size_t)m->plan->slot_width[slot],
+                                 back, sim->lambda, sim->settled_lambda);
+}

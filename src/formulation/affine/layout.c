@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, constants and start state of an M-ABD simulation on the CPU.
+
+#include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/cpu/reduced_chain.h"
+
+#include "math/polar.h"
+#include "scene/signal.h"
+
+#include <math.h>
+#include <string.h>
+
+// A joint that pushes its bodies without holding them: it is in no component of the plan.
+static bool is_loose(const mabd_model* model, int32_t joint) {
+    return model->plan->joint_slot[joint] < 0 &&
+           model->row_sets[model->joints[joint].row_set].motor_count > 0;
+}
+
+mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
+    const mabd_plan* plan = model->plan;
+    mabd_affine_sizes n;
+    n.bodies = (size_t)model->body_count;
+    n.coordinates = (size_t)model->coordinate_count;
+    n.rows = (size_t)plan->row_count;
+    n.diagonal_reals = plan->slot_block[plan->slot_count];
+    n.edge_reals = plan->edge_block[plan->edge_count];
+    n.classes = (size_t)model->class_count;
+    n.row_sets = (size_t)model->row_set_count;
+    n.forces = (size_t)model->force_count;
+    n.components = (size_t)plan->component_count;
+    n.copies = (size_t)model->copy_count;
+    n.targets = n.copies * (size_t)model->control_count;
+    n.apart = mabd_affine_settles_by_copy(model) ? n.bodies : 0;
+    n.axes = model->laws ? n.coordinates : 0;
+    n.loose = n.guess = n.rest = 0;
+    n.threads = 1;
+    n.groups = (size_t)mabd_affine_find_groups(plan, NULL);
+    n.held = model->contact.enabled ? n.bodies : 0;
+    for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_plan_component* c = &plan->components[i];
+        const mabd_dual_ops* ops = mabd_affine_direct_dual(c);
+        if (ops && ops->keeps_system) n.rest = n.rows;
+    }
+    n.widest_body = 1;
+    for (int32_t i = 0; i < plan->body_count; i++) {
+        if (plan->early[i] >= 0) continue; // a junction goes through its joints one by one
+        size_t sides = (size_t)(plan->side_start[i + 1] - plan->side_start[i]);
+        if (sides > n.widest_body) n.widest_body = sides;
+    }
+    return n;
+}
+
+void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
+    const mabd_affine_sizes* n = &sim->sizes;
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    sim->name = mabd_arena_take(arena, (size_t)(columns) * (count), sizeof(mabd_real));
+#include "formulation/affine/fields.def"
+#undef FIELD
+    const size_t controls = n->row_sets * MABD_JOINT_MAX_ROWS;
+    const size_t schemes = sim->model->contact.enabled ? 2 : 1;
+    sim->blocks = mabd_arena_take(arena, schemes * n->classes, sizeof *sim->blocks);
+    sim->controls = mabd_arena_take(arena, controls, sizeof *sim->controls);
+    sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
+    sim->target = mabd_arena_take(arena, n->targets, sizeof *sim->target);
+    sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
+    sim->copies = mabd_arena_take(arena, n->copies, sizeof *sim->copies);
+    sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
+    sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
+    sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
+    sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
+    const size_t widest = n->threads * n->widest_body;
+    sim->sides = mabd_arena_take(arena, widest, sizeof *sim->sides);
+    sim->springs = mabd_arena_take(arena, widest, sizeof *sim->springs);
+    sim->points = mabd_arena_take(arena, widest, sizeof *sim->points);
+    sim->duals = mabd_arena_take(arena, n->components, sizeof *sim->duals);
+    sim->solvers = mabd_arena_take(arena, n->components, sizeof *sim->solvers);
+    sim->softened = mabd_arena_take(arena, n->components, sizeof *sim->softened);
+    sim->groups = mabd_arena_take(arena, n->groups, sizeof *sim->groups);
+}
+
+// Three point rows, and springs, dampers and servos without limits on the rotation vector only.
+static bool is_sprung(const mabd_row_set* set) {
+    bool sprung = set->rigid_count == 3 && set->motor_count == 0;
+    for (int32_t r = 0; r < set->rigid_count; r++) sprung &= set->rigid[r].kind == MABD_ROW_POINT;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        sprung &= set->control_row[r].kind == MABD_ROW_VECTOR && !set->control[r].law;
+    }
+    return sprung;
+}
+
+// What the joints on a body say about it.
+static mabd_affine_body_kind kind_by_joints(const mabd_model* m, int32_t body) {
+    const mabd_plan* plan = m->plan;
+    const bool drags = m->classes[m->body_class[body]].material.drag != 0;
+    bool simple = !drags, sprung = true, rows = !drags;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        const int32_t joint = plan->slot_joint[plan->sides[s].slot];
+        if (joint < 0) return MABD_BODY_JUNCTION;
+        const mabd_row_set* set = &m->row_sets[m->joints[joint].row_set];
+        simple &= set->points_only;
+        sprung &= is_sprung(set);
+        rows &= set->control_count == 0 && set->motor_count == 0;
+    }
+    if (simple) return MABD_BODY_SIMPLE;
+    return sprung ? MABD_BODY_SPRUNG : rows ? MABD_BODY_ROWS : MABD_BODY_GENERAL;
+}
+
+static void has_forces(const mabd_model* m, uint8_t* kinds, int32_t body) {
+    if (body >= m->body_count) return;
+    if (kinds[body] == MABD_BODY_SIMPLE) kinds[body] = MABD_BODY_SPRUNG;
+    if (kinds[body] == MABD_BODY_ROWS) kinds[body] = MABD_BODY_GENERAL;
+}
+
+// mabd_affine_body_kind of every body.
+static void find_body_kinds(const mabd_model* m, uint8_t* kinds) {
+    for (int32_t i = 0; i < m->body_count; i++) kinds[i] = (uint8_t)kind_by_joints(m, i);
+    for (int32_t i = 0; i < m->force_count; i++) has_forces(m, kinds, m->forces[i].body);
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        if (!is_loose(m, i)) continue;
+        has_forces(m, kinds, m->joints[i].a);
+        has_forces(m, kinds, m->joints[i].b);
+    }
+}
+
+static void find_loose(mabd_affine_sim* sim) {
+    size_t loose = 0;
+    for (int32_t i = 0; i < sim->model->joint_count; i++) {
+        if (is_loose(sim->model, i)) sim->loose[loose++] = i;
+    }
+}
+
+size_t mabd_affine_schedule_bytes_for(const mabd_model* m) {
+    const size_t bodies = (size_t)m->body_count;
+    uint8_t* kinds = mabd_alloc(&m->allocator, bodies);
+    if (!kinds) return SIZE_MAX;
+    find_body_kinds(m, kinds);
+    const size_t bytes = mabd_affine_packs_bytes_for(m, kinds);
+    mabd_free(&m->allocator, kinds, bodies);
+    return bytes;
+}
+
+static void find_shared_edges(mabd_affine_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    sim->shared_edges = plan->pair_start[plan->body_count] > plan->edge_count;
+}
+
+mabd_dual_system mabd_affine_dual_system(const mabd_affine_sim* sim, int32_t component) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_component* c = &plan->components[component];
+    mabd_dual_system system;
+    system.elimination = c->loops > 0 ? plan->elimination + c->slot_first : NULL;
+    system.negative = c->junction_count ? plan->slot_negative + c->slot_first : NULL;
+    system.late = c->junction_count ? plan->slot_late + c->slot_first : NULL;
+    system.slot_count = c->slot_count;
+    system.edge_count = c->edge_count;
+    system.row_offset = plan->slot_row[c->slot_first];
+    system.row_count = plan->slot_row[c->slot_first + c->slot_count] - system.row_offset;
+    system.width = plan->slot_width + c->slot_first;
+    system.row = plan->slot_row + c->slot_first;
+    system.block = plan->slot_block + c->slot_first;
+    system.from = plan->edge_from + c->edge_first;
+    system.to = plan->edge_to + c->edge_first;
+    system.slot_offset = c->slot_first;
+    system.edge_block = plan->edge_block + c->edge_first;
+    system.D = sim->D;
+    system.U = sim->U;
+    system.pool = NULL;
+    return system;
+}
+
+const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* c) {
+    if (c->slot_count == 0) return NULL;
+    // Rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a shaft in
+    // three bearings), and so may those of a branched tree held in several places: not a matter for solvers in
+    // place, which keep nothing to try again with.
+    const bool loose_chain = c->body_count > 2 || c->slot_count <= c->body_count;
+    if (c->kind == MABD_COMPONENT_CHAIN && loose_chain) return &mabd_dual_chain;
+    if (c->kind == MABD_COMPONENT_TREE && c->ground_count <= 1) return &mabd_dual_tree;
+    return &mabd_dual_block;
+}
+
+mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allocator) {
+    sim->stages = mabd_affine_isa_table_of(mabd_isa_count() - 1);
+    MABD_TRY(mabd_affine_contacts_create(sim->model, allocator, &sim->contacts));
+    find_body_kinds(sim->model, sim->body_kind);
+    find_loose(sim);
+    find_shared_edges(sim);
+    const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
+    mabd_affine_find_groups(sim->model->plan, sim->groups);
+    MABD_TRY(
+        mabd_affine_packs_create(allocator, sim->model, sim->body_kind, in_order, &sim->packs));
+    MABD_TRY(mabd_affine_reduced_chain_create(sim, allocator));
+    MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        sim->duals[i] = mabd_affine_dual_select(sim, i);
+        if (!sim->solvers_later) MABD_TRY(mabd_affine_make_solver(sim, allocator, i));
+    }
+    return MABD_OK;
+}
+
+mabd_status mabd_affine_make_solver(mabd_affine_sim* sim, const mabd_allocator* allocator,
+                                    int32_t component) {
+    const mabd_dual_ops* ops = sim->duals[component];
+    if (!ops || sim->solvers[component]) return MABD_OK;
+    const mabd_dual_system system = mabd_affine_dual_system(sim, component);
+    return ops->create(allocator, &system, &sim->solvers[component]);
+}
+
+void mabd_affine_release(mabd_affine_sim* sim, const mabd_allocator* allocator) {
+    mabd_affine_contacts_destroy(sim->contacts);
+    mabd_pool_destroy(sim->pool);
+    mabd_affine_reduced_chain_destroy(sim, allocator);
+    mabd_affine_packs_destroy(allocator, sim->packs);
+    if (!sim->solvers) return;
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        const mabd_dual_ops* ops = sim->duals[i];
+        if (ops && sim->solvers[i]) ops->destroy(allocator, sim->solvers[i]);
+    }
+}
+
+size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim) {
+    size_t bytes = mabd_affine_contacts_bytes(sim->contacts) + sim->packs->bytes;
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        const mabd_dual_ops* ops = sim->duals[i];
+        if (ops && sim->solvers[i]) bytes += ops->bytes(sim->solvers[i]);
+    }
+    return bytes;
+}
+
+size_t mabd_affine_solver_bytes_for(const mabd_affine_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    size_t bytes = mabd_affine_contacts_bytes_for(sim->model);
+    const size_t packs = mabd_affine_schedule_bytes_for(sim->model);
+    if (bytes == SIZE_MAX || packs > SIZE_MAX - bytes) return SIZE_MAX;
+    bytes += packs;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_dual_ops* ops = mabd_affine_dual_select(sim, i);
+        if (!ops) continue;
+        const mabd_dual_system system = mabd_affine_dual_system(sim, i);
+        const size_t more = ops->bytes_for(&sim->model->allocator, &system);
+        if (more == SIZE_MAX || bytes > SIZE_MAX - more) return SIZE_MAX;
+        bytes += more;
+    }
+    return bytes;
+}
+
+mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                      const mabd_joint_view* view, const mabd_row* row) {
+    const mabd_vec3 gap = mabd_joint_gap(view);
+    mabd_real rate = 0;
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const int32_t body = is_b ? joint->b : joint->a;
+        if (body == sim->model->body_count) continue;
+        const mabd_mat3 R = is_b ? view->Ab : view->Aa;
+        const mabd_vec12 w = mabd_vec12_load(sim->v + 12 * (size_t)body);
+        mabd_vec12 rates;
+        rates.d1 = mabd_m3_tmul(R, w.d1), rates.d2 = mabd_m3_tmul(R, w.d2);
+        rates.d3 = mabd_m3_tmul(R, w.d3), rates.tau = mabd_m3_tmul(R, w.tau);
+        rate += mabd_vec12_dot(mabd_row_jacobian(view, row, gap, is_b), rates);
+    }
+    return rate;
+}
+
+static void reset_coordinates(mabd_affine_sim* sim) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        const mabd_real zero[MABD_JOINT_MAX_ROWS] = {0};
+        mabd_joint_view view;
+        if (joint->coordinate < 0) continue;
+        mabd_affine_view(sim, joint, sim->q, &view);
+        mabd_joint_coordinates(&view, set->control_count, set->control_row, zero,
+                               sim->x + joint->coordinate);
+        for (int32_t r = 0; r < set->control_count; r++) {
+            sim->xd[joint->coordinate + r] =
+                mabd_affine_coordinate_rate(sim, joint, &view, &set->control_row[r]);
+        }
+    }
+}
+
+void mabd_affine_reset(mabd_affine_sim* sim) {
+    const mabd_model* m = sim->model;
+    const mabd_affine_sizes* n = &sim->sizes;
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    memset(sim->name, 0, (size_t)(columns) * (count) * sizeof(mabd_real));
+#include "formulation/affine/fields.def"
+#undef FIELD
+    for (int32_t i = 0; i < m->body_count; i++) {
+        const mabd_model_class* c = &m->classes[m->body_class[i]];
+        mabd_model_to_affine(c, &m->start[i], sim->q + 12 * (size_t)i, sim->v + 12 * (size_t)i);
+        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) {
+            memset(sim->v + 12 * (size_t)i, 0, 12 * sizeof(mabd_real));
+        }
+    }
+    const mabd_vec12 world = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}};
+    mabd_vec12_store(world, sim->q + 12 * n->bodies);
+    memcpy(sim->q1, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
+    memcpy(sim->q_new, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
+    memcpy(sim->ref, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
+    memcpy(sim->v1, sim->v, 12 * n->bodies * sizeof(mabd_real));
+    memset(sim->target_set, 0, n->targets * sizeof *sim->target_set);
+    memset(sim->times, 0, sizeof sim->times);
+    if (sim->contacts) {
+        mabd_affine_contacts_forget(sim->contacts);
+        memset(sim->contacts->calm, 0, n->bodies * sizeof(mabd_real));
+        memset(sim->contacts->euler, 0, n->bodies);
+    }
+    reset_coordinates(sim);
+}
+
+static mabd_real signal(const mabd_signal* s, mabd_real time, mabd_real fallback) {
+    return s ? mabd_signal_value(s, time) : fallback;
+}
+
+static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, mabd_real time,
+                       mabd_real h) {
+    const mabd_real g = 1 - (mabd_real)sqrt(0.5), k = (1 - g) / g;
+    step->beta_h = step->lead = h;
+    step->w = 1;
+    step->w1 = step->curve = 0;
+    step->time_end = time + h;
+    switch (scheme) {
+    case MABD_SCHEME_EULER:
+        break;
+    case MABD_SCHEME_BDF2:
+        step->beta_h = 2 * h / 3;
+        step->w = (mabd_real)4 / 3, step->w1 = (mabd_real)-1 / 3;
+        step->curve = (mabd_real)0.5;
+        break;
+    case MABD_SCHEME_SDIRK_FIRST:
+        step->beta_h = step->lead = g * h;
+        step->time_end = time + g * h;
+        break;
+    case MABD_SCHEME_SDIRK_SECOND:
+        step->beta_h = g * h;
+        step->w = k, step->w1 = 1 - k;
+        step->lead = (1 - g) * h;
+        step->curve = k / 2; // half the lead over the distance of q1
+        break;
+    }
+}
+
+// Blocks of all classes for one beta h, if they are not there yet.
+static void make_blocks(mabd_affine_sim* sim, size_t scheme, mabd_real beta_h) {
+    const mabd_model* m = sim->model;
+    if (sim->blocks_beta_h[scheme] == beta_h) return;
+    for (size_t i = 0; i < sim->sizes.classes; i++) {
+        sim->blocks[scheme * sim->sizes.classes + i] =
+            mabd_affine_block_make(&m->classes[i].material, beta_h);
+    }
+    sim->blocks_beta_h[scheme] = beta_h;
+}
+
+void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
+                             mabd_real h) {
+    const mabd_model* m = sim->model;
+    mabd_affine_step_scale* step = &sim->step;
+    set_scheme(step, scheme, time, h);
+    step->wind = mabd_v3_scale(signal(m->wind, step->time_end, 0), mabd_v3_load(m->wind_direction));
+    make_blocks(sim, 0, step->beta_h);
+    if (sim->contacts) {
+        set_scheme(&sim->euler, MABD_SCHEME_EULER, time, h);
+        make_blocks(sim, 1, sim->euler.beta_h);
+    }
+    const mabd_real rate = 1 / step->beta_h;
+    for (int32_t i = 0; i < m->row_set_count; i++) {
+        const mabd_row_set* set = &m->row_sets[i];
+        mabd_affine_control_value* value = sim->controls + (size_t)i * MABD_JOINT_MAX_ROWS;
+        for (int32_t r = 0; r < set->control_count; r++) {
+            const mabd_control* c = &set->control[r];
+            const mabd_real target = signal(c->servo, step->time_end, 0);
+            // k + d/bh + I/bh^2
+            const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
+            value[r].compliance = c->rigid || c->law ? 0 : 1 / k;
+            value[r].target = mabd_affine_control_target(c, target);
+            value[r].drive = signal(c->drive, step->time_end, 0);
+        }
+        for (int32_t r = 0; r < set->motor_count; r++) {
+            sim->motors[(size_t)i * MABD_JOINT_MAX_ROWS + r] =
+                signal(set->motor[r].force, step->time_end, 0);
+        }
+    }
+    for (int32_t i = 0; i < m->force_count; i++) {
+        sim->force_scale[i] = signal(m->forces[i].signal, step->time_end, 1);
+    }
+    mabd_affine_apply_targets(sim);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Energies and momenta of affine bodies, from state alone.
+//
+//   kinetic    1/2 sum_k s_k |a_k'|^2 + 1/2 m |t'|^2, + 1/2 I x'^2 of armatures
+//   gravity    -m g . t
+//   elastic    V (mu e:e + lambda/2 tr(e)^2),  e = R'A - I
+//   spring     1/2 k (x - rest)^2, of contacts 1/2 c lambda^2
+//   momentum   p = m t',  L = sum_k s_k a_k x a_k' + m t x t'     (about the world origin)
+
+#include "formulation/affine/affine_sim.h"
+
+#include "formulation/affine/cpu/isa_table.h"
+
+#include "math/polar.h"
+
+static mabd_real elastic_energy(const mabd_body_material* material, mabd_mat3 A) {
+    mabd_mat3 R;
+    if (!mabd_polar(A, &R)) return 0;
+    const mabd_mat3 S = mabd_m3_tproduct(R, A);
+    const mabd_real xx = S.c1.x - 1, yy = S.c2.y - 1, zz = S.c3.z - 1, trace = xx + yy + zz;
+    const mabd_real xy = (S.c2.x + S.c1.y) / 2, xz = (S.c3.x + S.c1.z) / 2,
+                    yz = (S.c3.y + S.c2.z) / 2;
+    const mabd_real square = xx * xx + yy * yy + zz * zz + 2 * (xy * xy + xz * xz + yz * yz);
+    return material->volume * (material->mu * square + material->lambda / 2 * trace * trace);
+}
+
+static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* out, mabd_vec3* p,
+                         mabd_vec3* L) {
+    const mabd_model* m = sim->model;
+    const mabd_body_material* material = &m->classes[m->body_class[body]].material;
+    const mabd_vec12 q = mabd_vec12_load(sim->q + 12 * body);
+    const mabd_vec12 v = mabd_vec12_load(sim->v + 12 * body);
+    const mabd_real* s = material->s;
+    out->kinetic += (s[0] * mabd_v3_dot(v.d1, v.d1) + s[1] * mabd_v3_dot(v.d2, v.d2) +
+                     s[2] * mabd_v3_dot(v.d3, v.d3) + material->mass * mabd_v3_dot(v.tau, v.tau)) /
+                    2;
+    out->gravity -= material->mass * mabd_v3_dot(mabd_v3_load(m->gravity), q.tau);
+    out->elastic += elastic_energy(material, mabd_m3(q.d1, q.d2, q.d3));
+    *p = mabd_v3_axpy(material->mass, v.tau, *p);
+    *L = mabd_v3_axpy(s[0], mabd_v3_cross(q.d1, v.d1), *L);
+    *L = mabd_v3_axpy(s[1], mabd_v3_cross(q.d2, v.d2), *L);
+    *L = mabd_v3_axpy(s[2], mabd_v3_cross(q.d3, v.d3), *L);
+    *L = mabd_v3_axpy(material->mass, mabd_v3_cross(q.tau, v.tau), *L);
+}
+
+static void measure_controls(const mabd_affine_sim* sim, mabd_measure* out) {
+    const mabd_model* m = sim->model;
+    if (m->coordinate_count == 0) return;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const mabd_model_joint* joint = &m->joints[i];
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
+        for (int32_t r = 0; joint->coordinate >= 0 && r < set->control_count; r++) {
+            const mabd_control* c = &set->control[r];
+            const mabd_real x = sim->x[joint->coordinate + r] - c->rest;
+            const mabd_real xd = sim->xd[joint->coordinate + r];
+            out->spring += c->spring * x * x / 2;
+            out->kinetic += c->armature * xd * xd / 2;
+        }
+    }
+}
+
+// What contacts have stored that give way: their force is a spring's.
+static void measure_contacts(const mabd_affine_sim* sim, mabd_measure* out) {
+    const mabd_affine_contacts* c = sim->contacts;
+    const mabd_real softness = mabd_affine_contact_softness(sim->model);
+    for (int32_t i = 0; c && i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        const mabd_real *f = p->force, across = f[1] * f[1] + f[2] * f[2];
+        if (!(f[0] > 0) || !(p->end < 0)) continue; // not what rebounds
+        const mabd_real soft = softness * p->own_n, deep = p->end * p->end / (2 * soft);
+        const mabd_real pressed = soft * f[0] * f[0] / 2; // less: it is being pushed out
+        out->spring += (pressed < deep ? pressed : deep) + softness * p->own_t * across / 2;
+    }
+}
+
+mabd_measure mabd_affine_measure(const void* self) {
+    const mabd_affine_sim* sim = mabd_affine_state(self);
+    mabd_measure out = {0};
+    mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
+    for (int32_t i = 0; i < sim->model->body_count; i++) {
+        if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
+        measure_body(sim, (size_t)i, &out, &p, &L);
+    }
+    measure_controls(sim, &out);
+    measure_contacts(sim, &out);
+    out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
+    mabd_v3_store(p, out.linear_momentum);
+    mabd_v3_store(L, out.angular_momentum);
+    mabd_affine_joint_error open = {0, 0, 0, -1};
+    sim->stages->check(sim, sim->q, 0, sim->model->joint_count, &open); // by the caller alone
+    out.gap = open.gap;
+    out.angle_error = open.angle;
+    out.worst_joint = open.joint;
+    return out;
+}

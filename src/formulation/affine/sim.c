@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creation, saving and the table of the M-ABD formulation.
+
+#include "formulation/affine/affine_sim.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+// Contact forces are right to this times the contact tolerance: 3e-3 with the preset balanced [1/m].
+#define FORCE_TOLERANCE ((mabd_real)3e3)
+
+static size_t bytes_for(const mabd_model* model, mabd_dual dual) {
+    mabd_affine_sim sim = {0};
+    mabd_arena arena = {0};
+    sim.model = model;
+    sim.dual = dual;
+    sim.sizes = mabd_affine_count(model);
+    if (mabd_affine_may_iterate(&sim)) sim.sizes.guess = sim.sizes.rows;
+    mabd_affine_layout(&sim, &arena);
+    const size_t solvers = mabd_affine_solver_bytes_for(&sim);
+    if (arena.used == SIZE_MAX || solvers > SIZE_MAX - arena.used - sizeof sim) return SIZE_MAX;
+    return arena.used + sizeof sim + solvers;
+}
+
+static void destroy(void* self, const mabd_allocator* allocator) {
+    mabd_affine_sim* sim = self;
+    sim->backend->destroy(sim, allocator);
+    mabd_affine_release(sim, allocator);
+    mabd_free(allocator, sim->memory, sim->memory_size);
+    mabd_free(allocator, sim, sizeof *sim);
+}
+
+static void reset_host(mabd_affine_sim* sim) {
+    mabd_affine_reset(sim);
+    mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, -sim->def.h, sim->def.h); // signals at 0
+    sim->has_history = false;
+}
+
+static void reset(void* self) {
+    mabd_affine_sim* sim = self;
+    reset_host(sim);
+    sim->backend->put(sim); // a failure shows in the next step
+}
+
+const mabd_affine_sim* mabd_affine_state(const void* self) {
+    mabd_affine_sim* sim = (mabd_affine_sim*)self; // what it stands for does not change
+    sim->backend->fetch(sim);
+    return sim;
+}
+
+static mabd_status fill(mabd_affine_sim* sim, const mabd_allocator* allocator) {
+    mabd_arena arena = {0};
+    mabd_affine_layout(sim, &arena);
+    sim->memory_size = arena.size = arena.used;
+    sim->solvers = NULL; // until they exist
+    if (arena.used == SIZE_MAX) return MABD_ERR_MEMORY;
+    sim->memory = arena.memory = mabd_alloc(allocator, arena.size);
+    if (!sim->memory) return MABD_ERR_MEMORY;
+    arena.used = 0;
+    mabd_affine_layout(sim, &arena);
+    return mabd_affine_prepare(sim, allocator);
+}
+
+static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
+                          const mabd_allocator* allocator, void** self, mabd_error* error) {
+    mabd_affine_sim* sim = mabd_alloc(allocator, sizeof *sim);
+    if (!sim) return mabd_fail_memory(error, "creating the simulation");
+    sim->model = model;
+    sim->sizes = mabd_affine_count(model);
+    sim->sizes.threads = (size_t)def->threads;
+    sim->dual = def->dual;
+    sim->gap_tolerance = def->gap_tolerance;
+    sim->backend = mabd_affine_backend_ops_of(def->backend);
+    sim->solvers_later = sim->backend->has_device && !model->contact.enabled;
+    if (sim->backend->may_iterate(sim)) sim->sizes.guess = sim->sizes.rows;
+    sim->def = *def;
+    if (fill(sim, allocator) != MABD_OK) {
+        const size_t size = sim->memory_size;
+        destroy(sim, allocator);
+        return mabd_fail(error, MABD_ERR_MEMORY,
+                         "out of memory: the simulation needs %.1f MB and what its solvers take",
+                         (double)size / 1e6);
+    }
+    if (sim->contacts) {
+        sim->contacts->h = def->h;
+        sim->contacts->tolerance = def->contact_tolerance;
+        sim->contacts->force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
+        sim->contacts->friction_updates = def->friction_updates;
+    }
+    reset_host(sim);
+    const mabd_status status =
+        sim->backend->create(sim, sim->memory, sim->memory_size, allocator, error);
+    if (status != MABD_OK) {
+        destroy(sim, allocator);
+        return status;
+    }
+    sim->iterates = sim->backend->iterates(sim);
+    *self = sim;
+    return MABD_OK;
+}
+
+static size_t bytes(const void* self) {
+    const mabd_affine_sim* sim = self;
+    return sizeof *sim + sim->memory_size + mabd_affine_solver_bytes(sim);
+}
+
+static void get_times(const void* self, double* seconds) {
+    const mabd_affine_sim* sim = self;
+    memcpy(seconds, sim->times, sizeof sim->times);
+}
+
+static void set_targets(void* self, int32_t first, int32_t count, const bool* which,
+                        const mabd_real* values) {
+    mabd_affine_sim* sim = self;
+    const size_t controls = (size_t)sim->model->control_count, n = (size_t)count * controls;
+    const size_t at = (size_t)first * controls;
+    for (size_t i = 0; i < n; i++) {
+        if (which && !which[i % controls]) continue;
+        sim->target[at + i] = values ? values[i] : 0;
+        sim->target_set[at + i] = values != NULL;
+    }
+}
+
+static void get_controls(const void* self, mabd_real* coordinates, mabd_real* rates) {
+    mabd_affine_get_controls(mabd_affine_state(self), coordinates, rates);
+}
+
+// ---- state as bytes --------------------------------------------------------------------------------
+//
+// The STATE fields in the order of fields.def, then targets of copies and which of them are set, then has_history; with
+// contacts: calm of all bodies, how many contacts are kept, and those.
+
+#define SAVE_STATE(name, size)                                                                     \
+    memcpy(out, sim->name, size);                                                                  \
+    out += size;
+#define SAVE_WORK(name, size)
+#define LOAD_STATE(name, size)                                                                     \
+    memcpy(sim->name, in, size);                                                                   \
+    in += size;
+#define LOAD_WORK(name, size)
+#define SIZE_STATE(name, size) total += size;
+#define SIZE_WORK(name, size)
+
+// Without contacts that are kept.
+static size_t least_size(const mabd_affine_sim* sim) {
+    const mabd_affine_sizes* n = &sim->sizes;
+    size_t total = 1 + n->targets * (sizeof *sim->target + sizeof *sim->target_set);
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    SIZE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
+#include "formulation/affine/fields.def"
+#undef FIELD
+    return sim->contacts ? total + n->bodies * sizeof(mabd_real) + sizeof(int32_t) : total;
+}
+
+static size_t state_size(const void* self) {
+    const mabd_affine_sim* sim = self;
+    const size_t kept = sim->contacts ? (size_t)sim->contacts->kept.count : 0;
+    return least_size(sim) + kept * sizeof(mabd_affine_saved_contact);
+}
+
+static void save(const void* self, void* buffer) {
+    const mabd_affine_sim* sim = self;
+    mabd_affine_state(self);
+    const mabd_affine_sizes* n = &sim->sizes;
+    unsigned char* out = buffer;
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    SAVE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
+#include "formulation/affine/fields.def"
+#undef FIELD
+    memcpy(out, sim->target, n->targets * sizeof *sim->target);
+    out += n->targets * sizeof *sim->target;
+    memcpy(out, sim->target_set, n->targets * sizeof *sim->target_set);
+    out += n->targets * sizeof *sim->target_set;
+    *out++ = sim->has_history;
+    const mabd_affine_contacts* c = sim->contacts;
+    if (!c) return;
+    memcpy(out, c->calm, n->bodies * sizeof *c->calm);
+    out += n->bodies * sizeof *c->calm;
+    memcpy(out, &c->kept.count, sizeof c->kept.count);
+    out += sizeof c->kept.count;
+    if (c->kept.count > 0) {
+        memcpy(out, c->kept.data, (size_t)c->kept.count * sizeof(mabd_affine_saved_contact));
+    }
+}
+
+// Room for the contacts of a state; MABD_ERR_INPUT if its size does not fit.
+static mabd_status reserve_kept(mabd_affine_sim* sim, const unsigned char* state, size_t size) {
+    const size_t least = least_size(sim);
+    mabd_affine_contacts* c = sim->contacts;
+    int32_t count = 0;
+    if (size < least) return MABD_ERR_INPUT;
+    if (c) memcpy(&count, state + least - sizeof count, sizeof count);
+    if (count < 0 || size - least != (size_t)count * sizeof(mabd_affine_saved_contact)) {
+        return MABD_ERR_INPUT;
+    }
+    return c ? mabd_list_reserve(&c->allocator, &c->kept, sizeof(mabd_affine_saved_contact), count)
+             : MABD_OK;
+}
+
+static mabd_status restore(void* self, const void* buffer, size_t size, mabd_real time) {
+    mabd_affine_sim* sim = self;
+    const mabd_affine_sizes* n = &sim->sizes;
+    const unsigned char* in = buffer;
+    MABD_TRY(reserve_kept(sim, in, size));
+    reset_host(sim);
+#define FIELD(kind, name, count, columns, unit, meaning)                                           \
+    LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
+#include "formulation/affine/fields.def"
+#undef FIELD
+    memcpy(sim->target, in, n->targets * sizeof *sim->target);
+    in += n->targets * sizeof *sim->target;
+    for (size_t i = 0; i < n->targets; i++) sim->target_set[i] = *in++ != 0;
+    sim->has_history = *in++ != 0;
+    mabd_affine_contacts* c = sim->contacts;
+    if (c) {
+        memcpy(c->calm, in, n->bodies * sizeof *c->calm);
+        in += n->bodies * sizeof *c->calm;
+        memcpy(&c->kept.count, in, sizeof c->kept.count);
+        in += sizeof c->kept.count;
+        if (c->kept.count > 0) {
+            memcpy(c->kept.data, in, (size_t)c->kept.count * sizeof(mabd_affine_saved_contact));
+        }
+    }
+    mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
+    sim->backend->put(sim); // a failure shows in the next step
+    return MABD_OK;
+}
+
+static size_t device_bytes(const void* self) {
+    const mabd_affine_sim* sim = self;
+    return sim->backend->bytes(sim);
+}
+
+const mabd_formulation_ops mabd_formulation_affine = {
+    .bytes_for = bytes_for,
+    .create = create,
+    .destroy = destroy,
+    .reset = reset,
+    .step = mabd_affine_step,
+    .measure = mabd_affine_measure,
+    .get_state = mabd_affine_get_state,
+    .get_joint_forces = mabd_affine_get_joint_forces,
+    .get_joint_coordinates = mabd_affine_get_joint_coordinates,
+    .set_targets = set_targets,
+    .get_controls = get_controls,
+    .get_contacts = mabd_affine_get_contacts,
+    .overlap = mabd_affine_overlap,
+    .state_size = state_size,
+    .save = save,
+    .restore = restore,
+    .bytes = bytes,
+    .device_bytes = device_bytes,
+    .get_times = get_times,
+};

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Targets of controls, set from outside. Signals of the scene give the values of all row sets at the end of a solve
+// (mabd_affine_begin_solve); a target that is set is written over the value of its row, which belongs to one joint of one copy
+// (scene/builder_copies.c). Everything after that, on any backend, reads the values alone.
+
+#include "formulation/affine/data.h"
+
+#include "joint/rows.h"
+
+// Joint of a control in a copy.
+static const mabd_model_joint* joint_of(const mabd_model* m, int32_t copy, int32_t control) {
+    return &m->joints[(size_t)copy * (size_t)m->copy_joints + (size_t)m->controls[control].joint];
+}
+
+static void set_value(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                      const mabd_copy_control* control, mabd_real target) {
+    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[control->row];
+    const size_t at = (size_t)joint->row_set * MABD_JOINT_MAX_ROWS + (size_t)control->row;
+    if (control->kind == MABD_CONTROL_FORCE) {
+        sim->motors[at] = target;
+    } else if (c->drive) {
+        sim->controls[at].drive = target;
+    } else {
+        sim->controls[at].target = mabd_affine_control_target(c, target);
+    }
+}
+
+void mabd_affine_apply_targets(mabd_affine_sim* sim) {
+    const mabd_model* m = sim->model;
+    size_t at = 0;
+    for (int32_t copy = 0; copy < m->copy_count; copy++) {
+        for (int32_t k = 0; k < m->control_count; k++, at++) {
+            if (!sim->target_set[at]) continue;
+            set_value(sim, joint_of(m, copy, k), &m->controls[k], sim->target[at]);
+        }
+    }
+}
+
+// An axis with a motor alone keeps no coordinate: it is what the bodies say.
+static void read_motor(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                       const mabd_row* row, mabd_real* x, mabd_real* rate) {
+    const mabd_real zero = 0;
+    mabd_joint_view view;
+    mabd_affine_view(sim, joint, sim->q, &view);
+    mabd_joint_coordinates(&view, 1, row, &zero, x);
+    *rate = mabd_affine_coordinate_rate(sim, joint, &view, row);
+}
+
+// The control on the same row as a motor, -1 = none.
+static int32_t control_of(const mabd_row_set* set, const mabd_copy_control* control) {
+    if (control->kind != MABD_CONTROL_FORCE) return control->row;
+    const mabd_row* row = &set->motor[control->row].row;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_row* other = &set->control_row[r];
+        if (other->kind == row->kind && other->axis == row->axis) return r;
+    }
+    return -1;
+}
+
+void mabd_affine_get_controls(const mabd_affine_sim* sim, mabd_real* coordinates,
+                              mabd_real* rates) {
+    const mabd_model* m = sim->model;
+    size_t at = 0;
+    for (int32_t copy = 0; copy < m->copy_count; copy++) {
+        for (int32_t k = 0; k < m->control_count; k++, at++) {
+            const mabd_model_joint* joint = joint_of(m, copy, k);
+            const mabd_row_set* set = &m->row_sets[joint->row_set];
+            const int32_t r = control_of(set, &m->controls[k]);
+            mabd_real x, rate;
+            if (r >= 0) {
+                x = sim->x[joint->coordinate + r], rate = sim->xd[joint->coordinate + r];
+            } else {
+                read_motor(sim, joint, &set->motor[m->controls[k].row].row, &x, &rate);
+            }
+            if (coordinates) coordinates[at] = x;
+            if (rates) rates[at] = rate;
+        }
+    }
+}

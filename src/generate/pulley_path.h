@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the chain and the sheaves of a pulley lie.
+#pragma once
+
+#include "generate/tools.h"
+
+/// What follows from a checked def.
+typedef struct mabd_pulley_path {
+    const mabd_pulley_def* def;
+    int32_t sheaves; // of one strand
+    int32_t links;   // of one strand
+    mabd_real alpha; // turn from link to link on a sheave [rad]
+    mabd_real pitch; // L: length of a link [m]
+    mabd_real reach; // from the axis of a sheave to the runs beside it [m]: Q, of a drum Rc
+    bool shared;     // one long cylinder serves all strands
+    int32_t copies;  // of each sheave: strands, or 1 if shared
+    int32_t driven;  // sheaves of a strand with speed or torque
+} mabd_pulley_path;
+
+/// Number of links of one strand; any def without negative counts.
+int64_t mabd_pulley_links(const mabd_pulley_def* def);
+mabd_pulley_path mabd_pulley_path_make(const mabd_pulley_def* def);
+/// y of a strand, from that of the first one [m]
+mabd_real mabd_pulley_strand(const mabd_pulley_path* path, int32_t strand);
+/// True if the chain runs under sheave i.
+bool mabd_pulley_lower(const mabd_pulley_path* path, int32_t sheave);
+/// Axis of a sheave in the plane of the first strand, world.
+mabd_vec3 mabd_pulley_axis(const mabd_pulley_path* path, int32_t sheave);
+/// P_k, k = 0 .. links, in the plane of the first strand, world: link k runs from P_k to P_{k+1}.
+mabd_vec3 mabd_pulley_point(const mabd_pulley_path* path, int32_t k);
+/// Rotation of link k: x along it, y along the world's.
+mabd_quat mabd_pulley_rotation(const mabd_pulley_path* path, int32_t k);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the scene loader share: the reader itself and its less general functions.
+#pragma once
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "import/json/json_expression.h"
+#include "import/json/json_reader.h"
+
+struct mabd_json_reader {
+    mabd_scene* scene;
+    mabd_allocator allocator;
+    mabd_error error;
+    const char* text; // the document (length), valid JSON
+    size_t length;
+    mabd_list params; // mabd_json_param: in force, after the settings
+    mabd_list geoms;  // mabd_geom: of the body being read
+    mabd_list blocks; // mabd_json_block: signal tables, until the reader ends
+};
+
+/// Memory that lives as long as the reader.
+typedef struct mabd_json_block {
+    void* data;
+    size_t bytes;
+} mabd_json_block;
+
+/// Zeroed memory that lives as long as the reader; null if out of memory.
+void* mabd_json_take(mabd_json_reader* reader, size_t bytes);
+/// Free everything that the reader holds.
+void mabd_json_release(mabd_json_reader* reader);
+/// Fail with MABD_ERR_MEMORY.
+mabd_status mabd_json_no_memory(mabd_json_reader* reader);
+/// Make the text of an error one line of valid UTF-8: control characters become spaces, broken sequences
+/// question marks.
+void mabd_json_clean(mabd_error* error);
+
+/// Write what a value is, for messages: "a number", "an array of 2", "the text 'abc'". Returns text.
+const char* mabd_json_describe(const json_t* value, char* text, size_t size);
+/// Fail at a node: "expected <what>, found <the value>".
+mabd_status mabd_json_expected(mabd_json_reader* reader, const mabd_json_node* node,
+                               const char* what);
+/// Fail at an object that lacks a member: "<what> needs '<key>'".
+mabd_status mabd_json_missing(mabd_json_reader* reader, const mabd_json_node* object,
+                              const char* what, const char* key);
+
+/// The value of a node itself as a finite number.
+mabd_status mabd_json_number(mabd_json_reader* reader, const mabd_json_node* node,
+                             mabd_real* value);
+/// The value of a node itself as text.
+mabd_status mabd_json_string(mabd_json_reader* reader, const mabd_json_node* node,
+                             const char** value);
+/// A member as in mabd_json_real, which must be > 0.
+mabd_status mabd_json_positive(mabd_json_reader* reader, const mabd_json_node* object,
+                               const char* key, mabd_real* value);
+/// A member as in mabd_json_real, which must be >= 0.
+mabd_status mabd_json_not_negative(mabd_json_reader* reader, const mabd_json_node* object,
+                                   const char* key, mabd_real* value);
+/// The member `key` as an array of n numbers; absent is allowed.
+mabd_status mabd_json_numbers(mabd_json_reader* reader, const mabd_json_node* object,
+                              const char* key, size_t n, mabd_real* values);
+/// The value of a node itself, which names a body or "world".
+mabd_status mabd_json_body_named(mabd_json_reader* reader, const mabd_json_node* node,
+                                 int32_t* body);
+/// A member that names a body or "world"; the key must be there.
+mabd_status mabd_json_body_of(mabd_json_reader* reader, const mabd_json_node* object,
+                              const char* key, int32_t* body);
+
+/// Read the declared params and apply the settings (json_params.c). `root` is the document.
+mabd_status mabd_json_params(mabd_json_reader* reader, const mabd_json_node* root,
+                             int32_t setting_count, const mabd_setting* settings);
+/// Add one body of the scene (json_body.c).
+mabd_status mabd_json_body(mabd_json_reader* reader, const mabd_json_node* node);
+/// Add one joint of the scene (json_joint.c).
+mabd_status mabd_json_joint(mabd_json_reader* reader, const mabd_json_node* node);
+/// Fill a geom from the members of a body or of an element of "shapes" (json_geom.c): shape, sizes and
+/// surface. Its density and surface are those of the body before.
+mabd_status mabd_json_geom(mabd_json_reader* reader, const mabd_json_node* node, mabd_geom* geom);
+/// The members that mabd_json_geom reads beside "shape" and the surface.
+#define MABD_JSON_SIZE_KEYS                                                                        \
+    "size", "radius", "length", "thickness", "columns", "rows", "cell", "heights"
+/// Read "contact" of the document (json_contact.c).
+mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* root);
+/// Set apart the bodies of one element of "pairs" (json_contact.c).
+mabd_status mabd_json_pair(mabd_json_reader* reader, const mabd_json_node* node);
+/// Add one force of the scene (json_forces.c).
+mabd_status mabd_json_force(mabd_json_reader* reader, const mabd_json_node* node);
+/// Read "gravity", "wind" and "time" of the document (json_forces.c).
+mabd_status mabd_json_surroundings(mabd_json_reader* reader, const mabd_json_node* root);

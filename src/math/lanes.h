@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The wide real: MABD_LANES numbers, one of each body of a pack (affine/cpu/pack.h).
+//
+// Mathematics has one text, that of math/, body/ and joint/, for one body. A loop over lanes around it,
+//
+//   MABD_EACH_LANE(l) { const mabd_mat3 R = mabd_lane_m3(work->ref, l); ... }
+//
+// is what the compiler turns into vectors: of 8 lanes with AVX-512, twice 4 with AVX2, four times 2 with SSE2 and NEON, and
+// plain code where there is nothing wider. Files with such loops are compiled once for each instruction set (base/isa.h).
+// Lanes never meet, no operation is contracted or reordered, so a body gets the same bits in any lane, width or pack.
+//
+// For the loop to become vectors: no calls that are not inlined, no branches but those that become a choice between
+// two values, and all arrays local to the loop's function or marked restrict; tests/check_lanes.sh asks the compiler. What only
+// some lanes need (a polar decomposition far from a rotation, an eigenvalue that must be clamped) is done for these, one
+// by one, between two loops.
+#pragma once
+
+#include "formulation/affine/element/affine_body.h"
+
+#include <stdalign.h>
+
+#define MABD_LANES 8
+
+typedef struct mabd_lanes {
+    alignas(64) mabd_real at[MABD_LANES];
+} mabd_lanes;
+
+// gcc unrolls short loops before it looks for vectors.
+#if defined(__GNUC__) && !defined(__clang__)
+#define MABD_EACH_LANE(l) _Pragma("GCC unroll 1") for (int l = 0; l < MABD_LANES; l++)
+#else
+#define MABD_EACH_LANE(l) for (int l = 0; l < MABD_LANES; l++)
+#endif
+
+/// Entries k, k + 1, ... of lane l.
+MABD_HOT mabd_vec3 mabd_lane_v3(const mabd_lanes* a, int l) {
+    return mabd_v3(a[0].at[l], a[1].at[l], a[2].at[l]);
+}
+MABD_HOT mabd_mat3 mabd_lane_m3(const mabd_lanes* a, int l) {
+    return mabd_m3(mabd_lane_v3(a, l), mabd_lane_v3(a + 3, l), mabd_lane_v3(a + 6, l));
+}
+MABD_HOT mabd_sym3 mabd_lane_s3(const mabd_lanes* a, int l) {
+    mabd_sym3 s;
+    s.xx = a[0].at[l], s.yy = a[1].at[l], s.zz = a[2].at[l], s.xy = a[3].at[l], s.xz = a[4].at[l],
+    s.yz = a[5].at[l];
+    return s;
+}
+MABD_HOT mabd_vec12 mabd_lane_vec12(const mabd_lanes* a, int l) {
+    mabd_vec12 y;
+    y.d1 = mabd_lane_v3(a, l), y.d2 = mabd_lane_v3(a + 3, l), y.d3 = mabd_lane_v3(a + 6, l);
+    y.tau = mabd_lane_v3(a + 9, l);
+    return y;
+}
+MABD_HOT void mabd_lane_put_v3(mabd_vec3 v, mabd_lanes* a, int l) {
+    a[0].at[l] = v.x, a[1].at[l] = v.y, a[2].at[l] = v.z;
+}
+MABD_HOT void mabd_lane_put_m3(mabd_mat3 m, mabd_lanes* a, int l) {
+    mabd_lane_put_v3(m.c1, a, l), mabd_lane_put_v3(m.c2, a + 3, l);
+    mabd_lane_put_v3(m.c3, a + 6, l);
+}
+MABD_HOT void mabd_lane_put_s3(mabd_sym3 s, mabd_lanes* a, int l) {
+    a[0].at[l] = s.xx, a[1].at[l] = s.yy, a[2].at[l] = s.zz, a[3].at[l] = s.xy, a[4].at[l] = s.xz,
+    a[5].at[l] = s.yz;
+}
+MABD_HOT void mabd_lane_put_vec12(mabd_vec12 y, mabd_lanes* a, int l) {
+    mabd_lane_put_v3(y.d1, a, l), mabd_lane_put_v3(y.d2, a + 3, l);
+    mabd_lane_put_v3(y.d3, a + 6, l), mabd_lane_put_v3(y.tau, a + 9, l);
+}
+
+// ---- rows to lanes and back ----------------------------------------------------------------------------
+// Memory holds one row of numbers for each body, lanes one number of each. Squares of 4 x 4 are turned in registers: numbers that
+// are stored one by one and loaded four at a time have to wait for the cache.
+
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
+typedef mabd_real mabd_quad __attribute__((vector_size(4 * sizeof(mabd_real)), aligned(8)));
+#if defined(__clang__)
+#define MABD_QUAD_MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+typedef int64_t mabd_quad_mask __attribute__((vector_size(32)));
+#define MABD_QUAD_MIX(a, b, i, j, k, l) __builtin_shuffle(a, b, (mabd_quad_mask){i, j, k, l})
+#endif
+
+/// Columns k .. k + 3 of four rows become four lanes, and the other way round.
+MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mabd_real* p2,
+                             const mabd_real* p3, mabd_real* q0, mabd_real* q1, mabd_real* q2,
+                             mabd_real* q3) {
+    const mabd_quad a = *(const mabd_quad*)p0, b = *(const mabd_quad*)p1, c = *(const mabd_quad*)p2,
+                    d = *(const mabd_quad*)p3;
+    const mabd_quad ab = MABD_QUAD_MIX(a, b, 0, 4, 2, 6), cd = MABD_QUAD_MIX(c, d, 0, 4, 2, 6);
+    const mabd_quad ba = MABD_QUAD_MIX(a, b, 1, 5, 3, 7), dc = MABD_QUAD_MIX(c, d, 1, 5, 3, 7);
+    *(mabd_quad*)q0 = MABD_QUAD_MIX(ab, cd, 0, 1, 4, 5);
+    *(mabd_quad*)q1 = MABD_QUAD_MIX(ba, dc, 0, 1, 4, 5);
+    *(mabd_quad*)q2 = MABD_QUAD_MIX(ab, cd, 2, 3, 6, 7);
+    *(mabd_quad*)q3 = MABD_QUAD_MIX(ba, dc, 2, 3, 6, 7);
+}
+#else
+MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mabd_real* p2,
+                             const mabd_real* p3, mabd_real* q0, mabd_real* q1, mabd_real* q2,
+                             mabd_real* q3) {
+    for (int k = 0; k < 4; k++) {
+        mabd_real* const q = k == 0 ? q0 : k == 1 ? q1 : k == 2 ? q2 : q3;
+        q[0] = p0[k], q[1] = p1[k], q[2] = p2[k], q[3] = p3[k];
+    }
+}
+#endif
+
+/// `count` reals (a constant), four at a time as squares have left them: a longer load of what two stores have written waits
+/// until both are in the cache.
+MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
+                              mabd_real* MABD_RESTRICT to) {
+    int k = 0;
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
+    for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) = *(const mabd_quad*)(from + k);
+#endif
+    for (; k < count; k++) to[k] = from[k];
+}
+
+/// The same, added.
+MABD_HOT void mabd_reals_add(int count, const mabd_real* MABD_RESTRICT from,
+                             mabd_real* MABD_RESTRICT to) {
+    int k = 0;
+#if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
+    for (; k + 4 <= count; k += 4) *(mabd_quad*)(to + k) += *(const mabd_quad*)(from + k);
+#endif
+    for (; k < count; k++) to[k] += from[k];
+}
+
+/// `columns` reals (a constant, at least 4) at p[l] to lane l, all lanes.
+MABD_HOT void mabd_lanes_gather(int columns, const mabd_real* const* p,
+                                mabd_lanes* MABD_RESTRICT to) {
+    for (int l = 0; l < MABD_LANES; l += 4) {
+        for (int k = 0; k < columns; k += 4) {
+            const int c = k + 4 <= columns ? k : columns - 4; // the last square may overlap
+            mabd_quad_turn(p[l] + c, p[l + 1] + c, p[l + 2] + c, p[l + 3] + c, to[c].at + l,
+                           to[c + 1].at + l, to[c + 2].at + l, to[c + 3].at + l);
+        }
+    }
+}
+/// Row `row[l]` of an array with as many columns to lane l.
+MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t* row,
+                              mabd_lanes* MABD_RESTRICT to) {
+    const mabd_real* p[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) p[l] = from + (size_t)columns * (size_t)row[l];
+    mabd_lanes_gather(columns, p, to);
+}
+/// Numbers from + at[l] .. from + at[l] + count - 1 to lane l.
+MABD_HOT void mabd_lanes_pick(int count, const mabd_real* from, const int32_t* at,
+                              mabd_lanes* MABD_RESTRICT to) {
+    for (int k = 0; k < count; k += 4) {
+        const int c = k + 4 <= count ? k : count - 4; // the last square may overlap
+        for (int l = 0; l < MABD_LANES && c >= 0; l += 4) {
+            mabd_quad_turn(from + at[l] + c, from + at[l + 1] + c, from + at[l + 2] + c,
+                           from + at[l + 3] + c, to[c].at + l, to[c + 1].at + l, to[c + 2].at + l,
+                           to[c + 3].at + l);
+        }
+    }
+    for (int k = 0; k < count && count < 4; k++) {
+        MABD_EACH_LANE(l) to[k].at[l] = from[at[l] + k];
+    }
+}
+/// Row `row` to all lanes.
+MABD_HOT void mabd_lanes_fill(int columns, const mabd_real* from, int32_t row,
+                              mabd_lanes* MABD_RESTRICT to) {
+    from += (size_t)columns * (size_t)row;
+    for (int k = 0; k < columns; k++) {
+        const mabd_real x = from[k];
+        MABD_EACH_LANE(l) to[k].at[l] = x;
+    }
+}
+/// Lane l < count back to row `row[l]`.
+MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_t* row, int count,
+                               mabd_real* to) {
+    if (count < MABD_LANES) {
+        for (int l = 0; l < count; l++) {
+            for (int k = 0; k < columns; k++) {
+                to[columns * (int64_t)row[l] + k] = from[k].at[l];
+            }
+        }
+        return;
+    }
+    for (int l = 0; l < MABD_LANES; l += 4) {
+        mabd_real *p0 = to + columns * (int64_t)row[l], *p1 = to + columns * (int64_t)row[l + 1],
+                  *p2 = to + columns * (int64_t)row[l + 2],
+                  *p3 = to + columns * (int64_t)row[l + 3];
+        for (int k = 0; k < columns; k += 4) {
+            const int c = k + 4 <= columns ? k : columns - 4;
+            mabd_quad_turn(from[c].at + l, from[c + 1].at + l, from[c + 2].at + l,
+                           from[c + 3].at + l, p0 + c, p1 + c, p2 + c, p3 + c);
+        }
+    }
+}
+
+/// Ask for rows that will be loaded soon. A few at a time: the processor has room for some twenty.
+#if defined(__GNUC__)
+MABD_HOT void mabd_lanes_fetch(int columns, const mabd_real* from, const int32_t* row) {
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_real* at = from + (size_t)columns * (size_t)row[l];
+        __builtin_prefetch(at);
+        if (columns > 8) __builtin_prefetch(at + columns - 1);
+    }
+}
+#else
+#define mabd_lanes_fetch(columns, from, row) ((void)0)
+#endif
+
+/// A 3 x 3 block of every lane, by rows and with room for whole squares.
+typedef struct mabd_affine_lane_blocks {
+    alignas(64) mabd_real at[MABD_LANES][12];
+} mabd_affine_lane_blocks;
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define MABD_UNROLL_TURN _Pragma("GCC unroll 12")
+#else
+#define MABD_UNROLL_TURN
+#endif
+
+/// `count` entries (whole squares) to p[l] of each lane l; entry k is from[order[k]].
+MABD_HOT void mabd_lanes_turn(int count, const mabd_lanes* from, const int* order,
+                              mabd_real* const* p) {
+    for (int l = 0; l < MABD_LANES; l += 4) {
+        MABD_UNROLL_TURN
+        for (int k = 0; k < count; k += 4) {
+            const int o[4] = {order[k], order[k + 1], order[k + 2], order[k + 3]};
+            mabd_quad_turn(from[o[0]].at + l, from[o[1]].at + l, from[o[2]].at + l,
+                           from[o[3]].at + l, p[l] + k, p[l + 1] + k, p[l + 2] + k, p[l + 3] + k);
+        }
+    }
+}
+MABD_HOT void mabd_lanes_turn_block(const mabd_lanes* from, const int* order,
+                                    mabd_affine_lane_blocks* to) {
+    mabd_real* p[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) p[l] = to->at[l];
+    mabd_lanes_turn(12, from, order, p);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of a model: what the solvers read. Immutable after mabd_model_build.
+//
+// Body index body_count is the world: a body at the origin that never moves. Joints to the world have it
+// as a or b, so that no inner loop asks.
+#pragma once
+
+#include "base/memory.h"
+#include "base/names.h"
+#include "contact/shape.h"
+#include "formulation/affine/element/affine_body.h"
+#include "joint/rows.h"
+#include "mabd/batch.h"
+#include "topology/plan.h"
+
+/// Bodies of equal mass, elasticity and geoms.
+typedef struct mabd_model_class {
+    mabd_body_material material;
+    mabd_real center[3];            // centre of mass in the user frame [m]
+    mabd_real axes[4];              // principal frame in the user frame
+    mabd_real principal[3];         // moments along it [kg m^2]
+    int32_t geom_first, geom_count; // in geoms
+} mabd_model_class;
+
+/// What acts on one coordinate: force = base(t) - k x - d x' - I x'', base = k rest + kp target(t).
+typedef struct mabd_control {
+    bool rigid;                          // x = target(t), exactly
+    mabd_real stiffness;                 // k + kp
+    mabd_real damping;                   // d + kd
+    mabd_real armature;                  // I
+    mabd_real offset;                    // k rest
+    mabd_real gain;                      // kp
+    mabd_real spring;                    // k alone, for the energy
+    mabd_real rest;                      // [m] or [rad]
+    const mabd_signal* servo;            // null = none
+    bool law;                            // has stops, a limited drive or friction: joint/axis_law.h
+    bool limited;                        // has stops: lower, upper
+    bool drive_rate;                     // drive gives the rate, else the coordinate
+    mabd_real lower, upper;              // [m] or [rad], infinite = none
+    mabd_real drive_gain, drive_damping; // of a limited servo, both 0 = rigid
+    mabd_real max_force;                 // of the drive, may be infinite; 0 = no drive
+    const mabd_signal* drive;            // target of a limited servo, or rate; null = none
+    mabd_real friction;                  // [N] or [N m]
+} mabd_control;
+
+/// A motor: a force on a coordinate, no row of the dual system.
+typedef struct mabd_motor {
+    mabd_row row;
+    const mabd_signal* force; // [N] or [N m]
+} mabd_motor;
+
+/// Rows of all joints of one type with one set of controls: rigid rows first, then one row a control.
+typedef struct mabd_row_set {
+    int32_t rigid_count;   // from the joint table
+    int32_t control_count; // coordinates with springs, dampers, armature, servo
+    int32_t motor_count;
+    bool vectors;     // has controls on components of a rotation vector
+    bool laws;        // has controls with stops, limited drives or friction
+    bool points_only; // exactly the three point rows: the fast path
+    bool springs;     // these, and springs on all three components of a rotation vector
+    bool nonlinear;   // has rigid rows that one linear solve does not close
+    mabd_row rigid[MABD_JOINT_MAX_ROWS];
+    mabd_row control_row[MABD_JOINT_MAX_ROWS]; // their coordinates
+    mabd_control control[MABD_JOINT_MAX_ROWS];
+    mabd_motor motor[MABD_JOINT_MAX_ROWS];
+} mabd_row_set;
+
+typedef struct mabd_model_joint {
+    int32_t a, b;           // bodies, body_count = world
+    int32_t row_set;        // in row_sets
+    int32_t frame;          // in frames, -1 = point rows only
+    int32_t coordinate;     // first of its control coordinates, -1 = none
+    int32_t type;           // mabd_joint
+    mabd_real Xa[3], Xb[3]; // anchors in the principal frames [m]
+} mabd_model_joint;
+
+/// Joint axes as columns, in the principal frames of a and b.
+typedef struct mabd_model_frame {
+    mabd_mat3 a, b;
+} mabd_model_frame;
+
+typedef struct mabd_model_force {
+    int32_t body;
+    bool body_frame;
+    mabd_vec3 point;           // principal frame
+    mabd_vec3 force, torque;   // world, or principal frame if body_frame
+    const mabd_signal* signal; // null = 1
+} mabd_model_force;
+
+typedef struct mabd_model_script {
+    int32_t body;
+    mabd_vec3 direction, axis;              // axis: unit or zero
+    mabd_vec3 pivot;                        // start position of the user frame
+    const mabd_signal *translation, *angle; // null = none
+} mabd_model_script;
+
+/// Start state of a body in its user frame.
+typedef struct mabd_model_start {
+    mabd_real position[3], rotation[4], velocity[3], angular_velocity[3];
+} mabd_model_start;
+
+/// What can be set from outside on one joint of a copy (mabd/batch.h).
+typedef struct mabd_copy_control {
+    int32_t joint; // in the first copy
+    int32_t row;   // of its row set's control, or of its motor
+    mabd_axis axis;
+    mabd_control_kind kind;
+} mabd_copy_control;
+
+/// A geom that may touch others, in the principal frame of its class.
+typedef struct mabd_model_collider {
+    mabd_collider shape; // its field is the model's
+    mabd_pose pose;      // x_principal = rotation x_collider + position
+    mabd_real friction, restitution;
+    uint32_t category, mask;
+} mabd_model_collider;
+
+/// What the scene says of one pair of bodies.
+typedef struct mabd_model_pair {
+    int32_t a, b;                    // bodies, a < b
+    bool excluded;                   // then also in exclusions
+    mabd_real friction, restitution; // -1 = from the colliders
+} mabd_model_pair;
+
+/// What touches. All zero if the scene's contacts are not enabled.
+typedef struct mabd_model_contact {
+    bool enabled;
+    mabd_real margin;     // [m], 0 = automatic
+    mabd_real compliance; // of a row, relative to its own J H^-1 J'
+    int32_t collider_count, exclusion_count, pair_count;
+    int32_t* collider_first;        // colliders first[c] .. first[c + 1] - 1 are those of class c
+                                    // (class_count + 1)
+    mabd_model_collider* colliders; // (collider_count) without those whose mask is 0
+    int32_t (*exclusions)[2];       // bodies that never touch (exclusion_count), as mabd_broad_def
+                                    // takes them: any order, may repeat
+    mabd_model_pair* pairs;         // (pair_count) rising by a, then b
+} mabd_model_contact;
+
+struct mabd_model {
+    mabd_allocator allocator;
+    mabd_real gravity[3];
+    mabd_real wind_direction[3];
+    const mabd_signal* wind; // null = none
+    mabd_real h, duration;
+    int32_t body_count, joint_count, class_count, geom_count, row_set_count, frame_count;
+    int32_t coordinate_count; // controls over all joints
+    bool laws;                // some row set has laws
+    int32_t force_count, script_count, signal_count;
+    int32_t rigid_row_count;
+    mabd_model_class* classes;
+    mabd_geom* geoms;
+    mabd_height_field* fields; // of the geoms, each with its part of heights
+    mabd_real* heights;
+    mabd_model_contact contact;
+    int32_t* body_class;      // (body_count)
+    uint8_t* body_motion;     // mabd_motion (body_count + 1)
+    mabd_model_start* start;  // (body_count)
+    mabd_model_joint* joints; // (joint_count)
+    mabd_model_frame* frames;
+    mabd_row_set* row_sets;
+    mabd_model_force* forces; // sorted by body
+    mabd_model_script* scripts;
+    mabd_signal* signals;
+    mabd_real* tables; // points of the signals
+    char* name;
+    int32_t copy_count; // 0 = no copies: names are those of all bodies and joints
+    int32_t copy_bodies, copy_joints, control_count; // of each copy
+    mabd_copy_control* controls;                     // (control_count)
+    mabd_names body_names, joint_names;              // of the first copy, if there are copies
+    mabd_plan* plan;
+    void* memory; // the arena behind all arrays above but names and plan
+    size_t memory_size;
+    uint64_t hash;
+};
+
+/// Both sides of a joint: constants only (states are filled in by the caller).
+MABD_FN void mabd_model_joint_view(const mabd_model* m, const mabd_model_joint* joint,
+                                   mabd_joint_view* view) {
+    view->Xa = mabd_v3_load(joint->Xa), view->Xb = mabd_v3_load(joint->Xb);
+    view->phi = NULL;
+    if (joint->frame >= 0) {
+        view->Fa = m->frames[joint->frame].a, view->Fb = m->frames[joint->frame].b;
+    } else {
+        view->Fa = view->Fb = mabd_m3_identity();
+    }
+}
+
+/// The colliders of a body in the principal frame of its class; *count gets how many, 0 if contacts are not
+/// enabled.
+MABD_FN const mabd_model_collider* mabd_model_colliders(const mabd_model* m, int32_t body,
+                                                        int32_t* count) {
+    *count = 0;
+    if (!m->contact.enabled) return NULL;
+    const int32_t* first = m->contact.collider_first + m->body_class[body];
+    *count = first[1] - first[0];
+    return m->contact.colliders + first[0];
+}
+/// "body 'arm'", "joint 3", with copies "copy 17, body 'arm'": for messages. Returns text.
+const char* mabd_model_body_label(const mabd_model* m, int32_t body, char* text, size_t size);
+const char* mabd_model_joint_label(const mabd_model* m, int32_t joint, char* text, size_t size);
+
+/// Friction and restitution where a collider of body a meets one of body b: geometric mean and larger one of
+/// the two, or what the scene says of this pair of bodies.
+void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collider* on_a, int32_t b,
+                        const mabd_model_collider* on_b, mabd_real* friction,
+                        mabd_real* restitution);
+
+/// User frame -> principal frame of a class, as affine coordinates q and rates (12 each) of a rigid body.
+void mabd_model_to_affine(const mabd_model_class* c, const mabd_model_start* start, mabd_real* q,
+                          mabd_real* v);

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests for src/joint/rows.h
+//
+// Rows are polynomials of degree two in the affine coordinates of both bodies, so a central
+// difference is their derivative up to round-off, whatever its step: 1e-3 here, which leaves 1e-13.
+#include "joint/rows.h"
+
+#include "support/draw.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+
+#define DRAWS 200
+
+static const mabd_vec3 unit[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+// The view after the increment s e_k (12 of them: D column by column, then tau) of one body.
+static mabd_joint_view moved(const mabd_joint_view* v, int is_b, int k, mabd_real s) {
+    mabd_joint_view out = *v;
+    mabd_mat3* A = is_b ? &out.Ab : &out.Aa;
+    mabd_vec3* t = is_b ? &out.tb : &out.ta;
+    mabd_vec3* columns[4] = {&A->c1, &A->c2, &A->c3, t};
+    const mabd_vec3 world = mabd_m3_mul(is_b ? v->Ab : v->Aa, unit[k % 3]);
+    *columns[k / 3] = mabd_v3_axpy(s, world, *columns[k / 3]);
+    return out;
+}
+
+static mabd_real entry(mabd_vec12 J, int k) {
+    const mabd_vec3 columns[4] = {J.d1, J.d2, J.d3, J.tau};
+    return mabd_v3_get(columns[k / 3], k % 3);
+}
+
+static mabd_real value_at(const mabd_joint_view* v, const mabd_row* row) {
+    return mabd_row_value(v, row, mabd_joint_gap(v));
+}
+
+static mabd_real coordinate_at(const mabd_joint_view* v, const mabd_row* row, mabd_real near) {
+    mabd_real x;
+    mabd_joint_coordinates(v, 1, row, &near, &x);
+    return x;
+}
+
+// Largest difference of a Jacobian from differences of what it is the derivative of.
+static mabd_real jacobian_error(const mabd_joint_view* v, const mabd_row* row, bool coordinate,
+                                mabd_real step) {
+    const mabd_real x = coordinate ? coordinate_at(v, row, 0) : 0;
+    mabd_real worst = 0;
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const mabd_vec12 J = mabd_row_jacobian(v, row, mabd_joint_gap(v), is_b);
+        for (int k = 0; k < 12; k++) {
+            const mabd_joint_view up = moved(v, is_b, k, step), down = moved(v, is_b, k, -step);
+            const mabd_real slope =
+                coordinate ? (coordinate_at(&up, row, x) - coordinate_at(&down, row, x))
+                           : (value_at(&up, row) - value_at(&down, row));
+            worst = fmax(worst, fabs(slope / (2 * step) - entry(J, k)));
+        }
+    }
+    return worst;
+}
+
+Test(rows, jacobians_of_point_and_slide_rows_are_derivatives) {
+    uint64_t state = 1;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        for (uint8_t axis = 0; axis < 3; axis++) {
+            const mabd_row point = {MABD_ROW_POINT, axis, 0, 1},
+                           slide = {MABD_ROW_SLIDE, axis, 0, 1};
+            cr_assert(le(dbl, jacobian_error(&v, &point, false, 1e-3), 1e-11));
+            cr_assert(le(dbl, jacobian_error(&v, &slide, false, 1e-3), 1e-11));
+        }
+    }
+}
+
+Test(rows, jacobians_of_cross_rows_are_derivatives) {
+    uint64_t state = 2;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        for (uint8_t i = 0; i < 3; i++) {
+            for (uint8_t j = 0; j < 3; j++) {
+                const mabd_row row = {MABD_ROW_CROSS, i, j, n % 2 ? 1 : -1};
+                cr_assert(le(dbl, jacobian_error(&v, &row, false, 1e-3), 1e-12));
+            }
+        }
+    }
+}
+
+// A state that a hinge about axis k, or a universal joint, can be in: first about axis k of a, then
+// about axis i = k + 1 of b, so that F_k+1 lies in the plane across B_k.
+static void set_hinge(mabd_joint_view* v, int k, mabd_real angle, mabd_real second) {
+    set_relative(v, mabd_m3_product(turn(unit[k], angle), turn(unit[(k + 1) % 3], second)));
+}
+
+// atan2 is not a polynomial: the error of the difference is step^2.
+Test(rows, jacobians_of_angles_are_derivatives_of_the_coordinates) {
+    uint64_t state = 3;
+    const mabd_real step = 1e-5;
+    for (int n = 0; n < DRAWS; n++) {
+        mabd_joint_view v = draw_view(&state);
+        for (uint8_t k = 0; k < 3; k++) {
+            const mabd_row a = {MABD_ROW_ANGLE_A, k, 0, 1},
+                           b = {MABD_ROW_ANGLE_B, (uint8_t)((k + 1) % 3), 0, 1};
+            const mabd_real angle = 3 * draw_real(&state), second = 3 * draw_real(&state);
+            set_hinge(&v, k, angle, second);
+            cr_assert(le(dbl, fabs(coordinate_at(&v, &a, angle) - angle), 4e-15));
+            cr_assert(le(dbl, fabs(coordinate_at(&v, &b, second) - second), 4e-15));
+            cr_assert(le(dbl, jacobian_error(&v, &a, true, step), 2e-9));
+            cr_assert(le(dbl, jacobian_error(&v, &b, true, step), 2e-9));
+        }
+    }
+}
+
+// D = R'dA of the turn dr (world) of a body: dA = dr x A.
+static mabd_vec12 turn_increment(mabd_mat3 R, mabd_vec3 dr) {
+    const mabd_vec3 own = mabd_m3_tmul(R, dr);
+    const mabd_vec12 D = {mabd_v3_cross(own, unit[0]),
+                          mabd_v3_cross(own, unit[1]),
+                          mabd_v3_cross(own, unit[2]),
+                          {0, 0, 0}};
+    return D;
+}
+
+// Turns of either body by 1e-5 about any axis; the difference is exact to 1e-10 (its third
+// derivative is of order 1 up to an angle of 3).
+Test(rows, jacobians_of_vector_rows_are_derivatives_of_the_rotation_vector) {
+    uint64_t state = 4;
+    const mabd_real step = 1e-5;
+    for (int n = 0; n < DRAWS; n++) {
+        mabd_joint_view v = draw_view(&state);
+        const mabd_vec3 axis = draw_direction(&state), dr = draw_direction(&state);
+        set_relative(&v, turn(axis, 3 * pow(fabs(draw_real(&state)), n % 2 ? 1 : 8)));
+        for (uint8_t k = 0; k < 3; k++) {
+            const mabd_row row = {MABD_ROW_VECTOR, k, 0, 1};
+            for (int is_b = 0; is_b < 2; is_b++) {
+                const mabd_mat3 R = is_b ? v.Ab : v.Aa;
+                mabd_real x[2];
+                for (int side = 0; side < 2; side++) {
+                    mabd_joint_view w = v;
+                    *(is_b ? &w.Ab : &w.Aa) = mabd_m3_product(turn(dr, side ? step : -step), R);
+                    x[side] = coordinate_at(&w, &row, 0);
+                }
+                const mabd_vec12 J = mabd_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
+                const mabd_real slope = (x[1] - x[0]) / (2 * step);
+                cr_assert(le(dbl, fabs(mabd_vec12_dot(J, turn_increment(R, dr)) - slope), 2e-9));
+                cr_assert(le(dbl, mabd_v3_norm(J.tau), 0));
+            }
+        }
+    }
+}
+
+// phi . grad phi = phi: equal springs turn a body straight back, at any angle.
+Test(rows, equal_forces_on_a_rotation_vector_are_a_torque_along_it) {
+    uint64_t state = 9;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_real angle = MABD_PI * fabs(draw_real(&state));
+        const mabd_vec3 phi = mabd_v3_scale(angle, draw_direction(&state));
+        const mabd_vec3 sum = mabd_m3_mul(mabd_vector_gradients(phi), phi);
+        cr_assert(le(dbl, mabd_v3_norm(mabd_v3_sub(sum, phi)), 1e-14));
+    }
+}
+
+// Strain alone leaves a rotation vector as it is, and so its row.
+Test(rows, vector_rows_are_blind_to_strain) {
+    uint64_t state = 10;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        const mabd_vec3 e = draw_vec3(&state, 1), f = draw_vec3(&state, 1);
+        const mabd_vec12 D = {{e.x, f.x, f.y}, {f.x, e.y, f.z}, {f.y, f.z, e.z}, {0, 0, 0}};
+        for (uint8_t k = 0; k < 3; k++) {
+            const mabd_row row = {MABD_ROW_VECTOR, k, 0, 1};
+            for (int is_b = 0; is_b < 2; is_b++) {
+                const mabd_vec12 J = mabd_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
+                cr_assert(le(dbl, fabs(mabd_vec12_dot(J, D)), 1e-14));
+            }
+        }
+    }
+}
+
+// ---- the remainder -----------------------------------------------------------------------------
+
+static mabd_sym3 draw_strain(uint64_t* state) {
+    mabd_real s[6];
+    for (int k = 0; k < 6; k++) s[k] = (mabd_real)0.1 * draw_real(state);
+    return mabd_sym3_load(s);
+}
+
+static mabd_vec12 strain_increment(mabd_sym3 e) {
+    const mabd_vec12 D = {
+        mabd_sym3_mul(e, unit[0]), mabd_sym3_mul(e, unit[1]), mabd_sym3_mul(e, unit[2]), {0, 0, 0}};
+    return D;
+}
+
+static mabd_mat3 strained(mabd_mat3 R, mabd_sym3 e) {
+    const mabd_vec12 D = strain_increment(e);
+    return mabd_m3(mabd_v3_add(R.c1, mabd_m3_mul(R, D.d1)), mabd_v3_add(R.c2, mabd_m3_mul(R, D.d2)),
+                   mabd_v3_add(R.c3, mabd_m3_mul(R, D.d3)));
+}
+
+// C(R (I + e)) = C(R) + J e + remainder, to round-off at strains of 0.1
+static mabd_real remainder_error(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
+                                 mabd_sym3 eb) {
+    mabd_joint_view end = *v;
+    end.Aa = strained(v->Aa, ea), end.Ab = strained(v->Ab, eb);
+    const mabd_vec3 gap = mabd_joint_gap(v);
+    const mabd_real linear =
+        mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 0), strain_increment(ea)) +
+        mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 1), strain_increment(eb));
+    return fabs(value_at(&end, row) - value_at(v, row) - linear -
+                mabd_row_remainder(v, row, ea, eb));
+}
+
+Test(rows, the_remainder_is_what_the_linearisation_leaves_out) {
+    uint64_t state = 5;
+    mabd_real largest = 0;
+    for (int n = 0; n < DRAWS; n++) {
+        const mabd_joint_view v = draw_view(&state);
+        const mabd_sym3 ea = draw_strain(&state), eb = draw_strain(&state);
+        for (uint8_t i = 0; i < 3; i++) {
+            const mabd_row rows[] = {{MABD_ROW_POINT, i, 0, 1},
+                                     {MABD_ROW_SLIDE, i, 0, 1},
+                                     {MABD_ROW_CROSS, i, (uint8_t)((i + 1) % 3), 1},
+                                     {MABD_ROW_CROSS, i, (uint8_t)((i + 2) % 3), -1}};
+            for (int r = 0; r < 4; r++) {
+                cr_assert(le(dbl, remainder_error(&v, &rows[r], ea, eb), 4e-15));
+                largest = fmax(largest, fabs(mabd_row_remainder(&v, &rows[r], ea, eb)));
+            }
+        }
+    }
+    cr_assert(lt(dbl, 1e-2, largest)); // it is not nothing
+}
+
+Test(rows, the_remainder_of_an_angle_is_what_its_linearisation_leaves_out) {
+    uint64_t state = 11;
+    for (int n = 0; n < DRAWS; n++) {
+        mabd_joint_view v = draw_view(&state);
+        const mabd_sym3 ea = draw_strain(&state), eb = draw_strain(&state);
+        const mabd_row slide = {MABD_ROW_SLIDE, (uint8_t)(n % 3), 0, 1},
+                       angle = {MABD_ROW_ANGLE_A, (uint8_t)(n % 3), 0, 1};
+        const mabd_real x = value_at(&v, &slide);
+        const mabd_real bilinear = mabd_row_remainder(&v, &slide, ea, eb);
+        cr_assert(
+            le(dbl, fabs(mabd_coordinate_remainder(&v, &slide, ea, eb, x) - bilinear), 4e-15));
+        // the coordinate of the strained bodies is the reference, the line and the remainder
+        set_hinge(&v, n % 3, 2 * draw_real(&state), 0.3);
+        mabd_joint_view end = v;
+        end.Aa = strained(v.Aa, ea), end.Ab = strained(v.Ab, eb);
+        const mabd_real x_ref = coordinate_at(&v, &angle, 0);
+        const mabd_vec3 gap = mabd_joint_gap(&v);
+        const mabd_real line =
+            mabd_vec12_dot(mabd_row_jacobian(&v, &angle, gap, 0), strain_increment(ea)) +
+            mabd_vec12_dot(mabd_row_jacobian(&v, &angle, gap, 1), strain_increment(eb));
+        const mabd_real sum = x_ref + line + mabd_coordinate_remainder(&v, &angle, ea, eb, x_ref);
+        cr_assert(le(dbl, fabs(sum - coordinate_at(&end, &angle, x_ref)), 4e-15));
+    }
+}
+
+// ---- rotation vectors --------------------------------------------------------------------------
+
+Test(rows, the_logarithm_inverts_a_turn_of_any_angle) {
+    uint64_t state = 6;
+    mabd_real worst = 0, worst_near_pi = 0;
+    for (int decade = 0; decade <= 14; decade++) {
+        for (int n = 0; n < DRAWS; n++) {
+            const mabd_vec3 axis = draw_direction(&state);
+            const mabd_real small = pow(10, -decade) * (1.5 + 0.5 * draw_real(&state));
+            const mabd_vec3 near_zero = mabd_v3_scale(small, axis);
+            const mabd_vec3 found = mabd_m3_log(turn(axis, small));
+            worst = fmax(worst, mabd_v3_norm(mabd_v3_sub(found, near_zero)) / (1e-3 + small));
+            // as near to pi; the sign of the axis is lost in round-off in the end
+            const mabd_real large = MABD_PI - small;
+            mabd_vec3 flipped = mabd_m3_log(turn(axis, large));
+            if (decade >= 13 && mabd_v3_dot(flipped, axis) < 0)
+                flipped = mabd_v3_scale(-1, flipped);
+            const mabd_vec3 miss = mabd_v3_sub(flipped, mabd_v3_scale(large, axis));
+            worst_near_pi = fmax(worst_near_pi, mabd_v3_norm(miss));
+        }
+    }
+    printf("log: %.1e near 0, %.1e near pi\n", worst, worst_near_pi);
+    cr_assert(le(dbl, worst, 1e-12));
+    cr_assert(le(dbl, worst_near_pi, 1e-12));
+}
+
+// (1 - atan(t)/t) / z, z = t^2: by its series where the difference would lose digits.
+static long double lack_of(long double z) {
+    if (z > 0.05L) return (1 - atanl(sqrtl(z)) / sqrtl(z)) / z;
+    long double sum = 0;
+    for (int k = 20; k >= 0; k--) sum = 1.0L / (2 * k + 3) - z * sum;
+    return sum;
+}
+
+// (1 - p/2 cot(p/2)) / p^2
+static long double curve_of(long double p) {
+    const long double s = p * p;
+    if (p > 0.1L) return (1 - p / 2 / tanl(p / 2)) / s;
+    return 1 / 12.0L + s * (1 / 720.0L + s * (1 / 30240.0L + s * (1 / 1209600.0L + s / 47900160)));
+}
+
+// Angles up to a quarter turn, which lanes do without branches: against arcs and cotangents of libm in long double. The
+// matrix is rounded, so its angle is known to round-off of 1.
+Test(rows, small_turns_and_their_gradients_have_the_accuracy_of_round_off) {
+    uint64_t state = 16;
+    double worst_lack = 0, worst_phi = 0, worst_c = 0;
+    for (int n = 0; n <= 20000; n++) {
+        const mabd_real z = (mabd_real)n / 20000;
+        worst_lack = fmax(worst_lack, fabs((double)(mabd_turn_lack(z) / lack_of(z) - 1)));
+    }
+    for (int n = 0; n < 100 * DRAWS; n++) {
+        const mabd_vec3 axis = draw_direction(&state);
+        const mabd_real angle = pow(10, -3 + 3 * draw_real(&state)) * (MABD_PI / 2);
+        const mabd_turn found = mabd_m3_turn_near(turn(axis, angle));
+        const mabd_vec3 miss = mabd_v3_sub(found.phi, mabd_v3_scale(angle, axis));
+        worst_phi = fmax(worst_phi, mabd_v3_norm(miss));
+        worst_c = fmax(worst_c, fabs((double)(found.c / curve_of(angle) - 1)));
+    }
+    printf("small turns: %.1e of k, %.1e of phi, %.1e of c\n", worst_lack, worst_phi, worst_c);
+    cr_assert(lt(dbl, worst_lack, 5e-16));
+    cr_assert(lt(dbl, worst_phi, 2e-15));
+    cr_assert(lt(dbl, worst_c, 2e-15));
+}
+
+Test(rows, the_logarithm_of_the_identity_is_zero_and_of_half_turns_has_length_pi) {
+    cr_assert(le(dbl, mabd_v3_norm(mabd_m3_log(mabd_m3_identity())), 0));
+    for (int k = 0; k < 3; k++) {
+        const mabd_vec3 e = unit[k];
+        const mabd_mat3 half =
+            mabd_m3(mabd_v3(2 * e.x * e.x - 1, 0, 0), mabd_v3(0, 2 * e.y * e.y - 1, 0),
+                    mabd_v3(0, 0, 2 * e.z * e.z - 1));
+        const mabd_vec3 phi = mabd_m3_log(half);
+        cr_assert(le(dbl, fabs(mabd_v3_norm(phi) - MABD_PI), 1e-15));
+        cr_assert(le(dbl, fabs(fabs(mabd_v3_dot(phi, e)) - MABD_PI), 1e-15));
+    }
+}
+
+// ---- more than one turn ------------------------------------------------------------------------
+
+Test(rows, an_angle_is_followed_over_many_turns_in_both_directions) {
+    uint64_t state = 7;
+    mabd_joint_view v = draw_view(&state);
+    const mabd_row row = {MABD_ROW_ANGLE_A, 2, 0, 1};
+    mabd_real x = 0;
+    for (int i = 0; i <= 400; i++) {
+        const mabd_real angle = 0.3 * (i <= 200 ? i : 600 - 2 * i); // to 60, then to -60
+        set_hinge(&v, 2, angle, 0.2);
+        x = coordinate_at(&v, &row, x);
+        cr_assert(le(dbl, fabs(x - angle), 1e-13), "step %d: %g for %g", i, x, angle);
+    }
+    cr_assert(lt(dbl, x, -50));
+}
+
+Test(rows, unwrap_takes_the_nearest_value) {
+    cr_assert(le(dbl, fabs(mabd_unwrap(3, 3 + 20 * MABD_PI + 3) - (3 + 20 * MABD_PI)), 1e-14));
+    cr_assert(le(dbl, fabs(mabd_unwrap(3, 3 - 20 * MABD_PI - 3) - (3 - 20 * MABD_PI)), 1e-14));
+    cr_assert(le(dbl, fabs(mabd_unwrap(-3, 3.2) - (2 * MABD_PI - 3)), 1e-15));
+}
+
+// The vector rows of one joint at a state.
+static mabd_vec3 vector_at(const mabd_joint_view* v, mabd_vec3 near) {
+    mabd_row rows[3];
+    mabd_real last[3], x[3];
+    mabd_v3_store(near, last);
+    for (uint8_t k = 0; k < 3; k++) rows[k] = (mabd_row){MABD_ROW_VECTOR, k, 0, 1};
+    mabd_joint_coordinates(v, 3, rows, last, x);
+    return mabd_v3_load(x);
+}
+
+Test(rows, a_rotation_vector_is_followed_over_many_turns) {
+    uint64_t state = 8;
+    for (int n = 0; n < 20; n++) {
+        mabd_joint_view v = draw_view(&state);
+        const mabd_vec3 axis = draw_direction(&state);
+        mabd_vec3 phi = {0, 0, 0};
+        for (int i = 1; i <= 250; i++) {
+            const mabd_real angle = 0.1 * (i <= 200 ? i : 400 - i); // to 20 rad and back to 15
+            set_relative(&v, turn(axis, angle));
+            phi = vector_at(&v, phi);
+            const mabd_real miss = mabd_v3_norm(mabd_v3_sub(phi, mabd_v3_scale(angle, axis)));
+            // the axis itself is lost near whole turns: there sin(angle) is small
+            cr_assert(le(dbl, miss, 1e-13 / fmax(1e-3, fabs(sin(angle)))), "%g rad: %g", angle,
+                      miss);
+        }
+    }
+}
