@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table of README.md or docs/benchmarks.md, in Markdown. Reads bench/shown.csv; results lie in `folder`.
+# A table of README.md or docs/develop/performance.md, in Markdown. Reads bench/shown.csv; results lie in `folder`.
 # usage: awk -v folder=bench/results/MACHINE -v list=LIST -f bench/csv.awk -f bench/shown.awk bench/shown.csv
 
 BEGIN {

@@ -26,7 +26,7 @@ typedef struct mabd_record_def {
     const mabd_record_array* arrays;
 } mabd_record_def;
 
-/// Create FILE.h5 for a simulation (an existing file is replaced). docs/file-format.md lists the datasets.
+/// Create FILE.h5 for a simulation (an existing file is replaced). docs/guide/recordings.md lists the datasets.
 MABD_API mabd_status mabd_recorder_create(const char* path, const mabd_sim* sim,
                                           const mabd_record_def* def, mabd_recorder** recorder,
                                           mabd_error* error);

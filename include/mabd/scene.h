@@ -325,7 +325,7 @@ typedef struct mabd_param {
     const char* meaning;
 } mabd_param;
 
-/// Fill an empty scene from a JSON file or from text (docs/scene-format.md). On MABD_ERR_INPUT the error
+/// Fill an empty scene from a JSON file or from text (docs/guide/scene-format.md). On MABD_ERR_INPUT the error
 /// has line, column and what was expected; on MABD_ERR_IO the file could not be read.
 MABD_API mabd_status mabd_scene_load(mabd_scene* scene, const char* path, int32_t setting_count,
                                      const mabd_setting* settings, mabd_error* error);

@@ -30,7 +30,7 @@ typedef struct mabd_sim mabd_sim;
     X(FAST, "fast")                                                                                \
     X(BALANCED, "balanced")                                                                        \
     X(EXACT, "exact")
-/// How the dual system is solved where a component has branches or cycles (docs/solvers.md).
+/// How the dual system is solved where a component has branches or cycles (docs/theory/solvers.md).
 #define MABD_DUAL_LIST(X)                                                                          \
     X(AUTO, "auto")     /* direct, but pcg where the factor would be too large */                  \
     X(DIRECT, "direct") /* factorisation */                                                        \
@@ -70,7 +70,7 @@ typedef enum mabd_dual {
         MABD_DUAL_COUNT
 } mabd_dual;
 
-/// Orders in which the rows of a component can be eliminated (docs/solvers.md).
+/// Orders in which the rows of a component can be eliminated (docs/theory/solvers.md).
 #define MABD_ORDER_LIST(X)                                                                         \
     X(TREE, "tree") /* leaf to root: no fill */                                                    \
     X(CUT, "cut")   /* the same, joints that close cycles last: their Schur complement */          \

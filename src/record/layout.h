@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is in a recording: the datasets that grow with each frame, and everything that is known at the
-// start, put into an HDF5 file image in memory. docs/file-format.md describes it for users.
+// start, put into an HDF5 file image in memory. docs/guide/recordings.md describes it for users.
 #pragma once
 
 #include "base/memory.h"

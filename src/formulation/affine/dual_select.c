@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dual solver a component gets; the rule is told in docs/solvers.md. Counts of the plan and of the
+// Which dual solver a component gets; the rule is told in docs/theory/solvers.md. Counts of the plan and of the
 // factor's pattern decide, never times, so the choice is the same on every machine.
 
 #include "formulation/affine/data.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene from a JSON document (docs/scene-format.md): the text is parsed whole, then walked once, and
+// A scene from a JSON document (docs/guide/scene-format.md): the text is parsed whole, then walked once, and
 // every part is handed to the builder, which checks it. Generators come first, then bodies, joints
 // and forces, so that what is written out may refer to what was generated.
 #include "import/json/json_internal.h"

@@ -65,7 +65,7 @@ mabd_status mabd_json_vec3(mabd_json_reader* reader, const mabd_json_node* objec
 /// [w, x, y, z], or {"axis": [x,y,z], "angle": rad} or {"axis": ..., "degrees": deg}; normalised.
 mabd_status mabd_json_rotation(mabd_json_reader* reader, const mabd_json_node* object,
                                const char* key, mabd_real* value);
-/// A number, {"sine": {...}}, {"ramp": {...}} or {"table": {...}}; see docs/scene-format.md.
+/// A number, {"sine": {...}}, {"ramp": {...}} or {"table": {...}}; see docs/guide/scene-format.md.
 mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* object,
                              const char* key, mabd_signal* value);
 /// Springs, dampers, armature, servo, motor of the axes: {"rx": {...}, "tx": {...}}. `storage` (6) gets the

@@ -143,7 +143,7 @@ Test(pile, sliding_and_bending_joints_have_stops) {
     mabd_pile_def def = mabd_default_pile_def();
     def.joint_count = MABD_JOINT_FREE, def.pairs = 40, def.slide = 0.02, def.bend = 1;
     for (int i = 0; i < MABD_JOINT_FREE; i++) def.joints[i] = (mabd_joint)i;
-    // free translations of each type in the order of the list, as in docs/scene-format.md
+    // free translations of each type in the order of the list, as in docs/guide/scene-format.md
     static const char* const slides[] = {"", "x", "", "xy", "x", "x", "", "xyz", "xy", "", "x"};
     mabd_scene* scene = build(&def);
     for (int32_t j = 0; j < 40; j++) {

@@ -382,7 +382,7 @@ Test(json_scene, what_is_written_out_may_refer_to_what_is_generated) {
 }
 
 Test(json_scene, the_example_at_the_head_of_the_format_document_loads) {
-    FILE* file = fopen(MABD_SOURCE_DIR "/docs/scene-format.md", "r");
+    FILE* file = fopen(MABD_SOURCE_DIR "/docs/guide/scene-format.md", "r");
     cr_assert(file != NULL);
     static char text[16384];
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
@@ -402,7 +402,7 @@ Test(json_scene, the_example_at_the_head_of_the_format_document_loads) {
 }
 
 Test(json_scene, the_example_of_contacts_in_the_format_document_loads) {
-    FILE* file = fopen(MABD_SOURCE_DIR "/docs/scene-format.md", "r");
+    FILE* file = fopen(MABD_SOURCE_DIR "/docs/guide/scene-format.md", "r");
     cr_assert(file != NULL);
     static char text[65536];
     text[fread(text, 1, sizeof text - 1, file)] = '\0';

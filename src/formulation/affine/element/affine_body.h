@@ -25,7 +25,7 @@
 //
 //   (H + T'GT)^-1 = H^-1 - H^-1 T' Z T H^-1,   Z = (I + G C)^-1 G  (symmetric).
 //
-// Without it a chain with a heavy end blows up (docs/notation.md). At the solution of a step w = 0,
+// Without it a chain with a heavy end blows up (docs/theory/notation.md). At the solution of a step w = 0,
 // so G steers the iteration and not its result: any G for which the sum stays positive definite
 // will do, and G is clamped where it is not.
 //
