@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table of README.md or docs/develop/performance.md, in Markdown. Reads bench/shown.csv; results lie in `folder`.
+# A table of docs/develop/performance.md, in Markdown. Reads bench/shown.csv; results lie in `folder`.
 # usage: awk -v folder=bench/results/MACHINE -v list=LIST -f bench/csv.awk -f bench/shown.awk bench/shown.csv
 
 BEGIN {
@@ -37,7 +37,7 @@ function nanoseconds() { return grouped(ours["ns_per_link_iteration"] + 0.5) }
         first = nanoseconds()
         if (!find(f[3], f[4], 2)) exit 1
         printf "| %s | %s | %s | %s | %.2f | [%s.csv](%s/%s.csv) |\n", f[2], grouped(f[4]), first, nanoseconds(),
-            ours["speedup"], f[3], folder, f[3]
+            ours["speedup"], f[3], "../../" folder, f[3]
         next
     }
     if (list == "contacts") {
