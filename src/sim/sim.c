@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define SIM_COOKIE  UINT32_C(0x6d616273)
-#define STATE_MAGIC UINT64_C(0x3345544154536d61) // "amSTATE3"
+#define STATE_MAGIC UINT64_C(0x3445544154536d61) // "amSTATE4"
 
 mabd_sim_def mabd_default_sim_def(void) {
     mabd_sim_def def = {0};

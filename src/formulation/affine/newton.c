@@ -83,7 +83,7 @@ static attempt find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
     mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
     if (status == MABD_ERR_MEMORY) return no_room();
     if (status == MABD_ERR_DEVICE) return mabd_affine_lost(status);
-    const int32_t body = sim->contacts ? sim->contacts->bad_body : 0;
+    const int32_t body = sim->contacts ? sim->contacts->geometry->bad_body : 0;
     return failed(status, body, -1, "the prediction is not finite, at first of");
 }
 
@@ -226,7 +226,7 @@ static void set_goal(mabd_affine_sim* sim, mabd_real moves) {
 
 // What the last solve makes of that: by how much points have left their planes, and levers turn on by the next one.
 static mabd_real still_moves(const mabd_affine_sim* sim, mabd_real bending, mabd_real rotation) {
-    const mabd_real lever = sim->contacts ? sim->contacts->thin * rotation : 0;
+    const mabd_real lever = sim->contacts ? sim->contacts->geometry->thin * rotation : 0;
     return lever > bending ? lever : bending;
 }
 

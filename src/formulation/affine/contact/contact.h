@@ -45,7 +45,7 @@
 // that runs over a pulley by BDF2 gains energy from the small blows of its links), single ones by BDF2.
 #pragma once
 
-#include "contact/broad.h"
+#include "collide/collide.h"
 #include "dual/cone_cg.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
@@ -66,13 +66,8 @@ typedef enum mabd_affine_friction_state {
     MABD_GRIP_SLIP,  // has its bound
 } mabd_affine_friction_state;
 
-/// The geoms of a contact. Their points are told apart by where they are on body b.
-typedef struct mabd_affine_contact_key {
-    int32_t i, j; // geoms, i < j
-} mabd_affine_contact_key;
-
 typedef struct mabd_affine_contact {
-    mabd_affine_contact_key key;
+    mabd_collide_key key;
     int32_t a, b;                // bodies; b moves
     bool moving;                 // a moves, too
     bool in_block;               // eliminated in the block of b, else a row
@@ -149,7 +144,7 @@ typedef struct mabd_affine_contact_blocks {
 
 /// What is kept of a contact from one step to the next, and in checkpoints. Vectors in the world.
 typedef struct mabd_affine_saved_contact {
-    mabd_affine_contact_key key;
+    mabd_collide_identity identity;
     int32_t b;          // body
     int16_t pressed;    // bool
     int16_t grip;       // mabd_affine_friction_state
@@ -159,7 +154,6 @@ typedef struct mabd_affine_saved_contact {
     mabd_vec3 friction; // on b, across the normal [N]
     mabd_vec3 push;     // the same, of the step before [N]
     mabd_vec3 slip;     // as far as it is known [m]
-    mabd_vec3 X;        // the point, in the principal frame of b [m]
 } mabd_affine_saved_contact;
 
 /// Counts and sizes of one solve.
@@ -189,22 +183,9 @@ typedef struct mabd_affine_contact_line {
 
 typedef struct mabd_affine_contacts {
     mabd_allocator allocator;
-    // geoms
-    int32_t geom_count, plane_count, component_count;
-    int32_t copy_count, copy_bodies, copy_geoms; // bodies of each copy, and most geoms of one
-    int32_t *geom_first, *plane_first;           // of each copy (copy_count + 1)
-    const mabd_model_collider** collider;        // (geom_count)
-    mabd_broad_geom* geoms;
-    mabd_broad_box* boxes;
-    mabd_broad_plane* planes;     // their geoms are counted from the first of the copy
-    mabd_real *thickness, *reach; // (geom_count)
-    mabd_real thin;               // least thickness of a geom that moves [m]
-    int32_t* component;           // of a moving body in the plan (bodies)
-    mabd_broad* broad;
-    int32_t bad_body; // whose geom has no place, if finding has failed
-    mabd_list found;  // mabd_broad_pair of all copies, if there is more than one
-    const mabd_broad_pair* pairs;
-    int64_t pair_count;
+    mabd_collide* geometry;    // geoms, pairs, points (collide/collide.h)
+    int32_t component_count;   // of the plan
+    int32_t* component;        // of a moving body in the plan (bodies)
     mabd_real h;               // of a whole step [s]
     mabd_real margin;          // [m]
     mabd_real tolerance;       // of rows [m]

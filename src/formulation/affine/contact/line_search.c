@@ -301,11 +301,11 @@ static mabd_vec3 core_move(const search_work* w, const mabd_affine_contact* p, b
                            mabd_real* radius) {
     const mabd_affine_contacts* c = w->c;
     const int32_t body = is_b ? p->b : p->a;
-    const int32_t geom = c->geoms[p->key.i].body == body ? p->key.i : p->key.j;
+    const int32_t geom = c->geometry->geoms[p->key.i].body == body ? p->key.i : p->key.j;
     const mabd_mat3 R = mabd_m3_load(w->sim->ref + 12 * (size_t)body);
     const mabd_vec3 n = mabd_m3_tmul(R, is_b ? mabd_v3_scale(-1, p->n) : p->n);
-    *radius = mabd_collider_roundness(&c->collider[geom]->shape,
-                                      mabd_m3_tmul(c->collider[geom]->pose.rotation, n));
+    *radius = mabd_collider_roundness(&c->geometry->collider[geom]->shape,
+                                      mabd_m3_tmul(c->geometry->collider[geom]->pose.rotation, n));
     return turned(w->sim, body, mabd_v3_axpy(-*radius, n, is_b ? p->Xb : p->Xa));
 }
 
@@ -318,7 +318,8 @@ static mabd_real bending_of(const search_work* w, const mabd_affine_contact* p) 
     if (p->moving) move = mabd_v3_sub(move, core_move(w, p, false, &radius_a));
     const mabd_real along = mabd_v3_dot(p->n, move);
     const mabd_real aside = mabd_v3_dot(move, move) - along * along;
-    const mabd_real thin = (mabd_real)fmin(c->thickness[p->key.i], c->thickness[p->key.j]);
+    const mabd_real thin =
+        (mabd_real)fmin(c->geometry->thickness[p->key.i], c->geometry->thickness[p->key.j]);
     return aside / (2 * (mabd_real)fmax(thin, radius_a + radius_b));
 }
 

@@ -2,7 +2,7 @@
 // What is carried on from one solve, and from one step, to the next: forces, pieces and bounds of contacts, and which bodies
 // go on by Euler.
 
-#include "formulation/affine/contact/match.h"
+#include "formulation/affine/contact/saved.h"
 
 #include "formulation/affine/data.h"
 
@@ -12,37 +12,6 @@
 
 // Steps by Euler after that of a blow: it takes the speed away within two steps, and BDF2 looks back at two.
 #define BLOW_STEPS 2
-
-// ---- known points ----------------------------------------------------------------------------------
-
-int mabd_affine_contact_compare(const mabd_affine_contact_key* a,
-                                const mabd_affine_contact_key* b) {
-    if (a->i != b->i) return a->i < b->i ? -1 : 1;
-    return (a->j > b->j) - (a->j < b->j);
-}
-
-int32_t mabd_affine_match_find(const mabd_list* from, const mabd_affine_contact_key* key,
-                               int32_t* first) {
-    const mabd_affine_saved_contact* known = from->data;
-    while (*first < from->count && mabd_affine_contact_compare(&known[*first].key, key) < 0)
-        ++*first;
-    int32_t end = *first;
-    while (end < from->count && mabd_affine_contact_compare(&known[end].key, key) == 0) end++;
-    return end;
-}
-
-int32_t mabd_affine_match_nearest(const mabd_affine_saved_contact* known, int32_t count,
-                                  uint32_t taken, mabd_vec3 X) {
-    int32_t best = -1;
-    mabd_real least = (mabd_real)INFINITY;
-    for (int32_t k = 0; k < count && k < 32; k++) {
-        const mabd_vec3 d = mabd_v3_sub(known[k].X, X);
-        const mabd_real size = mabd_v3_dot(d, d);
-        if (taken >> k & 1u || !(size < least)) continue;
-        best = k, least = size;
-    }
-    return best;
-}
 
 // A tangent vector, carried along as the normal turns from `from` to `to`.
 static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
@@ -73,7 +42,7 @@ static void take_lean(const mabd_affine_sim* sim, mabd_affine_contact* p, mabd_v
     p->lean1 = -c * mabd_v3_dot(p->t1, push), p->lean2 = -c * mabd_v3_dot(p->t2, push);
 }
 
-void mabd_affine_match_take(const mabd_affine_sim* sim, const mabd_affine_saved_contact* old,
+void mabd_affine_saved_take(const mabd_affine_sim* sim, const mabd_affine_saved_contact* old,
                             bool last_step, mabd_affine_contact* p) {
     take_over(p, old);
     if (last_step) p->bound = p->friction * old->pressure;
@@ -83,7 +52,7 @@ void mabd_affine_match_take(const mabd_affine_sim* sim, const mabd_affine_saved_
 static mabd_affine_saved_contact keep_one(const mabd_affine_contact* p) {
     mabd_affine_saved_contact kept;
     memset(&kept, 0, sizeof kept);
-    kept.key = p->key;
+    kept.identity.key = p->key, kept.identity.X = p->Xb;
     kept.b = p->b;
     kept.pressed = p->pressed, kept.grip = (int16_t)p->grip;
     kept.bound = p->bound;
@@ -91,12 +60,11 @@ static mabd_affine_saved_contact keep_one(const mabd_affine_contact* p) {
     kept.pressure = p->force[0] > 0 ? p->force[0] : 0;
     kept.friction = mabd_v3_axpy(p->force[2], p->t2, mabd_v3_scale(p->force[1], p->t1));
     kept.slip = mabd_v3_scale(p->far, p->along);
-    kept.X = p->Xb;
     kept.push = p->push;
     return kept;
 }
 
-void mabd_affine_match_write(const mabd_affine_contacts* c, mabd_list* list) {
+void mabd_affine_saved_write(const mabd_affine_contacts* c, mabd_list* list) {
     for (int32_t i = 0; i < c->list.count; i++) {
         ((mabd_affine_saved_contact*)list->data)[i] = keep_one(mabd_affine_contacts_at(c, i));
     }
@@ -160,5 +128,5 @@ void mabd_affine_contacts_save(mabd_affine_sim* sim) {
     if (!sim->contacts) return;
     choose_calm(sim);
     notice_changes(sim->model->plan, sim->contacts);
-    mabd_affine_match_write(sim->contacts, &sim->contacts->kept);
+    mabd_affine_saved_write(sim->contacts, &sim->contacts->kept);
 }

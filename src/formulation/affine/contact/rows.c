@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contacts at the reference: boxes, pairs, points, rows. Once a solve the pairs whose boxes meet are found, with boxes
+// around start and prediction; at every new reference their points are.
+
+#include "formulation/affine/contact/saved.h"
+#include "formulation/affine/data.h"
+
+#include "contact/bounds.h"
+#include "contact/points.h"
+
+#include <string.h>
+
+// Rods that are closer to parallel than this cosine do not roll over each other, but touch along their length.
+#define MOST_ALONG ((mabd_real)0.5)
+// Fastest that overlapping bodies are moved apart [m/s]: 4 mm take a tenth of a second and what is left of the speed is
+// a hop of 0.1 mm.
+#define PUSH_SPEED ((mabd_real)0.05)
+// Contacts exist from this many times |g| h^2 on, unless the scene gives a margin.
+#define MARGIN_FALLS 4
+#define LEAST_MARGIN ((mabd_real)1e-3) // [m] without gravity
+// A body is struck if its own share of the blow takes more than this part of |g| h^2 in a step.
+#define LEAST_BLOW ((mabd_real)0.05)
+// Part of the margin from which a new contact is taken to hold, until it is known better.
+#define CLOSE ((mabd_real)0.05)
+// Points of one pair closer than this part of the reach of a body are the same.
+#define NEAR ((mabd_real)0.1)
+// A body carries another if its part of what their contact gives way is at most this.
+#define CARRIER ((mabd_real)0.25)
+
+// ---- motion ----------------------------------------------------------------------------------------
+
+// Bodies from the start of the step to the reference; `predicted`: it is the first of the solve.
+static mabd_collide_motion motion_of(const mabd_affine_sim* sim, bool predicted) {
+    const mabd_collide_motion motion = {.start = sim->q,
+                                        .end = sim->ref,
+                                        .strained = true,
+                                        .predicted = predicted,
+                                        .margin = sim->contacts->margin};
+    return motion;
+}
+
+// ---- rows ------------------------------------------------------------------------------------------
+
+// J H^-1 J' of one body for a force along a direction at X, without geometric stiffness.
+static mabd_real own_compliance(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X,
+                                mabd_vec3 direction) {
+    if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return 0;
+    const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
+    const mabd_vec12 J = mabd_vec12_at(X, mabd_m3_tmul(R, direction));
+    return mabd_vec12_dot(J, mabd_affine_block_apply(mabd_affine_block_of(sim, body), J));
+}
+
+// Velocity of b over a where the step starts [m/s]; scripted bodies have that of their way.
+static mabd_vec3 start_velocity(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
+    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC)
+        return mabd_affine_point_of(sim->v, body, X);
+    const mabd_vec3 way =
+        mabd_v3_sub(mabd_affine_point_of(sim->ref, body, X), mabd_affine_point_of(sim->q, body, X));
+    return mabd_v3_scale(1 / sim->step.lead, way);
+}
+
+// Speed at which b leaves a after a blow with speed v from the distance d, both along the normal, g: what gravity
+// pulls b back with. So that the rebound has e^2 of the energy where the step ends:
+//   w^2/2 + g (d + h w) = e^2 (v^2/2 + g d)
+static mabd_real rebound(mabd_real e, mabd_real v, mabd_real d, mabd_real g, mabd_real h) {
+    if (d < 0) d = 0;
+    const mabd_real square = e * e * (v * v + 2 * g * d) - 2 * g * d + g * h * g * h;
+    const mabd_real w = square > 0 ? (mabd_real)sqrt(square) - g * h : 0;
+    return w > g * h ? w : 0; // a hop that ends in the next step is none
+}
+
+// gap, slip; sets *blow to the speed of approach if the point meets in this step.
+static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* motion,
+                      const mabd_collide_pair* view, mabd_affine_contact* p, mabd_real* blow) {
+    const mabd_real h = sim->step.lead;
+    const mabd_vec3 way = p->way = mabd_collide_displacement(motion, p->a, p->Xa, p->b, p->Xb);
+    const mabd_real u = mabd_v3_dot(p->n, way);
+    p->slip1 = mabd_v3_dot(p->t1, way), p->slip2 = mabd_v3_dot(p->t2, way);
+    const mabd_real slip = (mabd_real)sqrt(p->slip1 * p->slip1 + p->slip2 * p->slip2);
+    const mabd_real start = p->distance - u;
+    const mabd_real limited = u - (PUSH_SPEED * h + slip / 2);
+    p->gap = p->distance > limited ? p->distance : limited;
+    const mabd_vec3 v =
+        mabd_v3_sub(start_velocity(sim, p->b, p->Xb), start_velocity(sim, p->a, p->Xa));
+    const mabd_real approach = -mabd_v3_dot(p->n, v);
+    *blow = approach > 0 && start < h * approach ? approach : 0;
+    if (!(view->restitution > 0) || *blow == 0) return;
+    const mabd_real g =
+        p->moving ? 0 : (mabd_real)fmax(0, -mabd_v3_dot(p->n, mabd_v3_load(sim->model->gravity)));
+    const mabd_real back = rebound(view->restitution, approach, start, g, h);
+    // and what the row gives way under the blow, of a body by itself
+    const mabd_real soft = mabd_affine_contact_softness(sim->model) * (approach + back);
+    const mabd_real wanted = u - h * (back + soft);
+    if (back > 0 && wanted < p->gap) p->gap = wanted;
+}
+
+// Rods that lie across each other: b rolls over a.
+static void set_roll(const mabd_collide* c, const mabd_collide_motion* motion,
+                     const mabd_collide_pair* view, mabd_affine_contact* p) {
+    const mabd_pose pa = mabd_collide_end_pose(c, motion, view->g),
+                    pb = mabd_collide_end_pose(c, motion, view->h);
+    const mabd_collider *a = &c->collider[view->g]->shape, *b = &c->collider[view->h]->shape;
+    const mabd_vec3 n = mabd_v3_scale(-1, p->n);
+    mabd_vec3 axis_a, axis_b;
+    if (!mabd_collider_is_rod(a, mabd_m3_tmul(pa.rotation, p->n), &axis_a)) return;
+    if (!mabd_collider_is_rod(b, mabd_m3_tmul(pb.rotation, n), &axis_b)) return;
+    axis_a = mabd_m3_mul(pa.rotation, axis_a), axis_b = mabd_m3_mul(pb.rotation, axis_b);
+    const mabd_real along = mabd_v3_dot(axis_a, axis_b);
+    if (fabs(along) > MOST_ALONG) return;
+    mabd_unit(mabd_v3_cross(p->n, axis_b), axis_a, &p->rock);
+    p->roll = a->size[0] + b->size[0];
+}
+
+static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
+                                        const mabd_collide_motion* motion,
+                                        const mabd_collide_pair* view,
+                                        const mabd_collide_point* point, mabd_real* blow) {
+    mabd_affine_contact p;
+    memset(&p, 0, sizeof p);
+    p.key = view->key;
+    p.a = view->a, p.b = view->b;
+    p.moving = sim->model->body_motion[view->a] == MABD_MOTION_DYNAMIC;
+    p.friction = view->friction;
+    p.Xa = point->Xa, p.Xb = point->Xb;
+    p.n = point->normal;
+    p.t1 = mabd_across(p.n), p.t2 = mabd_v3_cross(p.n, p.t1);
+    p.distance = point->distance;
+    fill_rows(sim, motion, view, &p, blow);
+    const mabd_real own_a = own_compliance(sim, p.a, p.Xa, p.n);
+    p.own_n = own_a + own_compliance(sim, p.b, p.Xb, p.n);
+    p.light = own_a <= CARRIER * p.own_n;
+    p.own_t = own_compliance(sim, p.a, p.Xa, p.t1) + own_compliance(sim, p.b, p.Xb, p.t1) +
+              own_compliance(sim, p.a, p.Xa, p.t2) + own_compliance(sim, p.b, p.Xb, p.t2);
+    p.own_t /= 2;
+    set_roll(sim->contacts->geometry, motion, view, &p);
+    return p;
+}
+
+// ---- blows -----------------------------------------------------------------------------------------
+
+// The part of a blow that body takes is enough to leave BDF2.
+static bool is_struck(const mabd_affine_sim* sim, const mabd_affine_contact* p, int32_t body,
+                      mabd_vec3 X, mabd_real blow) {
+    if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
+    const mabd_real share = own_compliance(sim, body, X, p->n) / p->own_n, h = sim->step.lead;
+    const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
+    return share * blow * h > LEAST_BLOW * fall;
+}
+
+// The body and those jointed to it go on by Euler.
+static void strike(mabd_affine_sim* sim, int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    mabd_affine_contacts* c = sim->contacts;
+    if (c->euler[body] == MABD_EULER_STRUCK || c->component[body] < 0) return;
+    const mabd_plan_component* component = &plan->components[c->component[body]];
+    for (int32_t k = 0; k < component->body_count; k++) {
+        const int32_t i = plan->component_bodies[component->body_first + k];
+        const bool predicted = c->euler[i] != MABD_EULER_NOT;
+        c->euler[i] = MABD_EULER_STRUCK;
+        if (!predicted) mabd_affine_predict_body(sim, i);
+    }
+}
+
+// ---- all together ----------------------------------------------------------------------------------
+
+// One walk over the pairs, and what is known of them.
+typedef struct find_work {
+    mabd_affine_sim* sim;
+    mabd_affine_contacts* c;
+    mabd_affine_find find;
+    mabd_collide_motion motion;
+    const mabd_list* from;    // mabd_affine_saved_contact
+    mabd_collide_known known; // the same, while pairs are walked
+    int32_t last;             // in c->before
+    bool struck;
+} find_work;
+
+static void start_contact(find_work* w, mabd_affine_contact* p, bool known, mabd_real blow) {
+    mabd_affine_sim* sim = w->sim;
+    const bool held = p->pressed;
+    if (!held) {
+        p->pressed = p->gap < (known ? 0 : CLOSE * w->c->margin);
+        p->grip = MABD_GRIP_NONE;
+        p->far = 0, p->along = p->t1;
+        p->fresh = true;
+    }
+    if (w->find != MABD_FIND_FIRST || held || blow == 0) return;
+    if (is_struck(sim, p, p->b, p->Xb, blow)) w->struck = true, strike(sim, p->b);
+    if (is_struck(sim, p, p->a, p->Xa, blow)) w->struck = true, strike(sim, p->a);
+}
+
+static mabd_status add_points(find_work* w, const mabd_collide_pair* view, int32_t count,
+                              const mabd_collide_point* points) {
+    mabd_affine_contacts* c = w->c;
+    const mabd_affine_saved_contact* saved = w->from->data;
+    const int32_t known = mabd_collide_match_pair(&w->known, view->key);
+    uint32_t taken = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_affine_contact), count));
+    for (int32_t k = 0; k < count; k++) {
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, c->list.count++);
+        mabd_real blow;
+        *p = make_contact(w->sim, &w->motion, view, &points[k], &blow);
+        const int32_t match = mabd_collide_match_nearest(&w->known, known, p->Xb, &taken);
+        if (match >= 0) {
+            mabd_affine_saved_take(w->sim, &saved[match], w->from == &c->kept, p);
+        }
+        start_contact(w, p, match >= 0, blow);
+    }
+    return MABD_OK;
+}
+
+// Contacts of the iteration before stay where they are; of the new points those that are next to none of them are added.
+static mabd_status add_more(find_work* w, const mabd_collide_pair* view, int32_t count,
+                            const mabd_collide_point* points) {
+    mabd_affine_contacts* c = w->c;
+    const mabd_affine_contact* before = c->before.data;
+    const int32_t first = c->list.count;
+    while (w->last < c->before.count && mabd_collide_compare(before[w->last].key, view->key) < 0)
+        w->last++;
+    for (; w->last < c->before.count && mabd_collide_compare(before[w->last].key, view->key) == 0;
+         w->last++) {
+        MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_affine_contact), 1));
+        *mabd_affine_contacts_at(c, c->list.count++) = before[w->last];
+    }
+    const mabd_real near = NEAR * c->geometry->reach[view->h];
+    for (int32_t k = 0; k < count; k++) {
+        mabd_real blow;
+        mabd_affine_contact p = make_contact(w->sim, &w->motion, view, &points[k], &blow);
+        bool known = false;
+        for (int32_t i = first; i < c->list.count; i++) {
+            const mabd_vec3 d = mabd_v3_sub(mabd_affine_contacts_at(c, i)->Xb, p.Xb);
+            known |= mabd_v3_norm(d) < near;
+        }
+        if (known) continue;
+        MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_affine_contact), 1));
+        start_contact(w, &p, false, blow);
+        *mabd_affine_contacts_at(c, c->list.count++) = p;
+    }
+    return MABD_OK;
+}
+
+static mabd_status find_all(find_work* w) {
+    mabd_affine_contacts* c = w->c;
+    c->list.count = w->last = 0;
+    w->known = (mabd_collide_known){.data = w->from->data,
+                                    .stride = sizeof(mabd_affine_saved_contact),
+                                    .count = w->from->count};
+    for (int64_t i = 0; i < c->geometry->pair_count; i++) {
+        mabd_collide_point points[MABD_CONTACT_MAX_POINTS];
+        mabd_collide_pair pair;
+        const int32_t count = mabd_collide_find_points(c->geometry, &w->motion, i, &pair, points);
+        if (w->find == MABD_FIND_MORE) {
+            MABD_TRY(add_more(w, &pair, count, points));
+        } else if (count > 0) {
+            MABD_TRY(add_points(w, &pair, count, points));
+        }
+    }
+    return MABD_OK;
+}
+
+static void set_margin(mabd_affine_sim* sim) {
+    mabd_affine_contacts* c = sim->contacts;
+    const mabd_real h = sim->step.lead;
+    const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
+    c->margin = sim->model->contact.margin;
+    if (c->margin > 0) return;
+    c->margin = MARGIN_FALLS * fall;
+    if (c->margin < LEAST_MARGIN) c->margin = LEAST_MARGIN;
+}
+
+mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find find) {
+    mabd_affine_contacts* c = sim->contacts;
+    if (!c) return MABD_OK;
+    find_work w = {.sim = sim, .c = c, .find = find, .from = &c->kept};
+    c->first = find == MABD_FIND_FIRST;
+    if (c->first) set_margin(sim);
+    w.motion = motion_of(sim, c->first);
+    if (find == MABD_FIND_FIRST) {
+        c->totals.products = 0, c->totals.residual = 0;
+        for (int32_t i = 0; i < c->component_count; i++)
+            c->line[i].updates = 0, c->line[i].relax = 1;
+        MABD_TRY(mabd_collide_find_pairs(c->geometry, &w.motion));
+        MABD_TRY(find_all(&w));
+        w.find = MABD_FIND_ANEW;
+        if (w.struck) MABD_TRY(find_all(&w)); // what is struck has another reference now
+    } else if (find == MABD_FIND_ANEW) {
+        mabd_affine_saved_write(c, &c->former);
+        w.from = &c->former;
+        MABD_TRY(find_all(&w));
+    } else {
+        mabd_affine_contacts_shift(sim);
+        const mabd_list list = c->list;
+        c->list = c->before, c->before = list;
+        MABD_TRY(find_all(&w));
+    }
+    c->totals.count = c->list.count;
+    return mabd_affine_contacts_classify(c);
+}
+
+void mabd_affine_contacts_shift(mabd_affine_sim* sim) {
+    mabd_affine_contacts* c = sim->contacts;
+    if (!c) return;
+    const mabd_collide_motion motion = motion_of(sim, false);
+    for (int32_t i = 0; i < c->list.count; i++) {
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        const mabd_vec3 way = mabd_collide_displacement(&motion, p->a, p->Xa, p->b, p->Xb),
+                        more = mabd_v3_sub(way, p->way);
+        p->way = way;
+        p->gap += mabd_v3_dot(p->n, more), p->distance += mabd_v3_dot(p->n, more);
+        p->slip1 += mabd_v3_dot(p->t1, more), p->slip2 += mabd_v3_dot(p->t2, more);
+    }
+}
+
+mabd_real mabd_affine_contacts_slide(const mabd_affine_contacts* c) {
+    mabd_real most = 0;
+    for (int32_t i = 0; c && i < c->list.count; i++) {
+        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
+        const mabd_real thin =
+            (mabd_real)fmin(c->geometry->thickness[p->key.i], c->geometry->thickness[p->key.j]);
+        const mabd_real slide = (p->slip1 * p->slip1 + p->slip2 * p->slip2) / (2 * thin);
+        if (slide > most) most = slide;
+    }
+    return most;
+}
+
+// ---- overlap of a state ----------------------------------------------------------------------------
+
+mabd_status mabd_affine_contacts_overlap(const mabd_affine_sim* sim, const mabd_real* q,
+                                         mabd_real* depth, int32_t* a, int32_t* b) {
+    *depth = 0, *a = *b = -1;
+    return sim->contacts ? mabd_collide_overlap(sim->contacts->geometry, q, depth, a, b) : MABD_OK;
+}
