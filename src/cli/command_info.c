@@ -3,6 +3,7 @@
 #include "cli/backends.h"
 #include "cli/cli.h"
 #include "cli/load.h"
+#include "cli/path_use.h"
 #include "cli/plan_table.h"
 #include "cli/summary.h"
 #include "cli/system.h"
@@ -257,6 +258,10 @@ int command_info(int argc, char** argv) {
         fprintf(stderr, "mabd info: give a SCENE or --backends, not both\n");
         return CLI_BAD_INPUT;
     }
+    const path_use uses[] = {{PATH_SCENE, "SCENE", options.scene},
+                             {PATH_WRITTEN, "--json", options.json}};
+    code = path_use_check("info", sizeof(uses) / sizeof(uses[0]), uses);
+    if (code != CLI_OK) return code;
     if (options.backends) return backends_report(options.json);
     code = load_scene("info", options.scene, &options.settings, 0, &loaded);
     if (code == CLI_OK) load_set_dual(&loaded, (mabd_dual)options.dual);

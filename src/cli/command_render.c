@@ -2,7 +2,7 @@
 // `mabd render`: one frame of a recording as a picture.
 #include "cli/cli.h"
 #include "cli/load.h"
-#include "cli/output.h"
+#include "cli/path_use.h"
 #include "mabd/record.h"
 #include "mabd/render.h"
 
@@ -283,7 +283,6 @@ static int render(const render_options* o, const char* out, const mabd_render_de
 
 int command_render(int argc, char** argv) {
     int code = CLI_OK;
-    char message[512];
     render_options o;
     mabd_render_def def;
     if (!parse_options(argc, argv, &o, &code)) return code;
@@ -291,14 +290,13 @@ int command_render(int argc, char** argv) {
     if (code != CLI_OK) return code;
     char* made = o.out == NULL ? default_output(o.recording) : NULL;
     const char* out = o.out != NULL ? o.out : made;
+    const path_use uses[] = {{PATH_READ, "FILE.h5", o.recording}, {PATH_WRITTEN, "--out", out}};
     if (out == NULL) {
         code = say(o.recording, "out of memory", CLI_FAILED);
-    } else if (!output_check(out, message, sizeof(message))) {
-        fprintf(stderr, "mabd render: %s\n", message);
-        code = CLI_CANNOT_WRITE;
     } else {
-        code = render(&o, out, &def);
+        code = path_use_check("render", sizeof(uses) / sizeof(uses[0]), uses);
     }
+    if (code == CLI_OK) code = render(&o, out, &def);
     free(made);
     return code;
 }

@@ -23,6 +23,10 @@
 #define DEFAULT_H        0.01 // [s]
 #define DEFAULT_DURATION 10.0 // [s]
 
+// Relative difference of a duration and a whole number of steps that is round-off: decimal numbers
+// such as 0.3 s in steps of 0.1 s differ by 1e-16, a single step of 1e7 by 1e-7.
+#define ROUNDING_TOLERANCE 1e-9
+
 static const char NOTES[] =
     "Frames and checkpoints are written at steps 0, K, 2K, ...; the checkpoint also at the end\n"
     "and on SIGINT and SIGTERM. Without --time and --steps the scene says how long, else 10 s.\n"
@@ -101,13 +105,26 @@ static mabd_sim_def make_def(const run* r) {
     return def;
 }
 
+// Report a duration that was rounded to whole steps.
+static void warn_of_rounding(const run* r, double duration, double h) {
+    const double simulated = (double)r->total_steps * h;
+    if (fabs(simulated - duration) <= ROUNDING_TOLERANCE * duration) return;
+    fprintf(stderr,
+            "mabd %s: warning: %s %.12g s is not a whole number of steps of %.12g s: simulating "
+            "%lld steps, %.12g s\n",
+            r->options.name, r->options.time_given ? "--time" : "the duration of the scene,",
+            duration, h, (long long)r->total_steps, simulated);
+}
+
 static int count_steps(run* r, double h) {
     const run_options* o = &r->options;
     double suggested = mabd_model_suggested_duration(r->loaded.model);
     double duration = o->time_given ? o->time : suggested > 0 ? suggested : DEFAULT_DURATION;
-    if (!o->steps_given && duration / h > 1e15)
-        return run_options_say(o, "--time: too many steps of this h");
-    r->total_steps = o->steps_given ? o->steps : (int64_t)llround(duration / h);
+    r->total_steps = o->steps;
+    if (o->steps_given) return CLI_OK;
+    if (duration / h > 1e15) return run_options_say(o, "--time: too many steps of this h");
+    r->total_steps = (int64_t)llround(duration / h);
+    warn_of_rounding(r, duration, h);
     return CLI_OK;
 }
 
@@ -206,12 +223,40 @@ static int start_state(run* r) {
     return CLI_OK;
 }
 
+// The frames of a recording that a resumed run keeps must be those of its own --every: after the
+// first frame, the multiples of K. Frames that are missing at the end are allowed.
+static int check_every(const run* r) {
+    const run_options* o = &r->options;
+    const double h = (double)mabd_sim_get_def(r->sim).h;
+    mabd_recording* recording = NULL;
+    int64_t last = 0, step = 0;
+    int code = CLI_OK;
+    // another file than a recording is refused by mabd_recorder_reopen
+    if (mabd_recording_open(o->out, &recording, NULL) != MABD_OK) return CLI_OK;
+    for (int32_t i = 0; code == CLI_OK && i < mabd_recording_frame_count(recording); i++) {
+        step = (int64_t)llround((double)mabd_recording_time(recording, i) / h);
+        if (step > r->stats.steps) break;
+        if (i > 0 && step != (last / o->every + 1) * o->every) code = CLI_BAD_INPUT;
+        if (code == CLI_OK) last = step;
+    }
+    mabd_recording_close(recording);
+    if (code == CLI_OK) return CLI_OK;
+    fprintf(stderr,
+            "mabd %s: cannot resume: %s has frames at steps %lld and %lld, expected every %lld "
+            "steps (--every %lld): use the --every of the first run, or another --out\n",
+            o->name, o->out, (long long)last, (long long)step, (long long)o->every,
+            (long long)o->every);
+    return code;
+}
+
 static int open_recording(run* r) {
     const run_options* o = &r->options;
     if (o->out == NULL) return CLI_OK;
     mabd_error error = {0};
     mabd_status status;
     if (o->resume != NULL && access(o->out, F_OK) == 0) {
+        const int code = check_every(r);
+        if (code != CLI_OK) return code;
         status = mabd_recorder_reopen(o->out, r->sim, &r->recorder, &error);
     } else {
         mabd_record_def def = {.scene_text = r->loaded.text,
@@ -304,9 +349,10 @@ static void say_interrupted(const run* r) {
             caught_signal == SIGINT ? "SIGINT" : "SIGTERM", (long long)r->stats.steps,
             (long long)r->total_steps);
     if (r->options.checkpoint != NULL) {
-        fprintf(stderr, "to go on, add to the same command: --resume %s\n", r->options.checkpoint);
+        fprintf(stderr, "to continue, repeat the command with --resume %s\n",
+                r->options.checkpoint);
     } else {
-        fprintf(stderr, "with --checkpoint FILE it could be resumed\n");
+        fprintf(stderr, "hint: --checkpoint FILE makes a run resumable\n");
     }
 }
 

@@ -215,9 +215,13 @@ static int start_loading(const char* command, const char* path, const option_tex
                          size_t memory_limit, loaded_scene* loaded) {
     memset(loaded, 0, sizeof(*loaded));
     loaded->command = command;
-    loaded->path = path;
+    loaded->path = loaded->path_text;
     loaded->budget.limit = memory_limit > 0 ? memory_limit : system_memory();
     loaded->allocator = (mabd_allocator){budget_alloc, budget_free, &loaded->budget};
+    if (!scene_path_find(path, loaded->path_text, sizeof(loaded->path_text))) {
+        scene_path_say_missing(path);
+        return CLI_BAD_INPUT;
+    }
     return split_settings(settings, loaded);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "cli/scene_path.h"
 #include "mabd/mabd.h"
 
 #include <jansson.h>
@@ -17,7 +18,8 @@ typedef struct load_budget {
 /// A scene read and its model built. Must not move while the model or a simulation lives.
 typedef struct loaded_scene {
     const char* command; // "run", for messages
-    const char* path;
+    const char* path;    // where the scene was found
+    char path_text[SCENE_PATH_MAX];
     mabd_setting settings[2 * OPTION_TEXTS_MAX]; // of all copies, then those of the copy being read
     int32_t setting_count;
     load_budget budget;
@@ -30,7 +32,7 @@ typedef struct loaded_scene {
     char* setting_text; // backing of settings
 } loaded_scene;
 
-/// Load `path` with the "NAME=VALUE" texts and build its model. memory_limit [bytes], 0 = what the machine
+/// Find the scene `path` (scene_path.h), load it with the "NAME=VALUE" texts and build its model. memory_limit [bytes], 0 = what the machine
 /// has. Errors are printed to stderr as FILE:LINE:COLUMN: text. Returns 0 or an exit code; call
 /// load_release in either case.
 int load_scene(const char* command, const char* path, const option_texts* settings,

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/load.h"
-#include "cli/output.h"
+#include "cli/path_use.h"
 #include "cli/system.h"
 #include "mabd/sim.h"
 
@@ -90,16 +90,17 @@ int run_options_say(const run_options* options, const char* text) {
     return CLI_BAD_INPUT;
 }
 
-// Files that could not be written after hours of work are better refused now.
-static int check_outputs(const run_options* o) {
-    char message[512];
-    const char* paths[] = {o->json, o->checkpoint, o->out};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        if (paths[i] == NULL || output_check(paths[i], message, sizeof(message))) continue;
-        fprintf(stderr, "mabd %s: %s\n", o->name, message);
-        return CLI_CANNOT_WRITE;
-    }
-    return CLI_OK;
+// A file that cannot be written, or that would overwrite another one, is refused before the run. A
+// run may replace the checkpoint that it resumes from.
+static int check_files(const run_options* o) {
+    const bool same =
+        o->resume != NULL && o->checkpoint != NULL && path_use_same(o->resume, o->checkpoint);
+    const path_use uses[] = {
+        {PATH_SCENE, "SCENE", o->scene},   {PATH_READ, "--resume", same ? NULL : o->resume},
+        {PATH_WRITTEN, "--json", o->json}, {PATH_WRITTEN, "--checkpoint", o->checkpoint},
+        {PATH_WRITTEN, "--out", o->out},
+    };
+    return path_use_check(o->name, sizeof(uses) / sizeof(uses[0]), uses);
 }
 
 bool run_options_read(const run_command* command, int argc, char** argv, run_options* options,
@@ -115,7 +116,7 @@ bool run_options_read(const run_command* command, int argc, char** argv, run_opt
         *exit_code =
             run_options_say(options, "--memory-limit: expected a size > 0 such as 500M or 2G");
     } else {
-        *exit_code = check_outputs(options);
+        *exit_code = check_files(options);
     }
     return *exit_code == CLI_OK;
 }

@@ -14,8 +14,10 @@
 // damage that is confined to one word changes the sum.
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/replacement.h"
 #include "mabd/record.h"
-#include "record/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

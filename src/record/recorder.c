@@ -5,8 +5,10 @@
 // library: its flush is not atomic, so a run killed in the middle of one could lose everything.
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/replacement.h"
 #include "mabd/record.h"
-#include "record/file.h"
 #include "record/hdf5_util.h"
 #include "record/layout.h"
 #include "record/series.h"
@@ -25,7 +27,7 @@ struct mabd_recorder {
     bool failed; // a write failed: the file ends with the last frame before it
     int32_t bodies, joints;
     uint64_t frames;
-    mabd_store store;
+    mabd_h5_file file;
     mabd_series series[MABD_FIELD_COUNT];
     size_t scratch_count; // elements of values and row
     mabd_real* values;    // one field of one frame, from the simulation
@@ -79,11 +81,11 @@ static mabd_status allocate(const mabd_sim* sim, const char* path, mabd_recorder
 // Find the fields in the file that is open.
 static mabd_status open_series(mabd_recorder* recorder, const mabd_model* model,
                                const uint64_t* headers, mabd_error* error) {
-    MABD_TRY(mabd_store_open(&recorder->store, recorder->fd, recorder->path, error));
+    MABD_TRY(mabd_h5_file_open(&recorder->file, recorder->fd, recorder->path, error));
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
         mabd_series* series = &recorder->series[i];
         const mabd_field_info* info = &mabd_fields[i];
-        MABD_TRY(mabd_series_open(series, &recorder->store, info->name, headers[i], error));
+        MABD_TRY(mabd_series_open(series, &recorder->file, info->name, headers[i], error));
         if (series->rank != info->rank || series->columns != (uint64_t)info->columns ||
             series->rows != (uint64_t)mabd_field_rows((mabd_field)i, model)) {
             return mabd_fail(error, MABD_ERR_INPUT,
@@ -193,18 +195,18 @@ static mabd_status drop_frames(mabd_recorder* recorder, const found* f, int64_t 
                                mabd_error* error) {
     uint64_t frames = f->frames;
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
-        uint64_t have = mabd_series_frames(&recorder->series[i], &recorder->store);
+        uint64_t have = mabd_series_frames(&recorder->series[i], &recorder->file);
         if (have < frames) frames = have;
     }
     uint64_t kept = 0;
     while (kept < frames && f->steps[kept] <= step) kept++;
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
         mabd_series* series = &recorder->series[i];
-        MABD_TRY(mabd_series_load(series, &recorder->store, kept, &recorder->allocator, error));
-        mabd_series_set_frames(series, &recorder->store, kept);
+        MABD_TRY(mabd_series_load(series, &recorder->file, kept, &recorder->allocator, error));
+        mabd_series_set_frames(series, &recorder->file, kept);
     }
     recorder->frames = kept;
-    return mabd_store_commit(&recorder->store, error);
+    return mabd_h5_file_commit(&recorder->file, error);
 }
 
 static mabd_status reopen(mabd_recorder* recorder, const mabd_sim* sim, found* f,
@@ -255,7 +257,7 @@ mabd_status mabd_recorder_reopen(const char* path, const mabd_sim* sim, mabd_rec
 
 static mabd_status write_field(mabd_recorder* recorder, mabd_field field, const void* data,
                                mabd_error* error) {
-    return mabd_series_write(&recorder->series[field], &recorder->store, recorder->frames, data,
+    return mabd_series_write(&recorder->series[field], &recorder->file, recorder->frames, data,
                              error);
 }
 
@@ -313,9 +315,9 @@ static mabd_status append(mabd_recorder* recorder, const mabd_sim* sim, mabd_err
     MABD_TRY(write_scalars(recorder, sim, error));
     MABD_TRY(write_state(recorder, sim, error));
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
-        mabd_series_set_frames(&recorder->series[i], &recorder->store, recorder->frames + 1);
+        mabd_series_set_frames(&recorder->series[i], &recorder->file, recorder->frames + 1);
     }
-    MABD_TRY(mabd_store_commit(&recorder->store, error));
+    MABD_TRY(mabd_h5_file_commit(&recorder->file, error));
     recorder->frames++;
     return MABD_OK;
 }
@@ -346,7 +348,7 @@ static mabd_status finish(mabd_recorder* recorder, mabd_error* error) {
                          "%.340s is incomplete: it ends before a frame that could not be written",
                          recorder->path);
     }
-    MABD_TRY(mabd_store_trim(&recorder->store, error));
+    MABD_TRY(mabd_h5_file_trim(&recorder->file, error));
     // EINVAL: a file system that cannot sync
     if (fsync(recorder->fd) != 0 && errno != EINVAL) {
         return mabd_file_fail(error, "write", recorder->path, errno);

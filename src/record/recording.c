@@ -5,8 +5,8 @@
 // A recording that is still being written may be read; it has the frames it had when it was opened.
 
 #include "base/error.h"
+#include "base/file.h"
 #include "mabd/record.h"
-#include "record/file.h"
 #include "record/hdf5_util.h"
 #include "record/heights.h"
 

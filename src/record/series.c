@@ -17,7 +17,7 @@
 #include "record/series.h"
 
 #include "base/error.h"
-#include "record/file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,63 +39,63 @@ static void put(unsigned char* bytes, int size, uint64_t value) {
     for (int i = 0; i < size; i++) bytes[i] = (unsigned char)(value >> 8 * i);
 }
 
-static mabd_status fail_format(const mabd_store* store, const char* what, mabd_error* error) {
-    return mabd_fail(error, MABD_ERR_INPUT, "cannot append to %.300s: %s", store->path, what);
+static mabd_status fail_format(const mabd_h5_file* file, const char* what, mabd_error* error) {
+    return mabd_fail(error, MABD_ERR_INPUT, "cannot append to %.300s: %s", file->path, what);
 }
 
 // ---- the file ----------------------------------------------------------------------------------
 
-mabd_status mabd_store_open(mabd_store* store, int fd, const char* path, mabd_error* error) {
+mabd_status mabd_h5_file_open(mabd_h5_file* file, int fd, const char* path, mabd_error* error) {
     static const unsigned char start[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n', 0};
-    store->fd = fd;
-    store->path = path;
+    file->fd = fd;
+    file->path = path;
     size_t got = 0;
-    MABD_TRY(mabd_file_read(fd, path, store->head, sizeof store->head, 0, &got, error));
-    store->head_size = MABD_STORE_PAGE;
-    if (got < MABD_STORE_PAGE || memcmp(store->head, start, sizeof start) != 0 ||
-        store->head[13] != 8 || store->head[14] != 8) {
-        return fail_format(store, "it is not a recording, or another program rewrote it", error);
+    MABD_TRY(mabd_file_read(fd, path, file->head, sizeof file->head, 0, &got, error));
+    file->head_size = MABD_H5_PAGE;
+    if (got < MABD_H5_PAGE || memcmp(file->head, start, sizeof start) != 0 || file->head[13] != 8 ||
+        file->head[14] != 8) {
+        return fail_format(file, "it is not a recording, or another program rewrote it", error);
     }
     struct stat info;
     if (fstat(fd, &info) != 0) return mabd_file_fail(error, "read", path, errno);
-    store->end = get(store->head + END_OF_FILE_AT, 8);
-    if (store->end > (uint64_t)info.st_size) {
-        return fail_format(store, "it is shorter than it says", error);
+    file->end = get(file->head + END_OF_FILE_AT, 8);
+    if (file->end > (uint64_t)info.st_size) {
+        return fail_format(file, "it is shorter than it says", error);
     }
     return MABD_OK;
 }
 
-mabd_status mabd_store_commit(mabd_store* store, mabd_error* error) {
-    return mabd_file_write(store->fd, store->path, store->head, store->head_size, 0, error);
+mabd_status mabd_h5_file_commit(mabd_h5_file* file, mabd_error* error) {
+    return mabd_file_write(file->fd, file->path, file->head, file->head_size, 0, error);
 }
 
-mabd_status mabd_store_trim(mabd_store* store, mabd_error* error) {
-    put(store->head + END_OF_FILE_AT, 8, store->end);
-    MABD_TRY(mabd_store_commit(store, error));
-    if (ftruncate(store->fd, (off_t)store->end) != 0) {
-        return mabd_file_fail(error, "write", store->path, errno);
+mabd_status mabd_h5_file_trim(mabd_h5_file* file, mabd_error* error) {
+    put(file->head + END_OF_FILE_AT, 8, file->end);
+    MABD_TRY(mabd_h5_file_commit(file, error));
+    if (ftruncate(file->fd, (off_t)file->end) != 0) {
+        return mabd_file_fail(error, "write", file->path, errno);
     }
     return MABD_OK;
 }
 
 // Write `size` bytes of the head at `at` alone: what is not committed yet stays unseen.
-static mabd_status write_head(mabd_store* store, size_t at, size_t size, mabd_error* error) {
-    return mabd_file_write(store->fd, store->path, store->head + at, size, at, error);
+static mabd_status write_head(mabd_h5_file* file, size_t at, size_t size, mabd_error* error) {
+    return mabd_file_write(file->fd, file->path, file->head + at, size, at, error);
 }
 
 // Take whole pages. The file and its recorded end grow before anything points there.
-static mabd_status take(mabd_store* store, uint64_t size, uint64_t* address, mabd_error* error) {
-    const uint64_t page = MABD_STORE_PAGE;
-    *address = (store->end + page - 1) / page * page;
-    store->end = *address + (size + page - 1) / page * page;
-    if (store->end <= get(store->head + END_OF_FILE_AT, 8)) return MABD_OK;
+static mabd_status take(mabd_h5_file* file, uint64_t size, uint64_t* address, mabd_error* error) {
+    const uint64_t page = MABD_H5_PAGE;
+    *address = (file->end + page - 1) / page * page;
+    file->end = *address + (size + page - 1) / page * page;
+    if (file->end <= get(file->head + END_OF_FILE_AT, 8)) return MABD_OK;
 
-    uint64_t end = size > RESERVE ? store->end : *address + RESERVE;
-    if (ftruncate(store->fd, (off_t)end) != 0) {
-        return mabd_file_fail(error, "write", store->path, errno);
+    uint64_t end = size > RESERVE ? file->end : *address + RESERVE;
+    if (ftruncate(file->fd, (off_t)end) != 0) {
+        return mabd_file_fail(error, "write", file->path, errno);
     }
-    put(store->head + END_OF_FILE_AT, 8, end);
-    return write_head(store, END_OF_FILE_AT, 8, error);
+    put(file->head + END_OF_FILE_AT, 8, end);
+    return write_head(file, END_OF_FILE_AT, 8, error);
 }
 
 // ---- datasets ----------------------------------------------------------------------------------
@@ -145,20 +145,20 @@ static bool read_layout(mabd_series* series, const unsigned char* message, size_
     return series->chunk_frames == 1 || series->chunk_rows >= series->rows;
 }
 
-mabd_status mabd_series_open(mabd_series* series, mabd_store* store, const char* name,
+mabd_status mabd_series_open(mabd_series* series, mabd_h5_file* file, const char* name,
                              uint64_t address, mabd_error* error) {
     series->name = name;
     series->rank = 0;
     series->extent_at = series->root_at = 0;
     series->last_chunk = UNDEFINED;
-    const size_t room = sizeof store->head;
-    bool known = address + 16 <= room && store->head[address] == 1;
-    size_t end = known ? (size_t)address + 16 + get(store->head + address + 8, 4) : 0;
+    const size_t room = sizeof file->head;
+    bool known = address + 16 <= room && file->head[address] == 1;
+    size_t end = known ? (size_t)address + 16 + get(file->head + address + 8, 4) : 0;
     known = known && end <= room;
     size_t at = (size_t)address + 16;
     while (known && at + 8 <= end) {
-        const unsigned char* data = store->head + at + 8;
-        size_t type = get(store->head + at, 2), size = get(store->head + at + 2, 2);
+        const unsigned char* data = file->head + at + 8;
+        size_t type = get(file->head + at, 2), size = get(file->head + at + 2, 2);
         if (at + 8 + size > end) break;
         if (type == 1) {
             known = read_dataspace(series, data, size);
@@ -170,10 +170,10 @@ mabd_status mabd_series_open(mabd_series* series, mabd_store* store, const char*
         at += 8 + size;
     }
     if (!known || series->extent_at == 0 || series->root_at == 0) {
-        return fail_format(store, "its datasets are not as expected; another program rewrote it",
+        return fail_format(file, "its datasets are not as expected; another program rewrote it",
                            error);
     }
-    while (store->head_size < end) store->head_size += MABD_STORE_PAGE;
+    while (file->head_size < end) file->head_size += MABD_H5_PAGE;
     return MABD_OK;
 }
 
@@ -181,12 +181,12 @@ void mabd_series_free(mabd_series* series, const mabd_allocator* allocator) {
     mabd_list_free(allocator, &series->known, sizeof(uint64_t));
 }
 
-uint64_t mabd_series_frames(const mabd_series* series, const mabd_store* store) {
-    return get(store->head + series->extent_at, 8);
+uint64_t mabd_series_frames(const mabd_series* series, const mabd_h5_file* file) {
+    return get(file->head + series->extent_at, 8);
 }
 
-void mabd_series_set_frames(const mabd_series* series, mabd_store* store, uint64_t frames) {
-    put(store->head + series->extent_at, 8, frames);
+void mabd_series_set_frames(const mabd_series* series, mabd_h5_file* file, uint64_t frames) {
+    put(file->head + series->extent_at, 8, frames);
 }
 
 // ---- the index ---------------------------------------------------------------------------------
@@ -224,20 +224,20 @@ static void append_entry(const mabd_series* series, mabd_series_node* node,
 }
 
 // The node ends with the key behind its last chunk.
-static mabd_status write_node(mabd_series* series, mabd_store* store, int32_t level,
+static mabd_status write_node(mabd_series* series, mabd_h5_file* file, int32_t level,
                               const unsigned char* bound, mabd_error* error) {
     mabd_series_node* node = &series->nodes[level];
     memcpy(node->bytes + entry_at(series, node->used), bound, (size_t)key_size(series));
-    return mabd_file_write(store->fd, store->path, node->bytes, node_size(series), node->address,
+    return mabd_file_write(file->fd, file->path, node->bytes, node_size(series), node->address,
                            error);
 }
 
 // A root above all levels there are, with the old root as its first child.
-static mabd_status grow_root(mabd_series* series, mabd_store* store, mabd_error* error) {
+static mabd_status grow_root(mabd_series* series, mabd_h5_file* file, mabd_error* error) {
     const int32_t top = series->levels;
-    if (top == MABD_SERIES_LEVELS) return fail_format(store, "it has too many chunks", error);
+    if (top == MABD_SERIES_LEVELS) return fail_format(file, "it has too many chunks", error);
     uint64_t address;
-    MABD_TRY(take(store, node_size(series), &address, error));
+    MABD_TRY(take(file, node_size(series), &address, error));
     start_node(&series->nodes[top], top, address, UNDEFINED);
     if (top > 0) {
         unsigned char first[40];
@@ -245,16 +245,16 @@ static mabd_status grow_root(mabd_series* series, mabd_store* store, mabd_error*
         append_entry(series, &series->nodes[top], first, series->nodes[top - 1].address);
     }
     series->levels++;
-    put(store->head + series->root_at, 8, address);
+    put(file->head + series->root_at, 8, address);
     return MABD_OK;
 }
 
 // Append a chunk to the index. Levels below `top` are full: each gets a new node.
-static mabd_status insert(mabd_series* series, mabd_store* store, const unsigned char* key,
+static mabd_status insert(mabd_series* series, mabd_h5_file* file, const unsigned char* key,
                           const unsigned char* bound, uint64_t address, mabd_error* error) {
     int32_t top = 0;
     while (top < series->levels && series->nodes[top].used == NODE_ENTRIES) top++;
-    if (top == series->levels) MABD_TRY(grow_root(series, store, error));
+    if (top == series->levels) MABD_TRY(grow_root(series, file, error));
 
     uint64_t old[MABD_SERIES_LEVELS], child = address;
     for (int32_t level = 0; level <= top; level++) {
@@ -262,7 +262,7 @@ static mabd_status insert(mabd_series* series, mabd_store* store, const unsigned
         if (level < top) {
             old[level] = node->address;
             uint64_t fresh;
-            MABD_TRY(take(store, node_size(series), &fresh, error));
+            MABD_TRY(take(file, node_size(series), &fresh, error));
             start_node(node, level, fresh, old[level]);
         }
         append_entry(series, node, key, child);
@@ -271,20 +271,20 @@ static mabd_status insert(mabd_series* series, mabd_store* store, const unsigned
     // The bound of the levels above `top` first, so that whatever is in the tree is found; then new
     // nodes before those that point to them.
     for (int32_t level = top + 1; level < series->levels; level++) {
-        MABD_TRY(write_node(series, store, level, bound, error));
+        MABD_TRY(write_node(series, file, level, bound, error));
     }
     for (int32_t level = 0; level <= top; level++) {
-        MABD_TRY(write_node(series, store, level, bound, error));
+        MABD_TRY(write_node(series, file, level, bound, error));
         if (level == top) break;
         unsigned char right[8];
         put(right, 8, series->nodes[level].address);
-        MABD_TRY(mabd_file_write(store->fd, store->path, right, 8, old[level] + 16, error));
+        MABD_TRY(mabd_file_write(file->fd, file->path, right, 8, old[level] + 16, error));
     }
     return MABD_OK;
 }
 
 // Where a chunk is; the one behind the last is made.
-static mabd_status locate(mabd_series* series, mabd_store* store, uint64_t chunk,
+static mabd_status locate(mabd_series* series, mabd_h5_file* file, uint64_t chunk,
                           mabd_error* error) {
     if (chunk == series->last_chunk) return MABD_OK;
     if (chunk < series->chunk_count) {
@@ -295,15 +295,15 @@ static mabd_status locate(mabd_series* series, mabd_store* store, uint64_t chunk
         unsigned char key[40], bound[40];
         put_key(series, key, chunk_bytes(series), frame, row);
         put_key(series, bound, 0, frame + series->chunk_frames, 0);
-        MABD_TRY(take(store, chunk_bytes(series), &series->last_address, error));
-        MABD_TRY(insert(series, store, key, bound, series->last_address, error));
+        MABD_TRY(take(file, chunk_bytes(series), &series->last_address, error));
+        MABD_TRY(insert(series, file, key, bound, series->last_address, error));
         series->chunk_count++;
     }
     series->last_chunk = chunk;
     return MABD_OK;
 }
 
-mabd_status mabd_series_write(mabd_series* series, mabd_store* store, uint64_t frame,
+mabd_status mabd_series_write(mabd_series* series, mabd_h5_file* file, uint64_t frame,
                               const void* data, mabd_error* error) {
     const uint64_t row_bytes = series->columns * 8;
     const uint64_t first = frame / series->chunk_frames * chunks_per_frame(series);
@@ -312,8 +312,8 @@ mabd_status mabd_series_write(mabd_series* series, mabd_store* store, uint64_t f
     for (uint64_t row = 0, chunk = first; row < series->rows; chunk++) {
         uint64_t rows = series->rows - row;
         if (rows > series->chunk_rows) rows = series->chunk_rows;
-        MABD_TRY(locate(series, store, chunk, error));
-        MABD_TRY(mabd_file_write(store->fd, store->path, from + row * row_bytes,
+        MABD_TRY(locate(series, file, chunk, error));
+        MABD_TRY(mabd_file_write(file->fd, file->path, from + row * row_bytes,
                                  (size_t)(rows * row_bytes), series->last_address + inside, error));
         row += rows;
     }
@@ -324,21 +324,21 @@ mabd_status mabd_series_write(mabd_series* series, mabd_store* store, uint64_t f
 
 typedef struct walk {
     mabd_series* series;
-    mabd_store* store;
+    mabd_h5_file* file;
     const mabd_allocator* allocator;
     uint64_t first; // chunk from which on addresses are kept
     mabd_error* error;
 } walk;
 
 static mabd_status fail_index(const walk* w) {
-    return fail_format(w->store, "the index of a dataset is damaged", w->error);
+    return fail_format(w->file, "the index of a dataset is damaged", w->error);
 }
 
 static mabd_status read_node(const walk* w, uint64_t address, mabd_series_node* node) {
     size_t got = 0, size = node_size(w->series);
-    if (address % MABD_STORE_PAGE != 0 || address >= w->store->end) return fail_index(w);
+    if (address % MABD_H5_PAGE != 0 || address >= w->file->end) return fail_index(w);
     MABD_TRY(
-        mabd_file_read(w->store->fd, w->store->path, node->bytes, size, address, &got, w->error));
+        mabd_file_read(w->file->fd, w->file->path, node->bytes, size, address, &got, w->error));
     node->address = address;
     node->used = (int32_t)get(node->bytes + 6, 2);
     bool known = got == size && memcmp(node->bytes, "TREE\1", 5) == 0;
@@ -356,7 +356,7 @@ static mabd_status keep_chunks(walk* w, const mabd_series_node* leaf) {
         uint64_t chunk = chunk_of_key(series, key), address = get(key + key_size(series), 8);
         if (series->chunk_count > 0 && chunk != series->chunk_count) return fail_index(w);
         if (get(key, 4) != chunk_bytes(series) || get(key + 4, 4) != 0) return fail_index(w);
-        if (address > w->store->end || chunk_bytes(series) > w->store->end - address) {
+        if (address > w->file->end || chunk_bytes(series) > w->file->end - address) {
             return fail_index(w);
         }
         series->chunk_count = chunk + 1;
@@ -382,11 +382,11 @@ static mabd_status walk_level(walk* w, int32_t level, uint64_t address) {
     return MABD_OK;
 }
 
-mabd_status mabd_series_load(mabd_series* series, mabd_store* store, uint64_t frame,
+mabd_status mabd_series_load(mabd_series* series, mabd_h5_file* file, uint64_t frame,
                              const mabd_allocator* allocator, mabd_error* error) {
     series->known_first = frame / series->chunk_frames * chunks_per_frame(series);
-    walk w = {series, store, allocator, series->known_first, error};
-    uint64_t root = get(store->head + series->root_at, 8);
+    walk w = {series, file, allocator, series->known_first, error};
+    uint64_t root = get(file->head + series->root_at, 8);
     if (root != UNDEFINED) {
         MABD_TRY(read_node(&w, root, &series->nodes[0]));
         series->levels = series->nodes[0].bytes[5] + 1;

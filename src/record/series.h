@@ -19,32 +19,31 @@
 
 #include "base/memory.h"
 
-#define MABD_STORE_PAGE     4096
-#define MABD_STORE_HEAD_MAX (4 * MABD_STORE_PAGE)
-#define MABD_SERIES_LEVELS  8 // of an index: 64^8 chunks
+#define MABD_H5_PAGE       4096
+#define MABD_H5_HEAD_MAX   (4 * MABD_H5_PAGE)
+#define MABD_SERIES_LEVELS 8 // of an index: 64^8 chunks
 
 /// The file under the series.
-typedef struct mabd_store {
+typedef struct mabd_h5_file {
     int fd;
     const char* path; // for messages
     uint64_t end;     // first byte not in use
     size_t head_size; // bytes of head in use, 1 page if HDF5 put all headers there
-    unsigned char
-        head[MABD_STORE_HEAD_MAX]; // start of the file as it will be after the next commit
-} mabd_store;
+    unsigned char head[MABD_H5_HEAD_MAX]; // start of the file as it will be after the next commit
+} mabd_h5_file;
 
 /// Read the start of the file. MABD_ERR_INPUT if its format is another one.
-mabd_status mabd_store_open(mabd_store* store, int fd, const char* path, mabd_error* error);
+mabd_status mabd_h5_file_open(mabd_h5_file* file, int fd, const char* path, mabd_error* error);
 /// Make all that was written since the last commit visible: one write.
-mabd_status mabd_store_commit(mabd_store* store, mabd_error* error);
+mabd_status mabd_h5_file_commit(mabd_h5_file* file, mabd_error* error);
 /// Give back room that was reserved but not used. Only after a commit.
-mabd_status mabd_store_trim(mabd_store* store, mabd_error* error);
+mabd_status mabd_h5_file_trim(mabd_h5_file* file, mabd_error* error);
 
 /// The last node of one level of an index.
 typedef struct mabd_series_node {
     uint64_t address;
     int32_t used;
-    unsigned char bytes[MABD_STORE_PAGE];
+    unsigned char bytes[MABD_H5_PAGE];
 } mabd_series_node;
 
 /// One growing dataset.
@@ -64,16 +63,16 @@ typedef struct mabd_series {
 } mabd_series;
 
 /// Find the dataset whose object header is at `address`. MABD_ERR_INPUT if its format is another one.
-mabd_status mabd_series_open(mabd_series* series, mabd_store* store, const char* name,
+mabd_status mabd_series_open(mabd_series* series, mabd_h5_file* file, const char* name,
                              uint64_t address, mabd_error* error);
 /// Read the index: chunks that hold `frame` or later ones will be written again in place.
-mabd_status mabd_series_load(mabd_series* series, mabd_store* store, uint64_t frame,
+mabd_status mabd_series_load(mabd_series* series, mabd_h5_file* file, uint64_t frame,
                              const mabd_allocator* allocator, mabd_error* error);
 void mabd_series_free(mabd_series* series, const mabd_allocator* allocator);
 
 /// Frames that are visible after the next commit.
-uint64_t mabd_series_frames(const mabd_series* series, const mabd_store* store);
-void mabd_series_set_frames(const mabd_series* series, mabd_store* store, uint64_t frames);
+uint64_t mabd_series_frames(const mabd_series* series, const mabd_h5_file* file);
+void mabd_series_set_frames(const mabd_series* series, mabd_h5_file* file, uint64_t frames);
 /// Write a frame (rows x columns). Frames come in order.
-mabd_status mabd_series_write(mabd_series* series, mabd_store* store, uint64_t frame,
+mabd_status mabd_series_write(mabd_series* series, mabd_h5_file* file, uint64_t frame,
                               const void* data, mabd_error* error);

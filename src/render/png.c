@@ -5,14 +5,14 @@
 //   IDAT  zlib stream of the rows, each led by its filter: of the five, the one with the smallest
 //         sum of absolute differences; as many chunks as it takes
 //   IEND
-// The file is written beside its place and renamed when it is complete and on disk.
+// The file replaces an existing one when it is complete and on disk.
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/replacement.h"
 #include "mabd/render.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +21,10 @@
 #define CHUNK (64 * 1024)
 
 typedef struct png_writer {
-    FILE* file;
+    int fd;
+    uint64_t offset; // bytes written
+    const char* path;
+    mabd_error* error;
     z_stream stream;
     size_t row_bytes;
     uint8_t *previous, *filtered, *best; // (row_bytes), (row_bytes + 1) twice
@@ -32,15 +35,23 @@ static void put_u32(uint8_t* at, uint32_t value) {
     for (int k = 0; k < 4; k++) at[k] = (uint8_t)(value >> (24 - 8 * k));
 }
 
-static bool put_chunk(FILE* file, const char* type, const uint8_t* data, uint32_t length) {
+static mabd_status put_bytes(png_writer* w, const void* bytes, size_t count) {
+    MABD_TRY(mabd_file_write(w->fd, w->path, bytes, count, w->offset, w->error));
+    w->offset += count;
+    return MABD_OK;
+}
+
+static mabd_status put_chunk(png_writer* w, const char* type, const uint8_t* data,
+                             uint32_t length) {
     uint8_t head[8], tail[4];
     put_u32(head, length);
     memcpy(head + 4, type, 4);
     uLong crc = crc32(crc32(0, Z_NULL, 0), head + 4, 4);
     if (length) crc = crc32(crc, data, length);
     put_u32(tail, (uint32_t)crc);
-    return fwrite(head, 1, 8, file) == 8 && fwrite(data, 1, length, file) == length &&
-           fwrite(tail, 1, 4, file) == 4;
+    MABD_TRY(put_bytes(w, head, 8));
+    MABD_TRY(put_bytes(w, data, length));
+    return put_bytes(w, tail, 4);
 }
 
 static int paeth(int a, int b, int c) {
@@ -62,21 +73,23 @@ static uint64_t filter_row(int type, size_t bytes, const uint8_t* row, const uin
     return sum;
 }
 
-// Feed bytes to the compressor and write what it gives; `flush` as in deflate.
-static bool compress_bytes(png_writer* w, uint8_t* bytes, size_t count, int flush) {
+// Feed bytes to the compressor and write its output; `flush` as in deflate.
+static mabd_status compress_bytes(png_writer* w, uint8_t* bytes, size_t count, int flush) {
     w->stream.next_in = bytes;
     w->stream.avail_in = (uInt)count;
     do {
         w->stream.next_out = w->out;
         w->stream.avail_out = CHUNK;
-        if (deflate(&w->stream, flush) == Z_STREAM_ERROR) return false;
+        if (deflate(&w->stream, flush) == Z_STREAM_ERROR) {
+            return mabd_fail(w->error, MABD_ERR_IO, "cannot write %.340s: deflate failed", w->path);
+        }
         uint32_t length = CHUNK - w->stream.avail_out;
-        if (length && !put_chunk(w->file, "IDAT", w->out, length)) return false;
+        if (length) MABD_TRY(put_chunk(w, "IDAT", w->out, length));
     } while (w->stream.avail_out == 0);
-    return true;
+    return MABD_OK;
 }
 
-static bool write_rows(png_writer* w, int32_t height, const uint8_t* rgb) {
+static mabd_status write_rows(png_writer* w, int32_t height, const uint8_t* rgb) {
     memset(w->previous, 0, w->row_bytes);
     for (int32_t y = 0; y < height; y++) {
         const uint8_t* row = rgb + (size_t)y * w->row_bytes;
@@ -90,27 +103,23 @@ static bool write_rows(png_writer* w, int32_t height, const uint8_t* rgb) {
             w->best = w->filtered;
             w->filtered = keep;
         }
-        if (!compress_bytes(w, w->best, w->row_bytes + 1, Z_NO_FLUSH)) return false;
+        MABD_TRY(compress_bytes(w, w->best, w->row_bytes + 1, Z_NO_FLUSH));
     }
     return compress_bytes(w, w->best, 0, Z_FINISH);
 }
 
-static bool write_file(png_writer* w, int32_t width, int32_t height, const uint8_t* rgb) {
+static mabd_status write_chunks(png_writer* w, int32_t width, int32_t height, const uint8_t* rgb) {
     static const uint8_t signature[8] = {137, 'P', 'N', 'G', 13, 10, 26, 10};
     uint8_t header[13] = {0}, intent = 0;
     put_u32(header, (uint32_t)width);
     put_u32(header + 4, (uint32_t)height);
     header[8] = 8; // bits
     header[9] = 2; // RGB
-    return fwrite(signature, 1, 8, w->file) == 8 && put_chunk(w->file, "IHDR", header, 13) &&
-           put_chunk(w->file, "sRGB", &intent, 1) && write_rows(w, height, rgb) &&
-           put_chunk(w->file, "IEND", &intent, 0) && fflush(w->file) == 0 &&
-           fsync(fileno(w->file)) == 0;
-}
-
-static mabd_status fail_path(mabd_error* error, const char* path, int reason) {
-    return mabd_fail(error, MABD_ERR_IO, "cannot write %s: %s", path,
-                     reason ? strerror(reason) : "write failed");
+    MABD_TRY(put_bytes(w, signature, sizeof signature));
+    MABD_TRY(put_chunk(w, "IHDR", header, 13));
+    MABD_TRY(put_chunk(w, "sRGB", &intent, 1));
+    MABD_TRY(write_rows(w, height, rgb));
+    return put_chunk(w, "IEND", &intent, 0);
 }
 
 // zlib's own memory, from the same allocator: each block is led by its size.
@@ -129,20 +138,16 @@ static void zlib_free(voidpf context, voidpf address) {
     mabd_free(context, memory, bytes);
 }
 
-// Write to `temporary`, then rename to `path`.
-static mabd_status write_and_rename(png_writer* w, const char* path, const char* temporary,
-                                    int32_t width, int32_t height, const uint8_t* rgb,
-                                    mabd_error* error) {
-    errno = 0;
-    w->file = fopen(temporary, "wb");
-    if (!w->file) return fail_path(error, path, errno);
-    bool written = write_file(w, width, height, rgb);
-    int reason = written ? 0 : errno;
-    if (fclose(w->file) != 0 && written) written = false, reason = errno;
-    if (written && rename(temporary, path) != 0) written = false, reason = errno;
-    if (written) return MABD_OK;
-    remove(temporary);
-    return fail_path(error, path, reason);
+static mabd_status write_file(png_writer* w, const mabd_allocator* allocator, int32_t width,
+                              int32_t height, const uint8_t* rgb) {
+    mabd_replacement file;
+    MABD_TRY(mabd_replacement_begin(allocator, w->path, false, &file, w->error));
+    w->fd = file.fd;
+    mabd_status status = write_chunks(w, width, height, rgb);
+    if (status == MABD_OK) status = mabd_replacement_finish(&file, true, w->error);
+    mabd_replacement_end(allocator, &file);
+    if (file.fd >= 0) close(file.fd);
+    return status;
 }
 
 mabd_status mabd_png_write(const char* path, int32_t width, int32_t height, const uint8_t* rgb,
@@ -151,12 +156,10 @@ mabd_status mabd_png_write(const char* path, int32_t width, int32_t height, cons
         return mabd_fail(error, MABD_ERR_ARG, "png: missing argument or no pixels");
     }
     mabd_allocator allocator = mabd_default_allocator();
-    png_writer w = {.row_bytes = 3 * (size_t)width};
-    size_t name = strlen(path) + 32, bytes = name + CHUNK + 3 * w.row_bytes + 2;
-    char* memory = mabd_alloc(&allocator, bytes);
-    if (!memory) return mabd_fail_memory(error, "writing a picture");
-    snprintf(memory, name, "%s.%ld.tmp", path, (long)getpid());
-    w.out = (uint8_t*)memory + name;
+    png_writer w = {.path = path, .error = error, .row_bytes = 3 * (size_t)width};
+    size_t bytes = CHUNK + 3 * w.row_bytes + 2;
+    w.out = mabd_alloc(&allocator, bytes);
+    if (!w.out) return mabd_fail_memory(error, "writing a picture");
     w.previous = w.out + CHUNK;
     w.filtered = w.previous + w.row_bytes;
     w.best = w.filtered + w.row_bytes + 1;
@@ -166,11 +169,11 @@ mabd_status mabd_png_write(const char* path, int32_t width, int32_t height, cons
     w.stream.opaque = &allocator;
     mabd_status status;
     if (deflateInit(&w.stream, 6) == Z_OK) {
-        status = write_and_rename(&w, path, memory, width, height, rgb, error);
+        status = write_file(&w, &allocator, width, height, rgb);
         deflateEnd(&w.stream);
     } else {
         status = mabd_fail_memory(error, "writing a picture");
     }
-    mabd_free(&allocator, memory, bytes);
+    mabd_free(&allocator, w.out, bytes);
     return status;
 }

@@ -3,7 +3,7 @@
 #include "cli/bench/bench_options.h"
 
 #include "cli/cli.h"
-#include "cli/output.h"
+#include "cli/path_use.h"
 #include "cli/system.h"
 
 #include <string.h>
@@ -163,17 +163,16 @@ static bool is_stdout(const char* path) {
 }
 
 static int check_outputs(const bench_options* o) {
-    char message[512];
-    const char* paths[] = {o->json, o->csv};
+    path_use uses[BENCH_SCENES_MAX + 2] = {{PATH_WRITTEN, "--json", o->json},
+                                           {PATH_WRITTEN, "--csv", o->csv}};
+    int32_t count = 2;
     if (is_stdout(o->json) && is_stdout(o->csv)) {
         return say_usage("--json and --csv cannot both go to standard output");
     }
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        if (paths[i] == NULL || output_check(paths[i], message, sizeof(message))) continue;
-        fprintf(stderr, "mabd bench: %s\n", message);
-        return CLI_CANNOT_WRITE;
+    for (int32_t i = 0; i < o->files.count; i++) {
+        uses[count++] = (path_use){PATH_SCENE, "scene", o->files.items[i]};
     }
-    return CLI_OK;
+    return path_use_check("bench", count, uses);
 }
 
 static int check(bench_options* o, const lists* texts) {

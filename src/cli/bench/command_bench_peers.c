@@ -6,7 +6,7 @@
 #include "cli/bench/peers_report.h"
 #include "cli/cli.h"
 #include "cli/load.h"
-#include "cli/output.h"
+#include "cli/path_use.h"
 #include "cli/system.h"
 
 #include <math.h>
@@ -131,19 +131,14 @@ static int check_cases(peers_bench* b) {
 
 static int check_options(peers_bench* b) {
     const peers_options* o = &b->options;
-    char message[512];
     if (is_stdout(o->json) && is_stdout(o->csv)) {
         return say("--json and --csv cannot both go to standard output", CLI_BAD_INPUT);
     }
     int code = check_names("peers", o->peers, PEERS, b->peer_wanted);
     if (code == CLI_OK) code = check_names("scenes", o->scenes, KINDS, b->kind_wanted);
     if (code == CLI_OK) code = check_cases(b);
-    const char* paths[] = {o->json, o->csv};
-    for (size_t i = 0; i < COUNT(paths) && code == CLI_OK; i++) {
-        if (paths[i] == NULL || output_check(paths[i], message, sizeof(message))) continue;
-        code = say(message, CLI_CANNOT_WRITE);
-    }
-    return code;
+    const path_use uses[] = {{PATH_WRITTEN, "--json", o->json}, {PATH_WRITTEN, "--csv", o->csv}};
+    return code == CLI_OK ? path_use_check("bench peers", COUNT(uses), uses) : code;
 }
 
 // ---- the run -----------------------------------------------------------------------------------

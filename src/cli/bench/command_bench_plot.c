@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/path_use.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,15 +59,16 @@ static int say(const char* text, int code) {
 }
 
 static int check_options(const plot_options* o) {
-    char message[512];
+    path_use uses[BENCH_PLOT_SERIES + 1] = {{PATH_WRITTEN, "--svg", o->svg}};
+    int32_t count = 1;
     if (o->files.count < 1 || o->files.count > BENCH_PLOT_SERIES) {
         return say("expected one to eight files", CLI_BAD_INPUT);
     }
     if (o->labels.count > o->files.count) return say("more labels than files", CLI_BAD_INPUT);
-    if (o->svg != NULL && !output_check(o->svg, message, sizeof(message))) {
-        return say(message, CLI_CANNOT_WRITE);
+    for (int32_t i = 0; i < o->files.count; i++) {
+        uses[count++] = (path_use){PATH_READ, "FILE.csv", o->files.items[i]};
     }
-    return CLI_OK;
+    return path_use_check("bench plot", count, uses);
 }
 
 // The file's name without folders and ".csv".

@@ -172,7 +172,7 @@ typedef struct line {
     char path[256];
     uint64_t header;
     int fd;
-    mabd_store store;
+    mabd_h5_file store;
     mabd_series series;
 } line;
 
@@ -203,13 +203,13 @@ static void line_open(line* l, uint64_t frames) {
     mabd_error error = {0};
     memset(&l->series, 0, sizeof l->series);
     l->fd = open(l->path, O_RDWR);
-    chain_check(mabd_store_open(&l->store, l->fd, l->path, &error), &error, "store");
+    chain_check(mabd_h5_file_open(&l->store, l->fd, l->path, &error), &error, "store");
     chain_check(mabd_series_open(&l->series, &l->store, "line", l->header, &error), &error,
                 "series");
     chain_check(mabd_series_load(&l->series, &l->store, frames, &allocator, &error), &error,
                 "load");
     mabd_series_set_frames(&l->series, &l->store, frames);
-    chain_check(mabd_store_commit(&l->store, &error), &error, "commit");
+    chain_check(mabd_h5_file_commit(&l->store, &error), &error, "commit");
 }
 
 static void line_append(line* l, uint64_t from, uint64_t to) {
@@ -218,7 +218,7 @@ static void line_append(line* l, uint64_t from, uint64_t to) {
         double value = 0.5 + (double)i;
         chain_check(mabd_series_write(&l->series, &l->store, i, &value, &error), &error, "write");
         mabd_series_set_frames(&l->series, &l->store, i + 1);
-        chain_check(mabd_store_commit(&l->store, &error), &error, "commit");
+        chain_check(mabd_h5_file_commit(&l->store, &error), &error, "commit");
     }
 }
 
@@ -333,7 +333,7 @@ Test(record_crash, a_damaged_index_is_refused) {
         broken = old ^ 0x41;
         cr_assert(eq(int, (int)pwrite(fd, &broken, 1, (off_t)places[k]), 1));
         memset(&l.series, 0, sizeof l.series);
-        cr_assert(eq(int, mabd_store_open(&l.store, fd, l.path, &error), MABD_OK));
+        cr_assert(eq(int, mabd_h5_file_open(&l.store, fd, l.path, &error), MABD_OK));
         cr_assert(eq(int, mabd_series_open(&l.series, &l.store, "line", l.header, &error), 0));
         cr_expect(
             eq(int, mabd_series_load(&l.series, &l.store, 0, &allocator, &error), MABD_ERR_INPUT),
