@@ -167,9 +167,23 @@ static void fill_joints(mabd_model_builder* builder) {
     }
 }
 
-static void fill_forces(mabd_model_builder* builder) {
+// Index in the model's list, which is sorted by body, of the first force of each body (body_count).
+static void first_forces(const mabd_scene* scene, int32_t* first) {
+    const mabd_force_def* forces = scene->forces.data;
+    for (int32_t i = 0; i < scene->forces.count; i++) first[forces[i].body]++;
+    for (int32_t body = 0, sum = 0; body < scene->bodies.count; body++) {
+        const int32_t count = first[body];
+        first[body] = sum;
+        sum += count;
+    }
+}
+
+// Forces sorted by body, those of one body in the order of the scene; O(forces + bodies). `next`
+// (body_count) holds the index that the next force of a body gets.
+static void fill_forces(mabd_model_builder* builder, int32_t* next) {
     const mabd_force_def* forces = builder->scene->forces.data;
     mabd_model* m = builder->model;
+    m->force_count = builder->scene->forces.count;
     for (int32_t i = 0; i < builder->scene->forces.count; i++) {
         const mabd_force_def* in = &forces[i];
         mabd_model_force f;
@@ -187,13 +201,24 @@ static void fill_forces(mabd_model_builder* builder) {
             f.force = mabd_m3_tmul(axes, f.force), f.torque = mabd_m3_tmul(axes, f.torque);
         }
         f.signal = mabd_builder_signal(builder, &in->signal);
-        int32_t at = m->force_count++; // insertion sort: forces are few
-        for (; at > 0 && m->forces[at - 1].body > f.body; at--) m->forces[at] = m->forces[at - 1];
-        m->forces[at] = f;
+        m->forces[next[in->body]++] = f;
     }
 }
 
-static void fill(mabd_model_builder* builder) {
+static mabd_status build_forces(mabd_model_builder* builder) {
+    const mabd_scene* scene = builder->scene;
+    if (scene->forces.count == 0) return MABD_OK;
+    const mabd_allocator* allocator = &builder->model->allocator;
+    const size_t bytes = (size_t)scene->bodies.count * sizeof(int32_t);
+    int32_t* next = mabd_alloc(allocator, bytes);
+    if (!next) return MABD_ERR_MEMORY;
+    first_forces(scene, next);
+    fill_forces(builder, next);
+    mabd_free(allocator, next, bytes);
+    return MABD_OK;
+}
+
+static mabd_status fill(mabd_model_builder* builder) {
     const mabd_scene* scene = builder->scene;
     mabd_model* m = builder->model;
     memcpy(m->gravity, scene->gravity, sizeof m->gravity);
@@ -206,8 +231,9 @@ static void fill(mabd_model_builder* builder) {
     mabd_builder_row_sets(builder);
     fill_bodies(builder);
     fill_joints(builder);
-    fill_forces(builder);
+    MABD_TRY(build_forces(builder));
     mabd_builder_copies(builder);
+    return MABD_OK;
 }
 
 static mabd_status build_plan(mabd_model* m) {
@@ -292,7 +318,7 @@ static mabd_status build(mabd_model_builder* builder) {
     m->body_count = scene->bodies.count, m->joint_count = scene->joints.count;
     m->class_count = scene->classes.count, m->geom_count = scene->geoms.count;
     m->row_set_count = (int32_t)n.row_sets;
-    fill(builder);
+    MABD_TRY(fill(builder));
     MABD_TRY(mabd_builder_contacts(builder));
     MABD_TRY(mabd_names_copy(&m->allocator, &scene->body_names, &m->body_names));
     MABD_TRY(mabd_names_copy(&m->allocator, &scene->joint_names, &m->joint_names));

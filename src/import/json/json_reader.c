@@ -367,25 +367,31 @@ mabd_status mabd_json_text(mabd_json_reader* reader, const mabd_json_node* objec
     return mabd_json_member(object, key, &node) ? mabd_json_string(reader, &node, value) : MABD_OK;
 }
 
+// Fail at a node whose text is none of `names` (count). Apart from mabd_json_choice, so that only a
+// scene in error pays for the list.
+static mabd_status fail_choice(mabd_json_reader* reader, const mabd_json_node* node,
+                               const char* const* names, int count, const char* found) {
+    char list[400] = "";
+    size_t used = 0;
+    for (int i = 0; i < count && used < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    return mabd_json_fail(reader, node, "%s: expected one of %s; found '%.40s'", node->key, list,
+                          found);
+}
+
 mabd_status mabd_json_choice(mabd_json_reader* reader, const mabd_json_node* object,
                              const char* key, const char* const* names, int count, int* value) {
     mabd_json_node node;
     if (!mabd_json_member(object, key, &node)) return MABD_OK;
     const char* name;
     MABD_TRY(mabd_json_string(reader, &node, &name));
-    char list[400] = "";
-    size_t used = 0;
     for (int i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            *value = i;
-            return MABD_OK;
-        }
-        if (used < sizeof list) {
-            used +=
-                (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-        }
+        if (strcmp(names[i], name) != 0) continue;
+        *value = i;
+        return MABD_OK;
     }
-    return mabd_json_fail(reader, &node, "%s: expected one of %s; found '%.40s'", key, list, name);
+    return fail_choice(reader, &node, names, count, name);
 }
 
 mabd_status mabd_json_numbers(mabd_json_reader* reader, const mabd_json_node* object,
