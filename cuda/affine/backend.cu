@@ -170,7 +170,7 @@ static size_t coordinates_of(const mabd_affine_sim* sim) {
 }
 
 static bool has_rows(const mabd_affine_contacts* c) {
-    return c->free.count + c->carried.count > 0;
+    return c->rows.contacts.count + c->support.contacts.count > 0;
 }
 
 // Everything but the dual matrix, which is made anew.
@@ -182,7 +182,7 @@ static mabd_status go_to_host(mabd_affine_sim* sim) {
 }
 
 static bool has_struck(const mabd_affine_sim* sim) {
-    return memchr(sim->contacts->euler, MABD_EULER_STRUCK, sim->sizes.bodies) != NULL;
+    return memchr(sim->contacts->by_body.euler, MABD_EULER_HIT, sim->sizes.bodies) != NULL;
 }
 
 // References of bodies that were struck are predicted again, on the host.
@@ -261,7 +261,8 @@ static mabd_status predict(mabd_affine_sim* sim) {
     const mabd_affine_contacts* c = sim->contacts;
     sim->stages->predict_rest(sim);
     if (c) {
-        for (size_t i = 0; i < sim->sizes.bodies; i++) c->euler[i] = c->calm[i] > 0;
+        for (size_t i = 0; i < sim->sizes.bodies; i++)
+            c->by_body.euler[i] = c->by_body.euler_steps[i] > 0;
         TRY(MABD_CUDA(touch_put_euler)(&s->touch, &s->device, c, sim->sizes.bodies, &d->error));
     }
     TRY(MABD_CUDA(predict)(s, sim, &d->error));

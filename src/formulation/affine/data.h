@@ -242,7 +242,7 @@ struct mabd_affine_sim {
 
 /// True if a body takes the solve under way by Euler although others may not.
 MABD_FN bool mabd_affine_is_euler(const mabd_affine_sim* sim, int32_t body) {
-    return sim->contacts && sim->contacts->euler[body] != MABD_EULER_NOT;
+    return sim->contacts && sim->contacts->by_body.euler[body] != MABD_EULER_NOT;
 }
 /// The numbers of the solve under way for a body, and its block.
 MABD_FN const mabd_affine_step_scale* mabd_affine_scale(const mabd_affine_sim* sim, int32_t body) {

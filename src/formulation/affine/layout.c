@@ -304,8 +304,8 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
     memset(sim->times, 0, sizeof sim->times);
     if (sim->contacts) {
         mabd_affine_contacts_forget(sim->contacts);
-        memset(sim->contacts->calm, 0, n->bodies * sizeof(mabd_real));
-        memset(sim->contacts->euler, 0, n->bodies);
+        memset(sim->contacts->by_body.euler_steps, 0, n->bodies * sizeof(mabd_real));
+        memset(sim->contacts->by_body.euler, 0, n->bodies);
     }
     reset_coordinates(sim);
 }

@@ -104,7 +104,8 @@ static attempt inside_out(int32_t body) {
 // Multipliers, with contacts that are rows or without.
 static attempt solve_dual(mabd_affine_sim* sim, bool again) {
     const double clock = mabd_clock();
-    if (sim->contacts && sim->contacts->free.count + sim->contacts->carried.count > 0) {
+    if (sim->contacts &&
+        sim->contacts->rows.contacts.count + sim->contacts->support.contacts.count > 0) {
         const mabd_status status = sim->backend->solve_contacts(sim, again);
         mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
         if (status == MABD_ERR_MEMORY) return no_room();
@@ -212,7 +213,7 @@ static attempt accept_best(mabd_affine_sim* sim, mabd_step_info* info,
 }
 
 static bool has_many_rows(const mabd_affine_sim* sim) {
-    return sim->contacts && sim->contacts->free.count > MANY_ROWS;
+    return sim->contacts && sim->contacts->rows.contacts.count > MANY_ROWS;
 }
 
 // How well contact forces are found at the next reference, where points will be off by about `moves`.
@@ -221,7 +222,7 @@ static void set_goal(mabd_affine_sim* sim, mabd_real moves) {
     const mabd_real least = FINE * sim->def.contact_tolerance;
     mabd_real goal = has_many_rows(sim) ? COARSE * moves : 0;
     if (!(goal < COARSEST)) goal = COARSEST;
-    sim->contacts->goal = goal > least ? goal : least;
+    sim->contacts->search.goal = goal > least ? goal : least;
 }
 
 // What the last solve makes of that: by how much points have left their planes, and levers turn on by the next one.
@@ -233,20 +234,20 @@ static mabd_real still_moves(const mabd_affine_sim* sim, mabd_real bending, mabd
 // Contacts as rows have turned a body so far from the prediction that references would not settle.
 static bool is_violent(const mabd_affine_sim* sim, mabd_real h, mabd_real rotation) {
     const mabd_affine_contacts* c = sim->contacts;
-    return c && c->free.count > 0 && h > LEAST_PART * sim->def.h && rotation > VIOLENT;
+    return c && c->rows.contacts.count > 0 && h > LEAST_PART * sim->def.h && rotation > VIOLENT;
 }
 
 // What a solve may have left open of axes: contact forces that are off by so much move them.
 static mabd_real axis_slack(const mabd_affine_sim* sim) {
     const mabd_affine_contacts* c = sim->contacts;
     mabd_real slack = sim->iterates ? sim->def.gap_tolerance : 0;
-    if (!c || c->free.count == 0) return slack;
+    if (!c || c->rows.contacts.count == 0) return slack;
     if (sim->def.contact_tolerance > slack) slack = sim->def.contact_tolerance;
     return c->totals.residual > slack ? c->totals.residual : slack;
 }
 
 static bool is_fine(const mabd_affine_sim* sim) {
-    return sim->contacts->goal <= sim->def.contact_tolerance;
+    return sim->contacts->search.goal <= sim->def.contact_tolerance;
 }
 
 // A solve under way: what its last round has left, and how far it has come.

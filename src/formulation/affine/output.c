@@ -151,7 +151,7 @@ int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contac
     const mabd_affine_sim* sim = mabd_affine_state(self);
     const mabd_affine_contacts* c = sim->contacts;
     int32_t count = 0;
-    for (int32_t i = 0; c && i < c->list.count; i++) {
+    for (int32_t i = 0; c && i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         if (!(p->force[0] > 0)) continue;
         if (count++ >= capacity) continue;
@@ -164,7 +164,7 @@ int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contac
         mabd_v3_store(x, out->point);
         mabd_v3_store(p->n, out->normal);
         mabd_v3_store(mabd_affine_contact_force(p), out->force);
-        out->distance = p->end;
+        out->distance = p->end_distance;
         out->slips = friction >= p->friction * p->force[0] * (1 - (mabd_real)1e-6);
     }
     return count;

@@ -83,10 +83,10 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
                          (double)size / 1e6);
     }
     if (sim->contacts) {
-        sim->contacts->h = def->h;
-        sim->contacts->tolerance = def->contact_tolerance;
-        sim->contacts->force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
-        sim->contacts->friction_updates = def->friction_updates;
+        sim->contacts->search.h = def->h;
+        sim->contacts->search.tolerance = def->contact_tolerance;
+        sim->contacts->search.force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
+        sim->contacts->search.friction_updates = def->friction_updates;
     }
     reset_host(sim);
     const mabd_status status =
@@ -155,7 +155,7 @@ static size_t least_size(const mabd_affine_sim* sim) {
 
 static size_t state_size(const void* self) {
     const mabd_affine_sim* sim = self;
-    const size_t kept = sim->contacts ? (size_t)sim->contacts->kept.count : 0;
+    const size_t kept = sim->contacts ? (size_t)sim->contacts->list.saved.count : 0;
     return least_size(sim) + kept * sizeof(mabd_affine_saved_contact);
 }
 
@@ -175,12 +175,13 @@ static void save(const void* self, void* buffer) {
     *out++ = sim->has_history;
     const mabd_affine_contacts* c = sim->contacts;
     if (!c) return;
-    memcpy(out, c->calm, n->bodies * sizeof *c->calm);
-    out += n->bodies * sizeof *c->calm;
-    memcpy(out, &c->kept.count, sizeof c->kept.count);
-    out += sizeof c->kept.count;
-    if (c->kept.count > 0) {
-        memcpy(out, c->kept.data, (size_t)c->kept.count * sizeof(mabd_affine_saved_contact));
+    memcpy(out, c->by_body.euler_steps, n->bodies * sizeof *c->by_body.euler_steps);
+    out += n->bodies * sizeof *c->by_body.euler_steps;
+    memcpy(out, &c->list.saved.count, sizeof c->list.saved.count);
+    out += sizeof c->list.saved.count;
+    if (c->list.saved.count > 0) {
+        memcpy(out, c->list.saved.data,
+               (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact));
     }
 }
 
@@ -194,7 +195,8 @@ static mabd_status reserve_kept(mabd_affine_sim* sim, const unsigned char* state
     if (count < 0 || size - least != (size_t)count * sizeof(mabd_affine_saved_contact)) {
         return MABD_ERR_INPUT;
     }
-    return c ? mabd_list_reserve(&c->allocator, &c->kept, sizeof(mabd_affine_saved_contact), count)
+    return c ? mabd_list_reserve(&c->allocator, &c->list.saved, sizeof(mabd_affine_saved_contact),
+                                 count)
              : MABD_OK;
 }
 
@@ -214,12 +216,13 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     sim->has_history = *in++ != 0;
     mabd_affine_contacts* c = sim->contacts;
     if (c) {
-        memcpy(c->calm, in, n->bodies * sizeof *c->calm);
-        in += n->bodies * sizeof *c->calm;
-        memcpy(&c->kept.count, in, sizeof c->kept.count);
-        in += sizeof c->kept.count;
-        if (c->kept.count > 0) {
-            memcpy(c->kept.data, in, (size_t)c->kept.count * sizeof(mabd_affine_saved_contact));
+        memcpy(c->by_body.euler_steps, in, n->bodies * sizeof *c->by_body.euler_steps);
+        in += n->bodies * sizeof *c->by_body.euler_steps;
+        memcpy(&c->list.saved.count, in, sizeof c->list.saved.count);
+        in += sizeof c->list.saved.count;
+        if (c->list.saved.count > 0) {
+            memcpy(c->list.saved.data, in,
+                   (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact));
         }
     }
     mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);

@@ -16,12 +16,13 @@ static const mabd_real softness = (mabd_real)1e-3;
 
 // A contact pressed in by about 1 mm, with slips of about 1 mm; the bound of friction may stick or not.
 static mabd_affine_contact draw_contact(uint64_t* state) {
-    mabd_affine_contact p = {.grip = MABD_GRIP_NONE};
+    mabd_affine_contact p = {.friction_state = MABD_FRICTION_NONE};
     const mabd_mat3 R = draw_rotation(state);
     p.n = R.c1, p.t1 = R.c2, p.t2 = R.c3;
     p.gap = (mabd_real)1e-3 * draw_real(state);
     p.slip1 = (mabd_real)1e-3 * draw_real(state), p.slip2 = (mabd_real)1e-3 * draw_real(state);
-    p.lean1 = (mabd_real)1e-4 * draw_real(state), p.lean2 = (mabd_real)1e-4 * draw_real(state);
+    p.stick_offset1 = (mabd_real)1e-4 * draw_real(state),
+    p.stick_offset2 = (mabd_real)1e-4 * draw_real(state);
     p.own_n = (mabd_real)1e-4 * (2 + draw_real(state));
     p.own_t = (mabd_real)1e-4 * (2 + draw_real(state));
     p.bound = (mabd_real)1e4 * (1 + draw_real(state));
@@ -39,10 +40,11 @@ static mabd_vec3 draw_move(uint64_t* state) {
 // The piece that a move is on, as the solver sets it.
 static void take_piece(mabd_affine_contact* p, mabd_vec3 move) {
     const mabd_vec3 s = mabd_affine_law_slip(p, move);
-    p->far = mabd_v3_norm(s);
-    p->along = mabd_v3_scale(1 / p->far, s);
+    p->slip_length = mabd_v3_norm(s);
+    p->slip_direction = mabd_v3_scale(1 / p->slip_length, s);
     p->pressed = gap_at(p, move) < 0;
-    p->grip = p->far > softness * p->own_t * p->bound ? MABD_GRIP_SLIP : MABD_GRIP_STICK;
+    p->friction_state =
+        p->slip_length > softness * p->own_t * p->bound ? MABD_FRICTION_SLIP : MABD_FRICTION_STICK;
 }
 
 static mabd_real apart(mabd_vec3 a, mabd_vec3 b) {
@@ -86,7 +88,7 @@ Test(touch, the_rows_of_a_piece_are_the_law_there) {
         const mabd_vec3 linear = mabd_affine_law_linear(&p, softness, move);
         cr_expect(le(dbl, apart(linear, mabd_affine_law_force(&p, softness, move)), 1e-8),
                   "draw %d", i);
-        seen[p.pressed][p.grip]++;
+        seen[p.pressed][p.friction_state]++;
     }
     for (int k = 0; k < 4; k++) cr_expect(lt(int, 100, seen[k / 2][1 + k % 2]), "piece %d", k);
 }
@@ -101,7 +103,8 @@ Test(touch, straight_pieces_hold_to_their_ends) {
         const mabd_affine_contact there = p;
         const mabd_vec3 move = draw_move(&state);
         take_piece(&p, move);
-        if (p.pressed != there.pressed || p.grip != there.grip || p.grip == MABD_GRIP_SLIP)
+        if (p.pressed != there.pressed || p.friction_state != there.friction_state ||
+            p.friction_state == MABD_FRICTION_SLIP)
             continue;
         const mabd_vec3 linear = mabd_affine_law_linear(&there, softness, move);
         cr_expect(le(dbl, apart(linear, mabd_affine_law_force(&p, softness, move)), 1e-8),
@@ -125,14 +128,16 @@ Test(touch, rows_are_the_derivative_of_the_law) {
         take_piece(&p, b);
         const mabd_affine_contact after = p;
         take_piece(&p, move);
-        if (before.pressed != after.pressed || before.grip != after.grip) continue;
-        if (p.far < (mabd_real)1e-5) continue;
+        if (before.pressed != after.pressed || before.friction_state != after.friction_state)
+            continue;
+        if (p.slip_length < (mabd_real)1e-5) continue;
         const mabd_vec3 law = mabd_v3_sub(mabd_affine_law_force(&p, softness, b),
                                           mabd_affine_law_force(&p, softness, a));
         const mabd_vec3 rows = mabd_v3_sub(mabd_affine_law_linear(&p, softness, b),
                                            mabd_affine_law_linear(&p, softness, a));
         const mabd_real size = 2 * e / (softness * (mabd_real)1e-4); // the stiffest row
-        cr_expect(le(dbl, apart(law, rows), 1e-5 * size), "draw %d, piece %d", i, (int)p.grip);
+        cr_expect(le(dbl, apart(law, rows), 1e-5 * size), "draw %d, piece %d", i,
+                  (int)p.friction_state);
     }
 }
 
@@ -140,11 +145,11 @@ Test(touch, counts_its_rows) {
     uint64_t state = 7;
     mabd_affine_law_row rows[3];
     mabd_affine_contact p = draw_contact(&state);
-    p.along = p.t1, p.far = (mabd_real)1e-3;
+    p.slip_direction = p.t1, p.slip_length = (mabd_real)1e-3;
     cr_expect(eq(int, mabd_affine_law_rows(&p, softness, rows), 0));
-    p.pressed = true, p.grip = MABD_GRIP_STICK;
+    p.pressed = true, p.friction_state = MABD_FRICTION_STICK;
     cr_expect(eq(int, mabd_affine_law_rows(&p, softness, rows), 3));
-    p.grip = MABD_GRIP_SLIP;
+    p.friction_state = MABD_FRICTION_SLIP;
     cr_expect(eq(int, mabd_affine_law_rows(&p, softness, rows), 2));
     p.bound = 0; // no friction: nothing turns
     cr_expect(eq(int, mabd_affine_law_rows(&p, softness, rows), 1));

@@ -52,7 +52,7 @@ static void free_pile(pile* p) {
 }
 
 static const mabd_affine_contact* row_contact(const mabd_affine_contacts* c, int32_t k) {
-    return mabd_affine_contacts_at(c, ((const int32_t*)c->free.data)[k]);
+    return mabd_affine_contacts_at(c, ((const int32_t*)c->rows.contacts.data)[k]);
 }
 
 static mabd_vec3 direction(const mabd_affine_contact* p, int k) {
@@ -63,13 +63,13 @@ static mabd_vec3 direction(const mabd_affine_contact* p, int k) {
 static mabd_vec3 way_of(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X,
                         const mabd_vec12* d) {
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
-    return mabd_m3_mul(R, mabd_vec12_move(&d[sim->contacts->place[body]], X));
+    return mabd_m3_mul(R, mabd_vec12_move(&d[sim->contacts->by_body.place[body]], X));
 }
 
 static void push_body(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X, mabd_vec3 f,
                       mabd_vec12* y) {
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
-    mabd_vec12* at = &y[sim->contacts->place[body]];
+    mabd_vec12* at = &y[sim->contacts->by_body.place[body]];
     *at = mabd_vec12_axpy(1, mabd_vec12_at(X, mabd_m3_tmul(R, f)), *at);
 }
 
@@ -77,12 +77,12 @@ static void push_body(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X, mab
 static void respond(mabd_affine_sim* sim, int32_t i, int k, mabd_real* out) {
     mabd_affine_contacts* c = sim->contacts;
     const mabd_affine_contact* p = row_contact(c, i);
-    mabd_vec12* y = calloc(2 * (size_t)c->frees.bodies.count, sizeof *y);
-    mabd_vec12* d = y + c->frees.bodies.count;
+    mabd_vec12* y = calloc(2 * (size_t)c->rows.bodies.bodies.count, sizeof *y);
+    mabd_vec12* d = y + c->rows.bodies.bodies.count;
     push_body(sim, p->b, p->Xb, direction(p, k), y);
     if (p->moving) push_body(sim, p->a, p->Xa, mabd_v3_scale(-1, direction(p, k)), y);
-    mabd_affine_response(sim, &c->frees, y, d);
-    for (int32_t j = 0; j < c->free.count; j++) {
+    mabd_affine_response(sim, &c->rows.bodies, y, d);
+    for (int32_t j = 0; j < c->rows.contacts.count; j++) {
         const mabd_affine_contact* q = row_contact(c, j);
         mabd_vec3 way = way_of(sim, q->b, q->Xb, d);
         if (q->moving) way = mabd_v3_sub(way, way_of(sim, q->a, q->Xa, d));
@@ -92,9 +92,9 @@ static void respond(mabd_affine_sim* sim, int32_t i, int k, mabd_real* out) {
 }
 
 static int32_t small_rows(const mabd_affine_contacts* c) {
-    const mabd_affine_contact_range* runs = c->runs.data;
+    const mabd_affine_contact_range* runs = c->rows.ranges.data;
     int32_t rows = 0;
-    for (int32_t i = 0; i < c->runs.count && runs[i].small; i++) {
+    for (int32_t i = 0; i < c->rows.ranges.count && runs[i].small; i++) {
         cr_expect(eq(i32, runs[i].first, rows), "runs follow each other");
         rows += runs[i].count;
     }
@@ -116,21 +116,21 @@ Test(contact_matrix, blocks_are_what_bodies_answer) {
     mabd_affine_sim* sim = p.self;
     const mabd_affine_contacts* c = sim->contacts;
     const int32_t rows = small_rows(c);
-    const size_t n = 3 * (size_t)c->free.count;
+    const size_t n = 3 * (size_t)c->rows.contacts.count;
     cr_assert(gt(i32, rows, 100));
-    cr_expect(eq(i32, rows, c->free.count), "pairs are small");
-    cr_assert(eq(int, mabd_affine_response_open(sim, &sim->contacts->frees), MABD_OK));
+    cr_expect(eq(i32, rows, c->rows.contacts.count), "pairs are small");
+    cr_assert(eq(int, mabd_affine_response_open(sim, &sim->contacts->rows.bodies), MABD_OK));
     cr_assert(eq(int, mabd_affine_delassus_build(sim, rows), MABD_OK));
     mabd_real *expected = calloc(2 * n, sizeof *expected), *found = expected + n;
-    const mabd_affine_contact_range* runs = c->runs.data;
+    const mabd_affine_contact_range* runs = c->rows.ranges.data;
     bool coupled = false;
-    for (int32_t r = 0; r < c->runs.count; r++) {
+    for (int32_t r = 0; r < c->rows.ranges.count; r++) {
         for (int32_t i = runs[r].first; i < runs[r].first + runs[r].count; i++) {
             const int k = i % 3;
             respond(sim, i, k, expected);
             multiply(c, &runs[r], i, k, found);
             const mabd_real size = expected[3 * i + k];
-            for (int32_t j = 0; j < 3 * c->free.count; j++) {
+            for (int32_t j = 0; j < 3 * c->rows.contacts.count; j++) {
                 const int32_t at = j - 3 * runs[r].first;
                 const bool inside = at >= 0 && at < 3 * runs[r].count;
                 const mabd_real value = inside ? found[at] : 0;
@@ -149,7 +149,7 @@ Test(contact_matrix, is_symmetric) {
     pile p = make_pile();
     mabd_affine_sim* sim = p.self;
     const mabd_affine_contacts* c = sim->contacts;
-    cr_assert(eq(int, mabd_affine_response_open(sim, &sim->contacts->frees), MABD_OK));
+    cr_assert(eq(int, mabd_affine_response_open(sim, &sim->contacts->rows.bodies), MABD_OK));
     cr_assert(eq(int, mabd_affine_delassus_build(sim, small_rows(c)), MABD_OK));
     const mabd_affine_contact_range whole = {0, small_rows(c), true};
     const mabd_cone_matrix W = mabd_affine_delassus_of(c, &whole);

@@ -31,9 +31,9 @@ typedef struct carry_work {
 
 // y = sum of j_b (j_a . x)/c: how carriers that move by x pull at their riders.
 static void pull_riders(const carry_work* w, const mabd_vec12* x, mabd_vec12* y) {
-    const int32_t* carried = w->c->carried.data;
+    const int32_t* carried = w->c->support.contacts.data;
     memset(y, 0, (size_t)w->riders * sizeof *y);
-    for (int32_t k = 0; k < w->c->carried.count; k++) {
+    for (int32_t k = 0; k < w->c->support.contacts.count; k++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, carried[k]);
         mabd_affine_law_row rows[3];
         const int count = mabd_affine_law_rows(p, w->softness, rows);
@@ -52,9 +52,9 @@ static void pull_riders(const carry_work* w, const mabd_vec12* x, mabd_vec12* y)
 // friction, else only what moves.
 static void push_carriers(const carry_work* w, const mabd_vec12* d, const mabd_vec12* x, bool whole,
                           mabd_vec12* out) {
-    const int32_t* carried = w->c->carried.data;
+    const int32_t* carried = w->c->support.contacts.data;
     memset(out, 0, (size_t)w->carriers * sizeof *out);
-    for (int32_t k = 0; k < w->c->carried.count; k++) {
+    for (int32_t k = 0; k < w->c->support.contacts.count; k++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, carried[k]);
         mabd_affine_law_row rows[3];
         const int count = mabd_affine_law_rows(p, w->softness, rows);
@@ -84,7 +84,7 @@ static void axpy(int32_t n, mabd_real s, const mabd_vec12* b, mabd_vec12* a) {
 // z = A^-1 r
 static void answer(const carry_work* w) {
     memcpy(w->Bp, w->r, (size_t)w->carriers * sizeof *w->r);
-    mabd_affine_response(w->sim, &w->c->carriers, w->Bp, w->z);
+    mabd_affine_response(w->sim, &w->c->support.supports, w->Bp, w->z);
 }
 
 static int32_t conjugate_gradients(carry_work* w) {
@@ -97,7 +97,7 @@ static int32_t conjugate_gradients(carry_work* w) {
     int32_t products = 0;
     while (energy > goal && products < MOST_PRODUCTS) {
         pull_riders(w, w->p, w->y);
-        mabd_affine_response(w->sim, &w->c->riders, w->y, w->d);
+        mabd_affine_response(w->sim, &w->c->support.loads, w->y, w->d);
         push_carriers(w, w->d, w->p, false, w->Bp); // -B p
         products++;
         const mabd_real bend = dot(n, w->p, w->Ap) - dot(n, w->p, w->Bp);
@@ -121,18 +121,18 @@ void mabd_affine_contacts_solve_carriers(mabd_affine_sim* sim, mabd_vec12* bodie
                                          mabd_real* rider_kept, mabd_real* carrier_kept) {
     mabd_affine_contacts* c = sim->contacts;
     carry_work w = {.sim = sim, .c = c, .softness = mabd_affine_contact_softness(sim->model)};
-    w.riders = c->riders.bodies.count, w.carriers = c->carriers.bodies.count;
+    w.riders = c->support.loads.bodies.count, w.carriers = c->support.supports.bodies.count;
     w.y = bodies, w.d = w.y + w.riders;
     w.x = w.d + w.riders, w.p = w.x + w.carriers, w.Ap = w.p + w.carriers;
     w.r = w.Ap + w.carriers, w.z = w.r + w.carriers, w.Bp = w.z + w.carriers;
 
     // x: carriers without their riders; the riders follow, and push back
-    mabd_affine_response_read(sim, &c->carriers, w.x);
-    mabd_affine_response_read(sim, &c->riders, w.d);
+    mabd_affine_response_read(sim, &c->support.supports, w.x);
+    mabd_affine_response_read(sim, &c->support.loads, w.d);
     memcpy(w.y, w.d, (size_t)w.riders * sizeof *w.y);
     push_carriers(&w, w.d, w.x, true, w.r); // riders where they are with d_a = 0 ...
     pull_riders(&w, w.x, w.y);
-    mabd_affine_response(sim, &c->riders, w.y, w.d);
+    mabd_affine_response(sim, &c->support.loads, w.y, w.d);
     memset(w.z, 0, (size_t)w.carriers * sizeof *w.z);
     push_carriers(&w, w.d, w.z, false, w.Bp); // ... and by what x adds to that
     axpy(w.carriers, 1, w.Bp, w.r);
@@ -141,8 +141,8 @@ void mabd_affine_contacts_solve_carriers(mabd_affine_sim* sim, mabd_vec12* bodie
 
     // the forces of x on both
     pull_riders(&w, w.x, w.y);
-    mabd_affine_response_finish(sim, &c->riders, w.y, rider_kept);
-    mabd_affine_response_read(sim, &c->riders, w.d);
+    mabd_affine_response_finish(sim, &c->support.loads, w.y, rider_kept);
+    mabd_affine_response_read(sim, &c->support.loads, w.d);
     push_carriers(&w, w.d, w.x, true, w.r);
-    mabd_affine_response_finish(sim, &c->carriers, w.r, carrier_kept);
+    mabd_affine_response_finish(sim, &c->support.supports, w.r, carrier_kept);
 }

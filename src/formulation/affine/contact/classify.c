@@ -44,72 +44,76 @@ static void sort_indices(mabd_list* list) {
 // The components of a contact; returns how many.
 static int both_components(const mabd_affine_contacts* c, const mabd_affine_contact* p,
                            int32_t both[2]) {
-    both[0] = c->component[p->b];
-    both[1] = p->moving ? c->component[p->a] : -1;
+    both[0] = c->by_body.component[p->b];
+    both[1] = p->moving ? c->by_body.component[p->a] : -1;
     return p->moving ? 2 : 1;
 }
 
 static void clear_components(mabd_affine_contacts* c) {
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         int32_t both[2];
         const int count = both_components(c, mabd_affine_contacts_at(c, i), both);
         for (int k = 0; k < count; k++) {
-            c->role[both[k]] = 0;
-            c->group[both[k]] = both[k];
-            c->met[both[k]] = true;
+            c->by_component.role[both[k]] = 0;
+            c->by_component.group[both[k]] = both[k];
+            c->by_component.met[both[k]] = true;
         }
     }
 }
 
 // The lowest component of the group so far; ways there are shortened.
 static int32_t find_group(mabd_affine_contacts* c, int32_t i) {
-    for (; c->group[i] != i; i = c->group[i]) c->group[i] = c->group[c->group[i]];
+    for (; c->by_component.group[i] != i; i = c->by_component.group[i])
+        c->by_component.group[i] = c->by_component.group[c->by_component.group[i]];
     return i;
 }
 
 static void join_groups(mabd_affine_contacts* c) {
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         int32_t both[2];
         if (both_components(c, mabd_affine_contacts_at(c, i), both) < 2) continue;
         const int32_t a = find_group(c, both[1]), b = find_group(c, both[0]);
-        c->group[a > b ? a : b] = a < b ? a : b;
+        c->by_component.group[a > b ? a : b] = a < b ? a : b;
     }
-    for (int32_t i = 0; i < c->component_count; i++) {
-        if (!c->met[i]) continue;
-        c->group[i] = find_group(c, i);
-        if (c->group[i] == i) add_index(&c->groups, i);
+    for (int32_t i = 0; i < c->by_component.count; i++) {
+        if (!c->by_component.met[i]) continue;
+        c->by_component.group[i] = find_group(c, i);
+        if (c->by_component.group[i] == i) add_index(&c->by_component.groups, i);
     }
 }
 
 static void find_roles(mabd_affine_contacts* c) {
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         if (!p->moving) continue;
-        uint8_t *a = &c->role[c->component[p->a]], *b = &c->role[c->component[p->b]];
-        const bool same = c->component[p->a] == c->component[p->b];
+        uint8_t *a = &c->by_component.role[c->by_body.component[p->a]],
+                *b = &c->by_component.role[c->by_body.component[p->b]];
+        const bool same = c->by_body.component[p->a] == c->by_body.component[p->b];
         *a |= p->light && !same ? CARRIES : BY_ROWS;
         *b |= p->light && !same ? RIDES : BY_ROWS;
     }
-    for (int32_t i = 0; i < c->component_count; i++) {
-        if (!c->met[i]) continue;
-        const bool mixed = (c->role[i] & (RIDES | CARRIES)) == (RIDES | CARRIES);
-        if (mixed || (c->role[i] & BY_ROWS)) c->role[c->group[i]] |= BY_ROWS;
+    for (int32_t i = 0; i < c->by_component.count; i++) {
+        if (!c->by_component.met[i]) continue;
+        const bool mixed = (c->by_component.role[i] & (RIDES | CARRIES)) == (RIDES | CARRIES);
+        if (mixed || (c->by_component.role[i] & BY_ROWS))
+            c->by_component.role[c->by_component.group[i]] |= BY_ROWS;
     }
 }
 
 // Groups with a component that is not small, or has many contacts.
 static void find_large(mabd_affine_contacts* c) {
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         int32_t both[2];
         const int count = both_components(c, mabd_affine_contacts_at(c, i), both);
-        for (int k = 0; k < count; k++) c->line[both[k]].count = 0;
+        for (int k = 0; k < count; k++) c->by_component.line[both[k]].count = 0;
     }
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         int32_t both[2];
         const int count = both_components(c, mabd_affine_contacts_at(c, i), both);
         for (int k = 0; k < count; k++) {
-            const bool few = ++c->line[both[k]].count <= FEW_CONTACTS;
-            if (!few || !c->small[both[k]]) c->role[c->group[both[k]]] |= LARGE;
+            const bool few = ++c->by_component.line[both[k]].count <= FEW_CONTACTS;
+            if (!few || !c->by_component.small[both[k]])
+                c->by_component.role[c->by_component.group[both[k]]] |= LARGE;
         }
     }
 }
@@ -117,11 +121,12 @@ static void find_large(mabd_affine_contacts* c) {
 // Contacts in blocks are searched by solves of all there is. Where some group has rows, those of other groups of small components are
 // found along with them for less.
 static void follow_rows(mabd_affine_contacts* c) {
-    const int32_t* groups = c->groups.data;
+    const int32_t* groups = c->by_component.groups.data;
     bool any = false;
-    for (int32_t i = 0; i < c->groups.count; i++) any |= (c->role[groups[i]] & BY_ROWS) != 0;
-    for (int32_t i = 0; any && i < c->groups.count; i++) {
-        if (!(c->role[groups[i]] & LARGE)) c->role[groups[i]] |= BY_ROWS;
+    for (int32_t i = 0; i < c->by_component.groups.count; i++)
+        any |= (c->by_component.role[groups[i]] & BY_ROWS) != 0;
+    for (int32_t i = 0; any && i < c->by_component.groups.count; i++) {
+        if (!(c->by_component.role[groups[i]] & LARGE)) c->by_component.role[groups[i]] |= BY_ROWS;
     }
 }
 
@@ -131,9 +136,10 @@ static void choose_ways(mabd_affine_contacts* c) {
     find_roles(c);
     find_large(c);
     follow_rows(c);
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        p->in_block = !(c->role[c->group[c->component[p->b]]] & BY_ROWS);
+        p->eliminated =
+            !(c->by_component.role[c->by_component.group[c->by_body.component[p->b]]] & BY_ROWS);
     }
 }
 
@@ -151,36 +157,37 @@ static mabd_status reserve_kept(mabd_affine_contacts* c, mabd_list* list, int32_
 }
 
 static mabd_status reserve(mabd_affine_contacts* c) {
-    const int64_t count = c->list.count;
+    const int64_t count = c->list.current.count;
     int64_t free = 0, moving = 0;
     for (int32_t i = 0; i < count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        free += !p->in_block;
-        moving += p->moving && p->in_block;
+        free += !p->eliminated;
+        moving += p->moving && p->eliminated;
     }
-    MABD_TRY(reserve_kept(c, &c->kept, c->list.count));
-    MABD_TRY(reserve_kept(c, &c->former, c->list.count));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->next, sizeof(int32_t), count));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->touched, sizeof(int32_t), count));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->free, sizeof(int32_t), free));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->runs, sizeof(mabd_affine_contact_range),
-                               c->groups.count));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->carried, sizeof(int32_t), moving));
-    MABD_TRY(reserve_set(c, &c->frees, 2 * free));
-    MABD_TRY(reserve_set(c, &c->riders, moving));
-    MABD_TRY(reserve_set(c, &c->carriers, moving));
-    return mabd_list_reserve(&c->allocator, &c->rows, sizeof(mabd_vec12), 8 * (count - free));
+    MABD_TRY(reserve_kept(c, &c->list.saved, c->list.current.count));
+    MABD_TRY(reserve_kept(c, &c->list.last_reference, c->list.current.count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->by_body.next, sizeof(int32_t), count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->by_body.touched, sizeof(int32_t), count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->rows.contacts, sizeof(int32_t), free));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->rows.ranges, sizeof(mabd_affine_contact_range),
+                               c->by_component.groups.count));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->support.contacts, sizeof(int32_t), moving));
+    MABD_TRY(reserve_set(c, &c->rows.bodies, 2 * free));
+    MABD_TRY(reserve_set(c, &c->support.loads, moving));
+    MABD_TRY(reserve_set(c, &c->support.supports, moving));
+    return mabd_list_reserve(&c->allocator, &c->by_body.eliminated, sizeof(mabd_vec12),
+                             8 * (count - free));
 }
 
 static void clear_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
     const int32_t* bodies = set->bodies.data;
-    for (int32_t i = 0; i < set->bodies.count; i++) c->place[bodies[i]] = -1;
+    for (int32_t i = 0; i < set->bodies.count; i++) c->by_body.place[bodies[i]] = -1;
     set->bodies.count = set->components.count = 0;
 }
 
 static void add_body(mabd_affine_contacts* c, mabd_affine_body_set* set, int32_t body) {
-    if (c->place[body] >= 0) return;
-    c->place[body] = 0;
+    if (c->by_body.place[body] >= 0) return;
+    c->by_body.place[body] = 0;
     add_index(&set->bodies, body);
 }
 
@@ -188,8 +195,8 @@ static void finish_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
     sort_indices(&set->bodies);
     const int32_t* bodies = set->bodies.data;
     for (int32_t i = 0; i < set->bodies.count; i++) {
-        c->place[bodies[i]] = i;
-        add_index(&set->components, c->component[bodies[i]]);
+        c->by_body.place[bodies[i]] = i;
+        add_index(&set->components, c->by_body.component[bodies[i]]);
     }
     sort_indices(&set->components);
     int32_t *components = set->components.data, kept = 0;
@@ -201,64 +208,71 @@ static void finish_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
 }
 
 static void list_blocks(mabd_affine_contacts* c) {
-    int32_t* next = c->next.data;
-    for (int32_t i = c->list.count - 1; i >= 0; i--) {
+    int32_t* next = c->by_body.next.data;
+    for (int32_t i = c->list.current.count - 1; i >= 0; i--) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (!p->in_block) continue;
-        if (c->head[p->b] < 0) add_index(&c->touched, p->b);
-        next[i] = c->head[p->b];
-        c->head[p->b] = i;
+        if (!p->eliminated) continue;
+        if (c->by_body.head[p->b] < 0) add_index(&c->by_body.touched, p->b);
+        next[i] = c->by_body.head[p->b];
+        c->by_body.head[p->b] = i;
     }
 }
 
 // A run for each group that has rows; line.count gets where the next contact of the group goes.
 static void list_runs(mabd_affine_contacts* c) {
-    const int32_t* groups = c->groups.data;
-    for (int32_t i = 0; i < c->groups.count; i++) c->line[groups[i]].count = 0;
-    for (int32_t i = 0; i < c->list.count; i++) {
+    const int32_t* groups = c->by_component.groups.data;
+    for (int32_t i = 0; i < c->by_component.groups.count; i++)
+        c->by_component.line[groups[i]].count = 0;
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        c->line[c->group[c->component[p->b]]].count += !p->in_block;
+        c->by_component.line[c->by_component.group[c->by_body.component[p->b]]].count +=
+            !p->eliminated;
     }
     for (int large = 0; large < 2; large++) {
-        for (int32_t i = 0; i < c->groups.count; i++) {
-            mabd_affine_contact_line* line = &c->line[groups[i]];
-            const bool is_large = (c->role[groups[i]] & LARGE) != 0;
+        for (int32_t i = 0; i < c->by_component.groups.count; i++) {
+            mabd_affine_contact_line* line = &c->by_component.line[groups[i]];
+            const bool is_large = (c->by_component.role[groups[i]] & LARGE) != 0;
             if (line->count == 0 || is_large != (large == 1)) continue;
-            const mabd_affine_contact_range run = {c->free.count, line->count, !is_large};
-            ((mabd_affine_contact_range*)c->runs.data)[c->runs.count++] = run;
-            line->count = c->free.count;
-            c->free.count += run.count;
+            const mabd_affine_contact_range run = {c->rows.contacts.count, line->count, !is_large};
+            ((mabd_affine_contact_range*)c->rows.ranges.data)[c->rows.ranges.count++] = run;
+            line->count = c->rows.contacts.count;
+            c->rows.contacts.count += run.count;
         }
     }
 }
 
 static void list_bodies(mabd_affine_contacts* c) {
     list_runs(c);
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (!p->in_block) {
-            ((int32_t*)c->free.data)[c->line[c->group[c->component[p->b]]].count++] = i;
-            add_body(c, &c->frees, p->b);
-            if (p->moving) add_body(c, &c->frees, p->a);
+        if (!p->eliminated) {
+            ((int32_t*)c->rows.contacts.data)
+                [c->by_component.line[c->by_component.group[c->by_body.component[p->b]]].count++] =
+                    i;
+            add_body(c, &c->rows.bodies, p->b);
+            if (p->moving) add_body(c, &c->rows.bodies, p->a);
         } else if (p->moving) {
-            add_index(&c->carried, i);
-            add_body(c, &c->riders, p->b);
-            add_body(c, &c->carriers, p->a);
+            add_index(&c->support.contacts, i);
+            add_body(c, &c->support.loads, p->b);
+            add_body(c, &c->support.supports, p->a);
         }
     }
-    finish_set(c, &c->frees);
-    finish_set(c, &c->riders);
-    finish_set(c, &c->carriers);
+    finish_set(c, &c->rows.bodies);
+    finish_set(c, &c->support.loads);
+    finish_set(c, &c->support.supports);
 }
 
 mabd_status mabd_affine_contacts_classify(mabd_affine_contacts* c) {
-    memset(c->met, 0, (size_t)c->component_count * sizeof *c->met);
-    const int32_t* touched = c->touched.data;
-    for (int32_t i = 0; i < c->touched.count; i++) c->head[touched[i]] = -1;
-    clear_set(c, &c->frees), clear_set(c, &c->riders), clear_set(c, &c->carriers);
-    c->groups.count = c->runs.count = c->free.count = c->carried.count = c->touched.count =
-        c->next.count = c->rows.count = 0;
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->groups, sizeof(int32_t), c->list.count));
+    memset(c->by_component.met, 0, (size_t)c->by_component.count * sizeof *c->by_component.met);
+    const int32_t* touched = c->by_body.touched.data;
+    for (int32_t i = 0; i < c->by_body.touched.count; i++) c->by_body.head[touched[i]] = -1;
+    clear_set(c, &c->rows.bodies), clear_set(c, &c->support.loads),
+        clear_set(c, &c->support.supports);
+    c->by_component.groups.count = c->rows.ranges.count = c->rows.contacts.count =
+        c->support.contacts.count = c->by_body.touched.count = c->by_body.next.count =
+            c->by_body.eliminated.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->by_component.groups, sizeof(int32_t),
+                               c->list.current.count));
     choose_ways(c);
     MABD_TRY(reserve(c));
     list_blocks(c);

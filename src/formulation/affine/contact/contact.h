@@ -1,48 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts of an M-ABD simulation on the CPU: found, turned into rows, solved.
+// Contacts of an affine simulation: found, turned into rows, solved.
 //
-// A contact point of bodies a and b with normal n (from a to b) and tangents t gives three rows, all linear in the
-// increments from the reference; each body carries the point of its own surface:
+// A contact point of bodies a and b with normal n (from a to b) and tangents t gives three rows, all
+// linear in the increments from the reference; each body carries the point of its own surface:
 //
-//   g = gap + n . (dx_b - dx_a)       gap: what is left at the reference                [m]
-//   s = slip + t . (dx_b - dx_a)      slip: how far b has moved over a in this step     [m]
+//   g = gap + n . (dx_b - dx_a)       gap: value at the reference                              [m]
+//   s = slip + t . (dx_b - dx_a)      slip: displacement of b over a in this step so far       [m]
 //
 //   l_n >= 0,  g + c l_n >= 0, one of them zero       c: softness x the row's own J H^-1 J'
-//   |l_t| <= mu l_n;  s + lean = -c l_t while smaller, else l_t = -mu l_n (s + lean)/|s + lean|
+//   |l_t| <= mu l_n;  s + s0 = -c l_t while smaller, else l_t = -mu l_n (s + s0)/|s + s0|
 //
-// A straight body that lies across a round one (a link on a sheave) rolls over it: turned by phi about the axis across both, the
-// point moves by Rc phi along it, and the gap falls by Rc phi^2/2, Rc the distance of their axes. No plane knows that, so the
-// second derivative is put beside the rows, (l_n Rc) phi^2/2 of the force before (affine/element/eliminate.h): under the tension of a chain it is a
-// hundred times what inertia has against turning in a step. Like geometric stiffness it steers the iteration, not its result.
+// s0 = -c l_t of the last step is the stick offset: friction that sticks is a spring that remembers
+// where it was at rest, so nothing creeps under a constant load. (A normal force with such a memory
+// would be unstable. So is friction with BDF2 on the links of a running chain: the links begin to
+// roll about their axes.)
 //
-// lean = -c l_t of the last step: what sticks is a spring that remembers where it was at rest, so nothing creeps under
-// a constant load. (A normal force with a memory of that kind would be unstable, and so is friction with BDF2 on the links
-// of a running chain: they begin to roll about their axes.)
+// A straight body across a round one (a link on a sheave) rolls over it: turned by phi about the axis
+// across both, the point moves by Rc phi along the body and the gap falls by Rc phi^2/2, Rc the
+// distance of their axes. A plane does not have this term, so the second derivative is put beside the
+// rows, (l_n Rc) phi^2/2 with the force of the last solve (affine/element/eliminate.h): under the
+// tension of a chain it is a hundred times the inertia against turning within a step. Like geometric
+// stiffness it steers the iteration, not its result.
 //
-// Rows hold at the end of the step. The gap is that of the shapes at the reference, but
-//   - what is inside is not thrown out: a row asks for no more than PUSH_SPEED h + |s|/2 of way in a step
-//   - after a blow with restitution e it asks for the way e h v (v: speed of approach)
-//   - bodies that move farther in a step than they are thick are looked at where they start: the row is
-//     linear in their way, so nothing passes through (speculative contact)
+// Rows hold at the end of the step. The gap is that of the shapes at the reference, except:
+//   - overlapping bodies are not thrown out: a row pushes by no more than
+//     MABD_CONTACT_PUSH_SPEED h + |s|/2 in a step
+//   - an impact with restitution e asks for the displacement e h v (v: speed of approach)
+//   - bodies that move farther in a step than they are thick get the points of their start poses: the
+//     row is linear in their displacement, so nothing passes through (speculative contact)
 //
-// Two ways to solve them:
+// Contacts are solved in one of two ways (affine/contact/classify.c).
 //
-// In blocks. Rows of a body against fixed or scripted ones are eliminated in its block, H + j j'/c one after the other:
+// Eliminated. Rows of a body against fixed or scripted ones are eliminated in its block, H + j j'/c
+// one after the other,
 //   u = H^-1 j,  s = c + j . u,   H^-1 <- H^-1 - (u/sqrt(s))(u/sqrt(s))',   y <- y - u (j . y + g)/s
-// so chains and trees stay what they are (affine/element/eliminate.h), and a million contacts cost no more than their bodies. Which
-// rows hold, and where friction slips, is found by Newton's method with a line search (affine/contact/line_search.c). A
-// much heavier moving body counts as fixed for this, a carrier (a pulley under a chain); how it moves is found by
-// conjugate gradients over the few freedoms of carriers, one structured solve of the riders a product (contact_carry.c).
+// so chains and trees keep their structure (affine/element/eliminate.h), and a million contacts cost
+// no more than their bodies. Newton's method with a line search finds which rows hold and where
+// friction slips (affine/contact/line_search.c). A moving body that is much heavier counts as fixed
+// here: it is the support of a load (a pulley under a chain). Its motion is found by conjugate
+// gradients over the few freedoms of supports, one structured solve of the loads per product
+// (affine/contact/carriers.c).
 //
-// As rows (contact_solve.c): contacts of groups in which bodies of like mass touch. If all components of a group are small, as
-// single bodies and jointed pairs are, the matrix of its rows is put together (contact_matrix.c) and forces are found by sweeps over
-// the contacts; else by projected CG, a product of which is a structured solve. Both are stopped before they have arrived if
-// there are many contacts, and what is left is reported. What they leave differs from step to step, and BDF2 would make more of
-// it: such bodies take the next step by Euler.
+// As rows (affine/contact/solve_rows.c): contacts of groups in which bodies of similar mass touch. If
+// all components of a group are small, as single bodies and jointed pairs are, the matrix of its rows
+// is assembled (affine/contact/delassus.c) and sweeps over the contacts find the forces; else projected
+// CG does, with one structured solve per product. With many contacts both stop before they converge and
+// the residual is reported. The residual differs from step to step, and BDF2 would amplify it: such
+// bodies take the next step by Euler.
 //
-// A body that is struck takes this step and the next two by implicit Euler, and so do those jointed to it: extrapolating
-// the speed from before a blow throws bodies back. Jointed bodies that rest on others go on by Euler (a chain
-// that runs over a pulley by BDF2 gains energy from the small blows of its links), single ones by BDF2.
+// A body that is hit takes this step and the next two by implicit Euler, and so do the bodies jointed
+// to it: extrapolating the speed from before an impact throws bodies back. Jointed bodies that rest on
+// others stay with Euler (a chain that runs over a pulley by BDF2 gains energy from the small impacts
+// of its links), single ones return to BDF2.
 #pragma once
 
 #include "collide/collide.h"
@@ -52,177 +61,213 @@
 
 typedef struct mabd_affine_sim mabd_affine_sim;
 
-/// How a body takes the solve under way.
+/// Scheme of a body in the current solve.
 enum {
-    MABD_EULER_NOT,    // as all others
-    MABD_EULER_CALM,   // by implicit Euler: it was struck in the last step
-    MABD_EULER_STRUCK, // the same: it is struck in this one
+    MABD_EULER_NOT,       // that of the solve
+    MABD_EULER_AFTER_HIT, // implicit Euler: an earlier step asked for it (euler_steps)
+    MABD_EULER_HIT,       // implicit Euler: the body is hit in this step
 };
 
-/// What friction of a contact does.
+/// Branch of the friction law that a contact is on.
 typedef enum mabd_affine_friction_state {
-    MABD_GRIP_NONE,  // nothing
-    MABD_GRIP_STICK, // holds both rows
-    MABD_GRIP_SLIP,  // has its bound
+    MABD_FRICTION_NONE,  // no force
+    MABD_FRICTION_STICK, // both tangential rows hold
+    MABD_FRICTION_SLIP,  // the force has reached its bound
 } mabd_affine_friction_state;
 
 typedef struct mabd_affine_contact {
     mabd_collide_key key;
     int32_t a, b;                // bodies; b moves
     bool moving;                 // a moves, too
-    bool in_block;               // eliminated in the block of b, else a row
-    bool light;                  // a is much heavier: it may carry b
-    mabd_vec3 Xa, Xb;            // the point, in the principal frames
-    mabd_vec3 way;               // of b over a, from the start of the step to the reference [m]
+    bool eliminated;             // in the block of b, else a row
+    bool light;                  // a is much heavier: it may support b
+    mabd_vec3 Xa, Xb;            // the point, in the principal frames [m]
+    mabd_vec3 displacement;      // of b over a, from the start of the step to the reference [m]
     mabd_vec3 n, t1, t2;         // unit, world; n from a to b
     mabd_real distance;          // of the surfaces at the reference [m]
-    mabd_real end;               // the same after the solve, as far as rows are linear [m]
+    mabd_real end_distance;      // the same after the solve, as far as rows are linear [m]
     mabd_real gap, slip1, slip2; // rows at the reference [m]
-    mabd_real lean1, lean2;      // what friction has bent before this step [m]
-    mabd_real friction;          // coefficient
-    mabd_vec3 rock;              // turning b about it lets the point roll over a, unit, world
-    mabd_real roll;              // radius of that, 0 = it does not roll [m]
-    mabd_real stiffness;         // against it: force of the last solve x roll [N m]
-    mabd_real own_n, own_t;      // compliance of normal and tangents by themselves [m/N]
-    // of the last solve, carried on
+    mabd_real stick_offset1, stick_offset2; // s0 of the tangential rows [m]
+    mabd_real friction;                     // coefficient
+    mabd_vec3 roll_axis;    // turning b about it lets the point roll over a, unit, world
+    mabd_real roll_radius;  // of that motion, 0 = it does not roll [m]
+    mabd_real stiffness;    // against rolling: force of the last solve x roll_radius [N m]
+    mabd_real own_n, own_t; // compliance of normal and tangents by themselves [m/N]
+    // from the last solve
     bool pressed; // the normal row holds
-    mabd_affine_friction_state grip;
-    mabd_real force[3]; // on b along n, t1, t2 [N]
-    mabd_real bound;    // of friction [N]
-    bool fresh;         // the bound is not known yet
-    mabd_vec3 push;     // friction of the last step, world [N]
-    mabd_vec3 along;    // slip: its direction, unit, world
-    mabd_real far;      // slip: its length [m]
-    // of the line search: where b has come to over a [m], and what H d - r is there, as a force [N]
-    mabd_vec3 move, hold;
-    mabd_vec3 reached; // the same of the last solution [m]
-    mabd_real off;     // of the bound from what the last solve but one told [N]
+    mabd_affine_friction_state friction_state;
+    mabd_real force[3];       // on b along n, t1, t2 [N]
+    mabd_real bound;          // of friction [N]
+    bool bound_unknown;       // until the first solve of a new contact
+    mabd_vec3 last_friction;  // of the last step, world [N]
+    mabd_vec3 slip_direction; // of s + s0, unit, world
+    mabd_real slip_length;    // of s + s0 [m]
+    // of the line search
+    mabd_vec3 search_move;  // of b over a from the reference, at the best point so far [m]
+    mabd_vec3 search_force; // H d - r there, as a force [N]
+    mabd_vec3 solved_move;  // of b over a from the reference, at the last solution [m]
+    mabd_real bound_error;  // of the bound against the normal force, at the last update [N]
 } mabd_affine_contact;
 
 /// Bodies that contact forces act on, by rising index, and the components they are in.
 typedef struct mabd_affine_body_set {
     mabd_list bodies, components; // int32_t
-    mabd_list
-        sides; // mabd_affine_body_side: joints on them, body by body (affine/contact/response.h)
-    mabd_list rows; // mabd_vec12: J of these
+    mabd_list sides; // mabd_affine_body_side: joints on them, body by body (contact/response.h)
+    mabd_list rows;  // mabd_vec12: J of these joints
 } mabd_affine_body_set;
 
 /// One joint on a body of a set.
 typedef struct mabd_affine_body_side {
     int32_t place; // of the body in the set
     int32_t row;   // first of its rows in the dual vector
-    int32_t count; // of them
+    int32_t count; // of rows
 } mabd_affine_body_side;
 
-/// One side of a contact that is a row: what its forces do to the component of that body (affine/contact/delassus.c).
+/// One side of a contact that is a row, and the response of the component of that body to unit forces
+/// (affine/contact/delassus.c).
 typedef struct mabd_affine_contact_side {
     int32_t contact;    // in the list of rows
     int32_t place;      // of the body in its set
     int32_t next;       // side on the same component, -1 = none
     int32_t row_count;  // of the component's dual system
-    int64_t duals;      // where J u and K^-1 J u are kept, 3 times row_count each
+    int64_t duals;      // place of J u and K^-1 J u in `duals`, 3 times row_count each
     mabd_vec3 X;        // the point, in the frame of the body
-    mabd_vec3 along[3]; // normal and tangents there; on side a against them
+    mabd_vec3 along[3]; // normal and tangents in that frame; on side a reversed
     mabd_vec12 u[3];    // H^-1 of unit forces along them
 } mabd_affine_contact_side;
 
-/// Contacts of a group that are rows, one after the other in the list of them.
+/// Contacts of a group that are rows, consecutive in the list of rows.
 typedef struct mabd_affine_contact_range {
     int32_t first, count;
-    bool small; // W is put together, block by block
+    bool small; // W is assembled, block by block
 } mabd_affine_contact_range;
 
-/// W of the contacts in small runs (dual/cone_gs.h), and what it is made of.
+/// W of the contacts in small ranges (dual/cone_gs.h), and its ingredients.
 typedef struct mabd_affine_contact_blocks {
     mabd_list sides;         // mabd_affine_contact_side
     mabd_list duals;         // mabd_real
     mabd_list joints;        // int32_t: first joint and first row of each body of the set
     mabd_list start, end;    // int32_t by contact
-    mabd_list column, place; // int32_t by block; by contact: its block in the row under way
+    mabd_list column, place; // int32_t by block; by contact: its block in the current row
     mabd_list block;         // mabd_real, 3 x 3 each
 } mabd_affine_contact_blocks;
 
-/// What is kept of a contact from one step to the next, and in checkpoints. Vectors in the world.
+/// State of a contact that a step hands to the next one, and to checkpoints. Vectors in the world.
 typedef struct mabd_affine_saved_contact {
     mabd_collide_identity identity;
-    int32_t b;          // body
-    int16_t pressed;    // bool
-    int16_t grip;       // mabd_affine_friction_state
-    mabd_real bound;    // of friction [N]
-    mabd_real pressure; // normal force [N]
+    int32_t b;              // body
+    int16_t pressed;        // bool
+    int16_t friction_state; // mabd_affine_friction_state
+    mabd_real bound;        // of friction [N]
+    mabd_real pressure;     // normal force [N]
     mabd_vec3 normal;
-    mabd_vec3 friction; // on b, across the normal [N]
-    mabd_vec3 push;     // the same, of the step before [N]
-    mabd_vec3 slip;     // as far as it is known [m]
+    mabd_vec3 friction;      // on b, across the normal [N]
+    mabd_vec3 last_friction; // on b, across the normal, of the step before [N]
+    mabd_vec3 slip;          // s + s0 of the last solve [m]
 } mabd_affine_saved_contact;
 
 /// Counts and sizes of one solve.
 typedef struct mabd_affine_contact_totals {
     int32_t count, active; // contact points found, and those with a force
     int32_t products;      // of projected CG, and sweeps, over the solves
-    mabd_real residual;    // what it left [m]
+    mabd_real residual;    // of contacts that are rows [m]
     mabd_real penetration; // deepest overlap at the end, as far as rows are linear [m]
 } mabd_affine_contact_totals;
 
 /// The line search of one group: between the last point and the solution of the last solve.
 typedef struct mabd_affine_contact_line {
-    bool open;           // has contacts that are off their pieces
-    bool searched;       // the same, until the end of the way is known to be the least point
+    bool open;           // has contacts that are off their branch of the force law
+    bool searched;       // open, and the least point is not known to be the end of the line
     mabd_real t;         // the point taken, 0 .. 1
     int32_t count;       // of contacts
-    mabd_real low, high; // bracket
-    mabd_real below, above, first; // slopes there, and at the start
-    bool rose;                     // the last one rises
-    mabd_real slope;               // of the energy
-    mabd_real miss, lag; // farthest off a piece, and off the bound that it should have [m]
+    mabd_real low, high; // bracket of t
+    mabd_real below, above, first; // slopes at low and high, and at t = 0
+    bool rose;                     // the last slope was positive
+    mabd_real slope;               // of the energy at t
+    mabd_real miss, lag; // farthest off a branch, and off the law with the bound that follows [m]
     int32_t updates;     // of bounds in this solve
     bool update;         // bounds change now
-    mabd_real relax;     // of bounds of friction
-    mabd_real up, down;  // sums for it
+    mabd_real relax;     // factor of the change of bounds of friction
+    mabd_real up, down;  // sums for relax
 } mabd_affine_contact_line;
 
-typedef struct mabd_affine_contacts {
-    mabd_allocator allocator;
-    mabd_collide* geometry;    // geoms, pairs, points (collide/collide.h)
-    int32_t component_count;   // of the plan
-    int32_t* component;        // of a moving body in the plan (bodies)
-    mabd_real h;               // of a whole step [s]
-    mabd_real margin;          // [m]
-    mabd_real tolerance;       // of rows [m]
-    mabd_real goal;            // to which rows are solved at this reference [m]
-    mabd_real force_tolerance; // of forces in blocks, relative
-    int32_t friction_updates;  // of bounds in a solve, at the most
-    bool first;                // the reference is the first one of the solve
-    // contacts of the solve under way, by rising key
-    mabd_list list;    // mabd_affine_contact
-    mabd_list before;  // mabd_affine_contact of the iteration before, while more are found
-    mabd_list kept;    // mabd_affine_saved_contact of the last step
-    mabd_list former;  // mabd_affine_saved_contact of the iteration before
-    mabd_list next;    // int32_t by contact: the next one in the block of the same body, -1 = none
-    mabd_list touched; // int32_t: bodies that have such rows
-    int32_t* head;     // first contact in the block of a body, -1 = none (bodies)
-    int32_t *row_first, *row_count; // its eliminated rows (bodies)
-    mabd_list rows;                 // mabd_vec12 u/sqrt(s)
-    int32_t* change;                // of the number of contacts that push a body (bodies)
-    uint8_t* euler;  // this body takes the solve under way by implicit Euler (bodies)
-    mabd_real* calm; // STATE: steps to be taken by Euler from now on (bodies)
-    // by component of the plan
-    uint8_t* role;                  // bits of contact_sort.c
+/// Contacts of the current solve and of earlier ones, each list by rising key.
+typedef struct mabd_affine_contact_list {
+    mabd_list current;        // mabd_affine_contact of the current solve
+    mabd_list before;         // mabd_affine_contact of the last reference, while more are found
+    mabd_list saved;          // mabd_affine_saved_contact of the last step
+    mabd_list last_reference; // mabd_affine_saved_contact of the last reference
+} mabd_affine_contact_list;
+
+/// Arrays by body (bodies), and lists that follow from them.
+typedef struct mabd_affine_contacts_by_body {
+    int32_t* component;             // of a moving body in the plan, else -1
+    int32_t* head;                  // its first eliminated contact, -1 = none
+    mabd_list next;                 // int32_t by contact: the next one of the same body, -1 = none
+    mabd_list touched;              // int32_t: bodies with eliminated contacts
+    int32_t *row_first, *row_count; // its eliminated rows
+    mabd_list eliminated;           // mabd_vec12 u/sqrt(s): the eliminated rows
+    int32_t* change;                // of the number of contacts with a force on the body
+    uint8_t* euler;                 // MABD_EULER_
+    mabd_real* euler_steps;         // STATE: steps to be taken by Euler from now on
+    int32_t* place;                 // in its mabd_affine_body_set, -1 = none
+} mabd_affine_contacts_by_body;
+
+/// Arrays by component of the plan (count), and the list of groups. Components that touch each other
+/// are a group, named by its lowest component.
+typedef struct mabd_affine_contacts_by_component {
+    int32_t count;                  // of components
+    uint8_t* role;                  // bits of affine/contact/classify.c
     bool* met;                      // has contacts in this solve
-    int32_t* group;                 // the lowest of those that touch each other
+    int32_t* group;                 // the lowest component of its group
     mabd_affine_contact_line* line; // of the line search, by group
     mabd_list groups;               // int32_t: the lowest components of the groups
     bool* small;                    // has few bodies and no junction
     int32_t* side;                  // first side of a row on it, -1 = none
-    mabd_list free; // int32_t: contacts that are rows, group by group, those of small runs first
-    mabd_list runs; // mabd_affine_contact_range: the same, by group
+} mabd_affine_contacts_by_component;
+
+/// Tolerances and state of the search for contact forces.
+typedef struct mabd_affine_contact_search {
+    mabd_real h;               // of a whole step [s]
+    mabd_real margin;          // distance up to which contacts exist [m]
+    mabd_real tolerance;       // of rows [m]
+    mabd_real goal;            // residual to which rows are solved at this reference [m]
+    mabd_real force_tolerance; // of forces of eliminated contacts, relative
+    int32_t friction_updates;  // of bounds in a solve, at most
+    bool first;                // the reference is the first one of the solve
+} mabd_affine_contact_search;
+
+/// Contacts that are rows.
+typedef struct mabd_affine_row_contacts {
+    mabd_list contacts; // int32_t: group by group, those of small ranges first
+    mabd_list ranges;   // mabd_affine_contact_range by group
+    mabd_affine_body_set bodies;
     mabd_affine_contact_blocks blocks;
-    mabd_list carried; // int32_t: contacts in blocks whose a moves
-    mabd_affine_body_set frees, riders, carriers;
-    int32_t* place;      // of a body in its set, -1 = none (bodies)
-    mabd_list body_work; // mabd_vec12
-    mabd_list reals;     // mabd_real
-    mabd_list dual_work; // mabd_real: right-hand sides without contact forces
+} mabd_affine_row_contacts;
+
+/// Eliminated contacts whose body a moves: b is a load, a its support.
+typedef struct mabd_affine_support_contacts {
+    mabd_list contacts; // int32_t
+    mabd_affine_body_set loads, supports;
+} mabd_affine_support_contacts;
+
+/// Work arrays of a solve with contacts that are rows, or with supports.
+typedef struct mabd_affine_contact_work {
+    mabd_list bodies; // mabd_vec12
+    mabd_list reals;  // mabd_real
+    mabd_list duals;  // mabd_real: right-hand sides without contact forces
+} mabd_affine_contact_work;
+
+typedef struct mabd_affine_contacts {
+    mabd_allocator allocator;
+    mabd_collide* geometry; // geoms, pairs, points
+    mabd_affine_contact_list list;
+    mabd_affine_contacts_by_body by_body;
+    mabd_affine_contacts_by_component by_component;
+    mabd_affine_contact_search search;
+    mabd_affine_row_contacts rows;
+    mabd_affine_support_contacts support;
+    mabd_affine_contact_work work;
     mabd_affine_contact_totals totals;
     void* memory; // the arena behind the arrays of fixed size
     size_t memory_size;
@@ -286,5 +331,5 @@ MABD_FN mabd_vec3 mabd_affine_contact_force(const mabd_affine_contact* p) {
     return mabd_affine_contact_vector(p, p->force);
 }
 MABD_FN mabd_affine_contact* mabd_affine_contacts_at(const mabd_affine_contacts* c, int32_t i) {
-    return (mabd_affine_contact*)c->list.data + i;
+    return (mabd_affine_contact*)c->list.current.data + i;
 }

@@ -29,18 +29,18 @@ static mabd_affine_contact_side* side_at(const matrix_work* w, int32_t i) {
 }
 
 static const mabd_affine_contact* contact_at(const matrix_work* w, int32_t k) {
-    return mabd_affine_contacts_at(w->c, ((const int32_t*)w->c->free.data)[k]);
+    return mabd_affine_contacts_at(w->c, ((const int32_t*)w->c->rows.contacts.data)[k]);
 }
 
 static int32_t component_of(const matrix_work* w, const mabd_affine_contact_side* side) {
-    return w->c->component[((const int32_t*)w->c->frees.bodies.data)[side->place]];
+    return w->c->by_body.component[((const int32_t*)w->c->rows.bodies.bodies.data)[side->place]];
 }
 
 // ---- sides -----------------------------------------------------------------------------------------
 
 // First joint of each body of the set, and the first of its rows.
 static void list_joints(const matrix_work* w) {
-    const mabd_affine_body_set* set = &w->c->frees;
+    const mabd_affine_body_set* set = &w->c->rows.bodies;
     const mabd_affine_body_side* side = set->sides.data;
     int32_t *first = w->blocks->joints.data, joint = 0, row = 0;
     for (int32_t i = 0; i <= set->bodies.count; i++) {
@@ -52,14 +52,14 @@ static void list_joints(const matrix_work* w) {
 
 static void add_side(const matrix_work* w, int32_t contact, bool is_b) {
     const mabd_affine_contact* p = contact_at(w, contact);
-    const int32_t body = is_b ? p->b : p->a, component = w->c->component[body];
+    const int32_t body = is_b ? p->b : p->a, component = w->c->by_body.component[body];
     const mabd_mat3 R = mabd_m3_load(w->sim->ref + 12 * (size_t)body);
     const mabd_vec3 world[3] = {p->n, p->t1, p->t2};
     const mabd_dual_system system = mabd_affine_dual_system(w->sim, component);
     mabd_list* duals = &w->blocks->duals;
     mabd_affine_contact_side* side = side_at(w, w->blocks->sides.count);
     side->contact = contact;
-    side->place = w->c->place[body];
+    side->place = w->c->by_body.place[body];
     side->X = is_b ? p->Xb : p->Xa;
     for (int k = 0; k < 3; k++) {
         side->along[k] = mabd_m3_tmul(R, mabd_v3_scale(is_b ? 1 : -1, world[k]));
@@ -67,14 +67,14 @@ static void add_side(const matrix_work* w, int32_t contact, bool is_b) {
     side->row_count = w->sim->duals[component] ? system.row_count : 0;
     side->duals = duals->count;
     duals->count += 6 * side->row_count;
-    side->next = w->c->side[component];
-    w->c->side[component] = w->blocks->sides.count++;
+    side->next = w->c->by_component.side[component];
+    w->c->by_component.side[component] = w->blocks->sides.count++;
 }
 
 // u, J u and K^-1 J u of a side.
 static void respond(const matrix_work* w, mabd_affine_contact_side* side) {
     mabd_affine_sim* sim = w->sim;
-    const mabd_affine_body_set* set = &w->c->frees;
+    const mabd_affine_body_set* set = &w->c->rows.bodies;
     const int32_t component = component_of(w, side), n = side->row_count;
     const int32_t body = ((const int32_t*)set->bodies.data)[side->place];
     const int32_t* first = (const int32_t*)w->blocks->joints.data + 2 * side->place;
@@ -124,10 +124,10 @@ static int64_t count_blocks(const matrix_work* w, bool lay_out) {
     int32_t *start = w->blocks->start.data, *end = w->blocks->end.data;
     int64_t blocks = 0;
     if (lay_out) memset(start, 0, (size_t)w->count * sizeof *start);
-    const int32_t* components = w->c->frees.components.data;
-    for (int32_t i = 0; i < w->c->frees.components.count; i++) {
+    const int32_t* components = w->c->rows.bodies.components.data;
+    for (int32_t i = 0; i < w->c->rows.bodies.components.count; i++) {
         int32_t sides = 0;
-        const int32_t first = w->c->side[components[i]];
+        const int32_t first = w->c->by_component.side[components[i]];
         for (int32_t s = first; s >= 0; s = side_at(w, s)->next) sides++;
         for (int32_t s = first; lay_out && s >= 0; s = side_at(w, s)->next) {
             start[side_at(w, s)->contact] += sides;
@@ -181,7 +181,8 @@ static void fill_blocks(const matrix_work* w) {
         const int32_t i = side_at(w, s)->contact, from = end[i];
         for (; s < w->blocks->sides.count && side_at(w, s)->contact == i; s++) {
             const mabd_affine_contact_side* side = side_at(w, s);
-            for (int32_t t = w->c->side[component_of(w, side)]; t >= 0; t = side_at(w, t)->next) {
+            for (int32_t t = w->c->by_component.side[component_of(w, side)]; t >= 0;
+                 t = side_at(w, t)->next) {
                 const mabd_affine_contact_side* other = side_at(w, t);
                 if (other->contact < i) break; // sides fall along the list
                 add_share(w, side, other, block_of(w, i, other->contact));
@@ -200,10 +201,11 @@ static mabd_status reserve_sides(const matrix_work* w) {
     int64_t duals = 0;
     for (int32_t k = 0; k < w->count; k++) {
         const mabd_affine_contact* p = contact_at(w, k);
-        duals += mabd_affine_dual_system(w->sim, w->c->component[p->b]).row_count;
-        if (p->moving) duals += mabd_affine_dual_system(w->sim, w->c->component[p->a]).row_count;
+        duals += mabd_affine_dual_system(w->sim, w->c->by_body.component[p->b]).row_count;
+        if (p->moving)
+            duals += mabd_affine_dual_system(w->sim, w->c->by_body.component[p->a]).row_count;
     }
-    const int64_t joints = 2 * (int64_t)w->c->frees.bodies.count + 2;
+    const int64_t joints = 2 * (int64_t)w->c->rows.bodies.bodies.count + 2;
     MABD_TRY(mabd_list_reserve(allocator, &blocks->joints, sizeof(int32_t), joints));
     MABD_TRY(mabd_list_reserve(allocator, &blocks->duals, sizeof(mabd_real), 6 * duals));
     MABD_TRY(mabd_list_reserve(allocator, &blocks->start, sizeof(int32_t), count));
@@ -214,8 +216,9 @@ static mabd_status reserve_sides(const matrix_work* w) {
 }
 
 static void find_sides(const matrix_work* w) {
-    const int32_t* components = w->c->frees.components.data;
-    for (int32_t i = 0; i < w->c->frees.components.count; i++) w->c->side[components[i]] = -1;
+    const int32_t* components = w->c->rows.bodies.components.data;
+    for (int32_t i = 0; i < w->c->rows.bodies.components.count; i++)
+        w->c->by_component.side[components[i]] = -1;
     for (int32_t k = 0; k < w->count; k++) {
         add_side(w, k, true);
         if (contact_at(w, k)->moving) add_side(w, k, false);
@@ -223,7 +226,7 @@ static void find_sides(const matrix_work* w) {
 }
 
 mabd_status mabd_affine_delassus_build(mabd_affine_sim* sim, int32_t count) {
-    mabd_affine_contact_blocks* blocks = &sim->contacts->blocks;
+    mabd_affine_contact_blocks* blocks = &sim->contacts->rows.blocks;
     const matrix_work w = {.sim = sim, .c = sim->contacts, .blocks = blocks, .count = count};
     blocks->sides.count = blocks->duals.count = blocks->joints.count = 0;
     blocks->start.count = blocks->end.count = blocks->place.count = 0;
@@ -243,7 +246,7 @@ mabd_status mabd_affine_delassus_build(mabd_affine_sim* sim, int32_t count) {
 
 mabd_cone_matrix mabd_affine_delassus_of(const mabd_affine_contacts* c,
                                          const mabd_affine_contact_range* run) {
-    const mabd_affine_contact_blocks* blocks = &c->blocks;
+    const mabd_affine_contact_blocks* blocks = &c->rows.blocks;
     const mabd_cone_matrix matrix = {.count = run->count,
                                      .first = run->first,
                                      .start = (const int32_t*)blocks->start.data + run->first,

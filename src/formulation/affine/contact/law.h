@@ -16,16 +16,16 @@ MABD_FN int mabd_affine_law_rows(const mabd_affine_contact* p, mabd_real softnes
                                  mabd_affine_law_row rows[3]) {
     mabd_affine_law_row* row = rows;
     if (p->pressed) *row++ = (mabd_affine_law_row){p->n, p->gap, softness * p->own_n};
-    if (p->grip == MABD_GRIP_STICK) {
+    if (p->friction_state == MABD_FRICTION_STICK) {
         const mabd_real compliance = softness * p->own_t;
-        *row++ = (mabd_affine_law_row){p->t1, p->slip1 + p->lean1, compliance};
-        *row++ = (mabd_affine_law_row){p->t2, p->slip2 + p->lean2, compliance};
-    } else if (p->grip == MABD_GRIP_SLIP && p->bound > 0 && p->far > 0) {
+        *row++ = (mabd_affine_law_row){p->t1, p->slip1 + p->stick_offset1, compliance};
+        *row++ = (mabd_affine_law_row){p->t2, p->slip2 + p->stick_offset2, compliance};
+    } else if (p->friction_state == MABD_FRICTION_SLIP && p->bound > 0 && p->slip_length > 0) {
         // across the slip its bound turns: the derivative of bound s/|s|
-        row->direction = mabd_v3_cross(p->n, p->along);
-        row->gap = (p->slip1 + p->lean1) * mabd_v3_dot(p->t1, row->direction) +
-                   (p->slip2 + p->lean2) * mabd_v3_dot(p->t2, row->direction);
-        row->compliance = p->far / p->bound;
+        row->direction = mabd_v3_cross(p->n, p->slip_direction);
+        row->gap = (p->slip1 + p->stick_offset1) * mabd_v3_dot(p->t1, row->direction) +
+                   (p->slip2 + p->stick_offset2) * mabd_v3_dot(p->t2, row->direction);
+        row->compliance = p->slip_length / p->bound;
         row++;
     }
     return (int)(row - rows);
@@ -33,8 +33,8 @@ MABD_FN int mabd_affine_law_rows(const mabd_affine_contact* p, mabd_real softnes
 
 /// What a contact that slips pushes on b, whatever it moves [N].
 MABD_FN mabd_vec3 mabd_affine_law_push(const mabd_affine_contact* p) {
-    if (p->grip != MABD_GRIP_SLIP) return mabd_v3(0, 0, 0);
-    return mabd_v3_scale(-p->bound, p->along);
+    if (p->friction_state != MABD_FRICTION_SLIP) return mabd_v3(0, 0, 0);
+    return mabd_v3_scale(-p->bound, p->slip_direction);
 }
 
 /// Force on b of the piece, where b has moved over a by `move` from the reference [N].
@@ -52,8 +52,8 @@ MABD_FN mabd_vec3 mabd_affine_law_linear(const mabd_affine_contact* p, mabd_real
 
 /// s + lean of a contact that has moved, world [m].
 MABD_FN mabd_vec3 mabd_affine_law_slip(const mabd_affine_contact* p, mabd_vec3 move) {
-    const mabd_real s1 = p->slip1 + p->lean1 + mabd_v3_dot(p->t1, move);
-    const mabd_real s2 = p->slip2 + p->lean2 + mabd_v3_dot(p->t2, move);
+    const mabd_real s1 = p->slip1 + p->stick_offset1 + mabd_v3_dot(p->t1, move);
+    const mabd_real s2 = p->slip2 + p->stick_offset2 + mabd_v3_dot(p->t2, move);
     return mabd_v3_axpy(s2, p->t2, mabd_v3_scale(s1, p->t1));
 }
 

@@ -61,11 +61,11 @@ static mabd_vec3 move_of(const mabd_affine_sim* sim, const mabd_affine_contact* 
 }
 
 static mabd_affine_contact_line* line_of(const search_work* w, const mabd_affine_contact* p) {
-    return &w->c->line[w->c->group[w->c->component[p->b]]];
+    return &w->c->by_component.line[w->c->by_component.group[w->c->by_body.component[p->b]]];
 }
 
 static mabd_affine_contact_line* group_line(const search_work* w, int32_t i) {
-    return &w->c->line[((const int32_t*)w->c->groups.data)[i]];
+    return &w->c->by_component.line[((const int32_t*)w->c->by_component.groups.data)[i]];
 }
 
 // ---- the solution ----------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ static mabd_affine_contact_line* group_line(const search_work* w, int32_t i) {
 // A force off the law as the way that it would make its row give; 0 if it is little of what there is [m].
 static mabd_real way_of_force(const search_work* w, const mabd_affine_contact* p, mabd_vec3 off,
                               mabd_vec3 whole) {
-    if (mabd_v3_norm(off) <= w->c->force_tolerance * mabd_v3_norm(whole)) return 0;
+    if (mabd_v3_norm(off) <= w->c->search.force_tolerance * mabd_v3_norm(whole)) return 0;
     const mabd_real along = mabd_v3_dot(p->n, off);
     const mabd_real across = mabd_v3_norm(mabd_v3_axpy(-along, p->n, off));
     return (mabd_real)fmax(fabs(along) * p->own_n, across * p->own_t);
@@ -85,10 +85,10 @@ static mabd_real wanted_bound(const mabd_affine_contact* p) {
 
 // Forces at the solution, how far they are off the law, and how far off the law with the bound that follows from them.
 static void look_at(search_work* w, mabd_affine_contact* p) {
-    const mabd_vec3 move = p->reached = move_of(w->sim, p);
+    const mabd_vec3 move = p->solved_move = move_of(w->sim, p);
     const mabd_vec3 linear = mabd_affine_law_linear(p, w->softness, move);
     mabd_affine_contact_along(p, linear, p->force);
-    if (p->fresh) p->bound = wanted_bound(p), p->fresh = false;
+    if (p->bound_unknown) p->bound = wanted_bound(p), p->bound_unknown = false;
     const mabd_vec3 law = mabd_affine_law_force(p, w->softness, move);
     const mabd_real miss = way_of_force(w, p, mabd_v3_sub(linear, law), linear), old = p->bound;
     p->bound = wanted_bound(p);
@@ -99,26 +99,26 @@ static void look_at(search_work* w, mabd_affine_contact* p) {
     if (miss > line->miss) line->miss = miss;
     if (lag > line->lag) line->lag = lag;
     w->bounds += wanted_bound(p) + old, w->behind += (mabd_real)fabs(wanted_bound(p) - old);
-    w->report.changed += miss > LITTLE * w->c->tolerance;
+    w->report.changed += miss > LITTLE * w->c->search.tolerance;
     if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
 }
 
 static void look(search_work* w) {
     mabd_affine_contacts* c = w->c;
-    for (int32_t i = 0; i < c->groups.count; i++) {
+    for (int32_t i = 0; i < c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
         line->open = line->searched = line->update = false;
         line->t = line->high = 1, line->low = line->slope = line->up = line->down = 0;
         line->miss = line->lag = 0;
     }
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (p->in_block) look_at(w, p);
+        if (p->eliminated) look_at(w, p);
     }
-    const mabd_real little = LITTLE * c->tolerance;
-    for (int32_t i = 0; i < c->groups.count; i++) {
+    const mabd_real little = LITTLE * c->search.tolerance;
+    for (int32_t i = 0; i < c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
-        const bool late = line->lag > little && line->updates < c->friction_updates;
+        const bool late = line->lag > little && line->updates < c->search.friction_updates;
         line->update = late && line->miss <= (mabd_real)fmax(little, SETTLED * line->lag);
         line->open = late || line->miss > little;
         line->searched = line->open;
@@ -133,15 +133,15 @@ static void look(search_work* w) {
 
 static void find_slopes(const search_work* w) {
     mabd_affine_contacts* c = w->c;
-    for (int32_t i = 0; i < c->groups.count; i++) group_line(w, i)->slope = 0;
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->by_component.groups.count; i++) group_line(w, i)->slope = 0;
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         mabd_affine_contact_line* line = line_of(w, p);
-        if (!p->in_block || !line->searched) continue;
-        const mabd_vec3 step = mabd_v3_sub(p->reached, p->move);
-        mabd_vec3 force = mabd_v3_sub(mabd_affine_contact_force(p), p->hold);
-        force = mabd_v3_axpy(line->t, force, p->hold);
-        const mabd_vec3 at = mabd_v3_axpy(line->t, step, p->move);
+        if (!p->eliminated || !line->searched) continue;
+        const mabd_vec3 step = mabd_v3_sub(p->solved_move, p->search_move);
+        mabd_vec3 force = mabd_v3_sub(mabd_affine_contact_force(p), p->search_force);
+        force = mabd_v3_axpy(line->t, force, p->search_force);
+        const mabd_vec3 at = mabd_v3_axpy(line->t, step, p->search_move);
         force = mabd_v3_sub(force, mabd_affine_law_force(p, w->softness, at));
         line->slope += mabd_v3_dot(force, step);
     }
@@ -163,7 +163,7 @@ static void next_place(mabd_affine_contact_line* line) {
 static bool look_at_ends(const search_work* w) {
     bool any = false;
     find_slopes(w);
-    for (int32_t i = 0; i < w->c->groups.count; i++) {
+    for (int32_t i = 0; i < w->c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
         if (line->searched && !(line->slope > 0)) line->searched = false; // falls to the end
         line->above = line->slope;
@@ -171,7 +171,7 @@ static bool look_at_ends(const search_work* w) {
         any |= line->searched;
     }
     if (any) find_slopes(w);
-    for (int32_t i = 0; any && i < w->c->groups.count; i++) {
+    for (int32_t i = 0; any && i < w->c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
         if (!line->searched) continue;
         line->below = line->first = line->slope;
@@ -188,7 +188,7 @@ static void search(const search_work* w) {
     for (int k = 0; any && k < MOST_PLACES; k++) {
         find_slopes(w);
         any = false;
-        for (int32_t i = 0; i < w->c->groups.count; i++) {
+        for (int32_t i = 0; i < w->c->by_component.groups.count; i++) {
             mabd_affine_contact_line* line = group_line(w, i);
             if (!line->searched) continue;
             if (fabs(line->slope) <= -FLAT * line->first) {
@@ -204,28 +204,30 @@ static void search(const search_work* w) {
 // ---- the next pieces -------------------------------------------------------------------------------
 
 static void take_piece(const search_work* w, mabd_affine_contact* p) {
-    const mabd_real g = p->gap + mabd_v3_dot(p->n, p->move);
-    const mabd_vec3 s = mabd_affine_law_slip(p, p->move);
-    p->far = mabd_v3_norm(s);
-    if (p->far > 0) p->along = mabd_v3_scale(1 / p->far, s);
-    const bool sticks = p->far <= w->softness * p->own_t * p->bound;
+    const mabd_real g = p->gap + mabd_v3_dot(p->n, p->search_move);
+    const mabd_vec3 s = mabd_affine_law_slip(p, p->search_move);
+    p->slip_length = mabd_v3_norm(s);
+    if (p->slip_length > 0) p->slip_direction = mabd_v3_scale(1 / p->slip_length, s);
+    const bool sticks = p->slip_length <= w->softness * p->own_t * p->bound;
     p->pressed = g < 0;
-    p->grip = !(p->bound > 0) ? MABD_GRIP_NONE : sticks ? MABD_GRIP_STICK : MABD_GRIP_SLIP;
+    p->friction_state = !(p->bound > 0) ? MABD_FRICTION_NONE
+                        : sticks        ? MABD_FRICTION_STICK
+                                        : MABD_FRICTION_SLIP;
 }
 
 // How far bounds go, from how they went: with off = wanted - bound now and before, relax <- -relax (before . change)/|change|^2
 // over the contacts of a group (Irons and Tuck).
 static void relax_bounds(const search_work* w) {
     mabd_affine_contacts* c = w->c;
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (!p->in_block || !line_of(w, p)->update || line_of(w, p)->updates < 2) continue;
+        if (!p->eliminated || !line_of(w, p)->update || line_of(w, p)->updates < 2) continue;
         const mabd_real scale = p->own_t * p->own_t;
-        const mabd_real change = wanted_bound(p) - p->bound - p->off;
-        line_of(w, p)->up -= p->off * change * scale;
+        const mabd_real change = wanted_bound(p) - p->bound - p->bound_error;
+        line_of(w, p)->up -= p->bound_error * change * scale;
         line_of(w, p)->down += change * change * scale;
     }
-    for (int32_t i = 0; i < c->groups.count; i++) {
+    for (int32_t i = 0; i < c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
         if (!(line->down > 0)) continue;
         line->relax *= line->up / line->down;
@@ -237,17 +239,18 @@ static void relax_bounds(const search_work* w) {
 static void go_on(const search_work* w) {
     mabd_affine_contacts* c = w->c;
     relax_bounds(w);
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (!p->in_block) continue;
+        if (!p->eliminated) continue;
         const mabd_real t = w->round == 0 ? 1 : line_of(w, p)->t;
         const mabd_vec3 force = mabd_affine_contact_force(p);
-        if (w->round == 0) p->hold = force, p->move = p->reached;
-        p->hold = mabd_v3_axpy(t, mabd_v3_sub(force, p->hold), p->hold);
-        p->move = mabd_v3_axpy(t, mabd_v3_sub(p->reached, p->move), p->move);
+        if (w->round == 0) p->search_force = force, p->search_move = p->solved_move;
+        p->search_force = mabd_v3_axpy(t, mabd_v3_sub(force, p->search_force), p->search_force);
+        p->search_move =
+            mabd_v3_axpy(t, mabd_v3_sub(p->solved_move, p->search_move), p->search_move);
         if (line_of(w, p)->update) {
-            p->off = wanted_bound(p) - p->bound;
-            p->bound += line_of(w, p)->relax * p->off;
+            p->bound_error = wanted_bound(p) - p->bound;
+            p->bound += line_of(w, p)->relax * p->bound_error;
             if (!(p->bound > 0)) p->bound = 0;
         }
         if (w->report.changed > 0) take_piece(w, p);
@@ -258,8 +261,9 @@ static void go_on(const search_work* w) {
 static void move_lowest(const search_work* w) {
     const mabd_plan* plan = w->sim->model->plan;
     for (int32_t i = 0; i < plan->component_count; i++) {
-        if (!w->c->met[i]) continue;
-        const mabd_affine_contact_line* line = &w->c->line[w->c->group[i]];
+        if (!w->c->by_component.met[i]) continue;
+        const mabd_affine_contact_line* line =
+            &w->c->by_component.line[w->c->by_component.group[i]];
         const mabd_real t = w->round == 0 ? 1 : line->t;
         const mabd_plan_component* component = &plan->components[i];
         for (int32_t k = 0; k < component->body_count; k++) {
@@ -274,7 +278,8 @@ void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_affine_contacts* c = sim->contacts;
     for (int32_t i = 0; i < plan->component_count; i++) {
-        if (!c->met[i] || !c->line[c->group[i]].open) continue;
+        if (!c->by_component.met[i] || !c->by_component.line[c->by_component.group[i]].open)
+            continue;
         const mabd_plan_component* component = &plan->components[i];
         for (int32_t k = 0; k < component->body_count; k++) {
             const size_t at = 12 * (size_t)plan->component_bodies[component->body_first + k];
@@ -328,8 +333,8 @@ static mabd_real off_law(const search_work* w, const mabd_affine_contact* p, mab
     const mabd_real own[2] = {p->own_n, p->own_t}, *l = p->force, c = w->softness;
     const mabd_real g[3] = {
         p->gap + mabd_v3_dot(p->n, move) + c * (own[0] * l[0]),
-        p->slip1 + p->lean1 + mabd_v3_dot(p->t1, move) + c * (own[1] * l[1]),
-        p->slip2 + p->lean2 + mabd_v3_dot(p->t2, move) + c * (own[1] * l[2]),
+        p->slip1 + p->stick_offset1 + mabd_v3_dot(p->t1, move) + c * (own[1] * l[1]),
+        p->slip2 + p->stick_offset2 + mabd_v3_dot(p->t2, move) + c * (own[1] * l[2]),
     };
     return mabd_cone_off_law(own, p->bound, l, g);
 }
@@ -339,15 +344,15 @@ static void add_totals(search_work* w) {
     c->totals.active = 0;
     c->totals.penetration = 0;
     c->totals.residual = 0;
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        const mabd_vec3 move = p->in_block ? p->reached : move_of(w->sim, p);
+        const mabd_vec3 move = p->eliminated ? p->solved_move : move_of(w->sim, p);
         const mabd_real along = mabd_v3_dot(p->n, move);
-        p->end = p->distance + along;
-        const mabd_real off = p->in_block ? 0 : off_law(w, p, move);
+        p->end_distance = p->distance + along;
+        const mabd_real off = p->eliminated ? 0 : off_law(w, p, move);
         if (!(off <= c->totals.residual)) c->totals.residual = off;
-        if (-p->end > c->totals.penetration) {
-            c->totals.penetration = -p->end;
+        if (-p->end_distance > c->totals.penetration) {
+            c->totals.penetration = -p->end_distance;
         }
         if (!(p->force[0] > 0)) continue;
         c->totals.active++;

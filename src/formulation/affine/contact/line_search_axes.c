@@ -21,13 +21,14 @@ static void for_axes(mabd_affine_sim* sim, axis_task* task) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
         if (!set->laws) continue;
-        const int32_t b = c->component[joint->b];
-        const int32_t component = b >= 0 ? b : c->component[joint->a];
-        if (component < 0 || !c->met[component]) continue;
+        const int32_t b = c->by_body.component[joint->b];
+        const int32_t component = b >= 0 ? b : c->by_body.component[joint->a];
+        if (component < 0 || !c->by_component.met[component]) continue;
         for (int32_t r = 0; r < set->control_count; r++) {
             if (!set->control[r].law) continue;
             const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
-            task(&sim->axes[joint->coordinate + r], &law, &c->line[c->group[component]]);
+            task(&sim->axes[joint->coordinate + r], &law,
+                 &c->by_component.line[c->by_component.group[component]]);
         }
     }
 }

@@ -9,70 +9,68 @@
 #define FEW_BODIES 16
 
 // Contacts of a step may differ from those of the next by whatever comes near: lists double when they are full.
+#define FOR_SET(X, set)                                                                            \
+    X(set.bodies, int32_t)                                                                         \
+    X(set.sides, mabd_affine_body_side)                                                            \
+    X(set.rows, mabd_vec12)                                                                        \
+    X(set.components, int32_t)
 #define FOR_LISTS(X)                                                                               \
-    X(list, mabd_affine_contact)                                                                   \
-    X(before, mabd_affine_contact)                                                                 \
-    X(kept, mabd_affine_saved_contact)                                                             \
-    X(former, mabd_affine_saved_contact)                                                           \
-    X(next, int32_t)                                                                               \
-    X(touched, int32_t)                                                                            \
-    X(rows, mabd_vec12)                                                                            \
-    X(free, int32_t)                                                                               \
-    X(runs, mabd_affine_contact_range)                                                             \
-    X(blocks.sides, mabd_affine_contact_side)                                                      \
-    X(blocks.duals, mabd_real)                                                                     \
-    X(blocks.joints, int32_t)                                                                      \
-    X(blocks.start, int32_t)                                                                       \
-    X(blocks.end, int32_t)                                                                         \
-    X(blocks.column, int32_t)                                                                      \
-    X(blocks.place, int32_t)                                                                       \
-    X(blocks.block, mabd_real)                                                                     \
-    X(groups, int32_t)                                                                             \
-    X(carried, int32_t)                                                                            \
-    X(frees.bodies, int32_t)                                                                       \
-    X(frees.sides, mabd_affine_body_side)                                                          \
-    X(frees.rows, mabd_vec12)                                                                      \
-    X(frees.components, int32_t)                                                                   \
-    X(riders.bodies, int32_t)                                                                      \
-    X(riders.sides, mabd_affine_body_side)                                                         \
-    X(riders.rows, mabd_vec12)                                                                     \
-    X(riders.components, int32_t)                                                                  \
-    X(carriers.bodies, int32_t)                                                                    \
-    X(carriers.sides, mabd_affine_body_side)                                                       \
-    X(carriers.rows, mabd_vec12)                                                                   \
-    X(carriers.components, int32_t)                                                                \
-    X(body_work, mabd_vec12)                                                                       \
-    X(reals, mabd_real)                                                                            \
-    X(dual_work, mabd_real)
+    X(list.current, mabd_affine_contact)                                                           \
+    X(list.before, mabd_affine_contact)                                                            \
+    X(list.saved, mabd_affine_saved_contact)                                                       \
+    X(list.last_reference, mabd_affine_saved_contact)                                              \
+    X(by_body.next, int32_t)                                                                       \
+    X(by_body.touched, int32_t)                                                                    \
+    X(by_body.eliminated, mabd_vec12)                                                              \
+    X(by_component.groups, int32_t)                                                                \
+    X(rows.contacts, int32_t)                                                                      \
+    X(rows.ranges, mabd_affine_contact_range)                                                      \
+    X(rows.blocks.sides, mabd_affine_contact_side)                                                 \
+    X(rows.blocks.duals, mabd_real)                                                                \
+    X(rows.blocks.joints, int32_t)                                                                 \
+    X(rows.blocks.start, int32_t)                                                                  \
+    X(rows.blocks.end, int32_t)                                                                    \
+    X(rows.blocks.column, int32_t)                                                                 \
+    X(rows.blocks.place, int32_t)                                                                  \
+    X(rows.blocks.block, mabd_real)                                                                \
+    X(support.contacts, int32_t)                                                                   \
+    X(work.bodies, mabd_vec12)                                                                     \
+    X(work.reals, mabd_real)                                                                       \
+    X(work.duals, mabd_real)                                                                       \
+    FOR_SET(X, rows.bodies)                                                                        \
+    FOR_SET(X, support.loads)                                                                      \
+    FOR_SET(X, support.supports)
 
 static void lay_out(mabd_affine_contacts* c, const mabd_model* m, mabd_arena* arena) {
     const size_t bodies = (size_t)m->body_count;
-    c->component = mabd_arena_take(arena, bodies, sizeof *c->component);
-    c->head = mabd_arena_take(arena, bodies, sizeof *c->head);
-    c->row_first = mabd_arena_take(arena, bodies, sizeof *c->row_first);
-    c->row_count = mabd_arena_take(arena, bodies, sizeof *c->row_count);
-    c->change = mabd_arena_take(arena, bodies, sizeof *c->change);
-    c->euler = mabd_arena_take(arena, bodies, sizeof *c->euler);
-    c->calm = mabd_arena_take(arena, bodies, sizeof *c->calm);
-    c->place = mabd_arena_take(arena, bodies, sizeof *c->place);
+    c->by_body.component = mabd_arena_take(arena, bodies, sizeof *c->by_body.component);
+    c->by_body.head = mabd_arena_take(arena, bodies, sizeof *c->by_body.head);
+    c->by_body.row_first = mabd_arena_take(arena, bodies, sizeof *c->by_body.row_first);
+    c->by_body.row_count = mabd_arena_take(arena, bodies, sizeof *c->by_body.row_count);
+    c->by_body.change = mabd_arena_take(arena, bodies, sizeof *c->by_body.change);
+    c->by_body.euler = mabd_arena_take(arena, bodies, sizeof *c->by_body.euler);
+    c->by_body.euler_steps = mabd_arena_take(arena, bodies, sizeof *c->by_body.euler_steps);
+    c->by_body.place = mabd_arena_take(arena, bodies, sizeof *c->by_body.place);
     const size_t components = (size_t)m->plan->component_count;
-    c->role = mabd_arena_take(arena, components, sizeof *c->role);
-    c->group = mabd_arena_take(arena, components, sizeof *c->group);
-    c->line = mabd_arena_take(arena, components, sizeof *c->line);
-    c->met = mabd_arena_take(arena, components, sizeof *c->met);
-    c->small = mabd_arena_take(arena, components, sizeof *c->small);
-    c->side = mabd_arena_take(arena, components, sizeof *c->side);
+    c->by_component.role = mabd_arena_take(arena, components, sizeof *c->by_component.role);
+    c->by_component.group = mabd_arena_take(arena, components, sizeof *c->by_component.group);
+    c->by_component.line = mabd_arena_take(arena, components, sizeof *c->by_component.line);
+    c->by_component.met = mabd_arena_take(arena, components, sizeof *c->by_component.met);
+    c->by_component.small = mabd_arena_take(arena, components, sizeof *c->by_component.small);
+    c->by_component.side = mabd_arena_take(arena, components, sizeof *c->by_component.side);
 }
 
 static void fill_bodies(mabd_affine_contacts* c, const mabd_model* m) {
     const mabd_plan* plan = m->plan;
-    for (int32_t i = 0; i < m->body_count; i++) c->head[i] = c->place[i] = c->component[i] = -1;
+    for (int32_t i = 0; i < m->body_count; i++)
+        c->by_body.head[i] = c->by_body.place[i] = c->by_body.component[i] = -1;
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* component = &plan->components[i];
-        c->side[i] = -1;
-        c->small[i] = component->body_count <= FEW_BODIES && component->junction_count == 0;
+        c->by_component.side[i] = -1;
+        c->by_component.small[i] =
+            component->body_count <= FEW_BODIES && component->junction_count == 0;
         for (int32_t k = 0; k < component->body_count; k++) {
-            c->component[plan->component_bodies[component->body_first + k]] = i;
+            c->by_body.component[plan->component_bodies[component->body_first + k]] = i;
         }
     }
 }
@@ -97,7 +95,7 @@ mabd_status mabd_affine_contacts_create(const mabd_model* m, const mabd_allocato
     mabd_affine_contacts* c = mabd_alloc(allocator, sizeof *c);
     if (!c) return MABD_ERR_MEMORY;
     c->allocator = *allocator;
-    c->component_count = m->plan->component_count;
+    c->by_component.count = m->plan->component_count;
     if (fill(c, m) != MABD_OK) {
         mabd_affine_contacts_destroy(c);
         return MABD_ERR_MEMORY;
@@ -143,6 +141,6 @@ size_t mabd_affine_contacts_bytes_for(const mabd_model* m) {
 }
 
 void mabd_affine_contacts_forget(mabd_affine_contacts* c) {
-    c->list.count = c->kept.count = c->former.count = 0;
+    c->list.current.count = c->list.saved.count = c->list.last_reference.count = 0;
     memset(&c->totals, 0, sizeof c->totals);
 }

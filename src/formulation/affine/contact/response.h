@@ -29,12 +29,12 @@ void mabd_affine_response_finish(mabd_affine_sim* sim, const mabd_affine_body_se
 MABD_FN void mabd_affine_response_push(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X,
                                        mabd_vec3 force, mabd_vec12* y) {
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
-    mabd_vec12* at = &y[sim->contacts->place[body]];
+    mabd_vec12* at = &y[sim->contacts->by_body.place[body]];
     *at = mabd_vec12_axpy(1, mabd_vec12_at(X, mabd_m3_tmul(R, force)), *at);
 }
 /// How X of a body of the set moves with d (by place), world.
 MABD_FN mabd_vec3 mabd_affine_response_move(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X,
                                             const mabd_vec12* d) {
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
-    return mabd_m3_mul(R, mabd_vec12_move(&d[sim->contacts->place[body]], X));
+    return mabd_m3_mul(R, mabd_vec12_move(&d[sim->contacts->by_body.place[body]], X));
 }

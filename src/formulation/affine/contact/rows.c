@@ -35,7 +35,7 @@ static mabd_collide_motion motion_of(const mabd_affine_sim* sim, bool predicted)
                                         .end = sim->ref,
                                         .strained = true,
                                         .predicted = predicted,
-                                        .margin = sim->contacts->margin};
+                                        .margin = sim->contacts->search.margin};
     return motion;
 }
 
@@ -73,7 +73,8 @@ static mabd_real rebound(mabd_real e, mabd_real v, mabd_real d, mabd_real g, mab
 static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* motion,
                       const mabd_collide_pair* view, mabd_affine_contact* p, mabd_real* blow) {
     const mabd_real h = sim->step.lead;
-    const mabd_vec3 way = p->way = mabd_collide_displacement(motion, p->a, p->Xa, p->b, p->Xb);
+    const mabd_vec3 way = p->displacement =
+        mabd_collide_displacement(motion, p->a, p->Xa, p->b, p->Xb);
     const mabd_real u = mabd_v3_dot(p->n, way);
     p->slip1 = mabd_v3_dot(p->t1, way), p->slip2 = mabd_v3_dot(p->t2, way);
     const mabd_real slip = (mabd_real)sqrt(p->slip1 * p->slip1 + p->slip2 * p->slip2);
@@ -107,8 +108,8 @@ static void set_roll(const mabd_collide* c, const mabd_collide_motion* motion,
     axis_a = mabd_m3_mul(pa.rotation, axis_a), axis_b = mabd_m3_mul(pb.rotation, axis_b);
     const mabd_real along = mabd_v3_dot(axis_a, axis_b);
     if (fabs(along) > MOST_ALONG) return;
-    mabd_unit(mabd_v3_cross(p->n, axis_b), axis_a, &p->rock);
-    p->roll = a->size[0] + b->size[0];
+    mabd_unit(mabd_v3_cross(p->n, axis_b), axis_a, &p->roll_axis);
+    p->roll_radius = a->size[0] + b->size[0];
 }
 
 static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
@@ -151,12 +152,12 @@ static bool is_struck(const mabd_affine_sim* sim, const mabd_affine_contact* p, 
 static void strike(mabd_affine_sim* sim, int32_t body) {
     const mabd_plan* plan = sim->model->plan;
     mabd_affine_contacts* c = sim->contacts;
-    if (c->euler[body] == MABD_EULER_STRUCK || c->component[body] < 0) return;
-    const mabd_plan_component* component = &plan->components[c->component[body]];
+    if (c->by_body.euler[body] == MABD_EULER_HIT || c->by_body.component[body] < 0) return;
+    const mabd_plan_component* component = &plan->components[c->by_body.component[body]];
     for (int32_t k = 0; k < component->body_count; k++) {
         const int32_t i = plan->component_bodies[component->body_first + k];
-        const bool predicted = c->euler[i] != MABD_EULER_NOT;
-        c->euler[i] = MABD_EULER_STRUCK;
+        const bool predicted = c->by_body.euler[i] != MABD_EULER_NOT;
+        c->by_body.euler[i] = MABD_EULER_HIT;
         if (!predicted) mabd_affine_predict_body(sim, i);
     }
 }
@@ -171,7 +172,7 @@ typedef struct find_work {
     mabd_collide_motion motion;
     const mabd_list* from;    // mabd_affine_saved_contact
     mabd_collide_known known; // the same, while pairs are walked
-    int32_t last;             // in c->before
+    int32_t last;             // in c->list.before
     bool struck;
 } find_work;
 
@@ -179,10 +180,10 @@ static void start_contact(find_work* w, mabd_affine_contact* p, bool known, mabd
     mabd_affine_sim* sim = w->sim;
     const bool held = p->pressed;
     if (!held) {
-        p->pressed = p->gap < (known ? 0 : CLOSE * w->c->margin);
-        p->grip = MABD_GRIP_NONE;
-        p->far = 0, p->along = p->t1;
-        p->fresh = true;
+        p->pressed = p->gap < (known ? 0 : CLOSE * w->c->search.margin);
+        p->friction_state = MABD_FRICTION_NONE;
+        p->slip_length = 0, p->slip_direction = p->t1;
+        p->bound_unknown = true;
     }
     if (w->find != MABD_FIND_FIRST || held || blow == 0) return;
     if (is_struck(sim, p, p->b, p->Xb, blow)) w->struck = true, strike(sim, p->b);
@@ -195,14 +196,15 @@ static mabd_status add_points(find_work* w, const mabd_collide_pair* view, int32
     const mabd_affine_saved_contact* saved = w->from->data;
     const int32_t known = mabd_collide_match_pair(&w->known, view->key);
     uint32_t taken = 0;
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_affine_contact), count));
+    MABD_TRY(
+        mabd_list_reserve(&c->allocator, &c->list.current, sizeof(mabd_affine_contact), count));
     for (int32_t k = 0; k < count; k++) {
-        mabd_affine_contact* p = mabd_affine_contacts_at(c, c->list.count++);
+        mabd_affine_contact* p = mabd_affine_contacts_at(c, c->list.current.count++);
         mabd_real blow;
         *p = make_contact(w->sim, &w->motion, view, &points[k], &blow);
         const int32_t match = mabd_collide_match_nearest(&w->known, known, p->Xb, &taken);
         if (match >= 0) {
-            mabd_affine_saved_take(w->sim, &saved[match], w->from == &c->kept, p);
+            mabd_affine_saved_take(w->sim, &saved[match], w->from == &c->list.saved, p);
         }
         start_contact(w, p, match >= 0, blow);
     }
@@ -213,35 +215,39 @@ static mabd_status add_points(find_work* w, const mabd_collide_pair* view, int32
 static mabd_status add_more(find_work* w, const mabd_collide_pair* view, int32_t count,
                             const mabd_collide_point* points) {
     mabd_affine_contacts* c = w->c;
-    const mabd_affine_contact* before = c->before.data;
-    const int32_t first = c->list.count;
-    while (w->last < c->before.count && mabd_collide_compare(before[w->last].key, view->key) < 0)
+    const mabd_affine_contact* before = c->list.before.data;
+    const int32_t first = c->list.current.count;
+    while (w->last < c->list.before.count &&
+           mabd_collide_compare(before[w->last].key, view->key) < 0)
         w->last++;
-    for (; w->last < c->before.count && mabd_collide_compare(before[w->last].key, view->key) == 0;
+    for (; w->last < c->list.before.count &&
+           mabd_collide_compare(before[w->last].key, view->key) == 0;
          w->last++) {
-        MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_affine_contact), 1));
-        *mabd_affine_contacts_at(c, c->list.count++) = before[w->last];
+        MABD_TRY(
+            mabd_list_reserve(&c->allocator, &c->list.current, sizeof(mabd_affine_contact), 1));
+        *mabd_affine_contacts_at(c, c->list.current.count++) = before[w->last];
     }
     const mabd_real near = NEAR * c->geometry->reach[view->h];
     for (int32_t k = 0; k < count; k++) {
         mabd_real blow;
         mabd_affine_contact p = make_contact(w->sim, &w->motion, view, &points[k], &blow);
         bool known = false;
-        for (int32_t i = first; i < c->list.count; i++) {
+        for (int32_t i = first; i < c->list.current.count; i++) {
             const mabd_vec3 d = mabd_v3_sub(mabd_affine_contacts_at(c, i)->Xb, p.Xb);
             known |= mabd_v3_norm(d) < near;
         }
         if (known) continue;
-        MABD_TRY(mabd_list_reserve(&c->allocator, &c->list, sizeof(mabd_affine_contact), 1));
+        MABD_TRY(
+            mabd_list_reserve(&c->allocator, &c->list.current, sizeof(mabd_affine_contact), 1));
         start_contact(w, &p, false, blow);
-        *mabd_affine_contacts_at(c, c->list.count++) = p;
+        *mabd_affine_contacts_at(c, c->list.current.count++) = p;
     }
     return MABD_OK;
 }
 
 static mabd_status find_all(find_work* w) {
     mabd_affine_contacts* c = w->c;
-    c->list.count = w->last = 0;
+    c->list.current.count = w->last = 0;
     w->known = (mabd_collide_known){.data = w->from->data,
                                     .stride = sizeof(mabd_affine_saved_contact),
                                     .count = w->from->count};
@@ -262,38 +268,38 @@ static void set_margin(mabd_affine_sim* sim) {
     mabd_affine_contacts* c = sim->contacts;
     const mabd_real h = sim->step.lead;
     const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
-    c->margin = sim->model->contact.margin;
-    if (c->margin > 0) return;
-    c->margin = MARGIN_FALLS * fall;
-    if (c->margin < LEAST_MARGIN) c->margin = LEAST_MARGIN;
+    c->search.margin = sim->model->contact.margin;
+    if (c->search.margin > 0) return;
+    c->search.margin = MARGIN_FALLS * fall;
+    if (c->search.margin < LEAST_MARGIN) c->search.margin = LEAST_MARGIN;
 }
 
 mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find find) {
     mabd_affine_contacts* c = sim->contacts;
     if (!c) return MABD_OK;
-    find_work w = {.sim = sim, .c = c, .find = find, .from = &c->kept};
-    c->first = find == MABD_FIND_FIRST;
-    if (c->first) set_margin(sim);
-    w.motion = motion_of(sim, c->first);
+    find_work w = {.sim = sim, .c = c, .find = find, .from = &c->list.saved};
+    c->search.first = find == MABD_FIND_FIRST;
+    if (c->search.first) set_margin(sim);
+    w.motion = motion_of(sim, c->search.first);
     if (find == MABD_FIND_FIRST) {
         c->totals.products = 0, c->totals.residual = 0;
-        for (int32_t i = 0; i < c->component_count; i++)
-            c->line[i].updates = 0, c->line[i].relax = 1;
+        for (int32_t i = 0; i < c->by_component.count; i++)
+            c->by_component.line[i].updates = 0, c->by_component.line[i].relax = 1;
         MABD_TRY(mabd_collide_find_pairs(c->geometry, &w.motion));
         MABD_TRY(find_all(&w));
         w.find = MABD_FIND_ANEW;
         if (w.struck) MABD_TRY(find_all(&w)); // what is struck has another reference now
     } else if (find == MABD_FIND_ANEW) {
-        mabd_affine_saved_write(c, &c->former);
-        w.from = &c->former;
+        mabd_affine_saved_write(c, &c->list.last_reference);
+        w.from = &c->list.last_reference;
         MABD_TRY(find_all(&w));
     } else {
         mabd_affine_contacts_shift(sim);
-        const mabd_list list = c->list;
-        c->list = c->before, c->before = list;
+        const mabd_list list = c->list.current;
+        c->list.current = c->list.before, c->list.before = list;
         MABD_TRY(find_all(&w));
     }
-    c->totals.count = c->list.count;
+    c->totals.count = c->list.current.count;
     return mabd_affine_contacts_classify(c);
 }
 
@@ -301,11 +307,11 @@ void mabd_affine_contacts_shift(mabd_affine_sim* sim) {
     mabd_affine_contacts* c = sim->contacts;
     if (!c) return;
     const mabd_collide_motion motion = motion_of(sim, false);
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         const mabd_vec3 way = mabd_collide_displacement(&motion, p->a, p->Xa, p->b, p->Xb),
-                        more = mabd_v3_sub(way, p->way);
-        p->way = way;
+                        more = mabd_v3_sub(way, p->displacement);
+        p->displacement = way;
         p->gap += mabd_v3_dot(p->n, more), p->distance += mabd_v3_dot(p->n, more);
         p->slip1 += mabd_v3_dot(p->t1, more), p->slip2 += mabd_v3_dot(p->t2, more);
     }
@@ -313,7 +319,7 @@ void mabd_affine_contacts_shift(mabd_affine_sim* sim) {
 
 mabd_real mabd_affine_contacts_slide(const mabd_affine_contacts* c) {
     mabd_real most = 0;
-    for (int32_t i = 0; c && i < c->list.count; i++) {
+    for (int32_t i = 0; c && i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         const mabd_real thin =
             (mabd_real)fmin(c->geometry->thickness[p->key.i], c->geometry->thickness[p->key.j]);

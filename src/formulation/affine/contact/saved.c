@@ -25,28 +25,31 @@ static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
 static void take_over(mabd_affine_contact* p, const mabd_affine_saved_contact* old) {
     const mabd_vec3 friction = turn_tangent(old->normal, p->n, old->friction);
     p->pressed = old->pressed != 0;
-    p->grip = (mabd_affine_friction_state)old->grip;
+    p->friction_state = (mabd_affine_friction_state)old->friction_state;
     p->bound = old->bound;
     p->force[0] = old->pressure;
-    p->stiffness = p->roll * old->pressure;
+    p->stiffness = p->roll_radius * old->pressure;
     p->force[1] = mabd_v3_dot(p->t1, friction), p->force[2] = mabd_v3_dot(p->t2, friction);
-    p->far = mabd_unit(turn_tangent(old->normal, p->n, old->slip), p->t1, &p->along);
+    p->slip_length =
+        mabd_unit(turn_tangent(old->normal, p->n, old->slip), p->t1, &p->slip_direction);
 }
 
 // Friction of the last step: the same in all iterations of this one. A blow leaves nothing to remember.
 static void take_lean(const mabd_affine_sim* sim, mabd_affine_contact* p, mabd_vec3 push) {
-    const mabd_real* calm = sim->contacts->calm;
+    const mabd_real* calm = sim->contacts->by_body.euler_steps;
     if (calm[p->b] > 1 || (p->moving && calm[p->a] > 1)) return;
     const mabd_real c = mabd_affine_contact_softness(sim->model) * p->own_t;
-    p->push = push;
-    p->lean1 = -c * mabd_v3_dot(p->t1, push), p->lean2 = -c * mabd_v3_dot(p->t2, push);
+    p->last_friction = push;
+    p->stick_offset1 = -c * mabd_v3_dot(p->t1, push),
+    p->stick_offset2 = -c * mabd_v3_dot(p->t2, push);
 }
 
 void mabd_affine_saved_take(const mabd_affine_sim* sim, const mabd_affine_saved_contact* old,
                             bool last_step, mabd_affine_contact* p) {
     take_over(p, old);
     if (last_step) p->bound = p->friction * old->pressure;
-    take_lean(sim, p, turn_tangent(old->normal, p->n, last_step ? old->friction : old->push));
+    take_lean(sim, p,
+              turn_tangent(old->normal, p->n, last_step ? old->friction : old->last_friction));
 }
 
 static mabd_affine_saved_contact keep_one(const mabd_affine_contact* p) {
@@ -54,25 +57,25 @@ static mabd_affine_saved_contact keep_one(const mabd_affine_contact* p) {
     memset(&kept, 0, sizeof kept);
     kept.identity.key = p->key, kept.identity.X = p->Xb;
     kept.b = p->b;
-    kept.pressed = p->pressed, kept.grip = (int16_t)p->grip;
+    kept.pressed = p->pressed, kept.friction_state = (int16_t)p->friction_state;
     kept.bound = p->bound;
     kept.normal = p->n;
     kept.pressure = p->force[0] > 0 ? p->force[0] : 0;
     kept.friction = mabd_v3_axpy(p->force[2], p->t2, mabd_v3_scale(p->force[1], p->t1));
-    kept.slip = mabd_v3_scale(p->far, p->along);
-    kept.push = p->push;
+    kept.slip = mabd_v3_scale(p->slip_length, p->slip_direction);
+    kept.last_friction = p->last_friction;
     return kept;
 }
 
 void mabd_affine_saved_write(const mabd_affine_contacts* c, mabd_list* list) {
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         ((mabd_affine_saved_contact*)list->data)[i] = keep_one(mabd_affine_contacts_at(c, i));
     }
-    list->count = c->list.count;
+    list->count = c->list.current.count;
 }
 
 static void stay_calm(mabd_affine_contacts* c, int32_t body) {
-    if (c->calm[body] < 1) c->calm[body] = 1;
+    if (c->by_body.euler_steps[body] < 1) c->by_body.euler_steps[body] = 1;
 }
 
 // Which bodies take the next step by Euler: those that were struck, those with contacts that are rows, and
@@ -80,46 +83,51 @@ static void stay_calm(mabd_affine_contacts* c, int32_t body) {
 static void choose_calm(mabd_affine_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     mabd_affine_contacts* c = sim->contacts;
-    const mabd_real part = sim->step.lead / c->h; // of a step
-    const int32_t* frees = c->frees.bodies.data;
+    const mabd_real part = sim->step.lead / c->search.h; // of a step
+    const int32_t* frees = c->rows.bodies.bodies.data;
     for (size_t i = 0; i < sim->sizes.bodies; i++) {
-        const mabd_real left = c->calm[i] > part ? c->calm[i] - part : 0;
-        c->calm[i] = c->euler[i] == MABD_EULER_STRUCK ? BLOW_STEPS : left;
+        const mabd_real left =
+            c->by_body.euler_steps[i] > part ? c->by_body.euler_steps[i] - part : 0;
+        c->by_body.euler_steps[i] = c->by_body.euler[i] == MABD_EULER_HIT ? BLOW_STEPS : left;
     }
-    for (int32_t i = 0; i < c->frees.bodies.count; i++) stay_calm(c, frees[i]);
-    for (int32_t i = 0; i < c->list.count; i++) {
-        c->line[c->component[mabd_affine_contacts_at(c, i)->b]].count = 0;
+    for (int32_t i = 0; i < c->rows.bodies.bodies.count; i++) stay_calm(c, frees[i]);
+    for (int32_t i = 0; i < c->list.current.count; i++) {
+        c->by_component.line[c->by_body.component[mabd_affine_contacts_at(c, i)->b]].count = 0;
     }
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        const mabd_plan_component* component = &plan->components[c->component[p->b]];
+        const mabd_plan_component* component = &plan->components[c->by_body.component[p->b]];
         const int32_t* bodies = plan->component_bodies + component->body_first;
         const int32_t count = component->body_count;
-        if (!(p->force[0] > 0) || count == 1 || c->line[c->component[p->b]].count++ > 0) continue;
+        if (!(p->force[0] > 0) || count == 1 ||
+            c->by_component.line[c->by_body.component[p->b]].count++ > 0)
+            continue;
         for (int32_t k = 0; k < count; k++) stay_calm(c, bodies[k]);
     }
 }
 
 // A contact that opens, or closes without a blow, is a jump of the acceleration: BDF2 would make a hop of it.
 static void notice_changes(const mabd_plan* plan, mabd_affine_contacts* c) {
-    const mabd_affine_saved_contact* kept = c->kept.data;
-    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] = 0;
-    for (int32_t i = 0; i < c->list.count; i++) c->change[mabd_affine_contacts_at(c, i)->b] = 0;
-    for (int32_t i = 0; i < c->kept.count; i++) c->change[kept[i].b] -= kept[i].pressure > 0;
-    for (int32_t i = 0; i < c->list.count; i++) {
+    const mabd_affine_saved_contact* kept = c->list.saved.data;
+    for (int32_t i = 0; i < c->list.saved.count; i++) c->by_body.change[kept[i].b] = 0;
+    for (int32_t i = 0; i < c->list.current.count; i++)
+        c->by_body.change[mabd_affine_contacts_at(c, i)->b] = 0;
+    for (int32_t i = 0; i < c->list.saved.count; i++)
+        c->by_body.change[kept[i].b] -= kept[i].pressure > 0;
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        c->change[p->b] += p->force[0] > 0;
+        c->by_body.change[p->b] += p->force[0] > 0;
     }
-    for (int32_t i = 0; i < c->kept.count; i++) {
-        if (c->change[kept[i].b] != 0) c->calm[kept[i].b] = BLOW_STEPS;
+    for (int32_t i = 0; i < c->list.saved.count; i++) {
+        if (c->by_body.change[kept[i].b] != 0) c->by_body.euler_steps[kept[i].b] = BLOW_STEPS;
     }
-    for (int32_t i = 0; i < c->list.count; i++) {
+    for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (c->change[p->b] == 0) continue;
-        c->calm[p->b] = BLOW_STEPS;
+        if (c->by_body.change[p->b] == 0) continue;
+        c->by_body.euler_steps[p->b] = BLOW_STEPS;
         // both alike, or momentum would not be kept; but what turns on an axle is held by it
-        if (p->moving && plan->components[c->component[p->a]].slot_count == 0) {
-            c->calm[p->a] = BLOW_STEPS;
+        if (p->moving && plan->components[c->by_body.component[p->a]].slot_count == 0) {
+            c->by_body.euler_steps[p->a] = BLOW_STEPS;
         }
     }
 }
@@ -128,5 +136,5 @@ void mabd_affine_contacts_save(mabd_affine_sim* sim) {
     if (!sim->contacts) return;
     choose_calm(sim);
     notice_changes(sim->model->plan, sim->contacts);
-    mabd_affine_saved_write(sim->contacts, &sim->contacts->kept);
+    mabd_affine_saved_write(sim->contacts, &sim->contacts->list.saved);
 }

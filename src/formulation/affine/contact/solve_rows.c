@@ -42,7 +42,7 @@ static const mabd_affine_contact* contact_at(const rows_work* w, int32_t k) {
 
 // y = Jc' x
 static void push(const rows_work* w, const mabd_real* x, mabd_vec12* y) {
-    memset(y, 0, (size_t)w->c->frees.bodies.count * sizeof *y);
+    memset(y, 0, (size_t)w->c->rows.bodies.bodies.count * sizeof *y);
     for (int32_t k = 0; k < w->count; k++, x += 3) {
         const mabd_affine_contact* p = contact_at(w, k);
         if (x[0] == 0 && x[1] == 0 && x[2] == 0) continue;
@@ -65,7 +65,7 @@ static void read_rows(const rows_work* w, const mabd_vec12* d, mabd_real* out) {
 static void product(void* self, const mabd_real* x, mabd_real* out) {
     const rows_work* w = self;
     push(w, x, w->y);
-    mabd_affine_response(w->sim, &w->c->frees, w->y, w->d);
+    mabd_affine_response(w->sim, &w->c->rows.bodies, w->y, w->d);
     read_rows(w, w->d, out);
 }
 
@@ -74,9 +74,9 @@ static void take_forces(const rows_work* w, const mabd_real* force) {
         mabd_affine_contact* p = mabd_affine_contacts_at(w->c, w->contacts[k]);
         memcpy(p->force, force, sizeof p->force);
         p->pressed = p->force[0] > 0;
-        p->grip = p->pressed ? MABD_GRIP_STICK : MABD_GRIP_NONE;
+        p->friction_state = p->pressed ? MABD_FRICTION_STICK : MABD_FRICTION_NONE;
         p->bound = w->bound[k];
-        p->fresh = false;
+        p->bound_unknown = false;
     }
 }
 
@@ -87,16 +87,17 @@ static int32_t most_products(int32_t contacts) {
 
 // Values of the rows without contact forces, and all else that a problem is made of.
 static void fill_problem(rows_work* w) {
-    mabd_affine_response_read(w->sim, &w->c->frees, w->d);
+    mabd_affine_response_read(w->sim, &w->c->rows.bodies, w->d);
     read_rows(w, w->d, w->rest);
     for (int32_t i = 0; i < w->count; i++) {
         const mabd_affine_contact* p = contact_at(w, i);
         const size_t k = (size_t)i;
         w->rest[3 * k] += p->gap;
-        w->rest[3 * k + 1] += p->slip1 + p->lean1, w->rest[3 * k + 2] += p->slip2 + p->lean2;
+        w->rest[3 * k + 1] += p->slip1 + p->stick_offset1,
+            w->rest[3 * k + 2] += p->slip2 + p->stick_offset2;
         w->own[2 * k] = p->own_n, w->own[2 * k + 1] = p->own_t;
         w->friction[k] = p->friction;
-        w->bound[k] = p->fresh ? 0 : p->bound;
+        w->bound[k] = p->bound_unknown ? 0 : p->bound;
         memcpy(w->force + 3 * k, p->force, sizeof p->force);
     }
 }
@@ -109,7 +110,7 @@ static mabd_cone_problem problem_of(const rows_work* w, int32_t first, int32_t c
                                        .own = w->own + 2 * at,
                                        .softness = mabd_affine_contact_softness(w->sim->model),
                                        .friction = w->friction + at,
-                                       .tolerance = w->c->goal,
+                                       .tolerance = w->c->search.goal,
                                        .max_products = most_products(count)};
     return problem;
 }
@@ -121,7 +122,7 @@ static void add_report(mabd_affine_contacts* c, const mabd_cone_report* report) 
 
 // The first few sweeps bring most of it: where planes of contacts still bend no more are made.
 static int32_t most_sweeps(const mabd_affine_contacts* c) {
-    return c->goal > c->tolerance ? ROUGH_SWEEPS : MOST_SWEEPS;
+    return c->search.goal > c->search.tolerance ? ROUGH_SWEEPS : MOST_SWEEPS;
 }
 
 static void solve_small(const rows_work* w, const mabd_affine_contact_range* run) {
@@ -153,8 +154,8 @@ static void solve_large(rows_work* w, int32_t first) {
     mabd_cone_problem problem = problem_of(w, first, part.count);
     problem.product = product, problem.self = &part;
     problem.bound = w->bound + first;
-    problem.updates =
-        w->c->first ? (int32_t)larger(1, w->c->friction_updates) : 0; // new ones know none
+    problem.updates = w->c->search.first ? (int32_t)larger(1, w->c->search.friction_updates)
+                                         : 0; // new ones know none
     const mabd_cone_report report =
         mabd_cone_cg(&problem, w->force + 3 * (size_t)first, w->rows, w->work);
     add_report(w->c, &report);
@@ -162,9 +163,9 @@ static void solve_large(rows_work* w, int32_t first) {
 
 static mabd_status find_forces(rows_work* w) {
     mabd_affine_contacts* c = w->c;
-    const mabd_affine_contact_range* runs = c->runs.data;
+    const mabd_affine_contact_range* runs = c->rows.ranges.data;
     int32_t small = 0, rows = 0;
-    while (small < c->runs.count && runs[small].small) rows += runs[small++].count;
+    while (small < c->rows.ranges.count && runs[small].small) rows += runs[small++].count;
     c->totals.residual = 0;
     if (rows > 0) MABD_TRY(mabd_affine_delassus_build(w->sim, rows));
     for (int32_t i = 0; i < small; i++) solve_small(w, &runs[i]);
@@ -175,9 +176,10 @@ static mabd_status find_forces(rows_work* w) {
 static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodies, mabd_real* kept,
                               mabd_real* reals) {
     mabd_affine_contacts* c = sim->contacts;
-    rows_work w = {.sim = sim, .c = c, .count = c->free.count, .contacts = c->free.data};
+    rows_work w = {
+        .sim = sim, .c = c, .count = c->rows.contacts.count, .contacts = c->rows.contacts.data};
     const size_t n = (size_t)w.count;
-    w.y = bodies, w.d = w.y + c->frees.bodies.count;
+    w.y = bodies, w.d = w.y + c->rows.bodies.bodies.count;
     w.rest = reals, w.own = w.rest + 3 * n, w.friction = w.own + 2 * n;
     w.bound = w.friction + n, w.force = w.bound + n;
     w.rows = w.force + 3 * n, w.work = w.rows + 3 * n;
@@ -185,7 +187,7 @@ static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodi
     if (!again) MABD_TRY(find_forces(&w));
     take_forces(&w, w.force);
     push(&w, w.force, w.y);
-    mabd_affine_response_finish(sim, &c->frees, w.y, kept);
+    mabd_affine_response_finish(sim, &c->rows.bodies, w.y, kept);
     return MABD_OK;
 }
 
@@ -193,32 +195,34 @@ static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodi
 
 mabd_status mabd_affine_contacts_solve(mabd_affine_sim* sim, bool again) {
     mabd_affine_contacts* c = sim->contacts;
-    const int64_t n = c->free.count, frees = c->frees.bodies.count;
-    const int64_t riders = c->riders.bodies.count, carriers = c->carriers.bodies.count;
-    const int64_t free_rows = mabd_affine_response_rows(sim, &c->frees);
-    const int64_t rider_rows = mabd_affine_response_rows(sim, &c->riders);
-    const int64_t rows = free_rows + rider_rows + mabd_affine_response_rows(sim, &c->carriers);
+    const int64_t n = c->rows.contacts.count, frees = c->rows.bodies.bodies.count;
+    const int64_t riders = c->support.loads.bodies.count,
+                  carriers = c->support.supports.bodies.count;
+    const int64_t free_rows = mabd_affine_response_rows(sim, &c->rows.bodies);
+    const int64_t rider_rows = mabd_affine_response_rows(sim, &c->support.loads);
+    const int64_t rows =
+        free_rows + rider_rows + mabd_affine_response_rows(sim, &c->support.supports);
     const int64_t bodies = larger(2 * frees, 2 * riders + 6 * carriers);
     const int64_t work =
         larger((int64_t)mabd_cone_cg_work((int32_t)n), (int64_t)mabd_cone_gs_work((int32_t)n));
-    c->body_work.count = c->reals.count = c->dual_work.count = 0;
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->body_work, sizeof(mabd_vec12), bodies));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->reals, sizeof(mabd_real), 13 * n + work));
-    MABD_TRY(mabd_list_reserve(&c->allocator, &c->dual_work, sizeof(mabd_real), rows));
-    mabd_real *free_kept = c->dual_work.data, *rider_kept = free_kept + free_rows,
+    c->work.bodies.count = c->work.reals.count = c->work.duals.count = 0;
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.bodies, sizeof(mabd_vec12), bodies));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.reals, sizeof(mabd_real), 13 * n + work));
+    MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.duals, sizeof(mabd_real), rows));
+    mabd_real *free_kept = c->work.duals.data, *rider_kept = free_kept + free_rows,
               *carrier_kept = rider_kept + rider_rows;
-    MABD_TRY(mabd_affine_response_open(sim, &c->frees));
-    MABD_TRY(mabd_affine_response_open(sim, &c->riders));
-    MABD_TRY(mabd_affine_response_open(sim, &c->carriers));
-    mabd_affine_response_keep(sim, &c->frees, free_kept);
-    mabd_affine_response_keep(sim, &c->riders, rider_kept);
-    mabd_affine_response_keep(sim, &c->carriers, carrier_kept);
+    MABD_TRY(mabd_affine_response_open(sim, &c->rows.bodies));
+    MABD_TRY(mabd_affine_response_open(sim, &c->support.loads));
+    MABD_TRY(mabd_affine_response_open(sim, &c->support.supports));
+    mabd_affine_response_keep(sim, &c->rows.bodies, free_kept);
+    mabd_affine_response_keep(sim, &c->support.loads, rider_kept);
+    mabd_affine_response_keep(sim, &c->support.supports, carrier_kept);
     mabd_affine_solve_dual(sim);
-    if (c->free.count > 0) {
-        MABD_TRY(solve_rows(sim, again, c->body_work.data, free_kept, c->reals.data));
+    if (c->rows.contacts.count > 0) {
+        MABD_TRY(solve_rows(sim, again, c->work.bodies.data, free_kept, c->work.reals.data));
     }
-    if (c->carried.count > 0) {
-        mabd_affine_contacts_solve_carriers(sim, c->body_work.data, rider_kept, carrier_kept);
+    if (c->support.contacts.count > 0) {
+        mabd_affine_contacts_solve_carriers(sim, c->work.bodies.data, rider_kept, carrier_kept);
     }
     return MABD_OK;
 }

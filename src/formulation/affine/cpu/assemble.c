@@ -37,7 +37,7 @@ bool MABD_STAGE(fits_lanes)(const mabd_affine_sim* sim, const mabd_affine_pack* 
     if (!sim->contacts) return true;
     const bool euler = mabd_affine_is_euler(sim, pack->body[0]);
     for (int32_t l = 0; l < pack->count; l++) {
-        if (sim->contacts->head[pack->body[l]] >= 0) return false;
+        if (sim->contacts->by_body.head[pack->body[l]] >= 0) return false;
         if (mabd_affine_is_euler(sim, pack->body[l]) != euler) return false;
     }
     return true;

@@ -87,7 +87,8 @@ static void solve(const mabd_affine_sim* sim, int32_t component, const mabd_dual
 // Contacts ask for more than one solve, and for the right-hand side as it was: it is not taken along then.
 static bool is_asked_again(const mabd_affine_sim* sim, int32_t component) {
     const mabd_affine_contacts* c = sim->contacts;
-    return c && c->met[component] && c->free.count + c->carried.count > 0;
+    return c && c->by_component.met[component] &&
+           c->rows.contacts.count + c->support.contacts.count > 0;
 }
 
 // With the right-hand side that solve will be asked for, where the solver can use it.

@@ -64,7 +64,7 @@ void MABD_STAGE(predict)(mabd_affine_sim* sim, bool packs_too, const mabd_affine
     const mabd_affine_packs* packs = sim->packs;
     mabd_affine_contacts* contacts = sim->contacts;
     for (int32_t i = tile->body_first; i < tile->body_last; i++) {
-        if (contacts) contacts->euler[i] = contacts->calm[i] > 0;
+        if (contacts) contacts->by_body.euler[i] = contacts->by_body.euler_steps[i] > 0;
         if (m->body_motion[i] != MABD_MOTION_DYNAMIC) mabd_affine_stage_hold_body(sim, i);
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last && packs_too; p++) {

@@ -118,7 +118,7 @@ void mabd_affine_assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
         const mabd_real* stress = pass == MABD_PASS_FIRST ? sim->stress : sim->stress_new;
         memcpy(sim->stress_held, stress, 6 * sim->sizes.held * sizeof *stress);
     }
-    if (sim->contacts) sim->contacts->rows.count = 0;
+    if (sim->contacts) sim->contacts->by_body.eliminated.count = 0;
     if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
     if (sim->packs->odd_count + sim->packs->group_count > 0 || sim->contacts) {
         run_tiles(sim, start_tile, &job);

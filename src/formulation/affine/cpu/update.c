@@ -50,7 +50,7 @@ static void finish_struck(mabd_affine_sim* sim, const mabd_affine_tile* tile, ma
     const mabd_affine_contacts* c = sim->contacts;
     const mabd_real rate = 1 / sim->euler.beta_h;
     for (int32_t body = tile->body_first; body < tile->body_last; body++) {
-        if (c->euler[body] == MABD_EULER_NOT) continue;
+        if (c->by_body.euler[body] == MABD_EULER_NOT) continue;
         const size_t at = 12 * (size_t)body;
         for (size_t k = at; k < at + 12; k++) {
             v[k] = rate * (sim->q_new[k] - sim->q[k]);

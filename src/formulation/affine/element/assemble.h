@@ -102,7 +102,7 @@ MABD_BLOCK_FN void mabd_affine_stage_assemble_kind(mabd_affine_sim* sim, mabd_af
     if (rows) mabd_affine_stage_open_rows(sim, body, sim->sides + place, &r);
     mabd_affine_assembly own = {.block = b, .G = G, .Z = Z, .R = R};
     own.t = mabd_v3_load(sim->ref + 12 * at + 9);
-    if (touched && sim->contacts && sim->contacts->head[body] >= 0) {
+    if (touched && sim->contacts && sim->contacts->by_body.head[body] >= 0) {
         mabd_affine_stage_eliminate_contacts(sim, body, &r, &own);
     } else {
         own.y = mabd_affine_block_solve(b, Z, r);

@@ -101,7 +101,7 @@ MABD_FN void mabd_affine_balls_add_point_rhs(const mabd_affine_sim* sim, int32_t
 /// True if its y and blocks are kept by assemble_balls; then assemble_kept puts them in place again at the same reference.
 MABD_FN bool mabd_affine_stage_is_saved(const mabd_affine_sim* sim, int32_t body) {
     const int32_t* start = sim->model->plan->side_start;
-    return sim->sizes.held > 0 && sim->contacts->head[body] < 0 &&
+    return sim->sizes.held > 0 && sim->contacts->by_body.head[body] < 0 &&
            sim->body_kind[body] == MABD_BODY_SIMPLE &&
            start[body + 1] - start[body] <= MABD_KEPT_SIDES;
 }

@@ -402,8 +402,8 @@ MABD_CALL void mabd_affine_stage_assemble_junction(mabd_affine_sim* sim, int32_t
     const int32_t early = plan->early[body];
     mabd_real H[144], J[MABD_PLAN_SLOT_ROWS][12];
     mabd_affine_block_matrix(own->block, own->G, H);
-    for (int32_t k = 0; k < own->touches; k++)
-        mabd_affine_rows_add_square(&own->touch[own->touches + k], H);
+    for (int32_t k = 0; k < own->eliminated_count; k++)
+        mabd_affine_rows_add_square(&own->eliminated[own->eliminated_count + k], H);
     mabd_affine_rows_write_junction(sim, H, sides[early].slot, pairs[2 * early].edge);
     for (int32_t i = 0; i < count; i++) {
         if (sides[i].is_b < 0) continue;

@@ -41,8 +41,8 @@ MABD_FN void mabd_affine_springs_add_mixed(const mabd_affine_assembly* own,
                                            bool across, mabd_real* K) {
     for (int32_t k = 0; k < vectors->count; k++) {
         mabd_vec3 v = mabd_v3_scale((mabd_real)0.5, mabd_m3_mul(points->V, vectors->N[k]));
-        for (int32_t i = 0; i < own->touches; i++) { // - s R J(X) u u' T'n / 2
-            const mabd_vec12* u = &own->touch[i];
+        for (int32_t i = 0; i < own->eliminated_count; i++) { // - s R J(X) u u' T'n / 2
+            const mabd_vec12* u = &own->eliminated[i];
             const mabd_vec3 x = mabd_m3_mul(own->R, mabd_vec12_move(u, points->point.X));
             const mabd_real turn = mabd_v3_dot(vectors->N[k], mabd_vec12_rotation(*u)) / 2;
             v = mabd_v3_axpy(-points->sign * turn, x, v);
@@ -60,8 +60,8 @@ MABD_FN void mabd_affine_springs_add_vectors(const mabd_affine_assembly* own,
     const mabd_sym3 S = mabd_affine_block_turn_compliance(own->block, own->Z);
     for (int32_t k = 0; k < to->count; k++) {
         mabd_vec3 v = mabd_v3_scale((mabd_real)0.5, mabd_sym3_mul(S, to->N[k]));
-        for (int32_t i = 0; i < own->touches; i++) {
-            const mabd_vec3 turn = mabd_vec12_rotation(own->touch[i]);
+        for (int32_t i = 0; i < own->eliminated_count; i++) {
+            const mabd_vec3 turn = mabd_vec12_rotation(own->eliminated[i]);
             v = mabd_v3_axpy(-mabd_v3_dot(to->N[k], turn) / 2, turn, v);
         }
         for (int32_t i = 0; i < from->count; i++) {

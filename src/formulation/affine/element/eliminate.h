@@ -35,45 +35,46 @@ MABD_FN void mabd_affine_eliminate_row(mabd_affine_eliminate_work* w, mabd_vec12
 // Where the rows of a body go: one after the other, or on a device where the host has said. Then how many there are.
 #ifdef MABD_DEVICE_TEXT
 MABD_FN int32_t mabd_affine_eliminate_first(const mabd_affine_contacts* c, int32_t body) {
-    return c->row_first[body];
+    return c->by_body.row_first[body];
 }
 MABD_FN void mabd_affine_eliminate_end(const mabd_affine_contacts* c, int32_t body, int32_t count,
                                        int32_t stored) {
-    c->row_count[body] = count;
+    c->by_body.row_count[body] = count;
     (void)stored;
 }
 #else
 MABD_FN int32_t mabd_affine_eliminate_first(const mabd_affine_contacts* c, int32_t body) {
-    return c->row_first[body] = c->rows.count;
+    return c->by_body.row_first[body] = c->by_body.eliminated.count;
 }
 MABD_FN void mabd_affine_eliminate_end(mabd_affine_contacts* c, int32_t body, int32_t count,
                                        int32_t stored) {
-    c->row_count[body] = count;
-    c->rows.count += stored;
+    c->by_body.row_count[body] = count;
+    c->by_body.eliminated.count += stored;
 }
 #endif
 
-/// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->touch; r
+/// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->eliminated; r
 /// gets what slipping ones push.
 MABD_CALL void mabd_affine_stage_eliminate_contacts(mabd_affine_sim* sim, int32_t body,
                                                     mabd_vec12* r, mabd_affine_assembly* own) {
     mabd_affine_contacts* c = sim->contacts;
-    const int32_t* next = (const int32_t*)c->next.data;
+    const int32_t* next = (const int32_t*)c->by_body.next.data;
     const mabd_real softness = mabd_affine_contact_softness(sim->model);
     const bool junction = sim->body_kind[body] == MABD_BODY_JUNCTION;
     int32_t active = 0;
-    for (int32_t i = c->head[body]; i >= 0; i = next[i]) {
+    for (int32_t i = c->by_body.head[body]; i >= 0; i = next[i]) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        active += p->pressed || p->grip != MABD_GRIP_NONE || p->stiffness > 0;
-        if (p->grip != MABD_GRIP_SLIP) continue;
+        active += p->pressed || p->friction_state != MABD_FRICTION_NONE || p->stiffness > 0;
+        if (p->friction_state != MABD_FRICTION_SLIP) continue;
         const mabd_vec3 push = mabd_m3_tmul(own->R, mabd_affine_law_push(p));
         *r = mabd_vec12_axpy(1, mabd_vec12_at(p->Xb, push), *r);
     }
-    mabd_affine_eliminate_work w = {
-        .own = own, .rows = (mabd_vec12*)c->rows.data + mabd_affine_eliminate_first(c, body)};
+    mabd_affine_eliminate_work w = {.own = own,
+                                    .rows = (mabd_vec12*)c->by_body.eliminated.data +
+                                            mabd_affine_eliminate_first(c, body)};
     w.hard = junction ? w.rows + 4 * active : NULL;
     w.y = mabd_affine_block_solve(own->block, own->Z, *r);
-    for (int32_t i = c->head[body]; i >= 0 && active > 0; i = next[i]) {
+    for (int32_t i = c->by_body.head[body]; i >= 0 && active > 0; i = next[i]) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         mabd_affine_law_row rows[3];
         const int count = mabd_affine_law_rows(p, softness, rows);
@@ -83,12 +84,12 @@ MABD_CALL void mabd_affine_stage_eliminate_contacts(mabd_affine_sim* sim, int32_
                                       rows[k].compliance);
         }
         if (!(p->stiffness > 0)) continue;
-        const mabd_vec3 rock = mabd_m3_tmul(own->R, p->rock);
+        const mabd_vec3 rock = mabd_m3_tmul(own->R, p->roll_axis);
         mabd_affine_eliminate_row(&w, mabd_vec12_torque(rock), 0, 1 / p->stiffness);
     }
     for (int32_t k = 0; junction && k < w.count; k++) w.rows[w.count + k] = w.hard[k];
     mabd_affine_eliminate_end(c, body, w.count, junction ? 2 * w.count : w.count);
-    own->touches = w.count;
-    own->touch = w.rows;
+    own->eliminated_count = w.count;
+    own->eliminated = w.rows;
     own->y = w.y;
 }
