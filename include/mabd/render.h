@@ -13,7 +13,8 @@ typedef struct mabd_render_item {
 } mabd_render_item;
 
 typedef struct mabd_camera {
-    bool fit; // choose position and target so that all items are in view, seen along `direction`
+    bool fit;   // choose position and target so that all items are in view, seen along `direction`
+    bool raise; // with fit: raise `direction` until most items are visible over bowls and hills
     mabd_real direction[3]; // from the target to the eye, with fit
     mabd_real position[3];  // of the eye [m], without fit
     mabd_real target[3];    // looked at [m], without fit

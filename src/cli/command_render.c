@@ -113,6 +113,7 @@ static int make_def(const render_options* o, mabd_render_def* def) {
         return say(NULL, "--size: expected WIDTHxHEIGHT, each 1 to 16384", CLI_BAD_INPUT);
     }
     def->camera.fit = !o->camera_given;
+    def->camera.raise = !o->direction_given;
     for (int k = 0; k < 3; k++) {
         if (o->direction_given) def->camera.direction[k] = (mabd_real)o->direction[k];
         def->camera.position[k] = (mabd_real)o->camera[k];

@@ -8,6 +8,7 @@
 // reach of each piece along a plane normal, so the fit is exact for every shape, in one pass.
 
 #include "base/error.h"
+#include "render/elevation.h"
 #include "render/piece.h"
 
 #define FIT_MARGIN 0.86 // part of the picture that the fitted scene may fill
@@ -130,7 +131,11 @@ mabd_status mabd_view_camera(const mabd_render_def* def, const mabd_frame* frame
     view->cy = (mabd_real)view->height / 2;
     view->focal = view->cy / (mabd_real)tan(camera->fov / 2);
     view->far = 0;
-    mabd_view_axes(mabd_v3_scale(-1 / length, direction), view);
+    direction = mabd_v3_scale(1 / length, direction);
+    if (camera->fit && camera->raise) {
+        direction = mabd_elevation_raise(frame, n, items, direction);
+    }
+    mabd_view_axes(mabd_v3_scale(-1, direction), view);
     if (camera->fit) {
         fit(frame, n, items, view);
     } else {

@@ -35,12 +35,13 @@ typedef struct picture {
 } picture;
 
 mabd_render_def mabd_default_render_def(void) {
-    mabd_render_def def = {.width = 1280,
-                           .height = 720,
-                           .camera = {.fit = true, .direction = {0.42, -1, 0.40}, .fov = 0.40},
-                           .ground = true,
-                           .ground_auto = true,
-                           .samples = 2};
+    mabd_render_def def = {
+        .width = 1280,
+        .height = 720,
+        .camera = {.fit = true, .raise = true, .direction = {0.42, -1, 0.40}, .fov = 0.40},
+        .ground = true,
+        .ground_auto = true,
+        .samples = 2};
     return def;
 }
 

@@ -3,6 +3,7 @@
 // command in a directory of its own.
 #define _XOPEN_SOURCE 700 // pseudo terminals
 #include "support/command.h"
+#include "support/png_read.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -649,6 +650,27 @@ Test(cli, render_draws_the_frame_that_was_asked_for) {
     sandbox_write("text.h5", "this is no recording\n");
     expect_message("render text.h5", 2, "text.h5");
     expect_message("render absent.h5", 2, "absent.h5");
+}
+
+// Pixels of moving bodies: blue and cyan, where fixed bodies and the ground are grey.
+static int count_colored(const char* path) {
+    uint32_t width, height;
+    int used[5] = {0}, count = 0;
+    uint8_t* rgb = png_read(path, &width, &height, used);
+    for (uint32_t i = 0; i < width * height; i++) count += rgb[3 * i + 2] > rgb[3 * i] + 60;
+    free(rgb);
+    return count;
+}
+
+// Links in the bowl fall to its bottom within a second. From outside none is visible; a link of
+// 0.1 m by 0.04 m in a bowl of 3.4 m, fitted into 640 x 360 pixels, covers about 15 pixels.
+Test(cli, render_shows_what_is_in_a_bowl) {
+    expect_code("run @falling-joints.json --set pairs=40 --time 1 --every 100 --out f.h5 --quiet",
+                0);
+    expect_code("render f.h5 --size 640x360 -o f.png", 0);
+    expect_code("render f.h5 --size 640x360 --direction 0.42,-1,0.4 -o side.png", 0);
+    cr_expect(eq(int, count_colored("side.png"), 0), "the direction given is used");
+    cr_expect(gt(int, count_colored("f.png"), 40 * 15));
 }
 
 // ---- bench -------------------------------------------------------------------------------------

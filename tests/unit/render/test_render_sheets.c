@@ -81,6 +81,67 @@ Test(render_sheets, a_bowl_is_open_above) {
     cr_expect(eq(int, red_of(&side, 2, items, 0), 0));
 }
 
+// Balls at the bottom of a bowl, or in a valley, are hidden at the default elevation. The raised
+// camera sees most of each: at an elevation of 50 degrees or more the disc of a ball at the bottom is
+// free, and its area is pi (f r / distance)^2 with the fitted distance of at most 40 m.
+static void expect_raised(int32_t n, mabd_render_item* items) {
+    mabd_render_def def = make_def(0, 0, 0);
+    def.camera.fit = true;
+    def.camera.raise = false;
+    cr_expect(eq(int, red_of(&def, n, items, 0), 0), "the case shows nothing");
+    def.camera.raise = true;
+    const double radius = focal * 0.1 / 40, area = acos(-1.0) * radius * radius;
+    cr_expect(gt(dbl, red_of(&def, n, items, 0), (n - 1) * area));
+}
+
+Test(render_sheets, the_fitted_camera_looks_over_the_rim_of_a_bowl) {
+    mabd_render_item items[4] = {
+        make_item(MABD_SHAPE_BOWL, 1, 0.1), make_item(MABD_SHAPE_SPHERE, 0.1, 0),
+        make_item(MABD_SHAPE_SPHERE, 0.1, 0), make_item(MABD_SHAPE_SPHERE, 0.1, 0)};
+    items[0].color[0] = 0, items[0].color[2] = 0.5f;
+    for (int k = 1; k < 4; k++) {
+        items[k].position[0] = 0.25 * (k - 2);
+        items[k].position[1] = -0.1;
+        items[k].position[2] = -0.85;
+    }
+    expect_raised(4, items);
+}
+
+Test(render_sheets, the_fitted_camera_looks_into_a_valley) {
+    enum { NODES = 61 };
+    mabd_real heights[NODES * NODES];
+    for (int j = 0; j < NODES; j++) {
+        for (int i = 0; i < NODES; i++) {
+            heights[j * NODES + i] = abs(j - NODES / 2) > 2 ? 1 : 0; // a trench along x
+        }
+    }
+    const mabd_height_field field = {NODES, NODES, 0.2, 0.2, heights};
+    mabd_render_item items[3] = {make_item(MABD_SHAPE_HEIGHT_FIELD, 0, 0),
+                                 make_item(MABD_SHAPE_SPHERE, 0.1, 0),
+                                 make_item(MABD_SHAPE_SPHERE, 0.1, 0)};
+    items[0].geom.field = &field;
+    items[0].color[0] = 0, items[0].color[2] = 0.5f;
+    for (int k = 1; k < 3; k++) {
+        items[k].position[0] = k - 1.5;
+        items[k].position[2] = 0.12;
+    }
+    expect_raised(3, items);
+}
+
+// Without a sheet that hides items the direction is used as it is.
+Test(render_sheets, the_fitted_camera_is_not_raised_without_need) {
+    mabd_render_item items[2] = {make_item(MABD_SHAPE_BOWL, 1, 0.1),
+                                 make_item(MABD_SHAPE_SPHERE, 0.1, 0)};
+    mabd_render_def def = make_def(0, 0, 0);
+    def.camera.fit = true;
+    items[1].position[2] = 0.5; // above the rim
+    uint8_t* raised = draw(&def, 2, items);
+    def.camera.raise = false;
+    uint8_t* plain = draw(&def, 2, items);
+    cr_expect(eq(int, memcmp(raised, plain, (size_t)3 * SIZE * SIZE), 0));
+    free(raised), free(plain);
+}
+
 // Flat, at z = 1, from above: (f / 9)^2 times its area. One half raised by a metre: that half is nearer.
 Test(render_sheets, outline_of_a_height_field_is_its_projection) {
     mabd_real heights[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
