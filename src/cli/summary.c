@@ -4,7 +4,6 @@
 
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/system.h"
 
 #include <math.h>
@@ -53,10 +52,6 @@ void summary_set_memory(json_t* object, const char* key, const size_t* bytes) {
     json_object_set_new(object, key, parts);
 }
 
-static double per(double total, double count) {
-    return count > 0 ? total / count : 0;
-}
-
 static void add_setup(json_t* root, const summary_source* s) {
     const mabd_model_info* info = &s->loaded->info;
     mabd_sim_def def = mabd_sim_get_def(s->sim);
@@ -99,13 +94,13 @@ static void add_contacts(json_t* root, const summary_source* s) {
     const run_stats* stats = s->stats;
     const double steps = (double)stats->steps;
     set_integer(root, "contacts_max", stats->contacts_max);
-    summary_set_real(root, "contacts_mean", per((double)stats->contacts, steps));
+    summary_set_real(root, "contacts_mean", summary_mean((double)stats->contacts, steps));
     summary_set_real(root, "penetration_max", stats->penetration_max);
     summary_set_real(root, "contact_iterations_mean",
-                     per((double)stats->contact_iterations, steps));
+                     summary_mean((double)stats->contact_iterations, steps));
     set_integer(root, "contact_iterations_max", stats->contact_iterations_max);
     summary_set_real(root, "contact_residual_max", stats->contact_residual_max);
-    summary_set_real(root, "friction_lag_mean", per(stats->friction_lag, steps));
+    summary_set_real(root, "friction_lag_mean", summary_mean(stats->friction_lag, steps));
     json_t* overlap = json_null();
     if (stats->start_overlap > SUMMARY_OVERLAP) {
         overlap = json_object();
@@ -118,10 +113,11 @@ static void add_contacts(json_t* root, const summary_source* s) {
 
 static void add_quality(json_t* root, const summary_source* s) {
     const run_stats* stats = s->stats;
-    summary_set_real(root, "iterations_mean", per((double)stats->iterations, (double)stats->steps));
+    summary_set_real(root, "iterations_mean",
+                     summary_mean((double)stats->iterations, (double)stats->steps));
     set_integer(root, "iterations_max", stats->iterations_max);
     summary_set_real(root, "dual_iterations_mean",
-                     per((double)stats->dual_iterations, (double)stats->steps));
+                     summary_mean((double)stats->dual_iterations, (double)stats->steps));
     set_integer(root, "dual_iterations_max", stats->dual_iterations_max);
     summary_set_real(root, "dual_residual_max", stats->dual_residual_max);
     add_contacts(root, s);
@@ -148,24 +144,21 @@ static void add_quality(json_t* root, const summary_source* s) {
     summary_set_reals(root, "angular_momentum", stats->angular_momentum, 3);
 }
 
-static double links(const summary_source* s) {
-    return (double)s->loaded->info.dynamic_bodies;
-}
-
 static void add_cost(json_t* root, const summary_source* s) {
     const run_stats* stats = s->stats;
-    double step_seconds = per(stats->step_seconds, (double)stats->steps);
+    double step_seconds = summary_mean(stats->step_seconds, (double)stats->steps);
     double simulated = (double)stats->steps * mabd_sim_get_def(s->sim).h;
     summary_set_real(root, "ms_per_step", 1e3 * step_seconds);
-    summary_set_real(root, "ns_per_link", 1e9 * per(step_seconds, links(s)));
-    summary_set_real(root, "ns_per_link_iteration",
-                     1e9 * per(stats->step_seconds, links(s) * (double)stats->iterations));
+    summary_set_real(root, "ns_per_link", 1e9 * summary_mean(step_seconds, summary_links(s)));
+    summary_set_real(
+        root, "ns_per_link_iteration",
+        1e9 * summary_mean(stats->step_seconds, summary_links(s) * (double)stats->iterations));
     summary_set_real(root, "first_step_ms", 1e3 * stats->first_step_seconds);
-    summary_set_real(root, "real_time_factor", per(simulated, stats->step_seconds));
+    summary_set_real(root, "real_time_factor", summary_mean(simulated, stats->step_seconds));
     json_t* stages = json_object();
     for (int k = 0; k < MABD_STAGE_COUNT; k++) {
         summary_set_real(stages, mabd_stage_name((mabd_stage)k),
-                         1e3 * per(stats->stage_seconds[k], (double)stats->steps));
+                         1e3 * summary_mean(stats->stage_seconds[k], (double)stats->steps));
     }
     json_object_set_new(root, "stage_ms_per_step", stages);
     summary_set_real(root, "scene_load_ms", 1e3 * s->loaded->load_seconds);
@@ -175,7 +168,7 @@ static void add_cost(json_t* root, const summary_source* s) {
     size_t held = s->loaded->info.bytes_model + mabd_sim_bytes(s->sim);
     size_t peak = s->loaded->budget.peak > held ? s->loaded->budget.peak : held;
     set_integer(root, "bytes_peak", (int64_t)peak);
-    summary_set_real(root, "bytes_per_body", per((double)held, s->loaded->info.bodies));
+    summary_set_real(root, "bytes_per_body", summary_mean((double)held, s->loaded->info.bodies));
     set_integer(root, "bytes_resident_peak", (int64_t)system_peak_resident());
 }
 
@@ -205,87 +198,4 @@ int summary_write(const char* command, const char* path, const json_t* object) {
     if (written) return CLI_OK;
     fprintf(stderr, "mabd %s: %s\n", command, message);
     return CLI_CANNOT_WRITE;
-}
-
-// ---- text --------------------------------------------------------------------------------------
-
-void summary_print_memory(const size_t* bytes, int32_t bodies, FILE* out) {
-    double total = 0;
-    for (int k = 0; k < MABD_MEMORY_COUNT; k++) total += (double)bytes[k];
-    fprintf(out, "%.0f bytes per body", per(total, bodies));
-    const char* before = ":";
-    for (int k = 0; k < MABD_MEMORY_COUNT; k++) {
-        if (bytes[k] == 0) continue;
-        fprintf(out, "%s %s %.0f", before, mabd_memory_name((mabd_memory)k),
-                per((double)bytes[k], bodies));
-        before = ",";
-    }
-    fputc('\n', out);
-}
-
-static void print_joint_errors(const summary_source* s, FILE* out) {
-    char name[256];
-    if (s->stats->worst_joint < 0) return;
-    mabd_model_joint_name(s->loaded->model, (int32_t)s->stats->worst_joint, name, sizeof(name));
-    fprintf(out, "joints    largest gap %.2g m, largest angle error %.2g rad, at '%s'\n",
-            s->stats->max_gap, s->stats->max_angle_error, name);
-}
-
-static void print_contacts(const summary_source* s, FILE* out) {
-    const run_stats* stats = s->stats;
-    const double steps = (double)stats->steps;
-    if (!s->loaded->info.contacts) return;
-    fprintf(out,
-            "contacts  %.1f a step, at most %lld, deepest overlap %.2g m; "
-            "%.1f iterations a step, at most %lld, largest residual %.2g m; "
-            "friction %.2g behind\n",
-            per((double)stats->contacts, steps), (long long)stats->contacts_max,
-            stats->penetration_max, per((double)stats->contact_iterations, steps),
-            (long long)stats->contact_iterations_max, stats->contact_residual_max,
-            per(stats->friction_lag, steps));
-}
-
-static void print_energy(const summary_source* s, FILE* out) {
-    const run_stats* stats = s->stats;
-    double scale = stats->energy_scale;
-    fprintf(out, "energy    %.6g J -> %.6g J", stats->energy_start, stats->energy_end);
-    if (scale > 0) {
-        fprintf(out, " (%+.2g of the %.3g J in play; highest %+.2g above the start)",
-                (stats->energy_end - stats->energy_start) / scale, scale,
-                (stats->energy_max - stats->energy_start) / scale);
-    }
-    fprintf(out, "\nmomentum  (%.4g, %.4g, %.4g) -> (%.4g, %.4g, %.4g) kg m/s\n",
-            stats->linear_momentum_start[0], stats->linear_momentum_start[1],
-            stats->linear_momentum_start[2], stats->linear_momentum[0], stats->linear_momentum[1],
-            stats->linear_momentum[2]);
-    fprintf(out, "angular   (%.4g, %.4g, %.4g) -> (%.4g, %.4g, %.4g) kg m^2/s\n",
-            stats->angular_momentum_start[0], stats->angular_momentum_start[1],
-            stats->angular_momentum_start[2], stats->angular_momentum[0],
-            stats->angular_momentum[1], stats->angular_momentum[2]);
-}
-
-void summary_print(const summary_source* s, FILE* out) {
-    const run_stats* stats = s->stats;
-    double steps = (double)stats->steps, step_seconds = per(stats->step_seconds, steps);
-    char time[48];
-    fprintf(out,
-            "steps     %lld in %s: %.4g ms/step, %.0f ns per link and step, %.3g x real time\n",
-            (long long)stats->steps, progress_format_time(stats->step_seconds, time, sizeof(time)),
-            1e3 * step_seconds, 1e9 * per(step_seconds, links(s)),
-            per(steps * mabd_sim_get_def(s->sim).h, stats->step_seconds));
-    fprintf(out, "solver    %.2f iterations a step, at most %lld",
-            per((double)stats->iterations, steps), (long long)stats->iterations_max);
-    if (stats->retries > 0) fprintf(out, ", %lld steps halved", (long long)stats->retries);
-    if (stats->unconverged_steps > 0) {
-        fprintf(out, ", %lld steps used up the budget", (long long)stats->unconverged_steps);
-    }
-    if (stats->dual_iterations > 0) {
-        fprintf(out, "\ndual      %.1f iterations a step, at most %lld, largest residual %.2g",
-                per((double)stats->dual_iterations, steps), (long long)stats->dual_iterations_max,
-                stats->dual_residual_max);
-    }
-    fputc('\n', out);
-    print_joint_errors(s, out);
-    print_contacts(s, out);
-    print_energy(s, out);
 }

@@ -24,8 +24,13 @@ typedef struct summary_source {
 
 /// The JSON object, to be released; null without memory. Numbers that are not finite are null.
 json_t* summary_build(const summary_source* source);
-/// A few lines for people.
+/// Print the summary as text, a line per topic: label, value, unit.
 void summary_print(const summary_source* source, FILE* out);
+
+/// total / count, 0 if count is 0.
+double summary_mean(double total, double count);
+/// Bodies that the simulation moves.
+double summary_links(const summary_source* source);
 
 /// object[key] = value, or null if value is not finite.
 void summary_set_real(json_t* object, const char* key, double value);

@@ -332,6 +332,27 @@ Test(cli, text_goes_where_it_belongs) {
     json_decref(parse_file("s.json"));
 }
 
+// The numbers of the line are those of the JSON summary.
+Test(cli, the_energy_line_has_label_value_and_unit) {
+    command_result r = mabd_call("run @double-pendulum.json --time 1 --json s.json");
+    cr_assert(eq(int, r.code, 0));
+    const char* energy_line = strstr(r.out, "energy    drift ");
+    cr_assert_not_null(energy_line, "%s", r.out);
+    double drift = 0, scale = 0, start = 1, end = 0, peak = 1;
+    const int found = sscanf(energy_line,
+                             "energy drift %lf %% of the %lf J exchanged (start %lf J, end %lf J, "
+                             "peak %lf J)",
+                             &drift, &scale, &start, &end, &peak);
+    cr_assert(eq(int, found, 5), "%s", energy_line);
+    json_t* s = parse_file("s.json");
+    const double exchanged = number(s, "energy_scale"), last = number(s, "energy_end");
+    cr_expect(epsilon_eq(dbl, scale, exchanged, 1e-2 * exchanged));
+    cr_expect(epsilon_eq(dbl, end, last, 1e-5 * exchanged));
+    cr_expect(epsilon_eq(dbl, drift / 100, (last - number(s, "energy_start")) / exchanged, 1e-4));
+    cr_expect(eq(dbl, start, 0), "round-off is printed as 0");
+    json_decref(s);
+}
+
 Test(cli, progress_is_drawn_on_a_terminal) {
     int master = posix_openpt(O_RDWR | O_NOCTTY);
     if (master < 0) cr_skip_test("no pseudo terminals here");

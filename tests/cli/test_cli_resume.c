@@ -193,7 +193,8 @@ static void stop_and_resume(int number, int code, const char* name) {
     command_result r = command_wait(child);
     cr_assert(eq(int, r.code, code), "%s", r.err);
     cr_expect_not_null(strstr(r.err, name), "%s", r.err);
-    cr_expect_not_null(strstr(r.err, "--resume c.bin"), "%s", r.err);
+    cr_expect_not_null(strstr(r.err, "to continue, repeat the command with --resume c.bin"), "%s",
+                       r.err);
     json_t* part = read_json("part.json");
     int64_t steps = json_integer_value(json_object_get(part, "steps"));
     int64_t noted = json_integer_value(json_object_get(part, "interrupted_by_signal"));
@@ -217,6 +218,16 @@ Test(cli_resume, an_interrupt_ends_after_a_step_with_130) {
 
 Test(cli_resume, a_termination_ends_after_a_step_with_143) {
     stop_and_resume(SIGTERM, 143, "SIGTERM");
+}
+
+Test(cli_resume, an_interrupt_without_a_checkpoint_names_the_option) {
+    pid_t child = mabd_start(RUN "--steps 10000000 --out x.h5 --every 1000");
+    wait_for_file("x.h5");
+    sleep_ms(50); // signals are caught from the first step on
+    kill(child, SIGINT);
+    command_result r = command_wait(child);
+    cr_expect(eq(int, r.code, 130));
+    cr_expect_not_null(strstr(r.err, "hint: --checkpoint FILE makes a run resumable"), "%s", r.err);
 }
 
 Test(cli_resume, what_does_not_fit_is_refused_with_the_reason) {
