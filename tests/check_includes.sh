@@ -76,6 +76,7 @@ BEGIN {
     part("src/cli/main.c", "cli main")
     part("src/formulation/registry.c", "formulation registry")
     part("src/formulation/affine/data.h", "affine types")
+    part("src/formulation/affine/body_types.h", "affine types")
     part("src/formulation/affine/scheme.h", "affine types")
     part("src/formulation/affine/report.h", "affine types")
     part("src/formulation/affine/limits.h", "affine types")

@@ -2,7 +2,7 @@
 // Axes with laws on a device (affine/active_set.c): a thread for each joint looks which pieces its axes should stand on. How many stand wrong is
 // asked for, as the host says whether all of them move, or the last one only. Stops are asked for in the same way.
 
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/runtime/reduce.h"
 

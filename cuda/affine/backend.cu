@@ -13,7 +13,7 @@ extern "C" {
 #include "base/error.h"
 #include "formulation/affine/backend.h"
 #include "formulation/affine/cpu/isa_table.h"
-#include "formulation/affine/dual_report.h"
+#include "formulation/affine/report.h"
 }
 
 typedef struct device_sim {

@@ -2,7 +2,7 @@
 // Copies that settle one by one (src/formulation/affine/copies.c): a thread goes over the rotations and openings of one copy; what settles is moved aside by
 // a thread for each body, coordinate and slot. The host is told how many are left and, in the end, the state of each.
 
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/runtime/reduce.h"
 

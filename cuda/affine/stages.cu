@@ -9,7 +9,7 @@
 //
 // Between two launches all that was written is there. No launch waits for the host.
 
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/runtime/reduce.h"
 
@@ -293,7 +293,7 @@ mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_er
         LAUNCH("finish", finish_joints, joints, *sim, keep_history, joints);
     }
     LAUNCH("finish", finish_bodies, reals, *sim, keep_history ? sim->v : sim->v1, reals);
-    mabd_affine_turn_state(sim, keep_history);
+    mabd_affine_advance_history(sim, keep_history);
     return MABD_OK;
 }
 

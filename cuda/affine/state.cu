@@ -31,7 +31,7 @@ typedef struct counts {
 typedef struct places {
     piece model, plan, arena;
     mabd_model* model_head;
-    mabd_affine_packs* packs;
+    mabd_affine_shares* shares;
     uint8_t* side_mode;
     size_t* side_offset;
     mabd_real* apart;
@@ -44,7 +44,7 @@ static void layout(const counts* n, mabd_arena* arena, mabd_cuda_state* s, place
     p->model.to = (char*)mabd_arena_take(arena, n->model, 1);
     p->plan.to = (char*)mabd_arena_take(arena, n->plan, 1);
     p->arena.to = (char*)mabd_arena_take(arena, n->arena, 1);
-    p->packs = (mabd_affine_packs*)mabd_arena_take(arena, 1, sizeof(mabd_affine_packs));
+    p->shares = (mabd_affine_shares*)mabd_arena_take(arena, 1, sizeof(mabd_affine_shares));
     p->side_mode = (uint8_t*)mabd_arena_take(arena, n->sides, sizeof(uint8_t));
     p->side_offset = (size_t*)mabd_arena_take(arena, n->sides, sizeof(size_t));
     p->apart = (mabd_real*)mabd_arena_take(arena, n->apart, sizeof(mabd_real));
@@ -164,7 +164,7 @@ static void list_sides(const mabd_model* m, counts* n, lists* l) {
             } else if (other < body) {
                 const mabd_affine_deferred apart = {s, slot, n->apart};
                 const size_t width = (size_t)plan->slot_width[slot];
-                l->side_mode[s] = MABD_SIDE_APART;
+                l->side_mode[s] = MABD_SIDE_DEFERRED;
                 l->side_offset[s] = n->apart;
                 l->aparts[n->aparts++] = apart;
                 n->apart += width * (width + 1);
@@ -205,7 +205,7 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     mabd_vec3* points = view->points;
     const piece& a = p->arena;
     *view = *host;
-    view->model = p->model_head, view->packs = p->packs;
+    view->model = p->model_head, view->packs = NULL, view->shares = p->shares;
     view->stages = NULL, view->pool = NULL, view->outers = NULL;
 #define FIELD(kind, name, count, columns, unit, meaning) view->name = moved(a, host->name);
 #include "formulation/affine/fields.def"
@@ -224,8 +224,8 @@ static mabd_status copy_all(const mabd_affine_sim* host, const counts* n, const 
     const mabd_device* d = &s->device;
     const mabd_model model = copy_model(host->model, p->model, p->plan);
     const mabd_plan plan = copy_plan(host->model->plan, p->plan);
-    mabd_affine_packs packs = {};
-    packs.side_mode = p->side_mode, packs.side_offset = p->side_offset, packs.apart = p->apart;
+    mabd_affine_shares shares = {};
+    shares.side_mode = p->side_mode, shares.side_offset = p->side_offset, shares.values = p->apart;
 #define PUT(from, count, to)                                                                       \
     MABD_TRY(MABD_CUDA(device_upload)(d, from, (count) * sizeof *(from), to, error))
     PUT(p->model.from, p->model.size, p->model.to);
@@ -233,7 +233,7 @@ static mabd_status copy_all(const mabd_affine_sim* host, const counts* n, const 
     PUT(p->arena.from, p->arena.size, p->arena.to);
     PUT(&model, 1, p->model_head);
     PUT(&plan, 1, p->plan.to); // the plan begins with its head
-    PUT(&packs, 1, p->packs);
+    PUT(&shares, 1, p->shares);
     PUT(l->side_mode, n->sides, p->side_mode);
     PUT(l->side_offset, n->sides, p->side_offset);
     PUT(l->aparts, n->aparts, p->aparts);
@@ -242,7 +242,7 @@ static mabd_status copy_all(const mabd_affine_sim* host, const counts* n, const 
 #undef PUT
     MABD_TRY(MABD_CUDA(solvers_upload)(&s->solvers, d, error));
     MABD_CUDA_TRY(cudaMemsetAsync(s->inside_out, 0, n->bodies, d->stream), "clearing");
-    return MABD_CUDA(device_wait)(d, error); // model, plan and packs are of this function
+    return MABD_CUDA(device_wait)(d, error); // model, plan and shares are local to this function
 }
 
 // ---- creation ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@
 //
 // A junction has a thread for each of its entries, which goes over all arms in their order.
 
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/dual/levels.h"
 

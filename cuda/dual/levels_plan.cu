@@ -11,7 +11,7 @@
 //           them may be in one level
 //
 // O(slots + edges).
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/dual/levels.h"
 

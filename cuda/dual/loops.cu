@@ -13,7 +13,7 @@
 // Components with equally many cut rows make a class: their columns of B stand side by side in one array with the rows of the plan, so
 // that one launch for each level does all of them. Of those, products of components of one size at equal distances are one
 // call (strided), and so are the factors of all S of a class (batched); one alone is cuSOLVER's plain one.
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/dual/loops.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of loops.h: integers alone, made on the host. The cut joints of a component are the last of its order of elimination, one for each
 // independent cycle (topology/spanning.c). O(slots + edges + components times classes).
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/dual/loops.h"
 

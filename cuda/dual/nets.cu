@@ -15,7 +15,7 @@
 // whether any component is still running; kernels leave alone those that are not, so bits do not depend on how often it looks.
 //
 // The product is cuSPARSE's where all slots have the same number of rows, else a kernel here.
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/dual/nets.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of nets.h: integers alone, made on the host. O(slots + edges).
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/dual/nets.h"
 

@@ -3,7 +3,7 @@
 
 extern "C" {
 #include "base/error.h"
-#include "formulation/affine/dual_report.h"
+#include "formulation/affine/report.h"
 }
 
 // ---- creation ------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ mabd_status MABD_CUDA(solvers_factor)(mabd_cuda_solvers* solvers, const mabd_dev
 
 static mabd_status iterate(mabd_cuda_solvers* solvers, const mabd_device* device,
                            mabd_affine_sim* host, const mabd_affine_sim* view, mabd_error* error) {
-    const mabd_dual_goal goal = mabd_affine_dual_goal(host);
+    const mabd_dual_goal goal = mabd_affine_dual_goal(host->gap_tolerance);
     mabd_dual_report report = {0, 0};
     MABD_TRY(MABD_CUDA(nets_iterate)(&solvers->nets, device, view, &goal, solvers->sweeps_only,
                                      &report, error));

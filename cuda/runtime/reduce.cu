@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#define MABD_DEVICE_TEXT
+#define MABD_KERNEL_SOURCE
 
 #include "cuda/runtime/reduce.h"
 

@@ -15,7 +15,7 @@
 // by one, between two loops.
 #pragma once
 
-#include "formulation/affine/element/affine_body.h"
+#include "math/sym3.h"
 
 #include <stdalign.h>
 
@@ -45,12 +45,6 @@ MABD_HOT mabd_sym3 mabd_lane_s3(const mabd_lanes* a, int l) {
     s.yz = a[5].at[l];
     return s;
 }
-MABD_HOT mabd_vec12 mabd_lane_vec12(const mabd_lanes* a, int l) {
-    mabd_vec12 y;
-    y.d1 = mabd_lane_v3(a, l), y.d2 = mabd_lane_v3(a + 3, l), y.d3 = mabd_lane_v3(a + 6, l);
-    y.tau = mabd_lane_v3(a + 9, l);
-    return y;
-}
 MABD_HOT void mabd_lane_put_v3(mabd_vec3 v, mabd_lanes* a, int l) {
     a[0].at[l] = v.x, a[1].at[l] = v.y, a[2].at[l] = v.z;
 }
@@ -61,10 +55,6 @@ MABD_HOT void mabd_lane_put_m3(mabd_mat3 m, mabd_lanes* a, int l) {
 MABD_HOT void mabd_lane_put_s3(mabd_sym3 s, mabd_lanes* a, int l) {
     a[0].at[l] = s.xx, a[1].at[l] = s.yy, a[2].at[l] = s.zz, a[3].at[l] = s.xy, a[4].at[l] = s.xz,
     a[5].at[l] = s.yz;
-}
-MABD_HOT void mabd_lane_put_vec12(mabd_vec12 y, mabd_lanes* a, int l) {
-    mabd_lane_put_v3(y.d1, a, l), mabd_lane_put_v3(y.d2, a + 3, l);
-    mabd_lane_put_v3(y.d3, a + 6, l), mabd_lane_put_v3(y.tau, a + 9, l);
 }
 
 // ---- rows to lanes and back ----------------------------------------------------------------------------
@@ -203,11 +193,6 @@ MABD_HOT void mabd_lanes_fetch(int columns, const mabd_real* from, const int32_t
 #define mabd_lanes_fetch(columns, from, row) ((void)0)
 #endif
 
-/// A 3 x 3 block of every lane, by rows and with room for whole squares.
-typedef struct mabd_affine_lane_blocks {
-    alignas(64) mabd_real at[MABD_LANES][12];
-} mabd_affine_lane_blocks;
-
 #if defined(__GNUC__) && !defined(__clang__)
 #define MABD_UNROLL_TURN _Pragma("GCC unroll 12")
 #else
@@ -225,10 +210,4 @@ MABD_HOT void mabd_lanes_turn(int count, const mabd_lanes* from, const int* orde
                            from[o[3]].at + l, p[l] + k, p[l + 1] + k, p[l + 2] + k, p[l + 3] + k);
         }
     }
-}
-MABD_HOT void mabd_lanes_turn_block(const mabd_lanes* from, const int* order,
-                                    mabd_affine_lane_blocks* to) {
-    mabd_real* p[MABD_LANES];
-    for (int l = 0; l < MABD_LANES; l++) p[l] = to->at[l];
-    mabd_lanes_turn(12, from, order, p);
 }

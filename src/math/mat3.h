@@ -49,3 +49,7 @@ MABD_FN mabd_mat3 mabd_m3_transpose(mabd_mat3 m) {
 MABD_FN mabd_real mabd_m3_det(mabd_mat3 m) {
     return mabd_v3_dot(m.c1, mabd_v3_cross(m.c2, m.c3));
 }
+/// Column k = 0, 1, 2.
+MABD_FN mabd_vec3 mabd_m3_column(const mabd_mat3* m, int k) {
+    return k == 0 ? m->c1 : k == 1 ? m->c2 : m->c3;
+}

@@ -8,6 +8,7 @@
 
 #include "model/build.h"
 
+#include "math/eigen3.h"
 #include "math/quat.h"
 #include "scene/inertia.h"
 

@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "base/names.h"
 #include "contact/shape.h"
-#include "formulation/affine/element/affine_body.h"
 #include "joint/rows.h"
 #include "mabd/batch.h"
+#include "model/material.h"
 #include "topology/plan.h"
 
 /// Bodies of equal mass, elasticity and geoms.

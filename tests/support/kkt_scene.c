@@ -4,6 +4,7 @@
 
 #include "support/kkt_scene.h"
 
+#include "formulation/affine/element/joint_jacobian.h"
 #include "support/kkt_oracle.h"
 
 #include <criterion/criterion.h>

@@ -8,6 +8,7 @@
 // Euler after a blow), so there copies go on together.
 
 #include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/element/copy.h"
 
 #include <string.h>

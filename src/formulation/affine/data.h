@@ -14,8 +14,9 @@
 
 #include "base/pool.h"
 #include "dual/dual.h"
+#include "formulation/affine/body_types.h"
 #include "formulation/affine/contact/contact.h"
-#include "formulation/affine/cpu/pack.h"
+#include "formulation/affine/report.h"
 #include "joint/axis_law.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
@@ -174,6 +175,34 @@ typedef struct mabd_affine_copy_goal {
     bool last;          // no solve will follow: openings are told of all
 } mabd_affine_copy_goal;
 
+/// What a side does with the block of its joint.
+typedef enum mabd_affine_side_mode {
+    MABD_SIDE_ADD,      // adds to what the first side has written
+    MABD_SIDE_FIRST,    // writes
+    MABD_SIDE_GROUND,   // writes, and there is no other side: the other body does not move
+    MABD_SIDE_DEFERRED, // writes to a place of its own: the first side is in another tile
+} mabd_affine_side_mode;
+
+/// The share of a side in another tile: at `offset` in mabd_affine_shares.values its block (width^2), then its right-hand side (width).
+typedef struct mabd_affine_deferred {
+    int32_t side; // of the plan
+    int32_t slot;
+    size_t offset;
+} mabd_affine_deferred;
+
+/// Where the sides of all joints write their shares of the dual system.
+typedef struct mabd_affine_shares {
+    int32_t deferred_count;
+    size_t value_count;
+    uint8_t* side_mode;  // (sides of the plan) mabd_affine_side_mode
+    size_t* side_offset; // (sides of the plan) in values, of deferred sides; devices only
+    mabd_affine_deferred* deferred; // (deferred_count) rising by side
+    mabd_real* values;              // (value_count) shares of deferred sides
+} mabd_affine_shares;
+
+/// Tiles and packs of bodies (affine/cpu/pack.h).
+typedef struct mabd_affine_packs mabd_affine_packs;
+
 /// What runs leave of a component (affine/cpu/reduced_chain.h).
 typedef struct mabd_affine_reduced_chain mabd_affine_reduced_chain;
 
@@ -201,6 +230,7 @@ struct mabd_affine_sim {
     size_t memory_size; // [bytes]
     const mabd_affine_isa_table* stages;
     mabd_affine_packs* packs;
+    mabd_affine_shares* shares;        // of the packs
     mabd_pool* pool;                   // null = one thread
     mabd_affine_reduced_chain* outers; // (components) null = no runs (affine/cpu/reduced_chain.h)
     mabd_affine_sizes sizes;
@@ -417,18 +447,6 @@ MABD_FN mabd_vec3 mabd_affine_turn_axis(const mabd_affine_sim* sim, const mabd_m
                                         int32_t k, int is_b, mabd_mat3 R) {
     const mabd_vec3 n = mabd_v3_load(sim->turn_axes + 3 * (size_t)(joint->coordinate + k));
     return mabd_v3_scale(is_b ? 1 : -1, mabd_m3_tmul(R, n));
-}
-
-/// Affine quadruple of 12 reals.
-MABD_FN mabd_vec12 mabd_vec12_load(const mabd_real* p) {
-    mabd_vec12 a;
-    a.d1 = mabd_v3_load(p), a.d2 = mabd_v3_load(p + 3), a.d3 = mabd_v3_load(p + 6);
-    a.tau = mabd_v3_load(p + 9);
-    return a;
-}
-MABD_FN void mabd_vec12_store(mabd_vec12 a, mabd_real* p) {
-    mabd_v3_store(a.d1, p), mabd_v3_store(a.d2, p + 3), mabd_v3_store(a.d3, p + 6);
-    mabd_v3_store(a.tau, p + 9);
 }
 
 /// H^-1 J' lambda of a junction, which the dual system has solved for.

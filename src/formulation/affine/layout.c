@@ -2,7 +2,9 @@
 // Memory, constants and start state of an M-ABD simulation on the CPU.
 
 #include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/cpu/reduced_chain.h"
+#include "formulation/affine/element/joint_jacobian.h"
 
 #include "math/polar.h"
 #include "scene/signal.h"
@@ -190,6 +192,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     mabd_affine_find_groups(sim->model->plan, sim->groups);
     MABD_TRY(
         mabd_affine_packs_create(allocator, sim->model, sim->body_kind, in_order, &sim->packs));
+    sim->shares = &sim->packs->shares;
     MABD_TRY(mabd_affine_reduced_chain_create(sim, allocator));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {

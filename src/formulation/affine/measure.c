@@ -8,6 +8,7 @@
 //   momentum   p = m t',  L = sum_k s_k a_k x a_k' + m t x t'     (about the world origin)
 
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/element/joint_jacobian.h"
 
 #include "formulation/affine/cpu/isa_table.h"
 

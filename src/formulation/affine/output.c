@@ -7,6 +7,7 @@
 //   force of a row      -J' lambda: on body b, -lambda N at its anchor, or the torque -lambda W x U
 
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/element/joint_jacobian.h"
 
 #include "math/polar.h"
 #include "math/quat.h"

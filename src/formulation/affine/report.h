@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stages have to say of the bodies and joints they went over, and how two such reports become one.
+// Reports of stages and dual solvers about bodies and joints, and how two reports are merged.
 #pragma once
 
+#include "dual/dual.h"
 #include "math/shared.h"
+#include "topology/plan.h"
 
 /// What an iteration did to the bodies.
 typedef struct mabd_affine_motion_report {
@@ -41,4 +43,23 @@ MABD_FN void mabd_affine_joint_error_add(mabd_affine_joint_error* worst,
     if (one->gap > worst->gap) worst->gap = one->gap;
     if (one->angle > worst->angle) worst->angle = one->angle;
     if (one->nonlinear > worst->nonlinear) worst->nonlinear = one->nonlinear;
+}
+
+/// Goal of iterative dual solvers: half the gap tolerance [m], which leaves room for round-off between
+/// residual and gap.
+MABD_FN mabd_dual_goal mabd_affine_dual_goal(mabd_real gap_tolerance) {
+    const mabd_dual_goal goal = {(mabd_real)0.5 * gap_tolerance, 2000};
+    return goal;
+}
+/// Merge two reports: sum of the iterations, larger residual; a NaN stays.
+MABD_FN void mabd_dual_report_add(mabd_dual_report* sum, const mabd_dual_report* one) {
+    sum->iterations += one->iterations;
+    if (sum->residual == sum->residual && !(one->residual <= sum->residual)) {
+        sum->residual = one->residual;
+    }
+}
+/// Find the joint of a slot of the plan; for a slot of a junction, one of the joints on it.
+MABD_FN int32_t mabd_affine_joint_near(const mabd_plan* plan, int32_t slot) {
+    const int32_t joint = plan->slot_joint[slot];
+    return joint >= 0 ? joint : plan->slot_joint[plan->sides[plan->side_start[-1 - joint]].slot];
 }

@@ -5,7 +5,7 @@
 
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/contact/response.h"
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/element/assembly.h"
 #include "mabd/mabd.h"
 
 #include <criterion/criterion.h>

@@ -3,6 +3,7 @@
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/cpu/reduced_chain.h"
+#include "formulation/affine/element/side_share.h"
 #include "support/random_scene.h"
 #include "support/rig.h"
 
@@ -113,7 +114,7 @@ static void expect_like(const mabd_model* m, const mabd_affine_packs* packs,
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[side->slot]];
         const mabd_affine_pack_side* at = &packs->sides[pack->side_first + i];
         cr_assert(eq(i32, at->row[l], plan->slot_row[side->slot]));
-        cr_assert(eq(i32, at->mode[l], packs->side_mode[first + i]));
+        cr_assert(eq(i32, at->mode[l], packs->shares.side_mode[first + i]));
         if (pack->kind != MABD_BODY_ROWS) continue;
         const mabd_affine_pack_other* far = &packs->fars[pack->far_first + i];
         cr_assert(eq(i32, far->row_set, joint->row_set));
@@ -152,7 +153,7 @@ static void expect_modes(const mabd_model* m, const mabd_affine_packs* packs, bo
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t body = 0; body < m->body_count; body++) {
             for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-                const int32_t slot = plan->sides[s].slot, mode = packs->side_mode[s];
+                const int32_t slot = plan->sides[s].slot, mode = packs->shares.side_mode[s];
                 if (plan->sides[s].is_b < 0) continue; // a junction's own
                 const bool begins = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
                 if (pass == 0 && begins) {
@@ -160,8 +161,8 @@ static void expect_modes(const mabd_model* m, const mabd_affine_packs* packs, bo
                     tile[slot] = tile_of(packs, body);
                 } else if (pass == 1 && !begins) {
                     const bool apart = !in_order && tile[slot] != tile_of(packs, body);
-                    cr_assert(eq(i32, mode == MABD_SIDE_APART, apart));
-                    cr_assert(eq(i32, mabd_affine_packs_deferred(packs, s) != NULL, apart));
+                    cr_assert(eq(i32, mode == MABD_SIDE_DEFERRED, apart));
+                    cr_assert(eq(i32, mabd_affine_shares_find(&packs->shares, s) != NULL, apart));
                 }
             }
         }
@@ -333,6 +334,7 @@ static void unpack(mabd_affine_sim* sim, const mabd_model* model) {
     cr_assert(eq(int,
                  mabd_affine_packs_create(&allocator, model, sim->body_kind, false, &sim->packs),
                  MABD_OK));
+    sim->shares = &sim->packs->shares;
     cr_assert(eq(i32, sim->packs->pack_count, 0));
 }
 

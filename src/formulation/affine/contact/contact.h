@@ -56,6 +56,7 @@
 
 #include "collide/collide.h"
 #include "dual/cone_cg.h"
+#include "formulation/affine/body_types.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
 

@@ -8,7 +8,7 @@
 // to the slope of the energy. Where a law is vertical any of its values will do: the slope jumps there and its sign is what is
 // asked for.
 
-#include "formulation/affine/element/axis_law_now.h"
+#include "formulation/affine/element/axis.h"
 
 // What is done to an axis.
 typedef void axis_task(mabd_affine_axis_state* axis, const mabd_axis_law* law,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formulation/affine/contact/response.h"
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/element/assembly.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 //   y = H^-1 f,   K mu = J y,   d = y - H^-1 J' mu
 #pragma once
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/element/assembly.h"
 
 /// Rows of the joints on the set's bodies, at this reference: before all others. MABD_ERR_MEMORY.
 mabd_status mabd_affine_response_open(mabd_affine_sim* sim, mabd_affine_body_set* set);

@@ -4,6 +4,7 @@
 
 #include "formulation/affine/contact/saved.h"
 #include "formulation/affine/data.h"
+#include "formulation/affine/element/joint_jacobian.h"
 
 #include "contact/bounds.h"
 #include "contact/points.h"

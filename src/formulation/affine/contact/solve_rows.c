@@ -6,7 +6,7 @@
 
 #include "formulation/affine/contact/delassus.h"
 #include "formulation/affine/contact/response.h"
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/element/assembly.h"
 
 #include <string.h>
 

@@ -11,6 +11,8 @@
 // build their rows (one/rows.h).
 
 #include "formulation/affine/element/assemble.h"
+#include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/cpu/segment.h"
 
 #include "math/block.h"
 

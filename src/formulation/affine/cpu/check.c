@@ -3,6 +3,8 @@
 // nothing that the solver has computed. Consecutive joints of one row set go in lanes (math/lanes.h) if rigid rows are all they have;
 // lanes and joints one by one give the same numbers.
 
+#include "formulation/affine/cpu/affine_lanes.h"
+#include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/element/joint_error.h"
 
 // ---- in lanes ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@
 // give the same with any number of threads. Of several components that fail the first is told.
 
 #include "formulation/affine/cpu/reduced_chain.h"
-#include "formulation/affine/dual_report.h"
+#include "formulation/affine/report.h"
 
 #include <string.h>
 
@@ -206,7 +206,7 @@ mabd_status mabd_affine_factor(mabd_affine_sim* sim, int32_t* joint) {
 
 static void iterate(mabd_affine_sim* sim, int32_t component, const mabd_dual_system* system,
                     mabd_dual_report* sum) {
-    const mabd_dual_goal goal = mabd_affine_dual_goal(sim);
+    const mabd_dual_goal goal = mabd_affine_dual_goal(sim->gap_tolerance);
     mabd_dual_report report;
     mabd_real *lambda = sim->lambda + system->row_offset, *x = sim->guess + system->row_offset;
     sim->duals[component]->iterate(sim->solvers[component], system, &goal, lambda, x, &report);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/isa.h"
-#include "formulation/affine/data.h"
+#include "formulation/affine/cpu/pack.h"
 
 /// Name, result and arguments of every stage. Those that take a tile may work on several at a time.
 // clang-format off

@@ -3,7 +3,7 @@
 
 #include "formulation/affine/cpu/pack.h"
 
-#include "formulation/affine/data.h"
+#include "formulation/affine/element/side_share.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool has_lane_joints(const walk* w, int32_t body) {
     for (int32_t s = m->plan->side_start[body]; s < m->plan->side_start[body + 1]; s++) {
         const mabd_model_joint* joint = side_joint(m, s);
         if (m->row_sets[joint->row_set].points_only) continue;
-        if (!mabd_affine_packs_is_spring(m, w->kinds, joint)) return false;
+        if (!mabd_affine_is_spring_joint(m, w->kinds, joint)) return false;
     }
     return true;
 }
@@ -344,19 +344,6 @@ static void make_tiles(walk* w) {
 
 // ---- groups ------------------------------------------------------------------------------------------
 
-bool mabd_affine_packs_is_spring(const mabd_model* model, const uint8_t* kinds,
-                                 const mabd_model_joint* joint) {
-    if (!model->row_sets[joint->row_set].springs || joint->frame < 0) return false;
-    const int32_t bodies[2] = {joint->a, joint->b};
-    for (int i = 0; i < 2; i++) {
-        if (model->body_motion[bodies[i]] == MABD_MOTION_DYNAMIC &&
-            kinds[bodies[i]] != MABD_BODY_SPRUNG) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void put_in_group(const mabd_model* m, int32_t joint, int l,
                          mabd_affine_spring_group* group) {
     const mabd_model_joint* from = &m->joints[joint];
@@ -374,7 +361,7 @@ static void make_groups(walk* w) {
     out->lone_count = 0;
     for (int32_t i = 0; i < m->joint_count; i++) {
         if (m->plan->joint_slot[i] < 0 ||
-            !mabd_affine_packs_is_spring(m, w->kinds, &m->joints[i])) {
+            !mabd_affine_is_spring_joint(m, w->kinds, &m->joints[i])) {
             if (m->joints[i].coordinate < 0) continue;
             if (out->lone) out->lone[out->lone_count] = i;
             out->lone_count++;
@@ -403,7 +390,7 @@ static void count_aparts(const walk* w) {
     const mabd_model* m = w->model;
     const mabd_plan* plan = m->plan;
     mabd_affine_packs* out = w->out;
-    out->apart_count = 0, out->apart_reals = 0;
+    out->shares.deferred_count = 0, out->shares.value_count = 0;
     for (int32_t body = 0; body < m->body_count; body++) {
         for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
             const int32_t slot = plan->sides[s].slot;
@@ -415,13 +402,13 @@ static void count_aparts(const walk* w) {
                 continue;
             }
             const size_t width = (size_t)plan->slot_width[slot];
-            if (out->aparts) {
-                const mabd_affine_deferred apart = {s, slot, out->apart_reals};
-                out->aparts[out->apart_count] = apart;
-                out->side_mode[s] = MABD_SIDE_APART;
+            if (out->shares.deferred) {
+                const mabd_affine_deferred apart = {s, slot, out->shares.value_count};
+                out->shares.deferred[out->shares.deferred_count] = apart;
+                out->shares.side_mode[s] = MABD_SIDE_DEFERRED;
             }
-            out->apart_count++;
-            out->apart_reals += width * width + width;
+            out->shares.deferred_count++;
+            out->shares.value_count += width * width + width;
         }
     }
 }
@@ -432,13 +419,13 @@ static void find_modes(const mabd_model* m, const mabd_affine_packs* out, int32_
     const mabd_plan* plan = m->plan;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
         const int32_t slot = plan->sides[s].slot;
-        if (plan->sides[s].is_b < 0 || out->side_mode[s] == MABD_SIDE_APART) continue;
+        if (plan->sides[s].is_b < 0 || out->shares.side_mode[s] == MABD_SIDE_DEFERRED) continue;
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[slot]];
         const int32_t other = plan->sides[s].is_b ? joint->a : joint->b;
         const bool ground = m->body_motion[other] != MABD_MOTION_DYNAMIC;
-        out->side_mode[s] = (uint8_t)(ground       ? MABD_SIDE_GROUND
-                                      : seen[slot] ? MABD_SIDE_ADD
-                                                   : MABD_SIDE_FIRST);
+        out->shares.side_mode[s] = (uint8_t)(ground       ? MABD_SIDE_GROUND
+                                             : seen[slot] ? MABD_SIDE_ADD
+                                                          : MABD_SIDE_FIRST);
         seen[slot] = true;
     }
 }
@@ -461,10 +448,10 @@ static void find_all_modes(const mabd_model* m, const mabd_affine_packs* out, bo
 
 // Nothing has to wait: the other side, of a tile before, has written.
 static void join_aparts(mabd_affine_packs* out) {
-    for (int32_t i = 0; i < out->apart_count; i++) {
-        out->side_mode[out->aparts[i].side] = MABD_SIDE_ADD;
+    for (int32_t i = 0; i < out->shares.deferred_count; i++) {
+        out->shares.side_mode[out->shares.deferred[i].side] = MABD_SIDE_ADD;
     }
-    out->apart_count = 0;
+    out->shares.deferred_count = 0;
 }
 
 static bool begins_joint(uint8_t mode) {
@@ -474,8 +461,8 @@ static bool begins_joint(uint8_t mode) {
 // What one side of a body in lane l has to know of it.
 static void write_mode(const mabd_affine_packs* out, int32_t side, int l,
                        mabd_affine_pack_side* to) {
-    to->mode[l] = out->side_mode[side];
-    const mabd_affine_deferred* apart = mabd_affine_packs_deferred(out, side);
+    to->mode[l] = out->shares.side_mode[side];
+    const mabd_affine_deferred* apart = mabd_affine_shares_find(&out->shares, side);
     if (apart) to->block[l] = apart->offset;
 }
 
@@ -565,9 +552,10 @@ static void layout(const mabd_model* m, mabd_affine_packs* p, mabd_arena* arena)
     p->lone = mabd_arena_take(arena, (size_t)p->lone_count, sizeof *p->lone);
     p->odd = mabd_arena_take(arena, (size_t)p->odd_count, sizeof *p->odd);
     p->borders = mabd_arena_take(arena, (size_t)p->border_count, sizeof *p->borders);
-    p->side_mode = mabd_arena_take(arena, sides, sizeof *p->side_mode);
-    p->aparts = mabd_arena_take(arena, (size_t)p->apart_count, sizeof *p->aparts);
-    p->apart = mabd_arena_take(arena, p->apart_reals, sizeof *p->apart);
+    p->shares.side_mode = mabd_arena_take(arena, sides, sizeof *p->shares.side_mode);
+    p->shares.deferred =
+        mabd_arena_take(arena, (size_t)p->shares.deferred_count, sizeof *p->shares.deferred);
+    p->shares.values = mabd_arena_take(arena, p->shares.value_count, sizeof *p->shares.values);
     p->motions = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->motions);
     p->openings = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->openings);
     p->inner = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->inner);
@@ -655,19 +643,4 @@ mabd_status mabd_affine_packs_create(const mabd_allocator* allocator, const mabd
 
 void mabd_affine_packs_destroy(const mabd_allocator* allocator, mabd_affine_packs* packs) {
     if (packs) mabd_free(allocator, packs, packs->bytes);
-}
-
-const mabd_affine_deferred* mabd_affine_packs_deferred(const mabd_affine_packs* packs,
-                                                       int32_t side) {
-    int32_t low = 0, high = packs->apart_count;
-    while (low < high) {
-        const int32_t middle = (low + high) / 2;
-        if (packs->aparts[middle].side < side) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    const bool found = low < packs->apart_count && packs->aparts[low].side == side;
-    return found ? &packs->aparts[low] : NULL;
 }

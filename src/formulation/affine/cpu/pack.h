@@ -20,9 +20,8 @@
 // at, the borders, are predicted before all tiles, and nobody writes to their references after.
 #pragma once
 
-#include "formulation/affine/report.h"
+#include "formulation/affine/data.h"
 #include "math/lanes.h"
-#include "model/model_data.h"
 
 /// Bodies of a tile: about 1 kB each in the cache while a step goes over them.
 #define MABD_TILE_BODIES 512
@@ -40,14 +39,6 @@
 
 /// Most joints of a body in a pack.
 #define MABD_PACK_SIDES 6
-
-/// What a side does with the block of its joint.
-typedef enum mabd_affine_side_mode {
-    MABD_SIDE_ADD,    // adds to what the first side has written
-    MABD_SIDE_FIRST,  // writes
-    MABD_SIDE_GROUND, // writes, and there is no other side: the other body does not move
-    MABD_SIDE_APART,  // writes to a place of its own: the first side is in another tile
-} mabd_affine_side_mode;
 
 /// One joint of each body of a pack.
 typedef struct mabd_affine_pack_side {
@@ -135,17 +126,11 @@ typedef struct mabd_affine_segment {
     uint8_t border[2];       // bit l: the first, the last link of lane l is a border
 } mabd_affine_segment;
 
-/// The share of a side in another tile: at `offset` in mabd_affine_packs.apart its block (width^2), then its right-hand side (width).
-typedef struct mabd_affine_deferred {
-    int32_t side; // of the plan
-    int32_t slot;
-    size_t offset;
-} mabd_affine_deferred;
-
-typedef struct mabd_affine_packs {
-    int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count, apart_count;
+struct mabd_affine_packs {
+    int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count;
     int32_t run_count, group_count, lone_count, border_count;
-    size_t apart_reals, kept_count;
+    size_t kept_count;
+    mabd_affine_shares shares;
     mabd_affine_tile* tiles;
     mabd_affine_pack* packs;
     mabd_affine_pack_side* sides;
@@ -155,11 +140,7 @@ typedef struct mabd_affine_packs {
     int32_t* borders;                 // (border_count) bodies, rising
     mabd_affine_spring_group* groups; // (group_count)
     int32_t* lone;                    // (lone_count) joints with coordinates that are in no group
-    uint8_t* side_mode;               // (sides of the plan) mabd_affine_side_mode
-    size_t* side_offset;          // (sides of the plan) in apart, of sides that are; devices only
-    mabd_affine_deferred* aparts; // (apart_count) rising by side
-    mabd_real* apart;             // (apart_reals)
-    mabd_affine_segment* runs;    // (run_count)
+    mabd_affine_segment* runs;        // (run_count)
     mabd_lanes* run_X; // (run_count x MABD_SEGMENT_LINKS + 2 x 6) attachments of both joints
     bool* joint_inner; // (joints) update looks at the joint, a ball inside of a run; null = no runs
     mabd_lanes* kept;  // (kept_count) affine/cpu/segment.h
@@ -167,7 +148,7 @@ typedef struct mabd_affine_packs {
     mabd_affine_joint_error* openings;  // (tile_count)
     mabd_affine_joint_error* inner;     // (tile_count) of the joints inside runs, by update
     size_t bytes;
-} mabd_affine_packs;
+};
 
 /// Tiles and packs of a model. kinds (bodies): mabd_affine_body_kind of affine/data.h. in_order: tiles will be assembled one after the
 /// other. MABD_ERR_MEMORY.
@@ -177,11 +158,3 @@ mabd_status mabd_affine_packs_create(const mabd_allocator* allocator, const mabd
 void mabd_affine_packs_destroy(const mabd_allocator* allocator, mabd_affine_packs* packs);
 /// Bytes that mabd_affine_packs_create will take, SIZE_MAX if that cannot be found out.
 size_t mabd_affine_packs_bytes_for(const mabd_model* model, const uint8_t* kinds);
-
-/// True if a joint is in a group. kinds as above.
-bool mabd_affine_packs_is_spring(const mabd_model* model, const uint8_t* kinds,
-                                 const mabd_model_joint* joint);
-
-/// The place of a side that is apart, null if it is not.
-const mabd_affine_deferred* mabd_affine_packs_deferred(const mabd_affine_packs* packs,
-                                                       int32_t side);

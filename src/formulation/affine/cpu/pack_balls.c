@@ -6,7 +6,8 @@
 //
 // The right-hand side of a joint is P_b - P_a as it will be by inertia alone: each side brings its own point, s = +1 for b.
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/element/affine_body.h"
 
 #include "math/block.h"
 #include "math/polar.h"
@@ -254,7 +255,7 @@ static void store_side(mabd_affine_sim* sim, const mabd_affine_pack* pack, int32
                        const mabd_real* in) {
     const mabd_affine_pack_side* side = sim->packs->sides + pack->side_first + place;
     const mabd_affine_side_place to = mabd_affine_pack_place(sim, side, 3, l);
-    mabd_affine_put_share(sim, sim->model->plan->side_start[pack->body[l]] + place, &to, in);
+    mabd_affine_write_share(sim, sim->model->plan->side_start[pack->body[l]] + place, &to, in);
 }
 
 static void store_pair(mabd_affine_sim* sim, const mabd_affine_pack* pack,

@@ -15,6 +15,7 @@
 // point rows alone go as in pack_balls.c: each side brings its own point.
 
 #include "formulation/affine/cpu/segment.h"
+#include "formulation/affine/element/joint_jacobian.h"
 
 // D, then the right-hand side, then C.
 #define SIDE_REALS (MABD_PLAN_SLOT_ROWS * (MABD_PLAN_SLOT_ROWS + 2))

@@ -11,7 +11,8 @@
 // first side of a joint adds the compliance of the springs. The force J' lambda of springs is a torque, s n lambda in the
 // world, which is turned to the body once for all joints.
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/element/affine_body.h"
 
 #include "math/block.h"
 

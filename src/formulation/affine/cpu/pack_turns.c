@@ -9,7 +9,7 @@
 // Logarithms are those of joint/rows.h for angles up to a quarter turn. Joints that are turned farther, or whose coordinates
 // are beyond 1 rad and may count whole turns, are done one by one between the loops.
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/cpu/pack_lanes.h"
 
 #include "math/block.h"
 #include "math/polar.h"
@@ -85,8 +85,8 @@ static void find_near_turns(const mabd_lanes* MABD_RESTRICT Q, mabd_lanes* MABD_
                             mabd_lanes* MABD_RESTRICT c, mabd_lanes* MABD_RESTRICT cosine) {
     MABD_EACH_LANE(l) {
         const mabd_mat3 q = mabd_lane_m3(Q, l);
-        const mabd_turn turn = mabd_m3_turn_near(q);
-        cosine->at[l] = mabd_m3_two_cosines(q);
+        const mabd_rotvec turn = mabd_so3_log_small(q);
+        cosine->at[l] = mabd_so3_two_cosines(q);
         mabd_lane_put_v3(turn.phi, phi, l);
         c->at[l] = turn.c;
     }
@@ -98,17 +98,17 @@ static void find_turns(turn_lanes* w) {
     find_near_turns(w->Q, w->phi, &w->c, &cosine);
     for (int l = 0; l < MABD_LANES; l++) {
         if (cosine.at[l] >= 0) continue;
-        const mabd_vec3 phi = mabd_m3_log(mabd_lane_m3(w->Q, l));
+        const mabd_vec3 phi = mabd_so3_log(mabd_lane_m3(w->Q, l));
         mabd_lane_put_v3(phi, w->phi, l);
-        w->c.at[l] = mabd_vector_curve(phi);
+        w->c.at[l] = mabd_so3_gradient_factor(phi);
     }
 }
 
 static void find_axes(const turn_lanes* MABD_RESTRICT w, mabd_lanes* MABD_RESTRICT axes) {
     MABD_EACH_LANE(l) {
-        mabd_turn turn;
+        mabd_rotvec turn;
         turn.phi = mabd_lane_v3(w->phi, l), turn.c = w->c.at[l];
-        mabd_lane_put_m3(mabd_m3_product(mabd_lane_m3(w->B, l), mabd_turn_gradients(turn)), axes,
+        mabd_lane_put_m3(mabd_m3_product(mabd_lane_m3(w->B, l), mabd_rotvec_gradients(turn)), axes,
                          l);
     }
 }
@@ -127,7 +127,7 @@ static void view_group(const mabd_affine_sim* sim, const mabd_affine_spring_grou
 MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
     const mabd_vec3 last = mabd_v3_load(near), all = mabd_v3(1, 1, 1);
     mabd_vec3 phi = mabd_lane_v3(w->phi, l);
-    if (mabd_v3_dot(last, last) > (mabd_real)0.99) phi = mabd_unwrap_vector(phi, last, all);
+    if (mabd_v3_dot(last, last) > (mabd_real)0.99) phi = mabd_rotvec_unwrap(phi, last, all);
     mabd_v3_store(phi, near);
 }
 

@@ -5,6 +5,7 @@
 //   reference = polar of q + lead (v + curve (v - v1))         a guess of second order
 
 #include "formulation/affine/element/predict.h"
+#include "formulation/affine/cpu/pack_lanes.h"
 
 #include "math/polar.h"
 #include "math/quat.h"

@@ -2,7 +2,7 @@
 // What runs leave of a chain: its cuts and all slots outside of runs, a shorter chain (affine/cpu/segment.h).
 #pragma once
 
-#include "formulation/affine/data.h"
+#include "formulation/affine/cpu/pack.h"
 
 /// Such a chain of one component.
 struct mabd_affine_reduced_chain {

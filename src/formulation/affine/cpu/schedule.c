@@ -2,7 +2,10 @@
 // The tables of stages, and the calls through the one that a simulation has: tile by tile, by the threads of the pool. What
 // tiles report is put together in their order.
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/cpu/pack.h"
+#include "formulation/affine/element/side_share.h"
+#include "formulation/affine/element/update.h"
 
 #include <string.h>
 
@@ -90,12 +93,12 @@ static void assemble_tile(void* context, int32_t tile, int32_t thread) {
 }
 
 // Shares of sides whose joint was begun in another tile. No joint has two of them.
-static void add_aparts(void* context, int32_t part, int32_t thread) {
+static void add_deferred_shares(void* context, int32_t part, int32_t thread) {
     const mabd_affine_sim* sim = ((const tile_job*)context)->sim;
-    const int32_t count = sim->packs->apart_count, last = first_in(sim, count, part + 1);
+    const int32_t count = sim->shares->deferred_count, last = first_in(sim, count, part + 1);
     (void)thread;
     for (int32_t i = first_in(sim, count, part); i < last; i++) {
-        mabd_affine_add_deferred(sim, &sim->packs->aparts[i]);
+        mabd_affine_add_deferred(sim, &sim->shares->deferred[i]);
     }
 }
 
@@ -129,7 +132,7 @@ void mabd_affine_assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
     } else {
         run_tiles(sim, assemble_tile, &job);
     }
-    if (sim->packs->apart_count > 0) run_tiles(sim, add_aparts, &job);
+    if (sim->shares->deferred_count > 0) run_tiles(sim, add_deferred_shares, &job);
 }
 
 static void update_tile(void* context, int32_t tile, int32_t thread) {
@@ -233,5 +236,5 @@ void mabd_affine_finish(mabd_affine_sim* sim, bool keep_history) {
     tile_job job = {.flag = keep_history};
     if (sim->packs->lone_count > 0) run_tiles(sim, finish_part, &job);
     run_tiles(sim, finish_tile, &job);
-    mabd_affine_turn_state(sim, keep_history);
+    mabd_affine_advance_history(sim, keep_history);
 }

@@ -23,7 +23,7 @@
 // This is the part that does not ask what the rows are: one text for w = 3 .. 6, a constant where it is used.
 #pragma once
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/cpu/pack_lanes.h"
 
 #include "math/block.h"
 
@@ -293,6 +293,18 @@ MABD_HOT void mabd_affine_segment_prefetch(int count, const mabd_lanes* at) {
 }
 
 #ifdef MABD_ISA
+/// A run: its links, eliminated but for the joints at the ends of its lanes (run.c).
+void MABD_STAGE(assemble_run)(mabd_affine_sim* sim, int32_t run, const mabd_real* stress,
+                              bool predict);
+/// The new state of a run, and how far its joints are open there.
+void MABD_STAGE(update_run)(mabd_affine_sim* sim, int32_t run, mabd_affine_motion_report* report,
+                            mabd_affine_joint_error* open);
+/// The same of a run whose joints are no balls (run_rows.c); how far they are open is left to check.
+void MABD_STAGE(assemble_row_run)(mabd_affine_sim* sim, int32_t run, const mabd_real* stress,
+                                  bool predict);
+void MABD_STAGE(update_row_run)(mabd_affine_sim* sim, int32_t run,
+                                mabd_affine_motion_report* report);
+
 // ---- parts of both kinds of runs (run.c) ----
 
 /// Shares of both cuts of every piece, and the block between them in the place of its first body's. before, after (rows): C of the

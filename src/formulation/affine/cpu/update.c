@@ -6,6 +6,8 @@
 // and, at the end of a step, rates and history.
 
 #include "formulation/affine/element/update.h"
+#include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/cpu/segment.h"
 
 void MABD_STAGE(update)(mabd_affine_sim* sim, const mabd_affine_tile* tile,
                         mabd_affine_motion_report* report) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The co-rotated affine body: everything a step needs of one body, in the body's own frame.
+// The co-rotated affine body: the mathematics of one body in a step, in the frame of the body.
 //
 // Kinematics     x = A X + t,  q = (a1, a2, a3, t), a_k the columns of A              [MABD eq. 1, 4]
 // Body frame     at the centre of mass, along the principal axes: no mass coupling,
@@ -7,93 +7,36 @@
 // Increment      D = R' dA (columns d1 d2 d3), tau = R' dt;  D_ik is row i of column k
 // Elasticity     Psi = V (mu e:e + lambda/2 tr(e)^2),  e = sym(R'A) - I               [MABD eq. 15]
 //
-// H = M/(bh)^2 + drag/(bh) on t + K falls apart (b = beta of the integrator):
+// H = M/(bh)^2 + drag/(bh) on t + K is block diagonal (b = beta of the integrator):
 //
 //   (D11 D22 D33)  diag(s_i)/(bh)^2 + V (2 mu I + lambda 1 1')                 one 3x3 block
 //   (D_ij, D_ji)   | s_j/(bh)^2 + V mu   V mu               |                  three 2x2 blocks
 //                  | V mu                s_i/(bh)^2 + V mu  |
 //   tau            m/(bh)^2 + drag/(bh)                                        one scalar
 //
-// Its inverse is constant: made once per class of equal bodies and step size.
+// Its inverse is constant: it is computed once per class of equal bodies and step size.
 //
 // Geometric stiffness: with stress S (body frame) the exact Hessian also has, on the rotation
 // w = T D = (D32 - D23, D13 - D31, D21 - D12) = 2 x rotation, the block
 //
 //   G = V/4 (tr(S) I - S)      because  W : (W S) = w'(tr(S) I - S) w / 4,  W = skew(D).
 //
-// It is put on the constant inverse by Woodbury; C = T H^-1 T' is diagonal:
+// It is added to the constant inverse by the Woodbury identity; C = T H^-1 T' is diagonal:
 //
 //   (H + T'GT)^-1 = H^-1 - H^-1 T' Z T H^-1,   Z = (I + G C)^-1 G  (symmetric).
 //
-// Without it a chain with a heavy end blows up (docs/theory/notation.md). At the solution of a step w = 0,
-// so G steers the iteration and not its result: any G for which the sum stays positive definite
-// will do, and G is clamped where it is not.
-//
-// The clamp is f(G), f(x) = max(x, 0), by Newton's interpolation at the eigenvalues e1 >= e2 >= e3 (no eigenvectors):
-//
-//   f(G) = f(e1) I + f[e1,e2] (G - e1) + f[e1,e2,e3] (G - e1)(G - e2)
-//   e1 = q + 2 p c(r),  e3 = q - 2 p c(-r),   q = tr(G)/3,  6 p^2 = |G - q|^2,  2 r = det((G - q)/p)
-//   c(r) = cos(acos(r)/3) = cos(2/3 acos u),  u = sqrt((1 + r)/2)
-//
-// The divided differences of f lose no digits: where signs differ, denominators are sums. c is analytic in u on [0, 1], and a
-// polynomial of degree 15 (interpolated at Chebyshev points) is it to 7e-15. Two eigenvalues within sqrt(eps) p of each other are
-// known to sqrt(eps) p only, so the result is looked at once more, and Jacobi rotations do what has failed.
+// Without it a chain with a heavy end diverges (docs/theory/notation.md). At the solution of a step
+// w = 0, so G affects the convergence of the iteration but not its result: any G that keeps the sum
+// positive definite is valid. Where the sum would lose definiteness, negative eigenvalues of G are set
+// to zero (math/sym3.h).
 #pragma once
 
-#include "math/eigen3.h"
-#include "math/mat3.h"
+#include "formulation/affine/body_types.h"
+#include "math/sym3.h"
+#include "model/material.h"
 
-/// An increment or a force in the body frame: (D, tau) as 4 columns.
-typedef struct mabd_vec12 {
-    mabd_vec3 d1, d2, d3, tau;
-} mabd_vec12;
-
-/// Constants of a class of equal bodies, independent of the step size.
-typedef struct mabd_body_material {
-    mabd_real mass;       // [kg]
-    mabd_real s[3];       // second moments along the principal axes [kg m^2]
-    mabd_real volume;     // [m^3]
-    mabd_real mu, lambda; // Lame constants [Pa]
-    mabd_real drag;       // [N s/m]
-} mabd_body_material;
-
-/// Constants of a class for one beta h. Pairs are numbered by the rotation axis they carry:
-/// pair 1 = (D23, D32), pair 2 = (D31, D13), pair 3 = (D12, D21), written (p, q): w_k = q - p.
-typedef struct mabd_affine_block {
-    mabd_real sm[3];                        // s_k / (bh)^2
-    mabd_real mm;                           // m / (bh)^2
-    mabd_real drag_rate;                    // drag / (bh)
-    mabd_real inv_t;                        // inverse of the scalar on tau
-    mabd_real b11, b22, b33, b12, b13, b23; // inverse of the 3x3 block
-    mabd_real pp[3], qq[3], pq[3];          // inverses of the 2x2 blocks
-    mabd_real tp[3], tq[3];                 // H^-1 T': the entries at p and q
-    mabd_real c[3];                         // diagonal of C = T H^-1 T'
-    mabd_real margin[3];                    // 1 / (10 c): what G may lack of being positive
-    mabd_real quarter_volume;               // V / 4
-    mabd_real two_mu, lambda;
-} mabd_affine_block;
-
-/// Symmetric 3x3: xx yy zz xy xz yz.
-typedef struct mabd_sym3 {
-    mabd_real xx, yy, zz, xy, xz, yz;
-} mabd_sym3;
-
-MABD_FN mabd_sym3 mabd_sym3_load(const mabd_real* p) {
-    mabd_sym3 s;
-    s.xx = p[0], s.yy = p[1], s.zz = p[2], s.xy = p[3], s.xz = p[4], s.yz = p[5];
-    return s;
-}
-MABD_FN void mabd_sym3_store(mabd_sym3 s, mabd_real* p) {
-    p[0] = s.xx, p[1] = s.yy, p[2] = s.zz, p[3] = s.xy, p[4] = s.xz, p[5] = s.yz;
-}
-/// S x
-MABD_FN mabd_vec3 mabd_sym3_mul(mabd_sym3 s, mabd_vec3 x) {
-    return mabd_v3(s.xx * x.x + s.xy * x.y + s.xz * x.z, s.xy * x.x + s.yy * x.y + s.yz * x.z,
-                   s.xz * x.x + s.yz * x.y + s.zz * x.z);
-}
-
-/// One 2x2 inverse: masses mp on p, mq on q, coupling vmu. No cancellation: the determinant is
-/// expanded to mp mq + vmu (mp + mq).
+/// Invert 2x2 block k: masses mp on p, mq on q, coupling vmu. The determinant is expanded to
+/// mp mq + vmu (mp + mq), which has no cancellation.
 MABD_FN void mabd_affine_block_pair(mabd_affine_block* b, int k, mabd_real mp, mabd_real mq,
                                     mabd_real vmu) {
     mabd_real det = mp * mq + vmu * (mp + mq);
@@ -106,7 +49,7 @@ MABD_FN void mabd_affine_block_pair(mabd_affine_block* b, int k, mabd_real mp, m
     b->margin[k] = (mabd_real)0.1 / b->c[k];
 }
 
-/// Constants of a class for one beta h [s].
+/// Compute the constants of a class of bodies for one beta h [s].
 MABD_FN mabd_affine_block mabd_affine_block_make(const mabd_body_material* m, mabd_real bh) {
     mabd_affine_block b;
     const mabd_real w = 1 / (bh * bh);
@@ -133,13 +76,13 @@ MABD_FN mabd_affine_block mabd_affine_block_make(const mabd_body_material* m, ma
     return b;
 }
 
-/// w = T D = (D32 - D23, D13 - D31, D21 - D12): twice the rotation [rad]
+/// Compute w = T D = (D32 - D23, D13 - D31, D21 - D12), twice the rotation of an increment [rad].
 MABD_FN mabd_vec3 mabd_vec12_rotation(mabd_vec12 y) {
     return mabd_v3(y.d2.z - y.d3.y, y.d3.x - y.d1.z, y.d1.y - y.d2.x);
 }
 
-/// r = M (q_hat - ref)/(bh)^2 + weight in the body frame; q_hat and ref are coordinates (a1, a2, a3, t), ref is rigid, weight [N]
-/// is along the world's axes.
+/// Compute r = M (q_hat - ref)/(bh)^2 + weight in the body frame. q_hat and ref are coordinates
+/// (a1, a2, a3, t), ref is rigid, weight [N] is in world axes.
 MABD_FN mabd_vec12 mabd_affine_block_inertia(const mabd_affine_block* b, mabd_vec12 q_hat,
                                              mabd_vec12 ref, mabd_vec3 weight) {
     const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
@@ -155,7 +98,7 @@ MABD_FN mabd_vec12 mabd_affine_block_inertia(const mabd_affine_block* b, mabd_ve
     return r;
 }
 
-/// H^-1 r without the geometric term.
+/// Compute H^-1 r without the geometric term.
 MABD_FN mabd_vec12 mabd_affine_block_apply(const mabd_affine_block* b, mabd_vec12 r) {
     mabd_vec12 y;
     y.d1.x = b->b11 * r.d1.x + b->b12 * r.d2.y + b->b13 * r.d3.z;
@@ -171,21 +114,21 @@ MABD_FN mabd_vec12 mabd_affine_block_apply(const mabd_affine_block* b, mabd_vec1
     return y;
 }
 
-/// y <- y - H^-1 T' z
+/// Compute y <- y - H^-1 T' z.
 MABD_FN void mabd_affine_block_unrotate(const mabd_affine_block* b, mabd_vec3 z, mabd_vec12* y) {
     y->d3.y -= b->tp[0] * z.x, y->d2.z -= b->tq[0] * z.x;
     y->d1.z -= b->tp[1] * z.y, y->d3.x -= b->tq[1] * z.y;
     y->d2.x -= b->tp[2] * z.z, y->d1.y -= b->tq[2] * z.z;
 }
 
-/// (H + T'GT)^-1 r
+/// Compute (H + T'GT)^-1 r; Z of mabd_affine_block_woodbury.
 MABD_FN mabd_vec12 mabd_affine_block_solve(const mabd_affine_block* b, mabd_sym3 Z, mabd_vec12 r) {
     mabd_vec12 y = mabd_affine_block_apply(b, r);
     mabd_affine_block_unrotate(b, mabd_sym3_mul(Z, mabd_vec12_rotation(y)), &y);
     return y;
 }
 
-/// True if G + diag(1/c)/10 is positive definite: then I + GC is safely so, and G needs no clamp.
+/// True if G + diag(1/c)/10 is positive definite: then I + GC is too, with a margin, and G needs no clamp.
 MABD_FN bool mabd_geometric_is_safe(const mabd_affine_block* b, mabd_sym3 G) {
     mabd_real xx = G.xx + b->margin[0], yy = G.yy + b->margin[1], zz = G.zz + b->margin[2];
     mabd_real minor = xx * yy - G.xy * G.xy;
@@ -194,82 +137,7 @@ MABD_FN bool mabd_geometric_is_safe(const mabd_affine_block* b, mabd_sym3 G) {
     return xx > 0 && minor > 0 && det > 0;
 }
 
-/// G with its negative eigenvalues set to zero.
-MABD_FN mabd_sym3 mabd_sym3_clamp(mabd_sym3 G) {
-    mabd_real s[6], values[3];
-    mabd_mat3 V;
-    mabd_sym3_store(G, s);
-    mabd_sym3_eigen(s, values, &V);
-    mabd_sym3 out;
-    out.xx = out.yy = out.zz = out.xy = out.xz = out.yz = 0;
-    const mabd_vec3 column[3] = {V.c1, V.c2, V.c3};
-    for (int k = 0; k < 3; k++) {
-        mabd_real e = values[k] > 0 ? values[k] : 0;
-        mabd_vec3 v = column[k];
-        out.xx += e * v.x * v.x, out.yy += e * v.y * v.y, out.zz += e * v.z * v.z;
-        out.xy += e * v.x * v.y, out.xz += e * v.x * v.z, out.yz += e * v.y * v.z;
-    }
-    return out;
-}
-
-/// cos(acos(2 u^2 - 1)/3), 0 <= u <= 1
-MABD_HOT mabd_real mabd_third_cosine(mabd_real u) {
-    mabd_real c = (mabd_real)1.6840798339836843e-05;
-    c = c * u - (mabd_real)0.00015425694291050363;
-    c = c * u + (mabd_real)0.00066762461648365212;
-    c = c * u - (mabd_real)0.0018389155831255988;
-    c = c * u + (mabd_real)0.0036912026322573066;
-    c = c * u - (mabd_real)0.0059209996385766253;
-    c = c * u + (mabd_real)0.008209146896930546;
-    c = c * u - (mabd_real)0.010550248345813997;
-    c = c * u + (mabd_real)0.013293041113790259;
-    c = c * u - (mabd_real)0.017055565944752826;
-    c = c * u + (mabd_real)0.022866248978971111;
-    c = c * u - (mabd_real)0.032921624935559883;
-    c = c * u + (mabd_real)0.053458347977806624;
-    c = c * u - (mabd_real)0.11111111080995631;
-    c = c * u + (mabd_real)0.57735026918611321;
-    return c * u + (mabd_real)0.50000000000000688;
-}
-
-/// f[a, b] of f(x) = max(x, 0), a >= b.
-MABD_HOT mabd_real mabd_positive_slope(mabd_real a, mabd_real b) {
-    const mabd_real mixed = a / (a - b);
-    return b >= 0 ? 1 : a <= 0 ? 0 : mixed;
-}
-
-/// The same without branches, and where two eigenvalues nearly agree to fewer digits.
-MABD_HOT mabd_sym3 mabd_sym3_positive(mabd_sym3 G) {
-    const mabd_real q = (G.xx + G.yy + G.zz) / 3;
-    mabd_sym3 M = G;
-    M.xx -= q, M.yy -= q, M.zz -= q;
-    const mabd_real square =
-        M.xx * M.xx + M.yy * M.yy + M.zz * M.zz + 2 * (M.xy * M.xy + M.xz * M.xz + M.yz * M.yz);
-    const mabd_real p = (mabd_real)sqrt(square / 6), cube = p * p * p;
-    const mabd_real det = M.xx * (M.yy * M.zz - M.yz * M.yz) - M.xy * (M.xy * M.zz - M.yz * M.xz) +
-                          M.xz * (M.xy * M.yz - M.yy * M.xz);
-    const mabd_real raw = cube > 0 ? det / (2 * cube) : 0;
-    const mabd_real low = raw < -1 ? -1 : raw, r = low > 1 ? 1 : low;
-    const mabd_real e1 = q + 2 * p * mabd_third_cosine((mabd_real)sqrt((1 + r) / 2));
-    const mabd_real e3 = q - 2 * p * mabd_third_cosine((mabd_real)sqrt((1 - r) / 2));
-    const mabd_real e2 = 3 * q - e1 - e3;
-    const mabd_real d12 = mabd_positive_slope(e1, e2), d23 = mabd_positive_slope(e2, e3);
-    const mabd_real second = (d12 - d23) / (e1 - e3), d = e1 > 0 && e3 < 0 ? second : 0;
-    // (G - e1)(G - e2) = (G - e1)^2 + (e1 - e2)(G - e1)
-    const mabd_real a = e1 > 0 ? e1 : 0, b = d12 + d * (e1 - e2);
-    M = G;
-    M.xx -= e1, M.yy -= e1, M.zz -= e1;
-    mabd_sym3 out;
-    out.xx = a + b * M.xx + d * (M.xx * M.xx + M.xy * M.xy + M.xz * M.xz);
-    out.yy = a + b * M.yy + d * (M.xy * M.xy + M.yy * M.yy + M.yz * M.yz);
-    out.zz = a + b * M.zz + d * (M.xz * M.xz + M.yz * M.yz + M.zz * M.zz);
-    out.xy = b * M.xy + d * (M.xx * M.xy + M.xy * M.yy + M.xz * M.yz);
-    out.xz = b * M.xz + d * (M.xx * M.xz + M.xy * M.yz + M.xz * M.zz);
-    out.yz = b * M.yz + d * (M.xy * M.xz + M.yy * M.yz + M.yz * M.zz);
-    return out;
-}
-
-/// G of a stress [Pa] as it is [N m].
+/// Compute the geometric stiffness G of a stress [Pa], not clamped [N m].
 MABD_FN mabd_sym3 mabd_affine_block_stiffness(const mabd_affine_block* b, mabd_sym3 stress) {
     const mabd_real v = b->quarter_volume, trace = stress.xx + stress.yy + stress.zz;
     mabd_sym3 G;
@@ -278,7 +146,8 @@ MABD_FN mabd_sym3 mabd_affine_block_stiffness(const mabd_affine_block* b, mabd_s
     return G;
 }
 
-/// The same, clamped where the sum would lose definiteness [N m].
+/// Compute the geometric stiffness G of a stress [Pa], clamped where H + T'GT would lose definiteness
+/// [N m].
 MABD_CALL mabd_sym3 mabd_affine_block_geometric(const mabd_affine_block* b, mabd_sym3 stress) {
     const mabd_sym3 G = mabd_affine_block_stiffness(b, stress);
     if (mabd_geometric_is_safe(b, G)) return G;
@@ -286,7 +155,7 @@ MABD_CALL mabd_sym3 mabd_affine_block_geometric(const mabd_affine_block* b, mabd
     return mabd_geometric_is_safe(b, clamped) ? clamped : mabd_sym3_clamp(G);
 }
 
-/// Z = (I + GC)^-1 G
+/// Compute Z = (I + GC)^-1 G.
 MABD_FN mabd_sym3 mabd_affine_block_woodbury(const mabd_affine_block* b, mabd_sym3 G) {
     // N = I + GC, columns; its inverse by cofactors
     const mabd_real* c = b->c;
@@ -304,7 +173,8 @@ MABD_FN mabd_sym3 mabd_affine_block_woodbury(const mabd_affine_block* b, mabd_sy
     return Z;
 }
 
-/// H + T'GT itself (12 x 12, row-major, symmetric), for bodies whose freedoms are unknowns of the dual system.
+/// Write H + T'GT as a matrix (12 x 12, row-major, symmetric), for bodies whose freedoms are unknowns of
+/// the dual system.
 MABD_FN void mabd_affine_block_matrix(const mabd_affine_block* b, mabd_sym3 G, mabd_real* H) {
     const int p[3] = {7, 2, 3}, q[3] = {5, 6, 1}; // places of the pairs: D23 D31 D12, D32 D13 D21
     const mabd_real volume = 4 * b->quarter_volume;
@@ -326,7 +196,7 @@ MABD_FN void mabd_affine_block_matrix(const mabd_affine_block* b, mabd_sym3 G, m
     }
 }
 
-/// Stress [Pa] of an increment from a rigid reference: 2 mu e + lambda tr(e) I, e = sym(D).
+/// Compute the stress [Pa] of an increment from a rigid reference: 2 mu e + lambda tr(e) I, e = sym(D).
 MABD_FN mabd_sym3 mabd_affine_block_stress(const mabd_affine_block* b, mabd_vec12 y) {
     const mabd_real half = b->two_mu / 2, pressure = b->lambda * (y.d1.x + y.d2.y + y.d3.z);
     mabd_sym3 s;
@@ -339,7 +209,8 @@ MABD_FN mabd_sym3 mabd_affine_block_stress(const mabd_affine_block* b, mabd_vec1
     return s;
 }
 
-/// Strain of a stress [Pa]: e = (S - share tr(S) I) soft, soft = 1/(2 mu), share = lambda/(2 mu + 3 lambda).
+/// Compute the strain e = (S - share tr(S) I) soft of a stress S [Pa], with soft = 1/(2 mu) and
+/// share = lambda/(2 mu + 3 lambda).
 MABD_FN mabd_sym3 mabd_strain_of(mabd_real soft, mabd_real share, mabd_sym3 stress) {
     const mabd_real pressure = share * (stress.xx + stress.yy + stress.zz);
     mabd_sym3 e;
@@ -348,21 +219,12 @@ MABD_FN mabd_sym3 mabd_strain_of(mabd_real soft, mabd_real share, mabd_sym3 stre
     e.xz = soft * stress.xz, e.yz = soft * stress.yz;
     return e;
 }
+/// Compute the strain of a body with this block under a stress [Pa].
 MABD_FN mabd_sym3 mabd_affine_block_strain(const mabd_affine_block* b, mabd_sym3 stress) {
     return mabd_strain_of(1 / b->two_mu, b->lambda / (b->two_mu + 3 * b->lambda), stress);
 }
 
-/// An attachment point of a body: P(X) = J(X) H^-1 T' and W(X) = Z P(X)', J(X) y = D X + tau.
-///
-///          |   0    q2 X3  p3 X2 |
-///   P(X) = | p1 X3    0    q3 X1 |   with p, q = tp, tq
-///          | q1 X2  p2 X1    0   |
-typedef struct mabd_affine_attachment {
-    mabd_vec3 X;
-    mabd_real p12, p13, p21, p23, p31, p32; // P(X)
-    mabd_mat3 W;                            // Z P(X)'
-} mabd_affine_attachment;
-
+/// Compute P(X) and W(X) of an attachment point X, body frame [m].
 MABD_FN mabd_affine_attachment mabd_affine_block_attach(const mabd_affine_block* b, mabd_sym3 Z,
                                                         mabd_vec3 X) {
     mabd_affine_attachment a;
@@ -379,8 +241,8 @@ MABD_FN mabd_affine_attachment mabd_affine_block_attach(const mabd_affine_block*
     return a;
 }
 
-/// Compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)', 3x3. This is the
-/// whole mathematics of a ball joint's dual block:
+/// Compute the compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)', 3x3.
+/// Dual blocks of ball joints consist of these:
 ///   ii   1/t + B_ii X_i Y_i + sum_k inv(D_ik) X_k Y_k - (P(X) W(Y))_ii
 ///   ij   B_ij X_i Y_j + inv(D_ij, D_ji) X_j Y_i - (P(X) W(Y))_ij
 MABD_FN mabd_mat3 mabd_affine_block_compliance(const mabd_affine_block* b,
@@ -407,7 +269,7 @@ MABD_FN mabd_mat3 mabd_affine_block_compliance(const mabd_affine_block* b,
     return c;
 }
 
-/// The same with Y = X: symmetric, the lower triangle is not computed.
+/// Compute the compliance J(X) (H + T'GT)^-1 J(X)' of one point, body frame.
 MABD_FN mabd_sym3 mabd_affine_block_self_compliance(const mabd_affine_block* b,
                                                     const mabd_affine_attachment* x) {
     const mabd_vec3 X = x->X;
@@ -426,7 +288,7 @@ MABD_FN mabd_sym3 mabd_affine_block_self_compliance(const mabd_affine_block* b,
     return c;
 }
 
-/// Compliance of the rotation: T (H + T'GT)^-1 T' = C - C Z C
+/// Compute the compliance of the rotation: T (H + T'GT)^-1 T' = C - C Z C.
 MABD_FN mabd_sym3 mabd_affine_block_turn_compliance(const mabd_affine_block* b, mabd_sym3 Z) {
     const mabd_real* c = b->c;
     mabd_sym3 S;
@@ -436,7 +298,7 @@ MABD_FN mabd_sym3 mabd_affine_block_turn_compliance(const mabd_affine_block* b, 
     return S;
 }
 
-/// Compliance between a point and the rotation: J(X) (H + T'GT)^-1 T' = P(X) - W(X)' C
+/// Compute the compliance between a point and the rotation: J(X) (H + T'GT)^-1 T' = P(X) - W(X)' C.
 MABD_FN mabd_mat3 mabd_affine_block_point_turn(const mabd_affine_block* b,
                                                const mabd_affine_attachment* x) {
     const mabd_real* c = b->c;
@@ -446,40 +308,29 @@ MABD_FN mabd_mat3 mabd_affine_block_point_turn(const mabd_affine_block* b,
                    mabd_v3(x->p13 - W->c1.z * c[2], x->p23 - W->c2.z * c[2], -(W->c3.z * c[2])));
 }
 
-/// R S R'
-MABD_FN mabd_sym3 mabd_sym3_rotate(mabd_mat3 R, mabd_sym3 S) {
-    // rows of R S
-    const mabd_vec3 r1 = mabd_v3(R.c1.x, R.c2.x, R.c3.x), r2 = mabd_v3(R.c1.y, R.c2.y, R.c3.y),
-                    r3 = mabd_v3(R.c1.z, R.c2.z, R.c3.z);
-    const mabd_vec3 t1 = mabd_sym3_mul(S, r1), t2 = mabd_sym3_mul(S, r2), t3 = mabd_sym3_mul(S, r3);
-    mabd_sym3 out;
-    out.xx = mabd_v3_dot(t1, r1), out.xy = mabd_v3_dot(t1, r2), out.xz = mabd_v3_dot(t1, r3);
-    out.yy = mabd_v3_dot(t2, r2), out.yz = mabd_v3_dot(t2, r3), out.zz = mabd_v3_dot(t3, r3);
-    return out;
-}
-
-/// (D, tau) . (E, sigma)
+/// Compute the inner product (D, tau) . (E, sigma).
 MABD_FN mabd_real mabd_vec12_dot(mabd_vec12 a, mabd_vec12 b) {
     return mabd_v3_dot(a.d1, b.d1) + mabd_v3_dot(a.d2, b.d2) + mabd_v3_dot(a.d3, b.d3) +
            mabd_v3_dot(a.tau, b.tau);
 }
-/// a + s b
+/// Compute a + s b.
 MABD_FN mabd_vec12 mabd_vec12_axpy(mabd_real s, mabd_vec12 b, mabd_vec12 a) {
     mabd_vec12 c;
     c.d1 = mabd_v3_axpy(s, b.d1, a.d1), c.d2 = mabd_v3_axpy(s, b.d2, a.d2);
     c.d3 = mabd_v3_axpy(s, b.d3, a.d3), c.tau = mabd_v3_axpy(s, b.tau, a.tau);
     return c;
 }
-/// D X + tau: what an increment does to a point, body frame.
+/// Compute D X + tau, the displacement of a point X by an increment, body frame.
 MABD_FN mabd_vec3 mabd_vec12_move(const mabd_vec12* y, mabd_vec3 X) {
     const mabd_vec3 move = mabd_v3_add(mabd_v3_scale(X.x, y->d1), mabd_v3_scale(X.y, y->d2));
     return mabd_v3_add(mabd_v3_axpy(X.z, y->d3, move), y->tau);
 }
-/// t + R (X + D X + tau): where an increment takes a point, world.
+/// Compute t + R (X + D X + tau), the position of a point X after an increment, world.
 MABD_FN mabd_vec3 mabd_vec12_end(mabd_mat3 R, mabd_vec3 t, const mabd_vec12* y, mabd_vec3 X) {
     return mabd_v3_add(t, mabd_m3_mul(R, mabd_v3_add(X, mabd_vec12_move(y, X))));
 }
-/// Coordinates (a1, a2, a3, t) after an increment d from a rigid reference: A = R (I + D), t + R tau.
+/// Compute the coordinates (a1, a2, a3, t) after an increment d from a rigid reference:
+/// A = R (I + D), t + R tau.
 MABD_FN mabd_vec12 mabd_vec12_place(mabd_vec12 ref, mabd_vec12 d) {
     const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
     mabd_vec12 q;
@@ -488,4 +339,21 @@ MABD_FN mabd_vec12 mabd_vec12_place(mabd_vec12 ref, mabd_vec12 d) {
     q.d3 = mabd_v3_add(R.c3, mabd_m3_mul(R, d.d3));
     q.tau = mabd_v3_add(ref.tau, mabd_m3_mul(R, d.tau));
     return q;
+}
+
+/// Compute the force n at point X as a force on (D, tau): (X (x) n, n).
+MABD_FN mabd_vec12 mabd_vec12_at(mabd_vec3 X, mabd_vec3 n) {
+    mabd_vec12 J;
+    J.d1 = mabd_v3_scale(X.x, n), J.d2 = mabd_v3_scale(X.y, n), J.d3 = mabd_v3_scale(X.z, n);
+    J.tau = n;
+    return J;
+}
+
+/// Compute a torque as a force on (D, tau): T' torque / 2, because w = T D is twice the rotation.
+MABD_FN mabd_vec12 mabd_vec12_torque(mabd_vec3 torque) {
+    const mabd_vec3 h = mabd_v3_scale((mabd_real)0.5, torque);
+    mabd_vec12 J;
+    J.d1 = mabd_v3(0, h.z, -h.y), J.d2 = mabd_v3(-h.z, 0, h.x), J.d3 = mabd_v3(h.y, -h.x, 0);
+    J.tau = mabd_v3(0, 0, 0);
+    return J;
 }

@@ -4,7 +4,8 @@
 
 #pragma once
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/element/assembly.h"
+#include "formulation/affine/element/side_share.h"
 
 #include "math/block.h"
 

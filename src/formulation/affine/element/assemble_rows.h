@@ -6,8 +6,10 @@
 
 #pragma once
 
-#include "formulation/affine/cpu/shares.h"
-#include "formulation/affine/element/axis_law_now.h"
+#include "formulation/affine/element/assembly.h"
+#include "formulation/affine/element/axis.h"
+#include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/element/side_share.h"
 
 #include <string.h>
 
@@ -39,12 +41,12 @@ MABD_FN void mabd_affine_rows_find_turn(mabd_affine_sim* sim, const mabd_model_j
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const size_t at = 3 * (size_t)joint->coordinate;
     mabd_joint_view view;
-    mabd_turn turn;
+    mabd_rotvec turn;
     mabd_affine_view(sim, joint, sim->ref, &view);
-    turn.phi = mabd_m3_log(mabd_joint_frames(&view));
-    turn.c = mabd_vector_curve(turn.phi);
+    turn.phi = mabd_so3_log(mabd_joint_frames(&view));
+    turn.c = mabd_so3_gradient_factor(turn.phi);
     mabd_v3_store(turn.phi, sim->phi + at);
-    const mabd_mat3 axes = mabd_joint_turn_axes(view.Aa, view.Fa, turn);
+    const mabd_mat3 axes = mabd_joint_vector_axes(view.Aa, view.Fa, turn);
     for (int32_t r = 0; r < set->control_count; r++) {
         if (set->control_row[r].kind != MABD_ROW_VECTOR) continue;
         mabd_v3_store(mabd_m3_column(&axes, set->control_row[r].axis),
@@ -192,7 +194,7 @@ MABD_FN void mabd_affine_stage_open_side(const mabd_affine_sim* sim, int32_t sid
     const mabd_model_joint* joint = &sim->model->joints[sim->model->plan->slot_joint[at->slot]];
     const bool alone = sim->model->row_sets[joint->row_set].points_only;
     const int32_t width = sim->model->plan->slot_width[at->slot];
-    if (to->mode == MABD_SIDE_APART || (alone && to->mode != MABD_SIDE_ADD)) {
+    if (to->mode == MABD_SIDE_DEFERRED || (alone && to->mode != MABD_SIDE_ADD)) {
         memset(to->D, 0, (size_t)(width * width) * sizeof *to->D);
         memset(to->rhs, 0, (size_t)width * sizeof *to->rhs);
     }
@@ -285,7 +287,7 @@ MABD_FN void mabd_affine_stage_start_joints(mabd_affine_sim* sim, const mabd_rea
     const mabd_model* m = sim->model;
     const mabd_plan* plan = m->plan;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const uint8_t mode = sim->packs->side_mode[s];
+        const uint8_t mode = sim->shares->side_mode[s];
         if (plan->sides[s].is_b < 0) continue;
         const mabd_model_joint* joint = &m->joints[plan->slot_joint[plan->sides[s].slot]];
         const bool first = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;

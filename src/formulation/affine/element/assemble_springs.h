@@ -105,7 +105,7 @@ MABD_FN void mabd_affine_springs_open_place(const mabd_affine_sim* sim, int32_t 
     }
     if (to->mode != MABD_SIDE_ADD) {
         for (int k = 0; k < 36; k++) to->D[k] = 0;
-        for (int k = 0; k < (to->mode == MABD_SIDE_APART ? 6 : 3); k++) to->rhs[k] = 0;
+        for (int k = 0; k < (to->mode == MABD_SIDE_DEFERRED ? 6 : 3); k++) to->rhs[k] = 0;
     }
     if (to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND) {
         mabd_affine_add_compliance(sim, joint->row_set, to->D);

@@ -5,9 +5,7 @@
 #pragma once
 
 #include "formulation/affine/contact/law.h"
-#include "formulation/affine/cpu/shares.h"
-
-#include "joint/rows.h"
+#include "formulation/affine/element/assembly.h"
 
 // What a body has while its rows are eliminated.
 typedef struct mabd_affine_eliminate_work {
@@ -33,7 +31,7 @@ MABD_FN void mabd_affine_eliminate_row(mabd_affine_eliminate_work* w, mabd_vec12
 }
 
 // Where the rows of a body go: one after the other, or on a device where the host has said. Then how many there are.
-#ifdef MABD_DEVICE_TEXT
+#ifdef MABD_KERNEL_SOURCE
 MABD_FN int32_t mabd_affine_eliminate_first(const mabd_affine_contacts* c, int32_t body) {
     return c->by_body.row_first[body];
 }

@@ -2,7 +2,7 @@
 // Check, one joint (affine/cpu/check.c).
 #pragma once
 
-#include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/data.h"
 
 typedef struct mabd_affine_one_joint_error {
     mabd_real gap, angle, nonlinear;

@@ -2,7 +2,7 @@
 // Predict and refer, one body (affine/cpu/predict.c).
 #pragma once
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/data.h"
 
 #include "math/polar.h"
 

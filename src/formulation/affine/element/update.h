@@ -2,7 +2,8 @@
 // Update, one body (affine/cpu/update.c): the new state from the multipliers; and the coordinates of one joint at the end of a step.
 #pragma once
 
-#include "formulation/affine/cpu/shares.h"
+#include "formulation/affine/element/assembly.h"
+#include "formulation/affine/element/joint_jacobian.h"
 
 #include "math/block.h"
 
@@ -154,5 +155,23 @@ MABD_FN void mabd_affine_stage_finish_joint(mabd_affine_sim* sim, bool keep_hist
         sim->x[k] = x_new[r];
         sim->xd[k] = rate * (x_new[r] - x_b);
         if (!keep_history) sim->x1[k] = x, sim->xd1[k] = xd;
+    }
+}
+
+MABD_FN void mabd_affine_swap(mabd_real** a, mabd_real** b) {
+    mabd_real* c = *a;
+    *a = *b;
+    *b = c;
+}
+/// The end of finish: q_new becomes q, q becomes q1, the new rates, which are in the place of the oldest, v. With keep_history only
+/// q and stress are new.
+MABD_FN void mabd_affine_advance_history(mabd_affine_sim* sim, bool keep_history) {
+    mabd_affine_swap(&sim->stress, &sim->stress_new);
+    if (keep_history) {
+        mabd_affine_swap(&sim->q, &sim->q_new);
+    } else {
+        mabd_affine_swap(&sim->v, &sim->v1);
+        mabd_affine_swap(&sim->q1, &sim->q_new); // q_new -> q1's place, then one place further
+        mabd_affine_swap(&sim->q, &sim->q1);
     }
 }
