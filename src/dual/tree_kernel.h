@@ -9,7 +9,7 @@
 //
 // Block (t_i, t_j) needs no search: the edges of t_i are those to t_{i+1}, t_{i+2}, .. in this order.
 //
-// One text for the CPU (tree_numeric.c) and for devices (cuda/), where slots that do not depend on each other have a thread each.
+// One source for the CPU (tree_numeric.c) and for devices (cuda/), where independent slots have a thread each.
 
 #pragma once
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range is once to twice the size of a part. Let p(s) be the last slot that s is coupled with. Slots with p(s) beyond twice the
-// size reach out of the range wherever it ends; it ends where the fewest others do. While it grows to slot t, these are
+// A range has one to two times the size of a part. Let p(s) be the last slot that s is coupled with. Slots with
+// p(s) beyond twice the size reach out of the range wherever it ends; it ends where the fewest others do. While
+// it grows to slot t, their number is
 //
 //   open(t + 1) = open(t) + (1 if p(t) is within reach) - (slots s of the range with p(s) = t)
 //
-// Why a slot that is not of the top is changed by its range alone: if d < s changes s and d is of another range, d is coupled with
-// s beyond its range; so d is of the top, and with it s. O(slots + edges).
+// A slot outside of the top is changed by its range alone: if d < s changes s and d is in another range, d is
+// coupled with s beyond its range, so d is in the top, and s with it. O(slots + edges).
 
 #include "dual/tree_parts.h"
 
