@@ -7,26 +7,35 @@
 
 typedef struct mabd_model mabd_model;
 
-/// Build a model. The scene may be destroyed afterwards. `allocator` may be null.
+/// Build a model of a scene, which may be destroyed afterwards. `allocator` may be null and is
+/// copied. *model is null on failure: MABD_ERR_ARG, MABD_ERR_INPUT (the scene has no bodies, or
+/// makes no sense as a whole), MABD_ERR_MEMORY.
 MABD_API mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allocator,
                                       mabd_model** model, mabd_error* error);
+/// Destroy a model and release its memory; null does nothing. No simulation may use it any more.
 MABD_API void mabd_model_destroy(mabd_model* model);
 
+/// Number of bodies, over all copies. The world is not one of them.
 MABD_API int32_t mabd_model_body_count(const mabd_model* model);
+/// Number of joints, over all copies.
 MABD_API int32_t mabd_model_joint_count(const mabd_model* model);
-/// Rows of the dual system: rigid ones and compliant ones.
+/// Number of rows of the dual system, rigid and compliant.
 MABD_API int32_t mabd_model_row_count(const mabd_model* model);
-/// Name of the scene.
+/// Name of the scene; "" if it has none.
 MABD_API const char* mabd_model_name(const mabd_model* model);
-/// Write the name of a body or joint (may be a generated one) into text, at most size bytes with the
-/// terminating zero; a body without name is "body 12". In a batch (mabd/batch.h) the copy stands before it: "3/arm",
-/// "3/body 12". Returns text.
+/// Write the name of a body into text, at most `size` bytes with the terminating zero, and return
+/// text. A body without a name is "body 12", MABD_WORLD is "world". In a batch (mabd/batch.h) the
+/// number of the copy comes first: "3/arm", "3/body 12".
 MABD_API const char* mabd_model_body_name(const mabd_model* model, int32_t body, char* text,
                                           size_t size);
+/// Write the name of a joint into text, at most `size` bytes with the terminating zero, and return
+/// text. A joint without a name is "joint 12". In a batch (mabd/batch.h) the number of the copy comes
+/// first: "3/elbow", "3/joint 12".
 MABD_API const char* mabd_model_joint_name(const mabd_model* model, int32_t joint, char* text,
                                            size_t size);
-/// Index of a named body or joint, -1 if there is none.
+/// Index of a named body, -1 if no body has the name. In a batch the name is "3/arm".
 MABD_API int32_t mabd_model_find_body(const mabd_model* model, const char* name);
+/// Index of a named joint, -1 if no joint has the name. In a batch the name is "3/elbow".
 MABD_API int32_t mabd_model_find_joint(const mabd_model* model, const char* name);
 
 /// Mass properties of one body, in its user frame.
@@ -34,32 +43,36 @@ typedef struct mabd_mass {
     mabd_real mass;         // [kg]
     mabd_real center[3];    // [m]
     mabd_real principal[3]; // principal moments about the centre of mass [kg m^2]
-    mabd_real axes[4];      // principal frame in the user frame, w x y z
+    mabd_real axes[4];      // principal frame in the user frame, quaternion w x y z
     mabd_real volume;       // [m^3]
 } mabd_mass;
+/// Mass properties of a body, in its user frame.
 MABD_API mabd_mass mabd_model_body_mass(const mabd_model* model, int32_t body);
+/// Whether a body is dynamic, fixed or scripted.
 MABD_API mabd_motion mabd_model_body_motion(const mabd_model* model, int32_t body);
-/// The geoms of a body (user frame); *count gets how many. Bodies of one class share them.
+/// Geoms of a body in its user frame (*count); bodies of one class share the array, which lives as
+/// long as the model.
 MABD_API const mabd_geom* mabd_model_body_geoms(const mabd_model* model, int32_t body,
                                                 int32_t* count);
-/// Type and bodies of a joint (MABD_WORLD = -1).
+/// Type of a joint; *a and *b get its bodies, MABD_WORLD = -1.
 MABD_API mabd_joint mabd_model_joint_type(const mabd_model* model, int32_t joint, int32_t* a,
                                           int32_t* b);
-/// The point that a joint keeps together, on each of its bodies in that body's user frame [m] (3); world
-/// coordinates where the body is MABD_WORLD.
+/// Write the anchor of a joint on each of its bodies into anchor_a and anchor_b (3 each) [m], in the
+/// user frame of the body; in world coordinates where the body is MABD_WORLD.
 MABD_API void mabd_model_joint_anchors(const mabd_model* model, int32_t joint, mabd_real* anchor_a,
                                        mabd_real* anchor_b);
-/// Rigid and compliant rows of a joint.
+/// Number of rigid rows of a joint; *compliant gets the number of compliant ones and may be null.
 MABD_API int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant);
 
-/// Suggested step and duration [s], 0 = none.
+/// Step that the scene suggests [s], 0 = none.
 MABD_API mabd_real mabd_model_suggested_h(const mabd_model* model);
+/// Duration that the scene suggests [s], 0 = none.
 MABD_API mabd_real mabd_model_suggested_duration(const mabd_model* model);
-/// Gravity [m/s^2] (3).
+/// Gravity (3), world [m/s^2]. The array lives as long as the model.
 MABD_API const mabd_real* mabd_model_gravity(const mabd_model* model);
 
-/// Classes of connected components, as the dual system sees them: fixed and scripted bodies
-/// separate components, so a linkage closed through the ground is a chain.
+/// Classes of connected components of the dual system. Fixed and scripted bodies separate
+/// components, so a linkage closed through the ground is a chain.
 #define MABD_COMPONENT_LIST(X)                                                                     \
     X(FREE, "free") /* one body without rows */                                                    \
     X(CHAIN, "chain")                                                                              \
@@ -73,33 +86,37 @@ typedef enum mabd_component {
 #undef X
         MABD_COMPONENT_COUNT
 } mabd_component;
+/// Name of a class of components; "unknown" for other values. Never null.
 MABD_API const char* mabd_component_name(mabd_component kind);
 
-/// What `mabd info` prints.
+/// Counts of a model.
 typedef struct mabd_model_info {
-    int32_t bodies, dynamic_bodies, joints, rows, compliant_rows, classes;
+    int32_t bodies, dynamic_bodies, joints, rows, compliant_rows;
+    int32_t classes;                          // of bodies with equal mass, material and geoms
     int32_t geoms[MABD_SHAPE_COUNT];          // by shape, over all bodies
     bool contacts;                            // geoms touch
-    int32_t colliders;                        // geoms that may, over all bodies
-    int32_t excluded_pairs;                   // of bodies that never do: jointed or set apart
-    int32_t components[MABD_COMPONENT_COUNT]; // how many of each class
+    int32_t colliders;                        // geoms that may touch, over all bodies
+    int32_t excluded_pairs;                   // of bodies that never touch: jointed or excluded
+    int32_t components[MABD_COMPONENT_COUNT]; // by class
     int32_t loops;                            // independent cycles over all components
     int32_t widest_block;                     // rows of the widest joint
     size_t bytes_model;                       // held by the model
-    size_t bytes_sim;                         // an M-ABD simulation will hold (CPU, dual auto)
-    mabd_real bytes_per_body;                 // (bytes_model + bytes_sim) / bodies
-    size_t bytes_per_contact;                 // it takes besides for each point; 0: no contacts
-    uint64_t hash;                            // of all numbers of the model
+    uint64_t hash;                            // mabd_model_hash
 } mabd_model_info;
+/// Counts of a model; O(1). Memory and solvers of a simulation of it: mabd_sim_get_plan.
 MABD_API mabd_model_info mabd_model_get_info(const mabd_model* model);
+/// Fingerprint of everything in the model that changes its motion, scripts, signals and contacts
+/// included, names not; O(1). Equal scenes have equal fingerprints in every build of one version
+/// with the same mabd_real.
+MABD_API uint64_t mabd_model_hash(const mabd_model* model);
 
 /// Sums over the components of one class.
 typedef struct mabd_plan_totals {
     int64_t components, bodies, joints, rows;
     int64_t junctions; // bodies with so many joints that their freedoms are unknowns themselves
-    int64_t
-        couplings;    // pairs of joints that share a moving body, or of a joint and half a junction
-    int64_t cycles;   // independent ones
-    int64_t cut_rows; // of the joints that close them: the fewest that can be cut to leave trees
+    int64_t couplings; // pairs of joints, or of a joint and half a junction, that share a body
+    int64_t cycles;    // independent ones
+    int64_t cut_rows;  // of the joints that close cycles: fewest rows whose removal leaves trees
 } mabd_plan_totals;
+/// Sums over the components of one class; O(components).
 MABD_API mabd_plan_totals mabd_model_plan_totals(const mabd_model* model, mabd_component kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulation: state and workspace over one model. All memory is taken in mabd_sim_create;
-// mabd_sim_step allocates nothing but for contacts, when there are more of them than ever before. Same
-// model, same def, same calls: same bits.
+// The simulation: state and workspace over one model. mabd_sim_create takes all memory;
+// mabd_sim_step allocates only when there are more contacts than in any step before. The same model,
+// definition and calls give the same bits on every machine and with any number of threads.
 #pragma once
 
 #include "mabd/model.h"
@@ -12,8 +12,12 @@
 
 typedef struct mabd_sim mabd_sim;
 
+// ---- choices -----------------------------------------------------------------------------------
+
+/// Formulations: equations of motion and the method that steps them. Formulations that are not
+/// built are refused with MABD_ERR_UNAVAILABLE.
 #define MABD_FORMULATION_LIST(X)                                                                   \
-    X(MABD, "mabd")                                                                                \
+    X(AFFINE, "affine") /* M-ABD: affine bodies, dual system of the joints */                      \
     X(QUATERNION, "quaternion")                                                                    \
     X(REDMAX, "redmax")                                                                            \
     X(VARIATIONAL, "variational")                                                                  \
@@ -22,15 +26,17 @@ typedef struct mabd_sim mabd_sim;
 #define MABD_BACKEND_LIST(X)                                                                       \
     X(CPU, "cpu")           /* the processor */                                                    \
     X(CUDA, "cuda")         /* a GPU */                                                            \
-    X(EXECUTOR, "executor") /* the kernels of cuda, run on the processor: to check them, slow */
+    X(EXECUTOR, "executor") /* the CUDA kernels on the processor: slow, for tests of the kernels */
+/// Time integrators. AUTO is replaced by the formulation's own choice in mabd_sim_create.
 #define MABD_INTEGRATOR_LIST(X)                                                                    \
+    X(AUTO, "auto")                                                                                \
     X(BDF2, "bdf2")                                                                                \
-    X(EULER, "euler")
+    X(EULER, "euler") /* implicit Euler; "bdf1" finds it too */
 #define MABD_PRESET_LIST(X)                                                                        \
     X(FAST, "fast")                                                                                \
     X(BALANCED, "balanced")                                                                        \
     X(EXACT, "exact")
-/// How the dual system is solved where a component has branches or cycles (docs/theory/solvers.md).
+/// Solvers of the dual system for components with branches or cycles (docs/theory/solvers.md).
 #define MABD_DUAL_LIST(X)                                                                          \
     X(AUTO, "auto")     /* direct, but pcg where the factor would be too large */                  \
     X(DIRECT, "direct") /* factorisation */                                                        \
@@ -62,7 +68,6 @@ typedef enum mabd_preset {
 #undef X
         MABD_PRESET_COUNT
 } mabd_preset;
-
 typedef enum mabd_dual {
 #define X(name, text) MABD_DUAL_##name,
     MABD_DUAL_LIST(X)
@@ -73,7 +78,7 @@ typedef enum mabd_dual {
 /// Orders in which the rows of a component can be eliminated (docs/theory/solvers.md).
 #define MABD_ORDER_LIST(X)                                                                         \
     X(TREE, "tree") /* leaf to root: no fill */                                                    \
-    X(CUT, "cut")   /* the same, joints that close cycles last: their Schur complement */          \
+    X(CUT, "cut")   /* leaf to root, joints that close cycles last: their Schur complement */      \
     X(DEGREE, "degree")                                                                            \
     X(DISSECTION, "dissection")
 
@@ -84,216 +89,310 @@ typedef enum mabd_order {
         MABD_ORDER_COUNT
 } mabd_order;
 
-/// Names as on the command line.
+/// Name of a formulation as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_formulation_name(mabd_formulation value);
+/// Name of a backend as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_backend_name(mabd_backend value);
+/// Name of an integrator as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_integrator_name(mabd_integrator value);
+/// Name of a preset as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_preset_name(mabd_preset value);
+/// Name of a choice of dual solvers as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_dual_name(mabd_dual value);
+/// Name of an elimination order as `mabd info --plan` prints it; "unknown" for other values.
 MABD_API const char* mabd_order_name(mabd_order value);
-/// Value of a name, -1 if there is none.
+/// Formulation of a name, -1 if no formulation has it. "mabd" is accepted for affine.
 MABD_API int mabd_formulation_find(const char* name);
+/// Backend of a name, -1 if no backend has it.
 MABD_API int mabd_backend_find(const char* name);
+/// Integrator of a name, -1 if no integrator has it. "bdf1" is accepted for euler.
 MABD_API int mabd_integrator_find(const char* name);
+/// Preset of a name, -1 if no preset has it.
 MABD_API int mabd_preset_find(const char* name);
+/// Choice of dual solvers of a name, -1 if no choice has it.
 MABD_API int mabd_dual_find(const char* name);
-/// The solvers that a simulation will use for the components of a class, as "block" or "block, pcg"; "" if the
-/// model has none of that class or they have no rows. Returns text.
-MABD_API const char* mabd_model_dual_solvers(const mabd_model* model, mabd_dual dual,
-                                             mabd_component kind, char* text, size_t size);
-/// Bytes that an M-ABD simulation will hold with this choice of dual solvers (CPU backend); SIZE_MAX if too
-/// many or not known.
-MABD_API size_t mabd_model_sim_bytes(const mabd_model* model, mabd_dual dual);
 
-/// What memory is for.
+// ---- formulations and backends -----------------------------------------------------------------
+
+/// Features of a scene or a program that a formulation may lack.
+#define MABD_CAN_LIST(X)                                                                           \
+    X(CONTACTS, "contacts") /* geoms touch, with friction and restitution */                       \
+    X(LOOPS, "loops")       /* joints that close cycles of moving bodies */                        \
+    X(STOPS, "stops")       /* stops, limited drives and friction of joint axes */                 \
+    X(SCRIPTS, "scripts")   /* bodies with prescribed motion */                                    \
+    X(BATCH, "batch")       /* copies of one mechanism (mabd/batch.h) */                           \
+    X(GRADIENT, "gradient") /* derivatives of a run */
+typedef enum mabd_can_index {
+#define X(name, text) MABD_CAN_INDEX_##name,
+    MABD_CAN_LIST(X)
+#undef X
+        MABD_CAN_COUNT
+} mabd_can_index;
+/// Bits of mabd_formulation_info.can.
+typedef enum mabd_can {
+#define X(name, text) MABD_CAN_##name = 1 << MABD_CAN_INDEX_##name,
+    MABD_CAN_LIST(X)
+#undef X
+} mabd_can;
+/// Name of feature number `index` (bit 1 << index of mabd_formulation_info.can); "unknown" beyond
+/// MABD_CAN_COUNT. Never null.
+MABD_API const char* mabd_can_name(mabd_can_index index);
+
+/// Most stages that a formulation times.
+#define MABD_MAX_STAGES 16
+
+/// Properties of a formulation.
+typedef struct mabd_formulation_info {
+    bool built;                // false: only `name` is set
+    const char* name;          // as on the command line
+    const char* paper_name;    // its name in the literature, "M-ABD"; "" = not built
+    uint32_t can;              // MABD_CAN_ bits
+    uint32_t integrators;      // bit 1 << mabd_integrator for each one it accepts
+    uint32_t backends;         // bit 1 << mabd_backend for each one built into this library
+    const char* const* stages; // names of its timers (stage_count), then a null pointer
+    int32_t stage_count;       // at most MABD_MAX_STAGES
+} mabd_formulation_info;
+/// Properties of a formulation, built or not; O(1). The pointers stay valid for ever.
+MABD_API mabd_formulation_info mabd_formulation_get_info(mabd_formulation formulation);
+
+/// State of a backend in this library and on this machine.
+typedef struct mabd_backend_info {
+    bool built;           // it is in the library
+    bool present;         // it can be used on this machine
+    char target[128];     // instruction sets or GPUs it is built for
+    char device[128];     // device it would run on, "" = none
+    char missing[512];    // why it is not present, "" if it is
+    size_t memory, spare; // of the device: all and free bytes; 0 = not known
+} mabd_backend_info;
+/// State of a backend in this library and on this machine. Searches for devices: may take 0.1 s.
+MABD_API mabd_backend_info mabd_backend_get_info(mabd_backend backend);
+
+// ---- definition --------------------------------------------------------------------------------
+
+/// Fields of mabd_sim_def that only the affine formulation uses.
+typedef struct mabd_affine_def {
+    mabd_real rotation_tolerance; // largest rotation of a body from its reference at the end of a
+                                  // solve [rad], > 0
+    int32_t friction_updates;     // times per step that friction bounds follow normal forces, >= 0
+} mabd_affine_def;
+
+/// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
+/// that the chosen formulation does not use and that differs from mabd_default_sim_def() followed by
+/// mabd_sim_def_apply_preset() of `preset`.
+typedef struct mabd_sim_def {
+    mabd_formulation formulation;
+    mabd_backend backend;
+    mabd_integrator integrator;
+    mabd_preset preset;              // written by mabd_sim_def_apply_preset
+    mabd_dual dual;                  // dual solver of components with branches or cycles
+    mabd_real h;                     // step [s], > 0
+    mabd_real row_tolerance;         // largest error of a rigid row after a step [m], [rad], > 0
+    mabd_real gap_tolerance;         // largest row error left by iterative solvers [m], [rad], > 0
+    mabd_real contact_tolerance;     // largest error of gap and slip at contacts [m], > 0
+    int32_t max_iterations;          // budget of one step, >= 1; 0 = the formulation's own
+    int32_t max_halvings;            // retry a failed step in parts of h/2 ... h/2^this, 0 to 20
+    int32_t threads;                 // >= 1; results do not depend on it
+    const mabd_allocator* allocator; // null = mabd_default_allocator(); copied by create
+    mabd_affine_def affine;
+    uint32_t cookie; // set by mabd_default_sim_def
+} mabd_sim_def;
+
+/// Definition with the affine formulation on the CPU, integrator auto, h = 10 ms, preset balanced,
+/// one thread.
+MABD_API mabd_sim_def mabd_default_sim_def(void);
+/// Write `preset`, its tolerances and budget into a definition, for all formulations. fast,
+/// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
+/// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50.
+/// max_iterations becomes 0. Other fields, and definitions with an unknown preset, stay as they are.
+MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
+
+// ---- plan: cost of a simulation before it is created -------------------------------------------
+
+/// Uses of memory.
 #define MABD_MEMORY_LIST(X)                                                                        \
     X(MODEL, "model")         /* bodies, joints, shapes, names */                                  \
     X(PLAN, "plan")           /* topology */                                                       \
-    X(STATE, "state")         /* what steps hand on; checkpoints hold it */                        \
+    X(STATE, "state")         /* passed from step to step; saved in checkpoints */                 \
     X(WORKSPACE, "workspace") /* rebuilt by every step */                                          \
     X(CONTACTS, "contacts")                                                                        \
-    X(DUAL, "dual") /* what solvers of the dual system keep of their own */
+    X(DUAL, "dual") /* factors and vectors of the dual solvers */
 typedef enum mabd_memory {
 #define X(name, text) MABD_MEMORY_##name,
     MABD_MEMORY_LIST(X)
 #undef X
         MABD_MEMORY_COUNT
 } mabd_memory;
+/// Name of a use of memory as `mabd info` prints it; "unknown" for other values. Never null.
 MABD_API const char* mabd_memory_name(mabd_memory part);
-/// bytes (MABD_MEMORY_COUNT) of a model and a simulation of it that holds `bytes_sim`, as mabd_model_sim_bytes
-/// tells: the first two sum to bytes_model of mabd_model_get_info, the others to bytes_sim.
-MABD_API void mabd_model_memory(const mabd_model* model, mabd_dual dual, size_t bytes_sim,
-                                size_t* bytes);
 
-/// How components are solved: one line for all that have the same pattern.
+/// How components of one pattern are solved. All numbers but `components` are those of one of them.
 typedef struct mabd_dual_line {
     mabd_component kind;
-    int32_t components; // that are alike; the rest is said of one
+    int32_t components; // with this pattern
     int32_t bodies, joints, rows, junctions, cut_rows;
     const char* solver;
-    bool direct;                            // false: iterative, and only `bytes` follows
+    bool direct;                            // false: iterative, and of the rest only `bytes` is set
     mabd_order order;                       // the one with the fewest operations
-    int32_t fronts;                         // dense ones, of the factorisation
-    double flops;                           // of a factorisation, with what merging fronts adds
-    double entries;                         // stored for the factor, with what padding adds
-    size_t bytes;                           // that the solver holds
+    int32_t fronts;                         // dense fronts of the factorisation
+    double flops;                           // of a factorisation, merging of fronts included
+    double entries;                         // stored for the factor, padding included
+    size_t bytes;                           // held by the solver
     double order_flops[MABD_ORDER_COUNT];   // of each order; 0: not tried
     double order_entries[MABD_ORDER_COUNT]; // 0: given up after so many operations
     uint64_t pattern;                       // fingerprint
 } mabd_dual_line;
 
-/// Fill at most `capacity` lines, in the order of the components; *count gets how many, *left_out how many
-/// components did not fit. Components without rows have none. MABD_ERR_MEMORY.
-MABD_API mabd_status mabd_model_dual_plan(const mabd_model* model, mabd_dual dual, int32_t capacity,
-                                          mabd_dual_line* lines, int32_t* count, int32_t* left_out);
+/// Most lines and notes of a mabd_sim_plan.
+#define MABD_PLAN_MAX_LINES 32
+#define MABD_PLAN_MAX_NOTES 4
 
-/// How to simulate. Start from mabd_default_sim_def() or mabd_preset_sim_def().
-typedef struct mabd_sim_def {
-    mabd_formulation formulation;
-    mabd_backend backend;
-    mabd_integrator integrator;
-    mabd_dual dual;
-    mabd_real h;                  // step [s], > 0
-    mabd_real rotation_tolerance; // largest rotation of a body from its reference at the end [rad]
-    mabd_real row_tolerance;      // largest opening of a rigid row at the end [m], [rad]
-    mabd_real gap_tolerance;      // largest opening left by an iterative dual solver [m], [rad]
-    mabd_real contact_tolerance;  // how far contacts may be off their law: gap, slip [m]
-    int32_t friction_updates; // how often in a step bounds of friction follow normal forces, >= 0
-    int32_t max_iterations;   // budget of one step, >= 1
-    int32_t max_halvings;     // a failed step is retried in parts of h/2, h/4, ..., h/2^this
-    int32_t threads;          // >= 1; results do not depend on it
-    const mabd_allocator* allocator; // null = default
-    uint32_t cookie;
-} mabd_sim_def;
+/// Memory and solvers of a simulation that is not created yet.
+typedef struct mabd_sim_plan {
+    mabd_sim_def def;                // resolved: no integrator auto, no max_iterations 0
+    size_t bytes[MABD_MEMORY_COUNT]; // by use: MODEL and PLAN are held by the model, the others by
+                                     // the simulation, all on the host
+    size_t bytes_model;              // sum of MODEL and PLAN
+    size_t bytes_sim;                // sum of the others; SIZE_MAX: too many to count
+    size_t bytes_per_contact;        // taken besides for each contact point; 0: no contacts
+    mabd_real bytes_per_body;        // (bytes_model + bytes_sim) / bodies
+    int32_t line_count;              // lines in use
+    int32_t lines_left_out;          // components with patterns beyond the last line
+    mabd_dual_line lines[MABD_PLAN_MAX_LINES]; // in the order of the components; components
+                                               // without rows have none
+    char solvers[MABD_COMPONENT_COUNT][64];    // of each class, "block" or "block, pcg"; "" = none
+    int32_t note_count;
+    char notes[MABD_PLAN_MAX_NOTES][200]; // departures from the definition, one line each: a dual
+                                          // solver that cannot be used for a component
+} mabd_sim_plan;
+/// Compute the memory and the solvers of a simulation of `model` by `def`, without creating it.
+/// Analyses each pattern of component symbolically once. Checks the definition and the model as
+/// mabd_sim_create does: MABD_ERR_ARG, MABD_ERR_UNAVAILABLE; MABD_ERR_MEMORY.
+MABD_API mabd_status mabd_sim_get_plan(const mabd_model* model, const mabd_sim_def* def,
+                                       mabd_sim_plan* plan, mabd_error* error);
 
-/// BDF2, h = 10 ms, balanced preset, one thread.
-MABD_API mabd_sim_def mabd_default_sim_def(void);
-/// Set the tolerances and budget of a preset: fast 3e-2, balanced 1e-2, exact 1e-6 rad of rotation; gap tolerance
-/// 1e-6, 1e-7, 1e-10 m; contact tolerance 1e-5, 1e-6, 1e-9 m.
-MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
+// ---- simulation --------------------------------------------------------------------------------
 
-/// The model must outlive the simulation.
+/// Create a simulation in the start state of the model, which must outlive it. *sim is null on
+/// failure: MABD_ERR_ARG (definition), MABD_ERR_UNAVAILABLE (formulation, feature or backend),
+/// MABD_ERR_MEMORY, MABD_ERR_DEVICE.
 MABD_API mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def,
                                      mabd_sim** sim, mabd_error* error);
+/// Destroy a simulation and release its memory; null does nothing.
 MABD_API void mabd_sim_destroy(mabd_sim* sim);
-
-/// What a backend is in this library and on this machine.
-typedef struct mabd_backend_info {
-    bool built;           // it is in the library
-    bool present;         // and can be used here
-    char target[128];     // what it is built for: instruction sets, GPUs
-    char device[128];     // what it would run on, "" = nothing
-    char missing[512];    // why it is not present, "" if it is
-    size_t memory, spare; // of the device, and what is free of it [bytes]; 0 = not known
-} mabd_backend_info;
-/// Looks for devices: may take a tenth of a second.
-MABD_API mabd_backend_info mabd_backend_get_info(mabd_backend backend);
-/// Back to the start state of the scene.
+/// Return to the start state of the model: step 0, no targets, stage times 0.
 MABD_API void mabd_sim_reset(mabd_sim* sim);
 
-/// What one step did.
+/// Fields of mabd_step_info of the affine formulation.
+typedef struct mabd_affine_step_info {
+    mabd_real rotation;     // largest rotation of a body from its reference in the last solve [rad]
+    mabd_real friction_lag; // of friction bounds behind the normal forces, relative to their sum
+} mabd_affine_step_info;
+
+/// Report of one step.
 typedef struct mabd_step_info {
-    int32_t iterations; // linear solves, over all parts of the step
-    int32_t retries;    // how often the step, or what was left of it, was halved
-    bool converged;     // false: the budget was used up before the tolerances were met
-    mabd_real rotation; // largest rotation of a body from its reference in the last iteration [rad]
-    mabd_real gap;      // largest opening of a rigid translation row [m]
-    mabd_real angle_error;   // largest error of a rigid rotation row [rad]
-    int32_t worst_joint;     // where gap or angle_error is largest, -1 = no joints
-    int32_t dual_iterations; // of iterative dual solvers, over all linear solves and components
-    mabd_real dual_residual; // largest they left in the last linear solve [m], [rad]
-    int32_t contacts;        // contact points that push at the end of the step
-    int32_t contact_points;  // all that were looked at
-    int32_t
-        contact_iterations; // products and sweeps, and solves made only because contacts changed
-    mabd_real contact_residual; // farthest that a contact is off its law at the end [m]
-    mabd_real friction_lag; // of bounds of friction behind the normal forces, of the sum of both
-    mabd_real penetration;  // deepest overlap at the end [m]
+    int32_t iterations;         // linear solves over all parts of the step
+    int32_t retries;            // times that the rest of the step was halved
+    int32_t substeps;           // parts that the step was taken in, 1 = not divided
+    int32_t line_searches;      // line searches over contacts and axes
+    bool converged;             // false: the budget was used up before the tolerances were met
+    mabd_real gap;              // largest error of a rigid translation row [m]
+    mabd_real angle_error;      // largest error of a rigid rotation row [rad]
+    int32_t worst_joint;        // where gap or angle_error is largest, -1 = no joints
+    int32_t dual_iterations;    // of iterative dual solvers, over all linear solves and components
+    mabd_real dual_residual;    // their largest residual in the last linear solve [m], [rad]
+    int32_t contacts;           // contact points with a force at the end of the step
+    int32_t contact_points;     // contact points that were considered
+    int32_t contact_iterations; // products, sweeps, and solves made only because contacts changed
+    mabd_real contact_residual; // largest error of a contact law at the end [m]
+    mabd_real penetration;      // deepest overlap at the end [m]
+    mabd_affine_step_info affine; // zero in other formulations
 } mabd_step_info;
 
-/// Advance by h. On failure the state is that before the step, and the error names the body or joint.
+/// Advance by h. `info` and `error` may be null. On failure the state is that before the step and
+/// the error names the body or joint: MABD_ERR_SINGULAR, MABD_ERR_DIVERGED, MABD_ERR_MEMORY,
+/// MABD_ERR_DEVICE.
 MABD_API mabd_status mabd_sim_step(mabd_sim* sim, mabd_step_info* info, mabd_error* error);
 
+/// Model of a simulation.
 MABD_API const mabd_model* mabd_sim_model(const mabd_sim* sim);
+/// Definition of a simulation with every choice resolved: integrator and max_iterations are the ones
+/// in use, `allocator` points to the simulation's own copy.
 MABD_API mabd_sim_def mabd_sim_get_def(const mabd_sim* sim);
+/// Number of steps since the start state.
 MABD_API int64_t mabd_sim_step_count(const mabd_sim* sim);
 /// Simulated time [s] = step count * h.
 MABD_API mabd_real mabd_sim_time(const mabd_sim* sim);
-/// Bytes held by the simulation, and the most it ever held.
+/// Bytes that the simulation holds on the host. They never shrink.
 MABD_API size_t mabd_sim_bytes(const mabd_sim* sim);
-/// Bytes held on the device of its backend, 0 on the processor.
+/// Bytes that the simulation holds on the device of its backend, 0 on the processor.
 MABD_API size_t mabd_sim_device_bytes(const mabd_sim* sim);
-/// bytes (MABD_MEMORY_COUNT) of the model and the simulation as it is now: the first two as with
-/// mabd_model_memory, the others sum to mabd_sim_bytes.
+/// Write the bytes of model and simulation by use into bytes (MABD_MEMORY_COUNT). MODEL and PLAN sum
+/// to bytes_model of mabd_model_get_info, the others to mabd_sim_bytes.
 MABD_API void mabd_sim_memory(const mabd_sim* sim, size_t* bytes);
 
-/// Energies [J], momenta and joint errors of the current state.
+/// Energies, momenta and joint errors of a state.
 typedef struct mabd_measure {
-    mabd_real kinetic, gravity, elastic, spring; // armature counts as kinetic
-    mabd_real energy;                            // their sum
+    mabd_real kinetic, gravity, elastic, spring; // [J]; armature counts as kinetic
+    mabd_real energy;                            // their sum [J]
     mabd_real linear_momentum[3];                // [kg m/s]
     mabd_real angular_momentum[3];               // about the world origin [kg m^2/s]
-    mabd_real gap;                               // [m]
-    mabd_real angle_error;                       // [rad]
+    mabd_real gap;                               // largest error of a rigid translation row [m]
+    mabd_real angle_error;                       // largest error of a rigid rotation row [rad]
     int32_t worst_joint;                         // -1 = no joints
 } mabd_measure;
-/// O(bodies + joints); independent of the solver.
+/// Measure energies, momenta and joint errors of the current state, independently of the solver.
+/// O(bodies + joints).
 MABD_API mabd_measure mabd_sim_measure(const mabd_sim* sim);
 
-/// State in user frames. Any pointer may be null. positions (bodies x 3) [m], quaternions (bodies x 4)
-/// w x y z, velocities (bodies x 3) of the frame origin [m/s], angular (bodies x 3) world [rad/s].
+/// Write the state of all bodies in their user frames; any pointer may be null. positions
+/// (bodies x 3) [m], quaternions (bodies x 4) w x y z, velocities (bodies x 3) of the frame origin
+/// [m/s], angular (bodies x 3) angular velocities in world axes [rad/s].
 MABD_API void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd_real* quaternions,
                                  mabd_real* velocities, mabd_real* angular);
-/// What joint i's rows do to its body b, world axes, at the anchor: force [N] and torque [N m]
-/// (joints x 6), in the last step; rigid, compliant and motor rows together.
+/// Write the wrench of the rows of each joint on its body b in the last step into forces
+/// (joints x 6): force [N], then torque [N m], world axes, at the anchor; rigid, compliant and motor
+/// rows together.
 MABD_API void mabd_sim_get_joint_forces(const mabd_sim* sim, mabd_real* forces);
-/// Coordinates of one joint relative to its start (6): TX TY TZ [m], RX RY RZ [rad]; angles of
-/// hinge-like axes are unwrapped if the axis has a compliant row. Locked axes give their error. A ball joint
-/// without controls keeps no frame: its turns are told in the world axes of the start pose.
+/// Write the coordinates of one joint relative to its start into coordinates (6): TX TY TZ [m],
+/// RX RY RZ [rad]. Angles of hinge-like axes are unwrapped if the axis has a compliant row. Locked
+/// axes give their error. A ball joint without controls has no frame: its angles are in the world
+/// axes of the start pose.
 MABD_API void mabd_sim_get_joint_coordinates(const mabd_sim* sim, int32_t joint,
                                              mabd_real* coordinates);
 
-/// One point where two bodies touch, at the end of the last step.
+/// One contact point at the end of the last step.
 typedef struct mabd_contact_info {
-    int32_t a, b;       // bodies; b moves
-    mabd_real point[3]; // world [m]
-    mabd_real normal[3];
-    mabd_real force[3]; // on b, world [N]
-    mabd_real distance; // of the surfaces, as far as rows are linear [m]; < 0: overlap
-    bool slips;         // friction has its bound
+    int32_t a, b;        // bodies; b moves
+    mabd_real point[3];  // world [m]
+    mabd_real normal[3]; // unit, world, from a to b
+    mabd_real force[3];  // on b, world [N]
+    mabd_real distance;  // of the surfaces, by the linearised rows [m]; < 0: overlap
+    bool slips;          // friction is at its bound
 } mabd_contact_info;
-/// Fill at most `capacity` contacts that push, in a fixed order; returns how many there are. Valid until the next step
-/// or restore.
+/// Write at most `capacity` contacts with a force, in a fixed order; return how many there are.
+/// Valid until the next step or restore.
 MABD_API int32_t mabd_sim_get_contacts(const mabd_sim* sim, int32_t capacity,
                                        mabd_contact_info* contacts);
-/// Deepest overlap of the current state, by the shapes themselves [m]; *a, *b get the two bodies, -1 = nothing
-/// overlaps. MABD_ERR_MEMORY.
+/// Compute the deepest overlap of the current state from the shapes [m]. *a and *b get the two
+/// bodies, -1 = no overlap. MABD_ERR_MEMORY.
 MABD_API mabd_status mabd_sim_overlap(const mabd_sim* sim, mabd_real* depth, int32_t* a,
                                       int32_t* b);
 
-/// Complete state as bytes: restoring it in a simulation of an equal model and def continues bit for bit.
+// ---- state as bytes ----------------------------------------------------------------------------
+
+/// Bytes that mabd_sim_save writes. They change with the number of contacts.
 MABD_API size_t mabd_sim_state_size(const mabd_sim* sim);
+/// Write the complete state into buffer (mabd_sim_state_size bytes). A simulation of an equal model
+/// and definition that restores it continues bit for bit.
 MABD_API void mabd_sim_save(const mabd_sim* sim, void* buffer);
-/// MABD_ERR_INPUT if the buffer is not from an equal model and def.
+/// Restore a state that mabd_sim_save wrote. MABD_ERR_INPUT if it is of another model, formulation or
+/// definition, and the error names the difference; MABD_ERR_ARG if sim or buffer is null;
+/// MABD_ERR_MEMORY. On failure the simulation is unchanged.
 MABD_API mabd_status mabd_sim_restore(mabd_sim* sim, const void* buffer, size_t size,
                                       mabd_error* error);
 
-/// Time spent [s] since creation or the last reset, by stage.
-#define MABD_STAGE_LIST(X)                                                                         \
-    X(PREDICT, "predict")                                                                          \
-    X(CONTACT, "contact")                                                                          \
-    X(ASSEMBLE, "assemble")                                                                        \
-    X(FACTOR, "factor")                                                                            \
-    X(SOLVE, "solve")                                                                              \
-    X(UPDATE, "update")                                                                            \
-    X(CHECK, "check")                                                                              \
-    X(FINISH, "finish")
-typedef enum mabd_stage {
-#define X(name, text) MABD_STAGE_##name,
-    MABD_STAGE_LIST(X)
-#undef X
-        MABD_STAGE_COUNT
-} mabd_stage;
-MABD_API const char* mabd_stage_name(mabd_stage stage);
-/// seconds (MABD_STAGE_COUNT)
+// ---- times -------------------------------------------------------------------------------------
+
+/// Write the wall time of each stage since creation or the last reset into seconds
+/// (MABD_MAX_STAGES) [s]; unused entries become 0. mabd_formulation_get_info names the stages.
 MABD_API void mabd_sim_get_times(const mabd_sim* sim, double* seconds);

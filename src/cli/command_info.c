@@ -106,7 +106,7 @@ static void print_joints(const mabd_model* model, FILE* out) {
 }
 
 // "3 box, 1 plane; 4 of them touch, 2 pairs of bodies never do"
-static void print_geoms(const mabd_model_info* info, FILE* out) {
+static void print_geoms(const mabd_model_info* info, size_t bytes_per_contact, FILE* out) {
     const char* before = "";
     fprintf(out, "geoms         ");
     for (int k = 0; k < MABD_SHAPE_COUNT; k++) {
@@ -119,20 +119,19 @@ static void print_geoms(const mabd_model_info* info, FILE* out) {
         fprintf(out,
                 "contacts      on; %d geoms may touch, %d pairs of bodies never do, %zu bytes "
                 "per contact\n",
-                (int)info->colliders, (int)info->excluded_pairs, info->bytes_per_contact);
+                (int)info->colliders, (int)info->excluded_pairs, bytes_per_contact);
     } else {
         fprintf(out, "contacts      off\n");
     }
 }
 
-static void print_info(const loaded_scene* loaded, const plan_table* plan, const size_t* memory,
-                       FILE* out) {
+static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE* out) {
     const mabd_model_info* info = &loaded->info;
     char text[128], model[32], sim[32];
     fprintf(out, "scene         %s\n", mabd_model_name(loaded->model));
     fprintf(out, "bodies        %d, %d of them moving; %d kinds\n", (int)info->bodies,
             (int)info->dynamic_bodies, (int)info->classes);
-    print_geoms(info, out);
+    print_geoms(info, loaded->plan.bytes_per_contact, out);
     fprintf(out, "joints        %d\n", (int)info->joints);
     fprintf(out, "rows          %d, %d of them compliant, widest block %d\n", (int)info->rows,
             (int)info->compliant_rows, (int)info->widest_block);
@@ -140,8 +139,8 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan, const
             (int)info->loops);
     fprintf(out, "memory        model %s, simulation %s\n              ",
             system_format_bytes((double)info->bytes_model, model, sizeof(model)),
-            system_format_bytes((double)info->bytes_sim, sim, sizeof(sim)));
-    summary_print_memory(memory, info->bodies, out);
+            system_format_bytes((double)loaded->plan.bytes_sim, sim, sizeof(sim)));
+    summary_print_memory(loaded->plan.bytes, info->bodies, out);
     double h = mabd_model_suggested_h(loaded->model);
     double duration = mabd_model_suggested_duration(loaded->model);
     if (h > 0) fprintf(out, "suggested h   %g s\n", h);
@@ -172,10 +171,8 @@ static json_t* plan_json(const mabd_model* model, const plan_table* table) {
     }
     json_t* solvers = json_object();
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
-        char text[64];
-        const mabd_component kind = (mabd_component)k;
-        mabd_model_dual_solvers(model, MABD_DUAL_AUTO, kind, text, sizeof(text));
-        if (text[0]) summary_set_text(solvers, mabd_component_name(kind), text);
+        const char* text = table->plan->solvers[k];
+        if (text[0]) summary_set_text(solvers, mabd_component_name((mabd_component)k), text);
     }
     json_t* root = json_pack("{so so so}", "joints_by_type", types, "joints_by_width", widths,
                              "dual_solvers", solvers);
@@ -183,7 +180,7 @@ static json_t* plan_json(const mabd_model* model, const plan_table* table) {
     return root;
 }
 
-static void add_geoms_json(const mabd_model_info* info, json_t* root) {
+static void add_geoms_json(const mabd_model_info* info, size_t bytes_per_contact, json_t* root) {
     json_t* shapes = json_object();
     for (int k = 0; k < MABD_SHAPE_COUNT; k++) {
         if (info->geoms[k] == 0) continue;
@@ -193,12 +190,10 @@ static void add_geoms_json(const mabd_model_info* info, json_t* root) {
     json_object_set_new(root, "contacts", json_boolean(info->contacts));
     json_object_set_new(root, "colliders", json_integer(info->colliders));
     json_object_set_new(root, "excluded_pairs", json_integer(info->excluded_pairs));
-    json_object_set_new(root, "bytes_per_contact",
-                        json_integer((json_int_t)info->bytes_per_contact));
+    json_object_set_new(root, "bytes_per_contact", json_integer((json_int_t)bytes_per_contact));
 }
 
-static json_t* build_json(const loaded_scene* loaded, const plan_table* plan,
-                          const size_t* memory) {
+static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
     const mabd_model_info* info = &loaded->info;
     char hash[32];
     snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)info->hash);
@@ -211,12 +206,12 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan,
         (int)info->classes, "joints", (int)info->joints, "rows", (int)info->rows, "compliant_rows",
         (int)info->compliant_rows, "loops", (int)info->loops, "widest_block",
         (int)info->widest_block, "bytes_model", (json_int_t)info->bytes_model, "bytes_sim",
-        (json_int_t)info->bytes_sim, "hash", hash);
+        (json_int_t)loaded->plan.bytes_sim, "hash", hash);
     json_object_update(root, numbers);
     json_decref(numbers);
-    add_geoms_json(info, root);
+    add_geoms_json(info, loaded->plan.bytes_per_contact, root);
     summary_set_components(root, "components", info);
-    summary_set_real(root, "bytes_per_body", (double)info->bytes_per_body);
+    summary_set_real(root, "bytes_per_body", (double)loaded->plan.bytes_per_body);
     summary_set_real(root, "suggested_h", (double)mabd_model_suggested_h(loaded->model));
     summary_set_real(root, "suggested_duration",
                      (double)mabd_model_suggested_duration(loaded->model));
@@ -224,29 +219,27 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan,
     summary_set_real(root, "model_build_ms", 1e3 * loaded->build_seconds);
     json_object_set(root, "params", loaded->params);
     if (plan) json_object_set_new(root, "plan", plan_json(loaded->model, plan));
-    summary_set_memory(root, "memory_bytes", memory);
+    summary_set_memory(root, "memory_bytes", loaded->plan.bytes);
     return root;
 }
 
-static int report(const info_options* o, const loaded_scene* loaded, const plan_table* plan) {
-    bool json_on_stdout = o->json != NULL && strcmp(o->json, "-") == 0;
-    size_t memory[MABD_MEMORY_COUNT];
-    mabd_model_memory(loaded->model, (mabd_dual)o->dual, loaded->info.bytes_sim, memory);
-    if (!json_on_stdout) print_info(loaded, plan, memory, stdout);
+static int report(const info_options* o, const loaded_scene* loaded) {
+    const bool json_on_stdout = o->json != NULL && strcmp(o->json, "-") == 0;
+    const plan_table table = plan_table_make(loaded->model, &loaded->plan);
+    const plan_table* plan = o->plan ? &table : NULL;
+    if (!json_on_stdout) print_info(loaded, plan, stdout);
     if (o->json == NULL) return CLI_OK;
-    json_t* root = build_json(loaded, plan, memory);
-    int code = summary_write("info", o->json, root);
+    json_t* root = build_json(loaded, plan);
+    const int code = summary_write("info", o->json, root);
     json_decref(root);
     return code;
 }
 
-static int make_report(const info_options* o, const loaded_scene* loaded) {
-    plan_table plan;
-    if (!o->plan) return report(o, loaded, NULL);
-    const mabd_status status = plan_table_make(loaded->model, (mabd_dual)o->dual, &plan);
-    if (status == MABD_OK) return report(o, loaded, &plan);
-    fprintf(stderr, "mabd info: %s\n", mabd_status_text(status));
-    return CLI_FAILED;
+static mabd_sim_def make_def(const info_options* o, const mabd_allocator* allocator) {
+    mabd_sim_def def = mabd_default_sim_def();
+    def.dual = (mabd_dual)o->dual;
+    def.allocator = allocator;
+    return def;
 }
 
 int command_info(int argc, char** argv) {
@@ -264,8 +257,11 @@ int command_info(int argc, char** argv) {
     if (code != CLI_OK) return code;
     if (options.backends) return backends_report(options.json);
     code = load_scene("info", options.scene, &options.settings, 0, &loaded);
-    if (code == CLI_OK) load_set_dual(&loaded, (mabd_dual)options.dual);
-    if (code == CLI_OK) code = make_report(&options, &loaded);
+    if (code == CLI_OK) {
+        const mabd_sim_def def = make_def(&options, &loaded.allocator);
+        code = load_plan(&loaded, &def);
+    }
+    if (code == CLI_OK) code = report(&options, &loaded);
     load_release(&loaded);
     return code;
 }

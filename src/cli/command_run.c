@@ -98,7 +98,7 @@ static mabd_sim_def make_def(const run* r) {
     def.dual = (mabd_dual)o->dual;
     if (o->gap_tolerance_given) def.gap_tolerance = (mabd_real)o->gap_tolerance;
     if (o->contact_tolerance_given) def.contact_tolerance = (mabd_real)o->contact_tolerance;
-    if (o->friction_updates_given) def.friction_updates = (int32_t)o->friction_updates;
+    if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &r->loaded.allocator;
@@ -163,12 +163,7 @@ static int create_sim(run* r, const mabd_sim_def* def) {
     mabd_status status = mabd_sim_create(r->loaded.model, def, &r->sim, &error);
     r->create_seconds = system_seconds() - start;
     if (status == MABD_OK) return CLI_OK;
-    fprintf(stderr, "mabd %s: cannot simulate %s: %s\n", r->options.name, r->options.scene,
-            error_text(&error, status));
-    // a device that is missing is no mistake of the input, a formulation that there is not is one
-    bool unknown = status == MABD_ERR_UNAVAILABLE && def->backend == MABD_BACKEND_CPU;
-    bool is_input = status == MABD_ERR_ARG || status == MABD_ERR_INPUT || unknown;
-    return is_input ? CLI_BAD_INPUT : CLI_FAILED;
+    return load_say_refused(&r->loaded, def, status, &error);
 }
 
 static void warn_of_overlap(const run* r) {
@@ -417,8 +412,8 @@ static int prepare(run* r) {
     if (code != CLI_OK) return code;
     mabd_sim_def def = make_def(r);
     if ((code = count_steps(r, (double)def.h)) != CLI_OK) return code;
-    print_plan(r, &def);
-    load_set_dual(&r->loaded, def.dual);
+    if ((code = load_plan(&r->loaded, &def)) != CLI_OK) return code;
+    print_plan(r, &r->loaded.plan.def);
     if ((code = load_check_memory(&r->loaded)) != CLI_OK) return code;
     if ((code = create_sim(r, &def)) != CLI_OK) return code;
     if (r->extra == NULL) {

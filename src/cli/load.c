@@ -40,16 +40,32 @@ static int say_no_memory(const loaded_scene* loaded) {
     return CLI_FAILED;
 }
 
-void load_set_dual(loaded_scene* loaded, mabd_dual dual) {
-    mabd_model_info* info = &loaded->info;
-    if (dual == MABD_DUAL_AUTO) return;
-    info->bytes_sim = mabd_model_sim_bytes(loaded->model, dual);
-    info->bytes_per_body =
-        (mabd_real)(info->bytes_model + info->bytes_sim) / (mabd_real)info->bodies;
+int load_say_refused(const loaded_scene* loaded, const mabd_sim_def* def, mabd_status status,
+                     const mabd_error* error) {
+    fprintf(stderr, "mabd %s: cannot simulate %s: %s\n", loaded->command, loaded->path,
+            error->text[0] != '\0' ? error->text : mabd_status_text(status));
+    // A missing backend or device is no mistake of the input; a missing formulation or feature is.
+    const uint32_t backends = mabd_formulation_get_info(def->formulation).backends;
+    const bool missing =
+        backends != 0 && def->backend != MABD_BACKEND_CPU &&
+        !((backends >> def->backend & 1U) != 0 && mabd_backend_get_info(def->backend).present);
+    const bool refused = status == MABD_ERR_UNAVAILABLE && !missing;
+    const bool is_input = status == MABD_ERR_ARG || status == MABD_ERR_INPUT || refused;
+    return is_input ? CLI_BAD_INPUT : CLI_FAILED;
+}
+
+int load_plan(loaded_scene* loaded, const mabd_sim_def* def) {
+    mabd_error error = {0};
+    const mabd_status status = mabd_sim_get_plan(loaded->model, def, &loaded->plan, &error);
+    if (status == MABD_OK) return CLI_OK;
+    if (loaded->budget.refused) return say_no_memory(loaded);
+    return load_say_refused(loaded, def, status, &error);
 }
 
 int load_check_memory(const loaded_scene* loaded) {
-    size_t need = loaded->info.bytes_model + loaded->info.bytes_sim;
+    const mabd_sim_plan* plan = &loaded->plan;
+    const bool countable = plan->bytes_sim <= SIZE_MAX - plan->bytes_model;
+    size_t need = countable ? plan->bytes_model + plan->bytes_sim : SIZE_MAX;
     if (need <= loaded->budget.limit) return CLI_OK;
     char wanted[32], limit[32];
     system_format_bytes((double)need, wanted, sizeof(wanted));

@@ -28,6 +28,7 @@ typedef struct loaded_scene {
     json_t* params;           // array of {name, value, default, unit, meaning}
     mabd_model* model;
     mabd_model_info info;
+    mabd_sim_plan plan; // after load_plan
     double load_seconds, build_seconds;
     char* setting_text; // backing of settings
 } loaded_scene;
@@ -50,9 +51,14 @@ typedef struct load_copies {
 int load_batch(const char* command, const char* path, const option_texts* settings,
                const load_copies* copies, size_t memory_limit, loaded_scene* loaded);
 void load_release(loaded_scene* loaded);
-/// Count the memory of a simulation with these dual solvers (load_scene: auto) in loaded->info.
-void load_set_dual(loaded_scene* loaded, mabd_dual dual);
-/// Refuse (message, CLI_FAILED) if model and simulation will not fit into the memory limit.
+/// Plan a simulation of the model into loaded->plan. Returns 0 or an exit code, after a message.
+int load_plan(loaded_scene* loaded, const mabd_sim_def* def);
+/// Print why a definition or model was refused by the library; returns the exit code: 2 for bad
+/// input, 3 if a backend or device is missing or memory ran out.
+int load_say_refused(const loaded_scene* loaded, const mabd_sim_def* def, mabd_status status,
+                     const mabd_error* error);
+/// Refuse (message, CLI_FAILED) if the planned simulation does not fit into the memory limit. Needs
+/// load_plan.
 int load_check_memory(const loaded_scene* loaded);
 /// Print an error about a file as "mabd COMMAND: PATH: text"; the path only once.
 void load_say_file(const char* command, const char* path, mabd_status status,

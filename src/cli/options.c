@@ -208,6 +208,11 @@ static option_result set_choice(const option* o, const char* text, char* message
             return OPTIONS_OK;
         }
     }
+    const int other = o->find != NULL ? o->find(text) : -1;
+    if (other >= 0) {
+        *o->to.choice = other;
+        return OPTIONS_OK;
+    }
     int used = snprintf(message, size, "--%s: '%s' is none of", o->name, text);
     for (int i = 0; o->choices[i] != NULL && used >= 0 && (size_t)used < size; i++) {
         used +=

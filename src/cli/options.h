@@ -51,6 +51,7 @@ typedef struct option {
     int64_t max;                // largest integer, 0 = no limit
     const char* value;          // what --help calls the value, null for flags
     const char* const* choices; // (null-terminated) with OPTION_CHOICE
+    int (*find)(const char*);   // index of other names of the choices, -1 = none; may be null
     option_target to;
     bool* given; // set to true if the option was given; may be null
     const char* help;
@@ -86,6 +87,12 @@ static inline option option_choice(const char* name, const char* const* choices,
                     .choices = choices,
                     .to.choice = to,
                     .help = help};
+}
+
+/// A choice whose values have other names besides: `find` gives their index, -1 for no name.
+static inline option option_alias(int (*find)(const char*), option entry) {
+    entry.find = find;
+    return entry;
 }
 
 static inline option option_integer(const char* name, const char* value, option_range range,

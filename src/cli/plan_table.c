@@ -8,13 +8,12 @@
 
 #define CELL 32
 
-mabd_status plan_table_make(const mabd_model* model, mabd_dual dual, plan_table* table) {
-    table->dual = dual;
+plan_table plan_table_make(const mabd_model* model, const mabd_sim_plan* plan) {
+    plan_table table = {.plan = plan};
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) {
-        table->totals[k] = mabd_model_plan_totals(model, (mabd_component)k);
+        table.totals[k] = mabd_model_plan_totals(model, (mabd_component)k);
     }
-    return mabd_model_dual_plan(model, dual, PLAN_LINES, table->lines, &table->line_count,
-                                &table->left_out);
+    return table;
 }
 
 // ---- text --------------------------------------------------------------------------------------
@@ -51,11 +50,11 @@ static const char* format_bytes(const mabd_dual_line* line, int order, char* tex
 // order alone would need.
 static void print_solvers(const plan_table* table, FILE* out) {
     fprintf(out, "dual solvers (--dual %s), one line for components that are alike\n",
-            mabd_dual_name(table->dual));
+            mabd_dual_name(table->plan->def.dual));
     fprintf(out, "  %-7s %7s %9s %9s  %-7s %-11s %10s %10s %9s %9s\n", "class", "count", "joints",
             "rows", "solver", "order", "Mflop", "factor", "fronts", "memory");
-    for (int32_t i = 0; i < table->line_count; i++) {
-        const mabd_dual_line* line = &table->lines[i];
+    for (int32_t i = 0; i < table->plan->line_count; i++) {
+        const mabd_dual_line* line = &table->plan->lines[i];
         char factor[CELL] = "-", memory[CELL], flops[CELL] = "-", fronts[CELL] = "-";
         if (line->direct) {
             snprintf(flops, CELL, "%.4g", 1e-6 * line->flops);
@@ -67,8 +66,8 @@ static void print_solvers(const plan_table* table, FILE* out) {
                 (int)line->rows, line->solver, line->direct ? mabd_order_name(line->order) : "-",
                 flops, factor, fronts, system_format_bytes((double)line->bytes, memory, CELL));
     }
-    if (table->left_out) {
-        fprintf(out, "  and %d components of further patterns\n", (int)table->left_out);
+    if (table->plan->lines_left_out) {
+        fprintf(out, "  and %d components of further patterns\n", (int)table->plan->lines_left_out);
     }
 }
 
@@ -81,8 +80,8 @@ static void print_orders(const plan_table* table, FILE* out) {
         fprintf(out, " %21s", mabd_order_name((mabd_order)k));
     }
     fprintf(out, "\n");
-    for (int32_t i = 0; i < table->line_count; i++) {
-        const mabd_dual_line* line = &table->lines[i];
+    for (int32_t i = 0; i < table->plan->line_count; i++) {
+        const mabd_dual_line* line = &table->plan->lines[i];
         fprintf(out, "  %-7s %9d", mabd_component_name(line->kind), (int)line->joints);
         for (int k = 0; k < MABD_ORDER_COUNT; k++) {
             char flops[CELL], bytes[CELL];
@@ -94,7 +93,7 @@ static void print_orders(const plan_table* table, FILE* out) {
 
 void plan_table_print(const plan_table* table, FILE* out) {
     print_classes(table, out);
-    if (table->line_count == 0) return;
+    if (table->plan->line_count == 0) return;
     print_solvers(table, out);
     print_orders(table, out);
 }
@@ -144,10 +143,10 @@ void plan_table_add_json(const plan_table* table, json_t* object) {
         json_object_set_new(classes, mabd_component_name((mabd_component)k),
                             totals_json(&table->totals[k]));
     }
-    for (int32_t i = 0; i < table->line_count; i++) {
-        json_array_append_new(lines, line_json(&table->lines[i]));
+    for (int32_t i = 0; i < table->plan->line_count; i++) {
+        json_array_append_new(lines, line_json(&table->plan->lines[i]));
     }
     json_object_set_new(object, "classes", classes);
     json_object_set_new(object, "dual", lines);
-    json_object_set_new(object, "components_left_out", json_integer(table->left_out));
+    json_object_set_new(object, "components_left_out", json_integer(table->plan->lines_left_out));
 }

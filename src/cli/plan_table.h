@@ -7,17 +7,14 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#define PLAN_LINES 32
-
 typedef struct plan_table {
-    mabd_dual dual;
+    const mabd_sim_plan* plan;
     mabd_plan_totals totals[MABD_COMPONENT_COUNT];
-    mabd_dual_line lines[PLAN_LINES];
-    int32_t line_count, left_out; // components with patterns beyond PLAN_LINES
 } plan_table;
 
-/// How the model is solved with this choice of dual solvers. MABD_ERR_MEMORY.
-mabd_status plan_table_make(const mabd_model* model, mabd_dual dual, plan_table* table);
+/// Table of a model and a plan of its simulation, which must outlive the table.
+plan_table plan_table_make(const mabd_model* model, const mabd_sim_plan* plan);
+/// Print the components by class, then the solvers of each pattern.
 void plan_table_print(const plan_table* table, FILE* out);
 /// Add "classes" and "dual" to an object.
 void plan_table_add_json(const plan_table* table, json_t* object);

@@ -61,7 +61,7 @@ static void add_contacts(run_stats* stats, const mabd_step_info* info) {
         stats->contact_iterations_max = info->contact_iterations;
     }
     stats->contact_residual_max = fmax(stats->contact_residual_max, info->contact_residual);
-    stats->friction_lag += info->friction_lag;
+    stats->friction_lag += info->affine.friction_lag;
     stats->penetration_max = fmax(stats->penetration_max, info->penetration);
 }
 
@@ -104,9 +104,9 @@ void run_stats_finish(run_stats* stats, const mabd_sim* sim) {
 
 run_stats run_stats_with_stages(const run_stats* stats, const mabd_sim* sim) {
     run_stats whole;
-    double seconds[MABD_STAGE_COUNT];
+    double seconds[MABD_MAX_STAGES];
     memcpy(&whole, stats, sizeof(whole));
     mabd_sim_get_times(sim, seconds);
-    for (int k = 0; k < MABD_STAGE_COUNT; k++) whole.stage_seconds[k] += seconds[k];
+    for (int k = 0; k < MABD_MAX_STAGES; k++) whole.stage_seconds[k] += seconds[k];
     return whole;
 }

@@ -5,7 +5,7 @@
 
 #include "mabd/sim.h"
 
-#define RUN_STATS_VERSION 3
+#define RUN_STATS_VERSION 4
 
 typedef struct run_stats {
     uint64_t version; // RUN_STATS_VERSION
@@ -35,7 +35,7 @@ typedef struct run_stats {
     double linear_momentum[3], angular_momentum[3];
     double step_seconds; // wall time in mabd_sim_step
     double first_step_seconds;
-    double stage_seconds[MABD_STAGE_COUNT]; // of processes that ended in a checkpoint
+    double stage_seconds[MABD_MAX_STAGES]; // of processes that ended in a checkpoint
 } run_stats;
 
 /// Start of a run: measures the start state. sample_every >= 1. MABD_ERR_MEMORY.

@@ -71,7 +71,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_text(root, "dual", mabd_dual_name(def.dual));
     summary_set_real(root, "gap_tolerance", def.gap_tolerance);
     summary_set_real(root, "contact_tolerance", def.contact_tolerance);
-    set_integer(root, "friction_updates", def.friction_updates);
+    set_integer(root, "friction_updates", def.affine.friction_updates);
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);
@@ -156,8 +156,10 @@ static void add_cost(json_t* root, const summary_source* s) {
     summary_set_real(root, "first_step_ms", 1e3 * stats->first_step_seconds);
     summary_set_real(root, "real_time_factor", summary_mean(simulated, stats->step_seconds));
     json_t* stages = json_object();
-    for (int k = 0; k < MABD_STAGE_COUNT; k++) {
-        summary_set_real(stages, mabd_stage_name((mabd_stage)k),
+    const mabd_formulation_info formulation =
+        mabd_formulation_get_info(mabd_sim_get_def(s->sim).formulation);
+    for (int k = 0; k < formulation.stage_count; k++) {
+        summary_set_real(stages, formulation.stages[k],
                          1e3 * summary_mean(stats->stage_seconds[k], (double)stats->steps));
     }
     json_object_set_new(root, "stage_ms_per_step", stages);

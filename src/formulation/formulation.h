@@ -1,43 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a formulation gives to mabd_sim. Each lives in a folder of its own and fills one table; sim.c
-// knows no more than this.
+// The table of a formulation: everything that sim/ and the public API know about it. Each
+// formulation lives in a folder of its own and fills one table; registry.c lists the tables.
 #pragma once
 
 #include "base/memory.h"
 #include "mabd/sim.h"
 
 typedef struct mabd_formulation_ops {
-    /// Bytes that create will take for a model and def.dual, its solvers' included; SIZE_MAX if too many or not
-    /// known.
-    size_t (*bytes_for)(const mabd_model* model, mabd_dual dual);
-    /// Take all memory, start state.
+    const char* name;          // as in MABD_FORMULATION_LIST
+    const char* alias;         // second name that mabd_formulation_find accepts, null = none
+    const char* paper_name;    // its name in the literature
+    uint32_t state_version;    // of the bytes that save writes
+    uint32_t can;              // MABD_CAN_ bits
+    uint32_t integrators;      // bit 1 << mabd_integrator for each one it accepts, not auto
+    const char* const* stages; // names of its timers, at most MABD_MAX_STAGES, then null
+    const char* const* unused; // common fields of mabd_sim_def that it does not use, then null
+
+    /// True if the formulation is built for a backend, whether or not its device is present.
+    bool (*has_backend)(mabd_backend backend);
+    /// Write the formulation's own fields of a preset into def.
+    void (*apply_preset)(mabd_sim_def* def, mabd_preset preset);
+    /// Replace choices that are left to the formulation: integrator auto, max_iterations 0.
+    void (*resolve)(mabd_sim_def* def);
+    /// Refuse a resolved def or a model that the formulation cannot simulate, after the checks of
+    /// sim/check.c: MABD_ERR_ARG, MABD_ERR_UNAVAILABLE; the text names the thing.
+    mabd_status (*check)(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
+    /// Fill what the formulation knows of a plan: STATE and all parts after it of bytes,
+    /// bytes_per_contact, lines, solvers, notes; the rest is zero or filled before. MABD_ERR_MEMORY.
+    mabd_status (*plan)(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
+                        mabd_error* error);
+
+    /// Take all memory and set the start state. def is resolved and checked.
     mabd_status (*create)(const mabd_model* model, const mabd_sim_def* def,
                           const mabd_allocator* allocator, void** self, mabd_error* error);
     void (*destroy)(void* self, const mabd_allocator* allocator);
     void (*reset)(void* self);
-    /// Advance from `time` by def.h. On failure the state is that before the step.
+    /// Advance from `time` by def.h. On failure the state is that before the step. info may be null.
     mabd_status (*step)(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
+
+    /// The getters are those of mabd/sim.h and mabd/batch.h with the same arrays.
     mabd_measure (*measure)(const void* self);
     void (*get_state)(const void* self, mabd_real* positions, mabd_real* quaternions,
                       mabd_real* velocities, mabd_real* angular);
     void (*get_joint_forces)(const void* self, mabd_real* forces);
     void (*get_joint_coordinates)(const void* self, int32_t joint, mabd_real* coordinates);
-    /// Targets of copies first .. first + count - 1, which (controls, null = all), values (count x controls, null = those of
-    /// the scene's signals).
+    int32_t (*get_contacts)(const void* self, int32_t capacity, mabd_contact_info* contacts);
+    mabd_status (*overlap)(const void* self, mabd_real* depth, int32_t* a, int32_t* b);
+    /// Set the targets of copies first .. first + count - 1. which (controls): null = all. values
+    /// (count x controls): null = return to the signals of the scene.
     void (*set_targets)(void* self, int32_t first, int32_t count, const bool* which,
                         const mabd_real* values);
     void (*get_controls)(const void* self, mabd_real* coordinates, mabd_real* rates);
-    int32_t (*get_contacts)(const void* self, int32_t capacity, mabd_contact_info* contacts);
-    mabd_status (*overlap)(const void* self, mabd_real* depth, int32_t* a, int32_t* b);
+
+    /// The formulation's own block of a saved state.
     size_t (*state_size)(const void* self);
     void (*save)(const void* self, void* buffer);
-    /// `time` [s] is that of the saved state. MABD_ERR_INPUT if `size` bytes are no state of this model,
-    /// MABD_ERR_MEMORY; then nothing has changed.
+    /// `time` [s] is that of the saved state. MABD_ERR_INPUT if `size` bytes are no state of this
+    /// model, MABD_ERR_MEMORY; then nothing has changed.
     mabd_status (*restore)(void* self, const void* buffer, size_t size, mabd_real time);
+
     size_t (*bytes)(const void* self);
     size_t (*device_bytes)(const void* self);
+    /// Write the bytes by use, from STATE on, into bytes (MABD_MEMORY_COUNT); they sum to bytes().
+    void (*memory)(const void* self, size_t* bytes);
+    /// Write the seconds of each stage into seconds (MABD_MAX_STAGES); unused entries stay 0.
     void (*get_times)(const void* self, double* seconds);
 } mabd_formulation_ops;
 
-/// M-ABD (formulation/mabd/).
-extern const mabd_formulation_ops mabd_formulation_affine;
+/// The table of a formulation; null if it is not built or no formulation at all.
+const mabd_formulation_ops* mabd_formulation_ops_of(mabd_formulation formulation);

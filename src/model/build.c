@@ -323,7 +323,8 @@ static mabd_status build(mabd_model_builder* builder) {
     MABD_TRY(mabd_names_copy(&m->allocator, &scene->body_names, &m->body_names));
     MABD_TRY(mabd_names_copy(&m->allocator, &scene->joint_names, &m->joint_names));
     MABD_TRY(build_plan(m));
-    m->hash = hash_model(m);
+    m->info = mabd_model_count(m);
+    m->info.hash = hash_model(m);
     return MABD_OK;
 }
 

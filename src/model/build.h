@@ -30,6 +30,8 @@ void mabd_builder_geoms(mabd_model_builder* builder);
 /// Colliders, pairs and exclusions, if contacts are enabled; needs classes and joints. Takes memory for a
 /// while.
 mabd_status mabd_builder_contacts(mabd_model_builder* builder);
+/// Counts and bytes of a finished model, all of mabd_model_info but the hash (model_info.c).
+mabd_model_info mabd_model_count(const mabd_model* m);
 /// The hash goes on over everything that touches; as it is if contacts are not enabled.
 uint64_t mabd_builder_hash_contacts(const mabd_model* m, uint64_t hash);
 /// Number the pairs of joint type and set of axes in use (row_sets.c); returns how many there are.

@@ -170,7 +170,7 @@ struct mabd_model {
     mabd_plan* plan;
     void* memory; // the arena behind all arrays above but names and plan
     size_t memory_size;
-    uint64_t hash;
+    mabd_model_info info; // counts and hash, computed once
 };
 
 /// Both sides of a joint: constants only (states are filled in by the caller).
@@ -195,6 +195,8 @@ MABD_FN const mabd_model_collider* mabd_model_colliders(const mabd_model* m, int
     *count = first[1] - first[0];
     return m->contact.colliders + first[0];
 }
+/// Write the bytes of a model into entries MABD_MEMORY_MODEL and MABD_MEMORY_PLAN of bytes.
+void mabd_model_memory(const mabd_model* m, size_t* bytes);
 /// "body 'arm'", "joint 3", with copies "copy 17, body 'arm'": for messages. Returns text.
 const char* mabd_model_body_label(const mabd_model* m, int32_t body, char* text, size_t size);
 const char* mabd_model_joint_label(const mabd_model* m, int32_t joint, char* text, size_t size);

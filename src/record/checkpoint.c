@@ -71,7 +71,7 @@ static void fill(unsigned char* file, const mabd_sim* sim, const void* extra, si
         .real_size = sizeof(mabd_real),
         .header_size = sizeof(header),
         .step = mabd_sim_step_count(sim),
-        .model_hash = mabd_model_get_info(mabd_sim_model(sim)).hash,
+        .model_hash = mabd_model_hash(mabd_sim_model(sim)),
         .state_size = mabd_sim_state_size(sim),
         .extra_size = extra_size,
     };
@@ -142,7 +142,7 @@ static mabd_status check_size(const header* head, uint64_t size, mabd_error* err
 
 static mabd_status check_simulation(const header* head, const mabd_sim* sim, size_t extra_size,
                                     mabd_error* error) {
-    if (head->model_hash != mabd_model_get_info(mabd_sim_model(sim)).hash) {
+    if (head->model_hash != mabd_model_hash(mabd_sim_model(sim))) {
         return refuse(error, "it is of another model");
     }
     if (head->extra_size != extra_size) {

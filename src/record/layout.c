@@ -109,7 +109,7 @@ static bool write_attributes(hid_t file, const mabd_sim* sim, const mabd_record_
     const mabd_model* model = mabd_sim_model(sim);
     const mabd_sim_def sim_def = mabd_sim_get_def(sim);
     const double h = (double)sim_def.h;
-    const uint64_t hash = mabd_model_get_info(model).hash;
+    const uint64_t hash = mabd_model_hash(model);
     return mabd_h5_set_text(file, "created-by", "mabd") &&
            mabd_h5_set_text(file, "version", mabd_version()) &&
            set_limited_text(file, "scene", mabd_model_name(model)) &&

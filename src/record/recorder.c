@@ -221,7 +221,7 @@ static mabd_status reopen(mabd_recorder* recorder, const mabd_sim* sim, found* f
     }
     MABD_TRY(mabd_file_claim(recorder->fd, path, error));
     MABD_TRY(inspect_path(&recorder->allocator, path, f, error));
-    if (f->hash != mabd_model_get_info(model).hash) {
+    if (f->hash != mabd_model_hash(model)) {
         return mabd_fail(error, MABD_ERR_INPUT,
                          "cannot append to %.300s: it is a recording of another model", path);
     }

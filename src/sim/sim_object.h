@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of a simulation.
+// The object behind mabd_sim.
 #pragma once
 
 #include "formulation/formulation.h"
@@ -7,10 +7,9 @@
 
 struct mabd_sim {
     mabd_allocator allocator;
-    mabd_sim_def def;
+    mabd_sim_def def; // resolved
     const mabd_model* model;
     const mabd_formulation_ops* ops;
-    void* self;
+    void* self; // of the formulation
     int64_t steps;
-    size_t bytes_at_start; // what it held when it was made
 };

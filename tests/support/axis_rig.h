@@ -77,7 +77,7 @@ static inline double axis_rate(const mabd_sim* sim, const axis_case* c) {
 static inline mabd_step_info axis_step(mabd_sim* sim) {
     const mabd_step_info info = rig_step(sim);
     cr_assert(info.converged && info.retries == 0, "t = %g: rotation %g, %d iterations, %d retries",
-              (double)mabd_sim_time(sim), (double)info.rotation, (int)info.iterations,
+              (double)mabd_sim_time(sim), (double)info.affine.rotation, (int)info.iterations,
               (int)info.retries);
     cr_assert(info.gap < 1e-9 && info.angle_error < 1e-9, "t = %g: gap %g, angle %g",
               (double)mabd_sim_time(sim), (double)info.gap, (double)info.angle_error);

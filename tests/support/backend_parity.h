@@ -107,7 +107,7 @@ static inline void parity_expect_same(const parity_snapshot* got, const parity_s
     cr_expect(eq(int, got->info.iterations, cpu->info.iterations));
     cr_expect(eq(int, got->info.converged, cpu->info.converged));
     cr_expect(eq(int, got->info.contacts, cpu->info.contacts));
-    cr_expect(le(dbl, fabs(got->info.rotation - cpu->info.rotation), (double)near));
+    cr_expect(le(dbl, fabs(got->info.affine.rotation - cpu->info.affine.rotation), (double)near));
     cr_expect(le(dbl, fabs(got->info.gap - cpu->info.gap), (double)near));
 }
 

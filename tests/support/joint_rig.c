@@ -156,8 +156,9 @@ void joint_run(mabd_sim* sim, int steps) {
         check(mabd_sim_step(sim, &info, &error), &error, "step");
         if (!info.converged || info.retries > 0 || !(info.gap < 1e-9) ||
             !(info.angle_error < 1e-9)) {
-            cr_fatal("step %d: rotation %g, %d retries, gap %g m, %g rad", i, (double)info.rotation,
-                     (int)info.retries, (double)info.gap, (double)info.angle_error);
+            cr_fatal("step %d: rotation %g, %d retries, gap %g m, %g rad", i,
+                     (double)info.affine.rotation, (int)info.retries, (double)info.gap,
+                     (double)info.angle_error);
         }
     }
 }

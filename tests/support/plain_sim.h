@@ -25,6 +25,16 @@ static inline mabd_sim* plain_start(const mabd_model* model, const mabd_allocato
     return sim;
 }
 
+/// Plan of a simulation with these dual solvers; the rest as mabd_default_sim_def() has it.
+static inline mabd_sim_plan plain_plan(const mabd_model* model, mabd_dual dual) {
+    mabd_error error = {0};
+    mabd_sim_plan plan;
+    mabd_sim_def def = mabd_default_sim_def();
+    def.dual = dual;
+    cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK), "%s", error.text);
+    return plan;
+}
+
 /// Returns the contacts that push at the end.
 static inline int32_t plain_advance(mabd_sim* sim, int n) {
     mabd_error error = {0};

@@ -113,7 +113,7 @@ static inline void rig_run(mabd_sim* sim, int steps) {
     for (int i = 0; i < steps; i++) {
         const mabd_step_info info = rig_step(sim);
         cr_assert(info.converged && info.retries == 0, "step %d: rotation %g, %d retries", i,
-                  (double)info.rotation, (int)info.retries);
+                  (double)info.affine.rotation, (int)info.retries);
         cr_assert(info.gap < 1e-12, "step %d: gap %g", i, (double)info.gap);
     }
 }

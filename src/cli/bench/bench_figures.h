@@ -31,7 +31,7 @@ double bench_figure_of(const bench_report* report, int32_t row, bench_figure fig
 const char* bench_figure_key(bench_figure figure);
 
 /// Parts of a step: its stages, then "other", which is in none of them. They sum to the step.
-#define BENCH_PART_COUNT (MABD_STAGE_COUNT + 1)
+int bench_part_count(void);
 const char* bench_part_name(int part);
 double bench_part_seconds(const bench_scaling_result* result, int part); // per step
 

@@ -27,8 +27,8 @@ static void add_times(const bench_scaling_result* r, json_t* entry) {
     summary_set_real(entry, "max_angle_error", r->max_angle_error);
     summary_set_real(entry, "first_step_ms", 1e3 * r->first_step_seconds);
     summary_set_real(entry, "build_ms", 1e3 * r->build_seconds);
-    for (int k = 0; k < MABD_STAGE_COUNT; k++) {
-        summary_set_real(stages, mabd_stage_name((mabd_stage)k), 1e3 * r->stage_seconds[k]);
+    for (int k = 0; k < bench_part_count() - 1; k++) {
+        summary_set_real(stages, bench_part_name(k), 1e3 * r->stage_seconds[k]);
     }
     json_object_set_new(entry, "stage_ms_per_step", stages);
 }
@@ -44,7 +44,7 @@ static json_t* timer_json(const bench_scaling_result* r, const char* name, doubl
 
 static json_t* tree_json(const bench_scaling_result* r) {
     json_t *step = timer_json(r, "step", r->seconds_per_step), *parts = json_array();
-    for (int k = 0; k < BENCH_PART_COUNT; k++) {
+    for (int k = 0; k < bench_part_count(); k++) {
         json_array_append_new(parts, timer_json(r, bench_part_name(k), bench_part_seconds(r, k)));
     }
     json_object_set_new(step, "parts", parts);
@@ -148,7 +148,7 @@ static void fill_csv_names(FILE* out) {
     fprintf(out, "scene,links,joint,rows,h,steps,ms_per_step,iterations_mean,dual_iterations_mean,"
                  "ns_per_link,ns_per_link_iteration,max_gap,max_angle_error,unconverged_steps,"
                  "first_step_ms,build_ms,bytes,contacts_mean");
-    for (int k = 0; k < BENCH_PART_COUNT; k++) fprintf(out, ",%s_ms", bench_part_name(k));
+    for (int k = 0; k < bench_part_count(); k++) fprintf(out, ",%s_ms", bench_part_name(k));
     fprintf(out, ",retries,threads,isa");
     for (int k = 0; k < BENCH_FIGURE_COUNT; k++) {
         fprintf(out, ",%s", bench_figure_key((bench_figure)k));
@@ -168,7 +168,7 @@ static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
             bench_per_link(r, r->seconds_per_step), bench_per_link_iteration(r), r->max_gap,
             r->max_angle_error, (long long)r->unconverged_steps, 1e3 * r->first_step_seconds,
             1e3 * r->build_seconds, r->bytes, r->contacts_per_step);
-    for (int k = 0; k < BENCH_PART_COUNT; k++) {
+    for (int k = 0; k < bench_part_count(); k++) {
         fprintf(out, ",%.5g", 1e3 * bench_part_seconds(r, k));
     }
     fprintf(out, ",%lld,%d,%s", (long long)r->retries, (int)r->threads, bench_isa(b, row));

@@ -65,6 +65,7 @@ static int time_backend(bench* b, const char* what, const mabd_model* model, ben
         }
         if (status != MABD_OK) return say_failed(what, status, &error);
         r->scenes[r->count] = b->scene;
+        r->integrator = mabd_integrator_name(result->integrator);
         bench_report_row(r, r->count++);
     }
     return CLI_OK;
@@ -105,13 +106,14 @@ static int run_file(bench* b, const char* path) {
     loaded_scene loaded;
     int code = load_scene("bench", path, &o->settings, 0, &loaded);
     if (code == CLI_OK) {
-        load_set_dual(&loaded, (mabd_dual)o->dual);
-        code = load_check_memory(&loaded);
-    }
-    if (code == CLI_OK) {
         const double own = (double)mabd_model_suggested_h(loaded.model);
-        code = time_model(b, path, loaded.model, !o->h_given && own > 0 ? own : o->h,
-                          loaded.load_seconds + loaded.build_seconds);
+        const double h = !o->h_given && own > 0 ? own : o->h;
+        const bench_timing timing = timing_of(o, loaded.model, h);
+        code = load_plan(&loaded, &timing.sim);
+        if (code == CLI_OK) code = load_check_memory(&loaded);
+        if (code == CLI_OK) {
+            code = time_model(b, path, loaded.model, h, loaded.load_seconds + loaded.build_seconds);
+        }
     }
     load_release(&loaded);
     return code;

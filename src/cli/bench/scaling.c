@@ -75,7 +75,7 @@ static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
                              bench_scaling_result* result, mabd_error* error) {
     bench_scaling_result now = *result;
     mabd_step_info info;
-    double before[MABD_STAGE_COUNT], after[MABD_STAGE_COUNT], seconds = 0;
+    double before[MABD_MAX_STAGES], after[MABD_MAX_STAGES], seconds = 0;
     int64_t iterations = 0, dual_iterations = 0, contacts = 0;
     now.max_gap = now.max_angle_error = 0;
     now.unconverged_steps = now.retries = 0;
@@ -99,7 +99,7 @@ static mabd_status time_once(const bench_timing* timing, mabd_sim* sim,
     now.iterations_per_step = (double)iterations / (double)timing->steps;
     now.dual_iterations_per_step = (double)dual_iterations / (double)timing->steps;
     now.contacts_per_step = (double)contacts / (double)timing->steps;
-    for (int k = 0; k < MABD_STAGE_COUNT; k++) {
+    for (int k = 0; k < MABD_MAX_STAGES; k++) {
         now.stage_seconds[k] = (after[k] - before[k]) / (double)timing->steps;
     }
     if (result->seconds_per_step == 0 || now.seconds_per_step < result->seconds_per_step) {
@@ -132,6 +132,7 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
                                      .steps = timing->steps,
                                      .build_seconds = result->build_seconds};
     MABD_TRY(mabd_sim_create(model, &timing->sim, &sim, error));
+    result->integrator = mabd_sim_get_def(sim).integrator;
     double start = system_seconds();
     mabd_status status = mabd_sim_step(sim, &info, error);
     result->first_step_seconds = system_seconds() - start;

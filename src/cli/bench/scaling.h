@@ -41,19 +41,20 @@ typedef struct bench_scaling_result {
     double h;            // [s]
     int32_t threads;     // as asked for
     mabd_backend backend;
+    mabd_integrator integrator; // resolved
     int64_t steps;
-    double build_seconds;                   // scene and model
-    double first_step_seconds;              // the very first one, cold
-    double seconds_per_step;                //
-    double iterations_per_step;             //
-    double dual_iterations_per_step;        // of iterative dual solvers
-    double contacts_per_step;               // points that push
-    double stage_seconds[MABD_STAGE_COUNT]; // per step
-    double max_gap;                         // over all timed steps [m]
-    double max_angle_error;                 // [rad]
-    int64_t unconverged_steps, retries;     // of the timed steps
-    size_t bytes;                           // model and simulation: sum of memory
-    size_t memory[MABD_MEMORY_COUNT];       // bytes by what they are for
+    double build_seconds;                  // scene and model
+    double first_step_seconds;             // the very first one, cold
+    double seconds_per_step;               //
+    double iterations_per_step;            //
+    double dual_iterations_per_step;       // of iterative dual solvers
+    double contacts_per_step;              // points that push
+    double stage_seconds[MABD_MAX_STAGES]; // per step
+    double max_gap;                        // over all timed steps [m]
+    double max_angle_error;                // [rad]
+    int64_t unconverged_steps, retries;    // of the timed steps
+    size_t bytes;                          // model and simulation: sum of memory
+    size_t memory[MABD_MEMORY_COUNT];      // bytes by what they are for
 } bench_scaling_result;
 
 /// Build the model of a topic, to be destroyed.

@@ -20,3 +20,17 @@ void mabd_affine_get_joint_forces(const void* self, mabd_real* forces);
 int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contact_info* contacts);
 mabd_status mabd_affine_overlap(const void* self, mabd_real* depth, int32_t* a, int32_t* b);
 void mabd_affine_get_joint_coordinates(const void* self, int32_t joint, mabd_real* coordinates);
+
+/// Entries of the table about the definition (options.c), as formulation.h describes them.
+bool mabd_affine_has_backend(mabd_backend backend);
+void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset);
+void mabd_affine_resolve(mabd_sim_def* def);
+mabd_status mabd_affine_check(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
+/// Memory and solvers of a simulation that is not created yet (plan.c).
+mabd_status mabd_affine_plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
+                             mabd_error* error);
+/// Write the bytes of a simulation by use into bytes, from MABD_MEMORY_STATE on (plan.c).
+void mabd_affine_memory(const void* self, size_t* bytes);
+
+/// The table (sim.c).
+extern const mabd_formulation_ops mabd_formulation_affine;

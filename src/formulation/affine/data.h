@@ -21,6 +21,23 @@
 #include "mabd/sim.h"
 #include "model/model_data.h"
 
+/// Stages that are timed.
+#define MABD_AFFINE_STAGE_LIST(X)                                                                  \
+    X(PREDICT, "predict")                                                                          \
+    X(CONTACT, "contact")                                                                          \
+    X(ASSEMBLE, "assemble")                                                                        \
+    X(FACTOR, "factor")                                                                            \
+    X(SOLVE, "solve")                                                                              \
+    X(UPDATE, "update")                                                                            \
+    X(CHECK, "check")                                                                              \
+    X(FINISH, "finish")
+typedef enum mabd_affine_stage {
+#define X(name, text) MABD_AFFINE_STAGE_##name,
+    MABD_AFFINE_STAGE_LIST(X)
+#undef X
+        MABD_AFFINE_STAGE_COUNT
+} mabd_affine_stage;
+
 /// Array sizes, known from the model alone.
 typedef struct mabd_affine_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
@@ -265,9 +282,9 @@ struct mabd_affine_sim {
     void* device;       // what a backend has elsewhere, null = nothing
     mabd_affine_contacts* contacts; // null = the model has none
     mabd_affine_step_scale step;
-    mabd_affine_step_scale euler; // of bodies that were struck (affine/contact/contact.h)
-    mabd_real blocks_beta_h[2];   // what `blocks` was made for
-    double times[MABD_STAGE_COUNT];
+    mabd_affine_step_scale euler;          // of bodies that were struck (affine/contact/contact.h)
+    mabd_real blocks_beta_h[2];            // what `blocks` was made for
+    double times[MABD_AFFINE_STAGE_COUNT]; // wall time of each stage [s]
 };
 
 /// True if a body takes the solve under way by Euler although others may not.
@@ -303,10 +320,8 @@ mabd_dual_system mabd_affine_dual_system(const mabd_affine_sim* sim, int32_t com
 int32_t mabd_affine_find_groups(const mabd_plan* plan, mabd_affine_group* groups);
 /// Bytes that the dual solvers hold.
 size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim);
-/// What tiles and packs take (affine/cpu/pack.h), part of the two below; SIZE_MAX if that cannot be known.
+/// Bytes that tiles and packs will hold (affine/cpu/pack.h); SIZE_MAX if they cannot be counted.
 size_t mabd_affine_schedule_bytes_for(const mabd_model* model);
-/// What they will hold; SIZE_MAX if that cannot be known. Needs model and sizes only.
-size_t mabd_affine_solver_bytes_for(const mabd_affine_sim* sim);
 /// Start state of the model.
 void mabd_affine_reset(mabd_affine_sim* sim);
 

@@ -231,23 +231,6 @@ size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim) {
     return bytes;
 }
 
-size_t mabd_affine_solver_bytes_for(const mabd_affine_sim* sim) {
-    const mabd_plan* plan = sim->model->plan;
-    size_t bytes = mabd_affine_contacts_bytes_for(sim->model);
-    const size_t packs = mabd_affine_schedule_bytes_for(sim->model);
-    if (bytes == SIZE_MAX || packs > SIZE_MAX - bytes) return SIZE_MAX;
-    bytes += packs;
-    for (int32_t i = 0; i < plan->component_count; i++) {
-        const mabd_dual_ops* ops = mabd_affine_dual_select(sim, i);
-        if (!ops) continue;
-        const mabd_dual_system system = mabd_affine_dual_system(sim, i);
-        const size_t more = ops->bytes_for(&sim->model->allocator, &system);
-        if (more == SIZE_MAX || bytes > SIZE_MAX - more) return SIZE_MAX;
-        bytes += more;
-    }
-    return bytes;
-}
-
 mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                       const mabd_joint_view* view, const mabd_row* row) {
     const mabd_vec3 gap = mabd_joint_gap(view);

@@ -80,14 +80,14 @@ attempt mabd_affine_lost(mabd_status status) {
 static attempt find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
     const double clock = mabd_clock();
     const mabd_status status = sim->backend->find_contacts(sim, find);
-    mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_CONTACT, clock);
     if (status == MABD_ERR_MEMORY) return no_room();
     if (status == MABD_ERR_DEVICE) return mabd_affine_lost(status);
     const int32_t body = sim->contacts ? sim->contacts->geometry->bad_body : 0;
     return failed(status, body, -1, "the prediction is not finite, at first of");
 }
 
-double mabd_affine_lap(mabd_affine_sim* sim, mabd_stage stage, double since) {
+double mabd_affine_lap(mabd_affine_sim* sim, mabd_affine_stage stage, double since) {
     const double now = mabd_clock();
     sim->times[stage] += now - since;
     return now;
@@ -107,12 +107,12 @@ static attempt solve_dual(mabd_affine_sim* sim, bool again) {
     if (sim->contacts &&
         sim->contacts->rows.contacts.count + sim->contacts->support.contacts.count > 0) {
         const mabd_status status = sim->backend->solve_contacts(sim, again);
-        mabd_affine_lap(sim, MABD_STAGE_CONTACT, clock);
+        mabd_affine_lap(sim, MABD_AFFINE_STAGE_CONTACT, clock);
         if (status == MABD_ERR_MEMORY) return no_room();
         STAGE(status);
     } else {
         STAGE(sim->backend->solve(sim));
-        mabd_affine_lap(sim, MABD_STAGE_SOLVE, clock);
+        mabd_affine_lap(sim, MABD_AFFINE_STAGE_SOLVE, clock);
     }
     return failed(MABD_OK, -1, -1, "");
 }
@@ -127,16 +127,16 @@ static attempt iterate(mabd_affine_sim* sim, mabd_affine_pass pass, bool again,
     double clock = mabd_clock();
     if (pass == MABD_PASS_FIRST) STAGE(on->restart(sim));
     STAGE(on->assemble(sim, pass));
-    clock = mabd_affine_lap(sim, MABD_STAGE_ASSEMBLE, clock);
+    clock = mabd_affine_lap(sim, MABD_AFFINE_STAGE_ASSEMBLE, clock);
     const mabd_status status = on->factor(sim, &joint);
     if (status == MABD_ERR_SINGULAR) return singular(joint);
     STAGE(status);
-    mabd_affine_lap(sim, MABD_STAGE_FACTOR, clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_FACTOR, clock);
     const attempt solved = solve_dual(sim, again);
     if (solved.status != MABD_OK) return solved;
     clock = mabd_clock();
     STAGE(on->update(sim, &updated));
-    mabd_affine_lap(sim, MABD_STAGE_UPDATE, clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_UPDATE, clock);
     if (updated.inside_out >= 0) return inside_out(updated.inside_out);
     if (updated.joint >= 0) return singular(updated.joint);
     *report = updated.motion;
@@ -155,7 +155,7 @@ static attempt relinearize(mabd_affine_sim* sim, bool same_contacts, mabd_affine
     int32_t body = -1;
     STAGE(sim->backend->relinearize(sim, &body));
     if (body >= 0) return inside_out(body);
-    mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_PREDICT, clock);
     if (!same_contacts) return find_contacts(sim, find);
     STAGE(sim->backend->shift_contacts(sim));
     return failed(MABD_OK, -1, -1, "");
@@ -196,7 +196,7 @@ static void report_contacts(const mabd_affine_sim* sim, const mabd_affine_contac
     info->contact_iterations += t->products;
     info->contact_points = t->count;
     info->contact_residual = t->residual > touch->miss ? t->residual : touch->miss;
-    info->friction_lag = touch->lag;
+    info->affine.friction_lag = touch->lag;
     info->penetration = t->penetration;
 }
 
@@ -284,7 +284,7 @@ static attempt begin_search(search* s, mabd_affine_scheme scheme, mabd_real time
     const double clock = mabd_clock();
     STAGE(sim->backend->begin(sim, scheme, time, s->h));
     STAGE(sim->backend->predict(sim));
-    mabd_affine_lap(sim, MABD_STAGE_PREDICT, clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_PREDICT, clock);
     const attempt a = find_contacts(sim, MABD_FIND_FIRST);
     s->info->converged = false;
     s->apart = sim->sizes.apart > 0 && sim->backend->settle_copies;
@@ -296,7 +296,7 @@ static bool is_flat(const search* s) {
     return s->touch.bending <= BENDING * s->sim->def.contact_tolerance;
 }
 static bool is_turned(const search* s) {
-    return s->motion.rotation <= s->sim->def.rotation_tolerance;
+    return s->motion.rotation <= s->sim->def.affine.rotation_tolerance;
 }
 
 static attempt next_reference(search* s) {
@@ -340,6 +340,7 @@ static verdict change_pieces(search* s, attempt* a) {
     *a = mabd_affine_lost(sim->backend->search_contacts(sim, s->round++, touch));
     if (a->status != MABD_OK) return VERDICT_LEAVE;
     s->info->contact_iterations += touch->changed > 0;
+    s->info->line_searches += sim->contacts != NULL;
     // pieces need be no better than the planes of the contacts, which the next reference brings
     const bool off = touch->changed > 0 && !(touch->miss <= ROUGH * touch->bending);
     const bool same = (s->pieces.changed > 0 || off) && may_switch(s);
@@ -375,7 +376,7 @@ static void add_copies(search* s) {
 static verdict judge_copies(search* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
     const bool last = s->reference + 1 == sim->def.max_iterations;
-    const mabd_affine_copy_goal goal = {.rotation = sim->def.rotation_tolerance,
+    const mabd_affine_copy_goal goal = {.rotation = sim->def.affine.rotation_tolerance,
                                         .opening = mabd_affine_row_tolerance(sim),
                                         .first = s->reference == 0,
                                         .every_row = sim->iterates,
@@ -386,7 +387,7 @@ static verdict judge_copies(search* s, attempt* a) {
     s->info->converged = left == 0;
     if (left > 0 && !last) return VERDICT_NEXT;
     *a = mabd_affine_lost(sim->backend->close_copies(sim));
-    mabd_affine_lap(sim, MABD_STAGE_CHECK, s->clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_CHECK, s->clock);
     add_copies(s);
     return a->status == MABD_OK ? VERDICT_END : VERDICT_LEAVE;
 }
@@ -405,7 +406,7 @@ static verdict judge(search* s, attempt* a) {
     if (!right && i + 1 < sim->def.max_iterations) return VERDICT_NEXT;
     *a = mabd_affine_lost(sim->backend->check(sim, &s->open));
     if (a->status != MABD_OK) return VERDICT_LEAVE;
-    mabd_affine_lap(sim, MABD_STAGE_CHECK, s->clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_CHECK, s->clock);
     const bool closed =
         right && opening(sim, &s->open) <= tolerance && s->pieces.opening <= tolerance;
     s->info->converged = closed && contacts_solved(sim);
@@ -418,7 +419,7 @@ static attempt end_search(const search* s) {
     const mabd_affine_sim* sim = s->sim;
     mabd_step_info* info = s->info;
     report_contacts(sim, &s->touch, info);
-    info->rotation = s->motion.rotation;
+    info->affine.rotation = s->motion.rotation;
     info->gap = s->open.gap;
     info->angle_error = s->open.angle;
     info->worst_joint = s->open.joint;

@@ -23,4 +23,4 @@ mabd_affine_attempt mabd_affine_lost(mabd_status status);
 mabd_real mabd_affine_row_tolerance(const mabd_affine_sim* sim);
 
 /// Time since `since` goes to a stage; returns now [s].
-double mabd_affine_lap(mabd_affine_sim* sim, mabd_stage stage, double since);
+double mabd_affine_lap(mabd_affine_sim* sim, mabd_affine_stage stage, double since);

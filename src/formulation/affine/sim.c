@@ -10,19 +10,6 @@
 // Contact forces are right to this times the contact tolerance: 3e-3 with the preset balanced [1/m].
 #define FORCE_TOLERANCE ((mabd_real)3e3)
 
-static size_t bytes_for(const mabd_model* model, mabd_dual dual) {
-    mabd_affine_sim sim = {0};
-    mabd_arena arena = {0};
-    sim.model = model;
-    sim.dual = dual;
-    sim.sizes = mabd_affine_count(model);
-    if (mabd_affine_may_iterate(&sim)) sim.sizes.guess = sim.sizes.rows;
-    mabd_affine_layout(&sim, &arena);
-    const size_t solvers = mabd_affine_solver_bytes_for(&sim);
-    if (arena.used == SIZE_MAX || solvers > SIZE_MAX - arena.used - sizeof sim) return SIZE_MAX;
-    return arena.used + sizeof sim + solvers;
-}
-
 static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_affine_sim* sim = self;
     sim->backend->destroy(sim, allocator);
@@ -75,6 +62,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     sim->solvers_later = sim->backend->has_device && !model->contact.enabled;
     if (sim->backend->may_iterate(sim)) sim->sizes.guess = sim->sizes.rows;
     sim->def = *def;
+    mabd_affine_resolve(&sim->def); // unit tests call this entry with a plain definition
     if (fill(sim, allocator) != MABD_OK) {
         const size_t size = sim->memory_size;
         destroy(sim, allocator);
@@ -86,7 +74,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
         sim->contacts->search.h = def->h;
         sim->contacts->search.tolerance = def->contact_tolerance;
         sim->contacts->search.force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
-        sim->contacts->search.friction_updates = def->friction_updates;
+        sim->contacts->search.friction_updates = def->affine.friction_updates;
     }
     reset_host(sim);
     const mabd_status status =
@@ -235,8 +223,25 @@ static size_t device_bytes(const void* self) {
     return sim->backend->bytes(sim);
 }
 
+#define X(name, text) text,
+static const char* const stage_names[] = {MABD_AFFINE_STAGE_LIST(X) NULL};
+#undef X
+static const char* const nothing_unused[] = {NULL};
+
 const mabd_formulation_ops mabd_formulation_affine = {
-    .bytes_for = bytes_for,
+    .name = "affine",
+    .alias = "mabd",
+    .paper_name = "M-ABD",
+    .state_version = 1,
+    .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER,
+    .stages = stage_names,
+    .unused = nothing_unused,
+    .has_backend = mabd_affine_has_backend,
+    .apply_preset = mabd_affine_apply_preset,
+    .resolve = mabd_affine_resolve,
+    .check = mabd_affine_check,
+    .plan = mabd_affine_plan,
     .create = create,
     .destroy = destroy,
     .reset = reset,
@@ -254,5 +259,6 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .restore = restore,
     .bytes = bytes,
     .device_bytes = device_bytes,
+    .memory = mabd_affine_memory,
     .get_times = get_times,
 };

@@ -26,7 +26,7 @@ static void finish(mabd_affine_sim* sim, bool keep_history, attempt* a) {
     const double clock = mabd_clock();
     const mabd_status status = sim->backend->finish(sim, keep_history);
     if (status != MABD_OK) *a = mabd_affine_lost(status);
-    mabd_affine_lap(sim, MABD_STAGE_FINISH, clock);
+    mabd_affine_lap(sim, MABD_AFFINE_STAGE_FINISH, clock);
 }
 
 // Tells a step that meets or leaves a stop; it is solved but not finished.
@@ -110,6 +110,7 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_in
     bool converged = true;
     *blow = false;
     info->retries++;
+    info->substeps = 0;
     while (done < units) {
         attempt a = mabd_affine_newton(sim, MABD_SCHEME_EULER, time + (mabd_real)done * h,
                                        (mabd_real)size * h, info);
@@ -118,6 +119,7 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_in
             *blow |= changed_stop(sim, &a);
             if (a.status == MABD_OK) finish(sim, true, &a);
             done += size;
+            info->substeps++;
         }
         if (a.status == MABD_OK) continue;
         if (!is_worth_halving(&a) || size == 1) {
@@ -151,6 +153,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     mabd_step_info local;
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
+    info->substeps = 1;
     const mabd_affine_backend_ops* on = sim->backend;
     on->swap_multipliers(sim);
     bool blow;

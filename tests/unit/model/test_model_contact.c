@@ -359,7 +359,7 @@ Test(model_contact, every_allocation_failing_in_turn_leaks_nothing) {
     cr_assert(lt(i64, 4, needed));
 }
 
-// Simulations of both kinds are made, and contacts take memory of their own, as much as was told.
+// Models with and without contacts can be simulated; contacts take the memory that the plan counts.
 Test(model_contact, simulations_with_and_without_contacts_are_created) {
     const mabd_sim_def def = mabd_default_sim_def();
     size_t held[2], told[2];
@@ -369,9 +369,10 @@ Test(model_contact, simulations_with_and_without_contacts_are_created) {
         if (on) enable(false);
         build();
         cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
-        const mabd_model_info info = mabd_model_get_info(model);
-        held[on] = mabd_sim_bytes(sim), told[on] = info.bytes_sim;
-        cr_expect(on ? info.bytes_per_contact > 0 : info.bytes_per_contact == 0);
+        mabd_sim_plan plan;
+        cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK));
+        held[on] = mabd_sim_bytes(sim), told[on] = plan.bytes_sim;
+        cr_expect(on ? plan.bytes_per_contact > 0 : plan.bytes_per_contact == 0);
         mabd_sim_destroy(sim);
     }
     cr_expect(lt(sz, held[0], held[1]));

@@ -269,7 +269,7 @@ Test(record, tells_where_it_comes_from) {
     expect_text(file, "created-by", "mabd");
     expect_text(file, "version", mabd_version());
     expect_text(file, "scene", "chain");
-    expect_text(file, "formulation", "mabd");
+    expect_text(file, "formulation", "affine");
     expect_text(file, "backend", "cpu");
     expect_text(file, "integrator", "bdf2");
     expect_text(file, "command", "mabd run chain.json");

@@ -175,8 +175,8 @@ Test(sim, refuses_bad_definitions) {
     bad[0].cookie = 0;
     bad[1].h = 0;
     bad[2].h = -1;
-    bad[3].rotation_tolerance = 0;
-    bad[4].max_iterations = 0;
+    bad[3].affine.rotation_tolerance = 0;
+    bad[4].max_iterations = -1;
     bad[5].threads = 0;
     bad[6].formulation = MABD_FORMULATION_REDMAX;
     bad[7].backend = MABD_BACKEND_CUDA;
@@ -192,9 +192,9 @@ Test(sim, presets_are_ordered) {
     mabd_sim_def fast = mabd_default_sim_def(), balanced = fast, exact = fast;
     mabd_sim_def_apply_preset(&fast, MABD_PRESET_FAST);
     mabd_sim_def_apply_preset(&exact, MABD_PRESET_EXACT);
-    cr_expect(eq(dbl, fast.rotation_tolerance, 3e-2));
-    cr_expect(eq(dbl, balanced.rotation_tolerance, 1e-2));
-    cr_expect(eq(dbl, exact.rotation_tolerance, 1e-6));
+    cr_expect(eq(dbl, fast.affine.rotation_tolerance, 3e-2));
+    cr_expect(eq(dbl, balanced.affine.rotation_tolerance, 1e-2));
+    cr_expect(eq(dbl, exact.affine.rotation_tolerance, 1e-6));
     cr_expect(fast.row_tolerance > balanced.row_tolerance);
     cr_expect(balanced.row_tolerance > exact.row_tolerance);
 }

@@ -3,6 +3,7 @@
 // states, the choice itself.
 #include "support/counting_allocator.h"
 #include "support/malloc_count.h"
+#include "support/plain_sim.h"
 
 #include "base/hash.h"
 #include "mabd/sim.h"
@@ -229,18 +230,17 @@ Test(sim_dual, names_are_found) {
 }
 
 Test(sim_dual, chains_keep_their_own_solver) {
-    char text[64];
     mabd_model* chain = load("chain", 0, NULL);
     mabd_model* net = load_net("4", "edge");
     for (int dual = 0; dual < MABD_DUAL_COUNT; dual++) {
-        mabd_model_dual_solvers(chain, (mabd_dual)dual, MABD_COMPONENT_CHAIN, text, sizeof text);
-        cr_expect(eq(str, text, "chain"));
-        mabd_model_dual_solvers(net, (mabd_dual)dual, MABD_COMPONENT_CHAIN, text, sizeof text);
-        cr_expect(eq(str, text, ""));
+        mabd_sim_plan plan = plain_plan(chain, (mabd_dual)dual);
+        cr_expect(eq(str, plan.solvers[MABD_COMPONENT_CHAIN], "chain"));
+        plan = plain_plan(net, (mabd_dual)dual);
+        cr_expect(eq(str, plan.solvers[MABD_COMPONENT_CHAIN], ""));
     }
-    mabd_model_dual_solvers(net, MABD_DUAL_PCG, MABD_COMPONENT_GRAPH, text, sizeof text);
-    cr_expect(eq(str, text, "pcg"));
-    mabd_model_dual_solvers(net, MABD_DUAL_STALE, MABD_COMPONENT_GRAPH, text, sizeof text);
-    cr_expect(eq(str, text, "stale"));
+    mabd_sim_plan plan = plain_plan(net, MABD_DUAL_PCG);
+    cr_expect(eq(str, plan.solvers[MABD_COMPONENT_GRAPH], "pcg"));
+    plan = plain_plan(net, MABD_DUAL_STALE);
+    cr_expect(eq(str, plan.solvers[MABD_COMPONENT_GRAPH], "stale"));
     mabd_model_destroy(chain), mabd_model_destroy(net);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/sim/memory_parts.c: the parts of the memory sum to what model and simulation hold, and the solvers'
-// part is what the solvers say of themselves.
+// Tests for src/sim/sim_plan.c: the parts of the memory sum to the bytes of model and simulation,
+// the plan counts the bytes that a simulation then holds, and its part of the dual solvers is the
+// sum over the lines.
 #include "support/contact_scene.h"
 #include "support/plain_sim.h"
 
 #include <stdio.h>
-
-#define LINES 64
 
 static mabd_model* load(const char* name) {
     mabd_error error = {0};
@@ -29,28 +28,26 @@ static size_t sum(const size_t* bytes, int from, int to) {
 
 // Bytes that the dual solvers hold, by the lines of the plan.
 static size_t solver_bytes(const mabd_model* model, mabd_dual dual) {
-    mabd_dual_line lines[LINES];
-    int32_t count = 0, left_out = 0;
+    const mabd_sim_plan plan = plain_plan(model, dual);
     size_t total = 0;
-    cr_assert(eq(int, mabd_model_dual_plan(model, dual, LINES, lines, &count, &left_out), MABD_OK));
-    cr_assert(eq(int, left_out, 0));
-    for (int32_t i = 0; i < count; i++) total += (size_t)lines[i].components * lines[i].bytes;
+    cr_assert(eq(int, plan.lines_left_out, 0));
+    for (int32_t i = 0; i < plan.line_count; i++) {
+        total += (size_t)plan.lines[i].components * plan.lines[i].bytes;
+    }
     return total;
 }
 
 static void expect_parts(const char* name, const mabd_model* model, mabd_dual dual) {
-    const size_t bytes_sim = mabd_model_sim_bytes(model, dual);
-    size_t bytes[MABD_MEMORY_COUNT];
-    mabd_model_memory(model, dual, bytes_sim, bytes);
-    cr_expect(eq(sz, sum(bytes, 0, MABD_MEMORY_STATE), mabd_model_get_info(model).bytes_model),
-              "%s, %s", name, mabd_dual_name(dual));
-    cr_expect(eq(sz, sum(bytes, MABD_MEMORY_STATE, MABD_MEMORY_COUNT), bytes_sim), "%s, %s", name,
-              mabd_dual_name(dual));
-    cr_expect(eq(sz, bytes[MABD_MEMORY_DUAL], solver_bytes(model, dual)), "%s, %s", name,
-              mabd_dual_name(dual));
-    // q, v, the same a step ago, stress: 54 numbers a body, and at most what rows and axes add
+    const mabd_sim_plan plan = plain_plan(model, dual);
     const size_t bodies = (size_t)mabd_model_body_count(model);
-    cr_expect(le(sz, 54 * sizeof(mabd_real) * bodies, bytes[MABD_MEMORY_STATE]), "%s", name);
+    cr_expect(eq(sz, sum(plan.bytes, 0, MABD_MEMORY_STATE), plan.bytes_model), "%s", name);
+    cr_expect(eq(sz, plan.bytes_model, mabd_model_get_info(model).bytes_model), "%s", name);
+    cr_expect(eq(sz, sum(plan.bytes, MABD_MEMORY_STATE, MABD_MEMORY_COUNT), plan.bytes_sim),
+              "%s, %s", name, mabd_dual_name(dual));
+    cr_expect(eq(sz, plan.bytes[MABD_MEMORY_DUAL], solver_bytes(model, dual)), "%s, %s", name,
+              mabd_dual_name(dual));
+    // q, v, q and v one step ago, stress: 54 numbers per body; rows and axes add to them
+    cr_expect(le(sz, 54 * sizeof(mabd_real) * bodies, plan.bytes[MABD_MEMORY_STATE]), "%s", name);
 }
 
 static void expect_sim_parts(const char* name, const mabd_sim* sim) {
@@ -73,6 +70,8 @@ Test(sim_memory, parts_sum_to_the_whole_with_every_dual_solver) {
         for (int k = 0; k < MABD_DUAL_COUNT; k++) expect_parts(names[i], model, (mabd_dual)k);
         mabd_sim* sim = plain_start(model, NULL);
         expect_sim_parts(names[i], sim);
+        cr_expect(eq(sz, plain_plan(model, MABD_DUAL_AUTO).bytes_sim, mabd_sim_bytes(sim)), "%s",
+                  names[i]);
         mabd_sim_destroy(sim);
         mabd_model_destroy(model);
     }

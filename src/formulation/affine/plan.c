@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory and solvers of an affine simulation before it is created. Arrays are counted by the layout
+// itself; each pattern of component is analysed once, however many components have it.
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "dual/block_factor.h"
+#include "formulation/affine/affine_sim.h"
+#include "formulation/affine/cpu/pack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t hash_slots(uint64_t hash, const int32_t* slots, int32_t n, int32_t offset) {
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t slot = slots[i] - offset;
+        hash = mabd_hash(hash, &slot, sizeof slot);
+    }
+    return hash;
+}
+
+// Equal for components that are alike but for the numbers of their slots.
+static uint64_t hash_pattern(const mabd_dual_system* system) {
+    uint64_t hash = mabd_hash(MABD_HASH_START, &system->slot_count, sizeof system->slot_count);
+    hash = mabd_hash(hash, system->width, (size_t)system->slot_count * sizeof(int32_t));
+    hash = hash_slots(hash, system->from, system->edge_count, system->slot_offset);
+    return hash_slots(hash, system->to, system->edge_count, system->slot_offset);
+}
+
+static mabd_dual_line* find(mabd_dual_line* lines, int32_t count, const mabd_dual_line* like) {
+    for (int32_t i = 0; i < count; i++) {
+        if (lines[i].pattern == like->pattern && lines[i].kind == like->kind &&
+            lines[i].bodies == like->bodies) {
+            return &lines[i];
+        }
+    }
+    return NULL;
+}
+
+static mabd_dual_line describe(const mabd_plan_component* c, const mabd_dual_system* system) {
+    return (mabd_dual_line){.kind = c->kind,
+                            .components = 1,
+                            .bodies = c->body_count,
+                            .joints = c->slot_count - 2 * c->junction_count,
+                            .rows = system->row_count - 2 * MABD_PLAN_SLOT_ROWS * c->junction_count,
+                            .junctions = c->junction_count,
+                            .cut_rows = c->cut_rows,
+                            .pattern = hash_pattern(system)};
+}
+
+// Chains and trees are eliminated in the plan's order and in place: one front a slot.
+static mabd_status foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
+                           const mabd_dual_ops* ops, mabd_dual_line* line) {
+    const bool in_place = ops == &mabd_dual_chain || ops == &mabd_dual_tree;
+    mabd_block_outlook outlook;
+    line->solver = ops->name;
+    line->direct = in_place || ops == &mabd_dual_block || ops == &mabd_dual_stale;
+    if (ops != &mabd_dual_block) line->bytes = ops->bytes_for(allocator, system);
+    if (!line->direct) return MABD_OK;
+    MABD_TRY(mabd_block_foresee(allocator, system, in_place, &outlook));
+    if (ops == &mabd_dual_block) line->bytes = outlook.bytes;
+    line->order = outlook.orders.which;
+    for (int k = 0; k < MABD_ORDER_COUNT; k++) {
+        line->order_flops[k] = outlook.orders.counts[k].flops;
+        line->order_entries[k] = outlook.orders.counts[k].entries;
+    }
+    line->fronts = in_place ? system->slot_count : outlook.nodes;
+    line->flops = in_place ? line->order_flops[line->order] : outlook.flops;
+    line->entries = in_place ? line->order_entries[line->order] : outlook.entries;
+    return MABD_OK;
+}
+
+// ---- one component ------------------------------------------------------------------------------
+
+static void add_solver_name(char* text, size_t size, const char* name) {
+    const size_t length = strlen(text);
+    if (strstr(text, name)) return;
+    snprintf(text + length, size - length, "%s%s", length ? ", " : "", name);
+}
+
+// A definition names an iterative solver, and a component with junctions gets a direct one instead.
+static void note_replacement(const mabd_affine_sim* sim, int32_t component,
+                             const mabd_dual_ops* ops, mabd_sim_plan* plan) {
+    const mabd_plan_component* c = &sim->model->plan->components[component];
+    if (sim->dual == MABD_DUAL_AUTO || sim->dual == MABD_DUAL_DIRECT) return;
+    if (c->junction_count == 0 || plan->note_count == MABD_PLAN_MAX_NOTES) return;
+    snprintf(plan->notes[plan->note_count++], sizeof plan->notes[0],
+             "component %d (%d bodies, %d junctions) is solved by '%s': '%s' needs a definite "
+             "matrix, and junctions make it indefinite",
+             (int)component, (int)c->body_count, (int)c->junction_count, ops->name,
+             mabd_dual_name(sim->dual));
+}
+
+static size_t add(size_t a, size_t b) {
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+// Its line, if there is room for one; its bytes are added in any case.
+static mabd_status add_component(const mabd_affine_sim* sim, int32_t component,
+                                 mabd_sim_plan* plan) {
+    const mabd_plan_component* c = &sim->model->plan->components[component];
+    const mabd_dual_system system = mabd_affine_dual_system(sim, component);
+    mabd_dual_line line = describe(c, &system);
+    mabd_dual_line* known = find(plan->lines, plan->line_count, &line);
+    size_t* bytes = &plan->bytes[MABD_MEMORY_DUAL];
+    if (known) {
+        known->components++;
+        *bytes = add(*bytes, known->bytes);
+        return MABD_OK;
+    }
+    const mabd_dual_ops* ops = mabd_affine_dual_select(sim, component);
+    add_solver_name(plan->solvers[c->kind], sizeof plan->solvers[0], ops->name);
+    note_replacement(sim, component, ops, plan);
+    if (plan->line_count == MABD_PLAN_MAX_LINES) {
+        plan->lines_left_out++;
+        line.bytes = ops->bytes_for(&sim->model->allocator, &system);
+    } else {
+        MABD_TRY(foresee(&sim->model->allocator, &system, ops, &line));
+        plan->lines[plan->line_count++] = line;
+    }
+    *bytes = add(*bytes, line.bytes);
+    return MABD_OK;
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+#define BYTES_STATE(reals) state += (reals) * sizeof(mabd_real);
+#define BYTES_WORK(reals)
+
+// Bytes of the STATE arrays of affine/fields.def.
+static size_t state_bytes(const mabd_affine_sizes* n) {
+    size_t state = 0;
+#define FIELD(kind, name, count, columns, unit, meaning) BYTES_##kind((size_t)(columns) * (count))
+#include "formulation/affine/fields.def"
+#undef FIELD
+    return state;
+}
+
+mabd_status mabd_affine_plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
+                             mabd_error* error) {
+    mabd_affine_sim sim = {.model = model, .dual = def->dual, .sizes = mabd_affine_count(model)};
+    sim.sizes.threads = (size_t)def->threads;
+    mabd_arena arena = {0};
+    if (mabd_affine_may_iterate(&sim)) sim.sizes.guess = sim.sizes.rows;
+    mabd_affine_layout(&sim, &arena);
+    const size_t arrays = add(add(arena.used, sizeof sim), mabd_affine_schedule_bytes_for(model));
+    plan->bytes[MABD_MEMORY_STATE] = state_bytes(&sim.sizes);
+    plan->bytes[MABD_MEMORY_WORKSPACE] =
+        arrays == SIZE_MAX ? SIZE_MAX : arrays - plan->bytes[MABD_MEMORY_STATE];
+    plan->bytes[MABD_MEMORY_CONTACTS] = mabd_affine_contacts_bytes_for(model);
+    plan->bytes_per_contact = model->contact.enabled ? mabd_affine_contacts_bytes_per_contact() : 0;
+    for (int32_t i = 0; i < model->plan->component_count; i++) {
+        if (model->plan->components[i].slot_count == 0) continue;
+        if (add_component(&sim, i, plan) != MABD_OK) {
+            return mabd_fail_memory(error, "planning the simulation");
+        }
+    }
+    return MABD_OK;
+}
+
+void mabd_affine_memory(const void* self, size_t* bytes) {
+    const mabd_affine_sim* sim = self;
+    size_t dual = 0;
+    for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
+        const mabd_dual_ops* ops = sim->duals[i];
+        if (ops && sim->solvers[i]) dual += ops->bytes(sim->solvers[i]);
+    }
+    bytes[MABD_MEMORY_STATE] = state_bytes(&sim->sizes);
+    bytes[MABD_MEMORY_WORKSPACE] =
+        sizeof *sim + sim->memory_size + sim->packs->bytes - bytes[MABD_MEMORY_STATE];
+    bytes[MABD_MEMORY_CONTACTS] = mabd_affine_contacts_bytes(sim->contacts);
+    bytes[MABD_MEMORY_DUAL] = dual;
+}

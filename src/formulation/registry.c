@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formulations of this library. No other file names one of them.
+
+#include "formulation/affine/affine_sim.h"
+#include "formulation/formulation.h"
+
+static const mabd_formulation_ops* const formulations[MABD_FORMULATION_COUNT] = {
+    [MABD_FORMULATION_AFFINE] = &mabd_formulation_affine,
+};
+
+const mabd_formulation_ops* mabd_formulation_ops_of(mabd_formulation formulation) {
+    return (unsigned)formulation < MABD_FORMULATION_COUNT ? formulations[formulation] : NULL;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts and memory of a model. They are computed once, when the model is built.
+
+#include "mabd/sim.h"
+#include "model/build.h"
+#include "topology/print.h"
+
+const char* mabd_component_name(mabd_component kind) {
+#define X(name, text) text,
+    static const char* const names[] = {MABD_COMPONENT_LIST(X)};
+#undef X
+    return (unsigned)kind < MABD_COMPONENT_COUNT ? names[kind] : "unknown";
+}
+
+mabd_plan_totals mabd_model_plan_totals(const mabd_model* model, mabd_component kind) {
+    return mabd_plan_sum(model->plan, kind);
+}
+
+void mabd_model_memory(const mabd_model* m, size_t* bytes) {
+    bytes[MABD_MEMORY_MODEL] = sizeof *m + m->memory_size + mabd_names_bytes(&m->body_names) +
+                               mabd_names_bytes(&m->joint_names);
+    bytes[MABD_MEMORY_PLAN] = m->plan->bytes;
+}
+
+static void count_geoms(const mabd_model* m, mabd_model_info* info) {
+    for (int32_t i = 0; i < m->body_count; i++) {
+        int32_t count;
+        const mabd_geom* geoms = mabd_model_body_geoms(m, i, &count);
+        for (int32_t k = 0; k < count; k++) info->geoms[geoms[k].shape]++;
+        mabd_model_colliders(m, i, &count);
+        info->colliders += count;
+    }
+    info->contacts = m->contact.enabled;
+    info->excluded_pairs = m->contact.exclusion_count;
+}
+
+mabd_model_info mabd_model_count(const mabd_model* m) {
+    const mabd_plan* plan = m->plan;
+    size_t bytes[MABD_MEMORY_COUNT];
+    mabd_model_info info = {0};
+    info.bodies = m->body_count;
+    for (int32_t i = 0; i < m->body_count; i++) {
+        info.dynamic_bodies += m->body_motion[i] == MABD_MOTION_DYNAMIC;
+    }
+    info.joints = m->joint_count;
+    info.rows = mabd_plan_joint_rows(plan);
+    info.compliant_rows = info.rows - m->rigid_row_count;
+    info.classes = m->class_count;
+    count_geoms(m, &info);
+    for (int k = 0; k < MABD_COMPONENT_COUNT; k++) info.components[k] = plan->counts[k];
+    info.loops = plan->loops;
+    info.widest_block = plan->widest;
+    mabd_model_memory(m, bytes);
+    info.bytes_model = bytes[MABD_MEMORY_MODEL] + bytes[MABD_MEMORY_PLAN];
+    return info;
+}
+
+mabd_model_info mabd_model_get_info(const mabd_model* model) {
+    return model->info;
+}
+
+uint64_t mabd_model_hash(const mabd_model* model) {
+    return model->info.hash;
+}
