@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands and what they return to the shell.
+// The commands and their exit codes.
 #pragma once
 
 /// Exit codes of every command.
@@ -16,10 +16,3 @@ int command_run(int argc, char** argv);
 int command_batch(int argc, char** argv);
 int command_info(int argc, char** argv);
 int command_render(int argc, char** argv);
-int command_bench(int argc, char** argv);
-/// Topics of `mabd bench` with a command line of their own; called with "plot", "broad", "peers" as argv[0].
-int command_bench_plot(int argc, char** argv);
-int command_bench_broad(int argc, char** argv);
-int command_bench_peers(int argc, char** argv);
-/// `mabd bench chain|tree|net|robots|scene`; called with "bench" as argv[0].
-int command_bench_steps(int argc, char** argv);

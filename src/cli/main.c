@@ -1,36 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `mabd`: picks one of the commands of cli.h.
+// The command `mabd`: chooses one of the commands in the table.
+#include "cli/bench/command_bench.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/help.h"
 #include "mabd/base.h"
 
 #include <signal.h>
 #include <string.h>
 
-typedef struct command {
-    const char* name;
-    int (*run)(int argc, char** argv);
-    const char* about;
-} command;
-
-static const command COMMANDS[] = {
+static const help_command COMMANDS[] = {
     {"run", command_run, "simulate a scene"},
     {"batch", command_batch, "simulate many copies of a scene as one problem"},
-    {"info", command_info, "what a scene holds: bodies, joints, rows, memory, parameters"},
+    {"info", command_info, "describe a scene: bodies, joints, rows, memory, parameters"},
     {"render", command_render, "draw a frame of a recording as a PNG picture"},
     {"bench", command_bench, "measure speed"},
+    {"bench plot", command_bench_plot, "draw tables of results"},
+    {"bench broad", command_bench_broad, "measure the broad phase of contacts"},
+    {"bench peers", command_bench_peers, "run other engines on the same scenes"},
 };
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
 
-static void print_help(FILE* out) {
-    fprintf(out, "Usage: mabd COMMAND [options]\n\n"
-                 "Simulates very large articulated systems with exact joints.\n\nCommands:\n");
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        fprintf(out, "  %-8s  %s\n", COMMANDS[i].name, COMMANDS[i].about);
-    }
-    fprintf(out, "\nOptions:\n  --help     print this; mabd COMMAND --help tells more\n"
-                 "  --version  print the version\n");
-}
+static const help_commands ALL = {COMMAND_COUNT, COMMANDS};
 
 static int say_unknown(const char* name) {
     const char* names[COMMAND_COUNT + 1] = {NULL};
@@ -44,12 +34,13 @@ static int say_unknown(const char* name) {
 
 static int dispatch(int argc, char** argv) {
     if (argc < 2) {
-        print_help(stderr);
+        help_print(&ALL, stderr);
         return CLI_BAD_INPUT;
     }
     const char* name = argv[1];
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-        print_help(stdout);
+    if (strcmp(name, "help") == 0) return help_run(&ALL, argc - 1, argv + 1);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        help_print(&ALL, stdout);
         return CLI_OK;
     }
     if (strcmp(name, "--version") == 0) {
@@ -64,8 +55,8 @@ static int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
 #ifdef SIGXFSZ
-    signal(SIGXFSZ,
-           SIG_IGN); // a limit on file sizes is a failed write, exit code 4, and not a kill
+    // a limit on file sizes is a failed write, exit code 4, and does not kill the process
+    signal(SIGXFSZ, SIG_IGN);
 #endif
     int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;

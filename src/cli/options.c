@@ -340,9 +340,29 @@ option_result options_parse(const option_command* command, int argc, char** argv
     return OPTIONS_OK;
 }
 
+// Set while options_visit runs a command.
+static struct {
+    void (*visit)(const option_command* command, void* context);
+    void* context;
+} visitor;
+
+void options_visit(int (*run)(int argc, char** argv),
+                   void (*visit)(const option_command* command, void* context), void* context) {
+    char name[] = "";
+    char* argv[] = {name, NULL};
+    visitor.visit = visit;
+    visitor.context = context;
+    run(1, argv);
+    visitor.visit = NULL;
+}
+
 bool options_start(const option_command* command, int argc, char** argv, int* exit_code) {
     char message[512];
     *exit_code = CLI_OK;
+    if (visitor.visit != NULL) {
+        visitor.visit(command, visitor.context);
+        return false;
+    }
     switch (options_parse(command, argc, argv, message, sizeof(message))) {
     case OPTIONS_OK:
         return true;

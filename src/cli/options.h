@@ -67,7 +67,13 @@ static inline option option_text(const char* name, const char* value, const char
     return (option){.name = name, .kind = OPTION_TEXT, .value = value, .to.text = to, .help = help};
 }
 
-/// The same entry with a short name besides.
+/// The entry with *given set to true if the option is given.
+static inline option option_given(bool* given, option entry) {
+    entry.given = given;
+    return entry;
+}
+
+/// The entry with a short name in addition.
 static inline option option_short(char letter, option entry) {
     entry.letter = letter;
     return entry;
@@ -150,6 +156,10 @@ option_result options_parse(const option_command* command, int argc, char** argv
                             size_t size);
 /// Parse and, on --help or an error, print and set *exit_code (0 or 2). True if the command shall go on.
 bool options_start(const option_command* command, int argc, char** argv, int* exit_code);
+/// Call `visit` with the table of the command that `run` parses, instead of running it. `run` gets
+/// no arguments and must call options_start before it does anything else.
+void options_visit(int (*run)(int argc, char** argv),
+                   void (*visit)(const option_command* command, void* context), void* context);
 /// Print the usage, arguments and options of a command.
 void options_print_help(const option_command* command, FILE* out);
 

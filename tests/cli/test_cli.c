@@ -170,7 +170,7 @@ Test(cli, summary_tells_of_contacts) {
     cr_expect(is_type(s, "start_overlap", JSON_NULL));
     json_decref(s);
     command_result r = mabd_call("run box.json --steps 20");
-    cr_expect_not_null(strstr(r.out, "contacts  4.0 a step, at most 4, deepest overlap "), "%s",
+    cr_expect_not_null(strstr(r.out, "contacts  4.0 per step, at most 4, deepest overlap "), "%s",
                        r.out);
     cr_expect(eq(str, (char*)r.err, ""));
     r = mabd_call("run @chain.json --steps 2");

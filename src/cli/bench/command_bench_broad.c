@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd bench broad`: the broad phase of contacts by itself, as a table.
 #include "cli/bench/bench_broad.h"
+#include "cli/bench/command_bench.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd bench peers`: other engines on the same scenes, times and errors side by side.
+#include "cli/bench/command_bench.h"
 #include "cli/bench/peer_mabd.h"
 #include "cli/bench/peer_program.h"
 #include "cli/bench/peer_scenes.h"

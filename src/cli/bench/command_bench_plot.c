@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd bench plot`: tables of results as a picture of cost against size.
+#include "cli/bench/command_bench.h"
 #include "cli/bench/plot.h"
 #include "cli/cli.h"
 #include "cli/options.h"

@@ -4,6 +4,7 @@
 #include "base/isa.h"
 #include "cli/bench/bench_options.h"
 #include "cli/bench/bench_report.h"
+#include "cli/bench/command_bench.h"
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/system.h"
