@@ -89,3 +89,12 @@ void* mabd_arena_take(mabd_arena* arena, size_t n, size_t size) {
     assert(!arena->memory || arena->used <= arena->size);
     return memory;
 }
+
+mabd_status mabd_arena_allocate(const mabd_allocator* allocator, mabd_arena* arena) {
+    if (arena->used == SIZE_MAX) return MABD_ERR_MEMORY;
+    arena->size = arena->used;
+    arena->memory = mabd_alloc(allocator, arena->size);
+    if (!arena->memory) return MABD_ERR_MEMORY;
+    arena->used = 0;
+    return MABD_OK;
+}

@@ -36,3 +36,7 @@ typedef struct mabd_arena {
 } mabd_arena;
 /// n elements of `size` bytes, 64-byte aligned; null while measuring.
 void* mabd_arena_take(mabd_arena* arena, size_t n, size_t size);
+/// Allocate the bytes that a measured arena used (arena->size) and rewind it, so that the same layout
+/// function can run again. The caller frees arena->memory (arena->size). MABD_ERR_MEMORY also if
+/// measuring overflowed.
+mabd_status mabd_arena_allocate(const mabd_allocator* allocator, mabd_arena* arena);

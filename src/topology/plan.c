@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assembling a plan from an ordered graph: slots, sides, pairs and edges.
+// Assembling a plan from numbered slots: sides, pairs and edges.
 //
-// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) ..; a junction makes fewer
-// (pair_shape). Two joints
-// that share both bodies meet in a pair of each, and both name the same edge. The edges of slot s
-// to higher slots are the union of what follows s in the side lists of its one or two bodies. Those
-// lists are sorted, so a merge gives the edges by (from, to) without a search. O(bodies + joints +
-// pairs).
-
+// A body with d joints makes d (d - 1) / 2 pairs, stored (0,1) (0,2) .. (0,d-1) (1,2) ..; a
+// junction makes fewer (pair_shape). Two joints that share both bodies meet in a pair of each, and
+// both name the same edge. The edges of slot s to higher slots are the union of the rest of the
+// side lists of its one or two bodies behind s. Those lists are sorted, so a merge gives the edges
+// by (from, to) without a search. O(bodies + joints + pairs).
 #include "topology/plan.h"
 
-#include "topology/spanning.h"
+#include "topology/order.h"
 
 #include <string.h>
 
@@ -23,14 +21,13 @@ typedef struct side_lists {
     size_t bytes;
 } side_lists;
 
-static size_t side_lists_layout(const mabd_graph* graph, mabd_arena* arena, side_lists* lists) {
-    const size_t bodies = (size_t)graph->body_count;
-    const size_t sides = (size_t)graph->start[bodies] + 2 * (size_t)graph->junction_count;
+static void side_lists_layout(const mabd_slots* s, mabd_arena* arena, side_lists* lists) {
+    const size_t bodies = (size_t)s->graph->body_count;
+    const size_t sides = (size_t)s->graph->start[bodies] + 2 * (size_t)s->junction_count;
     lists->start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
     lists->early = mabd_arena_take(arena, bodies, sizeof(int32_t));
     lists->cursor = mabd_arena_take(arena, bodies, sizeof(int32_t));
     lists->sides = mabd_arena_take(arena, sides, sizeof(mabd_plan_side));
-    return arena->used;
 }
 
 static void add_side(side_lists* lists, int32_t body, int32_t slot, int32_t is_b) {
@@ -38,25 +35,23 @@ static void add_side(side_lists* lists, int32_t body, int32_t slot, int32_t is_b
     lists->sides[lists->start[body] + lists->cursor[body]++] = entry;
 }
 
-static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_graph* graph,
+static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_slots* s,
                                    side_lists* lists) {
-    mabd_arena arena = {NULL, 0, 0};
-    lists->bytes = arena.size = side_lists_layout(graph, &arena, lists);
-    if (arena.size == SIZE_MAX) return MABD_ERR_MEMORY;
-    arena.memory = mabd_alloc(allocator, arena.size);
-    if (!arena.memory) return MABD_ERR_MEMORY;
-    arena.used = 0;
-    side_lists_layout(graph, &arena, lists);
+    mabd_arena arena = {0};
+    side_lists_layout(s, &arena, lists);
+    MABD_TRY(mabd_arena_allocate(allocator, &arena));
+    lists->bytes = arena.size;
+    side_lists_layout(s, &arena, lists);
 
-    for (int32_t i = 0; i < graph->body_count; i++) {
-        const int32_t joints = graph->start[i + 1] - graph->start[i];
-        lists->start[i + 1] = lists->start[i] + joints + (graph->junction[i] ? 2 : 0);
+    for (int32_t i = 0; i < s->graph->body_count; i++) {
+        const int32_t joints = s->graph->start[i + 1] - s->graph->start[i];
+        lists->start[i + 1] = lists->start[i] + joints + (s->junction[i] ? 2 : 0);
     }
     // slots ascending, so every list comes out sorted
-    for (int32_t slot = 0; slot < graph->slot_count; slot++) {
-        const bool junction = graph->slot_joint[slot] < 0;
+    for (int32_t slot = 0; slot < s->slot_count; slot++) {
+        const bool junction = s->slot_joint[slot] < 0;
         for (int side = 0; side < 2; side++) {
-            int32_t body = mabd_graph_slot_end(graph, slot, side);
+            int32_t body = mabd_slots_end(s, slot, side);
             if (body < 0) continue;
             add_side(lists, body, slot, junction ? -1 : side);
             if (junction) lists->early[body] = lists->cursor[body] - 2; // right at the second one
@@ -65,41 +60,41 @@ static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_g
     return MABD_OK;
 }
 
-// Pairs of a body. The joints of a junction before its own slots are coupled with these two; what comes from
-// there on is coupled with them, and in a tree with each other: that is where eliminating the junction leaves
-// blocks. (In other components the solver finds out by itself.)
+// Pairs of a body. The joints of a junction before its own two slots are coupled with these; joints
+// behind them are coupled with them, and in a tree with each other: there, eliminating the junction
+// leaves blocks. (In other components the solver finds this fill by itself.)
 typedef struct pair_shape {
     int64_t early, late; // sides before the junction's own slots, sides from there on
     bool junction, fill; // fill: late joints are coupled with each other
 } pair_shape;
 
-static pair_shape shape_of(const mabd_graph* graph, const side_lists* lists, int32_t body) {
-    pair_shape s = {lists->early[body], 0, graph->junction[body], true};
-    s.late = lists->start[body + 1] - lists->start[body] - s.early;
-    if (s.junction) s.fill = graph->parts[graph->part[body]].loops == 0;
-    return s;
+static pair_shape shape_of(const mabd_slots* s, const side_lists* lists, int32_t body) {
+    pair_shape shape = {lists->early[body], 0, s->junction[body], true};
+    shape.late = lists->start[body + 1] - lists->start[body] - shape.early;
+    if (shape.junction) shape.fill = s->tree->components[s->tree->component[body]].cut_count == 0;
+    return shape;
 }
 
 // Pairs before those of side i, i = all sides: number of pairs.
 static int64_t pairs_before(const pair_shape* s, int64_t i) {
     if (i <= s->early) return 2 * i;
     i -= s->early;
-    if (!s->fill && i > 2) i = 2; // what follows has none
+    if (!s->fill && i > 2) i = 2; // later sides have none
     return 2 * s->early + i * s->late - i * (i + 1) / 2;
 }
 
-// What is left of one body's side list behind the slot being merged.
+// The rest of one body's side list, behind the slot that is merged.
 typedef struct tail {
     const mabd_plan_side* sides; // whole list of the body
-    int32_t at, i, end;    // next place, place of the slot itself, end of what it is coupled with
-    mabd_plan_pair* pairs; // of row i, null while counting
+    int32_t at, i, end;          // next place, place of the slot itself, end of the coupled sides
+    mabd_plan_pair* pairs;       // of row i, null while counting
 } tail;
 
-static tail tail_begin(const mabd_graph* graph, const side_lists* lists, int32_t body,
+static tail tail_begin(const mabd_slots* s, const side_lists* lists, int32_t body,
                        mabd_plan* plan) {
     tail t = {NULL, 0, 0, 0, NULL};
     if (body < 0) return t;
-    const pair_shape shape = shape_of(graph, lists, body);
+    const pair_shape shape = shape_of(s, lists, body);
     const int32_t early = (int32_t)shape.early, end = (int32_t)(shape.early + shape.late);
     t.sides = lists->sides + lists->start[body];
     t.i = lists->cursor[body]++;
@@ -124,12 +119,12 @@ static void tail_take(tail* t, int32_t slot, int32_t edge) {
 
 // Number all edges, in order of (from, to); returns how many. With a plan, fill its pairs and
 // edges.
-static int32_t merge_edges(const mabd_graph* graph, side_lists* lists, mabd_plan* plan) {
+static int32_t merge_edges(const mabd_slots* s, side_lists* lists, mabd_plan* plan) {
     int32_t edge = 0;
-    for (int32_t i = 0; i < graph->body_count; i++) lists->cursor[i] = 0;
-    for (int32_t slot = 0; slot < graph->slot_count; slot++) {
-        tail a = tail_begin(graph, lists, mabd_graph_slot_end(graph, slot, 0), plan);
-        tail b = tail_begin(graph, lists, mabd_graph_slot_end(graph, slot, 1), plan);
+    for (int32_t i = 0; i < s->graph->body_count; i++) lists->cursor[i] = 0;
+    for (int32_t slot = 0; slot < s->slot_count; slot++) {
+        tail a = tail_begin(s, lists, mabd_slots_end(s, slot, 0), plan);
+        tail b = tail_begin(s, lists, mabd_slots_end(s, slot, 1), plan);
         for (;;) {
             int32_t to_a = tail_slot(&a), to_b = tail_slot(&b);
             int32_t to = to_a < to_b ? to_a : to_b;
@@ -143,22 +138,23 @@ static int32_t merge_edges(const mabd_graph* graph, side_lists* lists, mabd_plan
     return edge;
 }
 
-// Lengths of the arrays that no field of the plan tells.
+// Lengths of the arrays that no field of the plan holds.
 typedef struct array_sizes {
     int64_t sides, pairs, moving; // all below 2^31
 } array_sizes;
 
 // Pairs over all bodies, and rows over all slots; false if either does not fit an int32_t.
-static bool count_pairs_and_rows(const mabd_graph* graph, const side_lists* lists, int64_t* pairs,
+static bool count_pairs_and_rows(const mabd_slots* s, const side_lists* lists, int64_t* pairs,
                                  int64_t* rows) {
     *pairs = 0;
-    *rows = 2 * MABD_PLAN_SLOT_ROWS * (int64_t)graph->junction_count;
-    for (int32_t body = 0; body < graph->body_count; body++) {
-        const pair_shape shape = shape_of(graph, lists, body);
+    *rows = 2 * MABD_PLAN_SLOT_ROWS * (int64_t)s->junction_count;
+    for (int32_t body = 0; body < s->graph->body_count; body++) {
+        const pair_shape shape = shape_of(s, lists, body);
         *pairs += pairs_before(&shape, shape.early + shape.late);
         if (*pairs > INT32_MAX) return false;
     }
-    for (int32_t i = 0; i < graph->part_count; i++) *rows += graph->parts[i].row_count;
+    for (int32_t i = 0; i < s->tree->component_count; i++)
+        *rows += s->tree->components[i].row_count;
     return *rows <= INT32_MAX;
 }
 
@@ -190,13 +186,10 @@ static void layout(array_sizes sizes, mabd_arena* arena, mabd_plan* p) {
 
 // One block for the plan and all its arrays; null on failure.
 static mabd_plan* allocate(mabd_plan counts, array_sizes sizes) {
-    mabd_arena arena = {NULL, 0, 0};
+    mabd_arena arena = {0};
     layout(sizes, &arena, &counts);
-    if (arena.used == SIZE_MAX) return NULL;
-    counts.bytes = arena.size = arena.used;
-    arena.memory = mabd_alloc(&counts.allocator, arena.size);
-    if (!arena.memory) return NULL;
-    arena.used = 0;
+    if (mabd_arena_allocate(&counts.allocator, &arena) != MABD_OK) return NULL;
+    counts.bytes = arena.size;
     layout(sizes, &arena, &counts);
     mabd_plan* plan = (mabd_plan*)(void*)arena.memory;
     *plan = counts;
@@ -204,24 +197,24 @@ static mabd_plan* allocate(mabd_plan counts, array_sizes sizes) {
 }
 
 // True if no body of a joint gives its block a share: then it is definite only after a junction.
-static bool is_late(const mabd_graph* graph, int32_t joint) {
+static bool is_late(const mabd_slots* s, int32_t joint) {
     for (int side = 0; side < 2; side++) {
-        int32_t body = mabd_graph_end(graph, joint, side);
-        if (body >= 0 && !graph->junction[body]) return false;
+        int32_t body = mabd_graph_end(s->graph, joint, side);
+        if (body >= 0 && !s->junction[body]) return false;
     }
     return true;
 }
 
-static void fill_slots(const mabd_graph* graph, mabd_plan* plan) {
+static void fill_slots(const mabd_slots* s, mabd_plan* plan) {
     if (plan->slot_count) {
-        memcpy(plan->elimination, graph->elimination, (size_t)plan->slot_count * sizeof(int32_t));
+        memcpy(plan->elimination, s->elimination, (size_t)plan->slot_count * sizeof(int32_t));
     }
-    memcpy(plan->joint_slot, graph->joint_slot, (size_t)graph->joint_count * sizeof(int32_t));
+    memcpy(plan->joint_slot, s->joint_slot, (size_t)s->graph->joint_count * sizeof(int32_t));
     for (int32_t slot = 0; slot < plan->slot_count; slot++) {
-        const int32_t joint = graph->slot_joint[slot];
-        const int32_t width = joint < 0 ? MABD_PLAN_SLOT_ROWS : graph->width[joint];
+        const int32_t joint = s->slot_joint[slot];
+        const int32_t width = joint < 0 ? MABD_PLAN_SLOT_ROWS : s->graph->width[joint];
         plan->slot_negative[slot] = joint < 0;
-        plan->slot_late[slot] = joint >= 0 && is_late(graph, joint);
+        plan->slot_late[slot] = joint >= 0 && is_late(s, joint);
         plan->slot_joint[slot] = joint;
         plan->slot_width[slot] = width;
         plan->slot_row[slot + 1] = plan->slot_row[slot] + width;
@@ -230,11 +223,11 @@ static void fill_slots(const mabd_graph* graph, mabd_plan* plan) {
     }
 }
 
-static void fill_sides(const mabd_graph* graph, const side_lists* lists, mabd_plan* plan) {
-    const size_t bodies = (size_t)graph->body_count, count = (size_t)lists->start[bodies];
+static void fill_sides(const mabd_slots* s, const side_lists* lists, mabd_plan* plan) {
+    const size_t bodies = (size_t)s->graph->body_count, count = (size_t)lists->start[bodies];
     if (count) memcpy(plan->sides, lists->sides, count * sizeof(mabd_plan_side));
-    for (int32_t body = 0; body < graph->body_count; body++) {
-        const pair_shape shape = shape_of(graph, lists, body);
+    for (int32_t body = 0; body < s->graph->body_count; body++) {
+        const pair_shape shape = shape_of(s, lists, body);
         const int64_t pairs = pairs_before(&shape, shape.early + shape.late);
         plan->early[body] = shape.junction ? (int32_t)shape.early : -1;
         plan->side_start[body + 1] = lists->start[body + 1];
@@ -242,30 +235,29 @@ static void fill_sides(const mabd_graph* graph, const side_lists* lists, mabd_pl
     }
 }
 
-static void fill_components(const mabd_graph* graph, mabd_plan* plan) {
+static void fill_components(const mabd_slots* s, mabd_plan* plan) {
     int32_t slot = 0, edge = 0;
-    for (int32_t i = 0; i < graph->part_count; i++) {
-        const mabd_graph_part* part = &graph->parts[i];
+    for (int32_t i = 0; i < s->tree->component_count; i++) {
+        const mabd_tree_component* part = &s->tree->components[i];
         mabd_plan_component* c = &plan->components[i];
         c->kind = part->kind;
-        c->loops = part->loops;
+        c->loops = part->cut_count;
         c->cut_rows = (int32_t)part->cut_rows;
         c->body_first = part->body_first;
         c->body_count = part->body_count;
-        c->junction_count = part->junction_count;
+        c->junction_count = s->junctions[i];
         c->ground_count = part->joint_count - part->inner_count;
         c->slot_first = slot;
-        c->slot_count = part->joint_count + 2 * part->junction_count;
+        c->slot_count = mabd_slots_of(s, i);
         slot += c->slot_count;
         c->edge_first = edge;
         while (edge < plan->edge_count && plan->edge_from[edge] < slot) edge++;
         c->edge_count = edge - c->edge_first;
         plan->counts[part->kind]++;
-        plan->loops += part->loops;
+        plan->loops += part->cut_count;
     }
-    if (graph->moving_count) {
-        memcpy(plan->component_bodies, graph->bodies,
-               (size_t)graph->moving_count * sizeof(int32_t));
+    if (s->graph->moving_count) {
+        memcpy(plan->component_bodies, s->bodies, (size_t)s->graph->moving_count * sizeof(int32_t));
     }
 }
 
@@ -277,31 +269,58 @@ static void fill_edge_blocks(mabd_plan* plan) {
     }
 }
 
-// The plan of an ordered graph whose sides are collected.
-static mabd_status assemble(const mabd_allocator* allocator, const mabd_graph* graph,
-                            side_lists* lists, mabd_plan** out) {
+// The plan of slots whose sides are collected.
+static mabd_status assemble(const mabd_allocator* allocator, const mabd_slots* s, side_lists* lists,
+                            mabd_plan** out) {
     int64_t pairs, rows;
-    if (!count_pairs_and_rows(graph, lists, &pairs, &rows)) return MABD_ERR_MEMORY;
+    if (!count_pairs_and_rows(s, lists, &pairs, &rows)) return MABD_ERR_MEMORY;
     mabd_plan counts = {
-        .body_count = graph->body_count,
-        .joint_count = graph->joint_count,
-        .slot_count = graph->slot_count,
-        .junction_count = graph->junction_count,
+        .body_count = s->graph->body_count,
+        .joint_count = s->graph->joint_count,
+        .slot_count = s->slot_count,
+        .junction_count = s->junction_count,
         .row_count = (int32_t)rows,
-        .edge_count = merge_edges(graph, lists, NULL),
-        .component_count = graph->part_count,
+        .edge_count = merge_edges(s, lists, NULL),
+        .component_count = s->tree->component_count,
         .allocator = *allocator,
     };
-    array_sizes sizes = {lists->start[graph->body_count], pairs, graph->moving_count};
+    array_sizes sizes = {lists->start[s->graph->body_count], pairs, s->graph->moving_count};
     mabd_plan* plan = allocate(counts, sizes);
     if (!plan) return MABD_ERR_MEMORY;
-    fill_slots(graph, plan);
-    fill_sides(graph, lists, plan);
-    merge_edges(graph, lists, plan);
+    fill_slots(s, plan);
+    fill_sides(s, lists, plan);
+    merge_edges(s, lists, plan);
     fill_edge_blocks(plan);
-    fill_components(graph, plan);
+    fill_components(s, plan);
     *out = plan;
     return MABD_OK;
+}
+
+static mabd_status build_from_slots(const mabd_allocator* allocator, const mabd_slots* s,
+                                    mabd_plan** plan) {
+    side_lists lists;
+    MABD_TRY(side_lists_init(allocator, s, &lists));
+    mabd_status status = assemble(allocator, s, &lists, plan);
+    mabd_free(allocator, lists.start, lists.bytes);
+    return status;
+}
+
+static mabd_status build_from_tree(const mabd_allocator* allocator, const mabd_graph* graph,
+                                   const mabd_tree* tree, mabd_plan** plan) {
+    mabd_slots slots;
+    MABD_TRY(mabd_slots_init(allocator, graph, tree, &slots));
+    mabd_status status = build_from_slots(allocator, &slots, plan);
+    mabd_slots_free(allocator, &slots);
+    return status;
+}
+
+static mabd_status build_from_graph(const mabd_allocator* allocator, const mabd_graph* graph,
+                                    mabd_plan** plan) {
+    mabd_tree tree;
+    MABD_TRY(mabd_tree_init(allocator, graph, &tree));
+    mabd_status status = build_from_tree(allocator, graph, &tree, plan);
+    mabd_tree_free(allocator, &tree);
+    return status;
 }
 
 mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
@@ -314,17 +333,8 @@ mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count,
                         .b = b,
                         .width = width};
     *plan = NULL;
-    mabd_status status = mabd_graph_init(allocator, &graph);
-    if (status == MABD_OK) status = mabd_graph_span(allocator, &graph);
-    if (status == MABD_OK) {
-        side_lists lists;
-        mabd_graph_order(&graph);
-        status = side_lists_init(allocator, &graph, &lists);
-        if (status == MABD_OK) {
-            status = assemble(allocator, &graph, &lists, plan);
-            mabd_free(allocator, lists.start, lists.bytes);
-        }
-    }
+    MABD_TRY(mabd_graph_init(allocator, &graph));
+    mabd_status status = build_from_graph(allocator, &graph, plan);
     mabd_graph_free(allocator, &graph);
     return status;
 }

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan: how the dual system of a model is laid out and solved. Integers only.
 //
-// The graph: nodes are the moving bodies, edges the joints that have rows. Fixed and scripted bodies
-// and the world are no nodes: a joint to one of them hangs on a single body, and two such joints on
-// different bodies are not coupled. The dual matrix K = J H^-1 J' + c has one diagonal block per joint, and
-// one off-diagonal block per pair of joints that share a moving body.
+// The plan is built on the spanning trees of the joint graph (topology/tree.h), which also define
+// components, their classes and cut joints. The dual matrix K = J H^-1 J' + c has one diagonal
+// block per joint, and one off-diagonal block per pair of joints that share a moving body; for a
+// chain K is block tridiagonal. The order in which a component with cycles is eliminated is a
+// matter of cost (dual/block_order.h).
 //
-//   component class   moving bodies / coupling
-//   free              one body, no joints
-//   chain             every body has at most two joints, no cycle: K is block tridiagonal
-//   tree              no cycle; any number of joints to the ground
-//   loops             cycles that share no joint: rings, four-bars in series
-//   graph             cycles that do: ladders, nets
+// A slot is the place of a joint in the dual system (order.c). Slots of one component are
+// consecutive; within a chain, slot s couples with s-1 and s+1 only. Joints without rows (type
+// free, no controls) have no slot.
 //
-// The class says what the structure is; which order a component with cycles is eliminated in is a matter
-// of cost (dual/block_order.h).
-//
-// "Slot" = place of a joint in the dual system (order.c). Slots of one component are consecutive; within a
-// chain, slot s couples with s-1 and s+1 only. Joints without rows (type free, no controls) have no slot.
-//
-// A body with many joints is a junction: its 12 freedoms are unknowns of the dual system as well, in two slots of
-// 6 rows that follow each other (graph.c). Joints before them are coupled with them and not with each other.
+// A body with many joints is a junction: its 12 freedoms are unknowns of the dual system as well,
+// in two slots of 6 rows that follow each other (order.c). Joints before them are coupled with them
+// and not with each other.
 #pragma once
 
 #include "base/memory.h"
@@ -29,8 +22,9 @@
 /// Most rows of a slot; a slot of a junction has as many.
 #define MABD_PLAN_SLOT_ROWS 6
 
-/// Rows to other moving bodies, of one joint for each, from which a body is a junction: a star of 10 ball
-/// joints takes the same number of instructions in both forms, one of 12 takes 0.86 times as many with a junction.
+/// Rows to other moving bodies, of one joint for each, from which a body is a junction. A star of
+/// 10 ball joints takes the same number of instructions in both forms; one of 12 takes 0.86 times
+/// as many with a junction.
 #define MABD_PLAN_JUNCTION_ROWS 31
 
 /// One joint on one moving body, or one of the two slots of a junction.
@@ -39,8 +33,8 @@ typedef struct mabd_plan_side {
     int32_t is_b; // 1 if the body is the joint's body b, 0 if a; -1 for a slot of the body itself
 } mabd_plan_side;
 
-/// One off-diagonal contribution of a body: sides i < j of its side list (i's slot < j's slot) couple
-/// in block `edge`.
+/// One off-diagonal contribution of a body: sides i < j of its side list (slot of i < slot of j)
+/// couple in block `edge`.
 typedef struct mabd_plan_pair {
     int32_t i, j; // places in the body's side list
     int32_t edge;
@@ -85,17 +79,19 @@ typedef struct mabd_plan {
     mabd_allocator allocator;
 } mabd_plan;
 
-/// Build a plan. moving (body_count): the body is dynamic; a, b (joint_count): bodies or -1;
-/// width (joint_count): rows, 0..6. Joints between two bodies that do not move must have width 0.
-/// Chains are numbered from the end with the lower body or joint index; components by their lowest body.
-/// O(bodies + joints + pairs); pairs of a junction: two for each joint, and those of the joints after it.
-/// MABD_ERR_MEMORY also if there are more than INT32_MAX pairs.
+/// Build a plan. moving (body_count): the body is dynamic; a, b (joint_count): bodies or -1; width
+/// (joint_count): rows, 0..6. Joints between two bodies that do not move must have width 0; other
+/// joints with rows must have two different bodies (MABD_ERR_ARG). Chains are numbered from the end
+/// with the lower body or joint index; components by their lowest body. O(bodies + joints + pairs);
+/// pairs of a junction: two for each joint, and those of the joints after it. MABD_ERR_MEMORY also
+/// if there are more than INT32_MAX pairs. On failure *plan is null.
 mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
                             int32_t joint_count, const int32_t* a, const int32_t* b,
                             const int32_t* width, mabd_plan** plan);
+/// Free a plan. Null is allowed.
 void mabd_plan_destroy(mabd_plan* plan);
 
-/// Rows of all joints: those of the dual system without the freedoms of junctions.
+/// Rows of all joints: the rows of the dual system without the freedoms of junctions.
 static inline int32_t mabd_plan_joint_rows(const mabd_plan* plan) {
     return plan->row_count - 2 * MABD_PLAN_SLOT_ROWS * plan->junction_count;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which joints of a component with cycles are its tree, and which are cut.
+// Spanning trees of components with cycles (spanning.c holds the reasons for the choice).
 #pragma once
 
-#include "topology/graph.h"
+#include "topology/tree.h"
 
-/// For every component with cycles: choose the tree whose cut joints have the fewest rows, near its middle
-/// body. Sets the root (`bodies` breadth first from it, along the tree), parent, cut_rows, cycles_meet and
-/// kind. Takes and gives back scratch only if there are cycles. O(bodies + joints). After mabd_graph_init;
-/// MABD_ERR_MEMORY.
-mabd_status mabd_graph_span(const mabd_allocator* allocator, mabd_graph* graph);
+/// Choose the root and tree of every component with cycles: sets its part of `order` (root first,
+/// breadth first), parent, parent_joint and cycles_meet. The caller has found the components and
+/// counted their joints, cut_count included. MABD_ERR_MEMORY leaves the tree as it was.
+mabd_status mabd_tree_span(const mabd_allocator* allocator, const mabd_graph* graph,
+                           mabd_tree* tree);

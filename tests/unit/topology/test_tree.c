@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests for src/topology/tree.h: spanning trees of small random graphs against enumeration of all
+// subsets of joints.
+#include "support/counting_allocator.h"
+#include "topology/tree.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+
+#define BODIES 8
+#define JOINTS 10
+#define GRAPHS 1000
+
+/// A small graph with its own arrays.
+typedef struct sample {
+    bool moving[BODIES];
+    int32_t a[JOINTS], b[JOINTS], width[JOINTS];
+    mabd_graph graph;
+    int32_t inner[JOINTS], inner_count; // joints with rows between two moving bodies
+} sample;
+
+static uint32_t random_below(uint64_t* seed, uint32_t n) {
+    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)((*seed >> 33) % n);
+}
+
+static bool moves(const sample* s, int32_t body) {
+    return body >= 0 && s->moving[body];
+}
+
+// Every fifth body does not move; some joints lead to the ground, are parallel, or have no rows.
+static void draw(sample* s, uint64_t seed) {
+    uint64_t r = seed * 7919 + 1;
+    const int32_t bodies = 1 + (int32_t)random_below(&r, BODIES);
+    const int32_t joints = (int32_t)random_below(&r, JOINTS + 1);
+    s->inner_count = 0;
+    for (int32_t i = 0; i < bodies; i++) s->moving[i] = random_below(&r, 5) != 0;
+    for (int32_t j = 0; j < joints; j++) {
+        const int32_t a = (int32_t)random_below(&r, (uint32_t)bodies + 1) - 1;
+        const int32_t b = (int32_t)random_below(&r, (uint32_t)bodies + 1) - 1;
+        s->a[j] = a, s->b[j] = b, s->width[j] = (int32_t)random_below(&r, 7);
+        if (a == b || (!moves(s, a) && !moves(s, b))) s->width[j] = 0;
+        if (s->width[j] > 0 && moves(s, a) && moves(s, b)) s->inner[s->inner_count++] = j;
+    }
+    s->graph = (mabd_graph){.body_count = bodies,
+                            .joint_count = joints,
+                            .moving = s->moving,
+                            .a = s->a,
+                            .b = s->b,
+                            .width = s->width};
+}
+
+static mabd_tree tree_of(sample* s) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    mabd_tree tree;
+    cr_assert(eq(int, mabd_graph_init(&allocator, &s->graph), MABD_OK));
+    cr_assert(eq(int, mabd_tree_init(&allocator, &s->graph, &tree), MABD_OK));
+    return tree;
+}
+
+static void drop(sample* s, mabd_tree* tree) {
+    const mabd_allocator allocator = mabd_default_allocator();
+    mabd_tree_free(&allocator, tree);
+    mabd_graph_free(&allocator, &s->graph);
+}
+
+// ---- oracles -----------------------------------------------------------------------------------
+
+/// label (bodies): lowest body that can be reached over the inner joints of a subset (bits).
+static void connect(const sample* s, uint32_t subset, int32_t* label) {
+    for (int32_t i = 0; i < s->graph.body_count; i++) label[i] = i;
+    for (int32_t round = 0; round < s->graph.body_count; round++) {
+        for (int32_t k = 0; k < s->inner_count; k++) {
+            if (!(subset >> k & 1)) continue;
+            int32_t *a = &label[s->a[s->inner[k]]], *b = &label[s->b[s->inner[k]]];
+            *a = *b = *a < *b ? *a : *b;
+        }
+    }
+}
+
+/// Fewest rows of inner joints of one component (by its lowest body) that can be removed so that no
+/// cycle is left and everything stays connected.
+static int64_t least_cut_rows(const sample* s, const int32_t* whole, int32_t lowest) {
+    int64_t least = INT64_MAX;
+    for (uint32_t subset = 0; subset < 1u << s->inner_count; subset++) {
+        int32_t label[BODIES], kept = 0, bodies = 0;
+        int64_t cut = 0;
+        bool connected = true;
+        connect(s, subset, label);
+        for (int32_t i = 0; i < s->graph.body_count; i++) {
+            if (!s->moving[i] || whole[i] != lowest) continue;
+            bodies++;
+            connected = connected && label[i] == lowest;
+        }
+        for (int32_t k = 0; k < s->inner_count; k++) {
+            if (whole[s->a[s->inner[k]]] != lowest) continue;
+            if (subset >> k & 1) {
+                kept++;
+            } else {
+                cut += s->width[s->inner[k]];
+            }
+        }
+        if (connected && kept == bodies - 1 && cut < least) least = cut;
+    }
+    return least;
+}
+
+/// True if the joints of a subset are one cycle: every body on it has two of them, all connected.
+static bool is_cycle(const sample* s, uint32_t subset) {
+    int32_t degree[BODIES] = {0}, label[BODIES], first = -1;
+    connect(s, subset, label);
+    for (int32_t k = 0; k < s->inner_count; k++) {
+        if (!(subset >> k & 1)) continue;
+        degree[s->a[s->inner[k]]]++, degree[s->b[s->inner[k]]]++;
+    }
+    for (int32_t i = 0; i < s->graph.body_count; i++) {
+        if (degree[i] == 0) continue;
+        if (first < 0) first = label[i];
+        if (degree[i] != 2 || label[i] != first) return false;
+    }
+    return first >= 0;
+}
+
+/// True if some joint of the component lies on two cycles.
+static bool cycles_share_a_joint(const sample* s, const int32_t* whole, int32_t lowest) {
+    int32_t cycles[JOINTS] = {0};
+    bool shared = false;
+    for (uint32_t subset = 1; subset < 1u << s->inner_count; subset++) {
+        if (!is_cycle(s, subset)) continue;
+        for (int32_t k = 0; k < s->inner_count; k++) {
+            if (!(subset >> k & 1) || whole[s->a[s->inner[k]]] != lowest) continue;
+            shared = shared || ++cycles[k] > 1;
+        }
+    }
+    return shared;
+}
+
+// ---- claims ------------------------------------------------------------------------------------
+
+Test(tree, components_are_the_connected_bodies_by_their_lowest_one) {
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        sample s;
+        int32_t label[BODIES], count = 0, number[BODIES];
+        draw(&s, seed);
+        mabd_tree tree = tree_of(&s);
+        connect(&s, UINT32_MAX, label);
+        for (int32_t i = 0; i < s.graph.body_count; i++) {
+            if (s.moving[i] && label[i] == i) number[i] = count++;
+            cr_expect(eq(i32, tree.component[i], s.moving[i] ? number[label[i]] : -1));
+        }
+        cr_expect(eq(i32, tree.component_count, count));
+        drop(&s, &tree);
+    }
+}
+
+Test(tree, every_body_comes_before_its_parent_over_a_joint_between_them) {
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        sample s;
+        bool seen[BODIES] = {false};
+        draw(&s, seed);
+        mabd_tree tree = tree_of(&s);
+        for (int32_t c = 0; c < tree.component_count; c++) {
+            const mabd_tree_component* part = &tree.components[c];
+            for (int32_t i = 0; i < part->body_count; i++) {
+                const int32_t body = tree.order[part->body_first + i];
+                const int32_t parent = tree.parent[body], joint = tree.parent_joint[body];
+                cr_assert(eq(int, seen[body], false));
+                cr_assert(eq(i32, tree.component[body], c));
+                seen[body] = true;
+                cr_assert(eq(int, parent < 0, i == part->body_count - 1), "the root is the last");
+                cr_assert(eq(int, joint < 0, parent < 0));
+                if (parent < 0) continue;
+                cr_assert(eq(int, seen[parent], false));
+                const bool forward = s.a[joint] == body && s.b[joint] == parent;
+                cr_assert(forward || (s.b[joint] == body && s.a[joint] == parent));
+                cr_assert(eq(i32, tree.depth[body], tree.depth[parent] + 1));
+            }
+        }
+        for (int32_t i = 0; i < s.graph.body_count; i++) cr_assert(eq(int, seen[i], s.moving[i]));
+        drop(&s, &tree);
+    }
+}
+
+Test(tree, the_root_of_a_component_without_cycles_is_its_lowest_body) {
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        sample s;
+        draw(&s, seed);
+        mabd_tree tree = tree_of(&s);
+        for (int32_t c = 0; c < tree.component_count; c++) {
+            const mabd_tree_component* part = &tree.components[c];
+            const int32_t root = tree.order[part->body_first + part->body_count - 1];
+            for (int32_t i = 0; i < part->body_count && part->cut_count == 0; i++) {
+                cr_expect(le(i32, root, tree.order[part->body_first + i]));
+            }
+        }
+        drop(&s, &tree);
+    }
+}
+
+Test(tree, levels_split_the_order_by_depth_with_the_deepest_first) {
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        sample s;
+        draw(&s, seed);
+        mabd_tree tree = tree_of(&s);
+        int32_t level = 0;
+        for (int32_t c = 0; c < tree.component_count; c++) {
+            const mabd_tree_component* part = &tree.components[c];
+            cr_assert(eq(i32, part->level_first, level));
+            cr_assert(eq(i32, tree.level_start[level], part->body_first));
+            for (int32_t depth = part->level_count - 1; depth >= 0; depth--, level++) {
+                cr_assert(lt(i32, tree.level_start[level], tree.level_start[level + 1]));
+                for (int32_t k = tree.level_start[level]; k < tree.level_start[level + 1]; k++) {
+                    cr_assert(eq(i32, tree.depth[tree.order[k]], depth));
+                }
+            }
+        }
+        cr_assert(eq(i32, level, tree.level_count));
+        cr_assert(eq(i32, tree.level_start[level], s.graph.moving_count));
+        drop(&s, &tree);
+    }
+}
+
+Test(tree, cut_joints_are_the_inner_joints_outside_the_tree_and_have_the_fewest_rows) {
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        sample s;
+        int32_t label[BODIES], next[BODIES] = {0};
+        draw(&s, seed);
+        mabd_tree tree = tree_of(&s);
+        connect(&s, UINT32_MAX, label);
+        for (int32_t k = 0; k < s.inner_count; k++) { // ascending, so cuts must come in this order
+            const int32_t joint = s.inner[k], a = s.a[joint], b = s.b[joint];
+            if (tree.parent_joint[a] == joint || tree.parent_joint[b] == joint) continue;
+            const int32_t c = tree.component[a];
+            cr_assert(lt(i32, next[c], tree.components[c].cut_count));
+            cr_assert(eq(i32, tree.cuts[tree.components[c].cut_first + next[c]++], joint));
+        }
+        for (int32_t c = 0; c < tree.component_count; c++) {
+            const mabd_tree_component* part = &tree.components[c];
+            const int32_t lowest = label[tree.order[part->body_first]];
+            cr_assert(eq(i32, next[c], part->cut_count));
+            cr_expect(eq(i64, part->cut_rows, least_cut_rows(&s, label, lowest)));
+        }
+        drop(&s, &tree);
+    }
+}
+
+Test(tree, cycles_meet_where_some_joint_lies_on_two) {
+    int32_t meetings = 0;
+    for (uint64_t seed = 0; seed < GRAPHS; seed++) {
+        sample s;
+        int32_t label[BODIES];
+        draw(&s, seed);
+        mabd_tree tree = tree_of(&s);
+        connect(&s, UINT32_MAX, label);
+        for (int32_t c = 0; c < tree.component_count; c++) {
+            const mabd_tree_component* part = &tree.components[c];
+            const int32_t lowest = label[tree.order[part->body_first]];
+            const bool meet = cycles_share_a_joint(&s, label, lowest);
+            cr_expect(eq(int, part->cycles_meet, meet));
+            cr_expect(eq(int, part->kind == MABD_COMPONENT_GRAPH, meet));
+            meetings += meet;
+        }
+        drop(&s, &tree);
+    }
+    cr_expect(gt(i32, meetings, 20), "the samples must have both cases");
+}
+
+Test(tree, every_failing_allocation_leaves_nothing_behind) {
+    sample s;
+    uint64_t seed = 0;
+    do { // one with cycles, which takes all allocations
+        draw(&s, seed++);
+    } while (s.inner_count < BODIES);
+    for (int fail = 0;; fail++) {
+        counting_allocator counter = {.fail_at = fail};
+        mabd_allocator allocator = counting_allocator_make(&counter);
+        mabd_tree tree;
+        mabd_status status = mabd_graph_init(&allocator, &s.graph);
+        if (status == MABD_OK) {
+            status = mabd_tree_init(&allocator, &s.graph, &tree);
+            if (status == MABD_OK) mabd_tree_free(&allocator, &tree);
+        }
+        mabd_graph_free(&allocator, &s.graph);
+        cr_assert(eq(i64, counter.live_blocks, 0));
+        cr_assert(eq(i64, counter.wrong_frees, 0));
+        if (status == MABD_OK) break;
+        cr_assert(eq(int, status, MABD_ERR_MEMORY));
+        cr_assert(lt(int, fail, 10));
+    }
+}
