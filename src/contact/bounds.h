@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of the shapes that touch: boxes along the axes for the broad phase, how far a shape reaches from its
-// centre, and how thin it is.
+// Bounds of the shapes that touch: boxes along the axes for the broad phase, how far a shape
+// reaches from its centre, and how thin it is.
 #pragma once
 
 #include "contact/broad.h"
@@ -65,8 +65,9 @@ MABD_FN mabd_broad_box mabd_collider_box(const mabd_collider* shape, const mabd_
     return box;
 }
 
-/// Half the smallest thickness of a shape [m]: what moves less in a step cannot pass through it unseen.
-/// Infinite for those that are solid without end. A height field is solid below, a bowl as thick as its shell.
+/// Half the smallest thickness of a shape [m]: what moves less in a step cannot pass through it
+/// unseen. Infinite for those that are solid without end. A height field is solid below, a bowl as
+/// thick as its shell.
 MABD_FN mabd_real mabd_collider_thickness(const mabd_collider* shape) {
     const mabd_real* s = shape->size;
     switch (shape->kind) {
@@ -84,8 +85,9 @@ MABD_FN mabd_real mabd_collider_thickness(const mabd_collider* shape) {
     }
 }
 
-/// Radius of the surface where its outward normal is n (local, unit), about a centre that turning the shape about its own axis
-/// does not move: of spheres, capsules and the sides of cylinders; 0 of others [m].
+/// Radius of the surface where its outward normal is n (local, unit), about a centre that turning
+/// the shape about its own axis does not move: of spheres, capsules and the sides of cylinders; 0
+/// of others [m].
 MABD_FN mabd_real mabd_collider_roundness(const mabd_collider* shape, mabd_vec3 n) {
     const mabd_real level = (mabd_real)1e-3; // [rad] of a cylinder's side: not its edges
     switch (shape->kind) {
@@ -99,8 +101,9 @@ MABD_FN mabd_real mabd_collider_roundness(const mabd_collider* shape, mabd_vec3 
     }
 }
 
-/// How round a surface is in one direction while it is straight in the other: sides of cylinders and capsules. *axis (local, unit)
-/// gets the straight one; false for others, and where n (local, unit) points along the axis.
+/// How round a surface is in one direction while it is straight in the other: sides of cylinders
+/// and capsules. *axis (local, unit) gets the straight one; false for others, and where n (local,
+/// unit) points along the axis.
 MABD_FN bool mabd_collider_is_rod(const mabd_collider* shape, mabd_vec3 n, mabd_vec3* axis) {
     const bool rod = shape->kind == MABD_COLLIDER_CAPSULE || shape->kind == MABD_COLLIDER_CYLINDER;
     *axis = mabd_v3(0, 0, 1);

@@ -92,7 +92,7 @@ static void add_points(const bowl_pair* pair) {
     }
 }
 
-// ---- rims -----------------------------------------------------------------------------------------
+// ---- rims ---------------------------------------------------------------------------------------
 
 static mabd_vec3 rim_at(mabd_real radius, mabd_real angle) {
     return mabd_v3(radius * (mabd_real)cos(angle), radius * (mabd_real)sin(angle), 0);

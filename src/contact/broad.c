@@ -11,13 +11,14 @@
 //   search    within each level by five markers over the sorted keys, across levels by hashed cells
 //   pairs     radix sort of the pairs found
 //
-// Unbounded geoms (planes) are in no grid; each is tested against all boxes while the keys are made.
+// Unbounded geoms (planes) are in no grid; each is tested against all boxes while the keys are
+// made.
 //
-// Cost: O(n levels + candidates), all of it passes over arrays in order but for the scatter of the radix
-// sort and the hashed cells. Candidates are few where boxes of one size fill space at most a few times
-// over; any method takes O(pairs) beyond that. No pass depends on the order in which an earlier one wrote
-// beyond what it sorted, so that each can be cut into fixed blocks, with one histogram and one list of
-// pairs per block.
+// Cost: O(n levels + candidates), all of it passes over arrays in order but for the scatter of the
+// radix sort and the hashed cells. Candidates are few where boxes of one size fill space at most a
+// few times over; any method takes O(pairs) beyond that. No pass depends on the order in which an
+// earlier one wrote beyond what it sorted, so that each can be cut into fixed blocks, with one
+// histogram and one list of pairs per block.
 #include "base/error.h"
 #include "contact/broad_internal.h"
 #include "contact/radix_sort.h"

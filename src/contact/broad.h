@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broad phase: which geoms may touch. Boxes along the axes go in, the sorted list of the pairs (i, j),
-// i < j, whose closed boxes overlap and which may collide at all comes out.
+// Broad phase: which geoms may touch. Boxes along the axes go in, the sorted list of the pairs (i,
+// j), i < j, whose closed boxes overlap and which may collide at all comes out.
 //
-// A pair may collide if at least one of the two moves, they belong to different bodies, each is in a
-// category that the other's mask lets through, and their bodies are not an excluded pair.
+// A pair may collide if at least one of the two moves, they belong to different bodies, each is in
+// a category that the other's mask lets through, and their bodies are not an excluded pair.
 //
-// The result depends on the input alone; the list is complete and has no false pair, as far as boxes
-// can tell. All memory is taken in create and reserve: an update allocates nothing.
+// The result depends on the input alone; the list is complete and has no false pair, as far as
+// boxes can tell. All memory is taken in create and reserve: an update allocates nothing.
 #pragma once
 
 #include "mabd/base.h"
@@ -23,8 +23,8 @@ typedef struct mabd_broad_geom {
     int32_t moving;    // 0 = fixed or scripted: needs no contact with its like
 } mabd_broad_geom;
 
-/// The solid half space normal . x <= offset. Its geom's box must be unbounded (infinite in all axes,
-/// as a rule); the geom is then paired with those boxes only that reach into the half space.
+/// The solid half space normal . x <= offset. Its geom's box must be unbounded (infinite in all
+/// axes, as a rule); the geom is then paired with those boxes only that reach into the half space.
 typedef struct mabd_broad_plane {
     int32_t geom;
     mabd_real normal[3]; // any length > 0
@@ -67,11 +67,12 @@ mabd_status mabd_broad_create(const mabd_allocator* allocator, const mabd_broad_
                               mabd_broad** broad);
 /// Null is allowed.
 void mabd_broad_destroy(mabd_broad* broad);
-/// Room for at least `pairs` pairs. On failure nothing is changed. Results of updates become invalid.
+/// Room for at least `pairs` pairs. On failure nothing is changed. Results of updates become
+/// invalid.
 mabd_status mabd_broad_reserve(mabd_broad* broad, int64_t pairs);
 /// Find the pairs. MABD_ERR_ARG: too many geoms, a box with NaN or lo > hi (bad_geom says which), a
-/// plane whose geom is bounded. MABD_ERR_MEMORY: there are more pairs than room for them; count is the
-/// room needed, pairs is null: reserve and repeat. error may be null.
+/// plane whose geom is bounded. MABD_ERR_MEMORY: there are more pairs than room for them; count is
+/// the room needed, pairs is null: reserve and repeat. error may be null.
 mabd_status mabd_broad_update(mabd_broad* broad, const mabd_broad_input* input,
                               mabd_broad_result* result, mabd_error* error);
 /// Bytes held now.

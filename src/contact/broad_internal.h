@@ -60,7 +60,8 @@ struct mabd_broad {
     broad_level levels[BROAD_LEVELS_MAX];
 };
 
-/// Read all boxes: sizes, bounds, the list of unbounded geoms. Returns the first bad geom, -1 = none.
+/// Read all boxes: sizes, bounds, the list of unbounded geoms. Returns the first bad geom, -1 =
+/// none.
 int32_t broad_survey(mabd_broad* broad);
 /// Choose the levels from the sizes, and the grid of each.
 void broad_choose_levels(mabd_broad* broad);
@@ -73,7 +74,8 @@ void broad_sort_entries(mabd_broad* broad, const broad_level* level);
 /// The set of axes with which sorting and searching a level is expected to be fastest; bits: of the
 /// cells along each axis.
 int broad_choose_axes(const mabd_broad* broad, int32_t level, const int bits[3]);
-/// True if the levels fine and fine + 1 are expected to be searched faster as one with these cells [m].
+/// True if the levels fine and fine + 1 are expected to be searched faster as one with these cells
+/// [m].
 bool broad_merge_pays(const mabd_broad* broad, int32_t fine, const double cell[3]);
 /// Pairs within a level.
 void broad_search_level(mabd_broad* broad, const broad_level* level);
@@ -86,8 +88,8 @@ MABD_FN int broad_bit_length(uint64_t x) {
     return bits;
 }
 
-/// Cell of a coordinate [m] along an axis. Rises with x; within 2^40 cells of the origin its error is
-/// below 2^-11 of a cell, beyond all coordinates share the last cell.
+/// Cell of a coordinate [m] along an axis. Rises with x; within 2^40 cells of the origin its error
+/// is below 2^-11 of a cell, beyond all coordinates share the last cell.
 MABD_FN int64_t broad_cell(const broad_level* level, int axis, double x) {
     const double limit = 1099511627776.0; // 2^40
     double t = x * level->scale[axis];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes, levels and keys of the broad phase (see broad.c).
 //
-// Correct cells. Let two boxes of a level overlap along an axis, the corner lo_j at or above lo_i. Then
-// lo_j - lo_i <= e, the largest extent, and the cell size is c = (1 + 2^-7) e or more. So x / c differs
-// by at most 1 - 2^-8, rounding adds less than 2^-10 within 2^40 cells, and the cells of the corners
-// differ by 0 or 1. Limiting x / c to +-2^40 cannot make a difference larger. The same holds for any
-// further map of the cells that rises and never stretches: closing gaps, halving.
+// Correct cells. Let two boxes of a level overlap along an axis, the corner lo_j at or above lo_i.
+// Then lo_j - lo_i <= e, the largest extent, and the cell size is c = (1 + 2^-7) e or more. So x /
+// c differs by at most 1 - 2^-8, rounding adds less than 2^-10 within 2^40 cells, and the cells of
+// the corners differ by 0 or 1. Limiting x / c to +-2^40 cannot make a difference larger. The same
+// holds for any further map of the cells that rises and never stretches: closing gaps, halving.
 #include "contact/broad_internal.h"
 #include "contact/radix_sort.h"
 
@@ -103,8 +103,8 @@ static void take_windows(mabd_broad* broad, int first, int last) {
     }
 }
 
-// Number the windows by size, and gather the largest extents and the counts. Bins left over, if sizes
-// fill more octaves than there are levels, go to the next larger level.
+// Number the windows by size, and gather the largest extents and the counts. Bins left over, if
+// sizes fill more octaves than there are levels, go to the next larger level.
 static int32_t number_levels(mabd_broad* broad, int first, int last, double (*extent)[3]) {
     int32_t level = -1;
     int window = -1;
@@ -275,8 +275,8 @@ static int sort_keys(mabd_broad* broad, const broad_level* level, int bits) {
     return mabd_radix_sort(level->count, bits, key, id, broad->scratch);
 }
 
-// Renumber the cells along an axis so that gaps are closed to one empty cell: at most 2 n numbers are left,
-// however far apart the geoms are. compact (geom_capacity): by geom. Returns the largest.
+// Renumber the cells along an axis so that gaps are closed to one empty cell: at most 2 n numbers
+// are left, however far apart the geoms are. compact (geom_capacity): by geom. Returns the largest.
 static uint32_t close_gaps(mabd_broad* broad, const broad_level* level, int axis,
                            uint32_t* compact) {
     const int64_t first = level->first, end = first + level->count;
@@ -307,8 +307,8 @@ static int halved_bits(uint32_t most, int halved) {
     return broad_bit_length((uint64_t)halved_cell(most, halved) + 1);
 }
 
-// Keys of a level whose cells do not fit into one: close the gaps along all axes, then halve the longest
-// axis (cells of twice the size) until the bits suffice.
+// Keys of a level whose cells do not fit into one: close the gaps along all axes, then halve the
+// longest axis (cells of twice the size) until the bits suffice.
 static void compact_keys(mabd_broad* broad, broad_level* level) {
     uint32_t* const compact = (uint32_t*)(void*)broad->sorted; // filled when all keys are sorted
     const size_t stride = (size_t)broad->geom_capacity;

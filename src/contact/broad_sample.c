@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a grid would cost, from a sample of the geoms.
 //
-// Of m geoms drawn evenly, count the pairs that lie in the same or neighbouring cells. With n geoms in
-// all there are about count (n / m)^2 such pairs, each of which a search has to test. That tells
+// Of m geoms drawn evenly, count the pairs that lie in the same or neighbouring cells. With n geoms
+// in all there are about count (n / m)^2 such pairs, each of which a search has to test. That tells
 //  - which axes a key needs: a chain that is spread out along x is found by x alone, and two axes less are
 //    four passes less of the radix sort;
 //  - whether two levels had better be one: hubs among the rods of a net.
-// Both choices change the time, never the result. The costs are nanoseconds of one machine and matter by
-// their ratios only.
+// Both choices change the time, never the result. The costs are nanoseconds of one machine and
+// matter by their ratios only.
 #include "contact/broad_internal.h"
 
 #define SAMPLE_MAX   1024
@@ -48,7 +48,8 @@ static void add_members(const mabd_broad* broad, int32_t level, int32_t tries,
     }
 }
 
-// near[s]: pairs (a, b), a < rows, a < b, that are neighbours along all axes of the set s (bits x 1, y 2, z 4)
+// near[s]: pairs (a, b), a < rows, a < b, that are neighbours along all axes of the set s (bits x
+// 1, y 2, z 4)
 static void count_near(const cell_sample* sample, int32_t rows, int64_t near[8]) {
     for (int s = 0; s < 8; s++) near[s] = 0;
     for (int32_t a = 0; a < rows; a++) {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The searches of the broad phase (see broad.c).
 //
-// Within a level the geoms are sorted by cell, x fastest. Of the 27 cells around a geom the 13 that come
-// after its own are ends of five runs of consecutive keys: the rest of its own row, and three cells in
-// each of four rows ahead. While the geom advances, each of these runs only moves forward, so that five
-// markers sweep the sorted list once: no table, no look-up.
+// Within a level the geoms are sorted by cell, x fastest. Of the 27 cells around a geom the 13 that
+// come after its own are ends of five runs of consecutive keys: the rest of its own row, and three
+// cells in each of four rows ahead. While the geom advances, each of these runs only moves forward,
+// so that five markers sweep the sorted list once: no table, no look-up.
 //
 //      row y+1, z        [x-1 x x+1]                 rows y-1, y, y+1 of z+1 likewise
 //      row y,   z             [x x+1]
 //
-// Across levels the members of the coarser one are hashed by the cell of their lower corner. A finer box
-// with corners in the cells a and b (equal or neighbours) meets only members whose corner is in cells a -
-// 1 .. b.
+// Across levels the members of the coarser one are hashed by the cell of their lower corner. A
+// finer box with corners in the cells a and b (equal or neighbours) meets only members whose corner
+// is in cells a - 1 .. b.
 #include "contact/broad_internal.h"
 
 #include <string.h>
 
 #define CELLS_MAX 27
 
-// Offsets from a key to the first cell of each run ahead; returns how many. With fewer axes than three there
-// are fewer rows.
+// Offsets from a key to the first cell of each run ahead; returns how many. With fewer axes than
+// three there are fewer rows.
 static int runs_ahead(const broad_level* level, uint64_t ahead[4]) {
     uint64_t unit[3];
     int axes = 0;

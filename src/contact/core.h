@@ -85,7 +85,8 @@ MABD_FN mabd_real mabd_core_distance(const mabd_core* core, mabd_vec3 p, mabd_ve
 /// The points of a core that can touch a plane with the unit normal `up` first, all in the frame of
 /// the core: the lowest one is among them. Ends of a segment; the corners of the face of a box that
 /// looks down most; of a cylinder the lowest point of the lower rim, those a quarter turn on and
-/// opposite, and the lowest of the upper rim. ids: the same point, the same number. Returns how many.
+/// opposite, and the lowest of the upper rim. ids: the same point, the same number. Returns how
+/// many.
 MABD_FN int mabd_core_lowest(const mabd_core* core, mabd_vec3 up, mabd_vec3* x, uint32_t* ids) {
     const mabd_vec3 h = core->half;
     if (core->kind == MABD_COLLIDER_BOX) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shortest way out of an overlap: the face of the difference set M nearest to the origin, by the
-// expanding polytope. A polytope inside M starts as a large tetrahedron and grows where its boundary
-// is nearest to the origin:
+// expanding polytope. A polytope inside M starts as a large tetrahedron and grows where its
+// boundary is nearest to the origin:
 //
 //   face with the smallest offset n . x (negative where the origin is outside)
 //   w = support point of M along n;  n . w - offset <= tolerance: n is the direction

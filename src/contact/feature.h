@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a box or cylinder that looks into a direction, as a convex polygon or an edge, and the
-// polygon of contact of two such parts.
+// The part of a box or cylinder that looks into a direction, as a convex polygon or an edge, and
+// the polygon of contact of two such parts.
 //
 // Reference: a face of a box, or a cap as the octagon in its rim, with normal n. Incident: what the
 // other shape has in the direction -n. The incident polygon is cut by the sides of the reference
@@ -10,8 +10,9 @@
 //        cut by the sides    |---o---o---|---        o: points, distance = height over the reference
 //        reference           '-----------'
 //
-// Names: corners carry the number of the corner of their shape, cut points the numbers of the incident
-// edge and of the side that cuts it, so that a point keeps its name as long as it is the same one.
+// Names: corners carry the number of the corner of their shape, cut points the numbers of the
+// incident edge and of the side that cuts it, so that a point keeps its name as long as it is the
+// same one.
 #pragma once
 
 #include "contact/hull.h"

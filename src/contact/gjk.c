@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distance of two convex sets by the Gilbert-Johnson-Keerthi iteration. With M = A - B and a simplex
-// of its points,
+// Distance of two convex sets by the Gilbert-Johnson-Keerthi iteration. With M = A - B and a
+// simplex of its points,
 //
 //   v = point of the simplex nearest to the origin, w = support point of M along -v
 //   v . w / |v| <= distance <= |v|           stop when the two meet
 //   else add w, keep the smallest face of the simplex that holds the new v
 //
-// The nearest point of a triangle is the foot of the origin if that is inside, else on its edges; that
-// of a tetrahedron is the nearest one of its faces. A step that does not come nearer is
+// The nearest point of a triangle is the foot of the origin if that is inside, else on its edges;
+// that of a tetrahedron is the nearest one of its faces. A step that does not come nearer is
 // round-off, and ends the search with the better of the two.
 #include "contact/hull.h"
 
@@ -75,8 +75,9 @@ static bool is_inside(vertex a, vertex b, vertex c, vertex d) {
     return origin * inner > 0;
 }
 
-// All four: the origin is inside. Else the nearest of the four faces, none left out: which side of a
-// thin tetrahedron the origin is on may be round-off. Not inside if the sets are known to be apart.
+// All four: the origin is inside. Else the nearest of the four faces, none left out: which side of
+// a thin tetrahedron the origin is on may be round-off. Not inside if the sets are known to be
+// apart.
 static simplex on_tetrahedron(const simplex* s, bool apart) {
     const vertex a = s->at[0], b = s->at[1], c = s->at[2], d = s->at[3];
     if (!apart && is_inside(a, b, c, d) && is_inside(a, b, d, c) && is_inside(a, c, d, b) &&

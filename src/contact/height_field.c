@@ -13,7 +13,8 @@
 //            at an end of the edge if m . (neighbour - node) <= 0 for all neighbours of the node
 //
 // An edge that goes through a box or cylinder is pushed out by the shortest way of the two (epa.c).
-// Edges that are flat or hollow have no contacts of their own: a wheel does not feel the seams of a plane.
+// Edges that are flat or hollow have no contacts of their own: a wheel does not feel the seams of a
+// plane.
 #include "contact/bounds.h"
 #include "contact/hull.h"
 #include "contact/line_segment.h"
@@ -58,7 +59,7 @@ static void add(const field_pair* pair, mabd_vec3 on_b, mabd_vec3 n, mabd_real d
                      feature_b);
 }
 
-// ---- faces ----------------------------------------------------------------------------------------
+// ---- faces --------------------------------------------------------------------------------------
 
 // True if x is inside the triangle, seen along `along`.
 static bool is_over(const mabd_vec3* corner, mabd_vec3 along, mabd_vec3 x) {
@@ -94,7 +95,7 @@ static void add_cell(const field_pair* pair, int32_t i, int32_t j) {
     add_face(pair, upper, name_of(i, j, 1));
 }
 
-// ---- edges ----------------------------------------------------------------------------------------
+// ---- edges --------------------------------------------------------------------------------------
 
 typedef struct field_edge {
     int32_t i, j, i_end, j_end; // nodes
@@ -218,7 +219,7 @@ static void add_edges(const field_pair* pair, int32_t i, int32_t j) {
     }
 }
 
-// ---- cells ----------------------------------------------------------------------------------------
+// ---- cells --------------------------------------------------------------------------------------
 
 // The cells [*first, *last] of `count` nodes that lie within `reach` of x, along one axis.
 static bool find_cells(mabd_real x, mabd_real reach, mabd_real step, int32_t count, int32_t* first,
@@ -252,7 +253,7 @@ void mabd_narrow_height_field(const mabd_collider* a, const mabd_pose* pa, const
     }
 }
 
-// ---- bounds ---------------------------------------------------------------------------------------
+// ---- bounds -------------------------------------------------------------------------------------
 
 // Solid below: what has sunk in by as much as the field is wide is still in the box.
 void mabd_height_field_box(const mabd_height_field* field, mabd_vec3* middle, mabd_vec3* half) {

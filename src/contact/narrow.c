@@ -12,8 +12,8 @@ static int compare(const mabd_real* x, const mabd_real* y, int n) {
     return 0;
 }
 
-// True if b comes before a. A direction without symmetry, so that neither boxes in a stack nor in a row
-// change places by round-off.
+// True if b comes before a. A direction without symmetry, so that neither boxes in a stack nor in a
+// row change places by round-off.
 static bool is_swapped(const mabd_collider* a, const mabd_pose* pa, const mabd_collider* b,
                        const mabd_pose* pb) {
     if (a->kind != b->kind) return a->kind > b->kind;

@@ -36,8 +36,9 @@ typedef struct mabd_contact_point {
 } mabd_contact_point;
 
 /// Points of a and b closer than `margin` [m], in an order that depends on the input alone. Returns
-/// their number: up to 5; up to 8 against bowls and height fields, of which one pair may touch in several places. Poses, sizes and heights must be finite. Two shapes that are each a
-/// plane, bowl or height field have no points.
+/// their number: up to 5; up to 8 against bowls and height fields, of which one pair may touch in
+/// several places. Poses, sizes and heights must be finite. Two shapes that are each a plane, bowl
+/// or height field have no points.
 int32_t mabd_narrow(const mabd_collider* a, const mabd_pose* pa, const mabd_collider* b,
                     const mabd_pose* pb, mabd_real margin,
                     mabd_contact_point out[MABD_CONTACT_MAX_POINTS]);

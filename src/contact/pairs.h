@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of pairs behind mabd_narrow. Each takes its shapes in the order in which it names them
-// and adds points with that a and b.
+// The families of pairs behind mabd_narrow. Each takes its shapes in the order in which it names
+// them and adds points with that a and b.
 #pragma once
 
 #include "contact/core.h"

@@ -11,7 +11,8 @@ typedef struct mabd_points {
 } mabd_points;
 
 /// Add the point that is on_a on the surface of a, with on_b = on_a + distance normal, if it is
-/// closer than the margin. A list that is full, a distance or normal that is not a number: left out.
+/// closer than the margin. A list that is full, a distance or normal that is not a number: left
+/// out.
 MABD_FN void mabd_points_add(mabd_points* points, mabd_vec3 on_a, mabd_vec3 normal,
                              mabd_real distance, uint32_t feature_a, uint32_t feature_b) {
     if (!(distance < points->margin) || points->count >= MABD_CONTACT_MAX_POINTS) return;
@@ -53,8 +54,8 @@ MABD_FN void mabd_points_keep(mabd_points* points, mabd_vec3 on_a, mabd_vec3 nor
 MABD_FN mabd_real mabd_clamp(mabd_real x, mabd_real low, mabd_real high) {
     return x < low ? low : x > high ? high : x;
 }
-/// *n = v / |v|, or `fallback` if v has no length; returns |v|. Safe for lengths whose squares leave
-/// the range of numbers.
+/// *n = v / |v|, or `fallback` if v has no length; returns |v|. Safe for lengths whose squares
+/// leave the range of numbers.
 MABD_FN mabd_real mabd_unit(mabd_vec3 v, mabd_vec3 fallback, mabd_vec3* n) {
     mabd_real scale = (mabd_real)fmax(fmax(fabs(v.x), fabs(v.y)), fabs(v.z));
     *n = fallback;

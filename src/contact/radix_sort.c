@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each pass distributes the keys by one digit, lowest digit first, keeping the order of equal digits.
-// The histograms of all digits are counted in one reading of the keys. A pass whose digit is the same in
-// all keys is left out, and keys that arrive in order (a chain along an axis) are not touched at all.
+// Each pass distributes the keys by one digit, lowest digit first, keeping the order of equal
+// digits. The histograms of all digits are counted in one reading of the keys. A pass whose digit
+// is the same in all keys is left out, and keys that arrive in order (a chain along an axis) are
+// not touched at all.
 #include "contact/radix_sort.h"
 
 #include "math/shared.h"

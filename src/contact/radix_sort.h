@@ -8,8 +8,8 @@
 /// Bytes of scratch memory that a sort needs, whatever its size.
 size_t mabd_radix_scratch_bytes(void);
 
-/// Sort n keys, ascending, by their lowest `bits` bits; the bits above must be zero. key[0] (n) and, if
-/// id is not null, the values id[0] (n) that go along are the input; key[1], id[1] (n) are a second
-/// buffer. Returns which of the two, 0 or 1, holds the result. n < 2^32.
+/// Sort n keys, ascending, by their lowest `bits` bits; the bits above must be zero. key[0] (n)
+/// and, if id is not null, the values id[0] (n) that go along are the input; key[1], id[1] (n) are
+/// a second buffer. Returns which of the two, 0 or 1, holds the result. n < 2^32.
 int mabd_radix_sort(int64_t n, int bits, uint64_t* const key[2], int32_t* const id[2],
                     void* scratch);

@@ -2,18 +2,19 @@
 // Spheres and capsules against sphere, capsule, box and cylinder.
 //
 // In the frame of b, a is p(t) = p + t d with a radius around it (a sphere: d = 0). With the signed
-// distance f and gradient n of the core of b, every t gives a contact that holds for the ball at p(t):
+// distance f and gradient n of the core of b, every t gives a contact that holds for the ball at
+// p(t):
 //
 //   distance = f(p(t)) - r_a - r_b,    normal = -n,    on_a = p(t) - r_a n
 //
-// Which t: the ends of the part of the segment that lies beside the touching feature of b (two points
-// where the axes are parallel, on a face, or along a cylinder), and the closest point t* if it is closer
-// than both ends, as it is where the axes cross. With a pair that turns out of parallel, t* appears
-// between the ends as soon as it is 1e-6 r_a closer than they are, and the ends leave the margin.
-// Where the segment itself enters a box or cylinder the ball at one t tells nothing about the way out
-// of the whole: there the direction n is that of the shortest way out of the two cores (epa.c), and both
-// ends are measured along it.
-// Features of a: 0 = t*, 1 = first end, 2 = second end.
+// Which t: the ends of the part of the segment that lies beside the touching feature of b (two
+// points where the axes are parallel, on a face, or along a cylinder), and the closest point t* if
+// it is closer than both ends, as it is where the axes cross. With a pair that turns out of
+// parallel, t* appears between the ends as soon as it is 1e-6 r_a closer than they are, and the
+// ends leave the margin. Where the segment itself enters a box or cylinder the ball at one t tells
+// nothing about the way out of the whole: there the direction n is that of the shortest way out of
+// the two cores (epa.c), and both ends are measured along it. Features of a: 0 = t*, 1 = first end,
+// 2 = second end.
 #include "contact/hull.h"
 #include "contact/line_segment.h"
 #include "contact/pairs.h"

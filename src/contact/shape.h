@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes that touch, and where they stand. Sizes and height fields are those of mabd_geom; the last
-// three shapes are static and carry no mass.
+// The shapes that touch, and where they stand. Sizes and height fields are those of mabd_geom; the
+// last three shapes are static and carry no mass.
 #pragma once
 
 #include "mabd/scene.h"

@@ -5,18 +5,19 @@
 //
 //   s(n) = |n . (c_b - c_a)| - w_a(n) - w_b(n),   w = sum h_k |n . e_k| (box), R |n_xy| + H |n_z| (cylinder)
 //
-// and every s(n) is a lower bound of the signed distance. The axes tried: faces, caps, and the cross
-// products of edges and axes of cylinders. For two boxes that overlap these are all there are (the
-// theorem of separating axes), and the best one is the answer. In other cases it is the answer
+// and every s(n) is a lower bound of the signed distance. The axes tried: faces, caps, and the
+// cross products of edges and axes of cylinders. For two boxes that overlap these are all there are
+// (the theorem of separating axes), and the best one is the answer. In other cases it is the answer
 // if contact points with the distance s(n) exist: distance <= s(n) <= distance. That settles all
-// that rests on faces. What is left goes to GJK if apart and to EPA if overlapped, and is one point, or
-// two along parallel edges.
+// that rests on faces. What is left goes to GJK if apart and to EPA if overlapped, and is one
+// point, or two along parallel edges.
 #include "contact/feature.h"
 #include "contact/pairs.h"
 
 #define LIST_MAX (MABD_FEATURE_CORNERS_MAX + 1)
 
-// Cosine of the angle to a face's normal below which a contact of edges is taken for one of faces as well.
+// Cosine of the angle to a face's normal below which a contact of edges is taken for one of faces
+// as well.
 #define NEARLY_FACE ((mabd_real)0.995)
 
 // Points closer to each other than this part of the two shapes' sizes are one.
@@ -45,7 +46,7 @@ typedef struct point_list {
     mabd_contact_point at[LIST_MAX];
 } point_list;
 
-// ---- axes -----------------------------------------------------------------------------------------
+// ---- axes ---------------------------------------------------------------------------------------
 
 static mabd_real half_width(const mabd_hull* hull, mabd_vec3 n) {
     const mabd_vec3 e = mabd_m3_tmul(hull->pose.rotation, n), h = hull->half;
@@ -81,8 +82,8 @@ static int axes_of(const mabd_hull* hull, mabd_vec3* axes) {
     return hull->kind == MABD_COLLIDER_BOX ? 3 : 1;
 }
 
-// The side of the cylinder b, looking at the centre of the cylinder a or the corner of the box a that
-// is next to it: exact for parallel axes and for an edge along the cylinder.
+// The side of the cylinder b, looking at the centre of the cylinder a or the corner of the box a
+// that is next to it: exact for parallel axes and for an edge along the cylinder.
 static void try_radial(const solid_pair* pair, bool corner, axis_choice* best) {
     const mabd_mat3* R = &pair->b.pose.rotation;
     mabd_vec3 d = mabd_m3_tmul(*R, pair->between), n;
@@ -110,7 +111,7 @@ static axis_choice find_axis(const solid_pair* pair, axis_choice* face) {
     return best;
 }
 
-// ---- points ---------------------------------------------------------------------------------------
+// ---- points -------------------------------------------------------------------------------------
 
 static void list_add(point_list* list, mabd_vec3 on_a, mabd_vec3 n, mabd_real distance,
                      uint32_t feature_a, uint32_t feature_b) {
@@ -142,8 +143,9 @@ static bool is_over(const mabd_hull* hull, const mabd_feature* face, mabd_vec3 x
     return true;
 }
 
-// The polygon of contact over a face. The incident point that is lowest of all comes with it, if the
-// octagon that stands for a cap cut it off, or if the shapes overlap and it is the one to push out.
+// The polygon of contact over a face. The incident point that is lowest of all comes with it, if
+// the octagon that stands for a cap cut it off, or if the shapes overlap and it is the one to push
+// out.
 static void add_over_face(const solid_pair* pair, const axis_choice* axis, point_list* list) {
     const bool of_a = axis->source == FACE_OF_A;
     const mabd_hull *reference = of_a ? &pair->a : &pair->b, *other = of_a ? &pair->b : &pair->a;
@@ -203,7 +205,8 @@ static void add_over_edges(const solid_pair* pair, const mabd_hull_contact* c, p
     }
 }
 
-// Edges that all but lie in faces: the polygon of these supports, too, as far out as the shapes are.
+// Edges that all but lie in faces: the polygon of these supports, too, as far out as the shapes
+// are.
 static void add_beside_edges(const solid_pair* pair, const axis_choice* face, mabd_real distance,
                              point_list* list) {
     const int32_t first = list->count;
@@ -242,7 +245,7 @@ static bool find_contact(const solid_pair* pair, bool apart, mabd_hull_contact* 
     return false;
 }
 
-// ---- output ---------------------------------------------------------------------------------------
+// ---- output -------------------------------------------------------------------------------------
 
 // Index of the largest value, the first of equals; -1 if none is above 0.
 static int32_t largest_of(const mabd_real* value, int32_t n) {
@@ -261,9 +264,9 @@ static int32_t deepest_of(const point_list* list) {
     return deepest;
 }
 
-// The corners of the widest support: the point farthest from the middle, the one farthest from it, and the two
-// farthest from the line of these on either side. Corners do not change with every breath of the bodies, as the
-// deepest point does.
+// The corners of the widest support: the point farthest from the middle, the one farthest from it,
+// and the two farthest from the line of these on either side. Corners do not change with every
+// breath of the bodies, as the deepest point does.
 static void find_corners(const point_list* list, int32_t chosen[4]) {
     mabd_real value[LIST_MAX];
     mabd_vec3 middle = mabd_v3(0, 0, 0);
@@ -306,8 +309,9 @@ static void reduce_list(const solid_pair* pair, point_list* list) {
     *list = out;
 }
 
-// True if a deeper point of the list, or an earlier one as deep, is next to point i: two corners, or a corner and the crossing of
-// two edges, that all but coincide, and would come and go with every breath of the bodies.
+// True if a deeper point of the list, or an earlier one as deep, is next to point i: two corners,
+// or a corner and the crossing of two edges, that all but coincide, and would come and go with
+// every breath of the bodies.
 static bool has_deeper(const solid_pair* pair, const point_list* list, int32_t i) {
     const mabd_contact_point* p = &list->at[i];
     for (int32_t k = 0; k < list->count; k++) {

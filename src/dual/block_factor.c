@@ -6,10 +6,11 @@
 //            front
 //   factor   multifrontal L d L' (block_numeric.c); D and U stay as they are
 //
-// Threads take parts (block_symbolic.h), which know nothing of each other; then comes the top, and on the way back the top
-// comes first. A thread works on all its parts in the same room, which stays in its cache; there are as many rooms as parts, and
-// if there are more threads than that each part has its own. What a part adds to the right-hand side of the top it puts down in a
-// place of its own, `above`, and all of that is added in the order of the parts. So the bits are the same for any number of threads.
+// Threads take parts (block_symbolic.h), which are independent of each other; the top follows them,
+// and comes first in the backward pass. A thread uses one workspace for all its parts, which stays
+// in its cache; there are as many workspaces as parts. Each part writes its contribution to the
+// right-hand side of the top to an array of its own, `above`; contributions are added in the order
+// of the parts. So the bits are the same for any number of threads.
 
 #include "dual/block_factor.h"
 
@@ -30,12 +31,12 @@ static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_syst
     return status;
 }
 
-// Doubles that a part works with: front, scaled, least, below.
+// Doubles of workspace of a part: front, scaled, least, below.
 static size_t room_size_of(const mabd_block_part* part) {
     const size_t wide = (size_t)part->widest, deep = (size_t)part->deepest;
     return (size_t)part->front_size + wide * (MABD_BLOCK_TILE + 1) + deep + 4 * MABD_BLOCK_TILE;
 }
-// A room is large enough for any part, the last one for the top.
+// A workspace is large enough for any part, the last one for the top.
 static size_t room_size(const mabd_block_symbolic* m, int32_t room) {
     size_t most = 0;
     if (room == m->part_count) return room_size_of(&m->parts[room]);
@@ -150,7 +151,7 @@ static double* above_of(const block_job* job, int32_t p) {
     return job->solver->above + (int64_t)p * (m->row_count - m->top_row);
 }
 
-// The factor as a part sees it, worked on by a thread.
+// The factor as seen by a part that a thread processes.
 static mabd_block_factor view_of(const block_job* job, int32_t p, int32_t thread) {
     const mabd_block_symbolic* m = job->solver->symbolic;
     const mabd_block_part* part = &m->parts[p];
@@ -199,7 +200,7 @@ static void give(const block_job* job, const mabd_block_part* part) {
     }
 }
 
-// x of the top += what a part has put down at the rows below one of its roots, which are zero then.
+// Add the contribution of a part at the rows below one of its roots to x of the top, and clear it.
 static void add_above(const block_job* job, int32_t p, const mabd_block_node* root) {
     const mabd_block_symbolic* m = job->solver->symbolic;
     double* above = above_of(job, p);
@@ -253,7 +254,7 @@ static void backward_part(void* context, int32_t p, int32_t thread) {
 
 // ---- factor and solve --------------------------------------------------------------------------
 
-// Of several parts that fail the first is told.
+// If several parts fail, report the first.
 static mabd_status block_factor_with(void* object, const mabd_dual_system* system, mabd_real* b,
                                      int32_t* bad) {
     mabd_block_solver* solver = object;

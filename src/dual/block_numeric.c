@@ -10,8 +10,9 @@
 //
 // solve: L z = b, d w = z, L' x = w, node by node, forwards and backwards.
 //
-// Threads: parts are worked on at the same time (block_factor.c). In the top fronts are few and large: there threads share the rows of
-// a front's columns, and the columns of its update matrix. Every tile is computed as by one thread.
+// Threads process parts concurrently (block_factor.c). The top has few and large fronts: there
+// threads share the rows of a front's columns, and the columns of its update matrix. Every tile is
+// computed as by one thread.
 
 #include "dual/block_numeric.h"
 #include "dual/dense_kernels.h"
@@ -23,7 +24,7 @@
 // A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
 #define LEAST_PIVOT 1e-14
 
-// Blocks are asked for so many nodes before their turn: small ones take less time than memory.
+// Blocks are prefetched this many nodes ahead: small nodes take less time than a memory access.
 #define AHEAD 5
 
 // A node's front as the kernels see it.
@@ -52,7 +53,7 @@ static front open_front(const mabd_block_factor* f, const mabd_block_node* node)
     return a;
 }
 
-// A call for each count from 1 to 8: the compiler unrolls what it knows the length of.
+// One call per count from 1 to 8: the compiler unrolls loops of constant length.
 #define FOR_COUNT(n, call)                                                                         \
     switch (n) {                                                                                   \
     case 1:                                                                                        \
@@ -168,8 +169,8 @@ static void add_triangle(int32_t n, const double* from, int64_t from_stride, dou
         add_to(n - j, from + j * (from_stride + 1), to + j * (to_stride + 1));
 }
 
-// Add to the front what a child's update matrix has for the own columns, or for those below: run by run of its
-// columns, the runs of rows from there on.
+// Add a child's update matrix to the own columns of the front, or to those below: for each run of
+// its columns, the runs of rows from there on.
 static void add_child(const mabd_block_factor* f, const mabd_block_node* child, const front* a,
                       bool own) {
     const int64_t stride = MABD_BLOCK_PAD(child->below);
@@ -199,8 +200,8 @@ static void add_children(const mabd_block_factor* f, const mabd_block_node* node
     }
 }
 
-// Ask for the blocks of a node: they are read in elimination order, which is not theirs.
-// (Inlined: gcc takes a function that only asks for memory for one that does nothing, and drops its calls.)
+// Prefetch the blocks of a node: they are read in elimination order, not in the order of memory.
+// (Inlined: gcc treats a function that only prefetches as one without effect and drops its calls.)
 MABD_HOT void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
                        const mabd_block_node* node) {
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
@@ -247,8 +248,8 @@ MABD_HOT int at_most(int a, int b) {
     return a < b ? a : b;
 }
 
-// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'. The width of a strip is a constant in
-// each case, so that its sums stay in registers.
+// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'. The width of a strip is a
+// constant in each case, so that its sums stay in registers.
 MABD_HOT void tile_sub_just(int n, int32_t depth, const double* A, const double* B,
                             const double* from, double* T, int64_t stride) {
 #pragma GCC unroll 4
@@ -265,15 +266,16 @@ static void scale_rows(int32_t columns, const double* L, const double* d, double
     }
 }
 
-// A pivot has the sign of `least`, which may be that of a zero, and more magnitude; its reciprocal is not zero.
+// A pivot has the sign of `least`, which may be that of a zero, and more magnitude; its reciprocal
+// is not zero.
 MABD_HOT bool is_pivot(double pivot, double reciprocal, double least) {
     const double sign = copysign(1, least);
     return sign * pivot > sign * least && sign * reciprocal > 0;
 }
 
-// L d L' of the n x n block F (columns `stride` apart) into T (columns 8 apart), rows from n on are zero.
-// Scalars: each pivot waits for the one before, and lanes would only add to the wait. Returns the column of
-// the first failing pivot, or -1.
+// L d L' of the n x n block F (columns `stride` apart) into T (columns 8 apart), rows from n on are
+// zero. Scalars: each pivot waits for the one before, and lanes would only add to the wait. Returns
+// the column of the first failing pivot, or -1.
 MABD_HOT int factor_tile(int n, const double* F, int64_t stride, double* T, const double* least,
                          double* d, double* inverse) {
     double x[MABD_TILE][MABD_TILE];
@@ -312,14 +314,14 @@ MABD_HOT void finish_tile(int n, const double* T, const double* inverse, const d
     }
 }
 
-// Columns under way: j .. j + n - 1, their factored diagonal tile, and the rows of it times d.
+// Current columns j .. j + n - 1, their factored diagonal tile, and its rows times d.
 typedef struct columns {
     const front* a;
     int32_t n, j;
     const double *T, *scaled;
 } columns;
 
-// Operations from which threads share, and tiles that one takes at a time.
+// Least operations for which threads share a front, and tiles per work unit.
 #define SHARED_WORK 400000
 #define SHARED_ROWS 8
 
@@ -404,7 +406,7 @@ static void pass_on_some(const front* a, int64_t j, double* scaled) {
     FOR_COUNT(a->below - j, CALL)
 #undef CALL
 }
-// The own columns of the front are no longer needed: each part has its room there.
+// The own columns of the front are no longer needed: they serve as workspace of the parts.
 static void pass_on_part(void* context, int32_t part, int32_t thread) {
     const front* a = context;
     (void)thread;
@@ -536,10 +538,10 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
     memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
 }
 
-// ---- the whole -----------------------------------------------------------------------------------
+// ---- all nodes ----------------------------------------------------------------------------------
 
-// Ask for a node's columns of L, unless there are so many that there is time to find them while they are worked on. They are written
-// node by node and read downwards, which no machine expects.
+// Prefetch a node's columns of L, unless they are so many that processing hides the latency. They
+// are written node by node and read downwards, a pattern that hardware prefetchers do not follow.
 #define LARGE 4096 // doubles
 MABD_HOT void ask_for_columns(const mabd_block_factor* f, const mabd_block_node* node) {
     const int64_t height = MABD_BLOCK_PAD(node->width) + MABD_BLOCK_PAD(node->below);

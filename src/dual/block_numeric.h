@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numeric part of the block factorisation: one text, compiled once for each instruction set (base/isa.h).
+// Numeric part of the block factorisation: one source, compiled for each instruction set
+// (base/isa.h).
 #pragma once
 
 #include "base/isa.h"
 #include "dual/block_symbolic.h"
 
-/// Symbolic analysis and the memory of the numbers, as one part sees it.
+/// Symbolic analysis and memory of the factor, as seen by one part.
 typedef struct mabd_block_factor {
     const mabd_block_symbolic* symbolic;
     mabd_pool* pool; // threads that share large fronts, null = none
@@ -14,18 +15,19 @@ typedef struct mabd_block_factor {
     double* inverse; // 1 / d (row_count + 8)
     double* kept;    // update matrices that parts leave for the top, by columns (kept_size)
     double* x;       // right-hand side in elimination order (row_count)
-    // of the part, in a room that a thread uses for one part after the other
+    // of the part, in a workspace that a thread uses for one part after the other
     double* stack;  // its other update matrices, by columns
     double* front;  // own columns of a front, by columns (front_size)
     double* scaled; // rows of L times d (widest x 8)
-    double* least;  // allowed pivots of a front are beyond these, away from 0 (widest)
+    double* least;  // least magnitude of the pivots of a front, with their sign (widest)
     double* below;  // entries of x at the rows below a front (deepest)
-    double* above;  // what is added to x at the rows of the top; of the top: x itself
+    double* above;  // contribution to x at the rows of the top; for the top: x itself
 } mabd_block_factor;
 
 typedef struct mabd_block_kernels {
-    /// K = L d L' of the nodes of a part, and `with` x: factor->x <- d^-1 L^-1 x. D and U are left alone. Returns the row
-    /// (in elimination order) of the first failing pivot, -1 if there is none.
+    /// Factor K = L d L' of the nodes of a part; `with` a right-hand side also factor->x <- d^-1
+    /// L^-1 x. D and U stay unchanged. Returns the row, in elimination order, of the first failing
+    /// pivot, -1 = none.
     int32_t (*factor)(const mabd_block_factor* factor, const mabd_dual_system* system,
                       const mabd_block_part* part, bool with);
     /// factor->x <- d^-1 L^-1 x

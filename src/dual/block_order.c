@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Candidates for the elimination order of the slots; the one with the fewest operations wins. So it is the
-// cost, not a number of cycles, that decides whether loops are solved by a Schur complement of the cut
-// joints or as a graph.
+// Candidates for the elimination order of the slots; the one with the fewest operations wins. So it
+// is the cost, not a number of cycles, that decides whether loops are solved by a Schur complement
+// of the cut joints or as a graph.
 //
 //   tree, cut    as the plan numbers them: leaf to root, joints that close cycles last (topology/spanning.c)
 //   degree       approximate minimum degree on the graph of slots, by CHOLMOD's interface (LGPL) to AMD
 //   dissection   nested dissection (order_dissect.c); within its sets minimum degree, by the same to CAMD
 //
-// Costs are counted exactly, by slots. Minimum degree comes first, as it is quick and seldom far off;
-// counting the plan's order ends where that is passed. Dissection is tried only where more than 300
-// operations a row are left: below, fronts have less than 20 rows, and there is nothing to be gained by
-// separators. (Ladders of any length are below, nets from 10 x 10 on above.)
+// Costs are counted exactly, by slots. Minimum degree comes first, as it is quick and seldom far
+// off; counting the plan's order ends where that is passed. Dissection is tried only where more
+// than 300 operations a row are left: below, fronts have less than 20 rows, and there is nothing to
+// be gained by separators. (Ladders of any length are below, nets from 10 x 10 on above.)
 
 #include "dual/block_order.h"
 

@@ -5,8 +5,9 @@
 #include "dual/block_symbolic.h"
 #include "mabd/sim.h"
 
-/// Which order was taken, and what each costs. A candidate that was not tried has zeros; one given up
-/// because it costs more than another has no entries, and the operations that it was found to pass.
+/// The order taken and the cost of each candidate. A candidate that was not tried has zeros; one
+/// abandoned because it costs more than another has no entries, and the operations at which
+/// counting stopped.
 typedef struct mabd_order_report {
     mabd_order which;
     mabd_block_count counts[MABD_ORDER_COUNT];

@@ -10,8 +10,8 @@
 //   rows       the same walk as for the counts, on the tree of nodes; rows come out sorted
 //   maps       runs of rows in the parent's front, places of the blocks, offsets in the workspace
 //
-// O(entries of L by blocks) time; memory O(slots + edges), and O(rows lists of the nodes) in the last
-// two steps.
+// O(entries of L by blocks) time; memory O(slots + edges), and O(rows lists of the nodes) in the
+// last two steps.
 
 #include "dual/block_symbolic.h"
 
@@ -237,8 +237,9 @@ static void find_chains(analysis* a) {
     }
 }
 
-// Time of a front in units of about 1/16 ns: a fixed part, pivots, arithmetic on padded tiles, the passing on of the update matrix,
-// and 1 ns for each entry of L, which goes to memory and comes back.
+// Time of a front in units of about 1/16 ns: a fixed part, pivots, arithmetic on padded tiles, the
+// passing on of the update matrix, and 1 ns for each entry of L, which goes to memory and comes
+// back.
 static int64_t front_time(int64_t width, int64_t below) {
     const int64_t w = MABD_BLOCK_PAD(width), r = MABD_BLOCK_PAD(below);
     const int64_t arithmetic = width * (w * w / 3 + w * r + r * r);
@@ -263,8 +264,8 @@ static void merge_nodes(analysis* a) {
 #define PART_TIME  ((int64_t)1600000)
 #define PART_SHARE 32
 
-// post (nodes): merged and other nodes in postorder. number: 1 = top, 0 = in a part, 2 = the same, and its parent is of the
-// top; time (nodes): of the subtree. Returns the time of a part.
+// post (nodes): merged and other nodes in postorder. number: 1 = top, 0 = in a part, 2 = the same,
+// and its parent is of the top; time (nodes): of the subtree. Returns the time of a part.
 static int64_t find_top(const analysis* a, const int32_t* post, int64_t* time, int32_t* number) {
     int64_t whole = 0;
     for (int32_t s = 0; s < a->node_count; s++) time[s] = 0;
@@ -287,7 +288,8 @@ static int64_t find_top(const analysis* a, const int32_t* post, int64_t* time, i
     return limit;
 }
 
-// Number the merged nodes (post: postorder): subtrees that follow each other part by part, then the top. Returns how many.
+// Number the merged nodes (post: postorder): subtrees that follow each other part by part, then the
+// top. Returns how many.
 static int32_t number_parts(analysis* a, const int32_t* post, int64_t* time, int32_t* number) {
     const int64_t limit = find_top(a, post, time, number);
     int32_t count = 0;
@@ -575,8 +577,9 @@ static void fill_places(analysis* a, mabd_block_symbolic* m) {
 }
 
 // Update matrices live from their node to its parent. Those of even and of odd depth each form a
-// stack: a node takes its children's from one while it puts its own on the other. What a part leaves for the top is kept apart, so that
-// the next part may use the same stacks, and finds them in the cache. Returns how much the stacks take.
+// stack: a node takes its children's from one while it puts its own on the other. What a part
+// leaves for the top is kept apart, so that the next part may use the same stacks, and finds them
+// in the cache. Returns how much the stacks take.
 static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* part,
                                 const int32_t* depth) {
     int64_t top[2] = {0, 0}, highest[2] = {0, 0};

@@ -3,8 +3,8 @@
 // order.
 //
 // The slots of a dual system are eliminated in some order. Slots that follow each other and have
-// (nearly) the same rows below them form a node (a supernode); nodes form a forest, and the rows below
-// a node belong to its ancestors. Numerically each node is one dense front:
+// (nearly) the same rows below them form a node (a supernode); nodes form a forest, and the rows
+// below a node belong to its ancestors. Numerically each node is one dense front:
 //
 //          width    below
 //        +--------+
@@ -15,8 +15,9 @@
 //
 // "Local row" = row of a front: own rows from 0, rows below from the padded width on.
 //
-// Parts are groups of whole subtrees of the forest, about as much work each; they depend on nothing but themselves. Nodes that are in
-// no part make the top, and come last: nodes 0 .. of part 0, of part 1, .., of the top.
+// Parts are groups of whole subtrees of the forest, of about equal work; they are independent of
+// each other. Nodes in no part form the top and come last: nodes of part 0, of part 1, .., of the
+// top.
 #pragma once
 
 #include "dual/dual.h"
@@ -31,8 +32,8 @@ typedef struct mabd_block_run {
     int32_t length; // none crosses the end of the parent's own rows
 } mabd_block_run;
 
-/// What assembly has to know of a slot and of an edge, in the order in which it asks: the system's own arrays are in another one,
-/// and of five loads that wait for each other four would miss the cache.
+/// Data of a slot for assembly, in the order of assembly: the system's own arrays are in another
+/// order, and four of five dependent loads would miss the cache.
 typedef struct mabd_block_slot {
     size_t block;  // offset in D
     int32_t slot;  // in the system
@@ -68,7 +69,7 @@ typedef struct mabd_block_part {
     int64_t front_size;      // of the largest front's own columns [doubles]
 } mabd_block_part;
 
-/// Most parts.
+/// Largest number of parts.
 #define MABD_BLOCK_PARTS 64
 
 typedef struct mabd_block_symbolic {
@@ -89,19 +90,19 @@ typedef struct mabd_block_symbolic {
     size_t bytes;             // of this object
 } mabd_block_symbolic;
 
-/// Analyse. order (slot_count): slots in the order to eliminate them; the analysis may change it to an
-/// equivalent one (same fill). Destroy with mabd_block_symbolic_destroy.
+/// Analyse. order (slot_count): slots in the order to eliminate them; the analysis may change it to
+/// an equivalent one (same fill). Destroy with mabd_block_symbolic_destroy.
 mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
                                const int32_t* order, mabd_block_symbolic** symbolic);
 void mabd_block_symbolic_destroy(const mabd_allocator* allocator, mabd_block_symbolic* symbolic);
 
-/// What elimination in some order takes, without amalgamation.
+/// Cost of elimination in some order, without amalgamation.
 typedef struct mabd_block_count {
     double flops;   // floating-point operations
     double entries; // of the factor, the diagonal included
 } mabd_block_count;
 
-/// Count for an order (slot_count). If the operations are found to pass `limit`, which may take far less
-/// time to know, flops is `limit` and entries 0.
+/// Count the cost of an order (slot_count). Counting stops when the operations pass `limit`; then
+/// flops is `limit` and entries 0.
 mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
                             const int32_t* order, double limit, mabd_block_count* count);

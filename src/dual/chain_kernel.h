@@ -14,21 +14,21 @@
 // not as in [MABD eq. 39]: without square roots, and with the reciprocals of the pivots kept, so
 // that the solves do not divide. In place: L below the diagonal of D_i and 1/d_i on it, Z_i in U_i.
 //
-// A chain is taken in runs of equal width. Within a run the block in work stays in registers, and
-// the code is unrolled for that width (math/block.h); the step between two runs is the same text
-// with widths that are variables.
+// A chain is processed in stretches of equal width. Within a stretch the current block stays in
+// registers, and the code is unrolled for that width (math/block.h); the step between two stretches
+// is the same source with variable widths.
 //
-// One text for the CPU (chain_thomas.c) and for devices, where a thread has one of many chains (math/interleave.h). `most` is the widest
-// block that there may be, a constant: what is wider is not compiled.
+// One source for the CPU (chain_thomas.c) and for devices, where a thread has one of many chains
+// (math/interleave.h). `most` is the widest possible block, a constant: wider code is not compiled.
 #pragma once
 
 #include "dual/dual.h"
 #include "math/block.h"
 #include "math/interleave.h"
 
-// Blocks are asked for this many slots before they are needed: a long chain streams from memory,
-// and its dependent operations leave the processor no room to look ahead. Measured on 3x3 blocks.
-// Cuts of runs (affine/cpu/reduced_chain.c) are a chain whose blocks do not follow each other in memory.
+// Blocks are prefetched this many slots ahead: a long chain streams from memory, and its dependent
+// operations keep the processor from looking ahead. Measured on 3 x 3 blocks. The blocks of a
+// reduced chain (affine/cpu/reduced_chain.c) are not adjacent in memory.
 #define MABD_CHAIN_AHEAD 16
 
 #define MABD_CHAIN_BLOCK (MABD_BLOCK_MAX * MABD_BLOCK_MAX)
@@ -41,10 +41,10 @@ typedef struct mabd_chain {
     mabd_reals D, U;
 } mabd_chain;
 
-// Blocks of slot i, which need not exist, of w rows and of as many columns.
+// Prefetch the w x w blocks of slot i, which need not exist.
 MABD_BLOCK_FN void mabd_chain_ask_for(int w, const mabd_chain* chain, int32_t i) {
 #ifdef MABD_INTERLEAVED
-    (void)w, (void)chain, (void)i; // a device has other threads to go on with
+    (void)w, (void)chain, (void)i; // a device hides latency by other threads
 #else
     if (i < 0 || i + 1 >= chain->slot_count) return;
     mabd_block_prefetch(w, w, chain->D + chain->block[i], 0);
@@ -178,7 +178,8 @@ MABD_BLOCK_FN int32_t mabd_chain_text_factor(int most, const mabd_chain* chain) 
 // ---- solve -------------------------------------------------------------------------------------
 
 // y_i from slot i while the width is w; x of slot i already lacks Z_{i-1}' y_{i-1}. Returns the
-// first slot of another width, with that product taken off, or slot_count. *x: of slot i in, of that one out.
+// first slot of another width, with that product taken off, or slot_count. *x: of slot i in, of
+// that one out.
 MABD_BLOCK_FN int32_t mabd_chain_forward_run(int w, const mabd_chain* chain, int32_t i,
                                              mabd_reals* at) {
     const int32_t n = chain->slot_count;

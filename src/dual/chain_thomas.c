@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains on the CPU: chain_text.h on plain arrays.
+// Chains on the CPU: chain_kernel.h on plain arrays.
 
 #include "dual/chain_thomas.h"
 

@@ -5,7 +5,7 @@
 #include "dual/dual.h"
 
 /// Factor the dual system of a chain: edge i couples slots i and i + 1. Allocates nothing; O(n).
-/// D gets L and 1/d of every pivot block, U gets Z (see chain_thomas.c).
+/// D gets L and 1/d of every pivot block, U gets Z (see chain_kernel.h).
 /// @param bad  on MABD_ERR_SINGULAR, the slot whose pivot failed; may be null
 mabd_status mabd_chain_factor(const mabd_dual_system* system, int32_t* bad);
 

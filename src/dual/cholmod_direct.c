@@ -136,8 +136,9 @@ static mabd_status find_order(const mabd_dual_system* system, direct_solver* sol
     return status;
 }
 
-// Bytes of the solver with CHOLMOD's factor and workspace. The column counts of the block analysis give
-// the entries of the factor: exact where all joints have the same width, else with their mean width.
+// Bytes of the solver with CHOLMOD's factor and workspace. The column counts of the block analysis
+// give the entries of the factor: exact where all joints have the same width, else with their mean
+// width.
 static size_t direct_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
     const double rows = system->row_count, mean = rows / system->slot_count;
     double entries = 0, own;
@@ -334,8 +335,8 @@ static bool is_pivot(double pivot, double diagonal) {
     return pivot > LEAST_PIVOT * fabs(diagonal) && 1 / pivot > 0;
 }
 
-// The first slot, in the order of elimination, with a pivot that is not finite and of its sign; -1 if there is
-// none.
+// The first slot, in the order of elimination, with a pivot that is not finite and of its sign; -1
+// if there is none.
 static int32_t find_bad_slot(const mabd_dual_system* system, const direct_solver* solver) {
     const cholmod_factor* L = solver->factor;
     const int* p = L->p;

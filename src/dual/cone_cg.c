@@ -40,7 +40,7 @@ static void gradient(cone_work* w) {
     for (size_t i = 0; i < w->n; i++) w->g[i] += w->scale[i] * w->problem->rest[i];
 }
 
-// ---- the sets ------------------------------------------------------------------------------------
+// ---- the sets -----------------------------------------------------------------------------------
 
 static void project(const cone_work* w, size_t contact, mabd_real* x) {
     const mabd_real r = w->radius[contact], size = x[1] * x[1] + x[2] * x[2];
@@ -85,7 +85,7 @@ static void measure(const cone_work* w, mabd_real* free, mabd_real* bound, mabd_
     }
 }
 
-// ---- steps ---------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 // d = P(x - a p) - x
 static void cut(cone_work* w, mabd_real a, const mabd_real* p) {
@@ -139,7 +139,8 @@ static mabd_real feasible(const cone_work* w) {
     return most;
 }
 
-// A step on the free forces; p is the direction, and is prepared for the next one. False: start anew.
+// A step on the free forces; p is the direction, and is prepared for the next one. False: start
+// anew.
 static bool conjugate_step(cone_work* w) {
     apply(w, w->p, w->A);
     const mabd_real bend = dot(w->n, w->p, w->A), slope = dot(w->n, w->g, w->p);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contact forces between moving bodies: projected conjugate gradients over the contact rows.
 //
-// Contact i has a normal force l_n and a tangential force l_t (2). The rows are gap and slip as functions of
-// the forces,
+// Contact i has a normal force l_n and a tangential force l_t (2). The rows are gap and slip as
+// functions of the forces,
 //
 //   g = W l + rest + c l,    W = Jc A^-1 Jc' symmetric, positive semidefinite; a product is a structured solve
 //
@@ -10,18 +10,20 @@
 //   |l_t| <= mu l_n,  l_t along -g_t if |l_t| = mu l_n           Coulomb's cone
 //   g_t = 0                          if |l_t| < mu l_n
 //
-// With the bound mu l_n replaced by a number r this is the minimum of l'(W + c)l/2 + rest'l over half-lines
-// and discs, which is convex and has one solution. r follows l_n until both agree (Tresca's friction iterated
-// to Coulomb's), or as often as the caller wants; each update costs as much as a whole solve. Unknowns are
-// scaled by each row's own compliance, so that the diagonal is near 1.
+// With the bound mu l_n replaced by a number r this is the minimum of l'(W + c)l/2 + rest'l over
+// half-lines and discs, which is convex and has one solution. r follows l_n until both agree
+// (Tresca's friction iterated to Coulomb's), or as often as the caller wants; each update costs as
+// much as a whole solve. Unknowns are scaled by each row's own compliance, so that the diagonal is
+// near 1.
 //
-// If bodies touch in more points than they have freedoms, W is singular except for elasticity, and only c
-// makes the forces unique; it also bounds the condition number.
+// If bodies touch in more points than they have freedoms, W is singular except for elasticity, and
+// only c makes the forces unique; it also bounds the condition number.
 //
-// Steps. Forces strictly inside their sets are free. While the free part of the gradient is the larger one,
-// make a step of conjugate gradients on the free forces, projected where it leaves the sets. Otherwise make a
-// projected gradient step, which frees and binds. Both move along d = P(x - a p) - x to the minimum of the
-// quadratic on that segment, so the energy never rises, whatever a is.
+// Steps. Forces strictly inside their sets are free. While the free part of the gradient is the
+// larger one, make a step of conjugate gradients on the free forces, projected where it leaves the
+// sets. Otherwise make a projected gradient step, which frees and binds. Both move along d = P(x -
+// a p) - x to the minimum of the quadratic on that segment, so the energy never rises, whatever a
+// is.
 #pragma once
 
 #include "base/memory.h"
@@ -42,7 +44,8 @@ typedef struct mabd_cone_problem {
     mabd_contact_operator* product;
     void* self;
     mabd_real tolerance; // of gaps and slips [m]
-    /// Friction bounds (count), in and out [N]; null: iterate until they agree with the normal forces.
+    /// Friction bounds (count), in and out [N]; null: iterate until they agree with the normal
+    /// forces.
     mabd_real* bound;
     int32_t updates; // most updates of `bound` by the normal forces
     int32_t max_products;
@@ -56,8 +59,9 @@ MABD_FN void mabd_contact_to_disk(mabd_real radius, mabd_real t[2]) {
     t[0] *= s, t[1] *= s;
 }
 
-/// Natural residual of one contact, |x - P(x - g)| with x = own l: the larger of normal and slip [m]. l: force
-/// [N], g: rows [m], own: compliance of normal and tangents [m/N], bound: of friction [N].
+/// Natural residual of one contact, |x - P(x - g)| with x = own l: the larger of normal and slip
+/// [m]. l: force [N], g: rows [m], own: compliance of normal and tangents [m/N], bound: of friction
+/// [N].
 MABD_FN mabd_real mabd_cone_off_law(const mabd_real own[2], mabd_real bound, const mabd_real l[3],
                                     const mabd_real g[3]) {
     const mabd_real n = own[0] * l[0];
@@ -79,7 +83,7 @@ typedef struct mabd_cone_report {
 
 /// Number of reals of workspace that mabd_cone_cg needs.
 size_t mabd_cone_cg_work(int32_t count);
-/// Solve a problem by projected conjugate gradients. force (3 count): first guess in, forces out [N];
-/// rows (3 count) gets g [m]; work: mabd_cone_cg_work(count) reals.
+/// Solve a problem by projected conjugate gradients. force (3 count): first guess in, forces out
+/// [N]; rows (3 count) gets g [m]; work: mabd_cone_cg_work(count) reals.
 mabd_cone_report mabd_cone_cg(const mabd_cone_problem* problem, mabd_real* force, mabd_real* rows,
                               mabd_real* work);

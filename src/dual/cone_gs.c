@@ -23,7 +23,7 @@ size_t mabd_cone_gs_work(int32_t count) {
     return (INVERSE + 8) * (size_t)count;
 }
 
-// ---- the matrix ------------------------------------------------------------------------------------
+// ---- the matrix ---------------------------------------------------------------------------------
 
 // g += sum_j W_ij x_j. `cones`: what has no normal part has no others.
 static inline void add_row(const mabd_cone_matrix* W, int32_t i, bool cones, const mabd_real* x,
@@ -87,7 +87,7 @@ static void prepare(const sweep_work* w) {
     }
 }
 
-// ---- one contact -----------------------------------------------------------------------------------
+// ---- one contact --------------------------------------------------------------------------------
 
 // Rows of a contact at the forces that there are.
 static void rows_of(const sweep_work* w, int32_t i, mabd_real g[3]) {
@@ -128,7 +128,7 @@ static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
     mabd_contact_to_disk(mu * l[0], l + 1);
 }
 
-// ---- all of them -----------------------------------------------------------------------------------
+// ---- all of them --------------------------------------------------------------------------------
 
 // Into the cones.
 static void project(const sweep_work* w) {
@@ -139,7 +139,8 @@ static void project(const sweep_work* w) {
     }
 }
 
-// Forth, and back over those that press. Returns the largest residual that visits have found on the way forth.
+// Forth, and back over those that press. Returns the largest residual that visits have found on the
+// way forth.
 static mabd_real sweep(const sweep_work* w, bool all) {
     const int32_t count = w->W->count;
     mabd_real largest = 0, g[3];
@@ -168,7 +169,8 @@ static mabd_real measure(const sweep_work* w, mabd_real* rows) {
     return largest;
 }
 
-// What the last sweeps have done, d = l - before, is the gradient as Gauss-Seidel sees it: on along p <- d + b p.
+// What the last sweeps have done, d = l - before, is the gradient as Gauss-Seidel sees it: on along
+// p <- d + b p.
 static void go_on(const sweep_work* w, mabd_real* size) {
     const size_t n = 3 * (size_t)w->W->count;
     const mabd_real last = *size;

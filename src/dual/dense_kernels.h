@@ -5,16 +5,17 @@
 //
 //     L[(i / 8) * 8 * width + 8 * k + i % 8]      row i, column k
 //
-// so a product of two tiles reads both without a stride. Vectors run over the 8 rows of a tile; every
-// element is summed over k in ascending order, one product at a time. So the length of the machine's
-// vectors does not change a bit of the result.
+// so a product of two tiles reads both without a stride. Vectors run over the 8 rows of a tile;
+// every element is summed over k in ascending order, one product at a time. So the length of the
+// machine's vectors does not change a bit of the result.
 #pragma once
 
 #include "math/shared.h"
 
 #define MABD_TILE 8
 
-// Doubles of one machine vector, vectors of one tile's column, and columns held in registers at once.
+// Doubles of one machine vector, vectors of one tile's column, and columns held in registers at
+// once.
 #if defined(__AVX512F__)
 #define MABD_LANES 8
 #define MABD_STRIP 8
@@ -73,8 +74,8 @@ MABD_HOT mabd_column mabd_column_add_product(mabd_column c, mabd_column a, mabd_
     return c;
 }
 
-/// Entries of magnitude up to MABD_NOTHING become 0, NaN stays. Far from each other the rows of L fade
-/// out, and products below the range of normal numbers take a hundred times as long.
+/// Entries of magnitude up to MABD_NOTHING become 0, NaN stays. Far from each other the rows of L
+/// fade out, and products below the range of normal numbers take a hundred times as long.
 #define MABD_NOTHING 1e-120
 MABD_HOT mabd_column mabd_column_clean(mabd_column a) {
 #pragma GCC unroll 4
@@ -85,8 +86,8 @@ MABD_HOT mabd_column mabd_column_clean(mabd_column a) {
     return a;
 }
 
-/// T -= A B', n columns of T: A a tile of `depth` columns, B (depth x 8) with the rows that belong to the
-/// columns of T; T has its columns `stride` apart.
+/// T -= A B', n columns of T: A a tile of `depth` columns, B (depth x 8) with the rows that belong
+/// to the columns of T; T has its columns `stride` apart.
 MABD_HOT void mabd_tile_strip(int n, int32_t depth, const double* MABD_RESTRICT A,
                               const double* MABD_RESTRICT B, const double* from, double* T,
                               int64_t stride) {

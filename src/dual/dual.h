@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dual solvers: K x = b for one component, K symmetric positive definite, given by blocks.
-// If a component has slots marked `negative`, K is quasi-definite: eliminated in an order in which every
-// block is definite at its turn, their pivots are negative and all others positive.
+// If a component has slots marked `negative`, K is quasi-definite: eliminated in an order in which
+// every block is definite at its turn, their pivots are negative and all others positive.
 //
 //   D  diagonal blocks, width x width, row-major, full (both triangles)
 //   U  off-diagonal blocks (from, to), from < to, width(from) x width(to), row-major
 //
-// A solver sees arrays only: no scene, no model. It may overwrite D and U in factor. Neither factor nor
-// solve allocates; create takes all memory. Threads may solve different components concurrently.
+// A solver sees arrays only: no scene, no model. It may overwrite D and U in factor. Neither factor
+// nor solve allocates; create takes all memory. Threads may solve different components
+// concurrently.
 #pragma once
 
 #include "base/pool.h"
 
-/// One component, its slots and rows counted from 0. A solver may keep copies of the pattern but not of the
-/// numbers: widths, rows, edges and offsets must equal those that it was created with.
+/// One component, its slots and rows counted from 0. A solver may keep copies of the pattern but
+/// not of the numbers: widths, rows, edges and offsets must equal those that it was created with.
 typedef struct mabd_dual_system {
     int32_t slot_count, edge_count, row_count;
     const int32_t* width;     // (slot_count)
@@ -26,8 +27,8 @@ typedef struct mabd_dual_system {
     /// Elimination order (slot_count): tree joints leaf to root, then cut joints; null = ascending.
     const int32_t* elimination;
     const bool* negative; // slots whose block is negative definite (slot_count), null = none
-    /// Slots without a block of their own (slot_count), eliminated after the negative slots that they are
-    /// coupled with; null = none.
+    /// Slots without a block of their own (slot_count), eliminated after the negative slots that
+    /// they are coupled with; null = none.
     const bool* late;
     mabd_real* D;
     mabd_real* U;
@@ -57,9 +58,10 @@ typedef struct mabd_dual_ops {
     mabd_status (*factor)(void* solver, const mabd_dual_system* system, int32_t* bad);
     /// Solve after factor. x (row_count): right-hand side in, solution out.
     void (*solve)(void* solver, const mabd_dual_system* system, mabd_real* x);
-    /// Factor and substitute a right-hand side x (row_count) forward in one pass, which saves one read of the
-    /// factor; solve_rest completes the solution in the same x, before any other factor or solve. Null if and
-    /// only if solve_rest is null. A solver with keeps_system leaves x unchanged here.
+    /// Factor and substitute a right-hand side x (row_count) forward in one pass, which saves one
+    /// read of the factor; solve_rest completes the solution in the same x, before any other factor
+    /// or solve. Null if and only if solve_rest is null. A solver with keeps_system leaves x
+    /// unchanged here.
     mabd_status (*factor_with)(void* solver, const mabd_dual_system* system, mabd_real* x,
                                int32_t* bad);
     /// Complete the solution that factor_with began in x (row_count).
@@ -69,30 +71,31 @@ typedef struct mabd_dual_ops {
     size_t (*bytes)(const void* solver);
     /// Predict `bytes` from the pattern alone (D and U may be null); SIZE_MAX = unknown.
     size_t (*bytes_for)(const mabd_allocator* allocator, const mabd_dual_system* system);
-    /// Iterate after factor, with D and U unchanged. x (row_count): first guess in, solution out. A missed goal
-    /// is no error; the report shows it. Null for direct solvers; iterative solvers have no solve.
+    /// Iterate after factor, with D and U unchanged. x (row_count): first guess in, solution out. A
+    /// missed goal is no error; the report shows it. Null for direct solvers; iterative solvers
+    /// have no solve.
     void (*iterate)(void* solver, const mabd_dual_system* system, const mabd_dual_goal* goal,
                     const mabd_real* b, mabd_real* x, mabd_dual_report* report);
-    /// Discard everything kept from earlier systems, so that later results depend on later input only. Null:
-    /// the solver keeps nothing from one factor to the next.
+    /// Discard everything kept from earlier systems, so that later results depend on later input
+    /// only. Null: the solver keeps nothing from one factor to the next.
     void (*restart)(void* solver);
 } mabd_dual_ops;
 
-/// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Takes no memory: *solver is
-/// null.
+/// Chains: block Thomas, blocks 1..6 wide, mixed. Edges must be (0,1), (1,2), ... Takes no memory:
+/// *solver is null.
 extern const mabd_dual_ops mabd_dual_chain;
 /// Trees: elimination from the leaves to the root, in place. Slots are numbered as by the plan.
 extern const mabd_dual_ops mabd_dual_tree;
 /// Any pattern: block sparse L d L' (block_factor.c) in the cheapest order (block_order.h).
 extern const mabd_dual_ops mabd_dual_block;
-/// Any pattern: sparse L d L' by CHOLMOD (simplicial), analysed once. Shares no code with the other solvers;
-/// the tests compare them with it.
+/// Any pattern: sparse L d L' by CHOLMOD (simplicial), analysed once. Shares no code with the other
+/// solvers; the tests compare them with it.
 extern const mabd_dual_ops mabd_dual_direct;
-/// Any pattern, iterative, D and U stay unchanged: block Gauss-Seidel over chains through the graph, each
-/// solved exactly, forward and backward [MABD 5.5].
+/// Any pattern, iterative, D and U stay unchanged: block Gauss-Seidel over chains through the
+/// graph, each solved exactly, forward and backward [MABD 5.5].
 extern const mabd_dual_ops mabd_dual_gs;
 /// Any pattern, iterative: conjugate gradients preconditioned by one sweep of mabd_dual_gs.
 extern const mabd_dual_ops mabd_dual_pcg;
-/// Any pattern, iterative: conjugate gradients preconditioned by a factor of mabd_dual_block, which is kept
-/// from one system to the next while it converges fast.
+/// Any pattern, iterative: conjugate gradients preconditioned by a factor of mabd_dual_block, which
+/// is kept from one system to the next while it converges fast.
 extern const mabd_dual_ops mabd_dual_stale;

@@ -4,8 +4,8 @@
 //   repeat   z = M^-1 r,  s = K z,  c = r'z / old r'z (0 at first),  p = z + c p,  q = s + c q = K p
 //            a = r'z / p'q,  x += a p,  r -= a q
 //
-// r drifts away from b - K x by round-off. Where it meets the goal the residual is computed anew, and if that
-// one does not, the iteration starts again from it. Sums run in one fixed order.
+// r drifts away from b - K x by round-off. When it meets the goal the true residual is computed; if
+// that does not meet it, the iteration restarts from it. Sums run in one fixed order.
 
 #include "dual/graph_cg.h"
 
@@ -31,7 +31,7 @@ static mabd_real dot(int32_t n, const mabd_real* x, const mabd_real* y) {
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-// From r of the current x until r meets the goal. False: nothing more can be gained.
+// Iterate from r of the current x until r meets the goal. False: no further progress.
 static bool descend(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
                     mabd_graph_precondition* precondition, void* context,
                     const mabd_dual_goal* goal, mabd_dual_report* report) {

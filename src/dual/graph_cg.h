@@ -10,14 +10,15 @@ typedef struct mabd_graph_cg {
     mabd_real *r, *z, *s, *p, *q;
 } mabd_graph_cg;
 
-/// z = M^-1 r, M symmetric and positive definite, and s = K z: a preconditioner made of parts of K has most of
-/// that product at hand.
+/// Apply a preconditioner: z = M^-1 r, M symmetric and positive definite, and s = K z, most of
+/// which a preconditioner made of parts of K has computed already.
 typedef void mabd_graph_precondition(void* context, const mabd_real* r, mabd_real* z, mabd_real* s);
 
 /// Take the arrays from the arena (twice: measuring, then for real).
 void mabd_graph_cg_layout(mabd_graph_cg* cg, const mabd_dual_system* system, mabd_arena* arena);
-/// Iterate until the true residual meets the goal, or until nothing more is gained. Adds to
-/// report->iterations, at most up to goal->max_iterations; sets report->residual. True if the goal is met.
+/// Iterate until the true residual meets the goal or progress stops. Adds to
+/// report->iterations, at most up to goal->max_iterations; sets report->residual. True if the goal
+/// is met.
 bool mabd_graph_cg_run(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
                        mabd_graph_precondition* precondition, void* context,
                        const mabd_dual_goal* goal, mabd_dual_report* report);

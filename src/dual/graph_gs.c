@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-directional block Gauss-Seidel [MABD 5.5]: x <- x + M^-1 (b - K x), one sweep over all lines of the
-// graph forth and back (graph_sweep.c). The error falls in the norm of K with every sweep; how fast depends on
-// how strongly the lines couple, so it is the reference that conjugate gradients are measured by.
+// Multi-directional block Gauss-Seidel [MABD 5.5]: x <- x + M^-1 (b - K x), one sweep over all
+// lines of the graph forward and backward (graph_sweep.c). The error falls in the norm of K with
+// every sweep, faster the weaker the lines are coupled; it is the reference for conjugate
+// gradients.
 
 #include "dual/graph_sweep.h"
 

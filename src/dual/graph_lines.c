@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A greedy cover of the slot graph by lines that run straight on, found from the pattern alone.
 //
-// A line is grown from a free slot in both directions. Its end e goes on to a free neighbour c that no other
-// slot of the line touches. Where there is a choice, let p be the slot before e:
+// A line grows from a free slot in both directions. Its end e continues to a free neighbour c that
+// no other slot of the line touches. If there are several, let p be the slot before e:
 //
 //          +-- c1 --+
 //     p -- e -- c2     the shorter the way from p round to c1 that avoids e and its neighbours, the
 //          +-- c3 --+  sharper the turn: in a net, left and right are one mesh away, straight on is not
 //
-// so the farthest one is straight on; two that are equally near are a fork, where the line ends. Without
-// short cycles (trees) the lowest slot is taken. Lines start at slots with the fewest neighbours first: at
-// the borders, so that they run through. In a net they are its rows and columns.
+// so the farthest one is straight on; two that are equally near are a fork, where the line ends.
+// Without short cycles (trees) the lowest slot is taken. Lines start at slots with the fewest
+// neighbours first: at the borders, so that they run through. In a net they are its rows and
+// columns.
 //
 // O(slots x slots within REACH), REACH small.
 
@@ -19,7 +20,7 @@
 #include <string.h>
 
 #define REACH   8   // longest way round that counts as near
-#define VISITED 256 // slots looked at per choice; beyond, everything is far
+#define VISITED 256 // slots visited per choice; all others count as far
 #define FAR     INT32_MAX
 
 typedef struct tracer {
@@ -96,8 +97,8 @@ static int32_t shared_neighbours(const tracer* t, int32_t a, int32_t b) {
     return count;
 }
 
-// First step of a line: to the neighbour that has the least in common with its start, so not across a body
-// that carries many joints if there is another way.
+// First step of a line: to the neighbour that has the least in common with its start, so not across
+// a body that carries many joints if there is another way.
 static int32_t first_step(const tracer* t, int32_t s) {
     const mabd_neighbours* list = t->list;
     int32_t best = -1, least = FAR;
@@ -109,7 +110,7 @@ static int32_t first_step(const tracer* t, int32_t s) {
     return best;
 }
 
-// Where a line that came from p to e goes on, -1 = it ends.
+// Next slot of a line that came from p to e, -1 = it ends.
 static int32_t next_step(tracer* t, int32_t p, int32_t e) {
     const mabd_neighbours* list = t->list;
     int32_t choices = 0, best = -1, farthest = -1;
@@ -148,7 +149,8 @@ static void trace(tracer* t, int32_t start, int32_t* first, int32_t* last) {
     *first = a, *last = b;
 }
 
-// All slots by ascending number of neighbours, then by index (counting sort; `counts` has slots + 1).
+// All slots by ascending number of neighbours, then by index (counting sort; `counts` has slots +
+// 1).
 static void sort_by_degree(const mabd_neighbours* list, int32_t n, int32_t* counts,
                            int32_t* sorted) {
     memset(counts, 0, ((size_t)n + 1) * sizeof(int32_t));

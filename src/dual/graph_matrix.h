@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dual matrix of any pattern for iterative solvers: a copy by block rows, in an order of their own.
+// The dual matrix of any pattern for iterative solvers: a copy by block rows, in an order of their
+// own.
 //
-// Place p of the order holds a slot. Row p keeps its diagonal block and the blocks K_pq of its neighbours
-// q < p, ascending; the other triangle is read from the same blocks. Vectors are in the same order.
+// Place p of the order holds a slot. Row p keeps its diagonal block and the blocks K_pq of its
+// neighbours q < p, ascending; the other triangle is read from the same blocks. Vectors are in the
+// same order.
 #pragma once
 
 #include "dual/dual.h"
 
-/// Who couples with whom: the neighbours of slot s are slot[start[s]] ... slot[start[s + 1] - 1], ascending.
+/// Coupled slots: the neighbours of slot s are slot[start[s]] ... slot[start[s + 1] - 1],
+/// ascending.
 typedef struct mabd_neighbours {
     int32_t* start; // (slot_count + 1)
     int32_t* slot;  // (2 edge_count)
@@ -15,7 +18,7 @@ typedef struct mabd_neighbours {
     size_t bytes;
 } mabd_neighbours;
 
-/// Take memory and fill; MABD_ERR_MEMORY.
+/// Take memory for the neighbours of all slots of a system and fill it. MABD_ERR_MEMORY.
 mabd_status mabd_neighbours_make(const mabd_allocator* allocator, const mabd_dual_system* system,
                                  mabd_neighbours* list);
 void mabd_neighbours_free(const mabd_allocator* allocator, mabd_neighbours* list);
@@ -49,9 +52,9 @@ void mabd_graph_matrix_product(const mabd_graph_matrix* matrix, const mabd_real*
 /// r = b - K x; returns mabd_graph_matrix_largest of r.
 mabd_real mabd_graph_matrix_residual(const mabd_graph_matrix* matrix, const mabd_real* b,
                                      const mabd_real* x, mabd_real* r);
-/// Largest norm of the rows of one slot: of a residual, the largest opening of a joint [m, rad].
+/// Largest 2-norm over the rows of one slot; of a residual, the largest joint error [m, rad].
 mabd_real mabd_graph_matrix_largest(const mabd_graph_matrix* matrix, const mabd_real* r);
-/// From the order of slots into the order of the matrix, and back.
+/// Copy a vector (row_count) from the order of slots into the order of the matrix.
 void mabd_graph_matrix_gather(const mabd_graph_matrix* matrix, const mabd_dual_system* system,
                               const mabd_real* from, mabd_real* to);
 void mabd_graph_matrix_scatter(const mabd_graph_matrix* matrix, const mabd_dual_system* system,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conjugate gradients preconditioned by one symmetric multi-directional sweep of block Gauss-Seidel
-// (graph_sweep.c). Memory and the cost of an iteration grow linearly with the graph; the lines carry what
-// acts along them in one iteration, whatever their length.
+// (graph_sweep.c). Memory and the cost of an iteration grow linearly with the graph; one iteration
+// carries forces along a line of any length.
 
 #include "dual/graph_cg.h"
 #include "dual/graph_sweep.h"

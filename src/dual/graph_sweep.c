@@ -7,10 +7,11 @@
 //   forth   T y_l = r_l - N y                  line by line, ascending
 //   back    z_l = y_l - T^-1 N' z              descending; a line without later neighbours has z_l = y_l
 //
-// Then T y = r - N y and N' z = T (y - z), so that K z = r + N (z - y): half of the blocks off the lines.
+// Then T y = r - N y and N' z = T (y - z), so that K z = r + N (z - y): half of the blocks off the
+// lines.
 //
-// From any x, x + M^-1 (b - K x) is what a Gauss-Seidel sweep forth and back over the lines makes of it.
-// Lines are solved by the recurrence of chain_thomas.c; the products with N are taken on the way.
+// A Gauss-Seidel sweep forward and backward over the lines maps x to x + M^-1 (b - K x). Lines are
+// solved by the recurrence of chain_kernel.h; the products with N are computed during the sweep.
 
 #include "dual/graph_sweep.h"
 
@@ -229,7 +230,7 @@ static void sweep_forth(const mabd_graph_sweep* sweep, const mabd_real* r, mabd_
     }
 }
 
-// N' z of one line, taken off what the earlier lines will be solved with.
+// Subtract N' z of one line from the right-hand sides of earlier lines.
 static void pass_down(const mabd_graph_sweep* sweep, int32_t a, int32_t b, const mabd_real* z,
                       mabd_real* work) {
     const mabd_graph_matrix* m = &sweep->matrix;

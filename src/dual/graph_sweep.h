@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-directional block Gauss-Seidel [MABD 5.5]: the lines of graph_lines.h, each solved exactly, one after
-// another and back.
+// Multi-directional block Gauss-Seidel [MABD 5.5]: the lines of graph_lines.h, each solved exactly,
+// forward and backward.
 #pragma once
 
 #include "dual/graph_matrix.h"
@@ -12,7 +12,7 @@ typedef struct mabd_graph_sweep {
     size_t* link;             // offset in Z (count)
     mabd_real* F;             // L and 1/d of every pivot block, at matrix.block
     mabd_real* Z;             // of place p: d^-1 L^-1 K_{p-1,p}, width(p-1) x width(p)
-    mabd_real* work;          // (row_count) after a sweep: what the way back has changed
+    mabd_real* work;          // (row_count) after a sweep: change by the backward pass
 } mabd_graph_sweep;
 
 /// Take the arrays from the arena (twice: measuring, then for real).
@@ -21,12 +21,12 @@ void mabd_graph_sweep_layout(mabd_graph_sweep* sweep, const mabd_dual_system* sy
 /// Find the lines. MABD_ERR_MEMORY: takes scratch memory.
 mabd_status mabd_graph_sweep_prepare(mabd_graph_sweep* sweep, const mabd_allocator* allocator,
                                      const mabd_dual_system* system);
-/// Copy the values and factor every line; D and U are left as they are. MABD_ERR_SINGULAR with the slot whose
-/// pivot failed in *bad (may be null).
+/// Copy the values and factor every line; D and U stay unchanged. MABD_ERR_SINGULAR: *bad (may be
+/// null) gets the slot whose pivot failed.
 mabd_status mabd_graph_sweep_factor(mabd_graph_sweep* sweep, const mabd_dual_system* system,
                                     int32_t* bad);
-/// z = M^-1 r: one sweep forth and back from zero, vectors in the order of the matrix. M is symmetric and
-/// positive definite.
+/// z = M^-1 r: one sweep forward and backward from zero, vectors in the order of the matrix. M is
+/// symmetric and positive definite.
 void mabd_graph_sweep_apply(mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* z);
 /// s = K z of the last apply, for the same r.
 void mabd_graph_sweep_product(const mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* s);

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nested dissection (George 1973): a separator S splits a part into A and B, which are ordered one after
-// the other and split in turn; S comes last. Eliminating A then touches A and what surrounds it, never B.
+// Nested dissection (George 1973): a separator S splits a part into A and B, which are ordered one
+// after the other and split in turn; S comes last. Eliminating A then touches A and what surrounds
+// it, never B.
 //
 //   slots of a part:   [ A  .  .  . ][ B  .  .  . ][ S ]      reordered in place, A and B again
 //
-// Separators come from distances. Let a, b, c be slots far from each other (a pseudo-peripheral pair, and one
-// off the way between them), d_a the number of steps from a, and so on. Candidates are the level sets of
+// Separators come from distances. Let a, b, c be slots far from each other (a pseudo-peripheral
+// pair, and one off the way between them), d_a the number of steps from a, and so on. Candidates
+// are the level sets of
 //
 //   f = d_a - d_b, d_a - d_c, d_b - d_c
 //
-// On a grid with a and c in corners next to each other d_a = x + y and d_c = X - x + y, so that their
-// difference has straight level sets, where those of d_a alone, the levels of a breadth-first search, run
-// along diagonals: twice as long, and four times the operations on a net. A function f whose values at
-// neighbours are known cuts at any threshold t: {f <= t} less its slots that have a neighbour above t,
-// which are S; or S from the other side. Slot v is in S for f(v) <= t < max of f at its neighbours: a
-// range of t, so the weights of all thresholds come from one pass over the edges, by sums of differences.
-// The lightest for its balance is taken for each f, all but hopeless ones are refined (separator.c), and
-// the best is kept. A part without a cut that is lighter than both sides and leaves 1/8 on each is not cut.
+// On a grid with a and c in corners next to each other d_a = x + y and d_c = X - x + y, so that
+// their difference has straight level sets, where those of d_a alone, the levels of a breadth-first
+// search, run along diagonals: twice as long, and four times the operations on a net. A function f
+// whose values at neighbours are known cuts at any threshold t: {f <= t} less its slots that have a
+// neighbour above t, which are S; or S from the other side. Slot v is in S for f(v) <= t < max of f
+// at its neighbours: a range of t, so the weights of all thresholds come from one pass over the
+// edges, by sums of differences. The lightest for its balance is taken for each f, all but hopeless
+// ones are refined (separator.c), and the best is kept. A part without a cut that is lighter than
+// both sides and leaves 1/8 on each is not cut.
 //
-// In the graph of slots a body with k joints is a clique of k slots, which any cut runs through or around:
-// in a net a straight cut across links costs one joint a link, one through the junctions two to four. Weights
-// decide.
+// In the graph of slots a body with k joints is a clique of k slots, which any cut runs through or
+// around: in a net a straight cut across links costs one joint a link, one through the junctions
+// two to four. Weights decide.
 
 #include "dual/order_dissect.h"
 
@@ -78,8 +81,8 @@ static void layout(dissection* w, mabd_arena* arena) {
 
 // ---- distances ---------------------------------------------------------------------------------
 
-// Steps from `start` within its part, to the slots not yet reached. They are put into the queue from
-// `count` on; returns its new length.
+// Steps from `start` within its part, to the slots not yet reached. They are put into the queue
+// from `count` on; returns its new length.
 static int32_t walk(dissection* w, int32_t start, int32_t count, int32_t* d) {
     const mabd_neighbours* list = w->list;
     int32_t end = count;
@@ -155,8 +158,8 @@ static void bounds(const dissection* w, int32_t slot, int32_t* least, int32_t* m
     }
 }
 
-// The fewest rows of the separator for a row of the lighter side; below 30 % on that side only if there is
-// no other.
+// The fewest rows of the separator for a row of the lighter side; below 30 % on that side only if
+// there is no other.
 static bool is_better(const cutting* x, const cutting* y, int64_t total) {
     const bool even_x = 10 * x->least >= 3 * total, even_y = 10 * y->least >= 3 * total;
     if (even_x != even_y) return even_x;
@@ -194,8 +197,8 @@ static int64_t find_threshold(dissection* w, range part, cutting* c, cutting* be
 }
 
 static void apply(dissection* w, range part, const cutting* c) {
-    // a slot's place on the level sets does not depend on sides already set: `bounds` looks at slots of
-    // side A, so the new sides are kept apart until all are known
+    // a slot's place on the level sets does not depend on sides already set: `bounds` looks at
+    // slots of side A, so the new sides are kept apart until all are known
     uint8_t* side = w->reached;
     int32_t low, high;
     set_function(w, part, c, &low, &high);

@@ -3,7 +3,8 @@
 // K = | K'  J |   a junction's block is -H at any time; a joint's own block is K' = 0 if all its moving bodies are
 //     | J' -H |   junctions, and J H^-1 J' > 0 from the moment that all 12 freedoms of one of them are eliminated.
 //
-// The two slots of a junction follow each other in the system, so junctions are told apart by counting. O(slots + edges).
+// The two slots of a junction follow each other in the system, so junctions are told apart by
+// counting. O(slots + edges).
 
 #include "dual/order_late.h"
 

@@ -1,43 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One long chain in segments. Block Thomas is one long dependency, so the chain is cut at every MABD_SEGMENT-th slot, and what is between
-// two cuts a, b is eliminated by itself, with a block F to the cut before it that elimination makes (a spike):
+// One long chain in segments. Block Thomas is one long dependency, so the chain is cut at every
+// MABD_SEGMENT-th slot, and the slots between two cuts a, b are eliminated independently, with a
+// block F to the cut before them that elimination creates (a spike):
 //
 //   cut a --- 0 --- 1 --- ... --- n - 1 --- cut b            F_0 = U_a', S_0 = D_0
 //
-//   L_i d_i L_i' = S_i     W_i = L_i^-1 U_i,  Z_i = d_i^-1 W_i     V_i = L_i^-1 F_i,  Y_i = d_i^-1 V_i     y_i = L_i^-1 b_i
+//   L_i d_i L_i' = S_i     W_i = L_i^-1 U_i,  Z_i = d_i^-1 W_i
+//                          V_i = L_i^-1 F_i,  Y_i = d_i^-1 V_i     y_i = L_i^-1 b_i
 //   S_{i+1} = D_{i+1} - W_i' Z_i        F_{i+1} = -Z_i' V_i        b_{i+1} -= Z_i' y_i
 //   S_a -= V_i' Y_i                                                b_a     -= Y_i' y_i
 //
-// with S_n, b_n and F_n those of cut b: S_b and b_b get what the segment before b takes off, S_a and b_a what the one after a does, and
-// U_ab = F_n'. So the cuts are a chain again, MABD_SEGMENT times shorter, which is cut in the same way until it is short, and
-// then one segment without cuts: block Thomas. Then, cuts known,
+// with S_n, b_n and F_n those of cut b: the segment before b updates S_b and b_b, the one after a
+// updates S_a and b_a, and U_ab = F_n'. So the cuts form the reduced chain, MABD_SEGMENT times
+// shorter. It is cut in the same way until it is short, then one segment without cuts is block
+// Thomas. With the cuts known,
 //
 //   back   x_i = L_i^-T (d_i^-1 y_i - Z_i x_{i+1} - Y_i x_a)
 //
-// from the last slot of each segment to its first. K is positive definite, so are all S: they are Schur complements in another order.
-// Flops are those of block Thomas and about 1.5 times as many again for spikes; a chain of N slots is log N / log MABD_SEGMENT
-// dependencies of MABD_SEGMENT slots.
+// from the last slot of each segment to its first. K is positive definite, so all S are: they are
+// Schur complements in another order. Flops are those of block Thomas plus about 1.5 times as many
+// for spikes; the critical path of a chain of N slots has log N / log MABD_SEGMENT stretches of
+// MABD_SEGMENT slots.
 //
-// In place: L and 1/d in D, Z in U, y and then x in x. Own: F, which Y replaces; U_ab; and what is taken off S_a and b_a (a share), because
-// the segments on both sides of a cut go at the same time. D, x are the same arrays for chains of cuts.
+// In place: L and 1/d in D, Z in U, y and then x in x. Extra storage: F, which Y replaces; U_ab;
+// and the updates of S_a and b_a (a share), because the segments on both sides of a cut run
+// concurrently. Reduced chains use the same arrays D and x.
 #pragma once
 
 #include "dual/chain_kernel.h"
 
 /// Slots from one cut to the next.
 #define MABD_SEGMENT 32
-/// A chain up to so many slots is not cut.
+/// Longest chain that is not cut [slots].
 #define MABD_SEGMENT_WHOLE 64
 
-/// A slot of a chain, or of a chain of cuts.
+/// A slot of a chain or of a reduced chain.
 typedef struct mabd_segment_slot {
     int32_t slot; // of the plan
     int32_t width, row;
     size_t block, edge, spike; // offsets of S in D, of the block to the next slot in U, of F in own
 } mabd_segment_slot;
 
-/// Slots first .. first + count - 1 of a list; the cut before is the one before them there, the cut after the one after them.
+/// Slots first .. first + count - 1 of a list; the cut before is the one before them there, the cut
+/// after the one after them.
 typedef struct mabd_segment {
     int32_t first, count;
     bool before, after;   // there is a cut
@@ -72,7 +78,8 @@ MABD_BLOCK_FN void mabd_segment_next_spike(int w, int v, int u, const mabd_real*
     }
 }
 
-// Slot i of w rows; v of the next one, u of the cut before, where there is one. False if its pivot fails.
+// Slot i of w rows; v of the next one, u of the cut before, where there is one. False if its pivot
+// fails.
 MABD_BLOCK_FN bool mabd_segment_step(int w, int v, int u, const mabd_segment_arrays* a,
                                      const mabd_segment* g, int32_t i) {
     const mabd_segment_slot* s = &a->slots[i];
@@ -113,7 +120,7 @@ MABD_BLOCK_FN bool mabd_segment_step(int w, int v, int u, const mabd_segment_arr
     return true;
 }
 
-// The same with widths that are no constants.
+// Eliminate a slot with variable widths.
 MABD_CALL bool mabd_segment_step_mixed(int w, int v, int u, const mabd_segment_arrays* a,
                                        const mabd_segment* g, int32_t i) {
     return mabd_segment_step(w, v, u, a, g, i);
@@ -121,7 +128,8 @@ MABD_CALL bool mabd_segment_step_mixed(int w, int v, int u, const mabd_segment_a
 
 #define MABD_SEGMENT_EVEN(w, step, ...) step(w, w, w, __VA_ARGS__)
 
-// Widths of slot i, of the next one and of the cut before; those that are not there as that of the slot.
+// Widths of slot i, of the next slot and of the cut before; a missing one counts as that of the
+// slot.
 MABD_BLOCK_FN void mabd_segment_widths(const mabd_segment_arrays* a, const mabd_segment* g,
                                        int32_t i, int* w, int* v, int* u) {
     const bool next = i + 1 < g->first + g->count || g->after;
@@ -142,7 +150,7 @@ MABD_BLOCK_FN void mabd_segment_begin(const mabd_segment_arrays* a, const mabd_s
     }
 }
 
-// A segment whose pivot failed takes nothing off its cuts, so that no other slot is told.
+// A segment whose pivot failed does not update its cuts, so that no other slot is reported.
 MABD_BLOCK_FN void mabd_segment_break(const mabd_segment_arrays* a, const mabd_segment* g) {
     if (!g->before) return;
     const int u = a->slots[g->first - 1].width;
@@ -152,7 +160,8 @@ MABD_BLOCK_FN void mabd_segment_break(const mabd_segment_arrays* a, const mabd_s
     for (int k = 0; k < u * v; k++) a->own[g->joined + (size_t)k] = 0;
 }
 
-/// Eliminate a segment. most: widest block that there may be, a constant; bad (slots of the plan): 1 where a pivot fails, else 0.
+/// Eliminate a segment. most: width of the widest possible block, a constant; bad (slots of the
+/// plan): 1 where a pivot fails, else 0.
 MABD_BLOCK_FN void mabd_segment_eliminate(int most, const mabd_segment_arrays* a,
                                           const mabd_segment* g, int32_t* bad) {
     bool good = true;
@@ -174,7 +183,7 @@ MABD_BLOCK_FN void mabd_segment_eliminate(int most, const mabd_segment_arrays* a
     }
 }
 
-/// Add what a segment left for the cut before it.
+/// Add the share of a segment to the cut before it.
 MABD_FN void mabd_segment_add_share(const mabd_segment_arrays* a, const mabd_segment* g) {
     const mabd_segment_slot* cut = &a->slots[g->first - 1];
     const int u = cut->width;
@@ -213,7 +222,7 @@ MABD_CALL int32_t mabd_segment_back_step_mixed(int w, int v, int u, const mabd_s
     return mabd_segment_back_step(w, v, u, a, g, i);
 }
 
-/// The solution in a segment whose cuts are known.
+/// Solve for the slots of a segment whose cuts are known.
 MABD_BLOCK_FN void mabd_segment_back(int most, const mabd_segment_arrays* a,
                                      const mabd_segment* g) {
     for (int32_t i = g->first + g->count - 1; i >= g->first;) {

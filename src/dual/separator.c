@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Refinement in passes, after Fiduccia and Mattheyses (1982), for separators of nodes. A slot v of the
-// separator S may go to side k; then its neighbours on the other side must come into S:
+// Refinement in passes, after Fiduccia and Mattheyses (1982), for separators of nodes. A slot v of
+// the separator S may go to side k; then its neighbours on the other side must come into S:
 //
 //       A   | S |   B             gain(v, k) = w(v) - pull_k(v),   pull_k(v) = sum of w(u)
 //       o---|-v-|---u                                              over neighbours u on side 1 - k
 //
-// A pass moves the slot with the greatest gain, also if it is negative, each slot at most once, and at its
-// end goes back to the lightest separator seen. Passes are repeated while they find a lighter one. Ties: the
-// lighter side, then the lower slot. O(slots moved x neighbours x log) a pass.
+// A pass moves the slot with the greatest gain, also if it is negative, each slot at most once, and
+// at its end goes back to the lightest separator seen. Passes are repeated while they find a
+// lighter one. Ties: the lighter side, then the lower slot. O(slots moved x neighbours x log) a
+// pass.
 
 #include "dual/separator.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separators of a graph of slots: sets of slots without which the rest falls apart into two sides that are
-// not coupled. Weight = rows.
+// Separators of a graph of slots: sets of slots without which the rest falls apart into two sides
+// that are not coupled. Weight = rows.
 #pragma once
 
 #include "dual/graph_matrix.h"
@@ -29,7 +29,7 @@ typedef struct mabd_separator {
 void mabd_separator_layout(mabd_separator* separator, int32_t slot_count, mabd_arena* arena);
 void mabd_separator_clear(mabd_separator* separator, int32_t slot_count);
 
-/// Make the separator lighter. slots (count): the part, whose sides are set (no A next to a B); weights
-/// are counted here. Neither side grows beyond `limit` rows unless it was so before.
+/// Make the separator lighter. slots (count): the part, whose sides are set (no A next to a B);
+/// weights are counted here. Neither side grows beyond `limit` rows unless it was so before.
 void mabd_separator_refine(mabd_separator* separator, int32_t count, const int32_t* slots,
                            int64_t limit);

@@ -2,23 +2,24 @@
 //
 // Direct solve of a tree's dual system: elimination from the leaves to the root, in place.
 //
-// The plan numbers the joints of a tree so that the joint of a body towards the root comes after all its
-// others. So when slot s is eliminated, all slots t1 < t2 < .. that it is still coupled with lie on one body,
-// the one towards the root, and are coupled with each other already: there is no fill, and the blocks of L are
-// where those of K were. This is the articulated-body elimination in the dual space: with the joints c of a
-// body to its children and its joint u to the root,
+// The plan numbers the joints of a tree so that the joint of a body towards the root comes after
+// all its others. So when slot s is eliminated, all slots t1 < t2 < .. that it is still coupled
+// with lie on one body, the one towards the root, and are coupled with each other already: there is
+// no fill, and the blocks of L are where those of K were. This is the articulated-body elimination
+// in the dual space: with the joints c of a body to its children and its joint u to the root,
 //
 //   Lambda_u = G_uu - G_uc (G_cc + diag Lambda_c)^-1 G_cu        G = J H^-1 J' of the body
 //
-// one child at a time. One child is block Thomas. (Algorithm 2 of [MABD] drops the offset between the frames of
-// a body; this is the exact Schur complement.) Of a junction the slots are not its joints but its 12 freedoms, with
-// negative pivots: elimination of a child subtracts from -H, which is the primal accumulation
-// H + sum J' Lambda_c^-1 J of articulated bodies, and costs the same for each child.
+// one child at a time. One child is block Thomas. (Algorithm 2 of [MABD] drops the offset between
+// the frames of a body; this is the exact Schur complement.) Of a junction the slots are not its
+// joints but its 12 freedoms, with negative pivots: elimination of a child subtracts from -H, which
+// is the primal accumulation H + sum J' Lambda_c^-1 J of articulated bodies, and costs the same for
+// each child.
 //
-// What is done to one slot is in tree_text.h.
+// The elimination of one slot is in tree_kernel.h.
 //
-// A large tree is cut into parts (tree_parts.h), which threads take one after the other; what is above them comes last, and
-// first on the way back.
+// A large tree is cut into parts (tree_parts.h), which threads process; the top follows them, and
+// comes first in the backward pass.
 
 #include "dual/tree_kernel.h"
 #include "dual/tree_numeric.h"
@@ -110,7 +111,7 @@ static void factor_part(void* context, int32_t part, int32_t thread) {
     job->t->bad[part] = factor_range(job, part);
 }
 
-// Of several slots that fail the lowest is told: what it depends on is lower still.
+// If several slots fail, report the lowest: it depends on lower slots only.
 static mabd_status tree_factor_with(void* solver, const mabd_dual_system* system, mabd_real* x,
                                     int32_t* bad) {
     tree* t = solver;

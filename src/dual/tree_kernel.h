@@ -7,9 +7,11 @@
 //   forward    y_s = L_s^-1 b_s,  b(t_i) -= Z_i' y_s
 //   back       x_s = L_s^-T (d_s^-1 y_s - sum Z_i x(t_i))
 //
-// Block (t_i, t_j) needs no search: the edges of t_i are those to t_{i+1}, t_{i+2}, .. in this order.
+// Block (t_i, t_j) needs no search: the edges of t_i are those to t_{i+1}, t_{i+2}, .. in this
+// order.
 //
-// One source for the CPU (tree_numeric.c) and for devices (cuda/), where independent slots have a thread each.
+// One source for the CPU (tree_numeric.c) and for devices (cuda/), where independent slots have a
+// thread each.
 
 #pragma once
 
@@ -60,8 +62,8 @@ MABD_BLOCK_FN void mabd_tree_sub_product(int w, int v, int u, const mabd_real* M
     }
 }
 
-// Eliminate a slot of w rows whose neighbours have v rows each, v = 0: of any width. Last neighbour first: when
-// (t_i, t_j) is due, Z_j is there and W_i not yet scaled.
+// Eliminate a slot of w rows whose neighbours have v rows each, v = 0: of any width. Last neighbour
+// first: when (t_i, t_j) is computed, Z_j is known and W_i not yet scaled.
 MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* system,
                                        const int32_t* start, int32_t s) {
     const int32_t first = start[s], count = start[s + 1] - first;
@@ -97,7 +99,8 @@ MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* sys
     return true;
 }
 
-// True if the later neighbours of every slot are each other's first ones: elimination makes no fill.
+// True if the later neighbours of every slot are each other's first ones: elimination makes no
+// fill.
 MABD_FN bool mabd_tree_fits(const mabd_dual_system* system, const int32_t* start) {
     for (int32_t s = 0; s < system->slot_count; s++) {
         for (int32_t e = start[s]; e + 1 < start[s + 1]; e++) {
@@ -194,11 +197,12 @@ MABD_FN void mabd_tree_back_slot(const mabd_dual_system* system, const int32_t* 
     }
 }
 
-// ---- arms of a junction -----------------------------------------------------------------------------
+// ---- arms of a junction -------------------------------------------------------------------------
 
-// A joint on a junction is coupled with its two slots t1, t2 and with nothing else that is left. Where many such arms go at the
-// same time they may not change the junction: each keeps its W beside Z, and the junction takes all off in their order before its
-// own turn, entry by entry,
+// A joint on a junction is coupled with its two slots t1, t2 and with no other remaining slot.
+// Where many such arms are eliminated concurrently they must not write to the junction: each keeps
+// its W beside Z, and the junction subtracts all of them in their order before its own turn, entry
+// by entry,
 //
 //   S(t_i) -= W_i' Z_i,  U(t1, t2) -= W_1' Z_2,  b(t_i) -= Z_i' y      over the arms, over their rows
 //
@@ -239,7 +243,8 @@ MABD_FN bool mabd_tree_eliminate_arm_slot(const mabd_dual_system* system, const 
     return mabd_tree_eliminate_arm(w, system, start, s, x, kept);
 }
 
-// sum - w' z: columns of W_i and Z_j of an arm with `rows` rows, or of Z_i and y, whose entries follow each other.
+// sum - w' z: columns of W_i and Z_j of an arm with `rows` rows, or of Z_i and y, whose entries
+// follow each other.
 MABD_FN mabd_real mabd_tree_sub_arm(int rows, const mabd_real* w, const mabd_real* z, int z_step,
                                     mabd_real sum) {
     for (int k = 0; k < rows; k++) sum -= w[k * MABD_JUNCTION_SLOT] * z[k * z_step];

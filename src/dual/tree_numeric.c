@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tree_text.h for one instruction set.
+// tree_kernel.h for one instruction set.
 
 #include "dual/tree_numeric.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One slot of a tree (tree_aba.c): one text, compiled once for each instruction set (base/isa.h).
+// One slot of a tree (tree_aba.c): one source, compiled for each instruction set (base/isa.h).
 #pragma once
 
 #include "base/isa.h"
@@ -16,8 +16,9 @@
                                            (const mabd_dual_system* system, const int32_t* start,  \
                                             int32_t s, mabd_real* x))
 
-/// eliminate: a slot whose children are eliminated, with the right-hand side x (row_count) unless that is null; false if a
-/// pivot fails. forward: the right-hand side alone. back: the solution of a slot whose later neighbours have theirs.
+/// eliminate: a slot whose children are eliminated, with the right-hand side x (row_count) unless x
+/// is null; false if a pivot fails. forward: the right-hand side alone. back: the solution of a
+/// slot, after those of its later neighbours.
 #define MABD_TREE_POINTER(isa, result, name, arguments) result(*name) arguments;
 typedef struct mabd_tree_kernels {
     MABD_TREE_EACH(MABD_TREE_POINTER, )

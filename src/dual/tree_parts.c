@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range has one to two times the size of a part. Let p(s) be the last slot that s is coupled with. Slots with
-// p(s) beyond twice the size reach out of the range wherever it ends; it ends where the fewest others do. While
-// it grows to slot t, their number is
+// A range has one to two times the size of a part. Let p(s) be the last slot that s is coupled
+// with. Slots with p(s) beyond twice the size reach out of the range wherever it ends; it ends
+// where the fewest others do. While it grows to slot t, their number is
 //
 //   open(t + 1) = open(t) + (1 if p(t) is within reach) - (slots s of the range with p(s) = t)
 //
-// A slot outside of the top is changed by its range alone: if d < s changes s and d is in another range, d is
-// coupled with s beyond its range, so d is in the top, and s with it. O(slots + edges).
+// A slot outside of the top is changed by its range alone: if d < s changes s and d is in another
+// range, d is coupled with s beyond its range, so d is in the top, and s with it. O(slots + edges).
 
 #include "dual/tree_parts.h"
 
@@ -37,7 +37,7 @@ typedef struct cut {
     const mabd_dual_system* system;
     const int32_t* start;
     int32_t n;
-    int32_t* closed; // slots of the range under way whose p is this one (n)
+    int32_t* closed; // slots of the current range whose p is this one (n)
     bool* top;       // (n)
 } cut;
 

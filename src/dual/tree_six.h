@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks with six columns, of joints that bend and twist, by rows in registers: four and two entries. Every entry is the same
-// sum in the same order as in math/block.h, so neither changes a bit.
+// Blocks with six columns, of joints with three rotation springs, by rows in registers: four and
+// two entries. Every entry is the same sum in the same order as in math/block.h, so the bits are
+// the same.
 #pragma once
 
 #include "math/block.h"
@@ -48,7 +49,8 @@ MABD_HOT void mabd_tree_lower_six(int w, const mabd_real* MABD_RESTRICT L,
     }
 }
 
-// mabd_block_reduce of W (w x 6); of S whole rows of four, which its upper triangle may lose as well.
+// mabd_block_reduce of W (w x 6); of S whole rows of four, which its upper triangle may lose as
+// well.
 MABD_HOT void mabd_tree_reduce_six(int w, const mabd_real* MABD_RESTRICT L,
                                    mabd_real* MABD_RESTRICT W, mabd_real* MABD_RESTRICT S) {
     mabd_tree_row Z[MABD_BLOCK_MAX];

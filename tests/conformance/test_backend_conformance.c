@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every scene of the classes that dual solvers are tested on, one step on the CPU and on the kernels of the CUDA backend, run by the executor in
-// their order and in a random one.
+// Every scene of the classes that dual solvers are tested on, one step on the CPU and on the
+// kernels of the CUDA backend, run by the executor in their order and in a random one.
 //
 //   orders     the same bits
 //   backends   states agree to 1e-12 of the size of the scene
 //
-// Where bodies of very different mass or rows that nearly depend on each other cost digits, two roundings of the same step differ by more. So a
-// result beyond 1e-12 is held against that: the step is made again on the CPU with an h that differs by one unit of round-off, and if that
-// makes a difference s, backends may differ by PARITY_ROUNDING s. At most one scene in ILL_PART of a class that is not singular may need it.
+// Where bodies of very different mass or rows that nearly depend on each other cost digits, two
+// roundings of the same step differ by more. So a result beyond 1e-12 is held against that: the
+// step is made again on the CPU with an h that differs by one unit of round-off, and if that makes
+// a difference s, backends may differ by PARITY_ROUNDING s. At most one scene in ILL_PART of a
+// class that is not singular may need it.
 //
 // A failure names class and index; MABD_CASE=index in the environment runs that scene alone.
 #include "support/backend_parity.h"

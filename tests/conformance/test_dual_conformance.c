@@ -1,34 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every dual solver on every scene class it accepts, against the full KKT matrix by UMFPACK.
 //
-// One iteration of a step is assembled; each solver gets the same dual system, the bodies are moved by its
-// multipliers, and the increments of the bodies and the multipliers of the joints are compared with the
-// oracle's, joint by joint: how the plan orders rows, or which unknowns it adds, does not matter here.
+// One iteration of a step is assembled; each solver gets the same dual system, the bodies are moved
+// by its multipliers, and the increments of the bodies and the multipliers of the joints are
+// compared with the oracle's, joint by joint: how the plan orders rows, or which unknowns it adds,
+// does not matter here.
 //
-// The measure (support/kkt_measure.h): the largest entry of the difference over the largest entry of the
-// oracle's solution, component by component. Entries have the units of the oracle: A is without unit and t
-// in m, forces in N and torques in N m; bodies are 0.1 m to 1.5 m long, so neither kind drowns the other.
-// Increments are compared with how far the bodies of the component move in the whole step: q = q_ref + dq
-// is rounded to 2e-16 |q|, and a dq that happens to be small has no more digits than that leaves.
+// The measure (support/kkt_measure.h): the largest entry of the difference over the largest entry
+// of the oracle's solution, component by component. Entries have the units of the oracle: A is
+// without unit and t in m, forces in N and torques in N m; bodies are 0.1 m to 1.5 m long, so
+// neither kind drowns the other. Increments are compared with how far the bodies of the component
+// move in the whole step: q = q_ref + dq is rounded to 2e-16 |q|, and a dq that happens to be small
+// has no more digits than that leaves.
 //
-// Direct solvers: 1e-9 in increments and in multipliers, near-singular poses and redundant rows included.
-// Elasticity keeps K positive definite there, 1e-6 rad from the singular pose too: the links of a flat
-// loop give way along the line instead, and the worst errors of these classes are 2e-10 and 2e-12.
-// What does cost digits is a light body among heavy ones, K being a sum of 1/m: with mass ratios of 1e6
-// and rigid rows across, two rounded copies of the same K can have solutions that differ by more than
-// 1e-9. So a result beyond 1e-9 is held against that: every entry of D and U is changed by at most one
-// unit of round-off and the system solved again; if the answers differ by s, the error may be ROUNDING s,
-// and at most one scene in ILL_PART of a class may need this.
+// Direct solvers: 1e-9 in increments and in multipliers, near-singular poses and redundant rows
+// included. Elasticity keeps K positive definite there, 1e-6 rad from the singular pose too: the
+// links of a flat loop give way along the line instead, and the worst errors of these classes are
+// 2e-10 and 2e-12. What does cost digits is a light body among heavy ones, K being a sum of 1/m:
+// with mass ratios of 1e6 and rigid rows across, two rounded copies of the same K can have
+// solutions that differ by more than 1e-9. So a result beyond 1e-9 is held against that: every
+// entry of D and U is changed by at most one unit of round-off and the system solved again; if the
+// answers differ by s, the error may be ROUNDING s, and at most one scene in ILL_PART of a class
+// may need this.
 //
-// Iterative solvers are told how far rows may be open. That the rows are closed is measured on the rows of
-// the oracle. A residual e changes the multipliers by K^-1 e and the increments by H^-1 J' K^-1 e: in
-// regular classes by a lever ratio, at an angle a from a singular pose by 1/a more, which no solver can
-// help that is told e only. What is bounded without any condition is the error in the norm of K, in which
-// conjugate gradients and Gauss-Seidel converge: |x|_K^2 = x'Kx, the work of the forces on the rows. So
-// regular classes are compared as above, singular ones in this norm. Where rows are not closed within the
-// iterations (Gauss-Seidel: nearly always across loops; conjugate gradients: a light junction of 36 heavy
-// children), the error in this norm must have fallen, and by more than half as many iterations gave,
-// unless it is already within the tolerance.
+// Iterative solvers are told how far rows may be open. That the rows are closed is measured on the
+// rows of the oracle. A residual e changes the multipliers by K^-1 e and the increments by H^-1 J'
+// K^-1 e: in regular classes by a lever ratio, at an angle a from a singular pose by 1/a more,
+// which no solver can help that is told e only. What is bounded without any condition is the error
+// in the norm of K, in which conjugate gradients and Gauss-Seidel converge: |x|_K^2 = x'Kx, the
+// work of the forces on the rows. So regular classes are compared as above, singular ones in this
+// norm. Where rows are not closed within the iterations (Gauss-Seidel: nearly always across loops;
+// conjugate gradients: a light junction of 36 heavy children), the error in this norm must have
+// fallen, and by more than half as many iterations gave, unless it is already within the tolerance.
 //
 // A failure names class and index; MABD_CASE=index in the environment runs that scene alone.
 #include "support/conformance_class.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree with springs on the rotation vectors of its joints, larger than a tile: its bodies and joints go in lanes
-// (src/formulation/affine/cpu/pack_springs.c, pack_turns.c). A motor without force on every joint makes the same tree one of general bodies, which
-// are put together row by row by another text: both must agree to rounding. And lanes must not change a bit, whatever the
+// A tree with springs on the rotation vectors of its joints, larger than a tile: its bodies and
+// joints go in lanes (src/formulation/affine/cpu/pack_springs.c, pack_turns.c). A motor without
+// force on every joint makes the same tree one of general bodies, which are put together row by row
+// by another text: both must agree to rounding. And lanes must not change a bit, whatever the
 // instruction set and the number of threads.
 #include "base/hash.h"
 #include "formulation/affine/affine_sim.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bits for any number of threads, on every instruction set: scenes of several tiles and groups.
+// The same bits for any number of threads, on every instruction set: scenes of several tiles and
+// groups.
 #include "support/contact_rig.h"
 #include "support/random_scene.h"
 #include "support/state_hash.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rod on a hinge or a slide with something on its axis: what the tests of stops, drives and friction share.
+// One rod on a hinge or a slide with something on its axis: what the tests of stops, drives and
+// friction share.
 #pragma once
 
 #include "support/rig.h"
@@ -14,8 +15,8 @@ static inline double axis_inertia(void) {
                         AXIS_LENGTH * AXIS_LENGTH / 4);
 }
 
-/// A rod along x from the origin, on a joint to the world there: a hinge about y (a positive turn lowers the rod), or a
-/// slide along x. `rate` is its first speed.
+/// A rod along x from the origin, on a joint to the world there: a hinge about y (a positive turn
+/// lowers the rod), or a slide along x. `rate` is its first speed.
 typedef struct axis_case {
     mabd_axis_def axis;
     double gravity; // along z [m/s^2]

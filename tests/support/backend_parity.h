@@ -111,9 +111,10 @@ static inline void parity_expect_same(const parity_snapshot* got, const parity_s
     cr_expect(le(dbl, fabs(got->info.gap - cpu->info.gap), (double)near));
 }
 
-/// `steps` steps of a model on the CPU and by the executor, in three orders of its threads: states agree to 1e-12 of the size of the
-/// scene, rates to that over h, forces to `condition` times 1e-12 of the largest (they carry the condition of the dual matrix, which is large
-/// where joints hold against each other); orders agree bit for bit. def: null = default.
+/// `steps` steps of a model on the CPU and by the executor, in three orders of its threads: states
+/// agree to 1e-12 of the size of the scene, rates to that over h, forces to `condition` times 1e-12
+/// of the largest (they carry the condition of the dual matrix, which is large where joints hold
+/// against each other); orders agree bit for bit. def: null = default.
 static inline void expect_backend_parity(const mabd_model* model, const mabd_sim_def* def,
                                          int steps, mabd_real condition) {
     static const char* const orders[] = {"forward", "reverse", "random:1"};
@@ -174,9 +175,10 @@ static inline parity_snapshot parity_step_from(mabd_sim* sim, const void* state,
     return s;
 }
 
-/// Step by step: the executor makes every step from the state that the CPU made it from, so that what comes up on the way (stops, contacts) is
-/// looked at and nothing adds up. They agree to 1e-12 or, where a step makes more of round-off, to PARITY_ROUNDING times what it makes
-/// of one unit in the places that it starts from.
+/// Step by step: the executor makes every step from the state that the CPU made it from, so that
+/// what comes up on the way (stops, contacts) is looked at and nothing adds up. They agree to 1e-12
+/// or, where a step makes more of round-off, to PARITY_ROUNDING times what it makes of one unit in
+/// the places that it starts from.
 static inline void expect_backend_parity_on_the_way(const mabd_model* model,
                                                     const mabd_sim_def* def, int steps) {
     const mabd_sim_def chosen = def ? *def : mabd_default_sim_def();

@@ -21,8 +21,8 @@ void sandbox_leave(void);
 void sandbox_write(const char* name, const char* text);
 bool sandbox_exists(const char* name);
 
-/// Start `program` with the words of `line` (split at blanks). A word "@chain.json" becomes the path of that
-/// file in scene_dir. Output goes to files in the working directory.
+/// Start `program` with the words of `line` (split at blanks). A word "@chain.json" becomes the
+/// path of that file in scene_dir. Output goes to files in the working directory.
 pid_t command_start(const char* program, const char* scene_dir, const char* line);
 /// Wait for it.
 command_result command_wait(pid_t child);

@@ -13,8 +13,8 @@ static void check(mabd_status status, const mabd_error* error) {
     if (status != MABD_OK) cr_fatal("conformance scene: %s", error->text);
 }
 
-// Every index varies size, root, joints, controls and masses; periods are prime to each other, so that all
-// combinations come up.
+// Every index varies size, root, joints, controls and masses; periods are prime to each other, so
+// that all combinations come up.
 static random_scene_def vary(random_pattern pattern, int32_t index, int32_t least, int32_t range) {
     const bool heavy = index % 5 == 4;
     const random_scene_def def = {

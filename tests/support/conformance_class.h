@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scene classes that dual solvers are tested on. A class is a maker of scenes: the same scene for the same
-// index on every run.
+// The scene classes that dual solvers are tested on. A class is a maker of scenes: the same scene
+// for the same index on every run.
 #pragma once
 
 #include "mabd/model.h"

@@ -17,7 +17,8 @@ static inline void contact_law_cones(const mabd_cone_problem* of, const mabd_rea
     }
 }
 
-/// The law within e [m]: g are the rows W l + rest + c l of the forces, `told` those that the solver tells (3 count).
+/// The law within e [m]: g are the rows W l + rest + c l of the forces, `told` those that the
+/// solver tells (3 count).
 static inline void contact_law_expect(const mabd_cone_problem* of, const mabd_real* force,
                                       const mabd_real* told, const mabd_real* g, mabd_real e) {
     contact_law_cones(of, force);

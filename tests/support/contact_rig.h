@@ -5,8 +5,8 @@
 
 #include "support/rig.h"
 
-/// Part of a blow's energy that a contact may give back as the spring that it is: the default softness
-/// of contacts (mabd_default_contact_def).
+/// Part of a blow's energy that a contact may give back as the spring that it is: the default
+/// softness of contacts (mabd_default_contact_def).
 #define CONTACT_SOFTNESS 1e-3
 #define CONTACT_GRAVITY  9.81
 

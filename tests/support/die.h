@@ -2,8 +2,8 @@
 // Death at a chosen system call. A test program that includes this (first, and once) has its own
 // pwrite, ftruncate, fsync and rename, which stand before those of the C library; at call number
 // `die_at` the process ends as if it were killed: no handler runs, nothing is flushed. A write that
-// crosses pages may be cut between two of them by a kill, but not within one: with `die_torn` the call
-// writes up to the first page's end and then dies.
+// crosses pages may be cut between two of them by a kill, but not within one: with `die_torn` the
+// call writes up to the first page's end and then dies.
 #pragma once
 
 #define _DEFAULT_SOURCE // syscall

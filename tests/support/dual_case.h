@@ -39,7 +39,8 @@ dual_graph dual_graph_random(int32_t n, int32_t more, int32_t width, uint64_t se
 /// Both, as separate components; they are freed.
 dual_graph dual_graph_beside(dual_graph first, dual_graph second);
 
-/// The graph with narrower joints where bodies would be junctions, for solvers that do not take them.
+/// The graph with narrower joints where bodies would be junctions, for solvers that do not take
+/// them.
 dual_graph dual_graph_without_junctions(dual_graph graph);
 
 typedef struct dual_case {
@@ -53,8 +54,9 @@ typedef struct dual_case {
 /// The system of one component of the graph, which is freed. x holds b.
 dual_case dual_case_make(dual_graph graph, int32_t component, int rank, double shift,
                          uint64_t seed);
-/// Make K quasi-definite: marks some slots, and changes the sign of the blocks between marked ones. Then
-/// K = [A B; B' -C] with A and C positive definite, and has a factor L d L' in every order [Vanderbei 1995].
+/// Make K quasi-definite: marks some slots, and changes the sign of the blocks between marked ones.
+/// Then K = [A B; B' -C] with A and C positive definite, and has a factor L d L' in every order
+/// [Vanderbei 1995].
 void dual_case_negate_some(dual_case* c, uint64_t seed);
 /// D, U of the system and x as they were made.
 void dual_case_reset(dual_case* c);

@@ -38,7 +38,7 @@ mabd_real* dual_solver_reference(dual_case* c) {
     return x;
 }
 
-// ---- SuiteSparse ---------------------------------------------------------------------------------
+// ---- SuiteSparse --------------------------------------------------------------------------------
 
 #define HEAD 16 // room for the size before each block
 

@@ -17,7 +17,8 @@ void check_failing_allocations(scene_builder* build);
 /// The text is refused at this line with a message that holds `expected`.
 void expect_message(const char* text, int32_t line, const char* expected);
 
-/// A generator refuses its defaults after the statements that follow, with a message that holds `expected`.
+/// A generator refuses its defaults after the statements that follow, with a message that holds
+/// `expected`.
 #define REFUSES(kind, expected, ...)                                                               \
     do {                                                                                           \
         mabd_##kind##_def def = mabd_default_##kind##_def();                                       \

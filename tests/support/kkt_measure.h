@@ -4,9 +4,9 @@
 
 #include "support/kkt_scene.h"
 
-/// Each is the largest over the components of the scene, relative to a scale of that component alone, so a
-/// small part is not hidden by a large one. |.| is the largest entry, lengths in m, angles in rad, forces in N,
-/// torques in N m, * the solution of the oracle.
+/// Each is the largest over the components of the scene, relative to a scale of that component
+/// alone, so a small part is not hidden by a large one. |.| is the largest entry, lengths in m,
+/// angles in rad, forces in N, torques in N m, * the solution of the oracle.
 typedef struct kkt_errors {
     double dq;      // |dq - dq*| / |increment over the whole step|
     double lambda;  // |lambda - lambda*| / |lambda*|

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The KKT matrix as one unsymmetric sparse matrix, by UMFPACK, refined with residuals in extended precision.
-// UMFPACK is GPL: this file belongs to the tests and is not part of the library. Its memory, and
-// that of UMFPACK, is taken by malloc, not through mabd_allocator.
+// The KKT matrix as one unsymmetric sparse matrix, by UMFPACK, refined with residuals in extended
+// precision. UMFPACK is GPL: this file belongs to the tests and is not part of the library. Its
+// memory, and that of UMFPACK, is taken by malloc, not through mabd_allocator.
 //
 //   | H  J' | |y|   |r|      columns 0 .. 12 n - 1: bodies, then one column per row of J
 //   | J  -c | |x| = |b|
@@ -67,7 +67,8 @@ static void residual(const kkt_matrix* A, long double* sum) {
     for (int32_t i = 0; i < A->size; i++) A->right[i] = (double)sum[i];
 }
 
-// Refine with residuals that are exact to the last bits: the result is as good as the matrix allows.
+// Refine with residuals that are exact to the last bits: the result is as good as the matrix
+// allows.
 static int refine(kkt_matrix* A, void* numeric) {
     long double* sum = array(A->size, sizeof *sum);
     double* step = array(A->size, sizeof *step);

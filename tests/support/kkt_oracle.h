@@ -6,9 +6,9 @@
 
 /// Solve | H  J' | |y|   |r|
 ///       | J  -c | |x| = |b|
-/// H (body_count x 12 x 12, row-major, symmetric), J by entry_count triplets (row, column, value), columns
-/// 12 * body + k, duplicates are summed; c (row_count) >= 0. y (12 body_count) and x (row_count) get the
-/// solution.
+/// H (body_count x 12 x 12, row-major, symmetric), J by entry_count triplets (row, column, value),
+/// columns 12 * body + k, duplicates are summed; c (row_count) >= 0. y (12 body_count) and x
+/// (row_count) get the solution.
 mabd_status mabd_kkt_solve(int32_t body_count, const mabd_real* H, int32_t row_count,
                            int32_t entry_count, const int32_t* row, const int32_t* column,
                            const mabd_real* value, const mabd_real* c, const mabd_real* r,

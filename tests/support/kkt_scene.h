@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linear system of one iteration, written out in full from the definitions: dense 12x12 blocks in world
-// coordinates and rows by differences, nothing of the structure that the solvers use, and its solution.
-// Rows are numbered joint by joint, so nothing here depends on how the plan orders the dual system.
+// The linear system of one iteration, written out in full from the definitions: dense 12x12 blocks
+// in world coordinates and rows by differences, nothing of the structure that the solvers use, and
+// its solution. Rows are numbered joint by joint, so nothing here depends on how the plan orders
+// the dual system.
 //
 //   | H  J' | |dq    |   |r|       H dq + J' lambda = r    forces on the bodies
 //   | J  -c | |lambda| = |b|       J dq - c lambda  = b    rows
@@ -23,8 +24,8 @@ typedef struct kkt_system {
     mabd_real* value;
 } kkt_system;
 
-/// The system at the reference of `cpu`, and its solution. Step constants and reference must be those of the
-/// iteration, after mabd_affine_assemble; stress (bodies x 6) is what the iteration started from. Fails the
-/// running test on error.
+/// The system at the reference of `cpu`, and its solution. Step constants and reference must be
+/// those of the iteration, after mabd_affine_assemble; stress (bodies x 6) is what the iteration
+/// started from. Fails the running test on error.
 kkt_system kkt_solve(const mabd_affine_sim* cpu, const mabd_real* stress);
 void kkt_free(kkt_system* kkt);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two segments are nearest to each other at an end of one of them, or where the common perpendicular of
-// their lines meets both: with u = b - a, v = d - c, w = a - c the points a + s u, c + t v with
+// Two segments are nearest to each other at an end of one of them, or where the common
+// perpendicular of their lines meets both: with u = b - a, v = d - c, w = a - c the points a + s u,
+// c + t v with
 //
 //   s = ((u.v)(v.w) - (v.v)(u.w)) / det,  t = ((u.u)(v.w) - (u.v)(u.w)) / det,  det = u.u v.v - (u.v)^2.
 #include "support/line_segments.h"

@@ -8,5 +8,6 @@
 double point_segment_distance(const double* p, const double* a, const double* b);
 /// Distance of the segments a b and c d.
 double segment_distance(const double* a, const double* b, const double* c, const double* d);
-/// Ends of the axis of the first geom of a body in the world; both are its centre for a sphere or box.
+/// Ends of the axis of the first geom of a body in the world; both are its centre for a sphere or
+/// box.
 void scene_segment(const mabd_scene* scene, int32_t body, double* from, double* to);

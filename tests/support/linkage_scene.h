@@ -20,6 +20,6 @@ typedef struct linkage_def {
     bool grounded;      // closed loops: the last bar is the world; STRAIGHT: one end hinged to it
 } linkage_def;
 
-/// Bars of 0.3 m to 1.5 m that start with velocities of their own. Fails the running test on error; the caller
-/// destroys the scene.
+/// Bars of 0.3 m to 1.5 m that start with velocities of their own. Fails the running test on error;
+/// the caller destroys the scene.
 mabd_scene* linkage_scene(const linkage_def* def);

@@ -4,6 +4,6 @@
 
 #include <stdint.h>
 
-/// Pixels of an 8-bit RGB PNG file (height x width x 3), to be freed. A file that breaks the format,
-/// or a wrong CRC of any chunk, fails the test. used[t] (5) counts the rows with filter t.
+/// Pixels of an 8-bit RGB PNG file (height x width x 3), to be freed. A file that breaks the
+/// format, or a wrong CRC of any chunk, fails the test. used[t] (5) counts the rows with filter t.
 uint8_t* png_read(const char* path, uint32_t* width, uint32_t* height, int* used);

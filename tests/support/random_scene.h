@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeded random scenes: bodies of random shape, mass and motion, joined in a given pattern by joints of
-// random type with random controls.
+// Seeded random scenes: bodies of random shape, mass and motion, joined in a given pattern by
+// joints of random type with random controls.
 #pragma once
 
 #include "mabd/scene.h"

@@ -124,7 +124,8 @@ static const char* const frame_datasets[] = {
     "position", "quaternion", "velocity", "angular_velocity", "joint_force"};
 #define FRAME_DATASETS (sizeof frame_datasets / sizeof frame_datasets[0])
 
-/// All of a dataset as doubles (caller frees), its extents (3) and how many values; null if it cannot be read.
+/// All of a dataset as doubles (caller frees), its extents (3) and how many values; null if it
+/// cannot be read.
 static inline double* dataset_read(const char* path, const char* name, hsize_t* extents,
                                    size_t* count) {
     double* values = NULL;

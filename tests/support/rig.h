@@ -108,7 +108,8 @@ static inline mabd_step_info rig_step(mabd_sim* sim) {
     return info;
 }
 
-/// Advance by `steps`; every step must meet its tolerances at its first try and leave joints closed.
+/// Advance by `steps`; every step must meet its tolerances at its first try and leave joints
+/// closed.
 static inline void rig_run(mabd_sim* sim, int steps) {
     for (int i = 0; i < steps; i++) {
         const mabd_step_info info = rig_step(sim);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees and nets whose contacts ask their dual solver for more than one solve a step: those of moving
-// bodies of like mass (rows of projected CG), and those of riders on a much heavier one (carrier). Either
-// way a joint of ball type closes to round-off: its rows are linear, whatever the contacts are.
+// Trees and nets whose contacts ask their dual solver for more than one solve a step: those of
+// moving bodies of like mass (rows of projected CG), and those of riders on a much heavier one
+// (carrier). Either way a joint of ball type closes to round-off: its rows are linear, whatever the
+// contacts are.
 
 #include "support/contact_rig.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rod laid across a fixed cylinder rocks. Turned by phi it has rolled by R phi along its underside, which is r below its
-// axis, R the radius of the cylinder:
+// A rod laid across a fixed cylinder rocks. Turned by phi it has rolled by R phi along its
+// underside, which is r below its axis, R the radius of the cylinder:
 //
 //       \___
 //   ____/\  \___      height of its middle   y = (R + r) cos(phi) + R phi sin(phi),   y'' = R - r at 0
@@ -8,7 +8,8 @@
 //
 //   (I + m r^2) phi'' = -m g (R - r) phi
 //
-// For R > r it comes back, by a period that no contact that is a plane where it was found could know.
+// For R > r it comes back, by a period that no contact that is a plane where it was found could
+// know.
 
 #include "support/contact_rig.h"
 
@@ -23,8 +24,8 @@ typedef struct rocker {
     int32_t rod;
 } rocker;
 
-// The cylinder lies along y, the rod along x, turned by `tilt` and rolled as far as that takes. A force that rises to `press` in 0.2 s
-// acts at its middle, downwards [N].
+// The cylinder lies along y, the rod along x, turned by `tilt` and rolled as far as that takes. A
+// force that rises to `press` in 0.2 s acts at its middle, downwards [N].
 static rocker rocker_make(double tilt, double press, double h) {
     rocker k;
     mabd_real along_y[4], along_x[4], turn[4];
@@ -91,8 +92,8 @@ Test(contact_rock, a_rod_across_a_cylinder_rocks_in_time) {
     rig_destroy(k.sim, k.model);
 }
 
-// Pressed down by F instead of its weight it rocks by sqrt(F (R - r)/(I + m r^2)), here 3.5 rad in a step: each solve must
-// know where the point of contact goes, or the next one undoes it.
+// Pressed down by F instead of its weight it rocks by sqrt(F (R - r)/(I + m r^2)), here 3.5 rad in
+// a step: each solve must know where the point of contact goes, or the next one undoes it.
 Test(contact_rock, pressed_hard_it_stays_on_with_large_steps) {
     rocker k = rocker_make(0.1, 2000, 0.01);
     contact_watch watch = contact_watch_start(k.sim);

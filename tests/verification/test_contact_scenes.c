@@ -85,8 +85,9 @@ Test(contact_scenes, a_pile_stays_in_its_bowl_and_only_loses_energy) {
     rig_destroy(sim, model);
 }
 
-// The pulley of the scene without its drive, with shorter runs: 40 kg sink, 30 kg rise, and nothing drives it. Links come on and go
-// off the sheaves all the time, one in 40 ms: what each of these small blows may give back is the spring of a contact.
+// The pulley of the scene without its drive, with shorter runs: 40 kg sink, 30 kg rise, and nothing
+// drives it. Links come on and go off the sheaves all the time, one in 40 ms: what each of these
+// small blows may give back is the spring of a contact.
 Test(contact_scenes, a_chain_over_sheaves_only_loses_energy) {
     const mabd_setting settings[] = {{"torque", "0"}, {"left", "40"}, {"inner", "20"},
                                      {"right", "20"}, {"load", "40"}, {"counter", "30"}};

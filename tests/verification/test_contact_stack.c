@@ -47,8 +47,8 @@ static void check_stack(double h, double turn) {
         "m, %d steps not converged\n",
         turn, 1e3 * h, moved, momentum, watch.depth, watch.unconverged);
     cr_expect(lt(dbl, moved, 1e-3));
-    // turned boxes rest on octagons, four corners of which are taken: where these change, boxes move by what contacts
-    // give way, 1e-3 g h^2 for each box above, in a step
+    // turned boxes rest on octagons, four corners of which are taken: where these change, boxes
+    // move by what contacts give way, 1e-3 g h^2 for each box above, in a step
     const double speed = turn == 0 ? 1e-4 : CONTACT_SOFTNESS * CONTACT_GRAVITY * h * BOXES;
     cr_expect(lt(dbl, momentum, speed * BOXES * MASS));
     cr_expect(lt(dbl, watch.depth, 1e-4));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives with a force limit and dry friction, against the motion of one inertia under constant forces.
+// Drives with a force limit and dry friction, against the motion of one inertia under constant
+// forces.
 //
-// What a hinge does is read off about axes that are strained with the bodies, by 1e-8 of its load; a multiplier itself is
-// exact, as the slides show.
+// What a hinge does is read off about axes that are strained with the bodies, by 1e-8 of its load;
+// a multiplier itself is exact, as the slides show.
 
 #include "support/axis_rig.h"
 
@@ -14,7 +15,7 @@ static mabd_sim* start(const axis_case* c, mabd_model** model, double h) {
     return rig_sim(*model, &def);
 }
 
-// ---- drives by rate ------------------------------------------------------------------------------
+// ---- drives by rate -----------------------------------------------------------------------------
 
 // The same rod under a force motor: what a drive at its limit must do, to the last digits.
 static mabd_sim* start_twin(const axis_case* c, double force, mabd_model** model, double h) {
@@ -52,7 +53,8 @@ Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) 
     }
 }
 
-// A lift of 10 kg with 50 N against 80 N: it falls with (80 - 50)/10, pulled with 50 N to the last digit.
+// A lift of 10 kg with 50 N against 80 N: it falls with (80 - 50)/10, pulled with 50 N to the last
+// digit.
 Test(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
@@ -104,7 +106,7 @@ Test(drives, a_motor_without_limit_keeps_its_rate_whatever_it_takes) {
     }
 }
 
-// ---- servos --------------------------------------------------------------------------------------
+// ---- servos -------------------------------------------------------------------------------------
 
 Test(drives, a_servo_saturates_and_arrives) {
     for (int k = 0; k < 2; k++) {
@@ -127,7 +129,8 @@ Test(drives, a_servo_saturates_and_arrives) {
     }
 }
 
-// A rigid servo of 40 N m cannot lift the rod, which needs 49.05 N m; one of 200 N m holds it where it is.
+// A rigid servo of 40 N m cannot lift the rod, which needs 49.05 N m; one of 200 N m holds it where
+// it is.
 Test(drives, a_rigid_servo_with_a_limit_gives_way) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {
@@ -175,7 +178,7 @@ Test(drives, a_stop_wins_over_a_rigid_servo) {
     }
 }
 
-// ---- friction ------------------------------------------------------------------------------------
+// ---- friction -----------------------------------------------------------------------------------
 
 // One part in 1e9 below its torque it holds, one part above it slips: x = (T - F)/I t^2/2.
 Test(drives, friction_holds_up_to_its_torque) {
@@ -223,8 +226,8 @@ Test(drives, friction_takes_its_torque_times_the_angle) {
     }
 }
 
-// Spring 300 N m/rad, rest 1.1 rad, friction 60 N m: half swings about rest -+ 0.2, 0 -> 1.8 -> 0.8 -> 1.0,
-// where the spring's 30 N m no longer move it.
+// Spring 300 N m/rad, rest 1.1 rad, friction 60 N m: half swings about rest -+ 0.2, 0 -> 1.8 -> 0.8
+// -> 1.0, where the spring's 30 N m no longer move it.
 Test(drives, friction_ends_the_swings_of_a_spring) {
     const double tolerance[] = {2e-2, 2e-3};
     for (int k = 0; k < 2; k++) {

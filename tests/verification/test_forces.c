@@ -318,8 +318,8 @@ Test(forces, a_point_force_is_a_force_and_a_torque) {
         mabd_sim_get_state(sim, position[i], rotation[i], NULL, NULL);
         rig_destroy(sim, model);
     }
-    // a step is solved up to the square of the rotation that is left, 1e-12 rad or 1e-10 rad/s: 1e-8
-    // over the run
+    // a step is solved up to the square of the rotation that is left, 1e-12 rad or 1e-10 rad/s:
+    // 1e-8 over the run
     cr_expect(rig_distance(position[0], position[1]) < 1e-7, "%g",
               rig_distance(position[0], position[1]));
     for (int k = 0; k < 4; k++) cr_expect(fabs(rotation[0][k] - rotation[1][k]) < 1e-7);

@@ -11,8 +11,8 @@
 // alone, without the library's own measures, has in it the strain of a moment N = |torque| +
 // |force| l times the lever l, from the centre to the farther anchor: bound 2 l N / (V mu), 1e-9 m
 // for a moment of 10 Nm at Young's modulus 1e12 Pa. Multipliers belong to the axes of the last
-// reference, forces are reported along those of the state: they differ by the remaining rotation, 1e-6
-// rad. So does Newton's law where body a turns.
+// reference, forces are reported along those of the state: they differ by the remaining rotation,
+// 1e-6 rad. So does Newton's law where body a turns.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"

@@ -108,15 +108,16 @@ Test(mechanisms, four_bar_chain_falls_and_folds) {
 
 // ---- a rhombus at its change point -------------------------------------------------------------
 //
-// Four equal bars, hinged to the world in one corner. While it stays a rhombus, opposite bars are parallel
-// and two angles above x tell all: a of the upper near and lower far bar, b of the other two. With I about the
-// centres, A = 2 I + 3/2 m l^2, B = m l^2, G = 2 m g l,
+// Four equal bars, hinged to the world in one corner. While it stays a rhombus, opposite bars are
+// parallel and two angles above x tell all: a of the upper near and lower far bar, b of the other
+// two. With I about the centres, A = 2 I + 3/2 m l^2, B = m l^2, G = 2 m g l,
 //
 //   A a" + B cos(a - b) b" = -B sin(a - b) b'^2 - G cos(a)
 //   A b" + B cos(a - b) a" = +B sin(a - b) a'^2 - G cos(b)
 //
-// which is regular at a = b too, where all bars are in line. The joints are not: there the upper and
-// the lower half could as well fold to the same side, and what keeps them apart are forces across a - b.
+// which is regular at a = b too, where all bars are in line. The joints are not: there the upper
+// and the lower half could as well fold to the same side, and what keeps them apart are forces
+// across a - b.
 
 typedef struct rhombus {
     double y[4]; // a, b and their rates
@@ -181,7 +182,8 @@ Test(mechanisms, rhombus_passes_its_change_point) {
     rig_destroy(sim, model);
 }
 
-// What larger steps lose there is vibration of the bars, which BDF2 damps: once it is resolved, energy is kept.
+// What larger steps lose there is vibration of the bars, which BDF2 damps: once it is resolved,
+// energy is kept.
 Test(mechanisms, rhombus_loses_nothing_but_vibration) {
     mabd_model* model = rhombus_model(1e8);
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.00005);

@@ -223,8 +223,8 @@ Test(pulleys, a_winch_lifts_its_load_with_the_speed_of_its_rim) {
 }
 
 // ---- scripted sheaves --------------------------------------------------------------------------
-// Five sheaves, over and under in turn, follow one angle: all of them turn, every second one the other way, and the
-// chain goes along, R_eff a radian.
+// Five sheaves, over and under in turn, follow one angle: all of them turn, every second one the
+// other way, and the chain goes along, R_eff a radian.
 
 Test(pulleys, scripted_sheaves_carry_a_chain_along) {
     mabd_pulley_def def = mabd_default_pulley_def();

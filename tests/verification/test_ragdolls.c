@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of eleven links that fall: on the ground until they lie there, and 27 of them on a net (scenes/ragdolls.json).
-// Joints stay closed, stops hold, energy never exceeds that of the start.
+// Figures of eleven links that fall: on the ground until they lie there, and 27 of them on a net
+// (scenes/ragdolls.json). Joints stay closed, stops hold, energy never exceeds that of the start.
 
 #include "support/contact_rig.h"
 
-/// Stops of the joints of a figure, of the left side where there are two [rad]; those of a right ball joint are
-/// (-rx, ry, -rz).
+/// Stops of the joints of a figure, of the left side where there are two [rad]; those of a right
+/// ball joint are (-rx, ry, -rz).
 typedef struct figure_stops {
     const char *middle, *left, *right; // names; null: there is none
     int axes;                          // 3: a ball joint, 1: a hinge
@@ -78,13 +78,14 @@ static mabd_model* figure_model(uint64_t seed, double young) {
     return rig_model(scene);
 }
 
-/// Deepest overlap to expect [m]. The shapes that are compared are not strained, so what a leg of 0.5 m gives way under the
-/// blow counts: a strain of v sqrt(density / young). 1 mm for all else.
+/// Deepest overlap to expect [m]. The shapes that are compared are not strained, so what a leg of
+/// 0.5 m gives way under the blow counts: a strain of v sqrt(density / young). 1 mm for all else.
 static double most_overlap(double young) {
     return 1e-3 + 0.5 * sqrt(2 * CONTACT_GRAVITY * FALL) * sqrt(1000 / young);
 }
 
-// It stands for a second, falls over and lies after three: what moves then is less than 1 % of what it fell with, m g 1.2 m.
+// It stands for a second, falls over and lies after three: what moves then is less than 1 % of what
+// it fell with, m g 1.2 m.
 static void expect_figure_lies_down(uint64_t seed, double young) {
     mabd_model* model = figure_model(seed, young);
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
@@ -121,7 +122,8 @@ Test(ragdolls, a_figure_falls_over_and_lies_on_the_ground) {
 
 // ---- on the net --------------------------------------------------------------------------------
 
-// The feet of the lowest layer come to the net after 0.41 s, step 82; each step costs hundreds of solves from there on.
+// The feet of the lowest layer come to the net after 0.41 s, step 82; each step costs hundreds of
+// solves from there on.
 #ifdef __SANITIZE_ADDRESS__
 #define NET_STEPS 94
 #else

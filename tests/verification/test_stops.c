@@ -33,8 +33,8 @@ Test(stops, a_pendulum_is_held_at_its_stop_with_the_moment_of_its_weight) {
     mabd_model_destroy(model);
 }
 
-// Stops take energy, never give it: over the whole run none is above the lowest before it but for what the
-// integrator does in free flight, and none at all comes in a step that ends at a stop.
+// Stops take energy, never give it: over the whole run none is above the lowest before it but for
+// what the integrator does in free flight, and none at all comes in a step that ends at a stop.
 static void check_energy(const char* what, const axis_case* c, double h, double duration,
                          double free_flight, int least_blows) {
     mabd_model* model = axis_model(c);
@@ -101,8 +101,9 @@ Test(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
     }
 }
 
-// A spring that is drawn over the stop: held at x = 0.2 the force of the joint is k (rest - x) of the spring less what
-// the stop gives, and nothing else acts: 0. Against a motor it is that motor's force.
+// A spring that is drawn over the stop: held at x = 0.2 the force of the joint is k (rest - x) of
+// the spring less what the stop gives, and nothing else acts: 0. Against a motor it is that motor's
+// force.
 Test(stops, a_stop_takes_what_spring_and_motor_leave) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.limited = true,
@@ -150,7 +151,8 @@ Test(stops, a_body_leaves_its_stop_when_the_load_turns) {
     mabd_model_destroy(model);
 }
 
-// Each free axis of each type is driven against its stop and held there, whatever the body does about the others.
+// Each free axis of each type is driven against its stop and held there, whatever the body does
+// about the others.
 Test(stops, every_free_axis_of_every_joint_has_stops) {
     const block_def block = {.sides = {0.3, 0.2, 0.12}, .place = {0.02, -0.01, 0.03}};
     for (int type = 0; type < MABD_JOINT_COUNT; type++) {
@@ -179,7 +181,7 @@ Test(stops, every_free_axis_of_every_joint_has_stops) {
     }
 }
 
-// ---- many at once --------------------------------------------------------------------------------
+// ---- many at once -------------------------------------------------------------------------------
 
 // A rope whose links turn by no more than 0.2 rad against each other.
 static mabd_model* rope_model(int links, const mabd_axis_def* axis) {
@@ -246,7 +248,8 @@ static mabd_model* arms_model(int arms, const mabd_axis_def* axis) {
     return rig_model(scene);
 }
 
-// Every solver of the dual system takes rows that are cut off, and a hub (10 arms: 60 rows on one body) does too.
+// Every solver of the dual system takes rows that are cut off, and a hub (10 arms: 60 rows on one
+// body) does too.
 Test(stops, all_dual_solvers_agree) {
     const mabd_axis_def axis = {.limited = true, .lower = -0.1, .upper = 0.3, .friction = 0.02};
     for (int arms = 3; arms <= 10; arms += 7) {
@@ -300,7 +303,7 @@ Test(stops, resumes_bit_for_bit) {
     rig_destroy(sim, model);
 }
 
-// ---- start poses ---------------------------------------------------------------------------------
+// ---- start poses --------------------------------------------------------------------------------
 
 Test(stops, a_start_beyond_a_stop_is_reported_with_joint_and_amount) {
     const axis_case c = {.axis = {.limited = true, .lower = 0.25, .upper = 1}};

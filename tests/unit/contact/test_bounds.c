@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/contact/bounds.h: against points of the surfaces, sampled so densely that the farthest one along any
-// direction is off by less than 5e-5 m.
+// Tests for src/contact/bounds.h: against points of the surfaces, sampled so densely that the
+// farthest one along any direction is off by less than 5e-5 m.
 #include "contact/bounds.h"
 
 #include "support/convex.h"
@@ -123,7 +123,8 @@ Test(bounds, boxes_are_the_least_around_convex_shapes) {
     }
 }
 
-// A bowl has the box of its whole ball, a height field that of the box around it: least if it is not turned.
+// A bowl has the box of its whole ball, a height field that of the box around it: least if it is
+// not turned.
 Test(bounds, boxes_hold_bowls_and_height_fields) {
     uint64_t state = 4;
     for (int kind = MABD_COLLIDER_BOWL; kind <= MABD_COLLIDER_HEIGHT_FIELD; kind++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/contact/narrow.h: pairs whose contact is known without a computation, and what a body
-// at rest needs from its points.
+// Tests for src/contact/narrow.h: pairs whose contact is known without a computation, and what a
+// body at rest needs from its points.
 #include "contact/narrow.h"
 
 #include "support/draw.h"
@@ -174,7 +174,7 @@ Test(narrow_cases, edges_of_boxes_cross) {
     }
 }
 
-// ---- rest -----------------------------------------------------------------------------------------
+// ---- rest ---------------------------------------------------------------------------------------
 
 // The center lies inside the convex hull of the points, seen from above: no line through it has all
 // points on one side.
@@ -272,8 +272,9 @@ Test(narrow_cases, a_cylinder_over_the_edge_of_a_box) {
     }
 }
 
-// Two equal boxes one on the other, each turned a little about an edge direction of its own: all four corners are within
-// the margin, 0.2 m times the turn apart, and it takes three of them to hold the upper one.
+// Two equal boxes one on the other, each turned a little about an edge direction of its own: all
+// four corners are within the margin, 0.2 m times the turn apart, and it takes three of them to
+// hold the upper one.
 Test(narrow_cases, boxes_that_are_turned_a_little_keep_their_corners) {
     const mabd_collider box = shape(MABD_COLLIDER_BOX, 0.2, 0.2, 0.2);
     for (double angle = 1e-6; angle < 5e-3; angle *= 1.3) {

@@ -139,8 +139,8 @@ Test(narrow_laws, distance_is_continuous) {
     for_all_pairs(check_continuity, MABD_COLLIDER_PLANE, DRAWS);
 }
 
-// Apart by d, the nearest points of the difference set move no more than the shapes do, so the normal
-// turns by no more than 2 step / d; what is more is the accuracy of the method.
+// Apart by d, the nearest points of the difference set move no more than the shapes do, so the
+// normal turns by no more than 2 step / d; what is more is the accuracy of the method.
 static void check_normal(const convex_pair* pair, uint64_t* state) {
     mabd_contact_point one[MABD_CONTACT_MAX_POINTS], two[MABD_CONTACT_MAX_POINTS];
     const double step = 1e-6;

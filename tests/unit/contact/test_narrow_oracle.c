@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/contact/narrow.h: signed distance of random pairs against the independent methods of
-// support/convex.h. All pairs of sphere, capsule, box, cylinder, and these against the plane.
+// Tests for src/contact/narrow.h: signed distance of random pairs against the independent methods
+// of support/convex.h. All pairs of sphere, capsule, box, cylinder, and these against the plane.
 #include "contact/narrow.h"
 
 #include "support/convex.h"
@@ -14,7 +14,8 @@
 
 static const char* const names[] = {"sphere", "capsule", "box", "cylinder", "plane"};
 
-// Points that are apart: the smallest distance is that of the solids, and every point lies on its line.
+// Points that are apart: the smallest distance is that of the solids, and every point lies on its
+// line.
 static void check_apart(mabd_collider_kind a, mabd_collider_kind b) {
     uint64_t state = 100 + 10 * a + b;
     double worst = 0, worst_error = 0;

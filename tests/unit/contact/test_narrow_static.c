@@ -24,7 +24,7 @@ static mabd_pose turned(mabd_pose pose, mabd_vec3 axis, double angle) {
 
 #define near_vec(u, v, tol) cr_assert(le(dbl, mabd_v3_norm(mabd_v3_sub(u, v)), tol))
 
-// ---- bowl -----------------------------------------------------------------------------------------
+// ---- bowl ---------------------------------------------------------------------------------------
 
 static const mabd_collider bowl = {.kind = MABD_COLLIDER_BOWL, .size = {1, 0.2, 0}};
 
@@ -137,7 +137,7 @@ Test(narrow_static, outside_of_the_bowl) {
     near_vec(out[0].on_b, mabd_v3(0, 0, -1.2), 1e-12);
 }
 
-// ---- height field ---------------------------------------------------------------------------------
+// ---- height field -------------------------------------------------------------------------------
 
 #define NODES 21
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for the block factorisation (src/dual/block_*.c): residuals that no solver computes, LAPACK, and
-// CHOLMOD's factorisation of the same systems.
+// Tests for the block factorisation (src/dual/block_*.c): residuals that no solver computes,
+// LAPACK, and CHOLMOD's factorisation of the same systems.
 #include "dual/block_factor.h"
 #include "dual/block_order.h"
 #include "support/counting_allocator.h"
@@ -197,8 +197,8 @@ Test(block_factor, solves_systems_whose_factor_fades_out) {
 
 // ---- failures ----------------------------------------------------------------------------------
 
-// In a quasi-definite system rows of the other sign add to a pivot: only a large entry of the wrong sign is
-// sure to fail.
+// In a quasi-definite system rows of the other sign add to a pivot: only a large entry of the wrong
+// sign is sure to fail.
 static void check_failing_pivots(const mabd_dual_ops* ops, dual_graph graph, bool quasi) {
     double values[] = {quasi ? -1e6 : -1, quasi ? -1e6 : 0, (double)NAN, (double)INFINITY};
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
@@ -231,7 +231,8 @@ Test(block_factor, names_the_slot_whose_pivot_fails_and_recovers) {
     }
 }
 
-// The pivots of a quasi-definite matrix have the signs of the marks: with any mark wrong it is none.
+// The pivots of a quasi-definite matrix have the signs of the marks: with any mark wrong it is
+// none.
 Test(block_factor, a_pivot_of_the_wrong_sign_fails) {
     const mabd_dual_ops* solvers[] = {&mabd_dual_block, &mabd_dual_direct};
     dual_case c = dual_case_make(dual_graph_net(4, 4, 0, 4), 0, 12, 0.5, 4);

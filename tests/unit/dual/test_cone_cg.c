@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/dual/cone_cg.c: Coulomb's law at the result, and the forces of another solver.
 //
-// Problems are drawn: W = B B' with B (3 n x columns), of full rank or not, n = 1 .. 8. With own = o (normal) and q
-// (tangents) of a contact, c = softness own, forces l and rows g = W l + rest + c l, a residual up to the
-// tolerance e [m] means, term by term of the law:
+// Problems are drawn: W = B B' with B (3 n x columns), of full rank or not, n = 1 .. 8. With own =
+// o (normal) and q (tangents) of a contact, c = softness own, forces l and rows g = W l + rest + c
+// l, a residual up to the tolerance e [m] means, term by term of the law:
 //
 //   |min(o l_n, g_n)| <= e                                 normal
 //   |l_t| <= mu l_n                                        cone
@@ -147,7 +147,8 @@ Test(projected_cg, friction_settles_where_rows_depend_on_each_other) {
 
 // ---- another solver ----------------------------------------------------------------------------
 
-// Projected gradient with steps below 1/|W + c|, bounds of friction as they are; until it stands still.
+// Projected gradient with steps below 1/|W + c|, bounds of friction as they are; until it stands
+// still.
 static void descend(const problem* p, const mabd_real* bound, mabd_real* l) {
     mabd_real size = 0, g[ROWS];
     for (int i = 0; i < p->n; i++) size += p->W[i][i] * (1 + p->of.softness); // trace > norm
@@ -186,8 +187,8 @@ static bool iterate_to_coulomb(const problem* p, mabd_real* l) {
     return false;
 }
 
-// Forces are about 1 N to 100 N. The condition of W + c is below 3 n/softness < 600, so a residual of 1e-10 m of
-// 1e-2 m leaves less than 1e-5 of the forces.
+// Forces are about 1 N to 100 N. The condition of W + c is below 3 n/softness < 600, so a residual
+// of 1e-10 m of 1e-2 m leaves less than 1e-5 of the forces.
 Test(projected_cg, forces_are_those_of_another_solver) {
     uint64_t state = 5;
     int compared = 0;

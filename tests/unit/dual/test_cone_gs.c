@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/dual/cone_gs.c: Coulomb's law at the result, and the forces of projected conjugate gradients.
+// Tests for src/dual/cone_gs.c: Coulomb's law at the result, and the forces of projected conjugate
+// gradients.
 //
-// Problems are rows of bodies that touch their neighbours: W = B B', B (3 n x 4 n), where contact i acts on the freedoms
-// 4 i .. 4 i + 7 only, so W is sparse: contact i shares blocks with i - 1, i and i + 1. Terms of the law as in
-// test_projected_cg.c.
+// Problems are rows of bodies that touch their neighbours: W = B B', B (3 n x 4 n), where contact i
+// acts on the freedoms 4 i .. 4 i + 7 only, so W is sparse: contact i shares blocks with i - 1, i
+// and i + 1. Terms of the law as in test_projected_cg.c.
 #include "dual/cone_gs.h"
 
 #include "support/contact_law.h"
@@ -115,7 +116,8 @@ Test(contact_gs, the_law_holds_at_the_result) {
     }
 }
 
-// Forces are about 1 N to 100 N, the condition is below 3/softness: 1e-10 m of 1e-2 m leave less than 1e-5 of them.
+// Forces are about 1 N to 100 N, the condition is below 3/softness: 1e-10 m of 1e-2 m leave less
+// than 1e-5 of them.
 Test(contact_gs, forces_are_those_of_projected_cg) {
     uint64_t state = 5;
     for (int k = 0; k < 60; k++) {

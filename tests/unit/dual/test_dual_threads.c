@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dual solvers that share their work: the same bits and the same failing slot with any number of threads; and the parts
-// of a tree, which must not depend on each other.
+// Dual solvers that share their work: the same bits and the same failing slot with any number of
+// threads; and the parts of a tree, which must not depend on each other.
 #include "base/hash.h"
 #include "dual/block_factor.h"
 #include "dual/tree_parts.h"
@@ -146,8 +146,9 @@ Test(dual_threads, more_threads_than_parts_give_the_same_bits) {
     dual_case_free(&c);
 }
 
-// An update matrix lives from its node to the parent of that, or to the end if it is kept for the top; no two that live lie in
-// the same place. alive (size): the node whose update matrix has a place, -1 = none.
+// An update matrix lives from its node to the parent of that, or to the end if it is kept for the
+// top; no two that live lie in the same place. alive (size): the node whose update matrix has a
+// place, -1 = none.
 static void mark(const mabd_block_node* node, int64_t size, int32_t before, int32_t after,
                  int32_t* alive) {
     const int64_t r = MABD_BLOCK_PAD(node->below);
@@ -204,7 +205,8 @@ static int32_t* starts(const mabd_dual_system* system) {
     return start;
 }
 
-// Slots of a part are coupled with slots of their range only, and those of the top with the top above them. Returns the top.
+// Slots of a part are coupled with slots of their range only, and those of the top with the top
+// above them. Returns the top.
 static int32_t check_parts(dual_graph graph, bool cut) {
     const mabd_allocator allocator = mabd_default_allocator();
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for the iterative dual solvers (src/dual/graph_*.c): residuals against the kept matrix, the norm of the
-// error, symmetry of the preconditioner, the lines through a graph, memory.
+// Tests for the iterative dual solvers (src/dual/graph_*.c): residuals against the kept matrix, the
+// norm of the error, symmetry of the preconditioner, the lines through a graph, memory.
 #include "dual/graph_lines.h"
 #include "dual/graph_sweep.h"
 #include "support/counting_allocator.h"

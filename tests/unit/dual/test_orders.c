@@ -142,7 +142,8 @@ static int32_t walk(const dual_graph* graph, const mabd_plan* plan, int32_t end,
     return last;
 }
 
-// With joints all equally wide the tree is one of shortest ways from the root, which is in the middle.
+// With joints all equally wide the tree is one of shortest ways from the root, which is in the
+// middle.
 Test(orders, equal_joints_give_a_shallow_tree) {
     dual_graph graphs[] = {dual_graph_net(7, 9, 3, 1), dual_graph_ring(21, 5, 1),
                            dual_graph_random(60, 20, 4, 5)};
@@ -151,7 +152,8 @@ Test(orders, equal_joints_give_a_shallow_tree) {
         mabd_plan* plan = plan_of(graph);
         int32_t *tree = malloc((size_t)graph->bodies * sizeof(int32_t)),
                 *all = malloc((size_t)graph->bodies * sizeof(int32_t)), radius = INT32_MAX;
-        // the root carries the last tree joint; of its two bodies it is the one nearer to the others
+        // the root carries the last tree joint; of its two bodies it is the one nearer to the
+        // others
         const int32_t end = plan->slot_count - plan->loops;
         const int32_t last = plan->slot_joint[plan->elimination[end - 1]];
         int32_t root = graph->a[last];
@@ -175,7 +177,8 @@ Test(orders, equal_joints_give_a_shallow_tree) {
 
 // ---- systems -----------------------------------------------------------------------------------
 
-// Junctions on a grid, a rod between neighbours, `missing` per cent of the rods left out; hung by its first row.
+// Junctions on a grid, a rod between neighbours, `missing` per cent of the rods left out; hung by
+// its first row.
 static dual_graph rod_net(int32_t n, uint32_t missing, uint64_t seed) {
     uint64_t s = seed;
     int32_t rod = n * n;
@@ -243,8 +246,8 @@ static void check_permutation(const int32_t* order, int32_t n) {
     free(seen);
 }
 
-// The order is a permutation, the same again, costs what the report says, and nothing that was counted
-// costs less.
+// The order is a permutation, the same again, costs what the report says, and nothing that was
+// counted costs less.
 static mabd_order_report order_of(const pattern* p) {
     mabd_allocator allocator = mabd_default_allocator();
     const size_t n = (size_t)p->system.slot_count;
@@ -331,9 +334,9 @@ Test(orders, separators_stay_separators_and_get_lighter) {
 
 // ---- dissection --------------------------------------------------------------------------------
 
-// Sets are numbered without gaps. Of two sets that are coupled the greater must be a separator: it comes
-// after all that it separates, so it is coupled with two sets below it or more, and slots of a set that is
-// coupled with none below lie in parts of at most `leaf` slots.
+// Sets are numbered without gaps. Of two sets that are coupled the greater must be a separator: it
+// comes after all that it separates, so it is coupled with two sets below it or more, and slots of
+// a set that is coupled with none below lie in parts of at most `leaf` slots.
 Test(orders, dissection_makes_small_parts_and_separators) {
     mabd_allocator allocator = mabd_default_allocator();
     pattern p = pattern_of(rod_net(40, 0, 1));
@@ -427,7 +430,8 @@ Test(orders, trees_keep_the_order_of_the_plan) {
     cr_assert(eq(int, (int)choose(dual_graph_chain(40, 3, 1)).which, MABD_ORDER_TREE));
 }
 
-// A ring of equal joints, n bodies: cut, each tree joint but the last ones has one joint and the cut one below.
+// A ring of equal joints, n bodies: cut, each tree joint but the last ones has one joint and the
+// cut one below.
 Test(orders, a_ring_is_cut_for_the_price_of_a_few_rows) {
     pattern p = pattern_of(dual_graph_ring(101, 3, 1));
     const mabd_block_count cut = cost_of(&p, MABD_ORDER_CUT);
@@ -446,8 +450,8 @@ static dual_graph narrow_ring(int32_t n) {
     return graph;
 }
 
-// Few cycles: the Schur complement of the cut joints. Many: the graph's orders, whose cost is linear, while
-// cutting costs the cube of the cycles.
+// Few cycles: the Schur complement of the cut joints. Many: the graph's orders, whose cost is
+// linear, while cutting costs the cube of the cycles.
 Test(orders, loops_fall_over_to_the_graph_by_cost) {
     pattern few = pattern_of(narrow_ring(12)), half = pattern_of(ladder(500)),
             all = pattern_of(ladder(1000));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for the elimination of trees in place (src/dual/tree_aba.c): residuals that no solver computes,
-// LAPACK, and the block factorisation of the same systems.
+// Tests for the elimination of trees in place (src/dual/tree_aba.c): residuals that no solver
+// computes, LAPACK, and the block factorisation of the same systems.
 #include "dual/tree_numeric.h"
 #include "support/counting_allocator.h"
 #include "support/dual_case.h"
@@ -43,8 +43,8 @@ Test(tree_aba, solves_chains_and_trees_of_any_widths) {
     check(dual_graph_tree(3000, 0, 5), 0.5, "large tree");
 }
 
-// MABD_PLAN_JUNCTION_ROWS and more make the middle a junction; without a shift its joint to the ground has no block
-// of its own.
+// MABD_PLAN_JUNCTION_ROWS and more make the middle a junction; without a shift its joint to the
+// ground has no block of its own.
 Test(tree_aba, solves_junctions) {
     for (int32_t arms = 1; arms <= 40; arms++) {
         for (int32_t held = 0; held <= 2; held++) {
