@@ -88,7 +88,7 @@ BEGIN {
     library("hdf5.h", "src/record/");   library("hdf5_hl.h", "src/record/")
     library("zlib.h", "src/render/");   library("zlib.h", "src/record/")
     library("cholmod.h", "src/dual/");  library("cblas.h", "src/dual/")
-    library("lapacke.h", "src/dual/")
+    library("lapacke.h", "src/dual/"); library("cblas.h", "cuda/exec/")
     library("umfpack.h", "tests/support/")   # GPL: tests only
     library("mujoco/mujoco.h", "bench/peers/"); library("ode/ode.h", "bench/peers/")
 

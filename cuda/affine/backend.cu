@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend: the table of affine/backend.h filled with what is done on the device.
+// The backend: the table of affine/backend.h with the stages of the device.
 //
-// State stays there from step to step. The host gets what it asks for (rotations, openings, how many axes stand wrong) and, where a model has
-// contacts, the poses that it finds them with. Contacts of moving bodies with each other, and of bodies that carry others, are solved
-// on the host: a solve that meets any goes on there with all its arrays, by the stages of the CPU, and its end state comes back.
+// The state stays on the device from step to step. The host gets the results that decide about the
+// iteration (rotations, joint errors, number of axes on a wrong branch) and, where a model has
+// contacts, the poses to find them with. Contacts of moving bodies with each other, and of bodies
+// that support others, are solved on the host: a solve that has any continues there with all its
+// arrays, by the stages of the CPU, and its end state is copied back.
 
+#include "cuda/affine/host_dual.h"
 #include "cuda/affine/state.h"
 
 #include <stdio.h>
@@ -12,7 +15,6 @@
 extern "C" {
 #include "base/error.h"
 #include "formulation/affine/backend.h"
-#include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/report.h"
 }
 
@@ -20,9 +22,9 @@ typedef struct device_sim {
     mabd_cuda_state state;
     mabd_allocator allocator;
     mabd_error error;      // of the last failure
-    bool lost;             // the device has failed: what it holds is not known
-    bool on_host;          // the solve under way goes on there
-    bool host_is_old;      // the state on the host
+    bool lost;             // the device has failed: its state is unknown
+    bool on_host;          // the current solve continues on the host
+    bool host_is_old;      // the state on the host is older than that on the device
     mabd_affine_pass pass; // of the last assemble
 } device_sim;
 
@@ -30,8 +32,9 @@ static device_sim* device_of(const mabd_affine_sim* sim) {
     return (device_sim*)sim->device;
 }
 
-// Every failure is kept for `tell`. Out of memory is told as it is: the state is whole.
-static mabd_status keep(device_sim* d, mabd_status status) {
+// The status that a stage returns. Out of memory is returned as it is, as the state is intact; any
+// other failure makes the state of the device unknown.
+static mabd_status checked(device_sim* d, mabd_status status) {
     if (status == MABD_OK || status == MABD_ERR_SINGULAR) return status;
     if (status == MABD_ERR_MEMORY) return status;
     d->lost = true;
@@ -45,18 +48,18 @@ static mabd_status keep(device_sim* d, mabd_status status) {
     if (d->lost) return MABD_ERR_DEVICE
 #define TRY(call)                                                                                  \
     do {                                                                                           \
-        const mabd_status status_ = keep(d, call);                                                 \
+        const mabd_status status_ = checked(d, call);                                              \
         if (status_ != MABD_OK) return status_;                                                    \
     } while (0)
 
-// ---- life ----------------------------------------------------------------------------------------------
+// ---- creation -----------------------------------------------------------------------------------
 
 static bool may_iterate(const mabd_affine_sim* sim) {
-    return MABD_CUDA(solvers_may_iterate)(sim);
+    return MABD_CUDA(dual_may_iterate)(sim);
 }
 
 static bool iterates(const mabd_affine_sim* sim) {
-    return MABD_CUDA(solvers_iterate)(sim, &device_of(sim)->state.solvers);
+    return MABD_CUDA(dual_iterates)(sim, &device_of(sim)->state.solvers);
 }
 
 static mabd_status create(mabd_affine_sim* sim, const void* arena, size_t arena_size,
@@ -86,21 +89,21 @@ static size_t bytes(const mabd_affine_sim* sim) {
     return MABD_CUDA(state_bytes)(&device_of(sim)->state);
 }
 
-static mabd_status tell(const mabd_affine_sim* sim, mabd_error* error) {
+static mabd_status last_error(const mabd_affine_sim* sim, mabd_error* error) {
     const mabd_error* last = &device_of(sim)->error;
-    const bool room = last->status == MABD_ERR_MEMORY;
-    return mabd_fail(error, room ? MABD_ERR_MEMORY : MABD_ERR_DEVICE, "%s", last->text);
+    const bool memory = last->status == MABD_ERR_MEMORY;
+    return mabd_fail(error, memory ? MABD_ERR_MEMORY : MABD_ERR_DEVICE, "%s", last->text);
 }
 
-static mabd_status put(mabd_affine_sim* sim) {
+static mabd_status upload(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     TRY(MABD_CUDA(state_upload)(s, sim, &d->error));
-    TRY(MABD_CUDA(device_wait)(&s->device, &d->error)); // the host may go on to change it
+    TRY(MABD_CUDA(device_wait)(&s->device, &d->error)); // the host may change its state next
     d->host_is_old = d->on_host = false;
     return MABD_OK;
 }
 
-static mabd_status fetch(mabd_affine_sim* sim) {
+static mabd_status download(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     if (!d->host_is_old) return MABD_OK;
     TRY(MABD_CUDA(state_download)(s, MABD_CUDA_STATE, sim, &d->error));
@@ -108,7 +111,7 @@ static mabd_status fetch(mabd_affine_sim* sim) {
     return MABD_OK;
 }
 
-// ---- the step ------------------------------------------------------------------------------------------
+// ---- the step -----------------------------------------------------------------------------------
 
 static void swap_multipliers(mabd_affine_sim* sim) {
     mabd_affine_sim* view = &device_of(sim)->state.view;
@@ -144,23 +147,24 @@ static mabd_status finish(mabd_affine_sim* sim, bool keep_history) {
     ON_DEVICE(sim);
     if (d->on_host) {
         mabd_affine_backend_cpu.finish(sim, keep_history);
-        return put(sim);
+        return upload(sim);
     }
-    mabd_affine_contacts_save(sim);
+    mabd_affine_host.save_contacts(sim);
     TRY(MABD_CUDA(finish)(s, keep_history, &d->error));
     d->host_is_old = true;
     return MABD_OK;
 }
 
-// ---- contacts ------------------------------------------------------------------------------------------
+// ---- contacts -----------------------------------------------------------------------------------
 
-static mabd_status get_reals(device_sim* d, const mabd_real* from, size_t count, mabd_real* to) {
+static mabd_status download_reals(device_sim* d, const mabd_real* from, size_t count,
+                                  mabd_real* to) {
     TRY(MABD_CUDA(device_download)(&d->state.device, from, count * sizeof *to, to, &d->error));
     TRY(MABD_CUDA(device_wait)(&d->state.device, &d->error));
     return MABD_OK;
 }
 
-static mabd_status put_reals(device_sim* d, const mabd_real* from, size_t count, mabd_real* to) {
+static mabd_status upload_reals(device_sim* d, const mabd_real* from, size_t count, mabd_real* to) {
     TRY(MABD_CUDA(device_upload)(&d->state.device, from, count * sizeof *to, to, &d->error));
     return MABD_OK;
 }
@@ -173,46 +177,47 @@ static bool has_rows(const mabd_affine_contacts* c) {
     return c->rows.contacts.count + c->support.contacts.count > 0;
 }
 
-// Everything but the dual matrix, which is made anew.
-static mabd_status go_to_host(mabd_affine_sim* sim) {
+// Continue the solve on the host: copy everything but the dual matrix, which is assembled again.
+static mabd_status move_to_host(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     TRY(MABD_CUDA(state_download)(s, MABD_CUDA_ALL, sim, &d->error));
     d->host_is_old = false, d->on_host = true;
     return MABD_OK;
 }
 
-static bool has_struck(const mabd_affine_sim* sim) {
+static bool has_impacts(const mabd_affine_sim* sim) {
     return memchr(sim->contacts->by_body.euler, MABD_EULER_HIT, sim->sizes.bodies) != NULL;
 }
 
-// References of bodies that were struck are predicted again, on the host.
+// References of bodies that were hit are predicted again, on the host.
 static mabd_status find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
     ON_DEVICE(sim);
     if (!sim->contacts) return MABD_OK;
-    if (d->on_host) return mabd_affine_contacts_find(sim, find);
-    if (find == MABD_FIND_FIRST) TRY(fetch(sim));
-    TRY(get_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
-    MABD_TRY(mabd_affine_contacts_find(sim, find));
-    if (find == MABD_FIND_FIRST && has_struck(sim)) {
-        TRY(put_reals(d, sim->ref, coordinates_of(sim), s->view.ref));
+    if (d->on_host) return mabd_affine_backend_cpu.find_contacts(sim, find);
+    if (find == MABD_FIND_FIRST) TRY(download(sim));
+    TRY(download_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
+    MABD_TRY(mabd_affine_backend_cpu.find_contacts(sim, find));
+    if (find == MABD_FIND_FIRST && has_impacts(sim)) {
+        TRY(upload_reals(d, sim->ref, coordinates_of(sim), s->view.ref));
     }
-    TRY(MABD_CUDA(touch_put)(&s->touch, &s->device, sim->contacts, sim->sizes.bodies, &d->error));
-    TRY(MABD_CUDA(device_wait)(&s->device, &d->error)); // the host goes on to change them
-    return has_rows(sim->contacts) ? go_to_host(sim) : MABD_OK;
+    TRY(MABD_CUDA(contacts_upload)(&s->contacts, &s->device, sim->contacts, sim->sizes.bodies,
+                                   &d->error));
+    TRY(MABD_CUDA(device_wait)(&s->device, &d->error)); // the host may change them next
+    return has_rows(sim->contacts) ? move_to_host(sim) : MABD_OK;
 }
 
 static mabd_status shift_contacts(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     if (!sim->contacts) return MABD_OK;
     if (d->on_host) return mabd_affine_backend_cpu.shift_contacts(sim);
-    TRY(get_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
-    mabd_affine_contacts_shift(sim);
-    TRY(MABD_CUDA(touch_put_pieces)(&s->touch, &s->device, sim->contacts, &d->error));
+    TRY(download_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
+    MABD_TRY(mabd_affine_backend_cpu.shift_contacts(sim));
+    TRY(MABD_CUDA(contacts_upload_branches)(&s->contacts, &s->device, sim->contacts, &d->error));
     return MABD_OK;
 }
 
 static mabd_status solve_contacts(mabd_affine_sim* sim, bool again) {
-    return mabd_affine_contacts_solve(sim, again); // there are rows only on the host
+    return mabd_affine_backend_cpu.solve_contacts(sim, again); // contact rows are on the host only
 }
 
 static mabd_status copy_axes(device_sim* d, mabd_affine_sim* sim, bool to_host) {
@@ -231,39 +236,41 @@ static mabd_status search_contacts(mabd_affine_sim* sim, int32_t round,
         return mabd_affine_backend_cpu.search_contacts(sim, round, report);
     }
     TRY(copy_axes(d, sim, true));
-    TRY(get_reals(d, s->view.q_new, coordinates_of(sim), sim->q_new));
-    *report = mabd_affine_contacts_line_search(sim, round);
+    TRY(download_reals(d, s->view.q_new, coordinates_of(sim), sim->q_new));
+    MABD_TRY(mabd_affine_backend_cpu.search_contacts(sim, round, report));
     TRY(copy_axes(d, sim, false));
-    TRY(MABD_CUDA(touch_put_pieces)(&s->touch, &s->device, sim->contacts, &d->error));
+    TRY(MABD_CUDA(contacts_upload_branches)(&s->contacts, &s->device, sim->contacts, &d->error));
     return MABD_OK;
 }
 
 static mabd_status accept_best(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
-    mabd_affine_contacts_accept_best(sim);
-    return d->on_host ? MABD_OK : put_reals(d, sim->q_new, coordinates_of(sim), s->view.q_new);
+    MABD_TRY(mabd_affine_backend_cpu.accept_best(sim));
+    return d->on_host ? MABD_OK : upload_reals(d, sim->q_new, coordinates_of(sim), s->view.q_new);
 }
 
-// ---- a solve -------------------------------------------------------------------------------------------
+// ---- a solve ------------------------------------------------------------------------------------
 
 static mabd_status begin(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
                          mabd_real h) {
     ON_DEVICE(sim);
     d->on_host = false;
-    mabd_affine_begin_solve(sim, scheme, time, h);
+    MABD_TRY(mabd_affine_backend_cpu.begin(sim, scheme, time, h));
     TRY(MABD_CUDA(state_begin)(s, sim, &d->error));
     return MABD_OK;
 }
 
-// Scripted bodies, and who goes by Euler, are known to the host.
+// The host computes the poses of scripted bodies, and which bodies take the solve by Euler.
 static mabd_status predict(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     const mabd_affine_contacts* c = sim->contacts;
-    sim->stages->predict_rest(sim);
+    mabd_affine_host.predict_rest(sim);
     if (c) {
-        for (size_t i = 0; i < sim->sizes.bodies; i++)
+        for (size_t i = 0; i < sim->sizes.bodies; i++) {
             c->by_body.euler[i] = c->by_body.euler_steps[i] > 0;
-        TRY(MABD_CUDA(touch_put_euler)(&s->touch, &s->device, c, sim->sizes.bodies, &d->error));
+        }
+        TRY(MABD_CUDA(contacts_upload_euler)(&s->contacts, &s->device, c, sim->sizes.bodies,
+                                             &d->error));
     }
     TRY(MABD_CUDA(predict)(s, sim, &d->error));
     return MABD_OK;
@@ -272,7 +279,7 @@ static mabd_status predict(mabd_affine_sim* sim) {
 static mabd_status restart(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_affine_backend_cpu.restart(sim);
-    TRY(MABD_CUDA(solvers_restart)(&s->solvers, &s->device, sim, &s->view, &d->error));
+    TRY(MABD_CUDA(dual_restart)(&s->solvers, &s->device, sim, &s->view, &d->error));
     return MABD_OK;
 }
 
@@ -287,25 +294,25 @@ static mabd_status assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
 static mabd_status factor(mabd_affine_sim* sim, int32_t* joint) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_affine_backend_cpu.factor(sim, joint);
-    TRY(MABD_CUDA(solvers_factor)(&s->solvers, &s->device, sim, &s->view, &d->allocator, s->bad,
-                                  joint, &d->error));
+    TRY(MABD_CUDA(dual_factor)(&s->solvers, &s->device, sim, &s->view, &d->allocator, s->bad, joint,
+                               &d->error));
     return MABD_OK;
 }
 
 static mabd_status solve(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_affine_backend_cpu.solve(sim);
-    TRY(MABD_CUDA(solvers_solve)(&s->solvers, &s->device, sim, &s->view, s->bad, &d->error));
+    TRY(MABD_CUDA(dual_solve)(&s->solvers, &s->device, sim, &s->view, s->bad, &d->error));
     return MABD_OK;
 }
 
-// A component that is singular goes to the host, where it is softened, and all is done again.
+// A singular component moves to the host, where its rows are softened, and the solve is repeated.
 static mabd_status update(mabd_affine_sim* sim, mabd_affine_update_report* report) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_affine_backend_cpu.update(sim, report);
     mabd_cuda_part part;
     TRY(MABD_CUDA(update)(s, &part, &d->error));
-    while (part.bad != INT32_MAX && MABD_CUDA(solvers_soften)(&s->solvers, sim, part.bad)) {
+    while (part.bad != INT32_MAX && MABD_CUDA(dual_soften)(&s->solvers, sim, part.bad)) {
         int32_t joint;
         MABD_TRY(assemble(sim, d->pass));
         const mabd_status status = factor(sim, &joint);
@@ -320,22 +327,22 @@ static mabd_status update(mabd_affine_sim* sim, mabd_affine_update_report* repor
     return MABD_OK;
 }
 
-static mabd_status update_axes(mabd_affine_sim* sim, bool anew, mabd_real slack,
+static mabd_status update_axes(mabd_affine_sim* sim, bool first_solve, mabd_real slack,
                                mabd_affine_axis_report* report) {
     ON_DEVICE(sim);
     if (sim->sizes.axes == 0 || d->on_host) {
-        return mabd_affine_backend_cpu.update_axes(sim, anew, slack, report);
+        return mabd_affine_backend_cpu.update_axes(sim, first_solve, slack, report);
     }
-    TRY(MABD_CUDA(switch_axes)(s, sim, anew, slack, report, &d->error));
+    TRY(MABD_CUDA(update_axes)(s, sim, first_solve, slack, report, &d->error));
     return MABD_OK;
 }
 
-static mabd_status check(mabd_affine_sim* sim, mabd_affine_joint_error* open) {
+static mabd_status check(mabd_affine_sim* sim, mabd_affine_joint_error* joint_error) {
     ON_DEVICE(sim);
-    if (d->on_host) return mabd_affine_backend_cpu.check(sim, open);
+    if (d->on_host) return mabd_affine_backend_cpu.check(sim, joint_error);
     mabd_cuda_part part;
     TRY(MABD_CUDA(check)(s, &part, &d->error));
-    *open = part.opening;
+    *joint_error = part.joint_error;
     return MABD_OK;
 }
 
@@ -355,8 +362,8 @@ static mabd_status close_copies(mabd_affine_sim* sim) {
 static mabd_status relinearize(mabd_affine_sim* sim, int32_t* body) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_affine_backend_cpu.relinearize(sim, body);
-    *body = -1; // the next update tells
-    TRY(MABD_CUDA(refer)(s, &d->error));
+    *body = -1; // the next update reports it
+    TRY(MABD_CUDA(relinearize)(s, &d->error));
     return MABD_OK;
 }
 
@@ -370,9 +377,9 @@ const mabd_affine_backend_ops MABD_CUDA(backend) = {
     .create = create,
     .destroy = destroy,
     .bytes = bytes,
-    .tell = tell,
-    .put = put,
-    .fetch = fetch,
+    .last_error = last_error,
+    .upload = upload,
+    .download = download,
     .swap_multipliers = swap_multipliers,
     .copy_state = copy_state,
     .meets_stop = meets_stop,

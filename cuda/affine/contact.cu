@@ -5,48 +5,50 @@ extern "C" {
 #include "base/error.h"
 }
 
-// Eliminated rows of a contact at the most: three and that of rolling, of a junction twice.
+// Most eliminated rows of a contact: three and that of rolling; on a junction twice as many.
 #define MOST_ROWS 8
 
-void MABD_CUDA(touch_layout)(mabd_cuda_touch* touch, size_t bodies, mabd_arena* arena) {
+void MABD_CUDA(contacts_layout)(mabd_cuda_contacts* contacts, size_t bodies, mabd_arena* arena) {
     if (bodies == 0) return;
-    touch->on = (mabd_affine_contacts*)mabd_arena_take(arena, 1, sizeof *touch->on);
-    touch->head = (int32_t*)mabd_arena_take(arena, bodies, sizeof *touch->head);
-    touch->row_first = (int32_t*)mabd_arena_take(arena, bodies, sizeof *touch->row_first);
-    touch->row_count = (int32_t*)mabd_arena_take(arena, bodies, sizeof *touch->row_count);
-    touch->euler = (uint8_t*)mabd_arena_take(arena, bodies, sizeof *touch->euler);
-    touch->view.by_body.head = touch->head, touch->view.by_body.euler = touch->euler;
-    touch->view.by_body.row_first = touch->row_first,
-    touch->view.by_body.row_count = touch->row_count;
+    contacts->on = (mabd_affine_contacts*)mabd_arena_take(arena, 1, sizeof *contacts->on);
+    contacts->head = (int32_t*)mabd_arena_take(arena, bodies, sizeof *contacts->head);
+    contacts->row_first = (int32_t*)mabd_arena_take(arena, bodies, sizeof *contacts->row_first);
+    contacts->row_count = (int32_t*)mabd_arena_take(arena, bodies, sizeof *contacts->row_count);
+    contacts->euler = (uint8_t*)mabd_arena_take(arena, bodies, sizeof *contacts->euler);
+    contacts->view.by_body.head = contacts->head, contacts->view.by_body.euler = contacts->euler;
+    contacts->view.by_body.row_first = contacts->row_first,
+    contacts->view.by_body.row_count = contacts->row_count;
 }
 
-mabd_status MABD_CUDA(touch_put_euler)(mabd_cuda_touch* touch, const mabd_device* device,
-                                       const mabd_affine_contacts* host, size_t bodies,
-                                       mabd_error* error) {
-    touch->staged = touch->view;
-    MABD_TRY(
-        MABD_CUDA(device_upload)(device, &touch->staged, sizeof touch->staged, touch->on, error));
-    return MABD_CUDA(device_upload)(device, host->by_body.euler, bodies, touch->euler, error);
+mabd_status MABD_CUDA(contacts_upload_euler)(mabd_cuda_contacts* contacts,
+                                             const mabd_device* device,
+                                             const mabd_affine_contacts* host, size_t bodies,
+                                             mabd_error* error) {
+    contacts->staged = contacts->view;
+    MABD_TRY(MABD_CUDA(device_upload)(device, &contacts->staged, sizeof contacts->staged,
+                                      contacts->on, error));
+    return MABD_CUDA(device_upload)(device, host->by_body.euler, bodies, contacts->euler, error);
 }
 
-static mabd_status grow(mabd_cuda_touch* touch, int32_t count, mabd_error* error) {
-    if (count <= touch->capacity) return MABD_OK;
+static mabd_status grow(mabd_cuda_contacts* contacts, int32_t count, mabd_error* error) {
+    if (count <= contacts->capacity) return MABD_OK;
     const size_t capacity = (size_t)count + (size_t)count / 2;
-    const size_t contacts = mabd_bytes(capacity, sizeof(mabd_affine_contact)),
+    const size_t list = mabd_bytes(capacity, sizeof(mabd_affine_contact)),
                  next = mabd_bytes(capacity, sizeof(int32_t)),
                  rows = mabd_bytes(MOST_ROWS * capacity, sizeof(mabd_vec12));
-    MABD_CUDA(touch_release)(touch);
-    touch->capacity = 0;
-    MABD_CUDA_TRY(cudaMalloc(&touch->memory, contacts + next + rows), "taking memory for contacts");
-    touch->size = contacts + next + rows;
-    touch->capacity = (int32_t)capacity;
-    touch->view.list.current.data = touch->memory;
-    touch->view.by_body.next.data = (char*)touch->memory + contacts;
-    touch->view.by_body.eliminated.data = (char*)touch->memory + contacts + next;
+    MABD_CUDA(contacts_release)(contacts);
+    contacts->capacity = 0;
+    MABD_CUDA_TRY(cudaMalloc(&contacts->memory, list + next + rows),
+                  "allocating memory for contacts");
+    contacts->size = list + next + rows;
+    contacts->capacity = (int32_t)capacity;
+    contacts->view.list.current.data = contacts->memory;
+    contacts->view.by_body.next.data = (char*)contacts->memory + list;
+    contacts->view.by_body.eliminated.data = (char*)contacts->memory + list + next;
     return MABD_OK;
 }
 
-// Rows of each body, one after the other.
+// Assign the rows of each body, one body after the other.
 static void place_rows(mabd_affine_contacts* host) {
     const int32_t *next = (const int32_t*)host->by_body.next.data,
                   *touched = (const int32_t*)host->by_body.touched.data;
@@ -57,28 +59,32 @@ static void place_rows(mabd_affine_contacts* host) {
     }
 }
 
-mabd_status MABD_CUDA(touch_put)(mabd_cuda_touch* touch, const mabd_device* device,
-                                 mabd_affine_contacts* host, size_t bodies, mabd_error* error) {
+mabd_status MABD_CUDA(contacts_upload)(mabd_cuda_contacts* contacts, const mabd_device* device,
+                                       mabd_affine_contacts* host, size_t bodies,
+                                       mabd_error* error) {
     const int32_t count = host->list.current.count;
-    MABD_TRY(grow(touch, count, error));
+    MABD_TRY(grow(contacts, count, error));
     place_rows(host);
-#define PUT(from, bytes, to) MABD_TRY(MABD_CUDA(device_upload)(device, from, bytes, to, error))
-    PUT(host->by_body.head, bodies * sizeof *host->by_body.head, touch->head);
-    PUT(host->by_body.row_first, bodies * sizeof *host->by_body.row_first, touch->row_first);
-    PUT(host->by_body.next.data, (size_t)count * sizeof(int32_t), touch->view.by_body.next.data);
-#undef PUT
-    MABD_TRY(MABD_CUDA(touch_put_euler)(touch, device, host, bodies, error));
-    return MABD_CUDA(touch_put_pieces)(touch, device, host, error);
+#define UPLOAD(from, bytes, to) MABD_TRY(MABD_CUDA(device_upload)(device, from, bytes, to, error))
+    UPLOAD(host->by_body.head, bodies * sizeof *host->by_body.head, contacts->head);
+    UPLOAD(host->by_body.row_first, bodies * sizeof *host->by_body.row_first, contacts->row_first);
+    UPLOAD(host->by_body.next.data, (size_t)count * sizeof(int32_t),
+           contacts->view.by_body.next.data);
+#undef UPLOAD
+    MABD_TRY(MABD_CUDA(contacts_upload_euler)(contacts, device, host, bodies, error));
+    return MABD_CUDA(contacts_upload_branches)(contacts, device, host, error);
 }
 
-mabd_status MABD_CUDA(touch_put_pieces)(mabd_cuda_touch* touch, const mabd_device* device,
-                                        const mabd_affine_contacts* host, mabd_error* error) {
+mabd_status MABD_CUDA(contacts_upload_branches)(mabd_cuda_contacts* contacts,
+                                                const mabd_device* device,
+                                                const mabd_affine_contacts* host,
+                                                mabd_error* error) {
     return MABD_CUDA(device_upload)(device, host->list.current.data,
                                     (size_t)host->list.current.count * sizeof(mabd_affine_contact),
-                                    touch->view.list.current.data, error);
+                                    contacts->view.list.current.data, error);
 }
 
-void MABD_CUDA(touch_release)(mabd_cuda_touch* touch) {
-    if (touch->memory) cudaFree(touch->memory);
-    touch->memory = NULL, touch->size = 0;
+void MABD_CUDA(contacts_release)(mabd_cuda_contacts* contacts) {
+    if (contacts->memory) cudaFree(contacts->memory);
+    contacts->memory = NULL, contacts->size = 0;
 }

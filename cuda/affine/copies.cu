@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that settle one by one (src/formulation/affine/copies.c): a thread goes over the rotations and openings of one copy; what settles is moved aside by
-// a thread for each body, coordinate and slot. The host is told how many are left and, in the end, the state of each.
+// Copies that settle one by one (affine/copies.c): a thread checks the rotations and joint errors
+// of one copy; the results of settled copies are saved by a thread for each body, coordinate and
+// slot. The host gets the number of copies that have not settled and, at the end, the state of
+// each.
 
 #define MABD_KERNEL_SOURCE
 
-#include "cuda/runtime/reduce.h"
+#include "cuda/affine/part.h"
 
 extern "C" {
 #include "formulation/affine/element/copy.h"
@@ -12,16 +14,16 @@ extern "C" {
 
 #define LAUNCH(kernel, count, ...) LAUNCH_ON(&state->device, "copies", kernel, count, __VA_ARGS__)
 
-// True if it has settled.
-__device__ static bool look_at_copy(const mabd_affine_sim* sim, const mabd_affine_copy_goal* goal,
-                                    const mabd_real* rotation,
-                                    const mabd_affine_joint_error* openings, int32_t copy) {
+// Check one copy; returns true if it has settled.
+__device__ static bool check_copy(const mabd_affine_sim* sim, const mabd_affine_copy_goal* goal,
+                                  const mabd_real* rotation,
+                                  const mabd_affine_joint_error* joint_errors, int32_t copy) {
     const int32_t joints = sim->model->copy_joints;
     mabd_affine_copy_state own = sim->copies[copy];
     if (own.settled) return true;
     mabd_affine_stage_check_copy(sim, rotation, copy, &own);
     for (int32_t i = copy * joints; i < (copy + 1) * joints; i++) {
-        mabd_affine_joint_error_add(&own.open, &openings[i]);
+        mabd_affine_joint_error_add(&own.open, &joint_errors[i]);
     }
     own.settled =
         mabd_affine_stage_turn_copy(goal, &own) && mabd_affine_stage_is_closed(goal, &own.open);
@@ -30,13 +32,13 @@ __device__ static bool look_at_copy(const mabd_affine_sim* sim, const mabd_affin
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    look_at_copies(VIEW sim, CONSTANT mabd_affine_copy_goal goal, const mabd_real* rotation,
-                   const mabd_affine_joint_error* openings, mabd_cuda_part* parts) {
+    check_copies(VIEW sim, CONSTANT mabd_affine_copy_goal goal, const mabd_real* rotation,
+                 const mabd_affine_joint_error* joint_errors, mabd_cuda_part* parts) {
     __shared__ mabd_cuda_part shared[THREADS];
     const int32_t copies = sim.model->copy_count;
     mabd_cuda_part own = no_part();
     for (int32_t i = share_of(copies, INDEX); i < share_of(copies, INDEX + 1); i++) {
-        own.left += !look_at_copy(&sim, &goal, rotation, openings, i);
+        own.left += !check_copy(&sim, &goal, rotation, joint_errors, i);
     }
     join_parts(shared, &own, parts);
 }
@@ -78,9 +80,9 @@ mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_affine_c
                       "clearing copies");
     }
     MABD_TRY(MABD_CUDA(check_joints)(state, error));
-    LAUNCH_BLOCKS(&state->device, "copies", look_at_copies, parts, state->view, *goal,
-                  state->rotation, state->openings, state->parts);
-    MABD_TRY(MABD_CUDA(fetch_part)(state, parts, &part, error));
+    LAUNCH_BLOCKS(&state->device, "copies", check_copies, parts, state->view, *goal,
+                  state->rotation, state->joint_errors, state->parts);
+    MABD_TRY(MABD_CUDA(download_part)(state, parts, &part, error));
     *left = part.left;
     if (*left == 0) return MABD_OK;
     MABD_TRY(move_copies(state, host, false, error));

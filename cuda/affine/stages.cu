@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a step on a device: a thread for each body, joint or slot runs the text of the CPU (src/cpu/one). A
-// kernel for each kind of body: registers are those of one kind.
+// The stages of a step on a device: a thread for each body, joint or slot runs the source of the
+// CPU (affine/element/). One kernel for each kind of body, which needs the registers of that kind
+// only.
 //
 //   predict    all moving bodies; coordinates of joints
-//   assemble   joints are begun by the body whose side is first, then all bodies write, then what is apart is added
-//   update     bodies; largest rotation and first broken body over blocks of threads, then over blocks
-//   check      joints, likewise
+//   assemble   the body of a joint's first side starts it, then all bodies write, then the deferred
+//              shares are added
+//   update     bodies; largest rotation and first broken body by a reduction
+//   check      joints; largest joint error by a reduction
 //
-// Between two launches all that was written is there. No launch waits for the host.
+// A launch sees all that earlier launches have written. No launch waits for the host.
 
 #define MABD_KERNEL_SOURCE
 
-#include "cuda/runtime/reduce.h"
+#include "cuda/affine/part.h"
 
 extern "C" {
 #include "formulation/affine/element/assemble.h"
@@ -20,13 +22,13 @@ extern "C" {
 #include "formulation/affine/element/update.h"
 }
 
-// The text takes a simulation that it may write to; it writes to its arrays only.
+// The source of the stages takes a mutable simulation; it writes to its arrays only.
 #define SIM ((mabd_affine_sim*)&sim)
 
-/// Launch for `count` threads, if there are any.
+/// Launch `count` threads in the stream of the simulation; nothing if there are none.
 #define LAUNCH(what, kernel, count, ...) LAUNCH_ON(&state->device, what, kernel, count, __VA_ARGS__)
 
-// ---- predict and refer ---------------------------------------------------------------------------------
+// ---- predict and relinearize --------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
     predict_bodies(VIEW sim, int32_t count, const int32_t* bodies) {
@@ -34,12 +36,12 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    refer_bodies(VIEW sim, int32_t count, const int32_t* bodies, uint8_t* inside_out) {
+    relinearize_bodies(VIEW sim, int32_t count, const int32_t* bodies, uint8_t* inside_out) {
     if (INDEX < count)
         inside_out[bodies[INDEX]] = !mabd_affine_stage_relinearize_body(SIM, bodies[INDEX]);
 }
 
-// Scripted bodies, where the host has them.
+// Copy the poses q (count) of scripted bodies.
 __global__ static void __launch_bounds__(THREADS, 1)
     pose_bodies(VIEW sim, int32_t count, const int32_t* bodies, const mabd_real* q) {
     if (INDEX >= count) return;
@@ -85,53 +87,55 @@ mabd_status MABD_CUDA(predict)(mabd_cuda_state* state, const mabd_affine_sim* ho
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(refer)(mabd_cuda_state* state, mabd_error* error) {
-    LAUNCH("refer", refer_bodies, state->body_count, state->view, state->body_count, state->bodies,
-           state->inside_out);
+mabd_status MABD_CUDA(relinearize)(mabd_cuda_state* state, mabd_error* error) {
+    LAUNCH("relinearize", relinearize_bodies, state->body_count, state->view, state->body_count,
+           state->bodies, state->inside_out);
     return MABD_OK;
 }
 
-// ---- assemble ------------------------------------------------------------------------------------------
+// ---- assemble -----------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
     start_bodies(VIEW sim, const mabd_real* stress, int32_t count, const int32_t* bodies) {
     if (INDEX < count) mabd_affine_stage_start_joints(SIM, stress, bodies[INDEX]);
 }
 
-// place: of the first body's workspace, counted in bodies.
-template <mabd_affine_body_kind kind, bool touched>
+// place: workspace of the first body, counted in bodies.
+template <mabd_affine_body_kind kind, bool contacts>
 __global__ static void __launch_bounds__(THREADS, 1)
     assemble_bodies(VIEW sim, const mabd_real* stress, int32_t count, const int32_t* bodies,
                     int32_t place) {
     if (INDEX < count) {
-        mabd_affine_stage_assemble_kind(SIM, kind, touched, bodies[INDEX], stress, place + INDEX);
+        mabd_affine_stage_assemble_kind(SIM, kind, contacts, bodies[INDEX], stress, place + INDEX);
     }
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    add_aparts(VIEW sim, int32_t count, const mabd_affine_deferred* aparts) {
-    if (INDEX < count) mabd_affine_add_deferred(&sim, &aparts[INDEX]);
+    add_deferred(VIEW sim, int32_t count, const mabd_affine_deferred* deferred) {
+    if (INDEX < count) mabd_affine_add_deferred(&sim, &deferred[INDEX]);
 }
 
-/// `launch` for the kind that a group has, with contacts or without.
-#define BY_KIND(group, touched, launch)                                                            \
+/// `launch` for the kind of a group, with contacts or without.
+#define BY_CONTACTS(kind, contacts, launch)                                                        \
+    case kind:                                                                                     \
+        if (contacts) {                                                                            \
+            launch(kind, true);                                                                    \
+        } else {                                                                                   \
+            launch(kind, false);                                                                   \
+        }                                                                                          \
+        break;
+#define BY_KIND(group, contacts, launch)                                                           \
     switch ((group)->kind) {                                                                       \
-    case MABD_BODY_SIMPLE:                                                                         \
-        if (touched) launch(MABD_BODY_SIMPLE, true) else launch(MABD_BODY_SIMPLE, false) break;    \
-    case MABD_BODY_SPRUNG:                                                                         \
-        if (touched) launch(MABD_BODY_SPRUNG, true) else launch(MABD_BODY_SPRUNG, false) break;    \
-    case MABD_BODY_GENERAL:                                                                        \
-        if (touched) launch(MABD_BODY_GENERAL, true) else launch(MABD_BODY_GENERAL, false) break;  \
-    case MABD_BODY_ROWS:                                                                           \
-        if (touched) launch(MABD_BODY_ROWS, true) else launch(MABD_BODY_ROWS, false) break;        \
-    case MABD_BODY_JUNCTION:                                                                       \
-        if (touched)                                                                               \
-            launch(MABD_BODY_JUNCTION, true) else launch(MABD_BODY_JUNCTION, false) break;         \
+        BY_CONTACTS(MABD_BODY_SIMPLE, contacts, launch)                                            \
+        BY_CONTACTS(MABD_BODY_SPRUNG, contacts, launch)                                            \
+        BY_CONTACTS(MABD_BODY_GENERAL, contacts, launch)                                           \
+        BY_CONTACTS(MABD_BODY_ROWS, contacts, launch)                                              \
+        BY_CONTACTS(MABD_BODY_JUNCTION, contacts, launch)                                          \
     }
 
 static mabd_status start_group(mabd_cuda_state* state, const mabd_cuda_group* g,
                                const mabd_real* stress, mabd_error* error) {
-    if (g->kind == MABD_BODY_SIMPLE) return MABD_OK; // their joints have nothing to begin with
+    if (g->kind == MABD_BODY_SIMPLE) return MABD_OK; // their joints need no start
     LAUNCH("start", start_bodies, g->count, state->view, stress, g->count,
            state->bodies + g->first);
     return MABD_OK;
@@ -139,14 +143,14 @@ static mabd_status start_group(mabd_cuda_state* state, const mabd_cuda_group* g,
 
 static mabd_status assemble_group(mabd_cuda_state* state, const mabd_cuda_group* g,
                                   const mabd_real* stress, mabd_error* error) {
-#define ASSEMBLE(kind, touched)                                                                    \
-    LAUNCH("assemble", (assemble_bodies<kind, touched>), g->count, state->view, stress, g->count,  \
-           state->bodies + g->first, g->place);
+#define ASSEMBLE(kind, contacts)                                                                   \
+    LAUNCH("assemble", (assemble_bodies<kind, contacts>), g->count, state->view, stress, g->count, \
+           state->bodies + g->first, g->place)
     BY_KIND(g, state->view.contacts, ASSEMBLE)
     return MABD_OK;
 }
 
-// What geometric stiffness is made of; at one reference it stays what it was.
+// Choose the stress of the geometric stiffness; it stays the same while the reference does.
 static mabd_status hold_stress(mabd_cuda_state* state, mabd_affine_pass pass,
                                const mabd_real** stress, mabd_error* error) {
     const mabd_affine_sim* sim = &state->view;
@@ -177,31 +181,32 @@ mabd_status MABD_CUDA(assemble)(mabd_cuda_state* state, mabd_affine_pass pass, m
     for (int32_t i = 0; i < state->group_count; i++) {
         MABD_TRY(assemble_group(state, &state->groups[i], stress, error));
     }
-    LAUNCH("assemble", add_aparts, state->apart_count, *sim, state->apart_count, state->aparts);
+    LAUNCH("assemble", add_deferred, state->deferred_count, *sim, state->deferred_count,
+           state->deferred);
     return MABD_OK;
 }
 
-// ---- update and check ----------------------------------------------------------------------------------
+// ---- update and check ---------------------------------------------------------------------------
 
-template <mabd_affine_body_kind kind, bool touched>
+template <mabd_affine_body_kind kind, bool contacts>
 __global__ static void __launch_bounds__(THREADS, 1)
     update_bodies(VIEW sim, int32_t count, const int32_t* bodies, mabd_real* rotation,
                   mabd_real* size) {
     if (INDEX >= count) return;
     const int32_t body = bodies[INDEX];
     mabd_affine_motion_report one = {-1, -1, -1, nullptr};
-    mabd_affine_stage_update_kind(SIM, kind, touched, body, &one);
+    mabd_affine_stage_update_kind(SIM, kind, contacts, body, &one);
     rotation[body] = one.rotation;
     size[body] = one.broken_body < 0 ? 0 : 1;
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    check_joints(VIEW sim, int32_t count, mabd_affine_joint_error* openings) {
+    check_joints(VIEW sim, int32_t count, mabd_affine_joint_error* joint_errors) {
     if (INDEX >= count) return;
     mabd_affine_joint_error one = {0, 0, 0, -1};
     if (sim.model->plan->joint_slot[INDEX] >= 0)
         mabd_affine_stage_check_joint(&sim, sim.q_new, INDEX, &one);
-    openings[INDEX] = one;
+    joint_errors[INDEX] = one;
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
@@ -224,21 +229,21 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    join_joints(VIEW sim, const mabd_affine_joint_error* openings, mabd_cuda_part* parts) {
+    join_joints(VIEW sim, const mabd_affine_joint_error* joint_errors, mabd_cuda_part* parts) {
     __shared__ mabd_cuda_part shared[THREADS];
     const int32_t joints = sim.model->joint_count;
     mabd_cuda_part own = no_part();
     for (int32_t i = share_of(joints, INDEX); i < share_of(joints, INDEX + 1); i++) {
-        mabd_affine_joint_error_add(&own.opening, &openings[i]);
+        mabd_affine_joint_error_add(&own.joint_error, &joint_errors[i]);
     }
     join_parts(shared, &own, parts);
 }
 
 static mabd_status update_group(mabd_cuda_state* state, const mabd_cuda_group* g,
                                 mabd_error* error) {
-#define UPDATE(kind, touched)                                                                      \
-    LAUNCH("update", (update_bodies<kind, touched>), g->count, state->view, g->count,              \
-           state->bodies + g->first, state->rotation, state->size);
+#define UPDATE(kind, contacts)                                                                     \
+    LAUNCH("update", (update_bodies<kind, contacts>), g->count, state->view, g->count,             \
+           state->bodies + g->first, state->rotation, state->size)
     BY_KIND(g, state->view.contacts, UPDATE)
     return MABD_OK;
 }
@@ -250,7 +255,7 @@ mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd
     const int32_t parts = parts_for(state->body_count);
     LAUNCH_BLOCKS(&state->device, "reduce", join_bodies, parts, state->view, state->rotation,
                   state->size, state->bad, state->inside_out, state->parts);
-    MABD_TRY(MABD_CUDA(fetch_part)(state, parts, part, error));
+    MABD_TRY(MABD_CUDA(download_part)(state, parts, part, error));
     const mabd_real square = part->motion.rotation;
     part->motion.rotation = square > 0 ? (mabd_real)sqrt(square) / 2 : 0;
     return MABD_OK;
@@ -258,7 +263,7 @@ mabd_status MABD_CUDA(update)(mabd_cuda_state* state, mabd_cuda_part* part, mabd
 
 mabd_status MABD_CUDA(check_joints)(mabd_cuda_state* state, mabd_error* error) {
     LAUNCH("check", check_joints, state->joint_count, state->view, state->joint_count,
-           state->openings);
+           state->joint_errors);
     return MABD_OK;
 }
 
@@ -266,12 +271,12 @@ mabd_status MABD_CUDA(check)(mabd_cuda_state* state, mabd_cuda_part* part, mabd_
     const int32_t joints = state->joint_count;
     MABD_TRY(MABD_CUDA(check_joints)(state, error));
     const int32_t parts = parts_for(joints);
-    LAUNCH_BLOCKS(&state->device, "reduce", join_joints, parts, state->view, state->openings,
+    LAUNCH_BLOCKS(&state->device, "reduce", join_joints, parts, state->view, state->joint_errors,
                   state->parts);
-    return MABD_CUDA(fetch_part)(state, parts, part, error);
+    return MABD_CUDA(download_part)(state, parts, part, error);
 }
 
-// ---- finish --------------------------------------------------------------------------------------------
+// ---- finish -------------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
     finish_joints(VIEW sim, bool keep_history, int32_t count) {

@@ -1,41 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/affine/state.h"
 
+#include "cuda/affine/host_dual.h"
+#include "cuda/runtime/reduce.h"
+
 extern "C" {
 #include "base/error.h"
 }
 
-// ---- what goes there -----------------------------------------------------------------------------------
+// ---- memory of the device -----------------------------------------------------------------------
 
-// A piece of the host's memory and its place on the device.
-typedef struct piece {
+// A stretch of the host's memory and its address on the device.
+typedef struct region {
     const char* from;
     size_t size;
     char* to;
-} piece;
+} region;
 
-// The same thing on the device; null if it is not in the piece.
-template <class T> static T* moved(const piece& p, T* at) {
+// The address on the device of an object of the host; null if it is not in the region.
+template <class T> static T* moved(const region& p, T* at) {
     const char* c = (const char*)at;
     if (!c || c < p.from || c >= p.from + p.size) return NULL;
     return (T*)(p.to + (c - p.from));
 }
 
 typedef struct counts {
-    size_t model, plan, sides, apart, aparts, bodies, slots, edges, joints, arena;
-    size_t scripts, touched;       // touched: bodies, or 0 without contacts
-    size_t moving;                 // bodies
-    size_t works, springs, points; // places for what is put together
+    size_t model, plan, sides, slots, edges, joints, arena, scripts;
+    size_t bodies, moving;           // all; those that move
+    size_t contact_bodies;           // bodies, or 0 without contacts
+    size_t deferred, deferred_reals; // sides that write to a place of their own
+    size_t works, springs, points;   // workspaces
 } counts;
 
 typedef struct places {
-    piece model, plan, arena;
+    region model, plan, arena;
     mabd_model* model_head;
     mabd_affine_shares* shares;
     uint8_t* side_mode;
     size_t* side_offset;
-    mabd_real* apart;
-    mabd_affine_deferred* aparts;
+    mabd_real* deferred_reals;
+    mabd_affine_deferred* deferred;
     int32_t* bodies;
 } places;
 
@@ -47,19 +51,20 @@ static void layout(const counts* n, mabd_arena* arena, mabd_cuda_state* s, place
     p->shares = (mabd_affine_shares*)mabd_arena_take(arena, 1, sizeof(mabd_affine_shares));
     p->side_mode = (uint8_t*)mabd_arena_take(arena, n->sides, sizeof(uint8_t));
     p->side_offset = (size_t*)mabd_arena_take(arena, n->sides, sizeof(size_t));
-    p->apart = (mabd_real*)mabd_arena_take(arena, n->apart, sizeof(mabd_real));
-    p->aparts =
-        (mabd_affine_deferred*)mabd_arena_take(arena, n->aparts, sizeof(mabd_affine_deferred));
+    p->deferred_reals = (mabd_real*)mabd_arena_take(arena, n->deferred_reals, sizeof(mabd_real));
+    p->deferred =
+        (mabd_affine_deferred*)mabd_arena_take(arena, n->deferred, sizeof(mabd_affine_deferred));
     p->bodies = (int32_t*)mabd_arena_take(arena, n->moving, sizeof(int32_t));
     s->script_bodies = (int32_t*)mabd_arena_take(arena, n->scripts, sizeof *s->script_bodies);
     s->script_q = (mabd_real*)mabd_arena_take(arena, 12 * n->scripts, sizeof *s->script_q);
-    MABD_CUDA(touch_layout)(&s->touch, n->touched, arena);
+    MABD_CUDA(contacts_layout)(&s->contacts, n->contact_bodies, arena);
     MABD_CUDA(solvers_layout)(&s->solvers, arena);
     s->bad = (int32_t*)mabd_arena_take(arena, n->slots, sizeof *s->bad);
     s->rotation = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->rotation);
     s->size = (mabd_real*)mabd_arena_take(arena, n->bodies, sizeof *s->size);
     s->inside_out = (uint8_t*)mabd_arena_take(arena, n->bodies, sizeof *s->inside_out);
-    s->openings = (mabd_affine_joint_error*)mabd_arena_take(arena, n->joints, sizeof *s->openings);
+    s->joint_errors =
+        (mabd_affine_joint_error*)mabd_arena_take(arena, n->joints, sizeof *s->joint_errors);
     s->parts = (mabd_cuda_part*)mabd_arena_take(arena, MABD_CUDA_PARTS + 1, sizeof *s->parts);
     s->view.sides =
         (mabd_affine_side_work*)mabd_arena_take(arena, n->works, sizeof(mabd_affine_side_work));
@@ -72,15 +77,15 @@ static bool is_moving(const mabd_model* m, int32_t body) {
     return m->body_motion[body] == MABD_MOTION_DYNAMIC;
 }
 
-// ---- lists on the host ---------------------------------------------------------------------------------
+// ---- lists on the host --------------------------------------------------------------------------
 
-// Lists that are made on the host, copied, and forgotten.
+// Lists that are made on the host, copied to the device, and freed.
 typedef struct lists {
     uint8_t* side_mode;
     size_t* side_offset;
-    mabd_affine_deferred* aparts;
+    mabd_affine_deferred* deferred;
     int32_t *bodies, *scripts;
-    int32_t *color, *owner; // of bodies, of edges that two bodies share
+    int32_t *color, *owner; // colour of a body; first body of an edge that two bodies share
     void* memory;
     size_t size;
 } lists;
@@ -88,22 +93,22 @@ typedef struct lists {
 static void lay_lists(const counts* n, mabd_arena* arena, lists* l) {
     l->side_mode = (uint8_t*)mabd_arena_take(arena, n->sides, sizeof *l->side_mode);
     l->side_offset = (size_t*)mabd_arena_take(arena, n->sides, sizeof *l->side_offset);
-    l->aparts = (mabd_affine_deferred*)mabd_arena_take(arena, n->sides, sizeof *l->aparts);
+    l->deferred = (mabd_affine_deferred*)mabd_arena_take(arena, n->sides, sizeof *l->deferred);
     l->bodies = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof *l->bodies);
     l->scripts = (int32_t*)mabd_arena_take(arena, n->scripts, sizeof *l->scripts);
     l->color = (int32_t*)mabd_arena_take(arena, n->bodies, sizeof *l->color);
     l->owner = (int32_t*)mabd_arena_take(arena, n->edges, sizeof *l->owner);
 }
 
-// Kinds in the order of the list: those that share places of one sort follow each other.
+// Kinds in the order of the list of bodies: kinds with workspaces of one type are adjacent.
 static const mabd_affine_body_kind kinds[] = {MABD_BODY_SIMPLE, MABD_BODY_SPRUNG, MABD_BODY_GENERAL,
                                               MABD_BODY_ROWS, MABD_BODY_JUNCTION};
 #define KINDS  5
 #define COLORS 64
 
-// Two bodies that two joints join both add to the block between these joints: they get different colours, and a launch each. A sum of
-// two numbers does not depend on their order.
-// Returns how many colours, 0 if they do not suffice.
+// Colour the bodies; returns the number of colours, 0 if COLORS do not suffice. Two bodies that are
+// joined by two joints both add to the block between these joints: they get different colours, and
+// a launch each. A sum of two numbers does not depend on their order.
 static int32_t color_bodies(const mabd_plan* plan, int32_t* color, int32_t* owner) {
     int32_t colors = 1;
     for (int32_t e = 0; e < plan->edge_count; e++) owner[e] = -1;
@@ -122,7 +127,7 @@ static int32_t color_bodies(const mabd_plan* plan, int32_t* color, int32_t* owne
     return colors;
 }
 
-// Bodies by kind and colour, and the groups they make.
+// List the bodies by kind and colour, and their groups.
 static void list_bodies(const mabd_affine_sim* host, int32_t colors, counts* n, const lists* l,
                         mabd_cuda_state* s) {
     const mabd_model* m = host->model;
@@ -149,7 +154,7 @@ static void list_bodies(const mabd_affine_sim* host, int32_t colors, counts* n, 
     n->works = widest * (first[KINDS] - first[2]);
 }
 
-// The side of the lower body writes, the other one apart.
+// Set the mode of each side: that of the lower body writes to the block, the other one is deferred.
 static void list_sides(const mabd_model* m, counts* n, lists* l) {
     const mabd_plan* plan = m->plan;
     for (int32_t body = 0; body < m->body_count; body++) {
@@ -162,20 +167,20 @@ static void list_sides(const mabd_model* m, counts* n, lists* l) {
             if (!is_moving(m, other)) {
                 l->side_mode[s] = MABD_SIDE_GROUND;
             } else if (other < body) {
-                const mabd_affine_deferred apart = {s, slot, n->apart};
+                const mabd_affine_deferred deferred = {s, slot, n->deferred_reals};
                 const size_t width = (size_t)plan->slot_width[slot];
                 l->side_mode[s] = MABD_SIDE_DEFERRED;
-                l->side_offset[s] = n->apart;
-                l->aparts[n->aparts++] = apart;
-                n->apart += width * (width + 1);
+                l->side_offset[s] = n->deferred_reals;
+                l->deferred[n->deferred++] = deferred;
+                n->deferred_reals += width * (width + 1);
             }
         }
     }
 }
 
-// ---- copies --------------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 
-static mabd_model copy_model(const mabd_model* m, const piece& p, const piece& plan) {
+static mabd_model copy_model(const mabd_model* m, const region& p, const region& plan) {
     mabd_model d = *m;
     d.classes = moved(p, m->classes), d.body_class = moved(p, m->body_class);
     d.body_motion = moved(p, m->body_motion), d.joints = moved(p, m->joints);
@@ -185,7 +190,7 @@ static mabd_model copy_model(const mabd_model* m, const piece& p, const piece& p
     return d;
 }
 
-static mabd_plan copy_plan(const mabd_plan* plan, const piece& p) {
+static mabd_plan copy_plan(const mabd_plan* plan, const region& p) {
     mabd_plan d = *plan;
     d.slot_joint = moved(p, plan->slot_joint), d.joint_slot = moved(p, plan->joint_slot);
     d.slot_width = moved(p, plan->slot_width), d.slot_row = moved(p, plan->slot_row);
@@ -203,7 +208,7 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     mabd_affine_side_work* sides = view->sides;
     mabd_affine_spring_work* springs = view->springs;
     mabd_vec3* points = view->points;
-    const piece& a = p->arena;
+    const region& a = p->arena;
     *view = *host;
     view->model = p->model_head, view->packs = NULL, view->shares = p->shares;
     view->stages = NULL, view->pool = NULL, view->outers = NULL;
@@ -225,27 +230,28 @@ static mabd_status copy_all(const mabd_affine_sim* host, const counts* n, const 
     const mabd_model model = copy_model(host->model, p->model, p->plan);
     const mabd_plan plan = copy_plan(host->model->plan, p->plan);
     mabd_affine_shares shares = {};
-    shares.side_mode = p->side_mode, shares.side_offset = p->side_offset, shares.values = p->apart;
-#define PUT(from, count, to)                                                                       \
+    shares.side_mode = p->side_mode, shares.side_offset = p->side_offset;
+    shares.values = p->deferred_reals;
+#define UPLOAD(from, count, to)                                                                    \
     MABD_TRY(MABD_CUDA(device_upload)(d, from, (count) * sizeof *(from), to, error))
-    PUT(p->model.from, p->model.size, p->model.to);
-    PUT(p->plan.from, p->plan.size, p->plan.to);
-    PUT(p->arena.from, p->arena.size, p->arena.to);
-    PUT(&model, 1, p->model_head);
-    PUT(&plan, 1, p->plan.to); // the plan begins with its head
-    PUT(&shares, 1, p->shares);
-    PUT(l->side_mode, n->sides, p->side_mode);
-    PUT(l->side_offset, n->sides, p->side_offset);
-    PUT(l->aparts, n->aparts, p->aparts);
-    PUT(l->bodies, n->moving, p->bodies);
-    PUT(l->scripts, n->scripts, s->script_bodies);
-#undef PUT
+    UPLOAD(p->model.from, p->model.size, p->model.to);
+    UPLOAD(p->plan.from, p->plan.size, p->plan.to);
+    UPLOAD(p->arena.from, p->arena.size, p->arena.to);
+    UPLOAD(&model, 1, p->model_head);
+    UPLOAD(&plan, 1, p->plan.to); // the struct is the first object of the plan's memory
+    UPLOAD(&shares, 1, p->shares);
+    UPLOAD(l->side_mode, n->sides, p->side_mode);
+    UPLOAD(l->side_offset, n->sides, p->side_offset);
+    UPLOAD(l->deferred, n->deferred, p->deferred);
+    UPLOAD(l->bodies, n->moving, p->bodies);
+    UPLOAD(l->scripts, n->scripts, s->script_bodies);
+#undef UPLOAD
     MABD_TRY(MABD_CUDA(solvers_upload)(&s->solvers, d, error));
     MABD_CUDA_TRY(cudaMemsetAsync(s->inside_out, 0, n->bodies, d->stream), "clearing");
-    return MABD_CUDA(device_wait)(d, error); // model, plan and shares are local to this function
+    return MABD_CUDA(device_wait)(d, error); // model, plan and shares are local variables
 }
 
-// ---- creation ------------------------------------------------------------------------------------------
+// ---- creation -----------------------------------------------------------------------------------
 
 static mabd_status plan_lists(const mabd_affine_sim* host, const mabd_allocator* allocator,
                               counts* n, lists* l, mabd_cuda_state* s, mabd_error* error) {
@@ -263,7 +269,7 @@ static mabd_status plan_lists(const mabd_affine_sim* host, const mabd_allocator*
     list_bodies(host, colors, n, l, s);
     list_sides(m, n, l);
     for (int32_t i = 0; i < m->script_count; i++) l->scripts[i] = m->scripts[i].body;
-    return MABD_CUDA(solvers_plan)(host, allocator, &s->solvers, error);
+    return MABD_CUDA(dual_plan)(host, allocator, &s->solvers, error);
 }
 
 static mabd_status fill(const mabd_affine_sim* host, const void* arena_memory, size_t arena_size,
@@ -274,7 +280,8 @@ static mabd_status fill(const mabd_affine_sim* host, const void* arena_memory, s
     places p = {};
     MABD_TRY(plan_lists(host, allocator, n, l, s, error));
     layout(n, &arena, s, &p);
-    if (arena.used == SIZE_MAX) return mabd_fail_memory(error, "laying out the device's memory");
+    if (arena.used == SIZE_MAX)
+        return mabd_fail_memory(error, "laying out the memory of the device");
     MABD_TRY(MABD_CUDA(device_reserve)(&s->device, arena.used, error));
     arena.size = arena.used, arena.used = 0, arena.memory = (char*)s->device.memory;
     layout(n, &arena, s, &p);
@@ -282,11 +289,11 @@ static mabd_status fill(const mabd_affine_sim* host, const void* arena_memory, s
     p.plan.from = (const char*)plan, p.plan.size = n->plan;
     p.arena.from = (const char*)arena_memory, p.arena.size = arena_size;
     copy_view(host, &p, &s->view);
-    s->view.contacts = s->touch.on;
+    s->view.contacts = s->contacts.on;
     s->bodies = p.bodies, s->body_count = (int32_t)n->moving;
     s->joint_count = host->model->joint_count;
     s->script_count = (int32_t)n->scripts;
-    s->apart_count = (int32_t)n->aparts, s->aparts = p.aparts;
+    s->deferred_count = (int32_t)n->deferred, s->deferred = p.deferred;
     return copy_all(host, n, l, &p, s, error);
 }
 
@@ -303,7 +310,7 @@ mabd_status MABD_CUDA(state_create)(const mabd_affine_sim* host, const void* are
     n.model = host->model->memory_size, n.plan = plan->bytes, n.arena = arena_size;
     n.sides = (size_t)plan->side_start[plan->body_count], n.bodies = host->sizes.bodies;
     n.edges = host->shared_edges ? (size_t)plan->edge_count : 0;
-    n.scripts = (size_t)host->model->script_count, n.touched = host->contacts ? n.bodies : 0;
+    n.scripts = (size_t)host->model->script_count, n.contact_bodies = host->contacts ? n.bodies : 0;
     n.slots = (size_t)plan->slot_count, n.joints = (size_t)host->model->joint_count;
     lay_lists(&n, &arena, &l);
     l.size = arena.size = arena.used;
@@ -316,14 +323,14 @@ mabd_status MABD_CUDA(state_create)(const mabd_affine_sim* host, const void* are
         status = fill(host, arena_memory, arena_size, allocator, &n, &l, state, error);
         mabd_free(allocator, l.memory, l.size);
     } else {
-        status = mabd_fail_memory(error, "listing what goes to the device");
+        status = mabd_fail_memory(error, "listing bodies and joints for the device");
     }
     if (status != MABD_OK) MABD_CUDA(state_destroy)(allocator, state);
     return status;
 }
 
 void MABD_CUDA(state_destroy)(const mabd_allocator* allocator, mabd_cuda_state* state) {
-    MABD_CUDA(touch_release)(&state->touch);
+    MABD_CUDA(contacts_release)(&state->contacts);
     MABD_CUDA(solvers_release)(allocator, &state->solvers);
     mabd_free(allocator, state->groups, state->group_bytes);
     mabd_free(allocator, state->staged_q, state->staged_bytes);
@@ -331,30 +338,30 @@ void MABD_CUDA(state_destroy)(const mabd_allocator* allocator, mabd_cuda_state* 
 }
 
 size_t MABD_CUDA(state_bytes)(const mabd_cuda_state* state) {
-    return state->device.size + state->touch.size;
+    return state->device.size + state->contacts.size;
 }
 
-// ---- to and fro ----------------------------------------------------------------------------------------
+// ---- upload and download ------------------------------------------------------------------------
 
-// No wait: every solve waits for its rotation before the host makes new numbers.
+// No wait is needed: every solve waits for its rotation before the host makes the next numbers.
 mabd_status MABD_CUDA(state_begin)(mabd_cuda_state* state, const mabd_affine_sim* host,
                                    mabd_error* error) {
     mabd_affine_sim* view = &state->view;
     const mabd_affine_sizes* n = &host->sizes;
     const size_t controls = n->row_sets * MABD_JOINT_MAX_ROWS;
     view->step = host->step, view->euler = host->euler;
-#define PUT(name, count)                                                                           \
+#define UPLOAD(name, count)                                                                        \
     MABD_TRY(MABD_CUDA(device_upload)(&state->device, host->name, (count) * sizeof *host->name,    \
                                       view->name, error))
-    PUT(blocks, (host->contacts ? 2 : 1) * n->classes);
-    PUT(controls, controls);
-    PUT(motors, controls);
-    PUT(force_scale, n->forces);
-#undef PUT
+    UPLOAD(blocks, (host->contacts ? 2 : 1) * n->classes);
+    UPLOAD(controls, controls);
+    UPLOAD(motors, controls);
+    UPLOAD(force_scale, n->forces);
+#undef UPLOAD
     return MABD_OK;
 }
 
-// D and U are made by every assemble.
+// D and U are recomputed by every assemble.
 static bool is_matrix(const mabd_affine_sim* sim, const mabd_real* field) {
     return field == sim->D || field == sim->U;
 }
@@ -384,11 +391,11 @@ mabd_status MABD_CUDA(state_download)(const mabd_cuda_state* state, mabd_cuda_fi
 mabd_status MABD_CUDA(state_upload)(const mabd_cuda_state* state, const mabd_affine_sim* host,
                                     mabd_error* error) {
     const mabd_affine_sizes* n = &host->sizes;
-#define PUT_STATE(name, size)                                                                      \
+#define UPLOAD_STATE(name, size)                                                                   \
     MABD_TRY(MABD_CUDA(device_upload)(&state->device, host->name, size, state->view.name, error));
-#define PUT_WORK(name, size)
+#define UPLOAD_WORK(name, size)
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
-    PUT_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
+    UPLOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
 #undef FIELD
     return MABD_OK;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text is that of the CPU (dual/chain_kernel.h). Chains of a group are of one pattern, so threads of a warp do not part ways, and what
-// they read lies side by side: D, U and x are turned into tiles of 32 chains (math/interleave.h), and x back. A block of threads turns 32
-// reals of 32 chains in shared memory: both sides are read and written as they lie.
+// The source is that of the CPU (dual/chain_kernel.h). Chains of a group have one pattern, so
+// threads of a warp do not diverge, and they read adjacent numbers: D, U and x are interleaved over
+// 32 chains (math/interleave.h), and x is copied back. A block of threads transposes 32 reals of 32
+// chains in shared memory, so that global memory is read and written contiguously on both sides.
 //
-//   plan    chain 0: k k+1 k+2 ..            tile    k   of chain 0 1 2 .. 31
-//           chain 1: k k+1 k+2 ..                    k+1 of chain 0 1 2 .. 31
+//   plan    chain 0: k k+1 k+2 ..      interleaved    k   of chain 0 1 2 .. 31
+//           chain 1: k k+1 k+2 ..                     k+1 of chain 0 1 2 .. 31
 //
-// A kernel for each widest block: registers are those of the widest.
+// One kernel for each widest block, as a kernel needs the registers of its widest block.
 
 #define MABD_INTERLEAVED
 
@@ -20,13 +21,13 @@ extern "C" {
 }
 #include "dual/chain_kernel.h"
 
-// ---- lists on the host ---------------------------------------------------------------------------------
+// ---- lists on the host --------------------------------------------------------------------------
 
 static size_t tiles_of(const mabd_cuda_chains* c) {
     return (size_t)((c->count + MABD_TILE - 1) / MABD_TILE);
 }
 
-// Lists of a group, of which the counts are known.
+// Take one list from the arena.
 template <class T> static T* take(mabd_arena* arena, int32_t count, const T** list) {
     T* memory = (T*)mabd_arena_take(arena, (size_t)count, sizeof(T));
     *list = memory;
@@ -46,7 +47,7 @@ static void lay_lists(int32_t count, mabd_cuda_chains* groups, mabd_arena* arena
     }
 }
 
-// Counts of the group of a component.
+// Count the slots and reals of a group by one of its components.
 static mabd_cuda_chains count_group(const mabd_plan* plan, int32_t component, int32_t count) {
     const mabd_plan_component* c = &plan->components[component];
     const int32_t first = c->slot_first, end = first + c->slot_count;
@@ -81,7 +82,7 @@ static void fill_group(const mabd_plan* plan, const int32_t* components,
     }
 }
 
-// Groups and lists for components that are sorted by pattern.
+// Make groups and lists of components that are sorted by pattern.
 static mabd_status fill_batch(const mabd_plan* plan, const int32_t* components,
                               const int32_t* group_first, const mabd_allocator* allocator,
                               mabd_cuda_batch* b, mabd_error* error) {
@@ -108,16 +109,24 @@ static mabd_status fill_batch(const mabd_plan* plan, const int32_t* components,
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(batch_plan)(const mabd_plan* plan, int32_t count, const int32_t* components,
-                                  const mabd_allocator* allocator, mabd_cuda_batch* batch,
-                                  mabd_error* error) {
+static void release(const mabd_allocator* allocator, void* solver) {
+    mabd_cuda_batch* b = (mabd_cuda_batch*)solver;
+    const mabd_cuda_batch none = {};
+    mabd_free(allocator, b->host_lists, b->lists_size);
+    mabd_free(allocator, b->host, b->heads_size);
+    *b = none;
+}
+
+static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t* components,
+                            const mabd_allocator* allocator, void* solver, mabd_error* error) {
+    mabd_cuda_batch* batch = (mabd_cuda_batch*)solver;
     const mabd_cuda_batch none = {};
     const size_t bytes = mabd_bytes(2 * (size_t)count + 1, sizeof(int32_t));
     *batch = none;
     for (int32_t i = 0; i < count; i++) {
         const mabd_plan_component* c = &plan->components[components[i]];
         if (c->kind != MABD_COMPONENT_CHAIN || c->slot_count == 0) {
-            return mabd_fail(error, MABD_ERR_ARG, "batches take chains alone");
+            return mabd_fail(error, MABD_ERR_ARG, "the batch solver takes chains only");
         }
     }
     int32_t* sorted = bytes == SIZE_MAX ? NULL : (int32_t*)mabd_alloc(allocator, bytes);
@@ -129,11 +138,12 @@ mabd_status MABD_CUDA(batch_plan)(const mabd_plan* plan, int32_t count, const in
         status = fill_batch(plan, sorted, sorted + count, allocator, batch, error);
     }
     mabd_free(allocator, sorted, bytes);
-    if (status != MABD_OK) MABD_CUDA(batch_release)(allocator, batch);
+    if (status != MABD_OK) release(allocator, batch);
     return status;
 }
 
-void MABD_CUDA(batch_layout)(mabd_cuda_batch* b, mabd_arena* arena) {
+static void layout(void* solver, mabd_arena* arena) {
+    mabd_cuda_batch* b = (mabd_cuda_batch*)solver;
     mabd_arena lists = {NULL, b->lists_size, 0};
     b->lists = lists.memory = (char*)mabd_arena_take(arena, b->lists_size, 1);
     for (int32_t g = 0; g < b->group_count; g++) {
@@ -147,38 +157,31 @@ void MABD_CUDA(batch_layout)(mabd_cuda_batch* b, mabd_arena* arena) {
     lay_lists(b->group_count, b->on, &lists);
 }
 
-mabd_status MABD_CUDA(batch_upload)(const mabd_cuda_batch* b, const mabd_device* device,
-                                    mabd_error* error) {
+static mabd_status upload(void* solver, const mabd_device* device, mabd_error* error) {
+    const mabd_cuda_batch* b = (const mabd_cuda_batch*)solver;
     return MABD_CUDA(device_upload)(device, b->host_lists, b->lists_size, b->lists, error);
 }
 
-void MABD_CUDA(batch_release)(const mabd_allocator* allocator, mabd_cuda_batch* b) {
-    const mabd_cuda_batch none = {};
-    mabd_free(allocator, b->host_lists, b->lists_size);
-    mabd_free(allocator, b->host, b->heads_size);
-    *b = none;
-}
+// ---- interleaving -------------------------------------------------------------------------------
 
-// ---- tiles ---------------------------------------------------------------------------------------------
-
-// Reals of chains in the plan and in tiles: `reals` of each, from first[i] on.
-typedef struct turned {
+// One array in both layouts: `reals` of each chain, of chain i from plan[first[i]] on.
+typedef struct transposed {
     int32_t count; // chains
-    size_t reals;
+    size_t reals;  // of one chain
     const size_t* first;
-    mabd_real *plan, *tiles;
-} turned;
+    mabd_real *plan, *interleaved;
+} transposed;
 
-// The part that a block turns: reals from `real` on of the chains of a tile. A column more than MABD_TILE: threads of a warp that write
-// below each other use other banks.
+// The part that a block of threads transposes: MABD_TILE reals of MABD_TILE chains. One column more
+// than that: threads of a warp that write to one column use different memory banks.
 typedef mabd_real square[MABD_TILE][MABD_TILE + 1];
 
 MABD_FN size_t squares_of(size_t reals) {
     return (reals + MABD_TILE - 1) / MABD_TILE;
 }
 
-// Real k of chain i of the square of a block; false if there is none.
-__device__ static bool in_square(const turned& t, int32_t i, int32_t k, int32_t* chain,
+// Find real k of chain i of the square of this block of threads; false if it is out of range.
+__device__ static bool in_square(const transposed& t, int32_t i, int32_t k, int32_t* chain,
                                  size_t* real) {
     const size_t squares = squares_of(t.reals);
     *chain = (int32_t)(blockIdx.x / squares) * MABD_TILE + i;
@@ -186,13 +189,13 @@ __device__ static bool in_square(const turned& t, int32_t i, int32_t k, int32_t*
     return *chain < t.count && *real < t.reals;
 }
 
-// Threads go along the rows of a square.
+// Loop over a square; adjacent threads get adjacent columns.
 #define FOR_SQUARE(row, column)                                                                    \
     for (int32_t at_ = (int32_t)threadIdx.x, row = at_ / MABD_TILE, column = at_ % MABD_TILE;      \
          at_ < MABD_TILE * MABD_TILE;                                                              \
          at_ += THREADS, row = at_ / MABD_TILE, column = at_ % MABD_TILE)
 
-__global__ static void __launch_bounds__(THREADS, 1) gather(CONSTANT turned t) {
+__global__ static void __launch_bounds__(THREADS, 1) gather(CONSTANT transposed t) {
     __shared__ square part;
     int32_t chain;
     size_t real;
@@ -202,18 +205,18 @@ __global__ static void __launch_bounds__(THREADS, 1) gather(CONSTANT turned t) {
     __syncthreads();
     FOR_SQUARE(k, i) {
         if (in_square(t, i, k, &chain, &real)) {
-            mabd_interleaved_of(t.tiles, t.reals, chain)[(ptrdiff_t)real] = part[i][k];
+            mabd_interleaved_of(t.interleaved, t.reals, chain)[(ptrdiff_t)real] = part[i][k];
         }
     }
 }
 
-__global__ static void __launch_bounds__(THREADS, 1) scatter(CONSTANT turned t) {
+__global__ static void __launch_bounds__(THREADS, 1) scatter(CONSTANT transposed t) {
     __shared__ square part;
     int32_t chain;
     size_t real;
     FOR_SQUARE(k, i) {
         if (in_square(t, i, k, &chain, &real)) {
-            part[i][k] = mabd_interleaved_of(t.tiles, t.reals, chain)[(ptrdiff_t)real];
+            part[i][k] = mabd_interleaved_of(t.interleaved, t.reals, chain)[(ptrdiff_t)real];
         }
     }
     __syncthreads();
@@ -226,7 +229,7 @@ static int32_t squares_for(const mabd_cuda_chains* c, size_t reals) {
     return (int32_t)(tiles_of(c) * squares_of(reals));
 }
 
-// ---- factor and solve ----------------------------------------------------------------------------------
+// ---- factor and solve ---------------------------------------------------------------------------
 
 MABD_FN mabd_chain chain_of(const mabd_cuda_chains& c, int32_t i) {
     mabd_chain chain;
@@ -259,12 +262,13 @@ __global__ static void __launch_bounds__(THREADS, 1)
     if (chain < c.count) bad[c.slot_first[chain] + slot] = 0;
 }
 
-mabd_status MABD_CUDA(batch_factor)(const mabd_cuda_batch* batch, const mabd_device* device,
-                                    const mabd_affine_sim* view, int32_t* bad, mabd_error* error) {
+static mabd_status factor(void* solver, const mabd_device* device,
+                          const mabd_cuda_dual_system* system, int32_t* bad, mabd_error* error) {
+    const mabd_cuda_batch* batch = (const mabd_cuda_batch*)solver;
     for (int32_t g = 0; g < batch->group_count; g++) {
         const mabd_cuda_chains* c = &batch->on[g];
-        const turned D = {c->count, c->D_reals, c->D_first, view->D, c->D};
-        const turned U = {c->count, c->U_reals, c->U_first, view->U, c->U};
+        const transposed D = {c->count, c->D_reals, c->D_first, system->D, c->D};
+        const transposed U = {c->count, c->U_reals, c->U_first, system->U, c->U};
         LAUNCH_BLOCKS(device, "factor", gather, squares_for(c, c->D_reals), D);
         LAUNCH_BLOCKS(device, "factor", gather, squares_for(c, c->U_reals), U);
         LAUNCH_ON(device, "factor", clear_bad, c->count * c->slot_count, *c, bad);
@@ -273,14 +277,29 @@ mabd_status MABD_CUDA(batch_factor)(const mabd_cuda_batch* batch, const mabd_dev
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(batch_solve)(const mabd_cuda_batch* batch, const mabd_device* device,
-                                   const mabd_affine_sim* view, mabd_error* error) {
+static mabd_status solve(void* solver, const mabd_device* device,
+                         const mabd_cuda_dual_system* system, const mabd_dual_goal* goal,
+                         mabd_dual_report* report, mabd_error* error) {
+    const mabd_cuda_batch* batch = (const mabd_cuda_batch*)solver;
+    (void)goal, (void)report;
     for (int32_t g = 0; g < batch->group_count; g++) {
         const mabd_cuda_chains* c = &batch->on[g];
-        const turned x = {c->count, c->x_reals, c->x_first, view->lambda, c->x};
+        const transposed x = {c->count, c->x_reals, c->x_first, system->lambda, c->x};
         LAUNCH_BLOCKS(device, "solve", gather, squares_for(c, c->x_reals), x);
         LAUNCH_MOST(device, "solve", solve_chains, c->most, c->count, *c);
         LAUNCH_BLOCKS(device, "solve", scatter, squares_for(c, c->x_reals), x);
     }
     return MABD_OK;
 }
+
+const mabd_cuda_dual_ops MABD_CUDA(dual_batch) = {
+    .name = "batch",
+    .size = sizeof(mabd_cuda_batch),
+    .iterative = false,
+    .plan = plan_all,
+    .layout = layout,
+    .upload = upload,
+    .factor = factor,
+    .solve = solve,
+    .release = release,
+};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread for each slot of a level runs the text of the CPU (dual/tree_kernel.h), leaves first, and root first on the way back. What a level has
-// written is there for the next one: that takes a launch for each level or, where levels are narrow, a barrier, and one block of
-// threads does many of them. No launch waits for the host.
+// A thread for each slot of a level runs the source of the CPU (dual/tree_kernel.h): leaves first
+// to eliminate, root first to substitute back. A level reads the results of the level before it,
+// which takes a launch for each level or, where levels are narrow, a barrier: then one block of
+// threads handles many of them. No launch waits for the host.
 //
-// Slots that are left out close cycles. Then the tree T of the others is copied and factored beside K, which stays as it is:
+// Slots that are left out close cycles. Then the tree T of the others is copied and factored beside
+// K, which is not overwritten:
 //
 //   K = | T   B |     T = L d L' by levels,  X = T^-1 B: forward and back for each column of B
-//       | B'  C |     (the complement C - B' X is made by who asked for X)
+//       | B'  C |     (loops.cu makes the complement C - B' X)
 //
-// A junction has a thread for each of its entries, which goes over all arms in their order.
-
-#define MABD_KERNEL_SOURCE
+// A junction has a thread for each of its entries, which sums over all arms in their order.
 
 #include "cuda/dual/levels.h"
 
@@ -20,10 +20,11 @@ extern "C" {
 #include "dual/tree_kernel.h"
 }
 
-/// Slots up to which a level is narrow, times columns.
+/// Slots times columns up to which a level is narrow.
 #define NARROW THREADS
 
-// What a launch works on: all that is eliminated as one system, lists, and vectors x, `columns` of them. All on the device.
+// The argument of all kernels: all slots as one system, the lists, and `columns` vectors x.
+// Pointers are device memory.
 typedef struct work {
     mabd_dual_system system;
     mabd_cuda_level_lists lists;
@@ -33,7 +34,7 @@ typedef struct work {
     int32_t* bad;
 } work;
 
-static work work_of(const mabd_cuda_levels* levels, const mabd_affine_sim* view) {
+static work work_of(const mabd_cuda_levels* levels, const mabd_cuda_dual_system* system) {
     const mabd_cuda_level_lists* l = &levels->on;
     work w = {};
     mabd_dual_system* s = &w.system;
@@ -41,14 +42,14 @@ static work work_of(const mabd_cuda_levels* levels, const mabd_affine_sim* view)
     s->width = l->width, s->row = l->row, s->block = l->block;
     s->to = l->to, s->edge_block = l->edge_block;
     s->negative = l->negative;
-    s->D = levels->copies ? levels->D : view->D;
-    s->U = levels->copies ? levels->U : view->U;
+    s->D = levels->copies ? levels->D : system->D;
+    s->U = levels->copies ? levels->U : system->U;
     w.lists = *l, w.kept = levels->kept;
-    w.x = view->lambda, w.columns = 1;
+    w.x = system->lambda, w.columns = 1;
     return w;
 }
 
-// ---- copies --------------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
     copy_blocks(CONSTANT work w, const mabd_real* D) {
@@ -61,7 +62,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
     }
 }
 
-// The edges of a slot.
+// Copy the edges of one slot.
 __global__ static void __launch_bounds__(THREADS, 1)
     copy_edges(CONSTANT work w, const mabd_real* U) {
     const mabd_dual_system& system = w.system;
@@ -80,16 +81,17 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 static mabd_status copy(const mabd_cuda_levels* levels, const mabd_device* device,
-                        const mabd_affine_sim* view, mabd_error* error) {
-    const work w = work_of(levels, view);
-    LAUNCH_ON(device, "factor", copy_blocks, levels->slot_count, w, view->D);
-    LAUNCH_ON(device, "factor", copy_edges, levels->slot_count, w, view->U);
+                        const mabd_cuda_dual_system* system, mabd_error* error) {
+    const work w = work_of(levels, system);
+    LAUNCH_ON(device, "factor", copy_blocks, levels->slot_count, w, system->D);
+    LAUNCH_ON(device, "factor", copy_edges, levels->slot_count, w, system->U);
     return MABD_OK;
 }
 
-// ---- junctions ----------------------------------------------------------------------------------------------
+// ---- junctions ----------------------------------------------------------------------------------
 
-// An entry of a junction, -W' Z or -Z' y over its arms: columns of the left and right factor, their halves, what it is added to.
+// An entry of a junction, which gets -W' Z or -Z' y of its arms: columns of the left and right
+// factor, their halves, and the address of the entry.
 typedef struct junction_entry {
     int row, column, row_half, column_half;
     bool of_x;
@@ -101,7 +103,8 @@ typedef struct junction_entry {
 #define JUNCTION_X       (JUNCTION_BETWEEN + MABD_JUNCTION_SLOT * MABD_JUNCTION_SLOT)
 #define JUNCTION_ENTRIES (JUNCTION_X + 2 * MABD_JUNCTION_SLOT)
 
-// The lower triangles of both slots, the block between them, the right-hand side.
+// Entry k: the lower triangles of both slots, then the block between them, then the right-hand
+// side.
 MABD_FN junction_entry junction_entry_of(const mabd_dual_system* system, const int32_t* start,
                                          int32_t s, mabd_real* x, int k) {
     junction_entry e = {0, 0, 0, 0, false, NULL};
@@ -124,7 +127,7 @@ MABD_FN junction_entry junction_entry_of(const mabd_dual_system* system, const i
     return e;
 }
 
-// Entry k of a junction less what its arms take off.
+// Subtract the contributions of all arms from entry k of a junction.
 __device__ static void add_arms(const work& w, int32_t junction, mabd_real* x, int k) {
     const mabd_dual_system& system = w.system;
     const mabd_cuda_level_lists& l = w.lists;
@@ -146,9 +149,10 @@ __device__ static void add_arms(const work& w, int32_t junction, mabd_real* x, i
     *e.at = sum;
 }
 
-// ---- sweeps --------------------------------------------------------------------------------------------
+// ---- sweeps -------------------------------------------------------------------------------------
 
-// What is done to a slot, and before it to a junction, `junction_items` of each.
+// A sweep says what to do for a slot and, before the slots of a level, for each of the
+// `junction_items` items of a junction.
 
 struct eliminate_sweep {
     static const bool has_junctions = true;
@@ -196,7 +200,7 @@ struct back_sweep {
     }
 };
 
-// The share of one of some threads in the junctions of a level.
+// The junctions of a level, shared among `threads` threads.
 template <class sweep>
 __device__ static void do_junctions(const work& w, int32_t level, int32_t thread, int32_t threads) {
     const int32_t first = w.lists.junction_first[level], items = sweep::junction_items(w.columns);
@@ -205,7 +209,8 @@ __device__ static void do_junctions(const work& w, int32_t level, int32_t thread
         sweep::junction(w, first + i / items, i % items);
 }
 
-// And in its slots. Columns of one slot follow each other: their threads read the same blocks.
+// The slots of a level, shared among `threads` threads. Columns of one slot are adjacent: their
+// threads read the same blocks.
 template <class sweep>
 __device__ static void do_slots(const work& w, int32_t level, int32_t thread, int32_t threads) {
     const int32_t first = w.lists.level_first[level];
@@ -228,7 +233,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
     do_slots<sweep>(w, level, INDEX, (int32_t)(gridDim.x * blockDim.x));
 }
 
-// One block: levels from `from` on, up or down by `step`, before `to`.
+// One block of threads: levels `from`, `from + step`, ... before `to`.
 template <class sweep>
 __global__ static void __launch_bounds__(THREADS, 1)
     narrow_levels(CONSTANT work w, int32_t from, int32_t to, int32_t step) {
@@ -243,7 +248,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
     }
 }
 
-// ---- launches ------------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 
 static int32_t slots_in(const mabd_cuda_levels* levels, int32_t level) {
     return levels->host.level_first[level + 1] - levels->host.level_first[level];
@@ -254,7 +259,7 @@ static int32_t junctions_in(const mabd_cuda_levels* levels, int32_t level) {
     return levels->host.junction_first[level + 1] - levels->host.junction_first[level];
 }
 
-// One junction may be in it: it has more entries than a block has threads, but not many more.
+// A narrow level has one junction at most: its entries are a few times the threads of a block.
 static bool is_narrow(const mabd_cuda_levels* levels, int32_t level, int32_t columns) {
     return slots_in(levels, level) * columns <= NARROW && junctions_in(levels, level) <= 1;
 }
@@ -270,7 +275,7 @@ static mabd_status sweep_level(const mabd_cuda_levels* levels, const mabd_device
     return MABD_OK;
 }
 
-// All levels, up or down.
+// All levels, rising (up) or falling.
 template <class sweep>
 static mabd_status sweep_levels(const mabd_cuda_levels* levels, const mabd_device* device,
                                 const char* what, const work& w, bool up, mabd_error* error) {
@@ -289,20 +294,25 @@ static mabd_status sweep_levels(const mabd_cuda_levels* levels, const mabd_devic
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(levels_factor)(const mabd_cuda_levels* levels, const mabd_device* device,
-                                     const mabd_affine_sim* view, int32_t* bad, mabd_error* error) {
-    work w = work_of(levels, view);
+mabd_status MABD_CUDA(levels_factor)(void* solver, const mabd_device* device,
+                                     const mabd_cuda_dual_system* system, int32_t* bad,
+                                     mabd_error* error) {
+    const mabd_cuda_levels* levels = (const mabd_cuda_levels*)solver;
+    work w = work_of(levels, system);
     w.bad = bad;
-    if (levels->copies) MABD_TRY(copy(levels, device, view, error));
+    if (levels->copies) MABD_TRY(copy(levels, device, system, error));
     return sweep_levels<eliminate_sweep>(levels, device, "factor", w, true, error);
 }
 
-mabd_status MABD_CUDA(levels_solve)(const mabd_cuda_levels* levels, const mabd_device* device,
-                                    const mabd_affine_sim* view, mabd_error* error) {
-    return sweep_levels<back_sweep>(levels, device, "solve", work_of(levels, view), false, error);
+mabd_status MABD_CUDA(levels_solve)(void* solver, const mabd_device* device,
+                                    const mabd_cuda_dual_system* system, const mabd_dual_goal* goal,
+                                    mabd_dual_report* report, mabd_error* error) {
+    const mabd_cuda_levels* levels = (const mabd_cuda_levels*)solver;
+    (void)goal, (void)report;
+    return sweep_levels<back_sweep>(levels, device, "solve", work_of(levels, system), false, error);
 }
 
-// Columns in as many pieces as it takes: threads are counted by 31 bits.
+// Split the columns so that the number of threads of a launch fits into 31 bits.
 template <class sweep>
 static mabd_status sweep_columns(const mabd_cuda_levels* levels, const mabd_device* device, work w,
                                  int32_t columns, bool up, mabd_error* error) {
@@ -317,24 +327,26 @@ static mabd_status sweep_columns(const mabd_cuda_levels* levels, const mabd_devi
     return MABD_OK;
 }
 
-static work columns_of(const mabd_cuda_levels* levels, const mabd_affine_sim* view, size_t stride,
-                       int32_t row_offset, mabd_real* x) {
-    work w = work_of(levels, view);
+static work columns_of(const mabd_cuda_levels* levels, const mabd_cuda_dual_system* system,
+                       size_t stride, int32_t row_offset, mabd_real* x) {
+    work w = work_of(levels, system);
     w.system.row_offset = row_offset;
     w.stride = stride, w.x = x;
     return w;
 }
 
 mabd_status MABD_CUDA(levels_forward)(const mabd_cuda_levels* levels, const mabd_device* device,
-                                      const mabd_affine_sim* view, int32_t columns, size_t stride,
-                                      int32_t row_offset, mabd_real* x, mabd_error* error) {
+                                      const mabd_cuda_dual_system* system, int32_t columns,
+                                      size_t stride, int32_t row_offset, mabd_real* x,
+                                      mabd_error* error) {
     return sweep_columns<forward_sweep>(
-        levels, device, columns_of(levels, view, stride, row_offset, x), columns, true, error);
+        levels, device, columns_of(levels, system, stride, row_offset, x), columns, true, error);
 }
 
 mabd_status MABD_CUDA(levels_back)(const mabd_cuda_levels* levels, const mabd_device* device,
-                                   const mabd_affine_sim* view, int32_t columns, size_t stride,
-                                   int32_t row_offset, mabd_real* x, mabd_error* error) {
+                                   const mabd_cuda_dual_system* system, int32_t columns,
+                                   size_t stride, int32_t row_offset, mabd_real* x,
+                                   mabd_error* error) {
     return sweep_columns<back_sweep>(
-        levels, device, columns_of(levels, view, stride, row_offset, x), columns, false, error);
+        levels, device, columns_of(levels, system, stride, row_offset, x), columns, false, error);
 }

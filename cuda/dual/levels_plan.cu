@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of levels.h: integers alone, made on the host.
+// The lists of levels.h: integers only, made on the host.
 //
-//   slots   of the plan that are not left out, in the order of elimination
-//   edges   between them, sorted by (from, to); a block that the plan has the other way round is turned when it is copied. Joints
-//           that are eliminated after a junction on which they are get an edge for each pair, with a block of zeros, where the plan has
-//           none: that is where the junction leaves blocks (topology/plan.c has them in trees alone).
-//   levels  a slot comes after all that changes it, and no two of a level change the same slot: those on both bodies of a joint change
-//           it without being coupled with each other. Slots that change one do so in their order, as one after the other would.
-//   arms    joints on a junction do not change it: it takes off what they leave before its own turn (dual/tree_kernel.h), so any number of
-//           them may be in one level
+//   slots   slots of the plan that are not left out, in the order of elimination
+//   edges   edges between them, sorted by (from, to); a block that the plan stores as (to, from) is
+//           transposed when it is copied. Joints of a junction that are eliminated after it get an
+//           edge for each pair, with a block of zeros, where the plan has none: eliminating the
+//           junction fills those blocks (topology/plan.c has them in trees only).
+//   levels  a slot comes after all slots that change it, and no two slots of a level change the same
+//           slot: the slots on both bodies of a joint change it without being coupled with each
+//           other. Slots that change the same slot do so in their order, as in a sequential loop.
+//   arms    joints on a junction do not change it: before its own elimination the junction subtracts
+//           their contributions (dual/tree_kernel.h), so any number of arms may be in one level
 //
 // O(slots + edges).
-#define MABD_KERNEL_SOURCE
 
 #include "cuda/dual/levels.h"
 
@@ -20,19 +21,19 @@ extern "C" {
 #include "dual/tree_kernel.h"
 }
 
-// An edge before they are sorted.
+// An edge of the list that is sorted.
 typedef struct edge {
     int32_t from, to;
     size_t plan_edge; // offset in U of the plan, SIZE_MAX = none
     bool turned;
 } edge;
 
-// What is needed while listing.
+// Temporary arrays.
 typedef struct workspace {
-    int32_t* place;              // of a slot of the plan, -1 = left out or of another component
+    int32_t* place;              // number of a slot of the plan here, -1 = not in the lists
     edge *edges, *sorted;        // (room)
-    int32_t* first;              // of a counting sort (slots + 1)
-    int32_t *level_of, *changed; // level of a slot; the last one that changes it, plus one (slots)
+    int32_t* first;              // of a counting sort (slots + 2)
+    int32_t *level_of, *changed; // level of a slot; 1 + the last level that changes it (slots)
     int32_t* late;               // joints of a junction that are eliminated after it (slots)
     void* memory;
     size_t size;
@@ -77,9 +78,9 @@ static void lay_lists(const mabd_cuda_levels* levels, mabd_arena* arena, mabd_cu
     l->turned = (bool*)mabd_arena_take(arena, edges, sizeof *l->turned);
 }
 
-// ---- slots and edges -----------------------------------------------------------------------------------
+// ---- slots and edges ----------------------------------------------------------------------------
 
-// Places of the slots that are kept; returns how many.
+// Number the slots that are not left out; returns how many.
 static int32_t number_slots(const mabd_plan* plan, int32_t count, const int32_t* components,
                             const bool* left_out, int32_t* place) {
     int32_t slots = 0;
@@ -100,7 +101,7 @@ static void add_edge(workspace* w, int32_t a, int32_t b, size_t plan_edge) {
     w->count++;
 }
 
-// Joints of a junction that come after it, each pair.
+// Add an edge for each pair of joints that are eliminated after their junction.
 static void add_pairs_of_junction(const mabd_plan* plan, int32_t body, workspace* w) {
     int32_t own = -1, late = 0;
     for (int32_t i = plan->side_start[body]; i < plan->side_start[body + 1]; i++) {
@@ -173,9 +174,9 @@ static void fill_edges(const workspace* w, mabd_cuda_levels* levels) {
     }
 }
 
-// ---- levels --------------------------------------------------------------------------------------------
+// ---- levels -------------------------------------------------------------------------------------
 
-// A joint on a junction, which comes after it.
+// True for a joint on a junction that is eliminated before it.
 static bool is_arm(const mabd_cuda_level_lists* l, int32_t s) {
     return !l->negative[s] && l->start[s + 1] > l->start[s] && l->negative[l->to[l->start[s]]];
 }
@@ -199,7 +200,7 @@ static int32_t find_levels(const mabd_cuda_levels* levels, workspace* w) {
     return count;
 }
 
-// `order` by keys below `count`; first (count + 1).
+// Sort 0 .. n - 1 by keys below `count` into `order`; first (count + 1): first entry of a key.
 static void sort_by(int32_t n, const int32_t* key, int32_t count, int32_t* first, int32_t* order) {
     memset(first, 0, ((size_t)count + 1) * sizeof *first);
     for (int32_t i = 0; i < n; i++) first[key[i] + 1]++;
@@ -218,7 +219,7 @@ static void list_junctions(mabd_cuda_levels* levels, workspace* w) {
         while (level < levels->level_count && i >= l->level_first[level]) {
             l->junction_first[level++] = junctions;
         }
-        // its second slot is in a later level, and has no edge to a junction
+        // the second slot of a junction is in a later level, and has no edge to a junction
         if (!l->negative[s] || l->start[s] == l->start[s + 1] || !l->negative[l->to[l->start[s]]])
             continue;
         place[s] = junctions, l->junction_slot[junctions++] = s;
@@ -238,9 +239,9 @@ static void list_junctions(mabd_cuda_levels* levels, workspace* w) {
     levels->arm_count = l->arm_start[junctions];
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------
+// ---- plan, layout, upload, release --------------------------------------------------------------
 
-// Slots and edges of the workspace, sorted, to the lists.
+// Sort the edges of the workspace, allocate the lists and fill them.
 static mabd_status fill(const mabd_plan* plan, const mabd_allocator* allocator, workspace* w,
                         mabd_cuda_levels* levels, mabd_error* error) {
     mabd_arena arena = {NULL, 0, 0};
@@ -259,13 +260,20 @@ static mabd_status fill(const mabd_plan* plan, const mabd_allocator* allocator, 
     mabd_dual_system system = {};
     system.slot_count = levels->slot_count, system.to = levels->host.to;
     if (!mabd_tree_fits(&system, levels->host.start)) {
-        return mabd_fail(error, MABD_ERR_ARG, "levels take trees alone");
+        return mabd_fail(error, MABD_ERR_ARG, "the level solver takes trees only");
     }
     levels->level_count = find_levels(levels, w);
     sort_by(levels->slot_count, w->level_of, levels->level_count, levels->host.level_first,
             levels->host.order);
     if (levels->junction_count > 0) list_junctions(levels, w);
     return MABD_OK;
+}
+
+static void release(const mabd_allocator* allocator, void* solver) {
+    mabd_cuda_levels* levels = (mabd_cuda_levels*)solver;
+    const mabd_cuda_levels none = {};
+    mabd_free(allocator, levels->host_memory, levels->size);
+    *levels = none;
 }
 
 static mabd_status take_workspace(const mabd_plan* plan, const mabd_allocator* allocator,
@@ -281,9 +289,10 @@ static mabd_status take_workspace(const mabd_plan* plan, const mabd_allocator* a
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(levels_plan)(const mabd_plan* plan, int32_t count, const int32_t* components,
-                                   const bool* left_out, const mabd_allocator* allocator,
-                                   mabd_cuda_levels* levels, mabd_error* error) {
+mabd_status MABD_CUDA(levels_plan_part)(const mabd_plan* plan, int32_t count,
+                                        const int32_t* components, const bool* left_out,
+                                        const mabd_allocator* allocator, mabd_cuda_levels* levels,
+                                        mabd_error* error) {
     const mabd_cuda_levels none = {};
     workspace w = {};
     *levels = none;
@@ -297,7 +306,7 @@ mabd_status MABD_CUDA(levels_plan)(const mabd_plan* plan, int32_t count, const i
         levels->slot_count = number_slots(plan, count, components, left_out, w.place);
         list_edges(plan, count, components, &w);
     }
-    if (status == MABD_OK && w.count > w.room) { // more than the plan has: junctions
+    if (status == MABD_OK && w.count > w.room) { // junctions add edges that the plan does not have
         mabd_free(allocator, w.memory, w.size);
         w.room = w.count;
         status = take_workspace(plan, allocator, &w, error);
@@ -308,11 +317,18 @@ mabd_status MABD_CUDA(levels_plan)(const mabd_plan* plan, int32_t count, const i
     }
     if (status == MABD_OK) status = fill(plan, allocator, &w, levels, error);
     mabd_free(allocator, w.memory, w.size);
-    if (status != MABD_OK) MABD_CUDA(levels_release)(allocator, levels);
+    if (status != MABD_OK) release(allocator, levels);
     return status;
 }
 
-void MABD_CUDA(levels_layout)(mabd_cuda_levels* levels, mabd_arena* arena) {
+static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t* components,
+                            const mabd_allocator* allocator, void* solver, mabd_error* error) {
+    return MABD_CUDA(levels_plan_part)(plan, count, components, NULL, allocator,
+                                       (mabd_cuda_levels*)solver, error);
+}
+
+static void layout(void* solver, mabd_arena* arena) {
+    mabd_cuda_levels* levels = (mabd_cuda_levels*)solver;
     mabd_arena lists = {NULL, levels->size, 0};
     lists.memory = (char*)mabd_arena_take(arena, levels->size, 1);
     levels->memory = lists.memory;
@@ -323,14 +339,20 @@ void MABD_CUDA(levels_layout)(mabd_cuda_levels* levels, mabd_arena* arena) {
                                                sizeof *levels->kept);
 }
 
-mabd_status MABD_CUDA(levels_upload)(const mabd_cuda_levels* levels, const mabd_device* device,
-                                     mabd_error* error) {
+static mabd_status upload(void* solver, const mabd_device* device, mabd_error* error) {
+    const mabd_cuda_levels* levels = (const mabd_cuda_levels*)solver;
     return MABD_CUDA(device_upload)(device, levels->host_memory, levels->size, levels->memory,
                                     error);
 }
 
-void MABD_CUDA(levels_release)(const mabd_allocator* allocator, mabd_cuda_levels* levels) {
-    const mabd_cuda_levels none = {};
-    mabd_free(allocator, levels->host_memory, levels->size);
-    *levels = none;
-}
+const mabd_cuda_dual_ops MABD_CUDA(dual_levels) = {
+    .name = "levels",
+    .size = sizeof(mabd_cuda_levels),
+    .iterative = false,
+    .plan = plan_all,
+    .layout = layout,
+    .upload = upload,
+    .factor = MABD_CUDA(levels_factor),
+    .solve = MABD_CUDA(levels_solve),
+    .release = release,
+};

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// K l = b of components with cycles. Without its cut joints a component is a tree T; with them last
+// K l = b of components with cycles. Without its cut joints a component is a tree T; ordered with
+// the cut joints last
 //
 //   K = | T   B |     T = L d L'            level by level (levels.cu), no fill
-//       | B'  C |     W = T^-1 B            forth and back for all columns of B at once
+//       | B'  C |     W = T^-1 B            forward and back for all columns of B at once
 //                     S = C - B' W = R R'   products by cuBLAS, the factor by cuSOLVER
 //
 //   y = T^-1 b,   S l_c = b_c - B' y,   l = y - W l_c
 //
-// T has the freedoms of junctions as well, with negative pivots. What is left when they are all gone is the Schur complement of a
-// positive definite matrix: S is positive definite.
+// T also has the freedoms of junctions, with negative pivots. S is what remains of K after all of
+// them are eliminated, a Schur complement of a positive definite matrix, hence positive definite.
 //
-// Components with equally many cut rows make a class: their columns of B stand side by side in one array with the rows of the plan, so
-// that one launch for each level does all of them. Of those, products of components of one size at equal distances are one
-// call (strided), and so are the factors of all S of a class (batched); one alone is cuSOLVER's plain one.
-#define MABD_KERNEL_SOURCE
+// Components with equally many cut rows make a class. One array with the rows of the plan holds the
+// columns of B of all of them, so that one launch for each level serves the whole class. Products
+// of components of one size at equal distances are one call (strided), and so are the factors of
+// all S of a class (batched); a class of one component uses the plain functions of cuSOLVER.
 
 #include "cuda/dual/loops.h"
 
 #include "cuda/runtime/launch.h"
 
-// ---- kernels -------------------------------------------------------------------------------------------
+// ---- kernels ------------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    put_blocks(int32_t count, const mabd_cuda_loop_block* blocks, const mabd_real* D,
-               const mabd_real* U, mabd_real* B, mabd_real* S) {
+    copy_cut_blocks(int32_t count, const mabd_cuda_loop_block* blocks, const mabd_real* D,
+                    const mabd_real* U, mabd_real* B, mabd_real* S) {
     if (INDEX >= count) return;
     const mabd_cuda_loop_block block = blocks[INDEX];
     const mabd_real* from = (block.diagonal ? D : U) + block.from;
@@ -36,7 +37,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
     }
 }
 
-// info: 0, or the row of S, from 1, whose pivot failed.
+// Mark the cut joints whose pivot failed. info: 0, or the row of S, from 1, whose pivot failed.
 __global__ static void __launch_bounds__(THREADS, 1)
     mark_cuts(int32_t count, const mabd_cuda_loop_cut* cuts, const int32_t* info, int32_t* bad) {
     if (INDEX >= count) return;
@@ -55,6 +56,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
     for (int32_t i = 0; i < cut.width; i++) to[i] = lambda[cut.row + i];
 }
 
+// l_c = t
 __global__ static void __launch_bounds__(THREADS, 1)
     scatter_cuts(int32_t count, const mabd_cuda_loop_cut* cuts, int32_t rows, const mabd_real* t,
                  mabd_real* lambda) {
@@ -64,7 +66,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
     for (int32_t i = 0; i < cut.width; i++) lambda[cut.row + i] = from[i];
 }
 
-// ---- factor --------------------------------------------------------------------------------------------
+// ---- factor -------------------------------------------------------------------------------------
 
 static const mabd_real one = 1, minus = -1;
 
@@ -72,15 +74,14 @@ static const mabd_real one = 1, minus = -1;
 static mabd_status multiply(const mabd_libraries* l, const mabd_cuda_loop_class* c,
                             mabd_error* error) {
     const int32_t m = c->cut_rows, lead = c->row_count;
-    for (int32_t i = 0; i < c->run_count; i++) {
-        const mabd_cuda_loop_run* run = &c->runs[i];
-        const size_t at = (size_t)(run->row - c->row_first);
+    for (int32_t i = 0; i < c->stretch_count; i++) {
+        const mabd_cuda_loop_stretch* s = &c->stretches[i];
+        const size_t at = (size_t)(s->row - c->row_first);
         const size_t square = (size_t)m * (size_t)m;
-        MABD_LIBRARY_TRY(l->gemm(l->blas, CUBLAS_OP_T, CUBLAS_OP_N, m, m, run->rows, &minus,
-                                 c->B + at, lead, run->stride, c->W + at, lead, run->stride, &one,
-                                 c->S + (size_t)run->first * square, m, (long long)square,
-                                 run->count),
-                         "making a Schur complement");
+        MABD_LIBRARY_TRY(l->gemm(l->blas, CUBLAS_OP_T, CUBLAS_OP_N, m, m, s->rows, &minus,
+                                 c->B + at, lead, s->stride, c->W + at, lead, s->stride, &one,
+                                 c->S + (size_t)s->first * square, m, (long long)square, s->count),
+                         "computing a Schur complement");
     }
     return MABD_OK;
 }
@@ -100,52 +101,53 @@ static mabd_status factor_complements(const mabd_libraries* l, const mabd_cuda_l
     return MABD_OK;
 }
 
-static mabd_status factor_class(const mabd_libraries* l, const mabd_cuda_loop_class* c,
-                                const mabd_device* device, const mabd_affine_sim* view,
+static mabd_status factor_class(const mabd_libraries* l, mabd_cuda_loop_class* c,
+                                const mabd_device* device, const mabd_cuda_dual_system* system,
                                 int32_t* bad, mabd_error* error) {
     const size_t m = (size_t)c->cut_rows, lead = (size_t)c->row_count;
     const size_t squares = (size_t)c->count * m * m * sizeof *c->S;
-    MABD_TRY(MABD_CUDA(levels_factor)(&c->levels, device, view, bad, error));
+    MABD_TRY(MABD_CUDA(levels_factor)(&c->levels, device, system, bad, error));
     MABD_CUDA_TRY(cudaMemsetAsync(c->S, 0, squares, device->stream), "factor");
-    LAUNCH_ON(device, "factor", put_blocks, c->block_count, c->block_count, c->on.blocks, view->D,
-              view->U, c->B, c->S);
+    LAUNCH_ON(device, "factor", copy_cut_blocks, c->block_count, c->block_count, c->on.blocks,
+              system->D, system->U, c->B, c->S);
     MABD_CUDA_TRY(cudaMemcpyAsync(c->W, c->B, lead * m * sizeof *c->W, cudaMemcpyDeviceToDevice,
                                   device->stream),
                   "factor");
-    MABD_TRY(MABD_CUDA(levels_forward)(&c->levels, device, view, c->cut_rows, lead, c->row_first,
+    MABD_TRY(MABD_CUDA(levels_forward)(&c->levels, device, system, c->cut_rows, lead, c->row_first,
                                        c->W, error));
-    MABD_TRY(MABD_CUDA(levels_back)(&c->levels, device, view, c->cut_rows, lead, c->row_first, c->W,
-                                    error));
+    MABD_TRY(MABD_CUDA(levels_back)(&c->levels, device, system, c->cut_rows, lead, c->row_first,
+                                    c->W, error));
     MABD_TRY(multiply(l, c, error));
     MABD_TRY(factor_complements(l, c, error));
     LAUNCH_ON(device, "factor", mark_cuts, c->cut_count, c->cut_count, c->on.cuts, c->info, bad);
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(loops_factor)(const mabd_cuda_loops* loops, const mabd_device* device,
-                                    const mabd_affine_sim* view, int32_t* bad, mabd_error* error) {
+mabd_status MABD_CUDA(loops_factor)(void* solver, const mabd_device* device,
+                                    const mabd_cuda_dual_system* system, int32_t* bad,
+                                    mabd_error* error) {
+    const mabd_cuda_loops* loops = (const mabd_cuda_loops*)solver;
     for (int32_t i = 0; i < loops->class_count; i++) {
-        MABD_TRY(factor_class(&loops->libraries, &loops->classes[i], device, view, bad, error));
+        MABD_TRY(factor_class(&loops->libraries, &loops->classes[i], device, system, bad, error));
     }
     return MABD_OK;
 }
 
-// ---- solve ---------------------------------------------------------------------------------------------
+// ---- solve --------------------------------------------------------------------------------------
 
 // t -= B' y, or y -= W t
 static mabd_status subtract(const mabd_libraries* l, const mabd_cuda_loop_class* c, bool from_cuts,
                             mabd_real* lambda, mabd_error* error) {
     const int32_t m = c->cut_rows, lead = c->row_count;
-    for (int32_t i = 0; i < c->run_count; i++) {
-        const mabd_cuda_loop_run* run = &c->runs[i];
-        const size_t at = (size_t)(run->row - c->row_first);
-        mabd_real *y = lambda + run->row, *t = c->t + (size_t)run->first * (size_t)m;
+    for (int32_t i = 0; i < c->stretch_count; i++) {
+        const mabd_cuda_loop_stretch* s = &c->stretches[i];
+        const size_t at = (size_t)(s->row - c->row_first);
+        mabd_real *y = lambda + s->row, *t = c->t + (size_t)s->first * (size_t)m;
         const mabd_real* A = (from_cuts ? c->B : c->W) + at;
-        MABD_LIBRARY_TRY(from_cuts
-                             ? l->gemv(l->blas, CUBLAS_OP_T, run->rows, m, &minus, A, lead,
-                                       run->stride, y, 1, run->stride, &one, t, 1, m, run->count)
-                             : l->gemv(l->blas, CUBLAS_OP_N, run->rows, m, &minus, A, lead,
-                                       run->stride, t, 1, m, &one, y, 1, run->stride, run->count),
+        MABD_LIBRARY_TRY(from_cuts ? l->gemv(l->blas, CUBLAS_OP_T, s->rows, m, &minus, A, lead,
+                                             s->stride, y, 1, s->stride, &one, t, 1, m, s->count)
+                                   : l->gemv(l->blas, CUBLAS_OP_N, s->rows, m, &minus, A, lead,
+                                             s->stride, t, 1, m, &one, y, 1, s->stride, s->count),
                          "solving loops");
     }
     return MABD_OK;
@@ -166,24 +168,27 @@ static mabd_status solve_complements(const mabd_libraries* l, const mabd_cuda_lo
     return MABD_OK;
 }
 
-static mabd_status solve_class(const mabd_libraries* l, const mabd_cuda_loop_class* c,
-                               const mabd_device* device, const mabd_affine_sim* view,
+static mabd_status solve_class(const mabd_libraries* l, mabd_cuda_loop_class* c,
+                               const mabd_device* device, const mabd_cuda_dual_system* system,
                                mabd_error* error) {
-    MABD_TRY(MABD_CUDA(levels_solve)(&c->levels, device, view, error));
+    MABD_TRY(MABD_CUDA(levels_solve)(&c->levels, device, system, NULL, NULL, error));
     LAUNCH_ON(device, "solve", gather_cuts, c->cut_count, c->cut_count, c->on.cuts, c->cut_rows,
-              view->lambda, c->t);
-    MABD_TRY(subtract(l, c, true, view->lambda, error));
+              system->lambda, c->t);
+    MABD_TRY(subtract(l, c, true, system->lambda, error));
     MABD_TRY(solve_complements(l, c, error));
-    MABD_TRY(subtract(l, c, false, view->lambda, error));
+    MABD_TRY(subtract(l, c, false, system->lambda, error));
     LAUNCH_ON(device, "solve", scatter_cuts, c->cut_count, c->cut_count, c->on.cuts, c->cut_rows,
-              c->t, view->lambda);
+              c->t, system->lambda);
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(loops_solve)(const mabd_cuda_loops* loops, const mabd_device* device,
-                                   const mabd_affine_sim* view, mabd_error* error) {
+mabd_status MABD_CUDA(loops_solve)(void* solver, const mabd_device* device,
+                                   const mabd_cuda_dual_system* system, const mabd_dual_goal* goal,
+                                   mabd_dual_report* report, mabd_error* error) {
+    const mabd_cuda_loops* loops = (const mabd_cuda_loops*)solver;
+    (void)goal, (void)report;
     for (int32_t i = 0; i < loops->class_count; i++) {
-        MABD_TRY(solve_class(&loops->libraries, &loops->classes[i], device, view, error));
+        MABD_TRY(solve_class(&loops->libraries, &loops->classes[i], device, system, error));
     }
     return MABD_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of loops.h: integers alone, made on the host. The cut joints of a component are the last of its order of elimination, one for each
-// independent cycle (topology/spanning.c). O(slots + edges + components times classes).
-#define MABD_KERNEL_SOURCE
+// The lists of loops.h: integers only, made on the host. The cut joints of a component are the last
+// of its order of elimination, one for each independent cycle (topology/spanning.c). O(slots +
+// edges + components times classes).
 
 #include "cuda/dual/loops.h"
 
@@ -9,10 +9,10 @@ extern "C" {
 #include "base/error.h"
 }
 
-// What is needed while listing.
+// Temporary arrays.
 typedef struct workspace {
     bool* left_out;              // the slot is cut (slots)
-    int32_t* column;             // of a cut slot in S (slots)
+    int32_t* column;             // first column of a cut slot in S (slots)
     int32_t *of_class, *members; // class of a component; components of one class (count)
     void* memory;
     size_t size;
@@ -39,12 +39,12 @@ static int32_t rows_of(const mabd_plan* plan, const mabd_plan_component* c) {
     return plan->slot_row[c->slot_first + c->slot_count] - plan->slot_row[c->slot_first];
 }
 
-// The cut slot number i of a component.
+// Slot of the plan of cut joint i of a component.
 static int32_t cut_slot(const mabd_plan* plan, const mabd_plan_component* c, int32_t i) {
     return c->slot_first + plan->elimination[c->slot_first + c->slot_count - c->loops + i];
 }
 
-// ---- classes -------------------------------------------------------------------------------------------
+// ---- classes ------------------------------------------------------------------------------------
 
 static mabd_status mark_cuts(const mabd_plan* plan, int32_t count, const int32_t* components,
                              workspace* w, mabd_error* error) {
@@ -58,7 +58,8 @@ static mabd_status mark_cuts(const mabd_plan* plan, int32_t count, const int32_t
             column += plan->slot_width[slot];
         }
         if (c->loops == 0 || column != c->cut_rows) {
-            return mabd_fail(error, MABD_ERR_ARG, "loops take components with cycles alone");
+            return mabd_fail(error, MABD_ERR_ARG,
+                             "the loop solver takes components with cycles only");
         }
     }
     return MABD_OK;
@@ -76,26 +77,27 @@ static void find_classes(const mabd_plan* plan, int32_t count, const int32_t* co
     }
 }
 
-static void find_runs(const mabd_plan* plan, const int32_t* members, mabd_cuda_loop_class* c) {
-    mabd_cuda_loop_run* run = NULL;
+// Find stretches of components of one size at equal distances.
+static void find_stretches(const mabd_plan* plan, const int32_t* members, mabd_cuda_loop_class* c) {
+    mabd_cuda_loop_stretch* last = NULL;
     for (int32_t i = 0; i < c->count; i++) {
         const mabd_plan_component* part = &plan->components[members[i]];
         const int32_t row = plan->slot_row[part->slot_first], rows = rows_of(plan, part);
-        if (run && run->rows == rows) {
-            const int32_t step = row - (run->row + (run->count - 1) * run->stride);
-            if (run->count == 1) run->stride = step;
-            if (run->stride == step) {
-                run->count++;
+        if (last && last->rows == rows) {
+            const int32_t step = row - (last->row + (last->count - 1) * last->stride);
+            if (last->count == 1) last->stride = step;
+            if (last->stride == step) {
+                last->count++;
                 continue;
             }
         }
-        run = &c->runs[c->run_count++];
-        const mabd_cuda_loop_run fresh = {i, 1, row, rows, rows};
-        *run = fresh;
+        last = &c->stretches[c->stretch_count++];
+        const mabd_cuda_loop_stretch fresh = {i, 1, row, rows, rows};
+        *last = fresh;
     }
 }
 
-// ---- blocks --------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 static void count_blocks(const mabd_plan* plan, const int32_t* members, const workspace* w,
                          mabd_cuda_loop_class* c) {
@@ -113,7 +115,7 @@ static void count_blocks(const mabd_plan* plan, const int32_t* members, const wo
     }
 }
 
-// The block (s, t) of K, t cut; of an edge, or on the diagonal (edge = -1).
+// List block (s, t) of K, t a cut slot: the block of an edge, or on the diagonal (edge = -1).
 static void add_block(const mabd_plan* plan, const workspace* w, int32_t component, int32_t s,
                       int32_t t, int32_t edge, mabd_cuda_loop_class* c) {
     const size_t m = (size_t)c->cut_rows, column = (size_t)w->column[t];
@@ -149,8 +151,8 @@ static mabd_status fill_class(const mabd_plan* plan, const int32_t* members, con
                               const mabd_allocator* allocator, mabd_cuda_loop_class* c,
                               mabd_error* error) {
     mabd_arena arena = {NULL, 0, 0};
-    MABD_TRY(
-        MABD_CUDA(levels_plan)(plan, c->count, members, w->left_out, allocator, &c->levels, error));
+    MABD_TRY(MABD_CUDA(levels_plan_part)(plan, c->count, members, w->left_out, allocator,
+                                         &c->levels, error));
     count_blocks(plan, members, w, c);
     if ((int64_t)c->levels.slot_count * c->cut_rows > INT32_MAX) {
         return mabd_fail_memory(error, "solving for all columns of loops at once");
@@ -159,23 +161,24 @@ static mabd_status fill_class(const mabd_plan* plan, const int32_t* members, con
     if (arena.used == SIZE_MAX) return mabd_fail_memory(error, "listing loops");
     c->size = arena.size = arena.used;
     c->host_memory = arena.memory = (char*)mabd_alloc(allocator, arena.size);
-    c->runs = (mabd_cuda_loop_run*)mabd_alloc(allocator, (size_t)c->count * sizeof *c->runs);
-    if (!c->host_memory || !c->runs) return mabd_fail_memory(error, "listing loops");
+    c->stretches =
+        (mabd_cuda_loop_stretch*)mabd_alloc(allocator, (size_t)c->count * sizeof *c->stretches);
+    if (!c->host_memory || !c->stretches) return mabd_fail_memory(error, "listing loops");
     arena.used = 0;
     lay_lists(c, &arena, &c->host);
-    find_runs(plan, members, c);
-    c->cut_count = c->block_count = 0; // counted again
+    find_stretches(plan, members, c);
+    c->cut_count = c->block_count = 0; // filled below, by the same loops
     for (int32_t i = 0; i < c->count; i++) {
         fill_component(plan, &plan->components[members[i]], w, i, c);
     }
     return MABD_OK;
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------
+// ---- plan, layout, upload, release --------------------------------------------------------------
 
-static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t* components,
-                            workspace* w, const mabd_allocator* allocator, mabd_cuda_loops* loops,
-                            mabd_error* error) {
+static mabd_status plan_classes(const mabd_plan* plan, int32_t count, const int32_t* components,
+                                workspace* w, const mabd_allocator* allocator,
+                                mabd_cuda_loops* loops, mabd_error* error) {
     MABD_TRY(mark_cuts(plan, count, components, w, error));
     find_classes(plan, count, components, w, loops);
     for (int32_t k = 0; k < loops->class_count; k++) {
@@ -188,9 +191,24 @@ static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t*
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(loops_plan)(const mabd_plan* plan, int32_t count, const int32_t* components,
-                                  const mabd_allocator* allocator, mabd_cuda_loops* loops,
-                                  mabd_error* error) {
+static void release(const mabd_allocator* allocator, void* solver) {
+    mabd_cuda_loops* loops = (mabd_cuda_loops*)solver;
+    const mabd_cuda_loops none = {};
+    for (int32_t i = 0; i < loops->class_count; i++) {
+        mabd_cuda_loop_class* c = &loops->classes[i];
+        if (c->work) cudaFree(c->work);
+        MABD_CUDA(dual_levels).release(allocator, &c->levels);
+        mabd_free(allocator, c->host_memory, c->size);
+        mabd_free(allocator, c->stretches, (size_t)c->count * sizeof *c->stretches);
+    }
+    MABD_CUDA(libraries_close)(&loops->libraries);
+    mabd_free(allocator, loops->classes, (size_t)loops->room * sizeof *loops->classes);
+    *loops = none;
+}
+
+static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t* components,
+                            const mabd_allocator* allocator, void* solver, mabd_error* error) {
+    mabd_cuda_loops* loops = (mabd_cuda_loops*)solver;
     const mabd_cuda_loops none = {};
     mabd_arena arena = {NULL, 0, 0};
     workspace w = {};
@@ -206,19 +224,19 @@ mabd_status MABD_CUDA(loops_plan)(const mabd_plan* plan, int32_t count, const in
     if (w.memory && loops->classes) {
         arena.used = 0;
         lay_workspace(plan, count, &arena, &w);
-        status = plan_all(plan, count, components, &w, allocator, loops, error);
+        status = plan_classes(plan, count, components, &w, allocator, loops, error);
     } else {
         status = mabd_fail_memory(error, "listing loops");
     }
     mabd_free(allocator, w.memory, w.size);
-    if (status != MABD_OK) MABD_CUDA(loops_release)(allocator, loops);
+    if (status != MABD_OK) release(allocator, loops);
     return status;
 }
 
 static void layout_class(mabd_cuda_loop_class* c, mabd_arena* arena) {
     const size_t count = (size_t)c->count, m = (size_t)c->cut_rows, rows = (size_t)c->row_count;
     mabd_arena lists = {NULL, c->size, 0};
-    MABD_CUDA(levels_layout)(&c->levels, arena);
+    MABD_CUDA(dual_levels).layout(&c->levels, arena);
     lists.memory = (char*)mabd_arena_take(arena, c->size, 1);
     c->memory = lists.memory;
     lay_lists(c, &lists, &c->on);
@@ -229,18 +247,20 @@ static void layout_class(mabd_cuda_loop_class* c, mabd_arena* arena) {
     c->info = (int32_t*)mabd_arena_take(arena, count + 1, sizeof *c->info);
 }
 
-void MABD_CUDA(loops_layout)(mabd_cuda_loops* loops, mabd_arena* arena) {
+static void layout(void* solver, mabd_arena* arena) {
+    mabd_cuda_loops* loops = (mabd_cuda_loops*)solver;
     for (int32_t i = 0; i < loops->class_count; i++) layout_class(&loops->classes[i], arena);
 }
 
 static mabd_status upload_class(const mabd_libraries* l, mabd_cuda_loop_class* c,
                                 const mabd_device* device, mabd_error* error) {
     const size_t m = (size_t)c->cut_rows;
-    static_assert(sizeof(mabd_real) == sizeof(double), "products and factors are of doubles");
+    static_assert(sizeof(mabd_real) == sizeof(double),
+                  "cuBLAS and cuSOLVER are called for doubles");
     for (int32_t i = 0; i < c->count; i++) {
         c->host.S[i] = c->S + (size_t)i * m * m, c->host.t[i] = c->t + (size_t)i * m;
     }
-    MABD_TRY(MABD_CUDA(levels_upload)(&c->levels, device, error));
+    MABD_TRY(MABD_CUDA(dual_levels).upload(&c->levels, device, error));
     MABD_TRY(MABD_CUDA(device_upload)(device, c->host_memory, c->size, c->memory, error));
     MABD_CUDA_TRY(cudaMemsetAsync(c->B, 0, (size_t)c->row_count * m * sizeof *c->B, device->stream),
                   "copying loops to the device");
@@ -248,14 +268,14 @@ static mabd_status upload_class(const mabd_libraries* l, mabd_cuda_loop_class* c
     if (c->count > 1) return MABD_OK;
     MABD_LIBRARY_TRY(l->potrf_size(l->solver, CUBLAS_FILL_MODE_LOWER, c->cut_rows, c->S,
                                    c->cut_rows, &c->work_reals),
-                     "asking for the size of a factor's workspace");
+                     "querying the workspace of a factorisation");
     MABD_CUDA_TRY(cudaMalloc((void**)&c->work, (size_t)c->work_reals * sizeof *c->work),
-                  "taking memory for a Schur complement");
+                  "allocating memory for a Schur complement");
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(loops_upload)(mabd_cuda_loops* loops, const mabd_device* device,
-                                    mabd_error* error) {
+static mabd_status upload(void* solver, const mabd_device* device, mabd_error* error) {
+    mabd_cuda_loops* loops = (mabd_cuda_loops*)solver;
     if (loops->class_count == 0) return MABD_OK;
     MABD_TRY(MABD_CUDA(libraries_open_dense)(&loops->libraries, device->stream, error));
     for (int32_t i = 0; i < loops->class_count; i++) {
@@ -264,16 +284,14 @@ mabd_status MABD_CUDA(loops_upload)(mabd_cuda_loops* loops, const mabd_device* d
     return MABD_OK;
 }
 
-void MABD_CUDA(loops_release)(const mabd_allocator* allocator, mabd_cuda_loops* loops) {
-    const mabd_cuda_loops none = {};
-    for (int32_t i = 0; i < loops->class_count; i++) {
-        mabd_cuda_loop_class* c = &loops->classes[i];
-        if (c->work) cudaFree(c->work);
-        MABD_CUDA(levels_release)(allocator, &c->levels);
-        mabd_free(allocator, c->host_memory, c->size);
-        mabd_free(allocator, c->runs, (size_t)c->count * sizeof *c->runs);
-    }
-    MABD_CUDA(libraries_close)(&loops->libraries);
-    mabd_free(allocator, loops->classes, (size_t)loops->room * sizeof *loops->classes);
-    *loops = none;
-}
+const mabd_cuda_dual_ops MABD_CUDA(dual_loops) = {
+    .name = "loops",
+    .size = sizeof(mabd_cuda_loops),
+    .iterative = false,
+    .plan = plan_all,
+    .layout = layout,
+    .upload = upload,
+    .factor = MABD_CUDA(loops_factor),
+    .solve = MABD_CUDA(loops_solve),
+    .release = release,
+};

@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// K x = b of nets. K is positive definite, D its diagonal blocks; slots have colours so that no two of one colour are coupled, and with
-// them in the order of colours K = D + L + L'.
+// K x = b of nets. K is positive definite, D its diagonal blocks. Slots are coloured so that no two
+// slots of one colour are coupled; ordered by colour, K = D + L + L'.
 //
 //   sweep    z = M^-1 r,  M = (D + L) D^-1 (D + L'):
-//              y_s = D_s^-1 (r_s - sum K_st y_t)    t of earlier colours; one launch for each colour, rising
-//              z_s = y_s - D_s^-1 sum K_st z_t      t of later colours; falling, not for the last
+//              y_s = D_s^-1 (r_s - sum K_st y_t)   t of earlier colours; a launch per colour, rising
+//              z_s = y_s - D_s^-1 sum K_st z_t     t of later colours; falling, not for the last
 //   gs       x += M^-1 (b - K x)
 //   cg       s = K z,  c = r'z / old r'z (0 at first),  p = z + c p,  q = s + c q = K p
-//            a = r'z / p'q,  x += a p,  r -= a q        (as dual/graph_cg.c; where r meets the goal, b - K x is looked at)
+//            a = r'z / p'q,  x += a p,  r -= a q
+//            (as dual/graph_cg.c; where r meets the goal, b - K x is computed to confirm it)
 //
-// A thread has a slot and gathers: it reads what others have written in launches before, and writes its own. Each component has its
-// own scalars, on the device, and stops by itself: what it does is what it would do alone. A sum over a component
-// is made over parts of it, which the plan alone decides, by a block each, and over those by one block. The host only looks now and then
-// whether any component is still running; kernels leave alone those that are not, so bits do not depend on how often it looks.
+// A thread has one slot and gathers: it reads results of earlier launches and writes only its own
+// slot. Each component has its own scalars on the device and stops independently, so its result
+// does not depend on the other components. A sum over a component is made over parts, which depend
+// on the plan only: one block of threads per part, then one block over the parts. The host checks
+// every POLL iterations whether any component is still running; kernels skip the others, so the
+// bits do not depend on POLL.
 //
-// The product is cuSPARSE's where all slots have the same number of rows, else a kernel here.
-#define MABD_KERNEL_SOURCE
+// cuSPARSE computes the product where all slots have the same number of rows, else a kernel here.
 
 #include "cuda/dual/nets.h"
 
-#include "cuda/runtime/launch.h"
+#include "cuda/runtime/reduce.h"
 
 extern "C" {
 #include "math/block.h"
 }
 
-#ifdef __CUDACC__
-#define NET const __grid_constant__ mabd_cuda_net_data
-#else
-#define NET const mabd_cuda_net_data
-#endif
+#define NET CONSTANT mabd_cuda_net_data
 
-#define STALLS 3  // restarts that do not halve the residual before giving up
-#define LOOK   16 // iterations between two looks of the host
+#define MAX_STALLS 3  // restarts without halving the residual before the iteration ends
+#define POLL       16 // iterations between two checks by the host
 
-/// Launch a kernel for the width of the slots; 0: any.
+/// Launch the kernel that is compiled for the width of the slots: 3, 5, or 0 for any width.
 #define LAUNCH_BY_WIDTH(what, kernel, count, ...)                                                  \
     do {                                                                                           \
         if (nets->width == 3) {                                                                    \
@@ -46,7 +44,7 @@ extern "C" {
         }                                                                                          \
     } while (0)
 
-// ---- factor --------------------------------------------------------------------------------------------
+// ---- factor -------------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
     load_blocks(NET net, const mabd_real* D, const mabd_real* U) {
@@ -76,19 +74,21 @@ __global__ static void __launch_bounds__(THREADS, 1)
     mabd_block_copy_lower(w, L, net.F + net.on.block[s]);
 }
 
-mabd_status MABD_CUDA(nets_factor)(const mabd_cuda_nets* nets, const mabd_device* device,
-                                   const mabd_affine_sim* view, int32_t* bad, mabd_error* error) {
+mabd_status MABD_CUDA(nets_factor)(void* solver, const mabd_device* device,
+                                   const mabd_cuda_dual_system* system, int32_t* bad,
+                                   mabd_error* error) {
+    const mabd_cuda_nets* nets = (const mabd_cuda_nets*)solver;
     const mabd_cuda_net_data* d = &nets->data;
-    LAUNCH_ON(device, "factor", load_blocks, d->slot_count, *d, view->D, view->U);
-    LAUNCH_BY_WIDTH("factor", factor_blocks, d->slot_count, *d, view->D, bad);
+    LAUNCH_ON(device, "factor", load_blocks, d->slot_count, *d, system->D, system->U);
+    LAUNCH_BY_WIDTH("factor", factor_blocks, d->slot_count, *d, system->D, bad);
     return MABD_OK;
 }
 
-// ---- rows of blocks ------------------------------------------------------------------------------------
+// ---- rows of blocks -----------------------------------------------------------------------------
 
 enum { EARLIER = -1, LATER = 1, ALL = 2 };
 
-// y (w) -= sum of K_st x_t over some of the slots t.
+// y (w) -= sum of K_st x_t over the slots t that `which` names: EARLIER or LATER colours, or ALL.
 template <int fixed>
 __device__ static void sub_blocks(const mabd_cuda_net_data& net, int32_t s, int w, int which,
                                   const mabd_real* x, mabd_real* y) {
@@ -179,26 +179,22 @@ static mabd_status product(const mabd_cuda_nets* nets, const mabd_device* device
     return MABD_OK;
 }
 
-// ---- sums ----------------------------------------------------------------------------------------------
+// ---- sums ---------------------------------------------------------------------------------------
 
-// The larger one; a NaN stays.
+// The larger of two numbers, NaN if either is NaN.
 MABD_FN mabd_real larger(mabd_real a, mabd_real b) {
     return b > a || b != b ? b : a;
 }
 
-// Over the threads of a block, in their order: the sum or the largest, in the first one.
+template <bool largest>
+__host__ __device__ static inline void combine(mabd_real* a, const mabd_real* b) {
+    *a = largest ? larger(*a, *b) : *a + *b;
+}
+
+// The sum or the largest over the threads of a block, in their order; valid in the first thread.
 template <bool largest> __device__ static mabd_real join(mabd_real own) {
     __shared__ mabd_real shared[THREADS];
-    const int32_t t = (int32_t)threadIdx.x;
-    shared[t] = own;
-    __syncthreads();
-    for (int32_t step = 1; step < THREADS; step *= 2) {
-        if (t % (2 * step) == 0) {
-            const mabd_real a = shared[t], b = shared[t + step];
-            shared[t] = largest ? larger(a, b) : a + b;
-        }
-        __syncthreads();
-    }
+    reduce_block<mabd_real, combine<largest>>(shared, own);
     return shared[0];
 }
 
@@ -208,7 +204,7 @@ __device__ static void end_part(const mabd_cuda_net_data& net, mabd_real own) {
     if (threadIdx.x == 0) net.partial[blockIdx.x] = all;
 }
 
-// Over the parts of component blockIdx.x.
+// The sum or the largest over the parts of component blockIdx.x; valid in the first thread.
 template <bool largest> __device__ static mabd_real join_parts(const mabd_cuda_net_data& net) {
     const int32_t last = net.on.part_first[blockIdx.x + 1];
     mabd_real own = 0;
@@ -229,14 +225,15 @@ __device__ static mabd_real square_of(const mabd_cuda_net_data& net, int32_t s) 
     return square;
 }
 
-/// Rows of a part, one after the other for each thread.
+/// Loop over the rows of a part, shared among the threads of the block.
 #define FOR_ROWS(k, part)                                                                          \
     for (int32_t k = net.on.row[(part).first] + (int32_t)threadIdx.x; k < net.on.row[(part).last]; \
          k += THREADS)
+/// Loop over the slots of a part, shared among the threads of the block.
 #define FOR_SLOTS(s, part)                                                                         \
     for (int32_t s = (part).first + (int32_t)threadIdx.x; s < (part).last; s += THREADS)
 
-// ---- the residual --------------------------------------------------------------------------------------
+// ---- the residual -------------------------------------------------------------------------------
 
 // r = b - s, s = K x
 __global__ static void __launch_bounds__(THREADS, 1) take_residual(NET net) {
@@ -254,7 +251,7 @@ MABD_FN bool is_finite(mabd_real x) {
     return x - x == 0;
 }
 
-// After conjugate gradients have met the goal, given up, or not begun.
+// Continue, restart or end the conjugate gradients of a component, given the residual of b - K x.
 MABD_FN void judge(mabd_cuda_net_state* state, const mabd_dual_goal* goal, mabd_real residual) {
     const bool ended = state->phase == MABD_NET_ENDED;
     state->residual = residual;
@@ -263,7 +260,7 @@ MABD_FN void judge(mabd_cuda_net_state* state, const mabd_dual_goal* goal, mabd_
     if (state->iterations >= goal->max_iterations) return;
     if (residual <= state->best / 2) {
         state->best = residual;
-    } else if (++state->stalls == STALLS) {
+    } else if (++state->stalls == MAX_STALLS) {
         return;
     }
     state->phase = MABD_NET_RUNNING, state->fresh = 1;
@@ -276,7 +273,7 @@ __global__ static void __launch_bounds__(THREADS, 1) judge_residuals(NET net, ma
     if (threadIdx.x == 0) judge(state, &goal, (mabd_real)sqrt(square));
 }
 
-// Before another sweep.
+// End the iteration of a component, or count one more sweep.
 __global__ static void __launch_bounds__(THREADS, 1) judge_sweeps(NET net, mabd_dual_goal goal) {
     mabd_cuda_net_state* state = &net.states[blockIdx.x];
     if (state->phase == MABD_NET_DONE) return;
@@ -291,8 +288,9 @@ __global__ static void __launch_bounds__(THREADS, 1) judge_sweeps(NET net, mabd_
     }
 }
 
-// ---- one iteration of conjugate gradients --------------------------------------------------------------
+// ---- one iteration of conjugate gradients -------------------------------------------------------
 
+// r'z
 __global__ static void __launch_bounds__(THREADS, 1) sum_rz(NET net) {
     const mabd_cuda_net_part part = net.on.parts[blockIdx.x];
     if (!is_running(net, part.component)) return;
@@ -301,6 +299,7 @@ __global__ static void __launch_bounds__(THREADS, 1) sum_rz(NET net) {
     end_part<false>(net, own);
 }
 
+// c = r'z / old r'z
 __global__ static void __launch_bounds__(THREADS, 1) set_beta(NET net) {
     mabd_cuda_net_state* state = &net.states[blockIdx.x];
     if (state->phase != MABD_NET_RUNNING) return;
@@ -311,7 +310,7 @@ __global__ static void __launch_bounds__(THREADS, 1) set_beta(NET net) {
 }
 
 // p = z + c p,  q = s + c q, and p'q
-__global__ static void __launch_bounds__(THREADS, 1) turn(NET net) {
+__global__ static void __launch_bounds__(THREADS, 1) update_directions(NET net) {
     const mabd_cuda_net_part part = net.on.parts[blockIdx.x];
     if (!is_running(net, part.component)) return;
     const bool fresh = net.states[part.component].fresh;
@@ -325,7 +324,7 @@ __global__ static void __launch_bounds__(THREADS, 1) turn(NET net) {
     end_part<false>(net, own);
 }
 
-// K or M is not positive, or a number not finite: ended.
+// a = r'z / p'q; ends where K or M is not positive or a number is not finite.
 __global__ static void __launch_bounds__(THREADS, 1) set_alpha(NET net) {
     mabd_cuda_net_state* state = &net.states[blockIdx.x];
     if (state->phase != MABD_NET_RUNNING) return;
@@ -375,14 +374,14 @@ static mabd_status iterate_once(const mabd_cuda_nets* nets, const mabd_device* d
     MABD_TRY(product(nets, device, false, error));
     LAUNCH_BLOCKS(device, "iterate", sum_rz, d->part_count, *d);
     LAUNCH_BLOCKS(device, "iterate", set_beta, d->component_count, *d);
-    LAUNCH_BLOCKS(device, "iterate", turn, d->part_count, *d);
+    LAUNCH_BLOCKS(device, "iterate", update_directions, d->part_count, *d);
     LAUNCH_BLOCKS(device, "iterate", set_alpha, d->component_count, *d);
     LAUNCH_BLOCKS(device, "iterate", advance, d->part_count, *d);
     LAUNCH_BLOCKS(device, "iterate", count_iteration, d->component_count, *d, *goal);
     return MABD_OK;
 }
 
-// ---- one sweep as an iteration -------------------------------------------------------------------------
+// ---- one sweep as an iteration ------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1) add_sweep(NET net) {
     const mabd_cuda_net_part part = net.on.parts[blockIdx.x];
@@ -401,7 +400,7 @@ static mabd_status sweep_once(const mabd_cuda_nets* nets, const mabd_device* dev
     return MABD_OK;
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------
+// ---- solve --------------------------------------------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
     begin_rows(NET net, const mabd_real* lambda, const mabd_real* guess) {
@@ -433,7 +432,7 @@ __global__ static void __launch_bounds__(THREADS, 1)
     }
 }
 
-// One block.
+// Count the components in phase RUNNING; one block of threads.
 __global__ static void __launch_bounds__(THREADS, 1)
     count_running(const mabd_cuda_net_state* states, int32_t count, int32_t* running) {
     mabd_real own = 0;
@@ -444,8 +443,8 @@ __global__ static void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0) *running = (int32_t)all;
 }
 
-// Waits.
-static mabd_status look(const mabd_cuda_nets* nets, const mabd_device* device, int32_t* running,
+// Number of components that are still running. Waits.
+static mabd_status poll(const mabd_cuda_nets* nets, const mabd_device* device, int32_t* running,
                         mabd_error* error) {
     const mabd_cuda_net_data* d = &nets->data;
     LAUNCH_BLOCKS(device, "iterate", count_running, 1, d->states, d->component_count, d->running);
@@ -456,20 +455,21 @@ static mabd_status look(const mabd_cuda_nets* nets, const mabd_device* device, i
 typedef mabd_status iteration(const mabd_cuda_nets* nets, const mabd_device* device,
                               const mabd_dual_goal* goal, mabd_error* error);
 
-// Until no component is running. None runs after max_iterations; sweeps are judged once more.
+// Iterate until no component is running. max_iterations bounds the loop; sweeps need one judgement
+// more.
 static mabd_status repeat(const mabd_cuda_nets* nets, const mabd_device* device, iteration* once,
                           const mabd_dual_goal* goal, mabd_error* error) {
     int64_t left = (int64_t)goal->max_iterations + 1;
     for (int32_t running = 1; running > 0;) {
-        for (int i = 0; i < LOOK && left > 0; i++, left--) {
+        for (int i = 0; i < POLL && left > 0; i++, left--) {
             MABD_TRY(once(nets, device, goal, error));
         }
-        MABD_TRY(look(nets, device, &running, error));
+        MABD_TRY(poll(nets, device, &running, error));
     }
     return MABD_OK;
 }
 
-// From b - K x until nothing more is to be done; again where r was not that any more.
+// Conjugate gradients from r = b - K x; repeated where round-off has taken r away from b - K x.
 static mabd_status descend(const mabd_cuda_nets* nets, const mabd_device* device,
                            const mabd_dual_goal* goal, mabd_error* error) {
     const mabd_cuda_net_data* d = &nets->data;
@@ -478,25 +478,25 @@ static mabd_status descend(const mabd_cuda_nets* nets, const mabd_device* device
         MABD_TRY(product(nets, device, true, error));
         LAUNCH_BLOCKS(device, "iterate", take_residual, d->part_count, *d);
         LAUNCH_BLOCKS(device, "iterate", judge_residuals, d->component_count, *d, *goal);
-        MABD_TRY(look(nets, device, &running, error));
+        MABD_TRY(poll(nets, device, &running, error));
         if (running == 0) return MABD_OK;
         MABD_TRY(repeat(nets, device, iterate_once, goal, error));
     }
 }
 
-mabd_status MABD_CUDA(nets_iterate)(mabd_cuda_nets* nets, const mabd_device* device,
-                                    const mabd_affine_sim* view, const mabd_dual_goal* goal,
-                                    bool sweeps_only, mabd_dual_report* report, mabd_error* error) {
+static mabd_status iterate(mabd_cuda_nets* nets, const mabd_device* device,
+                           const mabd_cuda_dual_system* system, const mabd_dual_goal* goal,
+                           bool sweeps_only, mabd_dual_report* report, mabd_error* error) {
     const mabd_cuda_net_data* d = &nets->data;
     const int32_t count = d->component_count;
     report->iterations = 0, report->residual = 0;
     if (d->slot_count == 0) return MABD_OK;
-    LAUNCH_ON(device, "iterate", begin_rows, d->slot_count, *d, view->lambda, view->guess);
+    LAUNCH_ON(device, "iterate", begin_rows, d->slot_count, *d, system->lambda, system->guess);
     LAUNCH_ON(device, "iterate", begin_states, count, d->states, count,
               (int32_t)(sweeps_only ? MABD_NET_RUNNING : MABD_NET_MET));
     MABD_TRY(sweeps_only ? repeat(nets, device, sweep_once, goal, error)
                          : descend(nets, device, goal, error));
-    LAUNCH_ON(device, "iterate", end_rows, d->slot_count, *d, view->lambda, view->guess);
+    LAUNCH_ON(device, "iterate", end_rows, d->slot_count, *d, system->lambda, system->guess);
     MABD_TRY(MABD_CUDA(device_download)(device, d->states, (size_t)count * sizeof *nets->states,
                                         nets->states, error));
     MABD_TRY(MABD_CUDA(device_wait)(device, error));
@@ -505,4 +505,18 @@ mabd_status MABD_CUDA(nets_iterate)(mabd_cuda_nets* nets, const mabd_device* dev
         report->residual = larger(report->residual, nets->states[i].residual);
     }
     return MABD_OK;
+}
+
+mabd_status MABD_CUDA(nets_solve_gs)(void* solver, const mabd_device* device,
+                                     const mabd_cuda_dual_system* system,
+                                     const mabd_dual_goal* goal, mabd_dual_report* report,
+                                     mabd_error* error) {
+    return iterate((mabd_cuda_nets*)solver, device, system, goal, true, report, error);
+}
+
+mabd_status MABD_CUDA(nets_solve_pcg)(void* solver, const mabd_device* device,
+                                      const mabd_cuda_dual_system* system,
+                                      const mabd_dual_goal* goal, mabd_dual_report* report,
+                                      mabd_error* error) {
+    return iterate((mabd_cuda_nets*)solver, device, system, goal, false, report, error);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of nets.h: integers alone, made on the host. O(slots + edges).
-#define MABD_KERNEL_SOURCE
+// The lists of nets.h: integers only, made on the host. O(slots + edges).
 
 #include "cuda/dual/nets.h"
 
@@ -31,7 +30,7 @@ static void lay_lists(const mabd_cuda_nets* nets, mabd_arena* arena, mabd_cuda_n
         (int32_t*)mabd_arena_take(arena, (size_t)nets->data.component_count + 1, sizeof(int32_t));
 }
 
-// ---- counts --------------------------------------------------------------------------------------------
+// ---- counts -------------------------------------------------------------------------------------
 
 static mabd_status count_all(const mabd_plan* plan, int32_t count, const int32_t* components,
                              mabd_cuda_nets* nets, mabd_error* error) {
@@ -40,7 +39,9 @@ static mabd_status count_all(const mabd_plan* plan, int32_t count, const int32_t
     for (int32_t i = 0; i < count; i++) {
         const mabd_plan_component* c = &plan->components[components[i]];
         const int32_t last = c->slot_first + c->slot_count, end = c->edge_first + c->edge_count;
-        if (c->junction_count > 0) return mabd_fail(error, MABD_ERR_ARG, "nets have no junctions");
+        if (c->junction_count > 0)
+            return mabd_fail(error, MABD_ERR_ARG,
+                             "the net solver takes components without junctions only");
         nets->block_count += (size_t)c->slot_count + 2 * (size_t)c->edge_count;
         nets->row_count += plan->slot_row[last] - plan->slot_row[c->slot_first];
         nets->F_reals += plan->slot_block[last] - plan->slot_block[c->slot_first];
@@ -53,7 +54,7 @@ static mabd_status count_all(const mabd_plan* plan, int32_t count, const int32_t
     return MABD_OK;
 }
 
-// ---- lists ---------------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 static void fill_slots(const mabd_plan* plan, const mabd_plan_component* c, int32_t component,
                        int32_t base, mabd_cuda_nets* nets) {
@@ -81,7 +82,7 @@ static void fill_parts(const mabd_plan_component* c, int32_t component, int32_t 
     l->part_first[component + 1] = part;
 }
 
-// A block of row s: edge -1 is the diagonal.
+// Add the block of row base + i and column base + other; edge -1 is the diagonal.
 static void add_block(const mabd_plan* plan, const mabd_plan_component* c, int32_t base, int32_t i,
                       int32_t other, int32_t edge, mabd_cuda_net_lists* l, size_t* at) {
     const int32_t s = base + i, k = l->start[s + 1]++;
@@ -135,7 +136,7 @@ static mabd_status fill(const mabd_plan* plan, int32_t count, const int32_t* com
     return MABD_OK;
 }
 
-// ---- colours -------------------------------------------------------------------------------------------
+// ---- colours ------------------------------------------------------------------------------------
 
 static mabd_status color(const mabd_allocator* allocator, mabd_cuda_nets* nets, mabd_error* error) {
     mabd_cuda_net_lists* l = &nets->host;
@@ -159,11 +160,11 @@ static mabd_status color(const mabd_allocator* allocator, mabd_cuda_nets* nets, 
     return nets->color_first ? MABD_OK : mabd_fail_memory(error, "colouring nets");
 }
 
-// ---- all of it -----------------------------------------------------------------------------------------
+// ---- plan, layout, upload, release --------------------------------------------------------------
 
-static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t* components,
-                            const mabd_allocator* allocator, mabd_cuda_nets* nets,
-                            mabd_error* error) {
+static mabd_status plan_lists(const mabd_plan* plan, int32_t count, const int32_t* components,
+                              const mabd_allocator* allocator, mabd_cuda_nets* nets,
+                              mabd_error* error) {
     mabd_arena arena = {NULL, 0, 0};
     MABD_TRY(count_all(plan, count, components, nets, error));
     lay_lists(nets, &arena, &nets->host);
@@ -179,17 +180,34 @@ static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t*
     return color(allocator, nets, error);
 }
 
-mabd_status MABD_CUDA(nets_plan)(const mabd_plan* plan, int32_t count, const int32_t* components,
-                                 const mabd_allocator* allocator, mabd_cuda_nets* nets,
-                                 mabd_error* error) {
+static void release(const mabd_allocator* allocator, void* solver) {
+    mabd_cuda_nets* nets = (mabd_cuda_nets*)solver;
+    const mabd_cuda_nets none = {};
+    mabd_libraries* l = &nets->libraries;
+    if (nets->buffer) cudaFree(nets->buffer);
+    if (nets->vector_x) l->destroy_vector(nets->vector_x);
+    if (nets->vector_z) l->destroy_vector(nets->vector_z);
+    if (nets->vector_s) l->destroy_vector(nets->vector_s);
+    if (nets->matrix) l->destroy_matrix(nets->matrix);
+    MABD_CUDA(libraries_close)(l);
+    mabd_free(allocator, nets->states, (size_t)nets->data.component_count * sizeof *nets->states);
+    mabd_free(allocator, nets->color_first, ((size_t)nets->color_count + 1) * sizeof(int32_t));
+    mabd_free(allocator, nets->host_memory, nets->size);
+    *nets = none;
+}
+
+static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t* components,
+                            const mabd_allocator* allocator, void* solver, mabd_error* error) {
+    mabd_cuda_nets* nets = (mabd_cuda_nets*)solver;
     const mabd_cuda_nets none = {};
     *nets = none;
-    const mabd_status status = plan_all(plan, count, components, allocator, nets, error);
-    if (status != MABD_OK) MABD_CUDA(nets_release)(allocator, nets);
+    const mabd_status status = plan_lists(plan, count, components, allocator, nets, error);
+    if (status != MABD_OK) release(allocator, nets);
     return status;
 }
 
-void MABD_CUDA(nets_layout)(mabd_cuda_nets* nets, mabd_arena* arena) {
+static void layout(void* solver, mabd_arena* arena) {
+    mabd_cuda_nets* nets = (mabd_cuda_nets*)solver;
     mabd_cuda_net_data* d = &nets->data;
     mabd_arena lists = {NULL, nets->size, 0};
     mabd_real** const vectors[] = {&d->b, &d->x, &d->r, &d->z, &d->s, &d->p, &d->q};
@@ -207,7 +225,7 @@ void MABD_CUDA(nets_layout)(mabd_cuda_nets* nets, mabd_arena* arena) {
     d->running = (int32_t*)mabd_arena_take(arena, 1, sizeof *d->running);
 }
 
-// cuSPARSE takes blocks of one size; of one row each they are none.
+// Prepare products by cuSPARSE, which takes blocks of one size; blocks of one row use our kernel.
 static mabd_status prepare_products(mabd_cuda_nets* nets, const mabd_device* device,
                                     mabd_error* error) {
     const mabd_cuda_net_data* d = &nets->data;
@@ -215,7 +233,7 @@ static mabd_status prepare_products(mabd_cuda_nets* nets, const mabd_device* dev
     const mabd_real one = 1, zero = 0;
     size_t bytes = 0;
     if (nets->width < 2) return MABD_OK;
-    static_assert(sizeof(mabd_real) == sizeof(double), "products are of doubles");
+    static_assert(sizeof(mabd_real) == sizeof(double), "cuSPARSE is called for doubles");
     MABD_TRY(MABD_CUDA(libraries_open_sparse)(l, device->stream, error));
     MABD_LIBRARY_TRY(
         l->create_bsr(&nets->matrix, d->slot_count, d->slot_count, (int64_t)nets->block_count,
@@ -233,30 +251,39 @@ static mabd_status prepare_products(mabd_cuda_nets* nets, const mabd_device* dev
     MABD_LIBRARY_TRY(l->spmv_size(l->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, nets->matrix,
                                   nets->vector_x, &zero, nets->vector_s, CUDA_R_64F,
                                   CUSPARSE_SPMV_BSR_ALG1, &bytes),
-                     "asking for the size of a product's buffer");
-    MABD_CUDA_TRY(cudaMalloc(&nets->buffer, bytes), "taking memory for products of nets");
+                     "querying the buffer of a product");
+    MABD_CUDA_TRY(cudaMalloc(&nets->buffer, bytes), "allocating memory for products of nets");
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(nets_upload)(mabd_cuda_nets* nets, const mabd_device* device,
-                                   mabd_error* error) {
+static mabd_status upload(void* solver, const mabd_device* device, mabd_error* error) {
+    mabd_cuda_nets* nets = (mabd_cuda_nets*)solver;
     if (nets->data.slot_count == 0) return MABD_OK;
     MABD_TRY(MABD_CUDA(device_upload)(device, nets->host_memory, nets->size, nets->memory, error));
     MABD_TRY(MABD_CUDA(device_wait)(device, error));
     return prepare_products(nets, device, error);
 }
 
-void MABD_CUDA(nets_release)(const mabd_allocator* allocator, mabd_cuda_nets* nets) {
-    const mabd_cuda_nets none = {};
-    mabd_libraries* l = &nets->libraries;
-    if (nets->buffer) cudaFree(nets->buffer);
-    if (nets->vector_x) l->destroy_vector(nets->vector_x);
-    if (nets->vector_z) l->destroy_vector(nets->vector_z);
-    if (nets->vector_s) l->destroy_vector(nets->vector_s);
-    if (nets->matrix) l->destroy_matrix(nets->matrix);
-    MABD_CUDA(libraries_close)(l);
-    mabd_free(allocator, nets->states, (size_t)nets->data.component_count * sizeof *nets->states);
-    mabd_free(allocator, nets->color_first, ((size_t)nets->color_count + 1) * sizeof(int32_t));
-    mabd_free(allocator, nets->host_memory, nets->size);
-    *nets = none;
-}
+const mabd_cuda_dual_ops MABD_CUDA(dual_gs) = {
+    .name = "gs",
+    .size = sizeof(mabd_cuda_nets),
+    .iterative = true,
+    .plan = plan_all,
+    .layout = layout,
+    .upload = upload,
+    .factor = MABD_CUDA(nets_factor),
+    .solve = MABD_CUDA(nets_solve_gs),
+    .release = release,
+};
+
+const mabd_cuda_dual_ops MABD_CUDA(dual_pcg) = {
+    .name = "pcg",
+    .size = sizeof(mabd_cuda_nets),
+    .iterative = true,
+    .plan = plan_all,
+    .layout = layout,
+    .upload = upload,
+    .factor = MABD_CUDA(nets_factor),
+    .solve = MABD_CUDA(nets_solve_pcg),
+    .release = release,
+};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread for each segment (dual/segment_kernel.h): all segments of a depth, then what they left for the cuts, then the chains of cuts;
-// back the other way. Two launches for each depth and one back: a chain of a million slots takes eleven.
+// A thread for each segment (dual/segment_kernel.h): eliminate all segments of a depth, add their
+// shares to the slots at the cuts, continue with the reduced chains of those slots; substitute back
+// in the opposite order. Two launches for each depth to factor and one to solve: a chain of a
+// million slots takes eleven.
 //
-// A kernel for each widest block: registers are those of the widest.
+// One kernel for each widest block, as a kernel needs the registers of its widest block.
 
 #include "cuda/dual/segments.h"
 
@@ -12,14 +14,14 @@ extern "C" {
 #include "base/error.h"
 }
 
-// ---- lists on the host ---------------------------------------------------------------------------------
+// ---- lists on the host --------------------------------------------------------------------------
 
-// Slots first .. first + count - 1 of the list.
+// A chain: slots first .. first + count - 1 of the list.
 typedef struct chain_range {
     int32_t first, count;
 } chain_range;
 
-// Where listing has come to.
+// The lists while they are filled.
 typedef struct listing {
     mabd_segment_slot* slots;
     mabd_segment* segments;
@@ -47,7 +49,7 @@ static void add_segment(listing* l, int32_t first, int32_t count, bool before, b
     l->segments[l->segment_count++] = segment;
 }
 
-// The segments of a chain, and the chain of its cuts, which is empty if it is not cut.
+// List the segments of a chain and return its reduced chain, which is empty if it is not cut.
 static chain_range cut_chain(listing* l, chain_range chain) {
     const int32_t cuts = chain.count <= MABD_SEGMENT_WHOLE ? 0 : (chain.count - 1) / MABD_SEGMENT;
     const int32_t end = chain.first + chain.count;
@@ -55,7 +57,7 @@ static chain_range cut_chain(listing* l, chain_range chain) {
     for (int32_t k = 0, from = chain.first; k <= cuts; k++) {
         const int32_t to = k < cuts ? from + MABD_SEGMENT - 1 : end;
         add_segment(l, from, to - from, k > 0, k < cuts);
-        if (k > 0 && k < cuts) { // the block between the cuts on both sides
+        if (k > 0 && k < cuts) { // the block between the cuts at both ends
             l->slots[l->slot_count - 1].edge = l->segments[l->segment_count - 1].joined;
         }
         if (k < cuts) l->slots[l->slot_count++] = l->slots[to];
@@ -92,8 +94,8 @@ static void list_depths(listing* l, mabd_cuda_segments* s) {
     }
 }
 
-// Room for n slots in `chains` chains: of each depth there are MABD_SEGMENT times fewer, and a segment less than for each
-// MABD_SEGMENT / 2 slots but for one of each chain.
+// Memory for n slots in `chains` chains. Each depth has MABD_SEGMENT times fewer slots than the one
+// before it, and one segment per chain plus at most one for every MABD_SEGMENT / 2 slots.
 static void lay_lists(size_t n, size_t chains, mabd_arena* arena, mabd_cuda_segments* s,
                       listing* l) {
     const size_t slots = n + n / (MABD_SEGMENT / 2);
@@ -109,7 +111,7 @@ static mabd_status check_chains(const mabd_plan* plan, int32_t count, const int3
     for (int32_t i = 0; i < count; i++) {
         const mabd_plan_component* c = &plan->components[components[i]];
         if (c->slot_count > 0 && c->kind != MABD_COMPONENT_CHAIN) {
-            return mabd_fail(error, MABD_ERR_ARG, "segments take chains alone");
+            return mabd_fail(error, MABD_ERR_ARG, "the segment solver takes chains only");
         }
         *slots += (size_t)c->slot_count;
         for (int32_t k = 0; k < c->slot_count; k++) {
@@ -120,9 +122,9 @@ static mabd_status check_chains(const mabd_plan* plan, int32_t count, const int3
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(segments_plan)(const mabd_plan* plan, int32_t count,
-                                     const int32_t* components, const mabd_allocator* allocator,
-                                     mabd_cuda_segments* segments, mabd_error* error) {
+static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t* components,
+                            const mabd_allocator* allocator, void* solver, mabd_error* error) {
+    mabd_cuda_segments* segments = (mabd_cuda_segments*)solver;
     const mabd_cuda_segments none = {};
     mabd_arena arena = {NULL, 0, 0};
     listing l = {};
@@ -141,15 +143,16 @@ mabd_status MABD_CUDA(segments_plan)(const mabd_plan* plan, int32_t count,
     return MABD_OK;
 }
 
-void MABD_CUDA(segments_layout)(mabd_cuda_segments* s, mabd_arena* arena) {
+static void layout(void* solver, mabd_arena* arena) {
+    mabd_cuda_segments* s = (mabd_cuda_segments*)solver;
     s->slots = (mabd_segment_slot*)mabd_arena_take(arena, (size_t)s->slot_count, sizeof *s->slots);
     s->segments = (mabd_segment*)mabd_arena_take(arena, (size_t)s->segment_first[s->depths],
                                                  sizeof *s->segments);
     s->own = (mabd_real*)mabd_arena_take(arena, s->own_reals, sizeof *s->own);
 }
 
-mabd_status MABD_CUDA(segments_upload)(const mabd_cuda_segments* s, const mabd_device* device,
-                                       mabd_error* error) {
+static mabd_status upload(void* solver, const mabd_device* device, mabd_error* error) {
+    const mabd_cuda_segments* s = (const mabd_cuda_segments*)solver;
     MABD_TRY(MABD_CUDA(device_upload)(device, s->host_slots,
                                       (size_t)s->slot_count * sizeof *s->slots, s->slots, error));
     return MABD_CUDA(device_upload)(device, s->host_segments,
@@ -157,13 +160,14 @@ mabd_status MABD_CUDA(segments_upload)(const mabd_cuda_segments* s, const mabd_d
                                     s->segments, error);
 }
 
-void MABD_CUDA(segments_release)(const mabd_allocator* allocator, mabd_cuda_segments* segments) {
+static void release(const mabd_allocator* allocator, void* solver) {
+    mabd_cuda_segments* segments = (mabd_cuda_segments*)solver;
     const mabd_cuda_segments none = {};
     mabd_free(allocator, segments->host_memory, segments->host_size);
     *segments = none;
 }
 
-// ---- factor and solve ----------------------------------------------------------------------------------
+// ---- factor and solve ---------------------------------------------------------------------------
 
 template <int most>
 __global__ static void __launch_bounds__(THREADS, 1)
@@ -189,35 +193,50 @@ __global__ static void __launch_bounds__(THREADS, 1)
     mabd_segment_back(most, &a, &g);
 }
 
-static mabd_segment_arrays arrays_of(const mabd_cuda_segments* s, const mabd_affine_sim* view,
-                                     int32_t depth) {
-    const mabd_segment_arrays a = {s->slots, view->D, depth > 0 ? s->own : view->U, view->lambda,
-                                   s->own};
+static mabd_segment_arrays arrays_of(const mabd_cuda_segments* s,
+                                     const mabd_cuda_dual_system* system, int32_t depth) {
+    const mabd_segment_arrays a = {s->slots, system->D, depth > 0 ? s->own : system->U,
+                                   system->lambda, s->own};
     return a;
 }
 
-mabd_status MABD_CUDA(segments_factor)(const mabd_cuda_segments* s, const mabd_device* device,
-                                       const mabd_affine_sim* view, int32_t* bad,
-                                       mabd_error* error) {
+static mabd_status factor(void* solver, const mabd_device* device,
+                          const mabd_cuda_dual_system* system, int32_t* bad, mabd_error* error) {
+    const mabd_cuda_segments* s = (const mabd_cuda_segments*)solver;
     for (int32_t depth = 0; depth < s->depths; depth++) {
-        const mabd_segment_arrays a = arrays_of(s, view, depth);
+        const mabd_segment_arrays a = arrays_of(s, system, depth);
         const int32_t first = s->segment_first[depth];
         const int32_t count = s->segment_first[depth + 1] - first;
         LAUNCH_MOST(device, "factor", eliminate_segments, s->most, count, a, count,
                     s->segments + first, bad);
-        if (depth + 1 == s->depths) break; // none was cut
+        if (depth + 1 == s->depths) break; // no chain of this depth is cut
         LAUNCH_ON(device, "factor", add_shares, count, a, count, s->segments + first);
     }
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(segments_solve)(const mabd_cuda_segments* s, const mabd_device* device,
-                                      const mabd_affine_sim* view, mabd_error* error) {
+static mabd_status solve(void* solver, const mabd_device* device,
+                         const mabd_cuda_dual_system* system, const mabd_dual_goal* goal,
+                         mabd_dual_report* report, mabd_error* error) {
+    const mabd_cuda_segments* s = (const mabd_cuda_segments*)solver;
+    (void)goal, (void)report;
     for (int32_t depth = s->depths - 1; depth >= 0; depth--) {
         const int32_t first = s->segment_first[depth];
         const int32_t count = s->segment_first[depth + 1] - first;
-        LAUNCH_MOST(device, "solve", back_segments, s->most, count, arrays_of(s, view, depth),
+        LAUNCH_MOST(device, "solve", back_segments, s->most, count, arrays_of(s, system, depth),
                     count, s->segments + first);
     }
     return MABD_OK;
 }
+
+const mabd_cuda_dual_ops MABD_CUDA(dual_segments) = {
+    .name = "segments",
+    .size = sizeof(mabd_cuda_segments),
+    .iterative = false,
+    .plan = plan_all,
+    .layout = layout,
+    .upload = upload,
+    .factor = factor,
+    .solve = solve,
+    .release = release,
+};

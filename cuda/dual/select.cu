@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule, by counts alone, so that it is the same on every machine:
+// The rule uses counts only, so that the choice is the same on every machine:
 //
-//   chain   MABD_CUDA_ALIKE or more of one pattern: a thread each; longer than MABD_CUDA_LONG: segments; else levels
-//   tree    levels, however many: a branch of thousands of joints is as many barriers of one block of threads
-//   loops   a complement of the cut rows, if they are few enough; with junctions as well
-//   graph   the same; what has more cut rows iterates, or goes to the host if it has junctions (the matrix is not definite) or if the
-//           user asked for a direct solver
+//   chain   MABD_CUDA_ALIKE or more of one pattern: one thread each; longer than MABD_CUDA_LONG:
+//           segments; else levels
+//   tree    levels, however many: a branch of thousands of joints takes as many barriers of one
+//           block of threads
+//   loops   Schur complement of the cut rows, if they are few enough; junctions are allowed
+//   graph   as loops; with more cut rows it iterates, or goes to the host if it has junctions (the
+//           matrix is not definite) or if the user requested a direct solver
 //
-// Rows that may depend on each other (affine/layout.c: mabd_affine_direct_dual) go to the host, which can try again; where the user asked for an iteration
-// and the CPU would iterate, the device does.
+// Components whose rows may depend on each other (in_place is false) go to the host, which can
+// retry with softened rows. Where the user requested an iterative solver and the CPU would iterate,
+// the device iterates.
 
 #include "cuda/dual/select.h"
 
-#include <algorithm>
+#include <stdlib.h>
+#include <string.h>
 
 extern "C" {
 #include "base/error.h"
 #include "base/hash.h"
-#include "formulation/affine/data.h"
 }
 
-// ---- patterns ------------------------------------------------------------------------------------------
+// ---- patterns -----------------------------------------------------------------------------------
 
 typedef struct pattern {
     uint64_t hash;
     int32_t component;
 } pattern;
 
-static bool comes_before(const pattern& a, const pattern& b) {
-    return a.hash != b.hash ? a.hash < b.hash : a.component < b.component;
+static int compare(const void* left, const void* right) {
+    const pattern *a = (const pattern*)left, *b = (const pattern*)right;
+    if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
+    return (a->component > b->component) - (a->component < b->component);
 }
 
 static bool is_alike(const mabd_plan* plan, int32_t a, int32_t b) {
@@ -51,7 +56,7 @@ mabd_status MABD_CUDA(group_chains)(const mabd_plan* plan, int32_t count, int32_
         patterns[i].hash = mabd_hash(MABD_HASH_START, plan->slot_width + c->slot_first,
                                      (size_t)c->slot_count * sizeof(int32_t));
     }
-    std::sort(patterns, patterns + count, comes_before);
+    qsort(patterns, (size_t)count, sizeof *patterns, compare);
     for (int32_t i = 0; i < count; i++) {
         components[i] = patterns[i].component;
         if (i == 0 || !is_alike(plan, components[i - 1], components[i])) group_first[groups++] = i;
@@ -62,29 +67,28 @@ mabd_status MABD_CUDA(group_chains)(const mabd_plan* plan, int32_t count, int32_
     return MABD_OK;
 }
 
-// ---- places --------------------------------------------------------------------------------------------
+// ---- places -------------------------------------------------------------------------------------
 
-// As in affine/dual_select.c: conjugate gradients need a definite matrix.
+// Conjugate gradients need a definite matrix (the rule of affine/dual_select.c on the CPU).
 static bool may_iterate(const mabd_plan_component* c) {
     return c->kind != MABD_COMPONENT_CHAIN && c->junction_count == 0;
 }
 
-static mabd_cuda_place place_of(const mabd_plan_component* c, mabd_dual dual) {
-    const bool asked = dual == MABD_DUAL_GS || dual == MABD_DUAL_PCG;
+static mabd_cuda_place place_of(const mabd_plan_component* c, mabd_dual dual, bool in_place) {
+    const mabd_cuda_place iterative = dual == MABD_DUAL_GS ? MABD_CUDA_GS : MABD_CUDA_PCG;
+    const bool requested = dual == MABD_DUAL_GS || dual == MABD_DUAL_PCG;
     if (c->slot_count == 0) return MABD_CUDA_NONE;
-    if (asked && may_iterate(c)) return MABD_CUDA_NET;
+    if (requested && may_iterate(c)) return iterative;
     if (c->kind == MABD_COMPONENT_CHAIN || c->kind == MABD_COMPONENT_TREE) {
-        const mabd_dual_ops* ops = mabd_affine_direct_dual(c);
-        const bool in_place = ops == &mabd_dual_chain || ops == &mabd_dual_tree;
         return in_place ? MABD_CUDA_LEVELS : MABD_CUDA_HOST;
     }
     const int32_t most =
         c->kind == MABD_COMPONENT_LOOPS ? MABD_CUDA_LOOP_CUTS : MABD_CUDA_GRAPH_CUTS;
     if (c->cut_rows <= most) return MABD_CUDA_LOOPS;
-    return may_iterate(c) && dual != MABD_DUAL_DIRECT ? MABD_CUDA_NET : MABD_CUDA_HOST;
+    return may_iterate(c) && dual != MABD_DUAL_DIRECT ? iterative : MABD_CUDA_HOST;
 }
 
-// Chains that were left to levels; long ones and those of which there are many go elsewhere.
+// Move chains from levels to segments where they are long, and to a batch where many are alike.
 static mabd_status place_chains(const mabd_plan* plan, const mabd_allocator* allocator,
                                 int32_t* components, int32_t* group_first, mabd_cuda_place* places,
                                 mabd_error* error) {
@@ -106,14 +110,16 @@ static mabd_status place_chains(const mabd_plan* plan, const mabd_allocator* all
     return MABD_OK;
 }
 
-mabd_status MABD_CUDA(sort_components)(const mabd_plan* plan, mabd_dual dual,
-                                       const mabd_allocator* allocator, mabd_cuda_place* places,
-                                       mabd_error* error) {
+mabd_status MABD_CUDA(select_places)(const mabd_plan* plan, mabd_dual dual, const bool* in_place,
+                                     const mabd_allocator* allocator, mabd_cuda_place* places,
+                                     mabd_error* error) {
     const size_t count = (size_t)plan->component_count;
     const size_t bytes = mabd_bytes(2 * count + 1, sizeof(int32_t));
     int32_t* room = bytes == SIZE_MAX ? NULL : (int32_t*)mabd_alloc(allocator, bytes);
-    if (!room) return mabd_fail_memory(error, "sorting components");
-    for (size_t i = 0; i < count; i++) places[i] = place_of(&plan->components[i], dual);
+    if (!room) return mabd_fail_memory(error, "selecting dual solvers");
+    for (size_t i = 0; i < count; i++) {
+        places[i] = place_of(&plan->components[i], dual, in_place[i]);
+    }
     const mabd_status status = place_chains(plan, allocator, room, room + count, places, error);
     mabd_free(allocator, room, bytes);
     return status;

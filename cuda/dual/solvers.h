@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dual system on a device: every component goes to the solver that fits it (dual.h says which), or to the host.
-//
-// On the host are those that no solver here is for, and those that were singular once: there they are softened (affine/cpu/factor.c). Blocks and
-// right-hand side come to the host before the others are factored, multipliers go back when they are solved.
+// The dual system of a plan on a device: every component goes to the solver that select.h names.
+// Components of place MABD_CUDA_HOST are left to the caller (cuda/affine/host_dual.h).
 #pragma once
 
-#include "cuda/dual/chains.h"
-#include "cuda/dual/levels.h"
-#include "cuda/dual/loops.h"
-#include "cuda/dual/nets.h"
-#include "cuda/dual/segments.h"
 #include "cuda/dual/select.h"
 
 #ifdef __cplusplus
@@ -17,46 +10,37 @@ extern "C" {
 #endif
 
 typedef struct mabd_cuda_solvers {
-    int32_t counts[MABD_CUDA_HOST + 1]; // components of each place
-    mabd_cuda_levels levels;
-    mabd_cuda_segments segments;
-    mabd_cuda_batch batch;
-    mabd_cuda_loops loops;
-    mabd_cuda_nets nets;
-    mabd_cuda_place* places; // (components)
+    int32_t counts[MABD_CUDA_PLACES]; // components of each place
+    void* solvers[MABD_CUDA_PLACES];  // null = none of this place
+    mabd_cuda_place* places;          // (components)
     size_t place_bytes;
-    bool sweeps_only; // dual gs
 } mabd_cuda_solvers;
 
-/// Lists on the host.
-mabd_status MABD_CUDA(solvers_plan)(const mabd_affine_sim* host, const mabd_allocator* allocator,
-                                    mabd_cuda_solvers* solvers, mabd_error* error);
-/// Device memory from the arena; called twice, first to count.
+/// Choose places and make the lists of all solvers on the host. in_place as in select.h. *solvers
+/// is zeroed by the caller and needs solvers_release after a failure too.
+mabd_status MABD_CUDA(solvers_plan)(const mabd_plan* plan, mabd_dual dual, const bool* in_place,
+                                    const mabd_allocator* allocator, mabd_cuda_solvers* solvers,
+                                    mabd_error* error);
+/// Take device memory of all solvers from the arena; called twice, first to count.
 void MABD_CUDA(solvers_layout)(mabd_cuda_solvers* solvers, mabd_arena* arena);
+/// Copy the lists of all solvers to the device. May wait.
 mabd_status MABD_CUDA(solvers_upload)(mabd_cuda_solvers* solvers, const mabd_device* device,
                                       mabd_error* error);
+/// Free the solvers and their lists on the host.
 void MABD_CUDA(solvers_release)(const mabd_allocator* allocator, mabd_cuda_solvers* solvers);
 
-/// True if some component is solved iteratively; may be: from model and dual alone.
-bool MABD_CUDA(solvers_may_iterate)(const mabd_affine_sim* host);
-bool MABD_CUDA(solvers_iterate)(const mabd_affine_sim* host, const mabd_cuda_solvers* solvers);
-/// Before the first factor of a solve: iterative solvers start from the multipliers before the step.
-mabd_status MABD_CUDA(solvers_restart)(const mabd_cuda_solvers* solvers, const mabd_device* device,
-                                       mabd_affine_sim* host, const mabd_affine_sim* view,
-                                       mabd_error* error);
-/// Factor all. bad (slots of the plan, device): 1 where a pivot failed. Components of the host are solved at once: waits if there are any, and
-/// MABD_ERR_SINGULAR with *joint if one of them is.
-mabd_status MABD_CUDA(solvers_factor)(mabd_cuda_solvers* solvers, const mabd_device* device,
-                                      mabd_affine_sim* host, const mabd_affine_sim* view,
-                                      const mabd_allocator* allocator, int32_t* bad, int32_t* joint,
+/// Factor all components on the device. bad (slots): 1 where a pivot failed, else 0.
+mabd_status MABD_CUDA(solvers_factor)(const mabd_cuda_solvers* solvers, const mabd_device* device,
+                                      const mabd_cuda_dual_system* system, int32_t* bad,
                                       mabd_error* error);
-/// Multipliers of all in view->lambda; host->dual_report is set.
-mabd_status MABD_CUDA(solvers_solve)(mabd_cuda_solvers* solvers, const mabd_device* device,
-                                     mabd_affine_sim* host, const mabd_affine_sim* view,
-                                     int32_t* bad, mabd_error* error);
-/// A slot's pivot has failed: true if its component goes to the host from now on, and is worth another try.
-bool MABD_CUDA(solvers_soften)(mabd_cuda_solvers* solvers, const mabd_affine_sim* host,
-                               int32_t slot);
+/// Write the solutions of all components on the device to system->lambda. *report: of the iterative
+/// solvers, zero without them.
+mabd_status MABD_CUDA(solvers_solve)(const mabd_cuda_solvers* solvers, const mabd_device* device,
+                                     const mabd_cuda_dual_system* system,
+                                     const mabd_dual_goal* goal, mabd_dual_report* report,
+                                     mabd_error* error);
+/// True if a component of this place is solved iteratively on the device.
+bool MABD_CUDA(place_iterates)(mabd_cuda_place place);
 
 #ifdef __cplusplus
 }

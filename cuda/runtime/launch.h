@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels of the backend are launched: blocks of THREADS, one thread for each of `count` things. For .cu files only.
+// How kernels of the backend are launched: blocks of THREADS threads, one thread for each of
+// `count` items. For .cu files only.
 #pragma once
 
 #include "cuda/runtime/device.h"
 
-/// Of a kernel's argument that is a struct: it stays where arguments are, also if its address is taken.
+/// For a kernel's argument that is a struct: it stays in the memory of arguments even if its
+/// address is taken.
 #ifdef __CUDACC__
 #define CONSTANT const __grid_constant__
 #else
 #define CONSTANT const
 #endif
-#define VIEW CONSTANT mabd_affine_sim
 
-// A power of two. ThreadSanitizer takes milliseconds for each: what is built for it has fewer.
+// Threads of a block, a power of two. ThreadSanitizer takes milliseconds for each thread, so builds
+// for it set fewer.
 #ifndef THREADS
 #define THREADS 64
 #endif
@@ -22,7 +24,7 @@ static inline int32_t blocks_for(int32_t count) {
     return (count + THREADS - 1) / THREADS;
 }
 
-/// Launch so many blocks in the order of a device's stream, if there are any.
+/// Launch `blocks` blocks in the stream of a device; nothing if there are none.
 #define LAUNCH_BLOCKS(device, what, kernel, blocks, ...)                                           \
     do {                                                                                           \
         if ((blocks) > 0) {                                                                        \
@@ -30,10 +32,10 @@ static inline int32_t blocks_for(int32_t count) {
             MABD_CUDA_TRY(cudaPeekAtLastError(), what);                                            \
         }                                                                                          \
     } while (0)
-/// The same for `count` threads.
+/// Launch blocks for `count` threads in the stream of a device; nothing if there are none.
 #define LAUNCH_ON(device, what, kernel, count, ...)                                                \
     LAUNCH_BLOCKS(device, what, kernel, blocks_for(count), __VA_ARGS__)
-/// The same for a kernel that is a template over the widest block.
+/// Launch `count` threads of a kernel that is a template over the widest block `most`, 1..6.
 #define LAUNCH_MOST(device, what, kernel, most, count, ...)                                        \
     do {                                                                                           \
         switch (most) {                                                                            \

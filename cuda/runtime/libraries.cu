@@ -7,7 +7,7 @@ extern "C" {
 #include "base/error.h"
 }
 
-// ---- loading -------------------------------------------------------------------------------------------
+// ---- loading ------------------------------------------------------------------------------------
 
 #ifdef __CUDACC__
 
@@ -71,7 +71,7 @@ static mabd_status find_sparse(mabd_libraries* libraries, mabd_error* error) {
     return MABD_OK;
 }
 
-// ---- errors --------------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 // 1 is "not initialised" with all of them.
 static mabd_status fail(mabd_error* error, const char* title, int code, bool memory,
@@ -98,7 +98,7 @@ mabd_status MABD_CUDA(library_fail)(mabd_error* error, cusparseStatus_t code, co
     return fail(error, "cuSPARSE", (int)code, code == CUSPARSE_STATUS_ALLOC_FAILED, what);
 }
 
-// ---- handles -------------------------------------------------------------------------------------------
+// ---- handles ------------------------------------------------------------------------------------
 
 mabd_status MABD_CUDA(libraries_open_dense)(mabd_libraries* libraries, cudaStream_t stream,
                                             mabd_error* error) {

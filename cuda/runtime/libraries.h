@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS, cuSOLVER and cuSPARSE behind one table. They are loaded when a simulation needs them: linked, they cost 0.1 s and 260 MB at every
-// start. Types are those that the libraries' own headers declare, so an entry whose arguments change does not
-// compile. Run by the executor, the table holds stand-ins (exec/libraries.h).
+// cuBLAS, cuSOLVER and cuSPARSE behind one table. They are loaded when a simulation needs them:
+// linked, they cost 0.1 s and 260 MB at every start. Types are those that the libraries' own
+// headers declare, so an entry whose arguments change does not compile. Run by the executor, the
+// table holds stand-ins (exec/libraries.h).
 #pragma once
 
 #include "cuda/exec/kernel.h"
@@ -60,8 +61,9 @@ typedef struct mabd_libraries {
 extern "C" {
 #endif
 
-/// Load cuBLAS and cuSOLVER, or cuSPARSE, and make their handles. MABD_ERR_UNAVAILABLE: a library is not there, or there is no driver
-/// for it. *libraries starts zeroed; after a failure too it is to be closed.
+/// Load cuBLAS and cuSOLVER, or cuSPARSE, and make their handles. MABD_ERR_UNAVAILABLE: a library
+/// is not there, or there is no driver for it. *libraries starts zeroed; after a failure too it is
+/// to be closed.
 mabd_status MABD_CUDA(libraries_open_dense)(mabd_libraries* libraries, cudaStream_t stream,
                                             mabd_error* error);
 mabd_status MABD_CUDA(libraries_open_sparse)(mabd_libraries* libraries, cudaStream_t stream,

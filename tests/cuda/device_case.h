@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random dual system (support/dual_case.h) on a device, for the modules that solve some of its components, and what solvers of the CPU
-// make of it. D, U, the right-hand side and the list of bad slots are those of the whole plan. For programs without Criterion as well: what
-// must not fail ends the process.
+// A random dual system (support/dual_case.h) on a device, for solvers of some of its components, and the
+// solution by solvers of the CPU. D, U, the right-hand side and the list of bad slots are those of the
+// whole plan. Also for programs without Criterion: a failure ends the process.
 #pragma once
 
 #include "cuda/dual_rig.h"
+
+#include "formulation/affine/data.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,13 +28,13 @@ static inline const char* device_order(size_t k) {
 
 typedef struct device_case {
     mabd_device device;
-    mabd_affine_sim view;
-    int32_t* bad;   // on the device
+    mabd_cuda_dual_system system;
+    int32_t* bad;   // (slots) on the device
     size_t D, U, x; // reals
     size_t slots;
 } device_case;
 
-/// Numbers of all components; to be freed.
+/// Indices of all components; the caller frees them.
 static inline int32_t* device_components(const mabd_plan* plan) {
     int32_t* components = malloc(((size_t)plan->component_count + 1) * sizeof *components);
     device_need(components != NULL, "no memory");
@@ -40,7 +42,7 @@ static inline int32_t* device_components(const mabd_plan* plan) {
     return components;
 }
 
-/// The first of some reals that are not the same; -1 = none.
+/// Index of the first of `count` reals that differ; -1 = none.
 static inline int32_t device_first_difference(size_t count, const mabd_real* a,
                                               const mabd_real* b) {
     for (size_t i = 0; i < count; i++) {
@@ -61,25 +63,25 @@ static inline mabd_real* device_right_side(const mabd_plan* plan, uint64_t seed)
     return b;
 }
 
-/// D, U of the case and b there; all memory taken.
+/// Open a device with memory for a solver, and upload D, U of the case and b.
 static inline device_case device_case_open(const dual_case* c, const mabd_real* b,
-                                           dual_rig_layout* layout, void* module) {
+                                           dual_rig_layout* layout, void* solver) {
     const mabd_plan* plan = c->plan;
-    const dual_rig rig = dual_rig_open(plan, layout, module);
+    const dual_rig rig = dual_rig_open(plan, layout, solver);
     const device_case d = {.device = rig.device,
-                           .view = rig.view,
+                           .system = rig.system,
                            .bad = rig.bad,
                            .D = plan->slot_block[plan->slot_count],
                            .U = plan->edge_block[plan->edge_count],
                            .x = (size_t)plan->row_count,
                            .slots = (size_t)plan->slot_count};
-    dual_rig_put(&rig, c->D, d.D * sizeof *c->D, d.view.D);
-    dual_rig_put(&rig, c->U, d.U * sizeof *c->U, d.view.U);
-    dual_rig_put(&rig, b, d.x * sizeof *b, d.view.lambda);
+    dual_rig_put(&rig, c->D, d.D * sizeof *c->D, d.system.D);
+    dual_rig_put(&rig, c->U, d.U * sizeof *c->U, d.system.U);
+    dual_rig_put(&rig, b, d.x * sizeof *b, d.system.lambda);
     return d;
 }
 
-/// count reals from the device; to be freed. Waits.
+/// Download `count` reals; the caller frees them. Waits.
 static inline mabd_real* device_fetch(const device_case* d, const mabd_real* from, size_t count) {
     const dual_rig rig = {.device = d->device};
     mabd_real* to = device_reals(count);
@@ -87,7 +89,7 @@ static inline mabd_real* device_fetch(const device_case* d, const mabd_real* fro
     return to;
 }
 
-/// The first bad slot among those of a module, which writes to no other; -1 = none.
+/// The first bad slot among those of a solver, which writes to no other; -1 = none.
 static inline int32_t device_first_bad(const device_case* d, const bool* among) {
     int32_t *bad = malloc((d->slots + 1) * sizeof *bad), first = -1;
     mabd_error error = {0};
@@ -95,14 +97,15 @@ static inline int32_t device_first_bad(const device_case* d, const bool* among) 
     DEVICE_TRY(MABD_CUDA(device_wait)(&d->device, &error));
     for (int32_t s = (int32_t)d->slots - 1; s >= 0; s--) {
         if (among && !among[s]) continue;
-        device_need(bad[s] == 0 || bad[s] == 1, "a slot that nobody told about");
+        device_need(bad[s] == 0 || bad[s] == 1, "a slot that no solver has written");
         if (bad[s]) first = s;
     }
     free(bad);
     return first;
 }
 
-/// x: right-hand side in, solution of one component by a solver of the CPU out. Returns the slot of the plan whose pivot failed, -1.
+/// Solve one component by a solver of the CPU. x: right-hand side in, solution out. Returns the slot of
+/// the plan whose pivot failed, -1 = none.
 static inline int32_t device_reference(const dual_case* c, int32_t component,
                                        const mabd_dual_ops* ops, mabd_real* x) {
     const mabd_allocator allocator = mabd_default_allocator();
@@ -126,7 +129,8 @@ static inline int32_t device_reference(const dual_case* c, int32_t component,
     return bad;
 }
 
-/// |b - K x| / (|K| |x| + |b|), largest entries and row sums, over the slots that are marked: K between these alone. Null = all.
+/// |b - K x| / (|K| |x| + |b|) by largest entries and row sums, over the slots that `kept` marks, with K
+/// between these only. Null = all slots.
 static inline double device_backward_error(const dual_case* c, const bool* kept, const mabd_real* b,
                                            const mabd_real* x) {
     const mabd_plan* plan = c->plan;

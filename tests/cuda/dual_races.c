@@ -18,19 +18,12 @@ typedef struct levels_case {
 
 static void lay_levels(void* module, mabd_arena* arena) {
     levels_case* l = module;
-    MABD_CUDA(levels_layout)(&l->levels, arena);
+    MABD_CUDA(dual_levels).layout(&l->levels, arena);
     l->x = mabd_arena_take(arena, COLUMNS * l->rows, sizeof *l->x);
 }
-static void lay_segments(void* module, mabd_arena* arena) {
-    MABD_CUDA(segments_layout)(module, arena);
-}
-static void lay_batch(void* module, mabd_arena* arena) {
-    MABD_CUDA(batch_layout)(module, arena);
-}
-
 // The error of the solution, of the slots that are kept.
 static double close_case(const dual_case* c, const bool* kept, const mabd_real* b, device_case* d) {
-    mabd_real* x = device_fetch(d, d->view.lambda, d->x);
+    mabd_real* x = device_fetch(d, d->system.lambda, d->x);
     const double error = device_backward_error(c, kept, b, x);
     MABD_CUDA(device_close)(&d->device);
     free(x);
@@ -44,18 +37,18 @@ static double run_levels(const dual_case* c, const bool* left_out, const bool* k
     int32_t* components = device_components(c->plan);
     levels_case l = {.rows = (size_t)c->plan->row_count};
     mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(levels_plan)(c->plan, c->plan->component_count, components, left_out,
-                                      &allocator, &l.levels, &error));
+    DEVICE_TRY(MABD_CUDA(levels_plan_part)(c->plan, c->plan->component_count, components, left_out,
+                                           &allocator, &l.levels, &error));
     device_case d = device_case_open(c, b, lay_levels, &l);
-    DEVICE_TRY(MABD_CUDA(levels_upload)(&l.levels, &d.device, &error));
-    DEVICE_TRY(MABD_CUDA(levels_factor)(&l.levels, &d.device, &d.view, d.bad, &error));
-    DEVICE_TRY(MABD_CUDA(levels_solve)(&l.levels, &d.device, &d.view, &error));
+    DEVICE_TRY(MABD_CUDA(dual_levels).upload(&l.levels, &d.device, &error));
+    DEVICE_TRY(MABD_CUDA(dual_levels).factor(&l.levels, &d.device, &d.system, d.bad, &error));
+    DEVICE_TRY(MABD_CUDA(dual_levels).solve(&l.levels, &d.device, &d.system, NULL, NULL, &error));
+    DEVICE_TRY(MABD_CUDA(levels_forward)(&l.levels, &d.device, &d.system, COLUMNS, l.rows, 0, l.x,
+                                         &error));
     DEVICE_TRY(
-        MABD_CUDA(levels_forward)(&l.levels, &d.device, &d.view, COLUMNS, l.rows, 0, l.x, &error));
-    DEVICE_TRY(
-        MABD_CUDA(levels_back)(&l.levels, &d.device, &d.view, COLUMNS, l.rows, 0, l.x, &error));
+        MABD_CUDA(levels_back)(&l.levels, &d.device, &d.system, COLUMNS, l.rows, 0, l.x, &error));
     const double off = close_case(c, kept, b, &d);
-    MABD_CUDA(levels_release)(&allocator, &l.levels);
+    MABD_CUDA(dual_levels).release(&allocator, &l.levels);
     free(components);
     return off;
 }
@@ -65,14 +58,15 @@ static double run_segments(const dual_case* c, const mabd_real* b) {
     int32_t* components = device_components(c->plan);
     mabd_cuda_segments segments;
     mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(segments_plan)(c->plan, c->plan->component_count, components, &allocator,
-                                        &segments, &error));
-    device_case d = device_case_open(c, b, lay_segments, &segments);
-    DEVICE_TRY(MABD_CUDA(segments_upload)(&segments, &d.device, &error));
-    DEVICE_TRY(MABD_CUDA(segments_factor)(&segments, &d.device, &d.view, d.bad, &error));
-    DEVICE_TRY(MABD_CUDA(segments_solve)(&segments, &d.device, &d.view, &error));
+    DEVICE_TRY(
+        MABD_CUDA(dual_segments)
+            .plan(c->plan, c->plan->component_count, components, &allocator, &segments, &error));
+    device_case d = device_case_open(c, b, MABD_CUDA(dual_segments).layout, &segments);
+    DEVICE_TRY(MABD_CUDA(dual_segments).upload(&segments, &d.device, &error));
+    DEVICE_TRY(MABD_CUDA(dual_segments).factor(&segments, &d.device, &d.system, d.bad, &error));
+    DEVICE_TRY(MABD_CUDA(dual_segments).solve(&segments, &d.device, &d.system, NULL, NULL, &error));
     const double off = close_case(c, NULL, b, &d);
-    MABD_CUDA(segments_release)(&allocator, &segments);
+    MABD_CUDA(dual_segments).release(&allocator, &segments);
     free(components);
     return off;
 }
@@ -82,14 +76,15 @@ static double run_batch(const dual_case* c, const mabd_real* b) {
     int32_t* components = device_components(c->plan);
     mabd_cuda_batch batch;
     mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(batch_plan)(c->plan, c->plan->component_count, components, &allocator,
-                                     &batch, &error));
-    device_case d = device_case_open(c, b, lay_batch, &batch);
-    DEVICE_TRY(MABD_CUDA(batch_upload)(&batch, &d.device, &error));
-    DEVICE_TRY(MABD_CUDA(batch_factor)(&batch, &d.device, &d.view, d.bad, &error));
-    DEVICE_TRY(MABD_CUDA(batch_solve)(&batch, &d.device, &d.view, &error));
+    DEVICE_TRY(
+        MABD_CUDA(dual_batch)
+            .plan(c->plan, c->plan->component_count, components, &allocator, &batch, &error));
+    device_case d = device_case_open(c, b, MABD_CUDA(dual_batch).layout, &batch);
+    DEVICE_TRY(MABD_CUDA(dual_batch).upload(&batch, &d.device, &error));
+    DEVICE_TRY(MABD_CUDA(dual_batch).factor(&batch, &d.device, &d.system, d.bad, &error));
+    DEVICE_TRY(MABD_CUDA(dual_batch).solve(&batch, &d.device, &d.system, NULL, NULL, &error));
     const double off = close_case(c, NULL, b, &d);
-    MABD_CUDA(batch_release)(&allocator, &batch);
+    MABD_CUDA(dual_batch).release(&allocator, &batch);
     free(components);
     return off;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dual system of random graphs (support/dual_case.h) on a device, for the solvers of cuda/.
+// The dual system of random graphs (support/dual_case.h) on a device, for the solvers of cuda/dual/.
 #pragma once
 
-#include "cuda/runtime/device.h"
+#include "cuda/dual/cuda_dual.h"
 
-#include "formulation/affine/data.h"
 #include "support/dual_case.h"
 
 #include <stdio.h>
@@ -12,12 +11,12 @@
 
 typedef struct dual_rig {
     mabd_device device;
-    mabd_affine_sim view; // D, U, lambda and guess are there
-    int32_t* bad;         // (slots)
+    mabd_cuda_dual_system system;
+    int32_t* bad; // (slots) on the device
     const mabd_plan* plan;
 } dual_rig;
 
-/// Lay out what a solver needs; called twice, first to count.
+/// Take the device memory of a solver from the arena; called twice, first to count.
 typedef void dual_rig_layout(void* solver, mabd_arena* arena);
 
 static inline void dual_rig_must(mabd_status status, const mabd_error* error) {
@@ -35,10 +34,10 @@ static inline void dual_rig_lay(dual_rig* rig, dual_rig_layout* layout, void* so
     const mabd_plan* plan = rig->plan;
     const size_t real = sizeof(mabd_real);
     layout(solver, arena);
-    rig->view.D = (mabd_real*)mabd_arena_take(arena, plan->slot_block[plan->slot_count], real);
-    rig->view.U = (mabd_real*)mabd_arena_take(arena, plan->edge_block[plan->edge_count], real);
-    rig->view.lambda = (mabd_real*)mabd_arena_take(arena, dual_rig_rows(rig), real);
-    rig->view.guess = (mabd_real*)mabd_arena_take(arena, dual_rig_rows(rig), real);
+    rig->system.D = (mabd_real*)mabd_arena_take(arena, plan->slot_block[plan->slot_count], real);
+    rig->system.U = (mabd_real*)mabd_arena_take(arena, plan->edge_block[plan->edge_count], real);
+    rig->system.lambda = (mabd_real*)mabd_arena_take(arena, dual_rig_rows(rig), real);
+    rig->system.guess = (mabd_real*)mabd_arena_take(arena, dual_rig_rows(rig), real);
     rig->bad = (int32_t*)mabd_arena_take(arena, (size_t)plan->slot_count, sizeof *rig->bad);
 }
 
@@ -72,16 +71,16 @@ static inline void dual_rig_load(const dual_rig* rig, const dual_case* c) {
     const mabd_plan* plan = rig->plan;
     const size_t rows = (size_t)c->system.row_count * sizeof(mabd_real);
     dual_rig_put(rig, c->system.D, plan->slot_block[plan->slot_count] * sizeof(mabd_real),
-                 rig->view.D);
+                 rig->system.D);
     dual_rig_put(rig, c->system.U, plan->edge_block[plan->edge_count] * sizeof(mabd_real),
-                 rig->view.U);
-    dual_rig_put(rig, c->b, rows, rig->view.lambda + c->system.row_offset);
-    dual_rig_put(rig, c->x, rows, rig->view.guess + c->system.row_offset);
+                 rig->system.U);
+    dual_rig_put(rig, c->b, rows, rig->system.lambda + c->system.row_offset);
+    dual_rig_put(rig, c->x, rows, rig->system.guess + c->system.row_offset);
 }
 
 /// The solution to c->x.
 static inline void dual_rig_fetch(const dual_rig* rig, dual_case* c) {
-    dual_rig_get(rig, rig->view.lambda + c->system.row_offset,
+    dual_rig_get(rig, rig->system.lambda + c->system.row_offset,
                  (size_t)c->system.row_count * sizeof(mabd_real), c->x);
 }
 

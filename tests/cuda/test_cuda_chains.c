@@ -8,17 +8,13 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-static void layout(void* module, mabd_arena* arena) {
-    MABD_CUDA(batch_layout)(module, arena);
-}
-
 static mabd_cuda_batch plan_batch(const dual_case* c) {
     const mabd_allocator allocator = mabd_default_allocator();
     const int32_t count = c->plan->component_count;
     int32_t* components = device_components(c->plan);
     mabd_cuda_batch batch;
     mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(batch_plan)(c->plan, count, components, &allocator, &batch, &error));
+    DEVICE_TRY(MABD_CUDA(dual_batch).plan(c->plan, count, components, &allocator, &batch, &error));
     free(components);
     return batch;
 }
@@ -48,23 +44,24 @@ static void expect_bits_in_order(const dual_case* c, const char* order, int32_t 
     mabd_error error = {0};
     cr_expect(eq(i32, batch.group_count, groups));
     setenv("MABD_EXEC_ORDER", order, 1);
-    device_case d = device_case_open(c, b, layout, &batch);
-    DEVICE_TRY(MABD_CUDA(batch_upload)(&batch, &d.device, &error));
-    DEVICE_TRY(MABD_CUDA(batch_factor)(&batch, &d.device, &d.view, d.bad, &error));
+    device_case d = device_case_open(c, b, MABD_CUDA(dual_batch).layout, &batch);
+    DEVICE_TRY(MABD_CUDA(dual_batch).upload(&batch, &d.device, &error));
+    DEVICE_TRY(MABD_CUDA(dual_batch).factor(&batch, &d.device, &d.system, d.bad, &error));
     for (int again = 0; again < 2; again++) {
-        DEVICE_TRY(MABD_CUDA(device_upload)(&d.device, b, d.x * sizeof *b, d.view.lambda, &error));
-        DEVICE_TRY(MABD_CUDA(batch_solve)(&batch, &d.device, &d.view, &error));
-        mabd_real* x = device_fetch(&d, d.view.lambda, d.x);
+        DEVICE_TRY(
+            MABD_CUDA(device_upload)(&d.device, b, d.x * sizeof *b, d.system.lambda, &error));
+        DEVICE_TRY(MABD_CUDA(dual_batch).solve(&batch, &d.device, &d.system, NULL, NULL, &error));
+        mabd_real* x = device_fetch(&d, d.system.lambda, d.x);
         cr_assert(eq(i32, device_first_difference(d.x, x, expected), -1), "%s", order);
         free(x);
     }
     cr_expect(eq(i32, device_first_bad(&d, NULL), -1));
-    mabd_real *D = device_fetch(&d, d.view.D, d.D), *U = device_fetch(&d, d.view.U, d.U);
+    mabd_real *D = device_fetch(&d, d.system.D, d.D), *U = device_fetch(&d, d.system.U, d.U);
     cr_assert(eq(i32, device_first_difference(d.D, D, c->D), -1), "%s", "D");
     cr_assert(eq(i32, device_first_difference(d.U, U, c->U), -1), "%s", "U");
     free(D), free(U);
     MABD_CUDA(device_close)(&d.device);
-    MABD_CUDA(batch_release)(&allocator, &batch);
+    MABD_CUDA(dual_batch).release(&allocator, &batch);
 }
 
 // Frees the case.
@@ -110,12 +107,12 @@ Test(cuda_chains, tell_the_slot_whose_pivot_fails) {
         const mabd_real entry = *D;
         *D = -1e3;
         mabd_cuda_batch batch = plan_batch(&c);
-        device_case d = device_case_open(&c, b, layout, &batch);
-        DEVICE_TRY(MABD_CUDA(batch_upload)(&batch, &d.device, &error));
-        DEVICE_TRY(MABD_CUDA(batch_factor)(&batch, &d.device, &d.view, d.bad, &error));
+        device_case d = device_case_open(&c, b, MABD_CUDA(dual_batch).layout, &batch);
+        DEVICE_TRY(MABD_CUDA(dual_batch).upload(&batch, &d.device, &error));
+        DEVICE_TRY(MABD_CUDA(dual_batch).factor(&batch, &d.device, &d.system, d.bad, &error));
         cr_expect(eq(i32, device_first_bad(&d, NULL), slot));
         MABD_CUDA(device_close)(&d.device);
-        MABD_CUDA(batch_release)(&allocator, &batch);
+        MABD_CUDA(dual_batch).release(&allocator, &batch);
         *D = entry;
     }
     free(b);
@@ -128,7 +125,7 @@ Test(cuda_chains, refuse_what_is_no_chain) {
     const int32_t component = 0;
     mabd_cuda_batch batch;
     mabd_error error = {0};
-    cr_expect(eq(int, MABD_CUDA(batch_plan)(c.plan, 1, &component, &allocator, &batch, &error),
+    cr_expect(eq(int, MABD_CUDA(dual_batch).plan(c.plan, 1, &component, &allocator, &batch, &error),
                  MABD_ERR_ARG));
     dual_case_free(&c);
 }
@@ -143,10 +140,10 @@ Test(cuda_chains, give_back_all_memory_whatever_fails) {
         const mabd_allocator allocator = counting_allocator_make(&counter);
         mabd_cuda_batch batch;
         mabd_error error = {0};
-        status = MABD_CUDA(batch_plan)(c.plan, 3, components, &allocator, &batch, &error);
+        status = MABD_CUDA(dual_batch).plan(c.plan, 3, components, &allocator, &batch, &error);
         if (status == MABD_OK) {
             cr_expect(eq(i64, fail_at, 4)); // sorted components, patterns, groups, lists
-            MABD_CUDA(batch_release)(&allocator, &batch);
+            MABD_CUDA(dual_batch).release(&allocator, &batch);
         } else {
             cr_assert(eq(int, status, MABD_ERR_MEMORY));
         }

@@ -12,10 +12,6 @@
 // Largest backward error of elimination: some round-offs for each of the rows that meet in one.
 #define ROUND_OFF (100 * dual_epsilon())
 
-static void layout(void* module, mabd_arena* arena) {
-    MABD_CUDA(levels_layout)(module, arena);
-}
-
 // Levels of all components.
 static mabd_cuda_levels plan_levels(const dual_case* c, const bool* left_out) {
     const mabd_allocator allocator = mabd_default_allocator();
@@ -23,8 +19,8 @@ static mabd_cuda_levels plan_levels(const dual_case* c, const bool* left_out) {
     int32_t* components = device_components(c->plan);
     mabd_cuda_levels levels;
     mabd_error error = {0};
-    DEVICE_TRY(
-        MABD_CUDA(levels_plan)(c->plan, count, components, left_out, &allocator, &levels, &error));
+    DEVICE_TRY(MABD_CUDA(levels_plan_part)(c->plan, count, components, left_out, &allocator,
+                                           &levels, &error));
     free(components);
     return levels;
 }
@@ -32,14 +28,14 @@ static mabd_cuda_levels plan_levels(const dual_case* c, const bool* left_out) {
 static void release(mabd_cuda_levels* levels, device_case* d) {
     const mabd_allocator allocator = mabd_default_allocator();
     MABD_CUDA(device_close)(&d->device);
-    MABD_CUDA(levels_release)(&allocator, levels);
+    MABD_CUDA(dual_levels).release(&allocator, levels);
 }
 
-static void run(const mabd_cuda_levels* levels, device_case* d) {
+static void run(mabd_cuda_levels* levels, device_case* d) {
     mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(levels_upload)(levels, &d->device, &error));
-    DEVICE_TRY(MABD_CUDA(levels_factor)(levels, &d->device, &d->view, d->bad, &error));
-    DEVICE_TRY(MABD_CUDA(levels_solve)(levels, &d->device, &d->view, &error));
+    DEVICE_TRY(MABD_CUDA(dual_levels).upload(levels, &d->device, &error));
+    DEVICE_TRY(MABD_CUDA(dual_levels).factor(levels, &d->device, &d->system, d->bad, &error));
+    DEVICE_TRY(MABD_CUDA(dual_levels).solve(levels, &d->device, &d->system, NULL, NULL, &error));
 }
 
 // ---- trees -------------------------------------------------------------------------------------
@@ -55,9 +51,9 @@ static int32_t expect_bits_of_the_cpu(dual_case c) {
     for (size_t k = 0; k < DEVICE_ORDERS; k++) {
         setenv("MABD_EXEC_ORDER", device_order(k), 1);
         mabd_cuda_levels levels = plan_levels(&c, NULL);
-        device_case d = device_case_open(&c, b, layout, &levels);
+        device_case d = device_case_open(&c, b, MABD_CUDA(dual_levels).layout, &levels);
         run(&levels, &d);
-        mabd_real* x = device_fetch(&d, d.view.lambda, d.x);
+        mabd_real* x = device_fetch(&d, d.system.lambda, d.x);
         cr_assert(eq(i32, device_first_difference(d.x, x, expected), -1), "%s", device_order(k));
         cr_expect(eq(i32, device_first_bad(&d, NULL), -1));
         level_count = levels.level_count;
@@ -132,7 +128,7 @@ Test(cuda_levels, tell_the_slots_whose_pivots_fail) {
         const mabd_real entry = *D;
         *D = c.plan->slot_negative[slot] ? 1e3 : -1e3;
         mabd_cuda_levels levels = plan_levels(&c, NULL);
-        device_case d = device_case_open(&c, b, layout, &levels);
+        device_case d = device_case_open(&c, b, MABD_CUDA(dual_levels).layout, &levels);
         run(&levels, &d);
         cr_expect(eq(i32, device_first_bad(&d, NULL), slot));
         release(&levels, &d);
@@ -171,9 +167,9 @@ static void solve_columns(const mabd_cuda_levels* levels, device_case* d, mabd_r
     cr_assert(eq(int, cudaMalloc(&memory, COLUMNS * stride * sizeof *x), cudaSuccess));
     DEVICE_TRY(MABD_CUDA(device_upload)(&other, x, COLUMNS * stride * sizeof *x, memory, &error));
     DEVICE_TRY(
-        MABD_CUDA(levels_forward)(levels, &other, &d->view, COLUMNS, stride, -2, memory, &error));
+        MABD_CUDA(levels_forward)(levels, &other, &d->system, COLUMNS, stride, -2, memory, &error));
     DEVICE_TRY(
-        MABD_CUDA(levels_back)(levels, &other, &d->view, COLUMNS, stride, -2, memory, &error));
+        MABD_CUDA(levels_back)(levels, &other, &d->system, COLUMNS, stride, -2, memory, &error));
     DEVICE_TRY(MABD_CUDA(device_download)(&other, memory, COLUMNS * stride * sizeof *x, x, &error));
     DEVICE_TRY(MABD_CUDA(device_wait)(&other, &error));
     cr_assert(eq(int, cudaFree(memory), cudaSuccess));
@@ -194,9 +190,9 @@ static void expect_tree_without_cuts(dual_case c, const char* order) {
     }
     for (int32_t s = 0; s < plan->slot_count; s++) kept[s] = !cut[s];
     mabd_cuda_levels levels = plan_levels(&c, cut);
-    device_case d = device_case_open(&c, b, layout, &levels);
+    device_case d = device_case_open(&c, b, MABD_CUDA(dual_levels).layout, &levels);
     run(&levels, &d);
-    mabd_real* x = device_fetch(&d, d.view.lambda, d.x);
+    mabd_real* x = device_fetch(&d, d.system.lambda, d.x);
     cr_expect(eq(i32, device_first_bad(&d, kept), -1));
     cr_expect(lt(dbl, device_backward_error(&c, kept, b, x), ROUND_OFF));
     solve_columns(&levels, &d, columns);
@@ -212,7 +208,7 @@ static void expect_tree_without_cuts(dual_case c, const char* order) {
         }
         free(more);
     }
-    mabd_real *D = device_fetch(&d, d.view.D, d.D), *U = device_fetch(&d, d.view.U, d.U);
+    mabd_real *D = device_fetch(&d, d.system.D, d.D), *U = device_fetch(&d, d.system.U, d.U);
     cr_assert(eq(i32, device_first_difference(d.D, D, c.D), -1), "%s", "D");
     cr_assert(eq(i32, device_first_difference(d.U, U, c.U), -1), "%s", "U");
     release(&levels, &d);
@@ -261,9 +257,9 @@ Test(cuda_levels, refuse_cycles) {
     const int32_t component = 0;
     mabd_cuda_levels levels;
     mabd_error error = {0};
-    cr_expect(eq(int,
-                 MABD_CUDA(levels_plan)(c.plan, 1, &component, NULL, &allocator, &levels, &error),
-                 MABD_ERR_ARG));
+    cr_expect(eq(
+        int, MABD_CUDA(levels_plan_part)(c.plan, 1, &component, NULL, &allocator, &levels, &error),
+        MABD_ERR_ARG));
     dual_case_free(&c);
 }
 
@@ -277,10 +273,11 @@ Test(cuda_levels, give_back_all_memory_whatever_fails) {
         const mabd_allocator allocator = counting_allocator_make(&counter);
         mabd_cuda_levels levels;
         mabd_error error = {0};
-        status = MABD_CUDA(levels_plan)(c.plan, 1, &component, cut, &allocator, &levels, &error);
+        status =
+            MABD_CUDA(levels_plan_part)(c.plan, 1, &component, cut, &allocator, &levels, &error);
         if (status == MABD_OK) {
             cr_expect(eq(i64, fail_at, 2)); // workspace, lists
-            MABD_CUDA(levels_release)(&allocator, &levels);
+            MABD_CUDA(dual_levels).release(&allocator, &levels);
         } else {
             cr_assert(eq(int, status, MABD_ERR_MEMORY));
         }

@@ -19,28 +19,24 @@ typedef struct rig {
     mabd_cuda_loops loops;
 } rig;
 
-static void layout(void* loops, mabd_arena* arena) {
-    MABD_CUDA(loops_layout)(loops, arena);
-}
-
 static void open_rig(rig* r, const mabd_plan* plan, int32_t count, const int32_t* components) {
     const mabd_allocator allocator = mabd_default_allocator();
     mabd_error error = {0};
-    TRY(MABD_CUDA(loops_plan)(plan, count, components, &allocator, &r->loops, &error));
-    r->on = dual_rig_open(plan, layout, &r->loops);
-    TRY(MABD_CUDA(loops_upload)(&r->loops, &r->on.device, &error));
+    TRY(MABD_CUDA(dual_loops).plan(plan, count, components, &allocator, &r->loops, &error));
+    r->on = dual_rig_open(plan, MABD_CUDA(dual_loops).layout, &r->loops);
+    TRY(MABD_CUDA(dual_loops).upload(&r->loops, &r->on.device, &error));
 }
 
 static void close_rig(rig* r) {
     const mabd_allocator allocator = mabd_default_allocator();
-    MABD_CUDA(loops_release)(&allocator, &r->loops);
+    MABD_CUDA(dual_loops).release(&allocator, &r->loops);
     dual_rig_close(&r->on);
 }
 
 static void run(rig* r) {
     mabd_error error = {0};
-    TRY(MABD_CUDA(loops_factor)(&r->loops, &r->on.device, &r->on.view, r->on.bad, &error));
-    TRY(MABD_CUDA(loops_solve)(&r->loops, &r->on.device, &r->on.view, &error));
+    TRY(MABD_CUDA(dual_loops).factor(&r->loops, &r->on.device, &r->on.system, r->on.bad, &error));
+    TRY(MABD_CUDA(dual_loops).solve(&r->loops, &r->on.device, &r->on.system, NULL, NULL, &error));
 }
 
 // The system of a case; the solution in c->x.
@@ -164,9 +160,9 @@ Test(cuda_loops, leave_the_matrix_as_it_is) {
     rig r;
     open_rig(&r, c.plan, 1, first);
     solve(&r, &c);
-    dual_rig_get(&r.on, r.on.view.D, D, copy);
+    dual_rig_get(&r.on, r.on.system.D, D, copy);
     cr_expect(eq(int, memcmp(copy, c.D, D), 0));
-    dual_rig_get(&r.on, r.on.view.U, U, copy);
+    dual_rig_get(&r.on, r.on.system.U, U, copy);
     cr_expect(eq(int, memcmp(copy, c.U, U), 0));
     free(copy);
     close_rig(&r);
@@ -206,8 +202,8 @@ Test(cuda_loops, copies_are_solved_in_batches) {
     open_rig(&r, c[0].plan, SEVERAL, components);
     cr_expect(eq(i32, r.loops.class_count, 2));
     cr_expect(eq(i32, r.loops.classes[0].count, 8));
-    cr_expect(eq(i32, r.loops.classes[0].run_count, 3), "5 copies, one beyond the chain, 2 larger");
-    cr_expect(eq(i32, r.loops.classes[0].runs[0].count, 5));
+    cr_expect(eq(i32, r.loops.classes[0].stretch_count, 3), "5 copies, one beyond the chain, 2 larger");
+    cr_expect(eq(i32, r.loops.classes[0].stretches[0].count, 5));
     dual_rig_load(&r.on, &chain);
     for (int i = 0; i < SEVERAL; i++) dual_rig_load(&r.on, &c[i]);
     run(&r);
@@ -306,9 +302,9 @@ Test(cuda_loops, every_allocation_may_fail) {
         mabd_cuda_loops loops;
         mabd_error error = {0};
         const mabd_status status =
-            MABD_CUDA(loops_plan)(c.plan, SEVERAL, components, &allocator, &loops, &error);
+            MABD_CUDA(dual_loops).plan(c.plan, SEVERAL, components, &allocator, &loops, &error);
         cr_assert(eq(int, status, counter.calls > fail_at ? MABD_ERR_MEMORY : MABD_OK));
-        MABD_CUDA(loops_release)(&allocator, &loops);
+        MABD_CUDA(dual_loops).release(&allocator, &loops);
         cr_assert(eq(i64, counter.live_blocks, 0));
         if (status == MABD_OK) break;
     }
@@ -321,7 +317,7 @@ Test(cuda_loops, trees_are_refused) {
     dual_case c = dual_case_make(dual_graph_chain(5, 3, 1), 0, 12, 1, 1);
     mabd_cuda_loops loops;
     mabd_error error = {0};
-    cr_expect(
-        eq(int, MABD_CUDA(loops_plan)(c.plan, 1, first, &allocator, &loops, &error), MABD_ERR_ARG));
+    cr_expect(eq(int, MABD_CUDA(dual_loops).plan(c.plan, 1, first, &allocator, &loops, &error),
+                 MABD_ERR_ARG));
     dual_case_free(&c);
 }

@@ -19,21 +19,17 @@ typedef struct rig {
     mabd_cuda_nets nets;
 } rig;
 
-static void layout(void* nets, mabd_arena* arena) {
-    MABD_CUDA(nets_layout)(nets, arena);
-}
-
 static void open_rig(rig* r, const mabd_plan* plan, int32_t count, const int32_t* components) {
     const mabd_allocator allocator = mabd_default_allocator();
     mabd_error error = {0};
-    TRY(MABD_CUDA(nets_plan)(plan, count, components, &allocator, &r->nets, &error));
-    r->on = dual_rig_open(plan, layout, &r->nets);
-    TRY(MABD_CUDA(nets_upload)(&r->nets, &r->on.device, &error));
+    TRY(MABD_CUDA(dual_pcg).plan(plan, count, components, &allocator, &r->nets, &error));
+    r->on = dual_rig_open(plan, MABD_CUDA(dual_pcg).layout, &r->nets);
+    TRY(MABD_CUDA(dual_pcg).upload(&r->nets, &r->on.device, &error));
 }
 
 static void close_rig(rig* r) {
     const mabd_allocator allocator = mabd_default_allocator();
-    MABD_CUDA(nets_release)(&allocator, &r->nets);
+    MABD_CUDA(dual_pcg).release(&allocator, &r->nets);
     dual_rig_close(&r->on);
 }
 
@@ -42,9 +38,9 @@ static mabd_dual_report run(rig* r, bool sweeps_only, double tolerance, int32_t 
     const mabd_dual_goal goal = {(mabd_real)tolerance, most};
     mabd_dual_report report = {-1, -1};
     mabd_error error = {0};
-    TRY(MABD_CUDA(nets_factor)(&r->nets, &r->on.device, &r->on.view, r->on.bad, &error));
-    TRY(MABD_CUDA(nets_iterate)(&r->nets, &r->on.device, &r->on.view, &goal, sweeps_only, &report,
-                                &error));
+    TRY(MABD_CUDA(dual_pcg).factor(&r->nets, &r->on.device, &r->on.system, r->on.bad, &error));
+    TRY((sweeps_only ? MABD_CUDA(dual_gs) : MABD_CUDA(dual_pcg))
+            .solve(&r->nets, &r->on.device, &r->on.system, &goal, &report, &error));
     return report;
 }
 
@@ -182,7 +178,7 @@ Test(cuda_nets, a_solution_given_as_guess_takes_no_iteration) {
         open_rig(&r, c.plan, 1, first);
         cr_expect(lt(i32, 0, solve(&r, &c, sweeps_only, 1e-8, 5000).iterations));
         mabd_real* guess = malloc((size_t)c.system.row_count * sizeof(mabd_real));
-        dual_rig_get(&r.on, r.on.view.guess, (size_t)c.system.row_count * sizeof(mabd_real), guess);
+        dual_rig_get(&r.on, r.on.system.guess, (size_t)c.system.row_count * sizeof(mabd_real), guess);
         cr_expect(eq(int, memcmp(guess, c.x, (size_t)c.system.row_count * sizeof(mabd_real)), 0));
         cr_expect(eq(i32, solve(&r, &c, sweeps_only, 1e-8, 5000).iterations, 0));
         free(guess);
@@ -346,9 +342,9 @@ Test(cuda_nets, every_allocation_may_fail) {
         mabd_cuda_nets nets;
         mabd_error error = {0};
         const mabd_status status =
-            MABD_CUDA(nets_plan)(c.plan, 1, first, &allocator, &nets, &error);
+            MABD_CUDA(dual_pcg).plan(c.plan, 1, first, &allocator, &nets, &error);
         cr_assert(eq(int, status, counter.calls > fail_at ? MABD_ERR_MEMORY : MABD_OK));
-        MABD_CUDA(nets_release)(&allocator, &nets);
+        MABD_CUDA(dual_pcg).release(&allocator, &nets);
         cr_assert(eq(i64, counter.live_blocks, 0));
         if (status == MABD_OK) break;
     }
@@ -361,7 +357,7 @@ Test(cuda_nets, junctions_are_refused) {
     dual_case c = dual_case_make(dual_graph_star(14, 2, 1, 3, 1), 0, 12, 1, 1);
     mabd_cuda_nets nets;
     mabd_error error = {0};
-    cr_expect(
-        eq(int, MABD_CUDA(nets_plan)(c.plan, 1, first, &allocator, &nets, &error), MABD_ERR_ARG));
+    cr_expect(eq(int, MABD_CUDA(dual_pcg).plan(c.plan, 1, first, &allocator, &nets, &error),
+                 MABD_ERR_ARG));
     dual_case_free(&c);
 }

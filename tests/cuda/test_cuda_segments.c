@@ -12,26 +12,24 @@
 // Largest backward error of elimination: some round-offs for each of the rows that meet in one.
 #define ROUND_OFF (100 * dual_epsilon())
 
-static void layout(void* module, mabd_arena* arena) {
-    MABD_CUDA(segments_layout)(module, arena);
-}
-
 static mabd_cuda_segments plan_segments(const dual_case* c) {
     const mabd_allocator allocator = mabd_default_allocator();
     const int32_t count = c->plan->component_count;
     int32_t* components = device_components(c->plan);
     mabd_cuda_segments segments;
     mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(segments_plan)(c->plan, count, components, &allocator, &segments, &error));
+    DEVICE_TRY(
+        MABD_CUDA(dual_segments).plan(c->plan, count, components, &allocator, &segments, &error));
     free(components);
     return segments;
 }
 
-static void run(const mabd_cuda_segments* segments, device_case* d) {
+static void run(mabd_cuda_segments* segments, device_case* d) {
     mabd_error error = {0};
-    DEVICE_TRY(MABD_CUDA(segments_upload)(segments, &d->device, &error));
-    DEVICE_TRY(MABD_CUDA(segments_factor)(segments, &d->device, &d->view, d->bad, &error));
-    DEVICE_TRY(MABD_CUDA(segments_solve)(segments, &d->device, &d->view, &error));
+    DEVICE_TRY(MABD_CUDA(dual_segments).upload(segments, &d->device, &error));
+    DEVICE_TRY(MABD_CUDA(dual_segments).factor(segments, &d->device, &d->system, d->bad, &error));
+    DEVICE_TRY(
+        MABD_CUDA(dual_segments).solve(segments, &d->device, &d->system, NULL, NULL, &error));
 }
 
 // x of all chains of a case, to be freed; *bad: first slot whose pivot failed.
@@ -39,12 +37,12 @@ static mabd_real* solve(const dual_case* c, const mabd_real* b, const char* orde
     const mabd_allocator allocator = mabd_default_allocator();
     mabd_cuda_segments segments = plan_segments(c);
     setenv("MABD_EXEC_ORDER", order, 1);
-    device_case d = device_case_open(c, b, layout, &segments);
+    device_case d = device_case_open(c, b, MABD_CUDA(dual_segments).layout, &segments);
     run(&segments, &d);
-    mabd_real* x = device_fetch(&d, d.view.lambda, d.x);
+    mabd_real* x = device_fetch(&d, d.system.lambda, d.x);
     *bad = device_first_bad(&d, NULL);
     MABD_CUDA(device_close)(&d.device);
-    MABD_CUDA(segments_release)(&allocator, &segments);
+    MABD_CUDA(dual_segments).release(&allocator, &segments);
     return x;
 }
 
@@ -108,7 +106,7 @@ Test(cuda_segments, solve_a_long_chain_in_few_launches) {
     cr_expect(eq(i32, segments.segment_first[1], 157)); // 156 cuts
     cr_expect(eq(i32, segments.segment_first[2], 157 + 5));
     cr_expect(eq(i32, segments.segment_first[3], 157 + 5 + 1));
-    MABD_CUDA(segments_release)(&allocator, &segments);
+    MABD_CUDA(dual_segments).release(&allocator, &segments);
     expect_solution(c);
     expect_solution(make(dual_graph_chain(3000, 0, 4), 4));
 }
@@ -155,9 +153,9 @@ Test(cuda_segments, refuse_what_is_no_chain) {
     const int32_t component = 0;
     mabd_cuda_segments segments;
     mabd_error error = {0};
-    cr_expect(eq(int,
-                 MABD_CUDA(segments_plan)(c.plan, 1, &component, &allocator, &segments, &error),
-                 MABD_ERR_ARG));
+    cr_expect(
+        eq(int, MABD_CUDA(dual_segments).plan(c.plan, 1, &component, &allocator, &segments, &error),
+           MABD_ERR_ARG));
     dual_case_free(&c);
 }
 
@@ -168,12 +166,12 @@ Test(cuda_segments, say_so_without_memory) {
     const int32_t component = 0;
     mabd_cuda_segments segments;
     mabd_error error = {0};
-    cr_expect(eq(int,
-                 MABD_CUDA(segments_plan)(c.plan, 1, &component, &allocator, &segments, &error),
-                 MABD_ERR_MEMORY));
+    cr_expect(
+        eq(int, MABD_CUDA(dual_segments).plan(c.plan, 1, &component, &allocator, &segments, &error),
+           MABD_ERR_MEMORY));
     counter.fail_at = -1;
-    DEVICE_TRY(MABD_CUDA(segments_plan)(c.plan, 1, &component, &allocator, &segments, &error));
-    MABD_CUDA(segments_release)(&allocator, &segments);
+    DEVICE_TRY(MABD_CUDA(dual_segments).plan(c.plan, 1, &component, &allocator, &segments, &error));
+    MABD_CUDA(dual_segments).release(&allocator, &segments);
     cr_expect(eq(i64, counter.live_blocks, 0));
     cr_expect(eq(i64, counter.wrong_frees, 0));
     dual_case_free(&c);

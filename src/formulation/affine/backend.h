@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the stages of a step run: one table of functions, as affine/data.h describes them. The simulation on the host has the
 // model, the arrays of the CPU and all that is decided; a backend with a device has a copy of the arrays there (`device`), which is the state
-// while the arrays of the host are old, until they are fetched.
+// while the arrays of the host are old, until they are downloaded.
 //
-// Functions that can fail return MABD_ERR_DEVICE, and `tell` what it was. What is asked for in a step (a rotation, an opening, whether
+// Functions that can fail return MABD_ERR_DEVICE, and `last_error` says which. What is asked for in a step (a rotation, an opening, whether
 // a stop is met) is all that a device is waited for.
 #pragma once
 
@@ -27,11 +27,12 @@ struct mabd_affine_backend_ops {
     void (*destroy)(mabd_affine_sim* sim, const mabd_allocator* allocator);
     /// Bytes that it holds on the device.
     size_t (*bytes)(const mabd_affine_sim* sim);
-    /// The text of the last failure, into *error; its status.
-    mabd_status (*tell)(const mabd_affine_sim* sim, mabd_error* error);
-    /// State of the host to the device, as after a reset; and back, if the host's is old.
-    mabd_status (*put)(mabd_affine_sim* sim);
-    mabd_status (*fetch)(mabd_affine_sim* sim);
+    /// Copy the text of the last failure to *error and return its status.
+    mabd_status (*last_error)(const mabd_affine_sim* sim, mabd_error* error);
+    /// Copy the state of the host to the device, as after a reset.
+    mabd_status (*upload)(mabd_affine_sim* sim);
+    /// Copy the state of the device to the host if the host's is old.
+    mabd_status (*download)(mabd_affine_sim* sim);
 
     // ---- the step ----
     /// The step under way writes its multipliers over those of the step before last.
@@ -75,3 +76,23 @@ struct mabd_affine_backend_ops {
 /// The table of a backend, null if it is not built.
 const mabd_affine_backend_ops* mabd_affine_backend_ops_of(mabd_backend backend);
 extern const mabd_affine_backend_ops mabd_affine_backend_cpu;
+
+/// Parts of the CPU's stages that a backend with a device runs on the host.
+typedef struct mabd_affine_host_ops {
+    /// Poses of scripted bodies (q_new, ref) and coordinates of joints at the end of the solve.
+    void (*predict_rest)(mabd_affine_sim* sim);
+    /// Save what the next step needs of the contacts, before finish.
+    void (*save_contacts)(mabd_affine_sim* sim);
+    /// True if all axes on a wrong branch move, false if the last one only (active_set.h). `first`: the
+    /// first solve at this reference. changed: number of axes on a wrong branch.
+    bool (*moves_all_axes)(mabd_affine_sim* sim, bool first, int32_t changed);
+    /// Direct dual solver of a component, null without rows.
+    const mabd_dual_ops* (*direct_dual)(const mabd_plan_component* component);
+    /// Create the dual solver of a component unless it exists. MABD_ERR_MEMORY.
+    mabd_status (*make_solver)(mabd_affine_sim* sim, const mabd_allocator* allocator,
+                               int32_t component);
+    /// Factor and solve one component. Its part of lambda: right-hand side in, multipliers out.
+    /// MABD_ERR_SINGULAR: *joint is the joint whose pivot failed.
+    mabd_status (*solve_component)(mabd_affine_sim* sim, int32_t component, int32_t* joint);
+} mabd_affine_host_ops;
+extern const mabd_affine_host_ops mabd_affine_host;

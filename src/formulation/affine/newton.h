@@ -16,7 +16,7 @@ typedef struct mabd_affine_attempt {
 mabd_affine_attempt mabd_affine_newton(mabd_affine_sim* sim, mabd_affine_scheme scheme,
                                        mabd_real time, mabd_real h, mabd_step_info* info);
 
-/// The device has failed: nothing is known of the step (mabd_affine_backend_ops.tell).
+/// The device has failed: nothing is known of the step (mabd_affine_backend_ops.last_error).
 mabd_affine_attempt mabd_affine_lost(mabd_status status);
 
 /// What rows may be open by at the end [m], [rad].

@@ -27,12 +27,12 @@ static void reset_host(mabd_affine_sim* sim) {
 static void reset(void* self) {
     mabd_affine_sim* sim = self;
     reset_host(sim);
-    sim->backend->put(sim); // a failure shows in the next step
+    sim->backend->upload(sim); // a failure shows in the next step
 }
 
 const mabd_affine_sim* mabd_affine_state(const void* self) {
     mabd_affine_sim* sim = (mabd_affine_sim*)self; // what it stands for does not change
-    sim->backend->fetch(sim);
+    sim->backend->download(sim);
     return sim;
 }
 
@@ -214,7 +214,7 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
         }
     }
     mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
-    sim->backend->put(sim); // a failure shows in the next step
+    sim->backend->upload(sim); // a failure shows in the next step
     return MABD_OK;
 }
 

@@ -138,7 +138,7 @@ static mabd_status report_failure(const mabd_affine_sim* sim, const attempt* a, 
                                   mabd_error* error) {
     const mabd_model* m = sim->model;
     char label[160];
-    if (a->reason[0] == '\0') return sim->backend->tell(sim, error); // mabd_affine_lost
+    if (a->reason[0] == '\0') return sim->backend->last_error(sim, error); // mabd_affine_lost
     if (a->joint >= 0) {
         mabd_model_joint_label(m, a->joint, label, sizeof label);
     } else {

@@ -4,6 +4,7 @@
 #include "formulation/affine/backend.h"
 
 #include "base/error.h"
+#include "formulation/affine/cpu/isa_table.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@ static void destroy(mabd_affine_sim* sim, const mabd_allocator* allocator) {
 static size_t bytes(const mabd_affine_sim* sim) {
     return (void)sim, 0;
 }
-static mabd_status tell(const mabd_affine_sim* sim, mabd_error* error) {
+static mabd_status last_error(const mabd_affine_sim* sim, mabd_error* error) {
     (void)sim;
     return mabd_fail(error, MABD_ERR_DEVICE, "the processor does not fail");
 }
@@ -145,9 +146,9 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .create = create,
     .destroy = destroy,
     .bytes = bytes,
-    .tell = tell,
-    .put = nothing,
-    .fetch = nothing,
+    .last_error = last_error,
+    .upload = nothing,
+    .download = nothing,
     .swap_multipliers = swap_multipliers,
     .copy_state = copy_state,
     .meets_stop = meets_stop,
@@ -170,4 +171,19 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .settle_copies = settle_copies,
     .close_copies = close_copies,
     .relinearize = relinearize,
+};
+
+// ---- for backends with a device ------------------------------------------------------------------
+
+static void predict_rest(mabd_affine_sim* sim) {
+    sim->stages->predict_rest(sim);
+}
+
+const mabd_affine_host_ops mabd_affine_host = {
+    .predict_rest = predict_rest,
+    .save_contacts = mabd_affine_contacts_save,
+    .moves_all_axes = mabd_affine_active_set_moves_all,
+    .direct_dual = mabd_affine_direct_dual,
+    .make_solver = mabd_affine_make_solver,
+    .solve_component = mabd_affine_solve_component,
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define MABD_KERNEL_SOURCE
 
-#include "cuda/runtime/reduce.h"
+#include "cuda/affine/part.h"
 
-// One block; parts[MABD_CUDA_PARTS] is of all.
+// One block of threads; the result is parts[MABD_CUDA_PARTS].
 __global__ static void __launch_bounds__(THREADS, 1)
     join_blocks(int32_t count, mabd_cuda_part* parts) {
     __shared__ mabd_cuda_part shared[THREADS];
@@ -14,8 +14,8 @@ __global__ static void __launch_bounds__(THREADS, 1)
     join_parts(shared, &own, parts + MABD_CUDA_PARTS);
 }
 
-mabd_status MABD_CUDA(fetch_part)(mabd_cuda_state* state, int32_t count, mabd_cuda_part* part,
-                                  mabd_error* error) {
+mabd_status MABD_CUDA(download_part)(mabd_cuda_state* state, int32_t count, mabd_cuda_part* part,
+                                     mabd_error* error) {
     LAUNCH_BLOCKS(&state->device, "reduce", join_blocks, 1, count, state->parts);
     MABD_TRY(MABD_CUDA(device_download)(&state->device, state->parts + MABD_CUDA_PARTS,
                                         sizeof *part, part, error));
