@@ -7,8 +7,27 @@ install(TARGETS mabd_shared EXPORT mabd_shared_targets)
 install(TARGETS mabd_static EXPORT mabd_static_targets)
 install(DIRECTORY include/mabd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY scenes/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mabd/scenes FILES_MATCHING PATTERN "*.json")
+
+# The command with its man page and its completions for shells, which it prints itself.
 if(TARGET mabd)
     install(TARGETS mabd)
+endif()
+if(TARGET mabd AND NOT CMAKE_CROSSCOMPILING AND NOT MABD_SANITIZE AND NOT MABD_TSAN)
+    set(pages)
+    # printed_page(FILE DIRECTORY OPTION...): what `mabd help OPTION...` prints, installed in DIRECTORY
+    function(printed_page file directory)
+        set(path ${CMAKE_CURRENT_BINARY_DIR}/pages/${file})
+        get_filename_component(folder ${path} DIRECTORY)
+        file(MAKE_DIRECTORY ${folder})
+        add_custom_command(OUTPUT ${path} COMMAND mabd help ${ARGN} > ${path} DEPENDS mabd VERBATIM)
+        install(FILES ${path} DESTINATION ${directory})
+        set(pages ${pages} ${path} PARENT_SCOPE)
+    endfunction()
+    printed_page(mabd.1 ${CMAKE_INSTALL_MANDIR}/man1 --man)
+    printed_page(bash/mabd ${CMAKE_INSTALL_DATADIR}/bash-completion/completions --completion bash)
+    printed_page(zsh/_mabd ${CMAKE_INSTALL_DATADIR}/zsh/site-functions --completion zsh)
+    printed_page(fish/mabd.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d --completion fish)
+    add_custom_target(mabd_pages ALL DEPENDS ${pages})
 endif()
 
 # find_package(mabd): mabd::mabd is the shared library, or the static one with COMPONENTS static.

@@ -20,8 +20,10 @@ mv "$folder/installed" "$prefix"
 library=$(find "$prefix" -name 'libmabd.so')
 [ -n "$library" ] || fail "libmabd.so is not installed"
 libdir=${library%/*}
-for file in include/mabd/mabd.h share/mabd/scenes/net.json; do
-    [ -f "$prefix/$file" ] || fail "$file is not installed"
+for file in include/mabd/mabd.h share/mabd/scenes/net.json bin/mabd share/man/man1/mabd.1 \
+    share/bash-completion/completions/mabd share/zsh/site-functions/_mabd \
+    share/fish/vendor_completions.d/mabd.fish; do
+    [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 [ ! -e "$prefix/share/mabd/scenes/README.md" ] || fail "README.md is installed as a scene"
 # Installed text must not name the build or the source tree.
@@ -46,13 +48,13 @@ output=$(LD_LIBRARY_PATH="$libdir" "$folder/by_pc") || fail "pkg-config, shared 
 echo "pkg-config, shared library: $output"
 
 # The command, from a directory that knows nothing of the scenes.
-if [ -x "$prefix/bin/mabd" ]; then
-    mkdir "$folder/elsewhere"
-    output=$(cd "$folder/elsewhere" && "$prefix/bin/mabd" run net --steps 3 --out net.h5 2>&1) ||
-        fail "mabd run net --steps 3: exit code $?: $output"
-    [ -s "$folder/elsewhere/net.h5" ] || fail "mabd run net wrote no recording"
-    echo "mabd run net: $(printf '%s\n' "$output" | head -n 1)"
-fi
+mkdir "$folder/elsewhere"
+output=$(cd "$folder/elsewhere" && "$prefix/bin/mabd" run net --steps 3 --out net.h5 2>&1) ||
+    fail "mabd run net --steps 3: exit code $?: $output"
+[ -s "$folder/elsewhere/net.h5" ] || fail "mabd run net wrote no recording"
+echo "mabd run net: $(printf '%s\n' "$output" | head -n 1)"
+bash -n "$prefix/share/bash-completion/completions/mabd" || fail "the completion of bash has errors"
+grep -q '^\.TH ' "$prefix/share/man/man1/mabd.1" || fail "mabd.1 is no man page"
 
 # The static library by pkg-config last: it removes the shared one.
 rm "$libdir"/libmabd.so*
