@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status codes, errors, allocator and version: what every other header needs.
+// Status codes, errors, allocator and version, for every other header.
 #pragma once
 
 #include <stdbool.h>
@@ -23,15 +23,15 @@
 #define MABD_API MABD_EXTERN_C
 #endif
 
-/// The scalar of the whole build. A caller and a library that disagree must not link: the
-/// single-precision build renames its entry point (see sim.h).
+/// The scalar type of the whole build. A caller and a library with different types must not link:
+/// the single-precision build renames its entry point (see sim.h).
 #ifdef MABD_SINGLE
 typedef float mabd_real;
 #else
 typedef double mabd_real;
 #endif
 
-/// Every status and its text; expanded into the enum and the text table.
+/// All status codes with their texts; expanded into the enum and the table of texts.
 #define MABD_STATUS_LIST(X)                                                                        \
     X(MABD_OK, "success")                                                                          \
     X(MABD_ERR_ARG, "invalid argument")                                                            \
@@ -39,7 +39,7 @@ typedef double mabd_real;
     X(MABD_ERR_INPUT, "bad input")                                                                 \
     X(MABD_ERR_IO, "cannot read or write a file")                                                  \
     X(MABD_ERR_SINGULAR, "a pivot block is not positive definite")                                 \
-    X(MABD_ERR_DIVERGED, "the step did not settle")                                                \
+    X(MABD_ERR_DIVERGED, "the step did not converge")                                              \
     X(MABD_ERR_UNAVAILABLE, "not built into this library, or not present")                         \
     X(MABD_ERR_DEVICE, "the device failed")
 
@@ -50,34 +50,36 @@ typedef enum mabd_status {
         MABD_STATUS_COUNT
 } mabd_status;
 
-/// Text of a status; never null.
+/// Text of a status code. Never null; an unknown code gives a text too.
 MABD_API const char* mabd_status_text(mabd_status status);
 
-/// Version of the library that is linked, "major.minor.patch".
+/// Version of the linked library as "major.minor.patch".
 MABD_API const char* mabd_version(void);
 
-/// What went wrong, and where. Functions that take one accept null; on MABD_OK it is untouched.
+/// Description of a failure and its place. Functions that take a pointer to it accept null, and
+/// leave it unchanged when they return MABD_OK.
 typedef struct mabd_error {
     mabd_status status;
-    int32_t line;   // of the input file, from 1; 0 = not known
-    int32_t column; // of the input file, from 1; 0 = not known
-    int32_t body;   // the body concerned, -1 = none
-    int32_t joint;  // the joint concerned, -1 = none
+    int32_t line;   // in the input file, from 1; 0 = unknown
+    int32_t column; // in the input file, from 1; 0 = unknown
+    int32_t body;   // index of the body that caused it, -1 = none
+    int32_t joint;  // index of the joint that caused it, -1 = none
     mabd_real time; // simulated time of a failed step [s]
     char text[512]; // one line, no full stop, no file name
 } mabd_error;
 
-/// User allocator. alloc returns memory aligned to 64 bytes, or null; free gets the same size back.
+/// Memory functions of the user. alloc returns memory aligned to 64 bytes, or null; free receives
+/// the size that was allocated.
 typedef struct mabd_allocator {
     void* (*alloc)(void* context, size_t bytes);
     void (*free)(void* context, void* memory, size_t bytes);
     void* context;
 } mabd_allocator;
 
-/// The allocator used where none is given: aligned_alloc and free.
+/// The allocator used by default: aligned_alloc and free.
 MABD_API mabd_allocator mabd_default_allocator(void);
 
-/// Propagate the first failure to the caller.
+/// Return the status of an expression to the caller unless it is MABD_OK.
 #define MABD_TRY(expr)                                                                             \
     do {                                                                                           \
         mabd_status mabd_try_status_ = (expr);                                                     \

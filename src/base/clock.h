@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Monotonic wall clock [s].
+/// Time of the monotonic wall clock [s], from an arbitrary start.
 double mabd_clock(void);

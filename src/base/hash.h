@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a over bytes: names, classes of equal bodies, fingerprints of models and states.
+// FNV-1a over bytes: for names, classes of equal bodies, hashes of models and states.
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #define MABD_HASH_START UINT64_C(14695981039346656037)
 
-/// hash <- hash continued over `size` bytes
+/// Continue a hash over `size` bytes; returns the new hash.
 static inline uint64_t mabd_hash(uint64_t hash, const void* data, size_t size) {
     const unsigned char* bytes = (const unsigned char*)data;
     for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);

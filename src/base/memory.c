@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-// A step over a million links reads and writes some twenty streams, each of which begins a new page of 4 kB every few bodies. Blocks
-// of several large pages ask for these; without them all is the same but slower.
+// A step over a million links reads and writes about twenty streams, and each of them enters a new
+// page of 4 kB every few bodies. Blocks of several large pages therefore request large pages;
+// without them the results are the same and the step is slower.
 #define LARGE_PAGE ((size_t)2 << 20)
 
 static void* default_alloc(void* context, size_t bytes) {

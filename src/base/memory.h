@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: every byte of the library comes through a mabd_allocator, as single blocks (zeroed), as
-// arrays that grow, or as one arena that a layout function carves up.
+// Memory: every byte of the library comes from a mabd_allocator, as zeroed blocks, as growing
+// arrays, or as one arena that a layout function divides.
 //
-// An arena is laid out twice by the same function: once with no memory behind it, to count the
-// bytes (the pointers it hands out then are null and must not be followed), once for real. So size and
-// layout cannot disagree, and the size is known before anything is allocated.
+// The same function lays out an arena twice: first without memory, to count the bytes (the pointers
+// are null and must not be dereferenced), then with memory. So size and layout cannot disagree, and
+// the size is known before anything is allocated.
 #pragma once
 
 #include "mabd/base.h"
 
 #define MABD_ALIGNMENT 64
 
-/// n * size rounded up to the alignment; SIZE_MAX if it overflows.
+/// n * size rounded up to MABD_ALIGNMENT; SIZE_MAX if it overflows.
 size_t mabd_bytes(size_t n, size_t size);
 
-/// Zeroed memory, null on failure. bytes = 0 is allowed and gives a block that may be freed.
+/// Allocate zeroed memory; null on failure. bytes = 0 is allowed and gives a block that may be
+/// freed.
 void* mabd_alloc(const mabd_allocator* allocator, size_t bytes);
-/// Null is allowed.
+/// Free a block of `bytes` bytes. memory = null is allowed.
 void mabd_free(const mabd_allocator* allocator, void* memory, size_t bytes);
 
-/// An array that grows: element size is given at each call, capacity doubles.
+/// A growing array. Each call gets the element size; the capacity doubles.
 typedef struct mabd_list {
     void* data;
     int32_t count, capacity;
 } mabd_list;
-/// Room for `more` further elements (count is not changed). New memory is zeroed.
+/// Make room for `more` further elements; count is unchanged. New memory is zeroed.
+/// MABD_ERR_MEMORY leaves the list unchanged.
 mabd_status mabd_list_reserve(const mabd_allocator* allocator, mabd_list* list, size_t element,
                               int64_t more);
+/// Free the memory of a list and make it empty.
 void mabd_list_free(const mabd_allocator* allocator, mabd_list* list, size_t element);
 
 typedef struct mabd_arena {
@@ -34,7 +37,7 @@ typedef struct mabd_arena {
     size_t size;  // of memory
     size_t used;  // SIZE_MAX after an overflow
 } mabd_arena;
-/// n elements of `size` bytes, 64-byte aligned; null while measuring.
+/// Take n elements of `size` bytes, 64-byte aligned, from an arena; null while measuring.
 void* mabd_arena_take(mabd_arena* arena, size_t n, size_t size);
 /// Allocate the bytes that a measured arena used (arena->size) and rewind it, so that the same layout
 /// function can run again. The caller frees arena->memory (arena->size). MABD_ERR_MEMORY also if

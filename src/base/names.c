@@ -17,8 +17,8 @@ static const char* base_of(const mabd_names* names, const mabd_name_range* range
     return (const char*)names->text.data + range->text;
 }
 
-/// Length of the base in "base/123"; 0 if the name has another form. *number gets the digits'
-/// value, or -1 if no range can have it (a leading zero, too large).
+/// Length of the base in "base/123"; 0 if the name has another form. *number gets the value of the
+/// digits, or -1 if no range has such a number (a leading zero, too large).
 static size_t split_generated(const char* name, int64_t* number) {
     const char* slash = strrchr(name, '/');
     if (!slash || slash == name) return 0;
@@ -38,7 +38,7 @@ bool mabd_names_reserved(const char* base) {
     return split_generated(base, &number) > 0;
 }
 
-/// The bucket that holds the base name, or the empty one where it belongs.
+/// The bucket that holds a base name, or the empty bucket where it belongs.
 static int32_t bucket_of(const mabd_names* names, const mabd_list* buckets, const char* base,
                          size_t length) {
     const int32_t* slots = (const int32_t*)buckets->data;
@@ -52,7 +52,7 @@ static int32_t bucket_of(const mabd_names* names, const mabd_list* buckets, cons
     return (int32_t)i;
 }
 
-/// Range of a base name, null if there is none.
+/// Range of a base name; null if there is none.
 static const mabd_name_range* find_range(const mabd_names* names, const char* base, size_t length) {
     if (names->buckets.count == 0) return NULL;
     int32_t bucket = bucket_of(names, &names->buckets, base, length);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the parts of a tree are that threads work on at the same time: known to those who number it and to
-// those who cut it, so that a part lies in one place.
+// Sizes of the parts of a tree that threads process in parallel. The numbering and the cutting of a
+// tree use the same sizes, so that a part is contiguous in memory.
 #pragma once
 
 #include <stdint.h>
 
-/// Trees of fewer slots are not cut: some 100 microseconds of work.
+/// Trees of fewer slots are not cut: their work takes about 100 microseconds.
 #define MABD_TREE_LEAST 1024
 
-/// Most slots of a subtree that goes into a part, and fewest of a part: 1/64 of all for a good balance, no fewer than pay for a
-/// thread to take them, and no more than the second level of the cache holds.
+/// Largest number of slots of a subtree in a part, and smallest number of slots of a part: 1/64 of
+/// all slots for a good balance, at least enough to pay for a thread, and at most the size of the
+/// second level of the cache.
 static inline int32_t mabd_tree_part_size(int32_t count) {
     const int32_t share = count / 64, least = 128, most = 4096;
     return share < least ? least : share > most ? most : share;

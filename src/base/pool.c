@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word, the ticket, holds the number of the job, how many parts it has and the next part to take: a worker that comes late
-// cannot take a part of a job that it has not seen. What is to be done is written before the ticket is (release), and read by
-// those who have taken a part (acquire); it changes only when all parts taken are done.
+// One word, the ticket, holds the number of the job, the number of its parts and the next part to
+// take, so a late worker cannot take a part of a job that it has not seen. The job is written
+// before the ticket (release) and read after a part was taken (acquire). It changes only when all
+// taken parts are done.
 //
 //   ticket   job (24 bits) | parts (20) | next (20)
 
@@ -10,8 +11,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// Looks at the word before a worker sleeps: about 50 microseconds.
-#define PATIENCE 2000
+// Reads of the ticket before a worker sleeps: about 50 microseconds.
+#define POLLS_BEFORE_SLEEP 2000
 
 typedef struct worker {
     mabd_pool* pool;
@@ -58,7 +59,7 @@ static int32_t next_of(uint64_t ticket) {
     return (int32_t)ticket & (MOST_PARTS - 1);
 }
 
-// Parts of one job until none is left.
+// Do parts of one job until none is left.
 static void work(mabd_pool* pool, uint64_t ticket, int32_t thread) {
     const uint32_t job = job_of(ticket);
     while (job_of(ticket) == job && next_of(ticket) < parts_of(ticket)) {
@@ -72,9 +73,9 @@ static void work(mabd_pool* pool, uint64_t ticket, int32_t thread) {
     }
 }
 
-// The ticket of a job after `last`.
+// Wait for the ticket of a job after `last`.
 static uint64_t wait_for_job(mabd_pool* pool, uint32_t last) {
-    for (int i = 0; i < PATIENCE; i++) {
+    for (int i = 0; i < POLLS_BEFORE_SLEEP; i++) {
         const uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
         if (job_of(ticket) != last || atomic_load(&pool->stop)) return ticket;
         relax();

@@ -9,9 +9,9 @@
 //  20  bytes of the header (4) 64 state, extra, then the checksum of all bytes before it (8)
 //  24  step count
 //
-// Numbers are as in memory; the mark tells a machine of the other byte order. The checksum takes the file
-// in words of 8 bytes, w: s <- rotate((s xor w) * odd, 29). Each step is one to one in s and in w, so any
-// damage that is confined to one word changes the sum.
+// Numbers are stored as in memory; the mark identifies a machine of the other byte order. The
+// checksum reads the file in words w of 8 bytes: s <- rotate((s xor w) * odd, 29). Each step is one
+// to one in s and in w, so any damage within one word changes the sum.
 
 #include "base/error.h"
 #include "base/file.h"
@@ -50,7 +50,7 @@ static uint64_t checksum(const unsigned char* bytes, size_t size) {
     return sum;
 }
 
-// Bytes of the whole file; SIZE_MAX if there is no such size.
+// Bytes of the whole file; SIZE_MAX if they overflow.
 static size_t whole_size(uint64_t state_size, uint64_t extra_size) {
     const size_t fixed = sizeof(header) + sizeof(uint64_t);
     if (state_size > SIZE_MAX / 4 || extra_size > SIZE_MAX / 4) return SIZE_MAX;
@@ -114,7 +114,7 @@ static mabd_status refuse(mabd_error* error, const char* what) {
     return mabd_fail(error, MABD_ERR_INPUT, "%s", what);
 }
 
-// What the header says about the file, behind the magic, in the order in which it can be understood.
+// Check the header after the magic, field by field in the order in which they can be interpreted.
 static mabd_status check_format(const header* head, mabd_error* error) {
     if (head->byte_order != BYTE_ORDER_MARK) {
         return refuse(error, head->byte_order == UINT32_C(0x04030201)
@@ -122,8 +122,8 @@ static mabd_status check_format(const header* head, mabd_error* error) {
                                  : "it is damaged");
     }
     if (head->version != FORMAT_VERSION) {
-        return mabd_fail(error, MABD_ERR_INPUT, "its format version is %" PRIu32 ", expected %d",
-                         head->version, FORMAT_VERSION);
+        return mabd_fail(error, MABD_ERR_INPUT, "expected format version %d, got %" PRIu32,
+                         FORMAT_VERSION, head->version);
     }
     if (head->header_size != sizeof(header)) return refuse(error, "it is damaged");
     if (head->real_size != sizeof(mabd_real)) {
@@ -134,26 +134,25 @@ static mabd_status check_format(const header* head, mabd_error* error) {
 
 static mabd_status check_size(const header* head, uint64_t size, mabd_error* error) {
     const size_t whole = whole_size(head->state_size, head->extra_size);
-    if (whole == SIZE_MAX) return refuse(error, "its sizes make no sense");
+    if (whole == SIZE_MAX) return refuse(error, "its sizes are damaged");
     if (size == whole) return MABD_OK;
-    return mabd_fail(error, MABD_ERR_INPUT, "it is %s: %" PRIu64 " bytes, expected %zu",
-                     size < whole ? "truncated" : "too large", size, whole);
+    return mabd_fail(error, MABD_ERR_INPUT, "it is %s: expected %zu bytes, got %" PRIu64,
+                     size < whole ? "truncated" : "too large", whole, size);
 }
 
 static mabd_status check_simulation(const header* head, const mabd_sim* sim, size_t extra_size,
                                     mabd_error* error) {
     if (head->model_hash != mabd_model_hash(mabd_sim_model(sim))) {
-        return refuse(error, "it is of another model");
+        return refuse(error, "it is a checkpoint of another model");
     }
     if (head->extra_size != extra_size) {
-        return mabd_fail(error, MABD_ERR_INPUT,
-                         "it has %" PRIu64 " bytes beside the state, expected %zu",
-                         head->extra_size, extra_size);
+        return mabd_fail(error, MABD_ERR_INPUT, "expected %zu extra bytes, got %" PRIu64,
+                         extra_size, head->extra_size);
     }
     return MABD_OK;
 }
 
-// Read the whole file; *bytes is the caller's to free.
+// Read the whole file; the caller frees *bytes.
 static mabd_status load(const mabd_allocator* allocator, int fd, const char* path,
                         unsigned char** bytes, size_t* size, mabd_error* error) {
     struct stat info;

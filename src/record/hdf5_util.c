@@ -113,7 +113,7 @@ bool mabd_h5_set_text(hid_t object, const char* name, const char* text) {
 
 // ---- reading -----------------------------------------------------------------------------------
 
-// An attribute with one element and of a class; -1 if there is none.
+// Open an attribute with one element of a class; -1 if there is none.
 static hid_t open_attribute(hid_t object, const char* name, bool text) {
     if (H5Aexists(object, name) <= 0) return H5I_INVALID_HID;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-/// All height fields of n geoms as the file has them.
+/// All height fields of n geoms, as stored in the file.
 typedef struct field_arrays {
     int32_t* nodes;  // (n x 2) columns, rows
     double* cell;    // (n x 2) [m]
@@ -63,7 +63,7 @@ mabd_status mabd_heights_write(const mabd_allocator* allocator, hid_t group, int
 
 // ---- reading -----------------------------------------------------------------------------------
 
-// Point geoms to fields and their heights; false if they do not fit.
+// Point geoms to fields and their heights; false if the sizes do not match.
 static bool spread(const field_arrays* arrays, size_t total, int32_t n, mabd_geom* geoms,
                    mabd_height_field* field, mabd_real* heights) {
     size_t used = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The start of a recording is built by the HDF5 library in memory (its core driver), so that no failing
-// disk can leave the library in the middle of a write.
+// The HDF5 library builds the start of a recording in memory (its core driver), so that a failing
+// disk cannot leave the library in the middle of a write.
 //
-// The headers of the growing datasets are made first and linked afterwards: so they lie side by side
-// behind the superblock, in the first page of the file, and one write commits a frame of all of them
-// (record/series.h).
+// The headers of the growing datasets are created first and linked afterwards. So they are
+// adjacent, after the superblock, in the first page of the file, and one write commits a frame of
+// all of them (record/series.h).
 //
 // Chunks: one frame and at most 1 MiB; small frames share a chunk of 16 KiB.
 
@@ -20,8 +20,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CHUNK_BYTES       (UINT64_C(1) << 20) // of a large frame
-#define SMALL_CHUNK_BYTES (UINT64_C(1) << 14) // frames are gathered up to this
+#define CHUNK_BYTES       (UINT64_C(1) << 20) // largest chunk of a large frame
+#define SMALL_CHUNK_BYTES (UINT64_C(1) << 14) // small frames share chunks of this size
 #define TEXT_LIMIT        32768 // an attribute must stay below 64 KiB together with others
 
 const mabd_field_info mabd_fields[MABD_FIELD_COUNT] = {
@@ -51,7 +51,7 @@ static void choose_chunk(hsize_t rows, hsize_t columns, hsize_t* frames, hsize_t
     if (*frames == 0) *frames = 1;
 }
 
-// A dataset without a name. Its file type is the native one: frames are written as they are in memory.
+// Create a dataset without a name. It has the native type: frames are written as in memory.
 static hid_t create_field(hid_t file, mabd_field field, const mabd_model* model) {
     const mabd_field_info* info = &mabd_fields[field];
     const hsize_t rows = (hsize_t)mabd_field_rows(field, model), columns = (hsize_t)info->columns;
@@ -90,9 +90,9 @@ static bool write_fields(hid_t file, const mabd_model* model) {
     return ok;
 }
 
-// ---- what is known at the start ----------------------------------------------------------------
+// ---- contents known at the start ---------------------------------------------------------------
 
-// A text that fits an attribute, cut in front of a UTF-8 character.
+// Cut a text to the size of an attribute, before a UTF-8 character.
 static bool set_limited_text(hid_t file, const char* name, const char* text) {
     char cut[TEXT_LIMIT];
     size_t length = strlen(text);
@@ -174,7 +174,7 @@ static mabd_status write_texts(const mabd_allocator* allocator, hid_t file,
 typedef struct geometry {
     const mabd_allocator* allocator;
     mabd_list geoms;  // mabd_geom
-    mabd_list lists;  // geom_list, in the order they were met
+    mabd_list lists;  // geom_list, in the order of the bodies
     mabd_list bucket; // int32_t: open-addressed hash of lists, index + 1, 0 = empty
 } geometry;
 
@@ -196,7 +196,7 @@ static int32_t* find_bucket(const geometry* g, const mabd_geom* geoms, int32_t c
     return &bucket[i];
 }
 
-// Twice the buckets, all lists put in again.
+// Double the buckets and insert all lists again.
 static mabd_status grow_buckets(geometry* g) {
     mabd_list larger = {0};
     int32_t count = g->bucket.count ? 2 * g->bucket.count : 64;
@@ -230,7 +230,7 @@ static mabd_status add_list(geometry* g, const mabd_geom* geoms, int32_t count, 
     return MABD_OK;
 }
 
-// Column `width` doubles wide of the geom table, taken at `offset` of mabd_geom.
+// Write a column of the geom table: `width` doubles at `offset` of each mabd_geom.
 static bool write_geom_column(hid_t group, const char* name, const geometry* g, size_t offset,
                               int32_t width, double* scratch) {
     for (int32_t i = 0; i < g->geoms.count; i++) {
@@ -260,7 +260,7 @@ static mabd_status write_geom_table(hid_t group, const geometry* g, mabd_error* 
     return mabd_heights_write(g->allocator, group, (int32_t)n, g->geoms.data, error);
 }
 
-// Per body: geoms start .. start + count - 1 of the table, and how it moves.
+// Write for each body its geoms start .. start + count - 1 of the table, and its motion.
 static mabd_status write_bodies(hid_t group, geometry* g, const mabd_model* model,
                                 mabd_error* error) {
     const int32_t n = mabd_model_body_count(model);
@@ -353,7 +353,7 @@ static mabd_status write_content(const mabd_allocator* allocator, hid_t file, co
     return status;
 }
 
-// Files in memory are told apart by name: `unique` is the address of something that is the caller's alone.
+// HDF5 identifies files in memory by name: `unique` is an address that only the caller owns.
 static hid_t create_in_memory(const void* unique) {
     char name[64];
     snprintf(name, sizeof name, "mabd recording %p", unique);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in a recording: the datasets that grow with each frame, and everything that is known at the
-// start, put into an HDF5 file image in memory. docs/guide/recordings.md describes it for users.
+// Contents of a recording: the datasets that grow with each frame, and all data known at the start,
+// as an HDF5 file image in memory. docs/guide/recordings.md describes it for users.
 #pragma once
 
 #include "base/memory.h"
 #include "mabd/record.h"
 
-/// What the rows of a dataset stand for.
+/// Meaning of the rows of a dataset.
 typedef enum mabd_rows { MABD_ROWS_ONE, MABD_ROWS_BODIES, MABD_ROWS_JOINTS } mabd_rows;
 
 /// The growing datasets: (id, name, rows of one frame, columns, rank)
@@ -29,6 +29,7 @@ typedef enum mabd_field {
         MABD_FIELD_COUNT
 } mabd_field;
 
+/// Name and shape of a growing dataset.
 typedef struct mabd_field_info {
     const char* name;
     mabd_rows rows;
@@ -36,17 +37,20 @@ typedef struct mabd_field_info {
 } mabd_field_info;
 extern const mabd_field_info mabd_fields[MABD_FIELD_COUNT];
 
-/// Rows of one frame of a field for a model.
+/// Number of rows of one frame of a field, for a model.
 int32_t mabd_field_rows(mabd_field field, const mabd_model* model);
 
-/// The file before its first frame, as bytes, and where the object headers of its fields are.
+/// The file before its first frame as bytes, with the addresses of the object headers of its
+/// fields.
 typedef struct mabd_image {
     void* bytes;
     size_t size;
     uint64_t headers[MABD_FIELD_COUNT];
 } mabd_image;
 
-/// `path` is for messages only.
+/// Build the image of the file for a simulation. `path` is used in messages only. The caller frees
+/// the image, also on failure.
 mabd_status mabd_image_build(const mabd_allocator* allocator, const char* path, const mabd_sim* sim,
                              const mabd_record_def* def, mabd_image* image, mabd_error* error);
+/// Free the bytes of an image. An empty image is allowed.
 void mabd_image_free(const mabd_allocator* allocator, mabd_image* image);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writing recordings. The start of the file comes from record/layout.h and is put in place by a
-// rename; frames are appended through record/series.h. No byte of the file is written by the HDF5
-// library: its flush is not atomic, so a run killed in the middle of one could lose everything.
+// Writing recordings. The start of the file comes from record/layout.h and replaces an existing
+// file as a whole; frames are appended through record/series.h. The HDF5 library writes no byte of
+// the file: its flush is not atomic, so a run killed during a flush could lose everything.
 
 #include "base/error.h"
 #include "base/file.h"
@@ -31,7 +31,7 @@ struct mabd_recorder {
     mabd_series series[MABD_FIELD_COUNT];
     size_t scratch_count; // elements of values and row
     mabd_real* values;    // one field of one frame, from the simulation
-    double* row;          // the same as in the file; = values if mabd_real is double
+    double* row;          // the field with the type of the file; = values if mabd_real is double
 };
 
 // ---- creating ----------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ static void destroy(mabd_recorder* recorder) {
     mabd_free(&allocator, recorder, sizeof *recorder);
 }
 
-// The parts that do not depend on the file.
+// Allocate the parts that do not depend on the file.
 static mabd_status allocate(const mabd_sim* sim, const char* path, mabd_recorder** out,
                             mabd_error* error) {
     const mabd_sim_def def = mabd_sim_get_def(sim);
@@ -78,7 +78,7 @@ static mabd_status allocate(const mabd_sim* sim, const char* path, mabd_recorder
     return MABD_OK;
 }
 
-// Find the fields in the file that is open.
+// Find the fields in the open file.
 static mabd_status open_series(mabd_recorder* recorder, const mabd_model* model,
                                const uint64_t* headers, mabd_error* error) {
     MABD_TRY(mabd_h5_file_open(&recorder->file, recorder->fd, recorder->path, error));
@@ -88,9 +88,10 @@ static mabd_status open_series(mabd_recorder* recorder, const mabd_model* model,
         MABD_TRY(mabd_series_open(series, &recorder->file, info->name, headers[i], error));
         if (series->rank != info->rank || series->columns != (uint64_t)info->columns ||
             series->rows != (uint64_t)mabd_field_rows((mabd_field)i, model)) {
-            return mabd_fail(error, MABD_ERR_INPUT,
-                             "cannot append to %.300s: %s has another shape than this model's",
-                             recorder->path, info->name);
+            return mabd_fail(
+                error, MABD_ERR_INPUT,
+                "cannot append to %.300s: dataset %s does not have the shape of this model",
+                recorder->path, info->name);
         }
     }
     return MABD_OK;
@@ -132,9 +133,9 @@ mabd_status mabd_recorder_create(const char* path, const mabd_sim* sim, const ma
     return MABD_OK;
 }
 
-// ---- going on ----------------------------------------------------------------------------------
+// ---- reopening ---------------------------------------------------------------------------------
 
-// What a reopened file says about itself.
+// Contents of a reopened file.
 typedef struct found {
     uint64_t headers[MABD_FIELD_COUNT];
     uint64_t hash;
@@ -155,7 +156,7 @@ static mabd_status read_steps(const mabd_allocator* allocator, hid_t file, found
     return ok ? MABD_OK : MABD_ERR_INPUT;
 }
 
-// MABD_ERR_INPUT without a message: the file lacks something.
+// MABD_ERR_INPUT without a message if a part of a recording is missing.
 static mabd_status inspect(const mabd_allocator* allocator, hid_t file, found* f,
                            mabd_error* error) {
     char maker[16];
@@ -180,7 +181,7 @@ static mabd_status inspect_path(const mabd_allocator* allocator, const char* pat
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     mabd_status status = file >= 0 ? inspect(allocator, file, f, error) : MABD_ERR_INPUT;
     if (status == MABD_ERR_INPUT) {
-        char reason[128] = "it lacks something that a recording has";
+        char reason[128] = "a dataset or attribute is missing";
         if (file < 0) mabd_h5_reason(reason, sizeof reason);
         mabd_fail(error, status, "cannot append to %.300s: it is not a recording: %s", path,
                   reason);
@@ -227,8 +228,8 @@ static mabd_status reopen(mabd_recorder* recorder, const mabd_sim* sim, found* f
     }
     if (f->h != (double)mabd_sim_get_def(sim).h) {
         return mabd_fail(error, MABD_ERR_INPUT,
-                         "cannot append to %.300s: its step is %g s, the simulation's is %g s",
-                         path, f->h, (double)mabd_sim_get_def(sim).h);
+                         "cannot append to %.300s: expected a step of %g s, got %g s", path,
+                         (double)mabd_sim_get_def(sim).h, f->h);
     }
     MABD_TRY(open_series(recorder, model, f->headers, error));
     return drop_frames(recorder, f, mabd_sim_step_count(sim), error);
@@ -261,7 +262,7 @@ static mabd_status write_field(mabd_recorder* recorder, mabd_field field, const 
                              error);
 }
 
-// recorder->values as a field.
+// Write recorder->values as a field.
 static mabd_status write_values(mabd_recorder* recorder, mabd_field field, mabd_error* error) {
     if ((void*)recorder->row != (void*)recorder->values) {
         const mabd_series* series = &recorder->series[field];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading recordings, through the HDF5 library. Times, geoms and motions are kept in memory, poses are
-// read frame by frame. The file is not trusted: shapes and indices are checked when it is opened.
-// A recording that is still being written may be read; it has the frames it had when it was opened.
+// Reading recordings through the HDF5 library. Times, geoms and motions are kept in memory; poses
+// are read frame by frame. The file is not trusted: shapes and indices are checked when it is
+// opened. A recording that is still written may be read; it has the frames that it had when it was
+// opened.
 
 #include "base/error.h"
 #include "base/file.h"
@@ -39,7 +40,7 @@ static mabd_status fail_content(const mabd_recording* r, const char* what, mabd_
 
 // ---- opening -----------------------------------------------------------------------------------
 
-// The system's reason if the file cannot be read at all; HDF5 hides it.
+// Report the reason of the operating system if the file cannot be read; HDF5 hides it.
 static mabd_status check_readable(const mabd_recording* r, const char* path, mabd_error* error) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return mabd_file_fail(error, "read", path, errno);
@@ -62,7 +63,7 @@ static mabd_status open_file(mabd_recording* r, const char* path, mabd_error* er
     return MABD_OK;
 }
 
-// Frames that all of time, position and quaternion have.
+// Count the frames that time, position and quaternion all have.
 static mabd_status open_frames(mabd_recording* r, mabd_error* error) {
     hsize_t times, position[3], quaternion[3];
     hid_t time = mabd_h5_open_array(r->file, "time", 1, &times);
@@ -117,7 +118,7 @@ static mabd_status read_bodies(mabd_recording* r, mabd_error* error) {
     return MABD_OK;
 }
 
-// One column of the geom table into `offset` of each mabd_geom.
+// Read one column of the geom table into `offset` of each mabd_geom.
 static bool read_geom_column(mabd_recording* r, const char* name, size_t offset, int32_t width,
                              double* scratch) {
     hsize_t extents[2] = {(hsize_t)r->geoms, (hsize_t)width};
@@ -239,7 +240,7 @@ bool mabd_recording_is_static(const mabd_recording* recording, int32_t body) {
     return recording->motion[body] != MABD_MOTION_DYNAMIC;
 }
 
-// One frame (bodies x columns) of a dataset.
+// Read one frame (bodies x columns) of a dataset.
 static bool read_frame(const mabd_recording* r, hid_t set, int32_t frame, int32_t columns,
                        mabd_real* values) {
     hsize_t start[3] = {(hsize_t)frame, 0, 0};

@@ -2,17 +2,19 @@
 //
 // The parts of the HDF5 file format that appending needs (all numbers little-endian):
 //
-//   superblock 0      8 version | 13 bytes of an address | 14 of a length | 32.. free space | 40 end of file
+//   superblock 0      8 version | 13 bytes of an address | 14 of a length | 32.. free space |
+//                     40 end of file
 //   object header 1   16 bytes, then messages: type 2, size 2, flags 1, 3 unused, data
 //     dataspace 1     version, rank, flags, 5 unused, extents (8 each), maxima (8 each)
-//     layout 3        version, class 2 = chunked, rank + 1, root of the index (8), chunk extents (4 each),
-//                     size of an element (4)
-//   B-tree 1 node     "TREE", type 1 = chunks, level, entries used (2), left (8), right sibling (8),
+//     layout 3        version, class 2 = chunked, rank + 1, root of the index (8),
+//                     chunk extents (4 each), size of an element (4)
+//   B-tree 1 node     "TREE", type 1 = chunks, level, entries used (2), left and right sibling (8),
 //                     key 0, child 0, key 1, child 1, ..., key n
-//   key               bytes of the chunk (4), filters skipped (4), its first element along each axis
+//   key               bytes of the chunk (4), filters skipped (4), first element along each axis
 //                     (8 each), 0 (8)
 //
-// Child i of a node holds the chunks from key i up to but without key i + 1, in lexicographic order.
+// Child i of a node holds the chunks from key i up to, but not including, key i + 1, in
+// lexicographic order.
 
 #include "record/series.h"
 
@@ -60,7 +62,7 @@ mabd_status mabd_h5_file_open(mabd_h5_file* file, int fd, const char* path, mabd
     if (fstat(fd, &info) != 0) return mabd_file_fail(error, "read", path, errno);
     file->end = get(file->head + END_OF_FILE_AT, 8);
     if (file->end > (uint64_t)info.st_size) {
-        return fail_format(file, "it is shorter than it says", error);
+        return fail_format(file, "it is shorter than its recorded end", error);
     }
     return MABD_OK;
 }
@@ -78,12 +80,12 @@ mabd_status mabd_h5_file_trim(mabd_h5_file* file, mabd_error* error) {
     return MABD_OK;
 }
 
-// Write `size` bytes of the head at `at` alone: what is not committed yet stays unseen.
+// Write only `size` bytes of the head at `at`: uncommitted data stay invisible.
 static mabd_status write_head(mabd_h5_file* file, size_t at, size_t size, mabd_error* error) {
     return mabd_file_write(file->fd, file->path, file->head + at, size, at, error);
 }
 
-// Take whole pages. The file and its recorded end grow before anything points there.
+// Allocate whole pages. The file and its recorded end grow before anything refers to the pages.
 static mabd_status take(mabd_h5_file* file, uint64_t size, uint64_t* address, mabd_error* error) {
     const uint64_t page = MABD_H5_PAGE;
     *address = (file->end + page - 1) / page * page;
@@ -130,7 +132,7 @@ static bool read_dataspace(mabd_series* series, const unsigned char* message, si
     return series->columns > 0;
 }
 
-// After the dataspace; the last axis is never cut.
+// Read the layout, after the dataspace; the last axis is never divided into chunks.
 static bool read_layout(mabd_series* series, const unsigned char* message, size_t size) {
     if (series->rank == 0 || size < 11 + 4 * ((size_t)series->rank + 1)) return false;
     if (message[0] != 3 || message[1] != 2 || message[2] != series->rank + 1) return false;
@@ -191,7 +193,7 @@ void mabd_series_set_frames(const mabd_series* series, mabd_h5_file* file, uint6
 
 // ---- the index ---------------------------------------------------------------------------------
 
-// Key of the chunk of `size` bytes that starts at a frame and a row.
+// Make the key of the chunk of `size` bytes that starts at a frame and a row.
 static void put_key(const mabd_series* series, unsigned char* key, uint64_t size, uint64_t frame,
                     uint64_t row) {
     memset(key, 0, (size_t)key_size(series));
@@ -223,7 +225,7 @@ static void append_entry(const mabd_series* series, mabd_series_node* node,
     put(node->bytes + 6, 2, (uint64_t)node->used);
 }
 
-// The node ends with the key behind its last chunk.
+// Write a node; it ends with the key after its last chunk.
 static mabd_status write_node(mabd_series* series, mabd_h5_file* file, int32_t level,
                               const unsigned char* bound, mabd_error* error) {
     mabd_series_node* node = &series->nodes[level];
@@ -232,7 +234,7 @@ static mabd_status write_node(mabd_series* series, mabd_h5_file* file, int32_t l
                            error);
 }
 
-// A root above all levels there are, with the old root as its first child.
+// Add a root above all levels, with the old root as its first child.
 static mabd_status grow_root(mabd_series* series, mabd_h5_file* file, mabd_error* error) {
     const int32_t top = series->levels;
     if (top == MABD_SERIES_LEVELS) return fail_format(file, "it has too many chunks", error);
@@ -268,8 +270,8 @@ static mabd_status insert(mabd_series* series, mabd_h5_file* file, const unsigne
         append_entry(series, node, key, child);
         child = node->address;
     }
-    // The bound of the levels above `top` first, so that whatever is in the tree is found; then new
-    // nodes before those that point to them.
+    // Write the bound of the levels above `top` first, so that every chunk of the tree is found;
+    // then new nodes before the nodes that refer to them.
     for (int32_t level = top + 1; level < series->levels; level++) {
         MABD_TRY(write_node(series, file, level, bound, error));
     }
@@ -283,7 +285,7 @@ static mabd_status insert(mabd_series* series, mabd_h5_file* file, const unsigne
     return MABD_OK;
 }
 
-// Where a chunk is; the one behind the last is made.
+// Find the address of a chunk; the chunk after the last one is created.
 static mabd_status locate(mabd_series* series, mabd_h5_file* file, uint64_t chunk,
                           mabd_error* error) {
     if (chunk == series->last_chunk) return MABD_OK;
@@ -326,7 +328,7 @@ typedef struct walk {
     mabd_series* series;
     mabd_h5_file* file;
     const mabd_allocator* allocator;
-    uint64_t first; // chunk from which on addresses are kept
+    uint64_t first; // first chunk whose address is kept
     mabd_error* error;
 } walk;
 
@@ -366,7 +368,8 @@ static mabd_status keep_chunks(walk* w, const mabd_series_node* leaf) {
     return MABD_OK;
 }
 
-// Visit the leaves with chunks from `first` on. The last node of each level stays in series->nodes.
+// Visit the leaves with chunks from `first` on. The last node of each level is kept in
+// series->nodes.
 static mabd_status walk_level(walk* w, int32_t level, uint64_t address) {
     mabd_series* series = w->series;
     mabd_series_node* node = &series->nodes[level];

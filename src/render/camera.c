@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The camera, and the fit. With the orientation given, a point (X, Y, Z) is between the left and
+// The camera and its fit. For a given orientation, a point (X, Y, Z) is between the left and
 // right planes of an eye at (ex, ez) if |X - ex| <= t (Z - ez), t the tangent of half the field
 // of view:
 //   ex - t ez >= A = max(X - t Z),   -ex - t ez >= B = max(-X - t Z)
-// The closest eye has ez = -(A + B) / 2t and ex = (A - B) / 2; the same holds for Y. The larger
-// distance of the two wins, and the centring stays right at any larger distance. The maxima are the
+// The closest eye has ez = -(A + B) / 2t and ex = (A - B) / 2; likewise for Y. The larger
+// distance of the two is taken; the centring holds at any larger distance. The maxima are the
 // reach of each piece along a plane normal, so the fit is exact for every shape, in one pass.
 
 #include "base/error.h"
 #include "render/elevation.h"
 #include "render/piece.h"
 
-#define FIT_MARGIN 0.86 // part of the picture that the fitted scene may fill
+#define FIT_MARGIN 0.86 // share of the picture that the fitted scene may fill
 
 void mabd_view_axes(mabd_vec3 forward, mabd_view* view) {
     mabd_vec3 f = mabd_v3_scale(1 / mabd_v3_norm(forward), forward);
-    // straight up or down: let y be up in the picture
+    // straight up or down: y is up in the picture
     bool vertical = f.x * f.x + f.y * f.y < 1e-12;
     mabd_vec3 side = mabd_v3_cross(f, vertical ? mabd_v3(0, 1, 0) : mabd_v3(0, 0, 1));
     view->forward = f;
@@ -98,10 +98,10 @@ static void fit(const mabd_frame* frame, int32_t n, const mabd_render_item* item
     reach_all(frame, n, items, 6, normals, r);
     mabd_real ex = (r[0] - r[1]) / 2, ey = (r[2] - r[3]) / 2;
     mabd_real ez = (mabd_real)fmin(-(r[0] + r[1]) / (2 * tx), -(r[2] + r[3]) / (2 * ty));
-    // a rod pointing at the eye: stay away, or its near end fills the picture
+    // a rod that points at the eye: keep a distance, or its near end fills the picture
     mabd_real front = -r[4], depth = r[5] + r[4];
     ez = (mabd_real)fmin(ez, front - depth / 2);
-    // a scene without size: show a metre around it
+    // a scene without extent: show a metre around it
     if (front - ez < 1e-6) ez = front - 1 / ty;
 
     view->eye =

@@ -4,7 +4,7 @@
 #define BEVEL     0.05 // of the smallest half edge
 #define SPLIT_MAX 12   // halvings of a piece that is near at one end and far at the other
 
-// How a piece looks on the screen, to first order about its centre.
+// Size of a piece on the screen, to first order about its centre.
 typedef struct outline {
     mabd_real z_low, z_high; // depth range
     mabd_real width;         // across, at the centre's depth [samples]
@@ -54,7 +54,7 @@ static bool outside(const mabd_view* view, const mabd_piece* piece) {
 
 // ---- triangles --------------------------------------------------------------------------------
 
-// Whether everything in the square of the picture that the piece can touch is nearer than it.
+// True if all samples in the square of the picture that the piece can touch are nearer than it.
 static bool hidden(const mabd_canvas* canvas, const mabd_piece* piece, mabd_real z_low) {
     const mabd_view* view = &canvas->view;
     if (!(z_low > view->near)) return false;
@@ -81,7 +81,7 @@ static const mabd_mesh* mesh_of(const mabd_canvas* canvas, const mabd_piece* pie
     return cylinder ? &canvas->meshes->cylinder[level] : &canvas->meshes->round[level];
 }
 
-// Round the edges of boxes and cylinders a little, where that can be seen.
+// Round the edges of boxes and cylinders a little where that is visible.
 static mabd_piece bevelled(const mabd_piece* piece, mabd_real scale) {
     mabd_piece out = *piece;
     if (piece->shape != MABD_SHAPE_BOX && piece->shape != MABD_SHAPE_CYLINDER) return out;
@@ -180,7 +180,7 @@ static bool draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_pi
     mabd_real grow = view->parallel ? 1 : z / low; // of sizes, at the near end
     bool cut = splits > 0 && (piece->shape != MABD_SHAPE_CYLINDER || o.axis == 2);
     if (o.width * grow < limit && o.z_low > view->near) {
-        // much longer than the picture: only the parts in view, or the line's numbers grow coarse
+        // much longer than the picture: draw only the parts in view, or the line loses precision
         if (cut && o.length * grow > 4 * (mabd_real)(view->width + view->height)) {
             return draw_halves(canvas, pass, piece, item, splits, o.axis);
         }

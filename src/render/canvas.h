@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces onto a canvas: each is culled, drawn as triangles at a level of detail that its size on
-// the screen deserves, or handed on as a thin line.
+// Drawing pieces on a canvas: each is culled, drawn as triangles at a level of detail that fits its
+// size on the screen, or passed on as a thin line.
 #pragma once
 
 #include "render/mesh.h"
@@ -13,7 +13,7 @@
 typedef enum mabd_canvas_pass { MABD_PASS_SOLID, MABD_PASS_THIN } mabd_canvas_pass;
 
 typedef struct mabd_canvas mabd_canvas;
-/// What to do with a thin piece (camera coordinates); it covers `line`.
+/// Called for a thin piece (camera coordinates); it covers `line`.
 typedef void mabd_canvas_thin(const mabd_canvas* canvas, const mabd_piece* piece, int32_t item,
                               const mabd_line* line);
 
@@ -21,15 +21,15 @@ struct mabd_canvas {
     mabd_view view;
     mabd_target target;
     int32_t samples;  // per pixel and axis
-    float error;      // how far outlines may be from round [samples]
-    float thin_width; // thinner than this [pixels]: a line by coverage instead of triangles
+    float error;      // largest distance of outlines from round ones [samples]
+    float thin_width; // pieces thinner than this [pixels] are lines drawn by coverage
     const mabd_meshes* meshes;
     mabd_raster_vertex* vertices; // scratch (meshes->largest)
     mabd_canvas_thin* thin;
     void* context; // of thin
 };
 
-/// Draw one piece (world axes, scene units), if it belongs to the pass. Returns true if some part
-/// of it belongs to the other pass.
+/// Draw a piece (world axes, scene units) if it belongs to the pass. Returns true if a part of it
+/// belongs to the other pass.
 bool mabd_canvas_draw(const mabd_canvas* canvas, mabd_canvas_pass pass, const mabd_piece* piece,
                       int32_t item);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rays from the centres of items towards the eye, tested against bowls and height fields. The eye is
-// far away compared with the scene, so all rays of one camera are parallel.
+// Rays from the centres of items towards the eye are tested against bowls and height fields. The
+// eye is far away compared with the size of the scene, so all rays of a camera are taken as
+// parallel.
 //
-// A bowl is the lower half of the shell between two spheres about its origin: a ray from outside the
-// shell is stopped if it crosses one of the spheres below the rim. A height field is stepped through
-// cell by cell: a ray is stopped if it is below the surface.
+// A bowl is the lower half of the shell between two spheres about its origin: it stops a ray that
+// crosses one of the spheres below the rim. A height field is sampled cell by cell along the ray:
+// it stops a ray that is below the surface.
 #include "render/elevation.h"
 
 #include "render/piece.h"
@@ -37,7 +38,7 @@ static bool height_at(const mabd_height_field* field, mabd_real x, mabd_real y, 
     return true;
 }
 
-// The first steps are left out: an item lies on the surface.
+// The test begins two cells away, because an item touches the surface.
 static bool is_below_field(const mabd_height_field* field, mabd_vec3 p, mabd_vec3 d) {
     const mabd_real level = (mabd_real)sqrt(d.x * d.x + d.y * d.y);
     const mabd_real cell = field->dx < field->dy ? field->dx : field->dy;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A studio floor: it fades into the background with distance, so it has no edge and no horizon.
-// Grid lines are about a pixel wide at any distance and are filtered by the pixel's footprint on
-// the floor; where that nears the spacing they are gone.
+// Grid lines are about a pixel wide at any distance and are filtered by the footprint of the pixel
+// on the floor; where the footprint approaches the spacing they vanish.
 
 #include "render/ground.h"
 
@@ -70,7 +70,7 @@ static float line_cover(mabd_real at, mabd_real foot, mabd_real spacing, float w
     return cover * (1 - smooth(0.10f, 0.45f, (float)(foot / spacing)));
 }
 
-// How strongly the grid shows at a floor point p [m], with the pixel's footprint fx, fy [m].
+// Strength of the grid at a floor point p [m], with the footprint fx, fy of the pixel [m].
 static float grid(const mabd_ground* g, mabd_real x, mabd_real y, mabd_real fx, mabd_real fy) {
     mabd_real large = g->cell * (mabd_real)g->major;
     float minor = fmaxf(line_cover(x, fx, g->cell, 0.9f), line_cover(y, fy, g->cell, 0.9f));

@@ -8,7 +8,7 @@
 
 #include "render/light_map.h"
 
-#define THIN_TEXELS 4.0f // what is thinner casts its shadow as a flat band
+#define THIN_TEXELS 4.0f // thinner pieces cast their shadow as a flat band
 
 void mabd_light_map_take(mabd_arena* arena, int32_t size, mabd_light_map* map) {
     map->size = size;
@@ -25,7 +25,7 @@ typedef struct thin_context {
     int32_t item;
 } thin_context;
 
-// A number in 0..1 that looks random.
+// Pseudo-random number in 0..1.
 static float chance(int32_t item, int32_t x, int32_t y) {
     uint32_t h =
         (uint32_t)item * 0x9e3779b1u ^ (uint32_t)x * 0x85ebca6bu ^ (uint32_t)y * 0xc2b2ae35u;
@@ -97,7 +97,7 @@ void mabd_light_map_finish(mabd_light_map* map) {
 // ---- shadows on items -------------------------------------------------------------------------
 
 float mabd_light_map_lit(const mabd_light_map* map, mabd_vec3 p, mabd_vec3 n) {
-    // step off the surface by about the size of the filter, or it shadows itself
+    // start off the surface by about the size of the filter, or it shadows itself
     mabd_real texel = 1 / map->view.focal;
     mabd_vec3 off = mabd_v3_axpy((mabd_real)1.5 * texel, n, p);
     mabd_vec3 s = mabd_view_project(&map->view, mabd_view_point(&map->view, off));
@@ -160,7 +160,7 @@ float mabd_light_map_soft(const mabd_light_map* map, mabd_vec3 p, float blur, fl
     float x = (float)s.x, y = (float)s.y, key = (float)s.z, margin = (float)map->size / 2;
     if (!(x > -margin && y > -margin && x < 3 * margin && y < 3 * margin)) return 0;
 
-    // where little is covered the distance of the coarser look stays, so nothing jumps
+    // where little is covered the coarser distance is kept, so the shadow is continuous
     const float few = 0.01f;
     float texel = (float)map->view.focal, distance = 1, value[2];
     for (int pass = 0; pass < 2; pass++) {

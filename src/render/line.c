@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thin bands by coverage. In the axes of the band (u along, v across, both in pixels) a pixel is
-// taken as a unit square aligned with the band, so its coverage is a product of two overlaps of
-// intervals,
+// Thin bands drawn by coverage. In the axes of the band (u along, v across, both in pixels) a pixel
+// is treated as a unit square aligned with the band, so its coverage is a product of two overlaps
+// of intervals,
 //   coverage = |[u - 1/2, u + 1/2] n [0, length]| * |[v - 1/2, v + 1/2] n [-width/2, width/2]|
 // Bands that are laid end to end add up to one band, however short they are.
 
@@ -40,7 +40,7 @@ void mabd_line_draw(const mabd_line* line, int32_t width, int32_t height, mabd_l
     band b = {1, 0, sqrtf(dx * dx + dy * dy), line};
     if (b.length > 0) b.ux = dx / b.length, b.uy = dy / b.length;
 
-    // walk along the steeper axis, and across over what the band can reach there
+    // step along the steeper axis, and across over the width of the band there
     bool steep = fabsf(b.uy) > fabsf(b.ux);
     int32_t along = steep ? height : width, across = steep ? width : height;
     float a0 = steep ? line->y0 : line->x0, a1 = steep ? line->y1 : line->x1;
@@ -50,7 +50,7 @@ void mabd_line_draw(const mabd_line* line, int32_t width, int32_t height, mabd_l
     float reach = 1.42f * thick, low = fminf(a0, a1) - reach, high = fmaxf(a0, a1) + reach;
     if (!(high >= 0 && low < (float)along)) return;
 
-    // pixels whose centres are in reach
+    // pixels whose centres are within reach
     int32_t last = clamp_pixel(high - 0.5f, along);
     for (int32_t i = clamp_pixel(low + 0.5f, along); i <= last; i++) {
         float c = c0 + slope * ((float)i + 0.5f - a0);

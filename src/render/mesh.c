@@ -27,7 +27,7 @@ static void take(mabd_arena* arena, int32_t vertex_count, int32_t triangle_count
     mesh->triangles = mabd_arena_take(arena, 3 * (size_t)triangle_count, sizeof *mesh->triangles);
 }
 
-// Rows of `segments` vertices, joined to each other and round about.
+// Connect rows of `segments` vertices with each other and around the axis.
 static void take_rows(mabd_arena* arena, int32_t segments, int32_t rows, mabd_mesh* mesh) {
     mesh->segments = segments;
     take(arena, segments * rows, 2 * segments * (rows - 1), mesh);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unit meshes of the rounded solids of piece.h: a vertex is a corner of the core and a normal,
 //   x = axes (corner o half + round normal)
-// so one mesh serves every size, and bevelled edges and exact normals come for free.
+// so one mesh serves every size, with bevelled edges and exact normals.
 #pragma once
 
 #include "base/memory.h"
@@ -27,7 +27,7 @@ typedef struct mabd_meshes {
     int32_t largest;                      // most vertices of any mesh
 } mabd_meshes;
 
-/// Take the memory of all meshes from the arena, and fill them if there is memory behind it.
+/// Take the memory of all meshes from the arena, and fill them unless the arena only measures.
 void mabd_meshes_make(mabd_arena* arena, mabd_meshes* meshes);
-/// The coarsest level whose outline is within `error` of a circle of `radius` (same unit).
+/// Return the coarsest level whose outline is within `error` of a circle of `radius` (same unit).
 int mabd_mesh_level(double radius, double error);

@@ -2,8 +2,8 @@
 // For a surface point p with normal n, surfaces at p + v above its tangent plane hide part of its
 // surroundings:
 //   open = 1 - strength mean( max(0, v.n - bias) / (v.v + small) )
-// over a spiral of pixels around it, turned from pixel to pixel in a 4 x 4 pattern that a blur of
-// that size removes again.
+// over a spiral of pixels around it. The spiral is turned from pixel to pixel in a 4 x 4 pattern,
+// which a blur of that size removes.
 
 #include "render/occlusion.h"
 

@@ -4,7 +4,7 @@
 
 #include "render/raster.h"
 
-/// open[i] = 0..255, how much of its surroundings the nearest surface in pixel i sees
-/// (height x width pixels); scratch has the same size.
+/// Compute open[i] = 0..255 (height x width), the share of its surroundings that the nearest
+/// surface in pixel i sees. scratch has the size of open.
 void mabd_occlusion(const mabd_view* view, const mabd_target* target, int32_t samples,
                     uint8_t* open, uint8_t* scratch);

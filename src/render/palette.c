@@ -2,7 +2,7 @@
 #include "mabd/render.h"
 
 void mabd_render_color(int32_t body, bool is_static, float* rgb) {
-    // close enough in hue that a chain too fine to resolve still has a clean colour
+    // close in hue, so that a chain too fine to resolve still has a clean color
     static const float chain[2][3] = {
         {0.018f, 0.085f, 0.275f}, // blue
         {0.070f, 0.370f, 0.400f}, // teal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/piece.h"
 
-// The box of a height field.
+// Set the box of a height field.
 static void set_field(mabd_piece* piece, const mabd_height_field* field, mabd_real scale) {
     const size_t nodes = (size_t)field->columns * (size_t)field->rows;
     mabd_real low = field->heights[0], high = low;

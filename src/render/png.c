@@ -2,8 +2,8 @@
 // PNG: signature, then chunks { length, type, data, crc32(type, data) }, big-endian:
 //   IHDR  width, height, 8 bits, RGB
 //   sRGB  rendering intent
-//   IDAT  zlib stream of the rows, each led by its filter: of the five, the one with the smallest
-//         sum of absolute differences; as many chunks as it takes
+//   IDAT  zlib stream of the rows, each preceded by its filter: the one of five with the smallest
+//         sum of absolute differences; as many chunks as needed
 //   IEND
 // The file replaces an existing one when it is complete and on disk.
 
@@ -122,7 +122,7 @@ static mabd_status write_chunks(png_writer* w, int32_t width, int32_t height, co
     return put_chunk(w, "IEND", &intent, 0);
 }
 
-// zlib's own memory, from the same allocator: each block is led by its size.
+// Memory of zlib from the same allocator: each block is preceded by its size.
 static voidpf zlib_alloc(voidpf context, uInt items, uInt size) {
     size_t bytes = (size_t)items * size + MABD_ALIGNMENT;
     char* memory = mabd_alloc(context, bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Triangle fill by edge functions in 1/256 sample, with the top-left rule: triangles that share
-// an edge leave no gap and cover no sample twice. What is interpolated is linear on the screen:
+// an edge leave no gap and cover no sample twice. All interpolated values are linear on the screen:
 // the key, and the normal times the key (perspective-correct; only its direction is kept).
 // Triangles that leave the guard band (one picture around the picture) or cross the near plane
 // are clipped first, so the products of the edge functions stay far inside 64 bits.
@@ -153,7 +153,7 @@ static void fill_rows(const fill_setup* s, const mabd_target* target, int32_t it
 
 static void fill(const mabd_target* target, int32_t item, const mabd_raster_vertex* a,
                  const mabd_raster_vertex* b, const mabd_raster_vertex* c) {
-    // counter-clockwise with y up is clockwise here; turn it round
+    // counter-clockwise with y up is clockwise here: reverse the order
     const mabd_raster_vertex* v[3] = {a, c, b};
     fill_setup s;
     for (int k = 0; k < 3; k++) {
@@ -187,7 +187,7 @@ static mabd_raster_vertex between(const mabd_raster_vertex* a, const mabd_raster
     return v;
 }
 
-// The part of a polygon inside plane k (Sutherland-Hodgman); returns its number of corners.
+// Clip a polygon to the inside of plane k (Sutherland-Hodgman); returns its number of corners.
 static int clip_plane(const mabd_view* view, int k, int n, const mabd_raster_vertex* in,
                       mabd_raster_vertex* out) {
     int count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Triangles into sample buffers, and thin lines by coverage.
+// Drawing triangles into sample buffers, and thin lines by coverage.
 #pragma once
 
 #include "render/view.h"
@@ -9,24 +9,24 @@ typedef struct mabd_target {
     int32_t width, height;
     float* key;       // depth key, grows towards the eye
     uint32_t* normal; // packed normal in camera axes; null: depth only
-    int32_t* item;    // item that is seen; null with normal
+    int32_t* item;    // index of the visible item; null if normal is null
 } mabd_target;
 
 typedef struct mabd_raster_vertex {
     mabd_vec3 point;  // camera coordinates
     mabd_vec3 screen; // x, y [samples], key; valid if clip = 0
     mabd_vec3 normal; // camera axes
-    unsigned clip;    // bit set for each plane that it is behind
+    unsigned clip;    // a bit for each clipping plane that the vertex is outside of
 } mabd_raster_vertex;
 
-/// Complete a vertex that has point and normal: screen and clip.
+/// Compute screen and clip of a vertex from its point.
 void mabd_raster_vertex_set(const mabd_view* view, mabd_raster_vertex* vertex);
-/// Draw one triangle, counter-clockwise towards the eye, clipped; others are skipped.
+/// Clip and draw a triangle that is counter-clockwise as seen from the eye; others are skipped.
 void mabd_raster_triangle(const mabd_view* view, const mabd_target* target, int32_t item,
                           const mabd_raster_vertex* a, const mabd_raster_vertex* b,
                           const mabd_raster_vertex* c);
 
-/// Unit vector to 2 x 16 bit (octahedral map) and back. pack takes any length > 0.
+/// Pack a vector of any length > 0 into 2 x 16 bits (octahedral map), and unpack it to unit length.
 uint32_t mabd_normal_pack(float x, float y, float z);
 void mabd_normal_unpack(uint32_t packed, float* n);
 
@@ -39,6 +39,7 @@ typedef struct mabd_line {
 
 /// Called for each pixel that a line touches: coverage 0..1, key at the pixel.
 typedef void mabd_line_visit(void* context, int32_t x, int32_t y, float coverage, float key);
-/// Visit the pixels of a line within width x height; coverage is that of a pixel-wide box filter.
+/// Visit the pixels of a line within width x height. The coverage is that of a box filter one pixel
+/// wide.
 void mabd_line_draw(const mabd_line* line, int32_t width, int32_t height, mabd_line_visit* visit,
                     void* context);

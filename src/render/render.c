@@ -2,8 +2,8 @@
 // One picture: check, frame, camera, memory, then
 //   shadow maps -> solid items, front to back -> occlusion -> thin items, front to back -> pixels
 // Solid items leave depth, normal and item in the sample buffers and are shaded once, at the end.
-// Thin items are blended by coverage, pixel by pixel, in front of what the samples hold. Memory:
-// O(pixels), and six bytes an item for the order.
+// Thin items are blended by coverage, pixel by pixel, in front of the samples. Memory: O(pixels),
+// and six bytes per item for the order.
 
 #include "base/error.h"
 #include "render/ground.h"
@@ -14,7 +14,7 @@
 
 #define SIZE_MAX_PIXELS 16384
 #define BUCKETS         65536
-#define THIN_PIXELS     1.5f // what is thinner is blended by coverage
+#define THIN_PIXELS     1.5f // thinner items are blended by coverage
 
 typedef struct picture {
     mabd_render_def def; // with the ground at the highest level plane
@@ -131,7 +131,7 @@ static bool floor_height(const mabd_frame* frame, const mabd_render_item* item, 
     return piece.axes.c3.z > 1 - (mabd_real)1e-9;
 }
 
-// The highest level plane is the ground; the ground stands for it.
+// The ground replaces the highest level plane.
 static void find_floor(picture* p) {
     if (!p->def.ground || !p->def.ground_auto) return;
     for (int32_t i = 0; i < p->n; i++) {
@@ -184,7 +184,7 @@ static uint16_t bucket_of(const picture* p, int32_t item, mabd_real low, mabd_re
     return (uint16_t)((BUCKETS - 1) * (t > 0 ? t < 1 ? t : 1 : 0));
 }
 
-// Items by the depth of their centres, by counting: equal input gives equal order.
+// Sort items by the depth of their centres, by counting: equal input gives equal order.
 static void sort_items(picture* p) {
     const mabd_view* view = &p->canvas.view;
     mabd_vec3 half = mabd_v3_scale((mabd_real)0.5, mabd_v3_sub(p->frame.high, p->frame.low));
@@ -203,7 +203,8 @@ static void sort_items(picture* p) {
     for (int32_t i = 0; i < p->n; i++) p->order[p->buckets[p->depth[i]]++] = i;
 }
 
-// Returns true if the other pass has something to draw. order = null: as they come.
+// Draw the items of a pass, in `order` or as listed if it is null. Returns true if the other pass
+// has items to draw.
 static bool draw_items(const picture* p, const mabd_canvas* canvas, mabd_canvas_pass pass,
                        const int32_t* order) {
     bool more = false;
@@ -235,7 +236,7 @@ typedef struct thin_context {
     float rgb[3];
 } thin_context;
 
-// Blend one pixel of a thin item under what is in front of it already.
+// Blend one pixel of a thin item under the items in front of it.
 static void visit_pixel(void* context, int32_t x, int32_t y, float coverage, float key) {
     const thin_context* thin = context;
     const picture* p = thin->p;

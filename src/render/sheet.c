@@ -3,7 +3,7 @@
 //   plane          a square about the foot of the scene's middle on it
 //   bowl           rings from the outer pole up to the rim, across it, down to the inner pole
 //   height field   two triangles a cell; normals (-dz/dx, -dz/dy, 1) by central differences
-// Only the upper side of planes and height fields is drawn: what is below is solid.
+// Only the upper side of planes and height fields is drawn: the space below is solid.
 
 #include "render/sheet.h"
 
@@ -43,7 +43,8 @@ static void draw_plane(const mabd_canvas* canvas, const mabd_piece* piece, int32
 
 // ---- bowl --------------------------------------------------------------------------------------
 
-/// Rings: 0 .. arcs outside from the pole up, then the two of the rim, then inside from the rim down.
+/// Rings 0 .. arcs go up the outside from the pole, then come the two of the rim, then the inside
+/// from the rim down.
 static mabd_raster_vertex bowl_vertex(const mabd_canvas* canvas, const mabd_piece* piece,
                                       int32_t segments, int32_t ring, int32_t i) {
     const int32_t arcs = segments / 4;

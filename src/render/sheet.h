@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planes, bowls and height fields: triangles made from their geom as they are drawn.
+// Planes, bowls and height fields, drawn as triangles made from their geom.
 #pragma once
 
 #include "render/canvas.h"

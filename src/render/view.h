@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the picture is taken from. Camera coordinates: X right, Y up, Z forward (the depth).
+// The view of a picture. Camera coordinates: X right, Y up, Z forward (the depth).
 //   perspective   x = cx + focal X / Z    y = cy - focal Y / Z    key = 1 / Z
 //   parallel      x = cx + focal X        y = cy - focal Y        key = far - Z
 // The key is linear on the screen and grows towards the eye, so one depth test serves both.
@@ -17,6 +17,7 @@ typedef struct mabd_frame {
     mabd_vec3 low, high; // corners of the scene's box, scene units
 } mabd_frame;
 
+/// A perspective or parallel camera.
 typedef struct mabd_view {
     mabd_vec3 eye;                // scene units
     mabd_vec3 right, up, forward; // orthonormal, world
@@ -27,16 +28,16 @@ typedef struct mabd_view {
     bool parallel;
 } mabd_view;
 
-/// Orthonormal axes that look along `forward` (any length > 0), with z up where possible.
+/// Set orthonormal axes that look along `forward` (any length > 0), with z up where possible.
 void mabd_view_axes(mabd_vec3 forward, mabd_view* view);
 
-/// World point (scene units) to camera coordinates.
+/// Transform a world point (scene units) to camera coordinates.
 static inline mabd_vec3 mabd_view_point(const mabd_view* view, mabd_vec3 p) {
     mabd_vec3 d = mabd_v3_sub(p, view->eye);
     return mabd_v3(mabd_v3_dot(view->right, d), mabd_v3_dot(view->up, d),
                    mabd_v3_dot(view->forward, d));
 }
-/// World direction to camera axes.
+/// Transform a world direction to camera axes.
 static inline mabd_vec3 mabd_view_direction(const mabd_view* view, mabd_vec3 d) {
     return mabd_v3(mabd_v3_dot(view->right, d), mabd_v3_dot(view->up, d),
                    mabd_v3_dot(view->forward, d));
@@ -45,17 +46,18 @@ static inline mabd_vec3 mabd_view_direction(const mabd_view* view, mabd_vec3 d) 
 static inline mabd_real mabd_view_scale(const mabd_view* view, mabd_real z) {
     return view->parallel ? view->focal : view->focal / z;
 }
-/// Camera coordinates to (x, y) [samples] and the key; depth >= near.
+/// Project camera coordinates with depth >= near to (x, y) [samples] and the key.
 static inline mabd_vec3 mabd_view_project(const mabd_view* view, mabd_vec3 p) {
     mabd_real s = mabd_view_scale(view, p.z);
     return mabd_v3(view->cx + s * p.x, view->cy - s * p.y,
                    view->parallel ? view->far - p.z : 1 / p.z);
 }
 
-/// Origin, size and box of n items; the items are trusted.
+/// Compute origin, size and box of n items that were checked.
 mabd_frame mabd_frame_of(int32_t n, const mabd_render_item* items);
-/// The camera of the picture: fitted to the items, or as given.
+/// Set the camera of the picture: fitted to the items, or as given. MABD_ERR_ARG if the direction
+/// has no length, the field of view is out of range, or the camera is too far away.
 mabd_status mabd_view_camera(const mabd_render_def* def, const mabd_frame* frame, int32_t n,
                              const mabd_render_item* items, mabd_view* view, mabd_error* error);
-/// A square parallel view of size x size samples along `forward` that holds the scene's box.
+/// Set a parallel view of size x size samples along `forward` that contains the box of the scene.
 void mabd_view_parallel(const mabd_frame* frame, mabd_vec3 forward, int32_t size, mabd_view* view);

@@ -97,7 +97,7 @@ Test(checkpoint, no_extra_bytes_are_needed) {
     mabd_error error = {0};
     chain_check(mabd_checkpoint_write(path, c.sim, NULL, 0, &error), &error, "write");
     chain_check(mabd_checkpoint_read(path, c.sim, NULL, 0, &error), &error, "read");
-    expect_refused(path, c.sim, "bytes beside the state", 0);
+    expect_refused(path, c.sim, "extra bytes", 0);
     cr_expect(eq(int, mabd_checkpoint_write(path, c.sim, NULL, 1, &error), MABD_ERR_ARG));
     cr_expect(eq(int, mabd_checkpoint_read(NULL, c.sim, NULL, 0, &error), MABD_ERR_ARG));
     chain_destroy(c);
@@ -152,7 +152,7 @@ Test(checkpoint, other_lengths_are_told) {
     // sizes that would overflow, or ask for more memory than there is
     memset(bytes + 40, 0xff, 16);
     store_bytes(path, bytes, size);
-    expect_refused(path, c.sim, "sizes make no sense", 40);
+    expect_refused(path, c.sim, "sizes are damaged", 40);
     memset(bytes + 40, 0, 16);
     bytes[45] = 0x10;
     store_bytes(path, bytes, size);
