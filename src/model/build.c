@@ -5,7 +5,6 @@
 #include "model/build.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "math/quat.h"
 
 #include <string.h>
@@ -26,11 +25,6 @@ const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_s
     return copy;
 }
 
-// How many of what the arena must hold; upper bounds where sharing is only known later.
-typedef struct sizes {
-    size_t row_sets, frames, scripts, signals, table_reals;
-} sizes;
-
 static bool needs_frame(const mabd_scene_joint* joint) {
     return joint->type != MABD_JOINT_BALL || joint->axes >= 0;
 }
@@ -43,9 +37,15 @@ static size_t is_there(const mabd_signal* signal) {
     return signal->kind != MABD_SIGNAL_NONE;
 }
 
-static sizes count(mabd_model_builder* builder) {
+static mabd_model_sizes count(mabd_model_builder* builder) {
     const mabd_scene* scene = builder->scene;
-    sizes n = {0};
+    mabd_model_sizes n = {.bodies = (size_t)scene->bodies.count,
+                          .joints = (size_t)scene->joints.count,
+                          .classes = (size_t)scene->classes.count,
+                          .forces = (size_t)scene->forces.count,
+                          .controls = mabd_builder_control_limit(scene),
+                          .name = strlen(scene->name) + 1};
+    mabd_builder_count_geoms(scene, &n);
     const mabd_scene_joint* joints = scene->joints.data;
     for (int32_t i = 0; i < scene->joints.count; i++) n.frames += needs_frame(&joints[i]);
     n.row_sets = (size_t)mabd_builder_number_row_sets(builder);
@@ -75,22 +75,16 @@ static sizes count(mabd_model_builder* builder) {
     return n;
 }
 
-static void layout(mabd_model* m, const mabd_scene* scene, const sizes* n, mabd_arena* arena) {
-    const size_t bodies = (size_t)scene->bodies.count, joints = (size_t)scene->joints.count;
-    m->classes = mabd_arena_take(arena, (size_t)scene->classes.count, sizeof *m->classes);
-    mabd_builder_layout_geoms(m, scene, arena);
-    m->body_class = mabd_arena_take(arena, bodies, sizeof *m->body_class);
-    m->body_motion = mabd_arena_take(arena, bodies + 1, sizeof *m->body_motion);
-    m->start = mabd_arena_take(arena, bodies, sizeof *m->start);
-    m->joints = mabd_arena_take(arena, joints, sizeof *m->joints);
-    m->frames = mabd_arena_take(arena, n->frames, sizeof *m->frames);
-    m->row_sets = mabd_arena_take(arena, n->row_sets, sizeof *m->row_sets);
-    m->forces = mabd_arena_take(arena, (size_t)scene->forces.count, sizeof *m->forces);
-    m->scripts = mabd_arena_take(arena, n->scripts, sizeof *m->scripts);
-    m->signals = mabd_arena_take(arena, n->signals, sizeof *m->signals);
-    m->tables = mabd_arena_take(arena, n->table_reals, sizeof *m->tables);
-    m->controls = mabd_arena_take(arena, mabd_builder_control_limit(scene), sizeof *m->controls);
-    m->name = mabd_arena_take(arena, strlen(scene->name) + 1, 1);
+// Take all arrays of model/fields.def from the arena (twice: measuring, then for real).
+static void layout(mabd_model* m, const mabd_model_sizes* n, mabd_arena* arena) {
+#define TAKE_VALUE(name, capacity)
+#define TAKE_COUNT(name, capacity)
+#define TAKE_SIGNAL(name, capacity)
+#define TAKE_ARRAY(name, capacity) m->name = mabd_arena_take(arena, capacity, sizeof *m->name);
+#define TAKE_RECORDS(record)       TAKE_ARRAY
+#define TAKE_OPAQUE(name, capacity)
+#define MODEL_FIELD(kind, name, count, capacity, role, unit, meaning) TAKE_##kind(name, capacity)
+#include "model/fields.def"
 }
 
 static void fill_bodies(mabd_model_builder* builder) {
@@ -266,54 +260,18 @@ static mabd_status build_plan(mabd_model* m) {
     }
 }
 
-static uint64_t hash_model(const mabd_model* m) {
-    uint64_t hash = MABD_HASH_START;
-#define HASH(array, n) hash = mabd_hash(hash, array, (size_t)(n) * sizeof *(array))
-    HASH(m->gravity, 3), HASH(m->wind_direction, 3);
-    HASH(m->classes, m->class_count), HASH(m->body_class, m->body_count);
-    HASH(m->body_motion, m->body_count), HASH(m->start, m->body_count);
-    HASH(m->joints, m->joint_count), HASH(m->frames, m->frame_count);
-    for (int32_t i = 0; i < m->row_set_count; i++) {
-        const mabd_row_set* set = &m->row_sets[i];
-        for (int32_t r = 0; r < set->control_count; r++) {
-            const mabd_control* c = &set->control[r];
-            HASH(&set->control_row[r], 1);
-            HASH(&c->rigid, 1), HASH(&c->stiffness, 1), HASH(&c->damping, 1);
-            HASH(&c->armature, 1), HASH(&c->offset, 1), HASH(&c->gain, 1);
-            if (!c->law) continue;
-            HASH(&c->lower, 1), HASH(&c->upper, 1), HASH(&c->friction, 1);
-            HASH(&c->drive_rate, 1), HASH(&c->drive_gain, 1), HASH(&c->drive_damping, 1);
-            HASH(&c->max_force, 1);
-        }
-    }
-    for (int32_t i = 0; i < m->signal_count; i++) {
-        const mabd_signal* s = &m->signals[i];
-        const mabd_real numbers[] = {(mabd_real)s->kind, s->value, s->amplitude, s->frequency,
-                                     s->phase,           s->start, s->end,       s->value_end};
-        HASH(numbers, 8);
-        if (s->kind == MABD_SIGNAL_TABLE) HASH(s->times, 2 * s->point_count);
-    }
-    for (int32_t i = 0; i < m->force_count; i++) {
-        const mabd_model_force* f = &m->forces[i];
-        HASH(&f->body, 1), HASH(&f->point, 1), HASH(&f->force, 1), HASH(&f->torque, 1);
-    }
-    if (m->copy_count > 0) HASH(&m->copy_count, 1);
-#undef HASH
-    return mabd_builder_hash_contacts(m, hash);
-}
-
 static mabd_status build(mabd_model_builder* builder) {
     const mabd_scene* scene = builder->scene;
     mabd_model* m = builder->model;
-    const sizes n = count(builder);
+    const mabd_model_sizes n = count(builder);
     mabd_arena arena = {0};
-    layout(m, scene, &n, &arena);
+    layout(m, &n, &arena);
     if (arena.used == SIZE_MAX) return MABD_ERR_MEMORY;
     m->memory_size = arena.size = arena.used;
     m->memory = arena.memory = mabd_alloc(&m->allocator, arena.size);
     if (!m->memory) return MABD_ERR_MEMORY;
     arena.used = 0;
-    layout(m, scene, &n, &arena);
+    layout(m, &n, &arena);
 
     m->body_count = scene->bodies.count, m->joint_count = scene->joints.count;
     m->class_count = scene->classes.count, m->geom_count = scene->geoms.count;
@@ -324,7 +282,7 @@ static mabd_status build(mabd_model_builder* builder) {
     MABD_TRY(mabd_names_copy(&m->allocator, &scene->joint_names, &m->joint_names));
     MABD_TRY(build_plan(m));
     m->info = mabd_model_count(m);
-    m->info.hash = hash_model(m);
+    m->info.hash = mabd_model_compute_hash(m);
     return MABD_OK;
 }
 

@@ -5,6 +5,14 @@
 #include "model/model_data.h"
 #include "scene/scene_data.h"
 
+/// Entries that the arena of a model has for each array; upper bounds where sharing is known later.
+typedef struct mabd_model_sizes {
+    size_t bodies, joints, classes, row_sets, frames, forces, scripts, signals, table_reals;
+    size_t controls, name;
+    size_t geoms, fields, heights;                       // of classes; nodes of height fields
+    size_t collider_first, colliders, exclusions, pairs; // 0 without contacts
+} mabd_model_sizes;
+
 /// What is being built. Arrays of `model` are carved from one arena before any step fills them.
 typedef struct mabd_model_builder {
     const mabd_scene* scene;
@@ -23,8 +31,8 @@ void mabd_builder_classes(mabd_model_builder* builder);
 void mabd_class_to_principal(const mabd_model_class* c, const mabd_real* point,
                              const mabd_real* frame, mabd_vec3* X, mabd_mat3* F);
 
-/// Take the memory of geoms and contacts (contacts.c); upper bounds where sharing is known later.
-void mabd_builder_layout_geoms(mabd_model* m, const mabd_scene* scene, mabd_arena* arena);
+/// Count geoms and contacts of a scene into n (contacts.c).
+void mabd_builder_count_geoms(const mabd_scene* scene, mabd_model_sizes* n);
 /// Copy the geoms with their height fields.
 void mabd_builder_geoms(mabd_model_builder* builder);
 /// Colliders, pairs and exclusions, if contacts are enabled; needs classes and joints. Takes memory for a
@@ -32,8 +40,8 @@ void mabd_builder_geoms(mabd_model_builder* builder);
 mabd_status mabd_builder_contacts(mabd_model_builder* builder);
 /// Counts and bytes of a finished model, all of mabd_model_info but the hash (model_info.c).
 mabd_model_info mabd_model_count(const mabd_model* m);
-/// The hash goes on over everything that touches; as it is if contacts are not enabled.
-uint64_t mabd_builder_hash_contacts(const mabd_model* m, uint64_t hash);
+/// Hash of all identity fields of a model (model_hash.c); O(size of the model).
+uint64_t mabd_model_compute_hash(const mabd_model* m);
 /// Number the pairs of joint type and set of axes in use (row_sets.c); returns how many there are.
 int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
 /// Set of axes of a numbered row set, -1 = none.

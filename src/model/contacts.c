@@ -5,7 +5,6 @@
 // A point X of a geom with position p and rotation R is R X + p in the user frame, so in the principal
 // frame (V, c: classes.c) it is V'R X + V'(p - c): the pose of the collider.
 
-#include "base/hash.h"
 #include "contact/radix_sort.h"
 #include "model/build.h"
 
@@ -18,22 +17,17 @@ static size_t node_count(const mabd_height_field* field) {
     return (size_t)field->columns * (size_t)field->rows;
 }
 
-void mabd_builder_layout_geoms(mabd_model* m, const mabd_scene* scene, mabd_arena* arena) {
-    const size_t geoms = (size_t)scene->geoms.count, pairs = (size_t)scene->pairs.count;
+void mabd_builder_count_geoms(const mabd_scene* scene, mabd_model_sizes* n) {
+    const size_t pairs = (size_t)scene->pairs.count;
     mabd_height_field* const* fields = (mabd_height_field* const*)scene->fields.data;
-    mabd_model_contact* contact = &m->contact;
-    size_t nodes = 0;
-    for (int32_t i = 0; i < scene->fields.count; i++) nodes += node_count(fields[i]);
-    m->geoms = mabd_arena_take(arena, geoms, sizeof *m->geoms);
-    m->fields = mabd_arena_take(arena, (size_t)scene->fields.count, sizeof *m->fields);
-    m->heights = mabd_arena_take(arena, nodes, sizeof *m->heights);
+    n->geoms = (size_t)scene->geoms.count;
+    n->fields = (size_t)scene->fields.count;
+    for (int32_t i = 0; i < scene->fields.count; i++) n->heights += node_count(fields[i]);
     if (!scene->contact.enabled) return;
-    contact->collider_first =
-        mabd_arena_take(arena, (size_t)scene->classes.count + 1, sizeof *contact->collider_first);
-    contact->colliders = mabd_arena_take(arena, geoms, sizeof *contact->colliders);
-    contact->exclusions =
-        mabd_arena_take(arena, (size_t)scene->joints.count + pairs, sizeof *contact->exclusions);
-    contact->pairs = mabd_arena_take(arena, pairs, sizeof *contact->pairs);
+    n->collider_first = (size_t)scene->classes.count + 1;
+    n->colliders = n->geoms;
+    n->exclusions = (size_t)scene->joints.count + pairs;
+    n->pairs = pairs;
 }
 
 void mabd_builder_geoms(mabd_model_builder* builder) {
@@ -170,7 +164,10 @@ static void fill_exclusions(mabd_model* m, bool neighbours) {
 mabd_status mabd_builder_contacts(mabd_model_builder* builder) {
     const mabd_contact_def* def = &builder->scene->contact;
     mabd_model* m = builder->model;
-    if (!def->enabled) return MABD_OK;
+    if (!def->enabled) {
+        m->contact = (mabd_model_contact){0}; // no pointers into the arena
+        return MABD_OK;
+    }
     m->contact.enabled = true;
     m->contact.margin = def->margin;
     m->contact.compliance = def->compliance;
@@ -191,28 +188,3 @@ void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collide
 }
 
 // ---- hash --------------------------------------------------------------------------------------
-
-uint64_t mabd_builder_hash_contacts(const mabd_model* m, uint64_t hash) {
-    const mabd_model_contact* contact = &m->contact;
-    if (!contact->enabled) return hash;
-#define HASH(array, n) hash = mabd_hash(hash, array, (size_t)(n) * sizeof *(array))
-    HASH(&contact->margin, 1), HASH(&contact->compliance, 1);
-    HASH(contact->collider_first, m->class_count + 1);
-    for (int32_t i = 0; i < contact->collider_count; i++) {
-        const mabd_model_collider* c = &contact->colliders[i];
-        HASH(&c->shape.kind, 1), HASH(c->shape.size, 3), HASH(&c->pose, 1);
-        HASH(&c->friction, 1), HASH(&c->restitution, 1), HASH(&c->category, 1), HASH(&c->mask, 1);
-        const mabd_height_field* field = c->shape.field;
-        if (!field) continue;
-        HASH(&field->columns, 1), HASH(&field->rows, 1), HASH(&field->dx, 1), HASH(&field->dy, 1);
-        HASH(field->heights, node_count(field));
-    }
-    HASH(contact->exclusions, contact->exclusion_count);
-    for (int32_t i = 0; i < contact->pair_count; i++) {
-        const mabd_model_pair* pair = &contact->pairs[i];
-        HASH(&pair->a, 1), HASH(&pair->b, 1), HASH(&pair->friction, 1);
-        HASH(&pair->restitution, 1);
-    }
-#undef HASH
-    return hash;
-}
