@@ -14,3 +14,131 @@
 
 // A solve that takes more iterations than this shows that the factor is too old for the next one.
 #define REFACTOR_ITERATIONS 12
+// The old factor is abandoned within a solve after this many iterations.
+#define ABANDON_ITERATIONS 30
+
+typedef struct stale_solver {
+    mabd_graph_matrix matrix; // slots in their own order
+    mabd_graph_cg cg;
+    void* direct; // of mabd_dual_block
+    const mabd_dual_system* system;
+    bool has_factor, too_old;
+    size_t bytes;
+} stale_solver;
+
+static void layout(stale_solver* solver, const mabd_dual_system* system, mabd_arena* arena) {
+    mabd_arena_take(arena, 1, sizeof *solver);
+    mabd_graph_matrix_layout(&solver->matrix, system, arena);
+    mabd_graph_cg_layout(&solver->cg, system, arena);
+}
+
+static size_t own_bytes(const mabd_dual_system* system) {
+    stale_solver counts;
+    mabd_arena arena = {0};
+    layout(&counts, system, &arena);
+    return arena.used;
+}
+
+static size_t stale_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    const size_t own = own_bytes(system), factor = mabd_dual_block.bytes_for(allocator, system);
+    return own == SIZE_MAX || factor > SIZE_MAX - own ? SIZE_MAX : own + factor;
+}
+
+static size_t stale_bytes(const void* object) {
+    const stale_solver* solver = object;
+    return solver->bytes + mabd_dual_block.bytes(solver->direct);
+}
+
+static void stale_destroy(const mabd_allocator* allocator, void* object) {
+    stale_solver* solver = object;
+    if (!solver) return;
+    if (solver->direct) mabd_dual_block.destroy(allocator, solver->direct);
+    mabd_free(allocator, solver, solver->bytes);
+}
+
+static mabd_status prepare(stale_solver* solver, const mabd_allocator* allocator,
+                           const mabd_dual_system* system) {
+    mabd_neighbours list;
+    MABD_TRY(mabd_neighbours_make(allocator, system, &list));
+    for (int32_t s = 0; s < system->slot_count; s++) solver->matrix.slot[s] = s;
+    mabd_graph_matrix_prepare(&solver->matrix, system, &list);
+    mabd_neighbours_free(allocator, &list);
+    return mabd_dual_block.create(allocator, system, &solver->direct);
+}
+
+static mabd_status stale_create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                void** out) {
+    *out = NULL;
+    if (system->slot_count < 1) return MABD_ERR_ARG;
+    mabd_arena arena = {.size = own_bytes(system)};
+    arena.memory = arena.size == SIZE_MAX ? NULL : mabd_alloc(allocator, arena.size);
+    if (!arena.memory) return MABD_ERR_MEMORY;
+    stale_solver* solver = (stale_solver*)(void*)arena.memory;
+    layout(solver, system, &arena);
+    solver->bytes = arena.size;
+    const mabd_status status = prepare(solver, allocator, system);
+    if (status != MABD_OK) {
+        stale_destroy(allocator, solver);
+        return status;
+    }
+    *out = solver;
+    return MABD_OK;
+}
+
+static void stale_restart(void* object) {
+    ((stale_solver*)object)->has_factor = false;
+}
+
+static mabd_status refactor(stale_solver* solver, const mabd_dual_system* system, int32_t* bad) {
+    const mabd_status status = mabd_dual_block.factor(solver->direct, system, bad);
+    solver->has_factor = status == MABD_OK;
+    solver->too_old = false;
+    return status;
+}
+
+static mabd_status stale_factor(void* object, const mabd_dual_system* system, int32_t* bad) {
+    stale_solver* solver = object;
+    mabd_graph_matrix_load(&solver->matrix, system);
+    return solver->has_factor && !solver->too_old ? MABD_OK : refactor(solver, system, bad);
+}
+
+static void solve_with_factor(void* context, const mabd_real* r, mabd_real* z, mabd_real* s) {
+    stale_solver* solver = context;
+    memcpy(z, r, (size_t)solver->matrix.row_count * sizeof(mabd_real));
+    mabd_dual_block.solve(solver->direct, solver->system, z);
+    mabd_graph_matrix_product(&solver->matrix, z, s);
+}
+
+static void stale_iterate(void* object, const mabd_dual_system* system, const mabd_dual_goal* goal,
+                          const mabd_real* b, mabd_real* x, mabd_dual_report* report) {
+    stale_solver* solver = object;
+    const size_t bytes = (size_t)system->row_count * sizeof(mabd_real);
+    mabd_dual_goal first = *goal;
+    if (first.max_iterations > ABANDON_ITERATIONS) first.max_iterations = ABANDON_ITERATIONS;
+    report->iterations = 0;
+    solver->system = system;
+    memcpy(solver->cg.b, b, bytes);
+    memcpy(solver->cg.x, x, bytes);
+    bool met =
+        mabd_graph_cg_run(&solver->cg, &solver->matrix, solve_with_factor, solver, &first, report);
+    if (!met && refactor(solver, system, NULL) == MABD_OK) {
+        memcpy(solver->cg.x, x, bytes);
+        mabd_graph_cg_run(&solver->cg, &solver->matrix, solve_with_factor, solver, goal, report);
+    } else {
+        solver->too_old = report->iterations > REFACTOR_ITERATIONS;
+    }
+    memcpy(x, solver->cg.x, bytes);
+}
+
+const mabd_dual_ops mabd_dual_stale = {
+    .name = "stale",
+    .keeps_system = true,
+    .shares_work = true,
+    .create = stale_create,
+    .factor = stale_factor,
+    .destroy = stale_destroy,
+    .bytes = stale_bytes,
+    .bytes_for = stale_bytes_for,
+    .iterate = stale_iterate,
+    .restart = stale_restart,
+};
