@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backends of this library, as `mabd info --backends` tells them.
+// The report of `mabd info --backends`.
 #pragma once
 
-/// A table on standard output or, with a path, JSON there ("-" = standard output). Returns an exit code.
+/// Print the backends as a table on standard output and, if `json` is not null, as JSON to that
+/// path ("-" = standard output, then without the table). Returns an exit code.
 int backends_report(const char* json);

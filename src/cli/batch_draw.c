@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers by place; see batch_draw.h.
+// Random numbers of `mabd batch`; see batch_draw.h.
 #include "cli/batch_draw.h"
 
 static uint64_t mix(uint64_t x) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of `mabd batch`, drawn by place: a function of seed, stream and index, so that copy 17 gets the same ones
-// whatever the number of copies, and a resumed run those of the uninterrupted one.
+// Random numbers of `mabd batch`: a function of seed, stream and index, so that copy 17 gets the
+// same numbers for any number of copies, and a resumed run those of the uninterrupted run.
 //
-//   u(seed, stream, index) = floor(mix(mix(mix(seed) + stream) + index) / 2^11) / 2^53      in [0, 1)
+//   u(seed, stream, index) = floor(mix(mix(mix(seed) + stream) + index) / 2^11) / 2^53   in [0, 1)
 //
-// all modulo 2^64, mix(x) the step of splitmix64: x += 9e3779b97f4a7c15; x = (x ^ x >> 30) bf58476d1ce4e5b9;
-// x = (x ^ x >> 27) 94d049bb133111eb; x ^ x >> 31 (constants are hexadecimal).
+// all modulo 2^64, where mix(x) is the step of splitmix64 (constants are hexadecimal):
+//   x += 9e3779b97f4a7c15; x = (x ^ x >> 30) bf58476d1ce4e5b9;
+//   x = (x ^ x >> 27) 94d049bb133111eb; x ^ x >> 31
 #pragma once
 
 #include <stdint.h>
 
-/// Streams: the k-th --vary has 2 k, index = copy; control k has 2 k + 1, index = period 2^32 + copy.
+/// Draw a number in [0, 1). Streams: 2 k for the k-th --vary, with index = copy; 2 k + 1 for
+/// control k, with index = period 2^32 + copy.
 double batch_draw(uint64_t seed, uint64_t stream, uint64_t index);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs another program to its end; see child.h. Texts go through files without a name: no pipe can fill, and
-// nothing is left behind. The clock is an alarm that the program inherits: no waiting loop disturbs what it times.
+// Runs another program to its end; see child.h. Texts pass through unnamed files, so no pipe can
+// fill and no file is left. The program inherits an alarm as its clock, so no waiting loop disturbs
+// its timing.
 #include "cli/child.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static void limit(const child_limits* limits) {
     }
 }
 
-// In the new process; does not return.
+// Replace the new process by the program; does not return.
 static void become(char* const* argv, FILE* in, FILE* out, FILE* errors,
                    const child_limits* limits) {
     const int nothing = open("/dev/null", O_RDONLY);
@@ -46,7 +47,7 @@ static void become(char* const* argv, FILE* in, FILE* out, FILE* errors,
     _exit(CANNOT_START);
 }
 
-// All of a file as text, to be freed; null without memory.
+// Read a whole file as text, to be freed; null if memory is short.
 static char* read_all(FILE* file) {
     const long end = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     char* text = end >= 0 ? malloc((size_t)end + 1) : NULL;

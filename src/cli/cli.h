@@ -6,7 +6,7 @@
 typedef enum cli_exit {
     CLI_OK = 0,
     CLI_BAD_INPUT = 2,    // usage, scene, recording or checkpoint
-    CLI_FAILED = 3,       // the simulation failed, or would not fit into memory
+    CLI_FAILED = 3,       // the simulation failed or does not fit into memory
     CLI_CANNOT_WRITE = 4, // disk full, no permission
     CLI_INTERRUPTED = 128 // plus the number of the signal
 } cli_exit;

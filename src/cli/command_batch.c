@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd batch`: copies of a scene side by side in one model, each with parameters and targets of its own. How steps are made, recorded
-// and reported is that of `mabd run`.
+// `mabd batch`: copies of a scene in one model, each with its own parameters and targets. Steps,
+// recording and reports are those of `mabd run`.
 #include "cli/batch_draw.h"
 #include "cli/cli.h"
 #include "cli/run_extra.h"
@@ -12,18 +12,18 @@
 
 #define DEFAULT_EVERY 20
 #define NAME_SIZE     128
-// Targets of all periods are recorded up to this many numbers.
+// Targets of all periods are recorded if they are at most this many numbers.
 #define RECORDED_MAX (INT64_C(1) << 24)
 
 static const char NOTES[] = "Numbers are drawn uniformly between LOW and HIGH, from the seed "
                             "alone: the same command gives the\n"
-                            "same bits. Before the first step it prints what a copy takes in "
-                            "memory. Exit codes are those of\n"
+                            "same bits. Before the first step it prints the memory per copy. "
+                            "Exit codes are those of\n"
                             "mabd run.\n\n"
                             "Example: mabd batch scenes/arm.json --copies 64 --vary load=0.2:3 "
                             "--control elbow=-1:1 --time 2";
 
-/// "NAME=LOW:HIGH"
+/// A range "NAME=LOW:HIGH" of the command line.
 typedef struct range {
     char name[NAME_SIZE];
     double low, high;
@@ -37,7 +37,7 @@ typedef struct batch {
     range ranges[OPTION_TEXTS_MAX]; // of targets, by joint
     char values[OPTION_TEXTS_MAX][32];
     int32_t control_count;
-    bool* which;                // (controls) a target is drawn
+    bool* which;                // (controls) true if targets are drawn
     const range** range_of;     // (controls)
     mabd_real* targets;         // (copies x controls)
     double *parameters, *drawn; // recorded: (copies x vary), (periods x copies x controls)
@@ -45,7 +45,7 @@ typedef struct batch {
     int32_t array_count;
 } batch;
 
-// ---- the command line ----------------------------------------------------------------------------------
+// ---- the command line --------------------------------------------------------------------------
 
 static int say(const char* name, const char* text, const char* what) {
     fprintf(stderr, "mabd batch: --%s: %s '%s'\nTry 'mabd batch --help'.\n", name, text, what);
@@ -102,7 +102,7 @@ static int check(void* context, const run_options* options) {
     return code;
 }
 
-// ---- copies --------------------------------------------------------------------------------------------
+// ---- copies ------------------------------------------------------------------------------------
 
 static double parameter(const batch* b, int32_t i, int64_t copy) {
     const range* r = &b->vary[i];
@@ -124,7 +124,7 @@ static int load(void* context, const run_options* o, loaded_scene* loaded) {
     return load_batch(o->name, o->scene, &o->settings, &copies, o->memory_limit, loaded);
 }
 
-// ---- targets -------------------------------------------------------------------------------------------
+// ---- targets -----------------------------------------------------------------------------------
 
 static double target(const batch* b, int32_t control, int64_t period, int64_t copy) {
     const range* r = b->range_of[control];
@@ -146,7 +146,7 @@ static mabd_status before_step(void* context, mabd_sim* sim, mabd_error* error) 
     return mabd_sim_set_targets(sim, 0, (int32_t)b->copies, b->which, b->targets, error);
 }
 
-// Name of the joint of a control, without the copy.
+// Name of the joint of a control, without the prefix of its copy.
 static const char* control_joint(const mabd_model* model, int32_t control, char* text,
                                  size_t size) {
     mabd_model_joint_name(model, mabd_model_control(model, control).joint, text, size);
@@ -157,7 +157,9 @@ static const char* control_joint(const mabd_model* model, int32_t control, char*
 static int say_no_control(const mabd_model* model, const char* name) {
     char text[256];
     const char* before = "";
-    fprintf(stderr, "mabd batch: --control: no joint '%s' with a servo or motor; there are ", name);
+    fprintf(stderr,
+            "mabd batch: --control: expected a joint with a servo or motor, got '%s'; there are ",
+            name);
     for (int32_t k = 0; k < mabd_model_control_count(model); k++) {
         fprintf(stderr, "%s%s", before, control_joint(model, k, text, sizeof(text)));
         before = ", ";
@@ -181,7 +183,7 @@ static int find_controls(batch* b, const mabd_model* model) {
     return CLI_OK;
 }
 
-// ---- what is recorded ----------------------------------------------------------------------------------
+// ---- recorded arrays ---------------------------------------------------------------------------
 
 static void add_array(batch* b, const char* name, int64_t rows, int64_t columns, int64_t layers,
                       const double* data) {
@@ -225,7 +227,7 @@ static void record(void* context, mabd_record_def* def) {
     def->arrays = b->arrays;
 }
 
-// ---- what is told --------------------------------------------------------------------------------------
+// ---- reports -----------------------------------------------------------------------------------
 
 static double per_copy(const mabd_sim* sim, size_t bytes) {
     return (double)bytes / (double)mabd_model_copy_count(mabd_sim_model(sim));
@@ -343,7 +345,7 @@ static void report(void* context, const mabd_sim* sim, int64_t steps, double sec
     summary_set_real(summary, "copy_steps_per_second", rate * (double)b->copies);
 }
 
-// ---- the command ---------------------------------------------------------------------------------------
+// ---- the command -------------------------------------------------------------------------------
 
 static void release(batch* b) {
     free(b->which);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd info`: what a scene holds, before anything is simulated.
+// `mabd info`: the contents of a scene, before a simulation.
 #include "cli/backends.h"
 #include "cli/cli.h"
 #include "cli/load.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define WIDEST 64 // blocks are at most 6 rows wide
+#define WIDEST 64 // larger than any block: blocks have at most 6 rows
 
 typedef struct info_options {
     const char *scene, *json;
@@ -38,23 +38,25 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
     const option options[] = {
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene, repeatable"),
-        option_text("json", "FILE|-", &o->json, "write it as JSON; - = standard output"),
+        option_text("json", "FILE|-", &o->json,
+                    "write the description as JSON; - = standard output"),
         option_flag("plan", &o->plan,
-                    "components by class, joints by type, and how each is solved"),
-        option_flag(
-            "backends", &o->backends,
-            "where simulations can run: what was built and what is present; needs no SCENE"),
-        option_choice("dual", DUALS, &o->dual, "dual solvers that memory and plan are told for"),
+                    "print components by class, joints by type, and their solvers"),
+        option_flag("backends", &o->backends,
+                    "print which backends are built and present; needs no SCENE"),
+        option_choice("dual", DUALS, &o->dual,
+                      "dual solvers for which memory and plan are computed"),
     };
-    const option_command command = {.name = "info",
-                                    .about = "Say what a scene holds.",
-                                    .argument_count = 1,
-                                    .argument_names = names,
-                                    .arguments = &o->scene,
-                                    .alone = &o->backends,
-                                    .option_count = sizeof(options) / sizeof(options[0]),
-                                    .options = options,
-                                    .notes = NOTES};
+    const option_command command = {
+        .name = "info",
+        .about = "Describe a scene: bodies, joints, memory, solvers, parameters.",
+        .argument_count = 1,
+        .argument_names = names,
+        .arguments = &o->scene,
+        .alone = &o->backends,
+        .option_count = sizeof(options) / sizeof(options[0]),
+        .options = options,
+        .notes = NOTES};
     return options_start(&command, argc, argv, code);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd render`: one frame of a recording as a picture.
+// `mabd render`: draws one frame of a recording.
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/path_use.h"
@@ -21,7 +21,9 @@ typedef struct render_options {
 } render_options;
 
 static const char NOTES[] =
-    "Without --camera the camera is placed so that everything is in view.\n"
+    "Without --camera the camera is placed so that all bodies are in view; without --direction it "
+    "is\n"
+    "raised until the content of bowls and valleys is visible.\n"
     "Exit codes: 0 done, 2 bad input, 4 cannot write.\n\n"
     "Example: mabd render chain.h5 --time 1.5 -o chain.png --direction 1,-2,0.5";
 
@@ -30,21 +32,23 @@ static bool parse_options(int argc, char** argv, render_options* o, int* code) {
     *o = (render_options){.exposures = 1};
     const option options[] = {
         option_integer("frame", "K", OPTION_ANY, 0, &o->frame, &o->frame_given,
-                       "frame from 0; -1 = the last one (default)"),
-        option_real("time", "T", OPTION_ANY, &o->time, &o->time_given, "frame nearest to T [s]"),
-        option_integer("exposures", "N", OPTION_POSITIVE, 100, &o->exposures, NULL,
-                       "N frames in one picture, from the first to this one, the older the paler"),
+                       "draw frame K, from 0; -1 = the last one (default)"),
+        option_real("time", "T", OPTION_ANY, &o->time, &o->time_given,
+                    "draw the frame nearest to T [s]"),
+        option_integer(
+            "exposures", "N", OPTION_POSITIVE, 100, &o->exposures, NULL,
+            "draw N frames in one picture, from the first to this one, older ones paler"),
         option_short('o', option_text("out", "FILE.png", &o->out,
                                       "picture (default: name of the recording, .png)")),
         option_text("size", "WxH", &o->size, "pixels (default 1280x720)"),
         option_vector("camera", o->camera, &o->camera_given, "position of the eye [m]"),
         option_vector("target", o->target, &o->target_given,
-                      "point that --camera looks at [m] (default 0,0,0)"),
+                      "point at the center of the picture with --camera [m] (default 0,0,0)"),
         option_vector("direction", o->direction, &o->direction_given,
-                      "seen from this side, everything in view"),
+                      "view from this side, with all bodies in view"),
         option_real("fov", "DEG", OPTION_POSITIVE, &o->fov, &o->fov_given,
                     "vertical field of view [degrees]"),
-        option_flag("no-ground", &o->no_ground, "leave out the ground grid"),
+        option_flag("no-ground", &o->no_ground, "draw no ground grid"),
     };
     const option_command command = {.name = "render",
                                     .about = "Draw one frame of a recording as a PNG picture.",
@@ -70,7 +74,7 @@ static int say_error(const char* path, mabd_status status, const mabd_error* err
     return status == MABD_ERR_MEMORY ? CLI_FAILED : code;
 }
 
-// ---- options -> what to draw -------------------------------------------------------------------
+// ---- options to definition ---------------------------------------------------------------------
 
 static bool parse_size(const char* text, int32_t* width, int32_t* height) {
     int w = 0, h = 0, used = 0;
@@ -104,7 +108,7 @@ static int make_def(const render_options* o, mabd_render_def* def) {
         return say(NULL, "--camera and --target are the same point", CLI_BAD_INPUT);
     }
     if (o->direction_given && is_zero(o->direction)) {
-        return say(NULL, "--direction: expected a vector with a length", CLI_BAD_INPUT);
+        return say(NULL, "--direction: expected a vector of length > 0", CLI_BAD_INPUT);
     }
     if (o->fov_given && o->fov >= 180) {
         return say(NULL, "--fov: expected less than 180 degrees", CLI_BAD_INPUT);
@@ -136,7 +140,7 @@ static int32_t nearest_frame(const mabd_recording* recording, double time) {
 static int choose_frame(const render_options* o, const mabd_recording* recording, int32_t* frame) {
     int32_t count = mabd_recording_frame_count(recording);
     char text[160];
-    if (count == 0) return say(o->recording, "holds no frames", CLI_BAD_INPUT);
+    if (count == 0) return say(o->recording, "the recording has no frames", CLI_BAD_INPUT);
     *frame = count - 1;
     if (o->time_given) {
         double first = (double)mabd_recording_time(recording, 0);
@@ -144,8 +148,8 @@ static int choose_frame(const render_options* o, const mabd_recording* recording
         double margin = 1e-9 * (1 + fabs(last));
         *frame = nearest_frame(recording, o->time);
         if (o->time >= first - margin && o->time <= last + margin) return CLI_OK;
-        snprintf(text, sizeof(text), "no frame at %g s: the recording goes from %g s to %g s",
-                 o->time, first, last);
+        snprintf(text, sizeof(text), "no frame at %g s: expected a time from %g s to %g s", o->time,
+                 first, last);
         return say(o->recording, text, CLI_BAD_INPUT);
     }
     if (!o->frame_given) return CLI_OK;
@@ -154,7 +158,7 @@ static int choose_frame(const render_options* o, const mabd_recording* recording
         *frame = (int32_t)wanted;
         return CLI_OK;
     }
-    snprintf(text, sizeof(text), "no frame %lld: the recording has frames 0 to %d",
+    snprintf(text, sizeof(text), "no frame %lld: expected one of the frames 0 to %d",
              (long long)o->frame, (int)count - 1);
     return say(o->recording, text, CLI_BAD_INPUT);
 }
@@ -173,12 +177,12 @@ static char* default_output(const char* recording) {
 
 // ---- drawing -----------------------------------------------------------------------------------
 
-// Of items of an earlier exposure: towards the light background.
+// Fade the color of an earlier exposure towards the light background.
 static void fade(float share, float* color) {
     for (int k = 0; k < 3; k++) color[k] += share * (0.75f - color[k]);
 }
 
-// Pieces of all bodies at their poses; items holds enough.
+// Fill the items of all bodies at their poses; returns their number.
 static int32_t fill_items(const mabd_recording* recording, const mabd_real* positions,
                           const mabd_real* quaternions, float faded, mabd_render_item* items) {
     int32_t n = 0;
@@ -230,7 +234,7 @@ static void release(picture* p) {
     free(p->rgb);
 }
 
-// All exposures up to `frame` as items; *n gets how many.
+// Read all exposures up to `frame` as items; *n gets their number.
 static mabd_status read_items(mabd_recording* recording, int32_t frame, int32_t exposures,
                               picture* p, int32_t* n, mabd_error* error) {
     *n = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd run`: scene -> simulation -> recording, checkpoints, summary.
 //
-// Order within a step: step, measure, record, checkpoint. A frame is on disk before the checkpoint that
-// counts it, so a run killed at any moment goes on from its checkpoint and finds every frame up to there.
+// Order within a step: step, measure, record, checkpoint. A frame is on disk before the checkpoint
+// that counts it, so a run killed at any moment continues from its checkpoint and finds every frame
+// up to there.
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/progress.h"
@@ -29,7 +30,8 @@
 
 static const char NOTES[] =
     "Frames and checkpoints are written at steps 0, K, 2K, ...; the checkpoint also at the end\n"
-    "and on SIGINT and SIGTERM. Without --time and --steps the scene says how long, else 10 s.\n"
+    "and on SIGINT and SIGTERM. Without --time and --steps the scene sets the duration, else 10 "
+    "s.\n"
     "Exit codes: 0 done, 2 bad input, 3 the simulation failed, 4 cannot write, 130 and 143\n"
     "stopped by a signal.\n\n"
     "Example: mabd run scenes/chain.json --set links=1000 --time 5 --out chain.h5";
@@ -43,11 +45,11 @@ typedef struct run {
     mabd_sim* sim;
     mabd_recorder* recorder;
     run_stats stats;
-    FILE* text;          // for people, null = quiet
-    char* command;       // how to run it again
+    FILE* text;          // where reports go, null = quiet
+    char* command;       // command line of this run
     int64_t total_steps; // of the whole run, before and after a resume
     double create_seconds, wall_seconds;
-    char failed[1024]; // what went wrong in a step, "" = nothing
+    char failed[1024]; // failure of a step, "" = none
 } run;
 
 static volatile sig_atomic_t caught_signal;
@@ -56,7 +58,7 @@ static void remember_signal(int number) {
     caught_signal = number;
 }
 
-// The first signal lets the step finish, a second one ends the process.
+// The first signal lets the step finish; a second one ends the process.
 static void catch_signals(void) {
     struct sigaction action;
     memset(&action, 0, sizeof(action));
@@ -79,7 +81,7 @@ static const char* error_text(const mabd_error* error, mabd_status status) {
     return error->text[0] != '\0' ? error->text : mabd_status_text(status);
 }
 
-// Print an error about a file and give the exit code for it.
+// Print an error about a file; returns its exit code.
 static int say_file_error(const run* r, const char* path, mabd_status status,
                           const mabd_error* error) {
     load_say_file(r->options.name, path, status, error);
@@ -188,7 +190,7 @@ static int start_scene(run* r) {
     return CLI_OK;
 }
 
-// Start state, or that of a checkpoint.
+// Set the start state of the scene, or that of a checkpoint.
 static int start_state(run* r) {
     const run_options* o = &r->options;
     if (o->resume == NULL) return start_scene(r);
@@ -203,13 +205,14 @@ static int start_state(run* r) {
     }
     if (!usable) {
         fprintf(stderr, "mabd %s: cannot resume from %s: %s\n", o->name, o->resume,
-                status == MABD_OK ? "it was not written by this command"
+                status == MABD_OK ? "it was not written by mabd run or mabd batch"
                                   : error_text(&error, status));
         return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_BAD_INPUT;
     }
     if (r->stats.steps > r->total_steps) {
         fprintf(stderr,
-                "mabd %s: cannot resume from %s: it is at step %lld and the run ends at %lld\n",
+                "mabd %s: cannot resume from %s: it is at step %lld, after the end of the run at "
+                "%lld\n",
                 o->name, o->resume, (long long)r->stats.steps, (long long)r->total_steps);
         return CLI_BAD_INPUT;
     }
@@ -226,7 +229,7 @@ static int check_every(const run* r) {
     mabd_recording* recording = NULL;
     int64_t last = 0, step = 0;
     int code = CLI_OK;
-    // another file than a recording is refused by mabd_recorder_reopen
+    // mabd_recorder_reopen refuses files that are no recordings
     if (mabd_recording_open(o->out, &recording, NULL) != MABD_OK) return CLI_OK;
     for (int32_t i = 0; code == CLI_OK && i < mabd_recording_frame_count(recording); i++) {
         step = (int64_t)llround((double)mabd_recording_time(recording, i) / h);
@@ -273,7 +276,7 @@ static int write_checkpoint(const run* r) {
     return status == MABD_OK ? CLI_OK : say_file_error(r, r->options.checkpoint, status, &error);
 }
 
-// Say what failed, where and when; the state is that before the step.
+// Describe a failed step with its place and time; the state is that before the step.
 static int fail_step(run* r, mabd_status status, const mabd_error* error) {
     const mabd_model* model = r->loaded.model;
     char name[256], where[300] = "";
@@ -380,7 +383,7 @@ static int report(run* r) {
     return code;
 }
 
-// Close files and report, whatever happened. `code`: how the steps ended.
+// Close the files and report, also after a failure. `code` is the exit code of the steps.
 static int finish(run* r, int code) {
     mabd_error error = {0};
     if (r->failed[0] != '\0') {
@@ -403,7 +406,7 @@ static int finish(run* r, int code) {
     return stopped && code == CLI_OK ? CLI_INTERRUPTED + (int)caught_signal : code;
 }
 
-// Everything up to the first step. The pieces are released by the caller.
+// Load, plan, create and open files: all before the first step. The caller releases the parts.
 static int prepare(run* r) {
     run_options* o = &r->options;
     int code = r->extra != NULL

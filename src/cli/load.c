@@ -133,7 +133,7 @@ static int copy_params(const mabd_scene* scene, loaded_scene* loaded) {
 
 // ---- scene and model ---------------------------------------------------------------------------
 
-// Print an error about the scene file and give the exit code for it.
+// Print an error about the scene file; returns its exit code.
 static int say_error(const loaded_scene* loaded, const mabd_error* error) {
     if (loaded->budget.refused) return say_no_memory(loaded);
     if (error->line > 0) {
@@ -146,7 +146,7 @@ static int say_error(const loaded_scene* loaded, const mabd_error* error) {
     return error->status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_BAD_INPUT;
 }
 
-// The model of `scene`; text and params are those of `read`, which came from the file.
+// Build the model of `scene`; text and params are those of `read`, which came from the file.
 static int build_model(const mabd_scene* scene, const mabd_scene* read, loaded_scene* loaded) {
     mabd_error error = {0};
     double start = system_seconds();
@@ -163,7 +163,7 @@ static int build_model(const mabd_scene* scene, const mabd_scene* read, loaded_s
     return copy_params(read, loaded);
 }
 
-// Read the scene with its settings and `extra` more, which are behind them; from `text` if it is there.
+// Read the scene with its settings and the `extra` ones after them, from `text` if it is not null.
 static int read_scene(loaded_scene* loaded, int32_t extra, const char* text, mabd_scene** scene) {
     mabd_error error = {0};
     *scene = NULL;
@@ -193,7 +193,7 @@ static int add_copy(mabd_scene* batch, const mabd_scene* copy, const loaded_scen
     return error.status == MABD_OK ? CLI_OK : say_error(loaded, &error);
 }
 
-// Copies one after the other; where nothing varies the first one is all of them.
+// Add the copies in order; if no parameter varies, all are copies of the first one.
 static int add_copies(loaded_scene* loaded, const load_copies* copies, const mabd_scene* first,
                       mabd_scene* batch) {
     int code = add_copy(batch, first, loaded);
@@ -285,7 +285,7 @@ const char* load_format_components(const mabd_model_info* info, char* text, size
     return text;
 }
 
-// Append a word in single quotes if the shell would not read it back as it is; each quote inside becomes '\''.
+// Append a word, in single quotes if a shell would change it; each quote inside becomes '\''.
 static char* append_word(char* at, const char* word) {
     const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
     size_t length = strlen(word);

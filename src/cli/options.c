@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines by table; see options.h. Nothing is allocated.
+// Command lines by table; see options.h. No memory is allocated.
 #include "cli/options.h"
 
 #include "cli/cli.h"
@@ -96,7 +96,8 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-// Edits (insert, drop, replace, swap of neighbours) between two texts; long texts are far apart.
+// Number of edits (insert, drop, replace, swap of neighbours) between two texts; for texts that are
+// too long, the largest number.
 static int edit_distance(const char* a, const char* b) {
     size_t n = strlen(a), m = strlen(b);
     if (n >= NAME_MAX_LENGTH || m >= NAME_MAX_LENGTH) return NAME_MAX_LENGTH;
@@ -255,7 +256,7 @@ static option_result set_value(const option* o, const char* text, char* message,
     }
 }
 
-// The option that argv text `given` names, and the value after '=' if there is one.
+// Find the option that the word `given` names, and the value after '=' if there is one.
 static const option* find_option(const option_command* command, const char* given,
                                  const char** value) {
     *value = NULL;
@@ -299,7 +300,7 @@ static option_result parse_option(const option_command* command, int argc, char*
     return set_value(o, value, message, size);
 }
 
-// Take the word as argument number `found`, or as one of the rest.
+// Store a word as argument number `found`, or as one of the rest.
 static option_result add_argument(const option_command* command, int32_t found, const char* word,
                                   char* message, size_t size) {
     if (found < command->argument_count) {

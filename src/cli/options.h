@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines by table: a command lists its options, where their values go and what they mean;
-// parsing, checking, error texts and --help come from that list.
+// Command lines by table: a command lists its options with targets and descriptions; parsing,
+// checking, error texts, --help, the man page and completions are made from that list.
 //   --name VALUE   --name=VALUE   -o VALUE   --flag   -- (the rest are arguments)
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #define OPTION_TEXTS_MAX 256
 
-/// Values of an option that may be given several times, in order; they point into argv.
+/// Values of an option that may be repeated, in order. They point into argv.
 typedef struct option_texts {
     int32_t count;
     const char* items[OPTION_TEXTS_MAX];
@@ -27,7 +27,7 @@ typedef enum option_kind {
     OPTION_TEXTS,   // to.texts, may be repeated
 } option_kind;
 
-/// Which numbers are taken.
+/// Accepted numbers.
 typedef enum option_range {
     OPTION_ANY,
     OPTION_NOT_NEGATIVE,
@@ -49,15 +49,15 @@ typedef struct option {
     option_kind kind;
     option_range range;         // of integers and reals
     int64_t max;                // largest integer, 0 = no limit
-    const char* value;          // what --help calls the value, null for flags
+    const char* value;          // name of the value in --help, null for flags
     const char* const* choices; // (null-terminated) with OPTION_CHOICE
-    int (*find)(const char*);   // index of other names of the choices, -1 = none; may be null
+    int (*find)(const char*);   // index for other names of choices, -1 = none; may be null
     option_target to;
     bool* given; // set to true if the option was given; may be null
     const char* help;
 } option;
 
-// Entries of the table. `given` may be null, texts as in `option`.
+// Entries of the table. `given` may be null; texts are those of `option`.
 static inline option option_flag(const char* name, bool* to, const char* help) {
     return (option){.name = name, .kind = OPTION_FLAG, .to.flag = to, .help = help};
 }
@@ -95,7 +95,7 @@ static inline option option_choice(const char* name, const char* const* choices,
                     .help = help};
 }
 
-/// A choice whose values have other names besides: `find` gives their index, -1 for no name.
+/// A choice whose values have additional names: `find` returns their index, -1 for no name.
 static inline option option_alias(int (*find)(const char*), option entry) {
     entry.find = find;
     return entry;
@@ -133,15 +133,15 @@ static inline option option_vector(const char* name, double* to, bool* given, co
                     .help = help};
 }
 
-/// One command. All its arguments are required; those after them go to `rest`.
+/// A command. All its arguments are required; further ones are stored in `rest`.
 typedef struct option_command {
     const char* name;  // "run"
     const char* about; // one line
     int32_t argument_count;
     const char* const* argument_names; // (argument_count), "SCENE"
     const char** arguments;            // (argument_count), filled by options_parse
-    const bool* alone;                 // a flag with which they may be left out, null = none
-    const char* rest_name;             // "FILE"; null = no arguments after those
+    const bool* alone;                 // a flag that makes them optional, null = none
+    const char* rest_name;             // "FILE"; null = no further arguments
     option_texts* rest;                // filled by options_parse, with rest_name
     int32_t option_count;
     const option* options; // (option_count)
@@ -150,11 +150,12 @@ typedef struct option_command {
 
 typedef enum option_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD } option_result;
 
-/// Parse argv[1 .. argc-1]. OPTIONS_HELP as soon as --help is met. OPTIONS_BAD: message (size bytes) says
-/// what is wrong, in one line without full stop. Values point into argv.
+/// Parse argv[1 .. argc-1]. Returns OPTIONS_HELP at the first --help. OPTIONS_BAD: message (size
+/// bytes) describes the error in one line without full stop. Values point into argv.
 option_result options_parse(const option_command* command, int argc, char** argv, char* message,
                             size_t size);
-/// Parse and, on --help or an error, print and set *exit_code (0 or 2). True if the command shall go on.
+/// Parse the command line. Returns true if the command should run. On --help or an error, print the
+/// help or the message and set *exit_code (0 or 2).
 bool options_start(const option_command* command, int argc, char** argv, int* exit_code);
 /// Call `visit` with the table of the command that `run` parses, instead of running it. `run` gets
 /// no arguments and must call options_start before it does anything else.
@@ -163,15 +164,17 @@ void options_visit(int (*run)(int argc, char** argv),
 /// Print the usage, arguments and options of a command.
 void options_print_help(const option_command* command, FILE* out);
 
-/// A whole text as a finite number; false if it is none.
+/// Parse a whole text as a finite number; false if it is none.
 bool options_real(const char* text, double* value);
-/// A whole text as an integer, "1000000" or "1e6"; false if it is none.
+/// Parse a whole text as an integer, "1000000" or "1e6"; false if it is none.
 bool options_integer(const char* text, int64_t* value);
-/// "1,2,3" -> at most `max` integers > 0; returns how many, 0 if the text is not such a list.
+/// Parse a list "1,2,3" of at most `max` integers > 0; returns their number, 0 if it is no such
+/// list.
 int32_t options_integers(const char* text, int32_t max, int64_t* values);
-/// "a,b" -> chosen[i] is true for every choice (null-terminated list) that stands in the list. False if one is no
-/// choice: unknown (size bytes) gets it.
+/// Parse a list "a,b" of names: chosen[i] is true for each choice (null-terminated list) in it.
+/// Returns false if a name is no choice; unknown (size bytes) gets it.
 bool options_names(const char* text, const char* const* choices, bool* chosen, char* unknown,
                    size_t size);
-/// The candidate (null-terminated list) nearest to text by edit distance; null if none is near.
+/// Find the candidate (null-terminated list) nearest to text by edit distance; null if none is
+/// near.
 const char* options_nearest(const char* text, const char* const* candidates);

@@ -33,7 +33,7 @@ static void print_classes(const plan_table* table, FILE* out) {
     }
 }
 
-// Operations of an order in millions: "-" not tried, ">" given up there.
+// Operations of an order in millions: "-" = not tried, ">" = stopped at this number.
 static const char* format_order(const mabd_dual_line* line, int order, char* text) {
     const double flops = line->order_flops[order];
     if (!line->direct || flops == 0) return "-";
@@ -46,8 +46,8 @@ static const char* format_bytes(const mabd_dual_line* line, int order, char* tex
     return system_format_bytes(8 * line->order_entries[order], text, CELL);
 }
 
-// What the solvers take: fronts are merged where that saves time, so there are a few more operations than the
-// order alone would need.
+// Operations of the solvers: fronts are merged where that saves time, so there are a few more than
+// the order alone needs.
 static void print_solvers(const plan_table* table, FILE* out) {
     fprintf(out, "dual solvers (--dual %s), one line for components that are alike\n",
             mabd_dual_name(table->plan->def.dual));

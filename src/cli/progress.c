@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line that a terminal redraws while a run goes on; see progress.h.
+// Progress line of a run; see progress.h.
 #include "cli/progress.h"
 
 #include "cli/system.h"

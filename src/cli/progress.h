@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line that a terminal redraws while a run goes on; silent elsewhere.
+// Progress of a run as one line that is redrawn on a terminal; silent elsewhere.
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +14,13 @@ typedef struct progress {
     int width; // characters of the last line drawn
 } progress;
 
-/// Start at step `first_step` of `total_steps`. Draws on stderr, only if that is a terminal and not quiet.
+/// Start at step `first_step` of `total_steps`. Draws on standard error, only if that is a terminal
+/// and `quiet` is false.
 progress progress_start(bool quiet, int64_t first_step, int64_t total_steps, double h);
-/// Redraw at most five times a second. step_seconds: time in steps alone, since progress_start [s].
+/// Redraw the line, at most five times per second. step_seconds: time in steps since progress_start
+/// [s].
 void progress_update(progress* p, int64_t step, double step_seconds);
-/// Wipe the line.
+/// Erase the line.
 void progress_end(progress* p);
-/// "0.31 s", "42 s", "4 min 10 s", "2 h 05 min". Returns text.
+/// Format a time as "0.31 s", "42 s", "4 min 10 s" or "2 h 05 min". Returns text.
 const char* progress_format_time(double seconds, char* text, size_t size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `mabd run` and its like; see run_options.h.
+// The command line of `mabd run` and similar commands; see run_options.h.
 #include "cli/run_options.h"
 
 #include "cli/cli.h"
@@ -20,7 +20,8 @@ static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 
 #define OPTIONS_MAX 40
 
-// The options of all such commands; *memory gets the text of --memory-limit. Returns how many.
+// List the options of all such commands; *memory gets the text of --memory-limit. Returns their
+// number.
 static int32_t list_options(run_options* o, const char** memory, option* list) {
     const option options[] = {
         option_real("time", "T", OPTION_NOT_NEGATIVE, &o->time, &o->time_given,
@@ -39,34 +40,35 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                     "largest joint gap left by an iterative solver [m] (default: the preset's)"),
         option_real("contact-tolerance", "M", OPTION_POSITIVE, &o->contact_tolerance,
                     &o->contact_tolerance_given,
-                    "how far contacts may be off their law [m] (default: the preset's)"),
+                    "largest residual of the contact law [m] (default: the preset's)"),
         option_integer(
             "friction-updates", "N", OPTION_NOT_NEGATIVE, 0, &o->friction_updates,
             &o->friction_updates_given,
-            "how often in a step friction follows normal forces (default: the preset's)"),
+            "updates of friction bounds by normal forces per step (default: the preset's)"),
         option_alias(mabd_formulation_find,
                      option_choice("formulation", FORMULATIONS, &o->formulation,
                                    "equations of motion and method (mabd info --formulations)")),
-        option_choice("backend", BACKENDS, &o->backend, "where it runs"),
+        option_choice("backend", BACKENDS, &o->backend, "where it runs (default cpu)"),
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene, repeatable (mabd info lists them)"),
         option_short('o', option_text("out", "FILE.h5", &o->out, "record the motion (HDF5)")),
         option_integer("every", "K", OPTION_POSITIVE, 0, &o->every, NULL,
                        "record every K-th step (default 1)"),
         option_text("json", "FILE|-", &o->json, "write the summary as JSON; - = standard output"),
-        option_text("checkpoint", "FILE", &o->checkpoint, "keep a checkpoint to go on from"),
+        option_text("checkpoint", "FILE", &o->checkpoint,
+                    "write checkpoints, from which a run can continue"),
         option_integer("checkpoint-every", "K", OPTION_POSITIVE, 0, &o->checkpoint_every, NULL,
                        "steps between checkpoints (default 1000)"),
-        option_text("resume", "FILE", &o->resume,
-                    "go on from a checkpoint of the same command, to the same end"),
+        option_text("resume", "FILE", &o->resume, "continue from a checkpoint of the same command"),
         option_integer("threads", "N", OPTION_POSITIVE, 4096, &o->threads, NULL,
                        "threads (default: all processors); results do not depend on it"),
         option_text("memory-limit", "SIZE", memory,
-                    "refuse to use more, as 500M or 2G (default: the machine's memory)"),
-        option_flag("quiet", &o->quiet, "print errors only"),
+                    "largest memory, such as 500M or 2G (default: that of the machine)"),
+        option_flag("quiet", &o->quiet, "print only errors and warnings"),
     };
     const size_t count = sizeof(options) / sizeof(options[0]);
-    _Static_assert(sizeof(options) / sizeof(options[0]) < OPTIONS_MAX, "room for those of others");
+    _Static_assert(sizeof(options) / sizeof(options[0]) < OPTIONS_MAX,
+                   "room for the options of other commands");
     memcpy(list, options, sizeof(options));
     return (int32_t)count;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `mabd run`, and of commands that do the same with more options.
+// The command line of `mabd run`, and of commands with the same options and more.
 #pragma once
 
 #include "cli/options.h"
@@ -22,13 +22,14 @@ typedef struct run_options {
         friction_updates_given, quiet;
     int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
     const char *out, *json, *checkpoint, *resume;       // files, null = not given
-    size_t memory_limit;                                // bytes, 0 = what the machine has
+    size_t memory_limit;                                // bytes, 0 = memory of the machine
     option_texts settings;                              // "NAME=VALUE"
 } run_options;
 
-/// Read and check a command line, also that files named for output can be written. False: do not run,
-/// return *exit_code (--help was printed, or an error).
+/// Read and check a command line, and check that its output files can be written and overwrite no
+/// input. Returns false if the command should not run but return *exit_code: --help or an error was
+/// printed.
 bool run_options_read(const run_command* command, int argc, char** argv, run_options* options,
                       int* exit_code);
-/// Print a usage error; returns the exit code for it.
+/// Print a usage error; returns its exit code.
 int run_options_say(const run_options* options, const char* text);

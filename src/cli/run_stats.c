@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run adds up from step to step; see run_stats.h.
+// Statistics of a run; see run_stats.h.
 #include "cli/run_stats.h"
 
 #include <math.h>

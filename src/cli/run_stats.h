@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run adds up from step to step. Plain bytes: it travels in the checkpoint, so that a resumed run
-// reports the whole run as if it had never stopped.
+// Statistics of a run, accumulated over the steps. Plain bytes that are saved in the checkpoint, so
+// that a resumed run reports the whole run as if it had never stopped.
 #pragma once
 
 #include "mabd/sim.h"
@@ -14,7 +14,7 @@ typedef struct run_stats {
     int64_t retries, unconverged_steps;
     int64_t dual_iterations,
         dual_iterations_max;        // of iterative dual solvers: over all steps, in one step
-    int64_t contacts, contacts_max; // points that push: over all steps, in one step
+    int64_t contacts, contacts_max; // active points: over all steps, in one step
     int64_t contact_iterations, contact_iterations_max; // over all steps, in one step
     int64_t overlap_a, overlap_b;                       // bodies of start_overlap, -1 = none
     int64_t sample_every;                               // steps between two measurements
@@ -24,7 +24,7 @@ typedef struct run_stats {
     double contact_residual_max;                        // [m]
     double friction_lag;                                // sum over the steps
     double penetration_max;                             // deepest overlap at the end of a step [m]
-    double start_overlap;                               // deepest one of the start state [m]
+    double start_overlap;                               // deepest overlap of the start state [m]
     double max_gap;                                     // [m]
     double max_angle_error;                             // [rad]
     double worst_opening;                        // larger of gap and angle error at worst_joint
@@ -35,19 +35,19 @@ typedef struct run_stats {
     double linear_momentum[3], angular_momentum[3];
     double step_seconds; // wall time in mabd_sim_step
     double first_step_seconds;
-    double stage_seconds[MABD_MAX_STAGES]; // of processes that ended in a checkpoint
+    double stage_seconds[MABD_MAX_STAGES]; // of earlier processes of a resumed run
 } run_stats;
 
-/// Start of a run: measures the start state. sample_every >= 1. MABD_ERR_MEMORY.
+/// Start the statistics of a run and measure the start state. sample_every >= 1. MABD_ERR_MEMORY.
 mabd_status run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sample_every);
-/// One step done in `seconds` of wall time.
+/// Add one step that took `seconds` of wall time.
 void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double seconds);
-/// Measure if the current step is due. False if the energy is not finite.
+/// Measure the state if the current step is due. False if the energy is not finite.
 bool run_stats_sample(run_stats* stats, const mabd_sim* sim);
-/// Measure the last state, if it was not measured yet.
+/// Measure the last state unless it was measured.
 void run_stats_finish(run_stats* stats, const mabd_sim* sim);
-/// A copy with the stage times of this process added: what goes into a checkpoint.
+/// Return a copy with the stage times of this process added, for checkpoints and reports.
 run_stats run_stats_with_stages(const run_stats* stats, const mabd_sim* sim);
-/// Steps between two measurements: each step up to 20,000 bodies; beyond, `every`, or less if that gives
-/// fewer than 100 measurements.
+/// Number of steps between two measurements: 1 up to 20,000 bodies; beyond, `every`, or less if
+/// that gives fewer than 100 measurements.
 int64_t run_stats_sample_interval(int32_t bodies, int64_t every, int64_t total_steps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command asks the operating system; see system.h.
+// Queries of the operating system; see system.h.
 #include "cli/system.h"
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ double system_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-// First number of a file, SIZE_MAX if there is none ("max").
+// Read the first number of a file; SIZE_MAX if there is none ("max").
 static size_t read_limit(const char* path) {
     FILE* file = fopen(path, "r");
     if (file == NULL) return SIZE_MAX;
@@ -58,7 +58,7 @@ size_t system_largest_cache(void) {
     return largest;
 }
 
-// Value of the first "model name" line; false if there is none (not every architecture has it).
+// Read the value of the first "model name" line; false if there is none, as on some architectures.
 static bool read_processor(char* text, size_t size) {
     FILE* file = fopen("/proc/cpuinfo", "r");
     if (file == NULL) return false;

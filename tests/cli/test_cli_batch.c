@@ -151,7 +151,7 @@ Test(cli_batch, refuses_what_it_cannot_do) {
         {"batch @arm.json --vary load=1:2 --set load=1", 2, "--vary: also given by --set: 'load'"},
         {"batch @arm.json --vary lode=1:2", 2, "the scene declares no such param"},
         {"batch @arm.json --control head=0:1 --steps 1", 2,
-         "no joint 'head' with a servo or motor; there are waist, shoulder"},
+         "expected a joint with a servo or motor, got 'head'; there are waist, shoulder"},
         {"batch @chain.json --control chain/1=0:1 --steps 1", 2, "there are none"},
         {"batch @arm.json --copees 2", 2, "did you mean '--copies'?"},
         {"batch @arm.json --copies 500 --memory-limit 200k --steps 1", 3, "memory"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All figures of one result of `mabd bench`, and its timer tree:
+// Prints all figures of one result of `mabd bench`, and its timer tree:
 //
 //   timer                 ms    share   ns/link
 //   step             0.34223  100.0 %     342.2  ####################
@@ -9,10 +9,10 @@
 
 #include <math.h>
 
-#define BAR        "####################" // of the whole step
+#define BAR        "####################" // length of the whole step
 #define BAR_LENGTH ((int)sizeof(BAR) - 1)
 
-// Digits after the point that give a number > 0 so many in all.
+// Digits after the point so that a number > 0 has this many digits in all.
 static int decimals(double value, int digits) {
     return (int)fmin(9, fmax(0, digits - 1 - floor(log10(value))));
 }
@@ -45,7 +45,7 @@ static void print_speed(const bench_report* b, int32_t row) {
 }
 
 static void print_solver(const bench_report* b, const bench_scaling_result* r) {
-    fprintf(b->text, "  solver     %.2f iterations a step", r->iterations_per_step);
+    fprintf(b->text, "  solver     %.2f iterations per step", r->iterations_per_step);
     if (r->dual_iterations_per_step > 0) {
         fprintf(b->text, ", %.1f of dual solvers", r->dual_iterations_per_step);
     }

@@ -36,7 +36,7 @@ static void exclude(scene_boxes* s, int32_t a, int32_t b) {
     s->exclude[s->excluded++][1] = b;
 }
 
-// A plane below everything, the first geom.
+// Add a plane below all geoms, as the first geom.
 static void add_plane(scene_boxes* s, double height) {
     const double endless[3] = {0, 0, 0};
     s->plane = (mabd_broad_plane){s->count, {0, 0, 1}, (mabd_real)height};
@@ -206,7 +206,7 @@ mabd_status bench_broad_report(FILE* out, int32_t repeats) {
                     1e9 * r[k].seconds / r[k].geoms, (double)r[k].bytes / r[k].geoms);
             fflush(out);
         }
-        // three points evenly spaced: the least squares slope is that through the outer two
+        // three evenly spaced points: the least squares slope is that through the outer two
         fprintf(out, "# %s: time grows as geoms^%.3f\n", SCENES[scene],
                 log(r[2].seconds / r[0].seconds) / log((double)r[2].geoms / r[0].geoms));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The broad phase by itself: boxes of scenes with many geoms, timed.
+// Times the broad phase of contacts alone, on boxes of scenes with many geoms.
 #pragma once
 
 #include "mabd/base.h"
@@ -26,10 +26,11 @@ typedef struct bench_broad_result {
     size_t bytes;   // held by the broad phase
 } bench_broad_result;
 
-/// Build about `geoms` geoms, warm up, and time `repeats` updates; between two of them all geoms move.
+/// Build a scene of about `geoms` geoms, warm up, and time `repeats` updates. All geoms move
+/// between two updates.
 mabd_status bench_broad_run(bench_broad_scene scene, int32_t geoms, int32_t repeats,
                             bench_broad_result* result);
 
-/// All scenes with 10,000, 100,000 and 1,000,000 geoms as a table with a line per case, and the slope of
-/// log time against log geoms of each scene as a comment.
+/// Time all scenes with 10,000, 100,000 and 1,000,000 geoms and print a table with a line per case,
+/// and the slope of log time against log geoms of each scene as a comment.
 mabd_status bench_broad_report(FILE* out, int32_t repeats);

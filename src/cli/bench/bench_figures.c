@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from the measurements of `mabd bench`; see bench_figures.h.
+// Figures computed from measurements of `mabd bench`; see bench_figures.h.
 #include "cli/bench/bench_figures.h"
 
 #include "cli/bench/bench_table.h"
@@ -55,7 +55,8 @@ double bench_slope(const bench_report* b, int32_t t) {
                                BENCH_SLOPE_FROM);
 }
 
-// The first result of the scene of `row` on a backend, with so many threads (0 = any); null if there is none.
+// Find the first result of the scene of `row` on a backend with `threads` threads (0 = any); null
+// if there is none.
 static const bench_scaling_result* first_of(const bench_report* b, int32_t row,
                                             mabd_backend backend, int32_t threads) {
     for (int32_t i = 0; i < b->count; i++) {
@@ -88,7 +89,7 @@ double bench_figure_of(const bench_report* b, int32_t row, bench_figure figure) 
     const bench_scaling_result* r = &b->results[row];
     const bench_scaling_result* first = first_of(b, row, r->backend, 0);
     const bench_stream* stream = stream_of(b, r->threads);
-    const bool device = r->backend == MABD_BACKEND_CUDA; // has a bandwidth of its own
+    const bool device = r->backend == MABD_BACKEND_CUDA; // has its own bandwidth
     switch (figure) {
     case BENCH_FIGURE_STEPS_PER_SECOND:
         return 1 / r->seconds_per_step;

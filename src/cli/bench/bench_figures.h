@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from the measurements of `mabd bench`: one place for text, JSON and CSV.
+// Figures computed from measurements of `mabd bench`: one place for text, JSON and CSV.
 #pragma once
 
 #include "cli/bench/bench_report.h"
 
-/// X(name, key of JSON and CSV)
+/// All figures: X(name, key of JSON and CSV).
 #define BENCH_FIGURE_LIST(X)                                                                       \
     X(STEPS_PER_SECOND, "steps_per_second")                                                        \
     X(REAL_TIME_FACTOR, "real_time_factor") /* simulated time over wall time */                    \
@@ -21,25 +21,25 @@ typedef enum bench_figure {
         BENCH_FIGURE_COUNT
 } bench_figure;
 
-/// How many times as fast as the first backend on this scene; 0 = it was not there.
+/// Speed relative to the first backend on the same scene; 0 if that one was unavailable.
 double bench_backend_ratio(const bench_report* report, int32_t row);
-/// Instruction set, or the backend where that is none of the processor's.
+/// Instruction set of a result, or its backend if it did not run on the processor.
 const char* bench_isa(const bench_report* report, int32_t row);
 
-/// A figure of result `row`; 0 where it is not known.
+/// Compute a figure of result `row`; 0 if it is unknown.
 double bench_figure_of(const bench_report* report, int32_t row, bench_figure figure);
 const char* bench_figure_key(bench_figure figure);
 
-/// Parts of a step: its stages, then "other", which is in none of them. They sum to the step.
+/// Parts of a step: its stages, then "other" for the time outside of them. They sum to the step.
 int bench_part_count(void);
 const char* bench_part_name(int part);
 double bench_part_seconds(const bench_scaling_result* result, int part); // per step
 
-/// Seconds per step as ns per link and step.
+/// Convert seconds per step to ns per link and step.
 double bench_per_link(const bench_scaling_result* result, double seconds);
-/// ns per link, step and iteration.
+/// Time of a result in ns per link, step and iteration.
 double bench_per_link_iteration(const bench_scaling_result* result);
-/// Exponent of time against links with thread count number t; 0 = there is none.
+/// Exponent of time against links with the t-th number of threads; 0 if there is none.
 double bench_slope(const bench_report* report, int32_t t);
 /// Name of the scene of result `row`: its file, or the topic.
 const char* bench_scene_name(const bench_report* report, int32_t row);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of `mabd bench` as JSON and CSV. Keys and columns are an interface: new ones come last.
+// Writes the results of `mabd bench` as JSON and CSV. Keys and columns are an interface: new ones
+// come last.
 #include "cli/bench/bench_figures.h"
 
 #include "cli/bench/bench_table.h"
@@ -99,7 +100,7 @@ static json_t* triads_json(const bench_report* b) {
     return triads;
 }
 
-// Backends that were asked for and are not there.
+// List the requested backends that are unavailable.
 static json_t* missing_json(const bench_report* b) {
     json_t* missing = json_array();
     for (int k = 0; k < MABD_BACKEND_COUNT; k++) {
@@ -130,7 +131,7 @@ static int write_json(const bench_report* b) {
 
 // ---- CSV ---------------------------------------------------------------------------------------
 
-// Bandwidth and exponent are those of the first number of threads; the columns tell of each.
+// Bandwidth and exponent are those of the first number of threads; the columns have all of them.
 static void fill_csv_head(const bench_report* b, FILE* out) {
     const bench_stream* stream = &b->streams[0];
     fprintf(out, "# machine: %s\n# version: mabd %s\n# compiler: %s\n# command: %s\n", b->machine,

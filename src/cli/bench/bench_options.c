@@ -31,22 +31,23 @@ static const char* const DEFAULT_SIZES[] = {
 
 static const char NOTES[] =
     "Topics: chain, tree (full binary), net (square) and robots (arms of 7 links, each by\n"
-    "itself), in several sizes, let go and timed; scene FILE...: scene files, at their own h\n"
+    "itself), in several sizes, released and timed; scene FILE...: scene files, at their own h\n"
     "unless --h is given. `mabd bench plot` draws the tables, `mabd bench broad` times the broad\n"
     "phase of contacts by itself, `mabd bench peers` runs other engines on the same scenes.\n\n"
     "Every scene is built, warmed up for 5 steps and timed from there; the fastest of the repeats\n"
     "counts. The bound is the time to read q, v and one older q, v of a link (48 numbers) and to\n"
     "write the new q, v (24 numbers) at the bandwidth of the STREAM triad on as many threads; the\n"
     "bandwidth share is the bound over the time of a step. With several numbers of threads the\n"
-    "speed-up is told against the first. The timer tree is printed of every scene file and of the\n"
+    "speed-up is relative to the first. The timer tree is printed for every scene file and for "
+    "the\n"
     "largest size.\n\n"
-    "With several backends every scene runs on each of them, and the ratio tells how many times "
-    "as\n"
-    "fast it is as on the first. A backend that is not there is told on standard error, with what\n"
-    "is missing; the others are measured all the same, and the exit code is 3. Without a topic,\n"
-    "--backend times chains.";
+    "With several backends every scene runs on each of them, and the ratio is the speed relative "
+    "to\n"
+    "the first. If a backend is unavailable, the reason goes to standard error, the others are "
+    "still\n"
+    "measured, and the exit code is 3. Without a topic, --backend times chains.";
 
-// What options_parse leaves as text.
+// Lists that options_parse stores as text.
 typedef struct lists {
     const char *links, *threads, *backends;
 } lists;
@@ -55,7 +56,7 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
     const char* names[] = {"TOPIC"};
     const option options[] = {
         option_text("links", "N,N,...", &texts->links,
-                    "sizes (default 10,100,... to 1000000; nets of 10 to 100 hubs a side)"),
+                    "sizes (default 10,100,... to 1000000; nets of 10 to 100 hubs per side)"),
         option_choice("joint", JOINTS, &o->joint,
                       "joints of chains, trees and robots (default ball; robots: hinge)"),
         option_choice("pinned", PINS, &o->pinned, "how nets hang (default edge)"),
@@ -64,7 +65,7 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
         option_integer("steps", "N", OPTION_POSITIVE, 0, &o->steps, NULL,
                        "steps timed (default 200, fewer beyond 100,000 links)"),
         option_integer("repeat", "N", OPTION_POSITIVE, 1000, &o->repeats, NULL,
-                       "times each is run (default 3)"),
+                       "repeats of each scene (default 3)"),
         option_real("h", "H", OPTION_POSITIVE, &o->h, &o->h_given, "time step [s] (default 0.01)"),
         option_alias(mabd_integrator_find,
                      option_choice("integrator", INTEGRATORS, &o->integrator, "time integration")),
@@ -73,7 +74,7 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
         option_text("threads", "N,N,...", &texts->threads,
                     "numbers of threads, each scene with each of them (default all processors)"),
         option_text("backend", "NAME,...", &texts->backends,
-                    "where it runs: cpu, cuda, executor (default cpu); the first is compared with"),
+                    "where it runs: cpu, cuda, executor (default cpu); ratios are to the first"),
         option_flag("tree", &o->tree, "print the timer tree of every size"),
         option_text("json", "FILE|-", &o->json, "write the results as JSON; - = standard output"),
         option_text("csv", "FILE|-", &o->csv, "write the results as a table"),
@@ -96,7 +97,8 @@ static int say_usage(const char* text) {
     return CLI_BAD_INPUT;
 }
 
-// "N,N,..." -> at most `max` integers of at most `most`; how many, 0 if it is not such a list.
+// Parse a list "N,N,..." of at most `max` integers up to `most`; returns their number, 0 if it is
+// no such list.
 static int32_t read_list(const char* text, int32_t max, int64_t most, int64_t* values) {
     const int32_t count = options_integers(text, max, values);
     for (int32_t i = 0; i < count; i++) {
@@ -133,7 +135,7 @@ static int check_threads(bench_options* o, const char* threads) {
     return say_usage("--threads: expected at most 8 integers from 1 to 4096 as N,N,...");
 }
 
-// The place of the first `length` characters of text in a list of names; -1 if they are none of them.
+// Index of the first `length` characters of text in a list of names; -1 if they are no name.
 static int place_of(const char* text, size_t length, const char* const* names) {
     for (int i = 0; names[i] != NULL; i++) {
         if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) return i;
@@ -141,7 +143,7 @@ static int place_of(const char* text, size_t length, const char* const* names) {
     return -1;
 }
 
-// "cpu,cuda": each once, in this order.
+// Parse a list "cpu,cuda" of backends, each at most once.
 static int check_backends(bench_options* o, const char* text) {
     o->backend_count = 1;
     o->backends[0] = MABD_BACKEND_CPU;

@@ -25,10 +25,11 @@ typedef struct bench_options {
     option_texts files, settings;
 } bench_options;
 
-/// Read and check a command line, also that files named for output can be written. False: do not run,
-/// return *exit_code (--help was printed, or an error).
+/// Read and check a command line, and check that its output files can be written and overwrite no
+/// input. Returns false if the command should not run but return *exit_code: --help or an error was
+/// printed.
 bool bench_options_read(int argc, char** argv, bench_options* options, int* exit_code);
-/// True for what `mabd bench` times: chain, tree ...
+/// True if a name is a topic that times steps: chain, tree, ...
 bool bench_options_is_topic(const char* name);
-/// True if JSON or CSV takes standard output.
+/// True if JSON or CSV goes to standard output.
 bool bench_options_use_stdout(const bench_options* options);

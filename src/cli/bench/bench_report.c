@@ -70,7 +70,7 @@ static void print_stages(const bench_report* b) {
     fputc('\n', b->text);
 }
 
-// The largest scene, and of its results the last.
+// Find the last result of the largest scene.
 static int32_t largest(const bench_report* b) {
     int32_t row = 0;
     for (int32_t i = 1; i < b->count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a table of results; see table.h.
+// Reads a table of results; see bench_table.h.
 #include "cli/bench/bench_table.h"
 
 #include "cli/bench/fit.h"
@@ -10,10 +10,10 @@
 #include <string.h>
 
 #define COLUMNS_MAX 256
-#define LEAST       1e-9 // of all numbers; what is outside was not measured
+#define LEAST       1e-9 // smallest valid number
 #define MOST        1e12
 
-// What is read of each row, and the column it stands in.
+// Columns that are read.
 enum { LINKS, MS_PER_STEP, ITERATIONS, THREADS, BACKEND, COLUMN_COUNT };
 static const char* const NAMES[COLUMN_COUNT] = {"links", "ms_per_step", "iterations_mean",
                                                 "threads", "backend"};
@@ -22,7 +22,7 @@ typedef struct reader {
     const char* path;
     int line;
     int columns;              // 0 = names not read yet
-    int column[COLUMN_COUNT]; // where NAMES stand, -1 = there is no such column
+    int column[COLUMN_COUNT]; // column of each of NAMES, -1 = missing
     char* message;
     size_t size;
 } reader;
@@ -32,8 +32,8 @@ static bool fail(const reader* r, const char* what, const char* name) {
     return false;
 }
 
-// The field at *text, in place; *text moves behind its comma, or becomes null at the end of the line. A field
-// in quotes may hold commas, and "" for a quote. Null if a quote is not closed.
+// Read the field at *text in place; *text moves past its comma, or becomes null at the end of the
+// line. A field in quotes may contain commas, and "" for a quote. Null if a quote is not closed.
 static char* take_field(char** text) {
     char *from = *text, *to = *text, *const field = *text;
     if (*from != '"') {
@@ -51,7 +51,7 @@ static char* take_field(char** text) {
     return field;
 }
 
-// All fields of a line, in place. Returns their number, -1 if they are none.
+// Read all fields of a line in place. Returns their number, -1 if the line is damaged.
 static int split(char* text, char** fields) {
     int count = 0;
     while (text != NULL && count < COLUMNS_MAX) {
@@ -174,7 +174,7 @@ bool bench_table_read(const char* path, bench_table* table, char* message, size_
 
 // ---- what the numbers say ----------------------------------------------------------------------
 
-// By backend, then by threads.
+// Compare rows by backend, then by threads.
 static int by_line(const bench_table_row* a, const bench_table_row* b) {
     const int order = strcmp(a->backend, b->backend);
     return order != 0 ? order : (a->threads > b->threads) - (a->threads < b->threads);

@@ -3,8 +3,9 @@
 //
 //   # machine: NAME                         comments: KEY: VALUE, all optional
 //   # triad: X bytes/s, bound: Y ns per link and step
-//   links,...,ms_per_step,iterations_mean,...,threads,backend   names of the columns, in any order; the last two may be missing
-//   1000,...,0.362,1.25,...,2,cpu                               a size each
+//   links,...,ms_per_step,...,threads,backend     names of the columns, in any order; the last two
+//                                                 may be missing
+//   1000,...,0.362,1.25,...,2,cpu                 one line per size
 #pragma once
 
 #include <stdbool.h>
@@ -12,19 +13,19 @@
 #include <stdint.h>
 
 #define BENCH_TABLE_ROWS 256
-#define BENCH_SLOPE_FROM 1000 // links: below, fixed costs of a step show
+#define BENCH_SLOPE_FROM 1000 // links: below this, fixed costs of a step dominate
 
 typedef struct bench_table_row {
     double links;       // bodies
     double ms_per_step; //
     double iterations;  // per step
-    double threads;     // 1 if not told
-    char backend[16];   // "cpu" if not told
+    double threads;     // 1 if missing
+    char backend[16];   // "cpu" if missing
 } bench_table_row;
 
 typedef struct bench_table {
-    char machine[160]; // "" = not told
-    double bound;      // least time of a link and step that memory allows [ns]; 0 = not told
+    char machine[160]; // "" = missing
+    double bound;      // least time per link and step by memory bandwidth [ns]; 0 = missing
     int32_t count;
     bench_table_row rows[BENCH_TABLE_ROWS]; // (count), by number of links
 } bench_table;
@@ -41,13 +42,13 @@ typedef enum bench_quantity {
         BENCH_QUANTITY_COUNT
 } bench_quantity;
 
-/// Read a file. False: message (size bytes) says what is wrong, as FILE:LINE: text.
+/// Read a file. False: message (size bytes) gets the error as FILE:LINE: text.
 bool bench_table_read(const char* path, bench_table* table, char* message, size_t size);
-/// The rows of the backend and the number of threads that come after those of row `last`, by name and number; null = the first ones.
-/// False if there are none.
+/// Copy the rows of the next backend and number of threads after those of row `last`, by name and
+/// number; null = the first ones. False if there are none.
 bool bench_table_next(const bench_table* table, const bench_table_row* last, bench_table* part);
-/// A quantity of one row.
+/// Value of a quantity in one row.
 double bench_table_value(const bench_table_row* row, bench_quantity quantity);
-/// Exponent p of time ~ links^p over the rows of at least BENCH_SLOPE_FROM links; 0 with fewer than two.
-/// Time is that of an iteration with BENCH_QUANTITY_ITERATION, else that of a step.
+/// Exponent p of time ~ links^p over the rows of at least BENCH_SLOPE_FROM links; 0 with fewer than
+/// two. Time is that of an iteration with BENCH_QUANTITY_ITERATION, else that of a step.
 double bench_table_slope(const bench_table* table, bench_quantity quantity);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench`: picks what is measured. Topics that have a command line of their own stand in the table; all
-// others time steps.
+// `mabd bench`: chooses the topic. Topics with their own command line are in the table; all others
+// time steps.
 #include "cli/bench/command_bench.h"
 #include "cli/bench/bench_options.h"
 #include "cli/cli.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench broad`: the broad phase of contacts by itself, as a table.
+// `mabd bench broad`: times the broad phase of contacts and prints a table.
 #include "cli/bench/bench_broad.h"
 #include "cli/bench/command_bench.h"
 #include "cli/cli.h"
@@ -11,7 +11,7 @@ int command_bench_broad(int argc, char** argv) {
     int code = CLI_OK;
     int64_t repeats = 3;
     const option options[] = {option_integer("repeat", "N", OPTION_POSITIVE, 1000, &repeats, NULL,
-                                             "times ten updates are timed (default 3)")};
+                                             "repeats of ten updates (default 3)")};
     const option_command command = {.name = "bench broad",
                                     .about = "Measure the broad phase of contacts.",
                                     .option_count = sizeof(options) / sizeof(options[0]),

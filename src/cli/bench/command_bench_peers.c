@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench peers`: other engines on the same scenes, times and errors side by side.
+// `mabd bench peers`: runs other engines on the same scenes and compares times and errors.
 #include "cli/bench/command_bench.h"
 #include "cli/bench/peer_mabd.h"
 #include "cli/bench/peer_program.h"
@@ -27,7 +27,7 @@ typedef struct peers_bench {
     bool peer_wanted[PEER_PROGRAM_COUNT + 1], kind_wanted[BENCH_PEER_KIND_COUNT];
     int32_t case_count, program_count;
     bench_peer_case cases[CASES_MAX];
-    peer_program_info programs[PEER_PROGRAM_COUNT]; // (program_count) that are there
+    peer_program_info programs[PEER_PROGRAM_COUNT]; // (program_count) the available ones
     peers_report report;
     bool own_failed; // mabd itself
 } peers_bench;
@@ -43,15 +43,15 @@ static const int32_t HEAVY_SIZES[] = {10, 100}, NET_SIZES[] = {10, 20};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char NOTES[] =
-    "Runs MuJoCo, ODE and Bullet, where their programs (mabd-peer-NAME, of bench/peers) are "
-    "there,\n"
+    "Runs MuJoCo, ODE and Bullet, where their programs (mabd-peer-NAME, of bench/peers) exist,\n"
     "and mabd on the same scenes, at the same h, on one thread each: chains of --links ball "
     "joints,\n"
     "chains of 10 and 100 links with an end of a thousand times the mass, nets of 10 x 10 and\n"
     "20 x 20 hubs. gap: largest distance between the two halves of a joint, by rigid poses; own\n"
     "gap: between the points of mabd's own bodies, which stretch a little; energy: largest change\n"
-    "of energy over what the scene could set free; at end: the change at the end, > 0 is gained.\n"
-    "A row that fails says how; joints are apart if a gap is larger than the distance of the two\n"
+    "of energy over the energy the scene can release; at end: change at the end, > 0 is a gain.\n"
+    "A row that fails has the reason; joints are apart if a gap is larger than the distance of the "
+    "two\n"
     "bodies' centres. In a build tree missing programs are built if their libraries were found\n"
     "when it was configured; `./dev peers` installs and builds all.";
 
@@ -69,16 +69,16 @@ static bool parse_options(int argc, char** argv, peers_options* o, int* code) {
         option_integer("steps", "N", OPTION_POSITIVE, 1000000, &o->steps, NULL,
                        "steps (default 2 s of motion)"),
         option_integer("repeat", "N", OPTION_POSITIVE, 1000, &o->repeats, NULL,
-                       "times each is run (default 3)"),
+                       "repeats of each scene (default 3)"),
         option_real("limit", "S", OPTION_POSITIVE, &o->limit, NULL,
-                    "seconds for one engine on one scene (default 10)"),
+                    "time limit of one engine on one scene [s] (default 10)"),
         option_text("programs", "DIR", &o->programs,
                     "where the programs mabd-peer-NAME are (default beside mabd)"),
         option_text("json", "FILE|-", &o->json, "write the results as JSON; - = standard output"),
         option_text("csv", "FILE|-", &o->csv, "write the results as a table"),
     };
     const option_command command = {.name = "bench peers",
-                                    .about = "Other engines on the same scenes, side by side.",
+                                    .about = "Compare other engines with mabd on the same scenes.",
                                     .option_count = COUNT(options),
                                     .options = options,
                                     .notes = NOTES};

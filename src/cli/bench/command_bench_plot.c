@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench plot`: tables of results as a picture of cost against size.
+// `mabd bench plot`: draws tables of results as cost against size.
 #include "cli/bench/command_bench.h"
 #include "cli/bench/plot.h"
 #include "cli/cli.h"
@@ -21,8 +21,8 @@ typedef struct plot_options {
 typedef struct plot_data {
     plot_options options;
     bench_plot plot;
-    bench_table file;                      // the one being read
-    bench_table tables[BENCH_PLOT_SERIES]; // a line of the picture each
+    bench_table file;                      // the current one
+    bench_table tables[BENCH_PLOT_SERIES]; // one per line of the picture
     char labels[BENCH_PLOT_SERIES][LABEL_SIZE];
 } plot_data;
 
@@ -32,20 +32,20 @@ static const char* const QUANTITIES[] = {BENCH_QUANTITY_LIST(X) NULL};
 
 static const char NOTES[] =
     "iteration: ns per link, step and iteration; step: ns per link and step; ms: ms per step.\n"
-    "A file is one line of the picture for each number of threads it holds, named as the file is\n"
-    "unless --label says otherwise. The exponents are those of time (of an iteration, of a step)\n"
+    "Each file gives one line of the picture per number of threads, with the name of the file\n"
+    "unless --label sets another. The exponents are those of time (of an iteration, of a step)\n"
     "against links, from 1000 links on.\n\n"
     "Example: mabd bench chain --csv chain.csv; mabd bench plot chain.csv --svg chain.svg";
 
 static bool parse_options(int argc, char** argv, plot_options* o, int* code) {
     const option options[] = {
         option_text("svg", "FILE|-", &o->svg, "draw the picture; - = standard output"),
-        option_choice("quantity", QUANTITIES, &o->quantity, "what is drawn (default iteration)"),
-        option_list("label", "TEXT", &o->labels, "name of the next file's line, repeatable"),
-        option_text("title", "TEXT", &o->title, "title (default: what is drawn)"),
+        option_choice("quantity", QUANTITIES, &o->quantity, "quantity to draw (default iteration)"),
+        option_list("label", "TEXT", &o->labels, "name of the line of the next file, repeatable"),
+        option_text("title", "TEXT", &o->title, "title (default: the quantity)"),
     };
     const option_command command = {.name = "bench plot",
-                                    .about = "Cost against size, from tables of results.",
+                                    .about = "Draw cost against size from tables of results.",
                                     .rest_name = "FILE.csv",
                                     .rest = &o->files,
                                     .option_count = sizeof(options) / sizeof(options[0]),
@@ -72,7 +72,7 @@ static int check_options(const plot_options* o) {
     return path_use_check("bench plot", count, uses);
 }
 
-// The file's name without folders and ".csv".
+// Name of a file without folders and ".csv".
 static void name_of(const char* path, char* name) {
     const char* slash = strrchr(path, '/');
     snprintf(name, LABEL_SIZE, "%s", slash != NULL ? slash + 1 : path);
@@ -80,7 +80,7 @@ static void name_of(const char* path, char* name) {
     if (dot != NULL && dot != name) *dot = '\0';
 }
 
-// The name of a table, and what tells the line of `row` from its others.
+// Label of a line: the name of its table, and the backend and threads of `row` if they vary.
 static void label_line(const bench_table* table, const bench_table_row* row, const char* name,
                        char* label) {
     bool backends = false, threads = false;
@@ -94,7 +94,7 @@ static void label_line(const bench_table* table, const bench_table_row* row, con
     snprintf(label, LABEL_SIZE, "%s%s%s", name, backend, count);
 }
 
-// One line of the picture for each backend and number of threads in d->file.
+// Add a line of the picture for each backend and number of threads in d->file.
 static int add_lines(plot_data* d, const char* name) {
     bench_plot* plot = &d->plot;
     bench_table part;

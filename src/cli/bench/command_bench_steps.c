@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench chain|tree|net|robots|scene`: speed, with what it takes to judge it: errors beside times, the machine,
-// and the memory bandwidth that bounds a step.
+// `mabd bench chain|tree|net|robots|scene`: speed, with the data to judge it: errors beside times,
+// the machine, and the memory bandwidth that bounds a step.
 #include "base/isa.h"
 #include "cli/bench/bench_options.h"
 #include "cli/bench/bench_report.h"
@@ -18,7 +18,7 @@
 typedef struct bench {
     bench_options options;
     bench_report report;
-    int32_t scene; // under way
+    int32_t scene; // current one
 } bench;
 
 static int say_failed(const char* what, mabd_status status, const mabd_error* error) {
@@ -40,16 +40,16 @@ static bench_timing timing_of(const bench_options* o, const mabd_model* model, d
     return timing;
 }
 
-// A backend that is not there, or not for this scene; told again only if the reason is another one.
+// Report a backend that is unavailable, or not for this scene; once per reason.
 static void say_missing(bench* b, const char* what, mabd_backend backend, const mabd_error* error) {
-    char* told = b->report.missing[backend];
-    if (strcmp(told, error->text) == 0) return;
-    snprintf(told, sizeof(b->report.missing[backend]), "%s", error->text);
+    char* reported = b->report.missing[backend];
+    if (strcmp(reported, error->text) == 0) return;
+    snprintf(reported, sizeof(b->report.missing[backend]), "%s", error->text);
     fprintf(stderr, "mabd bench: %s on %s: %s%s\n", what, mabd_backend_name(backend), error->text,
             backend == MABD_BACKEND_CUDA ? "; a measured comparison needs a GPU" : "");
 }
 
-// Time a model with each number of threads; a device has its own.
+// Time a model with each number of threads; devices have no such number.
 static int time_backend(bench* b, const char* what, const mabd_model* model, bench_timing* timing,
                         double build_seconds) {
     bench_report* r = &b->report;
@@ -120,8 +120,9 @@ static int run_file(bench* b, const char* path) {
     return code;
 }
 
-// Memory for the triad [bytes]. Tests set MABD_BENCH_TRIAD_MB: their tables need a bandwidth, and no
-// accurate one, while the arrays of a measurement exceed every cache and take a second each time.
+// Memory for the triad [bytes]. Tests set MABD_BENCH_TRIAD_MB: their tables need a bandwidth, and
+// no accurate one, while the arrays of a measurement exceed every cache and take a second each
+// time.
 static size_t triad_memory(void) {
     const char* text = getenv("MABD_BENCH_TRIAD_MB");
     const long megabytes = text != NULL ? strtol(text, NULL, 10) : 0;
@@ -135,7 +136,7 @@ static void start_report(bench* b, const char* command) {
     r->integrator = mabd_integrator_name((mabd_integrator)o->integrator);
     r->preset = mabd_preset_name((mabd_preset)o->preset);
     r->dual = mabd_dual_name((mabd_dual)o->dual);
-    r->isa = mabd_isa_name(mabd_isa_count() - 1); // a simulation takes the best one
+    r->isa = mabd_isa_name(mabd_isa_count() - 1); // a simulation uses the best one
     r->repeats = (int32_t)o->repeats;
     r->all_trees = o->tree || o->topic == BENCH_TOPIC_FILES;
     r->text = bench_options_use_stdout(o) ? stderr : stdout;

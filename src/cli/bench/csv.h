@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-/// A field of a table: in quotes if it has to be.
+/// Write a field of a table, in quotes if it needs them.
 void csv_put_text(const char* text, FILE* out);
-/// Write what `fill` writes of `report` to a file, whole or not at all; "-" = standard output. `command` is for
-/// messages. Returns 0 or an exit code; errors go to stderr.
+/// Write the output of `fill` for `report` to a file, completely or not at all; "-" = standard
+/// output. `command` is used in messages. Returns 0 or an exit code; errors go to standard error.
 int csv_write(const char* command, const char* path, void (*fill)(const void* report, FILE* out),
               const void* report);

@@ -10,13 +10,13 @@ typedef struct bench_fit {
     double n, u, v, uu, uv; // count and sums
 } bench_fit;
 
-/// One point more; x, y > 0.
+/// Add a point; x, y > 0.
 static inline void bench_fit_add(bench_fit* fit, double x, double y) {
     const double u = log(x), v = log(y);
     fit->n += 1, fit->u += u, fit->v += v, fit->uu += u * u, fit->uv += u * v;
 }
 
-/// p; 0 with fewer than two different x.
+/// The exponent p; 0 with fewer than two different x.
 static inline double bench_fit_slope(const bench_fit* fit) {
     const double spread = fit->n * fit->uu - fit->u * fit->u;
     return fit->n >= 2 && spread > 0 ? (fit->n * fit->uv - fit->u * fit->v) / spread : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mabd as an engine among the others; see peer_mabd.h.
+// mabd as one of the engines; see peer_mabd.h.
 #include "cli/bench/peer_mabd.h"
 
 #include "cli/bench/peer_scenes.h"
@@ -32,7 +32,7 @@ static const char* step(void* world) {
 
 static void get(const void* world, peer_state* states) {
     if (bench_peer_get(world, states) != MABD_OK)
-        states[0].position[0] = NAN; // fails, as it should
+        states[0].position[0] = NAN; // reported as a failure
 }
 
 static void destroy(void* world) {

@@ -13,8 +13,8 @@
 
 #define BUILD_SECONDS 600
 #define LIST_SECONDS  10
-#define GRACE_SECONDS 5    // for loading and one last step, beyond twice the limit
-#define MEMORY_PART   0.75 // of the machine, that a peer may take
+#define GRACE_SECONDS 5    // for loading and a last step, beyond twice the limit
+#define MEMORY_PART   0.75 // share of the machine's memory for a peer
 
 #define X(name, text, package) text,
 static const char* const NAMES[] = {PEER_PROGRAM_LIST(X)};
@@ -57,14 +57,14 @@ static bool build(const char* folder, const char* name, char* message, size_t si
     return false;
 }
 
-// "version TEXT" and "variant NAME SETTINGS" lines; false if there are none.
+// Read the lines "version TEXT" and "variant NAME SETTINGS"; false if there are none.
 static bool read_list(const char* text, peer_program_info* program) {
     program->variant_count = 0;
     snprintf(program->version, sizeof(program->version), "unknown");
     while (text != NULL && *text != '\0') {
         const int32_t i = program->variant_count;
         if (sscanf(text, "version %63[^\n]", program->version) == 1) {
-            // taken
+            // stored
         } else if (i < PEER_VARIANTS_MAX &&
                    sscanf(text, "variant %31s %255[^\n]", program->variants[i],
                           program->settings[i]) == 2) {
@@ -113,7 +113,7 @@ bool peer_program_find(peer_program_id id, const char* folder, peer_program_info
 
 static void fail(peer_result* result, const char* text, const char* more) {
     *result = (peer_result){.own_gap = -1, .apart_step = -1, .failed_step = 0};
-    // cut to what fits
+    // longer texts are cut
     snprintf(result->failure, sizeof(result->failure), "%.80s%s%.160s", text,
              more[0] != '\0' ? ": " : "", more);
 }

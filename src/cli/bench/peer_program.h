@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs mabd-peer-NAME of bench/peers: found, built where that is possible, asked, run.
+// Finds, builds where possible, queries and runs the programs mabd-peer-NAME of bench/peers.
 #pragma once
 
 #include "bench/peers/peer_measure.h"
@@ -28,12 +28,12 @@ typedef struct peer_program_info {
     char settings[PEER_VARIANTS_MAX][PEER_TEXT_BYTES];
 } peer_program_info;
 
-/// Look for a program in `folder` (null: beside this one; if it is not there and this is a build tree that can
-/// build it, it is built) and ask what it can do. False: message (size) says in one line what is missing and how
-/// to get it.
+/// Find a program in `folder` and query its variants. folder = null: beside this program; in a
+/// build tree that can build a missing program, it is built. False: message (size) describes in one
+/// line what is missing and how to get it.
 bool peer_program_find(peer_program_id id, const char* folder, peer_program_info* program,
                        char* message, size_t size);
-/// Run a variant on a scene (as text, a file). However it ends, that stands in the result: killed, out of time,
-/// without a sensible answer.
+/// Run a variant on a scene (a text file). The result also describes failures: killed, out of time,
+/// no valid answer.
 void peer_program_run(const peer_program_info* program, int32_t variant, FILE* scene,
                       const peer_limits* limits, peer_result* result);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scenes on which engines are compared; see peer_scenes.h.
 //
-// From the user frame (x, q) of a body to its principal frame, with centre c and axes p in the user frame:
+// From the user frame (x, q) of a body to its principal frame, with centre c and axes p in the user
+// frame:
 //   x_c = x + R(q) c,   q_p = q p,   v_c = v + w x R(q) c,   anchor_p = R(p)' (anchor - c)
 #include "cli/bench/peer_scenes.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scenes on which mabd and other engines are compared, and any model of rigid ball joints as a scene that
-// they can take.
+// The scenes on which mabd and other engines are compared, and the conversion of any model with
+// rigid ball joints to a scene for all engines.
 #pragma once
 
 #include "bench/peers/peer_scene.h"
@@ -20,14 +20,15 @@ typedef enum bench_peer_kind {
 
 typedef struct bench_peer_case {
     bench_peer_kind kind;
-    int32_t size; // links, or hubs a side
+    int32_t size; // links, or hubs per side
 } bench_peer_case;
 
-/// Build the model of a case, to be destroyed. It suggests h (10 ms, nets 1/30 s) and 2 s of motion.
+/// Build the model of a case, to be destroyed. It suggests h (10 ms, nets 1/30 s) and 2 s of
+/// motion.
 mabd_status bench_peer_build(const bench_peer_case* what, mabd_model** model, mabd_error* error);
-/// The model at its start as a scene of `steps` steps of h, to be destroyed. MABD_ERR_ARG if it holds anything but
-/// dynamic bodies, ball joints without springs and gravity.
+/// Convert a model at its start to a scene of `steps` steps of h, to be destroyed. MABD_ERR_ARG if
+/// it has anything but dynamic bodies, ball joints without springs, and gravity.
 mabd_status bench_peer_export(const mabd_model* model, double h, int64_t steps, peer_scene* scene,
                               mabd_error* error);
-/// State of a simulation in the frames of a peer_scene: states (bodies). MABD_ERR_MEMORY.
+/// Read the state of a simulation in the frames of a peer_scene: states (bodies). MABD_ERR_MEMORY.
 mabd_status bench_peer_get(const mabd_sim* sim, peer_state* states);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mabd bench peers` tells; see peers_report.h.
+// Reports of `mabd bench peers`; see peers_report.h.
 #include "cli/bench/peers_report.h"
 
 #include "cli/bench/csv.h"
@@ -60,7 +60,7 @@ void peers_report_head(const peers_report* r) {
     fflush(r->text);
 }
 
-// Numbers without a step behind them are not shown.
+// Rows without a step show no numbers.
 static const char* number(const peer_result* r, const char* format, double value, char* text,
                           size_t size) {
     if (r->steps == 0 || value < 0) {
@@ -171,7 +171,7 @@ static void put_versions(const peers_report* r, FILE* out) {
     fputc('\n', out);
 }
 
-// Empty fields where there is no number.
+// Write empty fields where there is no number.
 static void put_numbers(const peers_row* row, FILE* out) {
     const peer_result* r = &row->result;
     if (r->steps == 0) {

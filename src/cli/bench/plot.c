@@ -2,7 +2,7 @@
 // Draws tables of results; see plot.h.
 //
 //   x = LEFT + (log10(links) - x0) / (x1 - x0) * (RIGHT - LEFT)       x0, x1, y0, y1: whole decades
-//   y = BOTTOM - (log10(value) - y0) / (y1 - y0) * (BOTTOM - TOP)     around all points and the bound
+//   y = BOTTOM - (log10(value) - y0) / (y1 - y0) * (BOTTOM - TOP)     around points and bound
 //
 //   +--------------------------------------------------+
 //   | title                                            |
@@ -19,12 +19,12 @@
 #include <math.h>
 #include <string.h>
 
-// Where the axes end and the legend begins.
+// Ends of the axes and start of the legend [pixels].
 enum { LEFT = 84, RIGHT = 590, TOP = 66, BOTTOM = 378, LEGEND = 610 };
 
 #define BOUND_HEIGHT 40 // pixels in the legend
 
-// Colours that are told apart with any colour vision (Okabe and Ito), dark enough for white paper.
+// Colors that differ for any color vision (Okabe and Ito), dark enough for white paper.
 static const char* const COLOURS[BENCH_PLOT_SERIES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                        "#b8860b", "#56b4e9", "#000000", "#7f3f98"};
 
@@ -50,7 +50,7 @@ const char* bench_plot_quantity_text(bench_quantity quantity) {
 
 // ---- axes --------------------------------------------------------------------------------------
 
-// The bound in the quantity that is drawn, at this many links. It counts a step as one iteration.
+// The bound in the quantity that is drawn, at a number of links. It counts a step as one iteration.
 static double bound_at(const bench_table* table, bench_quantity quantity, double links) {
     return quantity == BENCH_QUANTITY_MS ? 1e-6 * table->bound * links : table->bound;
 }
@@ -106,7 +106,7 @@ static void put_escaped(const char* text, FILE* out) {
     }
 }
 
-// 10^power as people write it: 0.01, 1, 1,000.
+// Write 10^power with digits: 0.01, 1, 1,000.
 static void put_power(int power, FILE* out) {
     if (power < 0) {
         fprintf(out, "%.*f", -power, pow(10, power));
@@ -175,7 +175,7 @@ static void put_title(const bench_plot* plot, FILE* out) {
     const char* title =
         plot->title != NULL ? plot->title : bench_plot_quantity_text(plot->quantity);
     put_text(LEFT, 30, " font-size=\"17\" font-weight=\"bold\"", title, out);
-    put_text(LEFT, 50, " fill=\"#555\"", machine[0] != '\0' ? machine : "machine not told", out);
+    put_text(LEFT, 50, " fill=\"#555\"", machine[0] != '\0' ? machine : "unknown machine", out);
 }
 
 // The least bound of a machine, at the first of its series; 0 elsewhere.
@@ -236,7 +236,7 @@ static void put_slope(const bench_plot* plot, const bench_table* table, double y
             LEGEND + 34, y, slope);
 }
 
-// Pixels of an entry of the legend.
+// Height of an entry of the legend [pixels].
 static int entry_height(const bench_plot* plot) {
     return same_machine(plot) ? 40 : 50;
 }

@@ -15,12 +15,12 @@ typedef struct bench_plot_series {
 
 typedef struct bench_plot {
     bench_quantity quantity;
-    const char* title;                           // null = what is drawn
+    const char* title;                           // null = the quantity
     int32_t count;                               // 1 to BENCH_PLOT_SERIES
     bench_plot_series series[BENCH_PLOT_SERIES]; // (count)
 } bench_plot;
 
-/// Write the picture. The same numbers give the same bytes. Errors of `out` are its owner's to find.
+/// Write the picture. Equal numbers give equal bytes. The caller checks `out` for errors.
 void bench_plot_write(const bench_plot* plot, FILE* out);
-/// The quantity in words, with its unit.
+/// Name of a quantity with its unit.
 const char* bench_plot_quantity_text(bench_quantity quantity);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains, trees, nets and robots of any size, and any other model, let go and timed; see scaling.h.
+// Builds and times models; see scaling.h.
 #include "cli/bench/scaling.h"
 
 #include "cli/bench/fit.h"
@@ -17,7 +17,7 @@ int64_t bench_scaling_default_steps(int64_t links) {
 #define ROBOT_LINKS 7
 #define ROBOT_GRID  100 // robots in a row
 
-// Arms of 7 links beside each other: as many components.
+// Build arms of 7 links side by side; each is a component.
 static mabd_status generate_robots(const bench_scaling_def* def, mabd_scene* scene,
                                    mabd_error* error) {
     const int32_t count = (int32_t)fmax(1, round((double)def->links / ROBOT_LINKS));
@@ -139,7 +139,7 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
     for (int32_t r = 0; status == MABD_OK && r < timing->repeats; r++) {
         status = time_once(timing, sim, result, error);
     }
-    mabd_sim_memory(sim, result->memory); // with the contacts there were
+    mabd_sim_memory(sim, result->memory); // includes the contacts of the run
     for (int k = 0; k < MABD_MEMORY_COUNT; k++) result->bytes += result->memory[k];
     mabd_sim_destroy(sim);
     return status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory bandwidth of one or more threads; see stream.h.
 //
-// The arrays are cut into one part per thread, of whole cache lines. A pass starts its threads and waits for
-// them: tens of microseconds, where the pass takes tens of milliseconds.
+// The arrays are divided into one part per thread, of whole cache lines. A pass starts its threads
+// and waits for them: tens of microseconds, while the pass takes tens of milliseconds.
 #include "cli/bench/stream.h"
 
 #include "cli/system.h"
@@ -15,12 +15,12 @@
 #define LINE_BYTES        ((size_t)64)
 #define LINE_REALS        (LINE_BYTES / sizeof(double))
 
-/// What one thread does in one pass.
+/// Work of one thread in one pass.
 typedef struct part {
     size_t n;          // elements
     double *a, *b, *c; // its part of the arrays
-    bool fill;         // touch them, instead of the triad
-    bool started;      // in a thread of its own
+    bool fill;         // fill the arrays instead of the triad
+    bool started;      // in its own thread
     pthread_t thread;
 } part;
 
@@ -46,7 +46,8 @@ static void* run_part(void* context) {
     return NULL;
 }
 
-// All parts at once, the first one here; a thread that cannot be had is done without. Returns the time [s].
+// Run all parts at once, the first one in this thread; a thread that cannot be started is replaced
+// by this one. Returns the time [s].
 static double run_pass(int32_t threads, part* parts) {
     const double start = system_seconds();
     for (int32_t t = 1; t < threads; t++) {
@@ -61,7 +62,7 @@ static double run_pass(int32_t threads, part* parts) {
     return system_seconds() - start;
 }
 
-// Give each thread its lines of the arrays; k says which array is written.
+// Assign to each thread its lines of the arrays; k is the array that is written.
 static void share_out(size_t n, double* arrays[3], int k, int32_t threads, part* parts) {
     const size_t lines = n / LINE_REALS, count = (size_t)threads;
     for (size_t t = 0; t < count; t++) {
@@ -74,12 +75,12 @@ static void share_out(size_t n, double* arrays[3], int k, int32_t threads, part*
     }
 }
 
-// Best time of a pass [s]; the arrays change roles so that no pass can be left out.
+// Best time of a pass [s]; the arrays change roles so that no pass can be optimized away.
 static double best_pass(size_t n, double* arrays[3], int passes, int32_t threads, part* parts) {
     double best = 1e30;
     share_out(n, arrays, 0, threads, parts);
     for (int32_t t = 0; t < threads; t++) parts[t].fill = true;
-    run_pass(threads, parts); // touches every page before the clock counts
+    run_pass(threads, parts); // touches every page before the timed passes
     for (int k = 0; k < passes; k++) {
         share_out(n, arrays, k, threads, parts);
         const double seconds = run_pass(threads, parts);
