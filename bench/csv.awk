@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reading tables of results; goes before the script that uses it.
+# Functions that read tables of results; loaded before the script that uses them.
 
-# Split a line of a table into fields; a field in quotes may hold commas.
+# Split a line of a table into fields; a field in quotes may contain commas.
 function split_line(line, fields,    n) {
     n = 0
     while (line != "") {
@@ -12,8 +12,9 @@ function split_line(line, fields,    n) {
     return n
 }
 
-# ours[name] of the row of `table` in `folder` with so many links, on so many threads of the processor; false if there is none. Tables
-# that have no number of threads are of one, those that have no backend of the processor.
+# Fill ours[name] with the row of `table` in `folder` with a number of links and of threads on the
+# processor; false if there is none. Tables without a column of threads are of one thread, tables
+# without a backend of the processor.
 function find(table, links, threads,    path, line, names, fields, n, i, head, found) {
     path = folder "/" table ".csv"
     found = head = 0
@@ -29,7 +30,8 @@ function find(table, links, threads,    path, line, names, fields, n, i, head, f
     close(path)
     return found
 }
-# A line of a table: column[name] from the line of names, f[1] ... from those after it. False for comments and names.
+# Read a line of a table: column[name] from the line of names, f[1] ... from the lines after it.
+# False for comments and names.
 function read_row(line,    n, i) {
     if (line ~ /^#/) return 0
     delete f
@@ -38,7 +40,7 @@ function read_row(line,    n, i) {
     for (i = head = n; i >= 1; i--) column[f[i]] = i
     return 0
 }
-# A Markdown table, cell by cell: rows and columns stay in the order they come in.
+# A Markdown table, cell by cell: rows and columns keep the order of their first cells.
 function put(row, name, text) {
     if (!(row in seen_row)) { seen_row[row] = 1; rows[++row_count] = row }
     if (!(name in seen_column)) { seen_column[name] = 1; columns[++column_count] = name }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table of `./dev bench cuda-model` as Markdown: list is kernels, counts, predictions or, from the counts, costs.
+# Print a table of `./dev bench cuda-model` as Markdown. list: kernels, counts, predictions, or
+# costs (computed from the counts).
 # usage: awk -v list=LIST -f bench/csv.awk -f bench/cuda-model.awk bench/results/cuda-model/LIST.csv
 
 function digits(value) { return value + 0 >= 100 ? grouped(value + 0.5) : sprintf("%.3g", value) }
@@ -29,7 +30,7 @@ list == "counts" && f[column["kernel"]] == "(all)" {
     put(name, "by blocks", digits(f[column["block_bytes"]]))
     put(name, "of memory", digits(f[column["memory_bytes_read"]] + f[column["memory_bytes_written"]]))
 }
-# operations, and bytes of memory, of a link and step, kernel by kernel
+# operations and bytes of memory per link and step, for each kernel
 list == "costs" && f[column["kernel"]] != "(all)" && f[column["scene"]] !~ /1,000$/ {
     operations = f[column["instructions"]]
     bytes = f[column["memory_bytes_read"]] + f[column["memory_bytes_written"]]

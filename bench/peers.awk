@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table of `mabd bench peers --csv` as Markdown: a line an engine and variant, a column a scene.
+# Print a table of `mabd bench peers --csv` as Markdown: a line per engine and variant, a column per
+# scene.
 # usage: awk -f bench/csv.awk -f bench/peers.awk bench/results/MACHINE/peers.csv
 
-# Three digits, without an exponent if they are many.
+# Format with three digits, large numbers without an exponent.
 function milliseconds(value) {
     return sprintf(value + 0 >= 1000 ? "%.0f ms" : "%.3g ms", value)
 }
@@ -10,7 +11,7 @@ function metres(value) {
     return sprintf(value + 0 < 0.01 ? "%.1e m" : "%.2g m", value)
 }
 
-# What a row says: time, gap and energy, or how it failed.
+# Text of a row: time, gap and energy, or the failure.
 function cell(f,    result, text, gap) {
     result = f[column["result"]]
     if (result ~ /^not run/) return "–"

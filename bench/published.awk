@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Published figures beside ours, as a Markdown table. Reads bench/published.csv; results lie in `folder`.
-# usage: awk -v folder=bench/results/MACHINE -f bench/csv.awk -f bench/published.awk bench/published.csv
+# Print published figures beside ours as a Markdown table. Reads bench/published.csv; results are in
+# `folder`.
+# usage: awk -v folder=bench/results/MACHINE -f bench/csv.awk -f bench/published.awk
+# bench/published.csv
 
 function value(text) { return text == "" ? "–" : text }
 /^#/ || /^scene,/ { next }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table of docs/develop/performance.md, in Markdown. Reads bench/shown.csv; results lie in `folder`.
-# usage: awk -v folder=bench/results/MACHINE -v list=LIST -f bench/csv.awk -f bench/shown.awk bench/shown.csv
+# Print a table of docs/develop/performance.md in Markdown. Reads bench/shown.csv; results are in
+# `folder`.
+# usage: awk -v folder=bench/results/MACHINE -v list=LIST -f bench/csv.awk -f bench/shown.awk
+# bench/shown.csv
 
 BEGIN {
     if (list == "contacts") {
@@ -16,7 +18,7 @@ BEGIN {
         print (list == "scenes" ? "|---" : "") "|---:|---:|---:|---:|---:|"
     }
 }
-# Milliseconds a step, in as many digits as say something.
+# Format milliseconds per step with the significant digits.
 function milliseconds() {
     return ours["ms_per_step"] + 0 >= 1000 ? grouped(ours["ms_per_step"] + 0.5) : sprintf("%.3g", ours["ms_per_step"])
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bullet as a peer, in the three ways that it has for a ball joint.
+// Bullet as a peer, with its three kinds of ball joint.
 //
-//   impulse     btPoint2PointConstraint, sequential impulses: its main road, here with 100 sweeps instead of 10
+//   impulse     btPoint2PointConstraint, sequential impulses: its main solver, here with 100 sweeps
+//               instead of 10
 //   dantzig     the same joints by its direct solver (btMLCPSolver, Dantzig): for small systems
-//   multibody   btMultiBody: Featherstone's articulated body algorithm, reduced coordinates, chains only here
+//   multibody   btMultiBody: Featherstone's articulated body algorithm, reduced coordinates, chains
+//               only here
 //
-// Damping, sleeping and collisions are off; all else is as by default. An ERP of 0.2 is Bullet's
-// own; 0.8 is tried because ODE's manual, from which the name comes, has it as the upper end.
+// Damping, sleeping and collisions are off; other settings are defaults. An ERP of 0.2 is the
+// default of Bullet; 0.8 is tried because the manual of ODE, the origin of the name, has it as the
+// upper end.
 #include "bench/peers/peer_harness.h"
 
 #include "math/quat.h"
@@ -23,7 +26,7 @@
 
 namespace {
 
-constexpr int32_t DANTZIG_JOINTS_MAX = 300; // beyond, one step takes seconds
+constexpr int32_t DANTZIG_JOINTS_MAX = 300; // above this a step takes seconds
 
 enum {
     VARIANT_IMPULSE,
@@ -131,7 +134,8 @@ class ImpulseWorld final : public World {
         world_->addRigidBody(&body, 0, 0); // touches nothing
     }
 
-    // A constraint to the world has one body only; Bullet takes the world's point from its start pose.
+    // A constraint to the world has one body; Bullet takes the point of the world from its start
+    // pose.
     void add(const peer_joint& def) {
         const bool grounded = def.a == PEER_WORLD || def.b == PEER_WORLD;
         const int32_t first = def.a != PEER_WORLD ? def.a : def.b;
@@ -200,7 +204,8 @@ class MultiBodyWorld final : public World {
     }
 
   private:
-    // Bullet wants the turn from the parent's frame to the link's own, and both offsets to the joint.
+    // Bullet expects the rotation from the frame of the parent to that of the link, and both
+    // offsets to the joint.
     void add(const peer_scene& scene, int32_t i) {
         const int32_t parent = i - 1;
         const peer_joint& joint = scene.joints[i];

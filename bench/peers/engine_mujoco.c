@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// MuJoCo as a peer, in the two ways that it has for a ball joint. The model is its own XML, made in memory.
+// MuJoCo as a peer, with its two kinds of ball joint. The model is its own XML, made in memory.
 //
-//   tree      bodies nested, <joint type="ball">: reduced coordinates, no gap by construction; chains only here.
-//             Its reader takes a hundred levels in one file: deeper chains go on in included ones
+//   tree      nested bodies, <joint type="ball">: reduced coordinates, no gap by construction;
+//             chains only here. Its reader takes a hundred levels per file: deeper chains continue in
+//             included files
 //   connect   free bodies and <equality><connect>: soft constraints by its convex optimisation
 //
-// Newton's method, 100 iterations and Euler are its defaults; "implicit" and RK4 are the other integrators of this
-// version. Constraints are as stiff as solref says, with a time constant of 2 h at least, and as solimp says, up to
-// 0.9999: `connect-stiff` is at both ends. Tried on a free chain of 100 links and not kept: CG and PGS (about three
-// times slower, gaps alike), implicit (twenty times slower).
+// Newton's method, 100 iterations and Euler are its defaults; "implicit" and RK4 are the other
+// integrators of this version. The stiffness of constraints is set by solref, with a time constant
+// of at least 2 h, and by solimp, up to 0.9999: `connect-stiff` uses both limits. Tried on a free
+// chain of 100 links and not kept: CG and PGS (about three times slower, equal gaps), implicit
+// (twenty times slower).
 #include "bench/peers/peer_harness.h"
 
 #include "math/quat.h"
@@ -52,7 +54,7 @@ typedef struct world {
 } world;
 
 // ---- errors ------------------------------------------------------------------------------------
-// MuJoCo ends the process on an error unless a handler takes over; one that returns is not allowed.
+// MuJoCo ends the process on an error unless a handler takes over; the handler must not return.
 
 static jmp_buf escape;
 static char error_text[PEER_TEXT_BYTES];
@@ -89,7 +91,7 @@ static void put_free_body(FILE* out, int32_t i, const peer_body* body) {
     fputs("</body>\n", out);
 }
 
-// A body on the one before it: pose relative to it, R_p' (x - x_p), R_p' R. Not closed.
+// Write a body on its predecessor: relative pose R_p' (x - x_p), R_p' R. The element is not closed.
 static void open_link(FILE* out, const peer_scene* scene, int32_t i) {
     const peer_body* body = &scene->bodies[i];
     double position[3], quaternion[4];
@@ -113,7 +115,7 @@ static void open_link(FILE* out, const peer_scene* scene, int32_t i) {
     fputc('\n', out);
 }
 
-// LEVELS links from `first` on, and the rest of the chain inside the last of them.
+// Write LEVELS links from `first` on, and the rest of the chain inside the last of them.
 static void put_links(FILE* out, const peer_scene* scene, int32_t first) {
     const int32_t left = scene->body_count - first, count = left < LEVELS ? left : LEVELS;
     for (int32_t i = first; i < first + count; i++) open_link(out, scene, i);
@@ -129,7 +131,7 @@ static void put_connect(FILE* out, const peer_joint* joint) {
     fputs("/>\n", out);
 }
 
-// Room for the dense matrices of a step; what is not used is never touched.
+// Memory for the dense matrices of a step; unused memory is never touched.
 static int64_t stack_size(const world* w) {
     const int64_t freedoms = (w->tree ? 3 : 6) * (int64_t)w->scene->body_count;
     const int64_t size = 3 * freedoms * freedoms + 1000 * freedoms + 1000000;
@@ -166,7 +168,7 @@ static void put_model(FILE* out, const world* w, int32_t variant) {
     fputs("</equality></mujoco>\n", out);
 }
 
-// The model (first = 0), or the links from `first` on, as a file in memory.
+// Write the model (first = 0), or the links from `first` on, as a file in memory.
 static bool add_file(mjVFS* files, const world* w, int32_t variant, int32_t first) {
     char name[32] = "scene.xml", *text = NULL;
     size_t length = 0;
@@ -211,7 +213,8 @@ static void destroy(void* memory) {
     free(w);
 }
 
-// qvel of a ball joint: w - w_parent in the axes of the body; of a free body: v, then w in its axes.
+// qvel of a ball joint: w - w_parent in the axes of the body; of a free body: v, then w in its
+// axes.
 static void set_velocities(const world* w) {
     for (int32_t i = 0; i < w->scene->body_count; i++) {
         const peer_state* s = &w->scene->bodies[i].start;
@@ -238,7 +241,7 @@ static bool load(world* w, int32_t variant, char* message, size_t size) {
     return true;
 }
 
-// One line, without blanks at its end.
+// Cut a text to one line without trailing blanks.
 static void tidy(char* text) {
     char* end = text;
     for (; *text != '\0'; text++) {
@@ -264,7 +267,7 @@ static void* create(const void* context, const peer_scene* scene, int32_t varian
     *w = (world){.scene = scene, .tree = tree};
     mju_user_error = on_error;
     mju_user_warning = on_warning;
-    if (setjmp(escape) != 0) { // what MuJoCo held is in no known state, and is left
+    if (setjmp(escape) != 0) { // memory of MuJoCo is in an unknown state and is not freed
         snprintf(message, size, "%s", error_text);
         free(w);
         return NULL;
@@ -275,7 +278,7 @@ static void* create(const void* context, const peer_scene* scene, int32_t varian
     return NULL;
 }
 
-// MuJoCo puts a state that went astray back to the start and says so in a warning only.
+// MuJoCo resets a diverged state to the start and only issues a warning.
 static const char* bad_state(const mjData* data) {
     if (data->warning[mjWARN_BADQPOS].number > 0) return "bad position (warning BADQPOS, reset)";
     if (data->warning[mjWARN_BADQVEL].number > 0) return "bad velocity (warning BADQVEL, reset)";
@@ -294,8 +297,8 @@ static const char* step(void* memory) {
     return bad_state(w->data);
 }
 
-// Poses belong to qpos only after kinematics: mj_step leaves those of the step before. The velocity of a centre
-// of mass comes from cvel, which is at the centre of the tree, world axes.
+// Poses match qpos only after kinematics: mj_step leaves those of the previous step. The velocity
+// of a centre of mass comes from cvel, which is at the centre of the tree, world axes.
 static void get(const void* memory, peer_state* states) {
     const world* w = memory;
     mjData* data = w->data;

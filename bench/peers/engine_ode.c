@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ODE as a peer: ball joints between rigid bodies, velocities by Lagrange multipliers, semi-implicit Euler.
-// The manual: dWorldQuickStep for large systems (successive over-relaxation, here 100 sweeps instead of its
-// 20), dWorldStep where accuracy matters (one dense factorisation: m^3 time, m^2 memory). The manual
-// calls an ERP of 0.1 to 0.8 typical: both its default 0.2 and 0.8 are tried; CFM is as by default.
+// ODE as a peer: ball joints between rigid bodies, velocities by Lagrange multipliers,
+// semi-implicit Euler. As its manual recommends: dWorldQuickStep for large systems (successive
+// over-relaxation, here 100 sweeps instead of 20), dWorldStep where accuracy matters (one dense
+// factorization: m^3 time, m^2 memory). The manual calls an ERP of 0.1 to 0.8 typical: its default
+// 0.2 and 0.8 are tried; CFM has its default.
 #include "bench/peers/peer_harness.h"
 
 #include <ode/ode.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program around an engine; see program.h.
+// The program around an engine; see peer_harness.h.
 #include "bench/peers/peer_harness.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ void peer_result_write(const peer_result* result, FILE* out) {
     fprintf(out, "failure %s\n", result->failure);
 }
 
-// What stands behind "NAME " at the beginning of a line; null if there is no such line.
+// Find the text after "NAME " at the start of a line; null if there is no such line.
 static const char* find_line(const char* text, const char* name) {
     const size_t length = strlen(name);
     for (const char* line = text; line != NULL && *line != '\0';) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program around an engine, and the lines in which it answers.
+// The program around an engine, and the lines of its answers.
 //
-//   mabd-peer-NAME list                              what there is
+//   mabd-peer-NAME list                              version and variants
 //       version TEXT
 //       variant NAME SETTINGS...                     one line each
 //   mabd-peer-NAME run VARIANT REPEATS SECONDS       scene on standard input
-//       built                                        as soon as steps begin
+//       built                                        when steps begin
 //       steps 200                                    the members of peer_result, one line each
 //       ...
-//       failure TEXT                                 the rest of the line, may be empty; the last line
-//   Exit code 0 whenever there is an answer, also if the engine failed; 2 for bad input; 3 without memory.
+//       failure TEXT                                 rest of the line, may be empty; last line
+//   Exit codes: 0 if there is an answer, also if the engine failed; 2 bad input; 3 out of memory.
 #pragma once
 
 #include "bench/peers/peer_measure.h"
@@ -32,10 +32,10 @@ extern "C" {
     X(failed_step, integer)                                                                        \
     X(stopped, flag)
 
-/// main() of a peer program.
+/// The main() of a peer program. Returns an exit code.
 int peer_program(const peer_engine* engine, int argc, char** argv);
-/// Write the lines of a result, and read them back from a text. Reading is false if a line is missing or not
-/// what it should be: message (size) says which.
+/// Write the lines of a result, and read them back from a text. Reading returns false if a line is
+/// missing or damaged: message (size) names it.
 void peer_result_write(const peer_result* result, FILE* out);
 bool peer_result_read(const char* text, peer_result* result, char* message, size_t size);
 

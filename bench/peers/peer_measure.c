@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One way to time and to judge every engine; see measure.h.
+// Times and judges every engine in the same way; see peer_measure.h.
 #include "bench/peers/peer_measure.h"
 
 #include "math/quat.h"
@@ -32,7 +32,7 @@ double peer_gap(const peer_scene* scene, const peer_state* states) {
     double largest = 0;
     for (int32_t i = 0; i < scene->joint_count; i++) {
         const double gap = gap_of(&scene->joints[i], states);
-        if (!(gap <= largest)) largest = gap; // NaN stays
+        if (!(gap <= largest)) largest = gap; // NaN is kept
     }
     return largest;
 }
@@ -80,7 +80,7 @@ static mabd_vec3 centre_of_all(const peer_scene* scene) {
     return mabd_v3_scale(1 / mass, sum);
 }
 
-// Anchors in the world: pointers to them (count) to be freed; null without memory.
+// Pointers to the anchors in the world (count), to be freed; null if memory is short.
 static const double** world_anchors(const peer_scene* scene, int32_t* count) {
     const double** anchors = malloc(((size_t)scene->joint_count + 1) * sizeof(*anchors));
     *count = 0;
@@ -129,7 +129,7 @@ static void fail_at(peer_result* result, int64_t step, const char* why) {
     snprintf(result->failure, sizeof(result->failure), "%s", why);
 }
 
-// After step `step` of the first repeat. Numbers of a state that failed are not taken over.
+// Judge the state after step `step` of the first repeat. Numbers of a failed state are not used.
 static void judge(run* r, const void* world, int64_t step) {
     peer_result* result = r->result;
     r->engine->get(world, r->states);
@@ -151,7 +151,8 @@ static void judge(run* r, const void* world, int64_t step) {
     if (fabs(change) > PEER_EXPLOSION) fail_at(result, step, "exploded");
 }
 
-// All steps once. The first repeat is judged; later ones do as many steps, and a step's fastest time is kept.
+// Do all steps once. The first repeat is judged; later ones do as many steps, and the fastest time
+// of each step is kept.
 static void run_once(run* r, void* world, bool first) {
     peer_result* result = r->result;
     const int64_t steps = first ? r->scene->steps : result->steps;
@@ -171,7 +172,7 @@ static void run_once(run* r, void* world, bool first) {
     }
 }
 
-// Mean over the steps after the warm-up; over all if there are no more.
+// Mean over the steps after the warm-up, or over all if there are no more.
 static double mean_time(const run* r) {
     const int64_t steps = r->result->steps;
     const int64_t first = steps > PEER_WARM_UP ? PEER_WARM_UP : 0;

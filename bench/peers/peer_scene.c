@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene as every engine can take it; see scene.h.
+// A scene for every engine; see peer_scene.h.
 #include "bench/peers/peer_scene.h"
 
 #include <math.h>
@@ -88,7 +88,7 @@ static bool next_line(reader* r, const char* expected) {
     return true;
 }
 
-// Exactly n finite numbers from `text` to the end of the line.
+// Read exactly n finite numbers from `text` to the end of the line.
 static bool read_numbers(const reader* r, const char* text, int n, double* values) {
     for (int i = 0; i < n; i++) {
         char* end = NULL;
@@ -101,7 +101,7 @@ static bool read_numbers(const reader* r, const char* text, int n, double* value
     return text[strspn(text, " \t\r\n")] == '\0' || fail(r, "expected %d numbers, found more", n);
 }
 
-// A line "KEY number ...".
+// Read a line "KEY number ...".
 static bool read_keyed(reader* r, const char* key, int n, double* values) {
     const size_t length = strlen(key);
     if (!next_line(r, key)) return false;
@@ -168,7 +168,7 @@ static bool read_joint(reader* r, int32_t bodies, peer_joint* joint) {
     return true;
 }
 
-// Bodies and joints, once their memory is there; the number of joints stands behind the bodies.
+// Read bodies and joints after their memory was allocated; the number of joints follows the bodies.
 static bool read_bodies(reader* r, peer_scene* scene) {
     for (int32_t i = 0; i < scene->body_count; i++) {
         if (!read_body(r, &scene->bodies[i])) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene as every engine can take it: rigid bodies in their principal frames, and ball joints.
+// A scene for every engine: rigid bodies in their principal frames, and ball joints.
 //
 //   mabd-peers 1                  format and its version
 //   name chain-100
@@ -10,9 +10,9 @@
 //   joints M
 //   a b  xa ya za  xb yb zb                                         M lines
 //
-// Frames of bodies: origin at the centre of mass, axes along the principal ones. Velocities are of the
-// centre of mass, in world axes. a, b: bodies from 0, -1 = the world; anchors are in the frame of the body,
-// or in world coordinates. Numbers have all their digits: reading gives back what was written, bit for bit.
+// Frames of bodies: origin at the centre of mass, axes along the principal ones. Velocities are of
+// the centre of mass, in world axes. a, b: bodies from 0, -1 = the world; anchors are in the frame
+// of the body, or in world coordinates. Numbers have all digits: reading restores the same bits.
 #pragma once
 
 #include <stdbool.h>
@@ -55,15 +55,16 @@ typedef struct peer_scene {
     peer_joint* joints; // (joint_count)
 } peer_scene;
 
-/// Take memory for the bodies and joints, all zero. False if there is none, and then nothing is held.
+/// Allocate zeroed bodies and joints. False if memory is short; then nothing is allocated.
 bool peer_scene_create(int32_t bodies, int32_t joints, peer_scene* scene);
 void peer_scene_destroy(peer_scene* scene);
-/// Errors of `out` are its owner's to find.
+/// Write a scene as text. The caller checks `out` for errors.
 void peer_scene_write(const peer_scene* scene, FILE* out);
-/// Read a scene, to be destroyed. False: message (size bytes) says what is wrong, as "line 7: text", and
-/// nothing is held.
+/// Read a scene, to be destroyed. False: message (size bytes) gets the error as "line 7: text", and
+/// nothing is allocated.
 bool peer_scene_read(FILE* in, peer_scene* scene, char* message, size_t size);
-/// True if joint i holds body i on body i - 1, joint 0 on the world: one chain, in the order of its bodies.
+/// True if joint i connects body i with body i - 1, and joint 0 body 0 with the world: one chain in
+/// the order of its bodies.
 bool peer_scene_is_chain(const peer_scene* scene);
 
 #ifdef __cplusplus
