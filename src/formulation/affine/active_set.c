@@ -19,14 +19,12 @@
 // would make half as much again of that speed.
 
 #include "formulation/affine/element/axis.h"
-
-// How often all axes may change at once without fewer of them being wrong.
-#define PATIENCE 3
+#include "formulation/affine/limits.h"
 
 bool mabd_affine_active_set_moves_all(mabd_affine_sim* sim, bool anew, int32_t changed) {
     if (anew || changed < sim->fewest) {
         sim->fewest = changed;
-        sim->patience = PATIENCE;
+        sim->patience = MABD_ACTIVE_SET_MAX_STALLS;
     } else if (sim->patience > 0) {
         sim->patience--;
     }

@@ -3,9 +3,7 @@
 // factor's pattern decide, never times, so the choice is the same on every machine.
 
 #include "formulation/affine/data.h"
-
-#define AUTO_SLOTS INT32_C(200000)   // joints up to which a component is always factored
-#define AUTO_BYTES ((size_t)4 << 30) // largest factor that `auto` makes
+#include "formulation/affine/limits.h"
 
 // Components that an iterative solver may get: conjugate gradients need a definite matrix, and junctions make it
 // quasi-definite.
@@ -14,7 +12,7 @@ static bool may_iterate(const mabd_plan_component* c) {
 }
 
 static bool may_be_too_large(const mabd_plan_component* c) {
-    return may_iterate(c) && c->slot_count > AUTO_SLOTS &&
+    return may_iterate(c) && c->slot_count > MABD_DUAL_AUTO_MAX_SLOTS &&
            (c->kind == MABD_COMPONENT_LOOPS || c->kind == MABD_COMPONENT_GRAPH);
 }
 
@@ -33,7 +31,7 @@ const mabd_dual_ops* mabd_affine_dual_select(const mabd_affine_sim* sim, int32_t
         if (may_be_too_large(c)) {
             const mabd_dual_system system = mabd_affine_dual_system(sim, component);
             const size_t bytes = direct->bytes_for(&sim->model->allocator, &system);
-            if (bytes > AUTO_BYTES) return &mabd_dual_pcg;
+            if (bytes > MABD_DUAL_AUTO_MAX_BYTES) return &mabd_dual_pcg;
         }
         return direct;
     default:

@@ -11,48 +11,11 @@
 // iterating on the rotation does not.
 
 #include "formulation/affine/newton.h"
+#include "formulation/affine/limits.h"
 
 #include "base/clock.h"
 
 #include <math.h>
-
-// A step that used up its budget is kept, and reported, if it is at least this close.
-#define ACCEPTED_ROTATION ((mabd_real)0.1)  // [rad]
-#define ACCEPTED_OPENING  ((mabd_real)1e-4) // [m], [rad]
-
-// Budget of solves that only change pieces of axes and contacts, in iterations.
-#define SWITCHES 20
-
-// Solves at one reference in which contacts in blocks may change. A blow that goes through a chain takes some tens.
-#define PATIENCE 60
-
-// Iterations after which a step with contacts that still turns bodies far is better halved.
-#define HOPELESS 5
-#define SLOW     ((mabd_real)0.9) // of the one before: not so, if it falls
-
-// Rotation in the first solve from which a step with rows is halved at once [rad].
-#define VIOLENT ((mabd_real)0.4)
-
-// References at which contacts are found anew. Corners come and go with the pose that they lead to, so it could go on forever; from
-// then on they only come.
-#define FINDS 3
-
-// Part of the bending of contacts (below) to which they are solved at a reference.
-#define ROUGH ((mabd_real)0.1)
-
-// What contacts that are rows may be off their law: at the end, of the contact tolerance (what is left is noise, which differs from
-// step to step and shakes stacks), and before, of what the next reference moves.
-#define FINE     ((mabd_real)0.1)
-#define COARSE   ((mabd_real)0.05)
-#define COARSEST ((mabd_real)1e-4)
-// Of fewer contacts forces are found anew, and well, at every reference: what they leave undoes the next one.
-#define MANY_ROWS 300
-
-// Part of a step below which it is not halved any more because of contacts.
-#define LEAST_PART ((mabd_real)0.3)
-
-// Contacts are planes where they were found: a point may leave its plane by so many contact tolerances.
-#define BENDING 10
 
 typedef mabd_affine_attempt attempt;
 
@@ -208,20 +171,20 @@ static attempt accept_best(mabd_affine_sim* sim, mabd_step_info* info,
     STAGE(sim->backend->check(sim, &open));
     info->gap = open.gap, info->angle_error = open.angle, info->worst_joint = open.joint;
     report_contacts(sim, touch, info);
-    if (!(opening(sim, &open) <= ACCEPTED_OPENING)) return unsettled_contacts(touch);
+    if (!(opening(sim, &open) <= MABD_ACCEPT_JOINT_ERROR)) return unsettled_contacts(touch);
     return failed(MABD_OK, -1, -1, "");
 }
 
 static bool has_many_rows(const mabd_affine_sim* sim) {
-    return sim->contacts && sim->contacts->rows.contacts.count > MANY_ROWS;
+    return sim->contacts && sim->contacts->rows.contacts.count > MABD_ROW_GOAL_MIN_CONTACTS;
 }
 
 // How well contact forces are found at the next reference, where points will be off by about `moves`.
 static void set_goal(mabd_affine_sim* sim, mabd_real moves) {
     if (!sim->contacts) return;
-    const mabd_real least = FINE * sim->def.contact_tolerance;
-    mabd_real goal = has_many_rows(sim) ? COARSE * moves : 0;
-    if (!(goal < COARSEST)) goal = COARSEST;
+    const mabd_real least = MABD_ROW_GOAL_TOLERANCE_PART * sim->def.contact_tolerance;
+    mabd_real goal = has_many_rows(sim) ? MABD_ROW_GOAL_MOTION_PART * moves : 0;
+    if (!(goal < MABD_ROW_GOAL_MAX_M)) goal = MABD_ROW_GOAL_MAX_M;
     sim->contacts->search.goal = goal > least ? goal : least;
 }
 
@@ -234,7 +197,8 @@ static mabd_real still_moves(const mabd_affine_sim* sim, mabd_real bending, mabd
 // Contacts as rows have turned a body so far from the prediction that references would not settle.
 static bool is_violent(const mabd_affine_sim* sim, mabd_real h, mabd_real rotation) {
     const mabd_affine_contacts* c = sim->contacts;
-    return c && c->rows.contacts.count > 0 && h > LEAST_PART * sim->def.h && rotation > VIOLENT;
+    return c && c->rows.contacts.count > 0 && h > MABD_HALVE_MIN_PART * sim->def.h &&
+           rotation > MABD_HALVE_ROTATION_RAD;
 }
 
 // What a solve may have left open of axes: contact forces that are off by so much move them.
@@ -293,7 +257,7 @@ static attempt begin_search(search* s, mabd_affine_scheme scheme, mabd_real time
 }
 
 static bool is_flat(const search* s) {
-    return s->touch.bending <= BENDING * s->sim->def.contact_tolerance;
+    return s->touch.bending <= MABD_BENDING_MAX_TOLERANCES * s->sim->def.contact_tolerance;
 }
 static bool is_turned(const search* s) {
     return s->motion.rotation <= s->sim->def.affine.rotation_tolerance;
@@ -302,8 +266,8 @@ static bool is_turned(const search* s) {
 static attempt next_reference(search* s) {
     mabd_affine_sim* sim = s->sim;
     const bool flat = is_flat(s) && is_turned(s);
-    const attempt a =
-        relinearize(sim, flat, s->reference < FINDS ? MABD_FIND_ANEW : MABD_FIND_MORE);
+    const attempt a = relinearize(
+        sim, flat, s->reference < MABD_FIND_MAX_REFERENCES ? MABD_FIND_ANEW : MABD_FIND_MORE);
     if (a.status != MABD_OK) return a;
     set_goal(sim, still_moves(sim, s->touch.bending, s->motion.rotation));
     s->keep = flat && has_many_rows(sim) && contacts_solved(sim);
@@ -325,7 +289,7 @@ static attempt solve_once(search* s) {
 }
 
 static bool may_switch(search* s) {
-    return ++s->switches < SWITCHES * s->sim->def.max_iterations;
+    return ++s->switches < MABD_ACTIVE_SET_SOLVES_PER_ITERATION * s->sim->def.max_iterations;
 }
 
 // Axes settle for the pieces of contacts that there are, then these are looked at.
@@ -342,19 +306,20 @@ static verdict change_pieces(search* s, attempt* a) {
     s->info->contact_iterations += touch->changed > 0;
     s->info->line_searches += sim->contacts != NULL;
     // pieces need be no better than the planes of the contacts, which the next reference brings
-    const bool off = touch->changed > 0 && !(touch->miss <= ROUGH * touch->bending);
+    const bool off =
+        touch->changed > 0 && !(touch->miss <= MABD_SEARCH_BENDING_PART * touch->bending);
     const bool same = (s->pieces.changed > 0 || off) && may_switch(s);
-    if (off && s->round >= PATIENCE) {
-        *a = s->h > LEAST_PART * sim->def.h ? unsettled_contacts(touch)
-                                            : accept_best(sim, s->info, touch);
+    if (off && s->round >= MABD_SEARCH_MAX_ROUNDS) {
+        *a = s->h > MABD_HALVE_MIN_PART * sim->def.h ? unsettled_contacts(touch)
+                                                     : accept_best(sim, s->info, touch);
         return VERDICT_LEAVE;
     }
     if (same) return VERDICT_AGAIN;
-    if (s->pieces.changed > 0 && s->pieces.miss > ACCEPTED_OPENING) {
+    if (s->pieces.changed > 0 && s->pieces.miss > MABD_ACCEPT_JOINT_ERROR) {
         *a = unsettled(&s->pieces);
         return VERDICT_LEAVE;
     }
-    if (off && touch->miss > ACCEPTED_OPENING) {
+    if (off && touch->miss > MABD_ACCEPT_JOINT_ERROR) {
         *a = unsettled_contacts(touch);
         return VERDICT_LEAVE;
     }
@@ -397,10 +362,12 @@ static verdict judge(search* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
     const mabd_real tolerance = mabd_affine_row_tolerance(sim), rotation = s->motion.rotation;
     const int32_t i = s->reference;
-    const bool settled = is_turned(s) && (i >= FINDS || is_flat(s));
-    const bool slows = !(rotation < SLOW * s->last_rotation);
+    const bool settled = is_turned(s) && (i >= MABD_FIND_MAX_REFERENCES || is_flat(s));
+    const bool slows = !(rotation < MABD_MIN_CONTRACTION * s->last_rotation);
     s->last_rotation = rotation;
-    if (i >= HOPELESS && sim->contacts && rotation > ACCEPTED_ROTATION && slows) return VERDICT_END;
+    if (i >= MABD_HALVE_AFTER_ITERATIONS && sim->contacts && rotation > MABD_ACCEPT_ROTATION_RAD &&
+        slows)
+        return VERDICT_END;
     if (i == 0 && is_violent(sim, s->h, rotation)) return VERDICT_END;
     const bool right = settled && s->pieces.changed + s->touch.changed == 0;
     if (!right && i + 1 < sim->def.max_iterations) return VERDICT_NEXT;
@@ -424,14 +391,14 @@ static attempt end_search(const search* s) {
     info->angle_error = s->open.angle;
     info->worst_joint = s->open.joint;
     if (info->converged) return failed(MABD_OK, -1, -1, "");
-    if (!(s->motion.rotation <= ACCEPTED_ROTATION)) {
+    if (!(s->motion.rotation <= MABD_ACCEPT_ROTATION_RAD)) {
         return failed(MABD_ERR_DIVERGED, s->motion.rotated_body, -1,
                       "the rotation does not settle at");
     }
-    if (!(opening(sim, &s->open) <= ACCEPTED_OPENING)) {
+    if (!(opening(sim, &s->open) <= MABD_ACCEPT_JOINT_ERROR)) {
         return failed(MABD_ERR_DIVERGED, -1, s->open.joint, "the rows do not close at");
     }
-    if (!(s->pieces.opening <= ACCEPTED_OPENING)) return unsettled(&s->pieces);
+    if (!(s->pieces.opening <= MABD_ACCEPT_JOINT_ERROR)) return unsettled(&s->pieces);
     return failed(MABD_OK, -1, -1, "");
 }
 

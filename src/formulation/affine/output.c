@@ -8,6 +8,7 @@
 
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/limits.h"
 
 #include "math/polar.h"
 #include "math/quat.h"
@@ -166,7 +167,7 @@ int32_t mabd_affine_get_contacts(const void* self, int32_t capacity, mabd_contac
         mabd_v3_store(p->n, out->normal);
         mabd_v3_store(mabd_affine_contact_force(p), out->force);
         out->distance = p->end_distance;
-        out->slips = friction >= p->friction * p->force[0] * (1 - (mabd_real)1e-6);
+        out->slips = friction >= p->friction * p->force[0] * (1 - MABD_SLIP_REPORT_PART);
     }
     return count;
 }

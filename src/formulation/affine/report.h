@@ -3,6 +3,8 @@
 #pragma once
 
 #include "dual/dual.h"
+#include "formulation/affine/limits.h"
+
 #include "math/shared.h"
 #include "topology/plan.h"
 
@@ -27,7 +29,7 @@ typedef struct mabd_affine_joint_error {
 MABD_FN void mabd_affine_report_motion(mabd_affine_motion_report* report, int32_t body,
                                        mabd_real rotation, mabd_real size) {
     if (report->each) report->each[body] = rotation;
-    if (!(size < (mabd_real)1e30) && report->broken_body < 0) report->broken_body = body;
+    if (!(size < MABD_BROKEN_SQUARE) && report->broken_body < 0) report->broken_body = body;
     if (rotation > report->rotation) {
         report->rotation = rotation;
         report->rotated_body = body;
@@ -48,7 +50,7 @@ MABD_FN void mabd_affine_joint_error_add(mabd_affine_joint_error* worst,
 /// Goal of iterative dual solvers: half the gap tolerance [m], which leaves room for round-off between
 /// residual and gap.
 MABD_FN mabd_dual_goal mabd_affine_dual_goal(mabd_real gap_tolerance) {
-    const mabd_dual_goal goal = {(mabd_real)0.5 * gap_tolerance, 2000};
+    const mabd_dual_goal goal = {MABD_DUAL_GOAL_PART * gap_tolerance, MABD_DUAL_MAX_ITERATIONS};
     return goal;
 }
 /// Merge two reports: sum of the iterations, larger residual; a NaN stays.

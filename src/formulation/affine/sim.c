@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-// Contact forces are right to this times the contact tolerance: 3e-3 with the preset balanced [1/m].
-#define FORCE_TOLERANCE ((mabd_real)3e3)
-
 static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_affine_sim* sim = self;
     sim->backend->destroy(sim, allocator);
@@ -73,7 +70,8 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     if (sim->contacts) {
         sim->contacts->search.h = def->h;
         sim->contacts->search.tolerance = def->contact_tolerance;
-        sim->contacts->search.force_tolerance = FORCE_TOLERANCE * def->contact_tolerance;
+        sim->contacts->search.force_tolerance =
+            MABD_CONTACT_FORCE_TOLERANCE * def->contact_tolerance;
         sim->contacts->search.friction_updates = def->affine.friction_updates;
     }
     reset_host(sim);
@@ -197,6 +195,7 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
+#include "formulation/affine/limits.h"
 #undef FIELD
     memcpy(sim->target, in, n->targets * sizeof *sim->target);
     in += n->targets * sizeof *sim->target;

@@ -9,15 +9,13 @@
 //
 // A step in which an axis meets or leaves a stop is made by implicit Euler, and leaves no history (affine/active_set.c).
 
+#include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 
 #include <string.h>
-
-// Axes at a stop are there within the row tolerance: a way into it of this many times that is a blow.
-#define LEAST_BLOW 10
 
 typedef mabd_affine_attempt attempt;
 
@@ -31,7 +29,7 @@ static void finish(mabd_affine_sim* sim, bool keep_history, attempt* a) {
 
 // Tells a step that meets or leaves a stop; it is solved but not finished.
 static bool changed_stop(mabd_affine_sim* sim, attempt* a) {
-    const mabd_real least = LEAST_BLOW * mabd_affine_row_tolerance(sim);
+    const mabd_real least = MABD_STOP_IMPACT_TOLERANCES * mabd_affine_row_tolerance(sim);
     bool changed = false;
     if (a->status != MABD_OK) return false;
     const mabd_status status = sim->backend->changed_stop(sim, least, &changed);
@@ -82,7 +80,7 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
 // The step as the integrator has it; on failure the state before the step is back. *blow: a stop was met or left,
 // BDF2 has to start anew.
 static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info, bool* blow) {
-    const mabd_real least = LEAST_BLOW * mabd_affine_row_tolerance(sim);
+    const mabd_real least = MABD_STOP_IMPACT_TOLERANCES * mabd_affine_row_tolerance(sim);
     *blow = false;
     const mabd_status status = sim->backend->meets_stop(sim, sim->def.h, least, blow);
     if (status != MABD_OK) return mabd_affine_lost(status);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/formulation/affine/contact/law.h: the law of one contact. It is checked against its own definition (contacts.h), and the rows
+// Tests for src/formulation/affine/element/contact_law.h: the law of one contact. It is checked against its own definition (contacts.h), and the rows
 // of a piece against it by differences.
 //
 //   F = max(0, -g/c_n) n - k s,   k = min(1/c_t, bound/|s|)
-#include "formulation/affine/contact/law.h"
+#include "formulation/affine/element/contact_law.h"
 
 #include "support/draw.h"
 

@@ -11,14 +11,12 @@
 // preconditioned by A^-1. Pulleys have one freedom each but for elasticity, which is stiff, so a few products
 // do for each. A p is carried along: A z = residual for z = A^-1 residual.
 
-#include "formulation/affine/contact/law.h"
 #include "formulation/affine/contact/response.h"
 #include "formulation/affine/element/assembly.h"
+#include "formulation/affine/element/contact_law.h"
+#include "formulation/affine/limits.h"
 
 #include <string.h>
-
-#define MOST_PRODUCTS 200
-#define REDUCTION     ((mabd_real)1e-20) // of the energy of the residual
 
 typedef struct carry_work {
     mabd_affine_sim* sim;
@@ -91,11 +89,11 @@ static int32_t conjugate_gradients(carry_work* w) {
     const int32_t n = w->carriers;
     answer(w);
     mabd_real energy = dot(n, w->r, w->z);
-    const mabd_real goal = REDUCTION * energy;
+    const mabd_real goal = MABD_SUPPORT_ENERGY_PART * energy;
     memcpy(w->p, w->z, (size_t)n * sizeof *w->p);
     memcpy(w->Ap, w->r, (size_t)n * sizeof *w->p);
     int32_t products = 0;
-    while (energy > goal && products < MOST_PRODUCTS) {
+    while (energy > goal && products < MABD_SUPPORT_MAX_PRODUCTS) {
         pull_riders(w, w->p, w->y);
         mabd_affine_response(w->sim, &w->c->support.loads, w->y, w->d);
         push_carriers(w, w->d, w->p, false, w->Bp); // -B p

@@ -6,13 +6,11 @@
 // the same time; else they are rows. Where some are, so are those of all other groups of small components.
 
 #include "formulation/affine/contact/contact.h"
+#include "formulation/affine/limits.h"
 
 #include <string.h>
 
 enum { RIDES = 1, CARRIES = 2, BY_ROWS = 4, LARGE = 8 };
-
-// Contacts on a component up to which its part of W is put together: their number goes in by its square.
-#define FEW_CONTACTS 64
 
 static void add_index(mabd_list* list, int32_t value) {
     ((int32_t*)list->data)[list->count++] = value;
@@ -111,7 +109,7 @@ static void find_large(mabd_affine_contacts* c) {
         int32_t both[2];
         const int count = both_components(c, mabd_affine_contacts_at(c, i), both);
         for (int k = 0; k < count; k++) {
-            const bool few = ++c->by_component.line[both[k]].count <= FEW_CONTACTS;
+            const bool few = ++c->by_component.line[both[k]].count <= MABD_SMALL_MAX_CONTACTS;
             if (!few || !c->by_component.small[both[k]])
                 c->by_component.role[c->by_component.group[both[k]]] |= LARGE;
         }

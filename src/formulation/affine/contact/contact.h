@@ -24,7 +24,7 @@
 //
 // Rows hold at the end of the step. The gap is that of the shapes at the reference, except:
 //   - overlapping bodies are not thrown out: a row pushes by no more than
-//     MABD_CONTACT_PUSH_SPEED h + |s|/2 in a step
+//     MABD_CONTACT_PUSH_SPEED_M_S h + |s|/2 in a step
 //   - an impact with restitution e asks for the displacement e h v (v: speed of approach)
 //   - bodies that move farther in a step than they are thick get the points of their start poses: the
 //     row is linear in their displacement, so nothing passes through (speculative contact)
@@ -57,6 +57,7 @@
 #include "collide/collide.h"
 #include "dual/cone_cg.h"
 #include "formulation/affine/body_types.h"
+#include "formulation/affine/limits.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
 
@@ -313,7 +314,7 @@ mabd_status mabd_affine_contacts_overlap(const mabd_affine_sim* sim, const mabd_
 
 /// c / own of a row: what the scene says, but enough for rows that depend on each other (four corners of a box).
 MABD_FN mabd_real mabd_affine_contact_softness(const mabd_model* model) {
-    const mabd_real least = (mabd_real)1e-9;
+    const mabd_real least = MABD_CONTACT_MIN_SOFTNESS;
     return model->contact.compliance > least ? model->contact.compliance : least;
 }
 /// x along n, t1 and t2 of a contact, world.

@@ -21,24 +21,14 @@
 // friction_updates allows, and once the search has come close, they follow the normal forces of this step: Coulomb's law is the
 // limit. What is left is reported (friction_lag).
 
-#include "formulation/affine/contact/law.h"
 #include "formulation/affine/data.h"
+#include "formulation/affine/element/contact_law.h"
+#include "formulation/affine/limits.h"
 
 #include "contact/bounds.h"
 
 #include <math.h>
 #include <string.h>
-
-// Places that the line search looks at, and the slope that is flat enough, of that at the start.
-#define MOST_PLACES 12
-#define FLAT        ((mabd_real)1e-3)
-// Part of the contact tolerance that a force off its law may amount to.
-#define LITTLE ((mabd_real)0.1)
-// Bounds of friction change where the pieces are off by no more than this part of what that will do.
-#define SETTLED ((mabd_real)0.3)
-// They converge by a ratio; this much of a step at the least and at the most.
-#define LEAST_RELAX ((mabd_real)0.2)
-#define MOST_RELAX  ((mabd_real)2)
 
 typedef struct search_work {
     mabd_affine_sim* sim;
@@ -99,7 +89,7 @@ static void look_at(search_work* w, mabd_affine_contact* p) {
     if (miss > line->miss) line->miss = miss;
     if (lag > line->lag) line->lag = lag;
     w->bounds += wanted_bound(p) + old, w->behind += (mabd_real)fabs(wanted_bound(p) - old);
-    w->report.changed += miss > LITTLE * w->c->search.tolerance;
+    w->report.changed += miss > MABD_LAW_ERROR_PART * w->c->search.tolerance;
     if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
 }
 
@@ -115,11 +105,12 @@ static void look(search_work* w) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         if (p->eliminated) look_at(w, p);
     }
-    const mabd_real little = LITTLE * c->search.tolerance;
+    const mabd_real little = MABD_LAW_ERROR_PART * c->search.tolerance;
     for (int32_t i = 0; i < c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
         const bool late = line->lag > little && line->updates < c->search.friction_updates;
-        line->update = late && line->miss <= (mabd_real)fmax(little, SETTLED * line->lag);
+        line->update =
+            late && line->miss <= (mabd_real)fmax(little, MABD_BOUND_UPDATE_PART * line->lag);
         line->open = late || line->miss > little;
         line->searched = line->open;
         line->updates += line->update;
@@ -182,16 +173,16 @@ static bool look_at_ends(const search_work* w) {
     return any;
 }
 
-// All groups at once: the least on the way, where the slope is FLAT of what it was at the start.
+// All groups at once: the least on the way, where the slope is MABD_LINE_SEARCH_SLOPE_PART of what it was at the start.
 static void search(const search_work* w) {
     bool any = look_at_ends(w);
-    for (int k = 0; any && k < MOST_PLACES; k++) {
+    for (int k = 0; any && k < MABD_LINE_SEARCH_MAX_POINTS; k++) {
         find_slopes(w);
         any = false;
         for (int32_t i = 0; i < w->c->by_component.groups.count; i++) {
             mabd_affine_contact_line* line = group_line(w, i);
             if (!line->searched) continue;
-            if (fabs(line->slope) <= -FLAT * line->first) {
+            if (fabs(line->slope) <= -MABD_LINE_SEARCH_SLOPE_PART * line->first) {
                 line->searched = false;
                 continue;
             }
@@ -231,8 +222,8 @@ static void relax_bounds(const search_work* w) {
         mabd_affine_contact_line* line = group_line(w, i);
         if (!(line->down > 0)) continue;
         line->relax *= line->up / line->down;
-        if (!(line->relax > LEAST_RELAX)) line->relax = LEAST_RELAX;
-        if (line->relax > MOST_RELAX) line->relax = MOST_RELAX;
+        if (!(line->relax > MABD_BOUND_MIN_RELAX)) line->relax = MABD_BOUND_MIN_RELAX;
+        if (line->relax > MABD_BOUND_MAX_RELAX) line->relax = MABD_BOUND_MAX_RELAX;
     }
 }
 

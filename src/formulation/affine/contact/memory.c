@@ -2,11 +2,9 @@
 // Memory of contacts: what is known from the model is laid out once; lists of contacts grow and stay.
 
 #include "formulation/affine/contact/contact.h"
+#include "formulation/affine/limits.h"
 
 #include <string.h>
-
-// Bodies of a component up to which what contact forces do to it is put together as a matrix.
-#define FEW_BODIES 16
 
 // Contacts of a step may differ from those of the next by whatever comes near: lists double when they are full.
 #define FOR_SET(X, set)                                                                            \
@@ -68,7 +66,7 @@ static void fill_bodies(mabd_affine_contacts* c, const mabd_model* m) {
         const mabd_plan_component* component = &plan->components[i];
         c->by_component.side[i] = -1;
         c->by_component.small[i] =
-            component->body_count <= FEW_BODIES && component->junction_count == 0;
+            component->body_count <= MABD_SMALL_MAX_BODIES && component->junction_count == 0;
         for (int32_t k = 0; k < component->body_count; k++) {
             c->by_body.component[plan->component_bodies[component->body_first + k]] = i;
         }

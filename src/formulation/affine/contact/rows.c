@@ -5,28 +5,12 @@
 #include "formulation/affine/contact/saved.h"
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/limits.h"
 
 #include "contact/bounds.h"
 #include "contact/points.h"
 
 #include <string.h>
-
-// Rods that are closer to parallel than this cosine do not roll over each other, but touch along their length.
-#define MOST_ALONG ((mabd_real)0.5)
-// Fastest that overlapping bodies are moved apart [m/s]: 4 mm take a tenth of a second and what is left of the speed is
-// a hop of 0.1 mm.
-#define PUSH_SPEED ((mabd_real)0.05)
-// Contacts exist from this many times |g| h^2 on, unless the scene gives a margin.
-#define MARGIN_FALLS 4
-#define LEAST_MARGIN ((mabd_real)1e-3) // [m] without gravity
-// A body is struck if its own share of the blow takes more than this part of |g| h^2 in a step.
-#define LEAST_BLOW ((mabd_real)0.05)
-// Part of the margin from which a new contact is taken to hold, until it is known better.
-#define CLOSE ((mabd_real)0.05)
-// Points of one pair closer than this part of the reach of a body are the same.
-#define NEAR ((mabd_real)0.1)
-// A body carries another if its part of what their contact gives way is at most this.
-#define CARRIER ((mabd_real)0.25)
 
 // ---- motion ----------------------------------------------------------------------------------------
 
@@ -80,7 +64,7 @@ static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* mot
     p->slip1 = mabd_v3_dot(p->t1, way), p->slip2 = mabd_v3_dot(p->t2, way);
     const mabd_real slip = (mabd_real)sqrt(p->slip1 * p->slip1 + p->slip2 * p->slip2);
     const mabd_real start = p->distance - u;
-    const mabd_real limited = u - (PUSH_SPEED * h + slip / 2);
+    const mabd_real limited = u - (MABD_CONTACT_PUSH_SPEED_M_S * h + slip / 2);
     p->gap = p->distance > limited ? p->distance : limited;
     const mabd_vec3 v =
         mabd_v3_sub(start_velocity(sim, p->b, p->Xb), start_velocity(sim, p->a, p->Xa));
@@ -108,7 +92,7 @@ static void set_roll(const mabd_collide* c, const mabd_collide_motion* motion,
     if (!mabd_collider_is_rod(b, mabd_m3_tmul(pb.rotation, n), &axis_b)) return;
     axis_a = mabd_m3_mul(pa.rotation, axis_a), axis_b = mabd_m3_mul(pb.rotation, axis_b);
     const mabd_real along = mabd_v3_dot(axis_a, axis_b);
-    if (fabs(along) > MOST_ALONG) return;
+    if (fabs(along) > MABD_ROLL_MAX_COSINE) return;
     mabd_unit(mabd_v3_cross(p->n, axis_b), axis_a, &p->roll_axis);
     p->roll_radius = a->size[0] + b->size[0];
 }
@@ -130,7 +114,7 @@ static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
     fill_rows(sim, motion, view, &p, blow);
     const mabd_real own_a = own_compliance(sim, p.a, p.Xa, p.n);
     p.own_n = own_a + own_compliance(sim, p.b, p.Xb, p.n);
-    p.light = own_a <= CARRIER * p.own_n;
+    p.light = own_a <= MABD_SUPPORT_MAX_COMPLIANCE_PART * p.own_n;
     p.own_t = own_compliance(sim, p.a, p.Xa, p.t1) + own_compliance(sim, p.b, p.Xb, p.t1) +
               own_compliance(sim, p.a, p.Xa, p.t2) + own_compliance(sim, p.b, p.Xb, p.t2);
     p.own_t /= 2;
@@ -146,7 +130,7 @@ static bool is_struck(const mabd_affine_sim* sim, const mabd_affine_contact* p, 
     if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
     const mabd_real share = own_compliance(sim, body, X, p->n) / p->own_n, h = sim->step.lead;
     const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
-    return share * blow * h > LEAST_BLOW * fall;
+    return share * blow * h > MABD_IMPACT_MIN_FALLS * fall;
 }
 
 // The body and those jointed to it go on by Euler.
@@ -181,7 +165,7 @@ static void start_contact(find_work* w, mabd_affine_contact* p, bool known, mabd
     mabd_affine_sim* sim = w->sim;
     const bool held = p->pressed;
     if (!held) {
-        p->pressed = p->gap < (known ? 0 : CLOSE * w->c->search.margin);
+        p->pressed = p->gap < (known ? 0 : MABD_CONTACT_CLOSE_PART * w->c->search.margin);
         p->friction_state = MABD_FRICTION_NONE;
         p->slip_length = 0, p->slip_direction = p->t1;
         p->bound_unknown = true;
@@ -228,7 +212,7 @@ static mabd_status add_more(find_work* w, const mabd_collide_pair* view, int32_t
             mabd_list_reserve(&c->allocator, &c->list.current, sizeof(mabd_affine_contact), 1));
         *mabd_affine_contacts_at(c, c->list.current.count++) = before[w->last];
     }
-    const mabd_real near = NEAR * c->geometry->reach[view->h];
+    const mabd_real near = MABD_CONTACT_SAME_POINT_PART * c->geometry->reach[view->h];
     for (int32_t k = 0; k < count; k++) {
         mabd_real blow;
         mabd_affine_contact p = make_contact(w->sim, &w->motion, view, &points[k], &blow);
@@ -271,8 +255,8 @@ static void set_margin(mabd_affine_sim* sim) {
     const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
     c->search.margin = sim->model->contact.margin;
     if (c->search.margin > 0) return;
-    c->search.margin = MARGIN_FALLS * fall;
-    if (c->search.margin < LEAST_MARGIN) c->search.margin = LEAST_MARGIN;
+    c->search.margin = MABD_CONTACT_MARGIN_FALLS * fall;
+    if (c->search.margin < MABD_CONTACT_MIN_MARGIN_M) c->search.margin = MABD_CONTACT_MIN_MARGIN_M;
 }
 
 mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find find) {

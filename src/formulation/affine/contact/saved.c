@@ -5,13 +5,11 @@
 #include "formulation/affine/contact/saved.h"
 
 #include "formulation/affine/data.h"
+#include "formulation/affine/limits.h"
 
 #include "contact/points.h"
 
 #include <string.h>
-
-// Steps by Euler after that of a blow: it takes the speed away within two steps, and BDF2 looks back at two.
-#define BLOW_STEPS 2
 
 // A tangent vector, carried along as the normal turns from `from` to `to`.
 static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
@@ -88,7 +86,8 @@ static void choose_calm(mabd_affine_sim* sim) {
     for (size_t i = 0; i < sim->sizes.bodies; i++) {
         const mabd_real left =
             c->by_body.euler_steps[i] > part ? c->by_body.euler_steps[i] - part : 0;
-        c->by_body.euler_steps[i] = c->by_body.euler[i] == MABD_EULER_HIT ? BLOW_STEPS : left;
+        c->by_body.euler_steps[i] =
+            c->by_body.euler[i] == MABD_EULER_HIT ? MABD_IMPACT_EULER_STEPS : left;
     }
     for (int32_t i = 0; i < c->rows.bodies.bodies.count; i++) stay_calm(c, frees[i]);
     for (int32_t i = 0; i < c->list.current.count; i++) {
@@ -119,15 +118,16 @@ static void notice_changes(const mabd_plan* plan, mabd_affine_contacts* c) {
         c->by_body.change[p->b] += p->force[0] > 0;
     }
     for (int32_t i = 0; i < c->list.saved.count; i++) {
-        if (c->by_body.change[kept[i].b] != 0) c->by_body.euler_steps[kept[i].b] = BLOW_STEPS;
+        if (c->by_body.change[kept[i].b] != 0)
+            c->by_body.euler_steps[kept[i].b] = MABD_IMPACT_EULER_STEPS;
     }
     for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         if (c->by_body.change[p->b] == 0) continue;
-        c->by_body.euler_steps[p->b] = BLOW_STEPS;
+        c->by_body.euler_steps[p->b] = MABD_IMPACT_EULER_STEPS;
         // both alike, or momentum would not be kept; but what turns on an axle is held by it
         if (p->moving && plan->components[c->by_body.component[p->a]].slot_count == 0) {
-            c->by_body.euler_steps[p->a] = BLOW_STEPS;
+            c->by_body.euler_steps[p->a] = MABD_IMPACT_EULER_STEPS;
         }
     }
 }

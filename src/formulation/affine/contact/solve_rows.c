@@ -7,20 +7,9 @@
 #include "formulation/affine/contact/delassus.h"
 #include "formulation/affine/contact/response.h"
 #include "formulation/affine/element/assembly.h"
+#include "formulation/affine/limits.h"
 
 #include <string.h>
-
-// Products at the most: so many, and fewer if there are many contacts.
-#define MOST_PRODUCTS  3000
-#define LEAST_PRODUCTS 60
-#define ALL_PRODUCTS   60000 // times contacts
-// Sweeps at the most, where the forces are those of the end and before.
-#define MOST_SWEEPS  200
-#define ROUGH_SWEEPS 50
-// Contacts of a small run up to which conjugate gradients take it: ten boxes on each other take a third of the time of sweeps.
-// Products at the most: what takes more is swept.
-#define FEW_ROWS     64
-#define FEW_PRODUCTS 100
 
 typedef struct rows_work {
     mabd_affine_sim* sim;
@@ -81,8 +70,10 @@ static void take_forces(const rows_work* w, const mabd_real* force) {
 }
 
 static int32_t most_products(int32_t contacts) {
-    const int32_t most = ALL_PRODUCTS / contacts;
-    return most > MOST_PRODUCTS ? MOST_PRODUCTS : most < LEAST_PRODUCTS ? LEAST_PRODUCTS : most;
+    const int32_t most = MABD_ROW_PRODUCTS_TIMES_CONTACTS / contacts;
+    return most > MABD_ROW_MAX_PRODUCTS   ? MABD_ROW_MAX_PRODUCTS
+           : most < MABD_ROW_MIN_PRODUCTS ? MABD_ROW_MIN_PRODUCTS
+                                          : most;
 }
 
 // Values of the rows without contact forces, and all else that a problem is made of.
@@ -122,7 +113,7 @@ static void add_report(mabd_affine_contacts* c, const mabd_cone_report* report) 
 
 // The first few sweeps bring most of it: where planes of contacts still bend no more are made.
 static int32_t most_sweeps(const mabd_affine_contacts* c) {
-    return c->search.goal > c->search.tolerance ? ROUGH_SWEEPS : MOST_SWEEPS;
+    return c->search.goal > c->search.tolerance ? MABD_ROW_MAX_EARLY_SWEEPS : MABD_ROW_MAX_SWEEPS;
 }
 
 static void solve_small(const rows_work* w, const mabd_affine_contact_range* run) {
@@ -131,8 +122,8 @@ static void solve_small(const rows_work* w, const mabd_affine_contact_range* run
     mabd_real* force = w->force + 3 * (size_t)run->first;
     problem.product = mabd_cone_matrix_product, problem.self = &W;
     mabd_cone_report report = {0, 0, 0, false};
-    if (run->count <= FEW_ROWS) {
-        problem.max_products = FEW_PRODUCTS;
+    if (run->count <= MABD_ROW_CG_MAX_CONTACTS) {
+        problem.max_products = MABD_ROW_CG_MAX_PRODUCTS;
         report = mabd_cone_cg(&problem, force, w->rows, w->work);
     }
     if (!report.converged) {

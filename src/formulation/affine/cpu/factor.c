@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factor and solve: K lambda = b, component by component, by the solver that fits.
 //
-// Threads: components do not know of each other. Those that follow each other make a group of GROUP_ROWS rows or more, which is
+// Threads: components do not know of each other. Those that follow each other make a group of MABD_GROUP_ROWS rows or more, which is
 // what one thread does at a time; the plan alone decides. A component that is a good part of all rows would leave the other
 // threads without work: if its solver can share, it comes after the groups, with all threads. Neither changes bits: solvers
 // give the same with any number of threads. Of several components that fail the first is told.
 
 #include "formulation/affine/cpu/reduced_chain.h"
+#include "formulation/affine/limits.h"
 #include "formulation/affine/report.h"
 
 #include <string.h>
@@ -25,7 +26,6 @@
 //
 // and leaves S (K + S)^-1 S x1. If n is a vector of rows that hold against each other, K n = 0, then n'b =
 // 0 for rows that can be closed and so n'S x1 = 0: the load shared among them is the same.
-#define REDUNDANT_SOFTNESS ((mabd_real)1e-10)
 
 // Joints between junctions have no compliance of their own: about J diag(H)^-1 J' comes back when a junction is
 // eliminated. What this leaves open is not taken back.
@@ -44,7 +44,7 @@ static void soften_late(const mabd_dual_system* system, int32_t edge) {
     for (int32_t r = 0; r < w; r++) {
         for (int32_t k = 0; k < v; k++) {
             const mabd_real J = U[after ? k * w + r : r * v + k];
-            D[r * w + r] -= REDUNDANT_SOFTNESS * J * J / H[k * v + k];
+            D[r * w + r] -= MABD_REDUNDANT_SOFTNESS * J * J / H[k * v + k];
         }
     }
 }
@@ -53,14 +53,15 @@ static void soften(const mabd_dual_system* system) {
     for (int32_t s = 0; s < system->slot_count; s++) {
         mabd_real* D = system->D + system->block[s];
         const int32_t width = system->width[s];
-        for (int32_t r = 0; r < width; r++) D[r * width + r] *= 1 + REDUNDANT_SOFTNESS;
+        for (int32_t r = 0; r < width; r++) D[r * width + r] *= 1 + MABD_REDUNDANT_SOFTNESS;
     }
     for (int32_t e = 0; system->late && e < system->edge_count; e++) soften_late(system, e);
 }
 
 // rest = S x
 static void softened_rest(const mabd_dual_system* system, const mabd_real* x, mabd_real* rest) {
-    const mabd_real part = REDUNDANT_SOFTNESS / (1 + REDUNDANT_SOFTNESS); // D has been softened
+    const mabd_real part =
+        MABD_REDUNDANT_SOFTNESS / (1 + MABD_REDUNDANT_SOFTNESS); // D has been softened
     for (int32_t s = 0; s < system->slot_count; s++) {
         const mabd_real* D = system->D + system->block[s];
         const int32_t width = system->width[s], row = system->row[s] - system->row_offset;
@@ -106,12 +107,6 @@ static mabd_status factor(mabd_affine_sim* sim, int32_t component, const mabd_du
 
 // ---- groups ------------------------------------------------------------------------------------------
 
-// Some 100 microseconds of work.
-#define GROUP_ROWS 1024
-// A component is worked on by all threads from so many rows on, and from this part of all.
-#define SHARED_ROWS 4096
-#define SHARED_PART 16
-
 static int32_t rows_of(const mabd_plan* plan, int32_t component) {
     const mabd_plan_component* c = &plan->components[component];
     return plan->slot_row[c->slot_first + c->slot_count] - plan->slot_row[c->slot_first];
@@ -122,12 +117,12 @@ int32_t mabd_affine_find_groups(const mabd_plan* plan, mabd_affine_group* groups
     int64_t weight = 0; // one more for each component
     for (int32_t i = 0; i < plan->component_count; i++) {
         const int32_t rows = rows_of(plan, i);
-        if (i > first && rows >= GROUP_ROWS) {
+        if (i > first && rows >= MABD_GROUP_ROWS) {
             if (groups) groups[count] = (mabd_affine_group){.first = first, .last = i};
             count++, first = i, weight = 0;
         }
         weight += rows + 1;
-        if (weight < GROUP_ROWS && i + 1 < plan->component_count) continue;
+        if (weight < MABD_GROUP_ROWS && i + 1 < plan->component_count) continue;
         if (groups) groups[count] = (mabd_affine_group){.first = first, .last = i + 1};
         count++, first = i + 1, weight = 0;
     }
@@ -138,8 +133,8 @@ static bool is_shared(const mabd_affine_sim* sim, const mabd_affine_group* group
     if (!sim->pool || group->last != group->first + 1) return false;
     const mabd_dual_ops* ops = sim->duals[group->first];
     const int64_t rows = rows_of(sim->model->plan, group->first);
-    return ops && ops->shares_work && rows >= SHARED_ROWS &&
-           rows * SHARED_PART >= sim->model->plan->row_count;
+    return ops && ops->shares_work && rows >= MABD_SHARED_ROWS &&
+           rows * MABD_SHARED_SHARE >= sim->model->plan->row_count;
 }
 
 typedef void (*group_work)(mabd_affine_sim* sim, mabd_affine_group* group, mabd_pool* pool);

@@ -4,11 +4,9 @@
 #include "formulation/affine/cpu/pack.h"
 
 #include "formulation/affine/element/side_share.h"
+#include "formulation/affine/limits.h"
 
 #include <string.h>
-
-// Bodies of a pack lie at most so far apart: a tile of bodies that are all different is not searched over and over.
-#define WINDOW 128
 
 typedef struct walk {
     const mabd_model* model;
@@ -147,7 +145,8 @@ static void pack_from(walk* w, const mabd_affine_tile* tile, int32_t body) {
     const mabd_model* m = w->model;
     mabd_affine_pack pack = {.body_class = m->body_class[body], .kind = w->kinds[body]};
     pack.side_count = m->plan->side_start[body + 1] - m->plan->side_start[body];
-    int32_t end = body + WINDOW < tile->body_last ? body + WINDOW : tile->body_last;
+    int32_t end = body + MABD_PACK_MAX_SPREAD < tile->body_last ? body + MABD_PACK_MAX_SPREAD
+                                                                : tile->body_last;
     for (int32_t i = body; i < end && pack.count < MABD_LANES; i++) {
         if (w->packed[i - tile->body_first] || !are_alike(w, body, i)) continue;
         w->packed[i - tile->body_first] = 1;

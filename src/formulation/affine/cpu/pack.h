@@ -21,21 +21,14 @@
 #pragma once
 
 #include "formulation/affine/data.h"
+#include "formulation/affine/limits.h"
 #include "math/lanes.h"
 
-/// Bodies of a tile: about 1 kB each in the cache while a step goes over them.
-#define MABD_TILE_BODIES 512
-
-/// Links of one lane of a run. Rows of 12 reals of bodies so far apart do not meet in one set of the cache.
-#define MABD_SEGMENT_LINKS  63
 #define MABD_SEGMENT_BODIES (MABD_LANES * MABD_SEGMENT_LINKS)
 /// What elimination leaves of a joint with w rows: Z (w x w), Y (w x w), h (w).
 #define MABD_SEGMENT_SAVED(w) ((2 * (w) + 1) * (w))
 /// Rows of the joints of a run: 3 point rows, or as many as this of any kind.
 #define MABD_SEGMENT_LEAST_ROWS 4
-
-/// Tiles predict on their way where at most one body in so many is a border.
-#define MABD_HALO_SHARE 8
 
 /// Most joints of a body in a pack.
 #define MABD_PACK_SIDES 6

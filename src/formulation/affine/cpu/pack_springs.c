@@ -13,6 +13,7 @@
 
 #include "formulation/affine/cpu/pack_lanes.h"
 #include "formulation/affine/element/affine_body.h"
+#include "formulation/affine/limits.h"
 
 #include "math/block.h"
 
@@ -40,8 +41,6 @@ typedef struct spring_blocks {
 // A pack reads and writes some twenty streams, more than a processor follows by itself. What a pack some way on will need is asked
 // for while this one is worked on: to the second level of the cache, a few lines between two pieces of work. Asked for all at
 // once they take as long as not asked for at all. Its sides, which say where its blocks are, are asked for before that.
-
-#define AHEAD 2
 
 static const mabd_affine_pack* pack_ahead(const mabd_affine_sim* sim, const mabd_affine_pack* pack,
                                           int32_t by) {
@@ -386,7 +385,7 @@ void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pa
     spring_bodies w;
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
-    const mabd_affine_pack* next = pack_ahead(sim, pack, AHEAD);
+    const mabd_affine_pack* next = pack_ahead(sim, pack, MABD_PREFETCH_PACKS);
     ask_for_rows(12, sim->q, next), ask_for_rows(12, sim->q1, next);
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
     ask_for_rows(12, sim->v, next), ask_for_rows(12, sim->v1, next);
@@ -398,7 +397,7 @@ void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pa
     }
     ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->geometric, next);
     store_sides(sim, pack, sides, &blocks);
-    ask_for_places(sim, pack_ahead(sim, pack, 2 * AHEAD));
+    ask_for_places(sim, pack_ahead(sim, pack, 2 * MABD_PREFETCH_PACKS));
     for (int32_t i = 0, k = 0; i < pack->side_count; i++) {
         for (int32_t j = i + 1; j < pack->side_count; j++, k++) {
             ask_for_pair(sim, next, k);
@@ -446,7 +445,7 @@ static void load_multipliers(const mabd_affine_sim* sim, const mabd_affine_pack_
 void MABD_STAGE(update_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                                     mabd_affine_motion_report* report) {
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
-    const mabd_affine_pack* next = pack_ahead(sim, pack, AHEAD);
+    const mabd_affine_pack* next = pack_ahead(sim, pack, MABD_PREFETCH_PACKS);
     mabd_lanes ref[12], f[12], lambda[6], n[9], torque[3];
     ask_for_rows(12, sim->ref, next), ask_for_rows(6, sim->geometric, next);
     mabd_lanes_load(12, sim->ref, pack->body, ref);
@@ -466,6 +465,6 @@ void MABD_STAGE(update_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pack
     }
     ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->stress_new, next);
     turn_torque(ref, torque, f);
-    ask_for_places(sim, pack_ahead(sim, pack, 2 * AHEAD));
+    ask_for_places(sim, pack_ahead(sim, pack, 2 * MABD_PREFETCH_PACKS));
     MABD_STAGE(move_pack)(sim, pack, ref, f, report);
 }

@@ -10,6 +10,7 @@
 // are beyond 1 rad and may count whole turns, are done one by one between the loops.
 
 #include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/limits.h"
 
 #include "math/block.h"
 #include "math/polar.h"
@@ -25,12 +26,11 @@ typedef struct turn_lanes {
 // ---- memory --------------------------------------------------------------------------------------------
 // What a group some way on will need, asked for a few lines at a time (pack_springs.c).
 
-#define AHEAD 2
-
 static const mabd_affine_spring_group* group_ahead(const mabd_affine_sim* sim,
                                                    const mabd_affine_spring_group* group) {
-    const bool is_there = group - sim->packs->groups + AHEAD < sim->packs->group_count;
-    return is_there ? group + AHEAD : NULL;
+    const bool is_there =
+        group - sim->packs->groups + MABD_PREFETCH_PACKS < sim->packs->group_count;
+    return is_there ? group + MABD_PREFETCH_PACKS : NULL;
 }
 
 static void ask_for_bodies(const mabd_affine_spring_group* group, const mabd_real* q) {

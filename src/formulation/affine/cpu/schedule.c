@@ -6,6 +6,7 @@
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/element/side_share.h"
 #include "formulation/affine/element/update.h"
+#include "formulation/affine/limits.h"
 
 #include <string.h>
 
@@ -37,10 +38,6 @@ typedef struct tile_job {
     const mabd_real* q;
 } tile_job;
 
-// Tiles that follow each other go to one thread: a run asks for the next one's memory. As many batches for each thread even out what
-// other work the machine has.
-#define BATCHES 8
-
 static void run_batch(void* context, int32_t batch, int32_t thread) {
     const tile_job* job = context;
     const int64_t tiles = job->sim->packs->tile_count;
@@ -54,7 +51,8 @@ static int32_t first_in(const mabd_affine_sim* sim, int32_t count, int32_t part)
 }
 
 static void run_tiles(mabd_affine_sim* sim, mabd_pool_part part, tile_job* job) {
-    const int32_t tiles = sim->packs->tile_count, most = BATCHES * mabd_pool_threads(sim->pool);
+    const int32_t tiles = sim->packs->tile_count,
+                  most = MABD_BATCHES_PER_THREAD * mabd_pool_threads(sim->pool);
     job->sim = sim, job->part = part;
     job->batches = tiles < most ? tiles : most;
     mabd_pool_run(sim->pool, job->batches, run_batch, job);

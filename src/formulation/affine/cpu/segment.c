@@ -146,7 +146,7 @@ void MABD_STAGE(assemble_run)(mabd_affine_sim* sim, int32_t index, const mabd_re
             eliminate((mabd_real)k, from, to, U, &front, mabd_affine_segment_saved(sim, run, k));
         }
         mabd_affine_segment_prefetch(MABD_SEGMENT_SAVED(3),
-                                     mabd_affine_segment_saved(sim, run, k + MABD_SEGMENT_NEAR));
+                                     mabd_affine_segment_saved(sim, run, k + MABD_PREFETCH_JOINTS));
         mabd_affine_segment_prefetch_cuts(sim, run, k);
     }
     MABD_STAGE(leave_cuts)(sim, run, &front, NULL, NULL);

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/limits.h"
 
 #include "math/block.h"
 
@@ -31,9 +32,6 @@
 /// Entries of a symmetric w x w block.
 #define MABD_SEGMENT_SYMMETRIC(w) ((w) * ((w) + 1) / 2)
 
-/// What elimination keeps is asked for so many joints before. Farther ahead it would take the room that bodies of the next run need
-/// in the second level of the cache.
-#define MABD_SEGMENT_NEAR 4
 /// Of a side: block, right-hand side, C.
 #define MABD_SEGMENT_SIDE (MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS) + 2 * MABD_SEGMENT_ROWS)
 
@@ -224,7 +222,7 @@ MABD_HOT const mabd_lanes* mabd_affine_segment_saved_before(const mabd_affine_si
                                                             const mabd_affine_segment* run,
                                                             const mabd_affine_segment* next,
                                                             int32_t k) {
-    const int32_t far = k - MABD_SEGMENT_NEAR;
+    const int32_t far = k - MABD_PREFETCH_JOINTS;
     return far > 0 ? mabd_affine_segment_saved(sim, run, far)
                    : mabd_affine_segment_saved(sim, next, far + MABD_SEGMENT_LINKS - 1);
 }
@@ -327,6 +325,6 @@ MABD_HOT void mabd_affine_segment_watch(mabd_real k,
     const bool more = rotation >= w->rotation.at[l];
     w->rotation.at[l] = more ? rotation : w->rotation.at[l];
     w->twisted.at[l] = more ? k : w->twisted.at[l];
-    w->broken.at[l] = moved->size.at[l] < (mabd_real)1e30 ? w->broken.at[l] : k;
+    w->broken.at[l] = moved->size.at[l] < MABD_BROKEN_SQUARE ? w->broken.at[l] : k;
 }
 #endif

@@ -171,7 +171,7 @@ void MABD_STAGE(assemble_row_run)(mabd_affine_sim* sim, int32_t index, const mab
         if (k + 1 < MABD_SEGMENT_LINKS) add_values(w, to + n + w, to + n);
         for (int32_t i = 0; i < w && k == 0; i++) C0[i] = from[n + w + i];
         mabd_affine_segment_prefetch(MABD_SEGMENT_SAVED(w),
-                                     mabd_affine_segment_saved(sim, run, k + MABD_SEGMENT_NEAR));
+                                     mabd_affine_segment_saved(sim, run, k + MABD_PREFETCH_JOINTS));
         mabd_affine_segment_prefetch_cuts(sim, run, k);
         eliminate(sim, run, k, from, to, U, &front);
     }

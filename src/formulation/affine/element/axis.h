@@ -4,18 +4,8 @@
 
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/limits.h"
 #include "joint/axis_law.h"
-
-#include <float.h>
-
-#ifdef MABD_SINGLE
-#define MABD_SWITCH_EPSILON FLT_EPSILON
-#else
-#define MABD_SWITCH_EPSILON DBL_EPSILON
-#endif
-
-// Of x + rho lambda, in units of round-off.
-#define MABD_SWITCH_ROUND_OFF ((mabd_real)(64 * MABD_SWITCH_EPSILON))
 
 /// The law of control r of a joint that has controls.
 MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
@@ -84,8 +74,7 @@ MABD_FN mabd_real mabd_affine_axis_find(const mabd_axis_law* law, mabd_affine_ax
     axis->found = mabd_axis_find(law, axis->rho, z);
     const mabd_axis_line next = mabd_axis_row(law, axis->found);
     const mabd_real miss = (mabd_real)fabs(x - mabd_axis_point(&next, axis->rho, z));
-    const mabd_real round_off =
-        MABD_SWITCH_ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z));
+    const mabd_real round_off = MABD_AXIS_ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z));
     axis->moves = !(miss <= mabd_affine_axis_larger(slack, round_off));
     if (axis->piece.stop * axis->found.stop < 0) {
         const mabd_real low = mabd_axis_rising(law, axis->rho, law->lower, 1),

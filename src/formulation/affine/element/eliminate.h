@@ -4,8 +4,8 @@
 
 #pragma once
 
-#include "formulation/affine/contact/law.h"
 #include "formulation/affine/element/assembly.h"
+#include "formulation/affine/element/contact_law.h"
 
 // What a body has while its rows are eliminated.
 typedef struct mabd_affine_eliminate_work {

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// All tuning numbers of the affine formulation, each with its reason. Tolerances that a user sets are
+// in mabd_sim_def; sizes that follow from a data layout are beside that layout.
+//
+// A name says noun, quantity and unit: _RAD, _M, _M_S; _PART of a quantity named in the comment;
+// plain counts have no unit.
+#pragma once
+
+#include "math/shared.h"
+
+#include <float.h>
+
+// ---- Newton iteration (affine/newton.c) ------------------------------------------------------------
+
+/// A step that used up its iterations is accepted, and reported as not converged, if no body turned
+/// farther than this in the last one: the linearisation error is of second order, 5e-3 here [rad].
+#define MABD_ACCEPT_ROTATION_RAD ((mabd_real)0.1)
+/// Largest joint error, and distance of an axis or contact from its force law, of such a step [m],
+/// [rad]: 0.1 mm cannot be seen, and the next step takes it back.
+#define MABD_ACCEPT_JOINT_ERROR ((mabd_real)1e-4)
+/// Solves that only change the active set, per allowed iteration. They cost no new reference.
+#define MABD_ACTIVE_SET_SOLVES_PER_ITERATION 20
+/// Solves at one reference in which eliminated contacts may change: an impact that runs through a
+/// chain takes some tens.
+#define MABD_SEARCH_MAX_ROUNDS 60
+/// Iterations after which a step with contacts that still turns bodies farther than
+/// MABD_ACCEPT_ROTATION_RAD is halved, unless the rotation still contracts.
+#define MABD_HALVE_AFTER_ITERATIONS 5
+/// Factor per iteration by which the rotation must fall to count as contracting.
+#define MABD_MIN_CONTRACTION ((mabd_real)0.9)
+/// Rotation in the first iteration from which a step with contacts as rows is halved at once: from
+/// there references do not settle [rad].
+#define MABD_HALVE_ROTATION_RAD ((mabd_real)0.4)
+/// Part of def.h below which a step is not halved any more because of contacts.
+#define MABD_HALVE_MIN_PART ((mabd_real)0.3)
+/// References at which contacts are found from scratch. Corners come and go with the pose that they
+/// lead to, which need not end; from then on contacts are only added.
+#define MABD_FIND_MAX_REFERENCES 3
+/// Contacts are planes where they were found: a point may leave its plane by so many contact
+/// tolerances before contacts are found again.
+#define MABD_BENDING_MAX_TOLERANCES 10
+/// Part of the bending of contacts to which their branches are searched: the next reference moves
+/// the planes by the bending anyway.
+#define MABD_SEARCH_BENDING_PART ((mabd_real)0.1)
+
+// ---- axes with laws (affine/active_set.c, element/axis.h) ------------------------------------------
+
+/// Times in a row that all axes may change branch without fewer of them being wrong. Then one axis
+/// changes at a time, which is sure to end (block principal pivoting).
+#define MABD_ACTIVE_SET_MAX_STALLS 3
+/// Distance from the graph of the law that counts as round-off, relative to 1 + |x| + |x + rho
+/// lambda|: a few tens of operations.
+#ifdef MABD_SINGLE
+#define MABD_AXIS_ROUND_OFF ((mabd_real)(64 * FLT_EPSILON))
+#else
+#define MABD_AXIS_ROUND_OFF ((mabd_real)(64 * DBL_EPSILON))
+#endif
+/// An axis at a stop is there within the row tolerance: a displacement into the stop of so many
+/// tolerances within a step is an impact.
+#define MABD_STOP_IMPACT_TOLERANCES 10
+
+// ---- contacts: finding (affine/contact/rows.c, saved.c) --------------------------------------------
+
+/// Contacts exist from so many |g| h^2 on, unless the scene gives a margin: a body at rest that
+/// starts to fall needs two steps to cross it.
+#define MABD_CONTACT_MARGIN_FALLS 4
+/// Margin without gravity [m].
+#define MABD_CONTACT_MIN_MARGIN_M ((mabd_real)1e-3)
+/// Part of the margin below which a new contact is assumed to hold in its first solve.
+#define MABD_CONTACT_CLOSE_PART ((mabd_real)0.05)
+/// Points of one pair closer than this part of the reach of a body are the same.
+#define MABD_CONTACT_SAME_POINT_PART ((mabd_real)0.1)
+/// Fastest that overlapping bodies are moved apart [m/s]: 4 mm take a tenth of a second, and the
+/// speed that remains is a hop of 0.1 mm.
+#define MABD_CONTACT_PUSH_SPEED_M_S ((mabd_real)0.05)
+/// Least softness of a row, relative to its own compliance: enough for rows that depend on each other
+/// (four corners of a box).
+#define MABD_CONTACT_MIN_SOFTNESS ((mabd_real)1e-9)
+/// Rods whose axes have a larger cosine than this do not roll over each other, but touch along their
+/// length.
+#define MABD_ROLL_MAX_COSINE ((mabd_real)0.5)
+/// A body is hit if its own share of an impact takes more than this part of |g| h^2 in a step.
+#define MABD_IMPACT_MIN_FALLS ((mabd_real)0.05)
+/// Steps by Euler after that of an impact: the impact takes the speed away within two steps, and BDF2
+/// looks back at two.
+#define MABD_IMPACT_EULER_STEPS 2
+/// A body may support another if it has at most this part of the compliance of their contact.
+#define MABD_SUPPORT_MAX_COMPLIANCE_PART ((mabd_real)0.25)
+/// Relative accuracy of forces of eliminated contacts per contact tolerance [1/m]: 3e-3 with the
+/// preset balanced.
+#define MABD_CONTACT_FORCE_TOLERANCE ((mabd_real)3e3)
+/// Friction within this part of its bound counts as slipping in the report: round-off of the solve.
+#define MABD_SLIP_REPORT_PART ((mabd_real)1e-6)
+
+// ---- contacts: eliminated (affine/contact/line_search.c, carriers.c) -------------------------------
+
+/// Points that the line search evaluates between its two ends: regula falsi halves the bracket at
+/// least.
+#define MABD_LINE_SEARCH_MAX_POINTS 12
+/// Slope at which the line search stops, relative to that at its start.
+#define MABD_LINE_SEARCH_SLOPE_PART ((mabd_real)1e-3)
+/// Part of the contact tolerance that a force off its law may amount to, as displacement of its row.
+#define MABD_LAW_ERROR_PART ((mabd_real)0.1)
+/// Bounds of friction are updated where branches are off by at most this part of the effect of the
+/// update.
+#define MABD_BOUND_UPDATE_PART ((mabd_real)0.3)
+/// Range of the relaxation factor of updates of bounds: below it updates stall, above it they
+/// oscillate.
+#define MABD_BOUND_MIN_RELAX ((mabd_real)0.2)
+#define MABD_BOUND_MAX_RELAX ((mabd_real)2)
+/// Products of conjugate gradients over the freedoms of supports. A pulley has one freedom besides
+/// its elasticity and takes a few.
+#define MABD_SUPPORT_MAX_PRODUCTS 200
+/// Energy of their residual at the end, relative to that at the start: 1e-10 of the residual itself.
+#define MABD_SUPPORT_ENERGY_PART ((mabd_real)1e-20)
+
+// ---- contacts: as rows (affine/contact/solve_rows.c, classify.c) -----------------------------------
+
+/// Residual of contact rows at the end, relative to the contact tolerance: the residual is noise that
+/// differs from step to step and shakes stacks.
+#define MABD_ROW_GOAL_TOLERANCE_PART ((mabd_real)0.1)
+/// Residual before the end, relative to the expected motion of the points at the next reference.
+#define MABD_ROW_GOAL_MOTION_PART ((mabd_real)0.05)
+/// Largest residual before the end [m].
+#define MABD_ROW_GOAL_MAX_M ((mabd_real)1e-4)
+/// With at most so many rows, solve contact forces accurately at every reference: a residual would
+/// spoil the next one.
+#define MABD_ROW_GOAL_MIN_CONTACTS 300
+/// Products of projected CG over all contacts: so many times contacts, within the two bounds.
+#define MABD_ROW_PRODUCTS_TIMES_CONTACTS 60000
+#define MABD_ROW_MIN_PRODUCTS            60
+#define MABD_ROW_MAX_PRODUCTS            3000
+/// Sweeps over a small range where the forces are those of the end.
+#define MABD_ROW_MAX_SWEEPS 200
+/// Sweeps before the end: the first few bring most of the change, and planes of contacts still bend.
+#define MABD_ROW_MAX_EARLY_SWEEPS 50
+/// Contacts of a small range up to which projected CG is tried first: ten boxes on each other take a
+/// third of the time of sweeps.
+#define MABD_ROW_CG_MAX_CONTACTS 64
+/// Products in that attempt: a range that needs more is swept.
+#define MABD_ROW_CG_MAX_PRODUCTS 100
+/// Bodies of a component up to which its part of W is assembled.
+#define MABD_SMALL_MAX_BODIES 16
+/// Contacts on a component up to which its part of W is assembled: the cost grows with their square.
+#define MABD_SMALL_MAX_CONTACTS 64
+
+// ---- dual solvers (affine/dual_select.c, cpu/factor.c) ---------------------------------------------
+
+/// Slots up to which `auto` factors every component without a look at its pattern.
+#define MABD_DUAL_AUTO_MAX_SLOTS INT32_C(200000)
+/// Largest factor that `auto` makes [bytes]: beyond it a component goes to PCG.
+#define MABD_DUAL_AUTO_MAX_BYTES ((size_t)4 << 30)
+/// Goal of iterative solvers relative to the gap tolerance: leaves room for round-off between
+/// residual and gap.
+#define MABD_DUAL_GOAL_PART ((mabd_real)0.5)
+/// Iterations of an iterative solver.
+#define MABD_DUAL_MAX_ITERATIONS 2000
+/// Compliance added to rows of a singular component, relative to their own: enough for positive
+/// pivots, and 1e-10 of a correction is round-off of a position. Forces of redundant rows against
+/// each other are known to round-off over this number: at 1e-12 they reached three times the weight
+/// of a door.
+#define MABD_REDUNDANT_SOFTNESS ((mabd_real)1e-10)
+/// Rows of components that one thread factors as one task: some 100 microseconds of work.
+#define MABD_GROUP_ROWS 1024
+/// All threads share a component from so many rows on, and from 1/MABD_SHARED_SHARE of all rows.
+#define MABD_SHARED_ROWS  4096
+#define MABD_SHARED_SHARE 16
+
+// ---- memory order on the CPU (affine/cpu) ----------------------------------------------------------
+
+/// Bodies of a tile: about 1 kB each in the cache while a step passes over them.
+#define MABD_TILE_BODIES 512
+/// Bodies of a pack are at most so far apart: a tile whose bodies all differ is not searched over and
+/// over.
+#define MABD_PACK_MAX_SPREAD 128
+/// Links of one lane of a segment: odd, so that rows of 12 reals of bodies this far apart do not meet
+/// in one set of the cache.
+#define MABD_SEGMENT_LINKS 63
+/// Tiles predict while they assemble if at most one body in so many is in a halo.
+#define MABD_HALO_SHARE 8
+/// Tiles that follow each other go to one thread, which prefetches the next one; so many batches per
+/// thread even out other load of the machine.
+#define MABD_BATCHES_PER_THREAD 8
+/// Packs, or groups of springs, that memory is prefetched ahead.
+#define MABD_PREFETCH_PACKS 2
+/// Joints that the factors of a segment are prefetched ahead. Farther ahead they would evict the
+/// bodies of the next segment from the second level of the cache.
+#define MABD_PREFETCH_JOINTS 4
+
+// ---- sanity of numbers -----------------------------------------------------------------------------
+
+/// Square of an increment from which a state counts as not finite: its next square would overflow in
+/// single precision.
+#define MABD_BROKEN_SQUARE ((mabd_real)1e30)
