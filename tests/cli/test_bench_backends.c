@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench --backend`: a row for each backend that is there, and word of those that are not. No test needs a GPU, and none sees one.
+// `mabd bench --backend`: a row for each available backend, and the reason for each unavailable
+// one. No test needs or sees a GPU.
 #include "support/command.h"
 
 #include <criterion/criterion.h>

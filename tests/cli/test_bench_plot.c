@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench plot` and `mabd bench scene`: tables are read as written, broken ones are refused with file and
-// line, exponents are those of the data, and every point of the picture lies where its axes say.
+// `mabd bench plot` and `mabd bench scene`: tables are read as written, broken ones are refused
+// with file and line, exponents are those of the data, and every point of the picture lies where
+// its axes say.
 #include "support/command.h"
 
 #include <criterion/criterion.h>

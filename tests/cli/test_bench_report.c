@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `mabd bench` tells: the parts of a step and of the memory sum to the whole, figures follow from each other as
-// their names say, and text, JSON and CSV tell the same. No test looks at how long anything takes.
+// Reports of `mabd bench`: the parts of a step and of the memory sum to the whole, figures follow
+// from each other as their names say, and text, JSON and CSV tell the same. No test looks at how
+// long anything takes.
 #include "support/command.h"
 
 #include <criterion/criterion.h>

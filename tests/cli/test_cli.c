@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command as a user meets it: summaries, exit codes, messages, pictures. Each test runs the built
-// command in a directory of its own.
+// The command as a user meets it: summaries, exit codes, messages, pictures. Each test runs the
+// built command in a directory of its own.
 #define _XOPEN_SOURCE 700 // pseudo terminals
 #include "support/command.h"
 #include "support/png_read.h"
@@ -236,8 +236,8 @@ Test(cli, summary_numbers_are_those_of_the_run) {
     json_decref(s);
 }
 
-// 1 kg pushed by 1 N for 0.5 s and by -2 N for the next 0.2 s: kinetic energy t^2 / 2 up to 0.125 J, then
-// (0.5 - 2 (t - 0.5))^2 / 2 down to 0.005 J.
+// 1 kg pushed by 1 N for 0.5 s and by -2 N for the next 0.2 s: kinetic energy t^2 / 2 up to 0.125
+// J, then (0.5 - 2 (t - 0.5))^2 / 2 down to 0.005 J.
 Test(cli, summary_finds_the_highest_energy) {
     sandbox_write("push.json",
                   "{\"gravity\": [0, 0, 0],\n"

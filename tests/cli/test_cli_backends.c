@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command on backends with a device: what it says and leaves behind where the device is missing, too small or fails, and that a run there
-// gives what the processor gives. The executor stands in for a GPU (cuda/exec/runtime.h).
+// The command on backends with a device: what it says and leaves behind where the device is
+// missing, too small or fails, and that a run there gives what the processor gives. The executor
+// stands in for a GPU (cuda/exec/runtime.h).
 #include "support/command.h"
 
 #include <criterion/criterion.h>

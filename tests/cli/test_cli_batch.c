@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd batch`: what it prints, records and refuses; numbers drawn by the formula of src/cli/batch_draw.h, written here once more.
+// `mabd batch`: output, recordings and refusals; numbers drawn by the formula of
+// src/cli/batch_draw.h, which is written here a second time.
 #include "mabd/record.h"
 #include "support/command.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interrupted runs: a run that was stopped, killed or cut in two and then resumed gives the same bits as one
-// that was left alone, in its summary and in every frame of its recording.
+// Interrupted runs: a run that was stopped, killed or cut in two and then resumed gives the same
+// bits as one that was left alone, in its summary and in every frame of its recording.
 #include "mabd/record.h"
 #include "support/command.h"
 
@@ -155,7 +155,7 @@ Test(cli_resume, both_integrators_and_other_topologies_resume) {
     }
 }
 
-// kill -9 comes at any moment: while stepping, while a frame or a checkpoint is on its way to the disk.
+// kill -9 at any moment: during a step, or while a frame or a checkpoint is written.
 Test(cli_resume, kill_9_loses_nothing) {
     const char* line = RUN "--steps 3000 --out parts.h5 --every 10 --json parts.json "
                            "--checkpoint c.bin --checkpoint-every 20";

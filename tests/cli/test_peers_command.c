@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `mabd bench peers` as a user meets it: what is missing is said, and a peer that crashes, hangs or answers
-// nonsense is reported as failing. The peers are shell scripts.
+// `mabd bench peers` for a user: missing programs are reported, and a peer that crashes, hangs or
+// answers nonsense is reported as failing. The peers are shell scripts.
 #include "support/command.h"
 
 #include <criterion/criterion.h>
@@ -121,7 +121,7 @@ Test(peers_command, a_row_without_numbers_has_all_its_columns) {
     cr_expect(eq(int, given, named));
 }
 
-// A peer gets the scene of mabd: it counts the bodies and joints, and looks at step and number of steps.
+// A peer gets the scene of mabd: it counts the bodies and joints, and checks step and step count.
 Test(peers_command, peers_are_given_the_scene) {
     write_peer("ode",
                "awk '$1 == \"bodies\" { b = $2 } $1 == \"joints\" { j = $2 }\n"

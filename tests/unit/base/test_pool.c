@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that wait for work: every part is done once, whatever their number, by a thread of the pool.
+// Tests of the thread pool: every part is done once by a thread of the pool, for any number of
+// parts.
 #include "base/pool.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/base/replacement.c: a killed writer leaves nothing that stays, and the unfinished
 // file of a living writer is never removed. Both with files without a name and, as on file systems
-// that lack them, with temporary names: this program has its own open(), which can refuse O_TMPFILE.
+// that lack them, with temporary names: this program has its own open(), which can refuse
+// O_TMPFILE.
 #define _GNU_SOURCE // O_TMPFILE, syscall
 
 #include "base/file.h"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How engines are judged: gap, energy and failure of engines that move by a formula.
 //
-// The scene: a body of mass m at distance d from its anchor in the world, let go. Engines move it by
+// The scene: a body of mass m at distance d from its anchor in the world, let go. Engines move it
+// by
 //   fall     x = x_0 - g t^2 / 2, v = -g t: no joint. Gap = g t^2 / 2, energy kept
 //   stick    x as above, v = 0: energy lost = m g (g t^2 / 2), over the scale m g d
-//   turn     about the anchor by angle w t, as a rigid body: no gap, E - E_0 = I_a w^2 / 2 + m g d sin(w t)
+//   turn     about the anchor by angle w t, as a rigid body: no gap,
+//            E - E_0 = I_a w^2 / 2 + m g d sin(w t)
 #include "bench/peers/peer_harness.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenes for other engines: what is exported is the model, what is written is read back bit for bit, and broken
-// texts are refused with their line.
+// Scenes for other engines: they equal the model, are read back bit for bit after writing, and
+// broken texts are refused with their line.
 #include "bench/peers/peer_measure.h"
 #include "cli/bench/peer_scenes.c"
 #include "support/rig.h"
@@ -111,8 +111,9 @@ Test(peer_scene, exports_closed_joints_and_the_masses_of_the_model) {
     peer_scene_destroy(&scene);
 }
 
-// A body whose centre and principal axes are not those of its frame, turned, on its way. Seen from outside nothing
-// depends on the frames: anchor and energy of the exported body are those of the simulation itself.
+// A body whose centre and principal axes are not those of its frame, turned, on its way. Seen from
+// outside nothing depends on the frames: anchor and energy of the exported body are those of the
+// simulation itself.
 Test(peer_scene, moves_to_the_principal_frame) {
     const mabd_real anchor[3] = {0.3, -0.2, 0.5}, inertia[6] = {2, 3, 4, 0.3, 0.2, -0.1};
     mabd_error error = {0};

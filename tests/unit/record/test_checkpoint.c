@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/record/checkpoint.c: a resumed run is the uninterrupted one, damage is told, and the
-// old checkpoint stays until the new one is whole.
+// Tests for src/record/checkpoint.c: a resumed run equals the uninterrupted one, damage is
+// reported, and the old checkpoint stays until the new one is whole.
 #include "support/die.h"
 
 #include "support/counting_allocator.h"
@@ -117,7 +117,8 @@ Test(checkpoint, a_changed_bit_anywhere_is_found) {
         unsigned char bit = (unsigned char)(1 << i % 8);
         bytes[i] ^= bit;
         store_bytes(path, bytes, size);
-        // 8..12 version, 12..16 byte order, 16..20 precision, 20..24 size of the header, 40..56 sizes
+        // 8..12 version, 12..16 byte order, 16..20 precision, 20..24 size of the header, 40..56
+        // sizes
         const char* message = i < 8     ? "not a checkpoint"
                               : i < 12  ? "format version"
                               : i < 16  ? "damaged"
@@ -254,7 +255,8 @@ Test(checkpoint, a_link_is_followed) {
     scratch_remove(path);
 }
 
-// A limit of the file size stands for a full disk: in a child, since it holds for the whole process.
+// A limit of the file size simulates a full disk, in a child because it holds for the whole
+// process.
 Test(checkpoint, a_full_disk_keeps_the_old_one) {
     char path[256];
     scratch_path(path, sizeof path, "a.ckpt");

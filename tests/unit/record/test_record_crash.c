@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/record/series.c and recorder.c: a run killed at any moment leaves a file that opens and
-// holds every frame that was appended before.
+// Tests for src/record/series.c and recorder.c: a run killed at any moment leaves a file that opens
+// and holds every frame that was appended before.
 #include "support/die.h"
 
 #include "record/series.h"
@@ -167,7 +167,8 @@ Test(record_crash, kill_at_random_moments_keeps_what_was_appended, .timeout = 60
 
 // ---- the index ---------------------------------------------------------------------------------
 
-// A file with one growing dataset, one value per chunk: 64 chunks fill a leaf, 4096 a tree of two levels.
+// A file with one growing dataset, one value per chunk: 64 chunks fill a leaf, 4096 a tree of two
+// levels.
 typedef struct line {
     char path[256];
     uint64_t header;
@@ -289,8 +290,8 @@ static void write_line(void* context) {
     }
 }
 
-// At 64 and 4096 chunks the tree gets another level, at 128 another leaf. The dead writer's file is gone on
-// with by the next one.
+// At 64 and 4096 chunks the tree gets another level, at 128 another leaf. The dead writer's file is
+// gone on with by the next one.
 Test(record_crash, death_while_the_index_grows_keeps_what_was_appended) {
     static const uint64_t starts[] = {0, 63, 127, 4094};
     volatile int* appended = share_counter();

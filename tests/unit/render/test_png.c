@@ -80,7 +80,7 @@ Test(png, write_errors_name_path_and_reason) {
     cr_assert(eq(int, rmdir(directory), 0), "the temporary file is gone");
 }
 
-// A limit of the file size stands for a full disk: in a child, since it holds for the process.
+// A limit of the file size simulates a full disk, in a child because it holds for the process.
 Test(png, a_full_disk_is_reported) {
     char directory[256], path[300];
     make_directory(directory, sizeof directory);

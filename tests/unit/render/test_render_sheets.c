@@ -37,7 +37,8 @@ static uint8_t* draw(const mabd_render_def* def, int32_t n, const mabd_render_it
     return rgb;
 }
 
-// Red pixels in the part of the picture above (side < 0) or below (> 0) its middle, or in all of it (0).
+// Red pixels in the part of the picture above (side < 0) or below (> 0) its middle, or in all of it
+// (0).
 static int count_red(const uint8_t* rgb, int side) {
     int count = 0;
     for (int y = 0; y < SIZE; y++) {
@@ -82,8 +83,8 @@ Test(render_sheets, a_bowl_is_open_above) {
 }
 
 // Balls at the bottom of a bowl, or in a valley, are hidden at the default elevation. The raised
-// camera sees most of each: at an elevation of 50 degrees or more the disc of a ball at the bottom is
-// free, and its area is pi (f r / distance)^2 with the fitted distance of at most 40 m.
+// camera sees most of each: at an elevation of 50 degrees or more the disc of a ball at the bottom
+// is free, and its area is pi (f r / distance)^2 with the fitted distance of at most 40 m.
 static void expect_raised(int32_t n, mabd_render_item* items) {
     mabd_render_def def = make_def(0, 0, 0);
     def.camera.fit = true;
@@ -142,7 +143,8 @@ Test(render_sheets, the_fitted_camera_is_not_raised_without_need) {
     free(raised), free(plain);
 }
 
-// Flat, at z = 1, from above: (f / 9)^2 times its area. One half raised by a metre: that half is nearer.
+// Flat, at z = 1, from above: (f / 9)^2 times its area. One half raised by a metre: that half is
+// nearer.
 Test(render_sheets, outline_of_a_height_field_is_its_projection) {
     mabd_real heights[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     const mabd_height_field field = {3, 3, 0.7, 0.5, heights};
@@ -151,8 +153,8 @@ Test(render_sheets, outline_of_a_height_field_is_its_projection) {
     const mabd_render_def above = make_def(0, 0, 10);
     const double scale = focal / 9;
     cr_expect(epsilon_eq(dbl, red_of(&above, 1, &item, 0) / (1.4 * scale * scale), 1, 0.01));
-    // y is up in the picture; the row at y = 0.5 to z = 2: at y > 0 a strip whose half width grows from
-    // 0.7 f / 9 to 0.7 f / 8 while its height goes from 0 to 0.5 f / 8
+    // y is up in the picture; the row at y = 0.5 to z = 2: at y > 0 a strip whose half width grows
+    // from 0.7 f / 9 to 0.7 f / 8 while its height goes from 0 to 0.5 f / 8
     for (int i = 6; i < 9; i++) heights[i] = 2;
     const double strip = (0.7 / 9 + 0.7 / 8) * 0.5 / 8 * focal * focal;
     cr_expect(epsilon_eq(dbl, red_of(&above, 1, &item, -1) / strip, 1, 0.01));
