@@ -12,7 +12,7 @@
 //                                                          disk takes out, but for e
 #include "dual/cone_cg.h"
 
-#include "support/contact_law.h"
+#include "support/contact_checks.h"
 #include "support/draw.h"
 
 #include <criterion/criterion.h>

@@ -7,7 +7,7 @@
 // and i + 1. Terms of the law as in test_projected_cg.c.
 #include "dual/cone_gs.h"
 
-#include "support/contact_law.h"
+#include "support/contact_checks.h"
 #include "support/draw.h"
 
 #include <criterion/criterion.h>
