@@ -20,18 +20,7 @@ void* mabd_alloc(const mabd_allocator* allocator, size_t bytes);
 /// Free a block of `bytes` bytes. memory = null is allowed.
 void mabd_free(const mabd_allocator* allocator, void* memory, size_t bytes);
 
-/// A growing array. Each call gets the element size; the capacity doubles.
-typedef struct mabd_list {
-    void* data;
-    int32_t count, capacity;
-} mabd_list;
-/// Make room for `more` further elements; count is unchanged. New memory is zeroed.
-/// MABD_ERR_MEMORY leaves the list unchanged.
-mabd_status mabd_list_reserve(const mabd_allocator* allocator, mabd_list* list, size_t element,
-                              int64_t more);
-/// Free the memory of a list and make it empty.
-void mabd_list_free(const mabd_allocator* allocator, mabd_list* list, size_t element);
-
+/// Memory that a layout function divides.
 typedef struct mabd_arena {
     char* memory; // null while measuring
     size_t size;  // of memory
@@ -39,7 +28,7 @@ typedef struct mabd_arena {
 } mabd_arena;
 /// Take n elements of `size` bytes, 64-byte aligned, from an arena; null while measuring.
 void* mabd_arena_take(mabd_arena* arena, size_t n, size_t size);
-/// Allocate the bytes that a measured arena used (arena->size) and rewind it, so that the same layout
-/// function can run again. The caller frees arena->memory (arena->size). MABD_ERR_MEMORY also if
-/// measuring overflowed.
+/// Allocate the bytes that a measured arena used (arena->size) and rewind it, so that the same
+/// layout function can run again. The caller frees arena->memory (arena->size). MABD_ERR_MEMORY
+/// also if measuring overflowed.
 mabd_status mabd_arena_allocate(const mabd_allocator* allocator, mabd_arena* arena);

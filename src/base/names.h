@@ -3,7 +3,7 @@
 // indices first .. first+count-1 has the names "chain/0", "chain/1", ...
 #pragma once
 
-#include "base/memory.h"
+#include "base/list.h"
 
 typedef struct mabd_names {
     mabd_list ranges;  // of mabd_name_range, sorted by first index (they are added in index order)

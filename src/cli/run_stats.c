@@ -81,9 +81,10 @@ void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double sec
     if (!info->converged) stats->unconverged_steps++;
     stats->max_gap = fmax(stats->max_gap, info->gap);
     stats->max_angle_error = fmax(stats->max_angle_error, info->angle_error);
-    double opening = fmax(info->gap, info->angle_error);
-    if (info->worst_joint >= 0 && (stats->worst_joint < 0 || opening > stats->worst_opening)) {
-        stats->worst_opening = opening;
+    double joint_error = fmax(info->gap, info->angle_error);
+    if (info->worst_joint >= 0 &&
+        (stats->worst_joint < 0 || joint_error > stats->worst_joint_error)) {
+        stats->worst_joint_error = joint_error;
         stats->worst_joint = info->worst_joint;
     }
 }

@@ -27,7 +27,7 @@ typedef struct run_stats {
     double start_overlap;                               // deepest overlap of the start state [m]
     double max_gap;                                     // [m]
     double max_angle_error;                             // [rad]
-    double worst_opening;                        // larger of gap and angle error at worst_joint
+    double worst_joint_error;                    // larger of gap and angle error at worst_joint
     double energy_start, energy_end, energy_max; // [J]
     double potential_start;                      // gravity, elastic and spring energy [J]
     double energy_scale; // largest of kinetic energy and |potential - its start| [J]

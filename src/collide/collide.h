@@ -15,6 +15,7 @@
 // Body b of a pair moves; of two bodies that move it is the lighter one.
 #pragma once
 
+#include "base/list.h"
 #include "collide/match.h"
 #include "contact/broad.h"
 #include "contact/narrow.h"

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "mabd/batch.h"
 #include "record/hdf5_util.h"
 #include "record/heights.h"

@@ -17,7 +17,7 @@
 // each, and a new root has the old root as its first child.
 #pragma once
 
-#include "base/memory.h"
+#include "base/list.h"
 
 #define MABD_H5_PAGE       4096
 #define MABD_H5_HEAD_MAX   (4 * MABD_H5_PAGE)

@@ -2,7 +2,7 @@
 // Inside of a scene. Filled by builder.c, which checks everything; read by model/.
 #pragma once
 
-#include "base/memory.h"
+#include "base/list.h"
 #include "base/names.h"
 #include "mabd/scene.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "base/memory.h"
+#include "base/list.h"
 #include "import/json/json_expression.h"
 #include "import/json/json_reader.h"
 

@@ -54,6 +54,7 @@
 // of its links), single ones return to BDF2.
 #pragma once
 
+#include "base/list.h"
 #include "collide/collide.h"
 #include "dual/cone_cg.h"
 #include "formulation/affine/body_types.h"

@@ -2,6 +2,7 @@
 // Contacts that are known from the last step, or the last reference: found by their geoms and by where they are on body b.
 #pragma once
 
+#include "base/list.h"
 #include "formulation/affine/contact/contact.h"
 
 /// Pieces, bound and force of an old contact, and what friction has bent before this step. last_step: it is of the last
