@@ -34,6 +34,9 @@
 // fallen, and by more than half as many iterations gave, unless it is already within the tolerance.
 //
 // A failure names class and index; MABD_CASE=index in the environment runs that scene alone.
+#include "formulation/affine/affine_layout.h"
+#include "formulation/affine/cpu/schedule.h"
+#include "formulation/affine/dual_select.h"
 #include "support/conformance_class.h"
 #include "support/kkt_measure.h"
 #include "support/random_scene.h"

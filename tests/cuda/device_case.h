@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cuda/dual_rig.h"
+#include "formulation/affine/dual_select.h"
 
 #include "formulation/affine/data.h"
 

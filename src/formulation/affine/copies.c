@@ -7,6 +7,7 @@
 // With contacts and with laws on axes more than that is decided for all bodies at once (how often pieces change at a reference, a step by
 // Euler after a blow), so there copies go on together.
 
+#include "formulation/affine/copies.h"
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/element/copy.h"

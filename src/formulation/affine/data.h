@@ -17,6 +17,7 @@
 #include "formulation/affine/body_types.h"
 #include "formulation/affine/contact/contact.h"
 #include "formulation/affine/report.h"
+#include "formulation/affine/scheme.h"
 #include "joint/axis_law.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
@@ -52,55 +53,6 @@ typedef struct mabd_affine_sizes {
     size_t copies;  // 0 = none
     size_t apart;   // bodies, or 0 if copies do not settle one by one (copies.c)
 } mabd_affine_sizes;
-
-/// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
-/// numbers: q_b = w q + w1 q1, v_b = w v + w1 v1 [VQ eq. 25, App. A].
-///
-///                  q is at   end      bh      w       w1          g = 1 - 1/sqrt(2), k = (1 - g)/g
-///   euler          t         t + h    h       1       0
-///   bdf2           t         t + h    2h/3    4/3    -1/3         q1 at t - h
-///   sdirk first    t         t + gh   gh      1       0
-///   sdirk second   t + gh    t + h    gh      k       1 - k       q1 at t
-///
-/// The two solves of SDIRK2 are the first step of BDF2: its damping does not show as one Euler step's does.
-typedef enum mabd_affine_scheme {
-    MABD_SCHEME_EULER,
-    MABD_SCHEME_BDF2,
-    MABD_SCHEME_SDIRK_FIRST,
-    MABD_SCHEME_SDIRK_SECOND,
-} mabd_affine_scheme;
-
-/// The part of a solve that is the same for all bodies.
-typedef struct mabd_affine_step_scale {
-    mabd_real beta_h;   // bh [s]
-    mabd_real w, w1;    // as above; w1 = 0: q1, v1 are not used
-    mabd_real lead;     // from q to the end [s]
-    mabd_real curve;    // guess: q + lead (v + curve (v - v1))
-    mabd_real time_end; // of the solve [s]
-    mabd_vec3 wind;     // [m/s]
-} mabd_affine_step_scale;
-
-/// q_hat = q_b + bh v_b: what inertia alone would do, of one coordinate.
-MABD_FN mabd_real mabd_affine_step_target(const mabd_affine_step_scale* s, mabd_real q,
-                                          mabd_real q1, mabd_real v, mabd_real v1) {
-    return (s->w * q + s->w1 * q1) + s->beta_h * (s->w * v + s->w1 * v1);
-}
-/// q + lead (v + curve (v - v1)): a guess of second order.
-MABD_FN mabd_real mabd_affine_step_guess(const mabd_affine_step_scale* s, mabd_real q, mabd_real v,
-                                         mabd_real v1) {
-    return q + s->lead * (v + s->curve * (v - v1));
-}
-
-/// (q_new - q_b)/bh of one coordinate, rate = 1/bh.
-MABD_FN mabd_real mabd_affine_step_rate(mabd_real rate, mabd_real w, mabd_real w1, mabd_real q_new,
-                                        mabd_real q, mabd_real q1) {
-    return rate * (q_new - (w * q + w1 * q1));
-}
-/// A joint coordinate, as far as it is known before the bodies are.
-MABD_FN mabd_real mabd_affine_step_coordinate(const mabd_affine_step_scale* s, mabd_real x,
-                                              mabd_real xd) {
-    return x + s->lead * xd;
-}
 
 /// One control row at the end time of the step: lambda = (x - x_star)/c.
 typedef struct mabd_affine_control_value {
@@ -220,6 +172,14 @@ typedef struct mabd_affine_shares {
 /// Tiles and packs of bodies (affine/cpu/pack.h).
 typedef struct mabd_affine_packs mabd_affine_packs;
 
+/// Which solve it is: geometric stiffness comes from the stress of the last step, or of the last iteration; at one
+/// reference it stays the same.
+typedef enum mabd_affine_pass {
+    MABD_PASS_FIRST, // of a step
+    MABD_PASS_NEXT,  // at a new reference
+    MABD_PASS_AGAIN, // at the last one
+} mabd_affine_pass;
+
 /// What runs leave of a component (affine/cpu/reduced_chain.h).
 typedef struct mabd_affine_reduced_chain mabd_affine_reduced_chain;
 
@@ -300,82 +260,12 @@ MABD_FN const mabd_affine_block* mabd_affine_block_of(const mabd_affine_sim* sim
     return mabd_affine_is_euler(sim, body) ? blocks + sim->sizes.classes : blocks;
 }
 
-mabd_affine_sizes mabd_affine_count(const mabd_model* model);
-/// Take all arrays from the arena (twice: measuring, then for real).
-void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena);
-/// Constants of the layout, dual solvers. MABD_ERR_MEMORY.
-mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allocator);
-/// The solver of a component, if it is not there yet. MABD_ERR_MEMORY.
-mabd_status mabd_affine_make_solver(mabd_affine_sim* sim, const mabd_allocator* allocator,
-                                    int32_t component);
-void mabd_affine_release(mabd_affine_sim* sim, const mabd_allocator* allocator);
-/// Direct dual solver of a component, null without rows; its arrays.
-const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* component);
-/// Dual solver of a component by sim->dual (choose.c). Needs model and dual only.
-const mabd_dual_ops* mabd_affine_dual_select(const mabd_affine_sim* sim, int32_t component);
-/// True if some component may get an iterative solver: from counts alone, without looking at the factor.
-bool mabd_affine_may_iterate(const mabd_affine_sim* sim);
-mabd_dual_system mabd_affine_dual_system(const mabd_affine_sim* sim, int32_t component);
-/// Groups of all components, from the plan alone; returns how many. groups: null = count only (factor.c).
-int32_t mabd_affine_find_groups(const mabd_plan* plan, mabd_affine_group* groups);
-/// Bytes that the dual solvers hold.
-size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim);
-/// Bytes that tiles and packs will hold (affine/cpu/pack.h); SIZE_MAX if they cannot be counted.
-size_t mabd_affine_schedule_bytes_for(const mabd_model* model);
-/// Start state of the model.
-void mabd_affine_reset(mabd_affine_sim* sim);
-
-/// Constants of a solve of the step from `time` by h: blocks of all classes, signals at its end. Sets
-/// sim->step.
-void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
-                             mabd_real h);
-/// Its last part: targets that were set in place of the signals (targets.c).
-void mabd_affine_apply_targets(mabd_affine_sim* sim);
-/// Coordinates and rates of the axes of all controls (copies x controls each); either may be null.
-void mabd_affine_get_controls(const mabd_affine_sim* sim, mabd_real* coordinates, mabd_real* rates);
-/// x' of a coordinate: J q' of both sides, each in its body frame. view: of sim->q.
-mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,
-                                      const mabd_joint_view* view, const mabd_row* row);
-/// References, unless assemble makes them on its way (mabd_affine_fuses_predict).
-void mabd_affine_predict(mabd_affine_sim* sim);
-/// True if the first assemble of a solve predicts as well, tile by tile: nobody looks at references before.
-bool mabd_affine_fuses_predict(const mabd_affine_sim* sim);
-/// The same of one moving body.
-void mabd_affine_predict_body(mabd_affine_sim* sim, int32_t body);
-/// Which solve it is: geometric stiffness comes from the stress of the last step, or of the last iteration; at one
-/// reference it stays the same.
-typedef enum mabd_affine_pass {
-    MABD_PASS_FIRST, // of a step
-    MABD_PASS_NEXT,  // at a new reference
-    MABD_PASS_AGAIN, // at the last one
-} mabd_affine_pass;
-void mabd_affine_assemble(mabd_affine_sim* sim, mabd_affine_pass pass);
-/// MABD_ERR_SINGULAR: *joint gets the joint whose pivot failed.
-mabd_status mabd_affine_factor(mabd_affine_sim* sim, int32_t* joint);
-/// Both for one component alone; lambda: its right-hand side in, multipliers out.
-mabd_status mabd_affine_solve_component(mabd_affine_sim* sim, int32_t component, int32_t* joint);
-/// After factor, of the same lambda: right-hand side in, multipliers out. Sets dual_report; iterative
-/// solvers start from `guess` and leave their solution there.
-void mabd_affine_solve_dual(mabd_affine_sim* sim);
-/// Before the first factor of a solve: iterative solvers start from the multipliers before the step, and
-/// forget what they kept. So a step depends on the saved state alone.
-void mabd_affine_restart(mabd_affine_sim* sim);
-/// True if some component is solved iteratively.
-bool mabd_affine_iterates(const mabd_affine_sim* sim);
-mabd_affine_motion_report mabd_affine_update(mabd_affine_sim* sim);
-
 /// A X + t of a body, world [m]. q: affine coordinates of all (bodies + 1 x 12).
 MABD_FN mabd_vec3 mabd_affine_point_of(const mabd_real* q, int32_t body, mabd_vec3 X) {
     q += 12 * (size_t)body;
     return mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
 }
 
-/// Solve one component again, with the factor of the last mabd_affine_factor: its part of lambda is the right-hand side
-/// in and the multipliers out. Iterative solvers start from zero.
-void mabd_affine_solve_again(mabd_affine_sim* sim, int32_t component);
-/// J of one joint on a body (side: in the plan's list), in the body's frame; returns how many rows, at most
-/// MABD_PLAN_SLOT_ROWS. Not for the slots of junctions.
-int32_t mabd_affine_joint_rows(mabd_affine_sim* sim, int32_t body, int32_t side, mabd_vec12* rows);
 /// H^-1 f with all that is eliminated in the body's block.
 mabd_vec12 mabd_affine_body_solve(const mabd_affine_sim* sim, int32_t body, mabd_vec12 f);
 /// After factor, with contacts that are rows: solve with their forces (contact_solve.c). lambda: right-hand
@@ -424,20 +314,6 @@ void mabd_affine_axes_move(mabd_affine_sim* sim, bool first);
 bool mabd_affine_meets_stop(const mabd_affine_sim* sim, mabd_real h, mabd_real least);
 /// True if an axis has come to a stop or left one in the solve under way (before finish).
 bool mabd_affine_changed_stop(const mabd_affine_sim* sim, mabd_real least);
-
-/// At q_new, after update; controls at the end of the step.
-mabd_affine_joint_error mabd_affine_check_joints(mabd_affine_sim* sim, const mabd_real* q);
-/// True if the copies of a model settle one by one: nothing but their joints' rows decides.
-bool mabd_affine_settles_by_copy(const mabd_model* model);
-/// After update: copies within the tolerances have settled, and what they have come to is kept while others go on. Returns how
-/// many are left.
-int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal);
-/// At the end of a solve: what was kept is the result.
-void mabd_affine_close_copies(mabd_affine_sim* sim);
-/// False, and the body in *body, if A_new has no rotation.
-bool mabd_affine_relinearize(mabd_affine_sim* sim, int32_t* body);
-/// New rates; q_new becomes q, q becomes q1. With keep_history q1, v1, x1, xd1 stay as they are.
-void mabd_affine_finish(mabd_affine_sim* sim, bool keep_history);
 
 /// Fill both states of a joint view from affine coordinates (bodies + 1 x 12).
 MABD_FN void mabd_affine_view(const mabd_affine_sim* sim, const mabd_model_joint* joint,

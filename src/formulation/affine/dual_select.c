@@ -2,8 +2,43 @@
 // Which dual solver a component gets; the rule is told in docs/theory/solvers.md. Counts of the plan and of the
 // factor's pattern decide, never times, so the choice is the same on every machine.
 
-#include "formulation/affine/data.h"
+#include "formulation/affine/dual_select.h"
 #include "formulation/affine/limits.h"
+
+const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* c) {
+    if (c->slot_count == 0) return NULL;
+    // Rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a shaft in
+    // three bearings), and so may those of a branched tree held in several places: not a matter for solvers in
+    // place, which keep nothing to try again with.
+    const bool loose_chain = c->body_count > 2 || c->slot_count <= c->body_count;
+    if (c->kind == MABD_COMPONENT_CHAIN && loose_chain) return &mabd_dual_chain;
+    if (c->kind == MABD_COMPONENT_TREE && c->ground_count <= 1) return &mabd_dual_tree;
+    return &mabd_dual_block;
+}
+
+mabd_dual_system mabd_affine_dual_system(const mabd_affine_sim* sim, int32_t component) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_plan_component* c = &plan->components[component];
+    mabd_dual_system system;
+    system.elimination = c->loops > 0 ? plan->elimination + c->slot_first : NULL;
+    system.negative = c->junction_count ? plan->slot_negative + c->slot_first : NULL;
+    system.late = c->junction_count ? plan->slot_late + c->slot_first : NULL;
+    system.slot_count = c->slot_count;
+    system.edge_count = c->edge_count;
+    system.row_offset = plan->slot_row[c->slot_first];
+    system.row_count = plan->slot_row[c->slot_first + c->slot_count] - system.row_offset;
+    system.width = plan->slot_width + c->slot_first;
+    system.row = plan->slot_row + c->slot_first;
+    system.block = plan->slot_block + c->slot_first;
+    system.from = plan->edge_from + c->edge_first;
+    system.to = plan->edge_to + c->edge_first;
+    system.slot_offset = c->slot_first;
+    system.edge_block = plan->edge_block + c->edge_first;
+    system.D = sim->D;
+    system.U = sim->U;
+    system.pool = NULL;
+    return system;
+}
 
 // Components that an iterative solver may get: conjugate gradients need a definite matrix, and junctions make it
 // quasi-definite.

@@ -7,6 +7,8 @@
 #include "dual/block_factor.h"
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/cpu/pack.h"
+#include "formulation/affine/affine_layout.h"
+#include "formulation/affine/dual_select.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creation, saving and the table of the M-ABD formulation.
 
+#include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/dual_select.h"
+#include "formulation/affine/targets.h"
 
 #include "base/error.h"
 

@@ -3,6 +3,8 @@
 // (mabd_affine_begin_solve); a target that is set is written over the value of its row, which belongs to one joint of one copy
 // (scene/builder_copies.c). Everything after that, on any backend, reads the values alone.
 
+#include "formulation/affine/targets.h"
+#include "formulation/affine/affine_layout.h"
 #include "formulation/affine/data.h"
 
 #include "joint/rows.h"

@@ -3,6 +3,7 @@
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/cpu/reduced_chain.h"
+#include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/element/side_share.h"
 #include "support/random_scene.h"
 #include "support/rig.h"

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs of long chains (affine/cpu/segment.c): the same system as everybody else's, only eliminated in another order.
 
+#include "formulation/affine/affine_layout.h"
+#include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/cpu/isa_table.h"
+#include "formulation/affine/cpu/schedule.h"
 #include "support/kkt_measure.h"
 #include "support/rig.h"
 

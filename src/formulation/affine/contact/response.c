@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formulation/affine/contact/response.h"
 
+#include "formulation/affine/cpu/factor.h"
+#include "formulation/affine/cpu/schedule.h"
+#include "formulation/affine/dual_select.h"
 #include "formulation/affine/element/assembly.h"
 
 #include <string.h>

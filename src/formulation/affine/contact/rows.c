@@ -3,6 +3,7 @@
 // around start and prediction; at every new reference their points are.
 
 #include "formulation/affine/contact/saved.h"
+#include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/limits.h"

@@ -6,6 +6,7 @@
 
 #include "formulation/affine/contact/delassus.h"
 #include "formulation/affine/contact/response.h"
+#include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/element/assembly.h"
 #include "formulation/affine/limits.h"
 

@@ -2,6 +2,11 @@
 // The stages on the processor: nothing is copied, nothing fails but for memory.
 
 #include "formulation/affine/backend.h"
+#include "formulation/affine/affine_layout.h"
+#include "formulation/affine/copies.h"
+#include "formulation/affine/cpu/factor.h"
+#include "formulation/affine/cpu/schedule.h"
+#include "formulation/affine/dual_select.h"
 
 #include "base/error.h"
 #include "formulation/affine/cpu/isa_table.h"

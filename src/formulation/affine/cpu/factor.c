@@ -6,7 +6,9 @@
 // threads without work: if its solver can share, it comes after the groups, with all threads. Neither changes bits: solvers
 // give the same with any number of threads. Of several components that fail the first is told.
 
+#include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/cpu/reduced_chain.h"
+#include "formulation/affine/dual_select.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/report.h"
 

@@ -3,6 +3,7 @@
 
 #include "formulation/affine/cpu/pack.h"
 
+#include "formulation/affine/dual_select.h"
 #include "formulation/affine/element/side_share.h"
 #include "formulation/affine/limits.h"
 

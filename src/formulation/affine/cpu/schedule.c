@@ -2,6 +2,7 @@
 // The tables of stages, and the calls through the one that a simulation has: tile by tile, by the threads of the pool. What
 // tiles report is put together in their order.
 
+#include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/element/side_share.h"
