@@ -2,8 +2,8 @@
 // MuJoCo as a peer, with its two kinds of ball joint. The model is its own XML, made in memory.
 //
 //   tree      nested bodies, <joint type="ball">: reduced coordinates, no gap by construction;
-//             chains only here. Its reader takes a hundred levels per file: deeper chains continue in
-//             included files
+//             chains only here. Its reader takes a hundred levels per file: deeper chains
+//             continue in included files
 //   connect   free bodies and <equality><connect>: soft constraints by its convex optimisation
 //
 // Newton's method, 100 iterations and Euler are its defaults; "implicit" and RK4 are the other

@@ -28,7 +28,7 @@ static const char* text_of(const json_t* object, const char* key) {
     return text;
 }
 
-Test(bench_backends, what_is_missing_is_told_and_the_rest_is_measured) {
+Test(bench_backends, missing_backends_are_reported_and_the_rest_is_measured) {
     command_result r =
         mabd_call("bench chain --links 10,20 --steps 2 --repeat 1 --backend cpu,cuda "
                   "--csv t.csv");
@@ -108,7 +108,7 @@ Test(bench_backends, each_has_a_row_and_a_ratio_to_the_first) {
     json_decref(root);
 }
 
-Test(bench_backends, a_device_without_a_driver_is_told_as_it_says) {
+Test(bench_backends, a_device_without_a_driver_is_reported_with_its_reason) {
     setenv("MABD_EXEC_DRIVER", "none", 1);
     command_result r =
         mabd_call("bench chain --links 10 --steps 2 --repeat 1 --backend cpu,executor");

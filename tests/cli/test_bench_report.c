@@ -145,7 +145,7 @@ Test(bench_report, figures_follow_from_each_other) {
         expect_figures(result(b, i), triad);
         cr_expect(eq(dbl, number(result(b, i), "speedup"), 1));
         cr_expect(eq(dbl, number(result(b, i), "threads"),
-                     (double)sysconf(_SC_NPROCESSORS_ONLN))); // unless told otherwise
+                     (double)sysconf(_SC_NPROCESSORS_ONLN))); // the default
     }
     cr_expect(lt(dbl, 0, number(stack, "contacts")));
     cr_expect(eq(dbl, number(stack, "dual"), 0)); // no joints
@@ -154,7 +154,7 @@ Test(bench_report, figures_follow_from_each_other) {
     json_decref(b);
 }
 
-Test(bench_report, info_tells_the_same_parts_of_the_memory) {
+Test(bench_report, info_reports_the_same_parts_of_the_memory) {
     json_t* info = call("info @net.json --dual pcg --json -");
     const json_t* memory = json_object_get(info, "memory_bytes");
     double bytes = 0;

@@ -156,7 +156,7 @@ static void write_box(const char* name, const char* depth) {
 }
 
 // A box rests on its four corners in every step.
-Test(cli, summary_tells_of_contacts) {
+Test(cli, summary_reports_contacts) {
     write_box("box.json", "0");
     json_t* s =
         summary_of("run box.json --steps 20 --contact-tolerance 1e-7 --json - --checkpoint c");
@@ -178,7 +178,7 @@ Test(cli, summary_tells_of_contacts) {
     expect_message("run box.json --contact-tolerance 0", 2, "--contact-tolerance: expected");
 }
 
-Test(cli, an_overlap_at_the_start_is_told_once) {
+Test(cli, an_overlap_at_the_start_is_reported_once) {
     const char* text =
         "mabd run: 'ground' and 'crate' overlap by 4.0 mm at the start; they are moved apart "
         "slowly\n";
@@ -270,7 +270,7 @@ Test(cli, options_reach_the_simulation) {
     json_decref(bdf2);
 }
 
-Test(cli, run_takes_all_processors_or_as_many_threads_as_told) {
+Test(cli, run_takes_all_processors_or_the_number_of_threads_given) {
     json_t* s = summary_of("run @pendulum.json --steps 2 --json -");
     cr_expect(eq(dbl, number(s, "threads"), (double)sysconf(_SC_NPROCESSORS_ONLN)));
     json_decref(s);
@@ -489,7 +489,7 @@ Test(cli, too_little_memory_is_3) {
 }
 
 // What info says of a dual solver is what a run with it takes: --memory-limit accepts no byte less.
-Test(cli, info_counts_the_memory_of_the_dual_solver_asked_for) {
+Test(cli, info_counts_the_memory_of_the_requested_dual_solver) {
     double bytes[2];
     const char* duals[] = {"direct", "pcg"};
     for (int k = 0; k < 2; k++) {
@@ -533,7 +533,7 @@ Test(cli, a_failed_simulation_is_3_and_keeps_its_data) {
 
 // ---- info --------------------------------------------------------------------------------------
 
-Test(cli, info_tells_of_geoms_and_contacts) {
+Test(cli, info_reports_geoms_and_contacts) {
     sandbox_write("touch.json",
                   "{\"contact\": {\"enabled\": true}, \"generators\": [{\"type\": \"chain\", "
                   "\"links\": 5}, {\"type\": \"ring\", \"links\": 6, \"mask\": 0}], "
@@ -557,7 +557,7 @@ Test(cli, info_tells_of_geoms_and_contacts) {
     cr_expect_not_null(strstr(r.out, "contacts      off\n"), "%s", r.out);
 }
 
-Test(cli, info_tells_what_a_scene_holds) {
+Test(cli, info_describes_a_scene) {
     json_t* i = summary_of("info @chain.json --set links=50 --set joint=hinge --plan --json -");
     cr_expect(eq(dbl, number(i, "bodies"), 50));
     cr_expect(eq(dbl, number(i, "rows"), 250));
@@ -650,7 +650,7 @@ static bool same_files(const char* a, const char* b) {
     return system(line) == 0;
 }
 
-Test(cli, render_draws_the_frame_that_was_asked_for) {
+Test(cli, render_draws_the_requested_frame) {
     expect_code("run @double-pendulum.json --steps 40 --every 10 --out d.h5 --quiet", 0);
     command_result r = mabd_call("render d.h5 --size 160x90");
     cr_expect(eq(int, r.code, 0), "%s", r.err);

@@ -30,7 +30,7 @@ static void expect_refusal(const char* line, const char* text) {
     cr_expect(not(sandbox_exists("x.json")));
 }
 
-Test(cli_backends, a_machine_without_a_gpu_is_told_and_3) {
+Test(cli_backends, a_machine_without_a_gpu_is_reported_and_3) {
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     expect_refusal(RUN "--backend cuda --out x.h5 --json x.json", "mabd run: cannot simulate");
 }

@@ -122,7 +122,7 @@ Test(cli_batch, draws_by_the_seed_alone) {
     cr_expect(ne(dbl, energy[0], energy[2]));
 }
 
-Test(cli_batch, goes_on_from_a_checkpoint_with_the_same_bits) {
+Test(cli_batch, continues_from_a_checkpoint_with_the_same_bits) {
     static const char* const rest = "--control waist=-1:1 --control-every 20 --vary fore=1:4 "
                                     "--quiet --json";
     char text[300];

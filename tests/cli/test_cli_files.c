@@ -128,7 +128,7 @@ Test(cli_files, own_scenes_come_first) {
     expect_refused("info ./mine", "./mine: no such scene\n");
 }
 
-Test(cli_files, a_missing_scene_is_told_with_the_places) {
+Test(cli_files, a_missing_scene_is_reported_with_the_places) {
     setenv("MABD_SCENE_PATH", "/nowhere/mine", 1);
     expect_refused("run chian", "chian: no such scene; looked in the working directory, "
                                 "/nowhere/mine, ");

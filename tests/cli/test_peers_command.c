@@ -67,7 +67,7 @@ static double number(const json_t* row, const char* key) {
 
 // ---- who is there ------------------------------------------------------------------------------
 
-Test(peers_command, says_what_is_missing_and_runs_the_rest) {
+Test(peers_command, reports_missing_peers_and_runs_the_rest) {
     write_peer("ode", ANSWER);
     command_result r = mabd_call(SMALL);
     cr_expect(eq(int, r.code, 0));
@@ -79,7 +79,7 @@ Test(peers_command, says_what_is_missing_and_runs_the_rest) {
     cr_expect_not_null(strstr(r.out, "ode      only"));
 }
 
-Test(peers_command, numbers_of_mabd_and_of_a_peer_stand_side_by_side) {
+Test(peers_command, numbers_of_mabd_and_of_a_peer_are_side_by_side) {
     write_peer("ode", ANSWER);
     json_t* root = results_of(SMALL "--peers ode --json -");
     const json_t *own = row_of(root, "mabd"), *peer = row_of(root, "ode");
@@ -144,11 +144,11 @@ static void expect_outcome(const char* run, const char* options, const char* tex
     json_decref(root);
 }
 
-Test(peers_command, a_crash_is_told_with_its_signal) {
+Test(peers_command, a_crash_is_reported_with_its_signal) {
     expect_outcome("echo built; kill -SEGV $$\n", "", "failed: signal 11");
 }
 
-Test(peers_command, an_exit_code_is_told_with_its_reason) {
+Test(peers_command, an_exit_code_is_reported_with_its_reason) {
     expect_outcome("echo 'no such luck' >&2; exit 5\n", "", "failed: exit code 5: no such luck");
 }
 
@@ -162,7 +162,7 @@ Test(peers_command, answers_that_are_not_finite_fail) {
     expect_outcome("echo 'all is well'\n", "", "failed: no number 'steps'");
 }
 
-Test(peers_command, a_failure_that_a_peer_tells_is_passed_on) {
+Test(peers_command, a_failure_that_a_peer_reports_is_passed_on) {
     expect_outcome("echo steps 3; echo seconds_per_step 1; echo build_seconds 1\n"
                    "echo max_gap 1; echo own_gap -1; echo energy_error 5; echo energy_end 5\n"
                    "echo energy_scale 2; echo apart_step 2; echo failed_step 3; echo stopped 0; "

@@ -53,7 +53,7 @@ Test(names, single_names_and_ranges_are_found_both_ways) {
     for (int i = 0; i < 6; i++) cr_assert(eq(str, (char*)name_of(unnamed[i]), "(none)"));
 }
 
-Test(names, what_is_not_there_is_not_found) {
+Test(names, missing_names_are_not_found) {
     cr_assert(eq(i32, mabd_names_find(&names, "arm"), -1));
     add("arm", 0, 0), add("chain", 1, 10);
     const char* const missing[] = {"",

@@ -149,7 +149,7 @@ Test(peer_measure, energy_of_a_body_that_turns_about_its_anchor) {
     cr_expect(epsilon_eq(dbl, r.energy_error, end / (MASS * G * D), 1e-14)); // it rises all the way
 }
 
-Test(peer_measure, an_engine_may_tell_its_own_gap_and_energy) {
+Test(peer_measure, an_engine_may_report_its_own_gap_and_energy) {
     const peer_result r = judge_with(STICK, 1, 100, half_a_joule); // E_0 = 0
     const double t = STEPS * H;
     cr_expect(eq(dbl, r.own_gap, 0.5));
@@ -180,7 +180,7 @@ static void expect_failure(motion kind, int64_t step, const char* text) {
     cr_expect(isfinite(r.max_gap) && isfinite(r.energy_error) && isfinite(r.energy_end));
 }
 
-Test(peer_measure, tells_the_step_of_a_failure) {
+Test(peer_measure, reports_the_step_of_a_failure) {
     expect_failure(NOT_FINITE, 5, "not finite");
     expect_failure(EXPLODE, 6, "exploded");
     expect_failure(GIVE_UP, 7, "gave up");

@@ -164,7 +164,7 @@ Test(peer_scene, refuses_models_that_others_cannot_take) {
 }
 
 // The anchor that was given in the frames of the bodies, whatever their principal axes are.
-Test(peer_scene, model_tells_the_anchors_of_joints) {
+Test(peer_scene, model_gives_the_anchors_of_joints) {
     const mabd_real xa[3] = {0.1, 0.2, 0.3}, xb[3] = {-0.4, 0.1, 0}, size[3] = {0.3, 0.5, 0.2};
     mabd_error error = {0};
     mabd_scene* s = rig_scene(0);

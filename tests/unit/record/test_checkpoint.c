@@ -135,7 +135,7 @@ Test(checkpoint, a_changed_bit_anywhere_is_found) {
     scratch_remove(path);
 }
 
-Test(checkpoint, other_lengths_are_told) {
+Test(checkpoint, other_lengths_are_reported) {
     char path[256];
     scratch_path(path, sizeof path, "a.ckpt");
     chain c = chain_create();
@@ -163,7 +163,7 @@ Test(checkpoint, other_lengths_are_told) {
     scratch_remove(path);
 }
 
-Test(checkpoint, other_machines_are_told) {
+Test(checkpoint, other_machines_are_reported) {
     char path[256];
     scratch_path(path, sizeof path, "a.ckpt");
     chain c = chain_create();

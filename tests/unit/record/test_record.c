@@ -261,7 +261,7 @@ static void expect_text(hid_t object, const char* name, const char* expected) {
     H5Aclose(attribute);
 }
 
-Test(record, tells_where_it_comes_from) {
+Test(record, records_its_origin) {
     char path[256];
     scratch_path(path, sizeof path, "a.h5");
     record(path, 1, 1);
@@ -491,7 +491,7 @@ Test(record, places_that_cannot_be_written_are_named) {
     scratch_remove(path);
 }
 
-// A limit of the file size stands for a full disk. It holds for the whole process: a child.
+// A limit of the file size simulates a full disk, in a child because it holds for the process.
 static void run_with_limit(const char* path, rlim_t limit) {
     pid_t child = fork();
     if (child == 0) {

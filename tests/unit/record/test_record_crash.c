@@ -258,7 +258,7 @@ Test(record_crash, the_index_grows_to_three_levels) {
     scratch_remove(l.path);
 }
 
-Test(record_crash, an_index_is_gone_on_with_from_any_length) {
+Test(record_crash, an_index_continues_from_any_length) {
     static line l;
     line_create(&l);
     line_open(&l, 0);
@@ -290,8 +290,8 @@ static void write_line(void* context) {
     }
 }
 
-// At 64 and 4096 chunks the tree gets another level, at 128 another leaf. The dead writer's file is
-// gone on with by the next one.
+// At 64 and 4096 chunks the tree gets another level, at 128 another leaf. The next writer
+// continues the file of the dead one.
 Test(record_crash, death_while_the_index_grows_keeps_what_was_appended) {
     static const uint64_t starts[] = {0, 63, 127, 4094};
     volatile int* appended = share_counter();

@@ -195,7 +195,7 @@ Test(render_sheets, a_plane_does_not_move_the_camera) {
     free(draw(&def, 1, items)); // nothing but a plane
 }
 
-Test(render_sheets, the_ground_stands_for_the_highest_level_plane) {
+Test(render_sheets, the_ground_replaces_the_highest_level_plane) {
     mabd_render_item items[3] = {make_item(MABD_SHAPE_SPHERE, 0.5, 0),
                                  make_item(MABD_SHAPE_PLANE, 0, 0),
                                  make_item(MABD_SHAPE_PLANE, 0, 0)};
