@@ -1,4 +1,5 @@
-# Warnings are errors. Contraction is off: scalar code, SIMD and every number of threads give the same bits.
+# Warnings are errors. Contraction is off: scalar code, SIMD and every number of threads give the
+# same bits.
 add_library(mabd_warnings INTERFACE)
 target_compile_options(mabd_warnings INTERFACE
     -Wall -Wextra -Wpedantic -Wmissing-prototypes -Wshadow -Wconversion -Wno-sign-conversion -Werror)
@@ -8,7 +9,8 @@ add_compile_options(-fno-math-errno -fno-trapping-math)
 # POSIX for files and clocks (fsync, rename, clock_gettime); the language stays C17.
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
 
-# With the code of the sanitizers gcc reports variables that are set; the release build keeps the warning.
+# With the code of the sanitizers gcc reports variables that are set; the release build keeps the
+# warning.
 if(MABD_SANITIZE OR MABD_TSAN)
     add_compile_options(-Wno-maybe-uninitialized)
 endif()
@@ -21,8 +23,9 @@ if(MABD_TSAN)
     add_link_options(-fsanitize=thread)
 endif()
 
-# Instruction sets beyond the compiler's default, for the stages (src/formulation/affine/cpu/isa_table.h).
-# Not under ThreadSanitizer: threads share the same data in every set, and it runs one set only.
+# Instruction sets beyond the compiler's default, for the stages
+# (src/formulation/affine/cpu/isa_table.h). Not under ThreadSanitizer: threads share the same data
+# in every set, and it runs one set only.
 set(MABD_ISA_FLAGS_baseline)
 set(MABD_ISA_FLAGS_avx2 -mavx2)
 set(MABD_ISA_FLAGS_avx512 -mavx2 -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=256)

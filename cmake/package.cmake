@@ -1,5 +1,5 @@
-# Installation: libraries, headers, command, scenes, man page, shell completion, and the files by which
-# CMake (find_package) and pkg-config find them.
+# Installation: libraries, headers, command, scenes, man page, shell completion, and the files by
+# which CMake (find_package) and pkg-config find them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -14,7 +14,8 @@ if(TARGET mabd)
 endif()
 if(TARGET mabd AND NOT CMAKE_CROSSCOMPILING AND NOT MABD_SANITIZE AND NOT MABD_TSAN)
     set(pages)
-    # printed_page(FILE DIRECTORY OPTION...): what `mabd help OPTION...` prints, installed in DIRECTORY
+    # printed_page(FILE DIRECTORY OPTION...): what `mabd help OPTION...` prints, installed in
+    # DIRECTORY
     function(printed_page file directory)
         set(path ${CMAKE_CURRENT_BINARY_DIR}/pages/${file})
         get_filename_component(folder ${path} DIRECTORY)

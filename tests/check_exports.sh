@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The shared library exports exactly the functions that include/mabd declares with MABD_API, and its users
-# need no C++ runtime.
+# The shared library exports exactly the functions that include/mabd declares with MABD_API, and its
+# users need no C++ runtime.
 # usage: check_exports.sh SOURCE_DIR LIBRARY
 set -eu
 source_dir=$1 library=$2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every header compiles alone as C17, the public ones and the shared function text also as C++17; each
-# has its SPDX line first and #pragma once.
+# Every header compiles alone as C17; the public headers and the source shared with CUDA also as C++17.
+# Each begins with its SPDX line and has #pragma once.
 # usage: check_headers.sh SOURCE_DIR C_COMPILER CXX_COMPILER [FLAG...]
 set -eu
 source_dir=$1 cc=$2 cxx=$3
@@ -39,7 +39,7 @@ for path in $(find include src bench -name '*.h' | LC_ALL=C sort); do
     header=${header#src/}
     compile "$header" c c17 "$cc" "$@"
     case $path in
-        src/math/lanes.h) ;; # vector extensions of C compilers
+        src/math/lanes.h) ;; # uses vector extensions of C compilers
         include/mabd/* | src/math/* | src/joint/* | src/contact/* | src/formulation/affine/element/affine_body.h)
             compile "$header" c++ c++17 "$cxx" "$@"
             ;;

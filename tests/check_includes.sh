@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Check every #include against the order of the rooms: a room includes lower ranks and itself, and no two
-# folders include each other, directly or through others.
+# Check every #include against the order of the rooms: a room includes lower ranks and itself, and
+# no two folders include each other, directly or through others.
 # usage: check_includes.sh SOURCE_DIR
 set -eu
 cd "$1"
 
-# A solver of the dual system is a file that defines an ops table; its header, if it has one, is its own.
+# A solver of the dual system is a file that defines an ops table; its header, if it has one, is its
+# own.
 solvers=$(grep -l '^const mabd_dual_ops mabd_dual_' src/dual/*.c 2>/dev/null |
     sed 's|.*/||; s|\.c$||' | tr '\n' ' ' || true)
 

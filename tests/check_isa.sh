@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Only what is compiled for an instruction set uses it: all other code of the library runs on any x86-64.
+# Only sources compiled for an instruction set use it: all other code of the library runs on every
+# x86-64.
 # usage: check_isa.sh BUILD_DIR
 set -eu
 cd "$1"
@@ -10,7 +11,7 @@ count=0
 for object in $(find CMakeFiles/mabd_objects.dir CMakeFiles/mabd_stages_baseline.dir \
     CMakeFiles/mabd_lanes_baseline.dir -name '*.o' | LC_ALL=C sort); do
     count=$((count + 1))
-    # instructions of AVX have names that begin with v
+    # names of AVX instructions begin with v
     if objdump -d --no-show-raw-insn "$object" | grep -Eq '^ *[0-9a-f]+:[[:space:]]+v[a-z]|%[yz]mm'; then
         echo "$object: has instructions of AVX"
         failed=1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Loops over lanes are vectors. A loop that the compiler gives up on is right and several times as slow, which no other test sees:
-# so it is asked which it has turned into vectors, and all that have a body in braces must be among them. Not of the baseline: SSE2 has
-# no choice between two values.
+# gcc turns every loop over lanes that has a body in braces into vector code. A loop that stays scalar
+# gives the right result several times as slowly, which no other test notices. The baseline is not
+# checked: SSE2 has no instruction that selects between two values.
 # usage: check_lanes.sh BUILD_DIR   (of gcc, optimised)
 set -eu
 cd "$1"
@@ -11,7 +11,7 @@ trap 'rm -f "$list"' EXIT
 
 # Compilations of the lanes, one a line.
 sed -n 's/^ *"command": "\(.*\)",$/\1/p' compile_commands.json | sed 's/\\\(.\)/\1/g' |
-    grep ' -o CMakeFiles/mabd_lanes_' | grep -v 'mabd_lanes_baseline' >"$list" || { echo "no loops over lanes are compiled here"; exit 1; }
+    grep ' -o CMakeFiles/mabd_lanes_' | grep -v 'mabd_lanes_baseline' >"$list" || { echo "this build compiles no loops over lanes"; exit 1; }
 
 failed=0
 loops=0

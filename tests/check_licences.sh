@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The library calls nothing of SuiteSparse that is under the GPL: UMFPACK, and the modules MatrixOps, Modify
-# and Supernodal of CHOLMOD. (That the LGPL part does not choose Supernodal by itself is a setting of the
-# sparse solver: CHOLMOD_SIMPLICIAL.)
+# The library calls nothing of SuiteSparse that is under the GPL: UMFPACK, and the modules
+# MatrixOps, Modify and Supernodal of CHOLMOD. (That the LGPL part does not choose Supernodal by
+# itself is a setting of the sparse solver: CHOLMOD_SIMPLICIAL.)
 # usage: check_licences.sh SOURCE_DIR LIBRARY...
 set -eu
 source_dir=$1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# README.md has at most 120 lines, shows the marked part of examples/c/net.c to the letter, and no link of a
-# Markdown page in this repository points to a file that does not exist.
+# README.md has at most 120 lines, shows the marked part of examples/c/net.c to the letter, and no
+# link of a Markdown page in this repository points to a file that does not exist.
 # usage: check_readme.sh SOURCE_DIR
 set -eu
 cd "$1"

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Run the command with several threads on small scenes of every kind and fail if ThreadSanitizer reports anything.
+# Run the command with several threads on small scenes of every kind and fail if ThreadSanitizer
+# reports anything.
 # usage: check_threads.sh COMMAND SCENE_DIR, COMMAND built with the preset tsan
 set -eu
 command=$1
 scenes=$2
-# Processes that die of a report say so: no other exit code of the command is 66.
+# A report ends the process with exit code 66, which the command never uses itself.
 export TSAN_OPTIONS="exitcode=66 halt_on_error=1 ${TSAN_OPTIONS:-}"
 
-# SCENE STEPS [NAME=VALUE...]: more than a tile of bodies (512), and what the dual solvers share.
+# SCENE STEPS [NAME=VALUE...]: more bodies than one tile (512), and the data that dual solvers share
 cases='
 chain 3 links=6000
 chain 3 links=3000 joint=hinge

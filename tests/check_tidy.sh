@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Run clang-tidy on the C sources of the library, the command and the benchmarks, with the options of a
-# build. A source whose preprocessed text, options and checks passed before is not checked again: the marks
-# are in BUILD_DIR/tidy. Sources of other engines are checked where the build compiles them.
+# Run clang-tidy on the C sources of the library, the command and the benchmarks, with the options
+# of a build. A source whose preprocessed text, options and checks passed before is not checked
+# again: the marks are in BUILD_DIR/tidy. Sources of other engines are checked where the build
+# compiles them.
 # usage: check_tidy.sh SOURCE_DIR BUILD_DIR CLANG_TIDY JOBS
 set -eu
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Install a build into a temporary prefix, move the prefix, and use it as a stranger would: build a program
-# by find_package and by pkg-config, with the shared and the static library, and run the installed command
-# from another directory.
+# Install a build into a temporary prefix, move the prefix, and use it as a stranger would: build a
+# program by find_package and by pkg-config, with the shared and the static library, and run the
+# installed command from another directory.
 # usage: check_install.sh BUILD_DIR CONSUMER_DIR C_COMPILER
 set -eu
 build=$1 consumer=$2 cc=$3

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rod hinged at one end is released level, through the installed headers and library. Its centre
-// accelerates by 3/4 g at first, so after one step of h its velocity lies between 0 and g h, downwards.
+// accelerates by 3/4 g at first, so after one step of h its velocity lies between 0 and g h,
+// downwards.
 
 #include <mabd/mabd.h>
 
