@@ -38,8 +38,8 @@ MABD_API mabd_signal mabd_signal_constant(mabd_real value);
 
 // ---- bodies ------------------------------------------------------------------------------------
 
-/// Shapes of geoms (name in JSON). Those from the plane on are surroundings: without mass and volume, on
-/// bodies that are fixed or scripted.
+/// Shapes of geoms (name in JSON). Those from the plane on are surroundings: without mass and
+/// volume, on bodies that are fixed or scripted.
 #define MABD_SHAPE_LIST(X)                                                                         \
     X(BOX, "box")           /* size = full edge lengths x y z */                                   \
     X(SPHERE, "sphere")     /* size[0] = radius */                                                 \
@@ -68,9 +68,9 @@ typedef struct mabd_height_field {
     const mabd_real* heights; // (rows x columns) [m]; copied by the scene
 } mabd_height_field;
 
-/// One piece of a body. Two geoms may touch if each is in a category that the other's mask lets through.
-/// Where they do, friction is the geometric mean of the two and restitution the larger one, unless
-/// mabd_scene_set_pair says otherwise.
+/// One piece of a body. Two geoms may touch if each is in a category that the other's mask lets
+/// through. Where they do, friction is the geometric mean of the two and restitution the larger
+/// one, unless mabd_scene_set_pair says otherwise.
 typedef struct mabd_geom {
     mabd_shape shape;
     mabd_real size[3];              // [m], see MABD_SHAPE_LIST
@@ -99,9 +99,9 @@ typedef struct mabd_script {
     mabd_signal angle; // [rad]
 } mabd_script;
 
-/// One body. Start from mabd_default_body_def().
-/// Mass properties: `inertia_given` -> mass, inertia, center as they are; else from the geoms, scaled to
-/// `mass` if mass > 0. The body frame is the user's; the model moves to the principal frame inside.
+/// One body. Start from mabd_default_body_def(). Mass properties: `inertia_given` -> mass, inertia,
+/// center as they are; else from the geoms, scaled to `mass` if mass > 0. The body frame is the
+/// user's; the model moves to the principal frame inside.
 typedef struct mabd_body_def {
     const char* name; // unique in the scene, or null
     mabd_motion motion;
@@ -125,8 +125,9 @@ typedef struct mabd_body_def {
 
 /// Defaults: dynamic, density 1000, young 1e9, poisson 0.3, identity pose, at rest, no geoms.
 MABD_API mabd_body_def mabd_default_body_def(void);
-/// A geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1, mask all ones,
-/// no field. `size` (3) as in MABD_SHAPE_LIST, may be null for shapes without sizes. [m], [kg/m^3]
+/// A geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1, mask all
+/// ones, no field. `size` (3) as in MABD_SHAPE_LIST, may be null for shapes without sizes. [m],
+/// [kg/m^3]
 MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density);
 
 // ---- joints ------------------------------------------------------------------------------------
@@ -162,9 +163,9 @@ MABD_API int mabd_joint_find(const char* name);
 /// With coordinate x (0 in the start pose): force on x = -stiffness (x - rest) - damping x'
 ///   - armature x'' + servo_stiffness (servo(t) - x) - servo_damping x' + motor(t).
 /// All but the motor are implicit: one compliant row. `servo_rigid` makes x = servo(t) exactly.
-/// Besides: stops that keep lower <= x <= upper without rebound; a drive x' = motor_velocity(t); a limit to
-/// what servo or drive can do; dry friction, which holds x' = 0 up to its force. They share the row
-/// (src/joint/axis_law.h) and are as implicit.
+/// Besides: stops that keep lower <= x <= upper without rebound; a drive x' = motor_velocity(t); a
+/// limit to what servo or drive can do; dry friction, which holds x' = 0 up to its force. They
+/// share the row (src/joint/axis_law.h) and are as implicit.
 typedef struct mabd_axis_def {
     mabd_real stiffness;        // [N/m] or [N m/rad]
     mabd_real rest;             // [m] or [rad]
@@ -243,8 +244,8 @@ typedef struct mabd_contact_def {
     uint32_t cookie;
 } mabd_contact_def;
 
-/// Defaults: not enabled, neighbours do not touch, automatic margin, compliance 1e-3: a body at rest sinks in by
-/// a thousandth of what it falls in a step, 1 micrometre at 10 ms.
+/// Defaults: not enabled, neighbours do not touch, automatic margin, compliance 1e-3: a body at
+/// rest sinks in by a thousandth of what it falls in a step, 1 micrometre at 10 ms.
 MABD_API mabd_contact_def mabd_default_contact_def(void);
 
 /// What two bodies do where they touch, whatever their geoms and joints say.
@@ -266,8 +267,8 @@ MABD_API void mabd_scene_destroy(mabd_scene* scene);
 MABD_API mabd_status mabd_scene_add_body(mabd_scene* scene, const mabd_body_def* def, int32_t* id,
                                          mabd_error* error);
 /// Add n bodies that share everything of `def` but the pose (and, if given, the velocities).
-/// positions (n x 3), rotations (n x 4) or null, velocities (n x 3) or null, angular (n x 3) or null.
-/// Their names are `def->name` + "/" + 0, 1, ...; *first gets the index of the first one.
+/// positions (n x 3), rotations (n x 4) or null, velocities (n x 3) or null, angular (n x 3) or
+/// null. Their names are `def->name` + "/" + 0, 1, ...; *first gets the index of the first one.
 MABD_API mabd_status mabd_scene_add_body_n(mabd_scene* scene, const mabd_body_def* def, int32_t n,
                                            const mabd_real* positions, const mabd_real* rotations,
                                            const mabd_real* velocities, const mabd_real* angular,
@@ -286,7 +287,8 @@ MABD_API mabd_status mabd_scene_add_force(mabd_scene* scene, const mabd_force_de
 /// Gravity [m/s^2] (3).
 MABD_API mabd_status mabd_scene_set_gravity(mabd_scene* scene, const mabd_real* gravity,
                                             mabd_error* error);
-/// Wind velocity [m/s]: `direction` (3), made unit length, times strength(t) [m/s]. Bodies with `drag` feel it.
+/// Wind velocity [m/s]: `direction` (3), made unit length, times strength(t) [m/s]. Bodies with
+/// `drag` feel it.
 MABD_API mabd_status mabd_scene_set_wind(mabd_scene* scene, const mabd_real* direction,
                                          const mabd_signal* strength, mabd_error* error);
 /// Step size [s] and simulated time [s] that the scene suggests; 0 = none.
@@ -295,11 +297,12 @@ MABD_API mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_re
 /// How geoms touch; the last call holds.
 MABD_API mabd_status mabd_scene_set_contact(mabd_scene* scene, const mabd_contact_def* def,
                                             mabd_error* error);
-/// Set apart one pair of bodies; the last call for a pair holds. A pair that is not `excluded` touches
-/// even if the two bodies share a joint.
+/// Set apart one pair of bodies; the last call for a pair holds. A pair that is not `excluded`
+/// touches even if the two bodies share a joint.
 MABD_API mabd_status mabd_scene_set_pair(mabd_scene* scene, const mabd_pair_def* def,
                                          mabd_error* error);
-/// Name of the scene (copied).
+/// Set the name of the scene, which is copied; a new scene has the name "". MABD_ERR_ARG for null
+/// or a name with control characters, which must not reach a terminal.
 MABD_API mabd_status mabd_scene_set_name(mabd_scene* scene, const char* name);
 
 /// Index of a named body or joint, -1 if there is none. Generated names "chain/12" work.
@@ -325,8 +328,9 @@ typedef struct mabd_param {
     const char* meaning;
 } mabd_param;
 
-/// Fill an empty scene from a JSON file or from text (docs/guide/scene-format.md). On MABD_ERR_INPUT the error
-/// has line, column and what was expected; on MABD_ERR_IO the file could not be read.
+/// Fill an empty scene from a JSON file or from text (docs/guide/scene-format.md). On
+/// MABD_ERR_INPUT the error has line, column and what was expected; on MABD_ERR_IO the file could
+/// not be read.
 MABD_API mabd_status mabd_scene_load(mabd_scene* scene, const char* path, int32_t setting_count,
                                      const mabd_setting* settings, mabd_error* error);
 MABD_API mabd_status mabd_scene_load_text(mabd_scene* scene, const char* text, size_t length,

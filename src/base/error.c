@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -25,7 +27,9 @@ static void fill(mabd_error* error, mabd_status status, int32_t body, int32_t jo
     error->body = body;
     error->joint = joint;
     error->time = time;
-    vsnprintf(error->text, sizeof error->text, format, arguments);
+    char text[sizeof error->text]; // arguments may be error->text itself
+    vsnprintf(text, sizeof text, format, arguments);
+    mabd_text_printable(text, error->text, sizeof error->text);
 }
 
 mabd_status mabd_fail(mabd_error* error, mabd_status status, const char* format, ...) {

@@ -11,7 +11,8 @@
 #define MABD_PRINTF(text, first)
 #endif
 
-/// Fill *error with status and text, without a place. `error` may be null. Returns status.
+/// Fill *error with status and text, without a place. `error` may be null. The text becomes one
+/// printable line of UTF-8, whatever the arguments hold (mabd_text_printable). Returns status.
 mabd_status mabd_fail(mabd_error* error, mabd_status status, const char* format, ...)
     MABD_PRINTF(3, 4);
 /// Fill *error with status, text, the body and joint that caused it (-1 = none) and the simulated

@@ -2,6 +2,7 @@
 // The scene's life, its settings, forces and names. Bodies, joints and contacts: builder_bodies.c,
 // builder_joints.c, builder_contact.c. A call that fails leaves the scene as it was.
 #include "base/error.h"
+#include "base/text.h"
 #include "scene/check.h"
 #include "scene/store.h"
 
@@ -137,7 +138,7 @@ mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real durati
 }
 
 mabd_status mabd_scene_set_name(mabd_scene* scene, const char* name) {
-    if (!scene || !name) return MABD_ERR_ARG;
+    if (!scene || !name || mabd_text_control(name)) return MABD_ERR_ARG;
     char* copy = mabd_scene_copy_text(scene, name);
     if (!copy) return MABD_ERR_MEMORY;
     mabd_scene_free_text(scene, scene->name);

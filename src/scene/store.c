@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "math/quat.h"
 #include "scene/signal.h"
 
@@ -298,6 +299,10 @@ mabd_status mabd_store_name(mabd_scene* scene, mabd_names* names, const mabd_sub
                             int32_t count) {
     const char* name = subject->name;
     if (!name) return MABD_OK;
+    const uint32_t control = mabd_text_control(name);
+    if (control) {
+        return mabd_reject(subject, "the name has the control character U+%04X", (unsigned)control);
+    }
     mabd_status status = mabd_names_add(&scene->allocator, names, name, subject->index, count);
     if (status != MABD_ERR_ARG) return status;
     if (name[0] == '\0') return mabd_reject(subject, "the name is empty");

@@ -30,9 +30,6 @@ void* mabd_json_take(mabd_json_reader* reader, size_t bytes);
 void mabd_json_release(mabd_json_reader* reader);
 /// Fail with MABD_ERR_MEMORY.
 mabd_status mabd_json_no_memory(mabd_json_reader* reader);
-/// Make the text of an error one line of valid UTF-8: control characters become spaces, broken sequences
-/// question marks.
-void mabd_json_clean(mabd_error* error);
 
 /// Write what a value is, for messages: "a number", "an array of 2", "the text 'abc'". Returns text.
 const char* mabd_json_describe(const json_t* value, char* text, size_t size);
@@ -46,7 +43,9 @@ mabd_status mabd_json_missing(mabd_json_reader* reader, const mabd_json_node* ob
 /// The value of a node itself as a finite number.
 mabd_status mabd_json_number(mabd_json_reader* reader, const mabd_json_node* node,
                              mabd_real* value);
-/// The value of a node itself as text.
+/// Fail if the text of a node, a string, has a control character.
+mabd_status mabd_json_printable(mabd_json_reader* reader, const mabd_json_node* node);
+/// Read the value of a node itself as text, without control characters.
 mabd_status mabd_json_string(mabd_json_reader* reader, const mabd_json_node* node,
                              const char** value);
 /// A member as in mabd_json_real, which must be > 0.

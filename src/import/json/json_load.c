@@ -26,7 +26,6 @@ typedef struct buffer {
 static mabd_status fail_at_offset(mabd_json_reader* reader, size_t offset, const char* text) {
     mabd_place place = mabd_place_of_offset(reader->text, reader->length, offset);
     mabd_fail(&reader->error, MABD_ERR_INPUT, "%s", text);
-    mabd_json_clean(&reader->error);
     reader->error.line = place.line;
     reader->error.column = place.column;
     return MABD_ERR_INPUT;

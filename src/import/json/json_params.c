@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The params of a scene: declared with a default, changed by settings, used in expressions.
+#include "base/text.h"
 #include "import/json/json_internal.h"
 #include "scene/scene_data.h"
 
@@ -31,7 +32,7 @@ static mabd_status read_value(mabd_json_reader* reader, const mabd_json_node* no
     if (value->text[0] == '=') {
         return mabd_json_fail(reader, node, "expected a number or text, found an expression");
     }
-    return MABD_OK;
+    return mabd_json_printable(reader, node);
 }
 
 static bool equal_values(const mabd_json_param* a, const mabd_json_param* b) {
@@ -125,7 +126,6 @@ static mabd_status bad_setting(mabd_json_reader* reader, const char* format, con
     char text[sizeof reader->error.text];
     snprintf(text, sizeof text, format, name, value, list);
     mabd_fail(&reader->error, MABD_ERR_INPUT, "%s", text);
-    mabd_json_clean(&reader->error);
     return MABD_ERR_INPUT;
 }
 
@@ -168,6 +168,10 @@ static mabd_status apply_setting(mabd_json_reader* reader, const mabd_json_node*
     while (i < reader->params.count && strcmp(param_at(reader, i)->name, setting->name) != 0) i++;
     if (i == reader->params.count) return unknown_setting(reader, setting);
 
+    if (mabd_text_control(setting->value)) {
+        return bad_setting(reader, "--set %.60s=%.60s: the value has a control character%s",
+                           setting->name, setting->value, "");
+    }
     mabd_json_param* param = param_at(reader, i);
     mabd_json_param value = {param->name, setting->value, 0};
     if (!param->text) {

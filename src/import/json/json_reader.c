@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "import/json/json_place.h"
 
+#include "base/text.h"
 #include "import/json/json_internal.h"
 
 #include <math.h>
@@ -45,28 +46,7 @@ mabd_status mabd_json_no_memory(mabd_json_reader* reader) {
 
 // ---- failures ----------------------------------------------------------------------------------
 
-// Bytes of the UTF-8 sequence at text, 0 if it is broken.
-static size_t sequence_length(const char* text) {
-    unsigned char first = (unsigned char)text[0];
-    size_t n = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    if (first > 0xF4) return 0;
-    for (size_t i = 1; i < n; i++) {
-        if (((unsigned char)text[i] & 0xC0) != 0x80) return 0;
-    }
-    return n;
-}
-
-void mabd_json_clean(mabd_error* error) {
-    for (char* c = error->text; *c;) {
-        size_t n = sequence_length(c);
-        if (n == 0) *c = '?';
-        if (n == 1 && ((unsigned char)*c < 0x20 || *c == 0x7F)) *c = ' ';
-        c += n ? n : 1;
-    }
-}
-
 static mabd_status put_place(mabd_json_reader* reader, mabd_place place) {
-    mabd_json_clean(&reader->error);
     reader->error.status = MABD_ERR_INPUT;
     reader->error.line = place.line;
     reader->error.column = place.column;
@@ -258,9 +238,18 @@ mabd_status mabd_json_number(mabd_json_reader* reader, const mabd_json_node* nod
     return MABD_OK;
 }
 
+mabd_status mabd_json_printable(mabd_json_reader* reader, const mabd_json_node* node) {
+    const uint32_t control = mabd_text_control(json_string_value(node->value));
+    if (!control) return MABD_OK;
+    return mabd_json_fail(reader, node,
+                          "expected printable text, found the control character U+%04X",
+                          (unsigned)control);
+}
+
 mabd_status mabd_json_string(mabd_json_reader* reader, const mabd_json_node* node,
                              const char** value) {
     if (!json_is_string(node->value)) return mabd_json_expected(reader, node, "text");
+    MABD_TRY(mabd_json_printable(reader, node));
     if (!is_expression(node->value)) {
         *value = json_string_value(node->value);
         return MABD_OK;

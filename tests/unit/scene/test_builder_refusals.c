@@ -168,6 +168,10 @@ Test(refusals, names_of_bodies) {
     cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, NULL), MABD_ERR_INPUT));
     def.name = "";
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error), "body '': the name is empty");
+    def.name = "a\x1b[31m";
+    assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
+                   "body 'a\\u001b[31m': the name has the control character U+001B");
+    cr_expect(eq(int, mabd_scene_set_name(scene, "a\nb"), MABD_ERR_ARG));
     def.name = "arm/3";
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
                    "body 'arm/3': names that end in '/' and a number are made by the scene");

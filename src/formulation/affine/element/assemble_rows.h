@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies with any rows. Rows are built one by one; point rows come first and are known from their attachment
 // (affine/element/affine_body.h), of the others J and H^-1 J' are kept. The freedoms of a junction are unknowns
-// (topology/graph.c): it writes
+// (topology/order.c): it writes
 // -H and J, and no J H^-1 J'.
 
 #pragma once
