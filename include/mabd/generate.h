@@ -8,13 +8,16 @@
 // a hinge bends the chain up and down); joints that slide along one axis (prismatic, cylindrical,
 // pin-in-slot, slot) have x along the link and y across.
 //
-// Names: `name` is the base of all names that a generator gives; null = no names. A generator that
-// fails leaves in the scene what it had added until then.
+// Names: `name` is the base of all names that a generator gives; null = no names.
+//
+// Generators return MABD_ERR_INPUT with a message for values out of range, MABD_ERR_ARG for null
+// arguments and definitions that do not come from their default function, MABD_ERR_MEMORY. `error`
+// may be null. Bodies and joints that a failing generator added before stay in the scene.
 #pragma once
 
 #include "mabd/scene.h"
 
-/// What links are made of, and how they touch (see mabd_geom).
+/// Material and surface of links (see mabd_geom).
 typedef struct mabd_material {
     mabd_real density;       // [kg/m^3], default 1000
     mabd_real young;         // Young's modulus [Pa], default 1e9
@@ -24,7 +27,8 @@ typedef struct mabd_material {
     uint32_t category, mask; // default 1, all ones
 } mabd_material;
 
-/// Density 1000, young 1e9, poisson 0.3, friction 0.5, restitution 0, category 1, mask all ones.
+/// Return the default material: density 1000 kg/m^3, young 1e9 Pa, poisson 0.3, friction 0.5,
+/// restitution 0, category 1, mask all ones.
 MABD_API mabd_material mabd_default_material(void);
 
 // ---- chain -------------------------------------------------------------------------------------
@@ -64,8 +68,10 @@ typedef struct mabd_chain_def {
     uint32_t cookie;
 } mabd_chain_def;
 
-/// 100 capsules of 0.1 m, radius 0.01 m, ball joints, pinned at the origin, level.
+/// Return the default chain: 100 capsules of 0.1 m, radius 0.01 m, ball joints, pinned at the
+/// origin, level.
 MABD_API mabd_chain_def mabd_default_chain_def(void);
+/// Add a chain to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_chain(mabd_scene* scene, const mabd_chain_def* def,
                                          mabd_error* error);
 
@@ -102,8 +108,10 @@ typedef struct mabd_net_def {
     uint32_t cookie;
 } mabd_net_def;
 
-/// 10 x 10, spacing 0.1 m, hub radius 0.015 m, rod radius 0.006 m, pinned edge.
+/// Return the default net: 10 x 10, spacing 0.1 m, hub radius 0.015 m, rod radius 0.006 m, pinned
+/// edge.
 MABD_API mabd_net_def mabd_default_net_def(void);
+/// Add a net to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_net(mabd_scene* scene, const mabd_net_def* def,
                                        mabd_error* error);
 
@@ -122,7 +130,7 @@ typedef struct mabd_tree_def {
     mabd_real length;  // of the first link [m]
     mabd_real radius;  // of the first link [m]
     mabd_real shrink;  // length of a link / length of the one that carries it, (0, 1]
-    mabd_real taper;   // the same for the radius
+    mabd_real taper;   // radius of a link / radius of the one that carries it, (0, 1]
     mabd_real spread;  // between a link and the one that carries it [rad], 0 .. pi
     mabd_shape shape;
     mabd_joint joint; // any but free
@@ -138,9 +146,10 @@ typedef struct mabd_tree_def {
     uint32_t cookie;
 } mabd_tree_def;
 
-/// Full, branching 2, depth 8, first link 1 m x 0.04 m upwards, shrink 0.8, taper 0.75, spread 0.45
-/// rad, capsules, ball joints, root fixed.
+/// Return the default tree: full, branching 2, depth 8, first link 1 m x 0.04 m upwards, shrink
+/// 0.8, taper 0.75, spread 0.45 rad, capsules, ball joints, root fixed.
 MABD_API mabd_tree_def mabd_default_tree_def(void);
+/// Add a tree to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_tree(mabd_scene* scene, const mabd_tree_def* def,
                                         mabd_error* error);
 
@@ -165,8 +174,10 @@ typedef struct mabd_ring_def {
     uint32_t cookie;
 } mabd_ring_def;
 
-/// 24 capsules of 0.1 m x 0.01 m, ball joints, vertical, pinned by a ball joint.
+/// Return the default ring: 24 capsules of 0.1 m x 0.01 m, ball joints, vertical, pinned by a ball
+/// joint.
 MABD_API mabd_ring_def mabd_default_ring_def(void);
+/// Add a ring to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_ring(mabd_scene* scene, const mabd_ring_def* def,
                                         mabd_error* error);
 
@@ -184,14 +195,16 @@ typedef struct mabd_four_bar_def {
     mabd_material material;
     mabd_real angle;       // of the crank at the start [rad]
     mabd_real speed;       // of the crank at the start [rad/s]
-    bool driven;           // the crank keeps `speed`, whatever torque it takes
+    bool driven;           // the crank keeps `speed`, with unlimited torque
     mabd_signal torque;    // motor on the crank [N m]; NONE = no motor; not with driven
     mabd_real position[3]; // of the crank's pivot [m]
     uint32_t cookie;
 } mabd_four_bar_def;
 
-/// Crank 0.3, coupler 0.8, rocker 0.6, ground 0.8 m: the crank turns fully. 6 rad/s, not driven.
+/// Return the default four-bar: crank 0.3, coupler 0.8, rocker 0.6, ground 0.8 m: the crank turns
+/// fully. 6 rad/s, not driven.
 MABD_API mabd_four_bar_def mabd_default_four_bar_def(void);
+/// Add a four-bar to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_four_bar(mabd_scene* scene, const mabd_four_bar_def* def,
                                             mabd_error* error);
 
@@ -211,8 +224,10 @@ typedef struct mabd_double_four_bar_def {
     uint32_t cookie;
 } mabd_double_four_bar_def;
 
-/// Two loops of 1 m, 1 kg bars, 1 m/s.
+/// Return the default row of four-bars: two loops of 1 m, 1 kg bars, 1 m/s.
 MABD_API mabd_double_four_bar_def mabd_default_double_four_bar_def(void);
+/// Add a row of four-bars to a scene as `def` describes; new bodies and joints get the next
+/// indices.
 MABD_API mabd_status mabd_generate_double_four_bar(mabd_scene* scene,
                                                    const mabd_double_four_bar_def* def,
                                                    mabd_error* error);
@@ -235,8 +250,10 @@ typedef struct mabd_four_bar_chain_def {
     uint32_t cookie;
 } mabd_four_bar_chain_def;
 
-/// Ten segments of 1 m, 1 kg bars, square at the start.
+/// Return the default chain of four-bars: ten segments of 1 m, 1 kg bars, square at the start.
 MABD_API mabd_four_bar_chain_def mabd_default_four_bar_chain_def(void);
+/// Add a chain of four-bars to a scene as `def` describes; new bodies and joints get the next
+/// indices.
 MABD_API mabd_status mabd_generate_four_bar_chain(mabd_scene* scene,
                                                   const mabd_four_bar_chain_def* def,
                                                   mabd_error* error);
@@ -256,13 +273,14 @@ typedef struct mabd_jansen_def {
     mabd_material material;
     mabd_real angle;       // of the first throw at the start [rad]
     mabd_real speed;       // of the shaft at the start [rad/s]
-    bool driven;           // the shaft keeps `speed`, whatever torque it takes
+    bool driven;           // the shaft keeps `speed`, with unlimited torque
     mabd_real position[3]; // of the middle of the shaft at the first pair [m]
     uint32_t cookie;
 } mabd_jansen_def;
 
-/// One pair, scale 0.01 m, 3 rad/s, driven.
+/// Return the default walking linkage: one pair, scale 0.01 m, 3 rad/s, driven.
 MABD_API mabd_jansen_def mabd_default_jansen_def(void);
+/// Add a walking linkage to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_jansen(mabd_scene* scene, const mabd_jansen_def* def,
                                           mabd_error* error);
 
@@ -286,8 +304,10 @@ typedef struct mabd_scissor_ring_def {
     uint32_t cookie;
 } mabd_scissor_ring_def;
 
-/// 12 units, arms of 0.2 m, phi = 0.7 rad, driven by 0.5 rad at 0.5 Hz.
+/// Return the default scissor ring: 12 units, arms of 0.2 m, phi = 0.7 rad, driven by 0.5 rad at
+/// 0.5 Hz.
 MABD_API mabd_scissor_ring_def mabd_default_scissor_ring_def(void);
+/// Add a scissor ring to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_scissor_ring(mabd_scene* scene, const mabd_scissor_ring_def* def,
                                                 mabd_error* error);
 
@@ -305,7 +325,7 @@ typedef struct mabd_branch_level {
     mabd_real radius;     // of its first link [m]
     mabd_real tip;        // radius of the last link / radius of the first one, (0, 1]
     mabd_real spread;     // angle to the carrying branch at its foot [rad], 0 .. pi
-    mabd_real spread_tip; // the same at its tip
+    mabd_real spread_tip; // angle to the carrying branch at its tip [rad]
     mabd_real droop;      // turn of a level full branch towards the ground [rad]; < 0: upwards
     mabd_real bare;       // part of the branch, from its foot, that carries nothing, [0, 1)
     mabd_real shorten;    // how much shorter a branch at the tip of its carrier is, [0, 1]
@@ -331,8 +351,10 @@ typedef struct mabd_branching_def {
     uint32_t cookie;
 } mabd_branching_def;
 
-/// A small shrub: three levels, golden angle, density 800, springs of 5e9 Pa.
+/// Return the default plant: a small shrub of three levels, golden angle, density 800, springs of
+/// 5e9 Pa.
 MABD_API mabd_branching_def mabd_default_branching_def(void);
+/// Add a plant to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_branching(mabd_scene* scene, const mabd_branching_def* def,
                                              mabd_error* error);
 
@@ -355,8 +377,9 @@ typedef struct mabd_backbone_def {
     uint32_t cookie;
 } mabd_backbone_def;
 
-/// 1000 capsules of 0.1 m x 0.02 m, young 1e6, ball joints, pinned.
+/// Return the default backbone: 1000 capsules of 0.1 m x 0.02 m, young 1e6, ball joints, pinned.
 MABD_API mabd_backbone_def mabd_default_backbone_def(void);
+/// Add a backbone to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_backbone(mabd_scene* scene, const mabd_backbone_def* def,
                                             mabd_error* error);
 
@@ -379,8 +402,9 @@ typedef struct mabd_star_def {
     uint32_t cookie;
 } mabd_star_def;
 
-/// 200 arms of one capsule of 0.5 m x 0.01 m on a hub of 0.2 m, pinned.
+/// Return the default star: 200 arms of one capsule of 0.5 m x 0.01 m on a hub of 0.2 m, pinned.
 MABD_API mabd_star_def mabd_default_star_def(void);
+/// Add a star to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_star(mabd_scene* scene, const mabd_star_def* def,
                                         mabd_error* error);
 
@@ -398,29 +422,32 @@ typedef enum mabd_pulley_arrangement {
         MABD_PULLEY_ARRANGEMENT_COUNT
 } mabd_pulley_arrangement;
 
-/// Chains over sheaves in the x-z plane: capsules and ball joints, cylinders about y. Links on a half
-/// turn touch their sheave in their middles, runs between half turns are upright. With Rc = radius +
-/// link_radius and alpha = pi / wrapped, links are 2 Rc tan(alpha/2) long and runs are 2 Q apart, Q = Rc
-/// / cos(alpha/2): sheave i has its axis at x = (2 i + 1) Q behind the first run (a drum at Rc), and
-/// lower sheaves are `inner` links below upper ones.
+/// Chains over sheaves in the x-z plane: capsules and ball joints, cylinders about y. Links on a
+/// half turn touch their sheave in their middles, runs between half turns are upright. With Rc =
+/// radius + link_radius and alpha = pi / wrapped, links are 2 Rc tan(alpha/2) long and runs are 2 Q
+/// apart, Q = Rc / cos(alpha/2): sheave i has its axis at x = (2 i + 1) Q behind the first run (a
+/// drum at Rc), and lower sheaves are `inner` links below upper ones.
 ///
-///   row      `left` links up from `load`, half turn over sheave 0, `inner` links, half turn under sheave
-///            1, ..., `right` links. They hang and carry `counter` if `pulleys` is odd; else they lead
-///            upwards, and their end is held by joint name/anchor. One sheave: an Atwood machine
-///   tackle   `left` links down from joint name/anchor, under sheave 0, `inner` links, over sheave 1, ...,
-///            `right` links with `counter`. Lower sheaves turn on body name/block of mass `load`, which
-///            joint name/guide lets move along z: 2 `pulleys` runs carry it
+///   row      `left` links up from `load`, half turn over sheave 0, `inner` links, half turn under
+///            sheave 1, ..., `right` links. They hang and carry `counter` if `pulleys` is odd; else
+///            they lead upwards, and their end is held by joint name/anchor. One sheave: an Atwood
+///            machine
+///   tackle   `left` links down from joint name/anchor, under sheave 0, `inner` links, over sheave
+///            1, ..., `right` links with `counter`. Lower sheaves turn on body name/block of mass
+///            `load`, which joint name/guide lets move along z: 2 `pulleys` runs carry it
 ///   winch    `left` links with `load` down from joint name/drum on the rim of the drum
 ///
-/// Bodies name/sheave/i, name/link/i from the first end of the chain on, name/load, name/counter (cubes
-/// of the density of iron). Joints name/link/i between links i and i + 1, name/load, name/counter, and the
-/// hinges of sheaves, name/drive/i and, of those that are not driven, name/axle/i.
+/// Bodies name/sheave/i, name/link/i from the first end of the chain on, name/load, name/counter
+/// (cubes of the density of iron). Joints name/link/i between links i and i + 1, name/load,
+/// name/counter, and the hinges of sheaves, name/drive/i and, of those that are not driven,
+/// name/axle/i.
 ///
-/// Strands are copies along y. Sheaves that are `fixed` or turned by `angle` are one long cylinder for all
-/// strands, others are copied with them. Names are counted strand after strand: joint name/link/i of strand
-/// s is name/link/(s (links - 1) + i); with several strands also name/load/s and so on.
+/// Strands are copies along y. Sheaves that are `fixed` or turned by `angle` are one long cylinder
+/// for all strands, others are copied with them. Names are counted strand after strand: joint
+/// name/link/i of strand s is name/link/(s (links - 1) + i); with several strands also name/load/s
+/// and so on.
 ///
-/// What touches: links, of material.category, touch the sheaves and the block, of category 4, and with
+/// Contacts: links, of material.category, touch the sheaves and the block, of category 4, and with
 /// `self` one another. Loads and counters are of category 8.
 typedef struct mabd_pulley_def {
     const char* name;
@@ -433,12 +460,12 @@ typedef struct mabd_pulley_def {
     int32_t left, inner, right; // links of straight runs, >= 0; winch: left only, >= 1
     mabd_material material;     // of the links; friction, restitution, young and poisson of all
     bool self;                  // links touch one another
-    uint32_t end_mask;          // bits: what loads and counters touch
+    uint32_t end_mask;          // bits: categories that loads and counters touch
     mabd_real load, counter;    // [kg], >= 0; 0 = none (not of a tackle's block)
     bool fixed;                 // sheaves never turn; this or one of the signals; not with a tackle
     // Turn of the sheaves, positive where it takes the chain from its first end to its last one
     // (a winch: upwards); at most one of the three, none = sheaves turn freely.
-    mabd_signal angle;     // [rad], whatever torque it takes; not with a tackle
+    mabd_signal angle;     // [rad], with unlimited torque; not with a tackle
     mabd_signal speed;     // [rad/s]
     mabd_signal torque;    // [N m]
     mabd_real max_torque;  // with speed: the most it takes [N m]; 0 = unlimited
@@ -449,19 +476,22 @@ typedef struct mabd_pulley_def {
     uint32_t cookie;
 } mabd_pulley_def;
 
-/// An Atwood machine: sheave of 0.1 m, 0.04 m wide, 1 kg, 16 links of radius 0.008 m around it, runs of
-/// 20 links, 1 kg at both ends, friction 0.5; links of category 2 and mask 4.
+/// Return the default chain over sheaves, an Atwood machine: sheave of 0.1 m, 0.04 m wide, 1 kg, 16
+/// links of radius 0.008 m around it, runs of 20 links, 1 kg at both ends, friction 0.5; links of
+/// category 2 and mask 4.
 MABD_API mabd_pulley_def mabd_default_pulley_def(void);
+/// Add a chain over sheaves to a scene as `def` describes; new bodies and joints get the next
+/// indices.
 MABD_API mabd_status mabd_generate_pulley(mabd_scene* scene, const mabd_pulley_def* def,
                                           mabd_error* error);
 
 // ---- pile --------------------------------------------------------------------------------------
 
-/// Pairs of links in line, a joint between them, to be dropped [MABD fig. 20]: each turned at random, on a
-/// grid of `columns` x `rows` in as many layers as it takes, apart from one another. Types of joints are
-/// taken in turn from `joints`: pair i has joints[i % joint_count]. Free translations have stops at
-/// -+slide, hinges at -+bend, so that pairs stay together. Pair i are bodies name/2i and name/(2i + 1);
-/// joint name/joint3/i is that of the i-th pair with joints[3].
+/// Pairs of links in line, a joint between them, to be dropped [MABD fig. 20]: each turned at
+/// random, on a grid of `columns` x `rows` in as many layers as it takes, apart from one another.
+/// Types of joints are taken in turn from `joints`: pair i has joints[i % joint_count]. Free
+/// translations have stops at -+slide, hinges at -+bend, so that pairs stay together. Pair i are
+/// bodies name/2i and name/(2i + 1); joint name/joint3/i is that of the i-th pair with joints[3].
 typedef struct mabd_pile_def {
     const char* name;
     int32_t pairs;         // >= 1
@@ -479,20 +509,23 @@ typedef struct mabd_pile_def {
     uint32_t cookie;
 } mabd_pile_def;
 
-/// 720 pairs of capsules of 0.1 m x 0.03 m, 7 x 7 in a layer, 0.27 m apart; ball, universal, hinge,
-/// prismatic in turn; slide 0.03 m, bend 2 rad.
+/// Return the default pile of jointed pairs: 720 pairs of capsules of 0.1 m x 0.03 m, 7 x 7 in a
+/// layer, 0.27 m apart; ball, universal, hinge, prismatic in turn; slide 0.03 m, bend 2 rad.
 MABD_API mabd_pile_def mabd_default_pile_def(void);
+/// Add a pile of jointed pairs to a scene as `def` describes; new bodies and joints get the next
+/// indices.
 MABD_API mabd_status mabd_generate_pile(mabd_scene* scene, const mabd_pile_def* def,
                                         mabd_error* error);
 
 // ---- ragdoll -----------------------------------------------------------------------------------
 
-/// Figures of eleven bodies with arms stretched out, on a grid of `columns` x `rows` in as many layers as it
-/// takes, each turned about z at random. Bodies name/pelvis/i (a capsule), name/torso/i (a box), name/head/i
-/// (a ball) and, with left- and right- before them, capsules name/left-upper-arm/i, lower-arm, upper-leg,
-/// lower-leg; all with the axes of the figure, x to its front, y to its left. Ball joints name/waist/i,
-/// name/neck/i, name/left-shoulder/i, name/left-hip/i, hinges name/left-elbow/i, name/left-knee/i, all with
-/// stops. Bodies that share no joint do not touch at the start.
+/// Figures of eleven bodies with arms stretched out, on a grid of `columns` x `rows` in as many
+/// layers as it takes, each turned about z at random. Bodies name/pelvis/i (a capsule),
+/// name/torso/i (a box), name/head/i (a ball) and, with left- and right- before them, capsules
+/// name/left-upper-arm/i, lower-arm, upper-leg, lower-leg; all with the axes of the figure, x to
+/// its front, y to its left. Ball joints name/waist/i, name/neck/i, name/left-shoulder/i,
+/// name/left-hip/i, hinges name/left-elbow/i, name/left-knee/i, all with stops. Bodies that share
+/// no joint do not touch at the start.
 typedef struct mabd_ragdoll_def {
     const char* name;
     int32_t copies;        // >= 1
@@ -505,7 +538,8 @@ typedef struct mabd_ragdoll_def {
     uint32_t cookie;
 } mabd_ragdoll_def;
 
-/// 27 figures of 1.8 m, 3 x 3 in a layer, 2 m apart.
+/// Return the default set of ragdolls: 27 figures of 1.8 m, 3 x 3 in a layer, 2 m apart.
 MABD_API mabd_ragdoll_def mabd_default_ragdoll_def(void);
+/// Add a set of ragdolls to a scene as `def` describes; new bodies and joints get the next indices.
 MABD_API mabd_status mabd_generate_ragdoll(mabd_scene* scene, const mabd_ragdoll_def* def,
                                            mabd_error* error);

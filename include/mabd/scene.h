@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scene: a mutable list of bodies, joints and forces, filled by calls or from JSON.
-// SI units, z up, quaternions w x y z. Everything is checked here, once; a model built from a
-// scene is trusted. Bodies and joints are indices from 0; MABD_WORLD (-1) stands for the world.
+// SI units, z up, quaternions w x y z. Bodies and joints are indices from 0; MABD_WORLD (-1) is the
+// world. All input is checked here, once; a model that is built from a scene is trusted.
+//
+// Functions that return a status: MABD_ERR_INPUT for values that make no sense, with a message that
+// names the body or joint; MABD_ERR_ARG for null arguments and definitions that do not come from
+// their default function; MABD_ERR_MEMORY. `error` may be null. A call that fails leaves the scene
+// as it was.
 #pragma once
 
 #include "mabd/base.h"
@@ -13,7 +18,7 @@ typedef struct mabd_scene mabd_scene;
 // ---- signals: a number as a function of time --------------------------------------------------
 
 typedef enum mabd_signal_kind {
-    MABD_SIGNAL_NONE,     // not given: the quantity is absent
+    MABD_SIGNAL_NONE,     // the quantity is absent
     MABD_SIGNAL_CONSTANT, // value
     MABD_SIGNAL_SINE,     // value + amplitude sin(2 pi frequency t + phase)
     MABD_SIGNAL_RAMP,     // value before start, value_end after end, linear between
@@ -33,7 +38,7 @@ typedef struct mabd_signal {
     const mabd_real* values; // table (point_count); copied by the scene
 } mabd_signal;
 
-/// A signal that is `value` for all time.
+/// Make a signal that is `value` for all time.
 MABD_API mabd_signal mabd_signal_constant(mabd_real value);
 
 // ---- bodies ------------------------------------------------------------------------------------
@@ -56,7 +61,7 @@ typedef enum mabd_shape {
         MABD_SHAPE_COUNT
 } mabd_shape;
 
-/// Name of a shape as in JSON.
+/// Return the name of a shape as in JSON, a static text.
 MABD_API const char* mabd_shape_name(mabd_shape shape);
 
 /// A surface over a regular grid: node (i, j) is at x = (i - (columns - 1)/2) dx,
@@ -79,8 +84,8 @@ typedef struct mabd_geom {
     mabd_real density;              // [kg/m^3]; not used by the shapes without mass
     mabd_real friction;             // Coulomb coefficient, >= 0
     mabd_real restitution;          // part of the approach speed that comes back, 0 .. 1
-    uint32_t category;              // bits: what it is; at least one
-    uint32_t mask;                  // bits: what it touches; 0 = nothing
+    uint32_t category;              // bits: categories of this geom; at least one
+    uint32_t mask;                  // bits: categories that it touches; 0 = none
     const mabd_height_field* field; // of a height field, else null; copied by the scene
 } mabd_geom;
 
@@ -123,11 +128,12 @@ typedef struct mabd_body_def {
     uint32_t cookie;
 } mabd_body_def;
 
-/// Defaults: dynamic, density 1000, young 1e9, poisson 0.3, identity pose, at rest, no geoms.
+/// Return the default body: dynamic, density 1000 kg/m^3, young 1e9 Pa, poisson 0.3, at the origin
+/// with the axes of the world, at rest, without name and geoms.
 MABD_API mabd_body_def mabd_default_body_def(void);
-/// A geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1, mask all
-/// ones, no field. `size` (3) as in MABD_SHAPE_LIST, may be null for shapes without sizes. [m],
-/// [kg/m^3]
+/// Make a geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1,
+/// mask all ones, no field. `size` (3) [m] as in MABD_SHAPE_LIST, may be null for shapes without
+/// sizes; density [kg/m^3].
 MABD_API mabd_geom mabd_geom_make(mabd_shape shape, const mabd_real* size, mabd_real density);
 
 // ---- joints ------------------------------------------------------------------------------------
@@ -155,16 +161,17 @@ typedef enum mabd_joint {
         MABD_JOINT_COUNT
 } mabd_joint;
 
-/// Name of a joint type as in JSON, and back; mabd_joint_find returns -1 if there is none.
+/// Return the name of a joint type as in JSON, a static text.
 MABD_API const char* mabd_joint_name(mabd_joint type);
+/// Find the joint type with a name as in JSON; -1 if there is none.
 MABD_API int mabd_joint_find(const char* name);
 
-/// What acts along or about one free axis of a joint. Lengths in m, angles in rad.
+/// Forces along or about one free axis of a joint. Lengths in m, angles in rad.
 /// With coordinate x (0 in the start pose): force on x = -stiffness (x - rest) - damping x'
 ///   - armature x'' + servo_stiffness (servo(t) - x) - servo_damping x' + motor(t).
 /// All but the motor are implicit: one compliant row. `servo_rigid` makes x = servo(t) exactly.
 /// Besides: stops that keep lower <= x <= upper without rebound; a drive x' = motor_velocity(t); a
-/// limit to what servo or drive can do; dry friction, which holds x' = 0 up to its force. They
+/// limit of the force of servo or drive; dry friction, which holds x' = 0 up to its force. They
 /// share the row (src/joint/axis_law.h) and are as implicit.
 typedef struct mabd_axis_def {
     mabd_real stiffness;        // [N/m] or [N m/rad]
@@ -172,7 +179,7 @@ typedef struct mabd_axis_def {
     mabd_real damping;          // [N s/m] or [N m s/rad]
     mabd_real armature;         // [kg] or [kg m^2]
     mabd_signal servo;          // target [m] or [rad]; NONE = no servo
-    bool servo_rigid;           // the target is met exactly, whatever force it takes
+    bool servo_rigid;           // the target is met exactly, with unlimited force
     bool limited;               // lower and upper count
     mabd_real servo_stiffness;  // [N/m] or [N m/rad]
     mabd_real servo_damping;    // [N s/m] or [N m s/rad]
@@ -212,11 +219,13 @@ typedef struct mabd_joint_def {
     uint32_t cookie;
 } mabd_joint_def;
 
-/// Defaults: ball joint at the world origin, identity frame, a = MABD_WORLD, b = 0.
+/// Return the default joint: a ball joint at the world origin between the world (a) and body 0 (b),
+/// with the axes of the world, without name and axis controls.
 MABD_API mabd_joint_def mabd_default_joint_def(void);
 
-/// Quaternion of the frame whose x axis is along `x` and whose y axis is `y` made orthogonal to it
-/// (y may be null: any). False if x has no length or y is parallel to x.
+/// Compute the quaternion `frame` (4) of the frame whose x axis is along `x` (3) and whose y axis
+/// is `y` (3) made orthogonal to x; with y null any y axis. False if x has no length or y is
+/// parallel to x.
 MABD_API bool mabd_frame_from_axes(const mabd_real* x, const mabd_real* y, mabd_real* frame);
 
 // ---- forces ------------------------------------------------------------------------------------
@@ -244,11 +253,11 @@ typedef struct mabd_contact_def {
     uint32_t cookie;
 } mabd_contact_def;
 
-/// Defaults: not enabled, neighbours do not touch, automatic margin, compliance 1e-3: a body at
-/// rest sinks in by a thousandth of what it falls in a step, 1 micrometre at 10 ms.
+/// Return the default contacts: not enabled, neighbours do not touch, automatic margin, compliance
+/// 1e-3: a body at rest sinks in by a thousandth of its fall in one step, 1 micrometre at 10 ms.
 MABD_API mabd_contact_def mabd_default_contact_def(void);
 
-/// What two bodies do where they touch, whatever their geoms and joints say.
+/// How two bodies touch; it takes precedence over their geoms and joints.
 typedef struct mabd_pair_def {
     int32_t a, b;  // bodies, a != b
     bool excluded; // they never touch; nothing else may be given then
@@ -259,56 +268,68 @@ typedef struct mabd_pair_def {
 
 // ---- the builder -------------------------------------------------------------------------------
 
-/// A new empty scene: gravity (0, 0, -9.81), no wind. `allocator` may be null.
+/// Create an empty scene with gravity (0, 0, -9.81) m/s^2 and no wind. `allocator` may be null:
+/// malloc and free. On failure *scene is null.
 MABD_API mabd_status mabd_scene_create(const mabd_allocator* allocator, mabd_scene** scene);
+/// Free a scene. Models that were built from it stay valid. Null is allowed.
 MABD_API void mabd_scene_destroy(mabd_scene* scene);
 
-/// Add one body; *id gets its index (may be null).
+/// Add one body and copy all of `def`. *id gets its index; `id` may be null.
 MABD_API mabd_status mabd_scene_add_body(mabd_scene* scene, const mabd_body_def* def, int32_t* id,
                                          mabd_error* error);
 /// Add n bodies that share everything of `def` but the pose (and, if given, the velocities).
-/// positions (n x 3), rotations (n x 4) or null, velocities (n x 3) or null, angular (n x 3) or
-/// null. Their names are `def->name` + "/" + 0, 1, ...; *first gets the index of the first one.
+/// positions (n x 3) [m], rotations (n x 4), velocities (n x 3) [m/s], angular (n x 3) [rad/s]; all
+/// but positions may be null: the value of `def` for all. Names are `def->name` + "/" + 0, 1, ...;
+/// *first gets the index of the first body, `first` may be null.
 MABD_API mabd_status mabd_scene_add_body_n(mabd_scene* scene, const mabd_body_def* def, int32_t n,
                                            const mabd_real* positions, const mabd_real* rotations,
                                            const mabd_real* velocities, const mabd_real* angular,
                                            int32_t* first, mabd_error* error);
-/// Add one joint; *id gets its index (may be null).
+/// Add one joint between bodies of the scene and copy all of `def`. *id gets its index; `id` may be
+/// null.
 MABD_API mabd_status mabd_scene_add_joint(mabd_scene* scene, const mabd_joint_def* def, int32_t* id,
                                           mabd_error* error);
-/// Add n joints of one type and one set of axes between bodies a[i] and b[i], at world anchors
-/// (n x 3) with world frames (n x 4) or null (= def->frame). Names as in mabd_scene_add_body_n.
+/// Add n joints of one type and one set of axis controls between bodies a[i] and b[i]. anchors (n x
+/// 3) [m] and frames (n x 4) are in world coordinates; frames may be null: def->frame for all.
+/// Names are `def->name` + "/" + 0, 1, ...; *first gets the index of the first joint, `first` may
+/// be null.
 MABD_API mabd_status mabd_scene_add_joint_n(mabd_scene* scene, const mabd_joint_def* def, int32_t n,
                                             const int32_t* a, const int32_t* b,
                                             const mabd_real* anchors, const mabd_real* frames,
                                             int32_t* first, mabd_error* error);
+/// Add a force and a torque on one body and copy all of `def`. Forces on one body add up.
 MABD_API mabd_status mabd_scene_add_force(mabd_scene* scene, const mabd_force_def* def,
                                           mabd_error* error);
-/// Gravity [m/s^2] (3).
+/// Set gravity (3) [m/s^2], in world axes.
 MABD_API mabd_status mabd_scene_set_gravity(mabd_scene* scene, const mabd_real* gravity,
                                             mabd_error* error);
-/// Wind velocity [m/s]: `direction` (3), made unit length, times strength(t) [m/s]. Bodies with
-/// `drag` feel it.
+/// Set the wind velocity: `direction` (3), made unit length, times strength(t) [m/s]. It acts on
+/// bodies that have `drag`. The signal is copied.
 MABD_API mabd_status mabd_scene_set_wind(mabd_scene* scene, const mabd_real* direction,
                                          const mabd_signal* strength, mabd_error* error);
-/// Step size [s] and simulated time [s] that the scene suggests; 0 = none.
+/// Set the step size [s] and the simulated time [s] that the scene suggests; 0 = none.
 MABD_API mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real duration,
                                          mabd_error* error);
-/// How geoms touch; the last call holds.
+/// Set how geoms touch. A later call replaces the settings of an earlier one.
 MABD_API mabd_status mabd_scene_set_contact(mabd_scene* scene, const mabd_contact_def* def,
                                             mabd_error* error);
-/// Set apart one pair of bodies; the last call for a pair holds. A pair that is not `excluded`
-/// touches even if the two bodies share a joint.
+/// Set how one pair of bodies touches. A later call replaces an earlier one for the same pair. A
+/// pair that is not `excluded` touches even if the two bodies share a joint.
 MABD_API mabd_status mabd_scene_set_pair(mabd_scene* scene, const mabd_pair_def* def,
                                          mabd_error* error);
 /// Set the name of the scene, which is copied; a new scene has the name "". MABD_ERR_ARG for null
 /// or a name with control characters, which must not reach a terminal.
 MABD_API mabd_status mabd_scene_set_name(mabd_scene* scene, const char* name);
 
-/// Index of a named body or joint, -1 if there is none. Generated names "chain/12" work.
+/// Find the index of a named body, -1 if there is none or `name` is null. Names of bulk calls, as
+/// "chain/12", are found too. O(1).
 MABD_API int32_t mabd_scene_find_body(const mabd_scene* scene, const char* name);
+/// Find the index of a named joint, -1 if there is none or `name` is null. Names of bulk calls, as
+/// "chain/12", are found too. O(1).
 MABD_API int32_t mabd_scene_find_joint(const mabd_scene* scene, const char* name);
+/// Return the number of bodies, fixed and scripted ones included.
 MABD_API int32_t mabd_scene_body_count(const mabd_scene* scene);
+/// Return the number of joints.
 MABD_API int32_t mabd_scene_joint_count(const mabd_scene* scene);
 
 // ---- JSON --------------------------------------------------------------------------------------
@@ -328,16 +349,23 @@ typedef struct mabd_param {
     const char* meaning;
 } mabd_param;
 
-/// Fill an empty scene from a JSON file or from text (docs/guide/scene-format.md). On
-/// MABD_ERR_INPUT the error has line, column and what was expected; on MABD_ERR_IO the file could
-/// not be read.
+/// Fill an empty scene from a JSON file (docs/guide/scene-format.md). settings (setting_count)
+/// replace the defaults of params; null if there are none. MABD_ERR_INPUT: the file is wrong, and
+/// the error has line, column and what was expected. MABD_ERR_IO: it cannot be read. MABD_ERR_ARG:
+/// the scene is not empty. After a failure the scene may hold a part of the file: destroy it.
 MABD_API mabd_status mabd_scene_load(mabd_scene* scene, const char* path, int32_t setting_count,
                                      const mabd_setting* settings, mabd_error* error);
+/// Fill an empty scene from JSON text of `length` bytes; a terminating zero is not needed. settings
+/// (setting_count) replace the defaults of params; null if there are none. MABD_ERR_INPUT: the text
+/// is wrong, and the error has line, column and what was expected. MABD_ERR_ARG: the scene is not
+/// empty. After a failure the scene may hold a part of the text: destroy it.
 MABD_API mabd_status mabd_scene_load_text(mabd_scene* scene, const char* text, size_t length,
                                           int32_t setting_count, const mabd_setting* settings,
                                           mabd_error* error);
+/// Return the number of parameters that the loaded file declares.
 MABD_API int32_t mabd_scene_param_count(const mabd_scene* scene);
-/// Parameter i; its texts live as long as the scene.
+/// Return parameter i, from 0; empty texts if i is out of range. Its texts live as long as the
+/// scene.
 MABD_API mabd_param mabd_scene_param(const mabd_scene* scene, int32_t i);
-/// The JSON text the scene was loaded from, or "" (lives as long as the scene).
+/// Return the JSON text that the scene was loaded from, "" if none; it lives as long as the scene.
 MABD_API const char* mabd_scene_text(const mabd_scene* scene);

@@ -4,8 +4,9 @@
 //
 //   r_c = radius (1 - (1 - tip) c / (S - 1)),
 //
-// and a branch of n < S links consists of segments S - n .. S - 1. A branch at part u of its carrier
-// has n = S (1 - shorten u) (1 - variation random) links. It leaves the carrier in the direction
+// and a branch of n < S links consists of segments S - n .. S - 1. A branch at part u of its
+// carrier has n = S (1 - shorten u) (1 - variation random) links. It leaves the carrier in the
+// direction
 //
 //   R Rx(phi) Rz(spread + u (spread_tip - spread)),   phi = phi_0 + j phyllotaxis,
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Theo Jansen's leg. On the shaft at O turns the throw m to M; the frame's pivot B is at (a, l) from
-// O. Rods j and b meet in C, k and c in D, d and e in E, f and g in F, h and i in the foot P:
+// Theo Jansen's leg. On the shaft at O turns the throw m to M; the frame's pivot B is at (a, l)
+// from O. Rods j and b meet in C, k and c in D, d and e in E, f and g in F, h and i in the foot P:
 //
 //   upper triangle B C E (b d e), lower triangle D F P (g h i), bars j = MC, k = MD, c = BD, f = EF
 //

@@ -213,7 +213,8 @@ static mabd_status check_double(const mabd_scene* scene, const mabd_double_four_
     return mabd_generate_finite(what, "position", def->position, 3, error);
 }
 
-/// A uniform bar with its geom: the width is for the picture and for the small moment about its own line.
+/// A uniform bar with its geom: the width is for the picture and for the small moment about its own
+/// line.
 static mabd_body_def double_bar(const mabd_double_four_bar_def* def, mabd_geom* geom) {
     const mabd_real volume = def->length * def->width * def->width;
     mabd_material material = mabd_default_material();

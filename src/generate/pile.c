@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pile before it falls: pairs of links on a grid, layer upon layer, each turned at random about its
-// joint, which is its middle.
+// A pile before it falls: pairs of links on a grid, layer upon layer, each turned at random about
+// its joint, which is its middle.
 //
 //     o====x====o      x joint, link 2i to the left, link 2i + 1 to the right, in line
 //     |<-- 2 reach -->|
@@ -9,8 +9,8 @@
 //
 //   capsule  L + r      box  sqrt(L^2 + 2 r^2)      cylinder  sqrt(L^2 + r^2)      sphere  L/2 + r
 //
-// so that no two touch, however they are turned, if the grid is twice that or wider. Random rotations are
-// uniform: with u, v, w uniform in [0, 1) the quaternion
+// so that no two touch, however they are turned, if the grid is twice that or wider. Random
+// rotations are uniform: with u, v, w uniform in [0, 1) the quaternion
 //
 //   (sqrt(1-u) sin 2 pi v, sqrt(1-u) cos 2 pi v, sqrt(u) sin 2 pi w, sqrt(u) cos 2 pi w).
 
@@ -115,7 +115,8 @@ static mabd_status add_links(mabd_scene* scene, const mabd_pile_def* def, mabd_b
     return mabd_body_batch_add(scene, &body, batch, first, error);
 }
 
-/// Stops of the free axes of a joint type: `storage` (6) gets them, `axes` (6) pointers to those there are.
+/// Stops of the free axes of a joint type: `storage` (6) gets them, `axes` (6) pointers to those
+/// there are.
 static void make_stops(const mabd_pile_def* def, mabd_joint type, mabd_axis_def* storage,
                        const mabd_axis_def** axes) {
     static const char* const translations[] = {

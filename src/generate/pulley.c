@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pulleys: chains over sheaves, with loads. The geometry is that of generate_pulley_path.c; here are the
-// bodies and their joints, for all strands at once:
+// Pulleys: chains over sheaves, with loads. The geometry is that of generate_pulley_path.c; here
+// are the bodies and their joints, for all strands at once:
 //
 //   sheaves, blocks    cylinders about y and what carries them   (generate_pulley_sheaves.c)
 //   links              strand after strand, from the first end on
 //   ends               cubes below the free ends, balls between
 //
-// A turn of a sheave is positive where it takes the chain onwards: about +y if the chain runs over it,
-// about -y if it runs under it.
+// A turn of a sheave is positive where it takes the chain onwards: about +y if the chain runs over
+// it, about -y if it runs under it.
 
 #include "generate/pulley_sheaves.h"
 
@@ -185,8 +185,8 @@ static mabd_status join_links(mabd_scene* scene, const mabd_pulley_path* path, i
 
 // ---- ends --------------------------------------------------------------------------------------
 
-/// Ball joints called `part` at one end of the chains: of strand s between body `base` + s `step` (the world
-/// if base is MABD_WORLD) and the end link.
+/// Ball joints called `part` at one end of the chains: of strand s between body `base` + s `step`
+/// (the world if base is MABD_WORLD) and the end link.
 static mabd_status hold_ends(mabd_scene* scene, const mabd_pulley_path* path, int32_t first,
                              bool last_end, const char* part, int32_t base, int32_t step,
                              mabd_error* error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The polyline of a chain over sheaves. On a half turn of n links each is tangent in its middle to the
-// circle of radius Rc = R + r, on which a capsule of radius r touches a cylinder of radius R:
+// The polyline of a chain over sheaves. On a half turn of n links each is tangent in its middle to
+// the circle of radius Rc = R + r, on which a capsule of radius r touches a cylinder of radius R:
 //
 //         P_1 ___ P_2         corner k of the half turn at angle theta = k alpha, alpha = pi / n,
 //          /       \          at the distance Q = Rc / cos(alpha/2) from the axis C; links are
@@ -9,10 +9,11 @@
 //         |<-- 2Q ->|         over:   P_k = C + Q (-cos theta,  sin theta)
 //         |         |         under:  P_k = C + Q (-cos theta, -sin theta)
 //
-// The first and the last corner lie level with the axis, so that upright runs begin there, turned by
-// alpha/2 against the link on the sheave. A chain under tension rests like this: the forces in joints are
-// then along the tangents of the corners, theirs on an upright run along that run. So runs are 2Q apart,
-// not 2 Rc, and sheaves that follow one another have their axes 2Q apart in x, `inner` L in z.
+// The first and the last corner lie level with the axis, so that upright runs begin there, turned
+// by alpha/2 against the link on the sheave. A chain under tension rests like this: the forces in
+// joints are then along the tangents of the corners, theirs on an upright run along that run. So
+// runs are 2Q apart, not 2 Rc, and sheaves that follow one another have their axes 2Q apart in x,
+// `inner` L in z.
 //
 // Every point has a closed form: no error adds up along the chain.
 
@@ -20,8 +21,8 @@
 
 #include <math.h>
 
-/// Where point or link k is: `step` links behind the first corner of `sheave`; on the run before the first
-/// sheave if that is -1.
+/// Where point or link k is: `step` links behind the first corner of `sheave`; on the run before
+/// the first sheave if that is -1.
 typedef struct chain_place {
     int32_t sheave, step;
 } chain_place;

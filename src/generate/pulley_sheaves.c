@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sheaves: solid cylinders about y of given mass, density m / (pi R^2 width). Free and driven ones hang on
-// hinges, one set for each strand. Those that nothing can move, fixed and scripted ones, serve all strands:
+// Sheaves: solid cylinders about y of given mass, density m / (pi R^2 width). Free and driven ones
+// hang on hinges, one set for each strand. Those that nothing can move, fixed and scripted ones,
+// serve all strands:
 //
 //      y ^   |   |   |        one cylinder of width + (strands - 1) spacing
 //        | ==============

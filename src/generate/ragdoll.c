@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragdolls: eleven bodies, ten joints, as two tables. Sizes are those of a figure of 1.83 m with its origin
-// in the pelvis; x is its front, y its left, z up. Arms and legs are the left ones; the right ones are their
-// mirror images (x, -y, z), of which a rotation vector is (-rx, ry, -rz):
+// Ragdolls: eleven bodies, ten joints, as two tables. Sizes are those of a figure of 1.83 m with
+// its origin in the pelvis; x is its front, y its left, z up. Arms and legs are the left ones; the
+// right ones are their mirror images (x, -y, z), of which a rotation vector is (-rx, ry, -rz):
 //
 //                     O                head
 //      o=====o=====o#####o=====o=====o arms: lower, upper; shoulders beside the torso
@@ -10,8 +10,8 @@
 //                   |   |              upper legs, knees, lower legs
 //                   |   |
 //
-// Stops are on the coordinates of the joints, which are 0 here: rotation vectors of ball joints in the axes
-// of the figure, angles of hinges about their axes.
+// Stops are on the coordinates of the joints, which are 0 here: rotation vectors of ball joints in
+// the axes of the figure, angles of hinges about their axes.
 
 #include "generate/tools.h"
 
@@ -60,8 +60,8 @@ static const figure_part parts[PARTS] = {
     {"lower-leg", MABD_SHAPE_CAPSULE, false, {0.05, 0.42, 0}, {0, 0.1, -0.73}},
 };
 
-// Forward is a turn about +y for what points up, about -y for a leg; a left arm is raised about +x and taken
-// to the front about -z, a left leg is spread about +x.
+// Forward is a turn about +y for what points up, about -y for a leg; a left arm is raised about +x
+// and taken to the front about -z, a left leg is spread about +x.
 static const figure_joint joints[JOINTS] = {
     {"waist", PELVIS, TORSO, {0, 0, 0.105}, {0}, {-0.4, -0.4, -0.6}, {0.4, 0.9, 0.6}},
     {"neck", TORSO, HEAD, {0, 0, 0.59}, {0}, {-0.5, -0.6, -1}, {0.5, 0.7, 1}},

@@ -49,8 +49,8 @@ mabd_quat mabd_link_joint_frame(mabd_joint type, mabd_quat link);
 /// The direction of a link: R ex.
 mabd_vec3 mabd_link_direction(mabd_quat link);
 
-/// Place i on a grid of columns x rows, layer upon layer, `spacing` [m] apart along x, y and z; the lowest
-/// layer has its middle at `position` (3) [m].
+/// Place i on a grid of columns x rows, layer upon layer, `spacing` [m] apart along x, y and z; the
+/// lowest layer has its middle at `position` (3) [m].
 mabd_vec3 mabd_grid_point(const mabd_real* position, mabd_real spacing, int32_t columns,
                           int32_t rows, int32_t i);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies side by side in one scene: what a copy holds goes behind what there is, its indices moved on.
+// Copies side by side in one scene: what a copy holds goes behind what there is, its indices moved
+// on.
 //
-// Classes that are equal are shared, and so are sets of axes of the same joint in other copies, so that equal parts of all
-// copies are worked on together. But a joint that can be controlled from outside gets a set of its own: a row set
-// of the model belongs to one set of axes, and targets are set by row set (affine/targets.c).
+// Classes that are equal are shared, and so are sets of axes of the same joint in other copies, so
+// that equal parts of all copies are worked on together. But a joint that can be controlled from
+// outside gets a set of its own: a row set of the model belongs to one set of axes, and targets are
+// set by row set (affine/targets.c).
 #include "base/error.h"
 #include "mabd/batch.h"
 #include "scene/signal.h"
@@ -199,8 +201,8 @@ static bool is_controlled(const mabd_scene_axes* axes) {
     return controlled;
 }
 
-// Where the axes of joint i go: to those of the first copy or of the joint before, if they are equal and may be shared; else
-// behind all others.
+// Where the axes of joint i go: to those of the first copy or of the joint before, if they are
+// equal and may be shared; else behind all others.
 static mabd_status stage_axes(copy_work* w, int32_t i, int32_t* place) {
     mabd_scene* scene = w->scene;
     const mabd_scene_joint *from = w->copy->joints.data, *known = scene->joints.data;
@@ -276,8 +278,8 @@ static mabd_status take_settings(const copy_work* w) {
     return MABD_OK;
 }
 
-// Everything is written behind the counted part of the lists, but for axes, which the caller drops, and classes, which harm
-// nobody.
+// Everything is written behind the counted part of the lists, but for axes, which the caller drops,
+// and classes, which harm nobody.
 static mabd_status stage(copy_work* w) {
     for (int32_t i = 0; i < w->copy->classes.count; i++) MABD_TRY(add_class(w, i));
     MABD_TRY(stage_bodies(w));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the builder keeps of definitions: owned copies of signal tables and height fields, classes that
-// bodies share, sets of axes that joints share. Nothing here checks; nothing is committed on failure but
-// tables and fields, which the caller drops with mabd_store_drop_tables and mabd_store_drop_fields.
+// What the builder keeps of definitions: owned copies of signal tables and height fields, classes
+// that bodies share, sets of axes that joints share. Nothing here checks; nothing is committed on
+// failure but tables and fields, which the caller drops with mabd_store_drop_tables and
+// mabd_store_drop_fields.
 #pragma once
 
 #include "scene/check.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes through the whole input path, as a user would send them: load, build, destroy. Memory is
-// capped, so that a scene that asks for a billion links fails quickly instead of taking the machine.
+// Any bytes through the whole input path, as a user would send them: load, build, destroy. Memory
+// is capped, so that a scene that asks for a billion links fails quickly instead of taking the
+// machine.
 #pragma once
 
 #include "mabd/model.h"

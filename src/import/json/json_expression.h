@@ -27,9 +27,9 @@ bool mabd_expression_evaluate(const char* expression, const mabd_json_param* par
 /// not one of the functions or `pi`.
 bool mabd_expression_is_name(const char* text);
 
-/// Read a decimal number from the start of a text, whatever the locale. Returns the end of what was read,
-/// or null if there is no number or it has more than 63 characters. *number may be infinite.
+/// Read a decimal number from the start of a text, whatever the locale. Returns the end of what was
+/// read, or null if there is no number or it has more than 63 characters. *number may be infinite.
 const char* mabd_number_read(const char* text, double* number);
-/// Write the shortest decimal text that reads back as `number`, whatever the locale; whole numbers below
-/// 1e15 without exponent.
+/// Write the shortest decimal text that reads back as `number`, whatever the locale; whole numbers
+/// below 1e15 without exponent.
 void mabd_number_write(double number, char* text, size_t size);

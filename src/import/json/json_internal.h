@@ -31,7 +31,8 @@ void mabd_json_release(mabd_json_reader* reader);
 /// Fail with MABD_ERR_MEMORY.
 mabd_status mabd_json_no_memory(mabd_json_reader* reader);
 
-/// Write what a value is, for messages: "a number", "an array of 2", "the text 'abc'". Returns text.
+/// Write what a value is, for messages: "a number", "an array of 2", "the text 'abc'". Returns
+/// text.
 const char* mabd_json_describe(const json_t* value, char* text, size_t size);
 /// Fail at a node: "expected <what>, found <the value>".
 mabd_status mabd_json_expected(mabd_json_reader* reader, const mabd_json_node* node,
@@ -71,8 +72,8 @@ mabd_status mabd_json_params(mabd_json_reader* reader, const mabd_json_node* roo
 mabd_status mabd_json_body(mabd_json_reader* reader, const mabd_json_node* node);
 /// Add one joint of the scene (json_joint.c).
 mabd_status mabd_json_joint(mabd_json_reader* reader, const mabd_json_node* node);
-/// Fill a geom from the members of a body or of an element of "shapes" (json_geom.c): shape, sizes and
-/// surface. Its density and surface are those of the body before.
+/// Fill a geom from the members of a body or of an element of "shapes" (json_geom.c): shape, sizes
+/// and surface. Its density and surface are those of the body before.
 mabd_status mabd_json_geom(mabd_json_reader* reader, const mabd_json_node* node, mabd_geom* geom);
 /// The members that mabd_json_geom reads beside "shape" and the surface.
 #define MABD_JSON_SIZE_KEYS                                                                        \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of "joints". The joint frame is given once in world coordinates or on each body in that
-// body's coordinates; in both forms either by its x axis (and y axis) or as a rotation.
+// One element of "joints". The joint frame is given once in world coordinates or on each body in
+// that body's coordinates; in both forms either by its x axis (and y axis) or as a rotation.
 #include "import/json/json_internal.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene from a JSON document (docs/guide/scene-format.md): the text is parsed whole, then walked once, and
-// every part is handed to the builder, which checks it. Generators come first, then bodies, joints
-// and forces, so that what is written out may refer to what was generated.
+// A scene from a JSON document (docs/guide/scene-format.md): the text is parsed whole, then walked
+// once, and every part is handed to the builder, which checks it. Generators come first, then
+// bodies, joints and forces, so that what is written out may refer to what was generated.
 #include "import/json/json_internal.h"
 #include "import/json/json_place.h"
 #include "scene/scene_data.h"
@@ -31,8 +31,8 @@ static mabd_status fail_at_offset(mabd_json_reader* reader, size_t offset, const
     return MABD_ERR_INPUT;
 }
 
-// Where the token that the parser names in "... near 'token'" starts; its end if it names none, or if
-// the fault is the byte after it.
+// Where the token that the parser names in "... near 'token'" starts; its end if it names none, or
+// if the fault is the byte after it.
 static size_t token_start(const mabd_json_reader* reader, const json_error_t* error) {
     size_t end = error->position < 0 ? 0 : (size_t)error->position;
     if (end > reader->length) end = reader->length;

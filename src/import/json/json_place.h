@@ -13,7 +13,8 @@ typedef struct mabd_place {
 
 /// Place of byte `offset` of a text (length); an offset past the end gives the end.
 mabd_place mabd_place_of_offset(const char* text, size_t length, size_t offset);
-/// Place where the value of a node starts. `text` (length) is the valid JSON that it was parsed from.
+/// Place where the value of a node starts. `text` (length) is the valid JSON that it was parsed
+/// from.
 mabd_place mabd_place_of_node(const char* text, size_t length, const mabd_json_node* node);
 /// Place of the key of a member; for other nodes that of the value.
 mabd_place mabd_place_of_key(const char* text, size_t length, const mabd_json_node* node);

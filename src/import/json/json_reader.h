@@ -24,11 +24,12 @@ typedef struct mabd_json_node {
 mabd_scene* mabd_json_scene(mabd_json_reader* reader);
 mabd_error* mabd_json_error(mabd_json_reader* reader);
 
-/// Fail with MABD_ERR_INPUT at a node: sets line and column. Text says what was expected or is wrong.
+/// Fail with MABD_ERR_INPUT at a node: sets line and column. Text says what was expected or is
+/// wrong.
 mabd_status mabd_json_fail(mabd_json_reader* reader, const mabd_json_node* node, const char* format,
                            ...);
-/// Pass on the failure of a builder call made for a node: MABD_ERR_INPUT and MABD_ERR_ARG get the node's
-/// line and column (and become MABD_ERR_INPUT), others are passed as they are.
+/// Pass on the failure of a builder call made for a node: MABD_ERR_INPUT and MABD_ERR_ARG get the
+/// node's line and column (and become MABD_ERR_INPUT), others are passed as they are.
 mabd_status mabd_json_place(mabd_json_reader* reader, const mabd_json_node* node,
                             mabd_status status);
 
@@ -36,14 +37,14 @@ mabd_status mabd_json_place(mabd_json_reader* reader, const mabd_json_node* node
 bool mabd_json_member(const mabd_json_node* object, const char* key, mabd_json_node* member);
 /// Element i of an array.
 mabd_json_node mabd_json_element(const mabd_json_node* array, size_t index);
-/// Fail unless node is an object whose keys are all in `keys` (ended by null); the message names the
-/// unknown key, the allowed ones and, if one is near, "did you mean".
+/// Fail unless node is an object whose keys are all in `keys` (ended by null); the message names
+/// the unknown key, the allowed ones and, if one is near, "did you mean".
 mabd_status mabd_json_only(mabd_json_reader* reader, const mabd_json_node* node,
                            const char* const* keys);
 mabd_status mabd_json_array(mabd_json_reader* reader, const mabd_json_node* node);
 
-// Members of an object: *value is left alone if the key is absent; wrong type or a number that is not
-// finite fails.
+// Members of an object: *value is left alone if the key is absent; wrong type or a number that is
+// not finite fails.
 mabd_status mabd_json_real(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            mabd_real* value);
 mabd_status mabd_json_int(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
@@ -68,8 +69,8 @@ mabd_status mabd_json_rotation(mabd_json_reader* reader, const mabd_json_node* o
 /// A number, {"sine": {...}}, {"ramp": {...}} or {"table": {...}}; see docs/guide/scene-format.md.
 mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* object,
                              const char* key, mabd_signal* value);
-/// Springs, dampers, armature, servo, motor of the axes: {"rx": {...}, "tx": {...}}. `storage` (6) gets the
-/// values, `axes` (6) pointers to the ones given.
+/// Springs, dampers, armature, servo, motor of the axes: {"rx": {...}, "tx": {...}}. `storage` (6)
+/// gets the values, `axes` (6) pointers to the ones given.
 mabd_status mabd_json_axes(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            mabd_axis_def* storage, const mabd_axis_def** axes);
 

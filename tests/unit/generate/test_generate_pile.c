@@ -66,8 +66,8 @@ static double farthest(const mabd_scene* scene, int32_t body, const double* p) {
     return geom->shape == MABD_SHAPE_CYLINDER ? hypot(end, r) : end + r;
 }
 
-// The balls about the joints that hold all of a pair do not overlap, and touch if the grid is as close as
-// allowed.
+// The balls about the joints that hold all of a pair do not overlap, and touch if the grid is as
+// close as allowed.
 Test(pile, no_two_pairs_overlap) {
     const double reach[MABD_SHAPE_PLANE] = {sqrt(0.01 + 2 * 0.0009), 0.08, 0.13,
                                             sqrt(0.01 + 0.0009)};
@@ -112,8 +112,8 @@ Test(pile, layers_begin_at_the_position) {
     mabd_scene_destroy(scene);
 }
 
-// Directions of links of uniform rotations have mean 0 and mean square 1/3 each way; standard deviations of
-// the means over n are 1 / sqrt(3 n) and sqrt(4 / 45 n).
+// Directions of links of uniform rotations have mean 0 and mean square 1/3 each way; standard
+// deviations of the means over n are 1 / sqrt(3 n) and sqrt(4 / 45 n).
 Test(pile, rotations_are_uniform_and_the_seed_decides) {
     mabd_pile_def def = mabd_default_pile_def();
     uint64_t hashes[3];

@@ -49,7 +49,8 @@ static double body_mass(const mabd_scene* scene, int32_t body) {
     return mabd_scene_class_inertia(scene, scene_body(scene, body)->class_index).mass;
 }
 
-// Distance of the surfaces of a link and a sheave: both axes are known, that of the sheave is along y.
+// Distance of the surfaces of a link and a sheave: both axes are known, that of the sheave is along
+// y.
 static double clearance(const mabd_scene* scene, int32_t link, int32_t sheave) {
     double from[3], to[3], axis[3];
     scene_segment(scene, link, from, to);
@@ -61,8 +62,8 @@ static double clearance(const mabd_scene* scene, int32_t link, int32_t sheave) {
 
 // ---- geometry ----------------------------------------------------------------------------------
 
-// `wrapped` links touch each sheave, all others keep off all sheaves; they touch in their middles: the
-// middle is as near to the axis as the whole link.
+// `wrapped` links touch each sheave, all others keep off all sheaves; they touch in their middles:
+// the middle is as near to the axis as the whole link.
 static void check_touching(const mabd_scene* scene, const mabd_pulley_def* def, int32_t sheaves,
                            int32_t links) {
     for (int32_t s = 0; s < sheaves; s++) {
@@ -147,7 +148,8 @@ Test(pulley, any_number_of_links_closes_a_half_turn) {
     }
 }
 
-// Runs are upright, 2 Rc / cos(alpha/2) apart, from `position` on; lower axes are `inner` links below it.
+// Runs are upright, 2 Rc / cos(alpha/2) apart, from `position` on; lower axes are `inner` links
+// below it.
 Test(pulley, runs_are_upright_beside_the_sheaves) {
     mabd_pulley_def def = make(MABD_PULLEY_ROW, 3);
     mabd_scene* scene = build(&def);
@@ -239,7 +241,8 @@ Test(pulley, ends_hang_below_the_last_links) {
     mabd_scene_destroy(scene);
 }
 
-// The block goes up and down; lower sheaves turn on it, upper ones on the world, where the chain begins.
+// The block goes up and down; lower sheaves turn on it, upper ones on the world, where the chain
+// begins.
 Test(pulley, tackle_hangs_on_its_runs) {
     mabd_pulley_def def = make(MABD_PULLEY_TACKLE, 2);
     mabd_scene* scene = build(&def);
@@ -269,7 +272,8 @@ Test(pulley, tackle_hangs_on_its_runs) {
 
 // ---- drives ------------------------------------------------------------------------------------
 
-// A positive turn moves the rim, where links touch it, the way the chain runs: (axis x arm) . link > 0.
+// A positive turn moves the rim, where links touch it, the way the chain runs: (axis x arm) . link
+// > 0.
 static void check_turn(const mabd_scene* scene, int32_t sheave, const double* axis, int32_t links) {
     int32_t touching = 0;
     for (int32_t i = 0; i < links; i++) {
@@ -344,8 +348,8 @@ Test(pulley, positive_turns_of_a_winch_lift) {
 
 // ---- strands -----------------------------------------------------------------------------------
 
-// Strand s is the single chain moved by s spacing along y. Sheaves that nothing moves serve all strands, and
-// are as long; free ones are copied.
+// Strand s is the single chain moved by s spacing along y. Sheaves that nothing moves serve all
+// strands, and are as long; free ones are copied.
 Test(pulley, strands_are_copies_along_y) {
     for (int fixed = 0; fixed < 2; fixed++) {
         mabd_pulley_def def = make(MABD_PULLEY_ROW, 3);

@@ -82,7 +82,8 @@ static mabd_pose geom_pose(const mabd_scene* scene, int32_t body) {
     return pose;
 }
 
-// Distance of two bodies of one geom each, by a method of its own (support/convex.h); 0 if they overlap.
+// Distance of two bodies of one geom each, by a method of its own (support/convex.h); 0 if they
+// overlap.
 static double body_distance(const mabd_scene* scene, int32_t a, int32_t b) {
     static const mabd_collider_kind kinds[] = {
         [MABD_SHAPE_BOX] = MABD_COLLIDER_BOX,
@@ -203,8 +204,8 @@ static const mabd_axis_def* stops_of(const mabd_scene* scene, const char* joint)
     return ((const mabd_scene_axes*)scene->axes.data)[axes].axis;
 }
 
-// Every free axis has stops that let the start pose be; ball joints of the right are those of the left with
-// rx and rz turned round.
+// Every free axis has stops that let the start pose be; ball joints of the right are those of the
+// left with rx and rz turned round.
 Test(ragdoll, joints_have_stops) {
     mabd_ragdoll_def def = mabd_default_ragdoll_def();
     mabd_scene* scene = build(&def);
@@ -225,8 +226,8 @@ Test(ragdoll, joints_have_stops) {
     mabd_scene_destroy(scene);
 }
 
-// The way the far end of a limb goes when its hinge opens, axis x arm: lower arms to the front, lower legs
-// to the back; all of the way is open to that side, hardly any to the other.
+// The way the far end of a limb goes when its hinge opens, axis x arm: lower arms to the front,
+// lower legs to the back; all of the way is open to that side, hardly any to the other.
 Test(ragdoll, elbows_bend_to_the_front_and_knees_to_the_back) {
     static const struct {
         const char *joint, *body;

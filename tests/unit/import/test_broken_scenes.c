@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus tests/broken: each file is wrong in one way, and expected.txt says what must be reported:
+// The corpus tests/broken: each file is wrong in one way, and expected.txt says what must be
+// reported:
 //   file <tab> line <tab> column <tab> part of the message
 // Checked through the library, and through the command if it was built.
 #include "mabd/model.h"

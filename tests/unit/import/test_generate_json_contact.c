@@ -147,7 +147,8 @@ Test(generate_json_contact, the_ragdolls_start_above_the_net) {
     mabd_scene_destroy(scene);
 }
 
-// Pairs above the rim lie within its circle, so that they fall into the bowl; lower ones are inside it.
+// Pairs above the rim lie within its circle, so that they fall into the bowl; lower ones are inside
+// it.
 Test(generate_json_contact, the_bowl_is_under_the_falling_joints) {
     const scene_case falling = {"falling-joints", {{0}}, 0, 0, 0};
     mabd_scene* scene = load(&falling);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged scenes: seeded mutations of the shipped scenes and of the corpus of broken ones go through
-// loading and building. Whatever comes out, nothing crashes or leaks, and a failure is reported in
-// one line with its place.
+// Damaged scenes: seeded mutations of the shipped scenes and of the corpus of broken ones go
+// through loading and building. Whatever comes out, nothing crashes or leaks, and a failure is
+// reported in one line with its place.
 #include "fuzz/feed.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/import/json/json_load.c and its parts: every field of a scene file, read and found again in
-// the scene.
+// Tests for src/import/json/json_load.c and its parts: every field of a scene file, read and found
+// again in the scene.
 #include "mabd/model.h"
 #include "scene/scene_data.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for what a scene says of contacts: src/scene/builder_contact.c, json_contact.c, json_geom.c and the
-// surfaces and shapes of geoms in check.c and store.c. Refused scene files: tests/broken.
+// Tests for what a scene says of contacts: src/scene/builder_contact.c, json_contact.c, json_geom.c
+// and the surfaces and shapes of geoms in check.c and store.c. Refused scene files: tests/broken.
 #include "mabd/generate.h"
 #include "scene/inertia.h"
 #include "support/counting_allocator.h"

@@ -119,8 +119,8 @@ static const mabd_plan_component* component_of(const mabd_plan* plan, int32_t sl
     return c;
 }
 
-// Two slots are coupled by a body that carries both; by a junction only if one is the junction's own, or if in a
-// tree both come after these.
+// Two slots are coupled by a body that carries both; by a junction only if one is the junction's
+// own, or if in a tree both come after these.
 static bool coupled_by(const topology* t, const mabd_plan* plan, int32_t body, int32_t s,
                        int32_t u) {
     const bool own_s = plan->slot_joint[s] == -1 - body, own_u = plan->slot_joint[u] == -1 - body;
@@ -257,8 +257,9 @@ static bool connected(const topology* t, const bool* gone, int32_t a, int32_t b)
     return result;
 }
 
-// A joint lies on two cycles if its bodies are joined by two paths that avoid it. One path is what is left when
-// joints are taken away as long as the bodies stay joined; another one avoids some joint of it.
+// A joint lies on two cycles if its bodies are joined by two paths that avoid it. One path is what
+// is left when joints are taken away as long as the bodies stay joined; another one avoids some
+// joint of it.
 static bool lies_on_two_cycles(const topology* t, int32_t joint) {
     bool* gone = calloc((size_t)t->joints, sizeof(bool));
     bool* path = calloc((size_t)t->joints, sizeof(bool));
@@ -350,8 +351,9 @@ static int32_t lowest_body(const topology* t, int32_t joint) {
     return moves(t, b) && b < a ? b : a;
 }
 
-// Elimination runs leaf to root: each joint is the last one of one of its bodies. Of a component with
-// cycles that holds for all but the cut joints at its end. Slots themselves follow the bodies there.
+// Elimination runs leaf to root: each joint is the last one of one of its bodies. Of a component
+// with cycles that holds for all but the cut joints at its end. Slots themselves follow the bodies
+// there.
 static void check_elimination(const topology* t, const mabd_plan* plan, int32_t index) {
     const mabd_plan_component* c = &plan->components[index];
     const int32_t* order = plan->elimination + c->slot_first;
@@ -426,7 +428,8 @@ static void check(const topology* t, const mabd_plan* plan) {
     free(up);
 }
 
-// A few bodies carry most joints: junctions beside each other, held by the ground, in trees and in cycles.
+// A few bodies carry most joints: junctions beside each other, held by the ground, in trees and in
+// cycles.
 static topology random_junctions(uint64_t seed) {
     uint64_t s = seed * 15485863 + 5;
     const int32_t junctions = 1 + (int32_t)random_below(&s, 4);
@@ -641,8 +644,9 @@ static void largest_free(void* context, void* memory, size_t bytes) {
     free(memory);
 }
 
-// Joints of one body to the ground make pairs of each other: 65536 are the last whose pairs fit 31 bits.
-// The refusal comes before they are gone through, and before any memory for them is asked for.
+// Joints of one body to the ground make pairs of each other: 65536 are the last whose pairs fit 31
+// bits. The refusal comes before they are gone through, and before any memory for them is asked
+// for.
 Test(plan, bodies_with_too_many_pairs_are_refused) {
     size_t largest = 0;
     mabd_allocator allocator = {largest_alloc, largest_free, &largest};
