@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the chain and the sheaves of a pulley lie.
+// Positions of the chain and the sheaves of a pulley.
 #pragma once
 
 #include "generate/tools.h"
 
-/// What follows from a checked def.
+/// Quantities derived from a checked definition.
 typedef struct mabd_pulley_path {
     const mabd_pulley_def* def;
     int32_t sheaves; // of one strand
@@ -17,16 +17,18 @@ typedef struct mabd_pulley_path {
     int32_t driven;  // sheaves of a strand with speed or torque
 } mabd_pulley_path;
 
-/// Number of links of one strand; any def without negative counts.
+/// Return the number of links of one strand, for any definition without negative counts.
 int64_t mabd_pulley_links(const mabd_pulley_def* def);
+/// Derive the path of a checked definition, which must outlive it.
 mabd_pulley_path mabd_pulley_path_make(const mabd_pulley_def* def);
-/// y of a strand, from that of the first one [m]
+/// Return the y of a strand, relative to the first one [m].
 mabd_real mabd_pulley_strand(const mabd_pulley_path* path, int32_t strand);
 /// True if the chain runs under sheave i.
 bool mabd_pulley_lower(const mabd_pulley_path* path, int32_t sheave);
-/// Axis of a sheave in the plane of the first strand, world.
+/// Compute a point of the axis of a sheave in the plane of the first strand, world.
 mabd_vec3 mabd_pulley_axis(const mabd_pulley_path* path, int32_t sheave);
-/// P_k, k = 0 .. links, in the plane of the first strand, world: link k runs from P_k to P_{k+1}.
+/// Compute P_k, k = 0 .. links, in the plane of the first strand, world: link k runs from P_k to
+/// P_{k+1}.
 mabd_vec3 mabd_pulley_point(const mabd_pulley_path* path, int32_t k);
-/// Rotation of link k: x along it, y along the world's.
+/// Compute the rotation of link k: x along the link, y along that of the world.
 mabd_quat mabd_pulley_rotation(const mabd_pulley_path* path, int32_t k);

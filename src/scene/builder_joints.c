@@ -104,7 +104,7 @@ static mabd_status stage_joints(mabd_scene* scene, mabd_subject subject, const j
     return MABD_OK;
 }
 
-/// Find or write the set of axes; *index gets it (-1 = none), *added tells if it is to be counted.
+/// Find or write the set of axes; *index gets it (-1 = none), *added is true if it must be counted.
 static mabd_status stage_axes(mabd_scene* scene, const mabd_joint_def* def, int32_t* index,
                               bool* added) {
     mabd_scene_axes axes;

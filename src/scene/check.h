@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what the builder is given. Each returns MABD_OK, or MABD_ERR_INPUT with one line that
+// Checks of the builder's input. Each returns MABD_OK, or MABD_ERR_INPUT with one line that
 // names the body or joint and says what was expected.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #define MABD_FIELD_NODES (1 << 24) // most nodes of a height field
 
-/// What a message speaks of.
+/// The kind of thing that a message names.
 typedef enum mabd_subject_kind {
     MABD_SUBJECT_BODY,
     MABD_SUBJECT_JOINT,
@@ -28,36 +28,38 @@ typedef struct mabd_subject {
 /// Fill the error with "body 'chain/12': geom 3: <text>". Always MABD_ERR_INPUT.
 mabd_status mabd_reject(const mabd_subject* subject, const char* format, ...) MABD_PRINTF(2, 3);
 
-/// The subject of a message that speaks of neither body nor joint.
+/// Make the subject of a message that names neither body nor joint.
 mabd_subject mabd_subject_other(const char* label, mabd_error* error);
 
-/// values (n) are finite.
+/// Check that values (n) are finite.
 mabd_status mabd_check_finite(const mabd_subject* subject, const char* what, int32_t n,
                               const mabd_real* values);
-/// value is finite and >= 0.
+/// Check that a value is finite and >= 0.
 mabd_status mabd_check_not_negative(const mabd_subject* subject, const char* what, mabd_real value);
-/// rotation (4) has a length; unit (4) gets it normalised, may be the same.
+/// Check that rotation (4) has a length; unit (4) gets it normalised and may be the same array.
 mabd_status mabd_check_rotation(const mabd_subject* subject, const char* what,
                                 const mabd_real* rotation, mabd_real* unit);
-/// vector (3) has a length; unit (3) gets its direction, may be the same.
+/// Check that vector (3) has a length; unit (3) gets its direction and may be the same array.
 mabd_status mabd_check_direction(const mabd_subject* subject, const char* what,
                                  const mabd_real* vector, mabd_real* unit);
+/// Check the numbers of a signal; those of a table must have strictly rising times.
 mabd_status mabd_check_signal(const mabd_subject* subject, const char* what,
                               const mabd_signal* signal);
-/// How many entries of mabd_geom::size a shape uses; 0 for an unknown shape.
+/// Return how many entries of mabd_geom::size a shape uses; 0 for an unknown shape.
 int mabd_shape_size_count(mabd_shape shape);
 /// True for planes, bowls and height fields: they carry no mass.
 bool mabd_shape_is_massless(mabd_shape shape);
-/// Geom `index` of a body of this motion.
+/// Check geom `index` of a body of this motion.
 mabd_status mabd_check_geom(const mabd_subject* body, mabd_motion motion, int32_t index,
                             const mabd_geom* geom);
-/// A coefficient of restitution: 0 .. 1.
+/// Check a coefficient of restitution: 0 .. 1.
 mabd_status mabd_check_restitution(const mabd_subject* subject, mabd_real value);
-/// All of a body but its geoms, pose and velocity.
+/// Check all of a body but its geoms, pose and velocity.
 mabd_status mabd_check_body(const mabd_subject* subject, const mabd_body_def* def);
-/// Mass properties that a body of this motion may have.
+/// Check that a body of this motion may have these mass properties.
 mabd_status mabd_check_inertia(const mabd_subject* subject, mabd_motion motion,
                                const mabd_inertia* inertia);
-/// axes (MABD_AXIS_COUNT), entries may be null: only free axes of the type, each one sound.
+/// Check axes (MABD_AXIS_COUNT), entries may be null: only free axes of the joint type have
+/// controls, and their values make sense.
 mabd_status mabd_check_axes(const mabd_subject* joint, mabd_joint type,
                             const mabd_axis_def* const* axes);

@@ -98,7 +98,8 @@ bool mabd_frame_from_axes(const mabd_real* x, const mabd_real* y, mabd_real* fra
     c2 = mabd_v3_axpy(-mabd_v3_dot(c1, c2), c1, c2);
     if (!(mabd_v3_norm(c2) > parallel)) return false;
     direction(c2, &c2);
-    c2 = mabd_v3_axpy(-mabd_v3_dot(c1, c2), c1, c2); // again: what is left after a near-parallel y
+    // twice: the first pass leaves round-off for a near-parallel y
+    c2 = mabd_v3_axpy(-mabd_v3_dot(c1, c2), c1, c2);
     direction(c2, &c2);
     mabd_q_store(mabd_q_from_matrix(mabd_m3(c1, c2, mabd_v3_cross(c1, c2))), frame);
     return true;

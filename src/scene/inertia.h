@@ -11,11 +11,11 @@ typedef struct mabd_inertia {
     mabd_real volume;    // [m^3]
 } mabd_inertia;
 
-/// Volume of a geom [m^3], a checked one.
+/// Compute the volume of a checked geom [m^3].
 mabd_real mabd_geom_volume(const mabd_geom* geom);
-/// Mass properties of a class of bodies. geoms (body_class->geom_count): its geoms, with unit
-/// quaternions; null is allowed if there are none. In a finished scene they start at
+/// Compute the mass properties of a class of bodies. geoms (body_class->geom_count): its geoms,
+/// with unit quaternions; null is allowed if there are none. In a finished scene they start at
 /// (const mabd_geom*)scene->geoms.data + body_class->geom_first.
 mabd_inertia mabd_class_inertia(const mabd_scene_class* body_class, const mabd_geom* geoms);
-/// The same for class `index` of a finished scene.
+/// Compute the mass properties of class `index` of a finished scene.
 mabd_inertia mabd_scene_class_inertia(const mabd_scene* scene, int32_t index);

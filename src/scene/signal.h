@@ -4,10 +4,10 @@
 
 #include "mabd/scene.h"
 
-/// Value of a signal at `time` [s]; 0 for MABD_SIGNAL_NONE. The signal must be a checked one.
-/// O(log points).
+/// Compute the value of a signal at `time` [s]; 0 for MABD_SIGNAL_NONE. The signal must be a
+/// checked one. O(log points).
 mabd_real mabd_signal_value(const mabd_signal* signal, mabd_real time);
-/// The same signal with every field that its kind does not use set to zero or null.
+/// Return a signal with every field that its kind does not use set to zero or null.
 mabd_signal mabd_signal_clean(const mabd_signal* signal);
 /// True if two clean signals are the same function, tables compared point by point.
 bool mabd_signal_equal(const mabd_signal* a, const mabd_signal* b);

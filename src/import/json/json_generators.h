@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of "generators" share.
+// Shared by the readers of "generators".
 #pragma once
 
 #include "import/json/json_reader.h"
@@ -7,11 +7,12 @@
 
 /// The members that mabd_json_material reads.
 #define MABD_JSON_MATERIAL_KEYS "density", "young", "poisson", MABD_JSON_SURFACE_KEYS
-/// What links are made of (json_generators.c); those not given are left alone.
+/// Read material and surface of links (json_generators.c); absent members leave their value
+/// unchanged.
 mabd_status mabd_json_material(mabd_json_reader* reader, const mabd_json_node* node,
                                mabd_material* material);
 
-/// Shape of a link: one of those before the plane, which have mass (json_generators.c).
+/// Read the shape of a link: one of those before the plane, which have mass (json_generators.c).
 mabd_status mabd_json_link_shape(mabd_json_reader* reader, const mabd_json_node* node,
                                  mabd_shape* shape);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the scene loader share: the reader itself and its less general functions.
+// Shared by the files of the JSON importer: the reader itself and its less general functions.
 #pragma once
 
 #include "base/error.h"
@@ -24,14 +24,14 @@ typedef struct mabd_json_block {
     size_t bytes;
 } mabd_json_block;
 
-/// Zeroed memory that lives as long as the reader; null if out of memory.
+/// Allocate zeroed memory that lives as long as the reader; null if out of memory.
 void* mabd_json_take(mabd_json_reader* reader, size_t bytes);
-/// Free everything that the reader holds.
+/// Free all memory that the reader holds.
 void mabd_json_release(mabd_json_reader* reader);
 /// Fail with MABD_ERR_MEMORY.
 mabd_status mabd_json_no_memory(mabd_json_reader* reader);
 
-/// Write what a value is, for messages: "a number", "an array of 2", "the text 'abc'". Returns
+/// Describe a value for messages: "a number", "an array of 2", "the text 'abc'". Returns
 /// text.
 const char* mabd_json_describe(const json_t* value, char* text, size_t size);
 /// Fail at a node: "expected <what>, found <the value>".
@@ -41,7 +41,7 @@ mabd_status mabd_json_expected(mabd_json_reader* reader, const mabd_json_node* n
 mabd_status mabd_json_missing(mabd_json_reader* reader, const mabd_json_node* object,
                               const char* what, const char* key);
 
-/// The value of a node itself as a finite number.
+/// Read the value of a node itself as a finite number.
 mabd_status mabd_json_number(mabd_json_reader* reader, const mabd_json_node* node,
                              mabd_real* value);
 /// Fail if the text of a node, a string, has a control character.
@@ -49,19 +49,19 @@ mabd_status mabd_json_printable(mabd_json_reader* reader, const mabd_json_node* 
 /// Read the value of a node itself as text, without control characters.
 mabd_status mabd_json_string(mabd_json_reader* reader, const mabd_json_node* node,
                              const char** value);
-/// A member as in mabd_json_real, which must be > 0.
+/// Read a member that is a finite number > 0; absent leaves *value unchanged.
 mabd_status mabd_json_positive(mabd_json_reader* reader, const mabd_json_node* object,
                                const char* key, mabd_real* value);
-/// A member as in mabd_json_real, which must be >= 0.
+/// Read a member that is a finite number >= 0; absent leaves *value unchanged.
 mabd_status mabd_json_not_negative(mabd_json_reader* reader, const mabd_json_node* object,
                                    const char* key, mabd_real* value);
-/// The member `key` as an array of n numbers; absent is allowed.
+/// Read the member `key`, an array of n numbers; absent leaves the values unchanged.
 mabd_status mabd_json_numbers(mabd_json_reader* reader, const mabd_json_node* object,
                               const char* key, size_t n, mabd_real* values);
-/// The value of a node itself, which names a body or "world".
+/// Read the value of a node itself, which names a body or "world".
 mabd_status mabd_json_body_named(mabd_json_reader* reader, const mabd_json_node* node,
                                  int32_t* body);
-/// A member that names a body or "world"; the key must be there.
+/// Read a member, which must be given, that names a body or "world".
 mabd_status mabd_json_body_of(mabd_json_reader* reader, const mabd_json_node* object,
                               const char* key, int32_t* body);
 
@@ -80,7 +80,7 @@ mabd_status mabd_json_geom(mabd_json_reader* reader, const mabd_json_node* node,
     "size", "radius", "length", "thickness", "columns", "rows", "cell", "heights"
 /// Read "contact" of the document (json_contact.c).
 mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* root);
-/// Set apart the bodies of one element of "pairs" (json_contact.c).
+/// Set how the bodies of one element of "pairs" touch (json_contact.c).
 mabd_status mabd_json_pair(mabd_json_reader* reader, const mabd_json_node* node);
 /// Add one force of the scene (json_forces.c).
 mabd_status mabd_json_force(mabd_json_reader* reader, const mabd_json_node* node);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scene from a JSON document (docs/guide/scene-format.md): the text is parsed whole, then walked
 // once, and every part is handed to the builder, which checks it. Generators come first, then
-// bodies, joints and forces, so that what is written out may refer to what was generated.
+// bodies, joints and forces, so that they may refer to generated ones.
 #include "import/json/json_internal.h"
 #include "import/json/json_place.h"
 #include "scene/scene_data.h"

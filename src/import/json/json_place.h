@@ -6,15 +6,15 @@
 
 #include "import/json/json_reader.h"
 
-/// Lines and columns count from 1; columns count code points, as an editor shows them.
+/// A place in a text. Lines and columns count from 1; columns count code points, as editors do.
 typedef struct mabd_place {
     int32_t line, column;
 } mabd_place;
 
-/// Place of byte `offset` of a text (length); an offset past the end gives the end.
+/// Compute the place of byte `offset` of a text (length); an offset past the end gives the end.
 mabd_place mabd_place_of_offset(const char* text, size_t length, size_t offset);
-/// Place where the value of a node starts. `text` (length) is the valid JSON that it was parsed
-/// from.
+/// Compute the place where the value of a node starts. `text` (length) is the valid JSON that it
+/// was parsed from.
 mabd_place mabd_place_of_node(const char* text, size_t length, const mabd_json_node* node);
-/// Place of the key of a member; for other nodes that of the value.
+/// Compute the place of the key of a member; for other nodes the place of the value.
 mabd_place mabd_place_of_key(const char* text, size_t length, const mabd_json_node* node);

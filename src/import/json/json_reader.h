@@ -12,7 +12,7 @@
 
 typedef struct mabd_json_reader mabd_json_reader;
 
-/// A value and the way to it. Lives on the caller's stack; the parent must outlive it.
+/// A value and its path. Lives on the caller's stack; the parent must outlive it.
 typedef struct mabd_json_node {
     const json_t* value;
     const struct mabd_json_node* parent; // null at the root
@@ -20,8 +20,9 @@ typedef struct mabd_json_node {
     size_t index;                        // in an array
 } mabd_json_node;
 
-/// The scene being filled and the error to fill.
+/// Return the scene that the reader fills.
 mabd_scene* mabd_json_scene(mabd_json_reader* reader);
+/// Return the error that a failing read fills.
 mabd_error* mabd_json_error(mabd_json_reader* reader);
 
 /// Fail with MABD_ERR_INPUT at a node: sets line and column. Text says what was expected or is
@@ -33,50 +34,57 @@ mabd_status mabd_json_fail(mabd_json_reader* reader, const mabd_json_node* node,
 mabd_status mabd_json_place(mabd_json_reader* reader, const mabd_json_node* node,
                             mabd_status status);
 
-/// The member `key` of an object; false if absent.
+/// Find the member `key` of an object; false if absent.
 bool mabd_json_member(const mabd_json_node* object, const char* key, mabd_json_node* member);
-/// Element i of an array.
+/// Return element `index` of an array.
 mabd_json_node mabd_json_element(const mabd_json_node* array, size_t index);
 /// Fail unless node is an object whose keys are all in `keys` (ended by null); the message names
 /// the unknown key, the allowed ones and, if one is near, "did you mean".
 mabd_status mabd_json_only(mabd_json_reader* reader, const mabd_json_node* node,
                            const char* const* keys);
+/// Fail unless node is an array.
 mabd_status mabd_json_array(mabd_json_reader* reader, const mabd_json_node* node);
 
 // Members of an object: *value is left alone if the key is absent; wrong type or a number that is
 // not finite fails.
+/// Read a member that is a finite number.
 mabd_status mabd_json_real(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            mabd_real* value);
+/// Read a member that is a whole number below 2^31 in magnitude.
 mabd_status mabd_json_int(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                           int32_t* value);
-/// 32 bits, given as a whole number from 0 to 2^32 - 1.
+/// Read a member that holds 32 bits, given as a whole number from 0 to 2^32 - 1.
 mabd_status mabd_json_bits(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            uint32_t* value);
+/// Read a member that is true or false, or an expression that gives 1 or 0.
 mabd_status mabd_json_bool(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            bool* value);
-/// *value points into the reader and lives as long as it.
+/// Read a member that is text. *value points into the reader and lives as long as it.
 mabd_status mabd_json_text(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            const char** value);
-/// One of `names` (count): *value gets its index.
+/// Read a member that is one of `names` (count): *value gets its index.
 mabd_status mabd_json_choice(mabd_json_reader* reader, const mabd_json_node* object,
                              const char* key, const char* const* names, int count, int* value);
-/// [x, y, z]
+/// Read a member that is a vector [x, y, z] into value (3).
 mabd_status mabd_json_vec3(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            mabd_real* value);
-/// [w, x, y, z], or {"axis": [x,y,z], "angle": rad} or {"axis": ..., "degrees": deg}; normalised.
+/// Read a member that is a rotation into value (4), a unit quaternion. Forms: [w, x, y, z],
+/// {"axis": [x,y,z], "angle": rad} or {"axis": ..., "degrees": deg}.
 mabd_status mabd_json_rotation(mabd_json_reader* reader, const mabd_json_node* object,
                                const char* key, mabd_real* value);
-/// A number, {"sine": {...}}, {"ramp": {...}} or {"table": {...}}; see docs/guide/scene-format.md.
+/// Read a member that is a signal: a number, {"sine": {...}}, {"ramp": {...}} or {"table": {...}};
+/// see docs/guide/scene-format.md.
 mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* object,
                              const char* key, mabd_signal* value);
-/// Springs, dampers, armature, servo, motor of the axes: {"rx": {...}, "tx": {...}}. `storage` (6)
-/// gets the values, `axes` (6) pointers to the ones given.
+/// Read the controls of axes, as springs, dampers, servos and motors: {"rx": {...}, "tx": {...}}.
+/// `storage` (6) gets the values, `axes` (6) pointers to the given ones.
 mabd_status mabd_json_axes(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            mabd_axis_def* storage, const mabd_axis_def** axes);
 
-/// How a surface meets others: the members that bodies, shapes and generators share.
+/// Members for surfaces, which bodies, shapes and generators share.
 #define MABD_JSON_SURFACE_KEYS "friction", "restitution", "category", "mask"
-/// Read them (json_contact.c); those not given are left alone.
+/// Read the members MABD_JSON_SURFACE_KEYS (json_contact.c); absent ones leave their value
+/// unchanged.
 mabd_status mabd_json_surface(mabd_json_reader* reader, const mabd_json_node* object,
                               mabd_real* friction, mabd_real* restitution, uint32_t* category,
                               uint32_t* mask);
