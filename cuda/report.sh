@@ -1,7 +1,8 @@
-#!/bin/sh
+# !/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs the compiler of kernels and keeps what ptxas tells (-Xptxas -v) beside the object, as OBJECT.report; the rest goes where it
-# would have gone. `./dev bench cuda-model` reads the reports: they are of the very build.
+# Run the CUDA compiler and keep the output of ptxas (-Xptxas -v) beside the object, as
+# OBJECT.report; other output goes to standard error. `./dev bench cuda-model` reads the reports of
+# this build.
 # usage: report.sh COMPILER ARGUMENT...
 object=
 last=
@@ -15,6 +16,6 @@ case $object in
 esac
 "$@" 2>"$object.report"
 status=$?
-# Two lines more belong to "Function properties".
+# The lines that ptxas prints for each function, and "Function properties", are left out.
 grep -v -e '^ptxas info' -e '^    [0-9]* bytes stack frame' "$object.report" >&2
 exit "$status"

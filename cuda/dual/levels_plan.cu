@@ -6,11 +6,11 @@
 //           transposed when it is copied. Joints of a junction that are eliminated after it get an
 //           edge for each pair, with a block of zeros, where the plan has none: eliminating the
 //           junction fills those blocks (topology/plan.c has them in trees only).
-//   levels  a slot comes after all slots that change it, and no two slots of a level change the same
-//           slot: the slots on both bodies of a joint change it without being coupled with each
-//           other. Slots that change the same slot do so in their order, as in a sequential loop.
-//   arms    joints on a junction do not change it: before its own elimination the junction subtracts
-//           their contributions (dual/tree_kernel.h), so any number of arms may be in one level
+//   levels  a slot comes after all slots that change it, and no two slots of a level change the
+//           same slot: the slots on both bodies of a joint change it without being coupled with
+//           each other. Slots that change the same slot do so in their order, as in a loop.
+//   arms    joints on a junction do not change it: before its own elimination the junction
+//           subtracts their contributions (dual/tree_kernel.h), so a level has any number of arms
 //
 // O(slots + edges).
 

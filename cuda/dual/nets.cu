@@ -3,7 +3,7 @@
 // slots of one colour are coupled; ordered by colour, K = D + L + L'.
 //
 //   sweep    z = M^-1 r,  M = (D + L) D^-1 (D + L'):
-//              y_s = D_s^-1 (r_s - sum K_st y_t)   t of earlier colours; a launch per colour, rising
+//              y_s = D_s^-1 (r_s - sum K_st y_t)   t of earlier colours; one launch each, rising
 //              z_s = y_s - D_s^-1 sum K_st z_t     t of later colours; falling, not for the last
 //   gs       x += M^-1 (b - K x)
 //   cg       s = K z,  c = r'z / old r'z (0 at first),  p = z + c p,  q = s + c q = K p

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads of one block, on stacks that are switched at barriers.
 //
-// Threads are started in order on one stack until one waits at a barrier; it keeps this stack, and the rest goes on on another.
-// When all threads that have not ended wait, they are let go in order. Never compiled with ThreadSanitizer, whose idea
-// of who runs is told by its fiber interface: one fiber for each thread, ordered by barriers alone.
+// Threads are started in order on one stack until one waits at a barrier; it keeps this stack, and
+// the rest continues on another. When all threads that have not ended wait, they continue in order.
+// This file is never compiled with ThreadSanitizer: its fiber interface is used instead, with one
+// fiber for each thread, ordered by barriers only.
 
 #include "cuda/exec/exec.h"
 #include "cuda/exec/watch.h"
@@ -42,9 +43,9 @@ bool has_asan() {
     return __asan_init != nullptr && __sanitizer_start_switch_fiber != nullptr;
 }
 
-// ---- stacks --------------------------------------------------------------------------------------------
+// ---- stacks -------------------------------------------------------------------------------------
 
-#define STACK_SIZE ((size_t)256 * 1024) // pages that are never touched cost nothing
+#define STACK_SIZE ((size_t)256 * 1024) // pages that are never written cost nothing
 #define GUARD_SIZE ((size_t)4096)
 
 struct context {
@@ -53,7 +54,7 @@ struct context {
 #else
     ucontext_t machine;
 #endif
-    char* stack = nullptr; // null = that of a thread of the system
+    char* stack = nullptr; // null = the stack of a thread of the system
     const void* bottom = nullptr;
     size_t size = 0;
     void* fiber = nullptr; // of ThreadSanitizer
@@ -75,7 +76,7 @@ asm(".text\n"
 #endif
 
 static void switch_to(context* from, context* to) {
-    if (has_tsan()) __tsan_switch_to_fiber(to->fiber, 1); // 1: orders nothing
+    if (has_tsan()) __tsan_switch_to_fiber(to->fiber, 1); // 1: no happens-before edge
     if (has_asan()) __sanitizer_start_switch_fiber(&from->fake, to->bottom, to->size);
 #if defined(__x86_64__)
     mabd_exec_switch(&from->top, to->top);
@@ -99,7 +100,7 @@ static context* new_stack(void (*start)()) {
 #if defined(__x86_64__)
     void** top = (void**)(c->stack + GUARD_SIZE + STACK_SIZE - 64);
     *top = (void*)start;
-    c->top = top - 6; // what mabd_exec_switch takes off first
+    c->top = top - 6; // registers that mabd_exec_switch pops first
 #else
     getcontext(&c->machine);
     c->machine.uc_stack.ss_sp = c->stack + GUARD_SIZE;
@@ -110,10 +111,10 @@ static context* new_stack(void (*start)()) {
     return c;
 }
 
-// ---- blocks --------------------------------------------------------------------------------------------
+// ---- blocks -------------------------------------------------------------------------------------
 
 struct thread_state {
-    context* at;      // where it waits, null = it does not
+    context* at;      // where it waits, null = it does not wait
     const char* file; // of the barrier
     int line;
 };
@@ -121,12 +122,12 @@ struct thread_state {
 struct block {
     const launch* l = nullptr;
     unsigned next = 0;    // place in `order` of the next one to start
-    unsigned limit = 0;   // started on the present stack up to there
+    unsigned limit = 0;   // end of the threads that start on the current stack
     unsigned alive = 0;   // not ended
-    unsigned current = 0; // the one that runs
+    unsigned current = 0; // thread that runs
     unsigned phase = 0;   // barriers passed
     char edge[2] =
-        {}; // what ThreadSanitizer orders a barrier by; a thread may be one barrier ahead of others
+        {}; // sync objects of barriers for ThreadSanitizer; threads are one barrier apart at most
     std::vector<unsigned> order;
     std::vector<thread_state> threads;
     context scheduler;
@@ -138,7 +139,8 @@ struct block {
 
 static __thread block* now;
 
-// A fiber's number that is given again hides races with the one that had it, and freeing a stack orders blocks.
+// Fibers and stacks are freed after the grid: a reused fiber number hides races with its previous
+// owner, and freeing a stack orders blocks.
 static std::mutex kept_mutex;
 static std::vector<context*> kept;
 static char end_edge;
@@ -194,7 +196,7 @@ void barrier(const char* file, int line) {
     if (has_tsan()) __tsan_acquire(edge);
 }
 
-// A stack's life: thread after thread, for as many blocks as need it.
+// Entry of a stack: runs thread after thread, block after block.
 static void work() {
     block* b = now;
     context* me = b->running;
@@ -273,7 +275,7 @@ static void run(block* b, const launch& l, unsigned index) {
     while (b->alive > 0) {
         if (!is_one_barrier(b)) {
             set_error(cudaErrorLaunchFailure);
-            drop_stacks(b); // those who wait never end
+            drop_stacks(b); // threads that wait never end
             break;
         }
         pass_barrier(b);
@@ -281,7 +283,7 @@ static void run(block* b, const launch& l, unsigned index) {
 }
 
 void run_block(const launch& l, unsigned index) {
-    static thread_local std::unique_ptr<block> own; // its stacks serve the next one
+    static thread_local std::unique_ptr<block> own; // its stacks are reused by the next block
     if (!own || has_tsan()) own = std::make_unique<block>();
     run(own.get(), l, index);
     if (has_tsan()) drop_stacks(own.get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the parts of the executor.
+// Functions shared by the files of the executor.
 #pragma once
 
 #include "cuda/exec/kernel.h"
@@ -10,27 +10,29 @@
 
 namespace mabd_exec {
 
-/// The sanitizer that the program runs with, seen at run time: these files are compiled without.
+/// True if the program runs with ThreadSanitizer; found at run time, as these files are compiled
+/// without.
 bool has_tsan();
+/// True if the program runs with AddressSanitizer.
 bool has_asan();
 
-/// MABD_EXEC_ORDER for n things.
+/// The order of n blocks or threads that MABD_EXEC_ORDER names.
 std::vector<unsigned> order_of(unsigned n);
 
-/// First error since the last cudaGetLastError.
+/// Set the error of cudaGetLastError unless one is set.
 void set_error(cudaError_t error);
 
-/// True if so many bytes from there on are memory of the device, in one piece.
+/// True if `size` bytes from `pointer` on are within one allocation of the device.
 bool is_device(const void* pointer, size_t size);
-/// Put something that the host does into a stream (null = that without a name).
+/// Add work of the host to a stream; null = the default stream.
 void enqueue_host(cudaStream_t stream, std::function<void()> work);
 
-/// One block of a launch, by the thread of the system that calls it.
+/// Run one block of a launch on the calling thread of the system.
 void run_block(const launch& l, unsigned index);
-/// With ThreadSanitizer, when all blocks are done: the caller sees what they wrote; what they held is freed.
+/// With ThreadSanitizer, after all blocks: order their writes before the caller, free their fibers.
 void end_blocks();
 
-/// All blocks.
+/// Run all blocks of a launch.
 void run_grid(const launch& l);
 
 } // namespace mabd_exec

@@ -45,7 +45,8 @@ template <class handle> bool make(handle* out) {
     return true;
 }
 
-// True if the numbers from `first` to `last` are within one piece of device memory; says so if they are not.
+// True if the numbers from `first` to `last` are within one allocation of the device; prints an
+// error if they are not.
 template <class T> bool spans(const char* call, const T* first, int64_t count) {
     if (count == 0) return true;
     if (mabd_exec::is_device(first, (size_t)count * sizeof(T))) return true;
@@ -54,7 +55,7 @@ template <class T> bool spans(const char* call, const T* first, int64_t count) {
     return false;
 }
 
-// Numbers of a column-major matrix, of several of them a stride apart, of a vector.
+// Extents in numbers: of a column-major matrix, of several of them at a stride, of a vector.
 int64_t extent(int64_t rows, int64_t columns, int64_t lead) {
     return rows > 0 && columns > 0 ? (columns - 1) * lead + rows : 0;
 }
@@ -66,7 +67,8 @@ void scribble(void* memory, size_t bytes) {
     memset(memory, 0xff, bytes); // NaN
 }
 
-// What a call has to do at least, to those who count: fused multiply-adds and reals, of each of so many.
+// Report the least work of a call to the counters: fused multiply-adds and reals of each of `count`
+// problems.
 void tell(const char* call, int64_t times, int64_t fused, int64_t read, int64_t written) {
     if (!mabd_exec::watching) return;
     mabd_exec::watching->library(call, (uint64_t)(times * fused),
@@ -74,7 +76,7 @@ void tell(const char* call, int64_t times, int64_t fused, int64_t read, int64_t 
                                  (uint64_t)(times * written) * sizeof(double));
 }
 
-// Of a Cholesky factor: n^3/6 multiply-adds, half of a square.
+// Work of a Cholesky factor: n^3/6 multiply-adds, half of a square of numbers.
 int64_t cubes(int64_t n) {
     return (n * n * n + 5) / 6;
 }
@@ -92,7 +94,7 @@ const char* triangle(cublasFillMode_t uplo) {
 
 } // namespace
 
-// ---- cuBLAS --------------------------------------------------------------------------------------------
+// ---- cuBLAS -------------------------------------------------------------------------------------
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
     return make(handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
@@ -162,7 +164,7 @@ cublasStatus_t cublasDgemvStridedBatched(cublasHandle_t handle, cublasOperation_
     return CUBLAS_STATUS_SUCCESS;
 }
 
-// ---- cuSOLVER ------------------------------------------------------------------------------------------
+// ---- cuSOLVER -----------------------------------------------------------------------------------
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle) {
     return make(handle) ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_NOT_INITIALIZED;
@@ -181,7 +183,7 @@ cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t str
 cusolverStatus_t cusolverDnDpotrf_bufferSize(cusolverDnHandle_t, cublasFillMode_t, int n, double*,
                                              int lda, int* Lwork) {
     if (n < 0 || lda < n) return CUSOLVER_STATUS_INVALID_VALUE;
-    *Lwork = 2 * n; // any number will do
+    *Lwork = 2 * n; // arbitrary, to test that the workspace is passed
     return CUSOLVER_STATUS_SUCCESS;
 }
 
@@ -258,7 +260,7 @@ cusolverStatus_t cusolverDnDpotrsBatched(cusolverDnHandle_t handle, cublasFillMo
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-// ---- cuSPARSE ------------------------------------------------------------------------------------------
+// ---- cuSPARSE -----------------------------------------------------------------------------------
 
 cusparseStatus_t cusparseCreate(cusparseHandle_t* handle) {
     return make(handle) ? CUSPARSE_STATUS_SUCCESS : CUSPARSE_STATUS_NOT_INITIALIZED;
@@ -323,7 +325,7 @@ cusparseStatus_t cusparseDestroyDnVec(cusparseConstDnVecDescr_t dnVecDescr) {
     return CUSPARSE_STATUS_SUCCESS;
 }
 
-#define SPMV_BYTES ((size_t)64) // any number will do
+#define SPMV_BYTES ((size_t)64) // arbitrary, to test that the workspace is passed
 
 cusparseStatus_t cusparseSpMV_bufferSize(cusparseHandle_t, cusparseOperation_t, const void*,
                                          cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t,
@@ -352,7 +354,7 @@ double row_times(const mabd_exec_bsr& A, int64_t block_row, int64_t row, const d
     return sum;
 }
 
-// beta = 0: what y holds is not looked at.
+// beta = 0: y is not read.
 void multiply(const mabd_exec_bsr& A, double alpha, const double* x, double beta, double* y) {
     for (int64_t i = 0; i < A.rows * A.height; i++) {
         const double product = alpha * row_times(A, i / A.height, i % A.height, x);
@@ -378,7 +380,7 @@ cusparseStatus_t cusparseSpMV(cusparseHandle_t handle, cusparseOperation_t opA, 
         !spans("cusparseSpMV", (char*)externalBuffer, SPMV_BYTES)) {
         return CUSPARSE_STATUS_INVALID_VALUE;
     }
-    const int64_t numbers = A.count * A.height * A.width; // and two indices are a real
+    const int64_t numbers = A.count * A.height * A.width; // two indices take the bytes of one real
     tell("cusparseSpMV", 1, numbers, numbers + (A.count + A.rows + 2) / 2 + vecX->size, vecY->size);
     enqueue_host(handle->stream, [=] {
         scribble(externalBuffer, SPMV_BYTES);

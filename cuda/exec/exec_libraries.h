@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What our host code uses of cuBLAS, cuSOLVER and cuSPARSE, when kernels run on the CPU: names, numbers, arguments and meaning as in CUDA
-// 13, behind other symbols, because the true libraries may be in the same process. Matrices are column-major, but for the
-// blocks of a BSR matrix, which say what they are.
+// The part of cuBLAS, cuSOLVER and cuSPARSE that our host code uses, for kernels on the CPU: names,
+// numbers, arguments and meaning as in CUDA 13, with other symbols, because the real libraries may
+// be in the same process. Matrices are column-major; the blocks of a BSR matrix have an order of
+// their own.
 //
-// Calls are checked at once and worked off in the order of the stream, by OpenBLAS, LAPACK and plain loops. Scalars are read from the host
-// when the call is made, all else is device memory. Workspace that was asked for must be there, and is written over with NaN.
+// Arguments are checked in the call; the work is done in the order of the stream, by OpenBLAS,
+// LAPACK and plain loops. Scalars are read from the host in the call, all else is device memory. A
+// workspace must have the queried size, and is overwritten with NaN.
 #pragma once
 
 #include "cuda/exec/runtime.h"
@@ -40,7 +42,7 @@
 extern "C" {
 #endif
 
-// ---- cuBLAS --------------------------------------------------------------------------------------------
+// ---- cuBLAS -------------------------------------------------------------------------------------
 
 typedef enum {
     CUBLAS_STATUS_SUCCESS = 0,
@@ -69,7 +71,7 @@ cublasStatus_t cublasDgemvStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long int stridex, const double* beta, double* y,
                                          int incy, long long int stridey, int batchCount);
 
-// ---- cuSOLVER ------------------------------------------------------------------------------------------
+// ---- cuSOLVER -----------------------------------------------------------------------------------
 
 typedef enum {
     CUSOLVER_STATUS_SUCCESS = 0,
@@ -82,23 +84,25 @@ typedef struct mabd_exec_solver* cusolverDnHandle_t;
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t* handle);
 cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle);
 cusolverStatus_t cusolverDnSetStream(cusolverDnHandle_t handle, cudaStream_t stream);
-/// Lwork: numbers of the workspace.
+/// *Lwork: size of the workspace in doubles.
 cusolverStatus_t cusolverDnDpotrf_bufferSize(cusolverDnHandle_t handle, cublasFillMode_t uplo,
                                              int n, double* A, int lda, int* Lwork);
 /// A = L L'; *devInfo = 0, or the order of the minor that is not positive definite.
 cusolverStatus_t cusolverDnDpotrf(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n,
                                   double* A, int lda, double* Workspace, int Lwork, int* devInfo);
+/// B = A^-1 B with the factor of cusolverDnDpotrf.
 cusolverStatus_t cusolverDnDpotrs(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, int nrhs,
                                   const double* A, int lda, double* B, int ldb, int* devInfo);
-/// Aarray (batchSize): on the device, of matrices there; infoArray (batchSize).
+/// Factor batchSize matrices. Aarray (batchSize): device array of device pointers; infoArray
+/// (batchSize): results as of cusolverDnDpotrf.
 cusolverStatus_t cusolverDnDpotrfBatched(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n,
                                          double* Aarray[], int lda, int* infoArray, int batchSize);
-/// nrhs = 1 only.
+/// Solve with batchSize factors; nrhs must be 1, as in CUDA.
 cusolverStatus_t cusolverDnDpotrsBatched(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n,
                                          int nrhs, double* A[], int lda, double* B[], int ldb,
                                          int* d_info, int batchSize);
 
-// ---- cuSPARSE ------------------------------------------------------------------------------------------
+// ---- cuSPARSE -----------------------------------------------------------------------------------
 
 typedef enum {
     CUSPARSE_STATUS_SUCCESS = 0,
@@ -122,7 +126,7 @@ typedef struct mabd_exec_vector const* cusparseConstDnVecDescr_t;
 cusparseStatus_t cusparseCreate(cusparseHandle_t* handle);
 cusparseStatus_t cusparseDestroy(cusparseHandle_t handle);
 cusparseStatus_t cusparseSetStream(cusparseHandle_t handle, cudaStream_t streamId);
-/// brows x bcols blocks, bnnz of them there, each in the given order.
+/// A matrix of brows x bcols blocks, bnnz of them stored, each in the given order.
 cusparseStatus_t cusparseCreateBsr(cusparseSpMatDescr_t* spMatDescr, int64_t brows, int64_t bcols,
                                    int64_t bnnz, int64_t rowBlockSize, int64_t colBlockSize,
                                    void* bsrRowOffsets, void* bsrColInd, void* bsrValues,
@@ -133,7 +137,7 @@ cusparseStatus_t cusparseDestroySpMat(cusparseConstSpMatDescr_t spMatDescr);
 cusparseStatus_t cusparseCreateDnVec(cusparseDnVecDescr_t* dnVecDescr, int64_t size, void* values,
                                      cudaDataType valueType);
 cusparseStatus_t cusparseDestroyDnVec(cusparseConstDnVecDescr_t dnVecDescr);
-/// bufferSize: bytes.
+/// *bufferSize: size of the workspace of cusparseSpMV [bytes].
 cusparseStatus_t cusparseSpMV_bufferSize(cusparseHandle_t handle, cusparseOperation_t opA,
                                          const void* alpha, cusparseConstSpMatDescr_t matA,
                                          cusparseConstDnVecDescr_t vecX, const void* beta,

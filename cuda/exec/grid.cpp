@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of a launch, one after the other. With ThreadSanitizer each has a thread of the system of its own: fresh shared memory,
-// and no order between blocks.
+// The blocks of a launch, one after the other. With ThreadSanitizer each block gets its own thread
+// of the system: fresh shared memory, and no order between blocks.
 
 #include "cuda/exec/exec.h"
 #include "cuda/exec/watch.h"

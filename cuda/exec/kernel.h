@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// One text of a kernel, two builds.
+// One source of a kernel, two builds.
 //
 //   nvcc         plain CUDA
 //   g++, clang++ the same kernels, run on the CPU by block.cpp and grid.cpp
 //
-// Kernels keep to one-dimensional grids, static __shared__ memory and __syncthreads: no shuffles, no fences, no spinning between
-// blocks. A result that needs an order between blocks takes another launch.
+// Kernels use one-dimensional grids, static __shared__ memory and __syncthreads: no shuffles, no
+// fences, no spinning between blocks. A result that needs an order between blocks takes another
+// launch.
 //
-// On the CPU the threads of a block run one after the other on one stack. A thread that meets a barrier is put aside there and
-// the next goes on on a stack of its own, so kernels without barriers never switch. With ThreadSanitizer each thread of each block
-// is a fiber of its own, and only barriers order them: races within a block and between blocks are found, without any
-// concurrency. Barriers that only some threads reach are told with their lines, as a launch failure.
+// On the CPU the threads of a block run one after the other on one stack. A thread that meets a
+// barrier is suspended there and the next one continues on another stack, so kernels without
+// barriers never switch. With ThreadSanitizer each thread of each block is a fiber, and only
+// barriers order them: races within a block and between blocks are found without any concurrency. A
+// barrier that only some threads reach is reported with its line, as a launch failure.
 #pragma once
 
 #ifdef __CUDACC__
 
 #include <cuda_runtime.h>
 
-/// Names of kernels and of what launches them: both builds may be in one library.
+/// Names of host functions: differ between the builds, as both may be in one library.
 #define MABD_CUDA(name) mabd_cuda_##name
-/// Launch a kernel; errors as cudaGetLastError tells them.
+/// Launch a kernel; cudaGetLastError returns errors of the launch.
 #define MABD_LAUNCH(kernel, blocks, threads, stream, ...)                                          \
     kernel<<<(blocks), (threads), 0, (stream)>>>(__VA_ARGS__)
 
@@ -46,7 +48,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 
-// A block runs on one thread of the system. AddressSanitizer watches the ends of globals but not of thread-local ones.
+// A block runs on one thread of the system. AddressSanitizer detects overruns of globals but not of
+// thread-local variables.
 #if defined(__SANITIZE_ADDRESS__)
 #define __shared__ static
 #else
@@ -60,22 +63,26 @@ extern __thread mabd_exec_index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace mabd_exec {
 
-/// One launch, whatever its kernel's arguments.
+/// One launch of any kernel.
 struct launch {
     unsigned blocks, threads;
     const char *name, *file;
     int line;
-    const char* type; // as typeid tells it of tag<kernel>: holds the kernel's symbol
-    void (*body)(const void* arguments); // the kernel, for one thread after the other
+    const char* type; // typeid name of tag<kernel>, which contains the kernel's symbol
+    void (*body)(const void* arguments); // runs the kernel for the threads of a block in turn
     std::shared_ptr<const void> arguments;
 };
 
-/// The next thread of the block that this thread of the system works on becomes threadIdx; false if there is none.
+/// Make threadIdx the next thread of the current block; false if there is none.
 bool next_thread();
+/// End the current thread.
 void end_thread();
+/// Suspend the current thread until all threads of its block have reached this line.
 void barrier(const char* file, int line);
+/// True if a pointer is within an allocation of the device.
 bool is_device(const void* pointer);
-/// Check a launch and put it into its stream. bad: an argument that is no device memory, null = none.
+/// Check a launch and add it to its stream. bad: a pointer argument that is not device memory, null
+/// = none.
 cudaError_t enqueue(const launch& l, cudaStream_t stream, const void* bad);
 
 template <auto kernel> struct tag {};

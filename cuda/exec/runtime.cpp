@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, streams and events of the device that is none (runtime.h). A stream is a list of things to do. They are done at once or, with
-// MABD_EXEC_ASYNC=1, when something waits for the stream: then also what they wait for in other streams.
+// Memory, streams and events of the simulated device (runtime.h). A stream is a list of tasks. They
+// are executed at once or, with MABD_EXEC_ASYNC=1, when something waits for the stream, after the
+// tasks of other streams that they wait for.
 
 #include "cuda/exec/exec.h"
 #include "cuda/exec/watch.h"
@@ -17,13 +18,13 @@
 namespace {
 
 struct task {
-    std::function<void()> work; // none = only waits
-    mabd_exec_stream* other;    // for this one, null = none
-    uint64_t until;             // to have done so many
+    std::function<void()> work; // empty = only waits
+    mabd_exec_stream* other;    // stream to wait for, null = none
+    uint64_t until;             // number of tasks it must have executed
 };
 
 std::recursive_mutex access_mutex;
-std::map<uintptr_t, size_t> memory; // of the device: address, size
+std::map<uintptr_t, size_t> memory; // allocations of the device: address, size
 size_t memory_used;
 std::mutex error_mutex;
 cudaError_t last_error;
@@ -82,7 +83,7 @@ void give(mabd_exec_stream* stream, task t) {
     if (!waits || strcmp(waits, "1") != 0) work_off(stream, stream->given);
 }
 
-// That of the machine, unless another is given.
+// Memory of the device: that of the machine, or MABD_EXEC_MEMORY.
 size_t memory_limit() {
     const char* limit = getenv("MABD_EXEC_MEMORY");
     if (limit) return (size_t)strtoull(limit, nullptr, 10);
@@ -94,7 +95,8 @@ cudaError_t refuse(cudaError_t error) {
     return error;
 }
 
-// As a machine answers that has no driver: the count stays what it was.
+// Error of a machine without a driver; like the CUDA runtime, the callers leave their outputs
+// unchanged.
 cudaError_t driver() {
     const char* state = getenv("MABD_EXEC_DRIVER");
     if (!state) return cudaSuccess;
@@ -146,7 +148,7 @@ cudaError_t enqueue(const launch& l, cudaStream_t stream, const void* bad) {
 
 } // namespace mabd_exec
 
-// ---- the calls -----------------------------------------------------------------------------------------
+// ---- the calls ----------------------------------------------------------------------------------
 
 cudaError_t cudaGetDeviceCount(int* count) {
     const cudaError_t error = driver();
@@ -234,7 +236,7 @@ cudaError_t cudaDeviceSynchronize(void) {
     return cudaPeekAtLastError();
 }
 
-// Of the size asked for, so that AddressSanitizer sees its end.
+// Allocate exactly the requested size, so that AddressSanitizer detects overruns.
 cudaError_t cudaMalloc(void** pointer, size_t size) {
     ALONE();
     void* at = nullptr;
@@ -296,7 +298,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t size, cudaStream_t strea
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     ALONE();
-    // Streams that wait for the null stream are not there: ours do not use it.
+    // Our streams are non-blocking, so none waits for the default stream.
     if (flags != cudaStreamNonBlocking) return refuse(cudaErrorInvalidValue);
     *stream = new mabd_exec_stream;
     streams.insert(*stream);

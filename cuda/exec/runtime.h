@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What our host code uses of the CUDA runtime, when kernels run on the CPU (kernel.h): names, numbers and meaning as in CUDA,
-// behind other symbols, because the true library may be in the same process.
+// The part of the CUDA runtime that our host code uses, for kernels on the CPU (kernel.h): names,
+// numbers and meaning as in CUDA, with other symbols, because the real library may be in the same
+// process.
 //
-// The device is a part of the heap. Memory comes filled with NaN, copies in a wrong direction and kernel arguments that are no
-// device memory are refused, and with MABD_EXEC_ASYNC=1 a stream works only when something waits for it, so that a
-// synchronisation that is missing shows. Environment, read at each use:
+// Memory of the device is on the heap and is filled with NaN at allocation. Copies in a wrong
+// direction and kernel arguments that are not device memory are refused. With MABD_EXEC_ASYNC=1 a
+// stream runs only when something waits for it, which exposes missing synchronisation. Environment,
+// read at each use:
 //
-//   MABD_EXEC_ORDER   forward (default), reverse, random:SEED: order of blocks and of threads between two barriers
-//   MABD_EXEC_ASYNC   1: streams wait
-//   MABD_EXEC_MEMORY  bytes of the device (default: what the heap gives)
-//   MABD_EXEC_DRIVER  none, old: as a machine without a driver, or with one that is too old
-//   MABD_EXEC_FAIL    N: the N-th launch fails, as that of a device that has broken
+//   MABD_EXEC_ORDER   forward (default), reverse, random:SEED: order of blocks, and of threads
+//                     between two barriers
+//   MABD_EXEC_ASYNC   1: streams run when something waits for them
+//   MABD_EXEC_MEMORY  bytes of the device (default: the memory of the machine)
+//   MABD_EXEC_DRIVER  none, old: behave as without a driver, or with one that is too old
+//   MABD_EXEC_FAIL    N: the N-th launch fails, as on a broken device
 #pragma once
 
 #include <stddef.h>

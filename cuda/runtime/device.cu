@@ -8,7 +8,7 @@ extern "C" {
 }
 
 mabd_status MABD_CUDA(fail)(mabd_error* error, cudaError_t code, const char* what) {
-    cudaGetLastError(); // it has been told
+    cudaGetLastError(); // clear it: it is reported here
     switch (code) {
     case cudaErrorNoDevice:
     case cudaErrorInvalidDevice:
@@ -27,27 +27,27 @@ mabd_status MABD_CUDA(fail)(mabd_error* error, cudaError_t code, const char* wha
 
 mabd_status MABD_CUDA(device_open)(mabd_device* device, mabd_error* error) {
     const mabd_device none = {};
-    int count = 0; // stays as it is without a driver
+    int count = 0; // not written without a driver
     *device = none;
     MABD_CUDA_TRY(cudaGetDeviceCount(&count), "counting devices");
     if (count < 1) return MABD_CUDA(fail)(error, cudaErrorNoDevice, "counting devices");
-    MABD_CUDA_TRY(cudaSetDevice(0), "choosing the first device");
+    MABD_CUDA_TRY(cudaSetDevice(0), "selecting the first device");
     MABD_CUDA_TRY(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking),
-                  "making a stream");
+                  "creating a stream");
     device->open = true;
     return MABD_OK;
 }
 
 mabd_status MABD_CUDA(device_reserve)(mabd_device* device, size_t size, mabd_error* error) {
     size_t available = 0, total = 0;
-    MABD_CUDA_TRY(cudaMemGetInfo(&available, &total), "asking for the device's memory");
+    MABD_CUDA_TRY(cudaMemGetInfo(&available, &total), "querying the memory of the device");
     if (size > available) {
         return mabd_fail(
             error, MABD_ERR_MEMORY,
             "out of device memory: the simulation needs %.1f MB, %.1f of %.1f MB are free",
             (double)size / 1e6, (double)available / 1e6, (double)total / 1e6);
     }
-    MABD_CUDA_TRY(cudaMalloc(&device->memory, size), "taking the simulation's memory");
+    MABD_CUDA_TRY(cudaMalloc(&device->memory, size), "allocating the memory of the simulation");
     device->size = size;
     return MABD_OK;
 }
@@ -55,7 +55,7 @@ mabd_status MABD_CUDA(device_reserve)(mabd_device* device, size_t size, mabd_err
 #ifdef MABD_CUDA_TARGET
 #define TARGET MABD_CUDA_TARGET
 #else
-#define TARGET "the processor, thread after thread"
+#define TARGET "the CPU, thread after thread"
 #endif
 
 void MABD_CUDA(device_target)(size_t size, char* text) {
@@ -65,14 +65,14 @@ void MABD_CUDA(device_target)(size_t size, char* text) {
 mabd_status MABD_CUDA(device_describe)(size_t size, char* text, size_t* memory, size_t* spare,
                                        mabd_error* error) {
     cudaDeviceProp properties;
-    MABD_CUDA_TRY(cudaGetDeviceProperties(&properties, 0), "asking for the device");
+    MABD_CUDA_TRY(cudaGetDeviceProperties(&properties, 0), "querying the device");
     if (properties.major > 0) {
         snprintf(text, size, "%s, compute capability %d.%d", properties.name, properties.major,
                  properties.minor);
     } else {
         snprintf(text, size, "%s", properties.name);
     }
-    MABD_CUDA_TRY(cudaMemGetInfo(spare, memory), "asking for the device's memory");
+    MABD_CUDA_TRY(cudaMemGetInfo(spare, memory), "querying the memory of the device");
     return MABD_OK;
 }
 

@@ -14,14 +14,14 @@ extern "C" {
 #include <dlfcn.h>
 #include <stdio.h>
 
-// The version that the headers are of: another one may have other arguments.
+// Load the version of the headers: another one may have other arguments.
 static mabd_status load(const char* title, const char* stem, int version, void** file,
                         mabd_error* error) {
     char name[64];
     snprintf(name, sizeof name, "%s.so.%d", stem, version);
     *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (*file) return MABD_OK;
-    return mabd_fail(error, MABD_ERR_UNAVAILABLE, "%s is not there: %s", title, dlerror());
+    return mabd_fail(error, MABD_ERR_UNAVAILABLE, "%s is missing: %s", title, dlerror());
 }
 
 #define LOAD(title, stem, version, file)                                                           \
@@ -73,17 +73,17 @@ static mabd_status find_sparse(mabd_libraries* libraries, mabd_error* error) {
 
 // ---- errors -------------------------------------------------------------------------------------
 
-// 1 is "not initialised" with all of them.
+// Code 1 is "not initialised" in all of them.
 static mabd_status fail(mabd_error* error, const char* title, int code, bool memory,
                         const char* what) {
     if (code == 1) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "%s cannot work, as without a CUDA driver or device: %s", title, what);
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "%s needs a CUDA driver and device: %s",
+                         title, what);
     }
     if (memory) {
         return mabd_fail(error, MABD_ERR_MEMORY, "out of device memory: %s, %s", title, what);
     }
-    return mabd_fail(error, MABD_ERR_DEVICE, "%s: %s answers with status %d", what, title, code);
+    return mabd_fail(error, MABD_ERR_DEVICE, "%s: %s returned status %d", what, title, code);
 }
 
 mabd_status MABD_CUDA(library_fail)(mabd_error* error, cublasStatus_t code, const char* what) {
@@ -104,9 +104,9 @@ mabd_status MABD_CUDA(libraries_open_dense)(mabd_libraries* libraries, cudaStrea
                                             mabd_error* error) {
     MABD_TRY(find_blas(libraries, error));
     MABD_TRY(find_solver(libraries, error));
-    MABD_LIBRARY_TRY(libraries->blas_create(&libraries->blas), "making a handle");
+    MABD_LIBRARY_TRY(libraries->blas_create(&libraries->blas), "creating a handle");
     MABD_LIBRARY_TRY(libraries->blas_set_stream(libraries->blas, stream), "setting a stream");
-    MABD_LIBRARY_TRY(libraries->solver_create(&libraries->solver), "making a handle");
+    MABD_LIBRARY_TRY(libraries->solver_create(&libraries->solver), "creating a handle");
     MABD_LIBRARY_TRY(libraries->solver_set_stream(libraries->solver, stream), "setting a stream");
     return MABD_OK;
 }
@@ -114,7 +114,7 @@ mabd_status MABD_CUDA(libraries_open_dense)(mabd_libraries* libraries, cudaStrea
 mabd_status MABD_CUDA(libraries_open_sparse)(mabd_libraries* libraries, cudaStream_t stream,
                                              mabd_error* error) {
     MABD_TRY(find_sparse(libraries, error));
-    MABD_LIBRARY_TRY(libraries->sparse_create(&libraries->sparse), "making a handle");
+    MABD_LIBRARY_TRY(libraries->sparse_create(&libraries->sparse), "creating a handle");
     MABD_LIBRARY_TRY(libraries->sparse_set_stream(libraries->sparse, stream), "setting a stream");
     return MABD_OK;
 }

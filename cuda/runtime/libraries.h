@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuBLAS, cuSOLVER and cuSPARSE behind one table. They are loaded when a simulation needs them:
-// linked, they cost 0.1 s and 260 MB at every start. Types are those that the libraries' own
-// headers declare, so an entry whose arguments change does not compile. Run by the executor, the
-// table holds stand-ins (exec/libraries.h).
+// linked, they would cost 0.1 s and 260 MB at every start. Types are those of the libraries' own
+// headers, so an entry whose arguments change does not compile. On the executor the table holds
+// stand-ins (exec/exec_libraries.h).
 #pragma once
 
 #include "cuda/exec/kernel.h"
@@ -47,9 +47,9 @@
 /// Handles work in one stream; scalars (alpha, beta) are read from the host.
 typedef struct mabd_libraries {
     void *blas_file, *solver_file, *sparse_file; // of dlopen, null = not loaded
-    cublasHandle_t blas;                         // null = not open; likewise the next two
-    cusolverDnHandle_t solver;
-    cusparseHandle_t sparse;
+    cublasHandle_t blas;                         // null = not open
+    cusolverDnHandle_t solver;                   // null = not open
+    cusparseHandle_t sparse;                     // null = not open
 #define MABD_LIBRARY_FIELD(field, name) __typeof__(&name) field;
     MABD_BLAS_ENTRIES(MABD_LIBRARY_FIELD)
     MABD_SOLVER_ENTRIES(MABD_LIBRARY_FIELD)
@@ -61,25 +61,27 @@ typedef struct mabd_libraries {
 extern "C" {
 #endif
 
-/// Load cuBLAS and cuSOLVER, or cuSPARSE, and make their handles. MABD_ERR_UNAVAILABLE: a library
-/// is not there, or there is no driver for it. *libraries starts zeroed; after a failure too it is
-/// to be closed.
+/// Load cuBLAS and cuSOLVER and create their handles. *libraries is zeroed by the caller and needs
+/// libraries_close after a failure too. MABD_ERR_UNAVAILABLE: a library or the driver is missing.
 mabd_status MABD_CUDA(libraries_open_dense)(mabd_libraries* libraries, cudaStream_t stream,
                                             mabd_error* error);
+/// Load cuSPARSE and create its handle. *libraries is zeroed by the caller and needs
+/// libraries_close after a failure too. MABD_ERR_UNAVAILABLE: the library or the driver is missing.
 mabd_status MABD_CUDA(libraries_open_sparse)(mabd_libraries* libraries, cudaStream_t stream,
                                              mabd_error* error);
-/// Give everything back, whatever is there of it.
+/// Destroy the handles that exist and unload the libraries.
 void MABD_CUDA(libraries_close)(mabd_libraries* libraries);
 
 #ifdef __cplusplus
 }
 
-/// Status and text for what a library has answered, after what was done.
+/// Set status and text for a status of a library. what: the action that failed.
 mabd_status MABD_CUDA(library_fail)(mabd_error* error, cublasStatus_t code, const char* what);
 mabd_status MABD_CUDA(library_fail)(mabd_error* error, cusolverStatus_t code, const char* what);
 mabd_status MABD_CUDA(library_fail)(mabd_error* error, cusparseStatus_t code, const char* what);
 
-/// Every call of a library goes through this; success is 0 with all of them.
+/// Call a function of a library and return from the caller if it fails; success is 0 in all of
+/// them.
 #define MABD_LIBRARY_TRY(call, what)                                                               \
     do {                                                                                           \
         const auto code_ = (call);                                                                 \

@@ -26,7 +26,7 @@ typedef struct mabd_lanes {
 } mabd_lanes;
 
 // gcc unrolls short loops before it looks for vectors.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define MABD_EACH_LANE(l) _Pragma("GCC unroll 1") for (int l = 0; l < MABD_LANES; l++)
 #else
 #define MABD_EACH_LANE(l) for (int l = 0; l < MABD_LANES; l++)
@@ -193,7 +193,7 @@ MABD_HOT void mabd_lanes_fetch(int columns, const mabd_real* from, const int32_t
 #define mabd_lanes_fetch(columns, from, row) ((void)0)
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define MABD_UNROLL_TURN _Pragma("GCC unroll 12")
 #else
 #define MABD_UNROLL_TURN

@@ -300,8 +300,8 @@ Test(cuda_libraries, are_not_there_without_a_driver) {
     setenv("MABD_EXEC_DRIVER", "old", 1);
     cr_expect(
         eq(int, MABD_CUDA(libraries_open_dense)(&libraries, NULL, &error), MABD_ERR_UNAVAILABLE));
-    cr_expect(eq(str, error.text,
-                 (char*)"cuBLAS cannot work, as without a CUDA driver or device: making a handle"));
+    cr_expect(
+        eq(str, error.text, (char*)"cuBLAS needs a CUDA driver and device: creating a handle"));
     cr_expect(
         eq(int, MABD_CUDA(libraries_open_sparse)(&libraries, NULL, &error), MABD_ERR_UNAVAILABLE));
     MABD_CUDA(libraries_close)(&libraries);

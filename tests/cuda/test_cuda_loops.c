@@ -202,7 +202,8 @@ Test(cuda_loops, copies_are_solved_in_batches) {
     open_rig(&r, c[0].plan, SEVERAL, components);
     cr_expect(eq(i32, r.loops.class_count, 2));
     cr_expect(eq(i32, r.loops.classes[0].count, 8));
-    cr_expect(eq(i32, r.loops.classes[0].stretch_count, 3), "5 copies, one beyond the chain, 2 larger");
+    cr_expect(eq(i32, r.loops.classes[0].stretch_count, 3),
+              "5 copies, one beyond the chain, 2 larger");
     cr_expect(eq(i32, r.loops.classes[0].stretches[0].count, 5));
     dual_rig_load(&r.on, &chain);
     for (int i = 0; i < SEVERAL; i++) dual_rig_load(&r.on, &c[i]);

@@ -178,7 +178,8 @@ Test(cuda_nets, a_solution_given_as_guess_takes_no_iteration) {
         open_rig(&r, c.plan, 1, first);
         cr_expect(lt(i32, 0, solve(&r, &c, sweeps_only, 1e-8, 5000).iterations));
         mabd_real* guess = malloc((size_t)c.system.row_count * sizeof(mabd_real));
-        dual_rig_get(&r.on, r.on.system.guess, (size_t)c.system.row_count * sizeof(mabd_real), guess);
+        dual_rig_get(&r.on, r.on.system.guess, (size_t)c.system.row_count * sizeof(mabd_real),
+                     guess);
         cr_expect(eq(int, memcmp(guess, c.x, (size_t)c.system.row_count * sizeof(mabd_real)), 0));
         cr_expect(eq(i32, solve(&r, &c, sweeps_only, 1e-8, 5000).iterations, 0));
         free(guess);
