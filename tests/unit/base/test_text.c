@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/base/text.c and the texts of errors: no control character of the input gets through.
+// Tests for src/base/text.c and the texts of errors: no control character of the input gets
+// through.
 #include "base/error.h"
 #include "base/text.h"
 
