@@ -106,13 +106,9 @@ static void print_bash(const help_commands* commands, FILE* out) {
     fputs(") key=\"$key ${COMP_WORDS[2]}\" ;;\n        esac\n    fi\n"
           "    case \"$key $prev\" in\n",
           out);
-    for (int32_t i = 0; i < commands->count; i++) {
-        options_visit(commands->items[i].run, bash_values, out);
-    }
+    help_visit(commands, bash_values, out);
     fputs("    esac\n    case \"$key\" in\n", out);
-    for (int32_t i = 0; i < commands->count; i++) {
-        options_visit(commands->items[i].run, bash_options, out);
-    }
+    help_visit(commands, bash_options, out);
     fputs("    esac\n", out);
     for (int32_t i = 0; i < commands->count; i++) {
         if (!has_topics(commands, &commands->items[i])) continue;
@@ -193,9 +189,7 @@ static void print_zsh(const help_commands* commands, FILE* out) {
     fputs(")\n        key=\"$key $words[3]\"\n        shift words\n        (( CURRENT-- ))\n"
           "        ;;\n    esac\n    shift words\n    (( CURRENT-- ))\n    case \"$key\" in\n",
           out);
-    for (int32_t i = 0; i < commands->count; i++) {
-        options_visit(commands->items[i].run, zsh_command, out);
-    }
+    help_visit(commands, zsh_command, out);
     fputs("    esac\n}\ncompdef _mabd mabd\n", out);
 }
 
@@ -252,9 +246,7 @@ static void print_fish(const help_commands* commands, FILE* out) {
         print_fish_quoted(command->about, out);
         fputs("'\n", out);
     }
-    for (int32_t i = 0; i < commands->count; i++) {
-        options_visit(commands->items[i].run, fish_command, out);
-    }
+    help_visit(commands, fish_command, out);
 }
 
 void completion_print(const help_commands* commands, completion_shell shell, FILE* out) {

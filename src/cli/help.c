@@ -22,6 +22,13 @@ bool help_is_topic(const help_command* command) {
     return strchr(command->name, ' ') != NULL;
 }
 
+void help_visit(const help_commands* commands,
+                void (*visit)(const option_command* command, void* context), void* context) {
+    for (int32_t i = 0; i < commands->count; i++) {
+        options_visit(commands->items[i].run, visit, context);
+    }
+}
+
 void help_print(const help_commands* commands, FILE* out) {
     fprintf(out, "Usage: mabd COMMAND [options]\n\n"
                  "Simulates very large articulated systems with exact joints.\n\nCommands:\n");

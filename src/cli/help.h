@@ -22,6 +22,9 @@ typedef struct help_commands {
 
 /// True for a topic of another command: its name has two words.
 bool help_is_topic(const help_command* command);
+/// Call `visit` with the option table of each command, in order.
+void help_visit(const help_commands* commands,
+                void (*visit)(const option_command* command, void* context), void* context);
 /// Print the commands and the options of `mabd` itself.
 void help_print(const help_commands* commands, FILE* out);
 /// `mabd help [COMMAND] [--man | --completion SHELL]`. Returns an exit code.

@@ -111,7 +111,5 @@ void man_page_print(const help_commands* commands, FILE* out) {
         free(text);
     }
     fputs(".fi\n.SH COMMANDS\n", out);
-    for (int32_t i = 0; i < commands->count; i++) {
-        options_visit(commands->items[i].run, print_command, out);
-    }
+    help_visit(commands, print_command, out);
 }
