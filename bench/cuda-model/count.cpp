@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// See count.h. The executor runs one thread at a time, so nothing here is locked. Never compiled with ThreadSanitizer's calls.
+// See count.h. The executor runs one thread at a time, so nothing here is locked. Never compiled
+// with ThreadSanitizer's calls.
 //
-// A sector holds the number of the last launch, block and step that touched it: whoever comes first in a launch counts.
+// A sector stores the number of the last launch, block and step that accessed it: the first access
+// in a launch counts.
 #include "bench/cuda-model/count.h"
 
 #include "cuda/exec/watch.h"
@@ -44,7 +46,7 @@ range* recent; // of `memory`, null = none
 
 std::vector<model_launch> launches;
 model_counts totals;
-model_launch now;                                  // the launch under way
+model_launch now;                                  // the current launch
 bool counting;                                     // in a launch
 uint32_t launch_number, block_number, step_number; // 0 = never
 
@@ -52,7 +54,7 @@ op_counts seen;                   // when the thread that runs started
 unsigned running;                 // that thread
 std::vector<uint64_t> per_thread; // instructions, of the block that runs
 
-// ---- operations ----------------------------------------------------------------------------------------
+// ---- operations ---------------------------------------------------------------------------------
 
 op_counts ops_now() {
     op_counts ops;
@@ -60,7 +62,7 @@ op_counts ops_now() {
     return ops;
 }
 
-// What was done since goes to the thread that ran.
+// Add the operations since the last switch to the thread that ran.
 void settle_thread() {
     const op_counts ops = ops_now();
     op_counts done;
@@ -79,7 +81,7 @@ void settle_block() {
     std::fill(per_thread.begin(), per_thread.end(), 0);
 }
 
-// ---- memory --------------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 range* find(uintptr_t at) {
     if (recent && at - recent->first < recent->size) return recent;
@@ -109,7 +111,7 @@ void access(const void* pointer, size_t size, bool write) {
     for (uintptr_t i = from; i <= to; i++) touch(&r->sectors[i], write);
 }
 
-// ---- what the executor tells ---------------------------------------------------------------------------
+// ---- callbacks of the executor ------------------------------------------------------------------
 
 void begin(const mabd_exec::launch& l) {
     memset(&now, 0, sizeof now);
@@ -186,7 +188,7 @@ model_counts model_count_read() {
     return totals;
 }
 
-// ---- calls of -fsanitize=thread ------------------------------------------------------------------------
+// ---- calls of -fsanitize=thread -----------------------------------------------------------------
 
 extern "C" {
 

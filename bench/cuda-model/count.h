@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels do, counted while the executor runs them: operations on reals (counted.h), and bytes of device memory, told by the
-// calls that -fsanitize=thread puts before every load and store. No ThreadSanitizer is linked: count.cpp has those calls.
+// The work of kernels, counted while the executor runs them: operations on reals (counted.h), and
+// bytes of device memory by the calls that -fsanitize=thread inserts before every load and store.
+// ThreadSanitizer is not linked: count.cpp defines those calls.
 //
-//   asked     bytes that threads load and store. What a thread has in a register it does not ask for again; which that is,
-//             the C++ compiler decides here and another one on a device.
-//   blocks    32-byte sectors that a block touches, summed over blocks: what the second level of the cache
-//             delivers if the first holds all that a block needs
-//   sectors   32-byte sectors that a launch touches: what memory delivers if the second level holds all that a launch needs,
-//             and nothing from the launch before
+//   asked     bytes that threads load and store. Values in registers are not loaded again; the C++
+//             compiler decides which those are, and the compiler of a device may decide otherwise.
+//   blocks    32-byte sectors that a block accesses, summed over blocks: traffic of the second level
+//             of the cache if the first holds the data of a block
+//   sectors   32-byte sectors that a launch accesses: traffic of memory if the second level holds the
+//             data of one launch, and nothing of the launch before
 //   lanes     instructions on reals, of each warp 32 times those of its busiest thread: a warp waits for it
 #pragma once
 
@@ -28,7 +29,7 @@ typedef struct model_launch {
     uint32_t blocks, threads;
     uint64_t ops[MODEL_OP_COUNT];
     uint64_t lanes;
-    uint64_t read, written;                 // bytes asked for
+    uint64_t read, written;                 // bytes that threads load and store
     uint64_t block_sectors;                 // read or written, of all blocks
     uint64_t sectors_read, sectors_written; // a sector may be both
 } model_launch;
@@ -41,11 +42,11 @@ typedef struct model_counts {
     uint64_t touched;                        // sectors that any launch touched
 } model_counts;
 
-/// Watch the executor from now on, before anything takes device memory.
+/// Install the callbacks of the executor; before the first allocation of device memory.
 void model_count_install(void);
-/// Count from here, from zero.
+/// Reset all counters.
 void model_count_start(void);
-/// What was counted since; goes on counting.
+/// The counts since model_count_start; counting continues.
 model_counts model_count_read(void);
 /// Instructions on reals.
 uint64_t model_instructions(const uint64_t ops[MODEL_OP_COUNT]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See run.h.
+// See count_run.h.
 #include "bench/cuda-model/count_run.h"
 
 #include "bench/cuda-model/kernel_names.h"
@@ -18,7 +18,8 @@ typedef struct scene_entry {
     const char* file;      // null = generated
 } scene_entry;
 
-// Sizes are those that are predicted: nothing is scaled. Iterations on nets grow with their side; a larger one takes the executor minutes.
+// Predictions are for these sizes; nothing is extrapolated. Iterations on nets grow with their
+// side; a larger net would take the executor minutes.
 static const scene_entry SCENES[] = {
     {"chain, balls, 1,000", {BENCH_TOPIC_CHAIN, 1000, MABD_JOINT_BALL, MABD_NET_PIN_EDGE}, NULL},
     {"chain, balls, 100,000",
@@ -50,7 +51,7 @@ static mabd_status build_file(const char* folder, const char* file, mabd_model**
     return status;
 }
 
-// ---- sums ----------------------------------------------------------------------------------------------
+// ---- sums ---------------------------------------------------------------------------------------
 
 static void add_launch(const model_launch* l, model_kernel_counts* sum) {
     sum->launches++;
@@ -62,7 +63,8 @@ static void add_launch(const model_launch* l, model_kernel_counts* sum) {
     sum->sectors_read += l->sectors_read, sum->sectors_written += l->sectors_written;
 }
 
-// The sums of the kernel of a launch; null if there are too many kernels. Launches of one kernel follow each other: the last is looked at first.
+// The sums of the kernel of a launch; null if there are too many kernels. Launches of one kernel
+// often follow each other, so the last kernel is checked first.
 static model_kernel_counts* kernel_of(model_run* run, const char* type, const char** last_type,
                                       model_kernel_counts** last) {
     if (*last_type == type) return *last;
@@ -105,7 +107,7 @@ static model_prediction of_one_step(model_prediction p, int32_t steps) {
                               p.host / n};
 }
 
-// ---- steps ---------------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static mabd_status count_steps(mabd_sim* sim, model_run* run, mabd_error* error) {
     mabd_step_info info;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reals that count what is done with them. The compiler is told to read this file before the text of kernels (-include): the standard
-// headers first, which must not see it, then a class of one double with the operators of doubles, and from there on
-// `double` is that class. The text of the kernels stays as it is; so do layout and calls, a class of one double is passed as one (System V).
+// Reals that count their operations. The compiler reads this file before the source of kernels
+// (-include): first the standard headers, which must not see it, then a class of one double with
+// the operators of doubles, which replaces `double` from there on. The source of the kernels is
+// unchanged; so are layout and calls, as a class of one double is passed as a double (System V).
 //
-// A sum, product, quotient, root or comparison counts one each; a sign or a magnitude costs a device nothing. The compiler is not told that
-// an instruction changes a counter, which nothing it compiles here reads: told, it would load everything again after each.
+// A sum, product, quotient, root or comparison counts one each; a sign or a magnitude is free on a
+// device. The increment of a counter is hidden from the compiler, which otherwise would load
+// everything again after each operation; no code compiled here reads the counters.
 //
-// memcpy and memset are loops here: what the compiler makes of them by itself has no calls before its loads and stores.
+// memcpy and memset are loops here, as the compiler's own versions have no calls before their loads
+// and stores.
 #pragma once
 
 #include "bench/cuda-model/ops.h"
@@ -157,6 +160,6 @@ static_assert(std::is_trivial_v<counted>);
 #define isfinite model_isfinite
 #define isnan    model_isnan
 #define double counted
-#define MABD_COUNTED // the text as on a device (math/shared.h)
+#define MABD_COUNTED // the source as on a device (math/shared.h)
 
 #endif // __cplusplus

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables and JSON; see report.h. Columns and keys are an interface: new ones come last. What is predicted has "prediction" in its name.
+// Tables and JSON; see model_report.h. Columns and keys are an interface: new ones are added at the
+// end. Names of predicted values contain "prediction".
 #include "bench/cuda-model/model_report.h"
 #include "bench/cuda-model/occupancy.h"
 #include "cli/bench/csv.h"
@@ -16,7 +17,7 @@ static void fill_head(const model_report* r, FILE* out) {
     fprintf(out, "# compiler: %s, %s\n# command: %s\n", __VERSION__, r->compiler, r->command);
 }
 
-// ---- CSV -----------------------------------------------------------------------------------------------
+// ---- CSV ----------------------------------------------------------------------------------------
 
 static void fill_kernels(const void* report, FILE* out) {
     const model_report* r = report;
@@ -114,7 +115,7 @@ int model_write_tables(const model_report* report, const char* folder) {
     return CLI_OK;
 }
 
-// ---- JSON ----------------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
 static json_t* kernel_json(const model_report* r, const model_kernel* k) {
     json_t* entry = json_pack("{si si si si si si si}", "architecture", (int)k->architecture,

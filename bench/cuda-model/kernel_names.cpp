@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See names.h.
+// See kernel_names.h.
 #include "bench/cuda-model/kernel_names.h"
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program behind `./dev bench cuda-model`: what the compiler tells of the kernels, what they do in steps of some scenes, and what GPUs would make of
-// it, which is a prediction. Exit codes as those of mabd; 3 also if a kernel spills registers.
+// The program behind `./dev bench cuda-model`: the compiler's report of the kernels, their work in
+// steps of some scenes, and predicted times on GPUs. Exit codes as those of mabd; 3 also if a
+// kernel spills registers.
 #include "bench/cuda-model/model_report.h"
 #include "cli/cli.h"
 #include "cli/load.h"

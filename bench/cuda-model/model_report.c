@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for people; see report.h.
+// Tables as text; see model_report.h.
 #include "bench/cuda-model/model_report.h"
 
 #include "bench/cuda-model/occupancy.h"
@@ -22,7 +22,8 @@ double model_per_link(const model_run* run, uint64_t count) {
     return (double)count / ((double)run->steps * run->links);
 }
 
-// One line: registers on each architecture, the worst of the rest, occupancy on each. Kernels lie by name, then architecture.
+// One line: registers on each architecture, the worst of the rest, occupancy on each. Kernels are
+// sorted by name, then architecture.
 static void print_kernel(const model_report* report, const model_kernel* k, size_t count,
                          FILE* out) {
     int32_t spills = 0, stack = 0, shared = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See occupancy.h. Limits and units as cuda_occupancy.h of CUDA 13.0 has them; the tests compare with it where it is there.
+// See occupancy.h. Limits and units as cuda_occupancy.h of CUDA 13.0 has them; the tests compare
+// with it where it is installed.
 #include "bench/cuda-model/occupancy.h"
 
 #include <stddef.h>
@@ -29,7 +30,8 @@ static int32_t round_up(int32_t value, int32_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-// Blocks of w warps that the registers suffice for. A block is refused if they would not suffice with its warps spread evenly.
+// Blocks of w warps that the registers suffice for. A block is refused if they would not suffice
+// with its warps spread evenly.
 static int32_t by_registers(int32_t registers, int32_t w) {
     const int32_t warp = round_up(registers * WARP, REGISTERS_UNIT);
     if (registers > REGISTERS_THREAD || warp * round_up(w, QUARTERS) > REGISTERS) return 0;

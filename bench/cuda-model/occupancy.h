@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many blocks of a kernel a multiprocessor holds at a time.
+// Number of blocks of a kernel that a multiprocessor holds at a time.
 //
 //   warps of a block    w = ceil(threads / 32)
 //   registers           of a warp: 32 r, in units of 256; each of four quarters of the multiprocessor has 16384 and holds
@@ -7,7 +7,8 @@
 //   shared memory       of a block: s and 1 KB of the driver's, in units of 128 bytes
 //   warps, blocks       at most so many, by architecture
 //
-// The least of the four. Occupancy is the warps that are there over those there could be.
+// The least of the four. Occupancy is the number of resident warps over the largest possible
+// number.
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +21,7 @@ typedef struct model_architecture {
 
 typedef struct model_occupancy {
     int32_t blocks, warps; // of a multiprocessor; 0 = the kernel cannot be launched
-    double share;          // of the warps there could be
+    double share;          // of the largest possible number of warps
     const char* limit;     // what is used up first: "registers", "shared", "warps", "blocks"
 } model_occupancy;
 

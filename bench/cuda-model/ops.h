@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reals are counted by (counted.h, count.cpp).
+// Kinds of counted operations (counted.h, count.cpp).
 #pragma once
 
 /// X(name, key, instructions that one takes on a device)
 ///
-/// Kernels are compiled without contraction, so a sum or a product is an instruction. Quotients and roots are short programs: an estimate
-/// and two steps of Newton. How long they and the functions are is an ASSUMPTION, as no device has been seen.
+/// Kernels are compiled without contraction, so a sum or a product is an instruction. Quotients and
+/// roots are short programs: an estimate and two steps of Newton. How long they and the functions
+/// are is an ASSUMPTION: it was not measured on a device.
 #define MODEL_OP_LIST(X)                                                                           \
     X(ADD, "adds", 1)                                                                              \
     X(MULTIPLY, "multiplies", 1)                                                                   \

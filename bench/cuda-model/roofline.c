@@ -33,7 +33,7 @@ model_prediction model_predict(const model_gpu* gpu, const model_counts* counts)
     return p;
 }
 
-// ---- the table of GPUs ---------------------------------------------------------------------------------
+// ---- the table of GPUs --------------------------------------------------------------------------
 
 // The field at *text, in place, which may stand in quotes; *text moves behind its comma.
 static char* take_field(char** text) {

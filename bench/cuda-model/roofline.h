@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of a step on a GPU that nobody has at hand: a PREDICTION, from what was counted (count.h) and what the vendor publishes.
+// Time of a step on a GPU: a PREDICTION from the counts (count.h) and the published figures of the
+// vendor, not a measurement.
 //
 //   of a launch    max(memory, arithmetic) + latency
 //   memory         32 bytes for each sector read and each sector written, over the bandwidth of memory
-//   arithmetic     instructions on reals in all lanes of all warps, over the rate of FP64: half of the published operations, as nothing is
-//                  fused, and of its multiprocessors only as many as there are blocks
+//   arithmetic     instructions on reals in all lanes of all warps, over the rate of FP64: half of
+//                  the published operations, as nothing is fused, of at most as many
+//                  multiprocessors as there are blocks
 //   of the host    copies, and every time it waits
 //   of a step      the sum: launches of one stream follow each other
 //
-// Not in it: data that the launch before left in the second level of the cache (a step that fits there needs less of memory), what threads of a block
-// load twice, time that a thread waits for memory with too few others to take its place, integers, clocks that differ from
-// those published. Few threads that do much one after the other take far longer than this says.
+// Not modelled: data that the launch before left in the second level of the cache (a step that fits
+// there needs less memory traffic), repeated loads by threads of a block, memory latency with too
+// few threads to hide it, integers, clocks that differ from the published ones. A few threads with
+// long sequential work take far longer than predicted.
 #pragma once
 
 #include "bench/cuda-model/count.h"
@@ -41,7 +44,8 @@ typedef struct model_prediction {
     double host;               // copies and waits
 } model_prediction;
 
-/// Read bench/gpus.csv; false: message (size bytes) says what is wrong. *count is at most MODEL_GPUS_MAX.
+/// Read bench/gpus.csv; false: message (size bytes) says what is wrong. *count is at most
+/// MODEL_GPUS_MAX.
 bool model_gpus_read(const char* path, model_gpu* gpus, int32_t* count, char* message, size_t size);
 
 /// All that was counted, in series.

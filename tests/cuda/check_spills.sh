@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The flags that kernels are compiled with make registers that do not suffice an error, and nothing else.
+# The compiler flags of kernels make register spills an error, and nothing else.
 # usage: check_spills.sh SOURCE.cu COMPILER FLAG...
 set -eu
 source=$1 compiler=$2

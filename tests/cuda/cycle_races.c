@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nets and loops on a device, for ThreadSanitizer to look at: every kernel of cuda/dual/nets.cu and cuda/dual/loops.cu, with slots of one width and of
-// several. Ends with 0 whatever it says.
+// Nets and loops on a device, to be run under ThreadSanitizer: every kernel of cuda/dual/nets.cu
+// and cuda/dual/loops.cu, with slots of one width and of several. The exit code is always 0; ctest
+// reads its reports.
 #include "cuda/dual/loops.h"
 #include "cuda/dual/nets.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random dual system (support/dual_case.h) on a device, for solvers of some of its components, and the
-// solution by solvers of the CPU. D, U, the right-hand side and the list of bad slots are those of the
-// whole plan. Also for programs without Criterion: a failure ends the process.
+// A random dual system (support/dual_case.h) on a device, for solvers of some of its components,
+// and the solution by solvers of the CPU. D, U, the right-hand side and the list of bad slots are
+// those of the whole plan. Also for programs without Criterion: a failure ends the process.
 #pragma once
 
 #include "cuda/dual_rig.h"
@@ -105,8 +105,8 @@ static inline int32_t device_first_bad(const device_case* d, const bool* among) 
     return first;
 }
 
-/// Solve one component by a solver of the CPU. x: right-hand side in, solution out. Returns the slot of
-/// the plan whose pivot failed, -1 = none.
+/// Solve one component by a solver of the CPU. x: right-hand side in, solution out. Returns the
+/// slot of the plan whose pivot failed, -1 = none.
 static inline int32_t device_reference(const dual_case* c, int32_t component,
                                        const mabd_dual_ops* ops, mabd_real* x) {
     const mabd_allocator allocator = mabd_default_allocator();

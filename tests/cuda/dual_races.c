@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees, long chains and many chains on a device, for ThreadSanitizer to look at: every kernel of levels.cu, segments.cu and chains.cu, with
-// few enough threads for it to follow. Ends with 0 whatever it says.
+// Trees, long chains and many chains on a device, to be run under ThreadSanitizer: every kernel of
+// levels.cu, segments.cu and chains.cu, with few enough threads for it to follow. The exit code is
+// always 0; ctest reads its reports.
 #include "cuda/dual/chains.h"
 #include "cuda/dual/levels.h"
 #include "cuda/dual/segments.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dual system of random graphs (support/dual_case.h) on a device, for the solvers of cuda/dual/.
+// The dual system of random graphs (support/dual_case.h) on a device, for the solvers of
+// cuda/dual/.
 #pragma once
 
 #include "cuda/dual/cuda_dual.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels to test the executor with: right ones, and wrong ones that it must tell.
+// Kernels to test the executor with: correct ones, and faulty ones that it must report.
 #pragma once
 
 #include "cuda/exec/runtime.h"
@@ -10,9 +10,11 @@ extern "C" {
 
 /// y[i] += a x[i], i < n; blocks of 32 threads.
 cudaError_t exec_axpy(int n, double a, const double* x, double* y, cudaStream_t stream);
-/// sums[b] = sum of x over the entries of block b, 64 each, with barriers; as many blocks as n needs.
+/// sums[b] = sum of x over the entries of block b, 64 each, with barriers; as many blocks as n
+/// needs.
 cudaError_t exec_sum(int n, const double* x, double* sums, cudaStream_t stream);
-/// seen[i] = 0 if every thread saw of all others what they wrote before the last barrier, and nothing later; 64 threads.
+/// seen[i] = 0 if every thread saw of all others what they wrote before the last barrier, and
+/// nothing later; 64 threads.
 cudaError_t exec_phases(int* seen, cudaStream_t stream);
 /// Barriers on two lines, each for half of the threads.
 cudaError_t exec_diverge(double* out, cudaStream_t stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked against cuBLAS, cuSOLVER and cuSPARSE: every entry of the table is there under the name that it is looked for by, and without a
-// driver the table is refused with a text.
+// Linked against cuBLAS, cuSOLVER and cuSPARSE: every entry of the table is there under the name
+// that it is looked for by, and without a driver the table is refused with a text.
 #include "cuda/runtime/libraries.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that needs more than 80 registers, for 40 numbers at once. With MABD_TEST_THREADS = 1024 a thread gets 64.
+// A kernel that needs more than 80 registers, for 40 numbers at once. With MABD_TEST_THREADS = 1024
+// a thread gets 64.
 
 #define COUNT 40
 

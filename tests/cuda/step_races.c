@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of one scene of every conformance class on a device, and one with contacts, laws and scripts, for ThreadSanitizer to look at: the
-// kernels of all stages and solvers. Ends with 0 whatever it says.
+// One step of one scene of every conformance class on a device, and one with contacts, laws and
+// scripts, to be run under ThreadSanitizer: the kernels of all stages and solvers. The exit code is
+// always 0; ctest reads its reports.
 #include "support/conformance_class.h"
 #include "support/contact_scene.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many chains on a device give the bits of those on the CPU: the same text, the same order.
+// Many chains on a device give the bits of those on the CPU: the same source, the same order.
 #include "cuda/dual/chains.h"
 
 #include "device_case.h"
@@ -19,7 +19,8 @@ static mabd_cuda_batch plan_batch(const dual_case* c) {
     return batch;
 }
 
-// `count` chains of each of some patterns, one of each after the other. Widths of a pattern are drawn if width is zero.
+// `count` chains of each of some patterns, one of each after the other. Widths of a pattern are
+// drawn if width is zero.
 typedef struct pattern {
     int32_t slots, width;
     uint64_t seed;

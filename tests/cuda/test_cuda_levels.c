@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees on a device, level by level: the bits of the CPU's tree solver in any order of threads and blocks, few levels whatever the number
-// of arms on a junction, and trees that are left when joints which close cycles are left out.
+// Trees on a device, level by level: the bits of the CPU's tree solver in any order of threads and
+// blocks, few levels whatever the number of arms on a junction, and trees that remain when the
+// joints which close cycles are left out.
 #include "cuda/dual/levels.h"
 
 #include "device_case.h"
@@ -38,7 +39,7 @@ static void run(mabd_cuda_levels* levels, device_case* d) {
     DEVICE_TRY(MABD_CUDA(dual_levels).solve(levels, &d->device, &d->system, NULL, NULL, &error));
 }
 
-// ---- trees -------------------------------------------------------------------------------------
+// ---- trees --------------------------------------------------------------------------------------
 
 // x on the device and by mabd_dual_tree; levels on the way. Frees the case.
 static int32_t expect_bits_of_the_cpu(dual_case c) {
@@ -88,7 +89,8 @@ Test(cuda_levels, take_several_components_at_once) {
     expect_bits_of_the_cpu(c);
 }
 
-// Arms of 3 joints, and the two slots of the junction; the ground comes after it. One arm after the other would take 40 levels and more.
+// Arms of 3 joints, and the two slots of the junction; the ground comes after it. One arm after the
+// other would take 40 levels and more.
 Test(cuda_levels, of_a_star_are_few) {
     for (int32_t width = 0; width <= 6; width++) {
         dual_case c = make(dual_graph_star(40, 3, 1, width, 3), 3);
@@ -106,7 +108,8 @@ Test(cuda_levels, of_two_stars_side_by_side) {
     cr_expect(eq(i32, expect_bits_of_the_cpu(make(graph, 3)), 5));
 }
 
-// A junction on a junction on a junction: the joint between two is the late one of the outer and an arm of the inner one.
+// A junction on a junction on a junction: the joint between two is the late one of the outer and an
+// arm of the inner one.
 Test(cuda_levels, of_junctions_on_junctions) {
     dual_graph graph = dual_graph_make(3 + 3 * 15, 3 + 3 * 15);
     dual_graph_join(&graph, -1, 0, 4);
@@ -138,7 +141,7 @@ Test(cuda_levels, tell_the_slots_whose_pivots_fail) {
     dual_case_free(&c);
 }
 
-// ---- slots left out ----------------------------------------------------------------------------
+// ---- slots left out -----------------------------------------------------------------------------
 
 // The slots that are eliminated last in each component, one for each cycle.
 static bool* cuts_of(const mabd_plan* plan) {
@@ -175,7 +178,8 @@ static void solve_columns(const mabd_cuda_levels* levels, device_case* d, mabd_r
     cr_assert(eq(int, cudaFree(memory), cudaSuccess));
 }
 
-// The rest is a tree: T x = b, in view->lambda and in columns; D, U and rows of cuts stay as they are. Frees the case.
+// The rest is a tree: T x = b, in system.lambda and in columns; D, U and rows of cuts are not
+// overwritten. Frees the case.
 static void expect_tree_without_cuts(dual_case c, const char* order) {
     const mabd_plan* plan = c.plan;
     const size_t rows = (size_t)plan->row_count, stride = rows + 5;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-ins for cuBLAS, cuSOLVER and cuSPARSE, through the table that the backend calls: against sums written out, in the order of the
-// stream, and with faults that must be refused.
+// The stand-ins for cuBLAS, cuSOLVER and cuSPARSE, through the table that the backend calls:
+// against sums written out, in the order of the stream, and with faults that must be refused.
 #include "cuda/runtime/libraries.h"
 
 #include "cuda/runtime/device.h"
@@ -64,7 +64,7 @@ static void close_rig(rig* r) {
     free(r->host);
 }
 
-// ---- cuBLAS --------------------------------------------------------------------------------------------
+// ---- cuBLAS -------------------------------------------------------------------------------------
 
 // Entry (i, j) of op(A), column-major.
 static double entry(const double* A, int lead, bool transposed, int i, int j) {
@@ -125,7 +125,7 @@ Test(cuda_libraries, products_with_vectors_in_strides) {
     }
 }
 
-// ---- cuSOLVER ------------------------------------------------------------------------------------------
+// ---- cuSOLVER -----------------------------------------------------------------------------------
 
 #define N       8
 #define MATRIX  0    // (SYSTEMS N N)
@@ -218,7 +218,7 @@ Test(cuda_libraries, cholesky_factors_of_a_batch_and_one_that_fails) {
     close_rig(&r);
 }
 
-// ---- cuSPARSE ------------------------------------------------------------------------------------------
+// ---- cuSPARSE -----------------------------------------------------------------------------------
 
 #define X     1024
 #define Y     1100
@@ -276,7 +276,7 @@ Test(cuda_libraries, products_with_blocks_in_either_order) {
     expect_product(CUSPARSE_ORDER_COL);
 }
 
-// ---- faults --------------------------------------------------------------------------------------------
+// ---- faults -------------------------------------------------------------------------------------
 
 Test(cuda_libraries, refuse_memory_of_the_host) {
     rig r = open_rig(1);

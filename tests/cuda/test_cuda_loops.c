@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components with cycles on a device, through the executor (cuda/dual/loops.cu): solutions against the block factor and the kept matrix, copies in
-// batches, junctions, the same bits in any order of threads and blocks.
+// Components with cycles on a device, through the executor (cuda/dual/loops.cu): solutions against
+// the block factor and the kept matrix, copies in batches, junctions, the same bits in any order of
+// threads and blocks.
 #include "cuda/dual/loops.h"
 
 #include "cuda/dual_rig.h"
@@ -102,7 +103,7 @@ static dual_graph pattern(int which, uint64_t seed) {
 
 static const int32_t first[] = {0};
 
-// ---- solutions -----------------------------------------------------------------------------------------
+// ---- solutions ----------------------------------------------------------------------------------
 
 // |x - y| / |y| with y from the block factor; x is c->x, which is reset.
 static double block_difference(dual_case* c) {
@@ -169,7 +170,7 @@ Test(cuda_loops, leave_the_matrix_as_it_is) {
     dual_case_free(&c);
 }
 
-// ---- several components --------------------------------------------------------------------------------
+// ---- several components -------------------------------------------------------------------------
 
 static void add_ring(dual_graph* graph, int32_t body, int32_t n, int32_t width) {
     for (int32_t i = 0; i < n; i++) {
@@ -268,7 +269,7 @@ Test(cuda_loops, tell_the_tree_joint_whose_pivot_fails) {
     dual_case_free(&c);
 }
 
-// ---- bits ----------------------------------------------------------------------------------------------
+// ---- bits ---------------------------------------------------------------------------------------
 
 Test(cuda_loops, the_same_bits_in_any_order) {
     const char* const orders[] = {"forward", "reverse", "random:1", "random:7"};
@@ -291,7 +292,7 @@ Test(cuda_loops, the_same_bits_in_any_order) {
     }
 }
 
-// ---- memory and refusals -------------------------------------------------------------------------------
+// ---- memory and refusals ------------------------------------------------------------------------
 
 Test(cuda_loops, every_allocation_may_fail) {
     const int32_t components[SEVERAL] = {0, 1, 2, 3, 4, 6, 7, 8, 9};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of bytes and operations against counts by hand. Nothing here is measured: every number follows from the text of a kernel.
+// Counters of bytes and operations against counts by hand. Nothing here is measured: every number
+// follows from the source of a kernel.
 #include "bench/cuda-model/count.h"
 #include "exec_kernels.h"
 #include "model_kernels.h"
@@ -59,8 +60,9 @@ static void expect_sectors(const model_launch* l, uint64_t read, uint64_t writte
     cr_expect(eq(u64, l->block_sectors, of_blocks));
 }
 
-// y += a x: a sum and a product, 16 bytes in and 8 out. 1000 reals are 250 sectors, 1000 threads 32 blocks of 8 sectors each of x and y
-// (the last 2); 31 warps of two instructions in 32 lanes, and one with 8 threads at work.
+// y += a x: a sum and a product, 16 bytes in and 8 out. 1000 reals are 250 sectors, 1000 threads 32
+// blocks of 8 sectors each of x and y (the last 2); 31 warps of two instructions in 32 lanes, and
+// one with 8 threads at work.
 Test(model_count, of_axpy) {
     double ones[COUNT], y[COUNT];
     double *dx = device(sizeof ones), *dy = device(sizeof ones);
@@ -78,8 +80,9 @@ Test(model_count, of_axpy) {
     for (int i = 0; i < COUNT; i++) cr_expect(eq(dbl, y[i], 3));
 }
 
-// Block sums of 64 with barriers: 63 sums a block, those in shared memory are no bytes of the device. 1000 reals in 16 blocks,
-// 128 bytes out in 4 sectors; each block writes one. The first warp of a block does 6 sums in its busiest thread, the second one: 1.
+// Block sums of 64 with barriers: 63 sums a block, those in shared memory are no bytes of the
+// device. 1000 reals in 16 blocks, 128 bytes out in 4 sectors; each block writes one. The first
+// warp of a block does 6 sums in its busiest thread, the second one: 1.
 Test(model_count, of_block_sums) {
     double ones[COUNT];
     double *dx = device(sizeof ones), *dy = device(16 * sizeof(double));
@@ -106,8 +109,8 @@ Test(model_count, of_block_sums) {
 //   e r, s q; S20 r, m_2 q; s q once more     5
 //   1/S22                                     1 quotient
 //   three pivots, each > 0 and < infinity     6 comparisons
-// It reads the lower triangle (6 reals) and writes it, two entries of it twice unless the compiler sees that the first is in vain; 4 bytes say
-// whether it went well.
+// It reads the lower triangle (6 reals) and writes it, two entries of it twice unless the compiler
+// sees that the first is in vain; 4 bytes say whether it went well.
 Test(model_count, of_a_factor) {
     enum { N = 40 };
     double S[9 * N];
@@ -134,8 +137,9 @@ Test(model_count, of_a_factor) {
 //   det > 0                                        9 products, 5 sums, 1 comparison
 //   E = X'X - I, |E|^2 < 1e-15                     25, 20, 1
 //   X (I - E/2)                                    36, 27
-// 9 reals in, 9 out. Predict of a body that is one as well (affine/element/predict.h) has 24 products and 36 sums more, for q + lead (v + curve (v - v1)) of
-// 12 coordinates: 94 products, 88 sums, 2 comparisons, 36 reals in, 12 out.
+// 9 reals in, 9 out. Predict of a body that is one as well (affine/element/predict.h) has 24
+// products and 36 sums more, for q + lead (v + curve (v - v1)) of 12 coordinates: 94 products, 88
+// sums, 2 comparisons, 36 reals in, 12 out.
 Test(model_count, of_a_rotation) {
     enum { N = 64 };
     double A[9 * N];
@@ -151,7 +155,8 @@ Test(model_count, of_a_rotation) {
     expect_sectors(&l, 72 * N / 32, 72 * N / 32, 2 * 72 * N / 32);
 }
 
-// 96 threads that add 0, 1, 2 ... times: warps wait for 31, 63 and 95; the fourth warp does nothing.
+// 96 threads that add 0, 1, 2 ... times: warps wait for 31, 63 and 95; the fourth warp does
+// nothing.
 Test(model_count, of_warps_whose_threads_part) {
     double* dx = device(96 * sizeof(double));
     model_count_start();
@@ -161,7 +166,8 @@ Test(model_count, of_warps_whose_threads_part) {
     cr_expect(eq(u64, l.lanes, 32 * (31 + 63 + 95)));
 }
 
-// What all blocks read counts once for the launch, once for each block; registers and shared memory not at all.
+// What all blocks read counts once for the launch, once for each block; registers and shared memory
+// not at all.
 Test(model_count, of_what_blocks_share) {
     enum { N = 256 };
     double x[N] = {7};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program behind `./dev bench cuda-model`: counts of a stage by hand, the same in any order, and times that are called predictions.
+// The program behind `./dev bench cuda-model`: counts of a stage by hand, the same in any order,
+// and times that are called predictions.
 #include "support/command.h"
 
 #include <criterion/criterion.h>
@@ -38,8 +39,8 @@ static const json_t* kernel_named(const json_t* kernels, const char* name) {
     return NULL;
 }
 
-// Finish (cuda/affine/stages.cu) is v = rate (q_new - (w q + w1 q1)) with rate = 1/(beta h) for each of 12 coordinates: 3 products, 2 sums, 1 quotient,
-// 3 reals in, 1 out.
+// Finish (cuda/affine/stages.cu) is v = rate (q_new - (w q + w1 q1)) with rate = 1/(beta h) for
+// each of 12 coordinates: 3 products, 2 sums, 1 quotient, 3 reals in, 1 out.
 Test(model_program, counts_of_finish_are_those_by_hand) {
     command_result r = call("--json -" FILES);
     json_t* root = json_loads(r.out, 0, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nets on a device, through the executor (cuda/dual/nets.cu): residuals against the kept matrix, solutions against the block factor, the same bits in
-// any order of threads and blocks and whatever else is solved at the same time.
+// Nets on a device, through the executor (cuda/dual/nets.cu): residuals against the kept matrix,
+// solutions against the block factor, the same bits in any order of threads and blocks and whatever
+// else is solved at the same time.
 #include "cuda/dual/nets.h"
 
 #include "cuda/dual_rig.h"
@@ -88,7 +89,7 @@ static dual_case make(int which, uint64_t seed) {
 
 static const int32_t first[] = {0};
 
-// ---- solutions -----------------------------------------------------------------------------------------
+// ---- solutions ----------------------------------------------------------------------------------
 
 // K >= 1, so |x - y|_2 <= |b - K x|_2 <= sqrt(slots) times the largest residual of a slot.
 static void expect_solution(dual_case* c, const mabd_real* exact, double tolerance) {
@@ -188,7 +189,7 @@ Test(cuda_nets, a_solution_given_as_guess_takes_no_iteration) {
     }
 }
 
-// ---- ends ----------------------------------------------------------------------------------------------
+// ---- ends ---------------------------------------------------------------------------------------
 
 Test(cuda_nets, no_more_iterations_than_allowed) {
     for (int sweeps_only = 0; sweeps_only < 2; sweeps_only++) {
@@ -251,7 +252,7 @@ Test(cuda_nets, tell_the_slot_whose_pivot_fails) {
     }
 }
 
-// ---- bits ----------------------------------------------------------------------------------------------
+// ---- bits ---------------------------------------------------------------------------------------
 
 Test(cuda_nets, the_same_bits_in_any_order) {
     const char* const orders[] = {"forward", "reverse", "random:1", "random:7"};
@@ -332,7 +333,7 @@ Test(cuda_nets, several_at_once_do_what_each_does_alone) {
     dual_case_free(&chain);
 }
 
-// ---- memory and refusals -------------------------------------------------------------------------------
+// ---- memory and refusals ------------------------------------------------------------------------
 
 Test(cuda_nets, every_allocation_may_fail) {
     dual_case c = make(7, 1);

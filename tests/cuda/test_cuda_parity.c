@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole steps on a device, through the executor: as on the CPU to 1e-12, and the same bits in any order of threads and blocks.
+// Whole steps on a device, through the executor: as on the CPU to 1e-12, and the same bits in any
+// order of threads and blocks.
 #include "support/axis_rig.h"
 #include "support/backend_parity.h"
 #include "support/random_scene.h"
@@ -10,7 +11,7 @@
 #define PLAIN  ((mabd_real)1e2)
 #define CLOSED ((mabd_real)1e6) // linkages whose hinges hold against each other
 
-// ---- random mechanisms ---------------------------------------------------------------------------------
+// ---- random mechanisms --------------------------------------------------------------------------
 
 static void expect_random(random_pattern pattern, bool balls, bool controls, int32_t bodies) {
     const bool closed = pattern != RANDOM_CHAIN && pattern != RANDOM_TREE && pattern != RANDOM_STAR;
@@ -68,7 +69,7 @@ Test(cuda_parity, mixed) {
     expect_random(RANDOM_MIXED, false, true, 40);
 }
 
-// ---- scenes --------------------------------------------------------------------------------------------
+// ---- scenes -------------------------------------------------------------------------------------
 
 typedef struct scene_case {
     const char* name;
@@ -145,7 +146,7 @@ Test(cuda_parity, scenes_with_contacts_of_moving_bodies) {
     expect_scenes(cases, PLAIN);
 }
 
-// ---- on the way ----------------------------------------------------------------------------------------
+// ---- on the way ---------------------------------------------------------------------------------
 
 static void follow_scene(const scene_case* c) {
     mabd_model* model = rig_model(load_scene(c));
@@ -200,10 +201,11 @@ Test(cuda_parity, axes_meet_their_stops_and_stick) {
     mabd_model_destroy(model);
 }
 
-// ---- solvers -------------------------------------------------------------------------------------------
+// ---- solvers ------------------------------------------------------------------------------------
 
-// Three welds between two bodies have 18 rows, more than the 12 freedoms of the second one: K is singular, the component goes to the host and is
-// softened there. Both bodies add to the blocks between the welds.
+// Three welds between two bodies have 18 rows, more than the 12 freedoms of the second one: K is
+// singular, the component goes to the host and is softened there. Both bodies add to the blocks
+// between the welds.
 Test(cuda_parity, welds_that_hold_against_each_other) {
     mabd_scene* scene = rig_scene(-9.81);
     const int32_t a = rig_add_rod(scene, 0, 1, (mabd_real)0.1, (mabd_real)1e9),
@@ -240,7 +242,7 @@ Test(cuda_parity, a_long_chain) {
     expect_scene(&hinges, CLOSED);
 }
 
-// ---- batches -------------------------------------------------------------------------------------------
+// ---- batches ------------------------------------------------------------------------------------
 
 // Copies of a scene of which one parameter differs: from low in equal steps.
 static mabd_model* copies_of(const char* name, const char* parameter, double low, double step,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long chains on a device, in segments: K x = b to round-off, as near the CPU's block Thomas as the condition of K allows, the same bits in
-// any order of threads and blocks.
+// Long chains on a device, in segments: K x = b to round-off, as near the CPU's block Thomas as the
+// condition of K allows, the same bits in any order of threads and blocks.
 #include "cuda/dual/segments.h"
 
 #include "device_case.h"
@@ -56,7 +56,8 @@ static double difference(const mabd_plan* plan, const mabd_real* x, const mabd_r
     return off / largest;
 }
 
-// Residual, CPU and orders. K = G G' + I with 12 random columns in each body: its condition is some hundreds. Frees the case.
+// Residual, CPU and orders. K = G G' + I with 12 random columns in each body: its condition is some
+// hundreds. Frees the case.
 static void expect_solution(dual_case c) {
     mabd_real *b = device_right_side(c.plan, 5), *expected = device_right_side(c.plan, 5);
     int32_t bad = -1;
@@ -118,7 +119,8 @@ Test(cuda_segments, solve_several_chains_at_once) {
     expect_solution(make(graph, 7));
 }
 
-// G of one column in each body: K is I and something of low rank, as badly conditioned as 1 / shift.
+// G of one column in each body: K is I and something of low rank, as badly conditioned as 1 /
+// shift.
 Test(cuda_segments, are_stable_where_the_matrix_is_nearly_singular) {
     dual_case c = dual_case_make(dual_graph_chain(700, 3, 2), 0, 4, 1e-9, 3);
     mabd_real* b = device_right_side(c.plan, 5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All dual solvers of a device behind one table: a plan with a component of each kind is solved by as
-// many solvers, and K x = b holds over the whole plan.
+// All dual solvers of a device behind one table: a plan with a component of each kind is solved by
+// as many solvers, and K x = b holds over the whole plan.
 #include "cuda/dual/solvers.h"
 
 #include "device_case.h"

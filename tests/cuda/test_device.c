@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine without a usable device says, and copies there and back.
+// Errors of a machine without a usable device, and copies to the device and back.
 #include "cuda/runtime/device.h"
 #include "exec_kernels.h"
 

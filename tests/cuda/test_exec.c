@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor runs kernels as CUDA does, in any order, and tells what a GPU would not.
+// The executor runs kernels as CUDA does, in any order, and reports faults that a GPU would not.
 #include "exec_kernels.h"
 
 #include <criterion/criterion.h>
