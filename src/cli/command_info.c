@@ -2,6 +2,7 @@
 // `mabd info`: the contents of a scene, before a simulation.
 #include "cli/backends.h"
 #include "cli/cli.h"
+#include "cli/formulations.h"
 #include "cli/load.h"
 #include "cli/path_use.h"
 #include "cli/plan_table.h"
@@ -14,8 +15,8 @@
 
 typedef struct info_options {
     const char *scene, *json;
-    bool plan, backends;
-    int dual; // mabd_dual
+    bool plan, backends, formulations;
+    int dual, formulation; // mabd_dual, mabd_formulation
     option_texts settings;
 } info_options;
 
@@ -27,10 +28,12 @@ typedef struct joint_counts {
 
 #define X(name, text) text,
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
+static const char* const FORMULATIONS[] = {MABD_FORMULATION_LIST(X) NULL};
 #undef X
 
 static const char NOTES[] = "Examples: mabd info scenes/chain.json --set links=1000000 --json -\n"
-                            "          mabd info --backends";
+                            "          mabd info --backends\n"
+                            "          mabd info --formulations";
 
 static bool parse_options(int argc, char** argv, info_options* o, int* code) {
     const char* names[] = {"SCENE"};
@@ -44,8 +47,13 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
                     "print components by class, joints by type, and their solvers"),
         option_flag("backends", &o->backends,
                     "print which backends are built and present; needs no SCENE"),
+        option_flag("formulations", &o->formulations,
+                    "print formulations, features, integrators, backends; needs no SCENE"),
         option_choice("dual", DUALS, &o->dual,
                       "dual solvers for which memory and plan are computed"),
+        option_alias(mabd_formulation_find,
+                     option_choice("formulation", FORMULATIONS, &o->formulation,
+                                   "formulation for which memory and plan are computed")),
     };
     const option_command command = {
         .name = "info",
@@ -53,7 +61,7 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
         .argument_count = 1,
         .argument_names = names,
         .arguments = &o->scene,
-        .alone = &o->backends,
+        .alone = {&o->backends, &o->formulations},
         .option_count = sizeof(options) / sizeof(options[0]),
         .options = options,
         .notes = NOTES};
@@ -239,6 +247,7 @@ static int report(const info_options* o, const loaded_scene* loaded) {
 
 static mabd_sim_def make_def(const info_options* o, const mabd_allocator* allocator) {
     mabd_sim_def def = mabd_default_sim_def();
+    def.formulation = (mabd_formulation)o->formulation;
     def.dual = (mabd_dual)o->dual;
     def.allocator = allocator;
     return def;
@@ -249,8 +258,9 @@ int command_info(int argc, char** argv) {
     info_options options;
     loaded_scene loaded;
     if (!parse_options(argc, argv, &options, &code)) return code;
-    if (options.backends && options.scene != NULL) {
-        fprintf(stderr, "mabd info: give a SCENE or --backends, not both\n");
+    if ((options.backends || options.formulations) && options.scene != NULL) {
+        fprintf(stderr, "mabd info: give a SCENE or %s, not both\n",
+                options.backends ? "--backends" : "--formulations");
         return CLI_BAD_INPUT;
     }
     const path_use uses[] = {{PATH_SCENE, "SCENE", options.scene},
@@ -258,6 +268,7 @@ int command_info(int argc, char** argv) {
     code = path_use_check("info", sizeof(uses) / sizeof(uses[0]), uses);
     if (code != CLI_OK) return code;
     if (options.backends) return backends_report(options.json);
+    if (options.formulations) return formulations_report(options.json);
     code = load_scene("info", options.scene, &options.settings, 0, &loaded);
     if (code == CLI_OK) {
         const mabd_sim_def def = make_def(&options, &loaded.allocator);

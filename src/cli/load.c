@@ -14,6 +14,7 @@ static void* budget_alloc(void* context, size_t bytes) {
     load_budget* budget = context;
     if (bytes > budget->limit - budget->held) {
         budget->refused = true;
+        budget->wanted = bytes > SIZE_MAX - budget->held ? SIZE_MAX : budget->held + bytes;
         return NULL;
     }
     mabd_allocator base = mabd_default_allocator();
@@ -32,11 +33,19 @@ static void budget_free(void* context, void* memory, size_t bytes) {
     budget->held -= bytes;
 }
 
-static int say_no_memory(const loaded_scene* loaded) {
-    char limit[32];
+static int refuse_memory(const loaded_scene* loaded, const char* at_least, size_t bytes) {
+    char wanted[32], limit[32];
+    system_format_bytes((double)bytes, wanted, sizeof(wanted));
     system_format_bytes((double)loaded->budget.limit, limit, sizeof(limit));
-    fprintf(stderr, "mabd %s: %s needs more memory than the limit of %s: use fewer bodies\n",
-            loaded->command, loaded->path, limit);
+    fprintf(stderr, "mabd %s: %s needs %s%s of memory and the limit is %s: use fewer bodies\n",
+            loaded->command, loaded->path, at_least, wanted, limit);
+    return CLI_BAD_INPUT;
+}
+
+// An allocation was refused by the limit, or by the system.
+static int say_no_memory(const loaded_scene* loaded) {
+    if (loaded->budget.refused) return refuse_memory(loaded, "at least ", loaded->budget.wanted);
+    fprintf(stderr, "mabd %s: out of memory for %s\n", loaded->command, loaded->path);
     return CLI_FAILED;
 }
 
@@ -67,12 +76,7 @@ int load_check_memory(const loaded_scene* loaded) {
     const bool countable = plan->bytes_sim <= SIZE_MAX - plan->bytes_model;
     size_t need = countable ? plan->bytes_model + plan->bytes_sim : SIZE_MAX;
     if (need <= loaded->budget.limit) return CLI_OK;
-    char wanted[32], limit[32];
-    system_format_bytes((double)need, wanted, sizeof(wanted));
-    system_format_bytes((double)loaded->budget.limit, limit, sizeof(limit));
-    fprintf(stderr, "mabd %s: %s needs %s of memory and the limit is %s: use fewer bodies\n",
-            loaded->command, loaded->path, wanted, limit);
-    return CLI_FAILED;
+    return refuse_memory(loaded, "", need);
 }
 
 bool load_parse_size(const char* text, size_t* bytes) {

@@ -12,7 +12,8 @@
 /// too large ends in a message instead of swapping.
 typedef struct load_budget {
     size_t held, peak, limit;
-    bool refused; // an allocation was refused
+    size_t wanted; // held and requested when an allocation was refused
+    bool refused;  // an allocation was refused
 } load_budget;
 
 /// A scene and its model. Must not move while the model or a simulation exists.
@@ -59,7 +60,7 @@ int load_plan(loaded_scene* loaded, const mabd_sim_def* def);
 /// input, 3 if a backend or device is missing or memory ran out.
 int load_say_refused(const loaded_scene* loaded, const mabd_sim_def* def, mabd_status status,
                      const mabd_error* error);
-/// Refuse (message, CLI_FAILED) if the planned simulation does not fit into the memory limit. Needs
+/// Refuse (message, CLI_BAD_INPUT) if the planned simulation exceeds the memory limit. Needs
 /// load_plan.
 int load_check_memory(const loaded_scene* loaded);
 /// Print an error about a file as "mabd COMMAND: PATH: text", without PATH if the text has it.

@@ -333,7 +333,8 @@ option_result options_parse(const option_command* command, int argc, char** argv
             if (result != OPTIONS_OK) return result;
         }
     }
-    const bool alone = command->alone != NULL && *command->alone;
+    bool alone = false;
+    for (int i = 0; i < 2; i++) alone |= command->alone[i] != NULL && *command->alone[i];
     if (found < command->argument_count && !alone) {
         snprintf(message, size, "%s is missing", command->argument_names[found]);
         return OPTIONS_BAD;

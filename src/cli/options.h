@@ -140,7 +140,7 @@ typedef struct option_command {
     int32_t argument_count;
     const char* const* argument_names; // (argument_count), "SCENE"
     const char** arguments;            // (argument_count), filled by options_parse
-    const bool* alone;                 // a flag that makes them optional, null = none
+    const bool* alone[2];              // flags that make them optional, null = none
     const char* rest_name;             // "FILE"; null = no further arguments
     option_texts* rest;                // filled by options_parse, with rest_name
     int32_t option_count;

@@ -74,8 +74,31 @@ mabd_status mabd_generate_joint(const char* what, const char* field, mabd_joint 
     return MABD_OK;
 }
 
+// A probe of less than this is left out: the lists themselves fail as soon.
+#define PROBE_FROM 1e9
+// Bytes per body of any model with its topology, at the least: 271 for a chain (mabd info).
+#define MODEL_BYTES_PER_BODY 256
+
+mabd_status mabd_generate_probe(const mabd_scene* scene, int64_t bodies, int64_t joints,
+                                mabd_error* error) {
+    const mabd_allocator* allocator = &scene->allocator;
+    const double bytes = (double)bodies * (sizeof(mabd_scene_body) + MODEL_BYTES_PER_BODY) +
+                         (double)joints * sizeof(mabd_scene_joint);
+    void* memory = NULL;
+    if (bytes < PROBE_FROM) return MABD_OK;
+    if (bytes < 9e18) memory = allocator->alloc(allocator->context, (size_t)bytes & ~(size_t)63);
+    if (!memory) {
+        return mabd_fail(error, MABD_ERR_MEMORY,
+                         "out of memory: %lld bodies and %lld joints need at least %.0f MB",
+                         (long long)bodies, (long long)joints, bytes / 1e6);
+    }
+    allocator->free(allocator->context, memory, (size_t)bytes & ~(size_t)63);
+    return MABD_OK;
+}
+
 mabd_status mabd_generate_reserve(mabd_scene* scene, int64_t bodies, int64_t joints,
                                   mabd_error* error) {
+    MABD_TRY(mabd_generate_probe(scene, bodies, joints, error));
     const mabd_allocator* allocator = &scene->allocator;
     mabd_status status =
         mabd_list_reserve(allocator, &scene->bodies, sizeof(mabd_scene_body), bodies);
@@ -190,6 +213,7 @@ static void layout_bodies(mabd_arena* arena, bool turned, bool moving, mabd_body
 mabd_status mabd_body_batch_create(const mabd_scene* scene, int32_t n, bool turned, bool moving,
                                    mabd_body_batch* batch, mabd_error* error) {
     memset(batch, 0, sizeof *batch);
+    MABD_TRY(mabd_generate_probe(scene, n, 0, error));
     batch->n = n;
     mabd_arena arena = {0};
     layout_bodies(&arena, turned, moving, batch);

@@ -155,7 +155,7 @@ Test(cli_batch, refuses_what_it_cannot_do) {
          "expected a joint with a servo or motor, got 'head'; there are waist, shoulder"},
         {"batch @chain.json --control chain/1=0:1 --steps 1", 2, "there are none"},
         {"batch @arm.json --copees 2", 2, "did you mean '--copies'?"},
-        {"batch @arm.json --copies 500 --memory-limit 200k --steps 1", 3, "memory"},
+        {"batch @arm.json --copies 500 --memory-limit 200k --steps 1", 2, "memory"},
         {"batch @falling-joints.json --set pairs=4 --vary seed=1:9 --copies 2", 2,
          "seed: expected a whole number"},
     };

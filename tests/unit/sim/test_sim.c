@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/sim/sim.c and src/formulation/mabd/: memory, determinism, saving, refusals.
+// Tests for src/sim/: memory, determinism, saving, definitions, plans, refusals.
 #include "mabd/mabd.h"
 #include "support/counting_allocator.h"
 #include "support/malloc_count.h"
@@ -7,6 +7,7 @@
 #include "support/random_scene.h"
 
 #include "base/hash.h"
+#include "sim/sim_def.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -197,4 +198,111 @@ Test(sim, presets_are_ordered) {
     cr_expect(eq(dbl, exact.affine.rotation_tolerance, 1e-6));
     cr_expect(fast.row_tolerance > balanced.row_tolerance);
     cr_expect(balanced.row_tolerance > exact.row_tolerance);
+}
+
+// ---- definition --------------------------------------------------------------------------------
+
+Test(sim, choices_are_resolved_in_create) {
+    mabd_error error = {0};
+    mabd_model* model = load("pendulum", NULL);
+    mabd_sim* sim = NULL;
+    mabd_sim_def def = mabd_default_sim_def();
+    cr_expect(eq(int, def.integrator, MABD_INTEGRATOR_AUTO));
+    cr_expect(eq(int, def.max_iterations, 0));
+    mabd_sim_def_apply_preset(&def, MABD_PRESET_EXACT);
+    cr_expect(eq(int, def.preset, MABD_PRESET_EXACT));
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
+    const mabd_sim_def resolved = mabd_sim_get_def(sim);
+    cr_expect(eq(int, resolved.integrator, MABD_INTEGRATOR_BDF2));
+    cr_expect(eq(int, resolved.max_iterations, 20));
+    mabd_sim_destroy(sim);
+    mabd_model_destroy(model);
+}
+
+Test(sim, names_have_aliases_that_are_never_printed) {
+    cr_expect(eq(int, mabd_formulation_find("mabd"), MABD_FORMULATION_AFFINE));
+    cr_expect(eq(int, mabd_formulation_find("affine"), MABD_FORMULATION_AFFINE));
+    cr_expect(eq(str, (char*)mabd_formulation_name(MABD_FORMULATION_AFFINE), "affine"));
+    cr_expect(eq(int, mabd_integrator_find("bdf1"), MABD_INTEGRATOR_EULER));
+    cr_expect(eq(str, (char*)mabd_integrator_name(MABD_INTEGRATOR_EULER), "euler"));
+    cr_expect(eq(int, mabd_formulation_find("newton"), -1));
+}
+
+// A formulation that uses neither `dual` nor the fields of others.
+Test(sim, changed_fields_that_a_formulation_does_not_use_are_refused_by_name) {
+    static const char* const unused[] = {"dual", NULL};
+    const mabd_formulation_ops other = {.name = "other", .unused = unused};
+    mabd_error error = {0};
+    mabd_sim_def def = mabd_default_sim_def();
+    cr_expect(eq(int, mabd_def_check_unused(&other, &def, &error), MABD_OK));
+    mabd_sim_def_apply_preset(&def, MABD_PRESET_EXACT); // a preset alone is never refused
+    cr_expect(eq(int, mabd_def_check_unused(&other, &def, &error), MABD_OK));
+    def.row_tolerance = 1; // a common field that is used
+    cr_expect(eq(int, mabd_def_check_unused(&other, &def, &error), MABD_OK));
+    def.affine.rotation_tolerance = (mabd_real)0.5;
+    cr_expect(eq(int, mabd_def_check_unused(&other, &def, &error), MABD_ERR_UNAVAILABLE));
+    cr_expect(strstr(error.text, "'other'") && strstr(error.text, "affine.rotation_tolerance"),
+              "%s", error.text);
+    mabd_sim_def_apply_preset(&def, MABD_PRESET_EXACT);
+    def.dual = MABD_DUAL_PCG;
+    cr_expect(eq(int, mabd_def_check_unused(&other, &def, &error), MABD_ERR_UNAVAILABLE));
+    cr_expect(strstr(error.text, "dual") != NULL, "%s", error.text);
+    const mabd_formulation_ops* affine = mabd_formulation_ops_of(MABD_FORMULATION_AFFINE);
+    cr_expect(eq(int, mabd_def_check_unused(affine, &def, &error), MABD_OK));
+}
+
+// ---- plan --------------------------------------------------------------------------------------
+
+// Junctions make the dual matrix indefinite, so components with one get a direct solver.
+Test(sim, plan_names_the_solver_that_replaces_an_iterative_one) {
+    mabd_error error = {0};
+    mabd_model* model = load("star", NULL);
+    mabd_sim_plan plan;
+    mabd_sim_def def = mabd_default_sim_def();
+    cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK));
+    cr_expect(eq(int, plan.note_count, 0));
+    def.dual = MABD_DUAL_PCG;
+    cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK));
+    cr_assert(eq(int, plan.note_count, 1));
+    cr_expect(strstr(plan.notes[0], "component 0") && strstr(plan.notes[0], "'tree'") &&
+                  strstr(plan.notes[0], "'pcg'"),
+              "%s", plan.notes[0]);
+    mabd_model_destroy(model);
+}
+
+// The getters of a model analyse nothing: they take no memory, where the plan of a net does.
+Test(sim, model_info_and_hash_take_no_memory) {
+    counting_allocator counter = {.fail_at = -1};
+    const mabd_allocator allocator = counting_allocator_make(&counter);
+    mabd_error error = {0};
+    mabd_scene* scene;
+    mabd_model* model;
+    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
+    cr_assert(eq(int, mabd_scene_load(scene, MABD_SOURCE_DIR "/scenes/net.json", 0, NULL, &error),
+                 MABD_OK));
+    cr_assert(eq(int, mabd_model_build(scene, &allocator, &model, &error), MABD_OK));
+    const int64_t before = counter.calls;
+    const mabd_model_info info = mabd_model_get_info(model);
+    cr_expect(eq(u64, info.hash, mabd_model_hash(model)));
+    cr_expect(eq(i64, counter.calls, before));
+    mabd_sim_plan plan;
+    const mabd_sim_def def = mabd_default_sim_def();
+    cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK));
+    cr_expect(lt(i64, before, counter.calls));
+    mabd_model_destroy(model);
+    mabd_scene_destroy(scene);
+}
+
+Test(sim, restore_refuses_null_arguments) {
+    mabd_error error = {0};
+    mabd_model* model = load("pendulum", NULL);
+    const mabd_sim_def def = mabd_default_sim_def();
+    mabd_sim* sim = NULL;
+    char buffer[16] = {0};
+    cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK));
+    cr_expect(eq(int, mabd_sim_restore(NULL, buffer, sizeof buffer, &error), MABD_ERR_ARG));
+    cr_expect(eq(int, mabd_sim_restore(sim, NULL, 100, &error), MABD_ERR_ARG));
+    cr_expect(eq(int, mabd_sim_restore(sim, buffer, sizeof buffer, NULL), MABD_ERR_INPUT));
+    mabd_sim_destroy(sim);
+    mabd_model_destroy(model);
 }
