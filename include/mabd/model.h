@@ -29,8 +29,8 @@ MABD_API const char* mabd_model_name(const mabd_model* model);
 MABD_API const char* mabd_model_body_name(const mabd_model* model, int32_t body, char* text,
                                           size_t size);
 /// Write the name of a joint into text, at most `size` bytes with the terminating zero, and return
-/// text. A joint without a name is "joint 12". In a batch (mabd/batch.h) the number of the copy comes
-/// first: "3/elbow", "3/joint 12".
+/// text. A joint without a name is "joint 12". In a batch (mabd/batch.h) the number of the copy
+/// comes first: "3/elbow", "3/joint 12".
 MABD_API const char* mabd_model_joint_name(const mabd_model* model, int32_t joint, char* text,
                                            size_t size);
 /// Index of a named body, -1 if no body has the name. In a batch the name is "3/arm".
@@ -57,8 +57,8 @@ MABD_API const mabd_geom* mabd_model_body_geoms(const mabd_model* model, int32_t
 /// Type of a joint; *a and *b get its bodies, MABD_WORLD = -1.
 MABD_API mabd_joint mabd_model_joint_type(const mabd_model* model, int32_t joint, int32_t* a,
                                           int32_t* b);
-/// Write the anchor of a joint on each of its bodies into anchor_a and anchor_b (3 each) [m], in the
-/// user frame of the body; in world coordinates where the body is MABD_WORLD.
+/// Write the anchor of a joint on each of its bodies into anchor_a and anchor_b (3 each) [m], in
+/// the user frame of the body; in world coordinates where the body is MABD_WORLD.
 MABD_API void mabd_model_joint_anchors(const mabd_model* model, int32_t joint, mabd_real* anchor_a,
                                        mabd_real* anchor_b);
 /// Number of rigid rows of a joint; *compliant gets the number of compliant ones and may be null.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulation: state and workspace over one model. mabd_sim_create takes all memory;
-// mabd_sim_step allocates only when there are more contacts than in any step before. The same model,
-// definition and calls give the same bits on every machine and with any number of threads.
+// mabd_sim_step allocates only when there are more contacts than in any step before. The same
+// model, definition and calls give the same bits on every machine and with any number of threads.
 #pragma once
 
 #include "mabd/model.h"
@@ -177,8 +177,8 @@ typedef struct mabd_affine_def {
 } mabd_affine_def;
 
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
-/// that the chosen formulation does not use and that differs from mabd_default_sim_def() followed by
-/// mabd_sim_def_apply_preset() of `preset`.
+/// that the chosen formulation does not use and that differs from mabd_default_sim_def() followed
+/// by mabd_sim_def_apply_preset() of `preset`.
 typedef struct mabd_sim_def {
     mabd_formulation formulation;
     mabd_backend backend;
@@ -203,7 +203,7 @@ MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// Write `preset`, its tolerances and budget into a definition, for all formulations. fast,
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
 /// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50.
-/// max_iterations becomes 0. Other fields, and definitions with an unknown preset, stay as they are.
+/// max_iterations becomes 0. Other fields stay as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------
@@ -315,7 +315,7 @@ MABD_API mabd_status mabd_sim_step(mabd_sim* sim, mabd_step_info* info, mabd_err
 
 /// Model of a simulation.
 MABD_API const mabd_model* mabd_sim_model(const mabd_sim* sim);
-/// Definition of a simulation with every choice resolved: integrator and max_iterations are the ones
+/// Definition of a simulation with every choice resolved: integrator and max_iterations are those
 /// in use, `allocator` points to the simulation's own copy.
 MABD_API mabd_sim_def mabd_sim_get_def(const mabd_sim* sim);
 /// Number of steps since the start state.
@@ -326,8 +326,8 @@ MABD_API mabd_real mabd_sim_time(const mabd_sim* sim);
 MABD_API size_t mabd_sim_bytes(const mabd_sim* sim);
 /// Bytes that the simulation holds on the device of its backend, 0 on the processor.
 MABD_API size_t mabd_sim_device_bytes(const mabd_sim* sim);
-/// Write the bytes of model and simulation by use into bytes (MABD_MEMORY_COUNT). MODEL and PLAN sum
-/// to bytes_model of mabd_model_get_info, the others to mabd_sim_bytes.
+/// Write the bytes of model and simulation by use into bytes (MABD_MEMORY_COUNT). MODEL and PLAN
+/// sum to bytes_model of mabd_model_get_info, the others to mabd_sim_bytes.
 MABD_API void mabd_sim_memory(const mabd_sim* sim, size_t* bytes);
 
 /// Energies, momenta and joint errors of a state.
@@ -350,8 +350,8 @@ MABD_API mabd_measure mabd_sim_measure(const mabd_sim* sim);
 MABD_API void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd_real* quaternions,
                                  mabd_real* velocities, mabd_real* angular);
 /// Write the wrench of the rows of each joint on its body b in the last step into forces
-/// (joints x 6): force [N], then torque [N m], world axes, at the anchor; rigid, compliant and motor
-/// rows together.
+/// (joints x 6): force [N], then torque [N m], world axes, at the anchor; rigid, compliant and
+/// motor rows together.
 MABD_API void mabd_sim_get_joint_forces(const mabd_sim* sim, mabd_real* forces);
 /// Write the coordinates of one joint relative to its start into coordinates (6): TX TY TZ [m],
 /// RX RY RZ [rad]. Angles of hinge-like axes are unwrapped if the axis has a compliant row. Locked
@@ -385,8 +385,8 @@ MABD_API size_t mabd_sim_state_size(const mabd_sim* sim);
 /// Write the complete state into buffer (mabd_sim_state_size bytes). A simulation of an equal model
 /// and definition that restores it continues bit for bit.
 MABD_API void mabd_sim_save(const mabd_sim* sim, void* buffer);
-/// Restore a state that mabd_sim_save wrote. MABD_ERR_INPUT if it is of another model, formulation or
-/// definition, and the error names the difference; MABD_ERR_ARG if sim or buffer is null;
+/// Restore a state that mabd_sim_save wrote. MABD_ERR_INPUT if it is of another model, formulation
+/// or definition, and the error names the difference; MABD_ERR_ARG if sim or buffer is null;
 /// MABD_ERR_MEMORY. On failure the simulation is unchanged.
 MABD_API mabd_status mabd_sim_restore(mabd_sim* sim, const void* buffer, size_t size,
                                       mabd_error* error);

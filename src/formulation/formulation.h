@@ -25,8 +25,8 @@ typedef struct mabd_formulation_ops {
     /// Refuse a resolved def or a model that the formulation cannot simulate, after the checks of
     /// sim/check.c: MABD_ERR_ARG, MABD_ERR_UNAVAILABLE; the text names the thing.
     mabd_status (*check)(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
-    /// Fill what the formulation knows of a plan: STATE and all parts after it of bytes,
-    /// bytes_per_contact, lines, solvers, notes; the rest is zero or filled before. MABD_ERR_MEMORY.
+    /// Fill the formulation's part of a plan: bytes from STATE on, bytes_per_contact, lines,
+    /// solvers, notes. The rest is zero or filled before. MABD_ERR_MEMORY.
     mabd_status (*plan)(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
                         mabd_error* error);
 
@@ -35,7 +35,8 @@ typedef struct mabd_formulation_ops {
                           const mabd_allocator* allocator, void** self, mabd_error* error);
     void (*destroy)(void* self, const mabd_allocator* allocator);
     void (*reset)(void* self);
-    /// Advance from `time` by def.h. On failure the state is that before the step. info may be null.
+    /// Advance from `time` by def.h. On failure the state is that before the step. info may be
+    /// null.
     mabd_status (*step)(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
 
     /// The getters are those of mabd/sim.h and mabd/batch.h with the same arrays.

@@ -30,8 +30,8 @@ mabd_status mabd_generate_total(const char* what, int64_t total, mabd_error* err
 mabd_status mabd_generate_joint(const char* what, const char* field, mabd_joint type,
                                 mabd_error* error);
 
-/// Fail with MABD_ERR_MEMORY, naming the bytes, if the allocator cannot give the memory that further
-/// bodies and joints need at the least in scene and model. Touches no memory.
+/// Fail with MABD_ERR_MEMORY, naming the bytes, if the allocator cannot give the memory that
+/// further bodies and joints need at the least in scene and model. Touches no memory.
 mabd_status mabd_generate_probe(const mabd_scene* scene, int64_t bodies, int64_t joints,
                                 mabd_error* error);
 /// Reserve memory for further bodies and joints, so that a structure that is added in many calls

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scene -> model: one arena, filled step by step. The scene is checked; only memory can run out here, and the pose
-// as a whole may lie beyond the stops of a joint.
+// Scene -> model: one arena, filled step by step. The scene is checked before; building fails only
+// if memory runs out or the start pose lies beyond the stops of a joint.
 
 #include "model/build.h"
 
@@ -127,7 +127,8 @@ static void to_principal(const mabd_model* m, int32_t body, const mabd_real* anc
     mabd_v3_store(p, X);
 }
 
-// Joints of a mechanism made of equal parts have equal axes: one of the last few frames if it is the same, else a new one.
+// Find or add a frame. Joints of a mechanism made of equal parts have equal axes, so the last few
+// frames are compared.
 static int32_t share_frame(mabd_model* m, const mabd_model_frame* frame) {
     const int32_t first = m->frame_count > 4 ? m->frame_count - 4 : 0;
     for (int32_t i = m->frame_count - 1; i >= first; i--) {

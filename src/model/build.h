@@ -13,7 +13,7 @@ typedef struct mabd_model_sizes {
     size_t collider_first, colliders, exclusions, pairs; // 0 without contacts
 } mabd_model_sizes;
 
-/// What is being built. Arrays of `model` are carved from one arena before any step fills them.
+/// State of a build. Arrays of `model` are carved from one arena before any step fills them.
 typedef struct mabd_model_builder {
     const mabd_scene* scene;
     mabd_model* model;
@@ -35,8 +35,8 @@ void mabd_class_to_principal(const mabd_model_class* c, const mabd_real* point,
 void mabd_builder_count_geoms(const mabd_scene* scene, mabd_model_sizes* n);
 /// Copy the geoms with their height fields.
 void mabd_builder_geoms(mabd_model_builder* builder);
-/// Colliders, pairs and exclusions, if contacts are enabled; needs classes and joints. Takes memory for a
-/// while.
+/// Fill colliders, pairs and exclusions if contacts are enabled; needs classes and joints. Takes
+/// temporary memory: MABD_ERR_MEMORY.
 mabd_status mabd_builder_contacts(mabd_model_builder* builder);
 /// Counts and bytes of a finished model, all of mabd_model_info but the hash (model_info.c).
 mabd_model_info mabd_model_count(const mabd_model* m);
@@ -48,14 +48,14 @@ int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
 int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set);
 /// Fill the numbered row sets.
 void mabd_builder_row_sets(mabd_model_builder* builder);
-/// Most controls that a copy of the scene can have (copies.c).
+/// Most controls that a copy of the scene can have (model_copies.c).
 size_t mabd_builder_control_limit(const mabd_scene* scene);
-/// What copies are made of; needs joints.
+/// Fill counts and controls of copies (model_copies.c); needs joints.
 void mabd_builder_copies(mabd_model_builder* builder);
-/// The same acts on the joints of all copies; else MABD_ERR_INPUT names copy and joint.
+/// Check that the joints of all copies have the same controls; MABD_ERR_INPUT names copy and joint.
 mabd_status mabd_model_check_copies(const mabd_model* model, mabd_error* error);
-/// The start pose lies between the stops of every axis (limits.c); else MABD_ERR_INPUT names the joint and
-/// says by how much it does not.
+/// Check that the start pose lies between the stops of every axis (limits.c); MABD_ERR_INPUT names
+/// the joint and the distance from the stop.
 mabd_status mabd_model_check_limits(const mabd_model* model, mabd_error* error);
 /// Row set of a type and a set of axes (-1 = none) of the scene.
 int32_t mabd_builder_find_row_set(const mabd_model_builder* builder, mabd_joint type, int32_t axes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classes: from mass, centre and inertia in the user frame to the principal frame the solvers use.
 //
-//   I = V diag(I1, I2, I3) V'  (about the centre of mass),  s_k = tr(I)/2 - I_k = integral rho x_k^2
+//   I = V diag(I1, I2, I3) V'  (about the centre of mass)
+//   s_k = tr(I)/2 - I_k = integral rho x_k^2
 //   lambda = E nu / ((1 + nu)(1 - 2 nu)),  mu = E / (2 (1 + nu))
 //
 // A point X_u of the user frame is V'(X_u - c) in the principal frame, c the centre of mass.

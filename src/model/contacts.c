@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geoms and what touches: height fields, colliders in the principal frames of their classes, pairs of
-// bodies set apart, pairs that never touch. Nothing of a model without contacts depends on the latter.
+// Geoms and contacts: height fields, colliders in the principal frames of their classes, pairs of
+// bodies with surfaces of their own, pairs that never touch. Without contacts only geoms are
+// stored.
 //
-// A point X of a geom with position p and rotation R is R X + p in the user frame, so in the principal
-// frame (V, c: classes.c) it is V'R X + V'(p - c): the pose of the collider.
+// A point X of a geom with position p and rotation R is R X + p in the user frame, so in the
+// principal frame (V, c: classes.c) it is V'R X + V'(p - c): the pose of the collider.
 
 #include "contact/radix_sort.h"
 #include "model/build.h"
@@ -100,7 +101,7 @@ static mabd_model_pair make_pair(const mabd_pair_def* def) {
     return pair;
 }
 
-/// Sorted by bodies, of those for the same bodies only the last. The sort is stable, so it stands last.
+// Sort the pairs by bodies and keep the last definition of each: the sort is stable.
 static mabd_status fill_pairs(const mabd_model_builder* builder) {
     const mabd_list* list = &builder->scene->pairs;
     const mabd_pair_def* defs = list->data;
@@ -126,7 +127,7 @@ static mabd_status fill_pairs(const mabd_model_builder* builder) {
     return MABD_OK;
 }
 
-/// What the scene says of two bodies, null = nothing.
+// The pair of two bodies, null = the scene has none.
 static const mabd_model_pair* find_pair(const mabd_model_contact* contact, int32_t a, int32_t b) {
     const uint64_t wanted = pair_key(a, b);
     int32_t low = 0, high = contact->pair_count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start pose against the stops of the joints. Coordinates are zero at the start only where a joint frame is
-// given once, in the world; so this waits until all bodies stand in their place.
+// Check the start pose against the stops of the joints, after all bodies are placed: coordinates
+// are zero at the start only where a joint frame is given once, in the world.
 
 #include "base/error.h"
 #include "model/build.h"

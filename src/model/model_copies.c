@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies in a model: which controls each of them has, and whether all have the same. A joint with a control has a row set of
-// its own (scene/builder_copies.c), so copy and control name one row of one set.
+// Copies in a model: the controls of each copy, and the check that all copies have the same. A
+// joint with a control has a row set of its own (scene/builder_copies.c), so copy and control name
+// one row of one set.
 
 #include "base/error.h"
 #include "mabd/batch.h"

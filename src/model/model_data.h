@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of a model: what the solvers read. Immutable after mabd_model_build.
+// Inside of a model, as the solvers read it. Immutable after mabd_model_build.
 //
-// Body index body_count is the world: a body at the origin that never moves. Joints to the world have it
-// as a or b, so that no inner loop asks.
+// Body index body_count is the world: a body at the origin that never moves. Joints to the world
+// have it as a or b, so that no inner loop has a branch for it.
 #pragma once
 
 #include "base/memory.h"
@@ -22,7 +22,7 @@ typedef struct mabd_model_class {
     int32_t geom_first, geom_count; // in geoms
 } mabd_model_class;
 
-/// What acts on one coordinate: force = base(t) - k x - d x' - I x'', base = k rest + kp target(t).
+/// Controls of one coordinate: force = base(t) - k x - d x' - I x'', base = k rest + kp target(t).
 typedef struct mabd_control {
     bool rigid;                          // x = target(t), exactly
     mabd_real stiffness;                 // k + kp
@@ -49,7 +49,7 @@ typedef struct mabd_motor {
     const mabd_signal* force; // [N] or [N m]
 } mabd_motor;
 
-/// Rows of all joints of one type with one set of controls: rigid rows first, then one row a control.
+/// Rows of all joints of one type with one set of controls: rigid rows, then one row per control.
 typedef struct mabd_row_set {
     int32_t rigid_count;   // from the joint table
     int32_t control_count; // coordinates with springs, dampers, armature, servo
@@ -99,7 +99,7 @@ typedef struct mabd_model_start {
     mabd_real position[3], rotation[4], velocity[3], angular_velocity[3];
 } mabd_model_start;
 
-/// What can be set from outside on one joint of a copy (mabd/batch.h).
+/// A control of one joint of a copy that a program can set (mabd/batch.h).
 typedef struct mabd_copy_control {
     int32_t joint; // in the first copy
     int32_t row;   // of its row set's control, or of its motor
@@ -115,14 +115,14 @@ typedef struct mabd_model_collider {
     uint32_t category, mask;
 } mabd_model_collider;
 
-/// What the scene says of one pair of bodies.
+/// Surface of one pair of bodies.
 typedef struct mabd_model_pair {
     int32_t a, b;                    // bodies, a < b
     bool excluded;                   // then also in exclusions
     mabd_real friction, restitution; // -1 = from the colliders
 } mabd_model_pair;
 
-/// What touches. All zero if the scene's contacts are not enabled.
+/// Contacts of the scene. All zero if they are not enabled.
 typedef struct mabd_model_contact {
     bool enabled;
     mabd_real margin;     // [m], 0 = automatic
@@ -185,8 +185,7 @@ MABD_FN void mabd_model_joint_view(const mabd_model* m, const mabd_model_joint* 
     }
 }
 
-/// The colliders of a body in the principal frame of its class; *count gets how many, 0 if contacts are not
-/// enabled.
+/// Colliders of a body in the principal frame of its class (*count); none without contacts.
 MABD_FN const mabd_model_collider* mabd_model_colliders(const mabd_model* m, int32_t body,
                                                         int32_t* count) {
     *count = 0;
@@ -197,16 +196,18 @@ MABD_FN const mabd_model_collider* mabd_model_colliders(const mabd_model* m, int
 }
 /// Write the bytes of a model into entries MABD_MEMORY_MODEL and MABD_MEMORY_PLAN of bytes.
 void mabd_model_memory(const mabd_model* m, size_t* bytes);
-/// "body 'arm'", "joint 3", with copies "copy 17, body 'arm'": for messages. Returns text.
+/// Write "body 'arm'" or "body 3", with copies "copy 17, body 'arm'", for messages. Returns text.
 const char* mabd_model_body_label(const mabd_model* m, int32_t body, char* text, size_t size);
+/// Write "joint 'pin'" or "joint 3", with copies "copy 17, joint 3", for messages. Returns text.
 const char* mabd_model_joint_label(const mabd_model* m, int32_t joint, char* text, size_t size);
 
-/// Friction and restitution where a collider of body a meets one of body b: geometric mean and larger one of
-/// the two, or what the scene says of this pair of bodies.
+/// Friction and restitution between a collider of body a and one of body b: those of the pair of
+/// bodies if the scene gives them, else geometric mean of friction and larger restitution.
 void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collider* on_a, int32_t b,
                         const mabd_model_collider* on_b, mabd_real* friction,
                         mabd_real* restitution);
 
-/// User frame -> principal frame of a class, as affine coordinates q and rates (12 each) of a rigid body.
+/// Convert a start state in the user frame to affine coordinates q and rates v (12 each) of a rigid
+/// body in the principal frame of its class.
 void mabd_model_to_affine(const mabd_model_class* c, const mabd_model_start* start, mabd_real* q,
                           mabd_real* v);

@@ -18,7 +18,7 @@
 #define HASH_RECORDS(record)             hash_records_##record
 #define HASH_POINTER(record)             hash_pointer_##record
 
-// What a record of a type needs: records behind a pointer, inside another one, or none at all.
+// Functions for records behind a pointer, and for a pointer that may be null.
 #define RECORDS_OF(record, type)                                                                   \
     static uint64_t hash_records_##record(uint64_t hash, const type* records, int32_t count) {     \
         for (int32_t i = 0; i < count; i++) hash = hash_##record(hash, &records[i]);               \

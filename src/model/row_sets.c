@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row sets: the rows of a joint type together with what acts on its free axes. Joints made by one call share
-// one set, so a million joints cost a few sets.
+// Row sets: the rows of a joint type with the controls and motors of its free axes. Joints made by
+// one call share one set, so a million joints cost a few sets.
 
 #include "model/build.h"
 

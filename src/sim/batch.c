@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controls of a simulation of copies, from outside: what is given is checked here.
+// Targets of the controls of a simulation of copies: checks the arguments.
 
 #include "mabd/batch.h"
 

@@ -5,8 +5,8 @@
 #include "formulation/affine/backend.h"
 #include "formulation/formulation.h"
 
-/// The simulation with the state on the host: what reads it begins with this. What a device has lost stays as it was, and the
-/// next step fails.
+/// The simulation with its state downloaded from the device; every getter begins with this call. If
+/// the device has failed, the arrays of the host stay as they were and the next step fails.
 const mabd_affine_sim* mabd_affine_state(const void* self);
 
 /// The time step (step.c).

@@ -115,10 +115,11 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
     mabd_affine_get_controls(mabd_affine_state(self), coordinates, rates);
 }
 
-// ---- state as bytes --------------------------------------------------------------------------------
+// ---- state as bytes ----------------------------------------------------------------------------
 //
-// The STATE fields in the order of fields.def, then targets of copies and which of them are set, then has_history; with
-// contacts: calm of all bodies, how many contacts are kept, and those.
+// The STATE fields in the order of fields.def, then targets of copies and which of them are set,
+// then has_history; with contacts: euler_steps of all bodies, the number of saved contacts, and the
+// contacts. A change of this order raises state_version.
 
 #define SAVE_STATE(name, size)                                                                     \
     memcpy(out, sim->name, size);                                                                  \
