@@ -25,7 +25,7 @@ static void check(int32_t links) {
         const mabd_measure now = mabd_sim_measure(sim);
         cr_assert(isfinite(now.energy), "step %d", i);
         if (info.retries == 0) {
-            cr_assert(info.iterations <= def.max_iterations);
+            cr_assert(info.iterations <= mabd_sim_get_def(sim).max_iterations);
             most = most > info.iterations ? most : info.iterations;
         }
         iterations += info.iterations;
