@@ -251,11 +251,11 @@ static mabd_status accept_best(mabd_affine_sim* sim) {
 
 // ---- a solve ------------------------------------------------------------------------------------
 
-static mabd_status begin(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
-                         mabd_real h) {
+static mabd_status begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
+                               mabd_real h) {
     ON_DEVICE(sim);
     d->on_host = false;
-    MABD_TRY(mabd_affine_backend_cpu.begin(sim, scheme, time, h));
+    MABD_TRY(mabd_affine_backend_cpu.begin_solve(sim, scheme, time, h));
     TRY(MABD_CUDA(state_begin)(s, sim, &d->error));
     return MABD_OK;
 }
@@ -385,7 +385,7 @@ const mabd_affine_backend_ops MABD_CUDA(backend) = {
     .meets_stop = meets_stop,
     .changed_stop = changed_stop,
     .finish = finish,
-    .begin = begin,
+    .begin_solve = begin_solve,
     .predict = predict,
     .find_contacts = find_contacts,
     .shift_contacts = shift_contacts,

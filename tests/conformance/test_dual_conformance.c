@@ -35,6 +35,7 @@
 //
 // A failure names class and index; MABD_CASE=index in the environment runs that scene alone.
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/affine_step.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/dual_select.h"
 #include "support/conformance_class.h"

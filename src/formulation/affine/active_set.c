@@ -1,65 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switch: after a linear solve, which piece of its force law (joint/axis_law.h) every axis stands on.
-//
-// The solve was made on one piece of each law and gave (x, lambda): on a sloped piece both from the row, on a
-// vertical one lambda at the place of the piece, on a flat one x from the bodies, as far as it is linear. The piece of
-// x + rho lambda is taken for the next solve, at the same reference: while pieces change, bodies may fly far off, and all axes
-// together are one linear complementarity problem, which has one solution. A point that is on the graph already,
-// but for round-off, keeps its piece: at a corner both pieces are right.
-//
-// Changing all axes at once takes a few solves but may go round in circles. If a few times in a row no fewer axes were wrong
-// than at best, only the last wrong one is changed until they are fewer, which is sure to end (block principal
-// pivoting; K is positive definite).
-//
-// Stops and velocities. A stop that is met takes the speed away within two steps of implicit Euler: in the first one x
-// arrives (and x' is what that took), in the second one it stays. Formulas with history (BDF2, the second stage
-// of SDIRK2) would extrapolate the speed from before and throw the axis back, by up to the full speed. So a step that meets a
-// stop, and the one after it, is made by Euler, for all bodies: the blow goes through the joints (step.c). The same
-// holds for a step that leaves a stop: bodies that the blow has compressed bounce off within a fraction of a step, and BDF2
-// would make half as much again of that speed.
+// The active set at one reference. Axes settle for the current branches of contacts (cpu/axes.c), then
+// contacts are searched (contact/line_search.c); a solve follows every change, at the same reference.
 
-#include "formulation/affine/element/axis.h"
+#include "formulation/affine/active_set.h"
+
 #include "formulation/affine/limits.h"
 
-bool mabd_affine_active_set_moves_all(mabd_affine_sim* sim, bool anew, int32_t changed) {
-    if (anew || changed < sim->fewest) {
-        sim->fewest = changed;
-        sim->patience = MABD_ACTIVE_SET_MAX_STALLS;
-    } else if (sim->patience > 0) {
-        sim->patience--;
-    }
-    return sim->patience > 0;
+#include "base/clock.h"
+
+typedef mabd_affine_attempt attempt;
+
+mabd_affine_attempt mabd_affine_axes_unsettled(const mabd_affine_axis_report* axes) {
+    return mabd_affine_outcome(MABD_ERR_DIVERGED, -1, axes->joint,
+                               "stops, drives and friction do not settle at");
 }
 
-mabd_affine_axis_report mabd_affine_update_active_set(mabd_affine_sim* sim, bool anew,
-                                                      mabd_real slack) {
-    const mabd_model* m = sim->model;
-    mabd_affine_axis_report report = {0, 0, 0, -1};
-    if (sim->sizes.axes == 0) return report;
-    for (int32_t i = 0; i < m->joint_count; i++) {
-        if (m->row_sets[m->joints[i].row_set].laws)
-            mabd_affine_stage_find_branch(sim, i, slack, &report);
-    }
-    const bool all = mabd_affine_active_set_moves_all(sim, anew, report.changed);
-    for (int32_t i = m->joint_count - 1; i >= 0; i--) {
-        if (mabd_affine_stage_move_axes(sim, i, all) && !all) break;
-    }
-    return report;
+static attempt contacts_unsettled(const mabd_affine_contact_report* contacts) {
+    return mabd_affine_outcome(MABD_ERR_DIVERGED, contacts->body, -1, "contacts do not settle at");
 }
 
-// ---- blows ----------------------------------------------------------------------------------------
+mabd_real mabd_affine_remaining_error(const mabd_affine_sim* sim,
+                                      const mabd_affine_joint_error* error) {
+    if (!sim->iterates) return error->nonlinear;
+    return error->gap > error->angle ? error->gap : error->angle;
+}
 
-static bool any_stop(const mabd_affine_sim* sim, mabd_real span, mabd_real least) {
-    for (int32_t i = 0; sim->sizes.axes > 0 && i < sim->model->joint_count; i++) {
-        if (mabd_affine_stage_any_stop(sim, i, span, least)) return true;
+void mabd_affine_report_contacts(const mabd_affine_sim* sim,
+                                 const mabd_affine_contact_report* contacts, mabd_step_info* info) {
+    if (!sim->contacts) return;
+    const mabd_affine_contact_totals* t = &sim->contacts->totals;
+    info->contacts = t->active;
+    info->contact_iterations += t->products;
+    info->contact_points = t->count;
+    info->contact_residual = t->residual > contacts->miss ? t->residual : contacts->miss;
+    info->affine.friction_lag = contacts->lag;
+    info->penetration = t->penetration;
+}
+
+// The contact search did not converge and the substep is too short to halve again: accept the iterate
+// of lowest energy and report it.
+static attempt accept_best(mabd_affine_sim* sim, mabd_step_info* info,
+                           const mabd_affine_contact_report* contacts) {
+    mabd_affine_joint_error error;
+    MABD_AFFINE_TRY_STAGE(sim->backend->accept_best(sim));
+    MABD_AFFINE_TRY_STAGE(sim->backend->check(sim, &error));
+    info->gap = error.gap, info->angle_error = error.angle, info->worst_joint = error.joint;
+    mabd_affine_report_contacts(sim, contacts, info);
+    if (!(mabd_affine_remaining_error(sim, &error) <= MABD_ACCEPT_JOINT_ERROR)) {
+        return contacts_unsettled(contacts);
     }
-    return false;
+    return mabd_affine_lost(MABD_OK);
 }
 
-bool mabd_affine_meets_stop(const mabd_affine_sim* sim, mabd_real h, mabd_real least) {
-    return any_stop(sim, h, least);
+// Error of axes that a solve may leave: an error of contact forces moves axes by as much.
+static mabd_real axis_slack(const mabd_affine_sim* sim) {
+    const mabd_affine_contacts* c = sim->contacts;
+    mabd_real slack = sim->iterates ? sim->def.gap_tolerance : 0;
+    if (!c || c->rows.contacts.count == 0) return slack;
+    if (sim->def.contact_tolerance > slack) slack = sim->def.contact_tolerance;
+    return c->totals.residual > slack ? c->totals.residual : slack;
 }
 
-bool mabd_affine_changed_stop(const mabd_affine_sim* sim, mabd_real least) {
-    return any_stop(sim, 0, least);
+static bool may_solve_again(mabd_affine_solve* s) {
+    return ++s->extra_solves < MABD_ACTIVE_SET_SOLVES_PER_ITERATION * s->sim->def.max_iterations;
+}
+
+mabd_affine_verdict mabd_affine_update_active_set(mabd_affine_solve* s, attempt* a) {
+    mabd_affine_sim* sim = s->sim;
+    mabd_affine_contact_report* contacts = &s->contacts;
+    s->clock = mabd_clock();
+    *a = mabd_affine_lost(sim->backend->update_axes(sim, s->first_axes, axis_slack(sim), &s->axes));
+    if (a->status != MABD_OK) return MABD_VERDICT_LEAVE;
+    s->first_axes = s->axes.changed == 0;
+    if (s->axes.changed > 0 && may_solve_again(s)) return MABD_VERDICT_AGAIN;
+    *a = mabd_affine_lost(sim->backend->search_contacts(sim, s->round++, contacts));
+    if (a->status != MABD_OK) return MABD_VERDICT_LEAVE;
+    s->info->contact_iterations += contacts->changed > 0;
+    // branches need be no better than the planes of the contacts, which the next reference moves
+    const bool off =
+        contacts->changed > 0 && !(contacts->miss <= MABD_SEARCH_BENDING_PART * contacts->bending);
+    const bool again = (s->axes.changed > 0 || off) && may_solve_again(s);
+    if (off && s->round >= MABD_SEARCH_MAX_ROUNDS) {
+        *a = s->h > MABD_HALVE_MIN_PART * sim->def.h ? contacts_unsettled(contacts)
+                                                     : accept_best(sim, s->info, contacts);
+        return MABD_VERDICT_LEAVE;
+    }
+    if (again) return MABD_VERDICT_AGAIN;
+    if (s->axes.changed > 0 && s->axes.miss > MABD_ACCEPT_JOINT_ERROR) {
+        *a = mabd_affine_axes_unsettled(&s->axes);
+        return MABD_VERDICT_LEAVE;
+    }
+    if (off && contacts->miss > MABD_ACCEPT_JOINT_ERROR) {
+        *a = contacts_unsettled(contacts);
+        return MABD_VERDICT_LEAVE;
+    }
+    return MABD_VERDICT_NEXT;
 }

@@ -1,31 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the stages of a step run: one table of functions, as affine/data.h describes them. The simulation on the host has the
-// model, the arrays of the CPU and all that is decided; a backend with a device has a copy of the arrays there (`device`), which is the state
-// while the arrays of the host are old, until they are downloaded.
+// The stages of a step on one backend: a table of functions, described in affine/data.h and in the
+// headers of the functions on the CPU.
 //
-// Functions that can fail return MABD_ERR_DEVICE, and `last_error` says which. What is asked for in a step (a rotation, an opening, whether
-// a stop is met) is all that a device is waited for.
+// The simulation on the host has the model, the arrays of the CPU and all decisions. A backend with a
+// device has a copy of the arrays there (`device`), which is the state while the arrays of the host are
+// old, until they are downloaded. A step waits for the device only where the host needs a number from
+// it: a rotation, a joint error, whether a stop is met.
+//
+// Functions return MABD_ERR_DEVICE if the device fails, and `last_error` has the text.
 #pragma once
 
 #include "formulation/affine/data.h"
 
-/// What an iteration has found out when its stages are done.
+/// Outcome of the stages of an iteration.
 typedef struct mabd_affine_update_report {
     mabd_affine_motion_report motion;
     int32_t joint;      // whose pivot failed in factor, -1 = none
-    int32_t inside_out; // body that had no rotation when it was referred to, -1 = none
+    int32_t inside_out; // body whose matrix had no rotation at relinearization, -1 = none
 } mabd_affine_update_report;
 
 struct mabd_affine_backend_ops {
     bool has_device; // arrays of the host may be old
-    /// True if some component may be, or is, solved iteratively there. may_iterate: needs model and dual only.
+    /// True if some component may be solved iteratively. Needs model and dual only.
     bool (*may_iterate)(const mabd_affine_sim* sim);
+    /// True if some component is solved iteratively.
     bool (*iterates)(const mabd_affine_sim* sim);
-    /// After reset of the host's arrays, which lie in `arena`: take the device's memory, copy everything there. Sets sim->device.
+    /// Take the memory of the device and copy the arrays of the host, which lie in `arena`, there. After
+    /// their reset. Sets sim->device. MABD_ERR_MEMORY, MABD_ERR_DEVICE.
     mabd_status (*create)(mabd_affine_sim* sim, const void* arena, size_t arena_size,
                           const mabd_allocator* allocator, mabd_error* error);
     void (*destroy)(mabd_affine_sim* sim, const mabd_allocator* allocator);
-    /// Bytes that it holds on the device.
+    /// Bytes held on the device.
     size_t (*bytes)(const mabd_affine_sim* sim);
     /// Copy the text of the last failure to *error and return its status.
     mabd_status (*last_error)(const mabd_affine_sim* sim, mabd_error* error);
@@ -35,41 +40,57 @@ struct mabd_affine_backend_ops {
     mabd_status (*download)(mabd_affine_sim* sim);
 
     // ---- the step ----
-    /// The step under way writes its multipliers over those of the step before last.
+    /// Swap the arrays of multipliers: the current step overwrites those of the step before last.
     void (*swap_multipliers)(mabd_affine_sim* sim);
-    /// q, v and coordinates into their history, or back from it; stress becomes 0.
+    /// Copy q, v and coordinates to their history, or back from it; stress becomes 0.
     mabd_status (*copy_state)(mabd_affine_sim* sim, bool back);
+    /// Set *meets if an axis will meet a stop within h seconds (affine/cpu/axes.h).
     mabd_status (*meets_stop)(mabd_affine_sim* sim, mabd_real h, mabd_real least, bool* meets);
+    /// Set *changed if an axis has reached or left a stop in the current solve.
     mabd_status (*changed_stop)(mabd_affine_sim* sim, mabd_real least, bool* changed);
-    /// With what is kept of contacts.
+    /// Save the contacts for the next step, compute rates, make q_new the state.
     mabd_status (*finish)(mabd_affine_sim* sim, bool keep_history);
 
     // ---- a solve ----
-    mabd_status (*begin)(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
-                         mabd_real h);
+    /// Compute the constants of a solve of the step from `time` by h [s].
+    mabd_status (*begin_solve)(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
+                               mabd_real h);
+    /// Predict the first reference.
     mabd_status (*predict)(mabd_affine_sim* sim);
+    /// Find the contacts at the reference (affine/contact/contact_rows.h).
     mabd_status (*find_contacts)(mabd_affine_sim* sim, mabd_affine_find find);
+    /// Move the rows of contacts to a reference that differs by little.
     mabd_status (*shift_contacts)(mabd_affine_sim* sim);
+    /// Reset iterative dual solvers to the multipliers before the step.
     mabd_status (*restart)(mabd_affine_sim* sim);
+    /// Assemble the dual system at the reference.
     mabd_status (*assemble)(mabd_affine_sim* sim, mabd_affine_pass pass);
-    /// MABD_ERR_SINGULAR where it is known at once: *joint.
+    /// Factor the dual system. MABD_ERR_SINGULAR if that is known at once: *joint.
     mabd_status (*factor)(mabd_affine_sim* sim, int32_t* joint);
+    /// Solve the dual system without coupled contacts.
     mabd_status (*solve)(mabd_affine_sim* sim);
-    /// Instead of solve, with contacts that are rows.
+    /// Solve the dual system with contacts that are rows or have supports
+    /// (affine/contact/solve_rows.h).
     mabd_status (*solve_contacts)(mabd_affine_sim* sim, bool again);
+    /// Compute q_new and stress from the multipliers.
     mabd_status (*update)(mabd_affine_sim* sim, mabd_affine_update_report* report);
-    mabd_status (*update_axes)(mabd_affine_sim* sim, bool anew, mabd_real slack,
+    /// Move axes to the branches that the solution is on (affine/cpu/axes.h).
+    mabd_status (*update_axes)(mabd_affine_sim* sim, bool first, mabd_real slack,
                                mabd_affine_axis_report* report);
+    /// Choose the branches of eliminated contacts (affine/contact/line_search.h).
     mabd_status (*search_contacts)(mabd_affine_sim* sim, int32_t round,
                                    mabd_affine_contact_report* report);
+    /// Move bodies to the best point of the search for contacts.
     mabd_status (*accept_best)(mabd_affine_sim* sim);
-    /// At q_new.
-    mabd_status (*check)(mabd_affine_sim* sim, mabd_affine_joint_error* open);
-    /// Copies of a batch that settle one by one (affine/data.h); null: all go on until all are good.
+    /// Measure the joint error at q_new.
+    mabd_status (*check)(mabd_affine_sim* sim, mabd_affine_joint_error* error);
+    /// Save the result of converged copies (affine/copies.h). *left: copies that continue. Null: all
+    /// copies continue until all have converged.
     mabd_status (*settle_copies)(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal,
                                  int32_t* left);
+    /// Make the saved results of copies the result.
     mabd_status (*close_copies)(mabd_affine_sim* sim);
-    /// *body: one that has no rotation, -1 = none.
+    /// Make the rotation of q_new the reference. *body: a body without a rotation, -1 = none.
     mabd_status (*relinearize)(mabd_affine_sim* sim, int32_t* body);
 };
 
@@ -83,7 +104,7 @@ typedef struct mabd_affine_host_ops {
     void (*predict_rest)(mabd_affine_sim* sim);
     /// Save what the next step needs of the contacts, before finish.
     void (*save_contacts)(mabd_affine_sim* sim);
-    /// True if all axes on a wrong branch move, false if the last one only (active_set.h). `first`: the
+    /// True if all axes on a wrong branch move, false if the last one only (affine/cpu/axes.h). `first`: the
     /// first solve at this reference. changed: number of axes on a wrong branch.
     bool (*moves_all_axes)(mabd_affine_sim* sim, bool first, int32_t changed);
     /// Direct dual solver of a component, null without rows.

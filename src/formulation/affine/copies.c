@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that settle one by one. All copies are solved together, again and again, until each is good (affine/newton.c). One
-// that is good sooner keeps what it has come to then, aside, and takes it back in the end; what further solves make of it is nobody's
-// concern. So a copy has the bits it would have alone, whatever the others need: components of different copies share
-// nothing in a solve, and when to stop is the one thing that would.
+// Copies that converge one by one. All copies are solved together, again and again, until each has
+// converged (affine/newton.c). A copy that converges sooner saves its result and takes it back in the
+// end; later solves do not count for it. So a copy has the bits that it would have alone, whatever the
+// others need: components of different copies share nothing in a solve but the decision when to stop.
 //
-// With contacts and with laws on axes more than that is decided for all bodies at once (how often pieces change at a reference, a step by
-// Euler after a blow), so there copies go on together.
+// With contacts and with laws on axes more is decided for all bodies at once (the number of changes of
+// branches at a reference, a step by Euler after an impact), so there copies converge together.
 
 #include "formulation/affine/copies.h"
+
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/element/copy.h"
@@ -18,8 +19,8 @@ bool mabd_affine_settles_by_copy(const mabd_model* m) {
     return m->copy_count > 1 && !m->contact.enabled && !m->laws;
 }
 
-// A run is a part of one chain, so of one copy; its rotation and what is open inside come with its tile.
-static void look_at_runs(const mabd_affine_sim* sim) {
+// A segment is part of one chain, so of one copy; its rotation and its joint error come with its tile.
+static void check_segments(const mabd_affine_sim* sim) {
     const mabd_affine_packs* packs = sim->packs;
     for (int32_t i = 0; packs->run_count > 0 && i < packs->tile_count; i++) {
         mabd_affine_copy_state* state =
@@ -33,9 +34,8 @@ static void look_at_runs(const mabd_affine_sim* sim) {
     }
 }
 
-// Rigid rows of the joints of a copy, but those inside of runs.
-static void look_at_joints(const mabd_affine_sim* sim, int32_t copy,
-                           mabd_affine_joint_error* worst) {
+// Rigid rows of the joints of a copy, except those inside segments.
+static void check_joints(const mabd_affine_sim* sim, int32_t copy, mabd_affine_joint_error* worst) {
     const int32_t last = (copy + 1) * sim->model->copy_joints;
     const bool* inner = sim->packs->joint_inner;
     for (int32_t i = copy * sim->model->copy_joints; i < last;) {
@@ -65,12 +65,12 @@ int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_g
         mabd_affine_copy_state* state = &sim->copies[i];
         if (!state->settled) mabd_affine_stage_check_copy(sim, sim->rotations, i, state);
     }
-    look_at_runs(sim);
+    check_segments(sim);
     for (int32_t i = 0; i < copies; i++) {
         mabd_affine_copy_state* state = &sim->copies[i];
         if (state->settled) continue;
         const bool turned = mabd_affine_stage_turn_copy(goal, state);
-        if (turned || goal->last) look_at_joints(sim, i, &state->open);
+        if (turned || goal->last) check_joints(sim, i, &state->open);
         state->settled = turned && mabd_affine_stage_is_closed(goal, &state->open);
         left += !state->settled;
     }

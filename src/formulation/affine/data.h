@@ -222,7 +222,7 @@ struct mabd_affine_sim {
     bool* target_set;                    // (targets) STATE: it stands in for the signal
     mabd_affine_copy_state* copies;      // (copies) in the solve under way
     mabd_affine_axis_state* axes;        // (axes) by coordinate
-    int32_t fewest, patience;            // of switch.c
+    int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
     mabd_real* force_scale;              // (forces) signal values
     uint8_t* body_kind;                  // (bodies) mabd_affine_body_kind
     int32_t* loose;                      // (loose) joints that have motors but no rows
@@ -266,54 +266,13 @@ MABD_FN mabd_vec3 mabd_affine_point_of(const mabd_real* q, int32_t body, mabd_ve
     return mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
 }
 
-/// H^-1 f with all that is eliminated in the body's block.
-mabd_vec12 mabd_affine_body_solve(const mabd_affine_sim* sim, int32_t body, mabd_vec12 f);
-/// After factor, with contacts that are rows: solve with their forces (contact_solve.c). lambda: right-hand
-/// side in, multipliers out; the forces are added to what assemble has left in q_new. MABD_ERR_MEMORY.
-/// `again`: only contacts in blocks of other components have changed since the last time at this reference, so the forces
-/// of rows stay what they are.
-mabd_status mabd_affine_contacts_solve(mabd_affine_sim* sim, bool again);
-/// Its part for riders and carriers. bodies: room for 2 riders and 6 carriers; kept: right-hand sides without contact forces.
-void mabd_affine_contacts_solve_carriers(mabd_affine_sim* sim, mabd_vec12* bodies,
-                                         mabd_real* rider_kept, mabd_real* carrier_kept);
-
-/// What a solve has to say about contacts.
-typedef struct mabd_affine_contact_report {
-    int32_t changed;   // contacts that stood on the wrong piece
-    mabd_real miss;    // farthest that one was off [m]
-    mabd_real lag;     // of bounds of friction behind the normal forces, of the sum of both
-    mabd_real bending; // most that a point has moved off the plane it was found with [m]
-    int32_t body;      // where the miss is, -1 = none
-} mabd_affine_contact_report;
-/// After update: forces of contacts, and the piece for the next solve (touch_search.c). round: solves before this one
-/// at the same reference.
-mabd_affine_contact_report mabd_affine_contacts_line_search(mabd_affine_sim* sim, int32_t round);
-/// Give up the search: bodies whose contacts are off their pieces go to the lowest point it has come to. Energy has fallen on the way
-/// there and joints are closed, but forces do not balance.
-void mabd_affine_contacts_accept_best(mabd_affine_sim* sim);
-
-/// What a linear solve has to say about the pieces of axes with laws.
+/// Outcome of an update of the branches of axes with laws.
 typedef struct mabd_affine_axis_report {
-    int32_t changed;   // axes that stood on the wrong piece
+    int32_t changed;   // axes that were on the wrong branch
     mabd_real miss;    // farthest that one of them was off its graph [m], [rad]
-    mabd_real opening; // farthest that one on a vertical piece is from its place [m], [rad]
+    mabd_real opening; // farthest that one on a vertical branch is from its place [m], [rad]
     int32_t joint;     // where the larger of the two is, -1 = none
 } mabd_affine_axis_report;
-/// After update: move axes with a law to the piece that the solution lies on, and write the multipliers of flat pieces
-/// (switch.c). `anew`: the first solve at this reference. `slack`: what the solve may have left open [m], [rad].
-mabd_affine_axis_report mabd_affine_update_active_set(mabd_affine_sim* sim, bool anew,
-                                                      mabd_real slack);
-/// Part of it: whether all axes that stand wrong move, or the last one only.
-bool mabd_affine_active_set_moves_all(mabd_affine_sim* sim, bool anew, int32_t changed);
-/// Axes in the search for contacts, once they have settled (axis_search.c): their share of the slope of every group's
-/// energy, and on to the point taken; `first`: to the solution.
-void mabd_affine_axes_add_slopes(mabd_affine_sim* sim);
-void mabd_affine_axes_move(mabd_affine_sim* sim, bool first);
-/// True if an axis is going to meet a stop in the next h seconds, or has met one and still runs into it: velocities
-/// jump. Told before the solve that would find it out. A way into the stop of less than `least` is no blow [m], [rad].
-bool mabd_affine_meets_stop(const mabd_affine_sim* sim, mabd_real h, mabd_real least);
-/// True if an axis has come to a stop or left one in the solve under way (before finish).
-bool mabd_affine_changed_stop(const mabd_affine_sim* sim, mabd_real least);
 
 /// Fill both states of a joint view from affine coordinates (bodies + 1 x 12).
 MABD_FN void mabd_affine_view(const mabd_affine_sim* sim, const mabd_model_joint* joint,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dual solver a component gets; the rule is told in docs/theory/solvers.md. Counts of the plan and of the
-// factor's pattern decide, never times, so the choice is the same on every machine.
+// The dual solver of a component; docs/theory/solvers.md has the rule. Counts of the plan and of the
+// pattern of the factor decide, never times, so the choice is the same on every machine.
 
 #include "formulation/affine/dual_select.h"
+
 #include "formulation/affine/limits.h"
 
 const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* c) {
     if (c->slot_count == 0) return NULL;
-    // Rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a shaft in
-    // three bearings), and so may those of a branched tree held in several places: not a matter for solvers in
-    // place, which keep nothing to try again with.
+    // Rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a
+    // shaft in three bearings), and so may those of a branched tree held in several places. Solvers
+    // in place do not handle that: they keep nothing to try again with.
     const bool loose_chain = c->body_count > 2 || c->slot_count <= c->body_count;
     if (c->kind == MABD_COMPONENT_CHAIN && loose_chain) return &mabd_dual_chain;
     if (c->kind == MABD_COMPONENT_TREE && c->ground_count <= 1) return &mabd_dual_tree;
@@ -40,8 +41,8 @@ mabd_dual_system mabd_affine_dual_system(const mabd_affine_sim* sim, int32_t com
     return system;
 }
 
-// Components that an iterative solver may get: conjugate gradients need a definite matrix, and junctions make it
-// quasi-definite.
+// Components that an iterative solver may get: conjugate gradients need a definite matrix, and
+// junctions make it quasi-definite.
 static bool may_iterate(const mabd_plan_component* c) {
     return c->slot_count > 0 && c->kind != MABD_COMPONENT_CHAIN && c->junction_count == 0;
 }

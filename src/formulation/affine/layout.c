@@ -2,6 +2,7 @@
 // Memory, constants and start state of an M-ABD simulation on the CPU.
 
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/copies.h"
 #include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/cpu/isa_table.h"

@@ -7,6 +7,8 @@
 //   spring     1/2 k (x - rest)^2, of contacts 1/2 c lambda^2
 //   momentum   p = m t',  L = sum_k s_k a_k x a_k' + m t x t'     (about the world origin)
 
+#include "formulation/affine/affine_measure.h"
+
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/element/joint_jacobian.h"
 

@@ -6,7 +6,10 @@
 //   angular velocity    axial of skew(A' A^-1): with A = R S, S nearly I, omega = axial(skew(A' R'))
 //   force of a row      -J' lambda: on body b, -lambda N at its anchor, or the torque -lambda W x U
 
+#include "formulation/affine/affine_output.h"
+
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/contact/contact_rows.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/limits.h"
 

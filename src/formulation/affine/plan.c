@@ -5,9 +5,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "dual/block_factor.h"
-#include "formulation/affine/affine_sim.h"
-#include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/affine_sim.h"
+#include "formulation/affine/contact/contact_memory.h"
+#include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/dual_select.h"
 
 #include <stdio.h>

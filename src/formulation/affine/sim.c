@@ -6,6 +6,12 @@
 #include "formulation/affine/dual_select.h"
 #include "formulation/affine/targets.h"
 
+#include "formulation/affine/affine_measure.h"
+#include "formulation/affine/affine_output.h"
+#include "formulation/affine/affine_step.h"
+#include "formulation/affine/contact/contact_memory.h"
+#include "formulation/affine/limits.h"
+
 #include "base/error.h"
 
 #include <string.h>
@@ -199,7 +205,6 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
-#include "formulation/affine/limits.h"
 #undef FIELD
     memcpy(sim->target, in, n->targets * sizeof *sim->target);
     in += n->targets * sizeof *sim->target;

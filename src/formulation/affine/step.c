@@ -9,6 +9,8 @@
 //
 // A step in which an axis meets or leaves a stop is made by implicit Euler, and leaves no history (affine/active_set.c).
 
+#include "formulation/affine/affine_step.h"
+
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"

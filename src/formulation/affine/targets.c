@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets of controls, set from outside. Signals of the scene give the values of all row sets at the end of a solve
-// (mabd_affine_begin_solve); a target that is set is written over the value of its row, which belongs to one joint of one copy
-// (scene/builder_copies.c). Everything after that, on any backend, reads the values alone.
+// Targets of controls, set from outside. Signals of the scene give the values of all row sets at the end
+// of a solve (mabd_affine_begin_solve); a target that is set replaces the value of its row, which belongs
+// to one joint of one copy (scene/builder_copies.c). All later stages, on any backend, read the values
+// alone.
 
 #include "formulation/affine/targets.h"
 #include "formulation/affine/affine_layout.h"
@@ -38,7 +39,7 @@ void mabd_affine_apply_targets(mabd_affine_sim* sim) {
     }
 }
 
-// An axis with a motor alone keeps no coordinate: it is what the bodies say.
+// An axis with only a motor has no coordinate of its own: read it from the bodies.
 static void read_motor(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                        const mabd_row* row, mabd_real* x, mabd_real* rate) {
     const mabd_real zero = 0;

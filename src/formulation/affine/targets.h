@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets of controls that are set from outside instead of signals.
+// Targets of servos and motors that are set from outside.
 #pragma once
 
 #include "formulation/affine/data.h"
 
-/// Replace the values of signals by the targets that were set. Last part of mabd_affine_begin_solve.
+/// Replace the values of signals by the targets that are set; the last part of begin_solve.
 void mabd_affine_apply_targets(mabd_affine_sim* sim);
-/// Copy coordinates and rates of the axes of all controls (copies x controls each); either may be null.
+/// Read coordinates and rates of the axes of all controls (copies x controls each) [m], [rad], and per
+/// second. Either may be null.
 void mabd_affine_get_controls(const mabd_affine_sim* sim, mabd_real* coordinates, mabd_real* rates);

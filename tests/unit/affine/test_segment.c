@@ -2,6 +2,7 @@
 // Runs of long chains (affine/cpu/segment.c): the same system as everybody else's, only eliminated in another order.
 
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/affine_step.h"
 #include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/schedule.h"

@@ -11,6 +11,8 @@
 // preconditioned by A^-1. Pulleys have one freedom each but for elasticity, which is stiff, so a few products
 // do for each. A p is carried along: A z = residual for z = A^-1 residual.
 
+#include "formulation/affine/contact/carriers.h"
+
 #include "formulation/affine/contact/response.h"
 #include "formulation/affine/element/assembly.h"
 #include "formulation/affine/element/contact_law.h"
@@ -115,7 +117,7 @@ static int32_t conjugate_gradients(carry_work* w) {
     return products;
 }
 
-void mabd_affine_contacts_solve_carriers(mabd_affine_sim* sim, mabd_vec12* bodies,
+void mabd_affine_contacts_solve_supports(mabd_affine_sim* sim, mabd_vec12* bodies,
                                          mabd_real* rider_kept, mabd_real* carrier_kept) {
     mabd_affine_contacts* c = sim->contacts;
     carry_work w = {.sim = sim, .c = c, .softness = mabd_affine_contact_softness(sim->model)};

@@ -5,7 +5,7 @@
 // that is much lighter, and if all such contacts of its group are of that kind, with no component that carries and rides at
 // the same time; else they are rows. Where some are, so are those of all other groups of small components.
 
-#include "formulation/affine/contact/contact.h"
+#include "formulation/affine/contact/contact_classify.h"
 #include "formulation/affine/limits.h"
 
 #include <string.h>

@@ -276,54 +276,35 @@ typedef struct mabd_affine_contacts {
     size_t memory_size;
 } mabd_affine_contacts;
 
-/// Null in *out if the model has no contacts. MABD_ERR_MEMORY.
-mabd_status mabd_affine_contacts_create(const mabd_model* model, const mabd_allocator* allocator,
-                                        mabd_affine_contacts** out);
-/// Null is allowed.
-void mabd_affine_contacts_destroy(mabd_affine_contacts* contacts);
-/// Bytes held now (null: 0), and what create will take for a model.
-size_t mabd_affine_contacts_bytes(const mabd_affine_contacts* contacts);
-size_t mabd_affine_contacts_bytes_for(const mabd_model* model);
-/// What the lists hold for each contact point against a fixed body.
-size_t mabd_affine_contacts_bytes_per_contact(void);
-
 /// How contacts are found at a reference.
 typedef enum mabd_affine_find {
-    MABD_FIND_FIRST, // of a solve: pairs are found anew, and bodies that are struck are turned over to Euler (their
-                     // reference is predicted again)
-    MABD_FIND_ANEW, // points of the same pairs
-    MABD_FIND_MORE, // the same, and those before stay
+    MABD_FIND_FIRST, // first reference of a solve: find pairs; bodies that are hit go to Euler, and
+                     // their reference is predicted again
+    MABD_FIND_ANEW,  // find the points of the same pairs
+    MABD_FIND_MORE,  // keep the contacts of the last reference and add points that are new
 } mabd_affine_find;
-/// Find the contacts at the reference. MABD_ERR_MEMORY.
-mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find find);
-/// Lists by body, and which way each contact is solved (contact_sort.c). MABD_ERR_MEMORY.
-mabd_status mabd_affine_contacts_classify(mabd_affine_contacts* contacts);
-/// The same contacts at a new reference, points and normals as they were: for references that have moved by little.
-void mabd_affine_contacts_shift(mabd_affine_sim* sim);
-/// How far points have left the planes of their contacts on the way to the first reference, at most: surfaces are as round
-/// as the thinner of both geoms. 0 without contacts [m].
-mabd_real mabd_affine_contacts_slide(const mabd_affine_contacts* contacts);
-/// Keep what the next step starts from. After the last solve of a step, before finish.
-void mabd_affine_contacts_save(mabd_affine_sim* sim);
-/// Forget all of it.
-void mabd_affine_contacts_forget(mabd_affine_contacts* contacts);
 
-/// Deepest overlap at q (bodies + 1 x 12) by the shapes themselves; *a, *b get the bodies, -1 = none [m].
-/// MABD_ERR_MEMORY.
-mabd_status mabd_affine_contacts_overlap(const mabd_affine_sim* sim, const mabd_real* q,
-                                         mabd_real* depth, int32_t* a, int32_t* b);
+/// Outcome of a search for the branches of contacts.
+typedef struct mabd_affine_contact_report {
+    int32_t changed; // contacts that were on the wrong branch
+    mabd_real miss;  // farthest that one was off its law [m]
+    mabd_real lag;   // of bounds of friction behind the normal forces, relative to the sum of both
+    mabd_real bending; // most that a point has moved off the plane it was found with [m]
+    int32_t body;      // of the miss, -1 = none
+} mabd_affine_contact_report;
 
-/// c / own of a row: what the scene says, but enough for rows that depend on each other (four corners of a box).
+/// Compliance of a contact row relative to its own: that of the scene, at least
+/// MABD_CONTACT_MIN_SOFTNESS.
 MABD_FN mabd_real mabd_affine_contact_softness(const mabd_model* model) {
     const mabd_real least = MABD_CONTACT_MIN_SOFTNESS;
     return model->contact.compliance > least ? model->contact.compliance : least;
 }
-/// x along n, t1 and t2 of a contact, world.
+/// Vector with components x along n, t1 and t2 of a contact, world.
 MABD_FN mabd_vec3 mabd_affine_contact_vector(const mabd_affine_contact* p, const mabd_real x[3]) {
     const mabd_vec3 v = mabd_v3_axpy(x[1], p->t1, mabd_v3_scale(x[0], p->n));
     return mabd_v3_axpy(x[2], p->t2, v);
 }
-/// The other way: along[3] of a vector v.
+/// Components of a world vector v along n, t1 and t2 of a contact.
 MABD_FN void mabd_affine_contact_along(const mabd_affine_contact* p, mabd_vec3 v,
                                        mabd_real along[3]) {
     along[0] = mabd_v3_dot(p->n, v);
@@ -333,6 +314,7 @@ MABD_FN void mabd_affine_contact_along(const mabd_affine_contact* p, mabd_vec3 v
 MABD_FN mabd_vec3 mabd_affine_contact_force(const mabd_affine_contact* p) {
     return mabd_affine_contact_vector(p, p->force);
 }
+/// Contact i of the current list.
 MABD_FN mabd_affine_contact* mabd_affine_contacts_at(const mabd_affine_contacts* c, int32_t i) {
     return (mabd_affine_contact*)c->list.current.data + i;
 }

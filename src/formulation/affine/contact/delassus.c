@@ -13,6 +13,7 @@
 
 #include "formulation/affine/contact/delassus.h"
 
+#include "formulation/affine/contact/response.h"
 #include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/dual_select.h"
 #include "formulation/affine/element/assembly.h"

@@ -21,6 +21,8 @@
 // friction_updates allows, and once the search has come close, they follow the normal forces of this step: Coulomb's law is the
 // limit. What is left is reported (friction_lag).
 
+#include "formulation/affine/contact/line_search.h"
+
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/contact_law.h"
 #include "formulation/affine/limits.h"

@@ -8,6 +8,8 @@
 // to the slope of the energy. Where a law is vertical any of its values will do: the slope jumps there and its sign is what is
 // asked for.
 
+#include "formulation/affine/contact/line_search.h"
+
 #include "formulation/affine/element/axis.h"
 
 // What is done to an axis.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of contacts: what is known from the model is laid out once; lists of contacts grow and stay.
 
-#include "formulation/affine/contact/contact.h"
+#include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/limits.h"
 
 #include <string.h>

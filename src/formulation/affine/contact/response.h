@@ -8,6 +8,8 @@
 
 /// Rows of the joints on the set's bodies, at this reference: before all others. MABD_ERR_MEMORY.
 mabd_status mabd_affine_response_open(mabd_affine_sim* sim, mabd_affine_body_set* set);
+/// Compute H^-1 f of a body, with its eliminated contacts.
+mabd_vec12 mabd_affine_body_solve(const mabd_affine_sim* sim, int32_t body, mabd_vec12 f);
 /// y (bodies of the set): forces in, H^-1 f out; d gets the response. In the frames of the bodies. Overwrites lambda of the
 /// set's components.
 void mabd_affine_response(mabd_affine_sim* sim, const mabd_affine_body_set* set, mabd_vec12* y,

@@ -2,6 +2,9 @@
 // Contacts at the reference: boxes, pairs, points, rows. Once a solve the pairs whose boxes meet are found, with boxes
 // around start and prediction; at every new reference their points are.
 
+#include "formulation/affine/contact/contact_rows.h"
+
+#include "formulation/affine/contact/contact_classify.h"
 #include "formulation/affine/contact/saved.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/data.h"

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts that are known from the last step, or the last reference: found by their geoms and by where they are on body b.
+// Contacts handed from one reference, and from one step, to the next.
 #pragma once
 
 #include "base/list.h"
-#include "formulation/affine/contact/contact.h"
+#include "formulation/affine/data.h"
 
-/// Pieces, bound and force of an old contact, and what friction has bent before this step. last_step: it is of the last
-/// step, not of the last reference.
+/// Restore branches, bound, force and stick offset of a contact from its saved state. last_step: that
+/// is of the last step, else of the last reference.
 void mabd_affine_saved_take(const mabd_affine_sim* sim, const mabd_affine_saved_contact* old,
                             bool last_step, mabd_affine_contact* p);
-/// Write all contacts to a list (mabd_affine_saved_contact) that has room for them (contact_sort.c).
+/// Write all contacts to a list of mabd_affine_saved_contact, for which classify has reserved room.
 void mabd_affine_saved_write(const mabd_affine_contacts* contacts, mabd_list* list);
+/// Save the contacts for the next step, and which bodies take it by Euler. After the last solve of a
+/// step, before finish.
+void mabd_affine_contacts_save(mabd_affine_sim* sim);

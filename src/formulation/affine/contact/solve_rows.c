@@ -4,6 +4,9 @@
 // gradients (dual/cone_cg.h); what is large is left to these with products that are
 // responses of the bodies (affine/contact/response.h) to the forces Jc' x, read off by Jc.
 
+#include "formulation/affine/contact/solve_rows.h"
+
+#include "formulation/affine/contact/carriers.h"
 #include "formulation/affine/contact/delassus.h"
 #include "formulation/affine/contact/response.h"
 #include "formulation/affine/cpu/factor.h"
@@ -214,7 +217,7 @@ mabd_status mabd_affine_contacts_solve(mabd_affine_sim* sim, bool again) {
         MABD_TRY(solve_rows(sim, again, c->work.bodies.data, free_kept, c->work.reals.data));
     }
     if (c->support.contacts.count > 0) {
-        mabd_affine_contacts_solve_carriers(sim, c->work.bodies.data, rider_kept, carrier_kept);
+        mabd_affine_contacts_solve_supports(sim, c->work.bodies.data, rider_kept, carrier_kept);
     }
     return MABD_OK;
 }

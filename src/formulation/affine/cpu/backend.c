@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages on the processor: nothing is copied, nothing fails but for memory.
+// The stages on the CPU: nothing is copied, and only memory can fail.
 
 #include "formulation/affine/backend.h"
+
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/contact/contact_rows.h"
+#include "formulation/affine/contact/line_search.h"
+#include "formulation/affine/contact/saved.h"
+#include "formulation/affine/contact/solve_rows.h"
 #include "formulation/affine/copies.h"
+#include "formulation/affine/cpu/axes.h"
 #include "formulation/affine/cpu/factor.h"
+#include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/dual_select.h"
 
 #include "base/error.h"
-#include "formulation/affine/cpu/isa_table.h"
 
 #include <string.h>
+
+/// Define the entry `name` of the table by a stage that cannot fail.
+#define CANNOT_FAIL(name, parameters, stage)                                                       \
+    static mabd_status name parameters {                                                           \
+        stage;                                                                                     \
+        return MABD_OK;                                                                            \
+    }
 
 static mabd_status create(mabd_affine_sim* sim, const void* arena, size_t arena_size,
                           const mabd_allocator* allocator, mabd_error* error) {
@@ -26,7 +39,7 @@ static size_t bytes(const mabd_affine_sim* sim) {
 }
 static mabd_status last_error(const mabd_affine_sim* sim, mabd_error* error) {
     (void)sim;
-    return mabd_fail(error, MABD_ERR_DEVICE, "the processor does not fail");
+    return mabd_fail(error, MABD_ERR_DEVICE, "the CPU backend does not fail");
 }
 static mabd_status nothing(mabd_affine_sim* sim) {
     return (void)sim, MABD_OK;
@@ -51,97 +64,40 @@ static mabd_status copy_state(mabd_affine_sim* sim, bool back) {
     return MABD_OK;
 }
 
-static mabd_status meets_stop(mabd_affine_sim* sim, mabd_real h, mabd_real least, bool* meets) {
-    *meets = mabd_affine_meets_stop(sim, h, least);
-    return MABD_OK;
-}
+#define SIM mabd_affine_sim* sim
 
-static mabd_status changed_stop(mabd_affine_sim* sim, mabd_real least, bool* changed) {
-    *changed = mabd_affine_changed_stop(sim, least);
-    return MABD_OK;
-}
+CANNOT_FAIL(meets_stop, (SIM, mabd_real h, mabd_real least, bool* meets),
+            *meets = mabd_affine_meets_stop(sim, h, least))
+CANNOT_FAIL(changed_stop, (SIM, mabd_real least, bool* changed),
+            *changed = mabd_affine_changed_stop(sim, least))
+CANNOT_FAIL(finish, (SIM, bool keep_history),
+            (mabd_affine_contacts_save(sim), mabd_affine_finish(sim, keep_history)))
 
-static mabd_status finish(mabd_affine_sim* sim, bool keep_history) {
-    mabd_affine_contacts_save(sim);
-    mabd_affine_finish(sim, keep_history);
-    return MABD_OK;
-}
+// ---- a solve ---------------------------------------------------------------------------------------
 
-// ---- a solve -------------------------------------------------------------------------------------------
-
-static mabd_status begin(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
-                         mabd_real h) {
-    mabd_affine_begin_solve(sim, scheme, time, h);
-    return MABD_OK;
-}
-
-static mabd_status predict(mabd_affine_sim* sim) {
-    mabd_affine_predict(sim);
-    return MABD_OK;
-}
-
-static mabd_status shift_contacts(mabd_affine_sim* sim) {
-    mabd_affine_contacts_shift(sim);
-    return MABD_OK;
-}
-
-static mabd_status restart(mabd_affine_sim* sim) {
-    mabd_affine_restart(sim);
-    return MABD_OK;
-}
-
-static mabd_status assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
-    mabd_affine_assemble(sim, pass);
-    return MABD_OK;
-}
-
-static mabd_status solve(mabd_affine_sim* sim) {
-    mabd_affine_solve_dual(sim);
-    return MABD_OK;
-}
+CANNOT_FAIL(begin_solve, (SIM, mabd_affine_scheme scheme, mabd_real time, mabd_real h),
+            mabd_affine_begin_solve(sim, scheme, time, h))
+CANNOT_FAIL(predict, (SIM), mabd_affine_predict(sim))
+CANNOT_FAIL(shift_contacts, (SIM), mabd_affine_contacts_shift(sim))
+CANNOT_FAIL(restart, (SIM), mabd_affine_restart(sim))
+CANNOT_FAIL(assemble, (SIM, mabd_affine_pass pass), mabd_affine_assemble(sim, pass))
+CANNOT_FAIL(solve, (SIM), mabd_affine_solve_dual(sim))
+CANNOT_FAIL(update_axes, (SIM, bool first, mabd_real slack, mabd_affine_axis_report* report),
+            *report = mabd_affine_update_axes(sim, first, slack))
+CANNOT_FAIL(search_contacts, (SIM, int32_t round, mabd_affine_contact_report* report),
+            *report = mabd_affine_contacts_line_search(sim, round))
+CANNOT_FAIL(accept_best, (SIM), mabd_affine_contacts_accept_best(sim))
+CANNOT_FAIL(check, (SIM, mabd_affine_joint_error* error),
+            *error = mabd_affine_check_joints(sim, sim->q_new))
+CANNOT_FAIL(settle_copies, (SIM, const mabd_affine_copy_goal* goal, int32_t* left),
+            *left = mabd_affine_settle_copies(sim, goal))
+CANNOT_FAIL(close_copies, (SIM), mabd_affine_close_copies(sim))
+CANNOT_FAIL(relinearize, (SIM, int32_t* body),
+            (*body = -1, (void)mabd_affine_relinearize(sim, body)))
 
 static mabd_status update(mabd_affine_sim* sim, mabd_affine_update_report* report) {
     report->motion = mabd_affine_update(sim);
     report->joint = report->inside_out = -1;
-    return MABD_OK;
-}
-
-static mabd_status update_axes(mabd_affine_sim* sim, bool anew, mabd_real slack,
-                               mabd_affine_axis_report* report) {
-    *report = mabd_affine_update_active_set(sim, anew, slack);
-    return MABD_OK;
-}
-
-static mabd_status search_contacts(mabd_affine_sim* sim, int32_t round,
-                                   mabd_affine_contact_report* report) {
-    *report = mabd_affine_contacts_line_search(sim, round);
-    return MABD_OK;
-}
-
-static mabd_status accept_best(mabd_affine_sim* sim) {
-    mabd_affine_contacts_accept_best(sim);
-    return MABD_OK;
-}
-
-static mabd_status check(mabd_affine_sim* sim, mabd_affine_joint_error* open) {
-    *open = mabd_affine_check_joints(sim, sim->q_new);
-    return MABD_OK;
-}
-
-static mabd_status settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal,
-                                 int32_t* left) {
-    *left = mabd_affine_settle_copies(sim, goal);
-    return MABD_OK;
-}
-
-static mabd_status close_copies(mabd_affine_sim* sim) {
-    mabd_affine_close_copies(sim);
-    return MABD_OK;
-}
-
-static mabd_status relinearize(mabd_affine_sim* sim, int32_t* body) {
-    *body = -1;
-    mabd_affine_relinearize(sim, body);
     return MABD_OK;
 }
 
@@ -159,7 +115,7 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .meets_stop = meets_stop,
     .changed_stop = changed_stop,
     .finish = finish,
-    .begin = begin,
+    .begin_solve = begin_solve,
     .predict = predict,
     .find_contacts = mabd_affine_contacts_find,
     .shift_contacts = shift_contacts,
@@ -187,7 +143,7 @@ static void predict_rest(mabd_affine_sim* sim) {
 const mabd_affine_host_ops mabd_affine_host = {
     .predict_rest = predict_rest,
     .save_contacts = mabd_affine_contacts_save,
-    .moves_all_axes = mabd_affine_active_set_moves_all,
+    .moves_all_axes = mabd_affine_moves_all_axes,
     .direct_dual = mabd_affine_direct_dual,
     .make_solver = mabd_affine_make_solver,
     .solve_component = mabd_affine_solve_component,
