@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- memory ----------------------------------------------------------------------------------------
+// ---- memory ------------------------------------------------------------------------------------
 
 // Geoms of bodies first .. last - 1, and how many of them are planes.
 static int32_t count_geoms(const mabd_model* m, int32_t first, int32_t last, int32_t* planes) {
@@ -142,7 +142,7 @@ size_t mabd_collide_bytes_for(const mabd_model* m) {
     return arena.used + broad + sizeof c;
 }
 
-// ---- poses -----------------------------------------------------------------------------------------
+// ---- poses -------------------------------------------------------------------------------------
 
 static mabd_vec3 point_of(const mabd_real* poses, int32_t body, mabd_vec3 X) {
     poses += 12 * (size_t)body;
@@ -201,7 +201,7 @@ static mabd_real most_displacement(const mabd_collide* c, const mabd_collide_mot
     return (mabd_real)sqrt(shift) + c->reach[geom] * (mabd_real)sqrt(turn);
 }
 
-// ---- pairs -----------------------------------------------------------------------------------------
+// ---- pairs -------------------------------------------------------------------------------------
 
 static void join_boxes(mabd_broad_box* box, const mabd_broad_box* other) {
     for (int k = 0; k < 3; k++) {
@@ -280,7 +280,7 @@ mabd_status mabd_collide_find_pairs(mabd_collide* c, const mabd_collide_motion* 
     return pair_boxes(c);
 }
 
-// ---- points ----------------------------------------------------------------------------------------
+// ---- points ------------------------------------------------------------------------------------
 
 static mabd_real mass_of(const mabd_model* m, int32_t body) {
     return m->classes[m->body_class[body]].material.mass;
@@ -378,7 +378,7 @@ int32_t mabd_collide_find_points(const mabd_collide* c, const mabd_collide_motio
     return count;
 }
 
-// ---- overlap of a state ----------------------------------------------------------------------------
+// ---- overlap of a state ------------------------------------------------------------------------
 
 mabd_status mabd_collide_overlap(mabd_collide* c, const mabd_real* q, mabd_real* depth, int32_t* a,
                                  int32_t* b) {

@@ -8,9 +8,10 @@
 // Poses are 12 reals per body: the columns of a rotation matrix, then the position of the principal
 // frame. A step has two of them: its start, and its end as far as it is known (a prediction at
 // first, then an iterate). Points are found at the end pose, within a margin, so that rows exist
-// before shapes meet. A pair that comes closer in the step by more than half its thickness is looked
-// at where the step starts as well: at the predicted end its bodies may have passed through each
-// other. A row with such a point is linear in the motion, so nothing passes (speculative contact).
+// before shapes meet. A pair that comes closer in the step by more than half its thickness is
+// looked at where the step starts as well: at the predicted end its bodies may have passed through
+// each other. A row with such a point is linear in the motion, so nothing passes (speculative
+// contact).
 //
 // Body b of a pair moves; of two bodies that move it is the lighter one.
 #pragma once
@@ -88,7 +89,8 @@ mabd_status mabd_collide_find_pairs(mabd_collide* collide, const mabd_collide_mo
 int32_t mabd_collide_find_points(const mabd_collide* collide, const mabd_collide_motion* motion,
                                  int64_t i, mabd_collide_pair* pair,
                                  mabd_collide_point points[MABD_CONTACT_MAX_POINTS]);
-/// Displacement of Xb of body b relative to Xa of body a from start to end of the motion [m], world.
+/// Displacement of Xb of body b relative to Xa of body a from start to end of the motion [m],
+/// world.
 mabd_vec3 mabd_collide_displacement(const mabd_collide_motion* motion, int32_t a, mabd_vec3 Xa,
                                     int32_t b, mabd_vec3 Xb);
 /// Pose of a geom at the end of the motion.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The active set at one reference. Axes settle for the current branches of contacts (cpu/axes.c), then
-// contacts are searched (contact/line_search.c); a solve follows every change, at the same reference.
+// The active set at one reference. Axes settle for the current branches of contacts (cpu/axes.c),
+// then contacts are searched (contact/line_search.c); a solve follows every change, at the same
+// reference.
 
 #include "formulation/affine/active_set.h"
 
@@ -37,8 +38,8 @@ void mabd_affine_report_contacts(const mabd_affine_sim* sim,
     info->penetration = t->penetration;
 }
 
-// The contact search did not converge and the substep is too short to halve again: accept the iterate
-// of lowest energy and report it.
+// The contact search did not converge and the substep is too short to halve again: accept the
+// iterate of lowest energy and report it.
 static attempt accept_best(mabd_affine_sim* sim, mabd_step_info* info,
                            const mabd_affine_contact_report* contacts) {
     mabd_affine_joint_error error;

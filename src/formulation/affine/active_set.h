@@ -5,8 +5,8 @@
 #include "formulation/affine/newton.h"
 
 /// After a linear solve: move axes, then contacts, to the branches that the solution is on. Returns
-/// MABD_VERDICT_AGAIN while branches change, MABD_VERDICT_NEXT once they are right, MABD_VERDICT_LEAVE
-/// with *a if they do not settle or a device failed.
+/// MABD_VERDICT_AGAIN while branches change, MABD_VERDICT_NEXT once they are right,
+/// MABD_VERDICT_LEAVE with *a if they do not settle or a device failed.
 mabd_affine_verdict mabd_affine_update_active_set(mabd_affine_solve* solve, mabd_affine_attempt* a);
 /// Failure of axes whose branches do not settle.
 mabd_affine_attempt mabd_affine_axes_unsettled(const mabd_affine_axis_report* axes);

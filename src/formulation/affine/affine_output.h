@@ -5,7 +5,8 @@
 #include "formulation/affine/data.h"
 
 /// Write poses and velocities of all bodies in user frames: positions (bodies x 3) [m], quaternions
-/// (bodies x 4), velocities (bodies x 3) [m/s], angular velocities (bodies x 3) [rad/s]. Any may be null.
+/// (bodies x 4), velocities (bodies x 3) [m/s], angular velocities (bodies x 3) [rad/s]. Any may be
+/// null.
 void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                            mabd_real* velocities, mabd_real* angular);
 /// Write force and torque of every joint on its body b (joints x 6) [N], [N m], world axes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which backends this library has.
+// The backends of this library.
 
 #include "formulation/affine/backend.h"
 

@@ -2,10 +2,10 @@
 // The stages of a step on one backend: a table of functions, described in affine/data.h and in the
 // headers of the functions on the CPU.
 //
-// The simulation on the host has the model, the arrays of the CPU and all decisions. A backend with a
-// device has a copy of the arrays there (`device`), which is the state while the arrays of the host are
-// old, until they are downloaded. A step waits for the device only where the host needs a number from
-// it: a rotation, a joint error, whether a stop is met.
+// The simulation on the host has the model, the arrays of the CPU and all decisions. A backend with
+// a device has a copy of the arrays there (`device`), which is the state while the arrays of the
+// host are old, until they are downloaded. A step waits for the device only where the host needs a
+// number from it: a rotation, a joint error, whether a stop is met.
 //
 // Functions return MABD_ERR_DEVICE if the device fails, and `last_error` has the text.
 #pragma once
@@ -25,8 +25,8 @@ struct mabd_affine_backend_ops {
     bool (*may_iterate)(const mabd_affine_sim* sim);
     /// True if some component is solved iteratively.
     bool (*iterates)(const mabd_affine_sim* sim);
-    /// Take the memory of the device and copy the arrays of the host, which lie in `arena`, there. After
-    /// their reset. Sets sim->device. MABD_ERR_MEMORY, MABD_ERR_DEVICE.
+    /// Take the memory of the device and copy the arrays of the host, which lie in `arena`, there.
+    /// After their reset. Sets sim->device. MABD_ERR_MEMORY, MABD_ERR_DEVICE.
     mabd_status (*create)(mabd_affine_sim* sim, const void* arena, size_t arena_size,
                           const mabd_allocator* allocator, mabd_error* error);
     void (*destroy)(mabd_affine_sim* sim, const mabd_allocator* allocator);
@@ -39,7 +39,7 @@ struct mabd_affine_backend_ops {
     /// Copy the state of the device to the host if the host's is old.
     mabd_status (*download)(mabd_affine_sim* sim);
 
-    // ---- the step ----
+    // ---- the step ------------------------------------------------------------------------------
     /// Swap the arrays of multipliers: the current step overwrites those of the step before last.
     void (*swap_multipliers)(mabd_affine_sim* sim);
     /// Copy q, v and coordinates to their history, or back from it; stress becomes 0.
@@ -51,7 +51,7 @@ struct mabd_affine_backend_ops {
     /// Save the contacts for the next step, compute rates, make q_new the state.
     mabd_status (*finish)(mabd_affine_sim* sim, bool keep_history);
 
-    // ---- a solve ----
+    // ---- a solve -------------------------------------------------------------------------------
     /// Compute the constants of a solve of the step from `time` by h [s].
     mabd_status (*begin_solve)(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
                                mabd_real h);
@@ -84,8 +84,8 @@ struct mabd_affine_backend_ops {
     mabd_status (*accept_best)(mabd_affine_sim* sim);
     /// Measure the joint error at q_new.
     mabd_status (*check)(mabd_affine_sim* sim, mabd_affine_joint_error* error);
-    /// Save the result of converged copies (affine/copies.h). *left: copies that continue. Null: all
-    /// copies continue until all have converged.
+    /// Save the result of converged copies (affine/copies.h). *left: copies that continue. Null:
+    /// all copies continue until all have converged.
     mabd_status (*settle_copies)(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal,
                                  int32_t* left);
     /// Make the saved results of copies the result.
@@ -104,8 +104,8 @@ typedef struct mabd_affine_host_ops {
     void (*predict_rest)(mabd_affine_sim* sim);
     /// Save what the next step needs of the contacts, before finish.
     void (*save_contacts)(mabd_affine_sim* sim);
-    /// True if all axes on a wrong branch move, false if the last one only (affine/cpu/axes.h). `first`: the
-    /// first solve at this reference. changed: number of axes on a wrong branch.
+    /// True if all axes on a wrong branch move, false if the last one only (affine/cpu/axes.h).
+    /// `first`: the first solve at this reference. changed: number of axes on a wrong branch.
     bool (*moves_all_axes)(mabd_affine_sim* sim, bool first, int32_t changed);
     /// Direct dual solver of a component, null without rows.
     const mabd_dual_ops* (*direct_dual)(const mabd_plan_component* component);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies that converge one by one. All copies are solved together, again and again, until each has
-// converged (affine/newton.c). A copy that converges sooner saves its result and takes it back in the
-// end; later solves do not count for it. So a copy has the bits that it would have alone, whatever the
-// others need: components of different copies share nothing in a solve but the decision when to stop.
+// converged (affine/newton.c). A copy that converges sooner saves its result and takes it back in
+// the end; later solves do not count for it. So a copy has the bits that it would have alone,
+// whatever the others need: components of different copies share nothing in a solve but the
+// decision when to stop.
 //
-// With contacts and with laws on axes more is decided for all bodies at once (the number of changes of
-// branches at a reference, a step by Euler after an impact), so there copies converge together.
+// With contacts and with laws on axes more is decided for all bodies at once (the number of changes
+// of branches at a reference, a step by Euler after an impact), so there copies converge together.
 
 #include "formulation/affine/copies.h"
 
@@ -19,7 +20,8 @@ bool mabd_affine_settles_by_copy(const mabd_model* m) {
     return m->copy_count > 1 && !m->contact.enabled && !m->laws;
 }
 
-// A segment is part of one chain, so of one copy; its rotation and its joint error come with its tile.
+// A segment is part of one chain, so of one copy; its rotation and its joint error come with its
+// tile.
 static void check_segments(const mabd_affine_sim* sim) {
     const mabd_affine_packs* packs = sim->packs;
     for (int32_t i = 0; packs->run_count > 0 && i < packs->tile_count; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dual solver of a component; docs/theory/solvers.md has the rule. Counts of the plan and of the
-// pattern of the factor decide, never times, so the choice is the same on every machine.
+// The dual solver of a component; docs/theory/solvers.md has the rule. Counts of the plan and of
+// the pattern of the factor decide, never times, so the choice is the same on every machine.
 
 #include "formulation/affine/dual_select.h"
 

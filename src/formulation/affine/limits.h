@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All tuning numbers of the affine formulation, each with its reason. Tolerances that a user sets are
-// in mabd_sim_def; sizes that follow from a data layout are beside that layout.
+// All tuning numbers of the affine formulation, each with its reason. Tolerances that a user sets
+// are in mabd_sim_def; sizes that follow from a data layout are beside that layout.
 //
 // A name says noun, quantity and unit: _RAD, _M, _M_S; _PART of a quantity named in the comment;
 // plain counts have no unit.
@@ -10,7 +10,7 @@
 
 #include <float.h>
 
-// ---- Newton iteration (affine/newton.c) ------------------------------------------------------------
+// ---- Newton iteration (affine/newton.c) --------------------------------------------------------
 
 /// A step that used up its iterations is accepted, and reported as not converged, if no body turned
 /// farther than this in the last one: the linearisation error is of second order, 5e-3 here [rad].
@@ -43,7 +43,7 @@
 /// the planes by the bending anyway.
 #define MABD_SEARCH_BENDING_PART ((mabd_real)0.1)
 
-// ---- axes with laws (affine/active_set.c, element/axis.h) ------------------------------------------
+// ---- axes with laws (affine/active_set.c, element/axis.h) --------------------------------------
 
 /// Times in a row that all axes may change branch without fewer of them being wrong. Then one axis
 /// changes at a time, which is sure to end (block principal pivoting).
@@ -59,7 +59,7 @@
 /// tolerances within a step is an impact.
 #define MABD_STOP_IMPACT_TOLERANCES 10
 
-// ---- contacts: finding (affine/contact/rows.c, saved.c) --------------------------------------------
+// ---- contacts: finding (affine/contact/rows.c, saved.c) ----------------------------------------
 
 /// Contacts exist from so many |g| h^2 on, unless the scene gives a margin: a body at rest that
 /// starts to fall needs two steps to cross it.
@@ -73,16 +73,16 @@
 /// Fastest that overlapping bodies are moved apart [m/s]: 4 mm take a tenth of a second, and the
 /// speed that remains is a hop of 0.1 mm.
 #define MABD_CONTACT_PUSH_SPEED_M_S ((mabd_real)0.05)
-/// Least softness of a row, relative to its own compliance: enough for rows that depend on each other
-/// (four corners of a box).
+/// Least softness of a row, relative to its own compliance: enough for rows that depend on each
+/// other (four corners of a box).
 #define MABD_CONTACT_MIN_SOFTNESS ((mabd_real)1e-9)
-/// Rods whose axes have a larger cosine than this do not roll over each other, but touch along their
-/// length.
+/// Rods whose axes have a larger cosine than this do not roll over each other, but touch along
+/// their length.
 #define MABD_ROLL_MAX_COSINE ((mabd_real)0.5)
 /// A body is hit if its own share of an impact takes more than this part of |g| h^2 in a step.
 #define MABD_IMPACT_MIN_FALLS ((mabd_real)0.05)
-/// Steps by Euler after that of an impact: the impact takes the speed away within two steps, and BDF2
-/// looks back at two.
+/// Steps by Euler after that of an impact: the impact takes the speed away within two steps, and
+/// BDF2 looks back at two.
 #define MABD_IMPACT_EULER_STEPS 2
 /// A body may support another if it has at most this part of the compliance of their contact.
 #define MABD_SUPPORT_MAX_COMPLIANCE_PART ((mabd_real)0.25)
@@ -92,14 +92,15 @@
 /// Friction within this part of its bound counts as slipping in the report: round-off of the solve.
 #define MABD_SLIP_REPORT_PART ((mabd_real)1e-6)
 
-// ---- contacts: eliminated (affine/contact/line_search.c, carriers.c) -------------------------------
+// ---- contacts: eliminated (affine/contact/line_search.c, carriers.c) ---------------------------
 
 /// Points that the line search evaluates between its two ends: regula falsi halves the bracket at
 /// least.
 #define MABD_LINE_SEARCH_MAX_POINTS 12
 /// Slope at which the line search stops, relative to that at its start.
 #define MABD_LINE_SEARCH_SLOPE_PART ((mabd_real)1e-3)
-/// Part of the contact tolerance that a force off its law may amount to, as displacement of its row.
+/// Part of the contact tolerance that a force off its law may amount to, as displacement of its
+/// row.
 #define MABD_LAW_ERROR_PART ((mabd_real)0.1)
 /// Bounds of friction are updated where branches are off by at most this part of the effect of the
 /// update.
@@ -111,13 +112,14 @@
 /// Products of conjugate gradients over the freedoms of supports. A pulley has one freedom besides
 /// its elasticity and takes a few.
 #define MABD_SUPPORT_MAX_PRODUCTS 200
-/// Energy of their residual at the end, relative to that at the start: 1e-10 of the residual itself.
+/// Energy of their residual at the end, relative to that at the start: 1e-10 of the residual
+/// itself.
 #define MABD_SUPPORT_ENERGY_PART ((mabd_real)1e-20)
 
-// ---- contacts: as rows (affine/contact/solve_rows.c, classify.c) -----------------------------------
+// ---- contacts: as rows (affine/contact/solve_rows.c, classify.c) -------------------------------
 
-/// Residual of contact rows at the end, relative to the contact tolerance: the residual is noise that
-/// differs from step to step and shakes stacks.
+/// Residual of contact rows at the end, relative to the contact tolerance: the residual is noise
+/// that differs from step to step and shakes stacks.
 #define MABD_ROW_GOAL_TOLERANCE_PART ((mabd_real)0.1)
 /// Residual before the end, relative to the expected motion of the points at the next reference.
 #define MABD_ROW_GOAL_MOTION_PART ((mabd_real)0.05)
@@ -132,19 +134,21 @@
 #define MABD_ROW_MAX_PRODUCTS            3000
 /// Sweeps over a small range where the forces are those of the end.
 #define MABD_ROW_MAX_SWEEPS 200
-/// Sweeps before the end: the first few bring most of the change, and planes of contacts still bend.
+/// Sweeps before the end: the first few bring most of the change, and planes of contacts still
+/// bend.
 #define MABD_ROW_MAX_EARLY_SWEEPS 50
-/// Contacts of a small range up to which projected CG is tried first: ten boxes on each other take a
-/// third of the time of sweeps.
+/// Contacts of a small range up to which projected CG is tried first: ten boxes on each other take
+/// a third of the time of sweeps.
 #define MABD_ROW_CG_MAX_CONTACTS 64
 /// Products in that attempt: a range that needs more is swept.
 #define MABD_ROW_CG_MAX_PRODUCTS 100
 /// Bodies of a component up to which its part of W is assembled.
 #define MABD_SMALL_MAX_BODIES 16
-/// Contacts on a component up to which its part of W is assembled: the cost grows with their square.
+/// Contacts on a component up to which its part of W is assembled: the cost grows with their
+/// square.
 #define MABD_SMALL_MAX_CONTACTS 64
 
-// ---- dual solvers (affine/dual_select.c, cpu/factor.c) ---------------------------------------------
+// ---- dual solvers (affine/dual_select.c, cpu/factor.c) -----------------------------------------
 
 /// Slots up to which `auto` factors every component without a look at its pattern.
 #define MABD_DUAL_AUTO_MAX_SLOTS INT32_C(200000)
@@ -166,20 +170,20 @@
 #define MABD_SHARED_ROWS  4096
 #define MABD_SHARED_SHARE 16
 
-// ---- memory order on the CPU (affine/cpu) ----------------------------------------------------------
+// ---- memory order on the CPU (affine/cpu) ------------------------------------------------------
 
 /// Bodies of a tile: about 1 kB each in the cache while a step passes over them.
 #define MABD_TILE_BODIES 512
-/// Bodies of a pack are at most so far apart: a tile whose bodies all differ is not searched over and
-/// over.
+/// Bodies of a pack are at most so far apart: a tile whose bodies all differ is not searched over
+/// and over.
 #define MABD_PACK_MAX_SPREAD 128
-/// Links of one lane of a segment: odd, so that rows of 12 reals of bodies this far apart do not meet
-/// in one set of the cache.
+/// Links of one lane of a segment: odd, so that rows of 12 reals of bodies this far apart do not
+/// meet in one set of the cache.
 #define MABD_SEGMENT_LINKS 63
 /// Tiles predict while they assemble if at most one body in so many is in a halo.
 #define MABD_HALO_SHARE 8
-/// Tiles that follow each other go to one thread, which prefetches the next one; so many batches per
-/// thread even out other load of the machine.
+/// Tiles that follow each other go to one thread, which prefetches the next one; so many batches
+/// per thread even out other load of the machine.
 #define MABD_BATCHES_PER_THREAD 8
 /// Packs, or groups of springs, that memory is prefetched ahead.
 #define MABD_PREFETCH_PACKS 2
@@ -187,8 +191,8 @@
 /// bodies of the next segment from the second level of the cache.
 #define MABD_PREFETCH_JOINTS 4
 
-// ---- sanity of numbers -----------------------------------------------------------------------------
+// ---- sanity of numbers -------------------------------------------------------------------------
 
-/// Square of an increment from which a state counts as not finite: its next square would overflow in
-/// single precision.
+/// Square of an increment from which a state counts as not finite: its next square would overflow
+/// in single precision.
 #define MABD_BROKEN_SQUARE ((mabd_real)1e30)

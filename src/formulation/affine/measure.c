@@ -62,17 +62,17 @@ static void measure_controls(const mabd_affine_sim* sim, mabd_measure* out) {
     }
 }
 
-// What contacts have stored that give way: their force is a spring's.
+// Energy stored in the softness of contacts: their force is that of a spring.
 static void measure_contacts(const mabd_affine_sim* sim, mabd_measure* out) {
     const mabd_affine_contacts* c = sim->contacts;
     const mabd_real softness = mabd_affine_contact_softness(sim->model);
     for (int32_t i = 0; c && i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         const mabd_real *f = p->force, across = f[1] * f[1] + f[2] * f[2];
-        if (!(f[0] > 0) || !(p->end_distance < 0)) continue; // not what rebounds
+        if (!(f[0] > 0) || !(p->end_distance < 0)) continue; // not a rebound
         const mabd_real soft = softness * p->own_n,
                         deep = p->end_distance * p->end_distance / (2 * soft);
-        const mabd_real pressed = soft * f[0] * f[0] / 2; // less: it is being pushed out
+        const mabd_real pressed = soft * f[0] * f[0] / 2; // less than `deep` while it is pushed out
         out->spring += (pressed < deep ? pressed : deep) + softness * p->own_t * across / 2;
     }
 }

@@ -2,14 +2,14 @@
 // One implicit solve of a time step, whatever its scheme.
 //
 //   predict, find contacts
-//   repeat   assemble, factor, solve, update; again at the same reference while branches of the force
-//            laws of axes or contacts change (active_set.c)
+//   repeat   assemble, factor, solve, update; again at the same reference while branches of the
+//            force laws of axes or contacts change (active_set.c)
 //   until    the largest rotation of a body from its reference is below rotation_tolerance and the
 //            error of the rows that one linear solve does not close is below row_tolerance, or the
 //            iterations are used up
 //
-// A fixed number of one or two iterations gains energy where links turn far in a step (the crack of a
-// whip); iterating on the rotation does not.
+// A fixed number of one or two iterations gains energy where links turn far in a step (the crack of
+// a whip); iterating on the rotation does not.
 
 #include "formulation/affine/newton.h"
 
@@ -25,7 +25,7 @@ typedef mabd_affine_attempt attempt;
 typedef mabd_affine_solve solve;
 typedef mabd_affine_verdict verdict;
 
-// ---- failures --------------------------------------------------------------------------------------
+// ---- failures ----------------------------------------------------------------------------------
 
 static attempt good(void) {
     return mabd_affine_outcome(MABD_OK, -1, -1, "");
@@ -50,7 +50,7 @@ double mabd_affine_lap(mabd_affine_sim* sim, mabd_affine_stage stage, double sin
     return now;
 }
 
-// ---- one linear solve ------------------------------------------------------------------------------
+// ---- one linear solve --------------------------------------------------------------------------
 
 // Find the contacts at the reference.
 static attempt find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
@@ -82,8 +82,8 @@ static attempt solve_dual(mabd_affine_sim* sim, bool again) {
     return good();
 }
 
-// One linear solve at the current reference; q_new gets the result. `again`: only eliminated contacts
-// have changed since the last one.
+// One linear solve at the current reference; q_new gets the result. `again`: only eliminated
+// contacts have changed since the last one.
 static attempt iterate(mabd_affine_sim* sim, mabd_affine_pass pass, bool again,
                        mabd_affine_motion_report* report, mabd_step_info* info) {
     const mabd_affine_backend_ops* on = sim->backend;
@@ -113,10 +113,10 @@ static attempt iterate(mabd_affine_sim* sim, mabd_affine_pass pass, bool again,
                                "the state is not finite at");
 }
 
-// ---- references ------------------------------------------------------------------------------------
+// ---- references --------------------------------------------------------------------------------
 
-// Take the solution as the next reference and find the contacts there; with same_contacts their points
-// and normals stay.
+// Take the solution as the next reference and find the contacts there; with same_contacts their
+// points and normals stay.
 static attempt relinearize(mabd_affine_sim* sim, bool same_contacts, mabd_affine_find find) {
     const double clock = mabd_clock();
     int32_t body = -1;
@@ -143,7 +143,8 @@ static bool has_many_rows(const mabd_affine_sim* sim) {
     return sim->contacts && sim->contacts->rows.contacts.count > MABD_ROW_GOAL_MIN_CONTACTS;
 }
 
-// Set the accuracy of contact forces at the next reference, where points will be off by `motion` [m].
+// Set the accuracy of contact forces at the next reference, where points will be off by `motion`
+// [m].
 static void set_goal(mabd_affine_sim* sim, mabd_real motion) {
     if (!sim->contacts) return;
     const mabd_real least = MABD_ROW_GOAL_TOLERANCE_PART * sim->def.contact_tolerance;
@@ -156,8 +157,8 @@ static bool has_final_goal(const mabd_affine_sim* sim) {
     return sim->contacts->search.goal <= sim->def.contact_tolerance;
 }
 
-// Estimate of that motion from the last solve: points leave their planes by `bending`, and levers of
-// the least thickness turn by `rotation`.
+// Estimate of that motion from the last solve: points leave their planes by `bending`, and levers
+// of the least thickness turn by `rotation`.
 static mabd_real next_motion(const mabd_affine_sim* sim, mabd_real bending, mabd_real rotation) {
     const mabd_real lever = sim->contacts ? sim->contacts->geometry->thin * rotation : 0;
     return lever > bending ? lever : bending;
@@ -217,7 +218,7 @@ static attempt solve_once(solve* s) {
     return iterate(s->sim, pass, again, &s->motion, s->info);
 }
 
-// ---- acceptance ------------------------------------------------------------------------------------
+// ---- acceptance --------------------------------------------------------------------------------
 
 // Report the worst copy, each by the last solve that counts for it.
 static void add_copies(solve* s) {

@@ -40,9 +40,9 @@ typedef enum mabd_affine_verdict {
     MABD_VERDICT_LEAVE, // the outcome is decided, good or bad
 } mabd_affine_verdict;
 
-/// Solve the equations of a scheme for the step of length h [s] that begins at `time` [s]. q_new gets
-/// the result, q and its history stay. Counts and measures are added to *info. MABD_ERR_SINGULAR,
-/// MABD_ERR_DIVERGED, MABD_ERR_MEMORY, MABD_ERR_DEVICE.
+/// Solve the equations of a scheme for the step of length h [s] that begins at `time` [s]. q_new
+/// gets the result, q and its history stay. Counts and measures are added to *info.
+/// MABD_ERR_SINGULAR, MABD_ERR_DIVERGED, MABD_ERR_MEMORY, MABD_ERR_DEVICE.
 mabd_affine_attempt mabd_affine_newton(mabd_affine_sim* sim, mabd_affine_scheme scheme,
                                        mabd_real time, mabd_real h, mabd_step_info* info);
 /// Joint error allowed at the end of a step [m], [rad].

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From affine coordinates back to what a user asks for: poses in user frames, joint forces, coordinates.
+// From affine coordinates to results for a user: poses in user frames, joint forces, coordinates.
 //
 //   rotation            R = polar(A) V',  V the principal axes in the user frame
 //   position            t - R c,  c the centre of mass in the user frame
-//   angular velocity    axial of skew(A' A^-1): with A = R S, S nearly I, omega = axial(skew(A' R'))
+//   angular velocity    axial of skew(A' A^-1); with A = R S, S nearly I: axial(skew(A' R'))
 //   force of a row      -J' lambda: on body b, -lambda N at its anchor, or the torque -lambda W x U
 
 #include "formulation/affine/affine_output.h"
@@ -57,7 +57,7 @@ void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* qu
     }
 }
 
-// Add s times what a unit multiplier of a row does to body b: force, then torque, world axes.
+// Add s times the force and torque of a unit multiplier of a row on body b, world axes.
 static void add_row(const mabd_joint_view* view, const mabd_row* row, mabd_real s,
                     mabd_real* wrench) {
     mabd_vec3 effect, u, w;

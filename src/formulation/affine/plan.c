@@ -73,7 +73,7 @@ static mabd_status foresee(const mabd_allocator* allocator, const mabd_dual_syst
     return MABD_OK;
 }
 
-// ---- one component ------------------------------------------------------------------------------
+// ---- one component -----------------------------------------------------------------------------
 
 static void add_solver_name(char* text, size_t size, const char* name) {
     const size_t length = strlen(text);
@@ -125,7 +125,7 @@ static mabd_status add_component(const mabd_affine_sim* sim, int32_t component,
     return MABD_OK;
 }
 
-// ---- the whole ----------------------------------------------------------------------------------
+// ---- the whole ---------------------------------------------------------------------------------
 
 #define BYTES_STATE(reals) state += (reals) * sizeof(mabd_real);
 #define BYTES_WORK(reals)

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The M-ABD time step: which scheme, and what is done where its solve (solve.c) fails.
+// The time step of the affine formulation: choice of the scheme, and retries where its solve
+// (newton.c) fails.
 //
-// What does not settle, is not finite or has no positive pivot is retried in parts of h/2, h/4, ... by implicit Euler.
+// A step that does not settle, is not finite or has a pivot that is not positive is retried in
+// parts of h/2, h/4, ... by implicit Euler.
 //
-// BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure) is made by
-// SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state
-// before the step: they are the way back, and in the end they are the history of BDF2.
+// BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure)
+// uses SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold
+// the state before the step: they are restored on failure, and in the end they are the history of
+// BDF2.
 //
-// A step in which an axis meets or leaves a stop is made by implicit Euler, and leaves no history (affine/active_set.c).
+// A step in which an axis meets or leaves a stop uses implicit Euler, and leaves no history
+// (cpu/axes.c).
 
 #include "formulation/affine/affine_step.h"
 
@@ -22,7 +26,7 @@
 
 typedef mabd_affine_attempt attempt;
 
-// Finish, if it is solved; *a: how that went.
+// Finish a solved step; *a gets a failure of the device.
 static void finish(mabd_affine_sim* sim, bool keep_history, attempt* a) {
     const double clock = mabd_clock();
     const mabd_status status = sim->backend->finish(sim, keep_history);
@@ -30,7 +34,7 @@ static void finish(mabd_affine_sim* sim, bool keep_history, attempt* a) {
     mabd_affine_lap(sim, MABD_AFFINE_STAGE_FINISH, clock);
 }
 
-// Tells a step that meets or leaves a stop; it is solved but not finished.
+// True if a step that is solved but not finished meets or leaves a stop.
 static bool changed_stop(mabd_affine_sim* sim, attempt* a) {
     const mabd_real least = MABD_STOP_IMPACT_TOLERANCES * mabd_affine_row_tolerance(sim);
     bool changed = false;
@@ -51,28 +55,29 @@ static attempt solve_by_euler(mabd_affine_sim* sim, mabd_real time, mabd_step_in
     return a;
 }
 
-// A step of BDF2; *blow: it met or left a stop and was not finished.
+// A step by BDF2; *stop_changed: it met or left a stop and was not finished.
 static attempt solve_by_bdf2(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
-                             bool* blow) {
+                             bool* stop_changed) {
     attempt a = mabd_affine_newton(sim, MABD_SCHEME_BDF2, time, sim->def.h, info);
-    *blow = changed_stop(sim, &a);
-    if (a.status == MABD_OK && !*blow) finish(sim, false, &a);
+    *stop_changed = changed_stop(sim, &a);
+    if (a.status == MABD_OK && !*stop_changed) finish(sim, false, &a);
     return a;
 }
 
-// The same of SDIRK2.
+// A step by SDIRK2; *stop_changed: it met or left a stop, and the state before the step is
+// restored.
 static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
-                               bool* blow) {
+                               bool* stop_changed) {
     attempt a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_FIRST, time, sim->def.h, info);
-    *blow = changed_stop(sim, &a);
-    if (a.status != MABD_OK || *blow) return a;
+    *stop_changed = changed_stop(sim, &a);
+    if (a.status != MABD_OK || *stop_changed) return a;
     const bool converged = info->converged;
     finish(sim, false, &a);
     if (a.status != MABD_OK) return a;
     a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_SECOND, time, sim->def.h, info);
     info->converged &= converged;
-    *blow = changed_stop(sim, &a);
-    if (a.status == MABD_OK && !*blow) {
+    *stop_changed = changed_stop(sim, &a);
+    if (a.status == MABD_OK && !*stop_changed) {
         finish(sim, true, &a);
     } else {
         go_back(sim, &a);
@@ -80,36 +85,37 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
     return a;
 }
 
-// The step as the integrator has it; on failure the state before the step is back. *blow: a stop was met or left,
-// BDF2 has to start anew.
-static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info, bool* blow) {
+// The whole step by the integrator; on failure the state before the step is restored.
+// *stop_changed: a stop was met or left, BDF2 has to start again.
+static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
+                           bool* stop_changed) {
     const mabd_real least = MABD_STOP_IMPACT_TOLERANCES * mabd_affine_row_tolerance(sim);
-    *blow = false;
-    const mabd_status status = sim->backend->meets_stop(sim, sim->def.h, least, blow);
+    *stop_changed = false;
+    const mabd_status status = sim->backend->meets_stop(sim, sim->def.h, least, stop_changed);
     if (status != MABD_OK) return mabd_affine_lost(status);
-    const bool first = sim->contacts && !sim->has_history; // SDIRK2 knows no blows
-    if (*blow || first || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
+    const bool first = sim->contacts && !sim->has_history; // SDIRK2 has no treatment of impacts
+    if (*stop_changed || first || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
         return solve_by_euler(sim, time, info);
     }
-    const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, blow)
-                                       : solve_by_sdirk2(sim, time, info, blow);
-    return *blow ? solve_by_euler(sim, time, info) : a;
+    const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, stop_changed)
+                                       : solve_by_sdirk2(sim, time, info, stop_changed);
+    return *stop_changed ? solve_by_euler(sim, time, info) : a;
 }
 
-// Less of it will not help against a lack of memory or a device that fails.
+// A shorter step does not help if memory is short or a device fails.
 static bool is_worth_halving(const attempt* a) {
     return a->status == MABD_ERR_SINGULAR || a->status == MABD_ERR_DIVERGED;
 }
 
-// The step in parts of h/2, h/4, ...: what does not settle is tried in halves, and so is all after it. On failure
-// the state before the step is back.
+// The step in parts of h/2, h/4, ...: a part that fails is halved, and so are all parts after it.
+// On failure the state before the step is restored.
 static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
-                              bool* blow) {
+                              bool* stop_changed) {
     const int32_t units = (int32_t)1 << sim->def.max_halvings;
     const mabd_real h = sim->def.h / (mabd_real)units;
     int32_t size = units / 2, done = 0;
     bool converged = true;
-    *blow = false;
+    *stop_changed = false;
     info->retries++;
     info->substeps = 0;
     while (done < units) {
@@ -117,7 +123,7 @@ static attempt solve_in_parts(mabd_affine_sim* sim, mabd_real time, mabd_step_in
                                        (mabd_real)size * h, info);
         if (a.status == MABD_OK) {
             converged &= info->converged;
-            *blow |= changed_stop(sim, &a);
+            *stop_changed |= changed_stop(sim, &a);
             if (a.status == MABD_OK) finish(sim, true, &a);
             done += size;
             info->substeps++;
@@ -157,12 +163,13 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     info->substeps = 1;
     const mabd_affine_backend_ops* on = sim->backend;
     on->swap_multipliers(sim);
-    bool blow;
-    attempt a = solve_whole(sim, time, info, &blow);
+    bool stop_changed;
+    attempt a = solve_whole(sim, time, info, &stop_changed);
     const bool halve = is_worth_halving(&a);
     if (halve && sim->def.max_halvings > 0) {
         const mabd_status status = on->copy_state(sim, false);
-        a = status == MABD_OK ? solve_in_parts(sim, time, info, &blow) : mabd_affine_lost(status);
+        a = status == MABD_OK ? solve_in_parts(sim, time, info, &stop_changed)
+                              : mabd_affine_lost(status);
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
@@ -170,6 +177,6 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
         mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
         return report_failure(sim, &a, time, error);
     }
-    sim->has_history = !blow;
+    sim->has_history = !stop_changed;
     return MABD_OK;
 }

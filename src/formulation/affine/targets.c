@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets of controls, set from outside. Signals of the scene give the values of all row sets at the end
-// of a solve (mabd_affine_begin_solve); a target that is set replaces the value of its row, which belongs
-// to one joint of one copy (scene/builder_copies.c). All later stages, on any backend, read the values
-// alone.
+// Targets of controls, set from outside. Signals of the scene give the values of all row sets at
+// the end of a solve (mabd_affine_begin_solve); a target that is set replaces the value of its row,
+// which belongs to one joint of one copy (scene/builder_copies.c). All later stages, on any
+// backend, read the values alone.
 
 #include "formulation/affine/targets.h"
 #include "formulation/affine/affine_layout.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/formulation/affine/element/contact_law.h: the law of one contact. It is checked against its own definition (contacts.h), and the rows
-// of a piece against it by differences.
+// Tests for src/formulation/affine/element/contact_law.h: the force law of one contact against its
+// definition (affine/contact/contact.h), and the rows of a branch against the law by differences.
 //
 //   F = max(0, -g/c_n) n - k s,   k = min(1/c_t, bound/|s|)
 #include "formulation/affine/element/contact_law.h"
@@ -14,7 +14,8 @@
 
 static const mabd_real softness = (mabd_real)1e-3;
 
-// A contact pressed in by about 1 mm, with slips of about 1 mm; the bound of friction may stick or not.
+// A contact pressed in by about 1 mm, with slips of about 1 mm; the bound of friction may stick or
+// not.
 static mabd_affine_contact draw_contact(uint64_t* state) {
     mabd_affine_contact p = {.friction_state = MABD_FRICTION_NONE};
     const mabd_mat3 R = draw_rotation(state);
@@ -37,8 +38,8 @@ static mabd_vec3 draw_move(uint64_t* state) {
     return draw_vec3(state, (mabd_real)1e-3);
 }
 
-// The piece that a move is on, as the solver sets it.
-static void take_piece(mabd_affine_contact* p, mabd_vec3 move) {
+// Set the branch that a move is on, as the solver does.
+static void choose_branch(mabd_affine_contact* p, mabd_vec3 move) {
     const mabd_vec3 s = mabd_affine_law_slip(p, move);
     p->slip_length = mabd_v3_norm(s);
     p->slip_direction = mabd_v3_scale(1 / p->slip_length, s);
@@ -51,23 +52,23 @@ static mabd_real apart(mabd_vec3 a, mabd_vec3 b) {
     return mabd_v3_norm(mabd_v3_sub(a, b));
 }
 
-Test(touch, pushes_only_and_keeps_to_its_bound) {
+Test(contact_law, pushes_only_and_keeps_to_its_bound) {
     uint64_t state = 1;
     for (int i = 0; i < DRAWS; i++) {
         const mabd_affine_contact p = draw_contact(&state);
         const mabd_vec3 move = draw_move(&state), F = mabd_affine_law_force(&p, softness, move);
         const mabd_real normal = mabd_v3_dot(p.n, F), g = gap_at(&p, move);
         const mabd_vec3 tangent = mabd_v3_axpy(-normal, p.n, F), s = mabd_affine_law_slip(&p, move);
-        const mabd_real push = mabd_v3_norm(tangent), way = mabd_v3_norm(s);
+        const mabd_real push = mabd_v3_norm(tangent), slip = mabd_v3_norm(s);
         cr_expect(epsilon_eq(dbl, normal, fmax(0, -g / (softness * p.own_n)), 1e-9));
         cr_expect(le(dbl, push, p.bound + 1e-9));
-        cr_expect(epsilon_eq(dbl, push, fmin(p.bound, way / (softness * p.own_t)), 1e-8));
-        cr_expect(epsilon_eq(dbl, mabd_v3_dot(tangent, s), -push * way, 1e-9), "against its way");
+        cr_expect(epsilon_eq(dbl, push, fmin(p.bound, slip / (softness * p.own_t)), 1e-8));
+        cr_expect(epsilon_eq(dbl, mabd_v3_dot(tangent, s), -push * slip, 1e-9), "against its slip");
     }
 }
 
 // (F(x) - F(y)) . (x - y) <= 0: with its bound held the force is that of a convex energy.
-Test(touch, falls_along_its_own_displacement) {
+Test(contact_law, falls_along_its_own_displacement) {
     uint64_t state = 2;
     for (int i = 0; i < DRAWS; i++) {
         const mabd_affine_contact p = draw_contact(&state);
@@ -78,31 +79,31 @@ Test(touch, falls_along_its_own_displacement) {
     }
 }
 
-Test(touch, the_rows_of_a_piece_are_the_law_there) {
+Test(contact_law, the_rows_of_a_branch_are_the_law_there) {
     uint64_t state = 4;
     int seen[2][3] = {{0}};
     for (int i = 0; i < DRAWS; i++) {
         mabd_affine_contact p = draw_contact(&state);
         const mabd_vec3 move = draw_move(&state);
-        take_piece(&p, move);
+        choose_branch(&p, move);
         const mabd_vec3 linear = mabd_affine_law_linear(&p, softness, move);
         cr_expect(le(dbl, apart(linear, mabd_affine_law_force(&p, softness, move)), 1e-8),
                   "draw %d", i);
         seen[p.pressed][p.friction_state]++;
     }
-    for (int k = 0; k < 4; k++) cr_expect(lt(int, 100, seen[k / 2][1 + k % 2]), "piece %d", k);
+    for (int k = 0; k < 4; k++) cr_expect(lt(int, 100, seen[k / 2][1 + k % 2]), "branch %d", k);
 }
 
-// A piece that sticks is straight: its rows are the law anywhere on it.
-Test(touch, straight_pieces_hold_to_their_ends) {
+// A branch that sticks is straight: its rows are the law anywhere on it.
+Test(contact_law, straight_branches_hold_to_their_ends) {
     uint64_t state = 5;
     int checked = 0;
     for (int i = 0; i < 10 * DRAWS; i++) {
         mabd_affine_contact p = draw_contact(&state);
-        take_piece(&p, draw_move(&state));
+        choose_branch(&p, draw_move(&state));
         const mabd_affine_contact there = p;
         const mabd_vec3 move = draw_move(&state);
-        take_piece(&p, move);
+        choose_branch(&p, move);
         if (p.pressed != there.pressed || p.friction_state != there.friction_state ||
             p.friction_state == MABD_FRICTION_SLIP)
             continue;
@@ -114,20 +115,21 @@ Test(touch, straight_pieces_hold_to_their_ends) {
     cr_expect(lt(int, 100, checked));
 }
 
-// Central differences over e = 1e-8 m: the third derivative of bound s/|s| is bound/|s|^3, so e^2 bound/|s|^3 of
-// bound/|s| is (e/|s|)^2 < 1e-6 where |s| > 1e-5 m; round-off is 1e-16 of 1e5 N over e.
-Test(touch, rows_are_the_derivative_of_the_law) {
+// Central differences over e = 1e-8 m: the third derivative of bound s/|s| is bound/|s|^3, so e^2
+// bound/|s|^3 of bound/|s| is (e/|s|)^2 < 1e-6 where |s| > 1e-5 m; round-off is 1e-16 of 1e5 N over
+// e.
+Test(contact_law, rows_are_the_derivative_of_the_law) {
     uint64_t state = 6;
     const mabd_real e = (mabd_real)1e-8;
     for (int i = 0; i < DRAWS; i++) {
         mabd_affine_contact p = draw_contact(&state);
-        const mabd_vec3 move = draw_move(&state), way = draw_direction(&state);
-        const mabd_vec3 a = mabd_v3_axpy(-e, way, move), b = mabd_v3_axpy(e, way, move);
-        take_piece(&p, a);
+        const mabd_vec3 move = draw_move(&state), direction = draw_direction(&state);
+        const mabd_vec3 a = mabd_v3_axpy(-e, direction, move), b = mabd_v3_axpy(e, direction, move);
+        choose_branch(&p, a);
         const mabd_affine_contact before = p;
-        take_piece(&p, b);
+        choose_branch(&p, b);
         const mabd_affine_contact after = p;
-        take_piece(&p, move);
+        choose_branch(&p, move);
         if (before.pressed != after.pressed || before.friction_state != after.friction_state)
             continue;
         if (p.slip_length < (mabd_real)1e-5) continue;
@@ -136,12 +138,12 @@ Test(touch, rows_are_the_derivative_of_the_law) {
         const mabd_vec3 rows = mabd_v3_sub(mabd_affine_law_linear(&p, softness, b),
                                            mabd_affine_law_linear(&p, softness, a));
         const mabd_real size = 2 * e / (softness * (mabd_real)1e-4); // the stiffest row
-        cr_expect(le(dbl, apart(law, rows), 1e-5 * size), "draw %d, piece %d", i,
+        cr_expect(le(dbl, apart(law, rows), 1e-5 * size), "draw %d, branch %d", i,
                   (int)p.friction_state);
     }
 }
 
-Test(touch, counts_its_rows) {
+Test(contact_law, counts_its_rows) {
     uint64_t state = 7;
     mabd_affine_law_row rows[3];
     mabd_affine_contact p = draw_contact(&state);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/formulation/affine/contact/delassus.c: W block by block is what the bodies do in answer to forces (affine/contact/response.h), on the jointed
-// pairs of scenes/falling-joints.json as they land on each other.
+// Tests for src/formulation/affine/contact/delassus.c: the blocks of W are the responses of the
+// bodies to forces (affine/contact/response.h), on the jointed pairs of scenes/falling-joints.json
+// as they land on each other.
 #include "formulation/affine/contact/delassus.h"
 
 #include "formulation/affine/affine_sim.h"
@@ -59,9 +60,9 @@ static mabd_vec3 direction(const mabd_affine_contact* p, int k) {
     return k == 0 ? p->n : k == 1 ? p->t1 : p->t2;
 }
 
-// Way of the point of a contact on one body, in the world.
-static mabd_vec3 way_of(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X,
-                        const mabd_vec12* d) {
+// Displacement of the point of a contact on one body, world.
+static mabd_vec3 displacement_of(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X,
+                                 const mabd_vec12* d) {
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
     return mabd_m3_mul(R, mabd_vec12_move(&d[sim->contacts->by_body.place[body]], X));
 }
@@ -73,8 +74,8 @@ static void push_body(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X, mab
     *at = mabd_vec12_axpy(1, mabd_vec12_at(X, mabd_m3_tmul(R, f)), *at);
 }
 
-// A column of W from the bodies: the answer to a unit force along direction k of contact i.
-static void respond(mabd_affine_sim* sim, int32_t i, int k, mabd_real* out) {
+// A column of W from the bodies: the response to a unit force along direction k of contact i.
+static void response_of(mabd_affine_sim* sim, int32_t i, int k, mabd_real* out) {
     mabd_affine_contacts* c = sim->contacts;
     const mabd_affine_contact* p = row_contact(c, i);
     mabd_vec12* y = calloc(2 * (size_t)c->rows.bodies.bodies.count, sizeof *y);
@@ -84,34 +85,34 @@ static void respond(mabd_affine_sim* sim, int32_t i, int k, mabd_real* out) {
     mabd_affine_response(sim, &c->rows.bodies, y, d);
     for (int32_t j = 0; j < c->rows.contacts.count; j++) {
         const mabd_affine_contact* q = row_contact(c, j);
-        mabd_vec3 way = way_of(sim, q->b, q->Xb, d);
-        if (q->moving) way = mabd_v3_sub(way, way_of(sim, q->a, q->Xa, d));
-        for (int m = 0; m < 3; m++) out[3 * j + m] = mabd_v3_dot(direction(q, m), way);
+        mabd_vec3 moved = displacement_of(sim, q->b, q->Xb, d);
+        if (q->moving) moved = mabd_v3_sub(moved, displacement_of(sim, q->a, q->Xa, d));
+        for (int m = 0; m < 3; m++) out[3 * j + m] = mabd_v3_dot(direction(q, m), moved);
     }
     free(y);
 }
 
 static int32_t small_rows(const mabd_affine_contacts* c) {
-    const mabd_affine_contact_range* runs = c->rows.ranges.data;
+    const mabd_affine_contact_range* ranges = c->rows.ranges.data;
     int32_t rows = 0;
-    for (int32_t i = 0; i < c->rows.ranges.count && runs[i].small; i++) {
-        cr_expect(eq(i32, runs[i].first, rows), "runs follow each other");
-        rows += runs[i].count;
+    for (int32_t i = 0; i < c->rows.ranges.count && ranges[i].small; i++) {
+        cr_expect(eq(i32, ranges[i].first, rows), "ranges follow each other");
+        rows += ranges[i].count;
     }
     return rows;
 }
 
-// A row of the run by itself, with a unit force at one of its contacts.
-static void multiply(const mabd_affine_contacts* c, const mabd_affine_contact_range* run, int32_t i,
-                     int k, mabd_real* out) {
-    mabd_cone_matrix W = mabd_affine_delassus_of(c, run);
-    mabd_real* x = calloc(3 * (size_t)run->count, sizeof *x);
-    x[3 * (i - run->first) + k] = 1;
+// The product of W of a range alone with a unit force at one of its contacts.
+static void multiply(const mabd_affine_contacts* c, const mabd_affine_contact_range* range,
+                     int32_t i, int k, mabd_real* out) {
+    mabd_cone_matrix W = mabd_affine_delassus_of(c, range);
+    mabd_real* x = calloc(3 * (size_t)range->count, sizeof *x);
+    x[3 * (i - range->first) + k] = 1;
     mabd_cone_matrix_product(&W, x, out);
     free(x);
 }
 
-Test(contact_matrix, blocks_are_what_bodies_answer) {
+Test(delassus, blocks_are_the_responses_of_bodies) {
     pile p = make_pile();
     mabd_affine_sim* sim = p.self;
     const mabd_affine_contacts* c = sim->contacts;
@@ -122,17 +123,17 @@ Test(contact_matrix, blocks_are_what_bodies_answer) {
     cr_assert(eq(int, mabd_affine_response_open(sim, &sim->contacts->rows.bodies), MABD_OK));
     cr_assert(eq(int, mabd_affine_delassus_build(sim, rows), MABD_OK));
     mabd_real *expected = calloc(2 * n, sizeof *expected), *found = expected + n;
-    const mabd_affine_contact_range* runs = c->rows.ranges.data;
+    const mabd_affine_contact_range* ranges = c->rows.ranges.data;
     bool coupled = false;
     for (int32_t r = 0; r < c->rows.ranges.count; r++) {
-        for (int32_t i = runs[r].first; i < runs[r].first + runs[r].count; i++) {
+        for (int32_t i = ranges[r].first; i < ranges[r].first + ranges[r].count; i++) {
             const int k = i % 3;
-            respond(sim, i, k, expected);
-            multiply(c, &runs[r], i, k, found);
+            response_of(sim, i, k, expected);
+            multiply(c, &ranges[r], i, k, found);
             const mabd_real size = expected[3 * i + k];
             for (int32_t j = 0; j < 3 * c->rows.contacts.count; j++) {
-                const int32_t at = j - 3 * runs[r].first;
-                const bool inside = at >= 0 && at < 3 * runs[r].count;
+                const int32_t at = j - 3 * ranges[r].first;
+                const bool inside = at >= 0 && at < 3 * ranges[r].count;
                 const mabd_real value = inside ? found[at] : 0;
                 cr_expect(epsilon_eq(dbl, value, expected[j], 1e-9 * size), "contact %d row %d", i,
                           j);
@@ -145,7 +146,7 @@ Test(contact_matrix, blocks_are_what_bodies_answer) {
     free_pile(&p);
 }
 
-Test(contact_matrix, is_symmetric) {
+Test(delassus, is_symmetric) {
     pile p = make_pile();
     mabd_affine_sim* sim = p.self;
     const mabd_affine_contacts* c = sim->contacts;

@@ -69,7 +69,7 @@ static mabd_mat3 turn_about(double x, double y, double z, double angle) {
     return mabd_q_matrix(mabd_q_load(q));
 }
 
-// ---- a box on a plane ------------------------------------------------------------------------------
+// ---- a box on a plane --------------------------------------------------------------------------
 
 static const mabd_real edges[3] = {0.4, 0.6, 0.2};
 
@@ -164,7 +164,7 @@ Test(collide, identities_follow_a_box_that_moves) {
     close_bench(&b);
 }
 
-// ---- spheres ---------------------------------------------------------------------------------------
+// ---- spheres -----------------------------------------------------------------------------------
 
 static bench two_spheres(bool light_first, double gap) {
     mabd_scene* scene = contact_scene(0);
@@ -233,7 +233,7 @@ Test(collide, a_fast_sphere_does_not_pass_a_thin_plate) {
     close_bench(&b);
 }
 
-// ---- the rest --------------------------------------------------------------------------------------
+// ---- the rest ----------------------------------------------------------------------------------
 
 // Poses with a stretch of 1 % are those of their rotations.
 Test(collide, overlap_leaves_strain_out) {
@@ -263,7 +263,7 @@ Test(collide, bytes_are_those_that_were_announced) {
     close_bench(&b);
 }
 
-// ---- matching --------------------------------------------------------------------------------------
+// ---- matching ----------------------------------------------------------------------------------
 
 Test(match, walks_pairs_and_takes_each_record_once) {
     const mabd_collide_identity known[] = {

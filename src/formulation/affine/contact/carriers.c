@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Riders and carriers: contacts in the blocks of light bodies against heavy ones that move, too.
+// Loads and supports: eliminated contacts of light bodies against heavy ones that move, too.
 //
-// The blocks of the riders hold rows g + j_b . d_b with force l = -(g + j_b . d_b - j_a . d_a)/c, where assemble has taken
-// d_a = 0. A motion x of the carriers pulls at them by j_b (j_a . x)/c, and they respond (affine/contact/response.h); what the rows
-// push on the carriers then is
+// The blocks of the loads have rows g + j_b . d_b with force l = -(g + j_b . d_b - j_a . d_a)/c,
+// where assemble has used d_a = 0. A motion x of the supports acts on the loads by j_b (j_a . x)/c,
+// and they respond (affine/contact/response.h). The force of the rows on the supports is then
 //
-//   F(x) = F(0) - B x,    B = sum of j_a'j_a/c - (j_a'j_b/c) A_riders^-1 (j_b'j_a/c),  positive semidefinite
+//   F(x) = F(0) - B x,    B = sum of j_a'j_a/c - (j_a'j_b/c) A_loads^-1 (j_b'j_a/c) >= 0
 //
-// and the carriers answer by their own structure: A x = r + F(x). So (A + B) x = r + F(0) is solved by conjugate gradients
-// preconditioned by A^-1. Pulleys have one freedom each but for elasticity, which is stiff, so a few products
-// do for each. A p is carried along: A z = residual for z = A^-1 residual.
+// and the supports respond by their own structure: A x = r + F(x). So (A + B) x = r + F(0) is
+// solved by conjugate gradients preconditioned by A^-1. A pulley has one freedom besides its
+// elasticity, which is stiff, so a few products per pulley suffice. A p follows from the
+// recurrence: A z = residual for z = A^-1 residual.
 
 #include "formulation/affine/contact/carriers.h"
 
@@ -20,21 +21,21 @@
 
 #include <string.h>
 
-typedef struct carry_work {
+typedef struct support_work {
     mabd_affine_sim* sim;
     mabd_affine_contacts* c;
     mabd_real softness;
-    int32_t riders, carriers;
-    mabd_vec12 *y, *d;                   // of riders, by place
-    mabd_vec12 *x, *p, *Ap, *r, *z, *Bp; // of carriers, by place
-} carry_work;
+    int32_t loads, supports;
+    mabd_vec12 *y, *d;                   // of loads, by place
+    mabd_vec12 *x, *p, *Ap, *r, *z, *Bp; // of supports, by place
+} support_work;
 
-// y = sum of j_b (j_a . x)/c: how carriers that move by x pull at their riders.
-static void pull_riders(const carry_work* w, const mabd_vec12* x, mabd_vec12* y) {
-    const int32_t* carried = w->c->support.contacts.data;
-    memset(y, 0, (size_t)w->riders * sizeof *y);
+// y = sum of j_b (j_a . x)/c: forces on loads whose supports move by x.
+static void force_on_loads(const support_work* w, const mabd_vec12* x, mabd_vec12* y) {
+    const int32_t* contacts = w->c->support.contacts.data;
+    memset(y, 0, (size_t)w->loads * sizeof *y);
     for (int32_t k = 0; k < w->c->support.contacts.count; k++) {
-        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, carried[k]);
+        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, contacts[k]);
         mabd_affine_law_row rows[3];
         const int count = mabd_affine_law_rows(p, w->softness, rows);
         if (count == 0) continue;
@@ -48,14 +49,14 @@ static void pull_riders(const carry_work* w, const mabd_vec12* x, mabd_vec12* y)
     }
 }
 
-// out = what the rows push on the carriers, where riders are at d and carriers at x; `whole`: with gaps and slipping
-// friction, else only what moves.
-static void push_carriers(const carry_work* w, const mabd_vec12* d, const mabd_vec12* x, bool whole,
-                          mabd_vec12* out) {
-    const int32_t* carried = w->c->support.contacts.data;
-    memset(out, 0, (size_t)w->carriers * sizeof *out);
+// out = forces of the rows on the supports, with loads at d and supports at x; `whole`: with gaps
+// and slipping friction, else the linear part only.
+static void force_on_supports(const support_work* w, const mabd_vec12* d, const mabd_vec12* x,
+                              bool whole, mabd_vec12* out) {
+    const int32_t* contacts = w->c->support.contacts.data;
+    memset(out, 0, (size_t)w->supports * sizeof *out);
     for (int32_t k = 0; k < w->c->support.contacts.count; k++) {
-        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, carried[k]);
+        const mabd_affine_contact* p = mabd_affine_contacts_at(w->c, contacts[k]);
         mabd_affine_law_row rows[3];
         const int count = mabd_affine_law_rows(p, w->softness, rows);
         if (count == 0) continue;
@@ -82,23 +83,23 @@ static void axpy(int32_t n, mabd_real s, const mabd_vec12* b, mabd_vec12* a) {
 }
 
 // z = A^-1 r
-static void answer(const carry_work* w) {
-    memcpy(w->Bp, w->r, (size_t)w->carriers * sizeof *w->r);
+static void respond(const support_work* w) {
+    memcpy(w->Bp, w->r, (size_t)w->supports * sizeof *w->r);
     mabd_affine_response(w->sim, &w->c->support.supports, w->Bp, w->z);
 }
 
-static int32_t conjugate_gradients(carry_work* w) {
-    const int32_t n = w->carriers;
-    answer(w);
+static int32_t conjugate_gradients(support_work* w) {
+    const int32_t n = w->supports;
+    respond(w);
     mabd_real energy = dot(n, w->r, w->z);
     const mabd_real goal = MABD_SUPPORT_ENERGY_PART * energy;
     memcpy(w->p, w->z, (size_t)n * sizeof *w->p);
     memcpy(w->Ap, w->r, (size_t)n * sizeof *w->p);
     int32_t products = 0;
     while (energy > goal && products < MABD_SUPPORT_MAX_PRODUCTS) {
-        pull_riders(w, w->p, w->y);
+        force_on_loads(w, w->p, w->y);
         mabd_affine_response(w->sim, &w->c->support.loads, w->y, w->d);
-        push_carriers(w, w->d, w->p, false, w->Bp); // -B p
+        force_on_supports(w, w->d, w->p, false, w->Bp); // -B p
         products++;
         const mabd_real bend = dot(n, w->p, w->Ap) - dot(n, w->p, w->Bp);
         if (!(bend > 0)) break;
@@ -106,7 +107,7 @@ static int32_t conjugate_gradients(carry_work* w) {
         axpy(n, a, w->p, w->x);
         axpy(n, -a, w->Ap, w->r);
         axpy(n, a, w->Bp, w->r);
-        answer(w);
+        respond(w);
         const mabd_real next = dot(n, w->r, w->z), turn = next / energy;
         for (int32_t i = 0; i < n; i++) {
             w->p[i] = mabd_vec12_axpy(turn, w->p[i], w->z[i]);
@@ -118,31 +119,31 @@ static int32_t conjugate_gradients(carry_work* w) {
 }
 
 void mabd_affine_contacts_solve_supports(mabd_affine_sim* sim, mabd_vec12* bodies,
-                                         mabd_real* rider_kept, mabd_real* carrier_kept) {
+                                         mabd_real* load_saved, mabd_real* support_saved) {
     mabd_affine_contacts* c = sim->contacts;
-    carry_work w = {.sim = sim, .c = c, .softness = mabd_affine_contact_softness(sim->model)};
-    w.riders = c->support.loads.bodies.count, w.carriers = c->support.supports.bodies.count;
-    w.y = bodies, w.d = w.y + w.riders;
-    w.x = w.d + w.riders, w.p = w.x + w.carriers, w.Ap = w.p + w.carriers;
-    w.r = w.Ap + w.carriers, w.z = w.r + w.carriers, w.Bp = w.z + w.carriers;
+    support_work w = {.sim = sim, .c = c, .softness = mabd_affine_contact_softness(sim->model)};
+    w.loads = c->support.loads.bodies.count, w.supports = c->support.supports.bodies.count;
+    w.y = bodies, w.d = w.y + w.loads;
+    w.x = w.d + w.loads, w.p = w.x + w.supports, w.Ap = w.p + w.supports;
+    w.r = w.Ap + w.supports, w.z = w.r + w.supports, w.Bp = w.z + w.supports;
 
-    // x: carriers without their riders; the riders follow, and push back
+    // x: supports without their loads; the loads follow, and act back
     mabd_affine_response_read(sim, &c->support.supports, w.x);
     mabd_affine_response_read(sim, &c->support.loads, w.d);
-    memcpy(w.y, w.d, (size_t)w.riders * sizeof *w.y);
-    push_carriers(&w, w.d, w.x, true, w.r); // riders where they are with d_a = 0 ...
-    pull_riders(&w, w.x, w.y);
+    memcpy(w.y, w.d, (size_t)w.loads * sizeof *w.y);
+    force_on_supports(&w, w.d, w.x, true, w.r); // loads at their positions with d_a = 0 ...
+    force_on_loads(&w, w.x, w.y);
     mabd_affine_response(sim, &c->support.loads, w.y, w.d);
-    memset(w.z, 0, (size_t)w.carriers * sizeof *w.z);
-    push_carriers(&w, w.d, w.z, false, w.Bp); // ... and by what x adds to that
-    axpy(w.carriers, 1, w.Bp, w.r);
+    memset(w.z, 0, (size_t)w.supports * sizeof *w.z);
+    force_on_supports(&w, w.d, w.z, false, w.Bp); // ... and the change by x
+    axpy(w.supports, 1, w.Bp, w.r);
     const int32_t products = conjugate_gradients(&w);
     c->totals.products += products;
 
     // the forces of x on both
-    pull_riders(&w, w.x, w.y);
-    mabd_affine_response_finish(sim, &c->support.loads, w.y, rider_kept);
+    force_on_loads(&w, w.x, w.y);
+    mabd_affine_response_finish(sim, &c->support.loads, w.y, load_saved);
     mabd_affine_response_read(sim, &c->support.loads, w.d);
-    push_carriers(&w, w.d, w.x, true, w.r);
-    mabd_affine_response_finish(sim, &c->support.supports, w.r, carrier_kept);
+    force_on_supports(&w, w.d, w.x, true, w.r);
+    mabd_affine_response_finish(sim, &c->support.supports, w.r, support_saved);
 }

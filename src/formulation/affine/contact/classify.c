@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way each contact is solved (affine/contact/contact.h), and the lists that the ways need.
+// The way each contact is solved (affine/contact/contact.h), and the lists that follow from it.
 //
-// Components that touch each other are a group. A contact between moving bodies is left to the block of the lighter one if
-// that is much lighter, and if all such contacts of its group are of that kind, with no component that carries and rides at
-// the same time; else they are rows. Where some are, so are those of all other groups of small components.
+// Components that touch each other are a group. A contact between moving bodies is eliminated in
+// the block of the lighter one if that is much lighter and all such contacts of its group are of
+// that kind, with no component that is load and support at the same time; else all contacts of the
+// group are rows. If some group has rows, so have all other groups of small components.
 
 #include "formulation/affine/contact/contact_classify.h"
 #include "formulation/affine/limits.h"
 
 #include <string.h>
 
-enum { RIDES = 1, CARRIES = 2, BY_ROWS = 4, LARGE = 8 };
+enum { IS_LOAD = 1, IS_SUPPORT = 2, BY_ROWS = 4, LARGE = 8 };
 
 static void add_index(mabd_list* list, int32_t value) {
     ((int32_t*)list->data)[list->count++] = value;
@@ -26,7 +27,7 @@ static void sift(int32_t* heap, int32_t root, int32_t count) {
     heap[root] = value;
 }
 
-// By heap, in place: the library's qsort allocates.
+// Heap sort, in place: qsort of the C library allocates.
 static void sort_indices(mabd_list* list) {
     int32_t* heap = list->data;
     for (int32_t i = list->count / 2 - 1; i >= 0; i--) sift(heap, i, list->count);
@@ -37,9 +38,9 @@ static void sort_indices(mabd_list* list) {
     }
 }
 
-// ---- ways ------------------------------------------------------------------------------------------
+// ---- choice ------------------------------------------------------------------------------------
 
-// The components of a contact; returns how many.
+// The components of a contact. Returns their number.
 static int both_components(const mabd_affine_contacts* c, const mabd_affine_contact* p,
                            int32_t both[2]) {
     both[0] = c->by_body.component[p->b];
@@ -59,7 +60,7 @@ static void clear_components(mabd_affine_contacts* c) {
     }
 }
 
-// The lowest component of the group so far; ways there are shortened.
+// The lowest component of the group so far, with path compression.
 static int32_t find_group(mabd_affine_contacts* c, int32_t i) {
     for (; c->by_component.group[i] != i; i = c->by_component.group[i])
         c->by_component.group[i] = c->by_component.group[c->by_component.group[i]];
@@ -87,12 +88,13 @@ static void find_roles(mabd_affine_contacts* c) {
         uint8_t *a = &c->by_component.role[c->by_body.component[p->a]],
                 *b = &c->by_component.role[c->by_body.component[p->b]];
         const bool same = c->by_body.component[p->a] == c->by_body.component[p->b];
-        *a |= p->light && !same ? CARRIES : BY_ROWS;
-        *b |= p->light && !same ? RIDES : BY_ROWS;
+        *a |= p->light && !same ? IS_SUPPORT : BY_ROWS;
+        *b |= p->light && !same ? IS_LOAD : BY_ROWS;
     }
     for (int32_t i = 0; i < c->by_component.count; i++) {
         if (!c->by_component.met[i]) continue;
-        const bool mixed = (c->by_component.role[i] & (RIDES | CARRIES)) == (RIDES | CARRIES);
+        const bool mixed =
+            (c->by_component.role[i] & (IS_LOAD | IS_SUPPORT)) == (IS_LOAD | IS_SUPPORT);
         if (mixed || (c->by_component.role[i] & BY_ROWS))
             c->by_component.role[c->by_component.group[i]] |= BY_ROWS;
     }
@@ -116,8 +118,8 @@ static void find_large(mabd_affine_contacts* c) {
     }
 }
 
-// Contacts in blocks are searched by solves of all there is. Where some group has rows, those of other groups of small components are
-// found along with them for less.
+// Each round of the search for eliminated contacts solves the whole system. If some group has rows,
+// groups of small components cost less as rows, too.
 static void follow_rows(mabd_affine_contacts* c) {
     const int32_t* groups = c->by_component.groups.data;
     bool any = false;
@@ -128,7 +130,7 @@ static void follow_rows(mabd_affine_contacts* c) {
     }
 }
 
-static void choose_ways(mabd_affine_contacts* c) {
+static void choose_solution(mabd_affine_contacts* c) {
     clear_components(c);
     join_groups(c);
     find_roles(c);
@@ -141,15 +143,15 @@ static void choose_ways(mabd_affine_contacts* c) {
     }
 }
 
-// ---- lists -----------------------------------------------------------------------------------------
+// ---- lists -------------------------------------------------------------------------------------
 
 static mabd_status reserve_set(mabd_affine_contacts* c, mabd_affine_body_set* set, int64_t count) {
     MABD_TRY(mabd_list_reserve(&c->allocator, &set->bodies, sizeof(int32_t), count));
     return mabd_list_reserve(&c->allocator, &set->components, sizeof(int32_t), count);
 }
 
-// Room for what will be kept of `count` contacts.
-static mabd_status reserve_kept(mabd_affine_contacts* c, mabd_list* list, int32_t count) {
+// Reserve room for `count` saved contacts.
+static mabd_status reserve_saved(mabd_affine_contacts* c, mabd_list* list, int32_t count) {
     return mabd_list_reserve(&c->allocator, list, sizeof(mabd_affine_saved_contact),
                              (int64_t)count - list->count);
 }
@@ -162,8 +164,8 @@ static mabd_status reserve(mabd_affine_contacts* c) {
         free += !p->eliminated;
         moving += p->moving && p->eliminated;
     }
-    MABD_TRY(reserve_kept(c, &c->list.saved, c->list.current.count));
-    MABD_TRY(reserve_kept(c, &c->list.last_reference, c->list.current.count));
+    MABD_TRY(reserve_saved(c, &c->list.saved, c->list.current.count));
+    MABD_TRY(reserve_saved(c, &c->list.last_reference, c->list.current.count));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->by_body.next, sizeof(int32_t), count));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->by_body.touched, sizeof(int32_t), count));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->rows.contacts, sizeof(int32_t), free));
@@ -205,7 +207,7 @@ static void finish_set(mabd_affine_contacts* c, mabd_affine_body_set* set) {
     set->components.count = kept;
 }
 
-static void list_blocks(mabd_affine_contacts* c) {
+static void list_eliminated(mabd_affine_contacts* c) {
     int32_t* next = c->by_body.next.data;
     for (int32_t i = c->list.current.count - 1; i >= 0; i--) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
@@ -216,8 +218,8 @@ static void list_blocks(mabd_affine_contacts* c) {
     }
 }
 
-// A run for each group that has rows; line.count gets where the next contact of the group goes.
-static void list_runs(mabd_affine_contacts* c) {
+// Make a range for each group with rows; line.count becomes the place of its next contact.
+static void list_ranges(mabd_affine_contacts* c) {
     const int32_t* groups = c->by_component.groups.data;
     for (int32_t i = 0; i < c->by_component.groups.count; i++)
         c->by_component.line[groups[i]].count = 0;
@@ -231,16 +233,17 @@ static void list_runs(mabd_affine_contacts* c) {
             mabd_affine_contact_line* line = &c->by_component.line[groups[i]];
             const bool is_large = (c->by_component.role[groups[i]] & LARGE) != 0;
             if (line->count == 0 || is_large != (large == 1)) continue;
-            const mabd_affine_contact_range run = {c->rows.contacts.count, line->count, !is_large};
-            ((mabd_affine_contact_range*)c->rows.ranges.data)[c->rows.ranges.count++] = run;
+            const mabd_affine_contact_range range = {c->rows.contacts.count, line->count,
+                                                     !is_large};
+            ((mabd_affine_contact_range*)c->rows.ranges.data)[c->rows.ranges.count++] = range;
             line->count = c->rows.contacts.count;
-            c->rows.contacts.count += run.count;
+            c->rows.contacts.count += range.count;
         }
     }
 }
 
 static void list_bodies(mabd_affine_contacts* c) {
-    list_runs(c);
+    list_ranges(c);
     for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         if (!p->eliminated) {
@@ -271,9 +274,9 @@ mabd_status mabd_affine_contacts_classify(mabd_affine_contacts* c) {
             c->by_body.eliminated.count = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->by_component.groups, sizeof(int32_t),
                                c->list.current.count));
-    choose_ways(c);
+    choose_solution(c);
     MABD_TRY(reserve(c));
-    list_blocks(c);
+    list_eliminated(c);
     list_bodies(c);
     return MABD_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contacts of an affine simulation: found, turned into rows, solved.
 //
-// A contact point of bodies a and b with normal n (from a to b) and tangents t gives three rows, all
-// linear in the increments from the reference; each body carries the point of its own surface:
+// A contact point of bodies a and b with normal n (from a to b) and tangents t gives three rows,
+// all linear in the increments from the reference; each body carries the point of its own surface:
 //
 //   g = gap + n . (dx_b - dx_a)       gap: value at the reference                              [m]
 //   s = slip + t . (dx_b - dx_a)      slip: displacement of b over a in this step so far       [m]
@@ -15,43 +15,43 @@
 // would be unstable. So is friction with BDF2 on the links of a running chain: the links begin to
 // roll about their axes.)
 //
-// A straight body across a round one (a link on a sheave) rolls over it: turned by phi about the axis
-// across both, the point moves by Rc phi along the body and the gap falls by Rc phi^2/2, Rc the
-// distance of their axes. A plane does not have this term, so the second derivative is put beside the
-// rows, (l_n Rc) phi^2/2 with the force of the last solve (affine/element/eliminate.h): under the
-// tension of a chain it is a hundred times the inertia against turning within a step. Like geometric
-// stiffness it steers the iteration, not its result.
+// A straight body across a round one (a link on a sheave) rolls over it: turned by phi about the
+// axis across both, the point moves by Rc phi along the body and the gap falls by Rc phi^2/2, Rc
+// the distance of their axes. A plane does not have this term, so the second derivative is put
+// beside the rows, (l_n Rc) phi^2/2 with the force of the last solve (affine/element/eliminate.h):
+// under the tension of a chain it is a hundred times the inertia against turning within a step.
+// Like geometric stiffness it steers the iteration, not its result.
 //
 // Rows hold at the end of the step. The gap is that of the shapes at the reference, except:
 //   - overlapping bodies are not thrown out: a row pushes by no more than
 //     MABD_CONTACT_PUSH_SPEED_M_S h + |s|/2 in a step
 //   - an impact with restitution e asks for the displacement e h v (v: speed of approach)
-//   - bodies that move farther in a step than they are thick get the points of their start poses: the
-//     row is linear in their displacement, so nothing passes through (speculative contact)
+//   - bodies that move farther in a step than they are thick get the points of their start poses:
+//     the row is linear in their displacement, so nothing passes through (speculative contact)
 //
 // Contacts are solved in one of two ways (affine/contact/classify.c).
 //
 // Eliminated. Rows of a body against fixed or scripted ones are eliminated in its block, H + j j'/c
 // one after the other,
-//   u = H^-1 j,  s = c + j . u,   H^-1 <- H^-1 - (u/sqrt(s))(u/sqrt(s))',   y <- y - u (j . y + g)/s
-// so chains and trees keep their structure (affine/element/eliminate.h), and a million contacts cost
-// no more than their bodies. Newton's method with a line search finds which rows hold and where
-// friction slips (affine/contact/line_search.c). A moving body that is much heavier counts as fixed
-// here: it is the support of a load (a pulley under a chain). Its motion is found by conjugate
-// gradients over the few freedoms of supports, one structured solve of the loads per product
-// (affine/contact/carriers.c).
+//   u = H^-1 j,  s = c + j . u,  H^-1 <- H^-1 - (u/sqrt(s))(u/sqrt(s))',  y <- y - u (j . y + g)/s
+// so chains and trees keep their structure (affine/element/eliminate.h), and a million contacts
+// cost no more than their bodies. Newton's method with a line search finds which rows hold and
+// where friction slips (affine/contact/line_search.c). A moving body that is much heavier counts as
+// fixed here: it is the support of a load (a pulley under a chain). Its motion is found by
+// conjugate gradients over the few freedoms of supports, one structured solve of the loads per
+// product (affine/contact/carriers.c).
 //
-// As rows (affine/contact/solve_rows.c): contacts of groups in which bodies of similar mass touch. If
-// all components of a group are small, as single bodies and jointed pairs are, the matrix of its rows
-// is assembled (affine/contact/delassus.c) and sweeps over the contacts find the forces; else projected
-// CG does, with one structured solve per product. With many contacts both stop before they converge and
-// the residual is reported. The residual differs from step to step, and BDF2 would amplify it: such
-// bodies take the next step by Euler.
+// As rows (affine/contact/solve_rows.c): contacts of groups in which bodies of similar mass touch.
+// If all components of a group are small, as single bodies and jointed pairs are, the matrix of its
+// rows is assembled (affine/contact/delassus.c) and sweeps over the contacts find the forces; else
+// projected CG does, with one structured solve per product. With many contacts both stop before
+// they converge and the residual is reported. The residual differs from step to step, and BDF2
+// would amplify it: such bodies take the next step by Euler.
 //
-// A body that is hit takes this step and the next two by implicit Euler, and so do the bodies jointed
-// to it: extrapolating the speed from before an impact throws bodies back. Jointed bodies that rest on
-// others stay with Euler (a chain that runs over a pulley by BDF2 gains energy from the small impacts
-// of its links), single ones return to BDF2.
+// A body that is hit takes this step and the next two by implicit Euler, and so do the bodies
+// jointed to it: extrapolating the speed from before an impact throws bodies back. Jointed bodies
+// that rest on others stay with Euler (a chain that runs over a pulley by BDF2 gains energy from
+// the small impacts of its links), single ones return to BDF2.
 #pragma once
 
 #include "base/list.h"
@@ -126,8 +126,8 @@ typedef struct mabd_affine_body_side {
     int32_t count; // of rows
 } mabd_affine_body_side;
 
-/// One side of a contact that is a row, and the response of the component of that body to unit forces
-/// (affine/contact/delassus.c).
+/// One side of a contact that is a row, and the response of the component of that body to unit
+/// forces (affine/contact/delassus.c).
 typedef struct mabd_affine_contact_side {
     int32_t contact;    // in the list of rows
     int32_t place;      // of the body in its set
@@ -216,8 +216,8 @@ typedef struct mabd_affine_contacts_by_body {
     int32_t* place;                 // in its mabd_affine_body_set, -1 = none
 } mabd_affine_contacts_by_body;
 
-/// Arrays by component of the plan (count), and the list of groups. Components that touch each other
-/// are a group, named by its lowest component.
+/// Arrays by component of the plan (count), and the list of groups. Components that touch each
+/// other are a group, named by its lowest component.
 typedef struct mabd_affine_contacts_by_component {
     int32_t count;                  // of components
     uint8_t* role;                  // bits of affine/contact/classify.c

@@ -7,10 +7,12 @@
 /// Find the contacts at the reference. MABD_ERR_MEMORY; MABD_ERR_DIVERGED if the reference is not
 /// finite: geometry->bad_body.
 mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find find);
-/// Move the rows of all contacts to a new reference that differs by little: points and normals stay.
+/// Move the rows of all contacts to a new reference that differs by little: points and normals
+/// stay.
 void mabd_affine_contacts_shift(mabd_affine_sim* sim);
 /// Largest distance by which points have left the planes of their contacts between the start of the
-/// step and the first reference [m]; surfaces are as round as the thinner of both geoms. 0 for null.
+/// step and the first reference [m]; surfaces are as round as the thinner of both geoms. 0 for
+/// null.
 mabd_real mabd_affine_contacts_slide(const mabd_affine_contacts* contacts);
 /// Find the deepest overlap of two shapes at q (bodies x 12) [m]. *a, *b get the bodies, -1 = none.
 /// MABD_ERR_MEMORY.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// W of contacts between small components. A force on one body is felt by all that are jointed to it,
+// W of contacts between small components. A force on one body moves all bodies that are jointed to
+// it,
 //
 //   A^-1 = H^-1 - H^-1 J' K^-1 J H^-1
 //
@@ -7,9 +8,9 @@
 //
 //   W_st = j_s . u_t [same body]  -  (J u_s) . K^-1 (J u_t) [same component]
 //
-// is the share of two sides s and t, and a block of W is the sum over the sides of its two contacts. A direction takes one
-// solve of a body and one of the component's dual system; all else is products of vectors at hand. Of the two halves of W one is
-// found and the other is its mirror.
+// is the share of two sides s and t, and a block of W is the sum over the sides of its two
+// contacts. A direction takes one solve of a body and one of the dual system of its component; the
+// rest is products of vectors. One half of W is computed, the other is its mirror image.
 
 #include "formulation/affine/contact/delassus.h"
 
@@ -39,7 +40,7 @@ static int32_t component_of(const matrix_work* w, const mabd_affine_contact_side
     return w->c->by_body.component[((const int32_t*)w->c->rows.bodies.bodies.data)[side->place]];
 }
 
-// ---- sides -----------------------------------------------------------------------------------------
+// ---- sides -------------------------------------------------------------------------------------
 
 // First joint of each body of the set, and the first of its rows.
 static void list_joints(const matrix_work* w) {
@@ -75,15 +76,15 @@ static void add_side(const matrix_work* w, int32_t contact, bool is_b) {
 }
 
 // u, J u and K^-1 J u of a side.
-static void respond(const matrix_work* w, mabd_affine_contact_side* side) {
+static void compute_response(const matrix_work* w, mabd_affine_contact_side* side) {
     mabd_affine_sim* sim = w->sim;
     const mabd_affine_body_set* set = &w->c->rows.bodies;
     const int32_t component = component_of(w, side), n = side->row_count;
     const int32_t body = ((const int32_t*)set->bodies.data)[side->place];
     const int32_t* first = (const int32_t*)w->blocks->joints.data + 2 * side->place;
     const int32_t offset = mabd_affine_dual_system(sim, component).row_offset;
-    mabd_real *pull = (mabd_real*)w->blocks->duals.data + side->duals, *held = pull + 3 * n;
-    for (int k = 0; k < 3; k++, pull += n, held += n) {
+    mabd_real *pull = (mabd_real*)w->blocks->duals.data + side->duals, *solved = pull + 3 * n;
+    for (int k = 0; k < 3; k++, pull += n, solved += n) {
         side->u[k] = mabd_affine_body_solve(sim, body, mabd_vec12_at(side->X, side->along[k]));
         if (n == 0) continue;
         const mabd_vec12* J = (const mabd_vec12*)set->rows.data + first[1];
@@ -95,11 +96,11 @@ static void respond(const matrix_work* w, mabd_affine_contact_side* side) {
         }
         memcpy(sim->lambda + offset, pull, (size_t)n * sizeof *pull);
         mabd_affine_solve_again(sim, component);
-        memcpy(held, sim->lambda + offset, (size_t)n * sizeof *held);
+        memcpy(solved, sim->lambda + offset, (size_t)n * sizeof *solved);
     }
 }
 
-// ---- blocks ----------------------------------------------------------------------------------------
+// ---- blocks ------------------------------------------------------------------------------------
 
 // B += share of sides s and t
 static void add_share(const matrix_work* w, const mabd_affine_contact_side* s,
@@ -112,17 +113,18 @@ static void add_share(const matrix_work* w, const mabd_affine_contact_side* s,
     }
     const int32_t n = s->row_count;
     const mabd_real* pull = (const mabd_real*)w->blocks->duals.data + s->duals;
-    const mabd_real* held = (const mabd_real*)w->blocks->duals.data + t->duals + 3 * n;
+    const mabd_real* solved = (const mabd_real*)w->blocks->duals.data + t->duals + 3 * n;
     for (int r = 0; r < 3; r++) {
         for (int k = 0; k < 3; k++) {
             mabd_real sum = 0;
-            for (int32_t i = 0; i < n; i++) sum += pull[r * n + i] * held[k * n + i];
+            for (int32_t i = 0; i < n; i++) sum += pull[r * n + i] * solved[k * n + i];
             B[3 * r + k] -= sum;
         }
     }
 }
 
-// Room for the blocks of each row: one for each side that shares a component with a side of the contact.
+// Count the blocks of each row: one for each side that shares a component with a side of the
+// contact.
 static int64_t count_blocks(const matrix_work* w, bool lay_out) {
     int32_t *start = w->blocks->start.data, *end = w->blocks->end.data;
     int64_t blocks = 0;
@@ -153,15 +155,15 @@ static mabd_real* block_at(const matrix_work* w, int32_t k) {
 static mabd_real* block_of(const matrix_work* w, int32_t i, int32_t j) {
     int32_t *start = w->blocks->start.data, *end = w->blocks->end.data;
     int32_t *column = w->blocks->column.data, *place = w->blocks->place.data;
-    const int32_t known = place[j];
-    if (known >= start[i] && known < end[i] && column[known] == j) return block_at(w, known);
+    const int32_t old = place[j];
+    if (old >= start[i] && old < end[i] && column[old] == j) return block_at(w, old);
     place[j] = end[i]++;
     column[place[j]] = j;
     memset(block_at(w, place[j]), 0, 9 * sizeof(mabd_real));
     return block_at(w, place[j]);
 }
 
-// The row's blocks right of its own are those of the columns below it.
+// Copy the blocks of row i right of the diagonal, transposed, to the rows below.
 static void mirror(const matrix_work* w, int32_t i, int32_t from) {
     int32_t *column = w->blocks->column.data, *end = w->blocks->end.data;
     for (int32_t k = from; k < end[i]; k++) {
@@ -187,7 +189,7 @@ static void fill_blocks(const matrix_work* w) {
             for (int32_t t = w->c->by_component.side[component_of(w, side)]; t >= 0;
                  t = side_at(w, t)->next) {
                 const mabd_affine_contact_side* other = side_at(w, t);
-                if (other->contact < i) break; // sides fall along the list
+                if (other->contact < i) break; // the list of sides has falling contacts
                 add_share(w, side, other, block_of(w, i, other->contact));
             }
         }
@@ -195,7 +197,7 @@ static void fill_blocks(const matrix_work* w) {
     }
 }
 
-// ---- all together ----------------------------------------------------------------------------------
+// ---- assembly ----------------------------------------------------------------------------------
 
 static mabd_status reserve_sides(const matrix_work* w) {
     const mabd_allocator* allocator = &w->c->allocator;
@@ -241,19 +243,19 @@ mabd_status mabd_affine_delassus_build(mabd_affine_sim* sim, int32_t count) {
     MABD_TRY(mabd_list_reserve(&w.c->allocator, &blocks->block, sizeof(mabd_real), 9 * room));
     count_blocks(&w, true);
     list_joints(&w);
-    for (int32_t s = 0; s < blocks->sides.count; s++) respond(&w, side_at(&w, s));
+    for (int32_t s = 0; s < blocks->sides.count; s++) compute_response(&w, side_at(&w, s));
     memset(blocks->place.data, 0, (size_t)count * sizeof(int32_t));
     fill_blocks(&w);
     return MABD_OK;
 }
 
 mabd_cone_matrix mabd_affine_delassus_of(const mabd_affine_contacts* c,
-                                         const mabd_affine_contact_range* run) {
+                                         const mabd_affine_contact_range* range) {
     const mabd_affine_contact_blocks* blocks = &c->rows.blocks;
-    const mabd_cone_matrix matrix = {.count = run->count,
-                                     .first = run->first,
-                                     .start = (const int32_t*)blocks->start.data + run->first,
-                                     .end = (const int32_t*)blocks->end.data + run->first,
+    const mabd_cone_matrix matrix = {.count = range->count,
+                                     .first = range->first,
+                                     .start = (const int32_t*)blocks->start.data + range->first,
+                                     .end = (const int32_t*)blocks->end.data + range->first,
                                      .column = blocks->column.data,
                                      .block = blocks->block.data};
     return matrix;

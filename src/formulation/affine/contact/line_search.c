@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts in blocks: which rows hold, and where friction slips. With the bounds of friction given, a solve looks for the
-// least of a convex energy,
+// Eliminated contacts: which rows hold, and where friction slips. With given bounds of friction, a
+// solve minimizes a convex energy,
 //
 //   d'Hd/2 - r'd + sum over contacts of  max(0, -g)^2/2c_n + psi(|s|)      on the joints' rows,
 //   psi = s^2/2c_t up to |s| = c_t bound, linear beyond                    (Huber's function)
 //
-// and each linear solve is a Newton step for the pieces of the last point. It may go too far while pieces change: the point taken is
-// the least on the way there. On that way everything is known from the contacts alone: a solution has H d - r = J'f with the
-// forces f of its pieces, for all motions that the joints allow, and points between solutions have the same between
-// their forces (`hold`). So with the move m of each contact and its change dm
+// and each linear solve is a Newton step for the branches at the last point. The step may be too
+// long while branches change: the point taken is the least on the line to it. On that line the
+// energy follows from the contacts alone: a solution has H d - r = J'f with the forces f of its
+// branches, for all motions that the joints allow, and points between two solutions have the
+// interpolated forces (f0, search_force). So with the move m of each contact and its change dm
 //
-//   slope(t) = sum of (hold + t (f - hold) - law(m + t dm)) . dm
+//   slope(t) = sum of (f0 + t (f - f0) - law(m + t dm)) . dm
 //
-// which rises with t. Axes with laws are part of it (affine/contact/line_search_axes.c). Components that touch each other are a group, and each
-// group is searched by itself. Settled: the solution lies on the pieces it was made with, within the contact tolerance; a force off
-// the law counts as the way it would make its row give.
+// which rises with t. Axes with laws are part of it (line_search_axes.c). Components that touch
+// each other are a group, and each group is searched by itself. A group has converged if the
+// solution is on the branches it was computed with, within the contact tolerance; a force off its
+// law counts as the displacement of its row under that force.
 //
-// Bounds of friction are those of the normal forces at the end of the last step (Tresca's law); of contacts that are new, those of
-// the first solve, which is made without friction. Whatever they are friction takes energy away. As often as
-// friction_updates allows, and once the search has come close, they follow the normal forces of this step: Coulomb's law is the
-// limit. What is left is reported (friction_lag).
+// Bounds of friction follow from the normal forces at the end of the last step (Tresca's law); for
+// new contacts from the first solve, which is made without friction. Friction dissipates energy for
+// any bound. Up to friction_updates times, once the search is close, bounds follow the normal
+// forces of this step: Coulomb's law is the limit. The difference that remains is reported
+// (friction_lag).
 
 #include "formulation/affine/contact/line_search.h"
 
@@ -46,7 +49,7 @@ static mabd_vec3 moved(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
                        mabd_affine_point_of(sim->ref, body, X));
 }
 
-// b over a, from the reference to the solution.
+// Displacement of b over a from the reference to the solution.
 static mabd_vec3 move_of(const mabd_affine_sim* sim, const mabd_affine_contact* p) {
     const mabd_vec3 move = moved(sim, p->b, p->Xb);
     return p->moving ? mabd_v3_sub(move, moved(sim, p->a, p->Xa)) : move;
@@ -60,11 +63,12 @@ static mabd_affine_contact_line* group_line(const search_work* w, int32_t i) {
     return &w->c->by_component.line[((const int32_t*)w->c->by_component.groups.data)[i]];
 }
 
-// ---- the solution ----------------------------------------------------------------------------------
+// ---- the solution ------------------------------------------------------------------------------
 
-// A force off the law as the way that it would make its row give; 0 if it is little of what there is [m].
-static mabd_real way_of_force(const search_work* w, const mabd_affine_contact* p, mabd_vec3 off,
-                              mabd_vec3 whole) {
+// Displacement of a row under a force off its law [m]; 0 if the force is small relative to the
+// whole.
+static mabd_real displacement_of(const search_work* w, const mabd_affine_contact* p, mabd_vec3 off,
+                                 mabd_vec3 whole) {
     if (mabd_v3_norm(off) <= w->c->search.force_tolerance * mabd_v3_norm(whole)) return 0;
     const mabd_real along = mabd_v3_dot(p->n, off);
     const mabd_real across = mabd_v3_norm(mabd_v3_axpy(-along, p->n, off));
@@ -75,18 +79,19 @@ static mabd_real wanted_bound(const mabd_affine_contact* p) {
     return p->friction * (p->force[0] > 0 ? p->force[0] : 0);
 }
 
-// Forces at the solution, how far they are off the law, and how far off the law with the bound that follows from them.
-static void look_at(search_work* w, mabd_affine_contact* p) {
+// Forces at the solution, their distance from the law, and from the law with the bound that follows
+// from them.
+static void evaluate(search_work* w, mabd_affine_contact* p) {
     const mabd_vec3 move = p->solved_move = move_of(w->sim, p);
     const mabd_vec3 linear = mabd_affine_law_linear(p, w->softness, move);
     mabd_affine_contact_along(p, linear, p->force);
     if (p->bound_unknown) p->bound = wanted_bound(p), p->bound_unknown = false;
     const mabd_vec3 law = mabd_affine_law_force(p, w->softness, move);
-    const mabd_real miss = way_of_force(w, p, mabd_v3_sub(linear, law), linear), old = p->bound;
+    const mabd_real miss = displacement_of(w, p, mabd_v3_sub(linear, law), linear), old = p->bound;
     p->bound = wanted_bound(p);
     const mabd_vec3 next = mabd_affine_law_force(p, w->softness, move);
     p->bound = old;
-    const mabd_real lag = way_of_force(w, p, mabd_v3_sub(next, law), linear);
+    const mabd_real lag = displacement_of(w, p, mabd_v3_sub(next, law), linear);
     mabd_affine_contact_line* line = line_of(w, p);
     if (miss > line->miss) line->miss = miss;
     if (lag > line->lag) line->lag = lag;
@@ -95,7 +100,7 @@ static void look_at(search_work* w, mabd_affine_contact* p) {
     if (miss > w->report.miss) w->report.miss = miss, w->report.body = p->b;
 }
 
-static void look(search_work* w) {
+static void evaluate_all(search_work* w) {
     mabd_affine_contacts* c = w->c;
     for (int32_t i = 0; i < c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
@@ -105,7 +110,7 @@ static void look(search_work* w) {
     }
     for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (p->eliminated) look_at(w, p);
+        if (p->eliminated) evaluate(w, p);
     }
     const mabd_real little = MABD_LAW_ERROR_PART * c->search.tolerance;
     for (int32_t i = 0; i < c->by_component.groups.count; i++) {
@@ -122,7 +127,7 @@ static void look(search_work* w) {
     if (w->bounds > 0) w->report.lag = w->behind / w->bounds;
 }
 
-// ---- the line search -------------------------------------------------------------------------------
+// ---- the line search ---------------------------------------------------------------------------
 
 static void find_slopes(const search_work* w) {
     mabd_affine_contacts* c = w->c;
@@ -141,9 +146,9 @@ static void find_slopes(const search_work* w) {
     mabd_affine_axes_add_slopes(w->sim);
 }
 
-// The zero of a rising function between low and high, where it has the values below and above: the next place to look.
-// An end that stays for a second time counts half (Illinois).
-static void next_place(mabd_affine_contact_line* line) {
+// Next estimate of the zero of a rising function between low and high, with the values below and
+// above. The value at an end that stays for a second time counts half (Illinois).
+static void next_point(mabd_affine_contact_line* line) {
     const bool rises = line->slope > 0;
     *(rises ? &line->high : &line->low) = line->t;
     *(rises ? &line->above : &line->below) = line->slope;
@@ -152,13 +157,14 @@ static void next_place(mabd_affine_contact_line* line) {
     line->t = line->low + (line->high - line->low) * line->below / (line->below - line->above);
 }
 
-// Slopes at the end of the way and at its start; true if some group has its least point between.
-static bool look_at_ends(const search_work* w) {
+// Slopes at the end and at the start of the line; true if some group has its least point between.
+static bool evaluate_ends(const search_work* w) {
     bool any = false;
     find_slopes(w);
     for (int32_t i = 0; i < w->c->by_component.groups.count; i++) {
         mabd_affine_contact_line* line = group_line(w, i);
-        if (line->searched && !(line->slope > 0)) line->searched = false; // falls to the end
+        if (line->searched && !(line->slope > 0))
+            line->searched = false; // the energy falls up to the end
         line->above = line->slope;
         if (line->searched) line->t = 0;
         any |= line->searched;
@@ -169,15 +175,15 @@ static bool look_at_ends(const search_work* w) {
         if (!line->searched) continue;
         line->below = line->first = line->slope;
         line->rose = false;
-        if (!(line->slope < 0)) line->searched = false; // stands still, but for round-off
+        if (!(line->slope < 0)) line->searched = false; // no motion, up to round-off
         line->t = line->low + (line->high - line->low) * line->below / (line->below - line->above);
     }
     return any;
 }
 
-// All groups at once: the least on the way, where the slope is MABD_LINE_SEARCH_SLOPE_PART of what it was at the start.
+// Search all groups at once, until the slope is MABD_LINE_SEARCH_SLOPE_PART of that at the start.
 static void search(const search_work* w) {
-    bool any = look_at_ends(w);
+    bool any = evaluate_ends(w);
     for (int k = 0; any && k < MABD_LINE_SEARCH_MAX_POINTS; k++) {
         find_slopes(w);
         any = false;
@@ -188,15 +194,15 @@ static void search(const search_work* w) {
                 line->searched = false;
                 continue;
             }
-            next_place(line);
+            next_point(line);
             any = true;
         }
     }
 }
 
-// ---- the next pieces -------------------------------------------------------------------------------
+// ---- the next branches -------------------------------------------------------------------------
 
-static void take_piece(const search_work* w, mabd_affine_contact* p) {
+static void choose_branch(const search_work* w, mabd_affine_contact* p) {
     const mabd_real g = p->gap + mabd_v3_dot(p->n, p->search_move);
     const mabd_vec3 s = mabd_affine_law_slip(p, p->search_move);
     p->slip_length = mabd_v3_norm(s);
@@ -208,8 +214,8 @@ static void take_piece(const search_work* w, mabd_affine_contact* p) {
                                         : MABD_FRICTION_SLIP;
 }
 
-// How far bounds go, from how they went: with off = wanted - bound now and before, relax <- -relax (before . change)/|change|^2
-// over the contacts of a group (Irons and Tuck).
+// Relaxation of bounds from their last changes: with off = wanted - bound now and before,
+// relax <- -relax (before . change)/|change|^2 over the contacts of a group (Irons and Tuck).
 static void relax_bounds(const search_work* w) {
     mabd_affine_contacts* c = w->c;
     for (int32_t i = 0; i < c->list.current.count; i++) {
@@ -229,7 +235,7 @@ static void relax_bounds(const search_work* w) {
     }
 }
 
-static void go_on(const search_work* w) {
+static void advance(const search_work* w) {
     mabd_affine_contacts* c = w->c;
     relax_bounds(w);
     for (int32_t i = 0; i < c->list.current.count; i++) {
@@ -246,12 +252,12 @@ static void go_on(const search_work* w) {
             p->bound += line_of(w, p)->relax * p->bound_error;
             if (!(p->bound > 0)) p->bound = 0;
         }
-        if (w->report.changed > 0) take_piece(w, p);
+        if (w->report.changed > 0) choose_branch(w, p);
     }
 }
 
-// The bodies at the point taken.
-static void move_lowest(const search_work* w) {
+// Move the best point of the bodies.
+static void move_best(const search_work* w) {
     const mabd_plan* plan = w->sim->model->plan;
     for (int32_t i = 0; i < plan->component_count; i++) {
         if (!w->c->by_component.met[i]) continue;
@@ -281,9 +287,10 @@ void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {
     }
 }
 
-// ---- counts ----------------------------------------------------------------------------------------
+// ---- totals ------------------------------------------------------------------------------------
 
-// The same without strain, which no reference takes away: translation and rotation, to first order.
+// Displacement of a point by translation and rotation to first order, without strain: the next
+// reference does not remove strain.
 static mabd_vec3 turned(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
     const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
     const mabd_mat3 R = mabd_m3_load(ref),
@@ -294,7 +301,7 @@ static mabd_vec3 turned(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
     return mabd_v3_add(mabd_m3_mul(R, mabd_v3_cross(half, X)), shift);
 }
 
-// Way of the centre of the surface of a geom from the reference to the solution, and its radius in *radius.
+// Displacement of the centre of curvature of the surface of a geom, and the radius of curvature.
 static mabd_vec3 core_move(const search_work* w, const mabd_affine_contact* p, bool is_b,
                            mabd_real* radius) {
     const mabd_affine_contacts* c = w->c;
@@ -307,8 +314,8 @@ static mabd_vec3 core_move(const search_work* w, const mabd_affine_contact* p, b
     return turned(w->sim, body, mabd_v3_axpy(-*radius, n, is_b ? p->Xb : p->Xa));
 }
 
-// How far a contact has left the plane that it was found with: the surfaces are as round as the distance of their centres, or
-// as the thinner of both.
+// Distance of a contact from the plane that it was found with: the surfaces are as round as the
+// distance of their centres, or as the thinner of both.
 static mabd_real bending_of(const search_work* w, const mabd_affine_contact* p) {
     const mabd_affine_contacts* c = w->c;
     mabd_real radius_a = 0, radius_b;
@@ -321,7 +328,7 @@ static mabd_real bending_of(const search_work* w, const mabd_affine_contact* p) 
     return aside / (2 * (mabd_real)fmax(thin, radius_a + radius_b));
 }
 
-// How far a contact that is a row is off its law with the force that it has [m].
+// Distance of a contact row from its law with its current force [m].
 static mabd_real off_law(const search_work* w, const mabd_affine_contact* p, mabd_vec3 move) {
     const mabd_real own[2] = {p->own_n, p->own_t}, *l = p->force, c = w->softness;
     const mabd_real g[3] = {
@@ -359,12 +366,12 @@ mabd_affine_contact_report mabd_affine_contacts_line_search(mabd_affine_sim* sim
     w.report.body = -1;
     if (!w.c) return w.report;
     w.softness = mabd_affine_contact_softness(sim->model);
-    look(&w);
+    evaluate_all(&w);
     if (w.report.changed > 0 && round > 0) search(&w);
-    go_on(&w);
+    advance(&w);
     mabd_affine_axes_move(sim, round == 0);
-    // with nothing changed there is no other solve at this reference, but for axes
-    if (w.report.changed > 0 || sim->sizes.axes > 0) move_lowest(&w);
+    // if nothing changed, only axes can cause another solve at this reference
+    if (w.report.changed > 0 || sim->sizes.axes > 0) move_best(&w);
     add_totals(&w);
     return w.report;
 }

@@ -4,8 +4,8 @@
 
 #include "formulation/affine/data.h"
 
-/// After update: compute forces of contacts, and choose the branch of each eliminated one for the next
-/// solve. round: solves before this one at the same reference.
+/// After update: compute forces of contacts, and choose the branch of each eliminated one for the
+/// next solve. round: solves before this one at the same reference.
 mabd_affine_contact_report mabd_affine_contacts_line_search(mabd_affine_sim* sim, int32_t round);
 /// Give up the search: move bodies whose contacts are off their branches to the best point of the
 /// search. Energy has fallen on the way there and joints are closed, but forces do not balance.

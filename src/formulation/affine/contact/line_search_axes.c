@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes with laws in the search for the pieces of contacts (affine/contact/line_search.c). A solve counts there only once its axes have
-// settled (affine/active_set.c), so each point of the search lies between stops, and points between two such points do, too. Between
-// them the force -lambda of an axis is known at both ends, and its law anywhere: it adds
+// Axes with laws in the search for the branches of contacts (line_search.c). A solve counts there
+// only once its axes have settled (affine/active_set.c), so each point of the search is between
+// stops, and so are the points between two of them. The force -lambda of an axis is known at both
+// ends, and its law anywhere: it adds
 //
-//   -(hold + t (lambda - hold) - law(x + t dx)) dx
+//   -(lambda0 + t (lambda - lambda0) - law(x + t dx)) dx
 //
-// to the slope of the energy. Where a law is vertical any of its values will do: the slope jumps there and its sign is what is
-// asked for.
+// to the slope of the energy. Where a law is vertical any of its values will do: the slope jumps
+// there and only its sign matters.
 
 #include "formulation/affine/contact/line_search.h"
 
 #include "formulation/affine/element/axis.h"
 
-// What is done to an axis.
+// Operation on one axis.
 typedef void axis_task(mabd_affine_axis_state* axis, const mabd_axis_law* law,
                        mabd_affine_contact_line* line);
 
@@ -35,7 +36,7 @@ static void for_axes(mabd_affine_sim* sim, axis_task* task) {
     }
 }
 
-// lambda at x, stops and boxes without an end left out: what they hold does not move.
+// lambda at x without stops and unbounded boxes: an axis held by one does not move.
 static mabd_real law_at(const mabd_axis_law* law, mabd_real x) {
     mabd_real lambda = law->slope * x - law->level;
     for (int i = 0; i < MABD_AXIS_BOXES; i++) {
@@ -47,7 +48,7 @@ static mabd_real law_at(const mabd_axis_law* law, mabd_real x) {
     return lambda;
 }
 
-static bool held_for_good(const mabd_axis_law* law) {
+static bool is_held(const mabd_axis_law* law) {
     for (int i = 0; i < MABD_AXIS_BOXES; i++) {
         if (law->box[i].most == (mabd_real)INFINITY) return true;
     }
@@ -56,7 +57,7 @@ static bool held_for_good(const mabd_axis_law* law) {
 
 static void add_slope(mabd_affine_axis_state* axis, const mabd_axis_law* law,
                       mabd_affine_contact_line* line) {
-    if (!line->searched || held_for_good(law)) return;
+    if (!line->searched || is_held(law)) return;
     const mabd_real dx = axis->x - axis->x_low, t = line->t;
     const mabd_real lambda = axis->lambda_low + t * (axis->lambda - axis->lambda_low);
     line->slope -= (lambda - law_at(law, axis->x_low + t * dx)) * dx;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of contacts: what is known from the model is laid out once; lists of contacts grow and stay.
+// Memory of contacts: arrays known from the model are laid out once; lists of contacts grow and
+// stay.
 
 #include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/limits.h"
 
 #include <string.h>
 
-// Contacts of a step may differ from those of the next by whatever comes near: lists double when they are full.
+// The number of contacts changes from step to step: lists double when they are full.
 #define FOR_SET(X, set)                                                                            \
     X(set.bodies, int32_t)                                                                         \
     X(set.sides, mabd_affine_body_side)                                                            \

@@ -15,23 +15,24 @@ mabd_vec12 mabd_affine_body_solve(const mabd_affine_sim* sim, int32_t body, mabd
     return y;
 }
 
-// Right-hand sides of the set's components, from or to `kept` as if they followed each other there.
-typedef enum copy_way { TO_KEPT, FROM_KEPT, CLEAR } copy_way;
+// Copy the right-hand sides of the components of a set from or to `saved`, packed there, or clear
+// them.
+typedef enum copy_mode { TO_SAVED, FROM_SAVED, CLEAR } copy_mode;
 
-static void copy_sides(const mabd_affine_sim* sim, const mabd_affine_body_set* set, copy_way way,
-                       mabd_real* kept) {
+static void copy_sides(const mabd_affine_sim* sim, const mabd_affine_body_set* set, copy_mode mode,
+                       mabd_real* saved) {
     const int32_t* components = set->components.data;
     for (int32_t i = 0; i < set->components.count; i++) {
         const mabd_dual_system system = mabd_affine_dual_system(sim, components[i]);
         if (system.row_count == 0) continue;
         mabd_real* rows = sim->lambda + system.row_offset;
         const size_t bytes = (size_t)system.row_count * sizeof *rows;
-        if (way == CLEAR) {
+        if (mode == CLEAR) {
             memset(rows, 0, bytes);
             continue;
         }
-        memcpy(way == TO_KEPT ? kept : rows, way == TO_KEPT ? rows : kept, bytes);
-        kept += system.row_count;
+        memcpy(mode == TO_SAVED ? saved : rows, mode == TO_SAVED ? rows : saved, bytes);
+        saved += system.row_count;
     }
 }
 
@@ -40,7 +41,7 @@ static void solve_components(mabd_affine_sim* sim, const mabd_affine_body_set* s
     for (int32_t i = 0; i < set->components.count; i++) mabd_affine_solve_again(sim, components[i]);
 }
 
-// ---- rows of joints --------------------------------------------------------------------------------
+// ---- rows of joints ----------------------------------------------------------------------------
 
 static int32_t count_sides(const mabd_affine_sim* sim, const mabd_affine_body_set* set) {
     const int32_t *bodies = set->bodies.data, *start = sim->model->plan->side_start;
@@ -90,8 +91,8 @@ static void add_rows(mabd_affine_sim* sim, const mabd_affine_body_set* set, mabd
 }
 
 // d = y - H^-1 J' lambda
-static void let_go(mabd_affine_sim* sim, const mabd_affine_body_set* set, const mabd_vec12* y,
-                   mabd_vec12* d) {
+static void subtract_joints(mabd_affine_sim* sim, const mabd_affine_body_set* set,
+                            const mabd_vec12* y, mabd_vec12* d) {
     const int32_t* bodies = set->bodies.data;
     const mabd_affine_body_side* side = set->sides.data;
     const mabd_vec12* J = set->rows.data;
@@ -109,14 +110,14 @@ static void let_go(mabd_affine_sim* sim, const mabd_affine_body_set* set, const 
     }
 }
 
-// ---- responses -------------------------------------------------------------------------------------
+// ---- responses ---------------------------------------------------------------------------------
 
 void mabd_affine_response(mabd_affine_sim* sim, const mabd_affine_body_set* set, mabd_vec12* y,
                           mabd_vec12* d) {
     copy_sides(sim, set, CLEAR, NULL);
     add_rows(sim, set, y);
     solve_components(sim, set);
-    let_go(sim, set, y, d);
+    subtract_joints(sim, set, y, d);
 }
 
 void mabd_affine_response_read(mabd_affine_sim* sim, const mabd_affine_body_set* set,
@@ -125,7 +126,7 @@ void mabd_affine_response_read(mabd_affine_sim* sim, const mabd_affine_body_set*
     for (int32_t i = 0; i < set->bodies.count; i++) {
         d[i] = mabd_vec12_load(sim->q_new + 12 * (size_t)bodies[i]);
     }
-    let_go(sim, set, d, d);
+    subtract_joints(sim, set, d, d);
 }
 
 int64_t mabd_affine_response_rows(const mabd_affine_sim* sim, const mabd_affine_body_set* set) {
@@ -137,15 +138,15 @@ int64_t mabd_affine_response_rows(const mabd_affine_sim* sim, const mabd_affine_
     return rows;
 }
 
-void mabd_affine_response_keep(const mabd_affine_sim* sim, const mabd_affine_body_set* set,
-                               mabd_real* kept) {
-    copy_sides(sim, set, TO_KEPT, kept);
+void mabd_affine_response_save(const mabd_affine_sim* sim, const mabd_affine_body_set* set,
+                               mabd_real* saved) {
+    copy_sides(sim, set, TO_SAVED, saved);
 }
 
 void mabd_affine_response_finish(mabd_affine_sim* sim, const mabd_affine_body_set* set,
-                                 mabd_vec12* y, mabd_real* kept) {
+                                 mabd_vec12* y, mabd_real* saved) {
     const int32_t* bodies = set->bodies.data;
-    copy_sides(sim, set, FROM_KEPT, kept);
+    copy_sides(sim, set, FROM_SAVED, saved);
     add_rows(sim, set, y);
     solve_components(sim, set);
     for (int32_t i = 0; i < set->bodies.count; i++) {

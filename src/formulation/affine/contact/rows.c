@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts at the reference: boxes, pairs, points, rows. Once a solve the pairs whose boxes meet are found, with boxes
-// around start and prediction; at every new reference their points are.
+// Contacts at the reference: points of collide/ turned into rows. Pairs of geoms are found once per
+// solve, from start to prediction; their points are found at every new reference.
 
 #include "formulation/affine/contact/contact_rows.h"
 
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-// ---- motion ----------------------------------------------------------------------------------------
+// ---- motion ------------------------------------------------------------------------------------
 
 // Bodies from the start of the step to the reference; `predicted`: it is the first of the solve.
 static mabd_collide_motion motion_of(const mabd_affine_sim* sim, bool predicted) {
@@ -28,7 +28,7 @@ static mabd_collide_motion motion_of(const mabd_affine_sim* sim, bool predicted)
     return motion;
 }
 
-// ---- rows ------------------------------------------------------------------------------------------
+// ---- rows --------------------------------------------------------------------------------------
 
 // J H^-1 J' of one body for a force along a direction at X, without geometric stiffness.
 static mabd_real own_compliance(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X,
@@ -39,33 +39,35 @@ static mabd_real own_compliance(const mabd_affine_sim* sim, int32_t body, mabd_v
     return mabd_vec12_dot(J, mabd_affine_block_apply(mabd_affine_block_of(sim, body), J));
 }
 
-// Velocity of b over a where the step starts [m/s]; scripted bodies have that of their way.
+// Velocity of a point of a body at the start of the step [m/s]; of a scripted body the mean of the
+// step.
 static mabd_vec3 start_velocity(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
     if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC)
         return mabd_affine_point_of(sim->v, body, X);
-    const mabd_vec3 way =
+    const mabd_vec3 displacement =
         mabd_v3_sub(mabd_affine_point_of(sim->ref, body, X), mabd_affine_point_of(sim->q, body, X));
-    return mabd_v3_scale(1 / sim->step.lead, way);
+    return mabd_v3_scale(1 / sim->step.lead, displacement);
 }
 
-// Speed at which b leaves a after a blow with speed v from the distance d, both along the normal, g: what gravity
-// pulls b back with. So that the rebound has e^2 of the energy where the step ends:
+// Speed at which b leaves a after an impact with speed v from the distance d, both along the
+// normal; g: gravity towards a. The rebound has e^2 of the energy where the step ends:
 //   w^2/2 + g (d + h w) = e^2 (v^2/2 + g d)
 static mabd_real rebound(mabd_real e, mabd_real v, mabd_real d, mabd_real g, mabd_real h) {
     if (d < 0) d = 0;
     const mabd_real square = e * e * (v * v + 2 * g * d) - 2 * g * d + g * h * g * h;
     const mabd_real w = square > 0 ? (mabd_real)sqrt(square) - g * h : 0;
-    return w > g * h ? w : 0; // a hop that ends in the next step is none
+    return w > g * h ? w : 0; // a hop that would end within the next step is none
 }
 
-// gap, slip; sets *blow to the speed of approach if the point meets in this step.
+// Fill gap and slip. *impact gets the speed of approach if the surfaces meet in this step, else 0
+// [m/s].
 static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* motion,
-                      const mabd_collide_pair* view, mabd_affine_contact* p, mabd_real* blow) {
+                      const mabd_collide_pair* view, mabd_affine_contact* p, mabd_real* impact) {
     const mabd_real h = sim->step.lead;
-    const mabd_vec3 way = p->displacement =
+    const mabd_vec3 displacement = p->displacement =
         mabd_collide_displacement(motion, p->a, p->Xa, p->b, p->Xb);
-    const mabd_real u = mabd_v3_dot(p->n, way);
-    p->slip1 = mabd_v3_dot(p->t1, way), p->slip2 = mabd_v3_dot(p->t2, way);
+    const mabd_real u = mabd_v3_dot(p->n, displacement);
+    p->slip1 = mabd_v3_dot(p->t1, displacement), p->slip2 = mabd_v3_dot(p->t2, displacement);
     const mabd_real slip = (mabd_real)sqrt(p->slip1 * p->slip1 + p->slip2 * p->slip2);
     const mabd_real start = p->distance - u;
     const mabd_real limited = u - (MABD_CONTACT_PUSH_SPEED_M_S * h + slip / 2);
@@ -73,12 +75,12 @@ static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* mot
     const mabd_vec3 v =
         mabd_v3_sub(start_velocity(sim, p->b, p->Xb), start_velocity(sim, p->a, p->Xa));
     const mabd_real approach = -mabd_v3_dot(p->n, v);
-    *blow = approach > 0 && start < h * approach ? approach : 0;
-    if (!(view->restitution > 0) || *blow == 0) return;
+    *impact = approach > 0 && start < h * approach ? approach : 0;
+    if (!(view->restitution > 0) || *impact == 0) return;
     const mabd_real g =
         p->moving ? 0 : (mabd_real)fmax(0, -mabd_v3_dot(p->n, mabd_v3_load(sim->model->gravity)));
     const mabd_real back = rebound(view->restitution, approach, start, g, h);
-    // and what the row gives way under the blow, of a body by itself
+    // and the displacement of a soft row under the impact, of a body by itself
     const mabd_real soft = mabd_affine_contact_softness(sim->model) * (approach + back);
     const mabd_real wanted = u - h * (back + soft);
     if (back > 0 && wanted < p->gap) p->gap = wanted;
@@ -104,7 +106,7 @@ static void set_roll(const mabd_collide* c, const mabd_collide_motion* motion,
 static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
                                         const mabd_collide_motion* motion,
                                         const mabd_collide_pair* view,
-                                        const mabd_collide_point* point, mabd_real* blow) {
+                                        const mabd_collide_point* point, mabd_real* impact) {
     mabd_affine_contact p;
     memset(&p, 0, sizeof p);
     p.key = view->key;
@@ -115,7 +117,7 @@ static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
     p.n = point->normal;
     p.t1 = mabd_across(p.n), p.t2 = mabd_v3_cross(p.n, p.t1);
     p.distance = point->distance;
-    fill_rows(sim, motion, view, &p, blow);
+    fill_rows(sim, motion, view, &p, impact);
     const mabd_real own_a = own_compliance(sim, p.a, p.Xa, p.n);
     p.own_n = own_a + own_compliance(sim, p.b, p.Xb, p.n);
     p.light = own_a <= MABD_SUPPORT_MAX_COMPLIANCE_PART * p.own_n;
@@ -126,19 +128,19 @@ static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
     return p;
 }
 
-// ---- blows -----------------------------------------------------------------------------------------
+// ---- impacts -----------------------------------------------------------------------------------
 
-// The part of a blow that body takes is enough to leave BDF2.
-static bool is_struck(const mabd_affine_sim* sim, const mabd_affine_contact* p, int32_t body,
-                      mabd_vec3 X, mabd_real blow) {
+// True if the share of a body in an impact is large enough to leave BDF2.
+static bool is_hit(const mabd_affine_sim* sim, const mabd_affine_contact* p, int32_t body,
+                   mabd_vec3 X, mabd_real impact) {
     if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
     const mabd_real share = own_compliance(sim, body, X, p->n) / p->own_n, h = sim->step.lead;
     const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
-    return share * blow * h > MABD_IMPACT_MIN_FALLS * fall;
+    return share * impact * h > MABD_IMPACT_MIN_FALLS * fall;
 }
 
-// The body and those jointed to it go on by Euler.
-static void strike(mabd_affine_sim* sim, int32_t body) {
+// The body and those jointed to it take this step by Euler: predict them again.
+static void hit_body(mabd_affine_sim* sim, int32_t body) {
     const mabd_plan* plan = sim->model->plan;
     mabd_affine_contacts* c = sim->contacts;
     if (c->by_body.euler[body] == MABD_EULER_HIT || c->by_body.component[body] < 0) return;
@@ -151,9 +153,9 @@ static void strike(mabd_affine_sim* sim, int32_t body) {
     }
 }
 
-// ---- all together ----------------------------------------------------------------------------------
+// ---- all together ------------------------------------------------------------------------------
 
-// One walk over the pairs, and what is known of them.
+// One walk over the pairs with the saved contacts.
 typedef struct find_work {
     mabd_affine_sim* sim;
     mabd_affine_contacts* c;
@@ -162,10 +164,10 @@ typedef struct find_work {
     const mabd_list* from;    // mabd_affine_saved_contact
     mabd_collide_known known; // the same, while pairs are walked
     int32_t last;             // in c->list.before
-    bool struck;
+    bool hit;
 } find_work;
 
-static void start_contact(find_work* w, mabd_affine_contact* p, bool known, mabd_real blow) {
+static void start_contact(find_work* w, mabd_affine_contact* p, bool known, mabd_real impact) {
     mabd_affine_sim* sim = w->sim;
     const bool held = p->pressed;
     if (!held) {
@@ -174,9 +176,9 @@ static void start_contact(find_work* w, mabd_affine_contact* p, bool known, mabd
         p->slip_length = 0, p->slip_direction = p->t1;
         p->bound_unknown = true;
     }
-    if (w->find != MABD_FIND_FIRST || held || blow == 0) return;
-    if (is_struck(sim, p, p->b, p->Xb, blow)) w->struck = true, strike(sim, p->b);
-    if (is_struck(sim, p, p->a, p->Xa, blow)) w->struck = true, strike(sim, p->a);
+    if (w->find != MABD_FIND_FIRST || held || impact == 0) return;
+    if (is_hit(sim, p, p->b, p->Xb, impact)) w->hit = true, hit_body(sim, p->b);
+    if (is_hit(sim, p, p->a, p->Xa, impact)) w->hit = true, hit_body(sim, p->a);
 }
 
 static mabd_status add_points(find_work* w, const mabd_collide_pair* view, int32_t count,
@@ -189,18 +191,18 @@ static mabd_status add_points(find_work* w, const mabd_collide_pair* view, int32
         mabd_list_reserve(&c->allocator, &c->list.current, sizeof(mabd_affine_contact), count));
     for (int32_t k = 0; k < count; k++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, c->list.current.count++);
-        mabd_real blow;
-        *p = make_contact(w->sim, &w->motion, view, &points[k], &blow);
+        mabd_real impact;
+        *p = make_contact(w->sim, &w->motion, view, &points[k], &impact);
         const int32_t match = mabd_collide_match_nearest(&w->known, known, p->Xb, &taken);
         if (match >= 0) {
             mabd_affine_saved_take(w->sim, &saved[match], w->from == &c->list.saved, p);
         }
-        start_contact(w, p, match >= 0, blow);
+        start_contact(w, p, match >= 0, impact);
     }
     return MABD_OK;
 }
 
-// Contacts of the iteration before stay where they are; of the new points those that are next to none of them are added.
+// Contacts of the last reference stay; new points are added if none of those is close.
 static mabd_status add_more(find_work* w, const mabd_collide_pair* view, int32_t count,
                             const mabd_collide_point* points) {
     mabd_affine_contacts* c = w->c;
@@ -218,8 +220,8 @@ static mabd_status add_more(find_work* w, const mabd_collide_pair* view, int32_t
     }
     const mabd_real near = MABD_CONTACT_SAME_POINT_PART * c->geometry->reach[view->h];
     for (int32_t k = 0; k < count; k++) {
-        mabd_real blow;
-        mabd_affine_contact p = make_contact(w->sim, &w->motion, view, &points[k], &blow);
+        mabd_real impact;
+        mabd_affine_contact p = make_contact(w->sim, &w->motion, view, &points[k], &impact);
         bool known = false;
         for (int32_t i = first; i < c->list.current.count; i++) {
             const mabd_vec3 d = mabd_v3_sub(mabd_affine_contacts_at(c, i)->Xb, p.Xb);
@@ -228,7 +230,7 @@ static mabd_status add_more(find_work* w, const mabd_collide_pair* view, int32_t
         if (known) continue;
         MABD_TRY(
             mabd_list_reserve(&c->allocator, &c->list.current, sizeof(mabd_affine_contact), 1));
-        start_contact(w, &p, false, blow);
+        start_contact(w, &p, false, impact);
         *mabd_affine_contacts_at(c, c->list.current.count++) = p;
     }
     return MABD_OK;
@@ -277,7 +279,7 @@ mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find fin
         MABD_TRY(mabd_collide_find_pairs(c->geometry, &w.motion));
         MABD_TRY(find_all(&w));
         w.find = MABD_FIND_ANEW;
-        if (w.struck) MABD_TRY(find_all(&w)); // what is struck has another reference now
+        if (w.hit) MABD_TRY(find_all(&w)); // bodies that are hit have another reference now
     } else if (find == MABD_FIND_ANEW) {
         mabd_affine_saved_write(c, &c->list.last_reference);
         w.from = &c->list.last_reference;
@@ -298,9 +300,9 @@ void mabd_affine_contacts_shift(mabd_affine_sim* sim) {
     const mabd_collide_motion motion = motion_of(sim, false);
     for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        const mabd_vec3 way = mabd_collide_displacement(&motion, p->a, p->Xa, p->b, p->Xb),
-                        more = mabd_v3_sub(way, p->displacement);
-        p->displacement = way;
+        const mabd_vec3 displacement = mabd_collide_displacement(&motion, p->a, p->Xa, p->b, p->Xb),
+                        more = mabd_v3_sub(displacement, p->displacement);
+        p->displacement = displacement;
         p->gap += mabd_v3_dot(p->n, more), p->distance += mabd_v3_dot(p->n, more);
         p->slip1 += mabd_v3_dot(p->t1, more), p->slip2 += mabd_v3_dot(p->t2, more);
     }
@@ -318,7 +320,7 @@ mabd_real mabd_affine_contacts_slide(const mabd_affine_contacts* c) {
     return most;
 }
 
-// ---- overlap of a state ----------------------------------------------------------------------------
+// ---- overlap of a state ------------------------------------------------------------------------
 
 mabd_status mabd_affine_contacts_overlap(const mabd_affine_sim* sim, const mabd_real* q,
                                          mabd_real* depth, int32_t* a, int32_t* b) {

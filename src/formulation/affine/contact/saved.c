@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is carried on from one solve, and from one step, to the next: forces, pieces and bounds of contacts, and which bodies
-// go on by Euler.
+// State handed from one reference, and from one step, to the next: forces, branches and bounds of
+// contacts, and the bodies that take the next step by Euler.
 
 #include "formulation/affine/contact/saved.h"
 
@@ -11,16 +11,16 @@
 
 #include <string.h>
 
-// A tangent vector, carried along as the normal turns from `from` to `to`.
+// Turn a tangent vector with the normal from `from` to `to`.
 static mabd_vec3 turn_tangent(mabd_vec3 from, mabd_vec3 to, mabd_vec3 x) {
     const mabd_vec3 w = mabd_v3_cross(from, to), wx = mabd_v3_cross(w, x);
     const mabd_real cosine = mabd_v3_dot(from, to);
-    if (!(cosine > 0)) return mabd_v3(0, 0, 0); // another side: nothing is remembered
+    if (!(cosine > 0)) return mabd_v3(0, 0, 0); // another side of the body: forget it
     const mabd_vec3 y = mabd_v3_axpy(1 / (1 + cosine), mabd_v3_cross(w, wx), mabd_v3_add(x, wx));
     return mabd_v3_axpy(-mabd_v3_dot(to, y), to, y);
 }
 
-static void take_over(mabd_affine_contact* p, const mabd_affine_saved_contact* old) {
+static void restore_forces(mabd_affine_contact* p, const mabd_affine_saved_contact* old) {
     const mabd_vec3 friction = turn_tangent(old->normal, p->n, old->friction);
     p->pressed = old->pressed != 0;
     p->friction_state = (mabd_affine_friction_state)old->friction_state;
@@ -32,8 +32,9 @@ static void take_over(mabd_affine_contact* p, const mabd_affine_saved_contact* o
         mabd_unit(turn_tangent(old->normal, p->n, old->slip), p->t1, &p->slip_direction);
 }
 
-// Friction of the last step: the same in all iterations of this one. A blow leaves nothing to remember.
-static void take_lean(const mabd_affine_sim* sim, mabd_affine_contact* p, mabd_vec3 push) {
+// Stick offset from the friction of the last step, the same in all iterations of this one. An
+// impact leaves none.
+static void set_stick_offset(const mabd_affine_sim* sim, mabd_affine_contact* p, mabd_vec3 push) {
     const mabd_real* calm = sim->contacts->by_body.euler_steps;
     if (calm[p->b] > 1 || (p->moving && calm[p->a] > 1)) return;
     const mabd_real c = mabd_affine_contact_softness(sim->model) * p->own_t;
@@ -44,13 +45,13 @@ static void take_lean(const mabd_affine_sim* sim, mabd_affine_contact* p, mabd_v
 
 void mabd_affine_saved_take(const mabd_affine_sim* sim, const mabd_affine_saved_contact* old,
                             bool last_step, mabd_affine_contact* p) {
-    take_over(p, old);
+    restore_forces(p, old);
     if (last_step) p->bound = p->friction * old->pressure;
-    take_lean(sim, p,
-              turn_tangent(old->normal, p->n, last_step ? old->friction : old->last_friction));
+    set_stick_offset(
+        sim, p, turn_tangent(old->normal, p->n, last_step ? old->friction : old->last_friction));
 }
 
-static mabd_affine_saved_contact keep_one(const mabd_affine_contact* p) {
+static mabd_affine_saved_contact save_one(const mabd_affine_contact* p) {
     mabd_affine_saved_contact kept;
     memset(&kept, 0, sizeof kept);
     kept.identity.key = p->key, kept.identity.X = p->Xb;
@@ -67,18 +68,18 @@ static mabd_affine_saved_contact keep_one(const mabd_affine_contact* p) {
 
 void mabd_affine_saved_write(const mabd_affine_contacts* c, mabd_list* list) {
     for (int32_t i = 0; i < c->list.current.count; i++) {
-        ((mabd_affine_saved_contact*)list->data)[i] = keep_one(mabd_affine_contacts_at(c, i));
+        ((mabd_affine_saved_contact*)list->data)[i] = save_one(mabd_affine_contacts_at(c, i));
     }
     list->count = c->list.current.count;
 }
 
-static void stay_calm(mabd_affine_contacts* c, int32_t body) {
+static void add_euler_step(mabd_affine_contacts* c, int32_t body) {
     if (c->by_body.euler_steps[body] < 1) c->by_body.euler_steps[body] = 1;
 }
 
-// Which bodies take the next step by Euler: those that were struck, those with contacts that are rows, and
-// jointed ones that rest on others with all of their component.
-static void choose_calm(mabd_affine_sim* sim) {
+// Choose the bodies that take the next step by Euler: those that were hit, those with contacts that
+// are rows, and whole components of jointed bodies that rest on others.
+static void choose_euler_bodies(mabd_affine_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     mabd_affine_contacts* c = sim->contacts;
     const mabd_real part = sim->step.lead / c->search.h; // of a step
@@ -89,7 +90,7 @@ static void choose_calm(mabd_affine_sim* sim) {
         c->by_body.euler_steps[i] =
             c->by_body.euler[i] == MABD_EULER_HIT ? MABD_IMPACT_EULER_STEPS : left;
     }
-    for (int32_t i = 0; i < c->rows.bodies.bodies.count; i++) stay_calm(c, frees[i]);
+    for (int32_t i = 0; i < c->rows.bodies.bodies.count; i++) add_euler_step(c, frees[i]);
     for (int32_t i = 0; i < c->list.current.count; i++) {
         c->by_component.line[c->by_body.component[mabd_affine_contacts_at(c, i)->b]].count = 0;
     }
@@ -101,12 +102,13 @@ static void choose_calm(mabd_affine_sim* sim) {
         if (!(p->force[0] > 0) || count == 1 ||
             c->by_component.line[c->by_body.component[p->b]].count++ > 0)
             continue;
-        for (int32_t k = 0; k < count; k++) stay_calm(c, bodies[k]);
+        for (int32_t k = 0; k < count; k++) add_euler_step(c, bodies[k]);
     }
 }
 
-// A contact that opens, or closes without a blow, is a jump of the acceleration: BDF2 would make a hop of it.
-static void notice_changes(const mabd_plan* plan, mabd_affine_contacts* c) {
+// A contact that opens, or closes without an impact, is a jump of the acceleration: BDF2 would make
+// a hop of it.
+static void add_changed_contacts(const mabd_plan* plan, mabd_affine_contacts* c) {
     const mabd_affine_saved_contact* kept = c->list.saved.data;
     for (int32_t i = 0; i < c->list.saved.count; i++) c->by_body.change[kept[i].b] = 0;
     for (int32_t i = 0; i < c->list.current.count; i++)
@@ -125,7 +127,7 @@ static void notice_changes(const mabd_plan* plan, mabd_affine_contacts* c) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         if (c->by_body.change[p->b] == 0) continue;
         c->by_body.euler_steps[p->b] = MABD_IMPACT_EULER_STEPS;
-        // both alike, or momentum would not be kept; but what turns on an axle is held by it
+        // both bodies, to conserve momentum; but a body with joints is held by them
         if (p->moving && plan->components[c->by_body.component[p->a]].slot_count == 0) {
             c->by_body.euler_steps[p->a] = MABD_IMPACT_EULER_STEPS;
         }
@@ -134,7 +136,7 @@ static void notice_changes(const mabd_plan* plan, mabd_affine_contacts* c) {
 
 void mabd_affine_contacts_save(mabd_affine_sim* sim) {
     if (!sim->contacts) return;
-    choose_calm(sim);
-    notice_changes(sim->model->plan, sim->contacts);
+    choose_euler_bodies(sim);
+    add_changed_contacts(sim->model->plan, sim->contacts);
     mabd_affine_saved_write(sim->contacts, &sim->contacts->list.saved);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts as rows. Groups of small components (contact_sort.c) have W = Jc A^-1 Jc' put together (contact_matrix.c) and their
-// forces found by sweeps over the contacts (dual/cone_gs.h), or where they are few by projected conjugate
-// gradients (dual/cone_cg.h); what is large is left to these with products that are
-// responses of the bodies (affine/contact/response.h) to the forces Jc' x, read off by Jc.
+// Contacts as rows. For groups of small components (classify.c) W = Jc A^-1 Jc' is assembled
+// (delassus.c), and sweeps over the contacts find the forces (dual/cone_gs.h); small ranges are
+// tried by projected conjugate gradients first (dual/cone_cg.h). Large groups use these with
+// products that are responses of the bodies (affine/contact/response.h) to the forces Jc' x, read
+// by Jc.
 
 #include "formulation/affine/contact/solve_rows.h"
 
@@ -62,7 +63,7 @@ static void product(void* self, const mabd_real* x, mabd_real* out) {
     read_rows(w, w->d, out);
 }
 
-static void take_forces(const rows_work* w, const mabd_real* force) {
+static void store_forces(const rows_work* w, const mabd_real* force) {
     for (int32_t k = 0; k < w->count; k++, force += 3) {
         mabd_affine_contact* p = mabd_affine_contacts_at(w->c, w->contacts[k]);
         memcpy(p->force, force, sizeof p->force);
@@ -80,7 +81,8 @@ static int32_t most_products(int32_t contacts) {
                                           : most;
 }
 
-// Values of the rows without contact forces, and all else that a problem is made of.
+// Fill the arrays of the problem: values of the rows without contact forces, compliances, friction,
+// bounds.
 static void fill_problem(rows_work* w) {
     mabd_affine_response_read(w->sim, &w->c->rows.bodies, w->d);
     read_rows(w, w->d, w->rest);
@@ -97,7 +99,7 @@ static void fill_problem(rows_work* w) {
     }
 }
 
-// The part of it from contact `first` on.
+// The problem of `count` contacts from `first` on.
 static mabd_cone_problem problem_of(const rows_work* w, int32_t first, int32_t count) {
     const size_t at = (size_t)first;
     const mabd_cone_problem problem = {.count = count,
@@ -115,18 +117,18 @@ static void add_report(mabd_affine_contacts* c, const mabd_cone_report* report) 
     if (!(report->residual <= c->totals.residual)) c->totals.residual = report->residual;
 }
 
-// The first few sweeps bring most of it: where planes of contacts still bend no more are made.
+// While planes of contacts still bend, a few sweeps suffice.
 static int32_t most_sweeps(const mabd_affine_contacts* c) {
     return c->search.goal > c->search.tolerance ? MABD_ROW_MAX_EARLY_SWEEPS : MABD_ROW_MAX_SWEEPS;
 }
 
-static void solve_small(const rows_work* w, const mabd_affine_contact_range* run) {
-    mabd_cone_matrix W = mabd_affine_delassus_of(w->c, run);
-    mabd_cone_problem problem = problem_of(w, run->first, run->count);
-    mabd_real* force = w->force + 3 * (size_t)run->first;
+static void solve_small(const rows_work* w, const mabd_affine_contact_range* range) {
+    mabd_cone_matrix W = mabd_affine_delassus_of(w->c, range);
+    mabd_cone_problem problem = problem_of(w, range->first, range->count);
+    mabd_real* force = w->force + 3 * (size_t)range->first;
     problem.product = mabd_cone_matrix_product, problem.self = &W;
     mabd_cone_report report = {0, 0, 0, false};
-    if (run->count <= MABD_ROW_CG_MAX_CONTACTS) {
+    if (range->count <= MABD_ROW_CG_MAX_CONTACTS) {
         problem.max_products = MABD_ROW_CG_MAX_PRODUCTS;
         report = mabd_cone_cg(&problem, force, w->rows, w->work);
     }
@@ -137,8 +139,8 @@ static void solve_small(const rows_work* w, const mabd_affine_contact_range* run
         report.products += before;
     }
     add_report(w->c, &report);
-    for (int32_t i = 0; i < run->count; i++) {
-        w->bound[run->first + i] = w->friction[run->first + i] * force[3 * i];
+    for (int32_t i = 0; i < range->count; i++) {
+        w->bound[range->first + i] = w->friction[range->first + i] * force[3 * i];
     }
 }
 
@@ -150,7 +152,7 @@ static void solve_large(rows_work* w, int32_t first) {
     problem.product = product, problem.self = &part;
     problem.bound = w->bound + first;
     problem.updates = w->c->search.first ? (int32_t)larger(1, w->c->search.friction_updates)
-                                         : 0; // new ones know none
+                                         : 0; // new contacts have no bound yet
     const mabd_cone_report report =
         mabd_cone_cg(&problem, w->force + 3 * (size_t)first, w->rows, w->work);
     add_report(w->c, &report);
@@ -158,18 +160,18 @@ static void solve_large(rows_work* w, int32_t first) {
 
 static mabd_status find_forces(rows_work* w) {
     mabd_affine_contacts* c = w->c;
-    const mabd_affine_contact_range* runs = c->rows.ranges.data;
+    const mabd_affine_contact_range* ranges = c->rows.ranges.data;
     int32_t small = 0, rows = 0;
-    while (small < c->rows.ranges.count && runs[small].small) rows += runs[small++].count;
+    while (small < c->rows.ranges.count && ranges[small].small) rows += ranges[small++].count;
     c->totals.residual = 0;
     if (rows > 0) MABD_TRY(mabd_affine_delassus_build(w->sim, rows));
-    for (int32_t i = 0; i < small; i++) solve_small(w, &runs[i]);
+    for (int32_t i = 0; i < small; i++) solve_small(w, &ranges[i]);
     if (rows < w->count) solve_large(w, rows);
     return MABD_OK;
 }
 
-static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodies, mabd_real* kept,
-                              mabd_real* reals) {
+static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodies,
+                              mabd_real* saved, mabd_real* reals) {
     mabd_affine_contacts* c = sim->contacts;
     rows_work w = {
         .sim = sim, .c = c, .count = c->rows.contacts.count, .contacts = c->rows.contacts.data};
@@ -180,44 +182,44 @@ static mabd_status solve_rows(mabd_affine_sim* sim, bool again, mabd_vec12* bodi
     w.rows = w.force + 3 * n, w.work = w.rows + 3 * n;
     fill_problem(&w);
     if (!again) MABD_TRY(find_forces(&w));
-    take_forces(&w, w.force);
+    store_forces(&w, w.force);
     push(&w, w.force, w.y);
-    mabd_affine_response_finish(sim, &c->rows.bodies, w.y, kept);
+    mabd_affine_response_finish(sim, &c->rows.bodies, w.y, saved);
     return MABD_OK;
 }
 
-// ---- both ways -------------------------------------------------------------------------------------
+// ---- rows and supports -------------------------------------------------------------------------
 
 mabd_status mabd_affine_contacts_solve(mabd_affine_sim* sim, bool again) {
     mabd_affine_contacts* c = sim->contacts;
-    const int64_t n = c->rows.contacts.count, frees = c->rows.bodies.bodies.count;
-    const int64_t riders = c->support.loads.bodies.count,
-                  carriers = c->support.supports.bodies.count;
-    const int64_t free_rows = mabd_affine_response_rows(sim, &c->rows.bodies);
-    const int64_t rider_rows = mabd_affine_response_rows(sim, &c->support.loads);
+    const int64_t n = c->rows.contacts.count, bodies_count = c->rows.bodies.bodies.count;
+    const int64_t loads = c->support.loads.bodies.count,
+                  supports = c->support.supports.bodies.count;
+    const int64_t row_rows = mabd_affine_response_rows(sim, &c->rows.bodies);
+    const int64_t load_rows = mabd_affine_response_rows(sim, &c->support.loads);
     const int64_t rows =
-        free_rows + rider_rows + mabd_affine_response_rows(sim, &c->support.supports);
-    const int64_t bodies = larger(2 * frees, 2 * riders + 6 * carriers);
+        row_rows + load_rows + mabd_affine_response_rows(sim, &c->support.supports);
+    const int64_t bodies = larger(2 * bodies_count, 2 * loads + 6 * supports);
     const int64_t work =
         larger((int64_t)mabd_cone_cg_work((int32_t)n), (int64_t)mabd_cone_gs_work((int32_t)n));
     c->work.bodies.count = c->work.reals.count = c->work.duals.count = 0;
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.bodies, sizeof(mabd_vec12), bodies));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.reals, sizeof(mabd_real), 13 * n + work));
     MABD_TRY(mabd_list_reserve(&c->allocator, &c->work.duals, sizeof(mabd_real), rows));
-    mabd_real *free_kept = c->work.duals.data, *rider_kept = free_kept + free_rows,
-              *carrier_kept = rider_kept + rider_rows;
+    mabd_real *row_saved = c->work.duals.data, *load_saved = row_saved + row_rows,
+              *support_saved = load_saved + load_rows;
     MABD_TRY(mabd_affine_response_open(sim, &c->rows.bodies));
     MABD_TRY(mabd_affine_response_open(sim, &c->support.loads));
     MABD_TRY(mabd_affine_response_open(sim, &c->support.supports));
-    mabd_affine_response_keep(sim, &c->rows.bodies, free_kept);
-    mabd_affine_response_keep(sim, &c->support.loads, rider_kept);
-    mabd_affine_response_keep(sim, &c->support.supports, carrier_kept);
+    mabd_affine_response_save(sim, &c->rows.bodies, row_saved);
+    mabd_affine_response_save(sim, &c->support.loads, load_saved);
+    mabd_affine_response_save(sim, &c->support.supports, support_saved);
     mabd_affine_solve_dual(sim);
     if (c->rows.contacts.count > 0) {
-        MABD_TRY(solve_rows(sim, again, c->work.bodies.data, free_kept, c->work.reals.data));
+        MABD_TRY(solve_rows(sim, again, c->work.bodies.data, row_saved, c->work.reals.data));
     }
     if (c->support.contacts.count > 0) {
-        mabd_affine_contacts_solve_supports(sim, c->work.bodies.data, rider_kept, carrier_kept);
+        mabd_affine_contacts_solve_supports(sim, c->work.bodies.data, load_saved, support_saved);
     }
     return MABD_OK;
 }

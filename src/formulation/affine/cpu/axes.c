@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // After a linear solve: the branch of its force law (joint/axis_law.h) for every axis.
 //
-// The solve used one branch of each law and gave (x, lambda): on a sloped branch both from the row, on
-// a vertical one lambda at the place of the branch, on a flat one x from the bodies, as far as it is
-// linear. The branch at x + rho lambda is used in the next solve, at the same reference: while branches
-// change, bodies may fly far off, and all axes together are one linear complementarity problem, which
-// has one solution. A point that is on the graph already, up to round-off, keeps its branch: at a
-// corner both branches are right.
+// The solve used one branch of each law and gave (x, lambda): on a sloped branch both from the row,
+// on a vertical one lambda at the place of the branch, on a flat one x from the bodies, as far as
+// it is linear. The branch at x + rho lambda is used in the next solve, at the same reference:
+// while branches change, bodies may fly far off, and all axes together are one linear
+// complementarity problem, which has one solution. A point that is on the graph already, up to
+// round-off, keeps its branch: at a corner both branches are right.
 //
-// Changing all axes at once takes a few solves but may cycle. If the number of wrong axes has not fallen
-// below its least value MABD_ACTIVE_SET_MAX_STALLS times in a row, only the last wrong axis changes
-// until it has, which is sure to end (block principal pivoting; K is positive definite).
+// Changing all axes at once takes a few solves but may cycle. If the number of wrong axes has not
+// fallen below its least value MABD_ACTIVE_SET_MAX_STALLS times in a row, only the last wrong axis
+// changes until it has, which is sure to end (block principal pivoting; K is positive definite).
 //
-// Stops and velocities. A stop takes the speed away within two steps of implicit Euler: in the first
-// one x arrives (and x' is the mean speed on the way), in the second one it stays. Formulas with history
-// (BDF2, the second stage of SDIRK2) would extrapolate the speed from before and throw the axis back, by
-// up to the full speed. So a step that meets a stop, and the step after it, use Euler for all bodies:
-// the impact runs through the joints (step.c). The same holds for a step that leaves a stop: bodies that
-// the impact has compressed bounce off within a fraction of a step, and BDF2 would add half of that
-// speed again.
+// Stops and velocities. A stop takes the speed away within two steps of implicit Euler: in the
+// first one x arrives (and x' is the mean speed on the way), in the second one it stays. Formulas
+// with history (BDF2, the second stage of SDIRK2) would extrapolate the speed from before and throw
+// the axis back, by up to the full speed. So a step that meets a stop, and the step after it, use
+// Euler for all bodies: the impact runs through the joints (step.c). The same holds for a step that
+// leaves a stop: bodies that the impact has compressed bounce off within a fraction of a step, and
+// BDF2 would add half of that speed again.
 
 #include "formulation/affine/cpu/axes.h"
 
@@ -50,7 +50,7 @@ mabd_affine_axis_report mabd_affine_update_axes(mabd_affine_sim* sim, bool first
     return report;
 }
 
-// ---- stops -----------------------------------------------------------------------------------------
+// ---- stops -------------------------------------------------------------------------------------
 
 static bool any_stop(const mabd_affine_sim* sim, mabd_real span, mabd_real least) {
     for (int32_t i = 0; sim->sizes.axes > 0 && i < sim->model->joint_count; i++) {

@@ -45,7 +45,7 @@ static mabd_status nothing(mabd_affine_sim* sim) {
     return (void)sim, MABD_OK;
 }
 
-// ---- the step ------------------------------------------------------------------------------------------
+// ---- the step ----------------------------------------------------------------------------------
 
 static void swap_multipliers(mabd_affine_sim* sim) {
     mabd_real* last = sim->lambda;
@@ -73,7 +73,7 @@ CANNOT_FAIL(changed_stop, (SIM, mabd_real least, bool* changed),
 CANNOT_FAIL(finish, (SIM, bool keep_history),
             (mabd_affine_contacts_save(sim), mabd_affine_finish(sim, keep_history)))
 
-// ---- a solve ---------------------------------------------------------------------------------------
+// ---- a solve -----------------------------------------------------------------------------------
 
 CANNOT_FAIL(begin_solve, (SIM, mabd_affine_scheme scheme, mabd_real time, mabd_real h),
             mabd_affine_begin_solve(sim, scheme, time, h))
@@ -134,7 +134,7 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .relinearize = relinearize,
 };
 
-// ---- for backends with a device ------------------------------------------------------------------
+// ---- for backends with a device ----------------------------------------------------------------
 
 static void predict_rest(mabd_affine_sim* sim) {
     sim->stages->predict_rest(sim);
