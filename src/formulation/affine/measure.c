@@ -27,6 +27,14 @@ static mabd_real elastic_energy(const mabd_body_material* material, mabd_mat3 A)
     return material->volume * (material->mu * square + material->lambda / 2 * trace * trace);
 }
 
+// Potential energy and momentum of the mass of a body at t with velocity v. Needs no affine coordinates.
+static void measure_translation(mabd_real mass, const mabd_real* gravity, mabd_vec3 t, mabd_vec3 v,
+                                mabd_measure* out, mabd_vec3* p, mabd_vec3* L) {
+    out->gravity -= mass * mabd_v3_dot(mabd_v3_load(gravity), t);
+    *p = mabd_v3_axpy(mass, v, *p);
+    *L = mabd_v3_axpy(mass, mabd_v3_cross(t, v), *L);
+}
+
 static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* out, mabd_vec3* p,
                          mabd_vec3* L) {
     const mabd_model* m = sim->model;
@@ -37,27 +45,27 @@ static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* 
     out->kinetic += (s[0] * mabd_v3_dot(v.d1, v.d1) + s[1] * mabd_v3_dot(v.d2, v.d2) +
                      s[2] * mabd_v3_dot(v.d3, v.d3) + material->mass * mabd_v3_dot(v.tau, v.tau)) /
                     2;
-    out->gravity -= material->mass * mabd_v3_dot(mabd_v3_load(m->gravity), q.tau);
     out->elastic += elastic_energy(material, mabd_m3(q.d1, q.d2, q.d3));
-    *p = mabd_v3_axpy(material->mass, v.tau, *p);
     *L = mabd_v3_axpy(s[0], mabd_v3_cross(q.d1, v.d1), *L);
     *L = mabd_v3_axpy(s[1], mabd_v3_cross(q.d2, v.d2), *L);
     *L = mabd_v3_axpy(s[2], mabd_v3_cross(q.d3, v.d3), *L);
-    *L = mabd_v3_axpy(material->mass, mabd_v3_cross(q.tau, v.tau), *L);
+    measure_translation(material->mass, m->gravity, q.tau, v.tau, out, p, L);
 }
 
-static void measure_controls(const mabd_affine_sim* sim, mabd_measure* out) {
-    const mabd_model* m = sim->model;
+// Energy of springs and armatures from the coordinates x and rates xd of joints. Needs no affine
+// coordinates.
+static void measure_controls(const mabd_model* m, const mabd_real* x, const mabd_real* xd,
+                             mabd_measure* out) {
     if (m->coordinate_count == 0) return;
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
         for (int32_t r = 0; joint->coordinate >= 0 && r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            const mabd_real x = sim->x[joint->coordinate + r] - c->rest;
-            const mabd_real xd = sim->xd[joint->coordinate + r];
-            out->spring += c->spring * x * x / 2;
-            out->kinetic += c->armature * xd * xd / 2;
+            const mabd_real stretch = x[joint->coordinate + r] - c->rest;
+            const mabd_real rate = xd[joint->coordinate + r];
+            out->spring += c->spring * stretch * stretch / 2;
+            out->kinetic += c->armature * rate * rate / 2;
         }
     }
 }
@@ -85,7 +93,7 @@ mabd_measure mabd_affine_measure(const void* self) {
         if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
         measure_body(sim, (size_t)i, &out, &p, &L);
     }
-    measure_controls(sim, &out);
+    measure_controls(sim->model, sim->x, sim->xd, &out);
     measure_contacts(sim, &out);
     out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
     mabd_v3_store(p, out.linear_momentum);

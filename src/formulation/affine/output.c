@@ -23,6 +23,19 @@ typedef struct user_pose {
     mabd_vec3 position, velocity, omega;
 } user_pose;
 
+// Pose of the user frame from rotation R, centre t, velocity v and angular velocity omega of the
+// principal frame. Needs no affine coordinates.
+static user_pose user_pose_of(const mabd_model_class* c, mabd_mat3 R, mabd_vec3 t, mabd_vec3 v,
+                              mabd_vec3 omega) {
+    user_pose pose;
+    pose.R = mabd_m3_product(R, mabd_m3_transpose(mabd_q_matrix(mabd_q_load(c->axes))));
+    const mabd_vec3 arm = mabd_m3_mul(pose.R, mabd_v3_load(c->center));
+    pose.position = mabd_v3_sub(t, arm);
+    pose.velocity = mabd_v3_sub(v, mabd_v3_cross(omega, arm));
+    pose.omega = omega;
+    return pose;
+}
+
 static user_pose pose_of(const mabd_affine_sim* sim, size_t body) {
     const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
     const mabd_vec12 q = mabd_vec12_load(sim->q + 12 * body);
@@ -33,13 +46,7 @@ static user_pose pose_of(const mabd_affine_sim* sim, size_t body) {
     mabd_vec3 omega = mabd_v3_cross(R.c1, v.d1);
     omega = mabd_v3_add(omega, mabd_v3_cross(R.c2, v.d2));
     omega = mabd_v3_scale((mabd_real)0.5, mabd_v3_add(omega, mabd_v3_cross(R.c3, v.d3)));
-    user_pose pose;
-    pose.R = mabd_m3_product(R, mabd_m3_transpose(mabd_q_matrix(mabd_q_load(c->axes))));
-    const mabd_vec3 arm = mabd_m3_mul(pose.R, mabd_v3_load(c->center));
-    pose.position = mabd_v3_sub(q.tau, arm);
-    pose.velocity = mabd_v3_sub(v.tau, mabd_v3_cross(omega, arm));
-    pose.omega = omega;
-    return pose;
+    return user_pose_of(c, R, q.tau, v.tau, omega);
 }
 
 void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
