@@ -211,7 +211,7 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     const region& a = p->arena;
     *view = *host;
     view->model = p->model_head, view->packs = NULL, view->shares = p->shares;
-    view->stages = NULL, view->pool = NULL, view->outers = NULL;
+    view->stages = NULL, view->pool = NULL, view->reduced_chains = NULL;
 #define FIELD(kind, name, count, columns, unit, meaning) view->name = moved(a, host->name);
 #include "formulation/affine/fields.def"
 #undef FIELD
@@ -219,7 +219,7 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     view->motors = moved(a, host->motors), view->axes = moved(a, host->axes);
     view->copies = moved(a, host->copies);
     view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
-    view->loose = moved(a, host->loose);
+    view->motor_only = moved(a, host->motor_only);
     view->sides = sides, view->springs = springs, view->points = points;
     view->duals = NULL, view->solvers = NULL, view->softened = NULL, view->groups = NULL;
 }

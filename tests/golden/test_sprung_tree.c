@@ -87,7 +87,7 @@ static void* run(const mabd_model* model, run_def how, size_t* size, int32_t* la
     cr_assert(eq(int, ops->create(model, &def, &allocator, &self, &error), MABD_OK));
     mabd_affine_sim* cpu = self;
     cpu->stages = mabd_affine_isa_table_of(how.isa);
-    *lanes = BODIES - cpu->packs->odd_count;
+    *lanes = BODIES - cpu->packs->unpacked_count;
     for (int i = 0; i < how.steps; i++) {
         cr_assert(eq(int, ops->step(self, (mabd_real)i * def.h, NULL, &error), MABD_OK), "%s",
                   error.text);

@@ -24,15 +24,15 @@ bool mabd_affine_settles_by_copy(const mabd_model* m) {
 // tile.
 static void check_segments(const mabd_affine_sim* sim) {
     const mabd_affine_packs* packs = sim->packs;
-    for (int32_t i = 0; packs->run_count > 0 && i < packs->tile_count; i++) {
+    for (int32_t i = 0; packs->segment_count > 0 && i < packs->tile_count; i++) {
         mabd_affine_copy_state* state =
             &sim->copies[packs->tiles[i].body_first / sim->model->copy_bodies];
-        if (packs->tiles[i].run < 0 || state->settled) continue;
+        if (packs->tiles[i].segment < 0 || state->settled) continue;
         if (packs->motions[i].rotation > state->rotation) {
             state->rotation = packs->motions[i].rotation;
             state->rotated_body = packs->motions[i].rotated_body;
         }
-        mabd_affine_joint_error_add(&state->open, &packs->inner[i]);
+        mabd_affine_joint_error_add(&state->open, &packs->inner_errors[i]);
     }
 }
 

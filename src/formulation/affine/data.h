@@ -42,7 +42,7 @@ typedef enum mabd_affine_stage {
 /// Array sizes, known from the model alone.
 typedef struct mabd_affine_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
-    size_t classes, row_sets, forces, components, widest_body, loose;
+    size_t classes, row_sets, forces, components, widest_body, motor_only;
     size_t threads;
     size_t axes;    // coordinates, or 0 if no axis has a law (joint/axis_law.h)
     size_t guess;   // rows, or 0 if no dual solver is iterative
@@ -75,8 +75,8 @@ MABD_FN mabd_real mabd_affine_control_goal(const mabd_control* control,
 }
 
 /// Bodies with at most this many joints keep y (12) and their blocks (9 each) while contacts of others change.
-#define MABD_KEPT_SIDES 2
-#define MABD_KEPT_REALS (12 + 9 * 3)
+#define MABD_SAVED_SIDES 2
+#define MABD_SAVED_REALS (12 + 9 * 3)
 
 /// The row of an axis with a law: which piece it stands on.
 typedef struct mabd_affine_axis_state {
@@ -207,9 +207,10 @@ struct mabd_affine_sim {
     size_t memory_size; // [bytes]
     const mabd_affine_isa_table* stages;
     mabd_affine_packs* packs;
-    mabd_affine_shares* shares;        // of the packs
-    mabd_pool* pool;                   // null = one thread
-    mabd_affine_reduced_chain* outers; // (components) null = no runs (affine/cpu/reduced_chain.h)
+    mabd_affine_shares* shares; // of the packs
+    mabd_pool* pool;            // null = one thread
+    mabd_affine_reduced_chain*
+        reduced_chains; // (components) null = no runs (affine/cpu/reduced_chain.h)
     mabd_affine_sizes sizes;
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     mabd_real* name; // (count x columns) [unit]
@@ -225,7 +226,7 @@ struct mabd_affine_sim {
     int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
     mabd_real* force_scale;              // (forces) signal values
     uint8_t* body_kind;                  // (bodies) mabd_affine_body_kind
-    int32_t* loose;                      // (loose) joints that have motors but no rows
+    int32_t* motor_only;                 // (motor_only) joints that have motors but no rows
     mabd_affine_side_work* sides;        // (widest_body)
     mabd_affine_spring_work* springs;    // (widest_body)
     mabd_vec3* points;                   // (widest_body)

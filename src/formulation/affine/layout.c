@@ -19,7 +19,7 @@
 #include <string.h>
 
 // A joint that pushes its bodies without holding them: it is in no component of the plan.
-static bool is_loose(const mabd_model* model, int32_t joint) {
+static bool is_motor_only(const mabd_model* model, int32_t joint) {
     return model->plan->joint_slot[joint] < 0 &&
            model->row_sets[model->joints[joint].row_set].motor_count > 0;
 }
@@ -40,11 +40,11 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
     n.targets = n.copies * (size_t)model->control_count;
     n.apart = mabd_affine_settles_by_copy(model) ? n.bodies : 0;
     n.axes = model->laws ? n.coordinates : 0;
-    n.loose = n.guess = n.rest = 0;
+    n.motor_only = n.guess = n.rest = 0;
     n.threads = 1;
     n.groups = (size_t)mabd_affine_find_groups(plan, NULL);
     n.held = model->contact.enabled ? n.bodies : 0;
-    for (int32_t i = 0; i < model->joint_count; i++) n.loose += is_loose(model, i);
+    for (int32_t i = 0; i < model->joint_count; i++) n.motor_only += is_motor_only(model, i);
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
         const mabd_dual_ops* ops = mabd_affine_direct_dual(c);
@@ -76,7 +76,7 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
-    sim->loose = mabd_arena_take(arena, n->loose, sizeof *sim->loose);
+    sim->motor_only = mabd_arena_take(arena, n->motor_only, sizeof *sim->motor_only);
     const size_t widest = n->threads * n->widest_body;
     sim->sides = mabd_arena_take(arena, widest, sizeof *sim->sides);
     sim->springs = mabd_arena_take(arena, widest, sizeof *sim->springs);
@@ -125,16 +125,16 @@ static void find_body_kinds(const mabd_model* m, uint8_t* kinds) {
     for (int32_t i = 0; i < m->body_count; i++) kinds[i] = (uint8_t)kind_by_joints(m, i);
     for (int32_t i = 0; i < m->force_count; i++) has_forces(m, kinds, m->forces[i].body);
     for (int32_t i = 0; i < m->joint_count; i++) {
-        if (!is_loose(m, i)) continue;
+        if (!is_motor_only(m, i)) continue;
         has_forces(m, kinds, m->joints[i].a);
         has_forces(m, kinds, m->joints[i].b);
     }
 }
 
-static void find_loose(mabd_affine_sim* sim) {
-    size_t loose = 0;
+static void find_motor_only(mabd_affine_sim* sim) {
+    size_t count = 0;
     for (int32_t i = 0; i < sim->model->joint_count; i++) {
-        if (is_loose(sim->model, i)) sim->loose[loose++] = i;
+        if (is_motor_only(sim->model, i)) sim->motor_only[count++] = i;
     }
 }
 
@@ -157,7 +157,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     sim->stages = mabd_affine_isa_table_of(mabd_isa_count() - 1);
     MABD_TRY(mabd_affine_contacts_create(sim->model, allocator, &sim->contacts));
     find_body_kinds(sim->model, sim->body_kind);
-    find_loose(sim);
+    find_motor_only(sim);
     find_shared_edges(sim);
     const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
     mabd_affine_find_groups(sim->model->plan, sim->groups);

@@ -94,8 +94,10 @@ static void expect_all_once(const mabd_model* m, const mabd_affine_packs* packs)
                 if (l < pack->count) seen[body]++;
             }
         }
-        for (int32_t i = tile->odd_first; i < tile->odd_last; i++) seen[packs->odd[i]]++;
-        for (int32_t i = tile->body_first; i < tile->body_last && tile->run >= 0; i++) seen[i]++;
+        for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++)
+            seen[packs->unpacked[i]]++;
+        for (int32_t i = tile->body_first; i < tile->body_last && tile->segment >= 0; i++)
+            seen[i]++;
     }
     for (int32_t i = 0; i < m->body_count; i++) {
         cr_assert(eq(i32, seen[i], m->body_motion[i] == MABD_MOTION_DYNAMIC), "body %d", i);
@@ -117,7 +119,7 @@ static void expect_like(const mabd_model* m, const mabd_affine_packs* packs,
         cr_assert(eq(i32, at->row[l], plan->slot_row[side->slot]));
         cr_assert(eq(i32, at->mode[l], packs->shares.side_mode[first + i]));
         if (pack->kind != MABD_BODY_ROWS) continue;
-        const mabd_affine_pack_other* far = &packs->fars[pack->far_first + i];
+        const mabd_affine_pack_other* far = &packs->others[pack->other_first + i];
         cr_assert(eq(i32, far->row_set, joint->row_set));
         cr_assert(eq(i32, far->is_b, side->is_b));
         cr_assert(eq(i32, far->body[l], side->is_b ? joint->a : joint->b));
@@ -187,7 +189,7 @@ static void expect_coordinates_once(const mabd_model* m, const mabd_affine_packs
             for (int l = 0; l < group->count; l++) seen[joint_at[group->coordinate[l]]]++;
         }
     }
-    for (int32_t i = 0; i < packs->lone_count; i++) seen[packs->lone[i]]++;
+    for (int32_t i = 0; i < packs->ungrouped_count; i++) seen[packs->ungrouped[i]]++;
     for (int32_t i = 0; i < m->joint_count; i++) {
         cr_assert(eq(i32, seen[i], m->joints[i].coordinate >= 0), "joint %d", i);
     }
@@ -221,7 +223,7 @@ Test(pack, takes_all_links_of_a_chain_with_rigid_rows) {
         mabd_model* model = chain_model(types[i]);
         mabd_affine_sim* sim = start(model, 1);
         // full ones, but for the two ends and where a tile ends
-        cr_expect(eq(i32, sim->packs->odd_count, 0));
+        cr_expect(eq(i32, sim->packs->unpacked_count, 0));
         cr_expect(le(i32, sim->packs->pack_count, LINKS / MABD_LANES + 4));
         stop(sim);
         mabd_model_destroy(model);
@@ -231,7 +233,7 @@ Test(pack, takes_all_links_of_a_chain_with_rigid_rows) {
 Test(pack, leaves_no_spring_of_a_plant_alone_but_that_at_its_root) {
     mabd_model* model = plant_model();
     mabd_affine_sim* sim = start(model, 1);
-    cr_expect(eq(i32, sim->packs->lone_count, 1));
+    cr_expect(eq(i32, sim->packs->ungrouped_count, 1));
     cr_expect(gt(i32, sim->packs->group_count, MABD_TILE_BODIES / MABD_LANES));
     stop(sim);
     mabd_model_destroy(model);
@@ -242,28 +244,28 @@ Test(pack, leaves_no_spring_of_a_plant_alone_but_that_at_its_root) {
 // Rows of a pack look at references of bodies of their own tile, at borders and at bodies that do not move.
 static void expect_borders(const mabd_model* m, const mabd_affine_packs* packs) {
     uint8_t* border = calloc((size_t)m->body_count, 1);
-    for (int32_t i = 0; i < packs->border_count; i++) border[packs->borders[i]] = 1;
+    for (int32_t i = 0; i < packs->halo_count; i++) border[packs->halo[i]] = 1;
     for (int32_t p = 0; p < packs->pack_count; p++) {
         const mabd_affine_pack* pack = &packs->packs[p];
         const int32_t tile = tile_of(packs, pack->body[0]);
         for (int l = 0; l < pack->count; l++) {
-            cr_assert(eq(i32, pack->border >> l & 1, border[pack->body[l]]));
+            cr_assert(eq(i32, pack->halo >> l & 1, border[pack->body[l]]));
         }
         for (int32_t i = 0; i < pack->side_count && pack->kind == MABD_BODY_ROWS; i++) {
             cr_assert(packs->tiles[tile].looks);
             for (int l = 0; l < MABD_LANES; l++) {
-                const int32_t other = packs->fars[pack->far_first + i].body[l];
+                const int32_t other = packs->others[pack->other_first + i].body[l];
                 if (m->body_motion[other] != MABD_MOTION_DYNAMIC) continue;
                 cr_assert(border[other] || tile_of(packs, other) == tile);
             }
         }
     }
-    for (int32_t r = 0; r < packs->run_count; r++) {
-        const mabd_affine_segment* run = &packs->runs[r];
+    for (int32_t r = 0; r < packs->segment_count; r++) {
+        const mabd_affine_segment* run = &packs->segments[r];
         for (int32_t i = 0; i < MABD_SEGMENT_BODIES; i++) {
             const int32_t k = i % MABD_SEGMENT_LINKS, l = i / MABD_SEGMENT_LINKS;
-            const int32_t mine = k == 0                        ? run->border[0] >> l & 1
-                                 : k == MABD_SEGMENT_LINKS - 1 ? run->border[1] >> l & 1
+            const int32_t mine = k == 0                        ? run->halo[0] >> l & 1
+                                 : k == MABD_SEGMENT_LINKS - 1 ? run->halo[1] >> l & 1
                                                                : 0;
             cr_assert(eq(i32, mine, border[run->body + i]));
         }
@@ -281,7 +283,7 @@ static void expect_same_if_predicted_before(const mabd_model* model, int32_t thr
     mabd_affine_sim *fused = start(model, threads), *before = start(model, threads);
     expect_borders(model, fused->packs);
     cr_assert(mabd_affine_fuses_predict(fused));
-    before->packs->border_count = model->body_count; // too many
+    before->packs->halo_count = model->body_count; // too many
     cr_assert(mabd_affine_fuses_predict(before) == false);
     advance(fused, 5), advance(before, 5);
     const size_t bytes = 12 * (size_t)model->body_count * sizeof(mabd_real);
@@ -330,7 +332,7 @@ static void unpack(mabd_affine_sim* sim, const mabd_model* model) {
         if (*kind == MABD_BODY_SIMPLE || *kind == MABD_BODY_ROWS) *kind = MABD_BODY_GENERAL;
     }
     mabd_affine_reduced_chain_destroy(sim, &allocator); // no runs are left
-    sim->outers = NULL;
+    sim->reduced_chains = NULL;
     mabd_affine_packs_destroy(&allocator, sim->packs);
     cr_assert(eq(int,
                  mabd_affine_packs_create(&allocator, model, sim->body_kind, false, &sim->packs),

@@ -87,7 +87,8 @@ static kkt_errors compare(const long_chain* c) {
 static void expect_oracle(mabd_joint joint, int32_t links, bool pinned, mabd_real heavy,
                           int32_t runs) {
     long_chain c = start(joint, links, pinned, heavy, 20);
-    cr_assert(eq(i32, c.sim->packs->run_count, runs), "joint %d, %d links", (int)joint, (int)links);
+    cr_assert(eq(i32, c.sim->packs->segment_count, runs), "joint %d, %d links", (int)joint,
+              (int)links);
     solve_once(c.sim, MABD_SCHEME_BDF2, 20);
     const kkt_errors e = compare(&c);
     // a chain that floats is hardly pulled: round-off of places 50 m away shows in its forces (block Thomas: 3e-9)
@@ -127,7 +128,7 @@ Test(run, gives_what_the_whole_system_gives_with_other_joints) {
 
 Test(run, short_chains_have_none) {
     long_chain c = start(MABD_JOINT_BALL, MABD_SEGMENT_BODIES, true, 0, 0);
-    cr_assert(eq(i32, c.sim->packs->run_count, 0));
+    cr_assert(eq(i32, c.sim->packs->segment_count, 0));
     stop(&c);
 }
 
@@ -164,7 +165,7 @@ Test(run, finds_the_widest_gap) {
     const int32_t cuts[3] = {MABD_SEGMENT_LINKS, 7 * MABD_SEGMENT_LINKS, MABD_SEGMENT_BODIES};
     for (int32_t i = 0; i < 3; i++) { // multipliers of a cut are off
         solve_again(cpu);
-        cpu->lambda[plan->slot_row[cpu->packs->runs[0].slot + cuts[i]]] += 1;
+        cpu->lambda[plan->slot_row[cpu->packs->segments[0].slot + cuts[i]]] += 1;
         expect_widest(&c);
     }
     stop(&c);
@@ -212,7 +213,7 @@ static void expect_failing_joint(mabd_joint type) {
     mabd_affine_predict(cpu);
     mabd_affine_assemble(cpu, MABD_PASS_FIRST);
     cr_assert(eq(int, mabd_affine_factor(cpu, &joint), MABD_ERR_SINGULAR));
-    const int32_t cut = cpu->packs->runs[0].slot;
+    const int32_t cut = cpu->packs->segments[0].slot;
     cr_assert(eq(i32, joint, c.model->plan->slot_joint[cut + 1]));
     stop(&c);
 }

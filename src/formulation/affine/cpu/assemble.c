@@ -66,8 +66,8 @@ void MABD_STAGE(start)(mabd_affine_sim* sim, mabd_affine_pass pass, const mabd_a
             mabd_affine_stage_start_joints(sim, stress, pack->body[l]);
         }
     }
-    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        mabd_affine_stage_start_joints(sim, stress, packs->odd[i]);
+    for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {
+        mabd_affine_stage_start_joints(sim, stress, packs->unpacked[i]);
     }
     for (int32_t i = tile->group_first; i < tile->group_last; i++) {
         MABD_STAGE(start_group)(sim, &packs->groups[i]);
@@ -91,10 +91,10 @@ void MABD_STAGE(assemble)(mabd_affine_sim* sim, mabd_affine_pass pass, bool pred
                           const mabd_affine_tile* tile, int32_t thread) {
     const mabd_affine_packs* packs = sim->packs;
     const mabd_real* stress = choose_stress(sim, pass);
-    if (tile->run >= 0 && packs->runs[tile->run].kind == MABD_BODY_SIMPLE) {
-        MABD_STAGE(assemble_run)(sim, tile->run, stress, predict);
-    } else if (tile->run >= 0) {
-        MABD_STAGE(assemble_row_run)(sim, tile->run, stress, predict);
+    if (tile->segment >= 0 && packs->segments[tile->segment].kind == MABD_BODY_SIMPLE) {
+        MABD_STAGE(assemble_segment)(sim, tile->segment, stress, predict);
+    } else if (tile->segment >= 0) {
+        MABD_STAGE(assemble_row_segment)(sim, tile->segment, stress, predict);
     }
     if (predict && tile->looks) { // at the references of later packs as well
         for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
@@ -118,8 +118,8 @@ void MABD_STAGE(assemble)(mabd_affine_sim* sim, mabd_affine_pass pass, bool pred
             MABD_STAGE(assemble_pack)(sim, pack, stress, predict);
         }
     }
-    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        mabd_affine_stage_assemble_body(sim, packs->odd[i], stress, thread);
+    for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {
+        mabd_affine_stage_assemble_body(sim, packs->unpacked[i], stress, thread);
     }
     MABD_STAGE_END();
 }

@@ -10,7 +10,7 @@
 #define MABD_STAGE_EACH(do, isa) \
     do(isa, void, predict, (mabd_affine_sim* sim, bool packs_too, const mabd_affine_tile* tile)) \
     do(isa, void, predict_rest, (mabd_affine_sim* sim)) \
-    do(isa, void, predict_borders, (mabd_affine_sim* sim, int32_t first, int32_t last)) \
+    do(isa, void, predict_halo, (mabd_affine_sim* sim, int32_t first, int32_t last)) \
     do(isa, void, predict_body, (mabd_affine_sim* sim, int32_t body)) \
     do(isa, void, start, (mabd_affine_sim* sim, mabd_affine_pass pass, const mabd_affine_tile* tile)) \
     do(isa, void, assemble, (mabd_affine_sim* sim, mabd_affine_pass pass, bool predict, const mabd_affine_tile* tile, int32_t thread)) \

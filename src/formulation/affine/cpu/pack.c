@@ -13,9 +13,9 @@ typedef struct walk {
     const mabd_model* model;
     const uint8_t* kinds;
     mabd_affine_packs* out; // arrays are null while counting
-    int32_t* run_at;        // (bodies) the slot before a body that begins a run, else -1
+    int32_t* segment_at;    // (bodies) the slot before a body that begins a segment, else -1
     int32_t* tile_of;       // (bodies)
-    int32_t* piece_of;      // (bodies) first body of its tile, or of its lane of a run
+    int32_t* piece_of;      // (bodies) first body of its tile, or of its lane of a segment
     uint8_t packed[MABD_TILE_BODIES];
 } walk;
 
@@ -122,14 +122,14 @@ static void add_pack(walk* w, mabd_affine_pack* pack) {
     const int32_t sides = pack->side_count, pairs = sides * (sides - 1) / 2;
     const int32_t fars = pack->kind == MABD_BODY_ROWS ? sides : 0;
     pack->side_first = out->side_count, pack->pair_first = out->pair_count;
-    pack->far_first = out->far_count;
+    pack->other_first = out->other_count;
     if (out->packs) {
         out->packs[out->pack_count] = *pack;
         for (int32_t i = 0; i < sides; i++) {
             fill_side(w->model, pack->body, i, &out->sides[out->side_count + i]);
         }
         for (int32_t i = 0; i < fars; i++) {
-            fill_far(w->model, pack, i, &out->fars[out->far_count + i]);
+            fill_far(w->model, pack, i, &out->others[out->other_count + i]);
         }
         for (int32_t i = 0; i < pairs; i++) {
             fill_pair(w->model, pack, i, &out->pairs[out->pair_count + i]);
@@ -137,7 +137,7 @@ static void add_pack(walk* w, mabd_affine_pack* pack) {
     }
     out->pack_count++;
     out->side_count += sides;
-    out->far_count += fars;
+    out->other_count += fars;
     out->pair_count += pairs;
 }
 
@@ -166,13 +166,13 @@ static void pack_tile(walk* w, mabd_affine_tile* tile) {
         if (may_be_packed(w, i)) {
             pack_from(w, tile, i);
         } else {
-            if (out->odd) out->odd[out->odd_count] = i;
-            out->odd_count++;
+            if (out->unpacked) out->unpacked[out->unpacked_count] = i;
+            out->unpacked_count++;
         }
     }
 }
 
-// ---- runs --------------------------------------------------------------------------------------------
+// ---- segments --------------------------------------------------------------------------------------------
 
 // Joint `place` (0 or 1) of a link.
 static const mabd_plan_side* link_side(const mabd_model* m, int32_t body, int32_t place) {
@@ -218,8 +218,8 @@ static bool goes_on(const walk* w, int32_t a, int32_t b) {
            link_side(m, a, 1)->is_b == link_side(m, b, 1)->is_b;
 }
 
-// Runs of one chain, from its beginning.
-static void find_runs(walk* w, const mabd_plan_component* c) {
+// Segments of one chain, from its beginning.
+static void find_segments(walk* w, const mabd_plan_component* c) {
     const int32_t* path = w->model->plan->component_bodies + c->body_first;
     int32_t length = 0; // equal links that end here
     for (int32_t k = 0; k < c->body_count; k++) {
@@ -227,18 +227,18 @@ static void find_runs(walk* w, const mabd_plan_component* c) {
         length = next ? length + 1 : may_be_link(w, path[k]) ? 1 : 0;
         if (length < MABD_SEGMENT_BODIES) continue;
         const int32_t first = path[k] - MABD_SEGMENT_BODIES + 1;
-        w->run_at[first] = link_side(w->model, first, 0)->slot;
+        w->segment_at[first] = link_side(w->model, first, 0)->slot;
         length = 0;
     }
 }
 
-// Contacts ask for blocks and factors of single joints, which runs do not have.
-static void find_all_runs(walk* w) {
+// Contacts ask for blocks and factors of single joints, which segments do not have.
+static void find_all_segments(walk* w) {
     const mabd_plan* plan = w->model->plan;
-    for (int32_t i = 0; i < w->model->body_count; i++) w->run_at[i] = -1;
+    for (int32_t i = 0; i < w->model->body_count; i++) w->segment_at[i] = -1;
     for (int32_t i = 0; i < plan->component_count && !w->model->contact.enabled; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        if (mabd_affine_direct_dual(c) == &mabd_dual_chain) find_runs(w, c);
+        if (mabd_affine_direct_dual(c) == &mabd_dual_chain) find_segments(w, c);
     }
 }
 
@@ -267,69 +267,70 @@ static void fill_run_X(const mabd_model* m, int32_t body, mabd_lanes* X) {
     }
 }
 
-static void fill_run(const walk* w, int32_t body, int32_t slot, int32_t index) {
+static void fill_segment(const walk* w, int32_t body, int32_t slot, int32_t index) {
     const mabd_model* m = w->model;
     mabd_affine_packs* out = w->out;
-    mabd_affine_segment* run = &out->runs[index];
-    run->body = body, run->slot = slot, run->bad = -1;
-    run->width = m->plan->slot_width[slot], run->kind = w->kinds[body];
-    run->row_set = link_joint(m, body, 0)->row_set, run->frame = link_joint(m, body, 0)->frame;
-    run->kept = out->kept_count;
-    for (int32_t k = 0; k < 2; k++) run->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
-    fill_run_X(m, body, out->run_X + 6 * (size_t)(MABD_SEGMENT_LINKS + 2) * (size_t)index);
+    mabd_affine_segment* segment = &out->segments[index];
+    segment->body = body, segment->slot = slot, segment->bad = -1;
+    segment->width = m->plan->slot_width[slot], segment->kind = w->kinds[body];
+    segment->row_set = link_joint(m, body, 0)->row_set,
+    segment->frame = link_joint(m, body, 0)->frame;
+    segment->kept = out->kept_count;
+    for (int32_t k = 0; k < 2; k++) segment->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
+    fill_run_X(m, body, out->segment_X + 6 * (size_t)(MABD_SEGMENT_LINKS + 2) * (size_t)index);
     int32_t firsts[MABD_LANES], lasts[MABD_LANES];
     for (int l = 0; l < MABD_LANES; l++) {
         firsts[l] = body + MABD_SEGMENT_LINKS * l, lasts[l] = firsts[l] + MABD_SEGMENT_LINKS - 1;
-        fill_run_end(m, firsts[l], 0, l, &run->before);
-        fill_run_end(m, lasts[l], 1, l, &run->after);
-        run->edge[l] = m->plan->edge_block[m->plan->pairs[m->plan->pair_start[firsts[l]]].edge];
+        fill_run_end(m, firsts[l], 0, l, &segment->before);
+        fill_run_end(m, lasts[l], 1, l, &segment->after);
+        segment->edge[l] = m->plan->edge_block[m->plan->pairs[m->plan->pair_start[firsts[l]]].edge];
     }
-    fill_side(m, firsts, 0, &run->before.side);
-    fill_side(m, lasts, 1, &run->after.side);
-    for (int32_t i = 1; i < MABD_SEGMENT_BODIES && run->kind == MABD_BODY_SIMPLE; i++) {
+    fill_side(m, firsts, 0, &segment->before.side);
+    fill_side(m, lasts, 1, &segment->after.side);
+    for (int32_t i = 1; i < MABD_SEGMENT_BODIES && segment->kind == MABD_BODY_SIMPLE; i++) {
         out->joint_inner[m->plan->slot_joint[slot + i]] = true;
     }
 }
 
-static void add_run(walk* w, int32_t body) {
+static void add_segment(walk* w, int32_t body) {
     mabd_affine_packs* out = w->out;
-    const int32_t slot = w->run_at[body];
-    if (out->runs) fill_run(w, body, slot, out->run_count);
+    const int32_t slot = w->segment_at[body];
+    if (out->segments) fill_segment(w, body, slot, out->segment_count);
     for (int32_t i = 0; i < MABD_SEGMENT_BODIES; i++) {
         w->piece_of[body + i] = body + i - i % MABD_SEGMENT_LINKS;
     }
     out->kept_count += (size_t)(MABD_SEGMENT_LINKS - 1) *
                        (size_t)MABD_SEGMENT_SAVED(w->model->plan->slot_width[slot]);
-    out->run_count++;
+    out->segment_count++;
 }
 
 // ---- tiles -------------------------------------------------------------------------------------------
 
-// The end of a tile that begins with a body: where the next run begins, at the latest.
+// The end of a tile that begins with a body: where the next segment begins, at the latest.
 static int32_t tile_end(const walk* w, int32_t first) {
     const int32_t bodies = w->model->body_count;
-    if (w->run_at[first] >= 0) return first + MABD_SEGMENT_BODIES;
+    if (w->segment_at[first] >= 0) return first + MABD_SEGMENT_BODIES;
     int32_t last = first + 1;
-    while (last < bodies && last - first < MABD_TILE_BODIES && w->run_at[last] < 0) last++;
+    while (last < bodies && last - first < MABD_TILE_BODIES && w->segment_at[last] < 0) last++;
     return last;
 }
 
 static int32_t make_tile(walk* w, int32_t first) {
     mabd_affine_packs* out = w->out;
-    const int32_t fars = out->far_count;
-    mabd_affine_tile tile = {.body_first = first, .body_last = tile_end(w, first), .run = -1};
+    const int32_t fars = out->other_count;
+    mabd_affine_tile tile = {.body_first = first, .body_last = tile_end(w, first), .segment = -1};
     for (int32_t i = first; i < tile.body_last; i++) {
         w->tile_of[i] = out->tile_count, w->piece_of[i] = first;
     }
-    tile.pack_first = out->pack_count, tile.odd_first = out->odd_count;
-    if (w->run_at[first] >= 0) {
-        tile.run = out->run_count;
-        add_run(w, first);
+    tile.pack_first = out->pack_count, tile.unpacked_first = out->unpacked_count;
+    if (w->segment_at[first] >= 0) {
+        tile.segment = out->segment_count;
+        add_segment(w, first);
     } else {
         pack_tile(w, &tile);
     }
-    tile.pack_last = out->pack_count, tile.odd_last = out->odd_count;
-    tile.looks = out->far_count > fars;
+    tile.pack_last = out->pack_count, tile.unpacked_last = out->unpacked_count;
+    tile.looks = out->other_count > fars;
     if (out->tiles) out->tiles[out->tile_count] = tile;
     out->tile_count++;
     return tile.body_last;
@@ -337,8 +338,8 @@ static int32_t make_tile(walk* w, int32_t first) {
 
 static void make_tiles(walk* w) {
     mabd_affine_packs* out = w->out;
-    out->tile_count = out->pack_count = out->side_count = out->pair_count = out->odd_count = 0;
-    out->run_count = out->far_count = 0, out->kept_count = 0;
+    out->tile_count = out->pack_count = out->side_count = out->pair_count = out->unpacked_count = 0;
+    out->segment_count = out->other_count = 0, out->kept_count = 0;
     for (int32_t first = 0; first < w->model->body_count;) first = make_tile(w, first);
 }
 
@@ -358,13 +359,13 @@ static void make_groups(walk* w) {
     const mabd_model* m = w->model;
     mabd_affine_packs* out = w->out;
     int32_t count = 0;
-    out->lone_count = 0;
+    out->ungrouped_count = 0;
     for (int32_t i = 0; i < m->joint_count; i++) {
         if (m->plan->joint_slot[i] < 0 ||
             !mabd_affine_is_spring_joint(m, w->kinds, &m->joints[i])) {
             if (m->joints[i].coordinate < 0) continue;
-            if (out->lone) out->lone[out->lone_count] = i;
-            out->lone_count++;
+            if (out->ungrouped) out->ungrouped[out->ungrouped_count] = i;
+            out->ungrouped_count++;
             continue;
         }
         if (out->groups) {
@@ -437,10 +438,10 @@ static void find_all_modes(const mabd_model* m, const mabd_affine_packs* out, bo
             const mabd_affine_pack* pack = &out->packs[p];
             for (int32_t l = 0; l < pack->count; l++) find_modes(m, out, pack->body[l], seen);
         }
-        for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-            find_modes(m, out, out->odd[i], seen);
+        for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {
+            find_modes(m, out, out->unpacked[i], seen);
         }
-        for (int32_t i = tile->body_first; i < tile->body_last && tile->run >= 0; i++) {
+        for (int32_t i = tile->body_first; i < tile->body_last && tile->segment >= 0; i++) {
             find_modes(m, out, i, seen);
         }
     }
@@ -475,24 +476,24 @@ static void write_modes(const mabd_model* m, const mabd_affine_packs* out) {
             for (int l = 0; l < MABD_LANES; l++) {
                 write_mode(out, start[pack->body[l]] + i, l, side);
                 if (pack->kind != MABD_BODY_ROWS) continue;
-                out->fars[pack->far_first + i].begins |= begins_joint(side->mode[l]);
+                out->others[pack->other_first + i].begins |= begins_joint(side->mode[l]);
             }
         }
     }
-    for (int32_t r = 0; r < out->run_count; r++) {
-        mabd_affine_segment* run = &out->runs[r];
+    for (int32_t r = 0; r < out->segment_count; r++) {
+        mabd_affine_segment* segment = &out->segments[r];
         for (int l = 0; l < MABD_LANES; l++) {
-            const int32_t first = run->body + MABD_SEGMENT_LINKS * l,
+            const int32_t first = segment->body + MABD_SEGMENT_LINKS * l,
                           last = first + MABD_SEGMENT_LINKS - 1;
-            write_mode(out, start[first], l, &run->before.side);
-            write_mode(out, start[last] + 1, l, &run->after.side);
+            write_mode(out, start[first], l, &segment->before.side);
+            write_mode(out, start[last] + 1, l, &segment->after.side);
         }
     }
 }
 
 // ---- borders -----------------------------------------------------------------------------------------
 
-// Rows of a body in another tile, or in another lane of a run, look at this one. Which joints have such rows does not matter much.
+// Rows of a body in another tile, or in another lane of a segment, look at this one. Which joints have such rows does not matter much.
 static bool is_border(const walk* w, int32_t body) {
     const mabd_model* m = w->model;
     const mabd_plan* plan = m->plan;
@@ -511,30 +512,30 @@ static bool is_border(const walk* w, int32_t body) {
 
 static void find_borders(const walk* w) {
     mabd_affine_packs* out = w->out;
-    out->border_count = 0;
+    out->halo_count = 0;
     for (int32_t i = 0; i < w->model->body_count; i++) {
         if (!is_border(w, i)) continue;
-        if (out->borders) out->borders[out->border_count] = i;
-        out->border_count++;
+        if (out->halo) out->halo[out->halo_count] = i;
+        out->halo_count++;
     }
 }
 
-// What packs and runs have to know of it.
+// What packs and segments have to know of it.
 static void write_borders(const walk* w) {
     const mabd_affine_packs* out = w->out;
     for (int32_t p = 0; p < out->pack_count; p++) {
         mabd_affine_pack* pack = &out->packs[p];
         for (int l = 0; l < pack->count; l++) {
-            if (is_border(w, pack->body[l])) pack->border |= (uint8_t)(1 << l);
+            if (is_border(w, pack->body[l])) pack->halo |= (uint8_t)(1 << l);
         }
     }
-    for (int32_t r = 0; r < out->run_count; r++) {
-        mabd_affine_segment* run = &out->runs[r];
+    for (int32_t r = 0; r < out->segment_count; r++) {
+        mabd_affine_segment* segment = &out->segments[r];
         for (int l = 0; l < MABD_LANES; l++) {
-            const int32_t first = run->body + MABD_SEGMENT_LINKS * l,
+            const int32_t first = segment->body + MABD_SEGMENT_LINKS * l,
                           last = first + MABD_SEGMENT_LINKS - 1;
-            if (is_border(w, first)) run->border[0] |= (uint8_t)(1 << l);
-            if (is_border(w, last)) run->border[1] |= (uint8_t)(1 << l);
+            if (is_border(w, first)) segment->halo[0] |= (uint8_t)(1 << l);
+            if (is_border(w, last)) segment->halo[1] |= (uint8_t)(1 << l);
         }
     }
 }
@@ -546,23 +547,23 @@ static void layout(const mabd_model* m, mabd_affine_packs* p, mabd_arena* arena)
     p->tiles = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->tiles);
     p->packs = mabd_arena_take(arena, (size_t)p->pack_count, sizeof *p->packs);
     p->sides = mabd_arena_take(arena, (size_t)p->side_count, sizeof *p->sides);
-    p->fars = mabd_arena_take(arena, (size_t)p->far_count, sizeof *p->fars);
+    p->others = mabd_arena_take(arena, (size_t)p->other_count, sizeof *p->others);
     p->pairs = mabd_arena_take(arena, (size_t)p->pair_count, sizeof *p->pairs);
     p->groups = mabd_arena_take(arena, (size_t)p->group_count, sizeof *p->groups);
-    p->lone = mabd_arena_take(arena, (size_t)p->lone_count, sizeof *p->lone);
-    p->odd = mabd_arena_take(arena, (size_t)p->odd_count, sizeof *p->odd);
-    p->borders = mabd_arena_take(arena, (size_t)p->border_count, sizeof *p->borders);
+    p->ungrouped = mabd_arena_take(arena, (size_t)p->ungrouped_count, sizeof *p->ungrouped);
+    p->unpacked = mabd_arena_take(arena, (size_t)p->unpacked_count, sizeof *p->unpacked);
+    p->halo = mabd_arena_take(arena, (size_t)p->halo_count, sizeof *p->halo);
     p->shares.side_mode = mabd_arena_take(arena, sides, sizeof *p->shares.side_mode);
     p->shares.deferred =
         mabd_arena_take(arena, (size_t)p->shares.deferred_count, sizeof *p->shares.deferred);
     p->shares.values = mabd_arena_take(arena, p->shares.value_count, sizeof *p->shares.values);
     p->motions = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->motions);
-    p->openings = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->openings);
-    p->inner = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->inner);
-    p->runs = mabd_arena_take(arena, (size_t)p->run_count, sizeof *p->runs);
-    const size_t links = (size_t)p->run_count * (MABD_SEGMENT_LINKS + 2);
-    p->run_X = mabd_arena_take(arena, 6 * links, sizeof *p->run_X);
-    const size_t joints = p->run_count > 0 ? (size_t)m->joint_count : 0;
+    p->joint_errors = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->joint_errors);
+    p->inner_errors = mabd_arena_take(arena, (size_t)p->tile_count, sizeof *p->inner_errors);
+    p->segments = mabd_arena_take(arena, (size_t)p->segment_count, sizeof *p->segments);
+    const size_t links = (size_t)p->segment_count * (MABD_SEGMENT_LINKS + 2);
+    p->segment_X = mabd_arena_take(arena, 6 * links, sizeof *p->segment_X);
+    const size_t joints = p->segment_count > 0 ? (size_t)m->joint_count : 0;
     p->joint_inner = mabd_arena_take(arena, joints, sizeof *p->joint_inner);
     if (joints == 0) p->joint_inner = NULL;
     p->kept = mabd_arena_take(arena, p->kept_count, sizeof *p->kept);
@@ -571,7 +572,7 @@ static void layout(const mabd_model* m, mabd_affine_packs* p, mabd_arena* arena)
 // Counts, and the bytes of all: the head, then the arrays.
 static size_t measure(walk* w) {
     mabd_arena arena = {0};
-    find_all_runs(w);
+    find_all_segments(w);
     make_tiles(w);
     make_groups(w);
     count_aparts(w);
@@ -588,9 +589,9 @@ static size_t walk_bytes(const mabd_model* m) {
 
 static bool begin_walk(walk* w, const mabd_allocator* allocator, bool** seen) {
     const size_t bodies = (size_t)w->model->body_count;
-    w->run_at = mabd_alloc(allocator, walk_bytes(w->model));
-    if (!w->run_at) return false;
-    w->tile_of = w->run_at + bodies;
+    w->segment_at = mabd_alloc(allocator, walk_bytes(w->model));
+    if (!w->segment_at) return false;
+    w->tile_of = w->segment_at + bodies;
     w->piece_of = w->tile_of + bodies;
     *seen = (bool*)(w->piece_of + bodies);
     return true;
@@ -602,7 +603,7 @@ size_t mabd_affine_packs_bytes_for(const mabd_model* model, const uint8_t* kinds
     bool* seen;
     if (!begin_walk(&w, &model->allocator, &seen)) return SIZE_MAX;
     const size_t bytes = measure(&w);
-    mabd_free(&model->allocator, w.run_at, walk_bytes(model));
+    mabd_free(&model->allocator, w.segment_at, walk_bytes(model));
     return bytes;
 }
 
@@ -633,7 +634,7 @@ mabd_status mabd_affine_packs_create(const mabd_allocator* allocator, const mabd
     bool* seen;
     *packs = NULL;
     if (!begin_walk(&w, allocator, &seen)) return MABD_ERR_MEMORY;
-    int32_t* memory = w.run_at;
+    int32_t* memory = w.segment_at;
     const size_t bytes = measure(&w);
     mabd_affine_packs* out = bytes == SIZE_MAX ? NULL : mabd_alloc(allocator, bytes);
     if (out) *packs = fill(&w, bytes, in_order, out, seen);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which bodies are worked on together, and by whom.
 //
-// Tiles are runs of bodies: what one thread does at a time, small enough that one stage finds in the cache what the one before
+// Tiles are segments of bodies: what one thread does at a time, small enough that one stage finds in the cache what the one before
 // has left there. Packs are up to MABD_LANES bodies of a tile that are alike, so that one function text works on all of
 // them (math/lanes.h). Moving bodies that are in no pack are the odd ones of their tile; they go one by one, after the packs.
 //
-// A long chain of equal links is cut into runs, one a tile, that are eliminated in lanes (affine/cpu/segment.h).
+// A long chain of equal links is cut into segments, one a tile, that are eliminated in lanes (affine/cpu/segment.h).
 //
 // A joint has a side on each of its bodies, and each side adds its share to the joint's block and right-hand side. In the order above
 // the first side writes and the second adds. If that one is in another tile, which may be done at the same time, it writes to
@@ -27,7 +27,7 @@
 #define MABD_SEGMENT_BODIES (MABD_LANES * MABD_SEGMENT_LINKS)
 /// What elimination leaves of a joint with w rows: Z (w x w), Y (w x w), h (w).
 #define MABD_SEGMENT_SAVED(w) ((2 * (w) + 1) * (w))
-/// Rows of the joints of a run: 3 point rows, or as many as this of any kind.
+/// Rows of the joints of a segment: 3 point rows, or as many as this of any kind.
 #define MABD_SEGMENT_LEAST_ROWS 4
 
 /// Most joints of a body in a pack.
@@ -68,12 +68,12 @@ typedef struct mabd_affine_pack {
     int32_t count;            // bodies, 1 .. MABD_LANES
     int32_t side_count;       // joints of each
     int32_t side_first;       // in mabd_affine_packs.sides
-    int32_t far_first;        // in mabd_affine_packs.fars: as many, if they look at both bodies
+    int32_t other_first;      // in mabd_affine_packs.others: as many, if they look at both bodies
     int32_t pair_first;       // in mabd_affine_packs.pairs: (0,1) (0,2) .. (1,2) ..
     int32_t body_class;       // of all
     int32_t kind;             // of all, mabd_affine_body_kind
     int32_t body[MABD_LANES]; // rising
-    uint8_t border;           // bit l: body l is one
+    uint8_t halo;             // bit l: body l is one
 } mabd_affine_pack;
 
 /// Joints with three point rows and springs on all of the rotation vector. Lanes from `count` on repeat the last one.
@@ -90,13 +90,13 @@ typedef struct mabd_affine_spring_group {
 typedef struct mabd_affine_tile {
     int32_t body_first, body_last; // bodies first .. last - 1, and so on
     int32_t pack_first, pack_last;
-    int32_t odd_first, odd_last;
-    int32_t run; // all bodies are this one's, -1 = none
-    bool looks;  // some pack has rows that look at both bodies
+    int32_t unpacked_first, unpacked_last;
+    int32_t segment; // all bodies are this one's, -1 = none
+    bool looks;      // some pack has rows that look at both bodies
     int32_t group_first, group_last;
 } mabd_affine_tile;
 
-/// Bodies next to the links of every lane of a run: of other lanes, or none of the run's.
+/// Bodies next to the links of every lane of a segment: of other lanes, or none of the segment's.
 typedef struct mabd_affine_segment_end {
     int32_t body[MABD_LANES];
     mabd_lanes soft, share;     // as of mabd_affine_pack_other
@@ -116,30 +116,32 @@ typedef struct mabd_affine_segment {
     size_t edge[MABD_LANES]; // where the block between its cuts goes, in U
     int32_t bad;             // slot whose pivot failed, -1 = none
     mabd_real sign[2];       // of the point rows of each link's joints
-    uint8_t border[2];       // bit l: the first, the last link of lane l is a border
+    uint8_t halo[2];         // bit l: the first, the last link of lane l is a border
 } mabd_affine_segment;
 
 struct mabd_affine_packs {
-    int32_t tile_count, pack_count, side_count, far_count, pair_count, odd_count;
-    int32_t run_count, group_count, lone_count, border_count;
+    int32_t tile_count, pack_count, side_count, other_count, pair_count, unpacked_count;
+    int32_t segment_count, group_count, ungrouped_count, halo_count;
     size_t kept_count;
     mabd_affine_shares shares;
     mabd_affine_tile* tiles;
     mabd_affine_pack* packs;
     mabd_affine_pack_side* sides;
-    mabd_affine_pack_other* fars;
+    mabd_affine_pack_other* others;
     mabd_affine_pack_pair* pairs;
-    int32_t* odd;                     // (odd_count) bodies
-    int32_t* borders;                 // (border_count) bodies, rising
+    int32_t* unpacked;                // (unpacked_count) bodies
+    int32_t* halo;                    // (halo_count) bodies, rising
     mabd_affine_spring_group* groups; // (group_count)
-    int32_t* lone;                    // (lone_count) joints with coordinates that are in no group
-    mabd_affine_segment* runs;        // (run_count)
-    mabd_lanes* run_X; // (run_count x MABD_SEGMENT_LINKS + 2 x 6) attachments of both joints
-    bool* joint_inner; // (joints) update looks at the joint, a ball inside of a run; null = no runs
-    mabd_lanes* kept;  // (kept_count) affine/cpu/segment.h
-    mabd_affine_motion_report* motions; // (tile_count) of the stage under way
-    mabd_affine_joint_error* openings;  // (tile_count)
-    mabd_affine_joint_error* inner;     // (tile_count) of the joints inside runs, by update
+    int32_t* ungrouped;            // (ungrouped_count) joints with coordinates that are in no group
+    mabd_affine_segment* segments; // (segment_count)
+    mabd_lanes*
+        segment_X; // (segment_count x MABD_SEGMENT_LINKS + 2 x 6) attachments of both joints
+    bool*
+        joint_inner; // (joints) update looks at the joint, a ball inside of a segment; null = no segments
+    mabd_lanes* kept;                      // (kept_count) affine/cpu/segment.h
+    mabd_affine_motion_report* motions;    // (tile_count) of the stage under way
+    mabd_affine_joint_error* joint_errors; // (tile_count)
+    mabd_affine_joint_error* inner_errors; // (tile_count) of the joints inside segments, by update
     size_t bytes;
 };
 

@@ -155,7 +155,7 @@ void MABD_STAGE(open_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
         mabd_lanes guess[12];
         MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
         MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
-        MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, pack->border);
+        MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, pack->halo);
     } else {
         MABD_STAGE(lanes_target)(sim, pack->body, q_hat, NULL);
         mabd_lanes_load(12, sim->ref, pack->body, ref);
@@ -325,7 +325,7 @@ static void assemble_any(mabd_affine_sim* sim, const mabd_affine_pack* pack,
 static void keep_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                       const mabd_affine_pack_work* w, const pack_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
-        mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)pack->body[l];
+        mabd_real* kept = sim->kept + MABD_SAVED_REALS * (size_t)pack->body[l];
         mabd_vec12_store(mabd_lane_vec12(w->y, l), kept);
         kept += 12;
         for (int32_t i = 0; i < pack->side_count; i++) {
@@ -356,14 +356,14 @@ void MABD_STAGE(assemble_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pac
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
     const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
-    if (keeps && pack->side_count <= MABD_KEPT_SIDES) keep_pack(sim, pack, &w, &blocks);
+    if (keeps && pack->side_count <= MABD_SAVED_SIDES) keep_pack(sim, pack, &w, &blocks);
 }
 
 void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack, bool inside) {
     mabd_lanes guess[12], ref[12];
     MABD_STAGE(lanes_guess)(sim, pack->body, guess);
     MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
-    MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, inside ? pack->border : 0);
+    MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, inside ? pack->halo : 0);
 }
 
 // ---- update --------------------------------------------------------------------------------------------

@@ -447,7 +447,7 @@ static void compute_pack_side(const mabd_affine_sim* sim, const mabd_affine_pack
                               const mabd_affine_pack_work* w, const mabd_lanes* strain,
                               const mabd_real* stress, side_lanes* s) {
     const mabd_affine_pack_side* side = &sim->packs->sides[pack->side_first + place];
-    const mabd_affine_pack_other* far = &sim->packs->fars[pack->far_first + place];
+    const mabd_affine_pack_other* far = &sim->packs->others[pack->other_first + place];
     const mabd_row_set* set = &sim->model->row_sets[far->row_set];
     pack_ends at;
     if (!set->points_only) {
@@ -540,7 +540,7 @@ void MABD_STAGE(pull_pack_rows)(const mabd_affine_sim* sim, const mabd_affine_pa
                                 const mabd_lanes* ref, mabd_lanes* f) {
     for (int32_t i = 0; i < pack->side_count; i++) {
         const mabd_affine_pack_side* side = &sim->packs->sides[pack->side_first + i];
-        const mabd_affine_pack_other* far = &sim->packs->fars[pack->far_first + i];
+        const mabd_affine_pack_other* far = &sim->packs->others[pack->other_first + i];
         const mabd_row_set* set = &sim->model->row_sets[far->row_set];
         mabd_lanes lambda[MABD_JOINT_MAX_ROWS];
         pack_ends at;

@@ -166,7 +166,7 @@ static void find_bodies(mabd_affine_sim* sim, const mabd_affine_pack* pack, cons
     mabd_lanes t_b[3];
     find_start(sim, pack, t_b);
     open_bodies(block, &push, G, q_hat, t_b, w);
-    for (int l = 0; l < MABD_LANES && (m->force_count > 0 || sim->sizes.loose > 0); l++) {
+    for (int l = 0; l < MABD_LANES && (m->force_count > 0 || sim->sizes.motor_only > 0); l++) {
         mabd_vec12 r = mabd_lane_vec12(w->y, l);
         MABD_STAGE(push_body)(sim, pack->body[l], mabd_lane_m3(w->ref, l), &r);
         mabd_lane_put_vec12(r, w->y, l);

@@ -54,7 +54,7 @@ static void predict_lanes(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
 }
 
 // Links of a run, some at a time.
-static mabd_affine_pack pack_of_run(int32_t first) {
+static mabd_affine_pack pack_of_segment(int32_t first) {
     mabd_affine_pack pack = {.count = MABD_LANES};
     for (int32_t l = 0; l < MABD_LANES; l++) pack.body[l] = first + l;
     return pack;
@@ -71,22 +71,22 @@ void MABD_STAGE(predict)(mabd_affine_sim* sim, bool packs_too, const mabd_affine
     for (int32_t p = tile->pack_first; p < tile->pack_last && packs_too; p++) {
         predict_lanes(sim, &packs->packs[p]);
     }
-    for (int32_t i = tile->body_first; i < tile->body_last && packs_too && tile->run >= 0;
+    for (int32_t i = tile->body_first; i < tile->body_last && packs_too && tile->segment >= 0;
          i += MABD_LANES) {
-        const mabd_affine_pack pack = pack_of_run(i);
+        const mabd_affine_pack pack = pack_of_segment(i);
         predict_lanes(sim, &pack);
     }
-    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        mabd_affine_stage_predict_body(sim, packs->odd[i]);
+    for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {
+        mabd_affine_stage_predict_body(sim, packs->unpacked[i]);
     }
     MABD_STAGE_END();
 }
 
-void MABD_STAGE(predict_borders)(mabd_affine_sim* sim, int32_t first, int32_t last) {
+void MABD_STAGE(predict_halo)(mabd_affine_sim* sim, int32_t first, int32_t last) {
     for (int32_t i = first; i < last; i += MABD_LANES) {
         mabd_affine_pack pack = {.count = last - i < MABD_LANES ? last - i : MABD_LANES};
         for (int32_t l = 0; l < MABD_LANES; l++) {
-            pack.body[l] = sim->packs->borders[l < pack.count ? i + l : last - 1];
+            pack.body[l] = sim->packs->halo[l < pack.count ? i + l : last - 1];
         }
         MABD_STAGE(predict_pack)(sim, &pack, false);
     }
@@ -124,13 +124,13 @@ int32_t MABD_STAGE(relinearize)(mabd_affine_sim* sim, const mabd_affine_tile* ti
         const int32_t bad = refer_pack(sim, &packs->packs[p]);
         if (bad >= 0) return bad;
     }
-    for (int32_t i = tile->body_first; i < tile->body_last && tile->run >= 0; i += MABD_LANES) {
-        const mabd_affine_pack pack = pack_of_run(i);
+    for (int32_t i = tile->body_first; i < tile->body_last && tile->segment >= 0; i += MABD_LANES) {
+        const mabd_affine_pack pack = pack_of_segment(i);
         const int32_t bad = refer_pack(sim, &pack);
         if (bad >= 0) return bad;
     }
-    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        if (!mabd_affine_stage_relinearize_body(sim, packs->odd[i])) return packs->odd[i];
+    for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {
+        if (!mabd_affine_stage_relinearize_body(sim, packs->unpacked[i])) return packs->unpacked[i];
     }
     MABD_STAGE_END();
     return -1;

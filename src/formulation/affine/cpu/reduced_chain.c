@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a chain slot s is coupled with s + 1 in its edge number s. Where a piece of a run is eliminated, the block between its cuts is in
+// In a chain slot s is coupled with s + 1 in its edge number s. Where a piece of a segment is eliminated, the block between its cuts is in
 // the edge of the first: so the edges of the shorter chain are those of its slots.
 
 #include "formulation/affine/cpu/reduced_chain.h"
 
 #include "dual/chain_thomas.h"
 
-// Slots of a component that are outside of runs; all are written if `slots` is not null.
-static int32_t list_slots(const mabd_plan_component* c, const mabd_affine_packs* packs, int32_t run,
-                          int32_t run_last, int32_t* slots) {
+// Slots of a component that are outside of segments; all are written if `slots` is not null.
+static int32_t list_slots(const mabd_plan_component* c, const mabd_affine_packs* packs,
+                          int32_t segment, int32_t segment_last, int32_t* slots) {
     int32_t count = 0;
     for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
-        while (run < run_last && s >= packs->runs[run].slot + MABD_SEGMENT_BODIES) run++;
-        const int32_t from = run < run_last ? s - packs->runs[run].slot : 0;
+        while (segment < segment_last && s >= packs->segments[segment].slot + MABD_SEGMENT_BODIES)
+            segment++;
+        const int32_t from = segment < segment_last ? s - packs->segments[segment].slot : 0;
         if (from > 0 && from % MABD_SEGMENT_LINKS != 0) continue;
         if (slots) slots[count] = s;
         count++;
@@ -20,13 +21,13 @@ static int32_t list_slots(const mabd_plan_component* c, const mabd_affine_packs*
     return count;
 }
 
-// Runs rise by slot within a component: bodies follow the chain. Returns the first one after those of the component.
-static int32_t find_runs(const mabd_plan_component* c, const mabd_affine_packs* packs,
-                         int32_t* first) {
+// Segments rise by slot within a component: bodies follow the chain. Returns the first one after those of the component.
+static int32_t find_segments(const mabd_plan_component* c, const mabd_affine_packs* packs,
+                             int32_t* first) {
     int32_t last = 0;
     *first = 0;
-    for (int32_t r = 0; r < packs->run_count; r++) {
-        const int32_t slot = packs->runs[r].slot - c->slot_first;
+    for (int32_t r = 0; r < packs->segment_count; r++) {
+        const int32_t slot = packs->segments[r].slot - c->slot_first;
         if (slot < 0 || slot >= c->slot_count) continue;
         if (last == 0) *first = r;
         last = r + 1;
@@ -75,9 +76,9 @@ static mabd_status create(mabd_affine_sim* sim, const mabd_allocator* allocator,
                           const mabd_plan_component* c, mabd_affine_reduced_chain* o) {
     const mabd_affine_packs* packs = sim->packs;
     mabd_arena arena = {0};
-    o->run_last = find_runs(c, packs, &o->run_first);
-    if (o->run_last == 0) return MABD_OK;
-    const int32_t count = list_slots(c, packs, o->run_first, o->run_last, NULL);
+    o->segment_last = find_segments(c, packs, &o->segment_first);
+    if (o->segment_last == 0) return MABD_OK;
+    const int32_t count = list_slots(c, packs, o->segment_first, o->segment_last, NULL);
     const int32_t most = MABD_PLAN_SLOT_ROWS * count;
     layout(o, count, most, &arena);
     if (arena.used == SIZE_MAX) return MABD_ERR_MEMORY;
@@ -86,7 +87,7 @@ static mabd_status create(mabd_affine_sim* sim, const mabd_allocator* allocator,
     if (!o->memory) return MABD_ERR_MEMORY;
     arena.used = 0;
     layout(o, count, most, &arena);
-    list_slots(c, packs, o->run_first, o->run_last, o->slots);
+    list_slots(c, packs, o->segment_first, o->segment_last, o->slots);
     o->system.slot_count = count;
     o->system.row_count = count_rows(sim->model->plan, o->slots, count);
     fill(sim, c, o);
@@ -96,45 +97,45 @@ static mabd_status create(mabd_affine_sim* sim, const mabd_allocator* allocator,
 mabd_status mabd_affine_reduced_chain_create(mabd_affine_sim* sim,
                                              const mabd_allocator* allocator) {
     const mabd_plan* plan = sim->model->plan;
-    const size_t bytes = (size_t)plan->component_count * sizeof *sim->outers;
-    if (sim->packs->run_count == 0) return MABD_OK;
-    sim->outers = mabd_alloc(allocator, bytes);
-    if (!sim->outers) return MABD_ERR_MEMORY;
+    const size_t bytes = (size_t)plan->component_count * sizeof *sim->reduced_chains;
+    if (sim->packs->segment_count == 0) return MABD_OK;
+    sim->reduced_chains = mabd_alloc(allocator, bytes);
+    if (!sim->reduced_chains) return MABD_ERR_MEMORY;
     for (int32_t i = 0; i < plan->component_count; i++) {
-        MABD_TRY(create(sim, allocator, &plan->components[i], &sim->outers[i]));
+        MABD_TRY(create(sim, allocator, &plan->components[i], &sim->reduced_chains[i]));
     }
     return MABD_OK;
 }
 
 void mabd_affine_reduced_chain_destroy(mabd_affine_sim* sim, const mabd_allocator* allocator) {
     const size_t count = (size_t)sim->model->plan->component_count;
-    if (!sim->outers) return;
+    if (!sim->reduced_chains) return;
     for (size_t i = 0; i < count; i++) {
-        if (sim->outers[i].memory) {
-            mabd_free(allocator, sim->outers[i].memory, sim->outers[i].bytes);
+        if (sim->reduced_chains[i].memory) {
+            mabd_free(allocator, sim->reduced_chains[i].memory, sim->reduced_chains[i].bytes);
         }
     }
-    mabd_free(allocator, sim->outers, count * sizeof *sim->outers);
+    mabd_free(allocator, sim->reduced_chains, count * sizeof *sim->reduced_chains);
 }
 
 size_t mabd_affine_reduced_chain_bytes(const mabd_affine_sim* sim) {
     const size_t count = (size_t)sim->model->plan->component_count;
-    size_t bytes = sim->outers ? count * sizeof *sim->outers : 0;
-    for (size_t i = 0; sim->outers && i < count; i++) bytes += sim->outers[i].bytes;
+    size_t bytes = sim->reduced_chains ? count * sizeof *sim->reduced_chains : 0;
+    for (size_t i = 0; sim->reduced_chains && i < count; i++) bytes += sim->reduced_chains[i].bytes;
     return bytes;
 }
 
 bool mabd_affine_reduced_chain_is(const mabd_affine_sim* sim, int32_t component) {
-    return sim->outers && sim->outers[component].memory;
+    return sim->reduced_chains && sim->reduced_chains[component].memory;
 }
 
 mabd_status mabd_affine_reduced_chain_factor(mabd_affine_sim* sim, int32_t component,
                                              int32_t* bad) {
-    const mabd_affine_reduced_chain* o = &sim->outers[component];
+    const mabd_affine_reduced_chain* o = &sim->reduced_chains[component];
     const int32_t first = sim->model->plan->components[component].slot_first;
-    for (int32_t r = o->run_first; r < o->run_last; r++) {
-        if (sim->packs->runs[r].bad < 0) continue;
-        *bad = sim->packs->runs[r].bad - first;
+    for (int32_t r = o->segment_first; r < o->segment_last; r++) {
+        if (sim->packs->segments[r].bad < 0) continue;
+        *bad = sim->packs->segments[r].bad - first;
         return MABD_ERR_SINGULAR;
     }
     mabd_dual_system system = o->system;
@@ -146,7 +147,7 @@ mabd_status mabd_affine_reduced_chain_factor(mabd_affine_sim* sim, int32_t compo
 }
 
 void mabd_affine_reduced_chain_solve(mabd_affine_sim* sim, int32_t component) {
-    const mabd_affine_reduced_chain* o = &sim->outers[component];
+    const mabd_affine_reduced_chain* o = &sim->reduced_chains[component];
     const mabd_plan* plan = sim->model->plan;
     const mabd_dual_system* system = &o->system;
     for (int32_t i = 0; i < system->slot_count; i++) {

@@ -65,17 +65,17 @@ static void predict_tile(void* context, int32_t tile, int32_t thread) {
     job->sim->stages->predict(job->sim, job->flag, &job->sim->packs->tiles[tile]);
 }
 
-static void predict_borders(void* context, int32_t part, int32_t thread) {
+static void predict_halo(void* context, int32_t part, int32_t thread) {
     mabd_affine_sim* sim = ((const tile_job*)context)->sim;
-    const int32_t count = sim->packs->border_count;
+    const int32_t count = sim->packs->halo_count;
     (void)thread;
-    sim->stages->predict_borders(sim, first_in(sim, count, part), first_in(sim, count, part + 1));
+    sim->stages->predict_halo(sim, first_in(sim, count, part), first_in(sim, count, part + 1));
 }
 
 void mabd_affine_predict(mabd_affine_sim* sim) {
     tile_job job = {.flag = !mabd_affine_fuses_predict(sim)};
     run_tiles(sim, predict_tile, &job);
-    if (!job.flag && sim->packs->border_count > 0) run_tiles(sim, predict_borders, &job);
+    if (!job.flag && sim->packs->halo_count > 0) run_tiles(sim, predict_halo, &job);
     sim->stages->predict_rest(sim);
 }
 
@@ -103,9 +103,9 @@ static void add_deferred_shares(void* context, int32_t part, int32_t thread) {
 
 bool mabd_affine_fuses_predict(const mabd_affine_sim* sim) {
     const mabd_affine_packs* packs = sim->packs;
-    return !sim->contacts && packs->odd_count == 0 && packs->group_count == 0 &&
-           sim->sizes.loose == 0 &&
-           (int64_t)MABD_HALO_SHARE * packs->border_count <= sim->model->body_count;
+    return !sim->contacts && packs->unpacked_count == 0 && packs->group_count == 0 &&
+           sim->sizes.motor_only == 0 &&
+           (int64_t)MABD_HALO_SHARE * packs->halo_count <= sim->model->body_count;
 }
 
 // Contacts write rows one after the other, and blocks that two bodies share are zero before both add: one tile at a time.
@@ -122,7 +122,7 @@ void mabd_affine_assemble(mabd_affine_sim* sim, mabd_affine_pass pass) {
     }
     if (sim->contacts) sim->contacts->by_body.eliminated.count = 0;
     if (sim->shared_edges) memset(sim->U, 0, sim->sizes.edge_reals * sizeof *sim->U);
-    if (sim->packs->odd_count + sim->packs->group_count > 0 || sim->contacts) {
+    if (sim->packs->unpacked_count + sim->packs->group_count > 0 || sim->contacts) {
         run_tiles(sim, start_tile, &job);
     }
     if (has_order(sim)) {
@@ -183,7 +183,7 @@ static void check_part(void* context, int32_t part, int32_t thread) {
     const mabd_affine_sim* sim = job->sim;
     const int32_t joints = sim->model->joint_count;
     const int32_t first = first_in(sim, joints, part), last = first_in(sim, joints, part + 1);
-    mabd_affine_joint_error* worst = &sim->packs->openings[part];
+    mabd_affine_joint_error* worst = &sim->packs->joint_errors[part];
     (void)thread;
     memset(worst, 0, sizeof *worst);
     worst->joint = -1;
@@ -208,9 +208,9 @@ mabd_affine_joint_error mabd_affine_check_joints(mabd_affine_sim* sim, const mab
     tile_job job = {.q = q};
     run_tiles(sim, check_part, &job);
     for (int32_t i = 0; i < sim->packs->tile_count; i++) {
-        mabd_affine_joint_error_add(&worst, &sim->packs->openings[i]);
-        if (sim->packs->tiles[i].run >= 0)
-            mabd_affine_joint_error_add(&worst, &sim->packs->inner[i]);
+        mabd_affine_joint_error_add(&worst, &sim->packs->joint_errors[i]);
+        if (sim->packs->tiles[i].segment >= 0)
+            mabd_affine_joint_error_add(&worst, &sim->packs->inner_errors[i]);
     }
     return worst;
 }
@@ -225,7 +225,7 @@ static void finish_tile(void* context, int32_t tile, int32_t thread) {
 
 static void finish_part(void* context, int32_t part, int32_t thread) {
     const tile_job* job = context;
-    const int32_t count = job->sim->packs->lone_count;
+    const int32_t count = job->sim->packs->ungrouped_count;
     (void)thread;
     job->sim->stages->finish_coordinates(job->sim, job->flag, first_in(job->sim, count, part),
                                          first_in(job->sim, count, part + 1));
@@ -233,7 +233,7 @@ static void finish_part(void* context, int32_t part, int32_t thread) {
 
 void mabd_affine_finish(mabd_affine_sim* sim, bool keep_history) {
     tile_job job = {.flag = keep_history};
-    if (sim->packs->lone_count > 0) run_tiles(sim, finish_part, &job);
+    if (sim->packs->ungrouped_count > 0) run_tiles(sim, finish_part, &job);
     run_tiles(sim, finish_tile, &job);
     mabd_affine_advance_history(sim, keep_history);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of links with ball joints, and what they have in common with those of other joints (run_rows.c). Multipliers,
+// Segments of links with ball joints, and what they have in common with those of other joints (segment_rows.c). Multipliers,
 // update and check are one pass over the bodies.
 
 #include "formulation/affine/cpu/segment.h"
@@ -23,7 +23,7 @@ MABD_BLOCK_FN void add_share(int w, const mabd_affine_side_place* to, const mabd
     }
 }
 
-MABD_BLOCK_FN void leave(int w, mabd_affine_sim* sim, mabd_affine_segment* run,
+MABD_BLOCK_FN void leave(int w, mabd_affine_sim* sim, mabd_affine_segment* segment,
                          const mabd_affine_segment_front* front, const mabd_lanes* before,
                          const mabd_lanes* after) {
     mabd_lanes b0[MABD_SEGMENT_ROWS];
@@ -31,9 +31,10 @@ MABD_BLOCK_FN void leave(int w, mabd_affine_sim* sim, mabd_affine_segment* run,
         MABD_EACH_LANE(l) b0[k].at[l] = front->b0[k].at[l] + front->c0[k].at[l];
     }
     for (int l = 0; l < MABD_LANES; l++) { // a lane adds to the cut that the one before has begun
-        const mabd_affine_side_place first = mabd_affine_pack_place(sim, &run->before.side, w, l);
-        const mabd_affine_side_place last = mabd_affine_pack_place(sim, &run->after.side, w, l);
-        mabd_real* U = sim->U + run->edge[l];
+        const mabd_affine_side_place first =
+            mabd_affine_pack_place(sim, &segment->before.side, w, l);
+        const mabd_affine_side_place last = mabd_affine_pack_place(sim, &segment->after.side, w, l);
+        mabd_real* U = sim->U + segment->edge[l];
         add_share(w, &first, front->S0, b0, before, l);
         add_share(w, &last, front->S, front->b, after, l);
         MABD_UNROLL
@@ -42,46 +43,48 @@ MABD_BLOCK_FN void leave(int w, mabd_affine_sim* sim, mabd_affine_segment* run,
 }
 
 // Joints of balls to the ground get the point there, which rows have in C.
-static void add_grounds(const mabd_affine_sim* sim, const mabd_affine_segment* run) {
+static void add_grounds(const mabd_affine_sim* sim, const mabd_affine_segment* segment) {
     const int32_t* start = sim->model->plan->side_start;
-    const mabd_affine_side_place first = mabd_affine_pack_place(sim, &run->before.side, 3, 0);
+    const mabd_affine_side_place first = mabd_affine_pack_place(sim, &segment->before.side, 3, 0);
     const mabd_affine_side_place last =
-        mabd_affine_pack_place(sim, &run->after.side, 3, MABD_LANES - 1);
-    if (first.mode == MABD_SIDE_GROUND) mabd_affine_add_ground(sim, start[run->body], first.rhs);
+        mabd_affine_pack_place(sim, &segment->after.side, 3, MABD_LANES - 1);
+    if (first.mode == MABD_SIDE_GROUND)
+        mabd_affine_add_ground(sim, start[segment->body], first.rhs);
     if (last.mode == MABD_SIDE_GROUND) {
-        mabd_affine_add_ground(sim, start[run->body + MABD_SEGMENT_BODIES - 1] + 1, last.rhs);
+        mabd_affine_add_ground(sim, start[segment->body + MABD_SEGMENT_BODIES - 1] + 1, last.rhs);
     }
 }
 
-void MABD_STAGE(leave_cuts)(mabd_affine_sim* sim, mabd_affine_segment* run,
+void MABD_STAGE(leave_cuts)(mabd_affine_sim* sim, mabd_affine_segment* segment,
                             const mabd_affine_segment_front* front, const mabd_lanes* before,
                             const mabd_lanes* after) {
-    switch (run->width) {
+    switch (segment->width) {
     case 3:
-        leave(3, sim, run, front, NULL, NULL);
-        add_grounds(sim, run);
+        leave(3, sim, segment, front, NULL, NULL);
+        add_grounds(sim, segment);
         break;
     case 4:
-        leave(4, sim, run, front, before, after);
+        leave(4, sim, segment, front, before, after);
         break;
     case 5:
-        leave(5, sim, run, front, before, after);
+        leave(5, sim, segment, front, before, after);
         break;
     default:
-        leave(6, sim, run, front, before, after);
+        leave(6, sim, segment, front, before, after);
         break;
     }
-    run->bad = -1;
+    segment->bad = -1;
     for (int l = MABD_LANES - 1; l >= 0; l--) {
         const int32_t bad = (int32_t)front->bad.at[l];
-        if (bad < MABD_SEGMENT_LINKS) run->bad = run->slot + MABD_SEGMENT_LINKS * l + bad;
+        if (bad < MABD_SEGMENT_LINKS) segment->bad = segment->slot + MABD_SEGMENT_LINKS * l + bad;
     }
 }
 
-void MABD_STAGE(report_run)(const mabd_affine_segment* run, const mabd_affine_segment_motion* w,
-                            mabd_affine_motion_report* report) {
+void MABD_STAGE(report_segment)(const mabd_affine_segment* segment,
+                                const mabd_affine_segment_motion* w,
+                                mabd_affine_motion_report* report) {
     for (int l = 0; l < MABD_LANES; l++) {
-        const int32_t first = run->body + MABD_SEGMENT_LINKS * l;
+        const int32_t first = segment->body + MABD_SEGMENT_LINKS * l;
         const int32_t broken = (int32_t)w->broken.at[l];
         if (broken >= 0 && report->broken_body < 0) report->broken_body = first + broken;
         if (w->rotation.at[l] > report->rotation) {
@@ -100,22 +103,22 @@ static void eliminate(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
     mabd_affine_segment_eliminate(3, k, from, to, U, front, kept);
 }
 
-void MABD_STAGE(assemble_run)(mabd_affine_sim* sim, int32_t index, const mabd_real* stress,
-                              bool predict) {
-    mabd_affine_segment* run = &sim->packs->runs[index];
+void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mabd_real* stress,
+                                  bool predict) {
+    mabd_affine_segment* segment = &sim->packs->segments[index];
     const mabd_model* m = sim->model;
-    const mabd_affine_block* block = mabd_affine_block_of(sim, run->body);
-    const mabd_real mass = m->classes[m->body_class[run->body]].material.mass;
+    const mabd_affine_block* block = mabd_affine_block_of(sim, segment->body);
+    const mabd_real mass = m->classes[m->body_class[segment->body]].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
     mabd_lanes q_hat[12], guess[12], S[6], G[6], from[9], to[9], U[9];
     mabd_affine_pack_side side[2];
     mabd_affine_pack_work w;
     mabd_affine_segment_front front;
-    mabd_affine_segment_signs(run, side);
-    const int64_t next = (int64_t)run->body + MABD_SEGMENT_BODIES;
+    mabd_affine_segment_signs(segment, side);
+    const int64_t next = (int64_t)segment->body + MABD_SEGMENT_BODIES;
     for (int32_t k = 0; k < MABD_SEGMENT_LINKS; k++) {
         int32_t body[MABD_LANES];
-        mabd_affine_segment_bodies(run, k, body);
+        mabd_affine_segment_bodies(segment, k, body);
         const int64_t ahead = next + MABD_LANES * k; // a few lines between two pieces of work
         mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
@@ -125,7 +128,7 @@ void MABD_STAGE(assemble_run)(mabd_affine_sim* sim, int32_t index, const mabd_re
         if (predict) {
             MABD_STAGE(lanes_reference)(sim, body, guess, w.ref);
             MABD_STAGE(store_references)
-            (sim, w.ref, body, MABD_LANES, mabd_affine_segment_halo(run, k));
+            (sim, w.ref, body, MABD_LANES, mabd_affine_segment_halo(segment, k));
         } else {
             mabd_lanes_load(12, sim->ref, body, w.ref);
         }
@@ -134,7 +137,7 @@ void MABD_STAGE(assemble_run)(mabd_affine_sim* sim, int32_t index, const mabd_re
         MABD_STAGE(lanes_geometric)(block, S, G);
         mabd_affine_segment_sides(sim, index, k, side);
         mabd_affine_segment_prefetch_rows(12, sim->ref, ahead);
-        mabd_affine_segment_prefetch(6, mabd_run_X(sim, index + 1, k));
+        mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
         MABD_STAGE(lanes_link)(block, weight, G, q_hat, &side[0], &side[1], &w, from, to, U);
         mabd_affine_segment_prefetch_rows(12, sim->q_new, ahead);
         mabd_affine_segment_prefetch_rows(6, sim->geometric, ahead);
@@ -143,13 +146,15 @@ void MABD_STAGE(assemble_run)(mabd_affine_sim* sim, int32_t index, const mabd_re
         if (k == 0) {
             mabd_affine_segment_begin(3, from, to, U, &front);
         } else {
-            eliminate((mabd_real)k, from, to, U, &front, mabd_affine_segment_saved(sim, run, k));
+            eliminate((mabd_real)k, from, to, U, &front,
+                      mabd_affine_segment_saved(sim, segment, k));
         }
-        mabd_affine_segment_prefetch(MABD_SEGMENT_SAVED(3),
-                                     mabd_affine_segment_saved(sim, run, k + MABD_PREFETCH_JOINTS));
-        mabd_affine_segment_prefetch_cuts(sim, run, k);
+        mabd_affine_segment_prefetch(
+            MABD_SEGMENT_SAVED(3),
+            mabd_affine_segment_saved(sim, segment, k + MABD_PREFETCH_JOINTS));
+        mabd_affine_segment_prefetch_cuts(sim, segment, k);
     }
-    MABD_STAGE(leave_cuts)(sim, run, &front, NULL, NULL);
+    MABD_STAGE(leave_cuts)(sim, segment, &front, NULL, NULL);
 }
 
 static void back(const mabd_lanes* MABD_RESTRICT kept, const mabd_lanes* MABD_RESTRICT cut,
@@ -158,16 +163,17 @@ static void back(const mabd_lanes* MABD_RESTRICT kept, const mabd_lanes* MABD_RE
 }
 
 // The largest of all bodies and joints of a piece, squared, and where.
-typedef struct run_worst {
+typedef struct segment_worst {
     mabd_affine_segment_motion motion;
     mabd_lanes gap, open;
     mabd_lanes end[3];  // the end of body k + 1 at joint k + 1
     mabd_lanes here[3]; // that of body k there
     mabd_lanes last[3]; // that of the last body, at the next piece's cut
-} run_worst;
+} segment_worst;
 
 static void watch(mabd_real k, const mabd_affine_pack_side* MABD_RESTRICT side,
-                  const mabd_affine_moved_lanes* MABD_RESTRICT moved, run_worst* MABD_RESTRICT w) {
+                  const mabd_affine_moved_lanes* MABD_RESTRICT moved,
+                  segment_worst* MABD_RESTRICT w) {
     const mabd_real inside = k < MABD_SEGMENT_LINKS - 1 ? 1 : 0;
     MABD_EACH_LANE(l) {
         const mabd_mat3 A = mabd_lane_m3(moved->q, l);
@@ -190,45 +196,45 @@ static void add_gap(mabd_real square, int32_t joint, mabd_affine_joint_error* op
     mabd_affine_joint_error_add(open, &one);
 }
 
-static void report_gaps(const mabd_affine_sim* sim, const mabd_affine_segment* run,
-                        const run_worst* w, mabd_affine_joint_error* open) {
+static void report_gaps(const mabd_affine_sim* sim, const mabd_affine_segment* segment,
+                        const segment_worst* w, mabd_affine_joint_error* open) {
     const mabd_plan* plan = sim->model->plan;
     for (int l = 0; l < MABD_LANES; l++) {
         const int32_t first = MABD_SEGMENT_LINKS * l, joint = (int32_t)w->open.at[l];
-        add_gap(w->gap.at[l], plan->slot_joint[run->slot + first + joint], open);
-        if (l + 1 == MABD_LANES) continue; // the next cut is one of the next run
+        add_gap(w->gap.at[l], plan->slot_joint[segment->slot + first + joint], open);
+        if (l + 1 == MABD_LANES) continue; // the next cut is one of the next segment
         const mabd_vec3 gap = mabd_v3_sub(mabd_lane_v3(w->last, l), mabd_lane_v3(w->end, l + 1));
-        add_gap(mabd_v3_dot(gap, gap), plan->slot_joint[run->slot + first + MABD_SEGMENT_LINKS],
+        add_gap(mabd_v3_dot(gap, gap), plan->slot_joint[segment->slot + first + MABD_SEGMENT_LINKS],
                 open);
     }
 }
 
-void MABD_STAGE(update_run)(mabd_affine_sim* sim, int32_t index, mabd_affine_motion_report* report,
-                            mabd_affine_joint_error* open) {
-    const mabd_affine_segment* run = &sim->packs->runs[index];
-    const mabd_affine_block* block = mabd_affine_block_of(sim, run->body);
-    const mabd_affine_segment* next_run = mabd_affine_segment_next(sim, run);
+void MABD_STAGE(update_segment)(mabd_affine_sim* sim, int32_t index,
+                                mabd_affine_motion_report* report, mabd_affine_joint_error* open) {
+    const mabd_affine_segment* segment = &sim->packs->segments[index];
+    const mabd_affine_block* block = mabd_affine_block_of(sim, segment->body);
+    const mabd_affine_segment* next_segment = mabd_affine_segment_next(sim, segment);
     mabd_lanes cut[3], lambda[2][3], ref[12], Z[6], y[12], f[12];
     mabd_affine_pack_side side[2];
     mabd_affine_moved_lanes moved;
-    run_worst worst = {0};
-    mabd_affine_segment_signs(run, side);
+    segment_worst worst = {0};
+    mabd_affine_segment_signs(segment, side);
     MABD_EACH_LANE(l) {
         worst.motion.rotation.at[l] = worst.motion.broken.at[l] = worst.gap.at[l] = -1;
     }
-    mabd_affine_segment_load(3, sim, run, 0, cut);
-    mabd_affine_segment_load(3, sim, run, MABD_SEGMENT_LINKS, lambda[1]);
-    const mabd_real* rows = sim->lambda + sim->model->plan->slot_row[run->slot];
-    const int64_t next = (int64_t)run->body + MABD_SEGMENT_BODIES;
+    mabd_affine_segment_load(3, sim, segment, 0, cut);
+    mabd_affine_segment_load(3, sim, segment, MABD_SEGMENT_LINKS, lambda[1]);
+    const mabd_real* rows = sim->lambda + sim->model->plan->slot_row[segment->slot];
+    const int64_t next = (int64_t)segment->body + MABD_SEGMENT_BODIES;
     for (int32_t k = MABD_SEGMENT_LINKS - 1; k >= 0; k--) {
         int32_t body[MABD_LANES];
-        mabd_affine_segment_bodies(run, k, body);
+        mabd_affine_segment_bodies(segment, k, body);
         const int64_t ahead = next + MABD_LANES * k;
-        mabd_affine_segment_prefetch(MABD_SEGMENT_SAVED(3),
-                                     mabd_affine_segment_saved_before(sim, run, next_run, k));
+        mabd_affine_segment_prefetch(
+            MABD_SEGMENT_SAVED(3), mabd_affine_segment_saved_before(sim, segment, next_segment, k));
         if (k > 0) {
-            back(mabd_affine_segment_saved(sim, run, k), cut, lambda[1], lambda[0]);
-            mabd_affine_segment_store(3, sim, run, k, lambda[0]);
+            back(mabd_affine_segment_saved(sim, segment, k), cut, lambda[1], lambda[0]);
+            mabd_affine_segment_store(3, sim, segment, k, lambda[0]);
         } else {
             for (int i = 0; i < 3; i++) lambda[0][i] = cut[i];
         }
@@ -246,14 +252,14 @@ void MABD_STAGE(update_run)(mabd_affine_sim* sim, int32_t index, mabd_affine_mot
         mabd_affine_segment_prefetch_rows(6, sim->stress_new, ahead);
         mabd_affine_segment_prefetch_rows(6, sim->geometric, ahead);
         MABD_STAGE(lanes_move)(block, ref, Z, y, f, &moved);
-        mabd_affine_segment_prefetch_rows(3, rows, ahead - run->body);
-        mabd_affine_segment_prefetch(6, mabd_run_X(sim, index + 1, k));
+        mabd_affine_segment_prefetch_rows(3, rows, ahead - segment->body);
+        mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
         watch((mabd_real)k, side, &moved, &worst);
         for (int i = 0; i < 3 && k == MABD_SEGMENT_LINKS - 1; i++) worst.last[i] = worst.here[i];
         mabd_lanes_store(12, moved.q, body, MABD_LANES, sim->q_new);
         mabd_lanes_store(6, moved.stress, body, MABD_LANES, sim->stress_new);
         for (int i = 0; i < 3; i++) lambda[1][i] = lambda[0][i];
     }
-    MABD_STAGE(report_run)(run, &worst.motion, report);
-    report_gaps(sim, run, &worst, open);
+    MABD_STAGE(report_segment)(segment, &worst.motion, report);
+    report_gaps(sim, segment, &worst, open);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a long chain (affine/cpu/pack.h): equal links, 8 pieces of MABD_SEGMENT_LINKS of them in lanes, whose joints all have w rows.
+// Segments of a long chain (affine/cpu/pack.h): equal links, 8 pieces of MABD_SEGMENT_LINKS of them in lanes, whose joints all have w rows.
 //
 // One long chain is one long dependency: joint by joint, each elimination waits for the one before. So it is cut at
 // every MABD_SEGMENT_LINKS-th joint. Between two cuts, joint k = 1 .. n - 1 of a piece is eliminated with its block S_k, the block U_k
@@ -16,9 +16,9 @@
 //
 //   lambda_k = h_k - Y_k lambda_0 - Z_k lambda_k+1
 //
-// Pieces do not depend on each other: eight go in the lanes of a run, and runs go to threads. The cuts are where the
+// Pieces do not depend on each other: eight go in the lanes of a segment, and segments go to threads. The cuts are where the
 // model says, so bits do not depend on either. Prediction, blocks and elimination are one pass over the bodies; so are
-// multipliers and update. The blocks of joints inside a run never leave the cache.
+// multipliers and update. The blocks of joints inside a segment never leave the cache.
 //
 // This is the part that does not ask what the rows are: one text for w = 3 .. 6, a constant where it is used.
 #pragma once
@@ -205,68 +205,72 @@ MABD_BLOCK_FN void mabd_affine_segment_back(int w, const mabd_lanes* MABD_RESTRI
 // ---- places --------------------------------------------------------------------------------------------
 
 /// Body k of every piece.
-MABD_HOT void mabd_affine_segment_bodies(const mabd_affine_segment* run, int32_t k, int32_t* body) {
-    for (int l = 0; l < MABD_LANES; l++) body[l] = run->body + MABD_SEGMENT_LINKS * l + k;
+MABD_HOT void mabd_affine_segment_bodies(const mabd_affine_segment* segment, int32_t k,
+                                         int32_t* body) {
+    for (int l = 0; l < MABD_LANES; l++) body[l] = segment->body + MABD_SEGMENT_LINKS * l + k;
 }
 /// Attachments of body k of every piece, k = -1 .. MABD_SEGMENT_LINKS.
-MABD_HOT const mabd_lanes* mabd_run_X(const mabd_affine_sim* sim, int32_t run, int32_t k) {
-    return sim->packs->run_X + 6 * ((size_t)run * (MABD_SEGMENT_LINKS + 2) + (size_t)(k + 1));
+MABD_HOT const mabd_lanes* mabd_affine_segment_X(const mabd_affine_sim* sim, int32_t segment,
+                                                 int32_t k) {
+    return sim->packs->segment_X +
+           6 * ((size_t)segment * (MABD_SEGMENT_LINKS + 2) + (size_t)(k + 1));
 }
 /// What elimination leaves of joint k >= 1.
 MABD_HOT mabd_lanes* mabd_affine_segment_saved(const mabd_affine_sim* sim,
-                                               const mabd_affine_segment* run, int32_t k) {
-    return sim->packs->kept + run->kept + (size_t)(k - 1) * (size_t)MABD_SEGMENT_SAVED(run->width);
+                                               const mabd_affine_segment* segment, int32_t k) {
+    return sim->packs->kept + segment->kept +
+           (size_t)(k - 1) * (size_t)MABD_SEGMENT_SAVED(segment->width);
 }
-/// The same of a joint to ask for on the way back, of the next run at the end of this one.
+/// The same of a joint to ask for on the way back, of the next segment at the end of this one.
 MABD_HOT const mabd_lanes* mabd_affine_segment_saved_before(const mabd_affine_sim* sim,
-                                                            const mabd_affine_segment* run,
+                                                            const mabd_affine_segment* segment,
                                                             const mabd_affine_segment* next,
                                                             int32_t k) {
     const int32_t far = k - MABD_PREFETCH_JOINTS;
-    return far > 0 ? mabd_affine_segment_saved(sim, run, far)
+    return far > 0 ? mabd_affine_segment_saved(sim, segment, far)
                    : mabd_affine_segment_saved(sim, next, far + MABD_SEGMENT_LINKS - 1);
 }
-/// The next run, or the last one.
+/// The next segment, or the last one.
 MABD_HOT const mabd_affine_segment* mabd_affine_segment_next(const mabd_affine_sim* sim,
-                                                             const mabd_affine_segment* run) {
-    return run + 1 < sim->packs->runs + sim->packs->run_count ? run + 1 : run;
+                                                             const mabd_affine_segment* segment) {
+    return segment + 1 < sim->packs->segments + sim->packs->segment_count ? segment + 1 : segment;
 }
 /// Joints of body k.
-MABD_HOT void mabd_affine_segment_sides(const mabd_affine_sim* sim, int32_t run, int32_t k,
+MABD_HOT void mabd_affine_segment_sides(const mabd_affine_sim* sim, int32_t segment, int32_t k,
                                         mabd_affine_pack_side* side) {
-    const mabd_lanes* X = mabd_run_X(sim, run, k);
+    const mabd_lanes* X = mabd_affine_segment_X(sim, segment, k);
     for (int i = 0; i < 3; i++) side[0].X[i] = X[i], side[1].X[i] = X[3 + i];
 }
-MABD_HOT void mabd_affine_segment_signs(const mabd_affine_segment* run,
+MABD_HOT void mabd_affine_segment_signs(const mabd_affine_segment* segment,
                                         mabd_affine_pack_side* side) {
-    MABD_EACH_LANE(l) side[0].sign.at[l] = run->sign[0], side[1].sign.at[l] = run->sign[1];
+    MABD_EACH_LANE(l) side[0].sign.at[l] = segment->sign[0], side[1].sign.at[l] = segment->sign[1];
 }
 /// Borders among bodies k.
-MABD_HOT uint8_t mabd_affine_segment_halo(const mabd_affine_segment* run, int32_t k) {
-    return k == 0 ? run->border[0] : k == MABD_SEGMENT_LINKS - 1 ? run->border[1] : 0;
+MABD_HOT uint8_t mabd_affine_segment_halo(const mabd_affine_segment* segment, int32_t k) {
+    return k == 0 ? segment->halo[0] : k == MABD_SEGMENT_LINKS - 1 ? segment->halo[1] : 0;
 }
 
 /// Multipliers of joint k of all pieces.
 MABD_BLOCK_FN void mabd_affine_segment_load(int w, const mabd_affine_sim* sim,
-                                            const mabd_affine_segment* run, int32_t k,
+                                            const mabd_affine_segment* segment, int32_t k,
                                             mabd_lanes* to) {
-    const int32_t row = sim->model->plan->slot_row[run->slot] + w * k;
+    const int32_t row = sim->model->plan->slot_row[segment->slot] + w * k;
     for (int l = 0; l < MABD_LANES; l++) {
         const mabd_real* from = sim->lambda + row + w * MABD_SEGMENT_LINKS * l;
         for (int i = 0; i < w; i++) to[i].at[l] = from[i];
     }
 }
 MABD_BLOCK_FN void mabd_affine_segment_store(int w, mabd_affine_sim* sim,
-                                             const mabd_affine_segment* run, int32_t k,
+                                             const mabd_affine_segment* segment, int32_t k,
                                              const mabd_lanes* from) {
-    const int32_t row = sim->model->plan->slot_row[run->slot] + w * k;
+    const int32_t row = sim->model->plan->slot_row[segment->slot] + w * k;
     for (int l = 0; l < MABD_LANES; l++) {
         mabd_real* to = sim->lambda + row + w * MABD_SEGMENT_LINKS * l;
         for (int i = 0; i < w; i++) to[i] = from[i].at[l];
     }
 }
 
-/// Ask for a part of the next or last run, which most likely is this thread's next tile: the rows of as many bodies as one
+/// Ask for a part of the next or last segment, which most likely is this thread's next tile: the rows of as many bodies as one
 /// round goes over, one after the other as the memory likes them. They wait in the second level of the cache.
 MABD_HOT void mabd_affine_segment_prefetch_rows(int columns, const mabd_real* base, int64_t body) {
     const uintptr_t row = (uintptr_t)columns * sizeof *base;
@@ -275,15 +279,16 @@ MABD_HOT void mabd_affine_segment_prefetch_rows(int columns, const mabd_real* ba
 }
 /// The places of cuts, which are far from each other: those of a few lanes in some of the rounds.
 MABD_HOT void mabd_affine_segment_prefetch_cuts(const mabd_affine_sim* sim,
-                                                const mabd_affine_segment* run, int32_t k) {
-    const uintptr_t bytes = (uintptr_t)(run->width * run->width) * sizeof(mabd_real);
+                                                const mabd_affine_segment* segment, int32_t k) {
+    const uintptr_t bytes = (uintptr_t)(segment->width * segment->width) * sizeof(mabd_real);
     if (k < MABD_LANES || k >= 3 * MABD_LANES) return;
     const int l = k % MABD_LANES;
-    const mabd_affine_pack_side* side = k < 2 * MABD_LANES ? &run->before.side : &run->after.side;
-    const mabd_affine_side_place to = mabd_affine_pack_place(sim, side, run->width, l);
+    const mabd_affine_pack_side* side =
+        k < 2 * MABD_LANES ? &segment->before.side : &segment->after.side;
+    const mabd_affine_side_place to = mabd_affine_pack_place(sim, side, segment->width, l);
     MABD_PREFETCH_FAR(to.rhs);
     for (uintptr_t i = 0; i < bytes; i += 64) MABD_PREFETCH_FAR((uintptr_t)to.D + i);
-    const uintptr_t edge = (uintptr_t)(sim->U + run->edge[l]);
+    const uintptr_t edge = (uintptr_t)(sim->U + segment->edge[l]);
     for (uintptr_t i = 0; i < bytes && k < 2 * MABD_LANES; i += 64) MABD_PREFETCH_FAR(edge + i);
 }
 MABD_HOT void mabd_affine_segment_prefetch(int count, const mabd_lanes* at) {
@@ -291,23 +296,23 @@ MABD_HOT void mabd_affine_segment_prefetch(int count, const mabd_lanes* at) {
 }
 
 #ifdef MABD_ISA
-/// A run: its links, eliminated but for the joints at the ends of its lanes (run.c).
-void MABD_STAGE(assemble_run)(mabd_affine_sim* sim, int32_t run, const mabd_real* stress,
-                              bool predict);
-/// The new state of a run, and how far its joints are open there.
-void MABD_STAGE(update_run)(mabd_affine_sim* sim, int32_t run, mabd_affine_motion_report* report,
-                            mabd_affine_joint_error* open);
-/// The same of a run whose joints are no balls (run_rows.c); how far they are open is left to check.
-void MABD_STAGE(assemble_row_run)(mabd_affine_sim* sim, int32_t run, const mabd_real* stress,
+/// A segment: its links, eliminated but for the joints at the ends of its lanes (segment.c).
+void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t segment, const mabd_real* stress,
                                   bool predict);
-void MABD_STAGE(update_row_run)(mabd_affine_sim* sim, int32_t run,
-                                mabd_affine_motion_report* report);
+/// The new state of a segment, and how far its joints are open there.
+void MABD_STAGE(update_segment)(mabd_affine_sim* sim, int32_t segment,
+                                mabd_affine_motion_report* report, mabd_affine_joint_error* open);
+/// The same of a segment whose joints are no balls (segment_rows.c); how far they are open is left to check.
+void MABD_STAGE(assemble_row_segment)(mabd_affine_sim* sim, int32_t segment,
+                                      const mabd_real* stress, bool predict);
+void MABD_STAGE(update_row_segment)(mabd_affine_sim* sim, int32_t segment,
+                                    mabd_affine_motion_report* report);
 
-// ---- parts of both kinds of runs (run.c) ----
+// ---- parts of both kinds of segments (segment.c) ----
 
 /// Shares of both cuts of every piece, and the block between them in the place of its first body's. before, after (rows): C of the
 /// cuts before the first and after the last links, which the side that begins a joint adds; null = balls.
-void MABD_STAGE(leave_cuts)(mabd_affine_sim* sim, mabd_affine_segment* run,
+void MABD_STAGE(leave_cuts)(mabd_affine_sim* sim, mabd_affine_segment* segment,
                             const mabd_affine_segment_front* front, const mabd_lanes* before,
                             const mabd_lanes* after);
 
@@ -315,8 +320,9 @@ void MABD_STAGE(leave_cuts)(mabd_affine_sim* sim, mabd_affine_segment* run,
 typedef struct mabd_affine_segment_motion {
     mabd_lanes rotation, twisted, broken;
 } mabd_affine_segment_motion;
-void MABD_STAGE(report_run)(const mabd_affine_segment* run, const mabd_affine_segment_motion* w,
-                            mabd_affine_motion_report* report);
+void MABD_STAGE(report_segment)(const mabd_affine_segment* segment,
+                                const mabd_affine_segment_motion* w,
+                                mabd_affine_motion_report* report);
 /// One body more of every piece, from the last to the first.
 MABD_HOT void mabd_affine_segment_watch(mabd_real k,
                                         const mabd_affine_moved_lanes* MABD_RESTRICT moved,

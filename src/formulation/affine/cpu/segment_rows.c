@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of links whose joints have rows that look at both bodies, of one row set and frame (affine/cpu/segment.h): hinges and the like. Rows
+// Segments of links whose joints have rows that look at both bodies, of one row set and frame (affine/cpu/segment.h): hinges and the like. Rows
 // want the references of the link before and of the one after, so links are opened one ahead. At the ends of lanes these belong
 // to other lanes or tiles: they are borders (affine/cpu/pack.h), whose references are there already.
 //
@@ -15,13 +15,13 @@ typedef struct row_link {
 
 // ---- assemble ------------------------------------------------------------------------------------------
 
-static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* run, int32_t k,
+static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* segment, int32_t k,
                       const mabd_real* stress, bool predict, row_link* link) {
-    const mabd_affine_block* block = mabd_affine_block_of(sim, run->body);
-    const int64_t ahead = (int64_t)run->body + MABD_SEGMENT_BODIES + MABD_LANES * k;
+    const mabd_affine_block* block = mabd_affine_block_of(sim, segment->body);
+    const int64_t ahead = (int64_t)segment->body + MABD_SEGMENT_BODIES + MABD_LANES * k;
     mabd_lanes S[6];
     int32_t body[MABD_LANES];
-    mabd_affine_segment_bodies(run, k, body);
+    mabd_affine_segment_bodies(segment, k, body);
     mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
     mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
     if (predict) {
@@ -31,7 +31,7 @@ static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* run, int3
         mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
         MABD_STAGE(lanes_reference)(sim, body, guess, link->w.ref);
         MABD_STAGE(store_references)
-        (sim, link->w.ref, body, MABD_LANES, mabd_affine_segment_halo(run, k));
+        (sim, link->w.ref, body, MABD_LANES, mabd_affine_segment_halo(segment, k));
     } else {
         MABD_STAGE(lanes_target)(sim, body, link->q_hat, NULL);
         mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
@@ -45,12 +45,12 @@ static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* run, int3
 }
 
 // The bodies before the first links or after the last ones. Of one that does not move the strain is that of a link times zero.
-static void open_end(const mabd_affine_sim* sim, const mabd_affine_segment* run,
+static void open_end(const mabd_affine_sim* sim, const mabd_affine_segment* segment,
                      const mabd_affine_segment_end* end, const mabd_real* stress, row_link* link) {
     mabd_lanes S[6];
     int32_t row[MABD_LANES];
     for (int l = 0; l < MABD_LANES; l++) {
-        row[l] = end->soft.at[l] > 0 ? end->body[l] : run->body;
+        row[l] = end->soft.at[l] > 0 ? end->body[l] : segment->body;
     }
     mabd_lanes_load(12, sim->ref, end->body, link->w.ref);
     mabd_lanes_load(6, stress, row, S);
@@ -58,17 +58,17 @@ static void open_end(const mabd_affine_sim* sim, const mabd_affine_segment* run,
 }
 
 // Ends of both joints of link k.
-static void find_ends(const mabd_affine_sim* sim, const mabd_affine_segment* run, int32_t k,
+static void find_ends(const mabd_affine_sim* sim, const mabd_affine_segment* segment, int32_t k,
                       const mabd_lanes* const* ref, const mabd_lanes* F,
                       mabd_affine_joint_ends* ends) {
-    const int32_t index = (int32_t)(run - sim->packs->runs);
-    const mabd_lanes* X = mabd_run_X(sim, index, k);
+    const int32_t index = (int32_t)(segment - sim->packs->segments);
+    const mabd_lanes* X = mabd_affine_segment_X(sim, index, k);
     ends[0].here = ends[1].here = ref[1];
     ends[0].there = ref[0], ends[1].there = ref[2];
     ends[0].X = X, ends[0].Y = X - 3;
     ends[1].X = X + 3, ends[1].Y = X + 6;
     ends[0].F = ends[1].F = F;
-    ends[0].is_b = run->sign[0] > 0, ends[1].is_b = run->sign[1] > 0;
+    ends[0].is_b = segment->sign[0] > 0, ends[1].is_b = segment->sign[1] > 0;
 }
 
 static void eliminate_4(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
@@ -91,15 +91,15 @@ static void eliminate_6(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
 }
 
 // Link k: its blocks are `from`, `to` and U.
-static void eliminate(const mabd_affine_sim* sim, const mabd_affine_segment* run, int32_t k,
+static void eliminate(const mabd_affine_sim* sim, const mabd_affine_segment* segment, int32_t k,
                       const mabd_lanes* from, const mabd_lanes* to, const mabd_lanes* U,
                       mabd_affine_segment_front* front) {
     if (k == 0) {
-        mabd_affine_segment_begin(run->width, from, to, U, front);
+        mabd_affine_segment_begin(segment->width, from, to, U, front);
         return;
     }
-    mabd_lanes* kept = mabd_affine_segment_saved(sim, run, k);
-    switch (run->width) {
+    mabd_lanes* kept = mabd_affine_segment_saved(sim, segment, k);
+    switch (segment->width) {
     case 4:
         eliminate_4((mabd_real)k, from, to, U, front, kept);
         break;
@@ -124,15 +124,15 @@ static bool begins_joint(uint8_t mode) {
     return mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
 }
 
-void MABD_STAGE(assemble_row_run)(mabd_affine_sim* sim, int32_t index, const mabd_real* stress,
-                                  bool predict) {
-    mabd_affine_segment* run = &sim->packs->runs[index];
+void MABD_STAGE(assemble_row_segment)(mabd_affine_sim* sim, int32_t index, const mabd_real* stress,
+                                      bool predict) {
+    mabd_affine_segment* segment = &sim->packs->segments[index];
     const mabd_model* m = sim->model;
-    const mabd_row_set* set = &m->row_sets[run->row_set];
-    const mabd_affine_block* block = mabd_affine_block_of(sim, run->body);
-    const mabd_real mass = m->classes[m->body_class[run->body]].material.mass;
+    const mabd_row_set* set = &m->row_sets[segment->row_set];
+    const mabd_affine_block* block = mabd_affine_block_of(sim, segment->body);
+    const mabd_real mass = m->classes[m->body_class[segment->body]].material.mass;
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
-    const int32_t w = run->width, n = MABD_SEGMENT_SYMMETRIC(w);
+    const int32_t w = segment->width, n = MABD_SEGMENT_SYMMETRIC(w);
     mabd_lanes from[MABD_SEGMENT_SIDE], to[MABD_SEGMENT_SIDE],
         U[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS];
     mabd_lanes C0[MABD_SEGMENT_ROWS], F[18];
@@ -140,42 +140,43 @@ void MABD_STAGE(assemble_row_run)(mabd_affine_sim* sim, int32_t index, const mab
     mabd_affine_pack_side side[2];
     mabd_affine_joint_ends ends[2];
     mabd_affine_segment_front front;
-    mabd_affine_segment_signs(run, side);
-    mabd_lanes_fill(18, (const mabd_real*)m->frames, run->frame, F);
-    open_end(sim, run, &run->before, stress, &links[2]);
-    open_link(sim, run, 0, stress, predict, &links[0]);
+    mabd_affine_segment_signs(segment, side);
+    mabd_lanes_fill(18, (const mabd_real*)m->frames, segment->frame, F);
+    open_end(sim, segment, &segment->before, stress, &links[2]);
+    open_link(sim, segment, 0, stress, predict, &links[0]);
     for (int32_t k = 0; k < MABD_SEGMENT_LINKS; k++) {
         row_link *last = &links[(k + 2) % 3], *here = &links[k % 3], *next = &links[(k + 1) % 3];
         const mabd_lanes* ref[3] = {last->w.ref, here->w.ref, next->w.ref};
-        const bool begins[2] = {k == 0 && begins_joint(run->before.side.mode[0]), true};
-        const int64_t ahead = (int64_t)run->body + MABD_SEGMENT_BODIES + MABD_LANES * k;
+        const bool begins[2] = {k == 0 && begins_joint(segment->before.side.mode[0]), true};
+        const int64_t ahead = (int64_t)segment->body + MABD_SEGMENT_BODIES + MABD_LANES * k;
         int32_t body[MABD_LANES];
         if (k + 1 < MABD_SEGMENT_LINKS) {
-            open_link(sim, run, k + 1, stress, predict, next);
+            open_link(sim, segment, k + 1, stress, predict, next);
         } else {
-            open_end(sim, run, &run->after, stress, next);
+            open_end(sim, segment, &segment->after, stress, next);
         }
         MABD_STAGE(lanes_solve)(block, weight, here->G, here->q_hat, ref[1], here->w.Z, here->w.y);
-        mabd_affine_segment_bodies(run, k, body);
+        mabd_affine_segment_bodies(segment, k, body);
         mabd_affine_segment_prefetch_rows(12, sim->q_new, ahead);
         mabd_affine_segment_prefetch_rows(6, sim->geometric, ahead);
         mabd_lanes_store(6, here->w.Z, body, MABD_LANES, sim->geometric);
         mabd_lanes_store(12, here->w.y, body, MABD_LANES, sim->q_new);
         mabd_affine_segment_sides(sim, index, k, side);
-        find_ends(sim, run, k, ref, F, ends);
+        find_ends(sim, segment, k, ref, F, ends);
         ends[0].e = ends[1].e = here->strain;
         ends[0].f = last->strain, ends[1].f = next->strain;
         mabd_affine_segment_prefetch_rows(12, sim->ref, ahead);
-        mabd_affine_segment_prefetch(6, mabd_run_X(sim, index + 1, k));
+        mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
         MABD_STAGE(lanes_row_link)(set, block, &here->w, side, ends, begins, from, to, U);
         if (k + 1 < MABD_SEGMENT_LINKS) add_values(w, to + n + w, to + n);
         for (int32_t i = 0; i < w && k == 0; i++) C0[i] = from[n + w + i];
-        mabd_affine_segment_prefetch(MABD_SEGMENT_SAVED(w),
-                                     mabd_affine_segment_saved(sim, run, k + MABD_PREFETCH_JOINTS));
-        mabd_affine_segment_prefetch_cuts(sim, run, k);
-        eliminate(sim, run, k, from, to, U, &front);
+        mabd_affine_segment_prefetch(
+            MABD_SEGMENT_SAVED(w),
+            mabd_affine_segment_saved(sim, segment, k + MABD_PREFETCH_JOINTS));
+        mabd_affine_segment_prefetch_cuts(sim, segment, k);
+        eliminate(sim, segment, k, from, to, U, &front);
     }
-    MABD_STAGE(leave_cuts)(sim, run, &front, C0, to + n + w);
+    MABD_STAGE(leave_cuts)(sim, segment, &front, C0, to + n + w);
 }
 
 // ---- update --------------------------------------------------------------------------------------------
@@ -213,46 +214,46 @@ static void watch(mabd_real k, const mabd_affine_moved_lanes* MABD_RESTRICT move
     MABD_EACH_LANE(l) mabd_affine_segment_watch(k, moved, w, l);
 }
 
-static void load_link(const mabd_affine_sim* sim, const mabd_affine_segment* run, int32_t k,
+static void load_link(const mabd_affine_sim* sim, const mabd_affine_segment* segment, int32_t k,
                       mabd_lanes* ref) {
     int32_t body[MABD_LANES];
-    mabd_affine_segment_bodies(run, k, body);
-    mabd_lanes_load(12, sim->ref, k < 0 ? run->before.body : body, ref);
+    mabd_affine_segment_bodies(segment, k, body);
+    mabd_lanes_load(12, sim->ref, k < 0 ? segment->before.body : body, ref);
 }
 
-void MABD_STAGE(update_row_run)(mabd_affine_sim* sim, int32_t index,
-                                mabd_affine_motion_report* report) {
-    const mabd_affine_segment* run = &sim->packs->runs[index];
-    const mabd_affine_segment* next_run = mabd_affine_segment_next(sim, run);
+void MABD_STAGE(update_row_segment)(mabd_affine_sim* sim, int32_t index,
+                                    mabd_affine_motion_report* report) {
+    const mabd_affine_segment* segment = &sim->packs->segments[index];
+    const mabd_affine_segment* next_segment = mabd_affine_segment_next(sim, segment);
     const mabd_model* m = sim->model;
-    const mabd_row_set* set = &m->row_sets[run->row_set];
-    const mabd_affine_block* block = mabd_affine_block_of(sim, run->body);
-    const int32_t w = run->width;
+    const mabd_row_set* set = &m->row_sets[segment->row_set];
+    const mabd_affine_block* block = mabd_affine_block_of(sim, segment->body);
+    const int32_t w = segment->width;
     mabd_lanes cut[MABD_SEGMENT_ROWS], lambda[2][MABD_SEGMENT_ROWS], refs[3][12], F[18];
     mabd_lanes Z[6], y[12], f[12];
     mabd_affine_pack_side side[2];
     mabd_affine_joint_ends ends[2];
     mabd_affine_moved_lanes moved;
     mabd_affine_segment_motion worst = {0};
-    mabd_affine_segment_signs(run, side);
-    mabd_lanes_fill(18, (const mabd_real*)m->frames, run->frame, F);
+    mabd_affine_segment_signs(segment, side);
+    mabd_lanes_fill(18, (const mabd_real*)m->frames, segment->frame, F);
     MABD_EACH_LANE(l) worst.rotation.at[l] = worst.broken.at[l] = -1;
-    mabd_affine_segment_load(w, sim, run, 0, cut);
-    mabd_affine_segment_load(w, sim, run, MABD_SEGMENT_LINKS, lambda[1]);
-    mabd_lanes_load(12, sim->ref, run->after.body, refs[MABD_SEGMENT_LINKS % 3]);
-    load_link(sim, run, MABD_SEGMENT_LINKS - 1, refs[(MABD_SEGMENT_LINKS - 1) % 3]);
-    const mabd_real* rows = sim->lambda + m->plan->slot_row[run->slot];
+    mabd_affine_segment_load(w, sim, segment, 0, cut);
+    mabd_affine_segment_load(w, sim, segment, MABD_SEGMENT_LINKS, lambda[1]);
+    mabd_lanes_load(12, sim->ref, segment->after.body, refs[MABD_SEGMENT_LINKS % 3]);
+    load_link(sim, segment, MABD_SEGMENT_LINKS - 1, refs[(MABD_SEGMENT_LINKS - 1) % 3]);
+    const mabd_real* rows = sim->lambda + m->plan->slot_row[segment->slot];
     for (int32_t k = MABD_SEGMENT_LINKS - 1; k >= 0; k--) {
         const mabd_lanes* ref[3] = {refs[(k + 2) % 3], refs[k % 3], refs[(k + 1) % 3]};
-        const int64_t ahead = (int64_t)run->body + MABD_SEGMENT_BODIES + MABD_LANES * k;
+        const int64_t ahead = (int64_t)segment->body + MABD_SEGMENT_BODIES + MABD_LANES * k;
         int32_t body[MABD_LANES];
-        mabd_affine_segment_bodies(run, k, body);
-        load_link(sim, run, k - 1, refs[(k + 2) % 3]);
-        mabd_affine_segment_prefetch(MABD_SEGMENT_SAVED(w),
-                                     mabd_affine_segment_saved_before(sim, run, next_run, k));
+        mabd_affine_segment_bodies(segment, k, body);
+        load_link(sim, segment, k - 1, refs[(k + 2) % 3]);
+        mabd_affine_segment_prefetch(
+            MABD_SEGMENT_SAVED(w), mabd_affine_segment_saved_before(sim, segment, next_segment, k));
         if (k > 0) {
-            back(w, mabd_affine_segment_saved(sim, run, k), cut, lambda[1], lambda[0]);
-            mabd_affine_segment_store(w, sim, run, k, lambda[0]);
+            back(w, mabd_affine_segment_saved(sim, segment, k), cut, lambda[1], lambda[0]);
+            mabd_affine_segment_store(w, sim, segment, k, lambda[0]);
         } else {
             for (int i = 0; i < w; i++) lambda[0][i] = cut[i];
         }
@@ -264,18 +265,18 @@ void MABD_STAGE(update_row_run)(mabd_affine_sim* sim, int32_t index,
             MABD_EACH_LANE(l) f[i].at[l] = 0;
         }
         mabd_affine_segment_sides(sim, index, k, side);
-        find_ends(sim, run, k, ref, F, ends);
+        find_ends(sim, segment, k, ref, F, ends);
         MABD_STAGE(lanes_pull_rows)(set, &side[0], &ends[0], lambda[0], f);
         mabd_affine_segment_prefetch_rows(6, sim->stress_new, ahead);
         mabd_affine_segment_prefetch_rows(6, sim->geometric, ahead);
         MABD_STAGE(lanes_pull_rows)(set, &side[1], &ends[1], lambda[1], f);
-        mabd_affine_segment_prefetch_rows(w, rows, ahead - run->body);
-        mabd_affine_segment_prefetch(6, mabd_run_X(sim, index + 1, k));
+        mabd_affine_segment_prefetch_rows(w, rows, ahead - segment->body);
+        mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
         MABD_STAGE(lanes_move)(block, ref[1], Z, y, f, &moved);
         watch((mabd_real)k, &moved, &worst);
         mabd_lanes_store(12, moved.q, body, MABD_LANES, sim->q_new);
         mabd_lanes_store(6, moved.stress, body, MABD_LANES, sim->stress_new);
         for (int i = 0; i < w; i++) lambda[1][i] = lambda[0][i];
     }
-    MABD_STAGE(report_run)(run, &worst, report);
+    MABD_STAGE(report_segment)(segment, &worst, report);
 }

@@ -12,14 +12,14 @@
 void MABD_STAGE(update)(mabd_affine_sim* sim, const mabd_affine_tile* tile,
                         mabd_affine_motion_report* report) {
     const mabd_affine_packs* packs = sim->packs;
-    if (tile->run >= 0) {
-        mabd_affine_joint_error* open = &packs->inner[tile - packs->tiles];
+    if (tile->segment >= 0) {
+        mabd_affine_joint_error* open = &packs->inner_errors[tile - packs->tiles];
         const mabd_affine_joint_error none = {0, 0, 0, -1};
         *open = none;
-        if (packs->runs[tile->run].kind == MABD_BODY_SIMPLE) {
-            MABD_STAGE(update_run)(sim, tile->run, report, open);
+        if (packs->segments[tile->segment].kind == MABD_BODY_SIMPLE) {
+            MABD_STAGE(update_segment)(sim, tile->segment, report, open);
         } else {
-            MABD_STAGE(update_row_run)(sim, tile->run, report);
+            MABD_STAGE(update_row_segment)(sim, tile->segment, report);
         }
     }
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
@@ -33,8 +33,8 @@ void MABD_STAGE(update)(mabd_affine_sim* sim, const mabd_affine_tile* tile,
             MABD_STAGE(update_pack)(sim, pack, report);
         }
     }
-    for (int32_t i = tile->odd_first; i < tile->odd_last; i++) {
-        mabd_affine_stage_update_body(sim, packs->odd[i], report);
+    for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {
+        mabd_affine_stage_update_body(sim, packs->unpacked[i], report);
     }
     MABD_STAGE_END();
 }
@@ -43,7 +43,7 @@ void MABD_STAGE(update)(mabd_affine_sim* sim, const mabd_affine_tile* tile,
 void MABD_STAGE(finish_coordinates)(mabd_affine_sim* sim, bool keep_history, int32_t first,
                                     int32_t last) {
     for (int32_t i = first; i < last; i++) {
-        mabd_affine_stage_finish_joint(sim, keep_history, sim->packs->lone[i]);
+        mabd_affine_stage_finish_joint(sim, keep_history, sim->packs->ungrouped[i]);
     }
 }
 

@@ -57,10 +57,10 @@ MABD_FN void mabd_affine_body_add_point_forces(const mabd_affine_sim* sim, int32
     }
 }
 
-MABD_FN void mabd_affine_body_add_loose_motors(const mabd_affine_sim* sim, int32_t body,
-                                               mabd_vec12* r) {
-    for (size_t i = 0; i < sim->sizes.loose; i++) {
-        const mabd_model_joint* joint = &sim->model->joints[sim->loose[i]];
+MABD_FN void mabd_affine_body_add_motor_only(const mabd_affine_sim* sim, int32_t body,
+                                             mabd_vec12* r) {
+    for (size_t i = 0; i < sim->sizes.motor_only; i++) {
+        const mabd_model_joint* joint = &sim->model->joints[sim->motor_only[i]];
         mabd_joint_view view;
         if (joint->a != body && joint->b != body) continue;
         mabd_affine_view(sim, joint, sim->ref, &view);
@@ -71,7 +71,7 @@ MABD_FN void mabd_affine_body_add_loose_motors(const mabd_affine_sim* sim, int32
 MABD_FN void mabd_affine_stage_push_body(const mabd_affine_sim* sim, int32_t body, mabd_mat3 R,
                                          mabd_vec12* r) {
     mabd_affine_body_add_point_forces(sim, body, R, r);
-    mabd_affine_body_add_loose_motors(sim, body, r);
+    mabd_affine_body_add_motor_only(sim, body, r);
 }
 
 MABD_FN mabd_vec12 mabd_affine_body_external_force(const mabd_affine_sim* sim,

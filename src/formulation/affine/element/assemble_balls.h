@@ -104,14 +104,14 @@ MABD_FN bool mabd_affine_stage_is_saved(const mabd_affine_sim* sim, int32_t body
     const int32_t* start = sim->model->plan->side_start;
     return sim->sizes.held > 0 && sim->contacts->by_body.head[body] < 0 &&
            sim->body_kind[body] == MABD_BODY_SIMPLE &&
-           start[body + 1] - start[body] <= MABD_KEPT_SIDES;
+           start[body + 1] - start[body] <= MABD_SAVED_SIDES;
 }
 
 // Keeps y and returns where blocks go, null if they are not kept.
 MABD_FN mabd_real* mabd_affine_balls_keep_y(mabd_affine_sim* sim, int32_t body,
                                             const mabd_vec12* y) {
     if (!mabd_affine_stage_is_saved(sim, body)) return NULL;
-    mabd_real* kept = sim->kept + MABD_KEPT_REALS * (size_t)body;
+    mabd_real* kept = sim->kept + MABD_SAVED_REALS * (size_t)body;
     mabd_vec12_store(*y, kept);
     return kept + 12;
 }
@@ -123,7 +123,7 @@ MABD_FN const mabd_real* mabd_affine_balls_add_kept(const mabd_real* K, bool fir
 
 MABD_FN void mabd_affine_stage_assemble_saved(mabd_affine_sim* sim, int32_t body) {
     const mabd_plan* plan = sim->model->plan;
-    const mabd_real* K = sim->kept + MABD_KEPT_REALS * (size_t)body;
+    const mabd_real* K = sim->kept + MABD_SAVED_REALS * (size_t)body;
     const mabd_vec12 y = mabd_vec12_load(K);
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
     mabd_vec12_store(y, sim->q_new + 12 * (size_t)body);
