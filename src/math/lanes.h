@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wide real: MABD_LANES numbers, one of each body of a pack (affine/cpu/pack.h).
+// The wide real: MABD_LANES numbers, one for each of MABD_LANES bodies.
 //
-// Mathematics has one text, that of math/, body/ and joint/, for one body. A loop over lanes around it,
+// Mathematics is written once, for one body. The compiler turns a loop over lanes around it,
 //
 //   MABD_EACH_LANE(l) { const mabd_mat3 R = mabd_lane_m3(work->ref, l); ... }
 //
-// is what the compiler turns into vectors: of 8 lanes with AVX-512, twice 4 with AVX2, four times 2 with SSE2 and NEON, and
-// plain code where there is nothing wider. Files with such loops are compiled once for each instruction set (base/isa.h).
-// Lanes never meet, no operation is contracted or reordered, so a body gets the same bits in any lane, width or pack.
+// into vectors: of 8 lanes with AVX-512, twice 4 with AVX2, four times 2 with SSE2 and NEON, and scalar
+// code otherwise. Files with such loops are compiled once for each instruction set (base/isa.h). Lanes do
+// not interact and no operation is contracted or reordered, so a body gets the same bits in any lane.
 //
-// For the loop to become vectors: no calls that are not inlined, no branches but those that become a choice between
-// two values, and all arrays local to the loop's function or marked restrict; tests/check_lanes.sh asks the compiler. What only
-// some lanes need (a polar decomposition far from a rotation, an eigenvalue that must be clamped) is done for these, one
-// by one, between two loops.
+// A loop is vectorized if all calls are inlined, all branches become a choice between two values, and all
+// arrays are local to the function of the loop or marked restrict; tests/check_lanes.sh verifies it. Work
+// that only some lanes need (a polar decomposition far from a rotation, an eigenvalue that must be clamped)
+// is done for these lanes one by one, between two loops.
 #pragma once
 
 #include "math/sym3.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// State and workspace of an M-ABD simulation on the CPU, and the stages of a step. One arena; the stages
-// allocate nothing and loop in fixed order.
+// State and workspace of a simulation in the affine formulation. All arrays are in one arena; the stages of
+// a step allocate nothing and loop in fixed order:
 //
 //   predict    rigid reference                                 per body
 //   assemble   y = H^-1 r, K = J H^-1 J' + c, b = J y + C      per body, for the joints it carries
 //   factor, solve   K lambda = b                               per component (dual/)
 //   update     q_new = ref + y - H^-1 J' lambda, stress        per body
-//   switch     pieces of axes with stops, limits, friction     per joint that has such
-//   check      how far the rows are open at q_new              per joint
-//   refer      reference <- (polar(A_new), t_new)              per body, before another iteration
+//   active set   branches of axes with stops, limits, friction  per joint with such axes
+//   check      errors of the rows at q_new                     per joint
+//   relinearize  reference <- (polar(A_new), t_new)              per body, before another iteration
 //   finish     v = (q_new - q_b)/bh, history                   per body
 #pragma once
 
@@ -39,7 +39,7 @@ typedef enum mabd_affine_stage {
         MABD_AFFINE_STAGE_COUNT
 } mabd_affine_stage;
 
-/// Array sizes, known from the model alone.
+/// Array sizes, computed from the model only.
 typedef struct mabd_affine_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, motor_only;
@@ -61,12 +61,12 @@ typedef struct mabd_affine_control_value {
     mabd_real drive;      // target or rate of the drive of a law
 } mabd_affine_control_value;
 
-/// mabd_affine_control_value.target of a control, `target`: where its servo shall be.
+/// Compute mabd_affine_control_value.target of a control whose servo has the target `target`.
 MABD_FN mabd_real mabd_affine_control_target(const mabd_control* control, mabd_real target) {
     return control->rigid ? target : control->offset + control->gain * target;
 }
 
-/// x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh), rate = 1/bh
+/// Compute x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh), rate = 1/bh.
 MABD_FN mabd_real mabd_affine_control_goal(const mabd_control* control,
                                            const mabd_affine_control_value* value, mabd_real rate,
                                            mabd_real x_b, mabd_real xd_b) {
@@ -74,7 +74,8 @@ MABD_FN mabd_real mabd_affine_control_goal(const mabd_control* control,
                                                         control->armature * (rate * x_b + xd_b)));
 }
 
-/// Bodies with at most this many joints keep y (12) and their blocks (9 each) while contacts of others change.
+/// Bodies with at most this many joints save y (12) and their blocks (9 each), which are reused while only
+/// contacts of other bodies change.
 #define MABD_SAVED_SIDES 2
 #define MABD_SAVED_REALS (12 + 9 * 3)
 
@@ -93,13 +94,13 @@ typedef struct mabd_affine_axis_state {
     mabd_axis_piece found;
 } mabd_affine_axis_state;
 
-/// One J row of a body and H^-1 of it.
+/// One row J of a body and Y = H^-1 J'.
 typedef struct mabd_affine_row_work {
     mabd_vec12 J, Y;
 } mabd_affine_row_work;
 
-/// One joint on a body while its rows are put together. Point rows come first and need no J of their own: what
-/// they do is known from the attachment.
+/// One joint on a body during assembly. Point rows come first and need no J: the attachment determines
+/// their blocks.
 typedef struct mabd_affine_side_work {
     mabd_affine_attachment point;
     mabd_real sign;                                 // of the point rows: +1 on body b, -1 on a
@@ -108,7 +109,7 @@ typedef struct mabd_affine_side_work {
     mabd_affine_row_work rows[MABD_JOINT_MAX_ROWS]; // (others)
 } mabd_affine_side_work;
 
-/// One joint with point rows and vector rows on a body (one/springs.h).
+/// One joint with point rows and vector rows on a body (affine/element/assemble_springs.h).
 typedef struct mabd_affine_spring_work {
     mabd_affine_attachment point;
     mabd_real sign; // of the point rows: +1 on body b, -1 on a
@@ -126,10 +127,10 @@ typedef enum mabd_affine_body_kind {
     MABD_BODY_ROWS,     // point, slide and cross rows, no forces but inertia and gravity
 } mabd_affine_body_kind;
 
-/// A copy of a batch in the solve under way, where copies settle one by one (copies.c).
+/// A copy of a batch in the current solve, where copies settle one by one (copies.c).
 typedef struct mabd_affine_copy_state {
     bool settled; // its result is good
-    bool kept;    // and stands aside while others go on
+    bool kept;    // saved while other copies continue
     mabd_real rotation;
     int32_t rotated_body;         // -1 = no moving bodies
     mabd_affine_joint_error open; // of its last solve
@@ -141,7 +142,7 @@ typedef struct mabd_affine_copy_goal {
     mabd_real opening;  // of its rows, at most [m], [rad]
     bool first;         // solve: no copy has settled before
     bool every_row;     // all rows count, else those that are not linear
-    bool last;          // no solve will follow: openings are told of all
+    bool last;          // no solve follows: report the errors of all copies
 } mabd_affine_copy_goal;
 
 /// What a side does with the block of its joint.
@@ -152,7 +153,8 @@ typedef enum mabd_affine_side_mode {
     MABD_SIDE_DEFERRED, // writes to a place of its own: the first side is in another tile
 } mabd_affine_side_mode;
 
-/// The share of a side in another tile: at `offset` in mabd_affine_shares.values its block (width^2), then its right-hand side (width).
+/// A deferred side, whose joint is started in another tile. At `offset` in mabd_affine_shares.values are
+/// its block (width^2) and its right-hand side (width).
 typedef struct mabd_affine_deferred {
     int32_t side; // of the plan
     int32_t slot;
@@ -172,21 +174,21 @@ typedef struct mabd_affine_shares {
 /// Tiles and packs of bodies (affine/cpu/pack.h).
 typedef struct mabd_affine_packs mabd_affine_packs;
 
-/// Which solve it is: geometric stiffness comes from the stress of the last step, or of the last iteration; at one
-/// reference it stays the same.
+/// Position of a solve in the iteration. Geometric stiffness is computed from the stress of the last step
+/// or of the last iteration, and does not change at one reference.
 typedef enum mabd_affine_pass {
     MABD_PASS_FIRST, // of a step
     MABD_PASS_NEXT,  // at a new reference
     MABD_PASS_AGAIN, // at the last one
 } mabd_affine_pass;
 
-/// What runs leave of a component (affine/cpu/reduced_chain.h).
+/// The chain of the cuts of a component (affine/cpu/reduced_chain.h).
 typedef struct mabd_affine_reduced_chain mabd_affine_reduced_chain;
 
 /// The stages as compiled for one instruction set (affine/cpu/isa_table.h).
 typedef struct mabd_affine_isa_table mabd_affine_isa_table;
 
-/// Components that follow each other, factored and solved by one thread; what came of it.
+/// Consecutive components that one thread factors and solves, and the result.
 typedef struct mabd_affine_group {
     int32_t first, last; // components first .. last - 1
     mabd_status status;
@@ -207,10 +209,9 @@ struct mabd_affine_sim {
     size_t memory_size; // [bytes]
     const mabd_affine_isa_table* stages;
     mabd_affine_packs* packs;
-    mabd_affine_shares* shares; // of the packs
-    mabd_pool* pool;            // null = one thread
-    mabd_affine_reduced_chain*
-        reduced_chains; // (components) null = no runs (affine/cpu/reduced_chain.h)
+    mabd_affine_shares* shares;                // of the packs
+    mabd_pool* pool;                           // null = one thread
+    mabd_affine_reduced_chain* reduced_chains; // (components) null = no segments
     mabd_affine_sizes sizes;
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     mabd_real* name; // (count x columns) [unit]
@@ -239,8 +240,8 @@ struct mabd_affine_sim {
     mabd_dual_report
         dual_report;    // of the last solve: iterations of all components, largest residual
     bool shared_edges;  // some off-diagonal block gets more than one body's share
-    bool solvers_later; // solvers of the dual system are made where one is asked for
-    void* device;       // what a backend has elsewhere, null = nothing
+    bool solvers_later; // dual solvers are created on first use
+    void* device;       // data of a backend on its device, null = none
     mabd_affine_contacts* contacts; // null = the model has none
     mabd_affine_step_scale step;
     mabd_affine_step_scale euler;          // of bodies that were struck (affine/contact/contact.h)
@@ -248,20 +249,21 @@ struct mabd_affine_sim {
     double times[MABD_AFFINE_STAGE_COUNT]; // wall time of each stage [s]
 };
 
-/// True if a body takes the solve under way by Euler although others may not.
+/// True if a body takes the current solve by implicit Euler, although others may not.
 MABD_FN bool mabd_affine_is_euler(const mabd_affine_sim* sim, int32_t body) {
     return sim->contacts && sim->contacts->by_body.euler[body] != MABD_EULER_NOT;
 }
-/// The numbers of the solve under way for a body, and its block.
+/// Coefficients of the current solve for a body.
 MABD_FN const mabd_affine_step_scale* mabd_affine_scale(const mabd_affine_sim* sim, int32_t body) {
     return mabd_affine_is_euler(sim, body) ? &sim->euler : &sim->step;
 }
+/// Constant block of a body in the current solve.
 MABD_FN const mabd_affine_block* mabd_affine_block_of(const mabd_affine_sim* sim, int32_t body) {
     const mabd_affine_block* blocks = sim->blocks + sim->model->body_class[body];
     return mabd_affine_is_euler(sim, body) ? blocks + sim->sizes.classes : blocks;
 }
 
-/// A X + t of a body, world [m]. q: affine coordinates of all (bodies + 1 x 12).
+/// Compute A X + t of a body, world [m]. q: affine coordinates of all bodies (bodies + 1 x 12).
 MABD_FN mabd_vec3 mabd_affine_point_of(const mabd_real* q, int32_t body, mabd_vec3 X) {
     q += 12 * (size_t)body;
     return mabd_v3_add(mabd_m3_mul(mabd_m3_load(q), X), mabd_v3_load(q + 9));
@@ -284,7 +286,7 @@ MABD_FN void mabd_affine_view(const mabd_affine_sim* sim, const mabd_model_joint
     view->Ab = mabd_m3_load(b), view->tb = mabd_v3_load(b + 9);
 }
 
-/// The same at the reference, with the rotation vector that assemble has left there.
+/// Fill a joint view at the reference, with the rotation vector that assemble computed.
 MABD_FN void mabd_affine_ref_view(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                   mabd_vec3* phi, mabd_joint_view* view) {
     mabd_affine_view(sim, joint, sim->ref, view);
@@ -293,14 +295,15 @@ MABD_FN void mabd_affine_ref_view(const mabd_affine_sim* sim, const mabd_model_j
     view->phi = phi;
 }
 
-/// Axis of the vector row of a joint's control k on side a or b, in that body's frame, R of its reference, sign included.
+/// Axis of the vector row of control k of a joint on body a or b, in the frame of that body, sign included.
+/// R: reference of the body.
 MABD_FN mabd_vec3 mabd_affine_turn_axis(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                         int32_t k, int is_b, mabd_mat3 R) {
     const mabd_vec3 n = mabd_v3_load(sim->turn_axes + 3 * (size_t)(joint->coordinate + k));
     return mabd_v3_scale(is_b ? 1 : -1, mabd_m3_tmul(R, n));
 }
 
-/// H^-1 J' lambda of a junction, which the dual system has solved for.
+/// Read H^-1 J' lambda of a junction, which the dual system solves for.
 MABD_FN mabd_vec12 mabd_affine_junction_freedoms(const mabd_affine_sim* sim, int32_t body) {
     const mabd_plan* plan = sim->model->plan;
     const int32_t slot = plan->sides[plan->side_start[body] + plan->early[body]].slot;

@@ -13,7 +13,7 @@
 ///   sdirk first    t         t + gh   gh      1       0
 ///   sdirk second   t + gh    t + h    gh      k       1 - k       q1 at t
 ///
-/// The two solves of SDIRK2 are the first step of BDF2: its damping does not show as one Euler step's does.
+/// The two solves of SDIRK2 are the first step of BDF2; unlike one Euler step they add no visible damping.
 typedef enum mabd_affine_scheme {
     MABD_SCHEME_EULER,
     MABD_SCHEME_BDF2,
@@ -21,33 +21,33 @@ typedef enum mabd_affine_scheme {
     MABD_SCHEME_SDIRK_SECOND,
 } mabd_affine_scheme;
 
-/// The part of a solve that is the same for all bodies.
+/// Coefficients of a solve, equal for all bodies of one scheme.
 typedef struct mabd_affine_step_scale {
     mabd_real beta_h;   // bh [s]
-    mabd_real w, w1;    // as above; w1 = 0: q1, v1 are not used
+    mabd_real w, w1;    // of mabd_affine_scheme; w1 = 0: q1, v1 are not used
     mabd_real lead;     // from q to the end [s]
     mabd_real curve;    // guess: q + lead (v + curve (v - v1))
     mabd_real time_end; // of the solve [s]
     mabd_vec3 wind;     // [m/s]
 } mabd_affine_step_scale;
 
-/// q_hat = q_b + bh v_b: what inertia alone would do, of one coordinate.
+/// Compute q_hat = q_b + bh v_b of one coordinate: the motion by inertia only.
 MABD_FN mabd_real mabd_affine_step_target(const mabd_affine_step_scale* s, mabd_real q,
                                           mabd_real q1, mabd_real v, mabd_real v1) {
     return (s->w * q + s->w1 * q1) + s->beta_h * (s->w * v + s->w1 * v1);
 }
-/// q + lead (v + curve (v - v1)): a guess of second order.
+/// Compute q + lead (v + curve (v - v1)), a prediction of second order.
 MABD_FN mabd_real mabd_affine_step_guess(const mabd_affine_step_scale* s, mabd_real q, mabd_real v,
                                          mabd_real v1) {
     return q + s->lead * (v + s->curve * (v - v1));
 }
 
-/// (q_new - q_b)/bh of one coordinate, rate = 1/bh.
+/// Compute (q_new - q_b)/bh of one coordinate, rate = 1/bh.
 MABD_FN mabd_real mabd_affine_step_rate(mabd_real rate, mabd_real w, mabd_real w1, mabd_real q_new,
                                         mabd_real q, mabd_real q1) {
     return rate * (q_new - (w * q + w1 * q1));
 }
-/// A joint coordinate, as far as it is known before the bodies are.
+/// Predict a joint coordinate from its rate, before the bodies are predicted.
 MABD_FN mabd_real mabd_affine_step_coordinate(const mabd_affine_step_scale* s, mabd_real x,
                                               mabd_real xd) {
     return x + s->lead * xd;

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of a long chain (affine/cpu/pack.h): equal links, 8 pieces of MABD_SEGMENT_LINKS of them in lanes, whose joints all have w rows.
+// Segments of a long chain (affine/cpu/pack.h): equal links whose joints all have w rows, in 8 lanes of
+// MABD_SEGMENT_LINKS consecutive links each.
 //
-// One long chain is one long dependency: joint by joint, each elimination waits for the one before. So it is cut at
-// every MABD_SEGMENT_LINKS-th joint. Between two cuts, joint k = 1 .. n - 1 of a piece is eliminated with its block S_k, the block U_k
-// to the next joint, and the block F_k that elimination makes to the cut 0 before the piece:
+// Block elimination along a chain is one long dependency: each joint waits for the one before. The chain is
+// therefore cut at every MABD_SEGMENT_LINKS-th joint. Between two cuts, joint k = 1 .. n - 1 of a lane is
+// eliminated with its block S_k, the block U_k to the next joint, and the fill-in block F_k to cut 0 before
+// the lane:
 //
-//   cut 0 --- 1 --- 2 --- ... --- n - 1 --- cut n                  U_0 is F_1: body 0 couples the cut with joint 1
+//   cut 0 --- 1 --- 2 --- ... --- n - 1 --- cut n       U_0 is F_1: body 0 couples the cut with joint 1
 //
 //   Z_k = S_k^-1 U_k          Y_k = S_k^-1 F_k'           h_k = S_k^-1 b_k
 //   S_k+1 = D_k+1 - U_k' Z_k  F_k+1 = -F_k Z_k            b_k+1 -= U_k' h_k
 //   S_0 -= F_k Y_k                                        b_0 -= F_k h_k
 //
-// What is left is a chain of the cuts, with blocks S_0, S_n and F_n of every piece: it is shorter by MABD_SEGMENT_LINKS and solved as any
-// other (affine/cpu/reduced_chain.c). Back from there
+// The remaining system is the reduced chain of the cuts, with blocks S_0, S_n and F_n of every lane. It is
+// shorter by the factor MABD_SEGMENT_LINKS and solved like any other chain (affine/cpu/reduced_chain.c).
+// Back substitution is
 //
 //   lambda_k = h_k - Y_k lambda_0 - Z_k lambda_k+1
 //
-// Pieces do not depend on each other: eight go in the lanes of a segment, and segments go to threads. The cuts are where the
-// model says, so bits do not depend on either. Prediction, blocks and elimination are one pass over the bodies; so are
-// multipliers and update. The blocks of joints inside a segment never leave the cache.
+// Lanes do not depend on each other, and segments are distributed over threads. The cuts depend on the
+// model only, so the bits of the result depend on neither. Prediction, blocks and elimination are one pass
+// over the bodies; so are multipliers and update. Blocks of joints inside a segment never leave the cache.
 //
-// This is the part that does not ask what the rows are: one text for w = 3 .. 6, a constant where it is used.
+// This header is independent of the kinds of rows: one source for w = 3 .. 6, a constant where it is used.
 #pragma once
 
 #include "formulation/affine/cpu/pack_lanes.h"
