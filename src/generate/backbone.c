@@ -13,6 +13,7 @@
 //
 // whose left side falls from n to 0. All links are equal, so they share one body class.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -25,17 +26,8 @@ static const int32_t shortest = 14, longest = 20;  // residues of a helix
 static const mabd_real layer_gap = 12;             // between the helices of two layers
 
 mabd_backbone_def mabd_default_backbone_def(void) {
-    mabd_material material = mabd_default_material();
-    material.young = (mabd_real)1e6;
-    mabd_backbone_def def = {
-        .name = "backbone",
-        .links = 1000,
-        .length = (mabd_real)0.1,
-        .radius = (mabd_real)0.02,
-        .material = material,
-        .pinned = true,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_backbone_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/backbone.def"
     return def;
 }
 

@@ -16,6 +16,7 @@
 //
 // Beside the scene two levels of branches and one set of segments are in memory.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -23,25 +24,15 @@
 
 static const char* const what = "branching";
 
+mabd_branch_level mabd_default_branch_level(void) {
+    mabd_branch_level def = {0};
+#include "generate/branch_level.def"
+    return def;
+}
+
 mabd_branching_def mabd_default_branching_def(void) {
-    mabd_material material = mabd_default_material();
-    material.density = 800;
-    mabd_branching_def def = {
-        .name = "branching",
-        .level_count = 3,
-        .levels = {{6, 8, 2, (mabd_real)0.04, (mabd_real)0.4, 0, 0, 0, (mabd_real)0.3, 0},
-                   {5, 5, (mabd_real)1.2, (mabd_real)0.014, (mabd_real)0.4, (mabd_real)1.0,
-                    (mabd_real)0.5, (mabd_real)-0.3, (mabd_real)0.2, (mabd_real)0.4},
-                   {4, 0, (mabd_real)0.5, (mabd_real)0.005, (mabd_real)0.5, (mabd_real)0.8,
-                    (mabd_real)0.5, 0, 0, (mabd_real)0.3}},
-        .phyllotaxis = (mabd_real)2.39996322972865332223,
-        .wiggle = (mabd_real)0.08,
-        .variation = (mabd_real)0.3,
-        .material = material,
-        .bending = (mabd_real)5e9,
-        .damping = (mabd_real)0.02,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_branching_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/branching.def"
     return def;
 }
 

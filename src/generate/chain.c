@@ -13,6 +13,7 @@
 //
 // Link j has its origin at (P_j + P_{j+1})/2 and its x axis along P_{j+1} - P_j, y along world y.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 #include "scene/inertia.h"
 
@@ -21,19 +22,8 @@
 static const char* const what = "chain";
 
 mabd_chain_def mabd_default_chain_def(void) {
-    mabd_chain_def def = {
-        .name = "chain",
-        .links = 100,
-        .length = (mabd_real)0.1,
-        .radius = (mabd_real)0.01,
-        .shape = MABD_SHAPE_CAPSULE,
-        .joint = MABD_JOINT_BALL,
-        .material = mabd_default_material(),
-        .end_mass_ratio = 1,
-        .start = MABD_CHAIN_LEVEL,
-        .pinned = true,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_chain_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/chain.def"
     return def;
 }
 

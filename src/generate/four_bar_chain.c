@@ -2,6 +2,7 @@
 // Four-bars in series: rhombus i has its near corner at 2 i l cos(angle), its upper and lower
 // corners at +-l sin(angle). One loop each, hinges of axis -y.
 
+#include "generate/field_defaults.h"
 #include "generate/planar.h"
 
 #include <math.h>
@@ -20,18 +21,8 @@ static const int hinge_bars[HINGES - 1][3] = {{UPPER_NEAR, LOWER_NEAR, NEAR},
                                               {UPPER_FAR, LOWER_FAR, FAR}};
 
 mabd_four_bar_chain_def mabd_default_four_bar_chain_def(void) {
-    mabd_material material = mabd_default_material();
-    mabd_four_bar_chain_def def = {
-        .name = "four-bar-chain",
-        .segments = 10,
-        .length = 1,
-        .mass = 1,
-        .width = (mabd_real)0.04,
-        .angle = MABD_PI / 4,
-        .young = material.young,
-        .poisson = material.poisson,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_four_bar_chain_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/four_bar_chain.def"
     return def;
 }
 

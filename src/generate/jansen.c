@@ -7,6 +7,7 @@
 // 7 moving bodies and 10 hinges a leg: 3 x 7 - 2 x 10 = 1 degree of freedom. The right leg is the
 // mirror image of the left one.
 
+#include "generate/field_defaults.h"
 #include "generate/planar.h"
 
 #include <math.h>
@@ -43,17 +44,8 @@ static const struct {
 };
 
 mabd_jansen_def mabd_default_jansen_def(void) {
-    mabd_jansen_def def = {
-        .name = "jansen",
-        .pairs = 1,
-        .scale = (mabd_real)0.01,
-        .width = (mabd_real)0.02,
-        .spacing = (mabd_real)0.3,
-        .material = mabd_default_material(),
-        .speed = 3,
-        .driven = true,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_jansen_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/jansen.def"
     return def;
 }
 

@@ -9,6 +9,7 @@
 //
 // Double four-bar: N + 1 upright bars, N level bars; all level bars move alike, v = w length.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -50,18 +51,8 @@ static mabd_joint_def hinge_def(void) {
 // ---- four-bar ----------------------------------------------------------------------------------
 
 mabd_four_bar_def mabd_default_four_bar_def(void) {
-    mabd_four_bar_def def = {
-        .name = "four-bar",
-        .crank = (mabd_real)0.3,
-        .coupler = (mabd_real)0.8,
-        .rocker = (mabd_real)0.6,
-        .ground = (mabd_real)0.8,
-        .width = (mabd_real)0.03,
-        .material = mabd_default_material(),
-        .angle = MABD_PI / 3,
-        .speed = 6,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_four_bar_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/four_bar.def"
     return def;
 }
 
@@ -184,18 +175,8 @@ mabd_status mabd_generate_four_bar(mabd_scene* scene, const mabd_four_bar_def* d
 // ---- double four-bar ---------------------------------------------------------------------------
 
 mabd_double_four_bar_def mabd_default_double_four_bar_def(void) {
-    mabd_material material = mabd_default_material();
-    mabd_double_four_bar_def def = {
-        .name = "double-four-bar",
-        .loops = 2,
-        .length = 1,
-        .mass = 1,
-        .width = (mabd_real)0.04,
-        .young = material.young,
-        .poisson = material.poisson,
-        .velocity = 1,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_double_four_bar_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/double_four_bar.def"
     return def;
 }
 

@@ -11,22 +11,14 @@
 // neighbours are at most 3C bodies apart, and the joints, in the same order, walk through them
 // once.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 static const char* const what = "net";
 
 mabd_net_def mabd_default_net_def(void) {
-    mabd_net_def def = {
-        .name = "net",
-        .rows = 10,
-        .columns = 10,
-        .spacing = (mabd_real)0.1,
-        .hub_radius = (mabd_real)0.015,
-        .rod_radius = (mabd_real)0.006,
-        .material = mabd_default_material(),
-        .pinned = MABD_NET_PIN_EDGE,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_net_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/net.def"
     return def;
 }
 

@@ -14,6 +14,7 @@
 //
 //   (sqrt(1-u) sin 2 pi v, sqrt(1-u) cos 2 pi v, sqrt(u) sin 2 pi w, sqrt(u) cos 2 pi w).
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -22,22 +23,8 @@
 static const char* const what = "pile";
 
 mabd_pile_def mabd_default_pile_def(void) {
-    mabd_pile_def def = {
-        .name = "pile",
-        .pairs = 720,
-        .columns = 7,
-        .rows = 7,
-        .spacing = (mabd_real)0.27,
-        .shape = MABD_SHAPE_CAPSULE,
-        .length = (mabd_real)0.1,
-        .radius = (mabd_real)0.03,
-        .joint_count = 4,
-        .joints = {MABD_JOINT_BALL, MABD_JOINT_UNIVERSAL, MABD_JOINT_HINGE, MABD_JOINT_PRISMATIC},
-        .slide = (mabd_real)0.03,
-        .bend = 2,
-        .material = mabd_default_material(),
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_pile_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/pile.def"
     return def;
 }
 

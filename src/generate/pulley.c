@@ -9,6 +9,7 @@
 // A turn of a sheave is positive where it takes the chain onwards: about +y if the chain runs over
 // it, about -y if it runs under it.
 
+#include "generate/field_defaults.h"
 #include "generate/pulley_sheaves.h"
 
 #include <math.h>
@@ -17,27 +18,8 @@ static const char* const what = "pulley";
 static const mabd_real iron = 7870; // [kg/m^3]
 
 mabd_pulley_def mabd_default_pulley_def(void) {
-    mabd_pulley_def def = {
-        .name = "pulley",
-        .arrangement = MABD_PULLEY_ROW,
-        .pulleys = 1,
-        .radius = (mabd_real)0.1,
-        .width = (mabd_real)0.04,
-        .sheave_mass = 1,
-        .wrapped = 16,
-        .link_radius = (mabd_real)0.008,
-        .left = 20,
-        .inner = 20,
-        .right = 20,
-        .material = mabd_default_material(),
-        .load = 1,
-        .counter = 1,
-        .strands = 1,
-        .spacing = (mabd_real)0.1,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
-    def.material.category = 2;
-    def.material.mask = MABD_PULLEY_SHEAVE;
+    mabd_pulley_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/pulley.def"
     return def;
 }
 

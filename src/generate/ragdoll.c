@@ -13,6 +13,7 @@
 // Stops are on the coordinates of the joints, which are 0 here: rotation vectors of ball joints in
 // the axes of the figure, angles of hinges about their axes.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -72,16 +73,8 @@ static const figure_joint joints[JOINTS] = {
 };
 
 mabd_ragdoll_def mabd_default_ragdoll_def(void) {
-    mabd_ragdoll_def def = {
-        .name = "ragdoll",
-        .copies = 27,
-        .columns = 3,
-        .rows = 3,
-        .spacing = 2,
-        .height = (mabd_real)1.8,
-        .material = mabd_default_material(),
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_ragdoll_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/ragdoll.def"
     return def;
 }
 

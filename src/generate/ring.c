@@ -8,6 +8,7 @@
 // ring closes as well at joint 0 as anywhere else. Seen from the side to which the ring's axis
 // points, links run counterclockwise; link 0 is the top one, running to -x.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -15,19 +16,8 @@
 static const char* const what = "ring";
 
 mabd_ring_def mabd_default_ring_def(void) {
-    mabd_ring_def def = {
-        .name = "ring",
-        .links = 24,
-        .length = (mabd_real)0.1,
-        .radius = (mabd_real)0.01,
-        .shape = MABD_SHAPE_CAPSULE,
-        .joint = MABD_JOINT_BALL,
-        .material = mabd_default_material(),
-        .vertical = true,
-        .pinned = true,
-        .pin = MABD_JOINT_BALL,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_ring_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/ring.def"
     return def;
 }
 

@@ -13,6 +13,7 @@
 // with one degree of freedom, bars a turning at -phi', bars b at +phi'. It is overconstrained:
 // 6 units planar freedoms, 6 units planar conditions.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -20,18 +21,8 @@
 static const char* const what = "scissor-ring";
 
 mabd_scissor_ring_def mabd_default_scissor_ring_def(void) {
-    mabd_scissor_ring_def def = {
-        .name = "scissor-ring",
-        .units = 12,
-        .arm = (mabd_real)0.2,
-        .width = (mabd_real)0.02,
-        .material = mabd_default_material(),
-        .angle = (mabd_real)0.7,
-        .driven = true,
-        .swing = (mabd_real)0.5,
-        .frequency = (mabd_real)0.5,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_scissor_ring_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/scissor_ring.def"
     return def;
 }
 

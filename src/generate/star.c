@@ -5,6 +5,7 @@
 //
 // g the golden angle. Link k of an arm has its middle at hub_radius + (k + 1/2) length.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -13,17 +14,8 @@ static const char* const what = "star";
 static const mabd_real golden_angle = (mabd_real)2.39996322972865332223;
 
 mabd_star_def mabd_default_star_def(void) {
-    mabd_star_def def = {
-        .name = "star",
-        .arms = 200,
-        .links = 1,
-        .hub_radius = (mabd_real)0.2,
-        .length = (mabd_real)0.5,
-        .radius = (mabd_real)0.01,
-        .material = mabd_default_material(),
-        .pinned = true,
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_star_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/star.def"
     return def;
 }
 

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generate/tools.h"
+#include "generate/field_defaults.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 mabd_material mabd_default_material(void) {
-    mabd_material material = {.density = 1000,
-                              .young = (mabd_real)1e9,
-                              .poisson = (mabd_real)0.3,
-                              .friction = (mabd_real)0.5,
-                              .category = 1,
-                              .mask = UINT32_MAX};
-    return material;
+    mabd_material def = {0};
+#include "generate/material.def"
+    return def;
 }
 
 // ---- checks ------------------------------------------------------------------------------------

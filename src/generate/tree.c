@@ -10,6 +10,7 @@
 //
 // Only two levels are in memory beside the scene.
 
+#include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
@@ -19,23 +20,8 @@ static const mabd_real golden_angle = (mabd_real)2.39996322972865332223;
 static const mabd_real least_scale = (mabd_real)1e-6; // of the last level against the first
 
 mabd_tree_def mabd_default_tree_def(void) {
-    mabd_tree_def def = {
-        .name = "tree",
-        .branching = 2,
-        .depth = 8,
-        .length = 1,
-        .radius = (mabd_real)0.04,
-        .shrink = (mabd_real)0.8,
-        .taper = (mabd_real)0.75,
-        .spread = (mabd_real)0.45,
-        .shape = MABD_SHAPE_CAPSULE,
-        .joint = MABD_JOINT_BALL,
-        .root = MABD_JOINT_FIXED,
-        .pinned = true,
-        .material = mabd_default_material(),
-        .direction = {0, 0, 1},
-        .cookie = MABD_GENERATE_COOKIE,
-    };
+    mabd_tree_def def = {.cookie = MABD_GENERATE_COOKIE};
+#include "generate/tree.def"
     return def;
 }
 

@@ -1,134 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements of "generators": {"type": "chain", "name": ..., fields of mabd_chain_def ...}. A
-// field that is not given has the value of the generator's default function; the name is the type
-// then.
-#include "import/json/json_generators.h"
+// missing field has the value of the generator's default function; the default name is the type.
+//
+// Keys and their kinds come from the lists of generate/fields.h, so a generator needs code here
+// only for rules between its fields.
+#include "generate/fields.h"
+#include "import/json/json_internal.h"
 
-typedef mabd_status (*read_function)(mabd_json_reader* reader, const mabd_json_node* node);
+#include <string.h>
 
-static const char* const shape_names[] = {
-#define X(name, text) text,
-    MABD_SHAPE_LIST(X)
-#undef X
-};
-static const char* const joint_names[MABD_JOINT_COUNT] = {
-#define X(name, text, translations, rotations) text,
-    MABD_JOINT_LIST(X)
-#undef X
-};
+#define MAX_KEYS 64
 
-// ---- fields that several generators have -------------------------------------------------------
+// ---- keys --------------------------------------------------------------------------------------
 
-mabd_status mabd_json_link_shape(mabd_json_reader* reader, const mabd_json_node* node,
-                                 mabd_shape* shape) {
-    int value = (int)*shape;
-    MABD_TRY(mabd_json_choice(reader, node, "shape", shape_names, MABD_SHAPE_PLANE, &value));
-    *shape = (mabd_shape)value;
-    return MABD_OK;
+// Append the keys of a list of fields to `keys` (MAX_KEYS). A material adds density, young and
+// poisson; its surface keys are those of bodies and follow at the end.
+static void add_keys(const mabd_field_list* list, const char** keys, int* count) {
+    for (int i = 0; i < list->count; i++) {
+        const mabd_field* field = &list->fields[i];
+        if (field->kind == MABD_FIELD_MATERIAL) add_keys(&mabd_material_fields, keys, count);
+        if (field->kind == MABD_FIELD_SURFACE_REAL || field->kind == MABD_FIELD_SURFACE_BITS)
+            continue;
+        const char* key = mabd_field_key(field);
+        if (key && *count < MAX_KEYS - 1) keys[(*count)++] = key;
+    }
 }
 
-static mabd_status read_joint(mabd_json_reader* reader, const mabd_json_node* node, const char* key,
-                              mabd_joint* joint) {
-    int value = (int)*joint;
-    MABD_TRY(mabd_json_choice(reader, node, key, joint_names, MABD_JOINT_COUNT, &value));
-    *joint = (mabd_joint)value;
-    return MABD_OK;
+static void add_surface_keys(const mabd_field_list* list, const char** keys, int* count) {
+    static const char* const surface[] = {MABD_JSON_SURFACE_KEYS};
+    for (int i = 0; i < list->count; i++) {
+        if (list->fields[i].kind != MABD_FIELD_MATERIAL) continue;
+        for (size_t k = 0; k < sizeof surface / sizeof surface[0] && *count < MAX_KEYS - 1; k++) {
+            keys[(*count)++] = surface[k];
+        }
+    }
 }
 
-mabd_status mabd_json_material(mabd_json_reader* reader, const mabd_json_node* node,
-                               mabd_material* material) {
-    MABD_TRY(mabd_json_real(reader, node, "density", &material->density));
-    MABD_TRY(mabd_json_real(reader, node, "young", &material->young));
-    MABD_TRY(mabd_json_real(reader, node, "poisson", &material->poisson));
+// Fail unless all keys of an object are in a list of fields, or "type" if `typed`.
+static mabd_status check_keys(mabd_json_reader* reader, const mabd_json_node* node,
+                              const mabd_field_list* list, bool typed) {
+    const char* keys[MAX_KEYS];
+    int count = 0;
+    if (typed) keys[count++] = "type";
+    add_keys(list, keys, &count);
+    add_surface_keys(list, keys, &count);
+    keys[count] = NULL;
+    return mabd_json_only(reader, node, keys);
+}
+
+// ---- fields ------------------------------------------------------------------------------------
+
+static mabd_status read_fields(mabd_json_reader* reader, const mabd_json_node* node,
+                               const mabd_field_list* list, mabd_axis_def* axes, void* def);
+
+static mabd_status read_material(mabd_json_reader* reader, const mabd_json_node* node,
+                                 mabd_material* material) {
+    MABD_TRY(read_fields(reader, node, &mabd_material_fields, NULL, material));
     return mabd_json_surface(reader, node, &material->friction, &material->restitution,
                              &material->category, &material->mask);
 }
 
-// ---- the generators ----------------------------------------------------------------------------
-
-static mabd_status read_chain(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",
-                                       "name",
-                                       "links",
-                                       "length",
-                                       "radius",
-                                       "shape",
-                                       "joint",
-                                       "density",
-                                       "young",
-                                       "poisson",
-                                       "drag",
-                                       "end_mass_ratio",
-                                       "start",
-                                       "anchor",
-                                       "pinned",
-                                       "velocity",
-                                       "angular_velocity",
-                                       "axes",
-                                       MABD_JSON_SURFACE_KEYS,
-                                       NULL};
-    static const char* const starts[] = {
-#define X(name, text) text,
-        MABD_CHAIN_START_LIST(X)
-#undef X
-    };
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_chain_def def = mabd_default_chain_def();
-    mabd_axis_def storage[MABD_AXIS_COUNT];
-    int start = (int)def.start;
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
-    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
-    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(mabd_json_link_shape(reader, node, &def.shape));
-    MABD_TRY(read_joint(reader, node, "joint", &def.joint));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_real(reader, node, "end_mass_ratio", &def.end_mass_ratio));
-    MABD_TRY(mabd_json_choice(reader, node, "start", starts, MABD_CHAIN_START_COUNT, &start));
-    def.start = (mabd_chain_start)start;
-    MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
-    MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
-    MABD_TRY(mabd_json_vec3(reader, node, "velocity", def.velocity));
-    MABD_TRY(mabd_json_vec3(reader, node, "angular_velocity", def.angular_velocity));
-    MABD_TRY(mabd_json_axes(reader, node, "axes", storage, def.axes));
-    return mabd_json_place(
-        reader, node, mabd_generate_chain(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+static mabd_status read_seed(mabd_json_reader* reader, const mabd_json_node* node, const char* key,
+                             uint64_t* seed) {
+    int32_t value = (int32_t)(uint32_t)*seed;
+    MABD_TRY(mabd_json_int(reader, node, key, &value));
+    *seed = (uint64_t)(uint32_t)value;
+    return MABD_OK;
 }
 
-static mabd_status read_net(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",    "name",  "rows",    "columns", "spacing", "hub_radius", "rod_radius",
-        "density", "young", "poisson", "drag",    "pinned",  "position",   MABD_JSON_SURFACE_KEYS,
-        NULL};
-    static const char* const pins[] = {
-#define X(name, text) text,
-        MABD_NET_PIN_LIST(X)
-#undef X
-    };
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_net_def def = mabd_default_net_def();
-    int pinned = (int)def.pinned;
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "rows", &def.rows));
-    MABD_TRY(mabd_json_int(reader, node, "columns", &def.columns));
-    MABD_TRY(mabd_json_real(reader, node, "spacing", &def.spacing));
-    MABD_TRY(mabd_json_real(reader, node, "hub_radius", &def.hub_radius));
-    MABD_TRY(mabd_json_real(reader, node, "rod_radius", &def.rod_radius));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_choice(reader, node, "pinned", pins, MABD_NET_PIN_COUNT, &pinned));
-    def.pinned = (mabd_net_pin)pinned;
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    return mabd_json_place(
-        reader, node, mabd_generate_net(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+// Read a field that is one of several names. All enumerations have the size of an int.
+static mabd_status read_choice(mabd_json_reader* reader, const mabd_json_node* node,
+                               const mabd_field* field, void* member) {
+    int count, value = -1;
+    const char* const* names = mabd_field_choices(field->kind, &count);
+    MABD_TRY(mabd_json_choice(reader, node, mabd_field_key(field), names, count, &value));
+    if (value < 0) return MABD_OK;
+    if (field->kind == MABD_FIELD_PLANE) {
+        *(bool*)member = value == 0;
+    } else {
+        _Static_assert(sizeof(mabd_shape) == sizeof value && sizeof(mabd_joint) == sizeof value &&
+                           sizeof(mabd_chain_start) == sizeof value &&
+                           sizeof(mabd_net_pin) == sizeof value &&
+                           sizeof(mabd_pulley_arrangement) == sizeof value,
+                       "an enumeration has the size of an int");
+        memcpy(member, &value, sizeof value);
+    }
+    return MABD_OK;
 }
 
-/// "branching" and "depth", or "branching", "links" and "seed".
-static mabd_status read_tree_size(mabd_json_reader* reader, const mabd_json_node* node,
-                                  mabd_tree_def* def) {
-    mabd_json_node links, other;
-    bool random = mabd_json_member(node, "links", &links);
+// Read "levels": an array of objects with the fields of mabd_branch_level.
+static mabd_status read_levels(mabd_json_reader* reader, const mabd_json_node* node,
+                               const char* key, mabd_branch_level* levels, int32_t* level_count) {
+    mabd_json_node array, other;
+    if (!mabd_json_member(node, key, &array)) return MABD_OK;
+    MABD_TRY(mabd_json_array(reader, &array));
+    const size_t count = json_array_size(array.value);
+    if (count < 1 || count > MABD_BRANCH_LEVELS) {
+        return mabd_json_fail(reader, &array, "expected 1 to %d levels, found %zu",
+                              MABD_BRANCH_LEVELS, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const mabd_json_node element = mabd_json_element(&array, i);
+        MABD_TRY(check_keys(reader, &element, &mabd_branch_level_fields, false));
+        levels[i] = mabd_default_branch_level();
+        MABD_TRY(read_fields(reader, &element, &mabd_branch_level_fields, NULL, &levels[i]));
+        if (!mabd_json_member(&element, "spread_tip", &other))
+            levels[i].spread_tip = levels[i].spread;
+    }
+    *level_count = (int32_t)count;
+    return MABD_OK;
+}
+
+// Read "joints": an array of names of joint types.
+static mabd_status read_joints(mabd_json_reader* reader, const mabd_json_node* node,
+                               const char* key, mabd_joint* joints, int32_t* joint_count) {
+    mabd_json_node array;
+    if (!mabd_json_member(node, key, &array)) return MABD_OK;
+    MABD_TRY(mabd_json_array(reader, &array));
+    const size_t count = json_array_size(array.value);
+    if (count < 1 || count > MABD_JOINT_COUNT) {
+        return mabd_json_fail(reader, &array, "expected 1 to %d joint types, found %zu",
+                              (int)MABD_JOINT_COUNT, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const mabd_json_node element = mabd_json_element(&array, i);
+        const char* name = NULL;
+        MABD_TRY(mabd_json_string(reader, &element, &name));
+        const int type = mabd_joint_find(name);
+        if (type < 0) {
+            return mabd_json_fail(reader, &element, "'%.40s' is not the name of a joint type",
+                                  name);
+        }
+        joints[i] = (mabd_joint)type;
+    }
+    *joint_count = (int32_t)count;
+    return MABD_OK;
+}
+
+// Read one field into its member. `count` is the member of the field before, used by lists.
+static mabd_status read_field(mabd_json_reader* reader, const mabd_json_node* node,
+                              const mabd_field* field, mabd_axis_def* axes, void* member,
+                              void* count) {
+    const char* key = mabd_field_key(field);
+    switch (field->kind) {
+    case MABD_FIELD_NAME:
+        return mabd_json_text(reader, node, key, (const char**)member);
+    case MABD_FIELD_INT:
+        return mabd_json_int(reader, node, key, (int32_t*)member);
+    case MABD_FIELD_REAL:
+        return mabd_json_real(reader, node, key, (mabd_real*)member);
+    case MABD_FIELD_BOOL:
+        return mabd_json_bool(reader, node, key, (bool*)member);
+    case MABD_FIELD_VEC3:
+        return mabd_json_vec3(reader, node, key, (mabd_real*)member);
+    case MABD_FIELD_SEED:
+        return read_seed(reader, node, key, (uint64_t*)member);
+    case MABD_FIELD_BITS:
+        return mabd_json_bits(reader, node, key, (uint32_t*)member);
+    case MABD_FIELD_SHAPE:
+    case MABD_FIELD_JOINT:
+    case MABD_FIELD_CHAIN_START:
+    case MABD_FIELD_NET_PIN:
+    case MABD_FIELD_ARRANGEMENT:
+    case MABD_FIELD_PLANE:
+        return read_choice(reader, node, field, member);
+    case MABD_FIELD_MATERIAL:
+        return read_material(reader, node, (mabd_material*)member);
+    case MABD_FIELD_SIGNAL:
+        return mabd_json_signal(reader, node, key, (mabd_signal*)member);
+    case MABD_FIELD_AXES:
+        return mabd_json_axes(reader, node, key, axes, (const mabd_axis_def**)member);
+    case MABD_FIELD_LEVELS:
+        return read_levels(reader, node, key, (mabd_branch_level*)member, (int32_t*)count);
+    case MABD_FIELD_JOINTS:
+        return read_joints(reader, node, key, (mabd_joint*)member, (int32_t*)count);
+    case MABD_FIELD_SURFACE_REAL: // read_material reads these together
+    case MABD_FIELD_SURFACE_BITS:
+    case MABD_FIELD_COUNT:
+        return MABD_OK;
+    }
+    return MABD_OK;
+}
+
+// Read the fields of a list into the struct `def`; missing ones leave their member unchanged.
+// `axes` (6) gets the controls of axes; null if the list has none.
+static mabd_status read_fields(mabd_json_reader* reader, const mabd_json_node* node,
+                               const mabd_field_list* list, mabd_axis_def* axes, void* def) {
+    void* before = NULL;
+    for (int i = 0; i < list->count; i++) {
+        void* member = (char*)def + list->fields[i].offset;
+        MABD_TRY(read_field(reader, node, &list->fields[i], axes, member, before));
+        before = member;
+    }
+    return MABD_OK;
+}
+
+// ---- rules between fields ----------------------------------------------------------------------
+
+// A tree has "branching" and "depth", or "branching", "links" and "seed".
+static mabd_status check_tree(mabd_json_reader* reader, const mabd_json_node* node) {
+    mabd_json_node other;
+    const bool random = mabd_json_member(node, "links", &other);
     if (random && mabd_json_member(node, "depth", &other)) {
         return mabd_json_fail(reader, &other,
                               "a tree has either 'depth' (full) or 'links' (random), not both");
@@ -136,345 +208,35 @@ static mabd_status read_tree_size(mabd_json_reader* reader, const mabd_json_node
     if (!random && mabd_json_member(node, "seed", &other)) {
         return mabd_json_fail(reader, &other, "'seed' needs 'links' beside it: a random tree");
     }
-    int32_t seed = 0;
-    MABD_TRY(mabd_json_int(reader, node, "branching", &def->branching));
-    MABD_TRY(mabd_json_int(reader, node, "depth", &def->depth));
-    MABD_TRY(mabd_json_int(reader, node, "links", &def->links));
-    if (random && def->links < 1) {
-        return mabd_json_fail(reader, &links, "tree: links must be at least 1, not %d",
-                              (int)def->links);
-    }
-    MABD_TRY(mabd_json_int(reader, node, "seed", &seed));
-    def->seed = (uint64_t)(uint32_t)seed;
     return MABD_OK;
 }
 
-static mabd_status read_tree(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",
-                                       "name",
-                                       "branching",
-                                       "depth",
-                                       "links",
-                                       "seed",
-                                       "length",
-                                       "radius",
-                                       "shrink",
-                                       "taper",
-                                       "spread",
-                                       "shape",
-                                       "joint",
-                                       "root",
-                                       "pinned",
-                                       "density",
-                                       "young",
-                                       "poisson",
-                                       "drag",
-                                       "direction",
-                                       "anchor",
-                                       "axes",
-                                       MABD_JSON_SURFACE_KEYS,
-                                       NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_tree_def def = mabd_default_tree_def();
-    mabd_axis_def storage[MABD_AXIS_COUNT];
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(read_tree_size(reader, node, &def));
-    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
-    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(mabd_json_real(reader, node, "shrink", &def.shrink));
-    MABD_TRY(mabd_json_real(reader, node, "taper", &def.taper));
-    MABD_TRY(mabd_json_real(reader, node, "spread", &def.spread));
-    MABD_TRY(mabd_json_link_shape(reader, node, &def.shape));
-    MABD_TRY(read_joint(reader, node, "joint", &def.joint));
-    MABD_TRY(read_joint(reader, node, "root", &def.root));
-    MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_vec3(reader, node, "direction", def.direction));
-    MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
-    MABD_TRY(mabd_json_axes(reader, node, "axes", storage, def.axes));
-    return mabd_json_place(
-        reader, node, mabd_generate_tree(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+// 0 links make a full tree in C; in a scene the absence of "links" does.
+static mabd_status check_tree_links(mabd_json_reader* reader, const mabd_json_node* node,
+                                    const mabd_tree_def* def) {
+    mabd_json_node links;
+    if (def->links >= 1 || !mabd_json_member(node, "links", &links)) return MABD_OK;
+    return mabd_json_fail(reader, &links, "tree: links must be at least 1, not %d",
+                          (int)def->links);
 }
 
-static mabd_status read_ring(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",   "name",    "links",    "length",  "radius", "shape",
-        "joint",  "density", "young",    "poisson", "drag",   "plane",
-        "pinned", "pin",     "position", "spin",    "axes",   MABD_JSON_SURFACE_KEYS,
-        NULL};
-    static const char* const planes[] = {"vertical", "horizontal"};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_ring_def def = mabd_default_ring_def();
-    mabd_axis_def storage[MABD_AXIS_COUNT];
-    int plane = 0;
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
-    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
-    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(mabd_json_link_shape(reader, node, &def.shape));
-    MABD_TRY(read_joint(reader, node, "joint", &def.joint));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_choice(reader, node, "plane", planes, 2, &plane));
-    def.vertical = plane == 0;
-    MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
-    MABD_TRY(read_joint(reader, node, "pin", &def.pin));
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    MABD_TRY(mabd_json_real(reader, node, "spin", &def.spin));
-    MABD_TRY(mabd_json_axes(reader, node, "axes", storage, def.axes));
-    return mabd_json_place(
-        reader, node, mabd_generate_ring(mabd_json_scene(reader), &def, mabd_json_error(reader)));
+// ---- generators --------------------------------------------------------------------------------
+
+static mabd_status add_generator(mabd_json_reader* reader, const mabd_json_node* node, int index) {
+    const mabd_generator* generator = &mabd_generators[index];
+    mabd_generator_def def;
+    mabd_axis_def axes[MABD_AXIS_COUNT];
+    MABD_TRY(check_keys(reader, node, &generator->list, true));
+    if (index == MABD_GENERATOR_tree) MABD_TRY(check_tree(reader, node));
+    generator->set_default(&def);
+    MABD_TRY(read_fields(reader, node, &generator->list, axes, &def));
+    if (index == MABD_GENERATOR_tree) MABD_TRY(check_tree_links(reader, node, &def.tree));
+    return mabd_json_place(reader, node, generator->add(reader->scene, &def, &reader->error));
 }
-
-static mabd_status read_four_bar(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",   "name",    "crank",    "coupler",
-                                       "rocker", "ground",  "width",    "density",
-                                       "young",  "poisson", "angle",    "speed",
-                                       "driven", "torque",  "position", MABD_JSON_SURFACE_KEYS,
-                                       NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_four_bar_def def = mabd_default_four_bar_def();
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_real(reader, node, "crank", &def.crank));
-    MABD_TRY(mabd_json_real(reader, node, "coupler", &def.coupler));
-    MABD_TRY(mabd_json_real(reader, node, "rocker", &def.rocker));
-    MABD_TRY(mabd_json_real(reader, node, "ground", &def.ground));
-    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
-    MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
-    MABD_TRY(mabd_json_bool(reader, node, "driven", &def.driven));
-    MABD_TRY(mabd_json_signal(reader, node, "torque", &def.torque));
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    return mabd_json_place(
-        reader, node,
-        mabd_generate_four_bar(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-static mabd_status read_double_four_bar(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",  "name",    "loops",    "length",   "mass", "width",
-                                       "young", "poisson", "velocity", "position", NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_double_four_bar_def def = mabd_default_double_four_bar_def();
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "loops", &def.loops));
-    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
-    MABD_TRY(mabd_json_real(reader, node, "mass", &def.mass));
-    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
-    MABD_TRY(mabd_json_real(reader, node, "young", &def.young));
-    MABD_TRY(mabd_json_real(reader, node, "poisson", &def.poisson));
-    MABD_TRY(mabd_json_real(reader, node, "velocity", &def.velocity));
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    return mabd_json_place(
-        reader, node,
-        mabd_generate_double_four_bar(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-static mabd_status read_four_bar_chain(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",  "name",  "segments", "length",   "mass", "width",
-                                       "angle", "young", "poisson",  "position", NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_four_bar_chain_def def = mabd_default_four_bar_chain_def();
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "segments", &def.segments));
-    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
-    MABD_TRY(mabd_json_real(reader, node, "mass", &def.mass));
-    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
-    MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
-    MABD_TRY(mabd_json_real(reader, node, "young", &def.young));
-    MABD_TRY(mabd_json_real(reader, node, "poisson", &def.poisson));
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    return mabd_json_place(
-        reader, node,
-        mabd_generate_four_bar_chain(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-static mabd_status read_jansen(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",  "name",   "pairs",   "scale", "width",   "spacing",  "angle",
-        "speed", "driven", "density", "young", "poisson", "position", MABD_JSON_SURFACE_KEYS,
-        NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_jansen_def def = mabd_default_jansen_def();
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "pairs", &def.pairs));
-    MABD_TRY(mabd_json_real(reader, node, "scale", &def.scale));
-    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
-    MABD_TRY(mabd_json_real(reader, node, "spacing", &def.spacing));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
-    MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
-    MABD_TRY(mabd_json_bool(reader, node, "driven", &def.driven));
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    return mabd_json_place(
-        reader, node, mabd_generate_jansen(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-static mabd_status read_scissor_ring(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {"type",  "name",      "units",    "arm",
-                                       "width", "angle",     "speed",    "driven",
-                                       "swing", "frequency", "drag",     "density",
-                                       "young", "poisson",   "position", MABD_JSON_SURFACE_KEYS,
-                                       NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_scissor_ring_def def = mabd_default_scissor_ring_def();
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "units", &def.units));
-    MABD_TRY(mabd_json_real(reader, node, "arm", &def.arm));
-    MABD_TRY(mabd_json_real(reader, node, "width", &def.width));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_real(reader, node, "angle", &def.angle));
-    MABD_TRY(mabd_json_real(reader, node, "speed", &def.speed));
-    MABD_TRY(mabd_json_bool(reader, node, "driven", &def.driven));
-    MABD_TRY(mabd_json_real(reader, node, "swing", &def.swing));
-    MABD_TRY(mabd_json_real(reader, node, "frequency", &def.frequency));
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    return mabd_json_place(
-        reader, node,
-        mabd_generate_scissor_ring(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-static mabd_status read_branch_level(mabd_json_reader* reader, const mabd_json_node* node,
-                                     mabd_branch_level* level) {
-    static const char* const keys[] = {"segments", "children", "length",     "radius",
-                                       "tip",      "spread",   "spread_tip", "droop",
-                                       "bare",     "shorten",  NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    *level = (mabd_branch_level){.segments = 1, .length = 1, .radius = (mabd_real)0.01, .tip = 1};
-    MABD_TRY(mabd_json_int(reader, node, "segments", &level->segments));
-    MABD_TRY(mabd_json_int(reader, node, "children", &level->children));
-    MABD_TRY(mabd_json_real(reader, node, "length", &level->length));
-    MABD_TRY(mabd_json_real(reader, node, "radius", &level->radius));
-    MABD_TRY(mabd_json_real(reader, node, "tip", &level->tip));
-    MABD_TRY(mabd_json_real(reader, node, "spread", &level->spread));
-    level->spread_tip = level->spread;
-    MABD_TRY(mabd_json_real(reader, node, "spread_tip", &level->spread_tip));
-    MABD_TRY(mabd_json_real(reader, node, "droop", &level->droop));
-    MABD_TRY(mabd_json_real(reader, node, "bare", &level->bare));
-    return mabd_json_real(reader, node, "shorten", &level->shorten);
-}
-
-static mabd_status read_branch_levels(mabd_json_reader* reader, const mabd_json_node* node,
-                                      mabd_branching_def* def) {
-    mabd_json_node levels;
-    if (!mabd_json_member(node, "levels", &levels)) return MABD_OK;
-    MABD_TRY(mabd_json_array(reader, &levels));
-    const size_t count = json_array_size(levels.value);
-    if (count < 1 || count > MABD_BRANCH_LEVELS) {
-        return mabd_json_fail(reader, &levels, "expected 1 to %d levels, found %zu",
-                              MABD_BRANCH_LEVELS, count);
-    }
-    for (size_t i = 0; i < count; i++) {
-        mabd_json_node element = mabd_json_element(&levels, i);
-        MABD_TRY(read_branch_level(reader, &element, &def->levels[i]));
-    }
-    def->level_count = (int32_t)count;
-    return MABD_OK;
-}
-
-static mabd_status read_branching(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",    "name",      "seed",    "levels", "phyllotaxis",
-        "wiggle",  "variation", "density", "young",  "poisson",
-        "bending", "damping",   "drag",    "anchor", MABD_JSON_SURFACE_KEYS,
-        NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_branching_def def = mabd_default_branching_def();
-    int32_t seed = 0;
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "seed", &seed));
-    def.seed = (uint64_t)(uint32_t)seed;
-    MABD_TRY(read_branch_levels(reader, node, &def));
-    MABD_TRY(mabd_json_real(reader, node, "phyllotaxis", &def.phyllotaxis));
-    MABD_TRY(mabd_json_real(reader, node, "wiggle", &def.wiggle));
-    MABD_TRY(mabd_json_real(reader, node, "variation", &def.variation));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "bending", &def.bending));
-    MABD_TRY(mabd_json_real(reader, node, "damping", &def.damping));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
-    return mabd_json_place(
-        reader, node,
-        mabd_generate_branching(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-static mabd_status read_backbone(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",  "name",    "links", "seed",   "length", "radius", "density",
-        "young", "poisson", "drag",  "anchor", "pinned", "axes",   MABD_JSON_SURFACE_KEYS,
-        NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_backbone_def def = mabd_default_backbone_def();
-    mabd_axis_def storage[MABD_AXIS_COUNT];
-    int32_t seed = 0;
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
-    MABD_TRY(mabd_json_int(reader, node, "seed", &seed));
-    def.seed = (uint64_t)(uint32_t)seed;
-    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
-    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_vec3(reader, node, "anchor", def.anchor));
-    MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
-    MABD_TRY(mabd_json_axes(reader, node, "axes", storage, def.axes));
-    return mabd_json_place(
-        reader, node,
-        mabd_generate_backbone(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-static mabd_status read_star(mabd_json_reader* reader, const mabd_json_node* node) {
-    static const char* const keys[] = {
-        "type",   "name",   "arms",    "links",    "hub_radius",
-        "length", "radius", "density", "young",    "poisson",
-        "drag",   "pinned", "spin",    "position", MABD_JSON_SURFACE_KEYS,
-        NULL};
-    MABD_TRY(mabd_json_only(reader, node, keys));
-    mabd_star_def def = mabd_default_star_def();
-    MABD_TRY(mabd_json_text(reader, node, "name", &def.name));
-    MABD_TRY(mabd_json_int(reader, node, "arms", &def.arms));
-    MABD_TRY(mabd_json_int(reader, node, "links", &def.links));
-    MABD_TRY(mabd_json_real(reader, node, "hub_radius", &def.hub_radius));
-    MABD_TRY(mabd_json_real(reader, node, "length", &def.length));
-    MABD_TRY(mabd_json_real(reader, node, "radius", &def.radius));
-    MABD_TRY(mabd_json_material(reader, node, &def.material));
-    MABD_TRY(mabd_json_real(reader, node, "drag", &def.drag));
-    MABD_TRY(mabd_json_bool(reader, node, "pinned", &def.pinned));
-    MABD_TRY(mabd_json_real(reader, node, "spin", &def.spin));
-    MABD_TRY(mabd_json_vec3(reader, node, "position", def.position));
-    return mabd_json_place(
-        reader, node, mabd_generate_star(mabd_json_scene(reader), &def, mabd_json_error(reader)));
-}
-
-// ---- the list ----------------------------------------------------------------------------------
-
-#define GENERATOR_LIST(X)                                                                          \
-    X("chain", read_chain)                                                                         \
-    X("net", read_net)                                                                             \
-    X("tree", read_tree)                                                                           \
-    X("ring", read_ring)                                                                           \
-    X("four-bar", read_four_bar)                                                                   \
-    X("double-four-bar", read_double_four_bar)                                                     \
-    X("four-bar-chain", read_four_bar_chain)                                                       \
-    X("jansen", read_jansen)                                                                       \
-    X("scissor-ring", read_scissor_ring)                                                           \
-    X("branching", read_branching)                                                                 \
-    X("backbone", read_backbone)                                                                   \
-    X("star", read_star)                                                                           \
-    X("pulley", mabd_json_pulley)                                                                  \
-    X("pile", mabd_json_pile)                                                                      \
-    X("ragdoll", mabd_json_ragdoll)
 
 static mabd_status read_generator(mabd_json_reader* reader, const mabd_json_node* node) {
-#define X(type, read) type,
-    static const char* const types[] = {GENERATOR_LIST(X)};
-#undef X
-#define X(type, read) read,
-    static const read_function readers[] = {GENERATOR_LIST(X)};
-#undef X
-    const int count = (int)(sizeof types / sizeof types[0]);
+    const char* types[MABD_GENERATOR_COUNT];
+    for (int i = 0; i < MABD_GENERATOR_COUNT; i++) types[i] = mabd_generators[i].type;
     mabd_json_node type;
     if (!json_is_object(node->value)) {
         return mabd_json_fail(reader, node, "expected a generator {\"type\": ...}");
@@ -483,8 +245,8 @@ static mabd_status read_generator(mabd_json_reader* reader, const mabd_json_node
         return mabd_json_fail(reader, node, "a generator needs 'type', for instance \"chain\"");
     }
     int index = 0;
-    MABD_TRY(mabd_json_choice(reader, node, "type", types, count, &index));
-    return readers[index](reader, node);
+    MABD_TRY(mabd_json_choice(reader, node, "type", types, MABD_GENERATOR_COUNT, &index));
+    return add_generator(reader, node, index);
 }
 
 mabd_status mabd_json_generators(mabd_json_reader* reader, const mabd_json_node* array) {

@@ -9,14 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-mabd_scene* mabd_json_scene(mabd_json_reader* reader) {
-    return reader->scene;
-}
-
-mabd_error* mabd_json_error(mabd_json_reader* reader) {
-    return &reader->error;
-}
-
 // ---- memory ------------------------------------------------------------------------------------
 
 void* mabd_json_take(mabd_json_reader* reader, size_t bytes) {

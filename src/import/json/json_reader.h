@@ -20,11 +20,6 @@ typedef struct mabd_json_node {
     size_t index;                        // in an array
 } mabd_json_node;
 
-/// Return the scene that the reader fills.
-mabd_scene* mabd_json_scene(mabd_json_reader* reader);
-/// Return the error that a failing read fills.
-mabd_error* mabd_json_error(mabd_json_reader* reader);
-
 /// Fail with MABD_ERR_INPUT at a node: sets line and column. Text says what was expected or is
 /// wrong.
 mabd_status mabd_json_fail(mabd_json_reader* reader, const mabd_json_node* node, const char* format,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/import/json/json_generators_contact.c and the shipped scenes that touch
+// Tests for src/import/json/json_generators.c: generators with contacts, and their shipped scenes
 #include "mabd/generate.h"
 #include "support/generate_checks.h"
 #include "support/line_segments.h"
