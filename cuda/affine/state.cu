@@ -219,7 +219,7 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     view->motors = moved(a, host->motors), view->axes = moved(a, host->axes);
     view->copies = moved(a, host->copies);
     view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
-    view->motor_only = moved(a, host->motor_only);
+    view->motor_only = moved(a, host->motor_only), view->applied = moved(a, host->applied);
     view->sides = sides, view->springs = springs, view->points = points;
     view->duals = NULL, view->solvers = NULL, view->softened = NULL, view->groups = NULL;
 }
@@ -357,6 +357,8 @@ mabd_status MABD_CUDA(state_begin)(mabd_cuda_state* state, const mabd_affine_sim
     UPLOAD(controls, controls);
     UPLOAD(motors, controls);
     UPLOAD(force_scale, n->forces);
+    view->has_applied = host->has_applied;
+    if (host->has_applied) UPLOAD(applied, 6 * n->bodies);
 #undef UPLOAD
     return MABD_OK;
 }

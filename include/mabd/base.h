@@ -68,6 +68,17 @@ typedef struct mabd_error {
     char text[512]; // one line, no full stop, no file name
 } mabd_error;
 
+/// Something that a scene or a simulation did, or found, that its user may not have meant. The
+/// result is valid all the same.
+typedef struct mabd_warning {
+    char text[512]; // one line, no full stop, no file name
+    char file[256]; // the input file concerned, "" = none
+    int32_t line;   // of that file, from 1; 0 = not known
+    int32_t body;   // the body concerned, -1 = none
+    int32_t joint;  // the joint concerned, -1 = none
+    int64_t step;   // steps taken when it was found; 0 = before the first one
+} mabd_warning;
+
 /// Memory functions of the user. alloc returns memory aligned to 64 bytes, or null; free receives
 /// the size that was allocated.
 typedef struct mabd_allocator {

@@ -310,6 +310,11 @@ MABD_API mabd_status mabd_scene_set_wind(mabd_scene* scene, const mabd_real* dir
 /// Set the step size [s] and the simulated time [s] that the scene suggests; 0 = none.
 MABD_API mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real duration,
                                          mabd_error* error);
+/// Set whether joints that are open in the start pose are closed; by default they are an error of
+/// mabd_sim_create. Bodies move by the least motion in the mass metric, the sum of mass times
+/// squared distance and moment of inertia times squared rotation, that closes all rigid rows with
+/// rigid servos at their targets. MABD_ERR_ARG for a null scene.
+MABD_API mabd_status mabd_scene_set_close_joints(mabd_scene* scene, bool close, mabd_error* error);
 /// Set how geoms touch. A later call replaces the settings of an earlier one.
 MABD_API mabd_status mabd_scene_set_contact(mabd_scene* scene, const mabd_contact_def* def,
                                             mabd_error* error);
@@ -367,5 +372,9 @@ MABD_API int32_t mabd_scene_param_count(const mabd_scene* scene);
 /// Return parameter i, from 0; empty texts if i is out of range. Its texts live as long as the
 /// scene.
 MABD_API mabd_param mabd_scene_param(const mabd_scene* scene, int32_t i);
+/// Copy at most `capacity` warnings about the scene to `warnings`, oldest first, and return how many
+/// there are. `warnings` may be null if capacity is 0. A null scene has none.
+MABD_API int32_t mabd_scene_warnings(const mabd_scene* scene, int32_t capacity,
+                                     mabd_warning* warnings);
 /// Return the JSON text that the scene was loaded from, "" if none; it lives as long as the scene.
 MABD_API const char* mabd_scene_text(const mabd_scene* scene);

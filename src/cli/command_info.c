@@ -256,7 +256,7 @@ static mabd_sim_def make_def(const info_options* o, const mabd_allocator* alloca
 int command_info(int argc, char** argv) {
     int code = CLI_OK;
     info_options options;
-    loaded_scene loaded;
+    loaded_scene loaded = {0};
     if (!parse_options(argc, argv, &options, &code)) return code;
     if ((options.backends || options.formulations) && options.scene != NULL) {
         fprintf(stderr, "mabd info: give a SCENE or %s, not both\n",

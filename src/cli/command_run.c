@@ -10,6 +10,7 @@
 #include "cli/run_extra.h"
 #include "cli/run_options.h"
 #include "cli/run_stats.h"
+#include "cli/run_warnings.h"
 #include "cli/summary.h"
 #include "cli/system.h"
 
@@ -45,6 +46,7 @@ typedef struct run {
     mabd_sim* sim;
     mabd_recorder* recorder;
     run_stats stats;
+    run_warnings warnings;
     FILE* text;          // where reports go, null = quiet
     char* command;       // command line of this run
     int64_t total_steps; // of the whole run, before and after a resume
@@ -108,14 +110,14 @@ static mabd_sim_def make_def(const run* r) {
 }
 
 // Report a duration that was rounded to whole steps.
-static void warn_of_rounding(const run* r, double duration, double h) {
+static void warn_of_rounding(run* r, double duration, double h) {
     const double simulated = (double)r->total_steps * h;
     if (fabs(simulated - duration) <= ROUNDING_TOLERANCE * duration) return;
-    fprintf(stderr,
-            "mabd %s: warning: %s %.12g s is not a whole number of steps of %.12g s: simulating "
-            "%lld steps, %.12g s\n",
-            r->options.name, r->options.time_given ? "--time" : "the duration of the scene,",
-            duration, h, (long long)r->total_steps, simulated);
+    run_warnings_add(&r->warnings,
+                     "%s %.12g s is not a whole number of steps of %.12g s: simulating %lld steps, "
+                     "%.12g s",
+                     r->options.time_given ? "--time" : "the duration of the scene,", duration, h,
+                     (long long)r->total_steps, simulated);
 }
 
 static int count_steps(run* r, double h) {
@@ -164,19 +166,24 @@ static int create_sim(run* r, const mabd_sim_def* def) {
     double start = system_seconds();
     mabd_status status = mabd_sim_create(r->loaded.model, def, &r->sim, &error);
     r->create_seconds = system_seconds() - start;
-    if (status == MABD_OK) return CLI_OK;
+    if (status == MABD_OK) {
+        // a run that is resumed has told the warnings of its start before
+        if (r->options.resume != NULL) r->warnings.read = mabd_sim_warnings(r->sim, 0, NULL);
+        run_warnings_collect(&r->warnings, r->sim);
+        return CLI_OK;
+    }
     return load_say_refused(&r->loaded, def, status, &error);
 }
 
-static void warn_of_overlap(const run* r) {
+static void warn_of_overlap(run* r) {
     const double depth = r->stats.start_overlap;
     char a[256], b[256];
-    if (r->options.quiet || depth <= SUMMARY_OVERLAP) return;
+    if (depth <= SUMMARY_OVERLAP) return;
     mabd_model_body_name(r->loaded.model, (int32_t)r->stats.overlap_a, a, sizeof(a));
     mabd_model_body_name(r->loaded.model, (int32_t)r->stats.overlap_b, b, sizeof(b));
-    fprintf(stderr,
-            "mabd %s: '%s' and '%s' overlap by %.*f mm at the start; they are moved apart slowly\n",
-            r->options.name, a, b, depth < 1e-4 ? 4 : 1, 1e3 * depth);
+    run_warnings_add(&r->warnings,
+                     "'%s' and '%s' overlap by %.*f mm at the start; they are moved apart slowly",
+                     a, b, depth < 1e-4 ? 4 : 1, 1e3 * depth);
 }
 
 static int start_scene(run* r) {
@@ -357,10 +364,12 @@ static void say_interrupted(const run* r) {
 static int report(run* r) {
     run_stats whole = run_stats_with_stages(&r->stats, r->sim);
     run_stats_finish(&whole, r->sim);
+    run_warnings_collect(&r->warnings, r->sim);
     const summary_source source = {
         .loaded = &r->loaded,
         .sim = r->sim,
         .stats = &whole,
+        .warnings = r->warnings.list,
         .preset = mabd_preset_name((mabd_preset)r->options.preset),
         .command = r->command,
         .sim_create_seconds = r->create_seconds,
@@ -409,6 +418,7 @@ static int finish(run* r, int code) {
 // Load, plan, create and open files: all before the first step. The caller releases the parts.
 static int prepare(run* r) {
     run_options* o = &r->options;
+    r->loaded.close_joints = o->close_joints;
     int code = r->extra != NULL
                    ? r->extra->load(r->extra->context, o, &r->loaded)
                    : load_scene(o->name, o->scene, &o->settings, o->memory_limit, &r->loaded);
@@ -442,6 +452,7 @@ static int run_all(run* r) {
         code = finish(r, run_steps(r));
     }
     mabd_recorder_close(r->recorder, NULL);
+    run_warnings_release(&r->warnings);
     if (r->sim != NULL) mabd_sim_destroy(r->sim);
     load_release(&r->loaded);
     return code;
@@ -455,6 +466,7 @@ int run_command_line(const run_command* command, int argc, char** argv, const ru
         fprintf(stderr, "mabd %s: out of memory\n", command->name);
     } else if (run_options_read(command, argc, argv, &r->options, &code)) {
         r->command = line;
+        r->warnings.command = command->name;
         r->extra = extra;
         code = extra != NULL ? extra->check(extra->context, &r->options) : CLI_OK;
         if (code == CLI_OK) code = run_all(r);

@@ -180,7 +180,9 @@ static int read_scene(loaded_scene* loaded, int32_t extra, const char* text, mab
             : mabd_scene_load(*scene, loaded->path, count, loaded->settings, &error);
     loaded->load_seconds += system_seconds() - start;
     error.status = status;
-    return status == MABD_OK ? CLI_OK : say_error(loaded, &error);
+    if (status != MABD_OK) return say_error(loaded, &error);
+    if (loaded->close_joints) mabd_scene_set_close_joints(*scene, true, NULL);
+    return CLI_OK;
 }
 
 static int read_and_build(loaded_scene* loaded) {
@@ -233,7 +235,9 @@ static int read_and_build_copies(loaded_scene* loaded, const load_copies* copies
 
 static int start_loading(const char* command, const char* path, const option_texts* settings,
                          size_t memory_limit, loaded_scene* loaded) {
+    const bool close_joints = loaded->close_joints;
     memset(loaded, 0, sizeof(*loaded));
+    loaded->close_joints = close_joints;
     loaded->command = command;
     loaded->path = loaded->path_text;
     loaded->budget.limit = memory_limit > 0 ? memory_limit : system_memory();

@@ -19,6 +19,7 @@ typedef struct load_budget {
 /// A scene and its model. Must not move while the model or a simulation exists.
 typedef struct loaded_scene {
     const char* command; // "run", for messages
+    bool close_joints;   // the caller sets it: close joints at the start, whatever the scene says
     const char* path;    // where the scene was found
     char path_text[SCENE_PATH_MAX];
     mabd_setting settings[2 * OPTION_TEXTS_MAX]; // of all copies, then of the current copy
@@ -35,7 +36,8 @@ typedef struct loaded_scene {
 } loaded_scene;
 
 /// Find the scene `path` (scene_path.h), load it with the "NAME=VALUE" texts and build its model.
-/// memory_limit [bytes], 0 = the memory of the machine. Errors go to standard error as
+/// memory_limit [bytes], 0 = the memory of the machine. The caller sets
+/// loaded->close_joints. Errors go to standard error as
 /// FILE:LINE:COLUMN: text. Returns 0 or an exit code; call load_release in either case.
 int load_scene(const char* command, const char* path, const option_texts* settings,
                size_t memory_limit, loaded_scene* loaded);

@@ -19,7 +19,7 @@ typedef struct run_options {
     int64_t friction_updates;
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
-        friction_updates_given, quiet;
+        friction_updates_given, close_joints, quiet;
     int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
     const char *out, *json, *checkpoint, *resume;       // files, null = not given
     size_t memory_limit;                                // bytes, 0 = memory of the machine

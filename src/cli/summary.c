@@ -180,6 +180,8 @@ json_t* summary_build(const summary_source* source) {
     add_setup(root, source);
     add_quality(root, source);
     add_cost(root, source);
+    json_object_set_new(root, "warnings",
+                        source->warnings != NULL ? json_incref(source->warnings) : json_array());
     if (source->failed != NULL) summary_set_text(root, "failed", source->failed);
     if (source->signal != 0) set_integer(root, "interrupted_by_signal", source->signal);
     return root;

@@ -14,6 +14,7 @@ typedef struct summary_source {
     const loaded_scene* loaded;
     const mabd_sim* sim;
     const run_stats* stats; // finished, with stage times
+    json_t* warnings;       // array, null = none
     const char* preset;
     const char* command;       // command line of the run
     double sim_create_seconds; // wall time

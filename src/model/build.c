@@ -64,6 +64,7 @@ static mabd_model_sizes count(mabd_model_builder* builder) {
     const mabd_scene_axes* axes = scene->axes.data;
     for (size_t set = 0; set < n.row_sets; set++) {
         const int32_t k = mabd_builder_axes_of(builder, (int32_t)set);
+        if (mabd_builder_first_like(builder, (int32_t)set) < (int32_t)set) continue;
         for (int axis = 0; k >= 0 && axis < MABD_AXIS_COUNT; axis++) {
             const mabd_axis_def* def = &axes[k].axis[axis];
             n.table_reals +=
@@ -148,7 +149,7 @@ static void fill_joints(mabd_model_builder* builder) {
         out->a = in->a == MABD_WORLD ? m->body_count : in->a;
         out->b = in->b == MABD_WORLD ? m->body_count : in->b;
         out->type = (int32_t)in->type;
-        out->row_set = mabd_builder_find_row_set(builder, in->type, in->axes);
+        out->row_set = builder->joint_set[i];
         to_principal(m, in->a, in->anchor_a, in->frame_a, out->Xa, &frame.a);
         to_principal(m, in->b, in->anchor_b, in->frame_b, out->Xb, &frame.b);
         out->frame = needs_frame(in) ? share_frame(m, &frame) : -1;
@@ -220,6 +221,7 @@ static mabd_status fill(mabd_model_builder* builder) {
     memcpy(m->wind_direction, scene->wind_direction, sizeof m->wind_direction);
     m->wind = mabd_builder_signal(builder, &scene->wind_strength);
     m->h = scene->h, m->duration = scene->duration;
+    m->close_joints = scene->close_joints;
     memcpy(m->name, scene->name, strlen(scene->name) + 1);
     mabd_builder_geoms(builder);
     mabd_builder_classes(builder);
@@ -299,11 +301,14 @@ mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allo
     m->allocator = memory;
 
     const size_t places = (size_t)(scene->axes.count + 1) * MABD_JOINT_COUNT;
-    const size_t bytes = mabd_bytes(2 * places, sizeof(int32_t));
-    mabd_model_builder builder = {scene, m, mabd_alloc(&memory, bytes), NULL, 0};
+    const size_t joints = (size_t)scene->joints.count;
+    const size_t bytes = mabd_bytes(places + 2 * joints, sizeof(int32_t));
+    mabd_model_builder builder = {.scene = scene, .model = m};
+    builder.row_set_of = mabd_alloc(&memory, bytes);
     mabd_status status = builder.row_set_of ? MABD_OK : MABD_ERR_MEMORY;
     if (status == MABD_OK) {
-        builder.pair_of = builder.row_set_of + places;
+        builder.joint_set = builder.row_set_of + places;
+        builder.pair_of = builder.joint_set + joints;
         for (size_t i = 0; i < places; i++) builder.row_set_of[i] = -1;
         status = build(&builder);
     }

@@ -17,9 +17,11 @@ typedef struct mabd_model_sizes {
 typedef struct mabd_model_builder {
     const mabd_scene* scene;
     mabd_model* model;
-    int32_t* row_set_of; // ((axes + 1) x MABD_JOINT_COUNT) row set of axes and type, -1 = unused
-    int32_t* pair_of;    // place in row_set_of of a row set
-    size_t table_used;   // reals of model->tables in use
+    int32_t*
+        row_set_of; // ((axes + 1) x MABD_JOINT_COUNT) first row set of axes and type, -1 = unused
+    int32_t* joint_set; // (joints) row set of a joint
+    int32_t* pair_of;   // (joints) place in row_set_of of a row set
+    size_t table_used;  // reals of model->tables in use
 } mabd_model_builder;
 
 /// Copy a signal and its table; null for MABD_SIGNAL_NONE.
@@ -42,10 +44,13 @@ mabd_status mabd_builder_contacts(mabd_model_builder* builder);
 mabd_model_info mabd_model_count(const mabd_model* m);
 /// Hash of all identity fields of a model (model_hash.c); O(size of the model).
 uint64_t mabd_model_compute_hash(const mabd_model* m);
-/// Number the pairs of joint type and set of axes in use (row_sets.c); returns how many there are.
+/// Number the row sets that the joints need (row_sets.c): one for each pair of joint type and set of
+/// axes in use, and one for each joint that can be controlled. Fills joint_set and pair_of.
 int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
 /// Set of axes of a numbered row set, -1 = none.
 int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set);
+/// The first row set with the same type and axes; it owns the signals.
+int32_t mabd_builder_first_like(const mabd_model_builder* builder, int32_t row_set);
 /// Fill the numbered row sets.
 void mabd_builder_row_sets(mabd_model_builder* builder);
 /// Most controls that a copy of the scene can have (model_copies.c).
@@ -57,5 +62,3 @@ mabd_status mabd_model_check_copies(const mabd_model* model, mabd_error* error);
 /// Check that the start pose lies between the stops of every axis (limits.c); MABD_ERR_INPUT names
 /// the joint and the distance from the stop.
 mabd_status mabd_model_check_limits(const mabd_model* model, mabd_error* error);
-/// Row set of a type and a set of axes (-1 = none) of the scene.
-int32_t mabd_builder_find_row_set(const mabd_model_builder* builder, mabd_joint type, int32_t axes);

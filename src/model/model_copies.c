@@ -11,8 +11,8 @@ size_t mabd_builder_control_limit(const mabd_scene* scene) {
     const mabd_scene_joint* joints = scene->joints.data;
     const mabd_scene_axes* axes = scene->axes.data;
     size_t count = 0;
-    if (scene->copies == 0) return 0;
-    for (int32_t i = 0; i < scene->joints.count / scene->copies; i++) {
+    const int32_t copies = scene->copies > 0 ? scene->copies : 1;
+    for (int32_t i = 0; i < scene->joints.count / copies; i++) {
         for (int k = 0; joints[i].axes >= 0 && k < MABD_AXIS_COUNT; k++) {
             const mabd_axis_def* axis = &axes[joints[i].axes].axis[k];
             count += axis->servo.kind != MABD_SIGNAL_NONE ||
@@ -52,9 +52,8 @@ static void add_axis(mabd_model* m, int32_t joint, int axis) {
 void mabd_builder_copies(mabd_model_builder* builder) {
     mabd_model* m = builder->model;
     m->copy_count = builder->scene->copies;
-    if (m->copy_count == 0) return;
-    m->copy_bodies = m->body_count / m->copy_count;
-    m->copy_joints = m->joint_count / m->copy_count;
+    m->copy_bodies = m->body_count / mabd_model_control_copies(m);
+    m->copy_joints = m->joint_count / mabd_model_control_copies(m);
     for (int32_t i = 0; i < m->copy_joints; i++) {
         for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) add_axis(m, i, axis);
     }

@@ -142,6 +142,7 @@ struct mabd_model {
     mabd_real wind_direction[3];
     const mabd_signal* wind; // null = none
     mabd_real h, duration;
+    bool close_joints; // of the start pose
     int32_t body_count, joint_count, class_count, geom_count, row_set_count, frame_count;
     int32_t coordinate_count; // controls over all joints
     bool laws;                // some row set has laws
@@ -164,7 +165,7 @@ struct mabd_model {
     mabd_real* tables; // points of the signals
     char* name;
     int32_t copy_count; // 0 = no copies: names are those of all bodies and joints
-    int32_t copy_bodies, copy_joints, control_count; // of each copy
+    int32_t copy_bodies, copy_joints, control_count; // of each copy; of all, if there are none
     mabd_copy_control* controls;                     // (control_count)
     mabd_names body_names, joint_names;              // of the first copy, if there are copies
     mabd_plan* plan;
@@ -172,6 +173,11 @@ struct mabd_model {
     size_t memory_size;
     mabd_model_info info; // counts and hash, computed once
 };
+
+/// Copies that have controls of their own: a model without copies counts as one.
+MABD_FN int32_t mabd_model_control_copies(const mabd_model* m) {
+    return m->copy_count > 0 ? m->copy_count : 1;
+}
 
 /// Both sides of a joint: constants only (states are filled in by the caller).
 MABD_FN void mabd_model_joint_view(const mabd_model* m, const mabd_model_joint* joint,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row sets: the rows of a joint type with the controls and motors of its free axes. Joints made by
-// one call share one set, so a million joints cost a few sets.
+// one call share one set, so a million joints cost a few sets. But a joint with a servo or a motor has
+// a set of its own, since targets are set by row set (affine/targets.c); such sets share signals.
 
 #include "model/build.h"
+#include "scene/store.h"
 
 static bool acts_by_law(const mabd_axis_def* def) {
     return def->limited || def->max_force > 0 || def->friction > 0 ||
@@ -86,21 +88,26 @@ static int32_t* place(const mabd_model_builder* builder, mabd_joint type, int32_
     return builder->row_set_of + (size_t)(axes + 1) * MABD_JOINT_COUNT + type;
 }
 
-int32_t mabd_builder_find_row_set(const mabd_model_builder* builder, mabd_joint type,
-                                  int32_t axes) {
-    return *place(builder, type, axes);
-}
-
 int32_t mabd_builder_number_row_sets(mabd_model_builder* builder) {
     const mabd_scene_joint* joints = builder->scene->joints.data;
+    const mabd_scene_axes* axes = builder->scene->axes.data;
     int32_t n = 0;
     for (int32_t i = 0; i < builder->scene->joints.count; i++) {
         int32_t* set = place(builder, joints[i].type, joints[i].axes);
-        if (*set >= 0) continue;
-        *set = n;
+        const bool own = joints[i].axes >= 0 && mabd_store_is_controlled(&axes[joints[i].axes]);
+        if (*set >= 0 && !own) {
+            builder->joint_set[i] = *set;
+            continue;
+        }
+        if (*set < 0) *set = n;
+        builder->joint_set[i] = n;
         builder->pair_of[n++] = (int32_t)(set - builder->row_set_of);
     }
     return n;
+}
+
+int32_t mabd_builder_first_like(const mabd_model_builder* builder, int32_t row_set) {
+    return builder->row_set_of[builder->pair_of[row_set]];
 }
 
 int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set) {
@@ -109,10 +116,16 @@ int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set)
 
 void mabd_builder_row_sets(mabd_model_builder* builder) {
     const mabd_scene_axes* axes = builder->scene->axes.data;
+    mabd_row_set* sets = builder->model->row_sets;
     for (int32_t i = 0; i < builder->model->row_set_count; i++) {
+        const int32_t first = mabd_builder_first_like(builder, i);
+        if (first < i) {
+            sets[i] = sets[first];
+            continue;
+        }
         const int32_t k = mabd_builder_axes_of(builder, i);
         make_set(builder, (mabd_joint)(builder->pair_of[i] % MABD_JOINT_COUNT),
-                 k < 0 ? NULL : axes + k, &builder->model->row_sets[i]);
-        builder->model->laws |= builder->model->row_sets[i].laws;
+                 k < 0 ? NULL : axes + k, &sets[i]);
+        builder->model->laws |= sets[i].laws;
     }
 }

@@ -14,7 +14,7 @@ mabd_status mabd_scene_create(const mabd_allocator* allocator, mabd_scene** scen
     mabd_allocator used = allocator ? *allocator : mabd_default_allocator();
     mabd_scene* made = mabd_alloc(&used, sizeof *made);
     if (!made) return MABD_ERR_MEMORY;
-    made->allocator = used;
+    made->allocator = made->warnings.allocator = used;
     made->gravity[2] = (mabd_real)-9.81;
     made->contact = mabd_default_contact_def();
     made->name = mabd_scene_copy_text(made, "");
@@ -58,6 +58,7 @@ void mabd_scene_destroy(mabd_scene* scene) {
     mabd_list_free(&allocator, &scene->axes, sizeof(mabd_scene_axes));
     mabd_list_free(&allocator, &scene->forces, sizeof(mabd_force_def));
     mabd_list_free(&allocator, &scene->tables, sizeof(mabd_scene_table));
+    mabd_warnings_free(&scene->warnings);
     mabd_names_free(&allocator, &scene->body_names);
     mabd_names_free(&allocator, &scene->joint_names);
     mabd_free(&allocator, scene, sizeof *scene);
@@ -137,6 +138,12 @@ mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real durati
     return MABD_OK;
 }
 
+mabd_status mabd_scene_set_close_joints(mabd_scene* scene, bool close, mabd_error* error) {
+    if (!scene) return mabd_fail(error, MABD_ERR_ARG, "set_close_joints: null argument");
+    scene->close_joints = close;
+    return MABD_OK;
+}
+
 mabd_status mabd_scene_set_name(mabd_scene* scene, const char* name) {
     if (!scene || !name || mabd_text_control(name)) return MABD_ERR_ARG;
     char* copy = mabd_scene_copy_text(scene, name);
@@ -162,4 +169,8 @@ int32_t mabd_scene_body_count(const mabd_scene* scene) {
 
 int32_t mabd_scene_joint_count(const mabd_scene* scene) {
     return scene->joints.count;
+}
+
+int32_t mabd_scene_warnings(const mabd_scene* scene, int32_t capacity, mabd_warning* warnings) {
+    return scene ? mabd_warnings_read(&scene->warnings, capacity, warnings) : 0;
 }

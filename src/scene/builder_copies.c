@@ -90,6 +90,7 @@ static mabd_status check_surroundings(const copy_work* w) {
         a->contact.compliance != b->contact.compliance) {
         return differs(w, "how geoms touch is");
     }
+    if (a->close_joints != b->close_joints) return differs(w, "closing of joints is");
     return MABD_OK;
 }
 
@@ -189,25 +190,13 @@ static mabd_status stage_scripts(const copy_work* w) {
     return MABD_OK;
 }
 
-// Something on these axes can be set from outside.
-static bool is_controlled(const mabd_scene_axes* axes) {
-    bool controlled = false;
-    for (int k = 0; k < MABD_AXIS_COUNT; k++) {
-        const mabd_axis_def* axis = &axes->axis[k];
-        controlled |= axes->used[k] && (axis->servo.kind != MABD_SIGNAL_NONE ||
-                                        axis->motor.kind != MABD_SIGNAL_NONE ||
-                                        axis->motor_velocity.kind != MABD_SIGNAL_NONE);
-    }
-    return controlled;
-}
-
 // Where the axes of joint i go: to those of the first copy or of the joint before, if they are
 // equal and may be shared; else behind all others.
 static mabd_status stage_axes(copy_work* w, int32_t i, int32_t* place) {
     mabd_scene* scene = w->scene;
     const mabd_scene_joint *from = w->copy->joints.data, *known = scene->joints.data;
     const mabd_scene_axes* axes = (const mabd_scene_axes*)w->copy->axes.data + from[i].axes;
-    if (!is_controlled(axes)) {
+    if (!mabd_store_is_controlled(axes)) {
         const int32_t before = i > 0 && from[i - 1].axes == from[i].axes ? w->joints + i - 1 : -1;
         const int32_t like = before >= 0 ? before : scene->copies > 0 ? i : -1;
         const int32_t index = like >= 0 ? known[like].axes : -1;
@@ -274,6 +263,7 @@ static mabd_status take_settings(const copy_work* w) {
     memcpy(scene->gravity, copy->gravity, sizeof scene->gravity);
     memcpy(scene->wind_direction, copy->wind_direction, sizeof scene->wind_direction);
     scene->h = copy->h, scene->duration = copy->duration;
+    scene->close_joints = copy->close_joints;
     scene->contact = copy->contact;
     return MABD_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "base/names.h"
+#include "base/warnings.h"
 #include "mabd/scene.h"
 
 #define MABD_BODY_COOKIE    UINT32_C(0x6d61626f)
@@ -51,6 +52,7 @@ struct mabd_scene {
     mabd_real wind_direction[3]; // unit, or zero without wind
     mabd_signal wind_strength;
     mabd_real h, duration;
+    bool close_joints; // of the start pose
     mabd_contact_def contact;
     mabd_list pairs;         // mabd_pair_def, as they came: the last one of a pair holds
     mabd_list geoms;         // mabd_geom; fields are owned by the scene
@@ -66,7 +68,8 @@ struct mabd_scene {
     mabd_names body_names, joint_names; // of the first copy, if it holds copies
     int32_t copies;                     // 0 = it holds bodies of its own
     mabd_list params;                   // mabd_param_entry
-    char* text;                         // JSON it was loaded from, owned; "" by default
+    mabd_warnings warnings;
+    char* text; // JSON it was loaded from, owned; "" by default
 };
 
 typedef struct mabd_scene_table {

@@ -22,21 +22,35 @@ static mabd_real ramp_value(const mabd_signal* signal, mabd_real time) {
     return signal->value + part * (signal->value_end - signal->value);
 }
 
-static mabd_real table_value(const mabd_signal* signal, mabd_real time) {
-    const mabd_real *times = signal->times, *values = signal->values;
+// The point i with times[i] <= time < times[i + 1], for times[0] <= time < times[last].
+static int32_t table_interval(const mabd_signal* signal, mabd_real time) {
     int32_t low = 0, high = signal->point_count - 1;
-    if (time <= times[low]) return values[low];
-    if (time >= times[high]) return values[high];
-    while (high - low > 1) { // times[low] <= time < times[high]
+    while (high - low > 1) {
         int32_t middle = low + (high - low) / 2;
-        if (times[middle] <= time) {
+        if (signal->times[middle] <= time) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    mabd_real part = (time - times[low]) / (times[high] - times[low]);
-    return values[low] + part * (values[high] - values[low]);
+    return low;
+}
+
+static mabd_real table_value(const mabd_signal* signal, mabd_real time) {
+    const mabd_real *times = signal->times, *values = signal->values;
+    const int32_t last = signal->point_count - 1;
+    if (time <= times[0]) return values[0];
+    if (time >= times[last]) return values[last];
+    const int32_t i = table_interval(signal, time);
+    mabd_real part = (time - times[i]) / (times[i + 1] - times[i]);
+    return values[i] + part * (values[i + 1] - values[i]);
+}
+
+static mabd_real table_rate(const mabd_signal* signal, mabd_real time) {
+    const mabd_real *times = signal->times, *values = signal->values;
+    if (time < times[0] || time >= times[signal->point_count - 1]) return 0;
+    const int32_t i = table_interval(signal, time);
+    return (values[i + 1] - values[i]) / (times[i + 1] - times[i]);
 }
 
 mabd_real mabd_signal_value(const mabd_signal* signal, mabd_real time) {
@@ -53,6 +67,23 @@ mabd_real mabd_signal_value(const mabd_signal* signal, mabd_real time) {
         return ramp_value(signal, time);
     case MABD_SIGNAL_TABLE:
         return table_value(signal, time);
+    }
+    return 0;
+}
+
+mabd_real mabd_signal_rate(const mabd_signal* signal, mabd_real time) {
+    const mabd_real omega = 2 * MABD_PI * signal->frequency;
+    switch (signal->kind) {
+    case MABD_SIGNAL_NONE:
+    case MABD_SIGNAL_CONSTANT:
+        return 0;
+    case MABD_SIGNAL_SINE:
+        return signal->amplitude * omega * (mabd_real)cos(omega * time + signal->phase);
+    case MABD_SIGNAL_RAMP:
+        if (time < signal->start || time >= signal->end) return 0;
+        return (signal->value_end - signal->value) / (signal->end - signal->start);
+    case MABD_SIGNAL_TABLE:
+        return table_rate(signal, time);
     }
     return 0;
 }

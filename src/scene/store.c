@@ -328,3 +328,14 @@ const char* mabd_store_body_label(const mabd_scene* scene, int32_t body, char* t
     }
     return text;
 }
+
+bool mabd_store_is_controlled(const mabd_scene_axes* axes) {
+    bool controlled = false;
+    for (int k = 0; k < MABD_AXIS_COUNT; k++) {
+        const mabd_axis_def* axis = &axes->axis[k];
+        controlled |= axes->used[k] && (axis->servo.kind != MABD_SIGNAL_NONE ||
+                                        axis->motor.kind != MABD_SIGNAL_NONE ||
+                                        axis->motor_velocity.kind != MABD_SIGNAL_NONE);
+    }
+    return controlled;
+}

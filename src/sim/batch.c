@@ -11,7 +11,7 @@
 
 static mabd_status check_copies(const mabd_sim* sim, int32_t first, int32_t count,
                                 mabd_error* error) {
-    const int32_t copies = sim->model->copy_count;
+    const int32_t copies = mabd_model_control_copies(sim->model);
     if (first >= 0 && count >= 0 && first <= copies - count) return MABD_OK;
     return mabd_fail(error, MABD_ERR_ARG, "copies %d to %d: the model has %d", (int)first,
                      (int)(first + (count > 0 ? count - 1 : count)), (int)copies);

@@ -104,7 +104,7 @@ static int run_size(bench* b, int64_t links) {
 
 static int run_file(bench* b, const char* path) {
     const bench_options* o = &b->options;
-    loaded_scene loaded;
+    loaded_scene loaded = {0};
     int code = load_scene("bench", path, &o->settings, 0, &loaded);
     if (code == CLI_OK) {
         const double own = (double)mabd_model_suggested_h(loaded.model);

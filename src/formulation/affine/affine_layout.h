@@ -21,6 +21,8 @@ size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim);
 size_t mabd_affine_schedule_bytes_for(const mabd_model* model);
 /// Set the start state of the model.
 void mabd_affine_reset(mabd_affine_sim* sim);
+/// Read x and xd of all controlled coordinates off q and v; angles are those nearest to x before.
+void mabd_affine_read_coordinates(mabd_affine_sim* sim);
 
 /// Compute the constants of a solve in the step of size h that starts at `time`: blocks of all classes and
 /// signals at the end of the solve. Sets sim->step.

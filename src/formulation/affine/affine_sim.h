@@ -9,6 +9,27 @@
 /// the device has failed, the arrays of the host stay as they were and the next step fails.
 const mabd_affine_sim* mabd_affine_state(const void* self);
 
+/// Check the start state in q and v and make it consistent (start.h); sim->start keeps one that differs from
+/// the model's. After mabd_affine_reset, before the backend is created. MABD_ERR_INPUT, MABD_ERR_MEMORY.
+mabd_status mabd_affine_start_create(mabd_affine_sim* sim, const mabd_allocator* allocator,
+                                     mabd_error* error);
+/// Free sim->start; null is allowed.
+void mabd_affine_start_free(mabd_affine_sim* sim, const mabd_allocator* allocator);
+/// Bytes of sim->start.
+size_t mabd_affine_start_bytes(const mabd_affine_sim* sim);
+/// Entries set_state and apply_force of the table (formulation/formulation.h).
+mabd_status mabd_affine_set_state(void* self, mabd_real time, int64_t step,
+                                  const mabd_real* positions, const mabd_real* quaternions,
+                                  const mabd_real* velocities, const mabd_real* angular,
+                                  mabd_error* error);
+void mabd_affine_apply_force(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
+                             const mabd_real* torques);
+/// Drop the forces that were applied for a step.
+void mabd_affine_clear_applied(mabd_affine_sim* sim);
+
+/// Pose and velocity of a body in its user frame (output.c).
+void mabd_affine_body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start* state);
+
 /// Entries of the table about the definition (options.c), as formulation.h describes them.
 bool mabd_affine_has_backend(mabd_backend backend);
 void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/pool.h"
+#include "base/warnings.h"
 #include "dual/dual.h"
 #include "formulation/affine/body_types.h"
 #include "formulation/affine/contact/contact.h"
@@ -226,17 +227,22 @@ struct mabd_affine_sim {
     mabd_affine_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
     mabd_real* force_scale;              // (forces) signal values
-    uint8_t* body_kind;                  // (bodies) mabd_affine_body_kind
-    int32_t* motor_only;                 // (motor_only) joints that have motors but no rows
-    mabd_affine_side_work* sides;        // (widest_body)
-    mabd_affine_spring_work* springs;    // (widest_body)
-    mabd_vec3* points;                   // (widest_body)
-    const mabd_dual_ops** duals;         // (components) solver chosen, null without rows
-    void** solvers;                      // (components) of dual/
-    bool* softened;                      // (components) factored with rows that give way (factor.c)
-    mabd_affine_group* groups;           // (groups) of all components
-    mabd_dual dual;                      // choice of the definition
-    mabd_real gap_tolerance;             // of iterative solvers [m], [rad]
+    mabd_real* applied; // (bodies x 6) STATE: force and torque for the next step, world [N, N m]
+    bool has_applied;   // STATE: some are not 0
+    bool had_applied;   // STATE: some were not 0 in the last step
+    mabd_real* start;   // (24 x bodies) q, then v of a start that is not the model's, or null
+    mabd_warnings warnings;           // from creation on
+    uint8_t* body_kind;               // (bodies) mabd_affine_body_kind
+    int32_t* motor_only;              // (motor_only) joints that have motors but no rows
+    mabd_affine_side_work* sides;     // (widest_body)
+    mabd_affine_spring_work* springs; // (widest_body)
+    mabd_vec3* points;                // (widest_body)
+    const mabd_dual_ops** duals;      // (components) solver chosen, null without rows
+    void** solvers;                   // (components) of dual/
+    bool* softened;                   // (components) factored with rows that give way (factor.c)
+    mabd_affine_group* groups;        // (groups) of all components
+    mabd_dual dual;                   // choice of the definition
+    mabd_real gap_tolerance;          // of iterative solvers [m], [rad]
     mabd_dual_report
         dual_report;    // of the last solve: iterations of all components, largest residual
     bool shared_edges;  // some off-diagonal block gets more than one body's share

@@ -37,7 +37,7 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
     n.forces = (size_t)model->force_count;
     n.components = (size_t)plan->component_count;
     n.copies = (size_t)model->copy_count;
-    n.targets = n.copies * (size_t)model->control_count;
+    n.targets = (size_t)mabd_model_control_copies(model) * (size_t)model->control_count;
     n.apart = mabd_affine_settles_by_copy(model) ? n.bodies : 0;
     n.axes = model->laws ? n.coordinates : 0;
     n.motor_only = n.guess = n.rest = 0;
@@ -72,6 +72,7 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
     sim->target = mabd_arena_take(arena, n->targets, sizeof *sim->target);
     sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
+    sim->applied = mabd_arena_take(arena, 6 * n->bodies, sizeof *sim->applied);
     sim->copies = mabd_arena_take(arena, n->copies, sizeof *sim->copies);
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
@@ -219,17 +220,18 @@ mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_mod
     return rate;
 }
 
-static void reset_coordinates(mabd_affine_sim* sim) {
+void mabd_affine_read_coordinates(mabd_affine_sim* sim) {
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
-        const mabd_real zero[MABD_JOINT_MAX_ROWS] = {0};
+        mabd_real x[MABD_JOINT_MAX_ROWS];
         mabd_joint_view view;
         if (joint->coordinate < 0) continue;
         mabd_affine_view(sim, joint, sim->q, &view);
-        mabd_joint_coordinates(&view, set->control_count, set->control_row, zero,
-                               sim->x + joint->coordinate);
+        mabd_joint_coordinates(&view, set->control_count, set->control_row,
+                               sim->x + joint->coordinate, x);
+        memcpy(sim->x + joint->coordinate, x, (size_t)set->control_count * sizeof *x);
         for (int32_t r = 0; r < set->control_count; r++) {
             sim->xd[joint->coordinate + r] =
                 mabd_affine_coordinate_rate(sim, joint, &view, &set->control_row[r]);
@@ -251,6 +253,10 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
             memset(sim->v + 12 * (size_t)i, 0, 12 * sizeof(mabd_real));
         }
     }
+    if (sim->start) {
+        memcpy(sim->q, sim->start, 12 * n->bodies * sizeof(mabd_real));
+        memcpy(sim->v, sim->start + 12 * n->bodies, 12 * n->bodies * sizeof(mabd_real));
+    }
     const mabd_vec12 world = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}};
     mabd_vec12_store(world, sim->q + 12 * n->bodies);
     memcpy(sim->q1, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
@@ -264,7 +270,9 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
         memset(sim->contacts->by_body.euler_steps, 0, n->bodies * sizeof(mabd_real));
         memset(sim->contacts->by_body.euler, 0, n->bodies);
     }
-    reset_coordinates(sim);
+    memset(sim->applied, 0, 6 * n->bodies * sizeof *sim->applied);
+    sim->has_applied = sim->had_applied = false;
+    mabd_affine_read_coordinates(sim);
 }
 
 static mabd_real signal(const mabd_signal* s, mabd_real time, mabd_real fallback) {

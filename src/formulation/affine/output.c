@@ -49,18 +49,28 @@ static user_pose pose_of(const mabd_affine_sim* sim, size_t body) {
     return user_pose_of(c, R, q.tau, v.tau, omega);
 }
 
+void mabd_affine_body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start* state) {
+    user_pose pose = pose_of(sim, body);
+    if (sim->model->body_motion[body] == MABD_MOTION_FIXED) {
+        pose.velocity = pose.omega = mabd_v3(0, 0, 0);
+    }
+    mabd_v3_store(pose.position, state->position);
+    mabd_q_store(mabd_q_from_matrix(pose.R), state->rotation);
+    mabd_v3_store(pose.velocity, state->velocity);
+    mabd_v3_store(pose.omega, state->angular_velocity);
+}
+
 void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                            mabd_real* velocities, mabd_real* angular) {
     const mabd_affine_sim* sim = mabd_affine_state(self);
+    const size_t three = 3 * sizeof(mabd_real), four = 4 * sizeof(mabd_real);
     for (size_t i = 0; i < sim->sizes.bodies; i++) {
-        user_pose pose = pose_of(sim, i);
-        if (sim->model->body_motion[i] == MABD_MOTION_FIXED) {
-            pose.velocity = pose.omega = mabd_v3(0, 0, 0);
-        }
-        if (positions) mabd_v3_store(pose.position, positions + 3 * i);
-        if (quaternions) mabd_q_store(mabd_q_from_matrix(pose.R), quaternions + 4 * i);
-        if (velocities) mabd_v3_store(pose.velocity, velocities + 3 * i);
-        if (angular) mabd_v3_store(pose.omega, angular + 3 * i);
+        mabd_model_start own;
+        mabd_affine_body_state(sim, i, &own);
+        if (positions) memcpy(positions + 3 * i, own.position, three);
+        if (quaternions) memcpy(quaternions + 4 * i, own.rotation, four);
+        if (velocities) memcpy(velocities + 3 * i, own.velocity, three);
+        if (angular) memcpy(angular + 3 * i, own.angular_velocity, three);
     }
 }
 
@@ -127,6 +137,7 @@ void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_rea
             if (body == m->body_count) continue;
             mabd_model_to_affine(&m->classes[m->body_class[body]], &m->start[body], q + 12 * s,
                                  rates);
+            if (sim->start) memcpy(q + 12 * s, sim->start + 12 * (size_t)body, sizeof rates);
         }
         view.Fa = mabd_m3_transpose(mabd_m3_load(q));
         view.Fb = mabd_m3_transpose(mabd_m3_load(q + 12));

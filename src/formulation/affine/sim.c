@@ -20,6 +20,8 @@ static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_affine_sim* sim = self;
     sim->backend->destroy(sim, allocator);
     mabd_affine_release(sim, allocator);
+    mabd_affine_start_free(sim, allocator);
+    mabd_warnings_free(&sim->warnings);
     mabd_free(allocator, sim->memory, sim->memory_size);
     mabd_free(allocator, sim, sizeof *sim);
 }
@@ -60,6 +62,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     mabd_affine_sim* sim = mabd_alloc(allocator, sizeof *sim);
     if (!sim) return mabd_fail_memory(error, "creating the simulation");
     sim->model = model;
+    sim->warnings.allocator = *allocator;
     sim->sizes = mabd_affine_count(model);
     sim->sizes.threads = (size_t)def->threads;
     sim->dual = def->dual;
@@ -84,8 +87,11 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
         sim->contacts->search.friction_updates = def->affine.friction_updates;
     }
     reset_host(sim);
-    const mabd_status status =
-        sim->backend->create(sim, sim->memory, sim->memory_size, allocator, error);
+    mabd_status status = mabd_affine_start_create(sim, allocator, error);
+    if (status == MABD_OK) {
+        if (sim->start) reset_host(sim);
+        status = sim->backend->create(sim, sim->memory, sim->memory_size, allocator, error);
+    }
     if (status != MABD_OK) {
         destroy(sim, allocator);
         return status;
@@ -97,7 +103,8 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
 
 static size_t bytes(const void* self) {
     const mabd_affine_sim* sim = self;
-    return sizeof *sim + sim->memory_size + mabd_affine_solver_bytes(sim);
+    return sizeof *sim + sim->memory_size + mabd_affine_solver_bytes(sim) +
+           mabd_affine_start_bytes(sim);
 }
 
 static void get_times(const void* self, double* seconds) {
@@ -123,9 +130,13 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 
 // ---- state as bytes ----------------------------------------------------------------------------
 //
-// The STATE fields in the order of fields.def, then targets of copies and which of them are set,
-// then has_history; with contacts: euler_steps of all bodies, the number of saved contacts, and the
-// contacts. A change of this order raises state_version.
+// The STATE fields in the order of fields.def, the targets and which of them are set, a byte of flags; with
+// contacts: euler_steps of all bodies, the number of saved contacts, and these; with the flag HAS_APPLIED:
+// the applied forces. A change of this order raises state_version.
+
+#define HAS_HISTORY 1
+#define HAS_APPLIED 2
+#define HAD_APPLIED 4
 
 #define SAVE_STATE(name, size)                                                                     \
     memcpy(out, sim->name, size);                                                                  \
@@ -138,21 +149,46 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 #define SIZE_STATE(name, size) total += size;
 #define SIZE_WORK(name, size)
 
-// Without contacts that are kept.
-static size_t least_size(const mabd_affine_sim* sim) {
+static size_t applied_size(const mabd_affine_sim* sim) {
+    return 6 * sim->sizes.bodies * sizeof *sim->applied;
+}
+
+// Up to the flags.
+static size_t flags_at(const mabd_affine_sim* sim) {
     const mabd_affine_sizes* n = &sim->sizes;
-    size_t total = 1 + n->targets * (sizeof *sim->target + sizeof *sim->target_set);
+    size_t total = n->targets * (sizeof *sim->target + sizeof *sim->target_set);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     SIZE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
 #undef FIELD
-    return sim->contacts ? total + n->bodies * sizeof(mabd_real) + sizeof(int32_t) : total;
+    return total;
+}
+
+// Without saved contacts and applied forces.
+static size_t least_size(const mabd_affine_sim* sim) {
+    const size_t total = flags_at(sim) + 1;
+    return sim->contacts ? total + sim->sizes.bodies * sizeof(mabd_real) + sizeof(int32_t) : total;
 }
 
 static size_t state_size(const void* self) {
     const mabd_affine_sim* sim = self;
     const size_t kept = sim->contacts ? (size_t)sim->contacts->list.saved.count : 0;
-    return least_size(sim) + kept * sizeof(mabd_affine_saved_contact);
+    return least_size(sim) + kept * sizeof(mabd_affine_saved_contact) +
+           (sim->has_applied ? applied_size(sim) : 0);
+}
+
+static unsigned char* save_contacts(const mabd_affine_sim* sim, unsigned char* out) {
+    const mabd_affine_sizes* n = &sim->sizes;
+    const mabd_affine_contacts* c = sim->contacts;
+    memcpy(out, c->by_body.euler_steps, n->bodies * sizeof *c->by_body.euler_steps);
+    out += n->bodies * sizeof *c->by_body.euler_steps;
+    memcpy(out, &c->list.saved.count, sizeof c->list.saved.count);
+    out += sizeof c->list.saved.count;
+    if (c->list.saved.count > 0) {
+        memcpy(out, c->list.saved.data,
+               (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact));
+    }
+    return out + (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact);
 }
 
 static void save(const void* self, void* buffer) {
@@ -168,17 +204,11 @@ static void save(const void* self, void* buffer) {
     out += n->targets * sizeof *sim->target;
     memcpy(out, sim->target_set, n->targets * sizeof *sim->target_set);
     out += n->targets * sizeof *sim->target_set;
-    *out++ = sim->has_history;
-    const mabd_affine_contacts* c = sim->contacts;
-    if (!c) return;
-    memcpy(out, c->by_body.euler_steps, n->bodies * sizeof *c->by_body.euler_steps);
-    out += n->bodies * sizeof *c->by_body.euler_steps;
-    memcpy(out, &c->list.saved.count, sizeof c->list.saved.count);
-    out += sizeof c->list.saved.count;
-    if (c->list.saved.count > 0) {
-        memcpy(out, c->list.saved.data,
-               (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact));
-    }
+    *out++ = (unsigned char)((sim->has_history ? HAS_HISTORY : 0) |
+                             (sim->has_applied ? HAS_APPLIED : 0) |
+                             (sim->had_applied ? HAD_APPLIED : 0));
+    if (sim->contacts) out = save_contacts(sim, out);
+    if (sim->has_applied) memcpy(out, sim->applied, applied_size(sim));
 }
 
 // Room for the contacts of a state; MABD_ERR_INPUT if its size does not fit.
@@ -188,9 +218,10 @@ static mabd_status reserve_kept(mabd_affine_sim* sim, const unsigned char* state
     int32_t count = 0;
     if (size < least) return MABD_ERR_INPUT;
     if (c) memcpy(&count, state + least - sizeof count, sizeof count);
-    if (count < 0 || size - least != (size_t)count * sizeof(mabd_affine_saved_contact)) {
-        return MABD_ERR_INPUT;
-    }
+    const bool applied = (state[flags_at(sim)] & HAS_APPLIED) != 0;
+    const size_t more = (size_t)(count > 0 ? count : 0) * sizeof(mabd_affine_saved_contact) +
+                        (applied ? applied_size(sim) : 0);
+    if (count < 0 || size - least != more) return MABD_ERR_INPUT;
     return c ? mabd_list_reserve(&c->allocator, &c->list.saved, sizeof(mabd_affine_saved_contact),
                                  count)
              : MABD_OK;
@@ -209,7 +240,10 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     memcpy(sim->target, in, n->targets * sizeof *sim->target);
     in += n->targets * sizeof *sim->target;
     for (size_t i = 0; i < n->targets; i++) sim->target_set[i] = *in++ != 0;
-    sim->has_history = *in++ != 0;
+    const unsigned char flags = *in++;
+    sim->has_history = (flags & HAS_HISTORY) != 0;
+    sim->has_applied = (flags & HAS_APPLIED) != 0;
+    sim->had_applied = (flags & HAD_APPLIED) != 0;
     mabd_affine_contacts* c = sim->contacts;
     if (c) {
         memcpy(c->by_body.euler_steps, in, n->bodies * sizeof *c->by_body.euler_steps);
@@ -220,10 +254,16 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
             memcpy(c->list.saved.data, in,
                    (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact));
         }
+        in += (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact);
     }
+    if (sim->has_applied) memcpy(sim->applied, in, applied_size(sim));
     mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
     sim->backend->upload(sim); // a failure shows in the next step
     return MABD_OK;
+}
+
+static mabd_warnings* warnings(void* self) {
+    return &((mabd_affine_sim*)self)->warnings;
 }
 
 static size_t device_bytes(const void* self) {
@@ -240,7 +280,7 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .name = "affine",
     .alias = "mabd",
     .paper_name = "M-ABD",
-    .state_version = 1,
+    .state_version = 2,
     .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER,
     .stages = stage_names,
@@ -258,6 +298,9 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .get_state = mabd_affine_get_state,
     .get_joint_forces = mabd_affine_get_joint_forces,
     .get_joint_coordinates = mabd_affine_get_joint_coordinates,
+    .set_state = mabd_affine_set_state,
+    .apply_force = mabd_affine_apply_force,
+    .warnings = warnings,
     .set_targets = set_targets,
     .get_controls = get_controls,
     .get_contacts = mabd_affine_get_contacts,

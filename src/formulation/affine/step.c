@@ -13,6 +13,7 @@
 // A step in which an axis meets or leaves a stop uses implicit Euler, and leaves no history
 // (cpu/axes.c).
 
+#include "formulation/affine/affine_sim.h"
 #include "formulation/affine/affine_step.h"
 
 #include "formulation/affine/affine_layout.h"
@@ -162,6 +163,8 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     memset(info, 0, sizeof *info);
     info->substeps = 1;
     const mabd_affine_backend_ops* on = sim->backend;
+    // forces for one step begin or end: the state one step ago does not continue into this one
+    if (sim->has_applied != sim->had_applied) sim->has_history = false;
     on->swap_multipliers(sim);
     bool stop_changed;
     attempt a = solve_whole(sim, time, info, &stop_changed);
@@ -178,5 +181,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
         return report_failure(sim, &a, time, error);
     }
     sim->has_history = !stop_changed;
+    sim->had_applied = sim->has_applied;
+    mabd_affine_clear_applied(sim);
     return MABD_OK;
 }

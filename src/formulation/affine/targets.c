@@ -31,7 +31,7 @@ static void set_value(mabd_affine_sim* sim, const mabd_model_joint* joint,
 void mabd_affine_apply_targets(mabd_affine_sim* sim) {
     const mabd_model* m = sim->model;
     size_t at = 0;
-    for (int32_t copy = 0; copy < m->copy_count; copy++) {
+    for (int32_t copy = 0; copy < mabd_model_control_copies(m); copy++) {
         for (int32_t k = 0; k < m->control_count; k++, at++) {
             if (!sim->target_set[at]) continue;
             set_value(sim, joint_of(m, copy, k), &m->controls[k], sim->target[at]);
@@ -64,7 +64,7 @@ void mabd_affine_get_controls(const mabd_affine_sim* sim, mabd_real* coordinates
                               mabd_real* rates) {
     const mabd_model* m = sim->model;
     size_t at = 0;
-    for (int32_t copy = 0; copy < m->copy_count; copy++) {
+    for (int32_t copy = 0; copy < mabd_model_control_copies(m); copy++) {
         for (int32_t k = 0; k < m->control_count; k++, at++) {
             const mabd_model_joint* joint = joint_of(m, copy, k);
             const mabd_row_set* set = &m->row_sets[joint->row_set];

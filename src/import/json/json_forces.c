@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What acts from outside: "gravity", "wind", the elements of "forces"; and "time".
+// What acts from outside: "gravity", "wind", the elements of "forces"; "time" and "start".
 #include "import/json/json_internal.h"
 
 mabd_status mabd_json_force(mabd_json_reader* reader, const mabd_json_node* node) {
@@ -56,6 +56,15 @@ static mabd_status read_time(mabd_json_reader* reader, const mabd_json_node* nod
                            mabd_scene_set_time(reader->scene, h, duration, &reader->error));
 }
 
+static mabd_status read_start(mabd_json_reader* reader, const mabd_json_node* node) {
+    static const char* const keys[] = {"close", NULL};
+    bool close = false;
+    MABD_TRY(mabd_json_only(reader, node, keys));
+    MABD_TRY(mabd_json_bool(reader, node, "close", &close));
+    return mabd_json_place(reader, node,
+                           mabd_scene_set_close_joints(reader->scene, close, &reader->error));
+}
+
 mabd_status mabd_json_surroundings(mabd_json_reader* reader, const mabd_json_node* root) {
     mabd_json_node member;
     if (mabd_json_member(root, "gravity", &member)) {
@@ -66,5 +75,6 @@ mabd_status mabd_json_surroundings(mabd_json_reader* reader, const mabd_json_nod
     }
     if (mabd_json_member(root, "wind", &member)) MABD_TRY(read_wind(reader, &member));
     if (mabd_json_member(root, "time", &member)) MABD_TRY(read_time(reader, &member));
+    if (mabd_json_member(root, "start", &member)) MABD_TRY(read_start(reader, &member));
     return MABD_OK;
 }

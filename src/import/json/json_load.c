@@ -92,9 +92,9 @@ static mabd_status read_list(mabd_json_reader* reader, const mabd_json_node* roo
 
 static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node* root,
                                  int32_t setting_count, const mabd_setting* settings) {
-    static const char* const keys[] = {"name",   "params",  "time",       "gravity",
-                                       "wind",   "contact", "bodies",     "joints",
-                                       "forces", "pairs",   "generators", NULL};
+    static const char* const keys[] = {"name",  "params",     "time",   "start",  "gravity",
+                                       "wind",  "contact",    "bodies", "joints", "forces",
+                                       "pairs", "generators", NULL};
     MABD_TRY(mabd_json_only(reader, root, keys));
     MABD_TRY(mabd_json_params(reader, root, setting_count, settings));
     const char* name = NULL;

@@ -148,6 +148,17 @@ void MABD_STAGE(lanes_geometric)(const mabd_affine_block* block, const mabd_lane
     clamp_lanes(block, &safe, G);
 }
 
+void MABD_STAGE(lanes_apply_force)(const mabd_affine_sim* sim, const int32_t* body,
+                                   const mabd_lanes* ref, mabd_lanes* q_hat) {
+    const mabd_affine_block* block = mabd_affine_block_of(sim, body[0]);
+    for (int l = 0; l < MABD_LANES; l++) {
+        mabd_vec12 target = mabd_lane_vec12(q_hat, l);
+        mabd_affine_block_apply_force(block, sim->applied + 6 * (size_t)body[l],
+                                      mabd_lane_m3(ref, l), &target);
+        mabd_lane_put_vec12(target, q_hat, l);
+    }
+}
+
 void MABD_STAGE(open_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                            const mabd_real* stress, bool predict, mabd_lanes* q_hat,
                            mabd_lanes* ref, mabd_lanes* S, mabd_lanes* G) {
@@ -160,6 +171,7 @@ void MABD_STAGE(open_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
         MABD_STAGE(lanes_target)(sim, pack->body, q_hat, NULL);
         mabd_lanes_load(12, sim->ref, pack->body, ref);
     }
+    if (sim->has_applied) MABD_STAGE(lanes_apply_force)(sim, pack->body, ref, q_hat);
     mabd_lanes_load(6, stress, pack->body, S);
     MABD_STAGE(lanes_geometric)(mabd_affine_block_of(sim, pack->body[0]), S, G);
 }

@@ -23,6 +23,9 @@ void MABD_STAGE(lanes_target)(const mabd_affine_sim* sim, const int32_t* body,
 /// The guess alone.
 void MABD_STAGE(lanes_guess)(const mabd_affine_sim* sim, const int32_t* body,
                              mabd_lanes* MABD_RESTRICT guess);
+/// Move q_hat (12 lanes) by the forces that were applied for this step; ref: references (12 lanes).
+void MABD_STAGE(lanes_apply_force)(const mabd_affine_sim* sim, const int32_t* body,
+                                   const mabd_lanes* ref, mabd_lanes* q_hat);
 /// References at a guess.
 void MABD_STAGE(lanes_reference)(const mabd_affine_sim* sim, const int32_t* body,
                                  const mabd_lanes* guess, mabd_lanes* ref);

@@ -132,6 +132,7 @@ void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mab
         } else {
             mabd_lanes_load(12, sim->ref, body, w.ref);
         }
+        if (sim->has_applied) MABD_STAGE(lanes_apply_force)(sim, body, w.ref, q_hat);
         mabd_affine_segment_prefetch_rows(6, stress, ahead);
         mabd_lanes_load(6, stress, body, S);
         MABD_STAGE(lanes_geometric)(block, S, G);

@@ -38,6 +38,7 @@ static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* segment, 
         mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
         mabd_lanes_load(12, sim->ref, body, link->w.ref);
     }
+    if (sim->has_applied) MABD_STAGE(lanes_apply_force)(sim, body, link->w.ref, link->q_hat);
     mabd_affine_segment_prefetch_rows(6, stress, ahead);
     mabd_lanes_load(6, stress, body, S);
     MABD_STAGE(lanes_geometric)(block, S, link->G);

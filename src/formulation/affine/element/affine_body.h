@@ -98,6 +98,17 @@ MABD_FN mabd_vec12 mabd_affine_block_inertia(const mabd_affine_block* b, mabd_ve
     return r;
 }
 
+/// Move q_hat as a force and a torque (6) [N], [N m] at the centre of mass, world axes, move it: by
+/// M^-1 f bh^2, where a torque acts on the columns of the reference R as f_k = torque x r_k / 2.
+MABD_FN void mabd_affine_block_apply_force(const mabd_affine_block* b, const mabd_real* wrench,
+                                           mabd_mat3 R, mabd_vec12* q_hat) {
+    const mabd_vec3 torque = mabd_v3_scale((mabd_real)0.5, mabd_v3_load(wrench + 3));
+    q_hat->d1 = mabd_v3_axpy(1 / b->sm[0], mabd_v3_cross(torque, R.c1), q_hat->d1);
+    q_hat->d2 = mabd_v3_axpy(1 / b->sm[1], mabd_v3_cross(torque, R.c2), q_hat->d2);
+    q_hat->d3 = mabd_v3_axpy(1 / b->sm[2], mabd_v3_cross(torque, R.c3), q_hat->d3);
+    q_hat->tau = mabd_v3_axpy(1 / b->mm, mabd_v3_load(wrench), q_hat->tau);
+}
+
 /// Compute H^-1 r without the geometric term.
 MABD_FN mabd_vec12 mabd_affine_block_apply(const mabd_affine_block* b, mabd_vec12 r) {
     mabd_vec12 y;
