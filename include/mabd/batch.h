@@ -52,7 +52,7 @@ typedef struct mabd_control_info {
     const char* unit; // of its target: "m", "rad", "m/s", "rad/s", "N", "N m"
 } mabd_control_info;
 /// Number of controls of each copy: axes with a servo, a motor or a motor_velocity, by rising joint
-/// and axis; on one axis the motor comes last. 0 for a model without copies.
+/// and axis; on one axis the motor comes last. A model without copies counts as one.
 MABD_API int32_t mabd_model_control_count(const mabd_model* model);
 /// Joint, axis, kind and unit of control number `control` of each copy.
 MABD_API mabd_control_info mabd_model_control(const mabd_model* model, int32_t control);
