@@ -4,14 +4,14 @@
 //
 //   (X + 2.3 cos(p + s 100 deg i), Y + 2.3 sin(p + s 100 deg i), Z + 1.5 s i),   s = +-1 (up, down)
 //
-// (right-handed both ways). Axes are 10 apart on a square grid of side m (odd), walked to and fro,
-// up and down in turn; layers of m x m helices lie above one another. The end of a helix is joined
-// to the start of the next by n links on a circular arc that bulges away from the layer: with D the
-// distance, the half angle u of the arc solves
+// (right-handed both ways). Axes are 10 apart on a square grid of side m (odd), visited row by row
+// in alternating directions, with helices up and down in turn; layers of m x m helices are stacked.
+// n links on a circular arc, which bulges away from the layer, join the end of a helix to the start
+// of the next one. With D the distance, the half angle u of the arc solves
 //
 //   sin(u) / sin(u / n) = D / link,   0 < u < pi,
 //
-// whose left side falls from n to 0. All links are equal, so they share one body class.
+// whose left side decreases from n to 0. All links are equal, so they share one body class.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
@@ -21,9 +21,9 @@
 static const char* const what = "backbone";
 static const mabd_real rise = (mabd_real)1.5, helix_radius = (mabd_real)2.3, spacing = 10;
 static const mabd_real residue_turn = (mabd_real)(100.0 / 180.0 * 3.14159265358979323846);
-static const mabd_real arc_slack = (mabd_real)1.3; // arcs are at least so much longer than D
+static const mabd_real arc_slack = (mabd_real)1.3; // least length of an arc / D
 static const int32_t shortest = 14, longest = 20;  // residues of a helix
-static const mabd_real layer_gap = 12;             // between the helices of two layers
+static const mabd_real layer_gap = 12;             // distance between the helices of two layers
 
 mabd_backbone_def mabd_default_backbone_def(void) {
     mabd_backbone_def def = {.cookie = MABD_GENERATE_COOKIE};
@@ -31,13 +31,13 @@ mabd_backbone_def mabd_default_backbone_def(void) {
     return def;
 }
 
-/// The walk over the residues, in angstroms.
+/// State of the walk over the residues, in angstroms.
 typedef struct walk {
     uint64_t random;
-    int32_t side;       // of the grid
-    int32_t helix;      // being walked, from 0
-    int32_t residues;   // of this helix
-    mabd_real x, y, z;  // axis of this helix and height of its first residue
+    int32_t side;       // side of the grid
+    int32_t helix;      // index of the current helix
+    int32_t residues;   // number in the current helix
+    mabd_real x, y, z;  // axis of the current helix and height of its first residue
     mabd_real phase, s; // angle of the first residue, +1 up, -1 down
     mabd_real link;     // length of a link
 } walk;
@@ -72,7 +72,7 @@ static void start_helix(walk* w) {
     w->z = w->s > 0 ? base + shift : base + height - shift;
 }
 
-/// The half angle u of the arc: sin(u) / sin(u / n) = ratio, 0 < ratio < n.
+/// Solve for the half angle u of the arc: sin(u) / sin(u / n) = ratio, 0 < ratio < n.
 static mabd_real arc_half_angle(mabd_real ratio, int32_t n) {
     mabd_real low = 0, high = MABD_PI;
     for (int i = 0; i < 60; i++) {
@@ -86,8 +86,8 @@ static mabd_real arc_half_angle(mabd_real ratio, int32_t n) {
     return (low + high) / 2;
 }
 
-/// The points of an arc from `from` to `to` after the first one: at most `room` of them into points
-/// (x 3). Returns how many.
+/// Compute the points of an arc from `from` to `to`, without `from`: at most `room` of them, into
+/// points (x 3). Returns their number.
 static int32_t add_arc(const walk* w, mabd_vec3 from, mabd_vec3 to, mabd_real outward, int32_t room,
                        mabd_real* points) {
     const mabd_vec3 chord = mabd_v3_sub(to, from);
@@ -97,7 +97,7 @@ static int32_t add_arc(const walk* w, mabd_vec3 from, mabd_vec3 to, mabd_real ou
     const mabd_real u = arc_half_angle(distance / w->link, n);
     const mabd_real r = w->link / (2 * (mabd_real)sin(u / (mabd_real)n));
     const mabd_vec3 along = mabd_v3_scale(1 / distance, chord);
-    // across: outward along z, or along x where the chord is upright
+    // Normal of the chord: outward along z, or along x where the chord is upright.
     mabd_vec3 across = mabd_v3(0, 0, outward);
     if (fabs(along.z) > (mabd_real)0.8) across = mabd_v3(1, 0, 0);
     across = mabd_v3_axpy(-mabd_v3_dot(across, along), along, across);
@@ -112,9 +112,9 @@ static int32_t add_arc(const walk* w, mabd_vec3 from, mabd_vec3 to, mabd_real ou
     return n < room ? n : room;
 }
 
-/// The count points of the walk (count x 3), in angstroms, the first one at the origin.
+/// Compute the points of the walk (count x 3), in angstroms, the first one at the origin.
 static void walk_points(const mabd_backbone_def* def, int32_t count, mabd_real* points) {
-    // about 24 links a helix, as many layers as rows are long over four
+    // About 24 links per helix and side / 4 layers: side^3 / 4 = helices.
     const mabd_real helices = (mabd_real)count / 24;
     int32_t side = (int32_t)ceil(cbrt(4 * helices));
     walk w = {.random = def->seed, .side = side | 1, .link = link_length()};
@@ -147,8 +147,8 @@ static mabd_status check(const mabd_scene* scene, const mabd_backbone_def* def, 
     return mabd_generate_finite(what, "anchor", def->anchor, 3, error);
 }
 
-/// Links between the points (links + 1) and their joints. The chain is laid out link by link from
-/// the directions of the walk, so joints are closed to round-off.
+/// Add the links between the points (links + 1) and their joints. Link after link takes its
+/// direction from the walk and begins at the end of the one before, so joints close to round-off.
 static void place_links(const mabd_backbone_def* def, const mabd_real* points, int32_t first,
                         mabd_body_batch* links, mabd_joint_batch* joints) {
     mabd_vec3 at = mabd_v3_load(def->anchor);

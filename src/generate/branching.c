@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plants: branches of links on branches. All links of one level and one segment number are equal,
-// so they are one bulk call: segment c of S has length L / S and radius
+// so one bulk call adds them: segment c of S has length L / S and radius
 //
 //   r_c = radius (1 - (1 - tip) c / (S - 1)),
 //
@@ -14,7 +14,7 @@
 // a random angle of at most `wiggle`. Springs: bending modulus E, E pi r^4 / (4 length) about x and
 // y, and over 1 + poisson about z, along the link (E I / length and G J / length of a round rod).
 //
-// Beside the scene two levels of branches and one set of segments are in memory.
+// Memory besides the scene: two levels of branches and one set of segments.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
@@ -36,13 +36,13 @@ mabd_branching_def mabd_default_branching_def(void) {
     return def;
 }
 
-/// A branch while it grows.
+/// A branch to which links are still added.
 typedef struct branch {
-    int32_t links;      // that it will have
-    int32_t body;       // that the next link is jointed to, or MABD_WORLD
-    int32_t children;   // started so far
-    mabd_vec3 end;      // where the next link begins [m]
-    mabd_quat rotation; // of the next link
+    int32_t links;      // number when complete
+    int32_t body;       // body that holds the next link, or MABD_WORLD
+    int32_t children;   // number started so far
+    mabd_vec3 end;      // start of the next link [m]
+    mabd_quat rotation; // rotation of the next link
     mabd_real phi;      // azimuth of its first child
 } branch;
 
@@ -57,7 +57,7 @@ typedef struct growth {
     const mabd_branching_def* def;
     uint64_t random;
     int32_t level;
-    branches now, next; // of this level and of the one after
+    branches now, next; // branches of the current and of the next level
 } growth;
 
 // ---- checks ------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ static mabd_status check_level(const mabd_branch_level* level, mabd_error* error
     return check_range("shorten", level->shorten, 0, 1, error);
 }
 
-/// Links if every branch were full: no tree has more.
+/// Count the links if every branch were full, an upper bound of the number of links.
 static int64_t most_links(const mabd_branching_def* def) {
     int64_t total = 0, count = 1;
     for (int32_t i = 0; i < def->level_count && total <= INT32_MAX; i++) {
@@ -125,12 +125,12 @@ static mabd_real segment_radius(const mabd_branch_level* level, int32_t c) {
     return level->radius * (1 - (1 - level->tip) * part);
 }
 
-/// Branches that a branch of `links` links carries.
+/// Count the branches that a branch of `links` links carries.
 static int32_t child_count(const mabd_branch_level* level, int32_t links) {
     return (int32_t)(((int64_t)level->children * links + level->segments / 2) / level->segments);
 }
 
-/// Links of a branch that sits at part u of its carrier.
+/// Draw the number of links of a branch at part u (0 .. 1) of its carrier.
 static int32_t draw_links(growth* g, const mabd_branch_level* level, mabd_real u) {
     const mabd_real part =
         (1 - level->shorten * u) * (1 - g->def->variation * mabd_random_real(&g->random));
@@ -140,7 +140,8 @@ static int32_t draw_links(growth* g, const mabd_branch_level* level, mabd_real u
 
 // ---- directions --------------------------------------------------------------------------------
 
-/// `rotation` turned by `angle` about a world axis of any length; as it is if the axis has none.
+/// Turn `rotation` by `angle` [rad] about a world axis of any length; unchanged if the axis is
+/// zero.
 static mabd_quat turn_about(mabd_quat rotation, mabd_vec3 axis, mabd_real angle) {
     const mabd_real norm = mabd_v3_norm(axis);
     if (!(norm > (mabd_real)1e-9)) return rotation;
@@ -148,7 +149,7 @@ static mabd_quat turn_about(mabd_quat rotation, mabd_vec3 axis, mabd_real angle)
     return mabd_q_normalize(mabd_q_product(turn, rotation));
 }
 
-/// The rotation of the link after one with `rotation`.
+/// Compute the rotation of the link that follows a link with `rotation`.
 static mabd_quat bend(growth* g, const mabd_branch_level* level, mabd_quat rotation) {
     const mabd_vec3 down = mabd_v3_cross(mabd_link_direction(rotation), mabd_v3(0, 0, -1));
     const mabd_real droop = level->droop / (mabd_real)level->segments * mabd_v3_norm(down);
@@ -173,8 +174,8 @@ static void drop_branches(growth* g, branches* list) {
     memset(list, 0, sizeof *list);
 }
 
-/// Start the children of `carrier` that sit on its link number `link`, which is body `body`, begins
-/// at `start` and has the given rotation.
+/// Start the branches on link number `link` of `carrier`, which is body `body`, begins at `start`
+/// and has the given rotation.
 static void start_children(growth* g, branch* carrier, int32_t link, int32_t body, mabd_vec3 start,
                            mabd_quat rotation) {
     const mabd_branch_level* level = &g->def->levels[g->level];
@@ -183,7 +184,7 @@ static void start_children(growth* g, branch* carrier, int32_t link, int32_t bod
     for (; carrier->children < n; carrier->children++) {
         const int32_t j = carrier->children;
         const mabd_real u = level->bare + (1 - level->bare) * (mabd_real)(j + 1) / (mabd_real)n;
-        mabd_real on_link = u * links - (mabd_real)link; // 0 .. 1 on this link
+        mabd_real on_link = u * links - (mabd_real)link; // position along this link, 0 .. 1
         if (on_link > 1 && link + 1 < carrier->links) return;
         if (on_link > 1) on_link = 1;
         const mabd_branch_level* below = level + 1;
@@ -203,7 +204,7 @@ static void start_children(growth* g, branch* carrier, int32_t link, int32_t bod
     }
 }
 
-/// Poses of segment c of all branches that have it, and the joints that hold them.
+/// Compute the poses of segment c of all branches that have it, and the joints that hold them.
 static void place_segments(growth* g, int32_t c, mabd_body_batch* links, mabd_joint_batch* joints) {
     const mabd_branch_level* level = &g->def->levels[g->level];
     const mabd_real length = segment_length(level);
@@ -229,7 +230,7 @@ static void place_segments(growth* g, int32_t c, mabd_body_batch* links, mabd_jo
     }
 }
 
-/// The joint that holds the trunk, or the joints of segment c of this level.
+/// Add the joint that holds the trunk, or the joints of segment c of the current level.
 static mabd_status add_joints(growth* g, int32_t c, const char* name,
                               const mabd_joint_batch* joints, mabd_error* error) {
     const mabd_branching_def* def = g->def;
@@ -292,7 +293,7 @@ static mabd_status grow_segments(growth* g, int32_t c, mabd_error* error) {
     return status;
 }
 
-/// All branches of this level; those of the next are started.
+/// Add all branches of the current level and start those of the next one.
 static mabd_status grow_level(growth* g, mabd_error* error) {
     const mabd_branch_level* level = &g->def->levels[g->level];
     if (g->level + 1 < g->def->level_count) {

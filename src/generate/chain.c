@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains. Point P_j is where link j begins; every P_j has a closed form, so that no error adds up
+// Chains. Link j begins at point P_j. Every P_j has a closed form, so errors do not accumulate
 // along the chain:
 //
 //   level    P_j = anchor + j L ex
 //   hanging  P_j = anchor - j L ez
-//   coiled   rows of m links, one link down between them (m = 4 here, m^2 ~ links in fact):
+//   coiled   rows of m links, one link down between them (here m = 4; in the code m^2 ~ links):
 //
 //            P_0 --- P_1 --- P_2 --- P_3 --- P_4      row r = j / (m+1), k = j mod (m+1)
 //                                             |       x = k L in even rows, (m - k) L in odd ones
@@ -31,7 +31,7 @@ static int32_t row_links(const mabd_chain_def* def) {
     return (int32_t)ceil(sqrt((double)def->links));
 }
 
-/// P_j
+/// Compute the point P_j [m].
 static mabd_vec3 path_point(const mabd_chain_def* def, int32_t j) {
     const mabd_real L = def->length;
     mabd_vec3 anchor = mabd_v3_load(def->anchor);
@@ -46,7 +46,7 @@ static mabd_quat downward(void) {
     return mabd_q(c, 0, c, 0);
 }
 
-/// Rotation of link j of a path of plain links.
+/// Compute the rotation of link j of a path of plain links.
 static mabd_quat path_rotation(const mabd_chain_def* def, int32_t j) {
     if (def->start == MABD_CHAIN_LEVEL) return mabd_q(1, 0, 0, 0);
     if (def->start == MABD_CHAIN_HANGING) return downward();
@@ -59,13 +59,13 @@ static bool has_end(const mabd_chain_def* def) {
     return def->end_mass_ratio != 0 && def->end_mass_ratio != 1;
 }
 
-/// Rotation of body j; an end body hangs below a coil.
+/// Compute the rotation of body j; an end body hangs below a coil.
 static mabd_quat body_rotation(const mabd_chain_def* def, int32_t j) {
     bool end_of_coil = has_end(def) && j == def->links - 1 && def->start == MABD_CHAIN_COILED;
     return end_of_coil ? downward() : path_rotation(def, j);
 }
 
-/// v + omega x (p - anchor)
+/// Compute the velocity of the point p [m/s]: v + omega x (p - anchor).
 static mabd_vec3 velocity_at(const mabd_chain_def* def, mabd_vec3 p) {
     mabd_vec3 arm = mabd_v3_sub(p, mabd_v3_load(def->anchor));
     return mabd_v3_add(mabd_v3_load(def->velocity),
@@ -76,7 +76,8 @@ static bool is_zero(const mabd_real* v) {
     return v[0] == 0 && v[1] == 0 && v[2] == 0;
 }
 
-/// A pinned chain can only turn about the free axes of its pin.
+/// Refuse velocities that the pin does not allow: a pinned chain turns about the free axes of its
+/// pin only.
 static mabd_status check_pin_motion(const mabd_chain_def* def, mabd_error* error) {
     static const char* const rotations[] = {
 #define X(name, text, free_translations, free_rotations) free_rotations,
@@ -124,7 +125,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_chain_def* def, mab
     return check_pin_motion(def, error);
 }
 
-/// The plain links, all but an end body.
+/// Add the plain links: all bodies except an end body.
 static mabd_status add_links(mabd_scene* scene, const mabd_chain_def* def, const mabd_geom* geom,
                              int32_t* first, mabd_error* error) {
     const int32_t n = def->links - (has_end(def) ? 1 : 0);
@@ -149,7 +150,8 @@ static mabd_status add_links(mabd_scene* scene, const mabd_chain_def* def, const
     return status;
 }
 
-/// The end body: a ball, or a cube, of end_mass_ratio times the volume of a link, behind its joint.
+/// Add the end body, a ball or a cube of end_mass_ratio times the volume of a link, behind its
+/// joint.
 static mabd_status add_end(mabd_scene* scene, const mabd_chain_def* def, const mabd_geom* link,
                            mabd_error* error) {
     const mabd_real volume = def->end_mass_ratio * mabd_geom_volume(link);

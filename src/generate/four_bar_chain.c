@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Four-bars in series: rhombus i has its near corner at 2 i l cos(angle), its upper and lower
-// corners at +-l sin(angle). One loop each, hinges of axis -y.
+// corners at +-l sin(angle). Each rhombus is one loop; hinge axes are -y.
 
 #include "generate/field_defaults.h"
 #include "generate/planar.h"
@@ -14,7 +14,7 @@ enum { NEAR, TOP, BOTTOM, FAR, CORNERS };
 #define HINGES 5
 
 static const int bar_corners[BARS][2] = {{NEAR, TOP}, {NEAR, BOTTOM}, {TOP, FAR}, {BOTTOM, FAR}};
-// bodies of hinges 1 .. 4 and their corner
+// Hinges 1 .. 4: their two bodies and their corner.
 static const int hinge_bars[HINGES - 1][3] = {{UPPER_NEAR, LOWER_NEAR, NEAR},
                                               {UPPER_NEAR, UPPER_FAR, TOP},
                                               {LOWER_NEAR, LOWER_FAR, BOTTOM},
@@ -75,7 +75,7 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_four_bar_chain_def* de
                                  error);
 }
 
-/// `before` is the body that the segment hangs on.
+/// Add the hinges of a segment whose bars begin at body `first`; hinge 0 joins it to body `before`.
 static mabd_status add_hinges(mabd_scene* scene, const mabd_four_bar_chain_def* def,
                               const char* name, const mabd_plane_point corners[CORNERS],
                               int32_t before, int32_t first, mabd_error* error) {

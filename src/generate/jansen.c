@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Theo Jansen's leg. On the shaft at O turns the throw m to M; the frame's pivot B is at (a, l)
-// from O. Rods j and b meet in C, k and c in D, d and e in E, f and g in F, h and i in the foot P:
+// Theo Jansen's leg. The throw OM of length m turns with the shaft at O; the pivot B of the frame
+// is at (a, l) from O. Rods j and b meet in C, k and c in D, d and e in E, f and g in F, h and i in
+// the foot P:
 //
 //   upper triangle B C E (b d e), lower triangle D F P (g h i), bars j = MC, k = MD, c = BD, f = EF
 //
-// 7 moving bodies and 10 hinges a leg: 3 x 7 - 2 x 10 = 1 degree of freedom. The right leg is the
+// 7 moving bodies and 10 hinges per leg: 3 x 7 - 2 x 10 = 1 degree of freedom. The right leg is the
 // mirror image of the left one.
 
 #include "generate/field_defaults.h"
@@ -15,9 +16,9 @@
 #define MOST_PAIRS 32
 
 static const char* const what = "jansen";
-static const mabd_real servo_time = (mabd_real)1e6; // how long a driven shaft keeps turning [s]
+static const mabd_real servo_time = (mabd_real)1e6; // time that a driven shaft keeps turning [s]
 
-// Jansen's numbers.
+// Jansen's proportions.
 static const mabd_real num_a = 38, num_b = (mabd_real)41.5, num_c = (mabd_real)39.3,
                        num_d = (mabd_real)40.1, num_e = (mabd_real)55.8, num_f = (mabd_real)39.4,
                        num_g = (mabd_real)36.7, num_h = (mabd_real)65.7, num_i = 49, num_j = 50,
@@ -31,7 +32,7 @@ enum { BAR_J, BAR_K, BAR_C, BAR_F, UPPER, LOWER, PARTS };
 static const char* const part_names[PARTS] = {"j", "k", "c", "f", "upper", "lower"};
 static const int part_ends[PARTS][2] = {{AT_M, AT_C}, {AT_M, AT_D}, {AT_B, AT_D},
                                         {AT_E, AT_F}, {AT_B, AT_C}, {AT_D, AT_F}};
-static const int part_layer[PARTS] = {1, 2, 1, 1, 0, 0}; // of the bars, side by side
+static const int part_layer[PARTS] = {1, 2, 1, 1, 0, 0}; // layers of the bars, side by side
 static const struct {
     const char* name;
     int a, b, at;
@@ -69,7 +70,7 @@ static mabd_real throw_angle(const mabd_jansen_def* def, int32_t pair) {
     return def->angle + 2 * MABD_PI * (mabd_real)pair / (mabd_real)def->pairs;
 }
 
-/// All points of one leg; side -1 = left, +1 = right.
+/// Compute all points of one leg; side -1 = left, +1 = right.
 static bool place_points(const mabd_jansen_def* def, int32_t pair, mabd_real side,
                          mabd_plane_point p[POINTS]) {
     const mabd_real s = def->scale, t = throw_angle(def, pair), left = -side;
@@ -84,7 +85,7 @@ static bool place_points(const mabd_jansen_def* def, int32_t pair, mabd_real sid
            mabd_plane_meet(&p[AT_D], s * num_i, &p[AT_F], s * num_h, left, &p[AT_P]);
 }
 
-/// A square bar of a body from (x0, z0) to (x1, z1), `layer` bars off the plane.
+/// Make a square bar of a body from (x0, z0) to (x1, z1), `layer` bar widths off the plane.
 static mabd_geom bar_geom(const mabd_jansen_def* def, const mabd_real from[2],
                           const mabd_real to[2], mabd_real layer) {
     const mabd_real dx = to[0] - from[0], dz = to[1] - from[1];
@@ -96,7 +97,7 @@ static mabd_geom bar_geom(const mabd_jansen_def* def, const mabd_real from[2],
     return geom;
 }
 
-/// The bars of a part in its frame, from its lengths; returns how many.
+/// Make the bars of a part in its frame from its lengths. Returns their number.
 static int part_geoms(const mabd_jansen_def* def, int part, mabd_real side, mabd_geom geoms[3]) {
     const mabd_real lengths[PARTS] = {num_j, num_k, num_c, num_f, num_b, num_g};
     const mabd_real first = def->scale * lengths[part];
@@ -104,7 +105,7 @@ static int part_geoms(const mabd_jansen_def* def, int part, mabd_real side, mabd
     const mabd_real near[2] = {0, 0}, far[2] = {first, 0};
     geoms[0] = bar_geom(def, near, far, layer);
     if (part != UPPER && part != LOWER) return 1;
-    // the third corner is at q from the near end and r from the far one
+    // The third corner is at distance q from the near end and r from the far one.
     const mabd_real q = def->scale * (part == UPPER ? num_d : num_i);
     const mabd_real r = def->scale * (part == UPPER ? num_e : num_h);
     const mabd_real x = (first * first + q * q - r * r) / (2 * first);
@@ -148,7 +149,7 @@ static mabd_status add_shaft(mabd_scene* scene, const mabd_jansen_def* def, int3
     return mabd_scene_add_joint(scene, &joint, NULL, error);
 }
 
-/// The parts of leg number `leg`; bodies (PARTS + 2) gets their indices.
+/// Add the parts of leg number `leg`; bodies (PARTS + 2) gets their indices.
 static mabd_status add_parts(mabd_scene* scene, const mabd_jansen_def* def, int32_t leg,
                              const mabd_plane_point p[POINTS], int32_t* bodies, mabd_error* error) {
     const mabd_real side = leg % 2 ? 1 : -1, y = def->spacing * (mabd_real)(leg / 2);

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planar linkages in the x-z plane; angles from +x towards +z, hinge axes -y.
 //
-// Four-bar: ground pivots A, D; crank AB at angle p1, coupler BC at p2, rocker DC at p3. C is where
-// the circles of radius b about B and c about D meet, above the line BD. Velocities, from the loop
-// a w1 n1 + b w2 n2 = c w3 n3 (n normal to its bar), dotted with the bars' directions:
+// Four-bar: ground pivots A, D; crank AB at angle p1, coupler BC at p2, rocker DC at p3. C is the
+// intersection above the line BD of the circles of radius b about B and c about D. The velocities
+// follow from the loop a w1 n1 + b w2 n2 = c w3 n3 (n normal to its bar), times the directions of
+// the bars:
 //
 //   w2 = -w1 a sin(p3 - p1) / (b sin(p3 - p2)),   w3 = w1 a sin(p2 - p1) / (c sin(p2 - p3))
 //
-// Double four-bar: N + 1 upright bars, N level bars; all level bars move alike, v = w length.
+// Double four-bar: N + 1 upright bars, N level bars; all level bars have the same velocity
+// v = w length.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
 
 #include <math.h>
 
-static const mabd_real servo_time = (mabd_real)1e6; // how long a driven crank keeps turning [s]
+static const mabd_real servo_time = (mabd_real)1e6; // time that a driven crank keeps turning [s]
 
-/// A bar from its near hinge: plane coordinates x, z.
+/// Position and motion of a bar, in coordinates x, z of the plane.
 typedef struct bar {
     mabd_real x, z;   // near hinge [m]
     mabd_real angle;  // [rad]
     mabd_real length; // [m]
-    mabd_real speed;  // of the angle [rad/s]
-    mabd_real vx, vz; // of the near hinge [m/s]
+    mabd_real speed;  // rate of the angle [rad/s]
+    mabd_real vx, vz; // velocity of the near hinge [m/s]
 } bar;
 
 /// A point of the plane of the linkage.
@@ -75,7 +77,7 @@ static mabd_status check_four_bar(const mabd_scene* scene, const mabd_four_bar_d
     return MABD_OK;
 }
 
-/// Crank, coupler and rocker at the start.
+/// Compute crank, coupler and rocker at the start.
 static mabd_status close_loop(const mabd_four_bar_def* def, bar bars[3], mabd_error* error) {
     const mabd_real a = def->crank, b = def->coupler, c = def->rocker, d = def->ground;
     const mabd_real bx = a * (mabd_real)cos(def->angle), bz = a * (mabd_real)sin(def->angle);
@@ -124,7 +126,7 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_four_bar_def* def, con
     return MABD_OK;
 }
 
-/// What turns the crank; false if nothing does.
+/// Make the control of the hinge of the crank: servo or motor. Returns false if there is none.
 static bool drive_axis(const mabd_four_bar_def* def, mabd_axis_def* axis) {
     *axis = (mabd_axis_def){.motor = def->torque};
     if (def->driven) {
@@ -194,8 +196,8 @@ static mabd_status check_double(const mabd_scene* scene, const mabd_double_four_
     return mabd_generate_finite(what, "position", def->position, 3, error);
 }
 
-/// A uniform bar with its geom: the width is for the picture and for the small moment about its own
-/// line.
+/// Make a uniform bar and its geom. The width matters for pictures and for the small moment about
+/// the axis of the bar.
 static mabd_body_def double_bar(const mabd_double_four_bar_def* def, mabd_geom* geom) {
     const mabd_real volume = def->length * def->width * def->width;
     mabd_material material = mabd_default_material();
@@ -211,7 +213,7 @@ static mabd_body_def double_bar(const mabd_double_four_bar_def* def, mabd_geom* 
     return body;
 }
 
-/// n equal bars, bar i moved by i lengths along x from `beam`.
+/// Add n equal bars, bar i shifted by i lengths along x from `beam`.
 static mabd_status add_row(mabd_scene* scene, const mabd_double_four_bar_def* def, const bar* beam,
                            int32_t n, const char* part, int32_t* first, mabd_error* error) {
     mabd_geom geom;
@@ -231,8 +233,8 @@ static mabd_status add_row(mabd_scene* scene, const mabd_double_four_bar_def* de
     return status;
 }
 
-/// Hinges from left to right: ground i, then the upper end of upright i to level bar i - 1 and to
-/// i.
+/// Add the hinges from left to right: ground i, then the upper end of upright i to level bars i - 1
+/// and i.
 static mabd_status add_hinges(mabd_scene* scene, const mabd_double_four_bar_def* def,
                               int32_t upright, int32_t level, mabd_error* error) {
     const mabd_real L = def->length;

@@ -7,8 +7,8 @@
 //                 |            |            |           joints 2 per rod
 //      hub(r+1,0) o===o            o===o
 //
-// Bodies lie row by row in memory: C hubs, C-1 rods along the row, C rods to the next row; so
-// neighbours are at most 3C bodies apart, and the joints, in the same order, walk through them
+// Bodies are stored row by row: C hubs, C-1 rods along the row, C rods to the next row. So
+// neighbours are at most 3C bodies apart, and the joints, in the same order, pass over the bodies
 // once.
 
 #include "generate/field_defaults.h"
@@ -31,7 +31,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_net_def* def, mabd_
     MABD_TRY(mabd_generate_positive(what, "hub_radius", def->hub_radius, error));
     MABD_TRY(mabd_generate_positive(what, "rod_radius", def->rod_radius, error));
     MABD_TRY(mabd_generate_finite(what, "position", def->position, 3, error));
-    // R, C < 2^31: 4 R C < 2^64 could overflow, so bound the product first
+    // R, C < 2^31: 4 R C < 2^64 can overflow int64_t, so the product is bounded first.
     int64_t hubs = (int64_t)def->rows * def->columns;
     MABD_TRY(mabd_generate_total(what, hubs, error));
     MABD_TRY(mabd_generate_total(what, 4 * hubs, error));
@@ -46,17 +46,17 @@ static mabd_status check(const mabd_scene* scene, const mabd_net_def* def, mabd_
     return MABD_OK;
 }
 
-/// A point of the net's plane, in units of the spacing.
+/// Compute the world position of a point of the net given in units of the spacing.
 static mabd_vec3 grid_point(const mabd_net_def* def, mabd_real row, mabd_real column) {
     return mabd_v3_axpy(def->spacing, mabd_v3(column, row, 0), mabd_v3_load(def->position));
 }
 
-/// Index of the first body of a row: each row before it has C hubs and 2C - 1 rods.
+/// Compute the index of the first body of a row: each row before it has C hubs and 2C - 1 rods.
 static int32_t row_first(const mabd_net_def* def, int32_t first, int32_t row) {
     return first + row * (3 * def->columns - 1);
 }
 
-/// `batch->n` bodies, body i at column i + offset, row `row`.
+/// Add `batch->n` bodies, body i at column i + offset, row `row`.
 static mabd_status add_line(mabd_scene* scene, const mabd_net_def* def, const mabd_body_def* body,
                             mabd_body_batch* batch, mabd_real row, mabd_real offset, int32_t* first,
                             mabd_error* error) {
@@ -66,7 +66,7 @@ static mabd_status add_line(mabd_scene* scene, const mabd_net_def* def, const ma
     return mabd_body_batch_add(scene, body, batch, first, error);
 }
 
-/// Hubs and rods of one row.
+/// Add the hubs and rods of one row.
 static mabd_status add_row(mabd_scene* scene, const mabd_net_def* def, mabd_body_def* hub,
                            mabd_body_def* rod, mabd_body_batch* batch, int32_t row, int32_t* first,
                            mabd_error* error) {
@@ -108,7 +108,7 @@ static mabd_status add_bodies(mabd_scene* scene, const mabd_net_def* def, int32_
     return status;
 }
 
-/// Joints of the rods of one row: two per rod, near end first.
+/// Add the joints of the rods of one row: two per rod, near end first.
 static mabd_status join_row(mabd_scene* scene, const mabd_net_def* def, int32_t first, int32_t row,
                             mabd_joint_def* joint, mabd_joint_batch* batch, mabd_error* error) {
     const mabd_real reach = def->hub_radius / def->spacing; // hub surface, in units of the spacing
@@ -137,7 +137,7 @@ static mabd_status join_row(mabd_scene* scene, const mabd_net_def* def, int32_t 
     return mabd_joint_batch_add(scene, joint, batch, error);
 }
 
-/// Ball joints of hubs to the world.
+/// Add the ball joints that pin hubs to the world.
 static mabd_status pin(mabd_scene* scene, const mabd_net_def* def, int32_t first,
                        mabd_joint_def* joint, mabd_joint_batch* batch, mabd_error* error) {
     if (def->pinned == MABD_NET_PIN_NONE) return MABD_OK;

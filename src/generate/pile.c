@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pile before it falls: pairs of links on a grid, layer upon layer, each turned at random about
-// its joint, which is its middle.
+// A pile before it falls: pairs of links on a grid in layers, each turned at random about its
+// joint, which is its middle.
 //
 //     o====x====o      x joint, link 2i to the left, link 2i + 1 to the right, in line
 //     |<-- 2 reach -->|
 //
-// A pair lies in a ball about its joint, of radius
+// A pair is inside a ball about its joint, of radius
 //
 //   capsule  L + r      box  sqrt(L^2 + 2 r^2)      cylinder  sqrt(L^2 + r^2)      sphere  L/2 + r
 //
-// so that no two touch, however they are turned, if the grid is twice that or wider. Random
-// rotations are uniform: with u, v, w uniform in [0, 1) the quaternion
+// so no two pairs touch in any orientation if the spacing is at least twice that. Random rotations
+// are uniform: with u, v, w uniform in [0, 1) the quaternion
 //
 //   (sqrt(1-u) sin 2 pi v, sqrt(1-u) cos 2 pi v, sqrt(u) sin 2 pi w, sqrt(u) cos 2 pi w).
 
@@ -28,7 +28,7 @@ mabd_pile_def mabd_default_pile_def(void) {
     return def;
 }
 
-/// Radius of the ball about the joint in which a pair lies.
+/// Compute the radius of the ball about the joint that contains a pair [m].
 static mabd_real reach(const mabd_pile_def* def) {
     const mabd_real L = def->length, r = def->radius;
     if (def->shape == MABD_SHAPE_CAPSULE) return L + r;
@@ -102,8 +102,8 @@ static mabd_status add_links(mabd_scene* scene, const mabd_pile_def* def, mabd_b
     return mabd_body_batch_add(scene, &body, batch, first, error);
 }
 
-/// Stops of the free axes of a joint type: `storage` (6) gets them, `axes` (6) pointers to those
-/// there are.
+/// Make the stops of the free axes of a joint type: `storage` (6) gets them, `axes` (6) pointers to
+/// those with stops, null for the others.
 static void make_stops(const mabd_pile_def* def, mabd_joint type, mabd_axis_def* storage,
                        const mabd_axis_def** axes) {
     static const char* const translations[] = {
@@ -120,7 +120,7 @@ static void make_stops(const mabd_pile_def* def, mabd_joint type, mabd_axis_def*
     }
 }
 
-/// Joints of the pairs `turn`, `turn` + joint_count, ...
+/// Add the joints of the pairs `turn`, `turn` + joint_count, ...
 static mabd_status join_pairs(mabd_scene* scene, const mabd_pile_def* def,
                               const mabd_body_batch* links, int32_t first, int32_t turn,
                               mabd_error* error) {

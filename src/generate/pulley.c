@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pulleys: chains over sheaves, with loads. The geometry is that of generate_pulley_path.c; here
-// are the bodies and their joints, for all strands at once:
+// Pulleys: chains over sheaves, with loads. pulley_path.c computes the geometry; this file adds the
+// bodies and their joints, for all strands at once:
 //
-//   sheaves, blocks    cylinders about y and what carries them   (generate_pulley_sheaves.c)
-//   links              strand after strand, from the first end on
-//   ends               cubes below the free ends, balls between
+//   sheaves, blocks    cylinders about y and their supports   (pulley_sheaves.c)
+//   links              strand by strand, from the first end on
+//   ends               cubes below the free ends, held by ball joints
 //
-// A turn of a sheave is positive where it takes the chain onwards: about +y if the chain runs over
-// it, about -y if it runs under it.
+// The angle of a sheave is positive where it moves the chain from its first to its last end: about
+// +y if the chain runs over the sheave, about -y if it runs under it.
 
 #include "generate/field_defaults.h"
 #include "generate/pulley_sheaves.h"
@@ -35,7 +35,7 @@ static mabd_status check_counts(const mabd_pulley_def* def, mabd_error* error) {
     MABD_TRY(mabd_generate_count(what, "strands", def->strands, 1, error));
     MABD_TRY(mabd_generate_total(what, 2 * (int64_t)def->pulleys, error));
     MABD_TRY(mabd_generate_total(what, (int64_t)def->wrapped + def->inner, error));
-    // per strand: links, fewer sheaves than links, two ends, a block and as many joints
+    // Per strand: links, fewer sheaves than links, two ends, a block, and as many joints.
     const int64_t links = mabd_pulley_links(def);
     MABD_TRY(mabd_generate_total(what, links, error));
     return mabd_generate_total(what, (2 * links + 8) * def->strands, error);
@@ -95,7 +95,7 @@ static mabd_status check_drive(const mabd_pulley_def* def, mabd_error* error) {
     return MABD_OK;
 }
 
-/// Strands must not overlap.
+/// Refuse strands that overlap.
 static mabd_status check_spacing(const mabd_pulley_def* def, mabd_error* error) {
     MABD_TRY(mabd_generate_finite(what, "spacing", &def->spacing, 1, error));
     mabd_real room = mabd_pulley_path_make(def).shared ? 2 * def->link_radius : def->width;
@@ -119,7 +119,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_pulley_def* def, ma
 
 // ---- links -------------------------------------------------------------------------------------
 
-/// P_k of a strand.
+/// Compute point P_k of a strand [m].
 static mabd_vec3 point(const mabd_pulley_path* path, int32_t strand, int32_t k) {
     return mabd_v3_add(mabd_pulley_point(path, k), mabd_v3(0, mabd_pulley_strand(path, strand), 0));
 }
@@ -167,8 +167,8 @@ static mabd_status join_links(mabd_scene* scene, const mabd_pulley_path* path, i
 
 // ---- ends --------------------------------------------------------------------------------------
 
-/// Ball joints called `part` at one end of the chains: of strand s between body `base` + s `step`
-/// (the world if base is MABD_WORLD) and the end link.
+/// Add ball joints named `part` at one end of the chains: for strand s between body `base` + s
+/// `step` (the world if base is MABD_WORLD) and the end link.
 static mabd_status hold_ends(mabd_scene* scene, const mabd_pulley_path* path, int32_t first,
                              bool last_end, const char* part, int32_t base, int32_t step,
                              mabd_error* error) {
@@ -188,7 +188,7 @@ static mabd_status hold_ends(mabd_scene* scene, const mabd_pulley_path* path, in
     return status;
 }
 
-/// Cubes of `mass` below one end of the chains, if there is any.
+/// Add cubes of `mass` [kg] below one end of the chains; nothing if the mass is 0.
 static mabd_status add_ends(mabd_scene* scene, const mabd_pulley_path* path, int32_t first,
                             bool last_end, const char* part, mabd_real mass, mabd_error* error) {
     if (mass == 0) return MABD_OK;
@@ -216,7 +216,7 @@ static mabd_status add_ends(mabd_scene* scene, const mabd_pulley_path* path, int
     return hold_ends(scene, path, first, last_end, part, base, 1, error);
 }
 
-/// What is at the two ends of the chains: loads, the drum, or the world. `sheave` is the first one.
+/// Join the two ends of the chains to loads, the drum or the world. `sheave` is the first sheave.
 static mabd_status finish_ends(mabd_scene* scene, const mabd_pulley_path* path, int32_t first,
                                int32_t sheave, mabd_error* error) {
     const mabd_pulley_def* def = path->def;

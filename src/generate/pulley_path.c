@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The polyline of a chain over sheaves. On a half turn of n links each is tangent in its middle to
-// the circle of radius Rc = R + r, on which a capsule of radius r touches a cylinder of radius R:
+// The polyline of a chain over sheaves. On a half turn of n links the middle of each touches the
+// circle of radius Rc = R + r, on which a capsule of radius r touches a cylinder of radius R:
 //
 //         P_1 ___ P_2         corner k of the half turn at angle theta = k alpha, alpha = pi / n,
 //          /       \          at the distance Q = Rc / cos(alpha/2) from the axis C; links are
@@ -9,20 +9,19 @@
 //         |<-- 2Q ->|         over:   P_k = C + Q (-cos theta,  sin theta)
 //         |         |         under:  P_k = C + Q (-cos theta, -sin theta)
 //
-// The first and the last corner lie level with the axis, so that upright runs begin there, turned
-// by alpha/2 against the link on the sheave. A chain under tension rests like this: the forces in
-// joints are then along the tangents of the corners, theirs on an upright run along that run. So
-// runs are 2Q apart, not 2 Rc, and sheaves that follow one another have their axes 2Q apart in x,
-// `inner` L in z.
+// The first and the last corner are at the height of the axis. Upright runs begin there, turned by
+// alpha/2 from the link on the sheave. This is the rest shape of a chain under tension: joint
+// forces are along the tangents at the corners, and on an upright run along that run. So runs are
+// 2Q apart, not 2 Rc, and the axes of consecutive sheaves are 2Q apart in x and `inner` L in z.
 //
-// Every point has a closed form: no error adds up along the chain.
+// Every point has a closed form, so errors do not accumulate along the chain.
 
 #include "generate/pulley_path.h"
 
 #include <math.h>
 
-/// Where point or link k is: `step` links behind the first corner of `sheave`; on the run before
-/// the first sheave if that is -1.
+/// Place of point or link k: `step` links behind the first corner of `sheave`; `sheave` is -1 on
+/// the run before the first sheave.
 typedef struct chain_place {
     int32_t sheave, step;
 } chain_place;
@@ -83,7 +82,7 @@ static chain_place place_of(const mabd_pulley_path* path, int32_t k) {
     return (chain_place){sheave, behind - sheave * period};
 }
 
-/// Corner k of a half turn, 0 .. wrapped.
+/// Compute corner k of a half turn, 0 .. wrapped.
 static mabd_vec3 corner(const mabd_pulley_path* path, int32_t sheave, int32_t k) {
     const mabd_real theta = path->alpha * (mabd_real)k;
     const mabd_real x = -(mabd_real)cos(theta), z = (mabd_real)sin(theta);
@@ -109,13 +108,13 @@ mabd_vec3 mabd_pulley_point(const mabd_pulley_path* path, int32_t k) {
     return mabd_v3_axpy(sign * way, mabd_v3(0, 0, 1), corner(path, place.sheave, def->wrapped));
 }
 
-/// Angle of link k above x, in the x-z plane.
+/// Compute the angle of link k above x, in the x-z plane [rad].
 static mabd_real elevation(const mabd_pulley_path* path, int32_t k) {
     const mabd_pulley_def* def = path->def;
     if (is_winch(def)) return -MABD_PI / 2;
     const chain_place place = place_of(path, k);
     const mabd_real half = (mabd_real)0.5;
-    mabd_real theta = 0; // of the tangent: 0 where the half turn begins, pi where it ends
+    mabd_real theta = 0; // angle of the tangent: 0 at the start of the half turn, pi at its end
     if (place.sheave >= 0 && place.step >= def->wrapped) theta = MABD_PI;
     if (place.sheave >= 0 && place.step < def->wrapped) {
         theta = path->alpha * ((mabd_real)place.step + half);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sheaves: solid cylinders about y of given mass, density m / (pi R^2 width). Free and driven ones
-// hang on hinges, one set for each strand. Those that nothing can move, fixed and scripted ones,
-// serve all strands:
+// Sheaves: solid cylinders about y of given mass, density m / (pi R^2 width). Free and driven
+// sheaves turn on hinges, one set per strand. Fixed and scripted sheaves, which the chain cannot
+// move, are shared by all strands:
 //
 //      y ^   |   |   |        one cylinder of width + (strands - 1) spacing
 //        | ==============
 //        |   |   |   |  strands
 //
-// A block of a tackle is two cheeks beside its sheaves, centred at the middle of their axes:
+// The block of a tackle consists of two cheeks beside its sheaves, centred at the middle of their
+// axes:
 //
 //       ________________
 //      |  o    o    o   |     o axes of the lower sheaves, 4Q apart; runs pass between the cheeks
@@ -38,7 +39,7 @@ mabd_real mabd_pulley_cheek(const mabd_pulley_def* def) {
     return def->width / 4;
 }
 
-/// Both cheeks, of mass `load` together.
+/// Make both cheeks; their total mass is `load`.
 static void make_cheeks(const mabd_pulley_path* path, const mabd_material* sheave,
                         mabd_geom cheeks[2]) {
     const mabd_pulley_def* def = path->def;
@@ -54,7 +55,7 @@ static void make_cheeks(const mabd_pulley_path* path, const mabd_material* sheav
     }
 }
 
-/// Joints that let the blocks move along z.
+/// Add the joints that let the blocks move along z.
 static mabd_status guide_blocks(mabd_scene* scene, const mabd_pulley_path* path,
                                 const mabd_body_batch* blocks, int32_t first, mabd_error* error) {
     const mabd_real c45 = (mabd_real)0.70710678118654752440;
@@ -107,7 +108,7 @@ static mabd_material sheave_material(const mabd_pulley_def* def) {
     return material;
 }
 
-/// Axis of sheave i of a strand; of a cylinder for all strands its middle.
+/// Compute the middle of the axis of sheave i of a strand, or of a cylinder for all strands [m].
 static mabd_vec3 sheave_centre(const mabd_pulley_path* path, int32_t strand, int32_t i) {
     const mabd_real half = (mabd_real)0.5;
     const mabd_real y = path->shared ? half * mabd_pulley_strand(path, path->def->strands - 1)
@@ -115,7 +116,7 @@ static mabd_vec3 sheave_centre(const mabd_pulley_path* path, int32_t strand, int
     return mabd_v3_add(mabd_pulley_axis(path, i), mabd_v3(0, y, 0));
 }
 
-/// Make every second one of n scripted bodies turn the other way.
+/// Reverse the script of every second of n scripted bodies.
 static mabd_status alternate_script(mabd_scene* scene, int32_t first, int32_t n,
                                     mabd_error* error) {
     if (mabd_list_reserve(&scene->allocator, &scene->scripts, sizeof(mabd_script), 1) != MABD_OK) {
@@ -160,7 +161,7 @@ static mabd_status add_cylinders(mabd_scene* scene, const mabd_pulley_path* path
     return alternate_script(scene, *first, path->sheaves, error);
 }
 
-/// Hinges of sheaves `from` to `to` - 1 of every strand, on the block or on the world.
+/// Add the hinges of sheaves `from` to `to` - 1 of every strand, on the block or on the world.
 static mabd_status add_hinges(mabd_scene* scene, const mabd_pulley_path* path, int32_t first,
                               int32_t block, int32_t from, int32_t to, mabd_joint_def* joint,
                               mabd_error* error) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragdolls: eleven bodies, ten joints, as two tables. Sizes are those of a figure of 1.83 m with
-// its origin in the pelvis; x is its front, y its left, z up. Arms and legs are the left ones; the
-// right ones are their mirror images (x, -y, z), of which a rotation vector is (-rx, ry, -rz):
+// Ragdolls: eleven bodies and ten joints, as two tables. The sizes belong to a figure of 1.83 m
+// with its origin in the pelvis; x is its front, y its left, z up. The tables hold the left arm and
+// leg; the right ones are mirror images (x, -y, z), which mirrors rotation vectors to
+// (-rx, ry, -rz):
 //
 //                     O                head
 //      o=====o=====o#####o=====o=====o arms: lower, upper; shoulders beside the torso
@@ -10,8 +11,8 @@
 //                   |   |              upper legs, knees, lower legs
 //                   |   |
 //
-// Stops are on the coordinates of the joints, which are 0 here: rotation vectors of ball joints in
-// the axes of the figure, angles of hinges about their axes.
+// Stops limit the coordinates of the joints, which are 0 in this pose: rotation vectors of ball
+// joints in the axes of the figure, angles of hinges about their axes.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
@@ -20,13 +21,13 @@
 #include <stdio.h>
 
 static const char* const what = "ragdoll";
-static const mabd_real drawn_height = (mabd_real)1.83; // of the figure of the tables [m]
+static const mabd_real drawn_height = (mabd_real)1.83; // height of the figure of the tables [m]
 
 enum { PELVIS, TORSO, HEAD, UPPER_ARM, LOWER_ARM, UPPER_LEG, LOWER_LEG, PARTS };
 enum { WAIST, NECK, SHOULDER, ELBOW, HIP, KNEE, JOINTS };
 enum { MIDDLE, LEFT, RIGHT };
 
-/// Sides on which there is a part: the middle, or left and right.
+/// Sides of a part: the middle, or left and right.
 static int first_side(int part) {
     return part <= HEAD ? MIDDLE : LEFT;
 }
@@ -47,7 +48,7 @@ typedef struct figure_joint {
     const char* name;
     int a, b;                  // parts
     double anchor[3];          // [m]
-    double axis[3];            // of a hinge; zero: a ball joint
+    double axis[3];            // axis of a hinge; zero: a ball joint
     double lower[3], upper[3]; // stops [rad]: rx, ry, rz of a ball, rx of a hinge
 } figure_joint;
 
@@ -61,8 +62,8 @@ static const figure_part parts[PARTS] = {
     {"lower-leg", MABD_SHAPE_CAPSULE, false, {0.05, 0.42, 0}, {0, 0.1, -0.73}},
 };
 
-// Forward is a turn about +y for what points up, about -y for a leg; a left arm is raised about +x
-// and taken to the front about -z, a left leg is spread about +x.
+// Torso and head bend forward about +y, legs about -y. A left arm is raised about +x and moved
+// forward about -z; a left leg is spread about +x.
 static const figure_joint joints[JOINTS] = {
     {"waist", PELVIS, TORSO, {0, 0, 0.105}, {0}, {-0.4, -0.4, -0.6}, {0.4, 0.9, 0.6}},
     {"neck", TORSO, HEAD, {0, 0, 0.59}, {0}, {-0.5, -0.6, -1}, {0.5, 0.7, 1}},
@@ -88,7 +89,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_ragdoll_def* def, m
     MABD_TRY(mabd_generate_positive(what, "height", def->height, error));
     MABD_TRY(mabd_generate_finite(what, "spacing", &def->spacing, 1, error));
     MABD_TRY(mabd_generate_finite(what, "position", def->position, 3, error));
-    if (def->spacing < def->height) { // arms reach less far than that
+    if (def->spacing < def->height) { // the span of the arms is smaller
         return mabd_fail(error, MABD_ERR_ARG,
                          "ragdoll: spacing must be at least the height, %g, not %g",
                          (double)def->height, (double)def->spacing);
@@ -96,13 +97,14 @@ static mabd_status check(const mabd_scene* scene, const mabd_ragdoll_def* def, m
     return MABD_OK;
 }
 
-/// Rotation of figure i: about z, by the i-th number of the stream that starts at the seed.
+/// Draw the rotation of figure i about z from the i-th number of the stream that starts at the
+/// seed.
 static mabd_quat figure_rotation(const mabd_ragdoll_def* def, int32_t i) {
     uint64_t state = def->seed + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)i;
     return mabd_q_axis_angle(mabd_v3(0, 0, 1), 2 * MABD_PI * mabd_random_real(&state));
 }
 
-/// A point of the tables on figure i in the world.
+/// Compute the world position of a point of the tables on figure i [m].
 static mabd_vec3 figure_point(const mabd_ragdoll_def* def, int32_t i, const double* point,
                               int side) {
     const mabd_vec3 place =
@@ -113,7 +115,7 @@ static mabd_vec3 figure_point(const mabd_ragdoll_def* def, int32_t i, const doub
                         place);
 }
 
-/// "name/left-arm"; null if name is null.
+/// Write the name of a part, such as "name/left-arm", and return it; null if name is null.
 static const char* side_name(const char* name, const char* part, int side, char* text) {
     static const char* const sides[] = {"", "left-", "right-"};
     char whole[32];
@@ -135,7 +137,7 @@ static mabd_geom part_geom(const mabd_ragdoll_def* def, const figure_part* part)
     return geom;
 }
 
-/// One part of all figures.
+/// Add one part of all figures.
 static mabd_status add_part(mabd_scene* scene, const mabd_ragdoll_def* def, const figure_part* part,
                             int side, mabd_body_batch* batch, int32_t* first, mabd_error* error) {
     for (int32_t i = 0; i < batch->n; i++) {
@@ -149,7 +151,7 @@ static mabd_status add_part(mabd_scene* scene, const mabd_ragdoll_def* def, cons
     return mabd_body_batch_add(scene, &body, batch, first, error);
 }
 
-/// first[part][side] gets the first body of each.
+/// Add all parts of all figures; first[part][side] gets the first body of each.
 static mabd_status add_bodies(mabd_scene* scene, const mabd_ragdoll_def* def, int32_t first[][3],
                               mabd_error* error) {
     mabd_body_batch batch;
@@ -172,7 +174,7 @@ static bool is_hinge(const figure_joint* row) {
     return row->axis[0] != 0 || row->axis[1] != 0 || row->axis[2] != 0;
 }
 
-/// Stops of a joint: `storage` (3) gets them, `axes` pointers to them.
+/// Make the stops of a joint: `storage` (3) gets them, `axes` pointers to them.
 static void make_stops(const figure_joint* row, int side, mabd_axis_def* storage,
                        const mabd_axis_def** axes) {
     for (int k = 0; k < (is_hinge(row) ? 1 : 3); k++) {
@@ -185,7 +187,7 @@ static void make_stops(const figure_joint* row, int side, mabd_axis_def* storage
     }
 }
 
-/// Frame of a joint in the axes of the figure; that of a hinge has x along its axis.
+/// Compute the frame of a joint in the axes of the figure; x is along the axis of a hinge.
 static mabd_quat joint_frame(const figure_joint* row, int side) {
     if (!is_hinge(row)) return mabd_q(1, 0, 0, 0);
     const double mirror = side == RIGHT ? -1 : 1;
@@ -196,7 +198,7 @@ static mabd_quat joint_frame(const figure_joint* row, int side) {
     return mabd_q_load(frame);
 }
 
-/// One joint of all figures.
+/// Add one joint of all figures.
 static mabd_status add_joint(mabd_scene* scene, const mabd_ragdoll_def* def,
                              const figure_joint* row, int side, int32_t first[][3],
                              mabd_joint_batch* batch, mabd_error* error) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings: a regular polygon of n links of length L.
 //
-//   corner j at angle  phi_j = pi/2 + (2j - 1) pi / n, distance  L / (2 sin(pi/n))  from the middle
+//   corner j at angle  phi_j = pi/2 + (2j - 1) pi / n, radius L / (2 sin(pi/n))
 //   link j from corner j to corner j + 1, joint j at corner j between links j - 1 and j
 //
-// Every corner is computed once from its own angle and serves as the anchor of both its links: the
-// ring closes as well at joint 0 as anywhere else. Seen from the side to which the ring's axis
-// points, links run counterclockwise; link 0 is the top one, running to -x.
+// Every corner is computed once from its own angle and is the anchor of both its links, so joint 0
+// closes as well as the others. Seen against the axis of the ring, links run counterclockwise; link
+// 0 is the top one, running to -x.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
@@ -40,7 +40,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_ring_def* def, mabd
     return MABD_OK;
 }
 
-/// A vector of the ring's plane (x right, y up) in the world.
+/// Turn a vector of the plane of the ring (x right, y up) into world axes.
 static mabd_vec3 to_world(const mabd_ring_def* def, mabd_real x, mabd_real y) {
     return def->vertical ? mabd_v3(x, 0, y) : mabd_v3(x, y, 0);
 }
@@ -60,7 +60,7 @@ static mabd_vec3 corner(const mabd_ring_def* def, int32_t j) {
     return mabd_v3_axpy(distance, arm, mabd_v3_load(def->position));
 }
 
-/// x along the link, y along the ring's axis.
+/// Compute the rotation of link j: x along the link, y along the axis of the ring.
 static mabd_quat link_rotation(const mabd_ring_def* def, int32_t j) {
     const mabd_real phi = corner_angle(def, (mabd_real)j + (mabd_real)0.5);
     mabd_vec3 along = to_world(def, -(mabd_real)sin(phi), (mabd_real)cos(phi));

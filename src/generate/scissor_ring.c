@@ -9,9 +9,9 @@
 //
 // Bar a has its arms at angles alpha (k + 1) + pi/2 - phi (outer end, ray k + 1) and
 // alpha k - pi/2 - phi (inner end, ray k); bar b at alpha (k + 1) + pi/2 + phi (inner) and
-// alpha k - pi/2 + phi (outer). Both bars have the kink pi - alpha, whatever phi is: the ring moves
-// with one degree of freedom, bars a turning at -phi', bars b at +phi'. It is overconstrained:
-// 6 units planar freedoms, 6 units planar conditions.
+// alpha k - pi/2 + phi (outer). Both bars have the kink pi - alpha for every phi: the ring has one
+// degree of freedom; bars a turn at -phi', bars b at +phi'. It is overconstrained: 6 units planar
+// freedoms, 6 units planar conditions.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
@@ -66,13 +66,13 @@ static mabd_real start_speed(const mabd_scissor_ring_def* def) {
     return def->driven ? def->swing * 2 * MABD_PI * def->frequency : def->speed;
 }
 
-/// A point at `radius` in the direction `angle` from the middle of the ring.
+/// Compute the point at `radius` [m] in the direction `angle` [rad] from the middle of the ring.
 static mabd_vec3 ring_point(const mabd_scissor_ring_def* def, mabd_real radius, mabd_real angle) {
     return mabd_v3_add(mabd_v3_load(def->position),
                        mabd_v3(radius * (mabd_real)cos(angle), radius * (mabd_real)sin(angle), 0));
 }
 
-/// The two arms of a bar: along x and at the kink; `layer` (+-1/2) bars off the plane.
+/// Make the two arms of a bar, along x and at the kink, `layer` (+-1/2) bar widths off the plane.
 static void bar_geoms(const mabd_scissor_ring_def* def, mabd_real layer, mabd_geom geoms[2]) {
     const mabd_real angles[2] = {0, MABD_PI - alpha_of(def)};
     for (int i = 0; i < 2; i++) {
@@ -85,7 +85,7 @@ static void bar_geoms(const mabd_scissor_ring_def* def, mabd_real layer, mabd_ge
     }
 }
 
-/// All bars of one kind: turn = -1 for a, +1 for b.
+/// Add all bars of one kind: turn = -1 for a, +1 for b.
 static mabd_status add_bars(mabd_scene* scene, const mabd_scissor_ring_def* def, const char* part,
                             mabd_real turn, int32_t* first, mabd_error* error) {
     const mabd_real alpha = alpha_of(def), phi = def->angle, speed = start_speed(def);
@@ -125,7 +125,7 @@ static mabd_joint_def hinge_def(const char* name) {
     return joint;
 }
 
-/// The middle hinge of pair 0, with the servo.
+/// Add the middle hinge of pair 0, with the servo.
 static mabd_status add_drive(mabd_scene* scene, const mabd_scissor_ring_def* def, int32_t a,
                              int32_t b, mabd_error* error) {
     const mabd_real m = def->arm * (mabd_real)(cos(def->angle) / sin(alpha_of(def) / 2));
@@ -144,7 +144,8 @@ static mabd_status add_drive(mabd_scene* scene, const mabd_scissor_ring_def* def
 
 typedef enum ring_of { MIDDLE, INNER, OUTER } ring_of;
 
-/// Hinges of one ring: the middles but the first, or the inner or outer ends on all rays.
+/// Add the hinges of one ring: the middles except the first, or the inner or outer ends on all
+/// rays.
 static mabd_status add_hinges(mabd_scene* scene, const mabd_scissor_ring_def* def, ring_of ring,
                               int32_t a, int32_t b, mabd_error* error) {
     static const char* const parts[] = {"middle", "inner", "outer"};

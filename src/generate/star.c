@@ -55,7 +55,7 @@ static mabd_vec3 arm_direction(int32_t i, int32_t arms) {
     return mabd_v3(across * (mabd_real)cos(turn), across * (mabd_real)sin(turn), z);
 }
 
-/// Poses and joints of arm i; its bodies will be at `first` of the scene.
+/// Compute the poses and joints of arm i; body `first` of the scene will be its first.
 static void place_arm(const mabd_star_def* def, int32_t i, int32_t hub, int32_t first,
                       mabd_body_batch* links, mabd_joint_batch* joints) {
     const mabd_vec3 direction = arm_direction(i, def->arms);

@@ -71,9 +71,10 @@ mabd_status mabd_generate_joint(const char* what, const char* field, mabd_joint 
     return MABD_OK;
 }
 
-// A probe of less than this is left out: the lists themselves fail as soon.
+// Fewer bytes are not probed: the allocation of the lists fails as early.
 #define PROBE_FROM 1e9
-// Bytes per body of any model with its topology, at the least: 271 for a chain (mabd info).
+// Lower bound of the bytes per body of a model with its topology; `mabd info` prints 271 for a
+// chain.
 #define MODEL_BYTES_PER_BODY 256
 
 mabd_status mabd_generate_probe(const mabd_scene* scene, int64_t bodies, int64_t joints,

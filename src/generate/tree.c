@@ -4,11 +4,11 @@
 //
 //   R_child = R Rx(phi) Rz(theta),   phi = phi_k + 2 pi c / n,   theta = spread
 //
-// with phi_k = k times the golden angle, so that the branches of one level do not shade those of
-// the next. In a random tree phi_k is drawn per link, n in 1 .. branching, theta in [1/2, 1]
+// with phi_k = k times the golden angle, so that branches of consecutive levels point in different
+// directions. In a random tree phi_k is drawn per link, n in 1 .. branching, theta in [1/2, 1]
 // spread. Stiffness of the joints follows that of an elastic rod: E I / L ~ radius^4 / length.
 //
-// Only two levels are in memory beside the scene.
+// Memory besides the scene: two levels.
 
 #include "generate/field_defaults.h"
 #include "generate/tools.h"
@@ -17,7 +17,7 @@
 
 static const char* const what = "tree";
 static const mabd_real golden_angle = (mabd_real)2.39996322972865332223;
-static const mabd_real least_scale = (mabd_real)1e-6; // of the last level against the first
+static const mabd_real least_scale = (mabd_real)1e-6; // least size of the last level / the first
 
 mabd_tree_def mabd_default_tree_def(void) {
     mabd_tree_def def = {.cookie = MABD_GENERATE_COOKIE};
@@ -25,18 +25,18 @@ mabd_tree_def mabd_default_tree_def(void) {
     return def;
 }
 
-/// What is carried from level to level.
+/// State that passes from level to level.
 typedef struct growth {
     mabd_scene* scene;
     const mabd_tree_def* def;
-    uint64_t random;       // state of the generator
-    int32_t level;         // of `links`
+    uint64_t random;       // state of the random numbers
+    int32_t level;         // level of `links`
     int32_t first;         // index of the first body of the level
-    int32_t placed;        // links so far, all levels
+    int32_t placed;        // number of links added so far, all levels
     mabd_body_batch links; // poses of the level
 } growth;
 
-/// Uniform in 1 .. most.
+/// Draw a whole number, uniform in 1 .. most.
 static int32_t next_count(uint64_t* state, int32_t most) {
     return 1 + (int32_t)(((mabd_random_bits(state) >> 32) * (uint64_t)most) >> 32);
 }
@@ -53,7 +53,7 @@ static mabd_real level_radius(const mabd_tree_def* def, int32_t level) {
     return def->radius * (mabd_real)pow(def->taper, level);
 }
 
-/// All links of the tree; more than INT32_MAX if they are too many.
+/// Count the links of the tree; more than INT32_MAX if they are too many.
 static int64_t link_total(const mabd_tree_def* def) {
     if (is_random(def)) return def->links;
     int64_t total = 0, level_links = 1;
@@ -112,7 +112,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_tree_def* def, mabd
     return MABD_OK;
 }
 
-/// Add the bodies whose poses are in `links` as the next level; takes `links` over.
+/// Add the bodies whose poses are in `links` as the next level; takes ownership of `links`.
 static mabd_status add_level(growth* g, mabd_body_batch* links, mabd_error* error) {
     const mabd_tree_def* def = g->def;
     mabd_body_batch_free(g->scene, &g->links);
@@ -158,7 +158,7 @@ static mabd_status plant(growth* g, mabd_error* error) {
     return def->pinned ? pin_root(g, rotation, error) : MABD_OK;
 }
 
-/// Children of every link of the level into counts (links.n); returns their sum.
+/// Draw the number of children of every link of the level into counts (links.n). Returns the sum.
 static int32_t draw_counts(growth* g, int32_t* counts) {
     int32_t sum = 0;
     for (int32_t i = 0; i < g->links.n; i++) {
@@ -173,7 +173,7 @@ static int32_t draw_counts(growth* g, int32_t* counts) {
     return sum;
 }
 
-/// Rotation of child c of n, on a link with `rotation`; phi is the azimuth of child 0.
+/// Compute the rotation of child c of n on a link with `rotation`; phi is the azimuth of child 0.
 static mabd_quat child_rotation(growth* g, mabd_quat rotation, mabd_real phi, int32_t c,
                                 int32_t n) {
     mabd_real theta = g->def->spread;
@@ -184,7 +184,8 @@ static mabd_quat child_rotation(growth* g, mabd_quat rotation, mabd_real phi, in
     return mabd_q_normalize(mabd_q_product(rotation, turn));
 }
 
-/// Poses of the next level and the joints that hold them; body indices of children from 0.
+/// Compute the poses of the next level and the joints that hold them; indices of children count
+/// from 0.
 static void grow_poses(growth* g, const int32_t* counts, mabd_body_batch* links,
                        mabd_joint_batch* joints) {
     const mabd_real half_parent = level_length(g->def, g->level) / 2;
@@ -244,7 +245,7 @@ static mabd_status grow_with_counts(growth* g, int32_t* counts, mabd_error* erro
     return status;
 }
 
-/// The next level.
+/// Add the next level.
 static mabd_status grow(growth* g, mabd_error* error) {
     MABD_TRY(check_scale(g->def, g->level + 1, error));
     const size_t bytes = mabd_bytes((size_t)g->links.n, sizeof(int32_t));

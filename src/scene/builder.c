@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scene's life, its settings, forces and names. Bodies, joints and contacts: builder_bodies.c,
-// builder_joints.c, builder_contact.c. A call that fails leaves the scene as it was.
+// Create and destroy a scene; its settings, forces and names. Bodies, joints and contacts:
+// builder_bodies.c, builder_joints.c, builder_contact.c. A call that fails leaves the scene
+// unchanged.
 #include "base/error.h"
 #include "base/text.h"
 #include "scene/check.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adding bodies. Everything new is written behind the counted part of the scene's lists, and
-// counted only when nothing can fail any more.
+// Add bodies. New elements are written behind the counted part of the lists of the scene; the
+// counts grow only when nothing can fail any more.
 #include "base/error.h"
 #include "scene/check.h"
 #include "scene/store.h"
 
 #include <string.h>
 
-/// One call: n bodies of one definition.
+/// The arguments of one call: n bodies of one definition.
 typedef struct body_batch {
     const mabd_body_def* def;
     int32_t n;
@@ -45,7 +45,7 @@ static mabd_status fill_body(const mabd_subject* subject, const body_batch* batc
     return MABD_OK;
 }
 
-/// Write the n bodies behind the last one.
+/// Write the n bodies behind the last one, without counting them.
 static mabd_status stage_bodies(mabd_scene* scene, mabd_subject subject, const body_batch* batch,
                                 int32_t class_index, int32_t script) {
     MABD_TRY(
@@ -61,7 +61,7 @@ static mabd_status stage_bodies(mabd_scene* scene, mabd_subject subject, const b
     return MABD_OK;
 }
 
-/// Write the script behind the last one, its axis made unit length.
+/// Write the script behind the last one, without counting it, and normalise its axis.
 static mabd_status stage_script(mabd_scene* scene, const mabd_subject* subject,
                                 const mabd_script* script) {
     MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->scripts, sizeof *script, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How geoms touch, and pairs of bodies set apart.
+// Set the contact properties of a scene and of single pairs of bodies.
 #include "base/error.h"
 #include "scene/check.h"
 #include "scene/store.h"

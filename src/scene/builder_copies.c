@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies side by side in one scene: what a copy holds goes behind what there is, its indices moved
-// on.
+// Copies of a scene in one scene: the elements of a copy are appended to the lists, their indices
+// shifted.
 //
-// Classes that are equal are shared, and so are sets of axes of the same joint in other copies, so
-// that equal parts of all copies are worked on together. But a joint that can be controlled from
-// outside gets a set of its own: a row set of the model belongs to one set of axes, and targets are
-// set by row set (affine/targets.c).
+// Equal classes are shared, and so are equal sets of axes of the same joint in other copies, so
+// that solvers process equal parts of all copies together. A joint that can be controlled from
+// outside gets its own set: a row set of the model belongs to one set of axes, and targets are set
+// by row set (affine/targets.c).
 #include "base/error.h"
 #include "mabd/batch.h"
 #include "scene/signal.h"
@@ -17,13 +17,13 @@ int32_t mabd_scene_copy_count(const mabd_scene* scene) {
     return scene->copies;
 }
 
-// ---- is it a copy? -----------------------------------------------------------------------------
+// ---- checks ------------------------------------------------------------------------------------
 
 typedef struct copy_work {
     mabd_scene* scene;
     const mabd_scene* copy;
-    int32_t bodies, joints, scripts, axes; // of the scene before
-    int32_t* classes;                      // (classes of the copy) where they are in the scene
+    int32_t bodies, joints, scripts, axes; // counts of the scene before
+    int32_t* classes;                      // (classes of the copy) their index in the scene
     mabd_error* error;
 } copy_work;
 
@@ -94,7 +94,7 @@ static mabd_status check_surroundings(const copy_work* w) {
     return MABD_OK;
 }
 
-// Bodies and joints of the first copy stand at the start of the scene's lists.
+// Compare with the first copy; its bodies and joints are at the start of the lists of the scene.
 static mabd_status check_like_first(const copy_work* w) {
     const int32_t copies = w->scene->copies;
     if (w->copy->bodies.count != w->scene->bodies.count / copies) {
@@ -151,11 +151,11 @@ static mabd_status add_class(copy_work* w, int32_t index) {
     return status;
 }
 
-// Elements of a list of the copy behind those of the scene, as they are; null without memory.
+// Copy the elements of a list of the copy behind those of the scene; null if out of memory.
 static void* stage_list(const copy_work* w, const mabd_list* from, size_t element,
                         mabd_list* list) {
     const mabd_allocator* allocator = &w->scene->allocator;
-    // one more, so that an empty list has a place too
+    // One more, so that an empty list gives a valid pointer.
     if (mabd_list_reserve(allocator, list, element, (int64_t)from->count + 1) != MABD_OK) {
         return NULL;
     }
@@ -190,8 +190,8 @@ static mabd_status stage_scripts(const copy_work* w) {
     return MABD_OK;
 }
 
-// Where the axes of joint i go: to those of the first copy or of the joint before, if they are
-// equal and may be shared; else behind all others.
+// Find the index of the axes of joint i: those of the first copy or of the joint before, if they
+// are equal and may be shared; else they are added behind all others.
 static mabd_status stage_axes(copy_work* w, int32_t i, int32_t* place) {
     mabd_scene* scene = w->scene;
     const mabd_scene_joint *from = w->copy->joints.data, *known = scene->joints.data;
@@ -244,7 +244,7 @@ static mabd_status stage_pairs(const copy_work* w) {
     return MABD_OK;
 }
 
-// What the first copy gives to all.
+// Copy names and settings from the first copy.
 static mabd_status take_settings(const copy_work* w) {
     mabd_scene* scene = w->scene;
     const mabd_scene* copy = w->copy;
@@ -268,8 +268,8 @@ static mabd_status take_settings(const copy_work* w) {
     return MABD_OK;
 }
 
-// Everything is written behind the counted part of the lists, but for axes, which the caller drops,
-// and classes, which harm nobody.
+// Write all elements behind the counted part of the lists, without counting them. If this fails,
+// the caller removes the new axes; new classes stay, unused.
 static mabd_status stage(copy_work* w) {
     for (int32_t i = 0; i < w->copy->classes.count; i++) MABD_TRY(add_class(w, i));
     MABD_TRY(stage_bodies(w));

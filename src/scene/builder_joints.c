@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adding joints. A joint given in world coordinates, anchor p and frame f, is stored on each side
+// Add joints. A joint given in world coordinates, anchor p and frame f, is stored on each side
 // in that body's user frame (position x, rotation q):
 //   anchor = R(q)' (p - x),  frame = q* f
 // so both sides meet, and all joint coordinates are zero, in the start pose.
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/// One call: n joints of one definition.
+/// The arguments of one call: n joints of one definition.
 typedef struct joint_batch {
     const mabd_joint_def* def;
     int32_t n;
@@ -47,7 +47,7 @@ static mabd_status check_ends(const mabd_scene* scene, const mabd_subject* subje
     return MABD_OK;
 }
 
-/// World anchor and frame -> those in the user frame of a body.
+/// Turn a world anchor and frame into those in the user frame of a body.
 static void to_body(const mabd_scene* scene, int32_t index, mabd_vec3 p, mabd_quat f,
                     mabd_real* anchor, mabd_real* frame) {
     if (index != MABD_WORLD) {
@@ -85,7 +85,7 @@ static mabd_status fill_local(const mabd_subject* subject, const mabd_joint_def*
     return MABD_OK;
 }
 
-/// Write the n joints behind the last one.
+/// Write the n joints behind the last one, without counting them.
 static mabd_status stage_joints(mabd_scene* scene, mabd_subject subject, const joint_batch* batch,
                                 int32_t axes) {
     MABD_TRY(
@@ -104,7 +104,8 @@ static mabd_status stage_joints(mabd_scene* scene, mabd_subject subject, const j
     return MABD_OK;
 }
 
-/// Find or write the set of axes; *index gets it (-1 = none), *added is true if it must be counted.
+/// Find an equal set of axes or write it behind the last one. *index gets its index, -1 = none;
+/// *added is true if the set is new and must be counted.
 static mabd_status stage_axes(mabd_scene* scene, const mabd_joint_def* def, int32_t* index,
                               bool* added) {
     mabd_scene_axes axes;

@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-// relative to the trace: a smaller s_k is taken for zero, a more negative one for a broken triangle
-// inequality
+// Relative to the trace: a smaller s_k counts as zero, a more negative one as a violated triangle
+// inequality.
 #define MOMENT_TOLERANCE ((mabd_real)1e-9)
-// a shorter quaternion or axis has no direction
+// A shorter quaternion or axis has no direction.
 #define SHORTEST ((mabd_real)1e-12)
 
 static void write_label(const mabd_subject* subject, char* label, size_t size) {
@@ -92,7 +92,7 @@ mabd_status mabd_check_direction(const mabd_subject* subject, const char* what,
     return MABD_OK;
 }
 
-/// `what` is positive (or, with zero_allowed, not negative) and finite.
+/// Refuse a value that is not finite or not positive (with zero_allowed: negative).
 static mabd_status check_positive(const mabd_subject* subject, const char* what, mabd_real value,
                                   bool zero_allowed) {
     MABD_TRY(mabd_check_finite(subject, what, 1, &value));

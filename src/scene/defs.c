@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defaults and small makers of the scene's definitions.
+// Defaults of the definitions of a scene, and functions that make small ones.
 #include "math/quat.h"
 #include "scene/check.h"
 
@@ -69,7 +69,7 @@ int mabd_joint_find(const char* name) {
     return -1;
 }
 
-/// *unit = v / |v| without overflow; false if v has no length or is not finite.
+/// Compute *unit = v / |v| without overflow; false if v is zero or not finite.
 static bool direction(mabd_vec3 v, mabd_vec3* unit) {
     mabd_real largest = (mabd_real)fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
     if (!(largest > 0) || !isfinite(v.x + v.y + v.z)) return false;
@@ -78,8 +78,8 @@ static bool direction(mabd_vec3 v, mabd_vec3* unit) {
     return true;
 }
 
-/// The coordinate axis after the one that x is nearest to: for x along a coordinate axis the frame
-/// is then a cyclic permutation of the axes.
+/// Return the coordinate axis that follows the one nearest to x. For x along a coordinate axis the
+/// frame is then a cyclic permutation of the axes.
 static mabd_vec3 any_other_axis(mabd_vec3 x) {
     mabd_real ax = (mabd_real)fabs(x.x), ay = (mabd_real)fabs(x.y), az = (mabd_real)fabs(x.z);
     if (ax >= ay && ax >= az) return mabd_v3(0, 1, 0);
@@ -98,7 +98,7 @@ bool mabd_frame_from_axes(const mabd_real* x, const mabd_real* y, mabd_real* fra
     c2 = mabd_v3_axpy(-mabd_v3_dot(c1, c2), c1, c2);
     if (!(mabd_v3_norm(c2) > parallel)) return false;
     direction(c2, &c2);
-    // twice: the first pass leaves round-off for a near-parallel y
+    // Twice: the first pass leaves round-off if y is nearly parallel to x.
     c2 = mabd_v3_axpy(-mabd_v3_dot(c1, c2), c1, c2);
     direction(c2, &c2);
     mabd_q_store(mabd_q_from_matrix(mabd_m3(c1, c2, mabd_v3_cross(c1, c2))), frame);

@@ -11,7 +11,7 @@
 //
 // A geom turned by R and with its centre at p adds, about the centre of mass c of the body,
 //   R diag(Ixx, Iyy, Izz) R' + m (|d|^2 I - d d'),  d = p - c                (parallel axes)
-// c is found first, so that geoms far from the origin lose no digits.
+// c is computed first, so that geoms far from the origin lose no digits.
 //
 // mass > 0 without explicit inertia scales mass and inertia by the same factor. The volume is that
 // of the geoms; a body without geoms has mass / density.
@@ -40,7 +40,7 @@ mabd_real mabd_geom_volume(const mabd_geom* geom) {
     return 0;
 }
 
-/// Moments of a geom about its centre in its own axes, for density 1 [m^5].
+/// Compute the moments of a geom about its centre in its own axes, for density 1 [m^5].
 static mabd_vec3 geom_moments(const mabd_geom* geom) {
     const mabd_real* size = geom->size;
     mabd_real volume = mabd_geom_volume(geom), r = size[0], length = size[1];
@@ -73,7 +73,7 @@ static mabd_vec3 geom_moments(const mabd_geom* geom) {
     return mabd_v3(0, 0, 0);
 }
 
-/// tensor += m (|d|^2 I - d d')
+/// Compute tensor += m (|d|^2 I - d d').
 static void add_point(mabd_real mass, mabd_vec3 d, mabd_real* tensor) {
     tensor[0] += mass * (d.y * d.y + d.z * d.z);
     tensor[1] += mass * (d.x * d.x + d.z * d.z);
@@ -83,7 +83,7 @@ static void add_point(mabd_real mass, mabd_vec3 d, mabd_real* tensor) {
     tensor[5] -= mass * d.y * d.z;
 }
 
-/// tensor += R diag(moments) R'
+/// Compute tensor += R diag(moments) R'.
 static void add_turned(mabd_mat3 R, mabd_vec3 moments, mabd_real* tensor) {
     const mabd_vec3 columns[3] = {R.c1, R.c2, R.c3};
     const mabd_real values[3] = {moments.x, moments.y, moments.z};

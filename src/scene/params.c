@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that a scene owns: its parameters and the JSON it came from.
+// Texts that a scene owns: its parameters and its JSON source.
 #include "scene/scene_data.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and sharing. Classes are found through an open-addressed table with linear probing over
-// the bytes of their numbers, its size a power of two and at least twice the number of classes.
+// Copies of signals, height fields and names, and sharing of equal classes and axes. Classes are
+// found through an open-addressed hash table of the bytes of their numbers, with linear probing;
+// its size is a power of two and at least twice the number of classes.
 #include "scene/store.h"
 
 #include "base/error.h"
@@ -51,7 +52,7 @@ static size_t heights_bytes(const mabd_height_field* field) {
     return (size_t)field->columns * (size_t)field->rows * sizeof(mabd_real);
 }
 
-/// Of a field's block: the struct, then the heights.
+/// Compute the bytes of the block of a field: the struct, then the heights.
 static size_t field_bytes(const mabd_height_field* field) {
     return mabd_bytes(1, sizeof *field) + heights_bytes(field);
 }
@@ -128,7 +129,7 @@ static const mabd_geom* class_geoms(const mabd_scene* scene, const mabd_scene_cl
     return of->geom_count ? (const mabd_geom*)scene->geoms.data + of->geom_first : NULL;
 }
 
-/// All numbers of a class but its geoms, for comparing and hashing.
+/// All numbers of a class except its geoms, for comparison and hashing.
 #define CLASS_REALS 14
 static void class_reals(const mabd_scene_class* of, mabd_real* reals) {
     memcpy(reals, of->inertia, sizeof of->inertia);
@@ -192,7 +193,7 @@ static bool class_equal(const mabd_scene* scene, const mabd_scene_class* a,
     return true;
 }
 
-/// The bucket of an equal class, or the empty one where it belongs.
+/// Find the bucket of an equal class, or the empty bucket where the class belongs.
 static uint32_t class_bucket(const mabd_scene* scene, const mabd_list* buckets,
                              const mabd_scene_class* wanted) {
     const int32_t* slots = (const int32_t*)buckets->data;

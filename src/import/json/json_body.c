@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of "bodies".
+// Read one element of "bodies".
 #include "import/json/json_internal.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static mabd_status read_piece(mabd_json_reader* reader, const mabd_json_node* no
     return mabd_json_rotation(reader, node, "rotation", geom->rotation);
 }
 
-// Elements of "shapes", each with what the body says of density and surface to begin with.
+// Read the elements of "shapes"; density and surface of the body are the defaults of each.
 static mabd_status read_pieces(mabd_json_reader* reader, const mabd_json_node* shapes,
                                const mabd_geom* body) {
     MABD_TRY(mabd_json_array(reader, shapes));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What touches: "contact", the elements of "pairs", and how surfaces meet.
+// Read contacts: "contact", the elements of "pairs", and the surface members of bodies.
 #include "import/json/json_internal.h"
 
 static mabd_status read_restitution(mabd_json_reader* reader, const mabd_json_node* object,
@@ -29,7 +29,7 @@ mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* ro
     if (!mabd_json_member(root, "contact", &node)) return MABD_OK;
     MABD_TRY(mabd_json_only(reader, &node, keys));
     mabd_contact_def def = mabd_default_contact_def();
-    def.enabled = true; // who speaks of contacts wants them
+    def.enabled = true; // "contact" without "enabled" enables contacts
     MABD_TRY(mabd_json_bool(reader, &node, "enabled", &def.enabled));
     MABD_TRY(mabd_json_bool(reader, &node, "neighbours", &def.neighbours));
     MABD_TRY(mabd_json_not_negative(reader, &node, "margin", &def.margin));
@@ -44,7 +44,7 @@ mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* ro
 
 // ---- pairs -------------------------------------------------------------------------------------
 
-// Exclude each body of the array from each other one.
+// Exclude contacts between all pairs of bodies of the array.
 static mabd_status exclude_all(mabd_json_reader* reader, const mabd_json_node* bodies) {
     MABD_TRY(mabd_json_array(reader, bodies));
     const size_t n = json_array_size(bodies->value);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 100 // of nested parentheses
+#define MAX_DEPTH 100 // nested parentheses
 #define PI        3.14159265358979323846264338327950288
 
 typedef struct parser {
@@ -255,7 +255,7 @@ static bool parse_sum(parser* p, double* value) {
     }
 }
 
-// The param whose name is the whole expression, or null.
+// Find the param whose name is the whole expression; null if there is none.
 static const mabd_json_param* lone_param(parser* p) {
     parser q = *p;
     skip_space(&q);

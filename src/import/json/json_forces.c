@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What acts from outside: "gravity", "wind", the elements of "forces"; "time" and "start".
+// Read "gravity", "wind", "time", "start" and the elements of "forces".
 #include "import/json/json_internal.h"
 
 mabd_status mabd_json_force(mabd_json_reader* reader, const mabd_json_node* node) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a geom and its sizes. Heights are numbers, or one expression of x and y.
+// Read the shape of a geom and its sizes. Heights are numbers, or one expression of x and y.
 #include "import/json/json_internal.h"
 #include "scene/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_SIZES 5 // of a shape, and a null
+#define MOST_SIZES 5 // sizes of a shape and a null
 
 static const char* const shape_names[MABD_SHAPE_COUNT] = {
 #define X(name, text) text,
@@ -23,7 +23,7 @@ static const char* const shape_sizes[MABD_SHAPE_COUNT][MOST_SIZES] = {
     [MABD_SHAPE_HEIGHT_FIELD] = {"columns", "rows", "cell", "heights"},
 };
 
-// All sizes of the shape are there, and none that belong to others.
+// Fail if a size of the shape is missing or one of another shape is given.
 static mabd_status check_members(mabd_json_reader* reader, const mabd_json_node* node, int shape) {
     static const char* const all[] = {MABD_JSON_SIZE_KEYS, NULL};
     mabd_json_node member;
@@ -44,7 +44,7 @@ static mabd_status check_members(mabd_json_reader* reader, const mabd_json_node*
     return MABD_OK;
 }
 
-// The member `key` as n numbers that must be > 0.
+// Read the member `key` as n numbers, which must be > 0.
 static mabd_status read_edges(mabd_json_reader* reader, const mabd_json_node* node, const char* key,
                               size_t n, const char* what, mabd_real* edges) {
     mabd_json_node member;
@@ -70,7 +70,7 @@ static mabd_status read_nodes(mabd_json_reader* reader, const mabd_json_node* no
                           (int)*count);
 }
 
-// heights[j columns + i] = the expression with the x and y of node (i, j).
+// Compute heights[j columns + i]: the expression with the x and y of node (i, j).
 static mabd_status evaluate_heights(mabd_json_reader* reader, const mabd_json_node* node,
                                     const mabd_height_field* field, mabd_real* heights) {
     const int32_t count = reader->params.count + 2;

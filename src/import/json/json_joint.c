@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of "joints". The joint frame is given once in world coordinates or on each body in
-// that body's coordinates; in both forms either by its x axis (and y axis) or as a rotation.
+// Read one element of "joints". The joint frame is given once in world coordinates or on each body
+// in that body's coordinates; in both forms either by its x axis (and y axis) or as a rotation.
 #include "import/json/json_internal.h"
 
 #include <string.h>
 
-/// The members that give one frame.
+/// Keys of the members that describe one frame.
 typedef struct frame_keys {
     const char *anchor, *axis, *axis2, *frame;
 } frame_keys;
@@ -14,7 +14,7 @@ static const frame_keys world_keys = {"anchor", "axis", "axis2", "frame"};
 static const frame_keys keys_a = {"anchor_a", "axis_a", "axis2_a", "frame_a"};
 static const frame_keys keys_b = {"anchor_b", "axis_b", "axis2_b", "frame_b"};
 
-// The first member of `keys` that is there, in *member.
+// Find the first key of `keys` that is given; *member gets its value.
 static bool find_any(const mabd_json_node* node, const frame_keys* keys, mabd_json_node* member) {
     return mabd_json_member(node, keys->anchor, member) ||
            mabd_json_member(node, keys->axis, member) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene from a JSON document (docs/guide/scene-format.md): the text is parsed whole, then walked
-// once, and every part is handed to the builder, which checks it. Generators come first, then
-// bodies, joints and forces, so that they may refer to generated ones.
+// Load a scene from a JSON document (docs/guide/scene-format.md). The whole text is parsed, then
+// visited once; every part is passed to the builder, which checks it. Generators come first, then
+// bodies, joints and forces, so that these may refer to generated bodies.
 #include "import/json/json_internal.h"
 #include "import/json/json_place.h"
 #include "scene/scene_data.h"
@@ -15,7 +15,7 @@
 #define LARGEST_TEXT ((size_t)1 << 30) // bytes
 #define CHUNK        ((size_t)1 << 16) // bytes, when the size of a file is not known
 
-/// A text in the scene's allocator.
+/// A text in memory of the allocator of the scene.
 typedef struct buffer {
     char* data;
     size_t length, capacity; // capacity > length; zero-terminated: memory is zeroed
@@ -31,8 +31,8 @@ static mabd_status fail_at_offset(mabd_json_reader* reader, size_t offset, const
     return MABD_ERR_INPUT;
 }
 
-// Where the token that the parser names in "... near 'token'" starts; its end if it names none, or
-// if the fault is the byte after it.
+// Find the start of the token that the parser names in "... near 'token'"; its end if the parser
+// names none, or if the fault is the byte after it.
 static size_t token_start(const mabd_json_reader* reader, const json_error_t* error) {
     size_t end = error->position < 0 ? 0 : (size_t)error->position;
     if (end > reader->length) end = reader->length;
@@ -45,7 +45,8 @@ static size_t token_start(const mabd_json_reader* reader, const json_error_t* er
     return memcmp(reader->text + end - length, near, length) == 0 ? end - length : end;
 }
 
-// Out of memory, the parser says nothing, or misses the very string that it has just read.
+// True if the parser ran out of memory: its message is empty, or it reports the string that it has
+// just read as missing.
 static bool is_memory_failure(const mabd_json_reader* reader, const json_error_t* error) {
     if (error->text[0] == '\0' || json_error_code(error) == json_error_out_of_memory) return true;
     size_t end = error->position < 0 ? 0 : (size_t)error->position;
@@ -115,7 +116,7 @@ static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node*
     return read_list(reader, root, "pairs", mabd_json_pair);
 }
 
-// Keep the text in the scene.
+// Store the text in the scene.
 static mabd_status keep_text(mabd_json_reader* reader) {
     mabd_scene* scene = reader->scene;
     char* copy = mabd_scene_copy_text(scene, reader->text);
@@ -212,7 +213,7 @@ static mabd_status read_file(const mabd_scene* scene, FILE* file, buffer* text, 
     size_t chunk = CHUNK;
     if (S_ISREG(about.st_mode) && about.st_size >= 0) {
         if ((uintmax_t)about.st_size > LARGEST_TEXT) return fail_size(error);
-        chunk = (size_t)about.st_size + 1; // one more to meet the end of the file
+        chunk = (size_t)about.st_size + 1; // one more byte to detect the end of the file
     }
     for (;;) {
         MABD_TRY(grow(scene, text, chunk, error));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The params of a scene: declared with a default, changed by settings, used in expressions.
+// Read the params of a scene: declared with a default, changed by settings, used in expressions.
 #include "base/text.h"
 #include "import/json/json_internal.h"
 #include "scene/scene_data.h"
@@ -16,7 +16,7 @@ static mabd_json_param* param_at(mabd_json_reader* reader, int32_t i) {
 
 // ---- declarations ------------------------------------------------------------------------------
 
-// A default or a choice: a number, or text that is not an expression.
+// Read a default or a choice: a number, or text that is not an expression.
 static mabd_status read_value(mabd_json_reader* reader, const mabd_json_node* node,
                               mabd_json_param* value) {
     value->text = NULL;

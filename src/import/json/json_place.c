@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/// A position in the text; never moves past `end`, even in a text that is not valid.
+/// A position in the text; it never moves past `end`, even if the text is not valid.
 typedef struct cursor {
     const char *at, *end;
 } cursor;
@@ -26,7 +26,7 @@ static void skip_space(cursor* c) {
     while (c->at < c->end && memchr(" \t\r\n", *c->at, 4)) c->at++;
 }
 
-// Over one character after white space: ':', ',' or a bracket.
+// Skip white space and one character: ':', ',' or a bracket.
 static void skip_mark(cursor* c) {
     skip_space(c);
     if (c->at < c->end) c->at++;
@@ -40,7 +40,7 @@ static void skip_string(cursor* c) {
     if (c->at < c->end) c->at++;
 }
 
-// Over one value of any depth, by counting brackets.
+// Skip one value of any depth by counting brackets.
 static void skip_value(cursor* c) {
     int64_t depth = 0;
     while (c->at < c->end) {
@@ -67,7 +67,7 @@ static uint32_t hex4(const char* digits, const char* end) {
     return code;
 }
 
-// UTF-8 of a code point; returns the number of bytes.
+// Encode a code point as UTF-8. Returns the number of bytes.
 static size_t encode(uint32_t code, char* bytes) {
     if (code < 0x80) {
         bytes[0] = (char)code;
@@ -79,7 +79,7 @@ static size_t encode(uint32_t code, char* bytes) {
     return n;
 }
 
-// Decode the escape at c (just after the backslash) into bytes; returns their number.
+// Decode the escape at c (just after the backslash) into bytes. Returns their number.
 static size_t unescape(cursor* c, char* bytes) {
     static const char marks[] = "bfnrt", values[] = "\b\f\n\r\t";
     char mark = *c->at++;
@@ -97,7 +97,7 @@ static size_t unescape(cursor* c, char* bytes) {
     return encode(code, bytes);
 }
 
-// Read the string at c (on its opening quote) and tell whether it is `key`.
+// Read the string at c (on its opening quote) and return whether it is `key`.
 static bool read_key(cursor* c, const char* key) {
     bool equal = true;
     for (c->at++; c->at < c->end && *c->at != '"';) {
@@ -135,7 +135,8 @@ static void find_element(cursor* c, size_t index) {
     }
 }
 
-// Start of the value of a node; *key gets the start of its key, or of the value if it has none.
+// Find the start of the value of a node; *key gets the start of its key, or of the value if it has
+// none.
 static cursor locate(const char* text, size_t length, const mabd_json_node* node, cursor* key) {
     cursor c = {text, text + length};
     if (!node->parent) {

@@ -124,7 +124,7 @@ mabd_status mabd_json_array(mabd_json_reader* reader, const mabd_json_node* node
 
 #define LONGEST_KEY 32
 
-// Insertions, deletions and replacements that turn a into b (Levenshtein), row by row.
+// Count the insertions, deletions and replacements that turn a into b (Levenshtein), row by row.
 static size_t edit_distance(const char* a, const char* b) {
     size_t row[LONGEST_KEY + 1], m = strlen(a), n = strlen(b);
     if (m > LONGEST_KEY || n > LONGEST_KEY) return LONGEST_KEY;
@@ -143,7 +143,8 @@ static size_t edit_distance(const char* a, const char* b) {
     return row[n];
 }
 
-// The allowed key that is at most two edits away, and fewer than half its length; null if none.
+// Find the allowed key that is at most two edits away, and fewer than half its length; null if
+// none.
 static const char* nearest(const char* key, const char* const* keys) {
     const char* found = NULL;
     size_t best = 3;
@@ -202,7 +203,7 @@ static mabd_status evaluate(mabd_json_reader* reader, const mabd_json_node* node
     return MABD_OK;
 }
 
-// The number before it is rounded to mabd_real.
+// Read a number in double precision, before it is rounded to mabd_real.
 static mabd_status read_number(mabd_json_reader* reader, const mabd_json_node* node,
                                double* number) {
     if (!is_expression(node->value)) {
@@ -264,7 +265,7 @@ mabd_status mabd_json_real(mabd_json_reader* reader, const mabd_json_node* objec
     return mabd_json_member(object, key, &node) ? mabd_json_number(reader, &node, value) : MABD_OK;
 }
 
-// A member that is given and lies below the bound gets a message with its value.
+// Read a member that must be > 0, or >= 0 if zero_allowed; the message of a failure has its value.
 static mabd_status bounded(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
                            bool zero_allowed, mabd_real* value) {
     mabd_json_node node;
@@ -348,8 +349,8 @@ mabd_status mabd_json_text(mabd_json_reader* reader, const mabd_json_node* objec
     return mabd_json_member(object, key, &node) ? mabd_json_string(reader, &node, value) : MABD_OK;
 }
 
-// Fail at a node whose text is none of `names` (count). Apart from mabd_json_choice, so that only a
-// scene in error pays for the list.
+// Fail at a node whose text is none of `names` (count). Separate from mabd_json_choice, so that
+// only a scene with an error pays for the list.
 static mabd_status fail_choice(mabd_json_reader* reader, const mabd_json_node* node,
                                const char* const* names, int count, const char* found) {
     char list[400] = "";

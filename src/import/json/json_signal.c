@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composite values: rotations, signals over time, and what acts on the axes of a joint.
+// Read composite values: rotations, signals over time, and controls on the axes of a joint.
 #include "import/json/json_internal.h"
 #include "math/quat.h"
 
@@ -7,7 +7,7 @@
 
 // ---- rotations ---------------------------------------------------------------------------------
 
-// v / |v| for any finite v (n) that is not zero, without overflow; false if it is zero.
+// Normalise a finite vector v (n) without overflow; false if it is zero.
 static bool make_unit(int n, mabd_real* v) {
     mabd_real largest = 0, sum = 0;
     for (int i = 0; i < n; i++) largest = (mabd_real)fmax(largest, fabs(v[i]));
@@ -171,7 +171,7 @@ mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* obj
 
 // ---- axes of a joint ---------------------------------------------------------------------------
 
-// The servo's gains without a target, or a rigid servo with gains, are mistakes.
+// Fail if a servo has gains but no target, or is rigid and has gains.
 static mabd_status check_servo(mabd_json_reader* reader, const mabd_json_node* node,
                                const mabd_axis_def* axis) {
     static const char* const gains[] = {"servo_rigid", "servo_stiffness", "servo_damping"};
@@ -194,7 +194,7 @@ static mabd_status check_servo(mabd_json_reader* reader, const mabd_json_node* n
     return MABD_OK;
 }
 
-// Stops on both sides or on one.
+// Read stops on both sides or on one.
 static mabd_status read_limits(mabd_json_reader* reader, const mabd_json_node* node,
                                mabd_axis_def* axis) {
     mabd_json_node lower, upper;
@@ -210,7 +210,7 @@ static mabd_status read_limits(mabd_json_reader* reader, const mabd_json_node* n
                           (double)axis->upper);
 }
 
-// A drive by rate, and what limits a drive of either kind.
+// Read a motor that keeps a rate, and the limits of all drives.
 static mabd_status read_drive(mabd_json_reader* reader, const mabd_json_node* node,
                               mabd_axis_def* axis) {
     mabd_json_node member;
