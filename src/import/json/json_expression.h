@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions over the params of a scene: what follows '=' in a string.
+// Expressions over the params of a scene: the text after '=' in a string.
 //
 //   sum     = product { ("+" | "-") product }
 //   product = factor { ("*" | "/") factor }
 //   factor  = "-" factor | "+" factor | "(" sum ")" | number | name | function
 //   function = ("min" | "max") "(" sum "," sum ")" | ("floor" | "sqrt" | "sin" | "cos") "(" sum ")"
 //
-// `pi` is a name that is always there. A text param may only stand alone. Angles are in radians.
+// `pi` is always defined. A text param must be the whole expression. Angles are in radians.
 #pragma once
 
 #include "mabd/base.h"
