@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of the shapes that touch: boxes along the axes for the broad phase, how far a shape
-// reaches from its centre, and how thin it is.
+// Bounds of collision shapes: axis-aligned boxes for the broad phase, the distance from the centre
+// to the farthest point, and the smallest thickness.
 #pragma once
 
 #include "contact/broad.h"
 #include "contact/core.h"
 
-/// Half the box along the axes of a turned box with half edges h: |R| h.
+/// Compute the half edges of the axis-aligned box around a rotated box with half edges h: |R| h.
 MABD_FN mabd_vec3 mabd_turned_half(mabd_mat3 R, mabd_vec3 h) {
     return mabd_v3((mabd_real)(fabs(R.c1.x) * h.x + fabs(R.c2.x) * h.y + fabs(R.c3.x) * h.z),
                    (mabd_real)(fabs(R.c1.y) * h.x + fabs(R.c2.y) * h.y + fabs(R.c3.y) * h.z),
                    (mabd_real)(fabs(R.c1.z) * h.x + fabs(R.c2.z) * h.y + fabs(R.c3.z) * h.z));
 }
 
-/// Half the extent of a disk of radius r across the unit vector z: r sqrt(1 - z_k^2) along axis k.
+/// Compute the half extents of a disk of radius r with unit normal z: r sqrt(1 - z_k^2) along axis
+/// k.
 MABD_FN mabd_vec3 mabd_disk_half(mabd_vec3 z, mabd_real r) {
     return mabd_v3(r * (mabd_real)sqrt(fmax(0, 1 - z.x * z.x)),
                    r * (mabd_real)sqrt(fmax(0, 1 - z.y * z.y)),
                    r * (mabd_real)sqrt(fmax(0, 1 - z.z * z.z)));
 }
 
-/// Lowest and highest point of a height field in its frame, as the box's middle and half edges.
+/// Compute the box of a height field in its frame, as middle and half edges.
 void mabd_height_field_box(const mabd_height_field* field, mabd_vec3* middle, mabd_vec3* half);
 
-/// The box around a shape, grown by `margin` [m]. Of a plane: without end.
+/// Compute the axis-aligned box of a shape, grown by `margin` [m]; infinite for a plane.
 MABD_FN mabd_broad_box mabd_collider_box(const mabd_collider* shape, const mabd_pose* pose,
                                          mabd_real margin) {
     const mabd_mat3 R = pose->rotation;
@@ -65,9 +66,9 @@ MABD_FN mabd_broad_box mabd_collider_box(const mabd_collider* shape, const mabd_
     return box;
 }
 
-/// Half the smallest thickness of a shape [m]: what moves less in a step cannot pass through it
-/// unseen. Infinite for those that are solid without end. A height field is solid below, a bowl as
-/// thick as its shell.
+/// Return half the smallest thickness of a shape [m]: a body that moves less in a step cannot pass
+/// through it undetected. Infinite for planes and height fields, which are solid below; for a bowl,
+/// half the thickness of its shell.
 MABD_FN mabd_real mabd_collider_thickness(const mabd_collider* shape) {
     const mabd_real* s = shape->size;
     switch (shape->kind) {
@@ -85,11 +86,12 @@ MABD_FN mabd_real mabd_collider_thickness(const mabd_collider* shape) {
     }
 }
 
-/// Radius of the surface where its outward normal is n (local, unit), about a centre that turning
-/// the shape about its own axis does not move: of spheres, capsules and the sides of cylinders; 0
-/// of others [m].
+/// Return the radius of curvature of the surface where its outward normal is n (local, unit), about
+/// a centre that a rotation of the shape about its own axis does not move [m]: for spheres,
+/// capsules and the sides of cylinders; 0 for others.
 MABD_FN mabd_real mabd_collider_roundness(const mabd_collider* shape, mabd_vec3 n) {
-    const mabd_real level = (mabd_real)1e-3; // [rad] of a cylinder's side: not its edges
+    // [rad] tolerance of a cylinder's side: excludes its edges
+    const mabd_real level = (mabd_real)1e-3;
     switch (shape->kind) {
     case MABD_COLLIDER_SPHERE:
     case MABD_COLLIDER_CAPSULE:
@@ -101,16 +103,16 @@ MABD_FN mabd_real mabd_collider_roundness(const mabd_collider* shape, mabd_vec3 
     }
 }
 
-/// How round a surface is in one direction while it is straight in the other: sides of cylinders
-/// and capsules. *axis (local, unit) gets the straight one; false for others, and where n (local,
-/// unit) points along the axis.
+/// Return true if the surface is curved in one direction and straight in the other: sides of
+/// cylinders and capsules. *axis (local, unit) gets the straight direction. False for other shapes,
+/// and where n (local, unit) points along the axis.
 MABD_FN bool mabd_collider_is_rod(const mabd_collider* shape, mabd_vec3 n, mabd_vec3* axis) {
     const bool rod = shape->kind == MABD_COLLIDER_CAPSULE || shape->kind == MABD_COLLIDER_CYLINDER;
     *axis = mabd_v3(0, 0, 1);
     return rod && fabs(n.z) <= (mabd_real)0.05;
 }
 
-/// Distance of the farthest point of a moving shape from its centre [m].
+/// Compute the distance of the farthest point of a moving shape from its centre [m].
 MABD_FN mabd_real mabd_collider_reach(const mabd_collider* shape) {
     if (shape->kind > MABD_COLLIDER_CYLINDER) return 0;
     const mabd_core core = mabd_core_of(shape);

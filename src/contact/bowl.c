@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anything convex against a bowl: the part z <= 0 of the shell Ri <= |x| <= Ro, in its own frame.
+// Convex shapes against a bowl: the part z <= 0 of the shell Ri <= |x| <= Ro, in its own frame.
 //
 // The bowl is not convex, so a pair has several contacts, found from both sides:
 //
-//   1. points of the shape (centre of a sphere, ends of a capsule, corners of a box, on either rim of a
-//      cylinder the point farthest from the bowl's centre and those a quarter turn on), each with the
-//      signed distance of the shell. Inside the bowl these are exact: the farthest point of a convex
-//      set from the centre is one of them, and distance = Ri - |x|.
-//   2. points of the inner and the outer rim, circles in z = 0, with the signed distance of the shape:
-//      local minima over the circle, where the normal lies between those of the two surfaces that meet
+//   1. points of the shape (centre of a sphere, ends of a capsule, corners of a box, on either rim
+//      of a cylinder the point farthest from the bowl's centre and those a quarter turn from it),
+//      each with the signed distance of the shell. Inside the bowl these are exact: the farthest
+//      point of a convex set from the centre is one of them, and distance = Ri - |x|.
+//   2. points of the inner and the outer rim, circles in z = 0, with the signed distance of the
+//      shape: local minima over the circle, where the normal lies between those of the two surfaces
+//      that meet
 //   3. the outer surface: the ball of radius Ro against the shape, one point
 //
 // Signed distance of the half shell at x: below z = 0 radial (inside the solid the nearest of inner
@@ -25,7 +26,7 @@ typedef struct bowl_pair {
     mabd_points* points;
 } bowl_pair;
 
-// Signed distance of the half shell and its gradient.
+// Compute the signed distance of the half shell and its gradient.
 static mabd_real shell_distance(const bowl_pair* pair, mabd_vec3 x, mabd_vec3* n) {
     mabd_vec3 out;
     if (x.z > 0) {
@@ -40,7 +41,7 @@ static mabd_real shell_distance(const bowl_pair* pair, mabd_vec3 x, mabd_vec3* n
     return top ? x.z : in >= past ? in : past;
 }
 
-// A contact in the frame of the bowl; n: from the bowl to the shape.
+// Add a contact in the frame of the bowl; n: from the bowl to the shape.
 static void add(const bowl_pair* pair, mabd_vec3 on_a, mabd_vec3 n, mabd_real distance, uint32_t fa,
                 uint32_t fb) {
     const mabd_vec3 normal = mabd_m3_mul(pair->frame->rotation, mabd_v3_scale(-1, n));
@@ -50,7 +51,8 @@ static void add(const bowl_pair* pair, mabd_vec3 on_a, mabd_vec3 n, mabd_real di
     mabd_points_keep(pair->points, x, normal, distance, fa, fb);
 }
 
-// The ball of the core's radius about x, a point of the core in the frame of the shape.
+// Add the contact of the ball with the core's radius about x, a point of the core in the shape's
+// frame.
 static void add_point(const bowl_pair* pair, mabd_vec3 x, uint32_t feature) {
     mabd_vec3 n;
     const mabd_vec3 y = mabd_pose_point(&pair->pose, x);
@@ -98,7 +100,8 @@ static mabd_vec3 rim_at(mabd_real radius, mabd_real angle) {
     return mabd_v3(radius * (mabd_real)cos(angle), radius * (mabd_real)sin(angle), 0);
 }
 
-// Signed distance of the core at a point of the bowl, and its gradient in the bowl's frame.
+// Compute the signed distance of the core at a point of the bowl, and its gradient in the bowl's
+// frame.
 static mabd_real distance_at(const bowl_pair* pair, mabd_vec3 x, mabd_vec3* n) {
     mabd_vec3 local;
     const mabd_real f = mabd_core_distance(&pair->core, mabd_pose_local(&pair->pose, x), &local);
@@ -106,7 +109,7 @@ static mabd_real distance_at(const bowl_pair* pair, mabd_vec3 x, mabd_vec3* n) {
     return f;
 }
 
-// Smallest distance between two angles, by thirds.
+// Find the smallest distance between two angles by ternary search.
 static mabd_real refine(const bowl_pair* pair, mabd_real radius, mabd_real low, mabd_real high) {
     mabd_vec3 n;
     for (int i = 0; i < 60; i++) {
@@ -121,7 +124,8 @@ static mabd_real refine(const bowl_pair* pair, mabd_real radius, mabd_real low, 
     return (low + high) / 2;
 }
 
-// A point of a rim, if the shape meets it from between the top and the surface beside it.
+// Add a point of a rim if the normal of the shape there lies between the top and the adjacent
+// surface.
 static void add_rim(const bowl_pair* pair, mabd_real radius, mabd_real angle, uint32_t feature) {
     const mabd_vec3 x = rim_at(radius, angle);
     const mabd_real side = radius < pair->outer ? -1 : 1, slack = (mabd_real)1e-6;
@@ -133,7 +137,8 @@ static void add_rim(const bowl_pair* pair, mabd_real radius, mabd_real angle, ui
         f - pair->core.radius, 0x20u, feature);
 }
 
-// Local minima, and both ends of a stretch of equal values, as under a face that lies on the rim.
+// Add local minima, and both ends of a stretch of equal values, as under a face that lies on the
+// rim.
 static void add_circle(const bowl_pair* pair, mabd_real radius, uint32_t first) {
     mabd_real f[RIM_SAMPLES];
     const mabd_real step = 2 * MABD_PI / RIM_SAMPLES, equal = (mabd_real)1e-9 * radius;
@@ -154,7 +159,7 @@ static void add_circle(const bowl_pair* pair, mabd_real radius, uint32_t first) 
     }
 }
 
-// The ball of the outer surface, for a shape that lies outside of it.
+// Add the contact with the ball of the outer surface, for a shape outside it.
 static void add_outer(const bowl_pair* pair) {
     mabd_vec3 n;
     const mabd_real f = distance_at(pair, mabd_v3(0, 0, 0), &n), r = pair->core.radius;

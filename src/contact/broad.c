@@ -2,23 +2,23 @@
 // Broad phase on sorted grids.
 //
 //   survey    read all boxes once: sizes, bounds, unbounded geoms
-//   levels    octaves of box size that are in use, the fullest first; each gets a grid whose cells are as
-//             large as its largest box, axis by axis. A million equal links are one level; a few large
-//             cylinders among them are another. A sample of the geoms tells whether two levels had
-//             better be one, and which axes a key needs (broad_sample.c).
+//   levels    octaves of box size that are in use, the fullest first; each gets a grid whose cells
+//             are as large as its largest box, axis by axis. A million equal links are one level; a
+//             few large cylinders among them are another. A sample of the geoms decides whether
+//             merging two levels is faster and which axes a key needs (broad_sample.c).
 //   keys      the cell of each box's lower corner, as one integer (z, y, x)
 //   sort      radix sort by key, level by level; boxes are copied into that order
 //   search    within each level by five markers over the sorted keys, across levels by hashed cells
 //   pairs     radix sort of the pairs found
 //
 // Unbounded geoms (planes) are in no grid; each is tested against all boxes while the keys are
-// made.
+// computed.
 //
-// Cost: O(n levels + candidates), all of it passes over arrays in order but for the scatter of the
-// radix sort and the hashed cells. Candidates are few where boxes of one size fill space at most a
-// few times over; any method takes O(pairs) beyond that. No pass depends on the order in which an
-// earlier one wrote beyond what it sorted, so that each can be cut into fixed blocks, with one
-// histogram and one list of pairs per block.
+// Cost: O(n levels + candidates). All passes read arrays in order, except the scatter of the radix
+// sort and the hashed cells. Candidates are few where boxes of one size fill space at most a few
+// times over; beyond that any method takes O(pairs). A pass depends on an earlier one only through
+// the order that it sorted, so each pass can be divided into fixed blocks with one histogram and
+// one list of pairs per block.
 #include "base/error.h"
 #include "contact/broad_internal.h"
 #include "contact/radix_sort.h"
@@ -32,7 +32,7 @@ static int32_t greatest(int32_t a, int32_t b) {
     return a > b ? a : b;
 }
 
-// ---- making and ending -------------------------------------------------------------------------
+// ---- create and destroy ------------------------------------------------------------------------
 
 static void lay_out(mabd_broad* broad, mabd_arena* arena, const mabd_broad_def* def) {
     const size_t n = (size_t)def->geom_capacity, places = n + BROAD_LEVELS_MAX;
@@ -63,7 +63,7 @@ static mabd_status check_def(const mabd_broad_def* def) {
     return MABD_OK;
 }
 
-// The excluded pairs, sorted, as lists of larger bodies by the smaller one.
+// Store the excluded pairs as sorted lists of larger bodies, indexed by the smaller one.
 static mabd_status list_exclusions(mabd_broad* broad, const mabd_broad_def* def) {
     const int32_t count = def->exclusion_count;
     const size_t bytes = mabd_bytes((size_t)count, sizeof(uint64_t));
@@ -102,7 +102,7 @@ static int64_t first_pairs(const mabd_broad_def* def) {
     return def->pair_capacity != 0 ? def->pair_capacity : 2 * (int64_t)def->geom_capacity;
 }
 
-// Of the arena that holds all but the pairs; SIZE_MAX if it is too large.
+// Compute the bytes of the arena, which holds everything but the pairs; SIZE_MAX if they overflow.
 static size_t arena_bytes(const mabd_broad_def* def) {
     mabd_broad count = {0};
     mabd_arena arena = {0};
@@ -215,7 +215,7 @@ static void find_pairs(mabd_broad* broad) {
     for (int32_t l = 1; l < broad->level_count; l++) broad_search_finer(broad, l);
 }
 
-// Sort what was found and write it as pairs into the buffer that is free.
+// Sort the packed pairs and write them as pairs into the free buffer.
 static const mabd_broad_pair* sort_pairs(mabd_broad* broad) {
     const int shift = broad->pair_shift;
     const uint64_t mask = (UINT64_C(1) << shift) - 1;

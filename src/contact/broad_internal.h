@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the broad phase share. The method is told in broad.c.
+// Data and functions that the files of the broad phase share. broad.c describes the method.
 #pragma once
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "math/shared.h"
 
 #define BROAD_LEVELS_MAX 32
-#define BROAD_BINS       2048 // of box sizes, eight to an octave
+#define BROAD_BINS       2048 // bins of box sizes, eight per octave
 #define BROAD_ALL_AXES   7
 #define BROAD_UNBOUNDED  BROAD_BINS // bin of the geoms that are in no grid
 
@@ -16,14 +16,14 @@ typedef struct broad_level {
     double scale[3];      // 1 / cell size [1/m]
     double base[3];       // cell of a coordinate x: (int64)(x scale - base), >= 1 for all geoms
     int64_t cells[3];     // largest cell of any geom
-    int64_t first, count; // its part of the sorted arrays; a sentinel key follows
-    int axes;             // set of the axes that keys are made of: bits x 1, y 2, z 4
-    int shift[3];         // place of each axis in a key
+    int64_t first, count; // its range of the sorted arrays; a sentinel key follows
+    int axes;             // set of axes in the keys: bits x 1, y 2, z 4
+    int shift[3];         // bit position of each axis in a key
     uint64_t used[3];     // all ones if an axis is in the set, else zero
-    int bits;             // of a key
+    int bits;             // number of bits of a key
 } broad_level;
 
-/// All that a search needs to know of a geom: one cache line.
+/// Data of a geom that a search reads: one cache line.
 typedef struct broad_entry {
     mabd_broad_box box;
     mabd_broad_geom geom;
@@ -31,13 +31,13 @@ typedef struct broad_entry {
 
 struct mabd_broad {
     mabd_allocator allocator;
-    size_t bytes; // of this block, everything but the pairs
+    size_t bytes; // bytes of this block: everything but the pairs
     int32_t geom_capacity, body_count;
-    int32_t exclude_reach;  // bodies >= 0 further apart than this are no excluded pair
+    int32_t exclude_reach;  // bodies >= 0 whose indices differ by more are no excluded pair
     int32_t* exclude_first; // (body_count + 2) by 1 + the smaller body, into exclude
-    int32_t* exclude;       // the larger bodies, rising
+    int32_t* exclude;       // the larger bodies, ascending
 
-    uint16_t* bin;         // (n) of each geom
+    uint16_t* bin;         // (n) size bin of each geom
     uint64_t* key[2];      // (n + levels) cells, by level; sorted
     int32_t* id[2];        // (n + levels) geoms; id[1] holds the unbounded ones before the sort
     broad_entry* sorted;   // (n + levels) in the order of the keys
@@ -46,40 +46,40 @@ struct mabd_broad {
     int32_t* bin_count;    // (BROAD_BINS)
     double (*bin_extent)[3];
     uint8_t* bin_level; // (BROAD_BINS)
-    void* scratch;      // of the radix sort
+    void* scratch;      // scratch memory of the radix sort
 
     uint64_t* raw[2]; // (pair_capacity) packed pairs; the result is written over the unsorted ones
     int64_t pair_capacity;
 
-    // of the update that is running
+    // state of the current update
     const mabd_broad_input* input;
     int pair_shift; // a packed pair is i << pair_shift | j
     int64_t raw_count;
     int32_t level_count, unbounded_count;
-    double lo[3], hi[3]; // of the lower corners of all bounded boxes
+    double lo[3], hi[3]; // bounds of the lower corners of all bounded boxes
     broad_level levels[BROAD_LEVELS_MAX];
 };
 
-/// Read all boxes: sizes, bounds, the list of unbounded geoms. Returns the first bad geom, -1 =
+/// Read all boxes: sizes, bounds, the list of unbounded geoms. Returns the first invalid geom, -1 =
 /// none.
 int32_t broad_survey(mabd_broad* broad);
-/// Choose the levels from the sizes, and the grid of each.
+/// Choose the levels from the sizes, and a grid for each.
 void broad_choose_levels(mabd_broad* broad);
-/// Fill keys and ids by level, unsorted, and test the unbounded geoms on the way.
+/// Fill keys and ids by level, unsorted, and test the unbounded geoms in the same pass.
 void broad_fill_keys(mabd_broad* broad);
 /// Sort the keys and ids of a level. Overwrites the sorted boxes of all levels.
 void broad_sort_keys(mabd_broad* broad, broad_level* level);
-/// Bring boxes and geoms of a level into the order of its keys.
+/// Copy boxes and geoms of a level in the order of its keys.
 void broad_sort_entries(mabd_broad* broad, const broad_level* level);
-/// The set of axes with which sorting and searching a level is expected to be fastest; bits: of the
-/// cells along each axis.
+/// Return the set of axes with which sorting and searching a level is expected to be fastest. bits:
+/// bits of the cells along each axis.
 int broad_choose_axes(const mabd_broad* broad, int32_t level, const int bits[3]);
-/// True if the levels fine and fine + 1 are expected to be searched faster as one with these cells
-/// [m].
+/// Return true if searching the levels fine and fine + 1 as one level with these cells [m] is
+/// expected to be faster.
 bool broad_merge_pays(const mabd_broad* broad, int32_t fine, const double cell[3]);
-/// Pairs within a level.
+/// Find the pairs within a level.
 void broad_search_level(mabd_broad* broad, const broad_level* level);
-/// Pairs of the members of a level with all finer ones.
+/// Find the pairs between members of a level and all finer levels.
 void broad_search_finer(mabd_broad* broad, int32_t level);
 
 MABD_FN int broad_bit_length(uint64_t x) {
@@ -88,8 +88,8 @@ MABD_FN int broad_bit_length(uint64_t x) {
     return bits;
 }
 
-/// Cell of a coordinate [m] along an axis. Rises with x; within 2^40 cells of the origin its error
-/// is below 2^-11 of a cell, beyond all coordinates share the last cell.
+/// Return the cell of a coordinate [m] along an axis. Non-decreasing in x; within 2^40 cells of the
+/// origin its error is below 2^-11 of a cell, beyond that all coordinates share the last cell.
 MABD_FN int64_t broad_cell(const broad_level* level, int axis, double x) {
     const double limit = 1099511627776.0; // 2^40
     double t = x * level->scale[axis];
@@ -105,7 +105,7 @@ MABD_FN bool broad_overlap(const mabd_broad_box* a, const mabd_broad_box* b) {
 
 MABD_FN bool broad_excluded(const mabd_broad* broad, int32_t a, int32_t b) {
     const int32_t small = a < b ? a : b, large = a < b ? b : a;
-    // neighbours have near numbers as a rule: most pairs are told apart without a look at the lists
+    // neighbours usually have close indices: most pairs are decided without reading the lists
     if (small >= 0 && large - small > broad->exclude_reach) return false;
     const int32_t* const list = broad->exclude;
     int32_t first = broad->exclude_first[small + 1], end = broad->exclude_first[small + 2];
@@ -122,7 +122,7 @@ MABD_FN bool broad_excluded(const mabd_broad* broad, int32_t a, int32_t b) {
     return false;
 }
 
-/// Note the pair of the geoms a and b, whose boxes overlap, if they may collide.
+/// Append the pair of the geoms a and b, whose boxes overlap, if they may collide.
 MABD_FN void broad_offer(mabd_broad* broad, int32_t a, const mabd_broad_geom* ga, int32_t b,
                          const mabd_broad_geom* gb) {
     if ((ga->moving | gb->moving) == 0 || ga->body == gb->body) return;
@@ -135,7 +135,7 @@ MABD_FN void broad_offer(mabd_broad* broad, int32_t a, const mabd_broad_geom* ga
     broad->raw_count++;
 }
 
-/// Test the geoms at two places of the sorted arrays.
+/// Test the geoms at two places of the sorted arrays and append their pair if they may collide.
 MABD_FN void broad_test(mabd_broad* broad, int64_t p, int64_t q) {
     const broad_entry *const a = &broad->sorted[p], *const b = &broad->sorted[q];
     if (!broad_overlap(&a->box, &b->box)) return;

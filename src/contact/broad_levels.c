@@ -4,8 +4,8 @@
 // Correct cells. Let two boxes of a level overlap along an axis, the corner lo_j at or above lo_i.
 // Then lo_j - lo_i <= e, the largest extent, and the cell size is c = (1 + 2^-7) e or more. So x /
 // c differs by at most 1 - 2^-8, rounding adds less than 2^-10 within 2^40 cells, and the cells of
-// the corners differ by 0 or 1. Limiting x / c to +-2^40 cannot make a difference larger. The same
-// holds for any further map of the cells that rises and never stretches: closing gaps, halving.
+// the corners differ by 0 or 1. Limiting x / c to +-2^40 cannot increase the difference. The bound
+// also holds after any non-decreasing map of the cells that never stretches: closing gaps, halving.
 #include "contact/broad_internal.h"
 #include "contact/radix_sort.h"
 
@@ -15,19 +15,19 @@
 #define BIN_OFFSET    ((1023 - 128) * 8) // bin 0: below 2^-128 m
 #define WINDOW        8                  // bins of a level: one octave
 #define NO_LEVEL      255
-#define LARGE         1267650600228229401496703205376.0 // 2^100 [m]; what is larger is in no grid
+#define LARGE         1267650600228229401496703205376.0 // 2^100 [m]; larger boxes are in no grid
 #define CELL_MIN      9.313225746154785e-10             // 2^-30 [m]: for boxes without extent
-#define CELL_FLAT     64                                // least cell size: largest over this
+#define CELL_FLAT     64                                // smallest cell size = largest / CELL_FLAT
 #define CELL_MARGIN   1.0078125                         // 1 + 2^-7
 #define KEY_BITS      63
-#define KEYS_TOO_WIDE 64 // compact_keys makes others
+#define KEYS_TOO_WIDE 64 // compact_keys then makes narrower ones
 #define BLOCK         256
 
 static int size_bin(double extent) {
     uint64_t bits;
     memcpy(&bits, &extent, sizeof(bits));
     const int bin = (int)(bits >> 49) - BIN_OFFSET;
-    return bin < 0 ? 0 : bin; // below BROAD_BINS for all that is not LARGE
+    return bin < 0 ? 0 : bin; // below BROAD_BINS for all sizes up to LARGE
 }
 
 static double larger(double a, double b) {
@@ -75,7 +75,7 @@ int32_t broad_survey(mabd_broad* broad) {
 
 // ---- levels ------------------------------------------------------------------------------------
 
-// The octave of free bins that holds the most geoms; the lowest of equals.
+// Return the octave of free bins that holds the most geoms; the lowest of equals.
 static int fullest_window(const mabd_broad* broad, int first, int last) {
     int best = -1;
     int64_t most = 0;
@@ -90,7 +90,7 @@ static int fullest_window(const mabd_broad* broad, int first, int last) {
     return best;
 }
 
-// Bins get the numbers of their windows in the order these are found.
+// Give bins the numbers of their windows in the order in which these are found.
 static void take_windows(mabd_broad* broad, int first, int last) {
     memset(broad->bin_level, NO_LEVEL, BROAD_BINS);
     for (int window = 0; window < BROAD_LEVELS_MAX - 1; window++) {
@@ -103,8 +103,8 @@ static void take_windows(mabd_broad* broad, int first, int last) {
     }
 }
 
-// Number the windows by size, and gather the largest extents and the counts. Bins left over, if
-// sizes fill more octaves than there are levels, go to the next larger level.
+// Number the windows by size and gather the largest extents and the counts. If sizes fill more
+// octaves than there are levels, the remaining bins go to the next larger level.
 static int32_t number_levels(mabd_broad* broad, int first, int last, double (*extent)[3]) {
     int32_t level = -1;
     int window = -1;
@@ -127,7 +127,7 @@ static int32_t number_levels(mabd_broad* broad, int first, int last, double (*ex
     return level + 1;
 }
 
-// Keys of the axes of a set, with bits for each.
+// Lay out the keys of a set of axes, with `bits` bits for each.
 static void set_key_layout(broad_level* level, int axes, const int bits[3]) {
     level->axes = axes;
     level->bits = 0;
@@ -162,7 +162,7 @@ static void cell_size(const double extent[3], double cell[3]) {
     for (int k = 0; k < 3; k++) cell[k] = larger(extent[k], least) * CELL_MARGIN;
 }
 
-// Join levels that are faster searched as one, from the largest down.
+// Merge levels that are searched faster as one, from the largest down.
 static void merge_levels(mabd_broad* broad, double (*extent)[3], int first, int last) {
     for (int32_t fine = broad->level_count - 2; fine >= 0; fine--) {
         double cell[3];
@@ -196,7 +196,7 @@ void broad_choose_levels(mabd_broad* broad) {
     for (int32_t l = 0; l < broad->level_count; l++) {
         double own[3];
         cell_size(extent[l], own);
-        // Not below the cells of finer levels: then a finer box spans two cells at most.
+        // Cells are not smaller than those of finer levels, so a finer box spans two cells at most.
         for (int k = 0; k < 3; k++) cell[k] = larger(cell[k], own[k]);
         set_grid(broad, l, cell);
         broad->levels[l].first = place;
@@ -223,7 +223,7 @@ static bool below_plane(const mabd_broad_plane* plane, const mabd_broad_box* box
     return height <= plane->offset;
 }
 
-// Geoms first .. end-1 against the u-th unbounded one, which is a plane if plane is not null.
+// Test geoms first .. end-1 against the u-th unbounded one, a plane if `plane` is not null.
 static void test_unbounded(mabd_broad* broad, int32_t u, const mabd_broad_plane* plane,
                            int32_t first, int32_t end) {
     const mabd_broad_box* const boxes = broad->input->boxes;
@@ -275,8 +275,9 @@ static int sort_keys(mabd_broad* broad, const broad_level* level, int bits) {
     return mabd_radix_sort(level->count, bits, key, id, broad->scratch);
 }
 
-// Renumber the cells along an axis so that gaps are closed to one empty cell: at most 2 n numbers
-// are left, however far apart the geoms are. compact (geom_capacity): by geom. Returns the largest.
+// Renumber the cells along an axis so that gaps shrink to one empty cell: at most 2 n numbers
+// remain, however far apart the geoms are. compact (geom_capacity): new number by geom. Returns the
+// largest.
 static uint32_t close_gaps(mabd_broad* broad, const broad_level* level, int axis,
                            uint32_t* compact) {
     const int64_t first = level->first, end = first + level->count;
@@ -298,7 +299,7 @@ static uint32_t close_gaps(mabd_broad* broad, const broad_level* level, int axis
     return number;
 }
 
-// Cells from 1 on, made 2^halved times as long; 0 and one more at the end stay empty.
+// Return the cell number after cells grow 2^halved times; 0 and one cell at the end stay empty.
 static uint32_t halved_cell(uint32_t number, int halved) {
     return 1 + ((number - 1) >> halved);
 }
@@ -307,10 +308,10 @@ static int halved_bits(uint32_t most, int halved) {
     return broad_bit_length((uint64_t)halved_cell(most, halved) + 1);
 }
 
-// Keys of a level whose cells do not fit into one: close the gaps along all axes, then halve the
-// longest axis (cells of twice the size) until the bits suffice.
+// Build the keys of a level whose cells do not fit into one key: close the gaps along all axes,
+// then halve the longest axis (cells of twice the size) until the bits suffice.
 static void compact_keys(mabd_broad* broad, broad_level* level) {
-    uint32_t* const compact = (uint32_t*)(void*)broad->sorted; // filled when all keys are sorted
+    uint32_t* const compact = (uint32_t*)(void*)broad->sorted; // filled once all keys are sorted
     const size_t stride = (size_t)broad->geom_capacity;
     uint32_t most[3];
     int bits[3], halved[3] = {0, 0, 0};
@@ -338,7 +339,7 @@ void broad_sort_keys(mabd_broad* broad, broad_level* level) {
     const int64_t first = level->first;
     if (level->bits == KEYS_TOO_WIDE) compact_keys(broad, level);
     if (sort_keys(broad, level, level->bits) == 1) {
-        // levels may end in different buffers: the search wants all in the first
+        // levels may end in different buffers: the search needs all in the first
         memcpy(broad->key[0] + first, broad->key[1] + first,
                sizeof(uint64_t) * (size_t)level->count);
         memcpy(broad->id[0] + first, broad->id[1] + first, sizeof(int32_t) * (size_t)level->count);

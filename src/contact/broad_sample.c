@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a grid would cost, from a sample of the geoms.
+// Estimates of the cost of a grid, from a sample of the geoms.
 //
 // Of m geoms drawn evenly, count the pairs that lie in the same or neighbouring cells. With n geoms
-// in all there are about count (n / m)^2 such pairs, each of which a search has to test. That tells
-//  - which axes a key needs: a chain that is spread out along x is found by x alone, and two axes less are
-//    four passes less of the radix sort;
-//  - whether two levels had better be one: hubs among the rods of a net.
-// Both choices change the time, never the result. The costs are nanoseconds of one machine and
-// matter by their ratios only.
+// in all there are about count (n / m)^2 such pairs, and a search tests each of them. The estimate
+// decides
+//  - which axes a key needs: a chain that is spread out along x is found by x alone, and two axes
+//    less save four passes of the radix sort;
+//  - whether to merge two levels, such as the hubs and the rods of a net.
+// The two decisions change the time, never the result. The costs are nanoseconds of one machine;
+// only their ratios matter.
 #include "contact/broad_internal.h"
 
 #define SAMPLE_MAX   1024
 #define SAMPLE_LEAST 32
-#define SAMPLE_SHARE 32 // one geom of these at most: the sample costs m^2 / 2
+#define SAMPLE_SHARE 32 // one geom in this many at most: the sample costs m^2 / 2
 #define COST_TEST    3.0
 #define COST_PASS    6.0
 #define COST_MARKER  1.5
-#define COST_QUERY   120.0 // of a geom in a coarser level
-#define COST_MEMBER  20.0  // to hash one
+#define COST_QUERY   120.0 // query of one geom in a coarser level
+#define COST_MEMBER  20.0  // to hash one member
 #define DIGIT        11.0
 
 typedef struct cell_sample {
@@ -30,12 +31,12 @@ static int32_t sample_size(int64_t n) {
     return m > SAMPLE_MAX ? SAMPLE_MAX : (int32_t)m;
 }
 
-// Add the members of a level among the `tries` geoms, at cells of the given scale.
+// Add the members of a level among `tries` geoms, at cells of the given scale.
 static void add_members(const mabd_broad* broad, int32_t level, int32_t tries,
                         const double scale[3], cell_sample* sample) {
     const mabd_broad_input* const input = broad->input;
     for (int32_t k = 0; k < tries; k++) {
-        // multiples of the golden ratio: even, and in step with nothing
+        // multiples of the golden ratio: evenly spread and without a period
         const uint32_t turn = (uint32_t)k * UINT32_C(2654435769);
         const int32_t i = (int32_t)((uint64_t)turn * (uint64_t)input->geom_count >> 32);
         if (broad->bin[i] == BROAD_UNBOUNDED || broad->bin_level[broad->bin[i]] != level) continue;
@@ -48,8 +49,8 @@ static void add_members(const mabd_broad* broad, int32_t level, int32_t tries,
     }
 }
 
-// near[s]: pairs (a, b), a < rows, a < b, that are neighbours along all axes of the set s (bits x
-// 1, y 2, z 4)
+// Count pairs of neighbours. near[s]: pairs (a, b), a < rows, a < b, that are neighbours along all
+// axes of the set s (bits x 1, y 2, z 4).
 static void count_near(const cell_sample* sample, int32_t rows, int64_t near[8]) {
     for (int s = 0; s < 8; s++) near[s] = 0;
     for (int32_t a = 0; a < rows; a++) {
@@ -100,7 +101,7 @@ bool broad_merge_pays(const mabd_broad* broad, int32_t fine, const double cell[3
     add_members(broad, fine + 1, tries, scale, &sample);
     count_near(&sample, rows, near);
     const double share = (double)broad->input->geom_count / tries;
-    // one pair more than seen: a sample that sees none says little
+    // one more pair than counted: a sample without pairs says little
     const double tests = (double)(near[BROAD_ALL_AXES] + 1) * share * share;
     return COST_TEST * tests < COST_QUERY * (double)broad->levels[fine].count +
                                    COST_MEMBER * (double)broad->levels[fine + 1].count;

@@ -2,24 +2,24 @@
 // The searches of the broad phase (see broad.c).
 //
 // Within a level the geoms are sorted by cell, x fastest. Of the 27 cells around a geom the 13 that
-// come after its own are ends of five runs of consecutive keys: the rest of its own row, and three
-// cells in each of four rows ahead. While the geom advances, each of these runs only moves forward,
-// so that five markers sweep the sorted list once: no table, no look-up.
+// come after its own form five ranges of consecutive keys: the rest of its own row, and three cells
+// in each of four rows ahead. As the geom advances, each range only moves forward, so five markers
+// sweep the sorted list once: no table and no look-up.
 //
-//      row y+1, z        [x-1 x x+1]                 rows y-1, y, y+1 of z+1 likewise
+//      row y+1, z        [x-1 x x+1]                 and rows y-1, y, y+1 of z+1
 //      row y,   z             [x x+1]
 //
-// Across levels the members of the coarser one are hashed by the cell of their lower corner. A
-// finer box with corners in the cells a and b (equal or neighbours) meets only members whose corner
-// is in cells a - 1 .. b.
+// Across levels the members of the coarser level are hashed by the cell of their lower corner. A
+// finer box with corners in the cells a and b (equal or neighbours) overlaps only members whose
+// corner is in cells a - 1 .. b.
 #include "contact/broad_internal.h"
 
 #include <string.h>
 
 #define CELLS_MAX 27
 
-// Offsets from a key to the first cell of each run ahead; returns how many. With fewer axes than
-// three there are fewer rows.
+// Compute the offsets from a key to the first cell of each range ahead and return their number.
+// With fewer than three axes there are fewer rows.
 static int runs_ahead(const broad_level* level, uint64_t ahead[4]) {
     uint64_t unit[3];
     int axes = 0;
@@ -65,8 +65,8 @@ typedef struct cell_table {
 } cell_table;
 
 typedef struct cell_query {
-    int64_t from[3], to[3]; // cells asked for
-    int32_t count;          // of runs of members
+    int64_t from[3], to[3]; // queried cells
+    int32_t count;          // number of ranges of members
     int32_t first[CELLS_MAX], end[CELLS_MAX];
 } cell_query;
 
@@ -133,7 +133,7 @@ static void run_query(const cell_table* table, cell_query* query) {
     }
 }
 
-// The buckets near a box; those of the last query if the cells are the same.
+// Find the buckets near a box; reuse those of the last query if the cells are the same.
 static void ask(const cell_table* table, const mabd_broad_box* box, cell_query* query) {
     bool same = true;
     for (int k = 0; k < 3; k++) {

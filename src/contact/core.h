@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores: the convex sets that sphere, capsule, box and cylinder are once their round-off radius is
-// taken away, with the signed distance of a point.
+// Cores: sphere, capsule, box and cylinder without their rounding radius, as convex sets with the
+// signed distance of a point.
 //
 //   sphere = point + radius      capsule = segment + radius      box, cylinder: radius 0
 //
@@ -19,10 +19,10 @@
 typedef struct mabd_core {
     mabd_collider_kind kind; // sphere, capsule, box or cylinder
     mabd_vec3 half;          // box: half edges; cylinder: R, R, H; capsule: 0, 0, H; sphere: 0 [m]
-    mabd_real radius;        // what is added around it [m]
+    mabd_real radius;        // rounding radius around the core [m]
 } mabd_core;
 
-/// The core of a sphere, capsule, box or cylinder.
+/// Return the core of a sphere, capsule, box or cylinder.
 MABD_FN mabd_core mabd_core_of(const mabd_collider* shape) {
     const mabd_real h = (mabd_real)0.5;
     mabd_core core;
@@ -38,7 +38,7 @@ MABD_FN mabd_core mabd_core_of(const mabd_collider* shape) {
     return core;
 }
 
-/// Signed distance of p from a box with half edges h, both in its frame. n: gradient.
+/// Compute the signed distance of p from a box with half edges h, both in its frame. n: gradient.
 MABD_FN mabd_real mabd_box_distance(mabd_vec3 h, mabd_vec3 p, mabd_vec3* n) {
     mabd_vec3 q =
         mabd_v3((mabd_real)fabs(p.x) - h.x, (mabd_real)fabs(p.y) - h.y, (mabd_real)fabs(p.z) - h.z);
@@ -54,7 +54,7 @@ MABD_FN mabd_real mabd_box_distance(mabd_vec3 h, mabd_vec3 p, mabd_vec3* n) {
         n);
 }
 
-/// Signed distance of p from a cylinder about z, both in its frame. n: gradient.
+/// Compute the signed distance of p from a cylinder about z, both in its frame. n: gradient.
 MABD_FN mabd_real mabd_cylinder_distance(mabd_real radius, mabd_real half, mabd_vec3 p,
                                          mabd_vec3* n) {
     mabd_vec3 out;
@@ -66,12 +66,12 @@ MABD_FN mabd_real mabd_cylinder_distance(mabd_real radius, mabd_real half, mabd_
     return u >= w ? u : w;
 }
 
-/// Distance of p from the segment |z| <= half, both in its frame. n: gradient.
+/// Compute the distance of p from the segment |z| <= half, both in its frame. n: gradient.
 MABD_FN mabd_real mabd_segment_distance(mabd_real half, mabd_vec3 p, mabd_vec3* n) {
     return mabd_unit(mabd_v3(p.x, p.y, p.z - mabd_clamp(p.z, -half, half)), mabd_v3(1, 0, 0), n);
 }
 
-/// Signed distance of p from a core, both in its frame. n: gradient.
+/// Compute the signed distance of p from a core, both in its frame. n: gradient.
 MABD_FN mabd_real mabd_core_distance(const mabd_core* core, mabd_vec3 p, mabd_vec3* n) {
     if (core->kind == MABD_COLLIDER_BOX) return mabd_box_distance(core->half, p, n);
     if (core->kind == MABD_COLLIDER_CYLINDER) {
@@ -82,11 +82,11 @@ MABD_FN mabd_real mabd_core_distance(const mabd_core* core, mabd_vec3 p, mabd_ve
 
 #define MABD_LOWEST_MAX 5
 
-/// The points of a core that can touch a plane with the unit normal `up` first, all in the frame of
-/// the core: the lowest one is among them. Ends of a segment; the corners of the face of a box that
-/// looks down most; of a cylinder the lowest point of the lower rim, those a quarter turn on and
-/// opposite, and the lowest of the upper rim. ids: the same point, the same number. Returns how
-/// many.
+/// Find the points of a core that can touch a plane with the unit normal `up` first, in the frame
+/// of the core; the lowest point is among them. For a segment: its ends. For a box: the corners of
+/// the face that points down most. For a cylinder: the lowest point of the lower rim, those a
+/// quarter turn from it and opposite, and the lowest of the upper rim. ids: one number per point,
+/// the same in every call. Returns the number of points.
 MABD_FN int mabd_core_lowest(const mabd_core* core, mabd_vec3 up, mabd_vec3* x, uint32_t* ids) {
     const mabd_vec3 h = core->half;
     if (core->kind == MABD_COLLIDER_BOX) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortest way out of an overlap: the face of the difference set M nearest to the origin, by the
-// expanding polytope. A polytope inside M starts as a large tetrahedron and grows where its
+// Penetration depth: the face of the difference set M nearest to the origin, by the expanding
+// polytope algorithm. A polytope inside M starts as a large tetrahedron and grows where its
 // boundary is nearest to the origin:
 //
 //   face with the smallest offset n . x (negative where the origin is outside)
 //   w = support point of M along n;  n . w - offset <= tolerance: n is the direction
 //   else faces that see w are removed, and their outline is joined to w
 //
-// Any n gives a separation s(n) <= signed distance; what is returned is s(n) of the last n, so its
-// error is what the support point still lay beyond the face. M has at most one point of contact
+// Any n gives a separation s(n) <= signed distance. The result is s(n) of the last n, so its error
+// is the distance of the last support point beyond the face. M has at most one point of contact
 // between two curved parts, near which the error falls with the square of the face's size.
 #include "contact/hull.h"
 
@@ -39,7 +39,7 @@ static int add_vertex(polytope* p, mabd_vec3 d) {
     return k;
 }
 
-// The vertex farther along d or -d from vertex 0.
+// Add the vertex farther along d or -d from vertex 0.
 static int add_farther(polytope* p, mabd_vec3 d) {
     add_vertex(p, d);
     const int k = add_vertex(p, mabd_v3_scale(-1, d));
@@ -50,7 +50,8 @@ static int add_farther(polytope* p, mabd_vec3 d) {
     return k - 1;
 }
 
-// A face without area never is the nearest and sees nothing; it only keeps the surface closed.
+// Add a face. A face without area is never the nearest and sees no vertex; it only keeps the
+// surface closed.
 static void add_face(polytope* p, int i, int j, int k) {
     face* f = &p->faces[p->face_count++];
     f->i = (int16_t)i, f->j = (int16_t)j, f->k = (int16_t)k;
@@ -93,7 +94,8 @@ typedef struct outline {
     int16_t from[EDGES_MAX], to[EDGES_MAX];
 } outline;
 
-// An edge met from both sides is inside the hole. False if there are too many.
+// Add an edge of the outline; an edge added from both sides is inside the hole. False if there are
+// too many.
 static bool add_edge(outline* o, int16_t from, int16_t to) {
     for (int i = 0; i < o->count; i++) {
         if (o->from[i] != to || o->to[i] != from) continue;
@@ -106,7 +108,7 @@ static bool add_edge(outline* o, int16_t from, int16_t to) {
     return true;
 }
 
-// Replace what sees vertex k, the nearest face in any case. False if the buffers are full.
+// Replace the faces that see vertex k, and always the nearest face. False if the buffers are full.
 static bool expand(polytope* p, int nearest, int k) {
     outline o = {.count = 0};
     int kept = 0;
@@ -126,7 +128,7 @@ static bool expand(polytope* p, int nearest, int k) {
     return true;
 }
 
-// The point of A over the foot of the origin on a face; weights cut to the face.
+// Return the point of A over the foot of the origin on a face; weights are clamped to the face.
 static mabd_vec3 witness(const polytope* p, const face* f) {
     const mabd_vec3 x = p->w[f->i], y = p->w[f->j], z = p->w[f->k];
     const mabd_vec3 foot = mabd_v3_scale(f->offset, f->n);
@@ -141,8 +143,8 @@ static mabd_vec3 witness(const polytope* p, const face* f) {
     return mabd_v3_axpy(w / sum, p->on_a[f->k], on_a);
 }
 
-// Grow a polytope until its nearest face is one of M; true if it got there. best, reach: the face
-// whose support plane is nearest to the origin, and that plane's distance.
+// Grow a polytope until its nearest face is a face of M; true if it converged. best, reach: the
+// face whose support plane is nearest to the origin, and that plane's distance.
 static bool grow(polytope* p, face* best, mabd_real* reach) {
     *best = p->faces[find_nearest(p)];
     *reach = (mabd_real)INFINITY;
@@ -159,7 +161,8 @@ static bool grow(polytope* p, face* best, mabd_real* reach) {
     return *reach - best->offset <= (mabd_real)1e-9 * p->size;
 }
 
-// Faces that round-off bends inward can end the growth early: another start then has other faces.
+// Faces that round-off bends inward can end the growth early: then another start with other faces
+// is tried.
 void mabd_hull_depth(const mabd_hull* a, const mabd_hull* b, mabd_hull_contact* contact) {
     const mabd_vec3 first[3] = {mabd_v3(1, 0, 0),
                                 mabd_v3((mabd_real)0.48, (mabd_real)0.6, (mabd_real)0.64),

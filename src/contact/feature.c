@@ -18,7 +18,7 @@ static mabd_vec3 column(const mabd_hull* hull, int k) {
     return k == 0 ? R->c1 : k == 1 ? R->c2 : R->c3;
 }
 
-// The number of the edge between two corners of a box: its axis and its lower corner.
+// Return the number of the edge between two corners of a box: its axis and its lower corner.
 static uint32_t box_edge(uint32_t from, uint32_t to) {
     return (from ^ to) << 3 | (from & to);
 }
@@ -44,7 +44,8 @@ static void box_face(const mabd_hull* hull, mabd_vec3 d, mabd_feature* face) {
     }
 }
 
-// The octagon in the rim of a cap, from the direction `first` (unit, local, in the cap) on.
+// Build the octagon inscribed in the rim of a cap, starting at the direction `first` (unit, local,
+// in the cap).
 static void cap_polygon(const mabd_hull* hull, bool up, mabd_vec3 first, mabd_feature* face) {
     const mabd_real s = (mabd_real)0.70710678118654752440;
     const mabd_real turn[8][2] = {{1, 0},  {s, s},   {0, 1},  {-s, s},
@@ -122,7 +123,7 @@ bool mabd_feature_edge(const mabd_hull* hull, mabd_vec3 d, mabd_feature* edge) {
     return true;
 }
 
-// The point of the edge from p to q at height 0, heights g and h on different sides.
+// Return the point at height 0 of the edge from p to q; their heights g and h have different signs.
 static mabd_feature_corner cut(const mabd_feature_corner* p, const mabd_feature_corner* q,
                                mabd_real g, mabd_real h, uint32_t side) {
     mabd_feature_corner c;
@@ -146,7 +147,7 @@ static void clip_side(mabd_feature* polygon, mabd_vec3 origin, mabd_vec3 outward
         const mabd_real g = height[i], h = height[j];
         const mabd_feature_corner *p = &polygon->corner[i], *q = &polygon->corner[j];
         if (!(g > 0) && count < MABD_FEATURE_CORNERS_MAX) kept[count++] = *p;
-        const bool open_end = n == 2 && i == 1; // an edge has no way back
+        const bool open_end = n == 2 && i == 1; // an edge has no closing side
         if ((g > 0) == (h > 0) || open_end || count >= MABD_FEATURE_CORNERS_MAX) continue;
         kept[count++] = cut(p, q, g, h, side);
     }

@@ -6,9 +6,9 @@
 //   v . w / |v| <= distance <= |v|           stop when the two meet
 //   else add w, keep the smallest face of the simplex that holds the new v
 //
-// The nearest point of a triangle is the foot of the origin if that is inside, else on its edges;
-// that of a tetrahedron is the nearest one of its faces. A step that does not come nearer is
-// round-off, and ends the search with the better of the two.
+// The nearest point of a triangle is the foot of the origin if that is inside, else a point of its
+// edges; that of a tetrahedron is the nearest one of its faces. A step that does not reduce |v| is
+// round-off and ends the search with the better of the two points.
 #include "contact/hull.h"
 
 #define ITERATIONS_MAX 100
@@ -52,7 +52,7 @@ static simplex nearer(simplex x, simplex y) {
     return mabd_v3_dot(u, u) < mabd_v3_dot(v, v) ? y : x;
 }
 
-// The nearest point inside the triangle, or on its edges.
+// Return the nearest point inside the triangle, or on its edges.
 static simplex on_triangle(vertex a, vertex b, vertex c) {
     mabd_vec3 ab = mabd_v3_sub(b.w, a.w), ac = mabd_v3_sub(c.w, a.w), n = mabd_v3_cross(ab, ac);
     mabd_real nn = mabd_v3_dot(n, n);
@@ -75,9 +75,9 @@ static bool is_inside(vertex a, vertex b, vertex c, vertex d) {
     return origin * inner > 0;
 }
 
-// All four: the origin is inside. Else the nearest of the four faces, none left out: which side of
-// a thin tetrahedron the origin is on may be round-off. Not inside if the sets are known to be
-// apart.
+// Return all four vertices if the origin is inside, else the nearest of the four faces. All faces
+// are tested: the side of a thin tetrahedron on which the origin lies may be round-off. The origin
+// is never inside if the sets are known to be apart.
 static simplex on_tetrahedron(const simplex* s, bool apart) {
     const vertex a = s->at[0], b = s->at[1], c = s->at[2], d = s->at[3];
     if (!apart && is_inside(a, b, c, d) && is_inside(a, b, d, c) && is_inside(a, c, d, b) &&

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anything convex against a height field, two triangles a cell, solid below.
+// Convex shapes against a height field, two triangles per cell, solid below.
 //
 // Contacts are local minima of the distance between the shape and the surface, from both sides:
 //
 //   faces    the lowest points of the shape over each triangle (mabd_core_lowest): over it where
 //            the foot along its normal is inside, or under the surface where the point is below it.
 //            distance = height over the plane of the triangle
-//   edges    an edge is a segment against the shape: its closest point and the ends of the part beside
-//            the touching feature, as for a capsule (round.c). With m the direction from the edge to the
-//            shape, w1 and w2 the directions into the two triangles, it is a minimum if
+//   edges    an edge is a segment against the shape: its closest point and the ends of the part
+//            beside the touching feature, as for a capsule (round.c). With m the direction from the
+//            edge to the shape, w1 and w2 the directions into the two triangles, it is a minimum if
 //                m . w1 <= 0  and  m . w2 <= 0,
 //            at an end of the edge if m . (neighbour - node) <= 0 for all neighbours of the node
 //
-// An edge that goes through a box or cylinder is pushed out by the shortest way of the two (epa.c).
-// Edges that are flat or hollow have no contacts of their own: a wheel does not feel the seams of a
-// plane.
+// An edge that passes through a box or cylinder is pushed out along the direction of least
+// penetration (epa.c). Flat and concave edges have no contacts of their own: a wheel does not feel
+// the seams of a plane.
 #include "contact/bounds.h"
 #include "contact/hull.h"
 #include "contact/line_segment.h"
 #include "contact/pairs.h"
 
 #define STEEP                                                                                      \
-    ((mabd_real)1e-2) // [rad] an edge that lies more level under a shape has two ends there
+    ((mabd_real)1e-2) // [rad] an edge closer to level than this has two contacts under a shape
 
 typedef struct field_pair {
     mabd_core core;
     mabd_pose pose;         // of a in the frame of b
     const mabd_pose* frame; // of b
     const mabd_height_field* field;
-    mabd_real reach; // of the shape from its centre, with the margin
+    mabd_real reach; // distance from the shape's centre, with the margin
     mabd_points* points;
 } field_pair;
 
@@ -43,12 +43,13 @@ static mabd_vec3 node(const field_pair* pair, int32_t i, int32_t j) {
                    f->heights[(size_t)j * (size_t)f->columns + (size_t)i]);
 }
 
-// Number of a triangle or edge of the cell (i, j), kind 0..4: different for 32 cells around.
+// Return the number of a triangle or edge of the cell (i, j), kind 0..4; unique within 32 cells
+// around.
 static uint32_t name_of(int32_t i, int32_t j, uint32_t kind) {
     return 0x2000u + (kind << 10 | ((uint32_t)i & 31u) << 5 | ((uint32_t)j & 31u));
 }
 
-// A contact in the frame of the field; n: from the field to the shape.
+// Add a contact in the frame of the field; n: from the field to the shape.
 static void add(const field_pair* pair, mabd_vec3 on_b, mabd_vec3 n, mabd_real distance,
                 uint32_t feature_a, uint32_t feature_b) {
     if (!(distance < pair->points->margin)) return;
@@ -119,7 +120,7 @@ static bool is_free(const field_pair* pair, int32_t i, int32_t j, mabd_vec3 m) {
     return true;
 }
 
-// A contact at p + t d, m from there to the shape; none if it is not a minimum.
+// Add a contact at p + t d, m from there to the shape, if it is a minimum.
 static void add_on_edge(const field_pair* pair, const field_edge* edge, mabd_real t, mabd_vec3 m,
                         mabd_real distance, uint32_t kind) {
     for (int k = 0; k < edge->sides; k++) {
@@ -138,7 +139,8 @@ static void add_at(const field_pair* pair, const field_edge* edge, mabd_real t, 
     add_on_edge(pair, edge, t, m, f, kind);
 }
 
-// The edge goes through a box or cylinder: out by the shortest way of the whole edge.
+// Add the contacts of an edge that passes through a box or cylinder, along the least penetration of
+// the whole edge.
 static void add_pierced(const field_pair* pair, const field_edge* edge, mabd_vec3 p, mabd_vec3 d) {
     const mabd_hull a = mabd_hull_of_segment(p, d), b = mabd_hull_of_core(&pair->core);
     mabd_hull_contact contact;
@@ -161,7 +163,7 @@ static void add_pierced(const field_pair* pair, const field_edge* edge, mabd_vec
     }
 }
 
-// The edge as a segment in the frame of the shape.
+// Add the contacts of the edge, as a segment in the frame of the shape.
 static void add_edge(const field_pair* pair, const field_edge* edge) {
     const mabd_vec3 p = mabd_pose_local(&pair->pose, edge->p);
     const mabd_vec3 d = mabd_m3_tmul(pair->pose.rotation, edge->d);
@@ -186,7 +188,7 @@ static void add_edge(const field_pair* pair, const field_edge* edge) {
     if (level && t1 > t0) add_at(pair, edge, t1, 2);
 }
 
-// Sides that exist; false if the edge is flat or hollow.
+// Set the existing sides; false if the edge is flat or concave.
 static bool set_sides(const field_pair* pair, field_edge* edge, const int32_t opposite[2][2]) {
     mabd_vec3 along;
     edge->sides = 0;
@@ -221,7 +223,7 @@ static void add_edges(const field_pair* pair, int32_t i, int32_t j) {
 
 // ---- cells --------------------------------------------------------------------------------------
 
-// The cells [*first, *last] of `count` nodes that lie within `reach` of x, along one axis.
+// Find the cells [*first, *last] of `count` nodes that lie within `reach` of x, along one axis.
 static bool find_cells(mabd_real x, mabd_real reach, mabd_real step, int32_t count, int32_t* first,
                        int32_t* last) {
     const mabd_real middle = (mabd_real)(count - 1) / 2, top = (mabd_real)(count - 2);
@@ -255,7 +257,7 @@ void mabd_narrow_height_field(const mabd_collider* a, const mabd_pose* pa, const
 
 // ---- bounds -------------------------------------------------------------------------------------
 
-// Solid below: what has sunk in by as much as the field is wide is still in the box.
+// Solid below: a shape that has sunk in by as much as the field is wide is still in the box.
 void mabd_height_field_box(const mabd_height_field* field, mabd_vec3* middle, mabd_vec3* half) {
     const size_t nodes = (size_t)field->columns * (size_t)field->rows;
     const mabd_real x = (mabd_real)(field->columns - 1) * field->dx / 2,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convex sets by their support points, and the two questions asked of a pair of them (A, B):
+// Convex sets by their support points, and two queries of a pair of them (A, B):
 //
 //   apart      the nearest points (mabd_hull_distance, gjk.c)
-//   overlap    the direction n of the shortest way out (mabd_hull_depth, epa.c)
+//   overlap    the direction n of least penetration (mabd_hull_depth, epa.c)
 //
-// Both look at the difference set M = { a - b }: its support point in the direction n is
+// The two queries use the difference set M = { a - b }: its support point in the direction n is
 // support(A, n) - support(B, -n), and the separation of the pair along n is
 //
 //   s(n) = min_B n . b - max_A n . a = -h_M(n),        signed distance = max over unit n of s(n).
@@ -14,7 +14,7 @@
 
 typedef struct mabd_hull {
     mabd_collider_kind kind; // capsule (its segment), box or cylinder
-    mabd_vec3 half;          // of its core (core.h) [m]
+    mabd_vec3 half;          // half extents of its core (core.h) [m]
     mabd_pose pose;
 } mabd_hull;
 
@@ -24,7 +24,7 @@ typedef struct mabd_hull_contact {
     mabd_real distance;
 } mabd_hull_contact;
 
-/// The core of a capsule, box or cylinder, its pose moved by -origin.
+/// Return the core of a capsule, box or cylinder, with its pose moved by -origin.
 MABD_FN mabd_hull mabd_hull_of(const mabd_core* core, const mabd_pose* pose, mabd_vec3 origin) {
     mabd_hull hull;
     hull.kind = core->kind, hull.half = core->half, hull.pose = *pose;
@@ -32,7 +32,7 @@ MABD_FN mabd_hull mabd_hull_of(const mabd_core* core, const mabd_pose* pose, mab
     return hull;
 }
 
-/// The segment from p to p + d.
+/// Return the segment from p to p + d.
 MABD_FN mabd_hull mabd_hull_of_segment(mabd_vec3 p, mabd_vec3 d) {
     mabd_hull hull;
     mabd_vec3 axis, across;
@@ -43,14 +43,14 @@ MABD_FN mabd_hull mabd_hull_of_segment(mabd_vec3 p, mabd_vec3 d) {
     hull.pose.rotation = mabd_m3(across, mabd_v3_cross(axis, across), axis);
     return hull;
 }
-/// A core in its own frame.
+/// Return a core in its own frame.
 MABD_FN mabd_hull mabd_hull_of_core(const mabd_core* core) {
     mabd_pose pose;
     pose.position = mabd_v3(0, 0, 0), pose.rotation = mabd_m3_identity();
     return mabd_hull_of(core, &pose, pose.position);
 }
 
-/// A point of the hull farthest along d (not 0); world, as the pose.
+/// Return a point of the hull farthest along d (not 0), in the frame of the pose.
 MABD_FN mabd_vec3 mabd_hull_support(const mabd_hull* hull, mabd_vec3 d) {
     const mabd_vec3 e = mabd_m3_tmul(hull->pose.rotation, d), h = hull->half;
     mabd_vec3 p = mabd_v3(e.x < 0 ? -h.x : h.x, e.y < 0 ? -h.y : h.y, e.z < 0 ? -h.z : h.z);
@@ -62,16 +62,16 @@ MABD_FN mabd_vec3 mabd_hull_support(const mabd_hull* hull, mabd_vec3 d) {
     return mabd_pose_point(&hull->pose, p);
 }
 
-/// s(n) of a unit vector n.
+/// Compute s(n) of a unit vector n.
 MABD_FN mabd_real mabd_hull_separation(const mabd_hull* a, const mabd_hull* b, mabd_vec3 n) {
     mabd_vec3 x = mabd_hull_support(a, n), y = mabd_hull_support(b, mabd_v3_scale(-1, n));
     return mabd_v3_dot(n, mabd_v3_sub(y, x));
 }
 
-/// Distance of two hulls and their nearest points; false if they overlap or touch. apart: a
-/// separating axis is known.
+/// Compute the distance of two hulls and their nearest points; false if they overlap or touch.
+/// apart: a separating axis is known.
 bool mabd_hull_distance(const mabd_hull* a, const mabd_hull* b, bool apart,
                         mabd_hull_contact* contact);
-/// Direction of the shortest way out, for hulls that overlap or touch and whose difference set has
-/// volume.
+/// Compute the direction of least penetration, for hulls that overlap or touch and whose difference
+/// set has volume.
 void mabd_hull_depth(const mabd_hull* a, const mabd_hull* b, mabd_hull_contact* contact);

@@ -2,14 +2,14 @@
 // A segment p(t) = p + t d, 0 <= t <= 1, against a core (core.h) in the frame of the core.
 //
 // The signed distance f of a convex set is convex along a line, so the closest point is the root of
-// the rising function f'(t) = n(p(t)) . d. Closed forms:
+// the non-decreasing function f'(t) = n(p(t)) . d. Closed forms:
 //
 //   segment     the two-segment problem: stationary point, and the four ends against the other
-//   cylinder    side: f = |xy(t)| - R, smallest at t = -(xy . d_xy) / |d_xy|^2; it is the answer if
-//               p(t) stands beside the cylinder, between the planes of its caps
+//   cylinder    side: f = |xy(t)| - R, smallest at t = -(xy . d_xy) / |d_xy|^2; it is the result if
+//               p(t) lies beside the cylinder, between the planes of its caps
 //
-// else (edges, caps and rims) by regula falsi and bisection on f'. Convexity bounds the error:
-// f(t) - min f <= |f'(t)| (width of the bracket).
+// Otherwise (edges, caps and rims) regula falsi and bisection on f' find the root. Convexity bounds
+// the error: f(t) - min f <= |f'(t)| (width of the bracket).
 #pragma once
 
 #include "contact/core.h"
@@ -43,7 +43,7 @@ MABD_FN void mabd_segment_clip_disc(mabd_vec3 p, mabd_vec3 d, mabd_real radius, 
     if (!(*t0 <= *t1)) *t0 = *t1 = inside;
 }
 
-/// The t of the segment closest to the segment |z| <= half.
+/// Return t of the point of the segment closest to the segment |z| <= half.
 MABD_FN mabd_real mabd_segment_to_segment(mabd_real half, mabd_vec3 p, mabd_vec3 d) {
     // the line's closest point to the z axis, or to the end of the segment beside which it is
     mabd_real a = d.x * d.x + d.y * d.y, dd = mabd_v3_dot(d, d);
@@ -71,7 +71,7 @@ MABD_FN mabd_real mabd_segment_slope(const mabd_core* core, mabd_vec3 p, mabd_ve
     return mabd_v3_dot(n, d);
 }
 
-/// The root of f' in [0, 1], or the end nearest to it.
+/// Return the root of f' in [0, 1], or the end nearest to it.
 MABD_FN mabd_real mabd_segment_root(const mabd_core* core, mabd_vec3 p, mabd_vec3 d) {
     mabd_real low = 0, high = 1;
     mabd_real slope_low = mabd_segment_slope(core, p, d, 0);
@@ -93,7 +93,7 @@ MABD_FN mabd_real mabd_segment_root(const mabd_core* core, mabd_vec3 p, mabd_vec
     return t;
 }
 
-/// The t of the segment closest to (or deepest in) a core.
+/// Return t of the point of the segment closest to (or deepest in) a core.
 MABD_FN mabd_real mabd_segment_closest(const mabd_core* core, mabd_vec3 p, mabd_vec3 d) {
     if (core->kind == MABD_COLLIDER_CYLINDER) {
         mabd_real a = d.x * d.x + d.y * d.y;
@@ -107,8 +107,8 @@ MABD_FN mabd_real mabd_segment_closest(const mabd_core* core, mabd_vec3 p, mabd_
     return mabd_segment_root(core, p, d);
 }
 
-/// The part of the segment that lies beside the feature of the core with outward normal n: a face,
-/// the side or a cap of a cylinder, a segment. Empty: both become `inside`.
+/// Keep the part of the segment beside the feature of the core with outward normal n: a face, the
+/// side or a cap of a cylinder, a segment. If it is empty, both ends become `inside`.
 MABD_FN void mabd_segment_clip(const mabd_core* core, mabd_vec3 p, mabd_vec3 d, mabd_vec3 n,
                                mabd_real inside, mabd_real* t0, mabd_real* t1) {
     mabd_real x = (mabd_real)fabs(n.x), y = (mabd_real)fabs(n.y), z = (mabd_real)fabs(n.z);

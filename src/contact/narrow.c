@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of a pair, the family that serves it, and the way back to the caller's order.
+// Bring a pair into its fixed order, call the function of its kind, and restore the caller's order.
 #include "contact/narrow.h"
 
 #include "contact/pairs.h"
@@ -12,8 +12,8 @@ static int compare(const mabd_real* x, const mabd_real* y, int n) {
     return 0;
 }
 
-// True if b comes before a. A direction without symmetry, so that neither boxes in a stack nor in a
-// row change places by round-off.
+// Return true if b comes before a. The direction has no symmetry, so that boxes in a stack or in a
+// row do not change places by round-off.
 static bool is_swapped(const mabd_collider* a, const mabd_pose* pa, const mabd_collider* b,
                        const mabd_pose* pb) {
     if (a->kind != b->kind) return a->kind > b->kind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anything convex against a half space. With u the unit normal of the plane, a point x is at height
-// u . (x - x_plane), which is linear: the lowest points of a shape touch first (mabd_core_lowest),
-// no other point is lower, and round shapes are lower by their radius.
+// Convex shapes against a half space. With u the unit normal of the plane, a point x is at height u
+// . (x - x_plane), which is linear: the lowest points of a shape touch first (mabd_core_lowest), no
+// other point is lower, and round shapes are lower by their radius.
 #include "contact/pairs.h"
 
 void mabd_narrow_plane(const mabd_collider* a, const mabd_pose* pa, const mabd_pose* pb,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list that the pair functions of the narrow phase fill, and small helpers that they share.
+// The list that the pair functions of the narrow phase fill, and their small shared helpers.
 #pragma once
 
 #include "contact/narrow.h"
@@ -11,8 +11,8 @@ typedef struct mabd_points {
 } mabd_points;
 
 /// Add the point that is on_a on the surface of a, with on_b = on_a + distance normal, if it is
-/// closer than the margin. A list that is full, a distance or normal that is not a number: left
-/// out.
+/// closer than the margin. Does nothing if the list is full or the distance or normal is not a
+/// number.
 MABD_FN void mabd_points_add(mabd_points* points, mabd_vec3 on_a, mabd_vec3 normal,
                              mabd_real distance, uint32_t feature_a, uint32_t feature_b) {
     if (!(distance < points->margin) || points->count >= MABD_CONTACT_MAX_POINTS) return;
@@ -36,8 +36,9 @@ MABD_FN bool mabd_points_has(const mabd_points* points, mabd_vec3 on_b, mabd_vec
     }
     return false;
 }
-/// As mabd_points_add, but in a full list the new point takes the place of the farthest one that is
-/// farther.
+/// Add the point that is on_a on the surface of a, with on_b = on_a + distance normal, if it is
+/// closer than the margin. In a full list it replaces the point of largest distance if that is
+/// larger.
 MABD_FN void mabd_points_keep(mabd_points* points, mabd_vec3 on_a, mabd_vec3 normal,
                               mabd_real distance, uint32_t feature_a, uint32_t feature_b) {
     if (points->count == MABD_CONTACT_MAX_POINTS) {
@@ -54,8 +55,8 @@ MABD_FN void mabd_points_keep(mabd_points* points, mabd_vec3 on_a, mabd_vec3 nor
 MABD_FN mabd_real mabd_clamp(mabd_real x, mabd_real low, mabd_real high) {
     return x < low ? low : x > high ? high : x;
 }
-/// *n = v / |v|, or `fallback` if v has no length; returns |v|. Safe for lengths whose squares
-/// leave the range of numbers.
+/// Compute *n = v / |v|, or `fallback` if v has no length; return |v|. Safe for lengths whose
+/// squares overflow or underflow.
 MABD_FN mabd_real mabd_unit(mabd_vec3 v, mabd_vec3 fallback, mabd_vec3* n) {
     mabd_real scale = (mabd_real)fmax(fmax(fabs(v.x), fabs(v.y)), fabs(v.z));
     *n = fallback;
@@ -65,7 +66,7 @@ MABD_FN mabd_real mabd_unit(mabd_vec3 v, mabd_vec3 fallback, mabd_vec3* n) {
     *n = mabd_v3_scale(1 / length, w);
     return scale * length;
 }
-/// A unit vector orthogonal to the unit vector n; the same one for n and -n up to its sign.
+/// Return a unit vector orthogonal to the unit vector n; the same one for n and -n up to its sign.
 MABD_FN mabd_vec3 mabd_across(mabd_vec3 n) {
     mabd_vec3 e = mabd_v3(0, 0, 1), out;
     if (fabs(n.x) <= fabs(n.y) && fabs(n.x) <= fabs(n.z))

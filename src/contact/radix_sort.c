@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each pass distributes the keys by one digit, lowest digit first, keeping the order of equal
 // digits. The histograms of all digits are counted in one reading of the keys. A pass whose digit
-// is the same in all keys is left out, and keys that arrive in order (a chain along an axis) are
-// not touched at all.
+// is the same in all keys is skipped, and keys that are already in order (a chain along an axis)
+// are not moved.
 #include "contact/radix_sort.h"
 
 #include "math/shared.h"
@@ -51,7 +51,7 @@ static void count_digits(int64_t n, const uint64_t* key, int passes, int width, 
     }
 }
 
-// counts -> first place of each digit; false if one digit holds all keys
+// Turn counts into the first place of each digit; false if one digit holds all keys.
 static bool place_digits(int64_t n, int width, uint32_t* counts) {
     uint32_t sum = 0;
     for (int digit = 0; digit < 1 << width; digit++) {

@@ -7,14 +7,14 @@
 //
 //   distance = f(p(t)) - r_a - r_b,    normal = -n,    on_a = p(t) - r_a n
 //
-// Which t: the ends of the part of the segment that lies beside the touching feature of b (two
+// The t used: the ends of the part of the segment that lies beside the touching feature of b (two
 // points where the axes are parallel, on a face, or along a cylinder), and the closest point t* if
-// it is closer than both ends, as it is where the axes cross. With a pair that turns out of
-// parallel, t* appears between the ends as soon as it is 1e-6 r_a closer than they are, and the
-// ends leave the margin. Where the segment itself enters a box or cylinder the ball at one t tells
-// nothing about the way out of the whole: there the direction n is that of the shortest way out of
-// the two cores (epa.c), and both ends are measured along it. Features of a: 0 = t*, 1 = first end,
-// 2 = second end.
+// it is closer than both ends, as it is where the axes cross. When a pair turns out of parallel, t*
+// appears between the ends as soon as it is 1e-6 r_a closer than they are, and the ends leave the
+// margin. Where the segment itself enters a box or cylinder, the ball at one t does not determine
+// the penetration of the whole shape: there n is the direction of least penetration of the two
+// cores (epa.c), and both ends are measured along it. Features of a: 0 = t*, 1 = first end, 2 =
+// second end.
 #include "contact/hull.h"
 #include "contact/line_segment.h"
 #include "contact/pairs.h"
@@ -26,14 +26,14 @@ typedef struct round_pair {
     mabd_points* points;
 } round_pair;
 
-// Normals where the cores of two capsules meet: across both.
+// Return the normal where the cores of two capsules intersect: orthogonal to both.
 static mabd_vec3 gradient_across(const round_pair* pair) {
     mabd_vec3 n;
     mabd_unit(mabd_v3_cross(mabd_v3(0, 0, 1), pair->d), mabd_v3(1, 0, 0), &n);
     return n;
 }
 
-// Signed distance and gradient of the core of b at p(t).
+// Compute the signed distance and gradient of the core of b at p(t).
 static mabd_real evaluate(const round_pair* pair, mabd_real t, mabd_vec3* at, mabd_vec3* n) {
     *at = mabd_segment_at(pair->p, pair->d, t);
     mabd_real f = mabd_core_distance(&pair->b, *at, n);
@@ -52,7 +52,8 @@ static void add_at(const round_pair* pair, mabd_real t, uint32_t feature) {
     mabd_points_add(pair->points, mabd_pose_point(pair->pose, on_a), normal, distance, feature, 0);
 }
 
-// The segment is in the solid: its ends, in front of the plane that touches b with normal -n.
+// Add contacts of a segment inside the solid: its ends, in front of the plane that touches b with
+// normal -n.
 static void add_deep(const round_pair* pair) {
     const mabd_hull a = mabd_hull_of_segment(pair->p, pair->d), b = mabd_hull_of_core(&pair->b);
     mabd_hull_contact contact;

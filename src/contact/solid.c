@@ -3,26 +3,26 @@
 //
 // Both are symmetric about their centres, so the separation along a unit axis n is
 //
-//   s(n) = |n . (c_b - c_a)| - w_a(n) - w_b(n),   w = sum h_k |n . e_k| (box), R |n_xy| + H |n_z| (cylinder)
+//   s(n) = |n . (c_b - c_a)| - w_a(n) - w_b(n)
+//   w = sum h_k |n . e_k| (box), R |n_xy| + H |n_z| (cylinder)
 //
 // and every s(n) is a lower bound of the signed distance. The axes tried: faces, caps, and the
-// cross products of edges and axes of cylinders. For two boxes that overlap these are all there are
-// (the theorem of separating axes), and the best one is the answer. In other cases it is the answer
-// if contact points with the distance s(n) exist: distance <= s(n) <= distance. That settles all
-// that rests on faces. What is left goes to GJK if apart and to EPA if overlapped, and is one
-// point, or two along parallel edges.
+// cross products of edges and axes of cylinders. For two boxes that overlap these are complete
+// (separating axis theorem), and the best one is exact. In other cases it is exact if contact
+// points with the distance s(n) exist: distance <= s(n) <= distance. That settles all contacts on
+// faces. The remaining pairs go to GJK if apart and to EPA if overlapping, and get one point, or
+// two along parallel edges.
 #include "contact/feature.h"
 #include "contact/pairs.h"
 
 #define LIST_MAX (MABD_FEATURE_CORNERS_MAX + 1)
 
-// Cosine of the angle to a face's normal below which a contact of edges is taken for one of faces
-// as well.
+// Cosine of the angle to a face's normal above which a contact of edges also gets points of faces.
 #define NEARLY_FACE ((mabd_real)0.995)
 
-// Points closer to each other than this part of the two shapes' sizes are one.
+// Points closer to each other than this fraction of the sizes of the two shapes are merged.
 #define MERGE ((mabd_real)5e-3)
-// A point that is deeper than four others by this part of the sizes is not left out.
+// A point that is deeper than four others by this fraction of the sizes is kept.
 #define DEEPER ((mabd_real)1e-7)
 
 typedef struct solid_pair {
@@ -57,8 +57,8 @@ static mabd_real half_width(const mabd_hull* hull, mabd_vec3 n) {
     return h.x * (mabd_real)fabs(e.x) + h.y * (mabd_real)fabs(e.y) + along;
 }
 
-// Take the axis if it separates by more than the best one. Not by round-off: that would make
-// faces that are parallel take turns.
+// Take the axis if it separates by more than the best one, beyond round-off: otherwise parallel
+// faces would alternate.
 static void try_axis(const solid_pair* pair, mabd_vec3 n, axis_source source, axis_choice* best) {
     const mabd_real across = mabd_v3_dot(n, pair->between);
     const mabd_real s = (mabd_real)fabs(across) - half_width(&pair->a, n) - half_width(&pair->b, n);
@@ -75,15 +75,15 @@ static void try_crossed(const solid_pair* pair, mabd_vec3 x, mabd_vec3 y, axis_c
     }
 }
 
-// Face normals or cap normals first, then edge directions: the first (or only) is the axis z.
+// List face normals or cap normals, then edge directions; the first (or only) one is the axis z.
 static int axes_of(const mabd_hull* hull, mabd_vec3* axes) {
     axes[0] = hull->pose.rotation.c3;
     axes[1] = hull->pose.rotation.c1, axes[2] = hull->pose.rotation.c2;
     return hull->kind == MABD_COLLIDER_BOX ? 3 : 1;
 }
 
-// The side of the cylinder b, looking at the centre of the cylinder a or the corner of the box a
-// that is next to it: exact for parallel axes and for an edge along the cylinder.
+// Try the normal of the side of cylinder b towards the centre of cylinder a or the nearest corner
+// of box a: exact for parallel axes and for an edge along the cylinder.
 static void try_radial(const solid_pair* pair, bool corner, axis_choice* best) {
     const mabd_mat3* R = &pair->b.pose.rotation;
     mabd_vec3 d = mabd_m3_tmul(*R, pair->between), n;
@@ -96,7 +96,7 @@ static void try_radial(const solid_pair* pair, bool corner, axis_choice* best) {
     try_axis(pair, mabd_m3_mul(*R, n), CROSSED, best);
 }
 
-// *face: the best of the faces and caps.
+// Find the axis of largest separation. *face: the best of the faces and caps.
 static axis_choice find_axis(const solid_pair* pair, axis_choice* face) {
     axis_choice best = {.n = {0, 0, 1}, .s = -(mabd_real)INFINITY, .source = CROSSED};
     mabd_vec3 x[3], y[3];
@@ -129,7 +129,7 @@ static mabd_real list_smallest(const point_list* list) {
     return smallest;
 }
 
-// True if x, a point over the reference face, is over its inside.
+// Return true if x, a point over the plane of the reference face, is over its inside.
 static bool is_over(const mabd_hull* hull, const mabd_feature* face, mabd_vec3 x) {
     if (hull->kind == MABD_COLLIDER_CYLINDER) {
         const mabd_vec3 p = mabd_pose_local(&hull->pose, x);
@@ -143,9 +143,8 @@ static bool is_over(const mabd_hull* hull, const mabd_feature* face, mabd_vec3 x
     return true;
 }
 
-// The polygon of contact over a face. The incident point that is lowest of all comes with it, if
-// the octagon that stands for a cap cut it off, or if the shapes overlap and it is the one to push
-// out.
+// Add the contact polygon over a face. The lowest incident point of all is added if the octagon
+// inscribed in a cap cut it off, or if the shapes overlap and it determines the depth.
 static void add_over_face(const solid_pair* pair, const axis_choice* axis, point_list* list) {
     const bool of_a = axis->source == FACE_OF_A;
     const mabd_hull *reference = of_a ? &pair->a : &pair->b, *other = of_a ? &pair->b : &pair->a;
@@ -174,7 +173,7 @@ static void add_over_face(const solid_pair* pair, const axis_choice* axis, point
     }
 }
 
-// One contact without a face: its point, or the ends of the common part of two parallel edges.
+// Add a contact without a face: its point, or the ends of the common part of two parallel edges.
 static void add_over_edges(const solid_pair* pair, const mabd_hull_contact* c, point_list* list) {
     mabd_feature e, f;
     mabd_vec3 d;
@@ -205,8 +204,8 @@ static void add_over_edges(const solid_pair* pair, const mabd_hull_contact* c, p
     }
 }
 
-// Edges that all but lie in faces: the polygon of these supports, too, as far out as the shapes
-// are.
+// Add the polygon of faces for edges that nearly lie in them: it supports too, up to the extent of
+// the shapes.
 static void add_beside_edges(const solid_pair* pair, const axis_choice* face, mabd_real distance,
                              point_list* list) {
     const int32_t first = list->count;
@@ -216,7 +215,7 @@ static void add_beside_edges(const solid_pair* pair, const axis_choice* face, ma
     }
 }
 
-// Where the supporting edges of two boxes cross: closest points of the two lines.
+// Compute the closest points of the two lines of the supporting edges of two boxes.
 static void cross_edges(const solid_pair* pair, const axis_choice* axis, mabd_hull_contact* c) {
     const mabd_vec3 back = mabd_v3_scale(-1, axis->n);
     mabd_feature e, f;
@@ -233,8 +232,8 @@ static void cross_edges(const solid_pair* pair, const axis_choice* axis, mabd_hu
     c->on_a = mabd_v3_axpy(mabd_clamp(t, 0, 1), d, e.corner[0].x);
 }
 
-// The contact of the two hulls, by GJK or EPA; true if they are apart. A polytope that ends with a
-// separating axis proves wrong the simplex that was thought to hold the origin.
+// Find the contact of the two hulls by GJK or EPA; true if they are apart. If EPA ends with a
+// separating axis, the simplex that GJK took to contain the origin was wrong.
 static bool find_contact(const solid_pair* pair, bool apart, mabd_hull_contact* contact) {
     if (mabd_hull_distance(&pair->a, &pair->b, apart, contact)) return true;
     mabd_hull_depth(&pair->a, &pair->b, contact);
@@ -247,7 +246,7 @@ static bool find_contact(const solid_pair* pair, bool apart, mabd_hull_contact* 
 
 // ---- output -------------------------------------------------------------------------------------
 
-// Index of the largest value, the first of equals; -1 if none is above 0.
+// Return the index of the largest value, the first of equals; -1 if none is above 0.
 static int32_t largest_of(const mabd_real* value, int32_t n) {
     int32_t best = -1;
     for (int32_t i = 0; i < n; i++) {
@@ -264,9 +263,9 @@ static int32_t deepest_of(const point_list* list) {
     return deepest;
 }
 
-// The corners of the widest support: the point farthest from the middle, the one farthest from it,
-// and the two farthest from the line of these on either side. Corners do not change with every
-// breath of the bodies, as the deepest point does.
+// Find the corners of the widest support: the point farthest from the middle, the point farthest
+// from that one, and the two farthest from the line through them on either side. Unlike the deepest
+// point, corners do not change with every small motion of the bodies.
 static void find_corners(const point_list* list, int32_t chosen[4]) {
     mabd_real value[LIST_MAX];
     mabd_vec3 middle = mabd_v3(0, 0, 0);
@@ -295,7 +294,7 @@ static void find_corners(const point_list* list, int32_t chosen[4]) {
     }
 }
 
-// Four of many points: the corners, and the deepest one if it is none of them.
+// Reduce the list to four points: the corners, and the deepest one if it is none of them.
 static void reduce_list(const solid_pair* pair, point_list* list) {
     int32_t chosen[4];
     find_corners(list, chosen);
@@ -309,9 +308,9 @@ static void reduce_list(const solid_pair* pair, point_list* list) {
     *list = out;
 }
 
-// True if a deeper point of the list, or an earlier one as deep, is next to point i: two corners,
-// or a corner and the crossing of two edges, that all but coincide, and would come and go with
-// every breath of the bodies.
+// Return true if a deeper point of the list, or an earlier one as deep, is next to point i: two
+// corners, or a corner and the crossing of two edges, that nearly coincide and would appear and
+// disappear with every small motion of the bodies.
 static bool has_deeper(const solid_pair* pair, const point_list* list, int32_t i) {
     const mabd_contact_point* p = &list->at[i];
     for (int32_t k = 0; k < list->count; k++) {

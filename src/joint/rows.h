@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values C of the atomic rows of joint/table.h and values of joint coordinates, for bodies x = A X + t
-// where A is a rotation or, in the affine formulation, an affine matrix. One source for all
+// Values C of the atomic rows of joint/table.h and values of joint coordinates, for bodies x = A X
+// + t where A is a rotation or, in the affine formulation, an affine matrix. One source for all
 // formulations and backends; Jacobians belong to the formulations.
 //
-// Near a reference x_ref an angle is represented by a cross row whose axes are chosen so that the row
-// vanishes at the reference and grows as sin(x - x_ref):
+// Near a reference x_ref an angle is represented by a cross row whose axes are chosen so that the
+// row vanishes at the reference and grows as sin(x - x_ref):
 //   angle_a k   u = cos B_k+2 - sin B_k+1,  w = F_k+1
 //   angle_b k   u = B_k+2,  w = cos F_k+1 - sin F_k+2
 #pragma once
@@ -13,7 +13,8 @@
 #include "math/polar.h"
 #include "math/so3.h"
 
-/// Both sides of one joint in one state. Anchors and frames are constants in the frames of the bodies.
+/// The two sides of one joint in one state. Anchors and frames are constants in the frames of the
+/// bodies.
 typedef struct mabd_joint_view {
     mabd_mat3 Aa, Ab; // rotations at a reference, affine matrices at a result
     mabd_vec3 ta, tb;
@@ -40,7 +41,8 @@ MABD_FN void mabd_row_angle(const mabd_joint_view* v, const mabd_row* row, mabd_
                   : mabd_v3_dot(Bj, mabd_m3_mul(v->Ab, mabd_m3_column(&v->Fb, j)));
 }
 
-/// Compute B'F, the joint frame on b relative to that on a; a rotation if both bodies are unstrained.
+/// Compute B'F, the joint frame on b relative to that on a; a rotation if both bodies are
+/// unstrained.
 MABD_FN mabd_mat3 mabd_joint_frames(const mabd_joint_view* v) {
     return mabd_m3_tproduct(mabd_m3_product(v->Aa, v->Fa), mabd_m3_product(v->Ab, v->Fb));
 }
@@ -58,7 +60,8 @@ MABD_FN mabd_vec3 mabd_joint_rotation_vector(const mabd_joint_view* v) {
     return v->phi ? *v->phi : mabd_so3_log(mabd_joint_rotation(v));
 }
 
-/// Compute the axes of a cross or angle row: u in the frame of a, w in that of b, sign included in w.
+/// Compute the axes of a cross or angle row: u in the frame of a, w in that of b, sign included in
+/// w.
 MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_vec3* u,
                            mabd_vec3* w) {
     const int k = row->axis, i = (k + 1) % 3, j = (k + 2) % 3;
@@ -85,15 +88,15 @@ MABD_FN void mabd_row_axes(const mabd_joint_view* v, const mabd_row* row, mabd_v
     }
 }
 
-// ---- slide and cross rows from their vectors -----------------------------------------------------
-// n: axis in the frame of a; u in the frame of a, w in that of b, sign included. Also called in loops
-// over lanes (math/lanes.h).
+// ---- slide and cross rows from their vectors ---------------------------------------------------
+// n: axis in the frame of a; u in the frame of a, w in that of b, sign included. Also called in
+// loops over lanes (math/lanes.h).
 
-/// Value of a slide row: (A_a n) . (P_b - P_a).
+/// Compute the value of a slide row: (A_a n) . (P_b - P_a).
 MABD_FN mabd_real mabd_slide_value(mabd_mat3 Aa, mabd_vec3 n, mabd_vec3 gap) {
     return mabd_v3_dot(mabd_m3_mul(Aa, n), gap);
 }
-/// Value of a cross row: (A_a u) . (A_b w).
+/// Compute the value of a cross row: (A_a u) . (A_b w).
 MABD_FN mabd_real mabd_cross_value(mabd_mat3 Aa, mabd_vec3 u, mabd_mat3 Ab, mabd_vec3 w) {
     return mabd_v3_dot(mabd_m3_mul(Aa, u), mabd_m3_mul(Ab, w));
 }
@@ -110,8 +113,8 @@ MABD_CALL mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row
     return mabd_cross_value(v->Aa, u, v->Ab, w);
 }
 
-/// Compute the coordinates x (count) of rows [m] or [rad]. Of the equivalent angles and rotation vectors
-/// those nearest to `near` (count) are returned; x and near must not overlap.
+/// Compute the coordinates x (count) of rows [m] or [rad]. Among the equivalent angles and rotation
+/// vectors it returns those nearest to `near` (count); x and near must not overlap.
 MABD_CALL void mabd_joint_coordinates(const mabd_joint_view* v, int count, const mabd_row* rows,
                                       const mabd_real* near, mabd_real* x) {
     const mabd_vec3 gap = mabd_joint_gap(v);

@@ -41,7 +41,7 @@ static const joint_entry rigid[MABD_JOINT_COUNT] = {
     [MABD_JOINT_FREE]        = {0, {{0}}},
 };
 
-// What the rotation axes of a type are measured by; translations are always slides.
+// Rows that measure the rotation axes of a joint type; translations are always slides.
 static const mabd_row turns[MABD_JOINT_COUNT][3] = {
     [MABD_JOINT_HINGE]       = {ANGLE_A(X_)},
     [MABD_JOINT_CYLINDRICAL] = {ANGLE_A(X_)},

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The twelve joints of [VQ Tab. 3] as data over atomic rows.
 //
-// Body a is the base (B in [VQ]), body b the follower (F). x y z are the axes of the joint frame, carried
-// by a as B_x B_y B_z and by b as F_x F_y F_z; P_a, P_b are the anchors.
+// Body a is the base (B in [VQ]), body b the follower (F). x y z are the axes of the joint frame,
+// carried by a as B_x B_y B_z and by b as F_x F_y F_z; P_a, P_b are the anchors.
 //
-//   point   e_i . (P_b - P_a)            world axis i: linear in q; for joints that lock all translations
+//   point   e_i . (P_b - P_a)            world axis i: linear in q; if all translations are locked
 //   slide   (A_a n_i) . (P_b - P_a)      axis i of a
 //   cross   sign (A_b F_i) . (A_a B_j)   axis i of b against axis j of a
 //
-// and, for what acts along or about a free axis (springs, servos, motors), coordinates:
+// and coordinates of free axes, on which springs, servos and motors act:
 //
-//   slide     as above
+//   slide     the row above, as a coordinate
 //   angle_a   turn about axis k of a:  F_k+1 = cos B_k+1 + sin B_k+2
 //   angle_b   turn about axis k of b:  B_k+2 = cos F_k+2 + sin F_k+1
 //   vector    component k of the rotation vector of B'F (joints with three free rotations)
@@ -38,7 +38,7 @@ typedef struct mabd_row {
 
 #define MABD_JOINT_MAX_ROWS 6
 
-/// The rigid rows of a joint type: rows (MABD_JOINT_MAX_ROWS) gets them, the count is returned.
+/// Write the rigid rows of a joint type to rows (MABD_JOINT_MAX_ROWS) and return their number.
 int mabd_joint_rigid_rows(mabd_joint type, mabd_row* rows);
-/// The coordinate of a free axis; false if the type locks that axis.
+/// Find the coordinate row of a free axis; return false if the type locks that axis.
 bool mabd_joint_coordinate(mabd_joint type, mabd_axis axis, mabd_row* row);

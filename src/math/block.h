@@ -5,10 +5,11 @@
 //   S = L d L'      L unit lower triangular, d > 0; kept as L below the diagonal and 1/d on it
 //   W = L^-1 U      Z = d^-1 W      S_next = D_next - W' Z
 //
-// One text serves every width: each function is inlined into its caller, and a caller that passes a
-// constant width gets straight-line code with the blocks in registers. No square roots, one
-// division per pivot, two pivots at a time, and sums that take the value that is ready last at
-// their end: along a chain the time is the latency of these operations, not their number.
+// One source serves every width: each function is inlined into its caller, and a caller that passes
+// a constant width gets straight-line code with the blocks in registers. There are no square roots,
+// one division per pivot, and two pivots at a time. Each sum adds the operand that becomes
+// available last at its end, because along a chain the latency of these operations determines the
+// time, not their number.
 #pragma once
 
 #include "math/shared.h"
@@ -22,7 +23,7 @@
 #define MABD_UNROLL   _Pragma("unroll")
 #elif defined(__clang__)
 #define MABD_BLOCK_FN          static inline __attribute__((always_inline))
-#define MABD_UNROLL            // unrolls constant loops by itself, and complains about the others
+#define MABD_UNROLL            // nvcc unrolls constant loops itself and warns about the others
 #define MABD_PREFETCH(address) __builtin_prefetch((const void*)(address))
 #elif defined(__GNUC__)
 #define MABD_BLOCK_FN          static inline __attribute__((always_inline))
@@ -35,14 +36,14 @@
 #ifndef MABD_PREFETCH
 #define MABD_PREFETCH(address) ((void)(address))
 #endif
-/// The same, to the second level of the cache.
+/// Prefetch the cache line at an address into the second level of the cache.
 #if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
 #define MABD_PREFETCH_FAR(address) __builtin_prefetch((const void*)(address), 0, 2)
 #else
 #define MABD_PREFETCH_FAR(address) ((void)(address))
 #endif
 
-/// Ask for the w x v block `ahead` blocks after p, which need not exist.
+/// Prefetch the w x v block `ahead` blocks after p, which need not exist.
 MABD_BLOCK_FN void mabd_block_prefetch(int w, int v, const mabd_real* p, int ahead) {
     uintptr_t bytes = (uintptr_t)(w * v) * sizeof(mabd_real);
     uintptr_t address = (uintptr_t)p + (uintptr_t)(intptr_t)ahead * bytes;
@@ -53,7 +54,7 @@ MABD_BLOCK_FN void mabd_block_prefetch(int w, int v, const mabd_real* p, int ahe
     if (bytes > 256) MABD_PREFETCH(address + 256);
 }
 
-/// A copy of the lower triangle of a w x w block.
+/// Copy the lower triangle of a w x w block.
 MABD_BLOCK_FN void mabd_block_copy_lower(int w, const mabd_real* from, mabd_real* to) {
     MABD_UNROLL
     for (int i = 0; i < w; i++) {
@@ -62,13 +63,13 @@ MABD_BLOCK_FN void mabd_block_copy_lower(int w, const mabd_real* from, mabd_real
     }
 }
 
-/// True for a reciprocal of a positive and finite number, itself finite; false for NaN.
+/// Return true if `reciprocal` is positive and finite, and so is its inverse; false for NaN.
 MABD_BLOCK_FN bool mabd_block_is_pivot(mabd_real reciprocal) {
     return reciprocal > 0 && reciprocal < (mabd_real)INFINITY;
 }
 
-/// Eliminate column j of S: below it the entries of L, on the diagonal 1/d, and the rest of the
-/// lower triangle reduced.
+/// Eliminate column j of S: write the entries of L below the diagonal and 1/d on it, and reduce the
+/// rest of the lower triangle. False if the pivot is not positive or not finite.
 MABD_BLOCK_FN bool mabd_block_pivot_one(int w, int j, mabd_real* S) {
     mabd_real r = 1 / S[j * w + j];
     MABD_UNROLL
@@ -83,9 +84,10 @@ MABD_BLOCK_FN bool mabd_block_pivot_one(int w, int j, mabd_real* S) {
 }
 
 /// Eliminate columns j and j + 1 of S. With s = S_jj, e = S_{j+1,j} and the minor m = s S_{j+1,j+1}
-/// - e^2 the pivots are s and m / s, and 1/s and 1/m are found side by side. Column j + 1 below the
+/// - e^2 the pivots are s and m / s; 1/s and 1/m are computed side by side. Column j + 1 below the
 /// pivots is m_i / s before and m_i / m after scaling, m_i = s S_{i,j+1} - S_ij e. Rounding errors
-/// are those of elimination one by one: relative to s S_{i,j+1}, then divided by s.
+/// are those of one-by-one elimination: relative to s S_{i,j+1}, then divided by s. False if a
+/// pivot is not positive or not finite.
 MABD_BLOCK_FN bool mabd_block_pivot_two(int w, int j, mabd_real* S) {
     mabd_real s = S[j * w + j], e = S[(j + 1) * w + j];
     mabd_real m = s * S[(j + 1) * w + j + 1] - e * e;
@@ -114,8 +116,8 @@ MABD_BLOCK_FN bool mabd_block_pivot_two(int w, int j, mabd_real* S) {
     return mabd_block_is_pivot(r) && mabd_block_is_pivot(s * q);
 }
 
-/// S (w x w, lower triangle) = L d L' in place: L below the diagonal, 1/d on it. The upper triangle
-/// is not touched. False if a pivot is not positive, or not finite.
+/// Factor S (w x w, lower triangle) = L d L' in place: L below the diagonal, 1/d on it. The upper
+/// triangle is not written. False if a pivot is not positive or not finite.
 MABD_BLOCK_FN bool mabd_block_ldl(int w, mabd_real* S) {
     bool good = true;
     MABD_UNROLL
@@ -124,7 +126,7 @@ MABD_BLOCK_FN bool mabd_block_ldl(int w, mabd_real* S) {
     return good;
 }
 
-/// With L of mabd_block_ldl (w x w): U (w x v) becomes W = L^-1 U.
+/// Compute W = L^-1 U in place of U (w x v), with L of mabd_block_ldl (w x w).
 MABD_BLOCK_FN void mabd_block_lower(int w, int v, const mabd_real* MABD_RESTRICT L,
                                     mabd_real* MABD_RESTRICT U) {
     MABD_UNROLL
@@ -138,7 +140,8 @@ MABD_BLOCK_FN void mabd_block_lower(int w, int v, const mabd_real* MABD_RESTRICT
     }
 }
 
-/// With 1/d on the diagonal of L: W (w x v) becomes Z = d^-1 W, and the lower triangle of S (v x v) loses W' Z.
+/// Compute Z = d^-1 W in place of W (w x v) and subtract W' Z from the lower triangle of S (v x v).
+/// L holds 1/d on its diagonal.
 MABD_BLOCK_FN void mabd_block_reduce(int w, int v, const mabd_real* MABD_RESTRICT L,
                                      mabd_real* MABD_RESTRICT W, mabd_real* MABD_RESTRICT S) {
     MABD_UNROLL
@@ -155,7 +158,8 @@ MABD_BLOCK_FN void mabd_block_reduce(int w, int v, const mabd_real* MABD_RESTRIC
     }
 }
 
-/// Both: U (w x v) becomes Z = d^-1 L^-1 U, and the lower triangle of S (v x v) loses U' L^-T Z.
+/// Compute Z = d^-1 L^-1 U in place of U (w x v) and subtract U' L^-T Z from the lower triangle of
+/// S (v x v), with L of mabd_block_ldl.
 MABD_BLOCK_FN void mabd_block_eliminate(int w, int v, const mabd_real* MABD_RESTRICT L,
                                         mabd_real* MABD_RESTRICT U, mabd_real* MABD_RESTRICT S) {
     mabd_block_lower(w, v, L, U);
@@ -173,7 +177,7 @@ MABD_BLOCK_FN void mabd_block_sub_tmul(int w, int v, const mabd_real* MABD_RESTR
     }
 }
 
-/// y (w) -= Z x, Z (w x v); the last entry of x first.
+/// y (w) -= Z x, Z (w x v); columns in descending order.
 MABD_BLOCK_FN void mabd_block_sub_mul(int w, int v, const mabd_real* MABD_RESTRICT Z,
                                       const mabd_real* MABD_RESTRICT x,
                                       mabd_real* MABD_RESTRICT y) {

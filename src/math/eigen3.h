@@ -11,8 +11,8 @@
 
 #include "math/mat3.h"
 
-/// a <- P' a P, v <- v P with the rotation P in the plane (p, q), p < q, that makes a[p][q] zero;
-/// a[p][q] != 0.
+/// Compute a <- P' a P and v <- v P with the rotation P in the plane (p, q), p < q, that makes
+/// a[p][q] zero. Requires a[p][q] != 0.
 MABD_FN void mabd_jacobi_rotate(mabd_real a[3][3], mabd_real v[3][3], int p, int q) {
     mabd_real apq = a[p][q], theta = (a[q][q] - a[p][p]) / (2 * apq);
     mabd_real t = 1 / ((mabd_real)fabs(theta) + (mabd_real)sqrt(theta * theta + 1));
@@ -33,7 +33,7 @@ MABD_FN void mabd_jacobi_rotate(mabd_real a[3][3], mabd_real v[3][3], int p, int
     }
 }
 
-/// One sweep over the three off-diagonal entries; false if all of them were zero already.
+/// Do one sweep over the three off-diagonal entries; return false if all of them were already zero.
 MABD_FN bool mabd_jacobi_sweep(mabd_real a[3][3], mabd_real v[3][3]) {
     const mabd_real eps = (mabd_real)1e-17;
     bool rotated = false;
@@ -51,9 +51,10 @@ MABD_FN bool mabd_jacobi_sweep(mabd_real a[3][3], mabd_real v[3][3]) {
     return rotated;
 }
 
-/// s (6): xx yy zz xy xz yz. values (3): eigenvalues, falling. vectors: columns are the unit
-/// eigenvectors in that order, right-handed; equal eigenvalues keep the order of the axes, so a
-/// diagonal matrix that is sorted already gives the identity. s must be finite.
+/// Compute eigenvalues and eigenvectors of s (6): xx yy zz xy xz yz, finite. values (3):
+/// eigenvalues in descending order. vectors: the columns are the unit eigenvectors in that order,
+/// right-handed. Equal eigenvalues keep the order of the axes, so a diagonal matrix that is already
+/// sorted gives the identity.
 MABD_FN void mabd_sym3_eigen(const mabd_real* s, mabd_real* values, mabd_mat3* vectors) {
     mabd_real a[3][3] = {{s[0], s[3], s[4]}, {s[3], s[1], s[5]}, {s[4], s[5], s[2]}};
     mabd_real v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reals of one of many equal things: of a chain, of a copy of a robot. On the CPU they follow each other. Device code that is compiled
-// with MABD_INTERLEAVED has one thread for each thing and tiles of 32 things, in which the first reals of all come first, then
-// the second ones: a warp reads what lies side by side.
+// Reals that belong to one of many equal items, such as a chain or a copy of a robot. On the CPU
+// the reals of an item are contiguous. Device code compiled with MABD_INTERLEAVED has one thread
+// per item and tiles of 32 items: a tile holds the first real of all its items, then the second of
+// all, so the reads of a warp are coalesced.
 //
-//   thing  0 1 2 .. 31 | 32 33 ..          real k of thing i of n reals: ((i / 32) n + k) 32 + i % 32
-//   real 0 . . .    .  | .
-//        1 . . .    .  | .
+//   item   0 1 2 .. 31 | 32 33 ..
+//   real 0 . . .    .  | .               real k of item i, n reals each:
+//        1 . . .    .  | .                 ((i / 32) n + k) 32 + i % 32
 #pragma once
 
 #include "math/shared.h"
@@ -37,12 +38,13 @@ template <class real> struct mabd_interleaved {
 };
 typedef mabd_interleaved<mabd_real> mabd_reals;
 
-/// The reals of thing i, of `count` each.
+/// Return the reals of item i, `count` per item.
 MABD_FN mabd_reals mabd_interleaved_of(mabd_real* all, size_t count, int32_t i) {
     return mabd_reals{all + ((size_t)(i / MABD_TILE) * count) * MABD_TILE + i % MABD_TILE};
 }
 
-/// `name` is an array with what is at `from`: `count` reals, once inlined a constant, of `room` at most.
+/// Define the array `name` (`room`) with the `count` reals at `from`, count <= room. Once inlined,
+/// count is a constant.
 #define MABD_HELD(name, room, count, from)                                                         \
     mabd_real name[room];                                                                          \
     MABD_UNROLL                                                                                    \

@@ -5,14 +5,15 @@
 //
 //   MABD_EACH_LANE(l) { const mabd_mat3 R = mabd_lane_m3(work->ref, l); ... }
 //
-// into vectors: of 8 lanes with AVX-512, twice 4 with AVX2, four times 2 with SSE2 and NEON, and scalar
-// code otherwise. Files with such loops are compiled once for each instruction set (base/isa.h). Lanes do
-// not interact and no operation is contracted or reordered, so a body gets the same bits in any lane.
+// into vectors: of 8 lanes with AVX-512, twice 4 with AVX2, four times 2 with SSE2 and NEON, and
+// into scalar code otherwise. Files with such loops are compiled once for each instruction set
+// (base/isa.h). Lanes do not interact and no operation is contracted or reordered, so a body gets
+// the same bits in any lane.
 //
-// A loop is vectorized if all calls are inlined, all branches become a choice between two values, and all
-// arrays are local to the function of the loop or marked restrict; tests/check_lanes.sh verifies it. Work
-// that only some lanes need (a polar decomposition far from a rotation, an eigenvalue that must be clamped)
-// is done for these lanes one by one, between two loops.
+// A loop is vectorized if all calls are inlined, all branches become a choice between two values,
+// and all arrays are local to the function of the loop or marked restrict; tests/check_lanes.sh
+// verifies it. Work that only some lanes need (a polar decomposition far from a rotation, an
+// eigenvalue that must be clamped) is done for these lanes one by one, between two loops.
 #pragma once
 
 #include "math/sym3.h"
@@ -25,14 +26,14 @@ typedef struct mabd_lanes {
     alignas(64) mabd_real at[MABD_LANES];
 } mabd_lanes;
 
-// gcc unrolls short loops before it looks for vectors.
+// gcc must not unroll short loops before it vectorizes.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define MABD_EACH_LANE(l) _Pragma("GCC unroll 1") for (int l = 0; l < MABD_LANES; l++)
 #else
 #define MABD_EACH_LANE(l) for (int l = 0; l < MABD_LANES; l++)
 #endif
 
-/// Entries k, k + 1, ... of lane l.
+/// Return entries k, k + 1, k + 2 of lane l.
 MABD_HOT mabd_vec3 mabd_lane_v3(const mabd_lanes* a, int l) {
     return mabd_v3(a[0].at[l], a[1].at[l], a[2].at[l]);
 }
@@ -57,9 +58,10 @@ MABD_HOT void mabd_lane_put_s3(mabd_sym3 s, mabd_lanes* a, int l) {
     a[5].at[l] = s.yz;
 }
 
-// ---- rows to lanes and back ----------------------------------------------------------------------------
-// Memory holds one row of numbers for each body, lanes one number of each. Squares of 4 x 4 are turned in registers: numbers that
-// are stored one by one and loaded four at a time have to wait for the cache.
+// ---- rows to lanes and back -------------------------------------------------------------------
+// Memory holds one row of numbers per body; lanes hold one number of each body. Squares of 4 x 4
+// are transposed in registers, because numbers stored one by one and loaded four at a time wait for
+// the stores to reach the cache.
 
 #if defined(__GNUC__) && !defined(MABD_ON_DEVICE)
 typedef mabd_real mabd_quad __attribute__((vector_size(4 * sizeof(mabd_real)), aligned(8)));
@@ -70,7 +72,7 @@ typedef int64_t mabd_quad_mask __attribute__((vector_size(32)));
 #define MABD_QUAD_MIX(a, b, i, j, k, l) __builtin_shuffle(a, b, (mabd_quad_mask){i, j, k, l})
 #endif
 
-/// Columns k .. k + 3 of four rows become four lanes, and the other way round.
+/// Transpose columns k .. k + 3 of four rows into four lanes, or four lanes into columns.
 MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mabd_real* p2,
                              const mabd_real* p3, mabd_real* q0, mabd_real* q1, mabd_real* q2,
                              mabd_real* q3) {
@@ -94,8 +96,8 @@ MABD_HOT void mabd_quad_turn(const mabd_real* p0, const mabd_real* p1, const mab
 }
 #endif
 
-/// `count` reals (a constant), four at a time as squares have left them: a longer load of what two stores have written waits
-/// until both are in the cache.
+/// Copy `count` reals (a constant), four at a time as the 4 x 4 squares stored them: a wider load
+/// of data written by two stores waits until both are in the cache.
 MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
                               mabd_real* MABD_RESTRICT to) {
     int k = 0;
@@ -105,7 +107,7 @@ MABD_HOT void mabd_reals_copy(int count, const mabd_real* MABD_RESTRICT from,
     for (; k < count; k++) to[k] = from[k];
 }
 
-/// The same, added.
+/// Add `count` reals (a constant), four at a time as the 4 x 4 squares stored them.
 MABD_HOT void mabd_reals_add(int count, const mabd_real* MABD_RESTRICT from,
                              mabd_real* MABD_RESTRICT to) {
     int k = 0;
@@ -115,7 +117,7 @@ MABD_HOT void mabd_reals_add(int count, const mabd_real* MABD_RESTRICT from,
     for (; k < count; k++) to[k] += from[k];
 }
 
-/// `columns` reals (a constant, at least 4) at p[l] to lane l, all lanes.
+/// Load `columns` reals (a constant, at least 4) at p[l] into lane l, for all lanes.
 MABD_HOT void mabd_lanes_gather(int columns, const mabd_real* const* p,
                                 mabd_lanes* MABD_RESTRICT to) {
     for (int l = 0; l < MABD_LANES; l += 4) {
@@ -126,14 +128,14 @@ MABD_HOT void mabd_lanes_gather(int columns, const mabd_real* const* p,
         }
     }
 }
-/// Row `row[l]` of an array with as many columns to lane l.
+/// Load row `row[l]` of an array with `columns` columns into lane l.
 MABD_HOT void mabd_lanes_load(int columns, const mabd_real* from, const int32_t* row,
                               mabd_lanes* MABD_RESTRICT to) {
     const mabd_real* p[MABD_LANES];
     for (int l = 0; l < MABD_LANES; l++) p[l] = from + (size_t)columns * (size_t)row[l];
     mabd_lanes_gather(columns, p, to);
 }
-/// Numbers from + at[l] .. from + at[l] + count - 1 to lane l.
+/// Load the numbers from + at[l] .. from + at[l] + count - 1 into lane l.
 MABD_HOT void mabd_lanes_pick(int count, const mabd_real* from, const int32_t* at,
                               mabd_lanes* MABD_RESTRICT to) {
     for (int k = 0; k < count; k += 4) {
@@ -148,7 +150,7 @@ MABD_HOT void mabd_lanes_pick(int count, const mabd_real* from, const int32_t* a
         MABD_EACH_LANE(l) to[k].at[l] = from[at[l] + k];
     }
 }
-/// Row `row` to all lanes.
+/// Load row `row` into all lanes.
 MABD_HOT void mabd_lanes_fill(int columns, const mabd_real* from, int32_t row,
                               mabd_lanes* MABD_RESTRICT to) {
     from += (size_t)columns * (size_t)row;
@@ -157,7 +159,7 @@ MABD_HOT void mabd_lanes_fill(int columns, const mabd_real* from, int32_t row,
         MABD_EACH_LANE(l) to[k].at[l] = x;
     }
 }
-/// Lane l < count back to row `row[l]`.
+/// Store lane l < count to row `row[l]`.
 MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_t* row, int count,
                                mabd_real* to) {
     if (count < MABD_LANES) {
@@ -180,7 +182,8 @@ MABD_HOT void mabd_lanes_store(int columns, const mabd_lanes* from, const int32_
     }
 }
 
-/// Ask for rows that will be loaded soon. A few at a time: the processor has room for some twenty.
+/// Prefetch rows that will be loaded soon, a few at a time: a core tracks about twenty outstanding
+/// cache misses.
 #if defined(__GNUC__)
 MABD_HOT void mabd_lanes_fetch(int columns, const mabd_real* from, const int32_t* row) {
     for (int l = 0; l < MABD_LANES; l++) {
@@ -199,7 +202,7 @@ MABD_HOT void mabd_lanes_fetch(int columns, const mabd_real* from, const int32_t
 #define MABD_UNROLL_TURN
 #endif
 
-/// `count` entries (whole squares) to p[l] of each lane l; entry k is from[order[k]].
+/// Store `count` entries (whole squares) to p[l] for each lane l; entry k is from[order[k]].
 MABD_HOT void mabd_lanes_turn(int count, const mabd_lanes* from, const int* order,
                               mabd_real* const* p) {
     for (int l = 0; l < MABD_LANES; l += 4) {

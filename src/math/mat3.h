@@ -17,7 +17,7 @@ MABD_FN mabd_mat3 mabd_m3(mabd_vec3 c1, mabd_vec3 c2, mabd_vec3 c3) {
 MABD_FN mabd_mat3 mabd_m3_identity(void) {
     return mabd_m3(mabd_v3(1, 0, 0), mabd_v3(0, 1, 0), mabd_v3(0, 0, 1));
 }
-/// From 9 reals, column by column.
+/// Load from 9 reals, column by column.
 MABD_FN mabd_mat3 mabd_m3_load(const mabd_real* p) {
     return mabd_m3(mabd_v3_load(p), mabd_v3_load(p + 3), mabd_v3_load(p + 6));
 }
@@ -49,7 +49,7 @@ MABD_FN mabd_mat3 mabd_m3_transpose(mabd_mat3 m) {
 MABD_FN mabd_real mabd_m3_det(mabd_mat3 m) {
     return mabd_v3_dot(m.c1, mabd_v3_cross(m.c2, m.c3));
 }
-/// Column k = 0, 1, 2.
+/// Return column k = 0, 1, 2.
 MABD_FN mabd_vec3 mabd_m3_column(const mabd_mat3* m, int k) {
     return k == 0 ? m->c1 : k == 1 ? m->c2 : m->c3;
 }

@@ -4,13 +4,14 @@
 //   far    X <- (z X + X^-T / z) / 2,  z = sqrt(|X^-T| / |X|)        scaled Newton, quadratic
 //   near   X <- X (I - E/2 + 3/8 E^2),  E = X'X - I                  Newton-Schulz, cubic
 //
-// Near means |E| < 1/4, where Newton-Schulz contracts. A cubic step that starts below 1e-5 leaves 5/16 |E|^3, a
-// quadratic one below 3e-8 leaves 3/4 |E|^2: both are round-off. A body under ordinary load costs one step.
+// Near means |E| < 1/4, where Newton-Schulz contracts. A cubic step that starts below 1e-5 leaves
+// 5/16 |E|^3, a quadratic one below 3e-8 leaves 3/4 |E|^2: both are round-off. A body under
+// ordinary load costs one step.
 #pragma once
 
 #include "math/mat3.h"
 
-/// E = X'X - I as (xx yy zz xy xz yz); returns |E|^2, NaN if X is not finite.
+/// Compute E = X'X - I as (xx yy zz xy xz yz); return |E|^2, NaN if X is not finite.
 MABD_FN mabd_real mabd_polar_error(mabd_mat3 X, mabd_real* E) {
     E[0] = mabd_v3_dot(X.c1, X.c1) - 1, E[1] = mabd_v3_dot(X.c2, X.c2) - 1;
     E[2] = mabd_v3_dot(X.c3, X.c3) - 1, E[3] = mabd_v3_dot(X.c1, X.c2);
@@ -19,7 +20,7 @@ MABD_FN mabd_real mabd_polar_error(mabd_mat3 X, mabd_real* E) {
            2 * (E[3] * E[3] + E[4] * E[4] + E[5] * E[5]);
 }
 
-/// X (I - E/2): the step of second order.
+/// Compute X (I - E/2), the second-order step.
 MABD_FN mabd_mat3 mabd_polar_last(mabd_mat3 X, const mabd_real* E) {
     const mabd_real a = (mabd_real)-0.5;
     return mabd_m3(mabd_v3_axpy(a, mabd_m3_mul(X, mabd_v3(E[0], E[3], E[4])), X.c1),
@@ -27,7 +28,7 @@ MABD_FN mabd_mat3 mabd_polar_last(mabd_mat3 X, const mabd_real* E) {
                    mabd_v3_axpy(a, mabd_m3_mul(X, mabd_v3(E[4], E[5], E[2])), X.c3));
 }
 
-/// X (I - E/2 + 3/8 E^2)
+/// Compute X (I - E/2 + 3/8 E^2).
 MABD_FN mabd_mat3 mabd_polar_schulz(mabd_mat3 X, const mabd_real* E) {
     const mabd_real a = (mabd_real)0.5, c = (mabd_real)0.375;
     const mabd_real xx = E[0], yy = E[1], zz = E[2], xy = E[3], xz = E[4], yz = E[5];
@@ -41,7 +42,7 @@ MABD_FN mabd_mat3 mabd_polar_schulz(mabd_mat3 X, const mabd_real* E) {
                    mabd_m3_mul(X, mabd_v3(p13, p23, p33)));
 }
 
-/// One scaled Newton step; false if X is singular, mirrored or not finite.
+/// Do one scaled Newton step; return false if X is singular, mirrored or not finite.
 MABD_FN bool mabd_polar_newton(mabd_mat3* X) {
     mabd_vec3 i1 = mabd_v3_cross(X->c2, X->c3), i2 = mabd_v3_cross(X->c3, X->c1),
               i3 = mabd_v3_cross(X->c1, X->c2);
@@ -57,7 +58,8 @@ MABD_FN bool mabd_polar_newton(mabd_mat3* X) {
     return true;
 }
 
-/// *R gets the rotation of A. False, and *R untouched, if A has no rotation (det <= 0, not finite).
+/// Compute the rotation *R nearest to A. Returns false and leaves *R unchanged if A has none (det
+/// <= 0 or not finite).
 MABD_FN bool mabd_polar(mabd_mat3 A, mabd_mat3* R) {
     mabd_mat3 X = A;
     mabd_real E[6];

@@ -30,19 +30,19 @@ MABD_FN mabd_quat mabd_q_normalize(mabd_quat q) {
 MABD_FN mabd_quat mabd_q_conjugate(mabd_quat q) {
     return mabd_q(q.w, -q.x, -q.y, -q.z);
 }
-/// Rotation b first, then a.
+/// Return the rotation that applies b first, then a.
 MABD_FN mabd_quat mabd_q_product(mabd_quat a, mabd_quat b) {
     return mabd_q(a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
                   a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
                   a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
                   a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w);
 }
-/// Turn by `angle` [rad] about a unit axis.
+/// Return the rotation by `angle` [rad] about a unit axis.
 MABD_FN mabd_quat mabd_q_axis_angle(mabd_vec3 axis, mabd_real angle) {
     mabd_real s = (mabd_real)sin(angle / 2);
     return mabd_q((mabd_real)cos(angle / 2), s * axis.x, s * axis.y, s * axis.z);
 }
-/// Rotation matrix of a unit quaternion.
+/// Return the rotation matrix of a unit quaternion.
 MABD_FN mabd_mat3 mabd_q_matrix(mabd_quat q) {
     return mabd_m3(mabd_v3(1 - 2 * (q.y * q.y + q.z * q.z), 2 * (q.x * q.y + q.w * q.z),
                            2 * (q.x * q.z - q.w * q.y)),
@@ -55,7 +55,8 @@ MABD_FN mabd_mat3 mabd_q_matrix(mabd_quat q) {
 MABD_FN mabd_vec3 mabd_q_rotate(mabd_quat q, mabd_vec3 x) {
     return mabd_m3_mul(mabd_q_matrix(q), x);
 }
-/// Unit quaternion of a rotation matrix, w >= 0 (Shepperd's method: the largest of w x y z first).
+/// Return the unit quaternion of a rotation matrix, w >= 0 (Shepperd's method: the largest of w x y
+/// z first).
 MABD_FN mabd_quat mabd_q_from_matrix(mabd_mat3 r) {
     mabd_real xx = r.c1.x, yy = r.c2.y, zz = r.c3.z, trace = xx + yy + zz;
     mabd_quat q;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markers for function text that C17, C++17 and CUDA compile alike: no compound literals, no bare
-// restrict.
+// Markers for source that compiles as C17, C++17 and CUDA: no compound literals, no bare restrict.
 #pragma once
 
 #include "mabd/base.h"
 
-/// The text as a device has it: no vectors, one lane. So have those who count what a device will do (bench/model).
+/// Defined where the source compiles as on a device: no vectors, one lane. Programs that count the
+/// operations of a device (bench/cuda-model) define MABD_COUNTED to get it.
 #if defined(__CUDACC__) || defined(MABD_COUNTED)
 #define MABD_ON_DEVICE
 #endif
@@ -15,7 +15,8 @@
 #else
 #define MABD_FN static inline
 #endif
-/// For large functions that a device had better call: inlined, they take the registers of their callers.
+/// Marks large functions that device code should call: inlined, they would use registers of their
+/// callers.
 #ifdef __CUDACC__
 #define MABD_CALL static __host__ __device__ __noinline__
 #else
@@ -27,7 +28,7 @@
 #define MABD_RESTRICT restrict
 #endif
 
-/// For the few functions of an inner loop that must not become calls.
+/// Marks the few functions of an inner loop that must be inlined.
 #if defined(__CUDACC__)
 #define MABD_HOT static __host__ __device__ __forceinline__
 #elif defined(__GNUC__)

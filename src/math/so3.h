@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation vectors: the logarithm of a rotation matrix, its gradients, and unwrapping of whole turns.
+// Rotation vectors: the logarithm of a rotation matrix, its gradients, and unwrapping of whole
+// turns.
 //
-// A rotation by the angle p about a unit axis has the rotation vector phi = p axis. If a further small
-// rotation dr is applied (in the axes of the frame that phi is measured from), phi changes by
+// A rotation by the angle p about a unit axis has the rotation vector phi = p axis. If a further
+// small rotation dr is applied (in the axes of the frame that phi is measured from), phi changes by
 //   dphi_k = n_k . dr,   n_k = e_k + phi x e_k / 2 + c phi x (phi x e_k),
 //   c = (1 - p/2 cot(p/2)) / p^2
 //
-// For p <= pi/2 both phi and c are computed without roots, arcs or branches. With t = tan(p/2), z = t^2,
+// For p <= pi/2 both phi and c are computed without roots, arcs or branches. With t = tan(p/2), z =
+// t^2,
 //   k(z) = (1 - atan(t)/t) / z = 1/3 - z/5 + z^2/7 - ..,   g = 1 - z k = (p/2) cot(p/2)
 // and w = 2 sin(p) axis from the skew part of Q, t = sin(p)/(1 + cos(p)):
 //   z = w.w / (4 (1 + cos p)^2),   phi = (1 + z) g w / 2,   c = k / (4 g^2)
-// k is a polynomial of degree 19, interpolated at the 20 Chebyshev points of [0, 1]. Its relative error
-// is below 5e-16, that of g below 2e-16, so the error of phi is the rounding of w and of cos p.
+// k is a polynomial of degree 19, interpolated at the 20 Chebyshev points of [0, 1]. Its relative
+// error is below 5e-16, that of g below 2e-16, so the error of phi is the rounding of w and of cos
+// p.
 #pragma once
 
 #include "math/mat3.h"
@@ -46,17 +49,17 @@ MABD_HOT mabd_real mabd_so3_atan_series(mabd_real z) {
     return k * z + (mabd_real)0.33333333333333331;
 }
 
-/// 2 cos(angle) of a rotation matrix.
+/// Compute 2 cos(angle) of a rotation matrix.
 MABD_HOT mabd_real mabd_so3_two_cosines(mabd_mat3 Q) {
     return Q.c1.x + Q.c2.y + Q.c3.z - 1;
 }
-/// 2 sin(angle) axis of a rotation matrix.
+/// Compute 2 sin(angle) axis of a rotation matrix.
 MABD_HOT mabd_vec3 mabd_so3_two_sines(mabd_mat3 Q) {
     return mabd_v3(Q.c2.z - Q.c3.y, Q.c3.x - Q.c1.z, Q.c1.y - Q.c2.x);
 }
 
-/// Compute the rotation vector of a rotation by at most pi/2: requires mabd_so3_two_cosines(Q) >= 0,
-/// otherwise the result is meaningless.
+/// Compute the rotation vector of a rotation by at most pi/2. Requires mabd_so3_two_cosines(Q) >=
+/// 0; otherwise the result is meaningless.
 MABD_HOT mabd_rotvec mabd_so3_log_small(mabd_mat3 Q) {
     const mabd_vec3 w = mabd_so3_two_sines(Q);
     const mabd_real below = 2 + mabd_so3_two_cosines(Q);
@@ -121,8 +124,8 @@ MABD_FN mabd_real mabd_unwrap_angle(mabd_real x, mabd_real near) {
     return x + 2 * MABD_PI * (mabd_real)floor((near - x) / (2 * MABD_PI) + (mabd_real)0.5);
 }
 
-/// Return the rotation vector nearest to `near` among phi + 2 pi n phi/|phi|, which all describe one
-/// rotation. Only components that `known` marks by 1 (others are 0) are compared.
+/// Return the rotation vector nearest to `near` among phi + 2 pi n phi/|phi|, which all describe
+/// one rotation. Compares only the components that `known` marks by 1 (others are 0).
 MABD_FN mabd_vec3 mabd_rotvec_unwrap(mabd_vec3 phi, mabd_vec3 near, mabd_vec3 known) {
     mabd_real angle = mabd_v3_norm(phi), far = mabd_v3_norm(near);
     if (far < (mabd_real)1) return phi; // |phi| <= pi is nearest

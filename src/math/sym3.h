@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symmetric 3x3 matrices, by value.
 //
-// mabd_sym3_positive clamps negative eigenvalues: it computes f(G) with f(x) = max(x, 0) by Newton's
-// interpolation at the eigenvalues e1 >= e2 >= e3, without eigenvectors:
+// mabd_sym3_positive clamps negative eigenvalues: it computes f(G) with f(x) = max(x, 0) by
+// Newton's interpolation at the eigenvalues e1 >= e2 >= e3, without eigenvectors:
 //
 //   f(G) = f(e1) I + f[e1,e2] (G - e1) + f[e1,e2,e3] (G - e1)(G - e2)
-//   e1 = q + 2 p c(r),  e3 = q - 2 p c(-r),   q = tr(G)/3,  6 p^2 = |G - q|^2,  2 r = det((G - q)/p)
+//   e1 = q + 2 p c(r),  e3 = q - 2 p c(-r)
+//   q = tr(G)/3,  6 p^2 = |G - q|^2,  2 r = det((G - q)/p)
 //   c(r) = cos(acos(r)/3) = cos(2/3 acos u),  u = sqrt((1 + r)/2)
 //
-// The divided differences of f lose no digits: where signs differ, denominators are sums. c is analytic
-// in u on [0, 1]; a polynomial of degree 15, interpolated at Chebyshev points, has an error of 7e-15.
-// Two eigenvalues within sqrt(eps) p of each other are known to sqrt(eps) p only, so callers that need
-// a positive result check it and fall back to mabd_sym3_clamp, which uses Jacobi rotations.
+// The divided differences of f lose no digits: where signs differ, denominators are sums. c is
+// analytic in u on [0, 1]; a polynomial of degree 15, interpolated at Chebyshev points, has an
+// error of 7e-15. Two eigenvalues within sqrt(eps) p of each other are known to sqrt(eps) p only,
+// so callers that need a positive result check it and fall back to mabd_sym3_clamp, which uses
+// Jacobi rotations.
 #pragma once
 
 #include "math/eigen3.h"

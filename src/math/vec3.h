@@ -43,7 +43,7 @@ MABD_FN mabd_vec3 mabd_v3_cross(mabd_vec3 a, mabd_vec3 b) {
 MABD_FN mabd_real mabd_v3_norm(mabd_vec3 a) {
     return (mabd_real)sqrt(mabd_v3_dot(a, a));
 }
-/// Component k = 0, 1, 2.
+/// Return component k = 0, 1, 2.
 MABD_FN mabd_real mabd_v3_get(mabd_vec3 v, int k) {
     return k == 0 ? v.x : k == 1 ? v.y : v.z;
 }
