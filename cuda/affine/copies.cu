@@ -57,7 +57,7 @@ __global__ static void __launch_bounds__(THREADS, 1) move_slots(VIEW sim, bool b
 }
 
 __global__ static void __launch_bounds__(THREADS, 1) mark_copies(VIEW sim) {
-    if (INDEX < sim.model->copy_count) sim.copies[INDEX].kept = sim.copies[INDEX].settled;
+    if (INDEX < sim.model->copy_count) sim.copies[INDEX].saved = sim.copies[INDEX].settled;
 }
 
 static mabd_status move_copies(mabd_cuda_state* state, const mabd_affine_sim* host, bool back,

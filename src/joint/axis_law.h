@@ -59,10 +59,10 @@ typedef struct mabd_axis_law {
 } mabd_axis_law;
 
 /// Branch of the graph: at a stop or between stops; below, inside or above each box.
-typedef struct mabd_axis_piece {
+typedef struct mabd_axis_branch {
     int8_t stop;                 // -1 at lower, 0 between, 1 at upper
     int8_t box[MABD_AXIS_BOXES]; // -1, 0, 1
-} mabd_axis_piece;
+} mabd_axis_branch;
 
 /// The row of a branch.
 typedef struct mabd_axis_line {
@@ -93,36 +93,36 @@ MABD_FN mabd_real mabd_axis_rising(const mabd_axis_law* law, mabd_real rho, mabd
 }
 
 /// Find the branch on which x + rho lambda = z. rho > 0 [m/N] or [rad/(N m)].
-MABD_FN mabd_axis_piece mabd_axis_find(const mabd_axis_law* law, mabd_real rho, mabd_real z) {
-    mabd_axis_piece piece = {0, {0, 0}};
+MABD_FN mabd_axis_branch mabd_axis_find(const mabd_axis_law* law, mabd_real rho, mabd_real z) {
+    mabd_axis_branch branch = {0, {0, 0}};
     if (law->lower > -(mabd_real)INFINITY && z <= mabd_axis_rising(law, rho, law->lower, 1)) {
-        piece.stop = -1;
-        return piece;
+        branch.stop = -1;
+        return branch;
     }
     if (law->upper < (mabd_real)INFINITY && z >= mabd_axis_rising(law, rho, law->upper, -1)) {
-        piece.stop = 1;
-        return piece;
+        branch.stop = 1;
+        return branch;
     }
     for (int i = 0; i < MABD_AXIS_BOXES; i++) {
         const mabd_axis_box* box = &law->box[i];
         if (!(box->most > 0) || box->most == (mabd_real)INFINITY) continue;
         const mabd_real reach = box->compliance * box->most;
-        if (z < mabd_axis_rising(law, rho, box->at - reach, -1)) piece.box[i] = -1;
-        if (z > mabd_axis_rising(law, rho, box->at + reach, 1)) piece.box[i] = 1;
+        if (z < mabd_axis_rising(law, rho, box->at - reach, -1)) branch.box[i] = -1;
+        if (z > mabd_axis_rising(law, rho, box->at + reach, 1)) branch.box[i] = 1;
     }
-    return piece;
+    return branch;
 }
 
 /// Return the row of a branch.
-MABD_FN mabd_axis_line mabd_axis_row(const mabd_axis_law* law, mabd_axis_piece piece) {
-    mabd_axis_line line = {false, 0, piece.stop < 0 ? law->lower : law->upper, 0};
+MABD_FN mabd_axis_line mabd_axis_row(const mabd_axis_law* law, mabd_axis_branch branch) {
+    mabd_axis_line line = {false, 0, branch.stop < 0 ? law->lower : law->upper, 0};
     mabd_real slope = law->slope, level = law->level;
-    if (piece.stop != 0) return line;
+    if (branch.stop != 0) return line;
     for (int i = 0; i < MABD_AXIS_BOXES; i++) {
         const mabd_axis_box* box = &law->box[i];
         if (!(box->most > 0)) continue;
-        if (piece.box[i] != 0) {
-            level -= piece.box[i] * box->most;
+        if (branch.box[i] != 0) {
+            level -= branch.box[i] * box->most;
         } else if (box->compliance > 0) {
             slope += 1 / box->compliance;
             level += box->at / box->compliance;

@@ -78,7 +78,7 @@ int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_g
     }
     if (left == 0) return 0;
     move_copies(sim, false);
-    for (int32_t i = 0; i < copies; i++) sim->copies[i].kept = sim->copies[i].settled;
+    for (int32_t i = 0; i < copies; i++) sim->copies[i].saved = sim->copies[i].settled;
     return left;
 }
 

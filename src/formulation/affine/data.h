@@ -52,7 +52,7 @@ typedef struct mabd_affine_sizes {
     size_t groups;  // of components (factor.c)
     size_t targets; // copies x controls (targets.c)
     size_t copies;  // 0 = none
-    size_t apart;   // bodies, or 0 if copies do not settle one by one (copies.c)
+    size_t by_copy; // bodies, or 0 if copies do not settle one by one (copies.c)
 } mabd_affine_sizes;
 
 /// One control row at the end time of the step: lambda = (x - x_star)/c.
@@ -90,9 +90,9 @@ typedef struct mabd_affine_axis_state {
     mabd_real x, lambda;         // of the last solve
     mabd_real x_low, lambda_low; // where the search for contacts has come to
     mabd_axis_line line;         // of the piece
-    mabd_axis_piece piece;
+    mabd_axis_branch branch;
     bool moves; // the last solve lies on another piece: `found`
-    mabd_axis_piece found;
+    mabd_axis_branch found;
 } mabd_affine_axis_state;
 
 /// One row J of a body and Y = H^-1 J'.
@@ -131,7 +131,7 @@ typedef enum mabd_affine_body_kind {
 /// A copy of a batch in the current solve, where copies settle one by one (copies.c).
 typedef struct mabd_affine_copy_state {
     bool settled; // its result is good
-    bool kept;    // saved while other copies continue
+    bool saved;   // saved while other copies continue
     mabd_real rotation;
     int32_t rotated_body;         // -1 = no moving bodies
     mabd_affine_joint_error open; // of its last solve
@@ -139,11 +139,11 @@ typedef struct mabd_affine_copy_state {
 
 /// When a copy has settled.
 typedef struct mabd_affine_copy_goal {
-    mabd_real rotation; // of its bodies, at most [rad]
-    mabd_real opening;  // of its rows, at most [m], [rad]
-    bool first;         // solve: no copy has settled before
-    bool every_row;     // all rows count, else those that are not linear
-    bool last;          // no solve follows: report the errors of all copies
+    mabd_real rotation;    // of its bodies, at most [rad]
+    mabd_real joint_error; // of its rows, at most [m], [rad]
+    bool first;            // solve: no copy has settled before
+    bool every_row;        // all rows count, else those that are not linear
+    bool last;             // no solve follows: report the errors of all copies
 } mabd_affine_copy_goal;
 
 /// What a side does with the block of its joint.
@@ -277,10 +277,10 @@ MABD_FN mabd_vec3 mabd_affine_point_of(const mabd_real* q, int32_t body, mabd_ve
 
 /// Outcome of an update of the branches of axes with laws.
 typedef struct mabd_affine_axis_report {
-    int32_t changed;   // axes that were on the wrong branch
-    mabd_real miss;    // farthest that one of them was off its graph [m], [rad]
-    mabd_real opening; // farthest that one on a vertical branch is from its place [m], [rad]
-    int32_t joint;     // where the larger of the two is, -1 = none
+    int32_t changed;       // axes that were on the wrong branch
+    mabd_real miss;        // farthest that one of them was off its graph [m], [rad]
+    mabd_real joint_error; // farthest that one on a vertical branch is from its place [m], [rad]
+    int32_t joint;         // where the larger of the two is, -1 = none
 } mabd_affine_axis_report;
 
 /// Fill both states of a joint view from affine coordinates (bodies + 1 x 12).

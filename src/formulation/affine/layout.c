@@ -38,7 +38,7 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
     n.components = (size_t)plan->component_count;
     n.copies = (size_t)model->copy_count;
     n.targets = (size_t)mabd_model_control_copies(model) * (size_t)model->control_count;
-    n.apart = mabd_affine_settles_by_copy(model) ? n.bodies : 0;
+    n.by_copy = mabd_affine_settles_by_copy(model) ? n.bodies : 0;
     n.axes = model->laws ? n.coordinates : 0;
     n.motor_only = n.guess = n.rest = 0;
     n.threads = 1;

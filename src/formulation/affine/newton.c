@@ -179,7 +179,7 @@ static attempt begin(solve* s, mabd_affine_scheme scheme, mabd_real time) {
     mabd_affine_lap(sim, MABD_AFFINE_STAGE_PREDICT, clock);
     const attempt a = find_contacts(sim, MABD_FIND_FIRST);
     s->info->converged = false;
-    s->by_copy = sim->sizes.apart > 0 && sim->backend->settle_copies;
+    s->by_copy = sim->sizes.by_copy > 0 && sim->backend->settle_copies;
     if (a.status == MABD_OK) set_goal(sim, mabd_affine_contacts_slide(sim->contacts));
     return a;
 }
@@ -236,7 +236,7 @@ static verdict judge_copies(solve* s, attempt* a) {
     mabd_affine_sim* sim = s->sim;
     const bool last = s->reference + 1 == sim->def.max_iterations;
     const mabd_affine_copy_goal goal = {.rotation = sim->def.affine.rotation_tolerance,
-                                        .opening = mabd_affine_row_tolerance(sim),
+                                        .joint_error = mabd_affine_row_tolerance(sim),
                                         .first = s->reference == 0,
                                         .every_row = sim->iterates,
                                         .last = last};
@@ -269,7 +269,7 @@ static verdict judge(solve* s, attempt* a) {
     if (a->status != MABD_OK) return MABD_VERDICT_LEAVE;
     mabd_affine_lap(sim, MABD_AFFINE_STAGE_CHECK, s->clock);
     const bool closed = right && mabd_affine_remaining_error(sim, &s->joint_error) <= tolerance &&
-                        s->axes.opening <= tolerance;
+                        s->axes.joint_error <= tolerance;
     s->info->converged = closed && contacts_converged(sim);
     if (s->info->converged) return MABD_VERDICT_END;
     // its products are used up
@@ -294,7 +294,8 @@ static attempt end(const solve* s) {
         return mabd_affine_outcome(MABD_ERR_DIVERGED, -1, s->joint_error.joint,
                                    "the rows do not close at");
     }
-    if (!(s->axes.opening <= MABD_ACCEPT_JOINT_ERROR)) return mabd_affine_axes_unsettled(&s->axes);
+    if (!(s->axes.joint_error <= MABD_ACCEPT_JOINT_ERROR))
+        return mabd_affine_axes_unsettled(&s->axes);
     return good();
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assemble: y = H^-1 r of every body, and its share of the dual system K lambda = J y + C.
 //
-//   r = M (q_hat - q_ref)/bh^2 + external forces       strain is zero at the reference: no elastic force
+//   r = M (q_hat - q_ref)/bh^2 + external forces    no elastic force: no strain at the reference
 //   D(j)    = sum over the bodies of joint j of J H^-1 J', + c of compliant rows
 //   U(i,j)  = J_i H^-1 J_j' of the body that carries both
 //   b(j)    = C(ref) + sum J y
 //
-// Bodies go tile by tile, in packs (pack_balls.c, pack_rows.c) or one by one; the first side of a joint writes its blocks, the second adds
-// (affine/cpu/pack.h). One by one, a body that carries nothing but ball joints takes the short way (one/balls.h), all others
-// build their rows (one/rows.h).
+// Bodies are processed tile by tile, in packs (pack_balls.c, pack_rows.c) or one by one; the first
+// side of a joint writes its blocks, the second adds (affine/cpu/pack.h). One by one, a body whose
+// joints are all balls takes the shorter path (affine/element/assemble_balls.h); all others build
+// their rows (affine/element/assemble_rows.h).
 
 #include "formulation/affine/element/assemble.h"
 #include "formulation/affine/cpu/pack_lanes.h"
@@ -16,7 +17,7 @@
 
 #include "math/block.h"
 
-// What geometric stiffness is made of.
+// Select the stress that determines the geometric stiffness.
 static const mabd_real* choose_stress(const mabd_affine_sim* sim, mabd_affine_pass pass) {
     if (pass == MABD_PASS_FIRST) return sim->stress;
     return pass == MABD_PASS_AGAIN && sim->sizes.held > 0 ? sim->stress_held : sim->stress_new;
@@ -32,9 +33,10 @@ int32_t MABD_STAGE(joint_rows)(mabd_affine_sim* sim, int32_t body, int32_t side,
     return count;
 }
 
-// ---- tiles -------------------------------------------------------------------------------------------
+// ---- tiles ----
 
-// Lanes take one block: bodies that are touched, or that others are not like in the scheme of this solve, go one by one.
+// Lanes share one block: bodies with contacts, or of different schemes in this solve, are processed
+// one by one.
 bool MABD_STAGE(fits_lanes)(const mabd_affine_sim* sim, const mabd_affine_pack* pack) {
     if (!sim->contacts) return true;
     const bool euler = mabd_affine_is_euler(sim, pack->body[0]);
@@ -60,7 +62,7 @@ void MABD_STAGE(start)(mabd_affine_sim* sim, mabd_affine_pass pass, const mabd_a
     const mabd_affine_packs* packs = sim->packs;
     const mabd_real* stress = choose_stress(sim, pass);
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
-        const mabd_affine_pack* pack = &packs->packs[p]; // in lanes joints are begun on the way
+        const mabd_affine_pack* pack = &packs->packs[p]; // lanes begin joints during assembly
         if (pack->kind == MABD_BODY_SIMPLE || MABD_STAGE(fits_lanes)(sim, pack)) continue;
         for (int32_t l = 0; l < pack->count; l++) {
             mabd_affine_stage_start_joints(sim, stress, pack->body[l]);
@@ -75,8 +77,8 @@ void MABD_STAGE(start)(mabd_affine_sim* sim, mabd_affine_pass pass, const mabd_a
     MABD_STAGE_END();
 }
 
-// What a pack will read of its bodies: asked for while the one before is under way.
-MABD_HOT void ask_for_bodies(const mabd_affine_sim* sim, const mabd_affine_pack* pack) {
+// Prefetch the bodies of a pack while the previous pack is processed.
+MABD_HOT void prefetch_bodies(const mabd_affine_sim* sim, const mabd_affine_pack* pack) {
     const mabd_real* arrays[5] = {sim->q, sim->q1, sim->v, sim->v1, sim->ref};
     for (int32_t l = 0; l < pack->count; l++) {
         for (int k = 0; k < 5; k++) {
@@ -96,9 +98,9 @@ void MABD_STAGE(assemble)(mabd_affine_sim* sim, mabd_affine_pass pass, bool pred
     } else if (tile->segment >= 0) {
         MABD_STAGE(assemble_row_segment)(sim, tile->segment, stress, predict);
     }
-    if (predict && tile->looks) { // at the references of later packs as well
+    if (predict && tile->looks) { // rows also read references of later packs
         for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
-            if (p + 1 < tile->pack_last) ask_for_bodies(sim, &packs->packs[p + 1]);
+            if (p + 1 < tile->pack_last) prefetch_bodies(sim, &packs->packs[p + 1]);
             MABD_STAGE(predict_pack)(sim, &packs->packs[p], true);
         }
         predict = false;
@@ -106,11 +108,11 @@ void MABD_STAGE(assemble)(mabd_affine_sim* sim, mabd_affine_pass pass, bool pred
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
         const mabd_affine_pack* pack = &packs->packs[p];
         if (p + 1 < tile->pack_last && pack->kind != MABD_BODY_SPRUNG) {
-            ask_for_bodies(sim, pack + 1);
+            prefetch_bodies(sim, pack + 1);
         }
-        const bool kept =
+        const bool saved =
             pack->kind == MABD_BODY_SIMPLE && pass == MABD_PASS_AGAIN && sim->sizes.held > 0;
-        if (kept || !MABD_STAGE(fits_lanes)(sim, pack)) {
+        if (saved || !MABD_STAGE(fits_lanes)(sim, pack)) {
             assemble_singly(sim, pack, pass, stress, thread);
         } else if (pack->kind == MABD_BODY_SPRUNG) {
             MABD_STAGE(assemble_spring_pack)(sim, pack, stress, predict);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check: how far the rigid rows are open at a state, and how far axes are beyond their stops. Measured on the rows themselves, by
-// nothing that the solver has computed. Consecutive joints of one row set go in lanes (math/lanes.h) if rigid rows are all they have;
-// lanes and joints one by one give the same numbers.
+// Measure the errors of rigid rows at a state, and how far axes exceed their stops. The rows are
+// evaluated directly; no result of the solver is used. Consecutive joints of one row set are
+// processed in lanes (math/lanes.h) if they have rigid rows only; lanes and single joints give the
+// same numbers.
 
 #include "formulation/affine/cpu/affine_lanes.h"
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/element/joint_error.h"
 
-// ---- in lanes ------------------------------------------------------------------------------------------
+// ---- in lanes ----
 
 /// Consecutive joints of one row set.
 typedef struct joint_lanes {
@@ -50,7 +51,7 @@ static void open_crosses(joint_lanes* MABD_RESTRICT j, const mabd_lanes* MABD_RE
     }
 }
 
-// True if some lane is worse than what there is; that is seldom.
+// True if some lane exceeds the worst error found so far, which is rare.
 static bool is_worse(const joint_lanes* MABD_RESTRICT j,
                      const mabd_affine_joint_error* MABD_RESTRICT worst) {
     int more = worst->joint < 0;
@@ -82,7 +83,7 @@ static void load_joints(const mabd_model* m, const mabd_real* q, int32_t first, 
     }
 }
 
-// Joints first .. first + MABD_LANES - 1.
+// Check joints first .. first + MABD_LANES - 1.
 static void check_lanes(const mabd_affine_sim* sim, const mabd_real* q, int32_t first,
                         mabd_affine_joint_error* worst) {
     const mabd_model* m = sim->model;
@@ -104,7 +105,7 @@ static void check_lanes(const mabd_affine_sim* sim, const mabd_real* q, int32_t 
     }
 }
 
-// True if rigid rows are all that is to be looked at.
+// True if only rigid rows have to be checked.
 static bool is_plain(const mabd_row_set* set) {
     bool plain = set->rigid_count > 0 && !set->laws;
     for (int32_t r = 0; r < set->control_count; r++) plain &= !set->control[r].rigid;

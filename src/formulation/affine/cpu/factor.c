@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factor and solve: K lambda = b, component by component, by the solver that fits.
+// Factor and solve K lambda = b, component by component, with the selected solver.
 //
-// Threads: components do not know of each other. Those that follow each other make a group of MABD_GROUP_ROWS rows or more, which is
-// what one thread does at a time; the plan alone decides. A component that is a good part of all rows would leave the other
-// threads without work: if its solver can share, it comes after the groups, with all threads. Neither changes bits: solvers
-// give the same with any number of threads. Of several components that fail the first is told.
+// Threads: components are independent. Consecutive components form a group of at least
+// MABD_GROUP_ROWS rows, the unit of work of one thread; groups depend on the plan only. A component
+// with a large part of all rows would leave the other threads idle: if its solver supports threads,
+// it is solved after the groups, with all threads. Neither changes bits, because solvers give the
+// same result with any number of threads. If several components fail, the first one is reported.
 
 #include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/cpu/reduced_chain.h"
@@ -14,23 +15,24 @@
 
 #include <string.h>
 
-// Rows beyond the 12 freedoms of an affine body (three welds between two bodies) make K singular even with
-// elasticity. Then each row of the component gives way by this part of its own compliance: enough for
-// positive pivots, and 1e-10 of a correction is no more than round-off of a position. What redundant rows
-// do against each other is only known to round-off over this: at 1e-12 it came to three times the weight
-// of a door.
+// Rows beyond the 12 degrees of freedom of an affine body (three welds between two bodies) make K
+// singular even with elasticity. In such a component each row then gives way by this fraction of
+// its own compliance: enough for positive pivots, and 1e-10 of a correction is at the round-off of
+// a position. Forces of redundant rows against each other are known only up to round-off divided by
+// this number: at 1e-12 the error reached three times the weight of a door.
 //
-// What is factored then is K + S, S = softness diag(K). The rows stay open by S x, which for a mechanism
-// with many redundant rows is 1e-11 of its levers and loads: more than a tight row tolerance allows,
-// however often one iterates. A second solve takes it back,
+// The factored matrix is K + S, S = softness diag(K). The rows keep a residual S x, which for a
+// mechanism with many redundant rows is 1e-11 of its levers and loads: more than a tight row
+// tolerance allows, regardless of the number of iterations. A second solve removes it,
 //
 //   x1 = (K + S)^-1 b,   b - K x1 = S x1,   x2 = x1 + (K + S)^-1 S x1
 //
-// and leaves S (K + S)^-1 S x1. If n is a vector of rows that hold against each other, K n = 0, then n'b =
-// 0 for rows that can be closed and so n'S x1 = 0: the load shared among them is the same.
+// and leaves S (K + S)^-1 S x1. If n is a vector of rows that act against each other, K n = 0, then
+// n'b = 0 for rows that can be closed and so n'S x1 = 0: the distribution of the load among them
+// does not change.
 
-// Joints between junctions have no compliance of their own: about J diag(H)^-1 J' comes back when a junction is
-// eliminated. What this leaves open is not taken back.
+// Soften joints between junctions. They have no compliance of their own: about J diag(H)^-1 J' is
+// added when a junction is eliminated. The second solve does not remove this residual.
 static void soften_late(const mabd_dual_system* system, int32_t edge) {
     int32_t s = system->from[edge] - system->slot_offset,
             t = system->to[edge] - system->slot_offset;
@@ -63,7 +65,7 @@ static void soften(const mabd_dual_system* system) {
 // rest = S x
 static void softened_rest(const mabd_dual_system* system, const mabd_real* x, mabd_real* rest) {
     const mabd_real part =
-        MABD_REDUNDANT_SOFTNESS / (1 + MABD_REDUNDANT_SOFTNESS); // D has been softened
+        MABD_REDUNDANT_SOFTNESS / (1 + MABD_REDUNDANT_SOFTNESS); // D is softened already
     for (int32_t s = 0; s < system->slot_count; s++) {
         const mabd_real* D = system->D + system->block[s];
         const int32_t width = system->width[s], row = system->row[s] - system->row_offset;
@@ -71,7 +73,8 @@ static void softened_rest(const mabd_dual_system* system, const mabd_real* x, ma
     }
 }
 
-// `rest`: of what the factorisation has taken along.
+// Solve with the factor of a component, and remove the residual of softened rows. rest: factor has
+// processed the right-hand side already, so only the rest of the solve is done.
 static void solve(const mabd_affine_sim* sim, int32_t component, const mabd_dual_system* system,
                   bool rest, mabd_real* x) {
     const mabd_dual_ops* ops = sim->duals[component];
@@ -87,27 +90,29 @@ static void solve(const mabd_affine_sim* sim, int32_t component, const mabd_dual
     for (int32_t r = 0; r < system->row_count; r++) x[r] += taken[r];
 }
 
-// Contacts ask for more than one solve, and for the right-hand side as it was: it is not taken along then.
-static bool is_asked_again(const mabd_affine_sim* sim, int32_t component) {
+// True if contacts solve the component again with the original right-hand side; it must then stay
+// out of the factorisation.
+static bool is_solved_again(const mabd_affine_sim* sim, int32_t component) {
     const mabd_affine_contacts* c = sim->contacts;
     return c && c->by_component.met[component] &&
            c->rows.contacts.count + c->support.contacts.count > 0;
 }
 
-// With the right-hand side that solve will be asked for, where the solver can use it.
+// Factor a component, together with the right-hand side of the next solve where the solver can use
+// it.
 static mabd_status factor(mabd_affine_sim* sim, int32_t component, const mabd_dual_system* system,
                           int32_t* bad) {
     const mabd_dual_ops* ops = sim->duals[component];
     void* solver = sim->solvers[component];
     if (mabd_affine_reduced_chain_is(sim, component))
         return mabd_affine_reduced_chain_factor(sim, component, bad);
-    if (!ops->factor_with || is_asked_again(sim, component)) {
+    if (!ops->factor_with || is_solved_again(sim, component)) {
         return ops->factor(solver, system, bad);
     }
     return ops->factor_with(solver, system, sim->lambda + system->row_offset, bad);
 }
 
-// ---- groups ------------------------------------------------------------------------------------------
+// ---- groups ----
 
 static int32_t rows_of(const mabd_plan* plan, int32_t component) {
     const mabd_plan_component* c = &plan->components[component];
@@ -116,7 +121,7 @@ static int32_t rows_of(const mabd_plan* plan, int32_t component) {
 
 int32_t mabd_affine_find_groups(const mabd_plan* plan, mabd_affine_group* groups) {
     int32_t count = 0, first = 0;
-    int64_t weight = 0; // one more for each component
+    int64_t weight = 0; // rows, plus one for each component
     for (int32_t i = 0; i < plan->component_count; i++) {
         const int32_t rows = rows_of(plan, i);
         if (i > first && rows >= MABD_GROUP_ROWS) {
@@ -162,7 +167,7 @@ static void run_groups(mabd_affine_sim* sim, group_work work) {
     }
 }
 
-// ---- factor ------------------------------------------------------------------------------------------
+// ---- factor ----
 
 static mabd_status factor_component(mabd_affine_sim* sim, int32_t component, mabd_pool* pool,
                                     int32_t* joint) {
@@ -199,7 +204,7 @@ mabd_status mabd_affine_factor(mabd_affine_sim* sim, int32_t* joint) {
     return MABD_OK;
 }
 
-// ---- solve -------------------------------------------------------------------------------------------
+// ---- solve ----
 
 static void iterate(mabd_affine_sim* sim, int32_t component, const mabd_dual_system* system,
                     mabd_dual_report* sum) {
@@ -221,7 +226,7 @@ static void solve_component(mabd_affine_sim* sim, int32_t component, mabd_pool* 
     } else if (sim->duals[component]->iterate) {
         iterate(sim, component, &system, report);
     } else {
-        solve(sim, component, &system, !is_asked_again(sim, component),
+        solve(sim, component, &system, !is_solved_again(sim, component),
               sim->lambda + system.row_offset);
     }
 }

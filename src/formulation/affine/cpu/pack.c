@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles and packs: built once, from the model alone. The same walk is made twice, to count and to fill.
+// Tiles and packs: built once, from the model only. The same walk runs twice, to count and to fill.
 
 #include "formulation/affine/cpu/pack.h"
 
@@ -13,9 +13,9 @@ typedef struct walk {
     const mabd_model* model;
     const uint8_t* kinds;
     mabd_affine_packs* out; // arrays are null while counting
-    int32_t* segment_at;    // (bodies) the slot before a body that begins a segment, else -1
+    int32_t* segment_at;    // (bodies) the slot before a body that starts a segment, else -1
     int32_t* tile_of;       // (bodies)
-    int32_t* piece_of;      // (bodies) first body of its tile, or of its lane of a segment
+    int32_t* span_of;       // (bodies) first body of its tile, or of its lane of a segment
     uint8_t packed[MABD_TILE_BODIES];
 } walk;
 
@@ -23,7 +23,7 @@ static const mabd_model_joint* side_joint(const mabd_model* m, int32_t side) {
     return &m->joints[m->plan->slot_joint[m->plan->sides[side].slot]];
 }
 
-// Bodies with springs: all their joints are balls or in groups.
+// True if a body with springs can be packed: all its joints are balls or in groups.
 static bool has_lane_joints(const walk* w, int32_t body) {
     const mabd_model* m = w->model;
     for (int32_t s = m->plan->side_start[body]; s < m->plan->side_start[body + 1]; s++) {
@@ -66,7 +66,7 @@ static bool are_alike(const walk* w, int32_t a, int32_t b) {
     return alike;
 }
 
-// ---- packs -------------------------------------------------------------------------------------------
+// ---- packs ----
 
 static void fill_side(const mabd_model* m, const int32_t* body, int32_t place,
                       mabd_affine_pack_side* side) {
@@ -85,7 +85,7 @@ static void fill_side(const mabd_model* m, const int32_t* body, int32_t place,
     }
 }
 
-// Of mabd_strain_of.
+// Set soft and share (mabd_strain_of) of a lane.
 static void put_material(const mabd_body_material* of, mabd_lanes* soft, mabd_lanes* share, int l) {
     soft->at[l] = 1 / (2 * of->mu);
     share->at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);
@@ -141,7 +141,7 @@ static void add_pack(walk* w, mabd_affine_pack* pack) {
     out->pair_count += pairs;
 }
 
-// The pack that begins with a body: it and those like it that come next.
+// Create the pack that starts with a body: the body and the following ones that match it.
 static void pack_from(walk* w, const mabd_affine_tile* tile, int32_t body) {
     const mabd_model* m = w->model;
     mabd_affine_pack pack = {.body_class = m->body_class[body], .kind = w->kinds[body]};
@@ -172,7 +172,7 @@ static void pack_tile(walk* w, mabd_affine_tile* tile) {
     }
 }
 
-// ---- segments --------------------------------------------------------------------------------------------
+// ---- segments ----
 
 // Joint `place` (0 or 1) of a link.
 static const mabd_plan_side* link_side(const mabd_model* m, int32_t body, int32_t place) {
@@ -204,8 +204,8 @@ static const mabd_real* anchor(const mabd_model* m, const mabd_plan_side* side, 
     return (side->is_b != 0) != other ? joint->Xb : joint->Xa;
 }
 
-// True if body b, a link, is the next one of a chain after body a and of its class.
-static bool goes_on(const walk* w, int32_t a, int32_t b) {
+// True if link b follows body a in a chain and is of its class.
+static bool continues(const walk* w, int32_t a, int32_t b) {
     const mabd_model* m = w->model;
     if (b != a + 1 || !may_be_link(w, b) || m->body_class[a] != m->body_class[b]) return false;
     if (w->kinds[a] != w->kinds[b]) return false;
@@ -218,12 +218,12 @@ static bool goes_on(const walk* w, int32_t a, int32_t b) {
            link_side(m, a, 1)->is_b == link_side(m, b, 1)->is_b;
 }
 
-// Segments of one chain, from its beginning.
+// Find the segments of one chain, from its start.
 static void find_segments(walk* w, const mabd_plan_component* c) {
     const int32_t* path = w->model->plan->component_bodies + c->body_first;
-    int32_t length = 0; // equal links that end here
+    int32_t length = 0; // number of equal links that end here
     for (int32_t k = 0; k < c->body_count; k++) {
-        const bool next = length > 0 && goes_on(w, path[k - 1], path[k]);
+        const bool next = length > 0 && continues(w, path[k - 1], path[k]);
         length = next ? length + 1 : may_be_link(w, path[k]) ? 1 : 0;
         if (length < MABD_SEGMENT_BODIES) continue;
         const int32_t first = path[k] - MABD_SEGMENT_BODIES + 1;
@@ -232,7 +232,8 @@ static void find_segments(walk* w, const mabd_plan_component* c) {
     }
 }
 
-// Contacts ask for blocks and factors of single joints, which segments do not have.
+// Find the segments of all chains. Models with contacts get none: contacts need blocks and factors
+// of single joints.
 static void find_all_segments(walk* w) {
     const mabd_plan* plan = w->model->plan;
     for (int32_t i = 0; i < w->model->body_count; i++) w->segment_at[i] = -1;
@@ -242,9 +243,9 @@ static void find_all_segments(walk* w) {
     }
 }
 
-// The other body of joint `place` of a link, next to lane l.
-static void fill_run_end(const mabd_model* m, int32_t link, int32_t place, int l,
-                         mabd_affine_segment_end* end) {
+// Set the other body of joint `place` of a link, next to lane l.
+static void fill_segment_end(const mabd_model* m, int32_t link, int32_t place, int l,
+                             mabd_affine_segment_end* end) {
     const mabd_model_joint* joint = link_joint(m, link, place);
     const int32_t body = link_side(m, link, place)->is_b ? joint->a : joint->b;
     end->body[l] = body;
@@ -252,8 +253,9 @@ static void fill_run_end(const mabd_model* m, int32_t link, int32_t place, int l
     put_material(&m->classes[m->body_class[body]].material, &end->soft, &end->share, l);
 }
 
-// Attachments of links in rows 1 .. MABD_SEGMENT_LINKS of X, of the bodies before and after in the first and the last one.
-static void fill_run_X(const mabd_model* m, int32_t body, mabd_lanes* X) {
+// Set attachments of links in rows 1 .. MABD_SEGMENT_LINKS of X, of the bodies before and after in
+// the first and the last row.
+static void fill_segment_X(const mabd_model* m, int32_t body, mabd_lanes* X) {
     for (int32_t i = 0; i < MABD_SEGMENT_BODIES; i++) {
         const int32_t k = i % MABD_SEGMENT_LINKS, l = i / MABD_SEGMENT_LINKS;
         const mabd_plan_side *from = link_side(m, body + i, 0), *to = link_side(m, body + i, 1);
@@ -275,14 +277,14 @@ static void fill_segment(const walk* w, int32_t body, int32_t slot, int32_t inde
     segment->width = m->plan->slot_width[slot], segment->kind = w->kinds[body];
     segment->row_set = link_joint(m, body, 0)->row_set,
     segment->frame = link_joint(m, body, 0)->frame;
-    segment->kept = out->kept_count;
+    segment->saved = out->saved_count;
     for (int32_t k = 0; k < 2; k++) segment->sign[k] = link_side(m, body, k)->is_b ? 1 : -1;
-    fill_run_X(m, body, out->segment_X + 6 * (size_t)(MABD_SEGMENT_LINKS + 2) * (size_t)index);
+    fill_segment_X(m, body, out->segment_X + 6 * (size_t)(MABD_SEGMENT_LINKS + 2) * (size_t)index);
     int32_t firsts[MABD_LANES], lasts[MABD_LANES];
     for (int l = 0; l < MABD_LANES; l++) {
         firsts[l] = body + MABD_SEGMENT_LINKS * l, lasts[l] = firsts[l] + MABD_SEGMENT_LINKS - 1;
-        fill_run_end(m, firsts[l], 0, l, &segment->before);
-        fill_run_end(m, lasts[l], 1, l, &segment->after);
+        fill_segment_end(m, firsts[l], 0, l, &segment->before);
+        fill_segment_end(m, lasts[l], 1, l, &segment->after);
         segment->edge[l] = m->plan->edge_block[m->plan->pairs[m->plan->pair_start[firsts[l]]].edge];
     }
     fill_side(m, firsts, 0, &segment->before.side);
@@ -297,16 +299,16 @@ static void add_segment(walk* w, int32_t body) {
     const int32_t slot = w->segment_at[body];
     if (out->segments) fill_segment(w, body, slot, out->segment_count);
     for (int32_t i = 0; i < MABD_SEGMENT_BODIES; i++) {
-        w->piece_of[body + i] = body + i - i % MABD_SEGMENT_LINKS;
+        w->span_of[body + i] = body + i - i % MABD_SEGMENT_LINKS;
     }
-    out->kept_count += (size_t)(MABD_SEGMENT_LINKS - 1) *
-                       (size_t)MABD_SEGMENT_SAVED(w->model->plan->slot_width[slot]);
+    out->saved_count += (size_t)(MABD_SEGMENT_LINKS - 1) *
+                        (size_t)MABD_SEGMENT_SAVED(w->model->plan->slot_width[slot]);
     out->segment_count++;
 }
 
-// ---- tiles -------------------------------------------------------------------------------------------
+// ---- tiles ----
 
-// The end of a tile that begins with a body: where the next segment begins, at the latest.
+// End of a tile that starts with a body: at the latest the start of the next segment.
 static int32_t tile_end(const walk* w, int32_t first) {
     const int32_t bodies = w->model->body_count;
     if (w->segment_at[first] >= 0) return first + MABD_SEGMENT_BODIES;
@@ -320,7 +322,7 @@ static int32_t make_tile(walk* w, int32_t first) {
     const int32_t fars = out->other_count;
     mabd_affine_tile tile = {.body_first = first, .body_last = tile_end(w, first), .segment = -1};
     for (int32_t i = first; i < tile.body_last; i++) {
-        w->tile_of[i] = out->tile_count, w->piece_of[i] = first;
+        w->tile_of[i] = out->tile_count, w->span_of[i] = first;
     }
     tile.pack_first = out->pack_count, tile.unpacked_first = out->unpacked_count;
     if (w->segment_at[first] >= 0) {
@@ -339,11 +341,11 @@ static int32_t make_tile(walk* w, int32_t first) {
 static void make_tiles(walk* w) {
     mabd_affine_packs* out = w->out;
     out->tile_count = out->pack_count = out->side_count = out->pair_count = out->unpacked_count = 0;
-    out->segment_count = out->other_count = 0, out->kept_count = 0;
+    out->segment_count = out->other_count = 0, out->saved_count = 0;
     for (int32_t first = 0; first < w->model->body_count;) first = make_tile(w, first);
 }
 
-// ---- groups ------------------------------------------------------------------------------------------
+// ---- groups ----
 
 static void put_in_group(const mabd_model* m, int32_t joint, int l,
                          mabd_affine_spring_group* group) {
@@ -354,7 +356,7 @@ static void put_in_group(const mabd_model* m, int32_t joint, int l,
     group->row_set[l] = from->row_set;
 }
 
-// Groups of joints as they come, so many to each tile.
+// Create groups of consecutive joints, distributed over the tiles.
 static void make_groups(walk* w) {
     const mabd_model* m = w->model;
     mabd_affine_packs* out = w->out;
@@ -384,10 +386,10 @@ static void make_groups(walk* w) {
     }
 }
 
-// ---- sides -------------------------------------------------------------------------------------------
+// ---- sides ----
 
-// Sides go apart by number; those of one body rise, and so do bodies.
-static void count_aparts(const walk* w) {
+// Number the deferred sides; those of one body rise, and so do bodies.
+static void count_deferred(const walk* w) {
     const mabd_model* m = w->model;
     const mabd_plan* plan = m->plan;
     mabd_affine_packs* out = w->out;
@@ -404,8 +406,8 @@ static void count_aparts(const walk* w) {
             }
             const size_t width = (size_t)plan->slot_width[slot];
             if (out->shares.deferred) {
-                const mabd_affine_deferred apart = {s, slot, out->shares.value_count};
-                out->shares.deferred[out->shares.deferred_count] = apart;
+                const mabd_affine_deferred deferred = {s, slot, out->shares.value_count};
+                out->shares.deferred[out->shares.deferred_count] = deferred;
                 out->shares.side_mode[s] = MABD_SIDE_DEFERRED;
             }
             out->shares.deferred_count++;
@@ -414,7 +416,8 @@ static void count_aparts(const walk* w) {
     }
 }
 
-// One body in the order of its tile. `seen` (slots): the slot has had a side.
+// Set the modes of one body's sides, in the order of its tile. seen (slots): the slot has had a
+// side.
 static void find_modes(const mabd_model* m, const mabd_affine_packs* out, int32_t body,
                        bool* seen) {
     const mabd_plan* plan = m->plan;
@@ -447,8 +450,9 @@ static void find_all_modes(const mabd_model* m, const mabd_affine_packs* out, bo
     }
 }
 
-// Nothing has to wait: the other side, of a tile before, has written.
-static void join_aparts(mabd_affine_packs* out) {
+// Make deferred sides add directly: tiles are processed in order, so the first side has been
+// written.
+static void join_deferred(mabd_affine_packs* out) {
     for (int32_t i = 0; i < out->shares.deferred_count; i++) {
         out->shares.side_mode[out->shares.deferred[i].side] = MABD_SIDE_ADD;
     }
@@ -459,12 +463,12 @@ static bool begins_joint(uint8_t mode) {
     return mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
 }
 
-// What one side of a body in lane l has to know of it.
+// Copy the mode of one side of a body to lane l of its pack.
 static void write_mode(const mabd_affine_packs* out, int32_t side, int l,
                        mabd_affine_pack_side* to) {
     to->mode[l] = out->shares.side_mode[side];
-    const mabd_affine_deferred* apart = mabd_affine_shares_find(&out->shares, side);
-    if (apart) to->block[l] = apart->offset;
+    const mabd_affine_deferred* deferred = mabd_affine_shares_find(&out->shares, side);
+    if (deferred) to->block[l] = deferred->offset;
 }
 
 static void write_modes(const mabd_model* m, const mabd_affine_packs* out) {
@@ -491,10 +495,11 @@ static void write_modes(const mabd_model* m, const mabd_affine_packs* out) {
     }
 }
 
-// ---- borders -----------------------------------------------------------------------------------------
+// ---- halo ----
 
-// Rows of a body in another tile, or in another lane of a segment, look at this one. Which joints have such rows does not matter much.
-static bool is_border(const walk* w, int32_t body) {
+// True if rows of a body in another tile, or in another lane of a segment, depend on this body.
+// Whether its joints have such rows is not checked; it matters little.
+static bool is_halo(const walk* w, int32_t body) {
     const mabd_model* m = w->model;
     const mabd_plan* plan = m->plan;
     if (m->body_motion[body] != MABD_MOTION_DYNAMIC) return false;
@@ -503,30 +508,30 @@ static bool is_border(const walk* w, int32_t body) {
         const mabd_model_joint* joint = side_joint(m, s);
         const int32_t other = plan->sides[s].is_b ? joint->a : joint->b;
         if (m->body_motion[other] == MABD_MOTION_DYNAMIC && w->kinds[other] == MABD_BODY_ROWS &&
-            w->piece_of[other] != w->piece_of[body]) {
+            w->span_of[other] != w->span_of[body]) {
             return true;
         }
     }
     return false;
 }
 
-static void find_borders(const walk* w) {
+static void find_halo(const walk* w) {
     mabd_affine_packs* out = w->out;
     out->halo_count = 0;
     for (int32_t i = 0; i < w->model->body_count; i++) {
-        if (!is_border(w, i)) continue;
+        if (!is_halo(w, i)) continue;
         if (out->halo) out->halo[out->halo_count] = i;
         out->halo_count++;
     }
 }
 
-// What packs and segments have to know of it.
-static void write_borders(const walk* w) {
+// Copy the halo to packs and segments.
+static void write_halo(const walk* w) {
     const mabd_affine_packs* out = w->out;
     for (int32_t p = 0; p < out->pack_count; p++) {
         mabd_affine_pack* pack = &out->packs[p];
         for (int l = 0; l < pack->count; l++) {
-            if (is_border(w, pack->body[l])) pack->halo |= (uint8_t)(1 << l);
+            if (is_halo(w, pack->body[l])) pack->halo |= (uint8_t)(1 << l);
         }
     }
     for (int32_t r = 0; r < out->segment_count; r++) {
@@ -534,13 +539,13 @@ static void write_borders(const walk* w) {
         for (int l = 0; l < MABD_LANES; l++) {
             const int32_t first = segment->body + MABD_SEGMENT_LINKS * l,
                           last = first + MABD_SEGMENT_LINKS - 1;
-            if (is_border(w, first)) segment->halo[0] |= (uint8_t)(1 << l);
-            if (is_border(w, last)) segment->halo[1] |= (uint8_t)(1 << l);
+            if (is_halo(w, first)) segment->halo[0] |= (uint8_t)(1 << l);
+            if (is_halo(w, last)) segment->halo[1] |= (uint8_t)(1 << l);
         }
     }
 }
 
-// ---- memory ------------------------------------------------------------------------------------------
+// ---- memory ----
 
 static void layout(const mabd_model* m, mabd_affine_packs* p, mabd_arena* arena) {
     const size_t sides = (size_t)m->plan->side_start[m->plan->body_count];
@@ -566,23 +571,23 @@ static void layout(const mabd_model* m, mabd_affine_packs* p, mabd_arena* arena)
     const size_t joints = p->segment_count > 0 ? (size_t)m->joint_count : 0;
     p->joint_inner = mabd_arena_take(arena, joints, sizeof *p->joint_inner);
     if (joints == 0) p->joint_inner = NULL;
-    p->kept = mabd_arena_take(arena, p->kept_count, sizeof *p->kept);
+    p->saved = mabd_arena_take(arena, p->saved_count, sizeof *p->saved);
 }
 
-// Counts, and the bytes of all: the head, then the arrays.
+// Count everything, and the bytes of all arrays: the head, then the arrays.
 static size_t measure(walk* w) {
     mabd_arena arena = {0};
     find_all_segments(w);
     make_tiles(w);
     make_groups(w);
-    count_aparts(w);
-    find_borders(w);
+    count_deferred(w);
+    find_halo(w);
     layout(w->model, w->out, &arena);
     const size_t head = mabd_bytes(sizeof(mabd_affine_packs), 1);
     return arena.used > SIZE_MAX - head ? SIZE_MAX : arena.used + head;
 }
 
-// Memory of a walk.
+// Bytes of the temporary arrays of a walk.
 static size_t walk_bytes(const mabd_model* m) {
     return 3 * (size_t)m->body_count * sizeof(int32_t) + (size_t)m->plan->slot_count;
 }
@@ -592,8 +597,8 @@ static bool begin_walk(walk* w, const mabd_allocator* allocator, bool** seen) {
     w->segment_at = mabd_alloc(allocator, walk_bytes(w->model));
     if (!w->segment_at) return false;
     w->tile_of = w->segment_at + bodies;
-    w->piece_of = w->tile_of + bodies;
-    *seen = (bool*)(w->piece_of + bodies);
+    w->span_of = w->tile_of + bodies;
+    *seen = (bool*)(w->span_of + bodies);
     return true;
 }
 
@@ -617,12 +622,12 @@ static mabd_affine_packs* fill(walk* w, size_t bytes, bool in_order, mabd_affine
     w->out = out;
     make_tiles(w);
     make_groups(w);
-    count_aparts(w);
+    count_deferred(w);
     find_all_modes(w->model, out, seen);
-    if (in_order) join_aparts(out);
+    if (in_order) join_deferred(out);
     write_modes(w->model, out);
-    find_borders(w);
-    write_borders(w);
+    find_halo(w);
+    write_halo(w);
     return out;
 }
 

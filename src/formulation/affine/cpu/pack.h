@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which bodies are processed together, and by which thread.
 //
-// A tile is a range of consecutive bodies that one thread processes at a time, small enough that each
-// stage finds the data of the previous one in the cache. A pack is up to MABD_LANES equal bodies of a
-// tile, processed together by one source (math/lanes.h). Moving bodies in no pack are the unpacked bodies
-// of their tile; they are processed one by one, after the packs.
+// A tile is a range of consecutive bodies that one thread processes at a time, small enough that
+// each stage finds the data of the previous one in the cache. A pack is up to MABD_LANES equal
+// bodies of a tile, processed together by one source (math/lanes.h). Moving bodies in no pack are
+// the unpacked bodies of their tile; they are processed one by one, after the packs.
 //
 // A long chain of equal links is cut into segments, one per tile, which are eliminated in lanes
 // (affine/cpu/segment.h).
 //
-// A joint has a side on each of its bodies, and each side adds its share to the block and the right-hand
-// side of the joint. In the order above the first side writes and the second adds. If the second side is
-// in another tile, which another thread may process at the same time, it is deferred: it writes to storage
-// of its own, which is added when all tiles are done. If tiles are processed in order, it adds directly.
-// A sum of two numbers does not depend on their order, so the result depends on the model only.
+// A joint has a side on each of its bodies, and each side adds its share to the block and the
+// right-hand side of the joint. In the order above the first side writes and the second adds. If
+// the second side is in another tile, which another thread may process at the same time, it is
+// deferred: it writes to storage of its own, which is added when all tiles are done. If tiles are
+// processed in order, it adds directly. A sum of two numbers does not depend on their order, so the
+// result depends on the model only.
 //
-// Joints with springs on the rotation vector, between bodies that carry only such joints and balls, form
-// groups of MABD_LANES: start and finish of a joint are done in lanes too (affine/cpu/pack_turns.c). Groups
-// are distributed over the tiles; other joints with coordinates are ungrouped.
+// Joints with springs on the rotation vector, between bodies that carry only such joints and balls,
+// form groups of MABD_LANES: start and finish of a joint are done in lanes too
+// (affine/cpu/pack_turns.c). Groups are distributed over the tiles; other joints with coordinates
+// are ungrouped.
 //
-// Rows that depend on both bodies of a joint need both references. A tile can predict its own bodies
-// during assembly; bodies that another tile reads, the halo, are predicted before all tiles, and no tile
-// writes their references afterwards.
+// Rows that depend on both bodies of a joint need both references. A tile can predict its own
+// bodies during assembly; bodies that another tile reads, the halo, are predicted before all tiles,
+// and no tile writes their references afterwards.
 #pragma once
 
 #include "formulation/affine/data.h"
@@ -66,9 +68,9 @@ typedef struct mabd_affine_pack_pair {
     size_t block[MABD_LANES]; // in U
 } mabd_affine_pack_pair;
 
-/// Bodies of one class and kind with equal numbers of joints. If not all joints are balls, joint i of all
-/// bodies has the same number of rows (bodies with springs), or the same row set and side. Lanes from
-/// `count` on repeat the last body and are not stored.
+/// Bodies of one class and kind with equal numbers of joints. If not all joints are balls, joint i
+/// of all bodies has the same number of rows (bodies with springs), or the same row set and side.
+/// Lanes from `count` on repeat the last body and are not stored.
 typedef struct mabd_affine_pack {
     int32_t count;            // bodies, 1 .. MABD_LANES
     int32_t side_count;       // joints of each
@@ -81,8 +83,8 @@ typedef struct mabd_affine_pack {
     uint8_t halo;             // bit l: body l is in the halo
 } mabd_affine_pack;
 
-/// Joints with three point rows and springs on all components of the rotation vector. Lanes from `count`
-/// on repeat the last joint.
+/// Joints with three point rows and springs on all components of the rotation vector. Lanes from
+/// `count` on repeat the last joint.
 typedef struct mabd_affine_spring_group {
     int32_t count;             // joints, 1 .. MABD_LANES
     int32_t a[MABD_LANES];     // bodies
@@ -118,7 +120,7 @@ typedef struct mabd_affine_segment {
     int32_t kind;            // of all, MABD_BODY_SIMPLE (balls) or MABD_BODY_ROWS
     int32_t row_set;         // of all joints, unless they are balls
     int32_t frame;           // of all joints, unless they are balls
-    size_t kept;             // first one in mabd_affine_packs.kept
+    size_t saved;            // first one in mabd_affine_packs.saved
     size_t edge[MABD_LANES]; // where the block between its cuts goes, in U
     int32_t bad;             // slot whose pivot failed, -1 = none
     mabd_real sign[2];       // of the point rows of each link's joints
@@ -128,7 +130,7 @@ typedef struct mabd_affine_segment {
 struct mabd_affine_packs {
     int32_t tile_count, pack_count, side_count, other_count, pair_count, unpacked_count;
     int32_t segment_count, group_count, ungrouped_count, halo_count;
-    size_t kept_count;
+    size_t saved_count;
     mabd_affine_shares shares;
     mabd_affine_tile* tiles;
     mabd_affine_pack* packs;
@@ -143,15 +145,15 @@ struct mabd_affine_packs {
     mabd_lanes*
         segment_X;     // (segment_count x MABD_SEGMENT_LINKS + 2 x 6) attachments of both joints
     bool* joint_inner; // (joints) update checks it, a ball inside a segment; null = no segments
-    mabd_lanes* kept;  // (kept_count) affine/cpu/segment.h
+    mabd_lanes* saved; // (saved_count) affine/cpu/segment.h
     mabd_affine_motion_report* motions;    // (tile_count) of the current stage
     mabd_affine_joint_error* joint_errors; // (tile_count)
     mabd_affine_joint_error* inner_errors; // (tile_count) of the joints inside segments, by update
     size_t bytes;
 };
 
-/// Create tiles and packs of a model. kinds (bodies): mabd_affine_body_kind. in_order: tiles will be
-/// assembled one after the other, so that no side is deferred. MABD_ERR_MEMORY.
+/// Create tiles and packs of a model. kinds (bodies): mabd_affine_body_kind. in_order: tiles will
+/// be assembled one after the other, so that no side is deferred. MABD_ERR_MEMORY.
 mabd_status mabd_affine_packs_create(const mabd_allocator* allocator, const mabd_model* model,
                                      const uint8_t* kinds, bool in_order,
                                      mabd_affine_packs** packs);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs of bodies that carry nothing but ball joints (affine/cpu/pack.h): predict, assemble and update, all lanes at once. The
-// mathematics is that of one/predict.h, one/balls.h and one/update.h; blocks are those of affine/element/affine_body.h,
+// Packs of bodies whose joints are all balls (affine/cpu/pack.h): predict, assemble and update, all
+// lanes at once. The mathematics is that of affine/element/{predict,assemble_balls,update}.h;
+// blocks are those of affine/element/affine_body.h,
 //
 //   D(j) += R c(X, X) R',   U(i, j) = s_i s_j R c(X_i, X_j) R',   b(j) += s (t + R (X + D X + tau))
 //
-// The right-hand side of a joint is P_b - P_a as it will be by inertia alone: each side brings its own point, s = +1 for b.
+// The right-hand side of a joint is P_b - P_a as predicted by inertia alone: each side adds its own
+// point, s = +1 for b.
 
 #include "formulation/affine/cpu/pack_lanes.h"
 #include "formulation/affine/element/affine_body.h"
@@ -12,9 +14,10 @@
 #include "math/block.h"
 #include "math/polar.h"
 
-// ---- predict -----------------------------------------------------------------------------------------
+// ---- predict ----
 
-// Numbers first, lanes after: two rows of each body are turned instead of four. Null = not needed.
+// Compute targets and guesses. Combine first and transpose to lanes afterwards: this transposes two
+// rows of each body instead of four. Null = not needed.
 MABD_HOT void look_ahead(const mabd_affine_sim* sim, const int32_t* body,
                          mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
     static const int32_t order[MABD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -46,8 +49,8 @@ void MABD_STAGE(lanes_guess)(const mabd_affine_sim* sim, const int32_t* body,
     look_ahead(sim, body, NULL, guess);
 }
 
-// Two steps of Newton-Schulz, which are enough for matrices within 0.02 of a rotation. left: |X'X - I|^2 at their end, or
-// infinite if det <= 0.
+// Two iterations of Newton-Schulz, which suffice for matrices within 0.02 of a rotation. left: |X'X
+// - I|^2 at the end, or infinite if det <= 0.
 static void turn_lanes(const mabd_lanes* MABD_RESTRICT A, mabd_lanes* MABD_RESTRICT R,
                        mabd_lanes* MABD_RESTRICT left) {
     MABD_EACH_LANE(l) {
@@ -84,7 +87,7 @@ void MABD_STAGE(lanes_reference)(const mabd_affine_sim* sim, const int32_t* body
         MABD_EACH_LANE(l) ref[k].at[l] = guess[k].at[l];
     }
     for (int l = 0; l < MABD_LANES; l++) {
-        if (turned[l]) continue; // a prediction without rotation keeps that of the state
+        if (turned[l]) continue; // without a rotation in the prediction, use that of the state
         mabd_mat3 R = mabd_m3_identity();
         mabd_polar(mabd_m3_load(sim->q + 12 * (size_t)body[l]), &R);
         mabd_lane_put_m3(R, ref, l);
@@ -92,18 +95,18 @@ void MABD_STAGE(lanes_reference)(const mabd_affine_sim* sim, const int32_t* body
 }
 
 void MABD_STAGE(store_references)(mabd_affine_sim* sim, const mabd_lanes* ref, const int32_t* body,
-                                  int32_t count, uint8_t border) {
-    if (border == 0) {
+                                  int32_t count, uint8_t halo) {
+    if (halo == 0) {
         mabd_lanes_store(12, ref, body, count, sim->ref);
         return;
     }
     for (int32_t l = 0; l < count; l++) {
-        if (border >> l & 1) continue;
+        if (halo >> l & 1) continue;
         mabd_vec12_store(mabd_lane_vec12(ref, l), sim->ref + 12 * (size_t)body[l]);
     }
 }
 
-// ---- assemble: bodies ----------------------------------------------------------------------------------
+// ---- assemble: bodies ----
 
 static void find_geometric(const mabd_affine_block* MABD_RESTRICT b,
                            const mabd_lanes* MABD_RESTRICT stress, mabd_lanes* MABD_RESTRICT G,
@@ -126,7 +129,7 @@ static void find_positive(const mabd_affine_block* MABD_RESTRICT block,
     }
 }
 
-// The lanes that are not safe, as mabd_affine_block_geometric does it.
+// Clamp the lanes that are not safe, in the same way as mabd_affine_block_geometric.
 static void clamp_lanes(const mabd_affine_block* block, const mabd_lanes* safe, mabd_lanes* G) {
     mabd_lanes positive[6], well;
     bool all = true;
@@ -190,7 +193,7 @@ void MABD_STAGE(lanes_solve)(const mabd_affine_block* MABD_RESTRICT b, mabd_vec3
     }
 }
 
-// ---- assemble: joints ----------------------------------------------------------------------------------
+// ---- assemble: joints ----
 
 // R c(X, X) R' (6), s (t + R (X + D X + tau)) (3)
 MABD_HOT void put_side(const mabd_affine_block* b, mabd_mat3 R, mabd_vec3 t, const mabd_vec12* y,
@@ -235,7 +238,7 @@ void MABD_STAGE(pack_pair)(const mabd_affine_block* MABD_RESTRICT b,
     }
 }
 
-// Two joints on a body, which most bodies have: both functions above and lanes_solve in one loop.
+// Bodies with two joints, the most frequent case: pack_side, pack_pair and lanes_solve in one loop.
 void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 weight,
                             const mabd_lanes* MABD_RESTRICT G,
                             const mabd_lanes* MABD_RESTRICT q_hat,
@@ -244,7 +247,7 @@ void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block, mabd_v
                             mabd_affine_pack_work* MABD_RESTRICT w,
                             mabd_lanes* MABD_RESTRICT out_from, mabd_lanes* MABD_RESTRICT out_to,
                             mabd_lanes* MABD_RESTRICT U) {
-    const mabd_affine_block b = *block; // by pointer this loop does not become vectors
+    const mabd_affine_block b = *block; // through a pointer, compilers do not vectorise this loop
     MABD_EACH_LANE(l) {
         const mabd_vec12 ref = mabd_lane_vec12(w->ref, l);
         const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
@@ -282,12 +285,12 @@ static void store_pair(mabd_affine_sim* sim, const mabd_affine_pack* pack,
     }
 }
 
-// The blocks of a pack, turned: those of its sides and then, if it has two, the one between them.
+// Transposed blocks of a pack: those of its sides and, if it has two, the one between them.
 typedef struct pack_blocks {
     mabd_affine_lane_blocks side[MABD_PACK_SIDES], U;
 } pack_blocks;
 
-// Sides go lane by lane: a body of a pack may add to the joint of the one before.
+// Store sides lane by lane: a body of a pack may add to the joint of the previous body.
 static void store_sides(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                         const pack_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
@@ -316,7 +319,7 @@ static void assemble_any(mabd_affine_sim* sim, const mabd_affine_pack* pack,
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_affine_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     mabd_lanes lanes[9];
-    blocks->U.at[0][0] = 0; // for compilers: the side count is not 0 where blocks are read
+    blocks->U.at[0][0] = 0; // avoids a warning: the side count is not 0 where blocks are read
     MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w->ref, w->Z, w->y);
     if (pack->side_count < 1) return;
     for (int32_t i = 0; i < pack->side_count; i++) {
@@ -333,17 +336,18 @@ static void assemble_any(mabd_affine_sim* sim, const mabd_affine_pack* pack,
     }
 }
 
-// For more solves at this reference (one/balls.h): y, then the blocks of sides and pairs.
-static void keep_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack,
+// Save data for further solves at this reference (affine/element/assemble_balls.h): y, then the
+// blocks of sides and pairs.
+static void save_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                       const mabd_affine_pack_work* w, const pack_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
-        mabd_real* kept = sim->kept + MABD_SAVED_REALS * (size_t)pack->body[l];
-        mabd_vec12_store(mabd_lane_vec12(w->y, l), kept);
-        kept += 12;
+        mabd_real* saved = sim->saved + MABD_SAVED_REALS * (size_t)pack->body[l];
+        mabd_vec12_store(mabd_lane_vec12(w->y, l), saved);
+        saved += 12;
         for (int32_t i = 0; i < pack->side_count; i++) {
-            for (int k = 0; k < 9; k++) *kept++ = blocks->side[i].at[l][k];
+            for (int k = 0; k < 9; k++) *saved++ = blocks->side[i].at[l][k];
         }
-        for (int k = 0; k < 9 && pack->side_count == 2; k++) *kept++ = blocks->U.at[l][k];
+        for (int k = 0; k < 9 && pack->side_count == 2; k++) *saved++ = blocks->U.at[l][k];
     }
 }
 
@@ -368,7 +372,7 @@ void MABD_STAGE(assemble_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pac
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
     const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
-    if (keeps && pack->side_count <= MABD_SAVED_SIDES) keep_pack(sim, pack, &w, &blocks);
+    if (keeps && pack->side_count <= MABD_SAVED_SIDES) save_pack(sim, pack, &w, &blocks);
 }
 
 void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack, bool inside) {
@@ -378,7 +382,7 @@ void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack
     MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, inside ? pack->halo : 0);
 }
 
-// ---- update --------------------------------------------------------------------------------------------
+// ---- update ----
 
 // f += J' lambda of one joint: s (X, 1) R' lambda
 void MABD_STAGE(lanes_pull)(const mabd_lanes* MABD_RESTRICT ref,
@@ -408,7 +412,7 @@ void MABD_STAGE(lanes_move)(const mabd_affine_block* MABD_RESTRICT b,
     }
 }
 
-// The same of all.
+// Add the forces of all joints of a pack: f += J' lambda
 static void pull_balls(const mabd_affine_sim* sim, const mabd_affine_pack* pack,
                        const mabd_lanes* ref, mabd_lanes* f) {
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs of bodies that carry joints with any rigid rows (affine/cpu/pack.h): assemble and update, all lanes at once. What
-// one/rows.h does for one body, with the rows of joint/rows.h: of every row after the point rows
+// Packs of bodies that carry joints with any rigid rows (affine/cpu/pack.h): assemble and update,
+// all lanes at once. The mathematics is that of affine/element/assemble_rows.h for one body, with
+// the rows of joint/rows.h. For every row after the point rows
 //
 //   J    on this body, from both references             Y = H^-1 J'
-//   v    s R (Y X + tau): what Y does to the point rows at X
+//   v    s R (Y X + tau): effect of Y on the point rows at X
 //
 //        | R c(X, X) R'    v   |               | s s R c(X_i, X_j) R'   s_i R (Y_j X_i + tau) |
 //   D += |                     |,    U(i, j) = |                                              |
@@ -11,16 +12,17 @@
 //
 //   b += (s R (y X + tau), J y)
 //
-// The side that begins a joint adds C(ref) and what linearisation leaves out, both known from what J is made of. Joints with
-// point rows alone go as in pack_balls.c: each side brings its own point.
+// The side that begins a joint adds C(ref) and the error of linearisation, both computed from the
+// data of J. Joints with point rows only are assembled as in pack_balls.c: each side adds its own
+// point.
 
 #include "formulation/affine/cpu/segment.h"
 #include "formulation/affine/element/joint_jacobian.h"
 
-// D, then the right-hand side, then C.
+// Reals of a side: D, then the right-hand side, then C.
 #define SIDE_REALS (MABD_PLAN_SLOT_ROWS * (MABD_PLAN_SLOT_ROWS + 2))
 
-/// One row that is no point row.
+/// One row that is not a point row.
 typedef struct row_lanes {
     mabd_lanes J[12], Y[12];
 } row_lanes;
@@ -32,7 +34,7 @@ typedef struct side_lanes {
     int32_t points, others, width; // rows: 3 or 0, those after them, all
 } side_lanes;
 
-// ---- rows ----------------------------------------------------------------------------------------------
+// ---- rows ----
 
 static void gap_lanes(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT X,
                       const mabd_lanes* MABD_RESTRICT there, const mabd_lanes* MABD_RESTRICT Y,
@@ -46,7 +48,7 @@ static void gap_lanes(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MA
     }
 }
 
-// P_b - P_a, if the joint has slide rows or `needed` otherwise.
+// Compute P_b - P_a if the joint has slide rows or if `needed`.
 static void find_gap(const mabd_affine_joint_ends* ends, const mabd_row_set* set, bool needed,
                      mabd_lanes* gap) {
     for (int32_t r = 0; r < set->rigid_count; r++) needed |= set->rigid[r].kind == MABD_ROW_SLIDE;
@@ -54,7 +56,7 @@ static void find_gap(const mabd_affine_joint_ends* ends, const mabd_row_set* set
     gap_lanes(ends->here, ends->X, ends->there, ends->Y, ends->is_b ? 1 : -1, gap);
 }
 
-// x of this body, z of the other one.
+// Compute J of a cross row. x: axis of this body, z: of the other body.
 static void cross_row(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT there,
                       const mabd_lanes* MABD_RESTRICT x, const mabd_lanes* MABD_RESTRICT z,
                       mabd_real sign, mabd_lanes* MABD_RESTRICT J) {
@@ -84,7 +86,7 @@ static void slide_row_on_a(const mabd_lanes* MABD_RESTRICT here,
     }
 }
 
-// The axes of a row: n or u of a, w of b without its sign.
+// Axes of a row: n or u of a; w of b without its sign.
 static const mabd_lanes* axis_of_a(const mabd_affine_joint_ends* ends, const mabd_row* row) {
     return ends->F + 3 * (row->kind == MABD_ROW_SLIDE ? row->axis : row->other);
 }
@@ -105,7 +107,7 @@ static void find_row(const mabd_affine_joint_ends* ends, const mabd_row* row, co
     }
 }
 
-// ---- what begins a joint -------------------------------------------------------------------------------
+// ---- beginning of a joint ----
 
 void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
                               const mabd_lanes* MABD_RESTRICT share,
@@ -122,7 +124,7 @@ void MABD_STAGE(lanes_own_strain)(const mabd_affine_block* MABD_RESTRICT b,
     }
 }
 
-// u, w: the latter without its sign. Ra .. eb: of a and b.
+// Compute C of a cross row. u, w: axes, w without its sign. Ra .. eb: of a and b.
 static void begin_cross(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MABD_RESTRICT ea,
                         const mabd_lanes* MABD_RESTRICT u, const mabd_lanes* MABD_RESTRICT Rb,
                         const mabd_lanes* MABD_RESTRICT eb, const mabd_lanes* MABD_RESTRICT w,
@@ -168,9 +170,9 @@ static void begin_rows(const mabd_affine_joint_ends* ends, const mabd_row* rows,
     }
 }
 
-// ---- blocks --------------------------------------------------------------------------------------------
+// ---- blocks ----
 
-// s R (D X + tau), every `stride`-th
+// Compute s R (D X + tau), stored with stride `stride`.
 static void move_points(const mabd_lanes* MABD_RESTRICT R,
                         const mabd_affine_pack_side* MABD_RESTRICT side,
                         const mabd_lanes* MABD_RESTRICT Y, int32_t stride,
@@ -190,7 +192,8 @@ static void dot_rows(const mabd_lanes* MABD_RESTRICT J, const mabd_lanes* MABD_R
     }
 }
 
-// Point rows of a joint that has others: R c(X, X) R' at places a, b, c off the diagonal, and s R (y X + tau).
+// Point rows of a joint that also has others: R c(X, X) R' with off-diagonal entries at a, b, c,
+// and s R (y X + tau).
 static void solve_points(const mabd_affine_block* MABD_RESTRICT block,
                          const mabd_affine_pack_work* MABD_RESTRICT w,
                          const mabd_affine_pack_side* MABD_RESTRICT side, int32_t a, int32_t b,
@@ -208,7 +211,7 @@ static void solve_points(const mabd_affine_block* MABD_RESTRICT block,
     }
 }
 
-// Y, J Y and J y of a row; with point rows s R (Y X + tau) as well, at places a, b, c.
+// Compute Y, J Y and J y of a row; with point rows also s R (Y X + tau), at a, b, c.
 MABD_HOT void solve_row(bool points, const mabd_affine_block* MABD_RESTRICT block,
                         const mabd_affine_pack_work* MABD_RESTRICT w,
                         const mabd_affine_pack_side* MABD_RESTRICT side,
@@ -230,7 +233,7 @@ MABD_HOT void solve_row(bool points, const mabd_affine_block* MABD_RESTRICT bloc
     }
 }
 
-// One row more, and what it is to the rows before it.
+// Add one row and its products with the rows before it.
 static void compute_row(const mabd_affine_block* block, const mabd_affine_pack_work* w,
                         const mabd_affine_pack_side* side, int32_t r, side_lanes* s) {
     const int32_t n = s->width, at = s->points + r;
@@ -248,7 +251,7 @@ static void compute_row(const mabd_affine_block* block, const mabd_affine_pack_w
     }
 }
 
-// Rows of one joint, and all that D and b get from them; `begins`: C as well.
+// Compute the rows of one joint and their shares of D and b; begins: also C.
 static void compute_side(const mabd_row_set* set, const mabd_affine_block* block,
                          const mabd_affine_pack_work* w, const mabd_affine_pack_side* side,
                          const mabd_affine_joint_ends* ends, bool begins, side_lanes* s) {
@@ -308,14 +311,15 @@ void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_affine_block
     compute_pair(block, w, &side[0], &work[0], &side[1], &work[1], U);
 }
 
-// ---- from lanes to the dual system ---------------------------------------------------------------------
+// ---- from lanes to the dual system ----
 
-/// Numbers of each lane, one after the other.
+/// Numbers of each lane, contiguous.
 typedef struct lane_reals {
     alignas(64) mabd_real at[MABD_LANES][SIDE_REALS];
 } lane_reals;
 
-// The same of a side with so many rows: D by rows, the right-hand side, C.
+// Order of the entries of a side with `width` rows: D by rows, the right-hand side, C. Returns
+// their count.
 static int32_t find_order(int32_t width, int32_t* order) {
     int32_t count = 0;
     for (int32_t i = 0; i < width; i++) {
@@ -325,7 +329,8 @@ static int32_t find_order(int32_t width, int32_t* order) {
     return count;
 }
 
-// Entry k of a lane is from[order[k]]; whole squares.
+// Transpose lanes to contiguous numbers: entry k of a lane is from[order[k]]. count is rounded up
+// to whole squares of 4.
 static void turn_lanes(int32_t count, const mabd_lanes* from, const int32_t* order,
                        lane_reals* to) {
     for (int32_t k = 0; k < count; k += 4) {
@@ -344,7 +349,7 @@ MABD_HOT void put_reals(int32_t count, bool add, const mabd_real* MABD_RESTRICT 
     for (int32_t k = 0; k < count; k++) to[k] = add ? to[k] + in[k] : in[k];
 }
 
-// The share of a side with n rows, of which it is good to know how many.
+// Write the share of a side with n rows; n is a constant in the frequent cases.
 MABD_HOT void put_side(int32_t n, const mabd_affine_side_place* to, bool begins,
                        const mabd_real* MABD_RESTRICT in) {
     const mabd_real *rhs = in + n * n, *C = rhs + n;
@@ -380,8 +385,8 @@ static void store_side(mabd_affine_sim* sim, const mabd_affine_pack* pack, int32
     mabd_affine_add_ground(sim, sim->model->plan->side_start[pack->body[l]] + place, to.rhs);
 }
 
-// All lanes of a full pack, right to where they belong; the last square may overlap. Two joints of two rows have four numbers, and
-// no rigid joint has fewer.
+// Transpose all lanes of a full pack directly to their destination; the last square may overlap.
+// Two joints of two rows have four numbers, and no rigid joint has fewer rows.
 MABD_HOT void put_pairs(int32_t count, const mabd_lanes* U, const size_t* block, mabd_real* to) {
     for (int l = 0; l < MABD_LANES; l += 4) {
         mabd_real *p0 = to + block[l], *p1 = to + block[l + 1], *p2 = to + block[l + 2],
@@ -411,7 +416,7 @@ static void store_pair(mabd_affine_sim* sim, const mabd_affine_pack* pack,
     }
 }
 
-// Both ends of a joint of a pack, and where they are.
+// Both ends of a joint of a pack, and the data they point to.
 typedef struct pack_ends {
     mabd_affine_joint_ends ends;
     mabd_lanes there[12], F[18], f[6];
@@ -430,7 +435,8 @@ static void load_ends(const mabd_affine_sim* sim, const mabd_affine_pack_side* s
         .here = here, .there = to->there, .X = side->X, .Y = far->X, .F = to->F, .is_b = far->is_b};
 }
 
-// Of a body that does not move it is that of this body times zero.
+// Compute the strain of the other bodies. For a body that does not move it is that of this body
+// times zero.
 static void find_far_strain(const mabd_affine_pack_other* far, const int32_t* here,
                             const mabd_real* stress, mabd_lanes* e) {
     mabd_lanes S[6];
@@ -465,7 +471,7 @@ void MABD_STAGE(assemble_pack_rows)(mabd_affine_sim* sim, const mabd_affine_pack
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_affine_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     side_lanes work[MABD_PACK_SIDES];
-    mabd_lanes out[SIDE_REALS + 3]; // whole squares
+    mabd_lanes out[SIDE_REALS + 3]; // padded to whole squares
     lane_reals turned[MABD_PACK_SIDES];
     mabd_lanes strain[6], U[SIDE_REALS];
     MABD_STAGE(lanes_own_strain)(block, S, strain);
@@ -476,7 +482,7 @@ void MABD_STAGE(assemble_pack_rows)(mabd_affine_sim* sim, const mabd_affine_pack
         const int32_t count = find_order(work[i].width, order);
         turn_lanes(count, out, order, &turned[i]);
     }
-    for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the one before
+    for (int l = 0; l < pack->count; l++) { // a body may add to a joint of the previous one
         for (int32_t i = 0; i < pack->side_count; i++) {
             store_side(sim, pack, i, l, &work[i], turned[i].at[l]);
         }
@@ -489,7 +495,7 @@ void MABD_STAGE(assemble_pack_rows)(mabd_affine_sim* sim, const mabd_affine_pack
     }
 }
 
-// ---- update --------------------------------------------------------------------------------------------
+// ---- update ----
 
 static void pull_cross(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MABD_RESTRICT there,
                        const mabd_lanes* MABD_RESTRICT x, const mabd_lanes* MABD_RESTRICT z,

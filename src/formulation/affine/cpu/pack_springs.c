@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs of bodies whose joints are balls, or balls with springs on the rotation vector (affine/cpu/pack.h): assemble and update, all lanes
-// at once. The mathematics is that of one/springs.h,
+// Packs of bodies whose joints are balls, or balls with springs on the rotation vector
+// (affine/cpu/pack.h): assemble and update, all lanes at once. The mathematics is that of
+// affine/element/assemble_springs.h,
 //
 //            3              3                          V_i = s_i R V(X_i) / 2
-//   D, U  | s_i s_j R c R'  V_i N_j        | 3         N_i = s_i R' n          n: axes of the joint, world (pack_turns.c)
+//   D, U  | s_i s_j R c R'  V_i N_j        | 3         N_i = s_i R' n
 //         | (V_j N_i)'      N_i' S N_j / 4 | 3
-//   b     | s (t + R (X + D X + tau)), N' T y / 2 |
+//   b     | s (t + R (X + D X + tau)), N' T y / 2 |    n: axes of the joint, world (pack_turns.c)
 //
-// without its lower or right part where a joint is a ball. Of D the triangles of the symmetric blocks are computed once, and the
-// first side of a joint adds the compliance of the springs. The force J' lambda of springs is a torque, s n lambda in the
-// world, which is turned to the body once for all joints.
+// without its lower or right part where a joint is a ball. Of symmetric blocks in D only one
+// triangle is computed. The first side of a joint adds the compliance of the springs. The force J'
+// lambda of springs is a torque, s n lambda in the world, which is rotated to the body once for all
+// joints.
 
 #include "formulation/affine/cpu/pack_lanes.h"
 #include "formulation/affine/element/affine_body.h"
@@ -17,7 +19,7 @@
 
 #include "math/block.h"
 
-/// Bodies of a pack while their joints are put together.
+/// Bodies of a pack while their joints are assembled.
 typedef struct spring_bodies {
     mabd_lanes ref[12]; // rigid reference
     mabd_lanes Z[6];    // affine/element/affine_body.h
@@ -25,22 +27,23 @@ typedef struct spring_bodies {
     mabd_lanes y[12];   // r, then H^-1 r
 } spring_bodies;
 
-/// What pairs need of a side.
+/// Data of a side that pairs need.
 typedef struct spring_side {
     mabd_lanes V[9], N[9];
 } spring_side;
 
-// A block of a side and its right-hand side: 36 + 6, or 9 + 3, and room for whole squares.
+// Reals of a block of a side and its right-hand side: 36 + 6, or 9 + 3, padded to whole squares.
 #define SIDE_REALS 44
 
 typedef struct spring_blocks {
     alignas(64) mabd_real at[MABD_PACK_SIDES][MABD_LANES][SIDE_REALS];
 } spring_blocks;
 
-// ---- memory --------------------------------------------------------------------------------------------
-// A pack reads and writes some twenty streams, more than a processor follows by itself. What a pack some way on will need is asked
-// for while this one is worked on: to the second level of the cache, a few lines between two pieces of work. Asked for all at
-// once they take as long as not asked for at all. Its sides, which say where its blocks are, are asked for before that.
+// ---- memory ----
+// A pack reads and writes some twenty streams, more than the hardware prefetcher follows. Data of a
+// later pack is prefetched into the second-level cache while this one is processed, a few cache
+// lines at a time; prefetching all lines at once takes as long as no prefetch. Its sides, which
+// hold the places of its blocks, are prefetched earlier still.
 
 static const mabd_affine_pack* pack_ahead(const mabd_affine_sim* sim, const mabd_affine_pack* pack,
                                           int32_t by) {
@@ -49,7 +52,7 @@ static const mabd_affine_pack* pack_ahead(const mabd_affine_sim* sim, const mabd
     return is_there && pack[by].kind == MABD_BODY_SPRUNG ? pack + by : NULL;
 }
 
-static void ask_for_rows(int columns, const mabd_real* base, const mabd_affine_pack* pack) {
+static void prefetch_rows(int columns, const mabd_real* base, const mabd_affine_pack* pack) {
     for (int32_t l = 0; pack && l < pack->count; l++) {
         const mabd_real* row = base + (size_t)columns * (size_t)pack->body[l];
         MABD_PREFETCH_FAR(row);
@@ -57,60 +60,61 @@ static void ask_for_rows(int columns, const mabd_real* base, const mabd_affine_p
     }
 }
 
-static void ask_for_block(const mabd_real* block) {
+static void prefetch_block(const mabd_real* block) {
     for (int k = 0; k < 36; k += 8) MABD_PREFETCH_FAR(block + k);
 }
 
-static void ask_for_axes(const mabd_affine_sim* sim, const mabd_affine_pack_side* side, int l) {
+static void prefetch_axes(const mabd_affine_sim* sim, const mabd_affine_pack_side* side, int l) {
     const mabd_real* axes = sim->turn_axes + 3 * (size_t)side->spring[l];
     MABD_PREFETCH_FAR(axes);
     MABD_PREFETCH_FAR(axes + 8);
 }
 
-// Of side i: its blocks, unless the other side has them in the cache, right-hand sides, axes.
-static void ask_for_side(const mabd_affine_sim* sim, const mabd_affine_pack* pack, int32_t i) {
+// Prefetch side i for assembly: blocks, unless the other side has them in the cache, right-hand
+// sides, axes.
+static void prefetch_side(const mabd_affine_sim* sim, const mabd_affine_pack* pack, int32_t i) {
     if (!pack || i >= pack->side_count) return;
     const mabd_affine_pack_side* side = sim->packs->sides + pack->side_first + i;
     for (int32_t l = 0; l < pack->count && side->width == 6; l++) {
         const mabd_affine_side_place to = mabd_affine_pack_place(sim, side, 6, l);
-        if (to.mode != MABD_SIDE_ADD) ask_for_block(to.D);
+        if (to.mode != MABD_SIDE_ADD) prefetch_block(to.D);
         MABD_PREFETCH_FAR(to.rhs);
-        ask_for_axes(sim, side, l);
+        prefetch_axes(sim, side, l);
     }
 }
 
-// The same for update: multipliers and axes.
-static void ask_for_pull(const mabd_affine_sim* sim, const mabd_affine_pack* pack, int32_t i) {
+// Prefetch side i for update: multipliers and axes.
+static void prefetch_pull(const mabd_affine_sim* sim, const mabd_affine_pack* pack, int32_t i) {
     if (!pack || i >= pack->side_count) return;
     const mabd_affine_pack_side* side = sim->packs->sides + pack->side_first + i;
     for (int32_t l = 0; l < pack->count && side->width == 6; l++) {
         MABD_PREFETCH_FAR(sim->lambda + side->row[l]);
-        ask_for_axes(sim, side, l);
+        prefetch_axes(sim, side, l);
     }
 }
 
-static void ask_for_pair(const mabd_affine_sim* sim, const mabd_affine_pack* pack, int32_t i) {
+static void prefetch_pair(const mabd_affine_sim* sim, const mabd_affine_pack* pack, int32_t i) {
     if (!pack || 2 * i >= pack->side_count * (pack->side_count - 1)) return;
     const mabd_affine_pack_pair* pair = sim->packs->pairs + pack->pair_first + i;
-    for (int32_t l = 0; l < pack->count; l++) ask_for_block(sim->U + pair->block[l]);
+    for (int32_t l = 0; l < pack->count; l++) prefetch_block(sim->U + pair->block[l]);
 }
 
-static void ask_for_places(const mabd_affine_sim* sim, const mabd_affine_pack* pack) {
+static void prefetch_places(const mabd_affine_sim* sim, const mabd_affine_pack* pack) {
     if (!pack) return;
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
     const size_t bytes = (size_t)pack->side_count * sizeof *sides;
     for (size_t k = 0; k < bytes; k += 64) MABD_PREFETCH_FAR((uintptr_t)sides + k);
 }
 
-// ---- bodies --------------------------------------------------------------------------------------------
+// ---- bodies ----
 
-// What a body is pushed by beside inertia, the same for all lanes.
+// Forces on a body other than inertia, equal for all lanes.
 typedef struct spring_push {
     mabd_vec3 weight; // [N]
     mabd_vec3 wind;   // drag times wind [N]
 } spring_push;
 
-// Z, S and r. t_b: w q + w1 q1, where drag counts from.
+// Compute Z, S and r. t_b: w q + w1 q1, the origin of the velocity in the drag.
 static void open_bodies(const mabd_affine_block* MABD_RESTRICT block,
                         const spring_push* MABD_RESTRICT push, const mabd_lanes* MABD_RESTRICT G,
                         const mabd_lanes* MABD_RESTRICT q_hat, const mabd_lanes* MABD_RESTRICT t_b,
@@ -174,8 +178,9 @@ static void find_bodies(mabd_affine_sim* sim, const mabd_affine_pack* pack, cons
     solve_bodies(block, w->Z, w->y);
 }
 
-// ---- sides ---------------------------------------------------------------------------------------------
-// Lanes of a side: 0 point, point (xx yy zz xy xz yz), 6 point, vector by columns, 15 vector, vector, 21 right-hand side.
+// ---- sides ----
+// Lanes of a side: 0 point, point (xx yy zz xy xz yz), 6 point, vector by columns, 15 vector,
+// vector, 21 right-hand side.
 
 static const int ball_order[12] = {0, 3, 4, 3, 1, 5, 4, 5, 2, 21, 22, 23};
 static const int spring_order[SIDE_REALS] = {
@@ -203,7 +208,7 @@ static void compute_points(const mabd_affine_block* MABD_RESTRICT block,
     }
 }
 
-// n: axes of the joint, world.
+// Compute the spring rows of a side. n: axes of the joint, world.
 static void compute_springs(const spring_bodies* MABD_RESTRICT w,
                             const mabd_lanes* MABD_RESTRICT sign, const mabd_lanes* MABD_RESTRICT n,
                             const mabd_lanes* MABD_RESTRICT V, mabd_lanes* MABD_RESTRICT N,
@@ -247,7 +252,7 @@ static void compute_side(const mabd_affine_sim* sim, const mabd_affine_block* bl
     mabd_lanes_turn(SIDE_REALS, out, spring_order, p);
 }
 
-// A block of `width` rows and its right-hand side.
+// Store a block of `width` rows and its right-hand side.
 MABD_HOT void store_block(int width, const mabd_affine_sim* sim, const mabd_affine_pack_side* side,
                           int l, const mabd_affine_side_place* to, const mabd_real* in) {
     const int reals = width * width;
@@ -258,7 +263,7 @@ MABD_HOT void store_block(int width, const mabd_affine_sim* sim, const mabd_affi
         return;
     }
     mabd_reals_copy(reals, in, to->D);
-    // not before: quads that a single number has been stored to wait for the cache
+    // only now: loading a quad right after a single number was stored to it stalls
     if (width == 6 && first) mabd_affine_add_compliance(sim, side->row_set[l], to->D);
     mabd_reals_copy(3, in + reals, to->rhs);
     if (width == 3) return;
@@ -269,7 +274,7 @@ MABD_HOT void store_block(int width, const mabd_affine_sim* sim, const mabd_affi
     }
 }
 
-// Lane by lane: a body of a pack may add to the joint of the one before.
+// Store lane by lane: a body of a pack may add to the joint of the previous body.
 static void store_sides(const mabd_affine_sim* sim, const mabd_affine_pack* pack,
                         const mabd_affine_pack_side* sides, spring_blocks* blocks) {
     for (int l = 0; l < pack->count; l++) {
@@ -287,8 +292,9 @@ static void store_sides(const mabd_affine_sim* sim, const mabd_affine_pack* pack
     }
 }
 
-// ---- pairs ---------------------------------------------------------------------------------------------
-// Lanes of a pair: 0 point, point, 9 point, vector, 18 (vector, point)', 27 vector, vector; each by columns.
+// ---- pairs ----
+// Lanes of a pair: 0 point, point, 9 point, vector, 18 (vector, point)', 27 vector, vector; each by
+// columns.
 
 static const int pair_order[4][36] = {
     {0, 3, 6, 1, 4, 7, 2, 5, 8, 8, 8, 8},
@@ -340,7 +346,7 @@ static void pair_springs(const mabd_lanes* MABD_RESTRICT S, const mabd_lanes* MA
     }
 }
 
-// `count` reals of each lane.
+// Store `count` reals of each lane.
 MABD_HOT void store_pair(int count, mabd_affine_sim* sim, const mabd_affine_pack* pack,
                          const mabd_affine_pack_pair* pair, const mabd_lanes* U, const int* order) {
     alignas(64) mabd_real turned[MABD_LANES][36];
@@ -386,21 +392,21 @@ void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pa
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
     const mabd_affine_pack* next = pack_ahead(sim, pack, MABD_PREFETCH_PACKS);
-    ask_for_rows(12, sim->q, next), ask_for_rows(12, sim->q1, next);
+    prefetch_rows(12, sim->q, next), prefetch_rows(12, sim->q1, next);
     MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
-    ask_for_rows(12, sim->v, next), ask_for_rows(12, sim->v1, next);
+    prefetch_rows(12, sim->v, next), prefetch_rows(12, sim->v1, next);
     find_bodies(sim, pack, G, q_hat, &w);
-    ask_for_rows(12, sim->ref, next), ask_for_rows(6, stress, next);
+    prefetch_rows(12, sim->ref, next), prefetch_rows(6, stress, next);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, block, &w, &sides[i], &own[i], blocks.at[i]);
-        ask_for_side(sim, next, i);
+        prefetch_side(sim, next, i);
     }
-    ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->geometric, next);
+    prefetch_rows(12, sim->q_new, next), prefetch_rows(6, sim->geometric, next);
     store_sides(sim, pack, sides, &blocks);
-    ask_for_places(sim, pack_ahead(sim, pack, 2 * MABD_PREFETCH_PACKS));
+    prefetch_places(sim, pack_ahead(sim, pack, 2 * MABD_PREFETCH_PACKS));
     for (int32_t i = 0, k = 0; i < pack->side_count; i++) {
         for (int32_t j = i + 1; j < pack->side_count; j++, k++) {
-            ask_for_pair(sim, next, k);
+            prefetch_pair(sim, next, k);
             add_pair(sim, pack, block, &w, i, j, own, &pair[k]);
         }
     }
@@ -408,7 +414,7 @@ void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pa
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
 }
 
-// ---- update --------------------------------------------------------------------------------------------
+// ---- update ----
 
 // torque += s n lambda, world
 static void add_torque(const mabd_lanes* MABD_RESTRICT sign, const mabd_lanes* MABD_RESTRICT n,
@@ -447,7 +453,7 @@ void MABD_STAGE(update_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pack
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_affine_pack* next = pack_ahead(sim, pack, MABD_PREFETCH_PACKS);
     mabd_lanes ref[12], f[12], lambda[6], n[9], torque[3];
-    ask_for_rows(12, sim->ref, next), ask_for_rows(6, sim->geometric, next);
+    prefetch_rows(12, sim->ref, next), prefetch_rows(6, sim->geometric, next);
     mabd_lanes_load(12, sim->ref, pack->body, ref);
     for (int k = 0; k < 12; k++) {
         MABD_EACH_LANE(l) f[k].at[l] = 0;
@@ -456,15 +462,15 @@ void MABD_STAGE(update_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pack
         MABD_EACH_LANE(l) torque[k].at[l] = 0;
     }
     for (int32_t i = 0; i < pack->side_count; i++) {
-        ask_for_pull(sim, next, i);
+        prefetch_pull(sim, next, i);
         load_multipliers(sim, &sides[i], lambda);
         MABD_STAGE(lanes_pull)(ref, &sides[i], lambda, f);
         if (sides[i].width == 3) continue;
         load_axes(sim, &sides[i], n);
         add_torque(&sides[i].sign, n, lambda + 3, torque);
     }
-    ask_for_rows(12, sim->q_new, next), ask_for_rows(6, sim->stress_new, next);
+    prefetch_rows(12, sim->q_new, next), prefetch_rows(6, sim->stress_new, next);
     turn_torque(ref, torque, f);
-    ask_for_places(sim, pack_ahead(sim, pack, 2 * MABD_PREFETCH_PACKS));
+    prefetch_places(sim, pack_ahead(sim, pack, 2 * MABD_PREFETCH_PACKS));
     MABD_STAGE(move_pack)(sim, pack, ref, f, report);
 }

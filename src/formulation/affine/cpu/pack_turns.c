@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joints with springs on the rotation vector, eight at a time (affine/cpu/pack.h): what is done once for a joint and not for each of its
-// bodies. With B = A_a F_a and F = A_b F_b
+// Joints with springs on the rotation vector, eight at a time (affine/cpu/pack.h): the work done
+// once per joint, not once per body. With B = A_a F_a and F = A_b F_b
 //
-//   start    phi = log(B'F) at the rigid reference, axes n = B grad phi, x_ref = phi + 2 pi n phi/|phi| nearest to the prediction,
-//            right-hand side x_ref - x_star with x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
+//   start    phi = log(B'F) at the rigid reference, axes n = B grad phi,
+//            x_ref = phi + 2 pi n phi/|phi| nearest to the prediction, right-hand side x_ref - x*
+//            with x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
 //   finish   x = log(polar(B'F)) nearest to x_ref,  x' = (x - x_b)/bh
 //
-// Logarithms are those of joint/rows.h for angles up to a quarter turn. Joints that are turned farther, or whose coordinates
-// are beyond 1 rad and may count whole turns, are done one by one between the loops.
+// Logarithms are those of joint/rows.h for angles up to a quarter turn. Joints with larger angles,
+// or whose coordinates exceed 1 rad and may count whole turns, are processed one by one between the
+// loops.
 
 #include "formulation/affine/cpu/pack_lanes.h"
 #include "formulation/affine/limits.h"
@@ -15,7 +17,7 @@
 #include "math/block.h"
 #include "math/polar.h"
 
-/// Joints of a group at some state.
+/// Joints of a group at one state.
 typedef struct turn_lanes {
     mabd_lanes B[9];   // frame on a, world
     mabd_lanes Q[9];   // B'F
@@ -23,8 +25,8 @@ typedef struct turn_lanes {
     mabd_lanes c;      // of its gradients
 } turn_lanes;
 
-// ---- memory --------------------------------------------------------------------------------------------
-// What a group some way on will need, asked for a few lines at a time (pack_springs.c).
+// ---- memory ----
+// Data of a later group is prefetched a few cache lines at a time (pack_springs.c).
 
 static const mabd_affine_spring_group* group_ahead(const mabd_affine_sim* sim,
                                                    const mabd_affine_spring_group* group) {
@@ -33,7 +35,7 @@ static const mabd_affine_spring_group* group_ahead(const mabd_affine_sim* sim,
     return is_there ? group + MABD_PREFETCH_PACKS : NULL;
 }
 
-static void ask_for_bodies(const mabd_affine_spring_group* group, const mabd_real* q) {
+static void prefetch_bodies(const mabd_affine_spring_group* group, const mabd_real* q) {
     for (int l = 0; group && l < group->count; l++) {
         const mabd_real *a = q + 12 * (size_t)group->a[l], *b = q + 12 * (size_t)group->b[l];
         MABD_PREFETCH_FAR(a);
@@ -43,15 +45,16 @@ static void ask_for_bodies(const mabd_affine_spring_group* group, const mabd_rea
     }
 }
 
-static void ask_for_frames(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
+static void prefetch_frames(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
     for (int l = 0; group && l < group->count; l++) {
         const mabd_real* frame = (const mabd_real*)&sim->model->frames[group->frame[l]];
         for (int k = 0; k < 18; k += 8) MABD_PREFETCH_FAR(frame + k);
     }
 }
 
-// Three numbers each: joints that follow each other share a line.
-static void ask_for_coordinates(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
+// Prefetch the coordinates, three numbers each: consecutive joints share a cache line.
+static void prefetch_coordinates(const mabd_affine_sim* sim,
+                                 const mabd_affine_spring_group* group) {
     for (int l = 0; group && l < group->count; l += 2) {
         const size_t at = (size_t)group->coordinate[l];
         MABD_PREFETCH_FAR(sim->x + at);
@@ -62,14 +65,14 @@ static void ask_for_coordinates(const mabd_affine_sim* sim, const mabd_affine_sp
     }
 }
 
-static void ask_for_axes(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
+static void prefetch_axes(const mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
     for (int l = 0; group && l < group->count; l++) {
         MABD_PREFETCH_FAR(sim->turn_axes + 3 * (size_t)group->coordinate[l]);
         MABD_PREFETCH_FAR(sim->lambda + group->row[l]);
     }
 }
 
-// ---- joints --------------------------------------------------------------------------------------------
+// ---- joints ----
 
 static void find_frames(const mabd_lanes* MABD_RESTRICT a, const mabd_lanes* MABD_RESTRICT b,
                         const mabd_lanes* MABD_RESTRICT frames, turn_lanes* MABD_RESTRICT out) {
@@ -92,7 +95,7 @@ static void find_near_turns(const mabd_lanes* MABD_RESTRICT Q, mabd_lanes* MABD_
     }
 }
 
-// Q is a rotation here.
+// Compute phi and c of Q, which must be a rotation.
 static void find_turns(turn_lanes* w) {
     mabd_lanes cosine;
     find_near_turns(w->Q, w->phi, &w->c, &cosine);
@@ -113,7 +116,7 @@ static void find_axes(const turn_lanes* MABD_RESTRICT w, mabd_lanes* MABD_RESTRI
     }
 }
 
-// Frames of a group at affine coordinates q.
+// Compute the frames of a group at affine coordinates q.
 static void view_group(const mabd_affine_sim* sim, const mabd_affine_spring_group* group,
                        const mabd_real* q, turn_lanes* w) {
     mabd_lanes a[12], b[12], frames[18];
@@ -123,7 +126,8 @@ static void view_group(const mabd_affine_sim* sim, const mabd_affine_spring_grou
     find_frames(a, b, frames, w);
 }
 
-// The rotation vector nearest to `near`, which gets it. Whole turns are looked for beyond 1 rad only (joint/rows.h).
+// Replace `near` by the equivalent rotation vector nearest to it. Whole turns are counted beyond 1
+// rad only (joint/rows.h).
 MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
     const mabd_vec3 last = mabd_v3_load(near), all = mabd_v3(1, 1, 1);
     mabd_vec3 phi = mabd_lane_v3(w->phi, l);
@@ -131,9 +135,9 @@ MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
     mabd_v3_store(phi, near);
 }
 
-// ---- start ---------------------------------------------------------------------------------------------
+// ---- start ----
 
-// Right-hand sides of the springs of one joint.
+// Write the right-hand sides of the springs of one joint.
 static void write_rhs(mabd_affine_sim* sim, const mabd_affine_spring_group* group, int l,
                       mabd_real rate) {
     const size_t at = (size_t)group->coordinate[l];
@@ -157,27 +161,27 @@ void MABD_STAGE(start_group)(mabd_affine_sim* sim, const mabd_affine_spring_grou
     mabd_lanes axes[9];
     turn_lanes w;
     const mabd_affine_spring_group* next = group_ahead(sim, group);
-    ask_for_bodies(next, sim->ref);
+    prefetch_bodies(next, sim->ref);
     view_group(sim, group, sim->ref, &w);
-    ask_for_frames(sim, next);
+    prefetch_frames(sim, next);
     find_turns(&w);
-    ask_for_coordinates(sim, next);
+    prefetch_coordinates(sim, next);
     find_axes(&w, axes);
-    ask_for_axes(sim, next);
+    prefetch_axes(sim, next);
     for (int l = 0; l < MABD_LANES; l++) axes_at[l] = spare[l];
     static const int order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};
     mabd_lanes_turn(12, axes, order, axes_at);
     for (int l = 0; l < group->count; l++) {
         const size_t at = (size_t)group->coordinate[l];
         mabd_reals_copy(9, spare[l], sim->turn_axes + 3 * at);
-        // only contacts look at rows of these joints one by one
+        // only contacts read rows of these joints one by one
         if (sim->contacts) mabd_v3_store(mabd_lane_v3(w.phi, l), sim->phi + 3 * at);
         unwrap_lane(&w, l, sim->x_ref + at);
         write_rhs(sim, group, l, rate);
     }
 }
 
-// ---- finish --------------------------------------------------------------------------------------------
+// ---- finish ----
 
 static void finish_joint(mabd_affine_sim* sim, bool keep_history, size_t at, mabd_real rate,
                          const mabd_real* x_new) {
@@ -198,11 +202,11 @@ void MABD_STAGE(finish_group)(mabd_affine_sim* sim, bool keep_history,
     mabd_lanes R[9];
     bool turned[MABD_LANES];
     const mabd_affine_spring_group* next = group_ahead(sim, group);
-    ask_for_bodies(next, sim->q_new);
+    prefetch_bodies(next, sim->q_new);
     view_group(sim, group, sim->q_new, &w);
-    ask_for_frames(sim, next);
+    prefetch_frames(sim, next);
     MABD_STAGE(turn_pack)(w.Q, R, turned);
-    ask_for_coordinates(sim, next);
+    prefetch_coordinates(sim, next);
     for (int k = 0; k < 9; k++) w.Q[k] = R[k];
     find_turns(&w);
     for (int l = 0; l < group->count; l++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predict and refer: where the step is linearised. The reference is rigid, so strain is zero there and the
-// linear solve returns the whole stress (linearising at q^n instead bloats bodies by (omega h)^2/2).
+// Predict and relinearize: the reference at which the step is linearised. The reference is rigid,
+// so strain is zero there and the linear solve returns the whole stress (linearising at q^n instead
+// inflates bodies by (omega h)^2/2).
 //
 //   reference = polar of q + lead (v + curve (v - v1))         a guess of second order
 
@@ -18,7 +19,7 @@ void MABD_STAGE(predict_body)(mabd_affine_sim* sim, int32_t body) {
     MABD_STAGE_END();
 }
 
-// Pose of a scripted body at the end of the step.
+// Set the pose of a scripted body at the end of the step.
 static void pose_script(mabd_affine_sim* sim, const mabd_model_script* script) {
     const mabd_model* m = sim->model;
     const mabd_real time = sim->step.time_end;
@@ -39,7 +40,7 @@ static void pose_script(mabd_affine_sim* sim, const mabd_model_script* script) {
     memcpy(sim->ref + 12 * (size_t)script->body, q, 12 * sizeof(mabd_real));
 }
 
-// A pack in lanes, or one by one if its bodies are not in the same scheme.
+// Predict a pack in lanes, or one by one if its bodies use different schemes.
 static void predict_lanes(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
     const bool euler = mabd_affine_is_euler(sim, pack->body[0]);
     bool alike = true;
@@ -53,7 +54,7 @@ static void predict_lanes(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
     for (int32_t l = 0; l < pack->count; l++) mabd_affine_stage_predict_body(sim, pack->body[l]);
 }
 
-// Links of a run, some at a time.
+// MABD_LANES links of a segment as a pack.
 static mabd_affine_pack pack_of_segment(int32_t first) {
     mabd_affine_pack pack = {.count = MABD_LANES};
     for (int32_t l = 0; l < MABD_LANES; l++) pack.body[l] = first + l;
@@ -103,7 +104,7 @@ void MABD_STAGE(predict_rest)(mabd_affine_sim* sim) {
     for (size_t i = 0; i < sim->sizes.axes; i++) sim->axes[i].known = false;
 }
 
-static int32_t refer_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
+static int32_t relinearize_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
     mabd_lanes q[12], ref[12];
     bool turned[MABD_LANES];
     mabd_lanes_load(12, sim->q_new, pack->body, q);
@@ -121,12 +122,12 @@ static int32_t refer_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
 int32_t MABD_STAGE(relinearize)(mabd_affine_sim* sim, const mabd_affine_tile* tile) {
     const mabd_affine_packs* packs = sim->packs;
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
-        const int32_t bad = refer_pack(sim, &packs->packs[p]);
+        const int32_t bad = relinearize_pack(sim, &packs->packs[p]);
         if (bad >= 0) return bad;
     }
     for (int32_t i = tile->body_first; i < tile->body_last && tile->segment >= 0; i += MABD_LANES) {
         const mabd_affine_pack pack = pack_of_segment(i);
-        const int32_t bad = refer_pack(sim, &pack);
+        const int32_t bad = relinearize_pack(sim, &pack);
         if (bad >= 0) return bad;
     }
     for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a chain slot s is coupled with s + 1 in its edge number s. Where a piece of a segment is eliminated, the block between its cuts is in
-// the edge of the first: so the edges of the shorter chain are those of its slots.
+// In a chain, edge s couples slot s with slot s + 1. After elimination inside a lane of a segment,
+// the block between its two cuts is in the edge of the first cut: the edges of the reduced chain
+// are therefore those of its slots.
 
 #include "formulation/affine/cpu/reduced_chain.h"
 
 #include "dual/chain_thomas.h"
 
-// Slots of a component that are outside of segments; all are written if `slots` is not null.
+// List the slots of a component that are outside segments or cuts. Returns their number; slots:
+// null = count only.
 static int32_t list_slots(const mabd_plan_component* c, const mabd_affine_packs* packs,
                           int32_t segment, int32_t segment_last, int32_t* slots) {
     int32_t count = 0;
@@ -21,7 +23,8 @@ static int32_t list_slots(const mabd_plan_component* c, const mabd_affine_packs*
     return count;
 }
 
-// Segments rise by slot within a component: bodies follow the chain. Returns the first one after those of the component.
+// Find the segments of a component. They rise by slot within a component, because bodies follow the
+// chain. Returns the index after the last one.
 static int32_t find_segments(const mabd_plan_component* c, const mabd_affine_packs* packs,
                              int32_t* first) {
     int32_t last = 0;
@@ -41,7 +44,7 @@ static int32_t count_rows(const mabd_plan* plan, const int32_t* slots, int32_t c
     return rows;
 }
 
-// Integers first: slots, widths, first rows.
+// Reserve all arrays; integers first: slots, widths, first rows.
 static void layout(mabd_affine_reduced_chain* o, int32_t count, int32_t rows, mabd_arena* arena) {
     const size_t n = (size_t)count;
     o->slots = mabd_arena_take(arena, n, sizeof *o->slots);
@@ -71,7 +74,7 @@ static void fill(const mabd_affine_sim* sim, const mabd_plan_component* c,
     o->system.D = sim->D, o->system.U = sim->U;
 }
 
-// Rows of all slots of a component, for the list of those outside.
+// Create the reduced chain of one component.
 static mabd_status create(mabd_affine_sim* sim, const mabd_allocator* allocator,
                           const mabd_plan_component* c, mabd_affine_reduced_chain* o) {
     const mabd_affine_packs* packs = sim->packs;

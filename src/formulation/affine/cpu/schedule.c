@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of stages, and the calls through the one that a simulation has: tile by tile, by the threads of the pool. What
-// tiles report is put together in their order.
+// The tables of stages, and the calls through the table of a simulation: tile by tile, on the
+// threads of the pool. Reports of tiles are merged in the order of the tiles.
 
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/cpu/isa_table.h"
@@ -28,11 +28,11 @@ int32_t mabd_affine_joint_rows(mabd_affine_sim* sim, int32_t body, int32_t side,
     return sim->stages->joint_rows(sim, body, side, rows);
 }
 
-// ---- tiles -------------------------------------------------------------------------------------------
+// ---- tiles ----
 
 typedef struct tile_job {
     mabd_affine_sim* sim;
-    mabd_pool_part part; // of one tile
+    mabd_pool_part part; // processes one tile
     int32_t batches;
     mabd_affine_pass pass;
     bool flag;
@@ -46,7 +46,8 @@ static void run_batch(void* context, int32_t batch, int32_t thread) {
     for (int64_t i = first; i < last; i++) job->part(context, (int32_t)i, thread);
 }
 
-// Other things go in as many parts as there are tiles: the first of `count` in a part.
+// First of `count` items in a part: items other than bodies are divided into as many parts as there
+// are tiles.
 static int32_t first_in(const mabd_affine_sim* sim, int32_t count, int32_t part) {
     return (int32_t)((int64_t)count * part / sim->packs->tile_count);
 }
@@ -91,7 +92,7 @@ static void assemble_tile(void* context, int32_t tile, int32_t thread) {
                                thread);
 }
 
-// Shares of sides whose joint was begun in another tile. No joint has two of them.
+// Add the shares of sides whose joint was begun in another tile. A joint has at most one of them.
 static void add_deferred_shares(void* context, int32_t part, int32_t thread) {
     const mabd_affine_sim* sim = ((const tile_job*)context)->sim;
     const int32_t count = sim->shares->deferred_count, last = first_in(sim, count, part + 1);
@@ -108,7 +109,8 @@ bool mabd_affine_fuses_predict(const mabd_affine_sim* sim) {
            (int64_t)MABD_HALO_SHARE * packs->halo_count <= sim->model->body_count;
 }
 
-// Contacts write rows one after the other, and blocks that two bodies share are zero before both add: one tile at a time.
+// True if tiles must be processed one at a time, in order: contacts append rows, and two bodies add
+// to shared blocks, which are zeroed first.
 static bool has_order(const mabd_affine_sim* sim) {
     return sim->contacts || sim->shared_edges;
 }
@@ -139,7 +141,7 @@ static void update_tile(void* context, int32_t tile, int32_t thread) {
     mabd_affine_motion_report* report = &job->sim->packs->motions[tile];
     (void)thread;
     report->rotation = -1, report->rotated_body = report->broken_body = -1;
-    report->each = job->sim->sizes.apart > 0 ? job->sim->rotations : NULL;
+    report->each = job->sim->sizes.by_copy > 0 ? job->sim->rotations : NULL;
     job->sim->stages->update(job->sim, &job->sim->packs->tiles[tile], report);
 }
 
@@ -159,7 +161,7 @@ mabd_affine_motion_report mabd_affine_update(mabd_affine_sim* sim) {
     return report;
 }
 
-static void refer_tile(void* context, int32_t tile, int32_t thread) {
+static void relinearize_tile(void* context, int32_t tile, int32_t thread) {
     const tile_job* job = context;
     (void)thread;
     job->sim->packs->motions[tile].broken_body =
@@ -168,7 +170,7 @@ static void refer_tile(void* context, int32_t tile, int32_t thread) {
 
 bool mabd_affine_relinearize(mabd_affine_sim* sim, int32_t* body) {
     tile_job job = {0};
-    run_tiles(sim, refer_tile, &job);
+    run_tiles(sim, relinearize_tile, &job);
     for (int32_t i = 0; i < sim->packs->tile_count; i++) {
         if (sim->packs->motions[i].broken_body < 0) continue;
         *body = sim->packs->motions[i].broken_body;
@@ -177,7 +179,7 @@ bool mabd_affine_relinearize(mabd_affine_sim* sim, int32_t* body) {
     return true;
 }
 
-// Balls inside of runs were looked at by update.
+// Check the joints of a part. Update has checked balls inside segments.
 static void check_part(void* context, int32_t part, int32_t thread) {
     const tile_job* job = context;
     const mabd_affine_sim* sim = job->sim;
@@ -215,7 +217,7 @@ mabd_affine_joint_error mabd_affine_check_joints(mabd_affine_sim* sim, const mab
     return worst;
 }
 
-// ---- the end of a step -------------------------------------------------------------------------------
+// ---- the end of a step ----
 
 static void finish_tile(void* context, int32_t tile, int32_t thread) {
     const tile_job* job = context;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of links with ball joints, and what they have in common with those of other joints (segment_rows.c). Multipliers,
-// update and check are one pass over the bodies.
+// Segments of links with ball joints, and functions shared with segments of other joints
+// (segment_rows.c). Multipliers, update and check are one pass over the bodies.
 
 #include "formulation/affine/cpu/segment.h"
 
-// ---- the cuts --------------------------------------------------------------------------------------------
+// ---- the cuts ----
 
-// One side of a cut, of one lane: block S, right-hand side b, and C if the side begins the joint.
+// Add one side of a cut, for one lane: block S, right-hand side b, and C if the side begins the
+// joint.
 MABD_BLOCK_FN void add_share(int w, const mabd_affine_side_place* to, const mabd_lanes* S,
                              const mabd_lanes* b, const mabd_lanes* C, int l) {
     const bool add = to->mode == MABD_SIDE_ADD;
@@ -30,7 +31,8 @@ MABD_BLOCK_FN void leave(int w, mabd_affine_sim* sim, mabd_affine_segment* segme
     for (int k = 0; k < w; k++) {
         MABD_EACH_LANE(l) b0[k].at[l] = front->b0[k].at[l] + front->c0[k].at[l];
     }
-    for (int l = 0; l < MABD_LANES; l++) { // a lane adds to the cut that the one before has begun
+    // a lane adds to the cut that the previous lane has begun
+    for (int l = 0; l < MABD_LANES; l++) {
         const mabd_affine_side_place first =
             mabd_affine_pack_place(sim, &segment->before.side, w, l);
         const mabd_affine_side_place last = mabd_affine_pack_place(sim, &segment->after.side, w, l);
@@ -42,7 +44,7 @@ MABD_BLOCK_FN void leave(int w, mabd_affine_sim* sim, mabd_affine_segment* segme
     }
 }
 
-// Joints of balls to the ground get the point there, which rows have in C.
+// Add the ground point of balls to the ground; joints with rows have it in C.
 static void add_grounds(const mabd_affine_sim* sim, const mabd_affine_segment* segment) {
     const int32_t* start = sim->model->plan->side_start;
     const mabd_affine_side_place first = mabd_affine_pack_place(sim, &segment->before.side, 3, 0);
@@ -89,18 +91,18 @@ void MABD_STAGE(report_segment)(const mabd_affine_segment* segment,
         if (broken >= 0 && report->broken_body < 0) report->broken_body = first + broken;
         if (w->rotation.at[l] > report->rotation) {
             report->rotation = w->rotation.at[l];
-            report->rotated_body = first + (int32_t)w->twisted.at[l];
+            report->rotated_body = first + (int32_t)w->rotated.at[l];
         }
     }
 }
 
-// ---- balls -----------------------------------------------------------------------------------------------
+// ---- balls ----
 
 static void eliminate(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
                       const mabd_lanes* MABD_RESTRICT to, const mabd_lanes* MABD_RESTRICT U,
                       mabd_affine_segment_front* MABD_RESTRICT front,
-                      mabd_lanes* MABD_RESTRICT kept) {
-    mabd_affine_segment_eliminate(3, k, from, to, U, front, kept);
+                      mabd_lanes* MABD_RESTRICT saved) {
+    mabd_affine_segment_eliminate(3, k, from, to, U, front, saved);
 }
 
 void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mabd_real* stress,
@@ -119,7 +121,7 @@ void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mab
     for (int32_t k = 0; k < MABD_SEGMENT_LINKS; k++) {
         int32_t body[MABD_LANES];
         mabd_affine_segment_bodies(segment, k, body);
-        const int64_t ahead = next + MABD_LANES * k; // a few lines between two pieces of work
+        const int64_t ahead = next + MABD_LANES * k; // prefetch a few cache lines per round
         mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
         MABD_STAGE(lanes_target)(sim, body, q_hat, guess);
@@ -158,18 +160,18 @@ void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mab
     MABD_STAGE(leave_cuts)(sim, segment, &front, NULL, NULL);
 }
 
-static void back(const mabd_lanes* MABD_RESTRICT kept, const mabd_lanes* MABD_RESTRICT cut,
+static void back(const mabd_lanes* MABD_RESTRICT saved, const mabd_lanes* MABD_RESTRICT cut,
                  const mabd_lanes* MABD_RESTRICT next, mabd_lanes* MABD_RESTRICT lambda) {
-    mabd_affine_segment_back(3, kept, cut, next, lambda);
+    mabd_affine_segment_back(3, saved, cut, next, lambda);
 }
 
-// The largest of all bodies and joints of a piece, squared, and where.
+// Per lane: the largest squared values of all bodies and joints, and where.
 typedef struct segment_worst {
     mabd_affine_segment_motion motion;
     mabd_lanes gap, open;
-    mabd_lanes end[3];  // the end of body k + 1 at joint k + 1
-    mabd_lanes here[3]; // that of body k there
-    mabd_lanes last[3]; // that of the last body, at the next piece's cut
+    mabd_lanes end[3];  // end of body k + 1 at joint k + 1
+    mabd_lanes here[3]; // end of body k at joint k + 1
+    mabd_lanes last[3]; // end of the last body, at the cut of the next lane
 } segment_worst;
 
 static void watch(mabd_real k, const mabd_affine_pack_side* MABD_RESTRICT side,
@@ -203,7 +205,7 @@ static void report_gaps(const mabd_affine_sim* sim, const mabd_affine_segment* s
     for (int l = 0; l < MABD_LANES; l++) {
         const int32_t first = MABD_SEGMENT_LINKS * l, joint = (int32_t)w->open.at[l];
         add_gap(w->gap.at[l], plan->slot_joint[segment->slot + first + joint], open);
-        if (l + 1 == MABD_LANES) continue; // the next cut is one of the next segment
+        if (l + 1 == MABD_LANES) continue; // the next cut belongs to the next segment
         const mabd_vec3 gap = mabd_v3_sub(mabd_lane_v3(w->last, l), mabd_lane_v3(w->end, l + 1));
         add_gap(mabd_v3_dot(gap, gap), plan->slot_joint[segment->slot + first + MABD_SEGMENT_LINKS],
                 open);

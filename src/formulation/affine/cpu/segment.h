@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of a long chain (affine/cpu/pack.h): equal links whose joints all have w rows, in 8 lanes of
-// MABD_SEGMENT_LINKS consecutive links each.
+// Segments of a long chain (affine/cpu/pack.h): equal links whose joints all have w rows, in 8
+// lanes of MABD_SEGMENT_LINKS consecutive links each.
 //
-// Block elimination along a chain is one long dependency: each joint waits for the one before. The chain is
-// therefore cut at every MABD_SEGMENT_LINKS-th joint. Between two cuts, joint k = 1 .. n - 1 of a lane is
-// eliminated with its block S_k, the block U_k to the next joint, and the fill-in block F_k to cut 0 before
-// the lane:
+// Block elimination along a chain is one long dependency: each joint waits for the one before. The
+// chain is therefore cut at every MABD_SEGMENT_LINKS-th joint. Between two cuts, joint k = 1 .. n -
+// 1 of a lane is eliminated with its block S_k, the block U_k to the next joint, and the fill-in
+// block F_k to cut 0 before the lane:
 //
-//   cut 0 --- 1 --- 2 --- ... --- n - 1 --- cut n       U_0 is F_1: body 0 couples the cut with joint 1
+//   cut 0 --- 1 --- 2 --- ... --- n - 1 --- cut n     U_0 is F_1: body 0 couples cut 0 and joint 1
 //
 //   Z_k = S_k^-1 U_k          Y_k = S_k^-1 F_k'           h_k = S_k^-1 b_k
 //   S_k+1 = D_k+1 - U_k' Z_k  F_k+1 = -F_k Z_k            b_k+1 -= U_k' h_k
 //   S_0 -= F_k Y_k                                        b_0 -= F_k h_k
 //
-// The remaining system is the reduced chain of the cuts, with blocks S_0, S_n and F_n of every lane. It is
-// shorter by the factor MABD_SEGMENT_LINKS and solved like any other chain (affine/cpu/reduced_chain.c).
-// Back substitution is
+// The remaining system is the reduced chain of the cuts, with blocks S_0, S_n and F_n of every
+// lane. It is shorter by the factor MABD_SEGMENT_LINKS and solved like any other chain
+// (affine/cpu/reduced_chain.c). Back substitution is
 //
 //   lambda_k = h_k - Y_k lambda_0 - Z_k lambda_k+1
 //
-// Lanes do not depend on each other, and segments are distributed over threads. The cuts depend on the
-// model only, so the bits of the result depend on neither. Prediction, blocks and elimination are one pass
-// over the bodies; so are multipliers and update. Blocks of joints inside a segment never leave the cache.
+// Lanes do not depend on each other, and segments are distributed over threads. The cuts depend on
+// the model only, so the bits of the result depend on neither. Prediction, blocks and elimination
+// are one pass over the bodies; so are multipliers and update. Blocks of joints inside a segment
+// never leave the cache.
 //
-// This header is independent of the kinds of rows: one source for w = 3 .. 6, a constant where it is used.
+// This header is independent of the kinds of rows: one source for w = 3 .. 6, a constant at each
+// call.
 #pragma once
 
 #include "formulation/affine/cpu/pack_lanes.h"
@@ -32,33 +34,35 @@
 #include "math/block.h"
 
 #define MABD_SEGMENT_ROWS MABD_BLOCK_MAX
-/// Entries of a symmetric w x w block.
+/// Number of entries of a symmetric w x w block.
 #define MABD_SEGMENT_SYMMETRIC(w) ((w) * ((w) + 1) / 2)
 
-/// Of a side: block, right-hand side, C.
+/// Reals of a side: block, right-hand side, C.
 #define MABD_SEGMENT_SIDE (MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS) + 2 * MABD_SEGMENT_ROWS)
 
-/// Place of entry (i, j) of a symmetric block: the diagonal first, then what is above it row by row, as in mabd_sym3.
+/// Index of entry (i, j) of a symmetric block: the diagonal first, then the upper triangle by rows,
+/// as in mabd_sym3.
 MABD_BLOCK_FN int mabd_affine_segment_at(int w, int i, int j) {
     const int low = i < j ? i : j, high = i < j ? j : i;
     return low == high ? low : w + low * (2 * w - low - 1) / 2 + (high - low - 1);
 }
 
-/// Where elimination has come to, all pieces.
+/// State of the elimination in all lanes, after joint k.
 typedef struct mabd_affine_segment_front {
-    mabd_lanes S[MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS)],
-        b[MABD_SEGMENT_ROWS]; // of the next joint: the share of the body before it, less what is eliminated
+    // S, b of the next joint: share of the body before it, less the eliminated part
+    mabd_lanes S[MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS)], b[MABD_SEGMENT_ROWS];
     mabd_lanes F[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS]; // from the cut before to it, by rows
     mabd_lanes S0[MABD_SEGMENT_SYMMETRIC(MABD_SEGMENT_ROWS)], b0[MABD_SEGMENT_ROWS];
-    mabd_lanes c0
-        [MABD_SEGMENT_ROWS]; // what elimination takes off b0: small beside a place in a long chain, so added at the end
-    mabd_lanes
-        bad; // first joint whose pivot is not positive, as a number; MABD_SEGMENT_LINKS = none
+    // the part that elimination subtracts from b0; it is small compared with a position in a long
+    // chain, so it is added at the end
+    mabd_lanes c0[MABD_SEGMENT_ROWS];
+    // first joint whose pivot is not positive, as a number; MABD_SEGMENT_LINKS = none
+    mabd_lanes bad;
 } mabd_affine_segment_front;
 
-// ---- elimination ---------------------------------------------------------------------------------------
+// ---- elimination ----
 
-/// S = L d L' (lower triangles), r = 1/d. S is used up.
+/// Factor S = L d L' (lower triangles), r = 1/d. S is overwritten.
 MABD_BLOCK_FN void mabd_affine_segment_factor(int w, mabd_real* S, mabd_real* L, mabd_real* r) {
     MABD_UNROLL
     for (int j = 0; j < w; j++) {
@@ -72,7 +76,7 @@ MABD_BLOCK_FN void mabd_affine_segment_factor(int w, mabd_real* S, mabd_real* L,
     }
 }
 
-/// x = S \ x
+/// Solve with a factored block: x = S \ x
 MABD_BLOCK_FN void mabd_affine_segment_solve(int w, const mabd_real* L, const mabd_real* r,
                                              mabd_real* x) {
     MABD_UNROLL
@@ -88,7 +92,7 @@ MABD_BLOCK_FN void mabd_affine_segment_solve(int w, const mabd_real* L, const ma
     }
 }
 
-/// Sum of a[stride i].at[l] x[i], from the first.
+/// Sum of a[stride i].at[l] x[i], in ascending order of i.
 MABD_BLOCK_FN mabd_real mabd_affine_segment_dot(int w, const mabd_lanes* a, int stride, int l,
                                                 const mabd_real* x) {
     mabd_real sum = a[0].at[l] * x[0];
@@ -97,13 +101,14 @@ MABD_BLOCK_FN mabd_real mabd_affine_segment_dot(int w, const mabd_lanes* a, int 
     return sum;
 }
 
-/// Joint k: `from`, `to` (block, then right-hand side) and U (by rows) are of body k, of its joints k and k + 1.
+/// Eliminate joint k. `from`, `to` (block, then right-hand side) and U (by rows) belong to body k
+/// and its joints k and k + 1.
 MABD_BLOCK_FN void mabd_affine_segment_eliminate(int w, mabd_real k,
                                                  const mabd_lanes* MABD_RESTRICT from,
                                                  const mabd_lanes* MABD_RESTRICT to,
                                                  const mabd_lanes* MABD_RESTRICT U,
                                                  mabd_affine_segment_front* MABD_RESTRICT front,
-                                                 mabd_lanes* MABD_RESTRICT kept) {
+                                                 mabd_lanes* MABD_RESTRICT saved) {
     const int n = MABD_SEGMENT_SYMMETRIC(w);
     MABD_EACH_LANE(l) {
         mabd_real S[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS],
@@ -125,14 +130,14 @@ MABD_BLOCK_FN void mabd_affine_segment_eliminate(int w, mabd_real k,
         MABD_UNROLL
         for (int i = 1; i < w; i++) {
             least = r[i] < least ? r[i] : least;
-            most += r[i]; // NaN if one is
+            most += r[i]; // NaN if one of them is
         }
         const bool good = (least > 0) & (most < (mabd_real)INFINITY);
         front->bad.at[l] = good | (front->bad.at[l] < k) ? front->bad.at[l] : k;
 
         mabd_affine_segment_solve(w, L, r, h);
         MABD_UNROLL
-        for (int i = 0; i < w; i++) kept[2 * w * w + i].at[l] = h[i];
+        for (int i = 0; i < w; i++) saved[2 * w * w + i].at[l] = h[i];
         MABD_UNROLL
         for (int c = 0; c < w; c++) {
             mabd_real *z = Z + c * w, *y = Y + c * w;
@@ -142,7 +147,7 @@ MABD_BLOCK_FN void mabd_affine_segment_eliminate(int w, mabd_real k,
             mabd_affine_segment_solve(w, L, r, y);
             MABD_UNROLL
             for (int i = 0; i < w; i++) {
-                kept[c * w + i].at[l] = z[i], kept[w * w + c * w + i].at[l] = y[i];
+                saved[c * w + i].at[l] = z[i], saved[w * w + c * w + i].at[l] = y[i];
             }
         }
         MABD_UNROLL
@@ -171,7 +176,7 @@ MABD_BLOCK_FN void mabd_affine_segment_eliminate(int w, mabd_real k,
     }
 }
 
-/// Body 0: joint 0 is the cut.
+/// Start the elimination with body 0, whose joint 0 is the cut.
 MABD_BLOCK_FN void mabd_affine_segment_begin(int w, const mabd_lanes* from, const mabd_lanes* to,
                                              const mabd_lanes* U,
                                              mabd_affine_segment_front* front) {
@@ -185,46 +190,47 @@ MABD_BLOCK_FN void mabd_affine_segment_begin(int w, const mabd_lanes* from, cons
     MABD_EACH_LANE(l) front->bad.at[l] = MABD_SEGMENT_LINKS;
 }
 
-/// lambda_k from those of the cut and of joint k + 1.
-MABD_BLOCK_FN void mabd_affine_segment_back(int w, const mabd_lanes* MABD_RESTRICT kept,
+/// Compute lambda_k from the multipliers of the cut and of joint k + 1.
+MABD_BLOCK_FN void mabd_affine_segment_back(int w, const mabd_lanes* MABD_RESTRICT saved,
                                             const mabd_lanes* MABD_RESTRICT cut,
                                             const mabd_lanes* MABD_RESTRICT next,
                                             mabd_lanes* MABD_RESTRICT lambda) {
     MABD_EACH_LANE(l) {
         MABD_UNROLL
         for (int i = 0; i < w; i++) {
-            mabd_real far = kept[w * w + i].at[l] * cut[0].at[l];
-            mabd_real near = kept[i].at[l] * next[0].at[l];
+            mabd_real far = saved[w * w + i].at[l] * cut[0].at[l];
+            mabd_real near = saved[i].at[l] * next[0].at[l];
             MABD_UNROLL
             for (int c = 1; c < w; c++) {
-                far += kept[w * w + c * w + i].at[l] * cut[c].at[l];
-                near += kept[c * w + i].at[l] * next[c].at[l];
+                far += saved[w * w + c * w + i].at[l] * cut[c].at[l];
+                near += saved[c * w + i].at[l] * next[c].at[l];
             }
-            lambda[i].at[l] = (kept[2 * w * w + i].at[l] - far) - near;
+            lambda[i].at[l] = (saved[2 * w * w + i].at[l] - far) - near;
         }
     }
 }
 
-// ---- places --------------------------------------------------------------------------------------------
+// ---- places ----
 
-/// Body k of every piece.
+/// Body k of every lane.
 MABD_HOT void mabd_affine_segment_bodies(const mabd_affine_segment* segment, int32_t k,
                                          int32_t* body) {
     for (int l = 0; l < MABD_LANES; l++) body[l] = segment->body + MABD_SEGMENT_LINKS * l + k;
 }
-/// Attachments of body k of every piece, k = -1 .. MABD_SEGMENT_LINKS.
+/// Attachments of body k of every lane, k = -1 .. MABD_SEGMENT_LINKS.
 MABD_HOT const mabd_lanes* mabd_affine_segment_X(const mabd_affine_sim* sim, int32_t segment,
                                                  int32_t k) {
     return sim->packs->segment_X +
            6 * ((size_t)segment * (MABD_SEGMENT_LINKS + 2) + (size_t)(k + 1));
 }
-/// What elimination leaves of joint k >= 1.
+/// The data that elimination saves of joint k >= 1.
 MABD_HOT mabd_lanes* mabd_affine_segment_saved(const mabd_affine_sim* sim,
                                                const mabd_affine_segment* segment, int32_t k) {
-    return sim->packs->kept + segment->kept +
+    return sim->packs->saved + segment->saved +
            (size_t)(k - 1) * (size_t)MABD_SEGMENT_SAVED(segment->width);
 }
-/// The same of a joint to ask for on the way back, of the next segment at the end of this one.
+/// The saved data of the joint to prefetch in back substitution; at the end of a segment, one of
+/// the next segment.
 MABD_HOT const mabd_lanes* mabd_affine_segment_saved_before(const mabd_affine_sim* sim,
                                                             const mabd_affine_segment* segment,
                                                             const mabd_affine_segment* next,
@@ -233,27 +239,28 @@ MABD_HOT const mabd_lanes* mabd_affine_segment_saved_before(const mabd_affine_si
     return far > 0 ? mabd_affine_segment_saved(sim, segment, far)
                    : mabd_affine_segment_saved(sim, next, far + MABD_SEGMENT_LINKS - 1);
 }
-/// The next segment, or the last one.
+/// The segment after this one; the last segment is its own successor.
 MABD_HOT const mabd_affine_segment* mabd_affine_segment_next(const mabd_affine_sim* sim,
                                                              const mabd_affine_segment* segment) {
     return segment + 1 < sim->packs->segments + sim->packs->segment_count ? segment + 1 : segment;
 }
-/// Joints of body k.
+/// Set the attachments of both joints of body k of every lane.
 MABD_HOT void mabd_affine_segment_sides(const mabd_affine_sim* sim, int32_t segment, int32_t k,
                                         mabd_affine_pack_side* side) {
     const mabd_lanes* X = mabd_affine_segment_X(sim, segment, k);
     for (int i = 0; i < 3; i++) side[0].X[i] = X[i], side[1].X[i] = X[3 + i];
 }
+/// Set the signs of the point rows of both joints of every link.
 MABD_HOT void mabd_affine_segment_signs(const mabd_affine_segment* segment,
                                         mabd_affine_pack_side* side) {
     MABD_EACH_LANE(l) side[0].sign.at[l] = segment->sign[0], side[1].sign.at[l] = segment->sign[1];
 }
-/// Borders among bodies k.
+/// Bit l: body k of lane l is in the halo.
 MABD_HOT uint8_t mabd_affine_segment_halo(const mabd_affine_segment* segment, int32_t k) {
     return k == 0 ? segment->halo[0] : k == MABD_SEGMENT_LINKS - 1 ? segment->halo[1] : 0;
 }
 
-/// Multipliers of joint k of all pieces.
+/// Load the multipliers of joint k of all lanes.
 MABD_BLOCK_FN void mabd_affine_segment_load(int w, const mabd_affine_sim* sim,
                                             const mabd_affine_segment* segment, int32_t k,
                                             mabd_lanes* to) {
@@ -263,6 +270,7 @@ MABD_BLOCK_FN void mabd_affine_segment_load(int w, const mabd_affine_sim* sim,
         for (int i = 0; i < w; i++) to[i].at[l] = from[i];
     }
 }
+/// Store the multipliers of joint k of all lanes.
 MABD_BLOCK_FN void mabd_affine_segment_store(int w, mabd_affine_sim* sim,
                                              const mabd_affine_segment* segment, int32_t k,
                                              const mabd_lanes* from) {
@@ -273,14 +281,15 @@ MABD_BLOCK_FN void mabd_affine_segment_store(int w, mabd_affine_sim* sim,
     }
 }
 
-/// Ask for a part of the next or last segment, which most likely is this thread's next tile: the rows of as many bodies as one
-/// round goes over, one after the other as the memory likes them. They wait in the second level of the cache.
+/// Prefetch a part of the next or last segment, which most likely is the next tile of this thread:
+/// the rows of as many bodies as one round processes, in the order of their addresses, into the
+/// second-level cache.
 MABD_HOT void mabd_affine_segment_prefetch_rows(int columns, const mabd_real* base, int64_t body) {
     const uintptr_t row = (uintptr_t)columns * sizeof *base;
     const uintptr_t at = (uintptr_t)base + (uintptr_t)body * row;
     for (uintptr_t k = 0; k < MABD_LANES * row; k += 64) MABD_PREFETCH_FAR(at + k);
 }
-/// The places of cuts, which are far from each other: those of a few lanes in some of the rounds.
+/// Prefetch the shares of the cuts, which are far apart in memory: one lane in each of some rounds.
 MABD_HOT void mabd_affine_segment_prefetch_cuts(const mabd_affine_sim* sim,
                                                 const mabd_affine_segment* segment, int32_t k) {
     const uintptr_t bytes = (uintptr_t)(segment->width * segment->width) * sizeof(mabd_real);
@@ -294,46 +303,52 @@ MABD_HOT void mabd_affine_segment_prefetch_cuts(const mabd_affine_sim* sim,
     const uintptr_t edge = (uintptr_t)(sim->U + segment->edge[l]);
     for (uintptr_t i = 0; i < bytes && k < 2 * MABD_LANES; i += 64) MABD_PREFETCH_FAR(edge + i);
 }
+/// Prefetch `count` cache lines.
 MABD_HOT void mabd_affine_segment_prefetch(int count, const mabd_lanes* at) {
     for (int k = 0; k < count; k++) MABD_PREFETCH_FAR((uintptr_t)at + 64 * (uintptr_t)k);
 }
 
 #ifdef MABD_ISA
-/// A segment: its links, eliminated but for the joints at the ends of its lanes (segment.c).
+/// Assemble a segment: eliminate all joints of its links except those at the ends of lanes
+/// (segment.c).
 void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t segment, const mabd_real* stress,
                                   bool predict);
-/// The new state of a segment, and how far its joints are open there.
+/// Compute the new state of a segment, and the errors of its joints there.
 void MABD_STAGE(update_segment)(mabd_affine_sim* sim, int32_t segment,
-                                mabd_affine_motion_report* report, mabd_affine_joint_error* open);
-/// The same of a segment whose joints are no balls (segment_rows.c); how far they are open is left to check.
+                                mabd_affine_motion_report* report, mabd_affine_joint_error* worst);
+/// Assemble a segment whose joints are not balls (segment_rows.c).
 void MABD_STAGE(assemble_row_segment)(mabd_affine_sim* sim, int32_t segment,
                                       const mabd_real* stress, bool predict);
+/// Compute the new state of a segment whose joints are not balls; check measures their errors.
 void MABD_STAGE(update_row_segment)(mabd_affine_sim* sim, int32_t segment,
                                     mabd_affine_motion_report* report);
 
 // ---- parts of both kinds of segments (segment.c) ----
 
-/// Shares of both cuts of every piece, and the block between them in the place of its first body's. before, after (rows): C of the
-/// cuts before the first and after the last links, which the side that begins a joint adds; null = balls.
+/// Write the shares of both cuts of every lane, and the block between them at the place of the
+/// first body's block. before, after (rows): C of the cuts before the first and after the last
+/// links, added by the side that begins the joint; null = balls.
 void MABD_STAGE(leave_cuts)(mabd_affine_sim* sim, mabd_affine_segment* segment,
                             const mabd_affine_segment_front* front, const mabd_lanes* before,
                             const mabd_lanes* after);
 
-/// The largest rotation of all bodies of a piece, squared, and where; the first broken one, -1 = none.
+/// Per lane: the largest squared rotation of all bodies and its body; the first broken body, -1 =
+/// none.
 typedef struct mabd_affine_segment_motion {
-    mabd_lanes rotation, twisted, broken;
+    mabd_lanes rotation, rotated, broken;
 } mabd_affine_segment_motion;
+/// Merge the motion of all lanes of a segment into a report.
 void MABD_STAGE(report_segment)(const mabd_affine_segment* segment,
                                 const mabd_affine_segment_motion* w,
                                 mabd_affine_motion_report* report);
-/// One body more of every piece, from the last to the first.
+/// Include one more body of every lane; bodies are visited from the last to the first.
 MABD_HOT void mabd_affine_segment_watch(mabd_real k,
                                         const mabd_affine_moved_lanes* MABD_RESTRICT moved,
                                         mabd_affine_segment_motion* MABD_RESTRICT w, int l) {
     const mabd_real rotation = moved->rotation.at[l];
     const bool more = rotation >= w->rotation.at[l];
     w->rotation.at[l] = more ? rotation : w->rotation.at[l];
-    w->twisted.at[l] = more ? k : w->twisted.at[l];
+    w->rotated.at[l] = more ? k : w->rotated.at[l];
     w->broken.at[l] = moved->size.at[l] < MABD_BROKEN_SQUARE ? w->broken.at[l] : k;
 }
 #endif

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of links whose joints have rows that look at both bodies, of one row set and frame (affine/cpu/segment.h): hinges and the like. Rows
-// want the references of the link before and of the one after, so links are opened one ahead. At the ends of lanes these belong
-// to other lanes or tiles: they are borders (affine/cpu/pack.h), whose references are there already.
+// Segments of links whose joints have rows that depend on both bodies, of one row set and frame
+// (affine/cpu/segment.h): hinges and similar joints. Rows need the references of the previous and
+// the next link, so links are opened one ahead. At the ends of lanes these links belong to other
+// lanes or tiles: they are in the halo (affine/cpu/pack.h), whose references are predicted before
+// all tiles.
 //
-// Joint k + 1 is begun by link k, also where it is a cut, if the modes of its sides say so.
+// Link k begins joint k + 1, also where it is a cut, if the modes of its sides say so.
 
 #include "formulation/affine/cpu/segment.h"
 
-// A link while it is one of three: the one under way, the one before, the one after.
+// One of three links in memory: the previous, the current, the next.
 typedef struct row_link {
     mabd_affine_pack_work w;
     mabd_lanes q_hat[12], G[6], strain[6];
 } row_link;
 
-// ---- assemble ------------------------------------------------------------------------------------------
+// ---- assemble ----
 
 static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* segment, int32_t k,
                       const mabd_real* stress, bool predict, row_link* link) {
@@ -45,7 +47,8 @@ static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* segment, 
     MABD_STAGE(lanes_own_strain)(block, S, link->strain);
 }
 
-// The bodies before the first links or after the last ones. Of one that does not move the strain is that of a link times zero.
+// Open the bodies before the first links or after the last ones. The strain of a body that does not
+// move is that of a link times zero.
 static void open_end(const mabd_affine_sim* sim, const mabd_affine_segment* segment,
                      const mabd_affine_segment_end* end, const mabd_real* stress, row_link* link) {
     mabd_lanes S[6];
@@ -58,7 +61,7 @@ static void open_end(const mabd_affine_sim* sim, const mabd_affine_segment* segm
     MABD_STAGE(lanes_strain)(&end->soft, &end->share, S, link->strain);
 }
 
-// Ends of both joints of link k.
+// Find the ends of both joints of link k.
 static void find_ends(const mabd_affine_sim* sim, const mabd_affine_segment* segment, int32_t k,
                       const mabd_lanes* const* ref, const mabd_lanes* F,
                       mabd_affine_joint_ends* ends) {
@@ -75,23 +78,23 @@ static void find_ends(const mabd_affine_sim* sim, const mabd_affine_segment* seg
 static void eliminate_4(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
                         const mabd_lanes* MABD_RESTRICT to, const mabd_lanes* MABD_RESTRICT U,
                         mabd_affine_segment_front* MABD_RESTRICT front,
-                        mabd_lanes* MABD_RESTRICT kept) {
-    mabd_affine_segment_eliminate(4, k, from, to, U, front, kept);
+                        mabd_lanes* MABD_RESTRICT saved) {
+    mabd_affine_segment_eliminate(4, k, from, to, U, front, saved);
 }
 static void eliminate_5(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
                         const mabd_lanes* MABD_RESTRICT to, const mabd_lanes* MABD_RESTRICT U,
                         mabd_affine_segment_front* MABD_RESTRICT front,
-                        mabd_lanes* MABD_RESTRICT kept) {
-    mabd_affine_segment_eliminate(5, k, from, to, U, front, kept);
+                        mabd_lanes* MABD_RESTRICT saved) {
+    mabd_affine_segment_eliminate(5, k, from, to, U, front, saved);
 }
 static void eliminate_6(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
                         const mabd_lanes* MABD_RESTRICT to, const mabd_lanes* MABD_RESTRICT U,
                         mabd_affine_segment_front* MABD_RESTRICT front,
-                        mabd_lanes* MABD_RESTRICT kept) {
-    mabd_affine_segment_eliminate(6, k, from, to, U, front, kept);
+                        mabd_lanes* MABD_RESTRICT saved) {
+    mabd_affine_segment_eliminate(6, k, from, to, U, front, saved);
 }
 
-// Link k: its blocks are `from`, `to` and U.
+// Eliminate link k with blocks `from`, `to` and U.
 static void eliminate(const mabd_affine_sim* sim, const mabd_affine_segment* segment, int32_t k,
                       const mabd_lanes* from, const mabd_lanes* to, const mabd_lanes* U,
                       mabd_affine_segment_front* front) {
@@ -99,16 +102,16 @@ static void eliminate(const mabd_affine_sim* sim, const mabd_affine_segment* seg
         mabd_affine_segment_begin(segment->width, from, to, U, front);
         return;
     }
-    mabd_lanes* kept = mabd_affine_segment_saved(sim, segment, k);
+    mabd_lanes* saved = mabd_affine_segment_saved(sim, segment, k);
     switch (segment->width) {
     case 4:
-        eliminate_4((mabd_real)k, from, to, U, front, kept);
+        eliminate_4((mabd_real)k, from, to, U, front, saved);
         break;
     case 5:
-        eliminate_5((mabd_real)k, from, to, U, front, kept);
+        eliminate_5((mabd_real)k, from, to, U, front, saved);
         break;
     default:
-        eliminate_6((mabd_real)k, from, to, U, front, kept);
+        eliminate_6((mabd_real)k, from, to, U, front, saved);
         break;
     }
 }
@@ -180,32 +183,32 @@ void MABD_STAGE(assemble_row_segment)(mabd_affine_sim* sim, int32_t index, const
     MABD_STAGE(leave_cuts)(sim, segment, &front, C0, to + n + w);
 }
 
-// ---- update --------------------------------------------------------------------------------------------
+// ---- update ----
 
-static void back_4(const mabd_lanes* MABD_RESTRICT kept, const mabd_lanes* MABD_RESTRICT cut,
+static void back_4(const mabd_lanes* MABD_RESTRICT saved, const mabd_lanes* MABD_RESTRICT cut,
                    const mabd_lanes* MABD_RESTRICT next, mabd_lanes* MABD_RESTRICT lambda) {
-    mabd_affine_segment_back(4, kept, cut, next, lambda);
+    mabd_affine_segment_back(4, saved, cut, next, lambda);
 }
-static void back_5(const mabd_lanes* MABD_RESTRICT kept, const mabd_lanes* MABD_RESTRICT cut,
+static void back_5(const mabd_lanes* MABD_RESTRICT saved, const mabd_lanes* MABD_RESTRICT cut,
                    const mabd_lanes* MABD_RESTRICT next, mabd_lanes* MABD_RESTRICT lambda) {
-    mabd_affine_segment_back(5, kept, cut, next, lambda);
+    mabd_affine_segment_back(5, saved, cut, next, lambda);
 }
-static void back_6(const mabd_lanes* MABD_RESTRICT kept, const mabd_lanes* MABD_RESTRICT cut,
+static void back_6(const mabd_lanes* MABD_RESTRICT saved, const mabd_lanes* MABD_RESTRICT cut,
                    const mabd_lanes* MABD_RESTRICT next, mabd_lanes* MABD_RESTRICT lambda) {
-    mabd_affine_segment_back(6, kept, cut, next, lambda);
+    mabd_affine_segment_back(6, saved, cut, next, lambda);
 }
 
-static void back(int32_t w, const mabd_lanes* kept, const mabd_lanes* cut, const mabd_lanes* next,
+static void back(int32_t w, const mabd_lanes* saved, const mabd_lanes* cut, const mabd_lanes* next,
                  mabd_lanes* lambda) {
     switch (w) {
     case 4:
-        back_4(kept, cut, next, lambda);
+        back_4(saved, cut, next, lambda);
         break;
     case 5:
-        back_5(kept, cut, next, lambda);
+        back_5(saved, cut, next, lambda);
         break;
     default:
-        back_6(kept, cut, next, lambda);
+        back_6(saved, cut, next, lambda);
         break;
     }
 }

@@ -17,7 +17,8 @@ MABD_FN mabd_affine_side_place mabd_affine_pack_place(const mabd_affine_sim* sim
     return to;
 }
 
-/// Write the share of a side with three point rows only. in: block (9) by rows, right-hand side (3).
+/// Write the share of a side with three point rows only. in: block (9) by rows, right-hand side
+/// (3).
 MABD_FN void mabd_affine_write_share(const mabd_affine_sim* sim, int32_t side,
                                      const mabd_affine_side_place* to, const mabd_real* in) {
     if (to->mode == MABD_SIDE_ADD) {
@@ -30,7 +31,8 @@ MABD_FN void mabd_affine_write_share(const mabd_affine_sim* sim, int32_t side,
     if (to->mode == MABD_SIDE_GROUND) mabd_affine_add_ground(sim, side, to->rhs);
 }
 
-/// Order of the entries of a share with three point rows: lanes of a mabd_sym3 and a right-hand side.
+/// Order of the entries of a share with three point rows: lanes of a mabd_sym3 and a right-hand
+/// side.
 static const int mabd_affine_side_order[12] = {0, 3, 4, 3, 1, 5, 4, 5, 2, 6, 7, 8};
 /// Order of the entries of a 3 x 3 block by rows.
 static const int mabd_affine_pair_order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8};

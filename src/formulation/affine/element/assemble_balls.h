@@ -23,7 +23,7 @@ typedef struct mabd_affine_balls_block_batch {
     bool first[MABD_BALLS_LANES];    // write, do not add
     bool diagonal[MABD_BALLS_LANES]; // X is Y: symmetric, to the last bit
     mabd_real* to[MABD_BALLS_LANES];
-    mabd_real* kept; // where blocks are kept, one after the other; null = they are not
+    mabd_real* saved; // where blocks are saved, one after the other; null = they are not
     int32_t count;
 } mabd_affine_balls_block_batch;
 
@@ -65,7 +65,7 @@ MABD_FN void mabd_affine_balls_flush_blocks(const mabd_affine_assembly* own,
         } else {
             for (int k = 0; k < 9; k++) to[k] += w->K[k][l];
         }
-        for (int k = 0; w->kept && k < 9; k++) *w->kept++ = w->K[k][l];
+        for (int k = 0; w->saved && k < 9; k++) *w->saved++ = w->K[k][l];
     }
     w->count = 0;
 }
@@ -99,7 +99,7 @@ MABD_FN void mabd_affine_balls_add_point_rhs(const mabd_affine_sim* sim, int32_t
 // ---- bodies that nothing touches ---------------------------------------------------------------------
 // While contacts of other bodies change, y and the blocks of such a body stay what they are.
 
-/// True if its y and blocks are kept by assemble_balls; then assemble_kept puts them in place again at the same reference.
+/// True if its y and blocks are saved by assemble_balls; then assemble_kept puts them in place again at the same reference.
 MABD_FN bool mabd_affine_stage_is_saved(const mabd_affine_sim* sim, int32_t body) {
     const int32_t* start = sim->model->plan->side_start;
     return sim->sizes.held > 0 && sim->contacts->by_body.head[body] < 0 &&
@@ -107,23 +107,24 @@ MABD_FN bool mabd_affine_stage_is_saved(const mabd_affine_sim* sim, int32_t body
            start[body + 1] - start[body] <= MABD_SAVED_SIDES;
 }
 
-// Keeps y and returns where blocks go, null if they are not kept.
-MABD_FN mabd_real* mabd_affine_balls_keep_y(mabd_affine_sim* sim, int32_t body,
+// Keeps y and returns where blocks go, null if they are not saved.
+MABD_FN mabd_real* mabd_affine_balls_save_y(mabd_affine_sim* sim, int32_t body,
                                             const mabd_vec12* y) {
     if (!mabd_affine_stage_is_saved(sim, body)) return NULL;
-    mabd_real* kept = sim->kept + MABD_SAVED_REALS * (size_t)body;
-    mabd_vec12_store(*y, kept);
-    return kept + 12;
+    mabd_real* saved = sim->saved + MABD_SAVED_REALS * (size_t)body;
+    mabd_vec12_store(*y, saved);
+    return saved + 12;
 }
 
-MABD_FN const mabd_real* mabd_affine_balls_add_kept(const mabd_real* K, bool first, mabd_real* to) {
+MABD_FN const mabd_real* mabd_affine_balls_add_saved(const mabd_real* K, bool first,
+                                                     mabd_real* to) {
     for (int k = 0; k < 9; k++) to[k] = first ? K[k] : to[k] + K[k];
     return K + 9;
 }
 
 MABD_FN void mabd_affine_stage_assemble_saved(mabd_affine_sim* sim, int32_t body) {
     const mabd_plan* plan = sim->model->plan;
-    const mabd_real* K = sim->kept + MABD_SAVED_REALS * (size_t)body;
+    const mabd_real* K = sim->saved + MABD_SAVED_REALS * (size_t)body;
     const mabd_vec12 y = mabd_vec12_load(K);
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
     mabd_vec12_store(y, sim->q_new + 12 * (size_t)body);
@@ -132,12 +133,12 @@ MABD_FN void mabd_affine_stage_assemble_saved(mabd_affine_sim* sim, int32_t body
         const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[plan->sides[s].slot]];
         const mabd_affine_side_place to = mabd_affine_place_of_side(sim, s);
         const mabd_vec3 X = mabd_v3_load(plan->sides[s].is_b ? joint->Xb : joint->Xa);
-        K = mabd_affine_balls_add_kept(K, to.mode != MABD_SIDE_ADD, to.D);
+        K = mabd_affine_balls_add_saved(K, to.mode != MABD_SIDE_ADD, to.D);
         mabd_affine_balls_add_point_rhs(sim, s, &to, R, X, &y);
     }
     for (int32_t p = plan->pair_start[body]; p < plan->pair_start[body + 1]; p++) {
-        K = mabd_affine_balls_add_kept(K, !sim->shared_edges,
-                                       sim->U + plan->edge_block[plan->pairs[p].edge]);
+        K = mabd_affine_balls_add_saved(K, !sim->shared_edges,
+                                        sim->U + plan->edge_block[plan->pairs[p].edge]);
     }
 }
 
@@ -156,7 +157,7 @@ MABD_FN void mabd_affine_stage_assemble_balls(mabd_affine_sim* sim, int32_t body
         batch.first[l] = batch.diagonal[l] = false;
         batch.to[l] = NULL;
     }
-    batch.kept = mabd_affine_balls_keep_y(sim, body, &own->y);
+    batch.saved = mabd_affine_balls_save_y(sim, body, &own->y);
     for (int32_t i = 0; i < side_count; i++) {
         const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[sides[i].slot]];
         const mabd_affine_side_place to = mabd_affine_place_of_side(sim, start + i);

@@ -86,9 +86,9 @@ MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_j
         axis->known = true, axis->solved = false;
         axis->rho = axis->own =
             mabd_affine_rows_own_compliance(sim, joint, view, &set->control_row[r]);
-        axis->piece =
+        axis->branch =
             mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * sim->lambda_last[row]);
-        axis->line = mabd_axis_row(&law, axis->piece);
+        axis->line = mabd_axis_row(&law, axis->branch);
     }
     axis->remainder = remainder;
     *d = axis->line.flat ? 1 : axis->line.compliance;

@@ -76,7 +76,7 @@ MABD_FN mabd_real mabd_affine_axis_find(const mabd_axis_law* law, mabd_affine_ax
     const mabd_real miss = (mabd_real)fabs(x - mabd_axis_point(&next, axis->rho, z));
     const mabd_real round_off = MABD_AXIS_ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z));
     axis->moves = !(miss <= mabd_affine_axis_larger(slack, round_off));
-    if (axis->piece.stop * axis->found.stop < 0) {
+    if (axis->branch.stop * axis->found.stop < 0) {
         const mabd_real low = mabd_axis_rising(law, axis->rho, law->lower, 1),
                         high = mabd_axis_rising(law, axis->rho, law->upper, -1);
         axis->found = mabd_axis_find(law, axis->rho, (low + high) / 2);
@@ -104,29 +104,29 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
         const mabd_axis_line* line = &axis->line;
         const bool held = !line->flat && line->compliance == 0;
-        const mabd_real opening = held ? (mabd_real)fabs(x_new[r] - line->x_star) : 0;
+        const mabd_real error = held ? (mabd_real)fabs(x_new[r] - line->x_star) : 0;
         if (line->flat) lambda[r] = line->lambda;
         const mabd_real x = line->flat ? mabd_affine_axis_coordinate(sim, joint, &ref, r)
                                        : line->x_star + line->compliance * lambda[r];
         const mabd_real miss = mabd_affine_axis_find(&law, axis, x, lambda[r], slack);
         report->changed += axis->moves;
-        if (mabd_affine_axis_larger(miss, opening) >
-            mabd_affine_axis_larger(report->miss, report->opening))
+        if (mabd_affine_axis_larger(miss, error) >
+            mabd_affine_axis_larger(report->miss, report->joint_error))
             report->joint = index;
         report->miss = mabd_affine_axis_larger(report->miss, miss);
-        report->opening = mabd_affine_axis_larger(report->opening, opening);
+        report->joint_error = mabd_affine_axis_larger(report->joint_error, error);
     }
 }
 
 /// Both reports; `more` is of later joints.
 MABD_FN void mabd_affine_axis_report_add(mabd_affine_axis_report* sum,
                                          const mabd_affine_axis_report* more) {
-    const mabd_real before = mabd_affine_axis_larger(sum->miss, sum->opening),
-                    now = mabd_affine_axis_larger(more->miss, more->opening);
+    const mabd_real before = mabd_affine_axis_larger(sum->miss, sum->joint_error),
+                    now = mabd_affine_axis_larger(more->miss, more->joint_error);
     if (now > before) sum->joint = more->joint;
     sum->changed += more->changed;
     sum->miss = mabd_affine_axis_larger(sum->miss, more->miss);
-    sum->opening = mabd_affine_axis_larger(sum->opening, more->opening);
+    sum->joint_error = mabd_affine_axis_larger(sum->joint_error, more->joint_error);
 }
 
 /// Move all axes of a joint that stand wrong, or the first of them only. True if there was one.
@@ -138,8 +138,8 @@ MABD_FN bool mabd_affine_stage_move_axes(mabd_affine_sim* sim, int32_t index, bo
         mabd_affine_axis_state* axis = &sim->axes[joint->coordinate + r];
         if (!set->control[r].law || !axis->moves) continue;
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
-        axis->piece = axis->found;
-        axis->line = mabd_axis_row(&law, axis->piece);
+        axis->branch = axis->found;
+        axis->line = mabd_axis_row(&law, axis->branch);
         moved = true;
     }
     return moved;
@@ -162,7 +162,7 @@ MABD_FN bool mabd_affine_axis_changed(const mabd_affine_sim* sim, const mabd_con
     const mabd_real x = sim->x[k];
     const mabd_affine_axis_state* axis = &sim->axes[k];
     const bool held = fabs(x - c->lower) <= least || fabs(x - c->upper) <= least;
-    return held != (axis->piece.stop != 0) && fabs(axis->x - x) > least;
+    return held != (axis->branch.stop != 0) && fabs(axis->x - x) > least;
 }
 
 /// True if some axis of a joint is going to meet a stop within `span` seconds (> 0), or has changed one (span = 0).

@@ -28,14 +28,14 @@ MABD_FN bool mabd_affine_stage_turn_copy(const mabd_affine_copy_goal* goal,
 
 MABD_FN bool mabd_affine_stage_is_closed(const mabd_affine_copy_goal* goal,
                                          const mabd_affine_joint_error* open) {
-    if (!goal->every_row) return open->nonlinear <= goal->opening;
-    return (open->gap > open->angle ? open->gap : open->angle) <= goal->opening;
+    if (!goal->every_row) return open->nonlinear <= goal->joint_error;
+    return (open->gap > open->angle ? open->gap : open->angle) <= goal->joint_error;
 }
 
 /// True if something of this copy is to be moved: aside, of one that has just settled; or back, of one that is kept.
 MABD_FN bool mabd_affine_stage_moves_copy(const mabd_affine_sim* sim, int32_t copy, bool back) {
     const mabd_affine_copy_state* state = &sim->copies[copy];
-    return back ? state->kept : state->settled && !state->kept;
+    return back ? state->saved : state->settled && !state->saved;
 }
 
 /// count reals aside, or back.
