@@ -39,6 +39,7 @@
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/dual_select.h"
 #include "support/conformance_class.h"
+#include "support/given_velocities.h"
 #include "support/kkt_measure.h"
 #include "support/random_scene.h"
 
@@ -152,6 +153,7 @@ static test_case case_make(const conformance_class* class, int32_t index) {
     cr_assert(
         eq(int, mabd_formulation_affine.create(c.model, &def, &allocator, &self, &error), MABD_OK));
     c.sim = self;
+    give_velocities(c.sim);
     c.older = assemble(c.sim, MABD_SCHEME_EULER, 0);
     for (int32_t i = 0; i < steps; i++) {
         const mabd_status status = mabd_affine_step(c.sim, (mabd_real)i * STEP, NULL, &error);

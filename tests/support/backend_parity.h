@@ -6,6 +6,7 @@
 #include "formulation/affine/affine_sim.h"
 #include "mabd/mabd.h"
 #include "sim/sim_object.h"
+#include "support/given_velocities.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -53,6 +54,7 @@ static inline parity_snapshot parity_run(const mabd_model* model, mabd_sim_def d
     mabd_sim* sim = NULL;
     def.backend = backend;
     cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
+    give_velocities(sim->self);
     for (int i = 0; i < steps; i++) {
         cr_assert(eq(int, mabd_sim_step(sim, &s.info, &error), MABD_OK), "step %d: %s", i,
                   error.text);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The start velocities of a scene as they are given, against the joints too. A simulation projects
+// them when it is created; tests of solvers and backends want the large multipliers of the first
+// step that closes such joints.
+#pragma once
+
+#include "formulation/affine/backend.h"
+#include "formulation/affine/data.h"
+
+#include <string.h>
+
+/// Set v and v1 of a simulation that has made no step to the velocities of its model.
+static inline void give_velocities(mabd_affine_sim* sim) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; i < m->body_count; i++) {
+        const mabd_model_class* c = &m->classes[m->body_class[i]];
+        mabd_real q[12];
+        if (m->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
+        mabd_model_to_affine(c, &m->start[i], q, sim->v + 12 * (size_t)i);
+    }
+    memcpy(sim->v1, sim->v, 12 * sim->sizes.bodies * sizeof(mabd_real));
+    sim->backend->upload(sim);
+}
