@@ -14,8 +14,9 @@
 //   sphere, capsule   a point or a segment with a radius: signed distance of the other shape along
 //                     the segment, which is convex (round.c)
 //   plane             the lowest points (plane.c)
-//   box, cylinder     closed forms for faces, caps, edges; otherwise GJK if apart, EPA if overlapping;
-//                     polygons of the touching features clipped against each other (solid.c)
+//   box, cylinder     closed forms for faces, caps, edges; otherwise GJK if apart, EPA if they
+//                     overlap; polygons of the touching features clipped against each other
+//                     (solid.c)
 //   bowl              farthest points inside, rims and outer surface as convex parts (bowl.c)
 //   height field      triangle by triangle, without contacts at inner edges (height_field.c)
 //

@@ -2,8 +2,8 @@
 //
 // Direct solve by a block sparse factorisation.
 //
-//   create   order, analysis (block_symbolic.h), and memory for the factor, the update matrices and one
-//            front
+//   create   order, analysis (block_symbolic.h), and memory for the factor, the update matrices
+//            and one front
 //   factor   multifrontal L d L' (block_numeric.c); D and U stay as they are
 //
 // Threads take parts (block_symbolic.h), which are independent of each other; the top follows them,
@@ -31,7 +31,7 @@ static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_syst
     return status;
 }
 
-// Doubles of workspace of a part: front, scaled, least, below.
+// Return the workspace of a part in doubles: front, scaled, least, below.
 static size_t room_size_of(const mabd_block_part* part) {
     const size_t wide = (size_t)part->widest, deep = (size_t)part->deepest;
     return (size_t)part->front_size + wide * (MABD_BLOCK_TILE + 1) + deep + 4 * MABD_BLOCK_TILE;
@@ -71,7 +71,7 @@ static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_s
     }
 }
 
-// Bytes of a solver with its numbers, without the analysis.
+// Return the bytes of a solver with its values, without the analysis.
 static size_t count_bytes(const mabd_block_symbolic* symbolic) {
     mabd_block_solver counts;
     mabd_arena arena = {NULL, 0, 0};
@@ -151,7 +151,7 @@ static double* above_of(const block_job* job, int32_t p) {
     return job->solver->above + (int64_t)p * (m->row_count - m->top_row);
 }
 
-// The factor as seen by a part that a thread processes.
+// Return the factor as a part sees it that a thread processes.
 static mabd_block_factor view_of(const block_job* job, int32_t p, int32_t thread) {
     const mabd_block_symbolic* m = job->solver->symbolic;
     const mabd_block_part* part = &m->parts[p];
@@ -169,7 +169,7 @@ static mabd_block_factor view_of(const block_job* job, int32_t p, int32_t thread
     return f;
 }
 
-// Slots of a part, from *first on.
+// Return the end of the slots of a part, which start at *first.
 static const mabd_block_slot* slots_end(const block_job* job, const mabd_block_part* part,
                                         const mabd_block_slot** first) {
     const mabd_block_symbolic* m = job->solver->symbolic;
@@ -180,7 +180,7 @@ static const mabd_block_slot* slots_end(const block_job* job, const mabd_block_p
     return m->slots + last->slot + last->slot_count;
 }
 
-// The right-hand side of a part in elimination order.
+// Copy the right-hand side of a part into elimination order.
 static void take(const block_job* job, const mabd_block_part* part) {
     const mabd_block_slot *s, *end = slots_end(job, part, &s);
     for (; s < end; s++) {
@@ -190,7 +190,7 @@ static void take(const block_job* job, const mabd_block_part* part) {
     }
 }
 
-// The solution of a part in the system's order.
+// Copy the solution of a part into the system's order.
 static void give(const block_job* job, const mabd_block_part* part) {
     const mabd_block_slot *s, *end = slots_end(job, part, &s);
     for (; s < end; s++) {
@@ -211,7 +211,7 @@ static void add_above(const block_job* job, int32_t p, const mabd_block_node* ro
     }
 }
 
-// Right-hand side of the top, once all parts are done.
+// Build the right-hand side of the top, once all parts are done.
 static void take_top(const block_job* job) {
     const mabd_block_symbolic* m = job->solver->symbolic;
     const mabd_block_part* top = &m->parts[m->part_count];

@@ -99,7 +99,7 @@ MABD_HOT void copy_few(int32_t n, const mabd_real* from, int64_t stride, double*
 #undef CALL
 }
 
-// Both triangles: nothing reads the upper one. D is symmetric, its rows are its columns.
+// Write both triangles: no code reads the upper one. D is symmetric, its rows are its columns.
 MABD_HOT void add_diagonal(int w, const mabd_real* D, double sign, const front* a, int32_t column,
                            double* least) {
     double* F = a->F + column * a->height + column;
@@ -266,16 +266,16 @@ static void scale_rows(int32_t columns, const double* L, const double* d, double
     }
 }
 
-// A pivot has the sign of `least`, which may be that of a zero, and more magnitude; its reciprocal
-// is not zero.
+// Return true if a pivot has the sign of `least` (which may be that of a zero) and a larger
+// magnitude, and its reciprocal is not zero.
 MABD_HOT bool is_pivot(double pivot, double reciprocal, double least) {
     const double sign = copysign(1, least);
     return sign * pivot > sign * least && sign * reciprocal > 0;
 }
 
-// L d L' of the n x n block F (columns `stride` apart) into T (columns 8 apart), rows from n on are
-// zero. Scalars: each pivot waits for the one before, and lanes would only add to the wait. Returns
-// the column of the first failing pivot, or -1.
+// Factor the n x n block F (columns `stride` apart) as L d L' into T (columns 8 apart); rows from n
+// on are zero. Uses scalars: each pivot depends on the previous one, and lanes would only add
+// latency. Returns the column of the first failing pivot, or -1.
 MABD_HOT int factor_tile(int n, const double* F, int64_t stride, double* T, const double* least,
                          double* d, double* inverse) {
     double x[MABD_TILE][MABD_TILE];
@@ -325,7 +325,7 @@ typedef struct columns {
 #define SHARED_WORK 400000
 #define SHARED_ROWS 8
 
-// Rows from i to end of columns whose diagonal tile is done.
+// Eliminate rows i to end of columns whose diagonal tile is done.
 MABD_HOT void eliminate_rows(int n, const columns* c, int64_t i, int64_t end) {
     const front* a = c->a;
     const int64_t tile = MABD_TILE * (int64_t)a->width; // doubles of 8 rows of L
@@ -348,7 +348,7 @@ static void eliminate_rows_part(void* context, int32_t part, int32_t thread) {
 #undef CALL
 }
 
-// Columns j .. j + n - 1 of the front. Returns the failing column among them, or -1.
+// Eliminate columns j .. j + n - 1 of the front. Returns the failing column among them, or -1.
 MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_block_factor* f) {
     double* own = a->L + j / MABD_TILE * MABD_TILE * (int64_t)a->width;
     double* F = a->F + j * a->height;
@@ -381,7 +381,7 @@ static int eliminate_some(int n, int32_t j, const front* a, const mabd_block_fac
     return bad;
 }
 
-// Own columns; returns the first failing one, or -1.
+// Eliminate the own columns; return the first failing one, or -1.
 static int32_t eliminate(const front* a, const mabd_block_factor* f) {
     for (int32_t j = 0; j < a->width; j += MABD_TILE) {
         const int n = a->width - j < MABD_TILE ? (int)(a->width - j) : MABD_TILE;
@@ -391,7 +391,7 @@ static int32_t eliminate(const front* a, const mabd_block_factor* f) {
     return -1;
 }
 
-// n columns from j on of: update = -L_21 d L_21', lower tiles
+// Compute n columns from j on of update = -L_21 d L_21', lower tiles.
 MABD_HOT void pass_on_columns(int n, int64_t j, const front* a, double* scaled) {
     const int64_t tile = MABD_TILE * (int64_t)a->width;
     const double* L = a->L + (a->wide + j) / MABD_TILE * tile;
@@ -445,7 +445,8 @@ MABD_HOT void forward_tile(int n, const double* L, int64_t i, double* x) {
     for (int r = 0; r < n; r++) x[r] = z[r];
 }
 
-// x of the own rows = d^-1 L_11^-1 x; L_21 times it before d^-1 is taken off x of the rows below
+// Compute x of the own rows = d^-1 L_11^-1 x, and subtract L_21 (L_11^-1 x) from x of the rows
+// below.
 static void solve_forward(const mabd_block_factor* f, const mabd_block_node* node) {
     const front a = open_front(f, node);
     const int64_t tile = MABD_TILE * (int64_t)a.width;
@@ -474,7 +475,7 @@ static void solve_forward(const mabd_block_factor* f, const mabd_block_node* nod
     for (int32_t k = 0; k < a.width; k++) x[k] *= a.inverse[k];
 }
 
-// sum of a column's 8 entries, always in the same order
+// Return the sum of a column's 8 entries, always in the same order.
 MABD_HOT double column_sum(const double* p) {
     return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Candidates for the elimination order of the slots; the one with the fewest operations wins. So it
-// is the cost, not a number of cycles, that decides whether loops are solved by a Schur complement
-// of the cut joints or as a graph.
+// Candidates for the elimination order of the slots; the one with the fewest operations is used. So
+// the cost decides, not the number of cycles, whether loops are solved by a Schur complement of the
+// cut joints or as a graph.
 //
-//   tree, cut    as the plan numbers them: leaf to root, joints that close cycles last (topology/spanning.c)
-//   degree       approximate minimum degree on the graph of slots, by CHOLMOD's interface (LGPL) to AMD
-//   dissection   nested dissection (order_dissect.c); within its sets minimum degree, by the same to CAMD
+//   tree, cut    order of the plan: leaf to root, joints that close cycles last
+//                (topology/spanning.c)
+//   degree       approximate minimum degree on the graph of slots: AMD through CHOLMOD (LGPL)
+//   dissection   nested dissection (order_dissect.c), with minimum degree inside its sets: CAMD
+//                through CHOLMOD
 //
 // Costs are counted exactly, by slots. Minimum degree comes first, as it is quick and seldom far
-// off; counting the plan's order ends where that is passed. Dissection is tried only where more
-// than 300 operations a row are left: below, fronts have less than 20 rows, and there is nothing to
-// be gained by separators. (Ladders of any length are below, nets from 10 x 10 on above.)
+// from the best; counting the plan's order stops once it exceeds that. Dissection is tried only if
+// more than 300 operations per row remain: below that, fronts have fewer than 20 rows and
+// separators gain nothing. (Ladders of any length are below, nets from 10 x 10 on above.)
 
 #include "dual/block_order.h"
 
@@ -21,7 +23,7 @@
 #include <float.h>
 #include <string.h>
 
-#define DISSECT_FLOPS 300.0 // a row
+#define DISSECT_FLOPS 300.0 // per row
 
 /// The best order so far and the one being tried.
 typedef struct contest {
@@ -38,7 +40,7 @@ static void take_natural(const mabd_dual_system* system, int32_t* order) {
     }
 }
 
-// Without fill the plan's order is that of a tree.
+// Return the name of the plan's order: without fill it is that of a tree.
 static mabd_order natural_name(const mabd_dual_system* system, const mabd_block_count* count) {
     double entries = 0;
     for (int32_t s = 0; s < system->slot_count; s++) {
@@ -63,7 +65,7 @@ mabd_status mabd_block_order_natural(const mabd_allocator* allocator,
     return MABD_OK;
 }
 
-// Minimum degree, within the sets if there are any.
+// Order by minimum degree, within the sets if there are any.
 static mabd_status order_by_degree(const mabd_dual_system* system, int32_t* set, int32_t* order) {
     cholmod_common common;
     mabd_cholmod_start(&common);
@@ -100,7 +102,7 @@ mabd_status mabd_block_order_by(const mabd_allocator* allocator, const mabd_dual
     }
 }
 
-// Try an order, and keep it if it costs the least so far. Counting ends at `limit`.
+// Try an order and keep it if it costs the least so far. Counting stops at `limit`.
 static mabd_status enter(contest* c, mabd_order which, double limit) {
     mabd_block_count count;
     MABD_TRY(mabd_block_order_by(c->allocator, c->system, which, c->tried));
@@ -118,7 +120,7 @@ static mabd_status enter(contest* c, mabd_order which, double limit) {
 
 static mabd_status hold(contest* c) {
     MABD_TRY(enter(c, MABD_ORDER_DEGREE, DBL_MAX));
-    // the plan's order wins a draw: sums of the same terms in another order
+    // the plan's order wins a tie: sums of the same terms in another order
     MABD_TRY(enter(c, MABD_ORDER_CUT, c->least * (1 + 1e-12)));
     if (c->least <= DISSECT_FLOPS * c->system->row_count) return MABD_OK;
     return enter(c, MABD_ORDER_DISSECTION, c->least);

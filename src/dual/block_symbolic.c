@@ -6,8 +6,8 @@
 //   counts     rows below each slot: row i of L has an entry in every slot on the paths from the
 //              neighbours of i up the tree to i
 //   nodes      slots chained in the tree with nested rows (fundamental supernodes), then children
-//              merged into parents where a model of the cost says that zeros are cheaper than a front
-//   rows       the same walk as for the counts, on the tree of nodes; rows come out sorted
+//              merged into parents where a cost model says that zeros are cheaper than a front
+//   rows       the walk of the counts on the tree of nodes; it yields sorted rows
 //   maps       runs of rows in the parent's front, places of the blocks, offsets in the workspace
 //
 // O(entries of L by blocks) time; memory O(slots + edges), and O(rows lists of the nodes) in the
@@ -91,7 +91,7 @@ static void scratch_free(const mabd_allocator* allocator, analysis* a) {
 
 // ---- tree --------------------------------------------------------------------------------------
 
-// Neighbours of every place, for the order as it stands.
+// Collect the neighbours of every place, for the current order.
 static void collect_neighbours(analysis* a) {
     const mabd_dual_system* system = a->system;
     memset(a->start, 0, ((size_t)a->n + 1) * sizeof(int32_t));
@@ -170,7 +170,7 @@ static void make_postorder(analysis* a) {
 
 // ---- counts ------------------------------------------------------------------------------------
 
-// Stops, and returns false, when the factor has more than `limit` entries.
+// Count the rows below each slot; stop and return false when the factor exceeds `limit` entries.
 static bool count_rows(analysis* a, double limit) {
     double entries = 0;
     for (int32_t k = 0; k < a->n; k++) a->below[k] = 0, a->mark[k] = -1;
@@ -189,7 +189,8 @@ static bool count_rows(analysis* a, double limit) {
     return true;
 }
 
-// Multiplications and additions that eliminating `width` rows with `below` rows under them takes.
+// Return the multiplications and additions of eliminating `width` rows with `below` rows under
+// them.
 static double front_flops(int32_t width, int32_t below) {
     const double w = width, r = below;
     return w * w * w / 3 + w * w * r + w * r * (r + 1);
@@ -237,9 +238,8 @@ static void find_chains(analysis* a) {
     }
 }
 
-// Time of a front in units of about 1/16 ns: a fixed part, pivots, arithmetic on padded tiles, the
-// passing on of the update matrix, and 1 ns for each entry of L, which goes to memory and comes
-// back.
+// Return the time of a front in units of about 1/16 ns: a fixed part, pivots, arithmetic on padded
+// tiles, the update matrix, and 1 ns for each entry of L, which is written to memory and read back.
 static int64_t front_time(int64_t width, int64_t below) {
     const int64_t w = MABD_BLOCK_PAD(width), r = MABD_BLOCK_PAD(below);
     const int64_t arithmetic = width * (w * w / 3 + w * r + r * r);
@@ -264,8 +264,9 @@ static void merge_nodes(analysis* a) {
 #define PART_TIME  ((int64_t)1600000)
 #define PART_SHARE 32
 
-// post (nodes): merged and other nodes in postorder. number: 1 = top, 0 = in a part, 2 = the same,
-// and its parent is of the top; time (nodes): of the subtree. Returns the time of a part.
+// Find the top. post (nodes): merged and other nodes in postorder. number: 1 = top, 0 = in a part,
+// 2 = in a part with its parent in the top; time (nodes): of the subtree. Returns the time of a
+// part.
 static int64_t find_top(const analysis* a, const int32_t* post, int64_t* time, int32_t* number) {
     int64_t whole = 0;
     for (int32_t s = 0; s < a->node_count; s++) time[s] = 0;
@@ -288,8 +289,8 @@ static int64_t find_top(const analysis* a, const int32_t* post, int64_t* time, i
     return limit;
 }
 
-// Number the merged nodes (post: postorder): subtrees that follow each other part by part, then the
-// top. Returns how many.
+// Number the merged nodes (post: postorder): consecutive subtrees part by part, then the top.
+// Returns their number.
 static int32_t number_parts(analysis* a, const int32_t* post, int64_t* time, int32_t* number) {
     const int64_t limit = find_top(a, post, time, number);
     int32_t count = 0;
@@ -320,7 +321,7 @@ static void number_nodes(analysis* a) {
     int32_t *root = a->into, *number = a->mark, *member = a->scratch;
     for (int32_t s = nodes - 1; s >= 0; s--) root[s] = root[s] == s ? s : root[root[s]];
     for (int32_t s = 0; s < nodes; s++) {
-        // a merged node takes no place of its own: it hangs on nothing and is skipped below
+        // a merged node gets no number: it has no parent and is skipped below
         if (root[s] == s) a->node_parent[s] = a->node_parent[s] < 0 ? -1 : root[a->node_parent[s]];
     }
     for (int32_t s = 0; s < nodes; s++) {
@@ -400,8 +401,8 @@ static mabd_status list_rows(const mabd_allocator* allocator, analysis* a) {
 
 // ---- maps --------------------------------------------------------------------------------------
 
-// True if the i-th slot below node s starts a run: it does not follow the one before, or is the
-// first beyond the parent's own, or of the top.
+// Return true if the i-th slot below node s starts a run: it does not follow the previous one, or
+// it is the first beyond the parent's own rows, or of the top.
 static bool starts_run(const analysis* a, int32_t s, int32_t i) {
     if (i == a->list_start[s] || a->list[i] != a->list[i - 1] + 1) return true;
     if (a->list[i] == a->node_start[a->part_first[a->part_count]]) return true;
@@ -506,7 +507,8 @@ static void fill_children(analysis* a, mabd_block_symbolic* m) {
     }
 }
 
-// Runs of one node: the slots below it are found in the front of the parent, in the same order.
+// Fill the runs of one node: the slots below it appear in the front of the parent in the same
+// order.
 static int32_t fill_runs_of(const analysis* a, mabd_block_symbolic* m, int32_t s, int32_t count) {
     mabd_block_node* node = &m->nodes[s];
     node->run = count;
@@ -529,7 +531,8 @@ static int32_t fill_runs_of(const analysis* a, mabd_block_symbolic* m, int32_t s
     return count;
 }
 
-// Local row of a place in the front of node s; its slots below have their local rows in `local`.
+// Fill the places of node s: local rows in its front; its slots below have their local rows in
+// `local`.
 static void fill_places_of(const analysis* a, mabd_block_symbolic* m, int32_t s,
                            const int32_t* edges, int32_t* local) {
     mabd_block_node* node = &m->nodes[s];
@@ -576,10 +579,11 @@ static void fill_places(analysis* a, mabd_block_symbolic* m) {
     for (int32_t s = 0; s < a->node_count; s++) fill_places_of(a, m, s, edges, a->scratch);
 }
 
-// Update matrices live from their node to its parent. Those of even and of odd depth each form a
-// stack: a node takes its children's from one while it puts its own on the other. What a part
-// leaves for the top is kept apart, so that the next part may use the same stacks, and finds them
-// in the cache. Returns how much the stacks take.
+// Place the update matrices of a part in the stacks. A matrix is needed from its node to its
+// parent. Matrices of even and of odd depth each form a stack: a node takes its children's from one
+// while it puts its own on the other. Matrices that a part leaves for the top are stored
+// separately, so that the next part can reuse the same stacks while they are in the cache. Returns
+// the size of the stacks.
 static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* part,
                                 const int32_t* depth) {
     int64_t top[2] = {0, 0}, highest[2] = {0, 0};

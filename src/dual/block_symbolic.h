@@ -59,7 +59,7 @@ typedef struct mabd_block_node {
     int16_t inherits;           // 1 if some child adds to the rows below
     int16_t kept;               // 1 if it is of a part and its parent of the top
     int64_t panel;              // offset of its columns in the factor [doubles]
-    int64_t update; // offset of its update matrix in the stack, or in what is kept [doubles]
+    int64_t update; // offset of its update matrix in the stack, or in the kept matrices [doubles]
 } mabd_block_node;
 
 /// Nodes that one thread works on, and the memory it needs for that.
@@ -90,8 +90,9 @@ typedef struct mabd_block_symbolic {
     size_t bytes;             // of this object
 } mabd_block_symbolic;
 
-/// Analyse. order (slot_count): slots in the order to eliminate them; the analysis may change it to
-/// an equivalent one (same fill). Destroy with mabd_block_symbolic_destroy.
+/// Analyse a system symbolically. order (slot_count): slots in the order to eliminate them; the
+/// analysis may change it to an equivalent one (same fill). Destroy with
+/// mabd_block_symbolic_destroy.
 mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
                                const int32_t* order, mabd_block_symbolic** symbolic);
 void mabd_block_symbolic_destroy(const mabd_allocator* allocator, mabd_block_symbolic* symbolic);

@@ -54,7 +54,7 @@ MABD_BLOCK_FN void mabd_chain_ask_for(int w, const mabd_chain* chain, int32_t i)
 
 // ---- steps between blocks of different widths --------------------------------------------------
 
-// mabd_block_eliminate in memory, v no constant: L stays in registers.
+// Compute mabd_block_eliminate in memory, with v not constant: L stays in registers.
 MABD_BLOCK_FN void mabd_chain_eliminate_mixed(int w, int v, const mabd_real* L, mabd_reals U,
                                               mabd_reals S) {
     MABD_UNROLL
@@ -95,7 +95,7 @@ MABD_BLOCK_FN void mabd_chain_back_mixed(int w, int v, mabd_reals L, mabd_reals 
 
 // ---- factor ------------------------------------------------------------------------------------
 
-// Lower triangle of a block in memory to registers, and back.
+// Load the lower triangle of a block into registers, or store it.
 MABD_BLOCK_FN void mabd_chain_load_lower(int w, mabd_reals from, mabd_real* to) {
     MABD_UNROLL
     for (int i = 0; i < w; i++) {
@@ -143,7 +143,7 @@ MABD_BLOCK_FN int32_t mabd_chain_factor_run(int w, const mabd_chain* chain, int3
     }
 }
 
-// `run` by the width of slot i, with a constant.
+// Call `run` with the width of slot i as a constant.
 #define MABD_CHAIN_BY_WIDTH(most, width, i, run, ...)                                              \
     switch ((width) < (most) ? (width) : (most)) {                                                 \
     case 1:                                                                                        \
@@ -166,7 +166,7 @@ MABD_BLOCK_FN int32_t mabd_chain_factor_run(int w, const mabd_chain* chain, int3
         break;                                                                                     \
     }
 
-/// Factor in place; the slot whose pivot failed, -1 = none.
+/// Factor in place; return the slot whose pivot failed, -1 = none.
 MABD_BLOCK_FN int32_t mabd_chain_text_factor(int most, const mabd_chain* chain) {
     for (int32_t i = 0; i < chain->slot_count;) {
         MABD_CHAIN_BY_WIDTH(most, chain->width[i], i, mabd_chain_factor_run, chain, i)
@@ -177,9 +177,9 @@ MABD_BLOCK_FN int32_t mabd_chain_text_factor(int most, const mabd_chain* chain) 
 
 // ---- solve -------------------------------------------------------------------------------------
 
-// y_i from slot i while the width is w; x of slot i already lacks Z_{i-1}' y_{i-1}. Returns the
-// first slot of another width, with that product taken off, or slot_count. *x: of slot i in, of
-// that one out.
+// Compute y_i from slot i on while the width is w; Z_{i-1}' y_{i-1} has already been subtracted
+// from x of slot i. Returns the first slot of another width, with that product subtracted, or
+// slot_count. *x: that of slot i in, that of the returned slot out.
 MABD_BLOCK_FN int32_t mabd_chain_forward_run(int w, const mabd_chain* chain, int32_t i,
                                              mabd_reals* at) {
     const int32_t n = chain->slot_count;
@@ -213,8 +213,9 @@ MABD_BLOCK_FN int32_t mabd_chain_forward_run(int w, const mabd_chain* chain, int
     }
 }
 
-// x_i from slot i downwards while the width is w; x of slot i already is d_i^-1 y_i - Z_i x_{i+1}.
-// Returns the first slot of another width, prepared likewise, or -1. *at as above.
+// Compute x_i from slot i downwards while the width is w; x of slot i already is d_i^-1 y_i - Z_i
+// x_{i+1}. Returns the first slot of another width, prepared in the same way, or -1. *at: x of slot
+// i in, x of the returned slot out.
 MABD_BLOCK_FN int32_t mabd_chain_back_run(int w, const mabd_chain* chain, int32_t i,
                                           mabd_reals* at) {
     mabd_real y[MABD_BLOCK_MAX], next[MABD_BLOCK_MAX];
@@ -249,7 +250,7 @@ MABD_BLOCK_FN int32_t mabd_chain_back_run(int w, const mabd_chain* chain, int32_
     }
 }
 
-/// x: right-hand side in, solution out. After mabd_chain_text_factor.
+/// Solve in place. x: right-hand side in, solution out. Requires mabd_chain_text_factor.
 MABD_BLOCK_FN void mabd_chain_text_solve(int most, const mabd_chain* chain, mabd_reals x) {
     const int32_t n = chain->slot_count;
     for (int32_t i = 0; i < n;) {

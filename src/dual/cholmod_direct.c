@@ -13,7 +13,7 @@
 //     rows of slots before t that t couples with, ascending     all columns of t alike
 //     rows of t itself                                          down to the diagonal
 //
-// so that a block is copied knowing only the column pointers and how many rows stand above it.
+// so that a block is copied knowing only the column pointers and the number of rows above it.
 //
 // Only the simplicial (LGPL) part of CHOLMOD is called: Common.supernodal = CHOLMOD_SIMPLICIAL. The
 // matrix is handed over permuted, natural ordering, upper triangle: cholmod_factorize then works on
@@ -52,7 +52,7 @@ static int32_t edge_to(const mabd_dual_system* system, int32_t edge) {
 
 // ---- memory ------------------------------------------------------------------------------------
 
-// Entries of the upper triangle.
+// Count the entries of the upper triangle.
 static int64_t count_entries(const mabd_dual_system* system) {
     int64_t entries = 0;
     for (int32_t s = 0; s < system->slot_count; s++) {
@@ -119,7 +119,7 @@ static void start_cholmod(cholmod_common* common) {
     common->nmethods = 1;
 }
 
-// Fill-reducing order of the slots, by AMD and a postorder of the elimination tree.
+// Compute a fill-reducing order of the slots, by AMD and a postorder of the elimination tree.
 static mabd_status find_order(const mabd_dual_system* system, direct_solver* solver) {
     cholmod_common* common = &solver->common;
     common->method[0].ordering = CHOLMOD_AMD;
@@ -136,9 +136,9 @@ static mabd_status find_order(const mabd_dual_system* system, direct_solver* sol
     return status;
 }
 
-// Bytes of the solver with CHOLMOD's factor and workspace. The column counts of the block analysis
-// give the entries of the factor: exact where all joints have the same width, else with their mean
-// width.
+// Return the bytes of the solver with CHOLMOD's factor and workspace. The column counts of the
+// block analysis give the entries of the factor: exact where all joints have the same width,
+// otherwise estimated with their mean width.
 static size_t direct_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
     const double rows = system->row_count, mean = rows / system->slot_count;
     double entries = 0, own;
@@ -161,13 +161,14 @@ static size_t direct_bytes_for(const mabd_allocator* allocator, const mabd_dual_
     direct_solver counts;
     layout(system, (size_t)count_entries(system), &arena, &counts);
     own = (double)arena.used;
-    // an int and a double an entry; 6 ints a column in the factor, 8 and a double in the workspace
+    // an int and a double per entry; 6 ints per column in the factor, 8 and a double in the
+    // workspace
     own += 12 * entries + rows * (6 * 4 + 8 * 4 + 8);
     return known && arena.used != SIZE_MAX && own < 1e18 ? (size_t)own : SIZE_MAX;
 }
 
-// The upper triangle: `diagonal` counts the rows above each diagonal block as blocks are entered
-// from the first slot of the order on, so the rows of every column come out ascending.
+// Lay out the columns of the upper triangle. `diagonal` counts the rows above each diagonal block
+// while blocks are entered in elimination order, so the rows of every column are ascending.
 static void lay_out_columns(const mabd_dual_system* system, direct_solver* solver) {
     int32_t *first = solver->first, *column = solver->column;
     for (int32_t k = 0, row = 0; k < solver->slot_count; k++) {
@@ -219,8 +220,8 @@ static void enter_rows(const mabd_dual_system* system, direct_solver* solver, in
     }
 }
 
-// Row indices and edge_above. Slots are taken in elimination order, each entering the columns of
-// its later neighbours; `filled` counts the rows entered so far.
+// Lay out row indices and edge_above. Slots are taken in elimination order, each entering the
+// columns of its later neighbours; `filled` counts the rows entered so far.
 static void lay_out_rows(const mabd_dual_system* system, direct_solver* solver,
                          const neighbours* list, int32_t* filled) {
     for (int32_t k = 0; k < solver->slot_count; k++) {
@@ -268,7 +269,7 @@ static void describe_matrix(direct_solver* solver) {
                                       .packed = 1};
 }
 
-// Analyse the scalar pattern as it stands and factor the identity on it.
+// Analyse the current scalar pattern and factor the identity on it.
 static mabd_status analyse(direct_solver* solver) {
     cholmod_common* common = &solver->common;
     common->method[0].ordering = CHOLMOD_NATURAL;
@@ -328,15 +329,16 @@ static void copy_edge(const mabd_dual_system* system, direct_solver* solver, int
     }
 }
 
-// A pivot this small beside its row's own diagonal is round-off: the row depends on the others.
+// A pivot this small relative to its row's own diagonal is round-off: the row depends on the
+// others.
 #define LEAST_PIVOT 1e-14
 
 static bool is_pivot(double pivot, double diagonal) {
     return pivot > LEAST_PIVOT * fabs(diagonal) && 1 / pivot > 0;
 }
 
-// The first slot, in the order of elimination, with a pivot that is not finite and of its sign; -1
-// if there is none.
+// Return the first slot, in elimination order, with a pivot that is not finite or has the wrong
+// sign; -1 if there is none.
 static int32_t find_bad_slot(const mabd_dual_system* system, const direct_solver* solver) {
     const cholmod_factor* L = solver->factor;
     const int* p = L->p;

@@ -56,7 +56,7 @@ static bool is_inside(const cone_work* w, size_t contact) {
     return x[1] * x[1] + x[2] * x[2] < r * r;
 }
 
-// Natural residual of one contact, x - P(x - g), scaled.
+// Compute the natural residual of one contact, x - P(x - g), scaled.
 static void natural(const cone_work* w, size_t contact, mabd_real out[3]) {
     const mabd_real *x = w->x + 3 * contact, *g = w->g + 3 * contact;
     for (int k = 0; k < 3; k++) out[k] = x[k] - g[k];
@@ -64,7 +64,7 @@ static void natural(const cone_work* w, size_t contact, mabd_real out[3]) {
     for (int k = 0; k < 3; k++) out[k] = x[k] - out[k];
 }
 
-// Squares of the free gradient and of the rest of the natural residual; *residual [m].
+// Compute the squares of the free gradient and of the rest of the natural residual; *residual [m].
 static void measure(const cone_work* w, mabd_real* free, mabd_real* bound, mabd_real* residual) {
     *free = *bound = *residual = 0;
     for (size_t i = 0; i < w->n / 3; i++) {
@@ -97,7 +97,7 @@ static void cut(cone_work* w, mabd_real a, const mabd_real* p) {
     }
 }
 
-// Along d to the least of the quadratic, at most to its end. False if it does not fall.
+// Move along d to the minimum of the quadratic, at most to its end. False if it does not decrease.
 static bool search(cone_work* w) {
     const mabd_real slope = dot(w->n, w->g, w->d);
     if (!(slope < 0)) return false;
@@ -123,7 +123,7 @@ static void free_gradient(const cone_work* w, mabd_real* out) {
     }
 }
 
-// The farthest that x - a p stays in the sets.
+// Return the largest a for which x - a p stays in the sets.
 static mabd_real feasible(const cone_work* w) {
     mabd_real most = (mabd_real)INFINITY;
     for (size_t i = 0; i < w->n / 3; i++) {
@@ -139,8 +139,8 @@ static mabd_real feasible(const cone_work* w) {
     return most;
 }
 
-// A step on the free forces; p is the direction, and is prepared for the next one. False: start
-// anew.
+// Make a step on the free forces; p is the direction and is prepared for the next step. False:
+// restart.
 static bool conjugate_step(cone_work* w) {
     apply(w, w->p, w->A);
     const mabd_real bend = dot(w->n, w->p, w->A), slope = dot(w->n, w->g, w->p);
@@ -166,7 +166,7 @@ static bool conjugate_step(cone_work* w) {
     return false;
 }
 
-// With the bounds of friction as they are: until the residual [m] is below `goal`.
+// Solve with constant friction bounds until the residual [m] is below `goal`.
 static mabd_real solve_bounded(cone_work* w, mabd_real goal) {
     bool going = false;
     for (;;) {
@@ -184,7 +184,7 @@ static mabd_real solve_bounded(cone_work* w, mabd_real goal) {
     }
 }
 
-// Bounds from the normal forces; true if some force had to be cut.
+// Set the bounds from the normal forces; true if some force had to be clipped.
 static bool take_bounds(cone_work* w) {
     bool moved = false;
     for (size_t i = 0; i < w->n / 3; i++) {
@@ -208,7 +208,7 @@ static cone_work open_work(const mabd_cone_problem* problem, mabd_real* rows, ma
     return w;
 }
 
-// The bounds that the caller has given, and forces cut by them.
+// Set the bounds given by the caller and clip the forces by them.
 static void given_bounds(cone_work* w) {
     for (size_t i = 0; i < w->n / 3; i++) {
         w->radius[i] = w->problem->bound[i] / w->scale[3 * i + 1];
@@ -244,7 +244,7 @@ mabd_cone_report mabd_cone_cg(const mabd_cone_problem* problem, mabd_real* force
         report.converged = report.residual <= problem->tolerance;
         if (report.converged || w.products >= problem->max_products) break;
         if (last || w.products == before) break; // or round-off
-        // bounds that are far off need no exact forces, but those that go round in circles do
+        // bounds that are far off need no exact forces, but bounds that cycle do
         const bool rough =
             report.passes < ROUGH_PASSES && report.residual > 10 * problem->tolerance;
         goal = rough && !(problem->bound && report.passes >= problem->updates)

@@ -4,7 +4,8 @@
 // Contact i has a normal force l_n and a tangential force l_t (2). The rows are gap and slip as
 // functions of the forces,
 //
-//   g = W l + rest + c l,    W = Jc A^-1 Jc' symmetric, positive semidefinite; a product is a structured solve
+//   g = W l + rest + c l,    W = Jc A^-1 Jc' symmetric, positive semidefinite;
+//                            a product is a structured solve
 //
 //   l_n >= 0,  g_n >= 0,  l_n g_n = 0                            no adhesion, no penetration
 //   |l_t| <= mu l_n,  l_t along -g_t if |l_t| = mu l_n           Coulomb's cone
@@ -21,9 +22,9 @@
 //
 // Steps. Forces strictly inside their sets are free. While the free part of the gradient is the
 // larger one, make a step of conjugate gradients on the free forces, projected where it leaves the
-// sets. Otherwise make a projected gradient step, which frees and binds. Both move along d = P(x -
-// a p) - x to the minimum of the quadratic on that segment, so the energy never rises, whatever a
-// is.
+// sets. Otherwise make a projected gradient step, which frees and binds. Either step moves along d
+// = P(x - a p) - x to the minimum of the quadratic on that segment, so the energy never rises for
+// any a.
 #pragma once
 
 #include "base/memory.h"
@@ -47,7 +48,7 @@ typedef struct mabd_cone_problem {
     /// Friction bounds (count), in and out [N]; null: iterate until they agree with the normal
     /// forces.
     mabd_real* bound;
-    int32_t updates; // most updates of `bound` by the normal forces
+    int32_t updates; // largest number of updates of `bound` by the normal forces
     int32_t max_products;
 } mabd_cone_problem;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define INVERSE 9 // reals of the inverse of a contact's own block
-// Contacts that are open are looked at once in so many sweeps forth and back.
+// Open contacts are inspected once in this many sweeps forward and backward.
 #define LOOK 4
 
 typedef struct sweep_work {
@@ -25,7 +25,8 @@ size_t mabd_cone_gs_work(int32_t count) {
 
 // ---- the matrix ---------------------------------------------------------------------------------
 
-// g += sum_j W_ij x_j. `cones`: what has no normal part has no others.
+// g += sum_j W_ij x_j. `cones`: contacts without a normal force have no tangential force and are
+// skipped.
 static inline void add_row(const mabd_cone_matrix* W, int32_t i, bool cones, const mabd_real* x,
                            mabd_real g[3]) {
     mabd_real g0 = g[0], g1 = g[1], g2 = g[2];
@@ -57,7 +58,7 @@ static void own_block(const sweep_work* w, int32_t i, mabd_real D[9]) {
     D[0] += c * own[0], D[4] += c * own[1], D[8] += c * own[1];
 }
 
-// Adjugate over determinant; false if there is none to speak of.
+// Invert D by adjugate over determinant; false if D is nearly singular.
 static bool invert(const mabd_real D[9], mabd_real out[9]) {
     out[0] = D[4] * D[8] - D[5] * D[7];
     out[1] = D[2] * D[7] - D[1] * D[8];
@@ -89,7 +90,7 @@ static void prepare(const sweep_work* w) {
 
 // ---- one contact --------------------------------------------------------------------------------
 
-// Rows of a contact at the forces that there are.
+// Compute the rows of a contact at the current forces.
 static void rows_of(const sweep_work* w, int32_t i, mabd_real g[3]) {
     const mabd_cone_problem* problem = w->problem;
     const mabd_real *own = problem->own + 2 * (size_t)i, *rest = problem->rest + 3 * (size_t)i;
@@ -100,13 +101,13 @@ static void rows_of(const sweep_work* w, int32_t i, mabd_real g[3]) {
     add_row(w->W, i, true, w->force, g);
 }
 
-// How far rows g are from the law [m].
+// Compute the natural residual of the rows g [m].
 static mabd_real natural(const sweep_work* w, int32_t i, const mabd_real g[3]) {
     const mabd_real* l = w->force + 3 * (size_t)i;
     return mabd_cone_off_law(w->problem->own + 2 * (size_t)i, w->problem->friction[i] * l[0], l, g);
 }
 
-// The force that obeys the law while all others stay.
+// Set the force of a contact that obeys the law while all other forces are constant.
 static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
     const mabd_real mu = w->problem->friction[i], *V = w->inverse + INVERSE * (size_t)i;
     mabd_real* l = w->force + 3 * (size_t)i;
@@ -130,7 +131,7 @@ static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
 
 // ---- all of them --------------------------------------------------------------------------------
 
-// Into the cones.
+// Project all forces into the cones.
 static void project(const sweep_work* w) {
     for (int32_t i = 0; i < w->W->count; i++) {
         mabd_real* l = w->force + 3 * (size_t)i;
@@ -139,8 +140,8 @@ static void project(const sweep_work* w) {
     }
 }
 
-// Forth, and back over those that press. Returns the largest residual that visits have found on the
-// way forth.
+// Sweep forward over all contacts, then backward over those with a normal force. Returns the
+// largest residual found by the visits of the forward sweep.
 static mabd_real sweep(const sweep_work* w, bool all) {
     const int32_t count = w->W->count;
     mabd_real largest = 0, g[3];
@@ -169,8 +170,8 @@ static mabd_real measure(const sweep_work* w, mabd_real* rows) {
     return largest;
 }
 
-// What the last sweeps have done, d = l - before, is the gradient as Gauss-Seidel sees it: on along
-// p <- d + b p.
+// Extrapolate the forces. The change of the last sweeps, d = l - before, is the gradient
+// preconditioned by Gauss-Seidel: move along p <- d + b p.
 static void go_on(const sweep_work* w, mabd_real* size) {
     const size_t n = 3 * (size_t)w->W->count;
     const mabd_real last = *size;
@@ -212,7 +213,7 @@ mabd_cone_report mabd_cone_gs(const mabd_cone_problem* problem, const mabd_cone_
         const mabd_real found = sweep(&w, all);
         report.products += 2;
         const bool spent = report.products >= problem->max_products;
-        // what visits have found is little more than what is left
+        // the residual found by visits is little larger than the true residual
         if (spent || found <= problem->tolerance) {
             report.residual = measure(&w, rows);
             report.converged = report.residual <= problem->tolerance;

@@ -74,8 +74,8 @@ MABD_HOT mabd_column mabd_column_add_product(mabd_column c, mabd_column a, mabd_
     return c;
 }
 
-/// Entries of magnitude up to MABD_NOTHING become 0, NaN stays. Far from each other the rows of L
-/// fade out, and products below the range of normal numbers take a hundred times as long.
+/// Set entries of magnitude up to MABD_NOTHING to 0; NaN stays. Distant rows of L decay, and
+/// products below the range of normal numbers take a hundred times as long.
 #define MABD_NOTHING 1e-120
 MABD_HOT mabd_column mabd_column_clean(mabd_column a) {
 #pragma GCC unroll 4

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   r = b - K x
-//   repeat   z = M^-1 r,  s = K z,  c = r'z / old r'z (0 at first),  p = z + c p,  q = s + c q = K p
+//   repeat   z = M^-1 r,  s = K z,  c = r'z / old r'z (0 at first)
+//            p = z + c p,  q = s + c q = K p
 //            a = r'z / p'q,  x += a p,  r -= a q
 //
 // r drifts away from b - K x by round-off. When it meets the goal the true residual is computed; if
@@ -31,7 +32,7 @@ static mabd_real dot(int32_t n, const mabd_real* x, const mabd_real* y) {
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-// Iterate from r of the current x until r meets the goal. False: no further progress.
+// Iterate from r of the current x until r meets the goal. False if there is no further progress.
 static bool descend(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
                     mabd_graph_precondition* precondition, void* context,
                     const mabd_dual_goal* goal, mabd_dual_report* report) {

@@ -5,8 +5,9 @@
 // no other slot of the line touches. If there are several, let p be the slot before e:
 //
 //          +-- c1 --+
-//     p -- e -- c2     the shorter the way from p round to c1 that avoids e and its neighbours, the
-//          +-- c3 --+  sharper the turn: in a net, left and right are one mesh away, straight on is not
+//     p -- e -- c2     the shorter the path from p to c1 that avoids e and its neighbours, the
+//          +-- c3 --+  sharper the turn: in a net, left and right are one mesh away, straight on
+//                      is farther
 //
 // so the farthest one is straight on; two that are equally near are a fork, where the line ends.
 // Without short cycles (trees) the lowest slot is taken. Lines start at slots with the fewest
@@ -50,7 +51,7 @@ static bool may_follow(const tracer* t, int32_t slot) {
     return !t->used[slot] && t->touched[slot] == t->line && t->touches[slot] == 1;
 }
 
-// Breadth-first from p, not through e or its neighbours.
+// Search breadth-first from p, not through e or its neighbours.
 static void search_round(tracer* t, int32_t p, int32_t e) {
     const mabd_neighbours* list = t->list;
     int32_t head = 0, tail = 0;
@@ -74,7 +75,7 @@ static void search_round(tracer* t, int32_t p, int32_t e) {
     }
 }
 
-// Length of the way round to c.
+// Return the length of the path to c that avoids e.
 static int32_t way_round(const tracer* t, int32_t c) {
     const mabd_neighbours* list = t->list;
     int32_t least = FAR;
@@ -97,8 +98,8 @@ static int32_t shared_neighbours(const tracer* t, int32_t a, int32_t b) {
     return count;
 }
 
-// First step of a line: to the neighbour that has the least in common with its start, so not across
-// a body that carries many joints if there is another way.
+// Choose the first step of a line: the neighbour with the fewest neighbours in common with its
+// start, so that it does not cross a body with many joints if there is an alternative.
 static int32_t first_step(const tracer* t, int32_t s) {
     const mabd_neighbours* list = t->list;
     int32_t best = -1, least = FAR;
@@ -132,7 +133,7 @@ static int32_t next_step(tracer* t, int32_t p, int32_t e) {
     return fork ? -1 : best;
 }
 
-// The line through a free slot; path[*first ... *last] gets it.
+// Trace the line through a free slot into path[*first ... *last].
 static void trace(tracer* t, int32_t start, int32_t* first, int32_t* last) {
     int32_t a = t->count, b = t->count, next;
     t->line++;
@@ -149,8 +150,8 @@ static void trace(tracer* t, int32_t start, int32_t* first, int32_t* last) {
     *first = a, *last = b;
 }
 
-// All slots by ascending number of neighbours, then by index (counting sort; `counts` has slots +
-// 1).
+// Sort all slots by ascending number of neighbours, then by index (counting sort; `counts` has
+// slots + 1).
 static void sort_by_degree(const mabd_neighbours* list, int32_t n, int32_t* counts,
                            int32_t* sorted) {
     memset(counts, 0, ((size_t)n + 1) * sizeof(int32_t));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symmetric block Gauss-Seidel over lines.
 //
-//   K = N + T + N'     T: the lines (block tridiagonal each), N: blocks K_pq with q in an earlier line
+//   K = N + T + N'     T: the lines (block tridiagonal each)
+//                      N: blocks K_pq with q in an earlier line
 //   M = (T + N) T^-1 (T + N')                  symmetric, positive definite as T is
 //
 //   forth   T y_l = r_l - N y                  line by line, ascending
-//   back    z_l = y_l - T^-1 N' z              descending; a line without later neighbours has z_l = y_l
+//   back    z_l = y_l - T^-1 N' z              descending; z_l = y_l without later neighbours
 //
 // Then T y = r - N y and N' z = T (y - z), so that K z = r + N (z - y): half of the blocks off the
 // lines.
@@ -39,7 +40,7 @@ void mabd_graph_sweep_layout(mabd_graph_sweep* sweep, const mabd_dual_system* sy
     sweep->work = mabd_arena_take(arena, (size_t)system->row_count, sizeof(mabd_real));
 }
 
-// The end of the line that starts at place a.
+// Return the end of the line that starts at place a.
 static int32_t line_end(const mabd_graph_sweep* sweep, int32_t a) {
     do a++;
     while (a < sweep->matrix.count && sweep->joined[a]);
@@ -51,7 +52,8 @@ static int32_t line_start(const mabd_graph_sweep* sweep, int32_t p) {
     return p;
 }
 
-// Blocks of row p with earlier lines: all but the last one where p is joined to p - 1.
+// Return the end of the blocks of row p with earlier lines: all but the last one where p is joined
+// to p - 1.
 static int32_t cross_end(const mabd_graph_sweep* sweep, int32_t p) {
     return sweep->matrix.start[p + 1] - sweep->joined[p];
 }
@@ -176,7 +178,7 @@ static void scatter_any(int w, int v, const mabd_real* B, const mabd_real* z, ma
     mabd_block_sub_tmul(w, v, B, z, y);
 }
 
-// First half of a line's solve at place p: x is right-hand side in, L^-1 (x - Z' y) out.
+// Do the forward pass of a line's solve at place p: x is right-hand side in, L^-1 (x - Z' y) out.
 static void forward_place(const mabd_graph_sweep* sweep, int32_t p, mabd_real* x) {
     const mabd_graph_matrix* m = &sweep->matrix;
     const int32_t w = m->width[p], u = sweep->joined[p] ? m->width[p - 1] : 0;
@@ -189,7 +191,7 @@ static void forward_place(const mabd_graph_sweep* sweep, int32_t p, mabd_real* x
     }
 }
 
-// Second half, over the line of places a ... b - 1.
+// Do the backward pass of a line's solve over the places a ... b - 1.
 static void backward_line(const mabd_graph_sweep* sweep, int32_t a, int32_t b, mabd_real* x) {
     const mabd_graph_matrix* m = &sweep->matrix;
     for (int32_t p = b - 1; p >= a; p--) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nested dissection (George 1973): a separator S splits a part into A and B, which are ordered one
-// after the other and split in turn; S comes last. Eliminating A then touches A and what surrounds
-// it, never B.
+// after the other and split in turn; S comes last. Eliminating A then changes A and its
+// surroundings, never B.
 //
 //   slots of a part:   [ A  .  .  . ][ B  .  .  . ][ S ]      reordered in place, A and B again
 //
@@ -32,8 +32,9 @@
 
 #include <string.h>
 
-#define LEAF      100 // slots: smaller parts are not cut
-#define SHARE     8 // a cut that leaves less than 1/8 on one side is none: so there are O(log n) levels
+#define LEAF 100 // slots: smaller parts are not cut
+// a cut that leaves less than 1/8 on one side is rejected, so there are O(log n) levels
+#define SHARE     8
 #define FUNCTIONS 3
 
 typedef struct range {
@@ -81,8 +82,8 @@ static void layout(dissection* w, mabd_arena* arena) {
 
 // ---- distances ---------------------------------------------------------------------------------
 
-// Steps from `start` within its part, to the slots not yet reached. They are put into the queue
-// from `count` on; returns its new length.
+// Compute the steps from `start` within its part to the slots not yet reached. Appends them to the
+// queue from `count` on and returns its new length.
 static int32_t walk(dissection* w, int32_t start, int32_t count, int32_t* d) {
     const mabd_neighbours* list = w->list;
     int32_t end = count;
@@ -102,14 +103,14 @@ static int32_t walk(dissection* w, int32_t start, int32_t count, int32_t* d) {
     return end;
 }
 
-// The same for a connected part; returns the slot reached last.
+// Compute the steps from `start` within a connected part; return the slot reached last.
 static int32_t measure(dissection* w, int32_t start, int32_t* d) {
     const int32_t count = walk(w, start, 0, d);
     for (int32_t i = 0; i < count; i++) w->reached[w->queue[i]] = 0;
     return w->queue[count - 1];
 }
 
-// d[0..2]: steps from slots far apart.
+// Compute d[0..2], the steps from three slots far apart.
 static void measure_part(dissection* w, range part) {
     const int32_t* slots = w->slots;
     int32_t a = slots[part.begin], b = measure(w, a, w->d[0]), far = -1;
@@ -136,7 +137,7 @@ static void measure_part(dissection* w, range part) {
 
 // ---- cuts --------------------------------------------------------------------------------------
 
-// f of the part; *low and *high get its range.
+// Compute f for a part; *low and *high get its range.
 static void set_function(dissection* w, range part, const cutting* c, int32_t* low, int32_t* high) {
     *low = INT32_MAX, *high = INT32_MIN;
     for (int32_t i = part.begin; i < part.end; i++) {
@@ -147,7 +148,7 @@ static void set_function(dissection* w, range part, const cutting* c, int32_t* l
     }
 }
 
-// Least and greatest value of f at a slot and its neighbours in the part.
+// Compute the least and greatest value of f at a slot and its neighbours in the part.
 static void bounds(const dissection* w, int32_t slot, int32_t* least, int32_t* most) {
     *least = *most = w->f[slot];
     for (int32_t i = w->list->start[slot]; i < w->list->start[slot + 1]; i++) {
@@ -158,15 +159,15 @@ static void bounds(const dissection* w, int32_t slot, int32_t* least, int32_t* m
     }
 }
 
-// The fewest rows of the separator for a row of the lighter side; below 30 % on that side only if
-// there is no other.
+// Compare cuts: fewest rows of the separator per row of the lighter side; a lighter side below 30 %
+// only if there is no other.
 static bool is_better(const cutting* x, const cutting* y, int64_t total) {
     const bool even_x = 10 * x->least >= 3 * total, even_y = 10 * y->least >= 3 * total;
     if (even_x != even_y) return even_x;
     return x->cut * y->least < y->cut * x->least;
 }
 
-// Returns the rows of the part.
+// Find the best threshold of a cut. Returns the rows of the part.
 static int64_t find_threshold(dissection* w, range part, cutting* c, cutting* best) {
     int32_t low, high;
     set_function(w, part, c, &low, &high);
@@ -197,8 +198,8 @@ static int64_t find_threshold(dissection* w, range part, cutting* c, cutting* be
 }
 
 static void apply(dissection* w, range part, const cutting* c) {
-    // a slot's place on the level sets does not depend on sides already set: `bounds` looks at
-    // slots of side A, so the new sides are kept apart until all are known
+    // the level set of a slot does not depend on sides already set: `bounds` reads slots of side A,
+    // so the new sides are stored separately until all are known
     uint8_t* side = w->reached;
     int32_t low, high;
     set_function(w, part, c, &low, &high);
@@ -232,7 +233,7 @@ static void try_cut(dissection* w, range part, cutting* c, int64_t total, cuttin
     if (better) *best = *c;
 }
 
-// Split a connected part; false if there is no cut worth it.
+// Split a connected part; false if no cut is worthwhile.
 static bool split(dissection* w, range part) {
     static const int8_t functions[FUNCTIONS][2] = {{0, 1}, {0, 2}, {1, 2}};
     cutting found[FUNCTIONS], best = {.cut = 1, .least = 0};
@@ -270,7 +271,7 @@ static void leave(dissection* w, range part, bool cut_further) {
     }
 }
 
-// Reorder a part by its sides, and leave them to be split in turn.
+// Reorder a part by its sides and queue these for splitting.
 static void divide(dissection* w, range part) {
     int32_t begin = part.begin, count = 0, ends[3];
     for (int side = 0; side < 3; side++) {

@@ -4,9 +4,9 @@
 
 #include "dual/dual.h"
 
-/// set (slot_count): number of the set that a slot belongs to, from 0 on without gaps. Sets are
-/// parts that are not cut further, and separators; two sets are coupled only if one of them is a
-/// separator with the greater number. So any order by ascending sets is a nested dissection. The
-/// same on every run and machine; O(n log n). MABD_ERR_MEMORY.
+/// Compute a nested dissection. set (slot_count): number of the set that a slot belongs to, from 0
+/// on without gaps. Sets are parts that are not cut further, and separators; two sets are coupled
+/// only if one of them is a separator with the greater number. So any order by ascending sets is a
+/// nested dissection. The result is the same on every run and machine; O(n log n). MABD_ERR_MEMORY.
 mabd_status mabd_dissect(const mabd_allocator* allocator, const mabd_dual_system* system,
                          int32_t* set);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// K = | K'  J |   a junction's block is -H at any time; a joint's own block is K' = 0 if all its moving bodies are
-//     | J' -H |   junctions, and J H^-1 J' > 0 from the moment that all 12 freedoms of one of them are eliminated.
+// K = | K'  J |   A junction's block is always -H. A joint's own block is K' = 0 if all its moving
+//     | J' -H |   bodies are junctions, and J H^-1 J' > 0 once all 12 freedoms of one of them are
+//                 eliminated.
 //
-// The two slots of a junction follow each other in the system, so junctions are told apart by
-// counting. O(slots + edges).
+// The two slots of a junction are consecutive in the system, so counting identifies junctions.
+// O(slots + edges).
 
 #include "dual/order_late.h"
 
@@ -12,10 +13,10 @@
 
 typedef struct late_order {
     int32_t* place;       // of a slot in the order
-    int32_t* junction;    // which junction a slot belongs to, -1 = none
+    int32_t* junction;    // junction of a slot, -1 = none
     int32_t* ready;       // place at which a junction is complete
     int32_t* wait;        // place that a late slot must come after
-    int32_t *head, *next; // slots put off to a place
+    int32_t *head, *next; // slots moved to a place
     int32_t* order;       // the new one
     size_t bytes;
 } late_order;

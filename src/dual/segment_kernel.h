@@ -42,12 +42,12 @@ typedef struct mabd_segment_slot {
     size_t block, edge, spike; // offsets of S in D, of the block to the next slot in U, of F in own
 } mabd_segment_slot;
 
-/// Slots first .. first + count - 1 of a list; the cut before is the one before them there, the cut
-/// after the one after them.
+/// Slots first .. first + count - 1 of a list; the list entries before and after them are the cuts.
 typedef struct mabd_segment {
     int32_t first, count;
-    bool before, after;   // there is a cut
-    size_t share, joined; // offsets in own: what S_a and b_a get; in U of the next chain: U_ab
+    bool before, after; // there is a cut
+    // offsets in own of the updates of S_a and b_a; in U of the next chain: of U_ab
+    size_t share, joined;
 } mabd_segment;
 
 typedef struct mabd_segment_arrays {
@@ -63,7 +63,7 @@ MABD_BLOCK_FN void mabd_segment_load(int count, const mabd_real* from, mabd_real
     for (int k = 0; k < count; k++) to[k] = from[k];
 }
 
-// F_{i+1} (v x u) = -Z' V; to: by rows, or turned, as U_ab.
+// Compute F_{i+1} (v x u) = -Z' V into `to`: by rows, or transposed, as U_ab.
 MABD_BLOCK_FN void mabd_segment_next_spike(int w, int v, int u, const mabd_real* Z,
                                            const mabd_real* V, bool turned, mabd_real* to) {
     MABD_UNROLL
@@ -78,8 +78,8 @@ MABD_BLOCK_FN void mabd_segment_next_spike(int w, int v, int u, const mabd_real*
     }
 }
 
-// Slot i of w rows; v of the next one, u of the cut before, where there is one. False if its pivot
-// fails.
+// Eliminate slot i of w rows; v rows of the next one, u of the cut before, if there is one. False
+// if its pivot fails.
 MABD_BLOCK_FN bool mabd_segment_step(int w, int v, int u, const mabd_segment_arrays* a,
                                      const mabd_segment* g, int32_t i) {
     const mabd_segment_slot* s = &a->slots[i];
@@ -103,7 +103,7 @@ MABD_BLOCK_FN bool mabd_segment_step(int w, int v, int u, const mabd_segment_arr
         mabd_block_sub_tmul(w, v, Z, y, a->x + s[1].row);
     }
     if (g->before) {
-        // V_i, F_{i+1}, Y_i, S_a, b_a; Z is read again: registers do not suffice for all
+        // V_i, F_{i+1}, Y_i, S_a, b_a; Z is read again because registers do not hold all
         mabd_real V[MABD_CHAIN_BLOCK], E[MABD_CHAIN_BLOCK];
         mabd_real* share = a->own + g->share;
         mabd_segment_load(w * u, a->own + s->spike, V);
@@ -128,8 +128,8 @@ MABD_CALL bool mabd_segment_step_mixed(int w, int v, int u, const mabd_segment_a
 
 #define MABD_SEGMENT_EVEN(w, step, ...) step(w, w, w, __VA_ARGS__)
 
-// Widths of slot i, of the next slot and of the cut before; a missing one counts as that of the
-// slot.
+// Return the widths of slot i, of the next slot and of the cut before; a missing one counts as the
+// slot's width.
 MABD_BLOCK_FN void mabd_segment_widths(const mabd_segment_arrays* a, const mabd_segment* g,
                                        int32_t i, int* w, int* v, int* u) {
     const bool next = i + 1 < g->first + g->count || g->after;
@@ -138,7 +138,7 @@ MABD_BLOCK_FN void mabd_segment_widths(const mabd_segment_arrays* a, const mabd_
     *u = g->before ? a->slots[g->first - 1].width : *w;
 }
 
-// F_0 = U_a', and a share of zeros.
+// Set F_0 = U_a' and clear the share.
 MABD_BLOCK_FN void mabd_segment_begin(const mabd_segment_arrays* a, const mabd_segment* g) {
     const mabd_segment_slot* s = &a->slots[g->first];
     const int w = s->width, u = s[-1].width;
@@ -150,7 +150,7 @@ MABD_BLOCK_FN void mabd_segment_begin(const mabd_segment_arrays* a, const mabd_s
     }
 }
 
-// A segment whose pivot failed does not update its cuts, so that no other slot is reported.
+// Clear the updates of a segment whose pivot failed, so that no other slot is reported.
 MABD_BLOCK_FN void mabd_segment_break(const mabd_segment_arrays* a, const mabd_segment* g) {
     if (!g->before) return;
     const int u = a->slots[g->first - 1].width;
@@ -198,7 +198,7 @@ MABD_FN void mabd_segment_add_share(const mabd_segment_arrays* a, const mabd_seg
 
 // ---- back --------------------------------------------------------------------------------------
 
-// Returns the slot before.
+// Solve for one slot; return the slot before.
 MABD_BLOCK_FN int32_t mabd_segment_back_step(int w, int v, int u, const mabd_segment_arrays* a,
                                              const mabd_segment* g, int32_t i) {
     const mabd_segment_slot* s = &a->slots[i];

@@ -6,17 +6,16 @@
 //       A   | S |   B             gain(v, k) = w(v) - pull_k(v),   pull_k(v) = sum of w(u)
 //       o---|-v-|---u                                              over neighbours u on side 1 - k
 //
-// A pass moves the slot with the greatest gain, also if it is negative, each slot at most once, and
-// at its end goes back to the lightest separator seen. Passes are repeated while they find a
-// lighter one. Ties: the lighter side, then the lower slot. O(slots moved x neighbours x log) a
-// pass.
+// A pass moves the slot with the greatest gain, even if it is negative, each slot at most once, and
+// finally returns to the lightest separator seen. Passes repeat while they find a lighter one.
+// Ties: the lighter side, then the lower slot. O(slots moved x neighbours x log) per pass.
 
 #include "dual/separator.h"
 
 #include <string.h>
 
 #define PASSES      8
-#define LEAST_TRIES 40 // moves without gain before a pass is given up
+#define LEAST_TRIES 40 // moves without gain before a pass ends
 
 void mabd_separator_layout(mabd_separator* s, int32_t slot_count, mabd_arena* arena) {
     const size_t n = (size_t)slot_count;
@@ -27,7 +26,7 @@ void mabd_separator_layout(mabd_separator* s, int32_t slot_count, mabd_arena* ar
         s->heap[k] = mabd_arena_take(arena, n, sizeof(int32_t));
         s->at[k] = mabd_arena_take(arena, n, sizeof(int32_t));
     }
-    // a slot leaves the separator once, and is drawn in before and after that at most
+    // a slot leaves the separator once and enters it at most once before and once after that
     s->trail = mabd_arena_take(arena, 3 * n, sizeof *s->trail);
     s->trail_side = mabd_arena_take(arena, 3 * n, sizeof *s->trail_side);
 }
@@ -161,7 +160,7 @@ static void go_back(mabd_separator* s, int32_t trail_count) {
 
 // ---- passes ------------------------------------------------------------------------------------
 
-// Side that the next slot goes to, -1 = none may move.
+// Return the side that the next slot moves to, -1 = none may move.
 static int choose_side(const mabd_separator* s, int64_t limit) {
     bool may[2];
     for (int k = 0; k < 2; k++) {
@@ -178,7 +177,7 @@ static int64_t difference(const mabd_separator* s) {
     return d < 0 ? -d : d;
 }
 
-// One pass; true if the separator is lighter, or as light and the sides more even.
+// Do one pass; true if the separator is lighter, or equally light with more even sides.
 static bool refine_once(mabd_separator* s, int64_t limit) {
     const int32_t tries = LEAST_TRIES + s->count[0] / 4;
     const int64_t weight = s->weight[2];

@@ -14,12 +14,11 @@ typedef struct mabd_separator {
     uint8_t* side;        // (slot_count)
     int64_t weight[3];    // rows on each side and in the separator
     // work
-    int32_t*
-        pull[2]; // rows that a slot of the separator would draw in by going to a side (slot_count)
+    int32_t* pull[2];    // rows that enter the separator if a slot moves to a side (slot_count)
     int32_t* heap[2];    // slots of the separator by gain, best first (slot_count)
-    int32_t* at[2];      // place in the heap, -1 = not there (slot_count)
+    int32_t* at[2];      // place in the heap, -1 = not in it (slot_count)
     int32_t* trail;      // slots moved in a pass (3 slot_count)
-    uint8_t* trail_side; // where they were
+    uint8_t* trail_side; // their previous sides
     uint8_t* locked;     // has left the separator in this pass (slot_count)
     int32_t count[2], trail_count;
 } mabd_separator;
@@ -30,6 +29,6 @@ void mabd_separator_layout(mabd_separator* separator, int32_t slot_count, mabd_a
 void mabd_separator_clear(mabd_separator* separator, int32_t slot_count);
 
 /// Make the separator lighter. slots (count): the part, whose sides are set (no A next to a B);
-/// weights are counted here. Neither side grows beyond `limit` rows unless it was so before.
+/// weights are counted here. Neither side grows beyond `limit` rows unless it already exceeded it.
 void mabd_separator_refine(mabd_separator* separator, int32_t count, const int32_t* slots,
                            int64_t limit);

@@ -90,7 +90,8 @@ typedef struct tree_job {
     mabd_real* x;
 } tree_job;
 
-// Slots of a range that are not of the top; the one whose pivot fails, INT32_MAX = none.
+// Factor the slots of a range that are not in the top; return the one whose pivot fails, INT32_MAX
+// = none.
 static int32_t factor_range(const tree_job* job, int32_t part) {
     const mabd_tree_parts* parts = &job->t->parts;
     const int32_t *top = parts->top + parts->top_first[part],

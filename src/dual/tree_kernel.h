@@ -62,8 +62,8 @@ MABD_BLOCK_FN void mabd_tree_sub_product(int w, int v, int u, const mabd_real* M
     }
 }
 
-// Eliminate a slot of w rows whose neighbours have v rows each, v = 0: of any width. Last neighbour
-// first: when (t_i, t_j) is computed, Z_j is known and W_i not yet scaled.
+// Eliminate a slot of w rows whose neighbours have v rows each, v = 0: any width. The last
+// neighbour comes first: when (t_i, t_j) is computed, Z_j is known and W_i not yet scaled.
 MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* system,
                                        const int32_t* start, int32_t s) {
     const int32_t first = start[s], count = start[s + 1] - first;
@@ -99,8 +99,8 @@ MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* sys
     return true;
 }
 
-// True if the later neighbours of every slot are each other's first ones: elimination makes no
-// fill.
+// Return true if the later neighbours of every slot are each other's first ones: elimination makes
+// no fill.
 MABD_FN bool mabd_tree_fits(const mabd_dual_system* system, const int32_t* start) {
     for (int32_t s = 0; s < system->slot_count; s++) {
         for (int32_t e = start[s]; e + 1 < start[s + 1]; e++) {
@@ -115,7 +115,7 @@ MABD_FN bool mabd_tree_fits(const mabd_dual_system* system, const int32_t* start
     return true;
 }
 
-// Rows of all neighbours of a slot if they have as many each, else 0.
+// Return the rows of all neighbours of a slot if they are equal, else 0.
 MABD_FN int mabd_tree_common_width(const mabd_dual_system* system, const int32_t* start,
                                    int32_t s) {
     int width = 0;
@@ -138,7 +138,7 @@ MABD_BLOCK_FN void mabd_tree_forward(int w, int v, const mabd_dual_system* syste
     }
 }
 
-// One slot, with the right-hand side unless that is null.
+// Eliminate one slot, with the right-hand side unless that is null.
 MABD_BLOCK_FN bool mabd_tree_eliminate_with(int w, int v, const mabd_dual_system* system,
                                             const int32_t* start, int32_t s, mabd_real* x) {
     if (!mabd_tree_eliminate(w, v, system, start, s)) return false;
@@ -204,14 +204,14 @@ MABD_FN void mabd_tree_back_slot(const mabd_dual_system* system, const int32_t* 
 // its W beside Z, and the junction subtracts all of them in their order before its own turn, entry
 // by entry,
 //
-//   S(t_i) -= W_i' Z_i,  U(t1, t2) -= W_1' Z_2,  b(t_i) -= Z_i' y      over the arms, over their rows
+//   S(t_i) -= W_i' Z_i,  U(t1, t2) -= W_1' Z_2,  b(t_i) -= Z_i' y      over arms and their rows
 //
 // which are the sums that mabd_tree_eliminate and mabd_tree_forward make one arm after the other.
 
 #define MABD_JUNCTION_SLOT 6 // rows of each of a junction's two slots
 #define MABD_ARM_KEPT      (2 * MABD_BLOCK_MAX * MABD_JUNCTION_SLOT) // room for W_1, W_2 of an arm
 
-// x: right-hand side, null = none.
+// Eliminate an arm. x: right-hand side, null = none.
 MABD_BLOCK_FN bool mabd_tree_eliminate_arm(int w, const mabd_dual_system* system,
                                            const int32_t* start, int32_t s, mabd_real* x,
                                            mabd_real* kept) {
@@ -243,8 +243,8 @@ MABD_FN bool mabd_tree_eliminate_arm_slot(const mabd_dual_system* system, const 
     return mabd_tree_eliminate_arm(w, system, start, s, x, kept);
 }
 
-// sum - w' z: columns of W_i and Z_j of an arm with `rows` rows, or of Z_i and y, whose entries
-// follow each other.
+// Return sum - w' z for columns of W_i and Z_j of an arm with `rows` rows, or of Z_i and y, whose
+// entries are contiguous.
 MABD_FN mabd_real mabd_tree_sub_arm(int rows, const mabd_real* w, const mabd_real* z, int z_step,
                                     mabd_real sum) {
     for (int k = 0; k < rows; k++) sum -= w[k * MABD_JUNCTION_SLOT] * z[k * z_step];

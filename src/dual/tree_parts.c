@@ -5,8 +5,8 @@
 //
 //   open(t + 1) = open(t) + (1 if p(t) is within reach) - (slots s of the range with p(s) = t)
 //
-// A slot outside of the top is changed by its range alone: if d < s changes s and d is in another
-// range, d is coupled with s beyond its range, so d is in the top, and s with it. O(slots + edges).
+// A slot outside the top is changed by its range alone: if d < s changes s and d is in another
+// range, d is coupled with s beyond its range, so d is in the top, and s too. O(slots + edges).
 
 #include "dual/tree_parts.h"
 
@@ -50,12 +50,12 @@ static int32_t neighbour(const cut* c, int32_t edge) {
     return c->system->to[edge] - c->system->slot_offset;
 }
 
-// p(s), n = none
+// Return p(s), n = none.
 static int32_t last_of(const cut* c, int32_t s) {
     return c->start[s + 1] > c->start[s] ? neighbour(c, c->start[s + 1] - 1) : c->n;
 }
 
-// The end of the range that begins at `first`.
+// Return the end of the range that begins at `first`.
 static int32_t find_end(const cut* c, int32_t first, int32_t size) {
     int32_t open = 0, least = INT32_MAX, end = c->n;
     const int32_t beyond = c->n - first > 2 * size ? first + 2 * size : c->n;
@@ -78,7 +78,7 @@ static void find_ranges(const cut* c, mabd_tree_parts* parts) {
     }
 }
 
-// False if there are too many.
+// Find the top; false if it has too many slots.
 static bool find_top(const cut* c, mabd_tree_parts* parts) {
     int32_t count = 0;
     for (int32_t p = 0; p < parts->count; p++) {

@@ -2,12 +2,12 @@
 // A tree cut into parts that can be eliminated concurrently, and a top that follows them. Integers
 // only.
 //
-//             top             Parts are ranges of slots. A slot coupled with one beyond its range belongs to the
-//            /   \            top, and so do all slots that a slot of the top is coupled with further up. The
-//           r     r'          other slots of a range change only their range and slots of the top in it, and
-//          /|\   /|\          only their range changes them. Slots of the top are eliminated after all parts,
-//         part   part         ascending, so the order of every sum is "parts, then the top, each by ascending
-//                             slots", whichever thread does the parts.
+//             top      Parts are ranges of slots. A slot coupled with one beyond its range belongs
+//            /   \     to the top, and so do all slots that a slot of the top is coupled with
+//           r     r'   further up. The other slots of a range change only their range and slots of
+//          /|\   /|\   the top in it, and only their range changes them. Slots of the top are
+//         part   part  eliminated after all parts, ascending, so the order of every sum is "parts,
+//                      then the top, each by ascending slots", whichever thread does the parts.
 //
 // The plan numbers large trees so that few slots reach beyond their range (base/parts.h): the roots
 // of subtrees. The cut depends on the pattern alone; one thread uses it too.

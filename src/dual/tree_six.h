@@ -36,7 +36,7 @@ MABD_HOT mabd_tree_row mabd_tree_scale_row(mabd_real s, mabd_tree_row q) {
     return q;
 }
 
-// mabd_block_lower of U (w x 6).
+// Compute mabd_block_lower of U (w x 6).
 MABD_HOT void mabd_tree_lower_six(int w, const mabd_real* MABD_RESTRICT L,
                                   mabd_real* MABD_RESTRICT U) {
     mabd_tree_row W[MABD_BLOCK_MAX];
@@ -49,8 +49,8 @@ MABD_HOT void mabd_tree_lower_six(int w, const mabd_real* MABD_RESTRICT L,
     }
 }
 
-// mabd_block_reduce of W (w x 6); of S whole rows of four, which its upper triangle may lose as
-// well.
+// Compute mabd_block_reduce of W (w x 6) on whole rows of four of S; this may also change its upper
+// triangle.
 MABD_HOT void mabd_tree_reduce_six(int w, const mabd_real* MABD_RESTRICT L,
                                    mabd_real* MABD_RESTRICT W, mabd_real* MABD_RESTRICT S) {
     mabd_tree_row Z[MABD_BLOCK_MAX];
