@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The co-rotated affine body: the mathematics of one body in a step, in the frame of the body.
 //
-// Kinematics     x = A X + t,  q = (a1, a2, a3, t), a_k the columns of A              [MABD eq. 1, 4]
+// Kinematics     x = A X + t,  q = (a1, a2, a3, t), a_k the columns of A             [MABD eq. 1, 4]
 // Body frame     at the centre of mass, along the principal axes: no mass coupling,
 //                M = diag(s1 I3, s2 I3, s3 I3, m I3),  s_k = tr(I)/2 - I_k
 // Increment      D = R' dA (columns d1 d2 d3), tau = R' dt;  D_ik is row i of column k
@@ -27,8 +27,8 @@
 //
 // Without it a chain with a heavy end diverges (docs/theory/notation.md). At the solution of a step
 // w = 0, so G affects the convergence of the iteration but not its result: any G that keeps the sum
-// positive definite is valid. Where the sum would lose definiteness, negative eigenvalues of G are set
-// to zero (math/sym3.h).
+// positive definite is valid. Where the sum would lose definiteness, negative eigenvalues of G are
+// set to zero (math/sym3.h).
 #pragma once
 
 #include "formulation/affine/body_types.h"
@@ -98,8 +98,8 @@ MABD_FN mabd_vec12 mabd_affine_block_inertia(const mabd_affine_block* b, mabd_ve
     return r;
 }
 
-/// Move q_hat as a force and a torque (6) [N], [N m] at the centre of mass, world axes, move it: by
-/// M^-1 f bh^2, where a torque acts on the columns of the reference R as f_k = torque x r_k / 2.
+/// Move q_hat by the displacement M^-1 f bh^2 of a force and a torque (6) [N], [N m] at the centre
+/// of mass, world axes. A torque acts on the columns of the reference R as f_k = torque x r_k / 2.
 MABD_FN void mabd_affine_block_apply_force(const mabd_affine_block* b, const mabd_real* wrench,
                                            mabd_mat3 R, mabd_vec12* q_hat) {
     const mabd_vec3 torque = mabd_v3_scale((mabd_real)0.5, mabd_v3_load(wrench + 3));
@@ -139,7 +139,8 @@ MABD_FN mabd_vec12 mabd_affine_block_solve(const mabd_affine_block* b, mabd_sym3
     return y;
 }
 
-/// True if G + diag(1/c)/10 is positive definite: then I + GC is too, with a margin, and G needs no clamp.
+/// True if G + diag(1/c)/10 is positive definite: then I + GC is too, with a margin, and G needs no
+/// clamp.
 MABD_FN bool mabd_geometric_is_safe(const mabd_affine_block* b, mabd_sym3 G) {
     mabd_real xx = G.xx + b->margin[0], yy = G.yy + b->margin[1], zz = G.zz + b->margin[2];
     mabd_real minor = xx * yy - G.xy * G.xy;
@@ -157,8 +158,8 @@ MABD_FN mabd_sym3 mabd_affine_block_stiffness(const mabd_affine_block* b, mabd_s
     return G;
 }
 
-/// Compute the geometric stiffness G of a stress [Pa], clamped where H + T'GT would lose definiteness
-/// [N m].
+/// Compute the geometric stiffness G of a stress [Pa], clamped where H + T'GT would lose
+/// definiteness [N m].
 MABD_CALL mabd_sym3 mabd_affine_block_geometric(const mabd_affine_block* b, mabd_sym3 stress) {
     const mabd_sym3 G = mabd_affine_block_stiffness(b, stress);
     if (mabd_geometric_is_safe(b, G)) return G;
@@ -184,10 +185,10 @@ MABD_FN mabd_sym3 mabd_affine_block_woodbury(const mabd_affine_block* b, mabd_sy
     return Z;
 }
 
-/// Write H + T'GT as a matrix (12 x 12, row-major, symmetric), for bodies whose freedoms are unknowns of
-/// the dual system.
+/// Write H + T'GT as a matrix (12 x 12, row-major, symmetric), for bodies whose degrees of freedom
+/// are unknowns of the dual system.
 MABD_FN void mabd_affine_block_matrix(const mabd_affine_block* b, mabd_sym3 G, mabd_real* H) {
-    const int p[3] = {7, 2, 3}, q[3] = {5, 6, 1}; // places of the pairs: D23 D31 D12, D32 D13 D21
+    const int p[3] = {7, 2, 3}, q[3] = {5, 6, 1}; // indices of the pairs: D23 D31 D12, D32 D13 D21
     const mabd_real volume = 4 * b->quarter_volume;
     const mabd_real vmu = volume * b->two_mu / 2, vla = volume * b->lambda;
     const mabd_real g[9] = {G.xx, G.xy, G.xz, G.xy, G.yy, G.yz, G.xz, G.yz, G.zz};
@@ -207,7 +208,8 @@ MABD_FN void mabd_affine_block_matrix(const mabd_affine_block* b, mabd_sym3 G, m
     }
 }
 
-/// Compute the stress [Pa] of an increment from a rigid reference: 2 mu e + lambda tr(e) I, e = sym(D).
+/// Compute the stress [Pa] of an increment from a rigid reference: 2 mu e + lambda tr(e) I, e =
+/// sym(D).
 MABD_FN mabd_sym3 mabd_affine_block_stress(const mabd_affine_block* b, mabd_vec12 y) {
     const mabd_real half = b->two_mu / 2, pressure = b->lambda * (y.d1.x + y.d2.y + y.d3.z);
     mabd_sym3 s;
@@ -252,8 +254,8 @@ MABD_FN mabd_affine_attachment mabd_affine_block_attach(const mabd_affine_block*
     return a;
 }
 
-/// Compute the compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)', 3x3.
-/// Dual blocks of ball joints consist of these:
+/// Compute the compliance between points X and Y of one body, body frame: J(X) (H + T'GT)^-1 J(Y)'
+/// (3 x 3). Dual blocks of ball joints consist of these:
 ///   ii   1/t + B_ii X_i Y_i + sum_k inv(D_ik) X_k Y_k - (P(X) W(Y))_ii
 ///   ij   B_ij X_i Y_j + inv(D_ij, D_ji) X_j Y_i - (P(X) W(Y))_ij
 MABD_FN mabd_mat3 mabd_affine_block_compliance(const mabd_affine_block* b,

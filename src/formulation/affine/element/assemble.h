@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assemble, one body: y = H^-1 r, and its share of the dual system (affine/cpu/assemble.c).
+// Assembly of one body: y = H^-1 r and its share of the dual system (affine/cpu/assemble.c).
 #pragma once
 
 #include "formulation/affine/element/assemble_balls.h"
@@ -8,7 +8,7 @@
 #include "formulation/affine/element/eliminate.h"
 #include "math/block.h"
 
-// r in the body frame: inertia, gravity, forces for this step.
+// Compute r in the body frame: inertia, gravity, forces applied for this step.
 MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, int32_t body,
                                                   const mabd_affine_block* b, mabd_real mass) {
     const size_t at = 12 * (size_t)body;
@@ -28,7 +28,7 @@ MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, in
     return mabd_affine_block_inertia(b, target, ref, weight);
 }
 
-// drag (wind - t'), t' = (t - t_b)/bh: the part that depends on t is in the block.
+// Add drag (wind - t') with t' = (t - t_b)/bh; the part that depends on t is in the block.
 MABD_FN void mabd_affine_body_add_drag(const mabd_affine_sim* sim, size_t body,
                                        const mabd_affine_block* b, mabd_real drag, mabd_mat3 R,
                                        mabd_vec12* r) {
@@ -40,10 +40,12 @@ MABD_FN void mabd_affine_body_add_drag(const mabd_affine_sim* sim, size_t body,
     r->tau = mabd_v3_add(r->tau, mabd_m3_tmul(R, f));
 }
 
+// Add the forces at points of a body, body frame.
 MABD_FN void mabd_affine_body_add_point_forces(const mabd_affine_sim* sim, int32_t body,
                                                mabd_mat3 R, mabd_vec12* r) {
     const mabd_model* m = sim->model;
-    int32_t low = 0, high = m->force_count; // sorted by body: the first one of this body
+    // forces are sorted by body: find the first one of this body
+    int32_t low = 0, high = m->force_count;
     while (low < high) {
         const int32_t middle = (low + high) / 2;
         if (m->forces[middle].body < body) {
@@ -62,6 +64,7 @@ MABD_FN void mabd_affine_body_add_point_forces(const mabd_affine_sim* sim, int32
     }
 }
 
+// Add the forces of joints on a body that have motors but no rows.
 MABD_FN void mabd_affine_body_add_motor_only(const mabd_affine_sim* sim, int32_t body,
                                              mabd_vec12* r) {
     for (size_t i = 0; i < sim->sizes.motor_only; i++) {
@@ -73,12 +76,14 @@ MABD_FN void mabd_affine_body_add_motor_only(const mabd_affine_sim* sim, int32_t
     }
 }
 
+/// Add forces at points and of joints without rows on a body to r. R: of its reference.
 MABD_FN void mabd_affine_stage_push_body(const mabd_affine_sim* sim, int32_t body, mabd_mat3 R,
                                          mabd_vec12* r) {
     mabd_affine_body_add_point_forces(sim, body, R, r);
     mabd_affine_body_add_motor_only(sim, body, r);
 }
 
+// Compute r in the body frame: inertia, gravity, drag and all other external forces.
 MABD_FN mabd_vec12 mabd_affine_body_external_force(const mabd_affine_sim* sim,
                                                    mabd_affine_body_kind kind, int32_t body,
                                                    const mabd_affine_block* b, mabd_mat3 R) {
@@ -91,8 +96,8 @@ MABD_FN mabd_vec12 mabd_affine_body_external_force(const mabd_affine_sim* sim,
     return r;
 }
 
-/// Assemble a body of a kind; where that is a constant, the rest is not compiled. touched: contacts are looked at. thread: whose
-/// place for what is put together.
+/// Assemble a body of a kind; if kind is a constant, the other branches are not compiled. touched:
+/// process the contacts of the body. thread: whose work space is used.
 MABD_BLOCK_FN void mabd_affine_stage_assemble_kind(mabd_affine_sim* sim, mabd_affine_body_kind kind,
                                                    bool touched, int32_t body,
                                                    const mabd_real* stress, int32_t thread) {
@@ -130,6 +135,7 @@ MABD_BLOCK_FN void mabd_affine_stage_assemble_kind(mabd_affine_sim* sim, mabd_af
     }
 }
 
+/// Assemble a body of any kind.
 MABD_FN void mabd_affine_stage_assemble_body(mabd_affine_sim* sim, int32_t body,
                                              const mabd_real* stress, int32_t thread) {
     mabd_affine_stage_assemble_kind(sim, (mabd_affine_body_kind)sim->body_kind[body], true, body,

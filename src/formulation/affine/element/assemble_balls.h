@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies that carry nothing but ball joints: their blocks are R c(X, Y) R' with the 3x3 compliance of
-// affine/element/affine_body.h between two attachment points, several at a time.
+// Bodies whose joints are all balls: their blocks are R c(X, Y) R' with the 3 x 3 compliance of
+// affine/element/affine_body.h between two attachment points, computed several at a time.
 
 #pragma once
 
@@ -9,9 +9,10 @@
 
 #include "math/block.h"
 
-// Blocks of one body wait until there are MABD_BALLS_LANES of them: the compiler makes vectors of the loop over them.
+// Blocks of one body are collected until there are MABD_BALLS_LANES of them, so that the compiler
+// vectorises the loop over them.
 #ifdef MABD_ON_DEVICE
-#define MABD_BALLS_LANES 1 // threads are lanes enough
+#define MABD_BALLS_LANES 1 // threads of the device are the lanes
 #else
 #define MABD_BALLS_LANES 4
 #endif
@@ -21,9 +22,9 @@ typedef struct mabd_affine_balls_block_batch {
     mabd_real K[9][MABD_BALLS_LANES];                         // R c(X, Y) R', by rows
     mabd_real sign[MABD_BALLS_LANES];
     bool first[MABD_BALLS_LANES];    // write, do not add
-    bool diagonal[MABD_BALLS_LANES]; // X is Y: symmetric, to the last bit
+    bool diagonal[MABD_BALLS_LANES]; // X = Y: symmetric to the last bit
     mabd_real* to[MABD_BALLS_LANES];
-    mabd_real* saved; // where blocks are saved, one after the other; null = they are not
+    mabd_real* saved; // next place where blocks are saved; null = not saved
     int32_t count;
 } mabd_affine_balls_block_batch;
 
@@ -50,7 +51,7 @@ MABD_FN void mabd_affine_balls_compute_blocks(const mabd_affine_assembly* MABD_R
 MABD_FN void mabd_affine_balls_flush_blocks(const mabd_affine_assembly* own,
                                             mabd_affine_balls_block_batch* w) {
     if (w->count < 1) return;
-    for (int l = w->count; l < MABD_BALLS_LANES; l++) { // the rest computes the first one again
+    for (int l = w->count; l < MABD_BALLS_LANES; l++) { // unused lanes repeat the first block
         for (int k = 0; k < 3; k++) w->X[k][l] = w->X[k][0], w->Y[k][l] = w->Y[k][0];
         w->sign[l] = w->sign[0];
     }
@@ -70,7 +71,7 @@ MABD_FN void mabd_affine_balls_flush_blocks(const mabd_affine_assembly* own,
     w->count = 0;
 }
 
-// to <- or += sign R c(X, Y) R', now or later
+// Set or add sign R c(X, Y) R' to a block, when the batch is full.
 MABD_FN void mabd_affine_balls_add_block(const mabd_affine_assembly* own,
                                          mabd_affine_balls_block_batch* w, mabd_vec3 X, mabd_vec3 Y,
                                          bool diagonal, mabd_real sign, bool first, mabd_real* to) {
@@ -82,7 +83,7 @@ MABD_FN void mabd_affine_balls_add_block(const mabd_affine_assembly* own,
     if (w->count == MABD_BALLS_LANES) mabd_affine_balls_flush_blocks(own, w);
 }
 
-// s (t + R (X + D X + tau)) of one side: P_b - P_a as it will be.
+// Add s (t + R (X + D X + tau)) of one side; both sides give the predicted P_b - P_a.
 MABD_FN void mabd_affine_balls_add_point_rhs(const mabd_affine_sim* sim, int32_t side,
                                              const mabd_affine_side_place* to, mabd_mat3 R,
                                              mabd_vec3 X, const mabd_vec12* y) {
@@ -96,10 +97,11 @@ MABD_FN void mabd_affine_balls_add_point_rhs(const mabd_affine_sim* sim, int32_t
     if (to->mode == MABD_SIDE_GROUND) mabd_affine_add_ground(sim, side, to->rhs);
 }
 
-// ---- bodies that nothing touches ---------------------------------------------------------------------
-// While contacts of other bodies change, y and the blocks of such a body stay what they are.
+// ---- bodies without contacts ----
+// While contacts of other bodies change, y and the blocks of such a body do not change.
 
-/// True if its y and blocks are saved by assemble_balls; then assemble_kept puts them in place again at the same reference.
+/// True if assemble_balls saves y and blocks of a body; assemble_saved then writes them again at
+/// the same reference.
 MABD_FN bool mabd_affine_stage_is_saved(const mabd_affine_sim* sim, int32_t body) {
     const int32_t* start = sim->model->plan->side_start;
     return sim->sizes.held > 0 && sim->contacts->by_body.head[body] < 0 &&
@@ -107,7 +109,7 @@ MABD_FN bool mabd_affine_stage_is_saved(const mabd_affine_sim* sim, int32_t body
            start[body + 1] - start[body] <= MABD_SAVED_SIDES;
 }
 
-// Keeps y and returns where blocks go, null if they are not saved.
+// Save y. Returns the place for the blocks; null if the body is not saved.
 MABD_FN mabd_real* mabd_affine_balls_save_y(mabd_affine_sim* sim, int32_t body,
                                             const mabd_vec12* y) {
     if (!mabd_affine_stage_is_saved(sim, body)) return NULL;
@@ -116,12 +118,14 @@ MABD_FN mabd_real* mabd_affine_balls_save_y(mabd_affine_sim* sim, int32_t body,
     return saved + 12;
 }
 
+// Set or add one saved block (9). Returns the next one.
 MABD_FN const mabd_real* mabd_affine_balls_add_saved(const mabd_real* K, bool first,
                                                      mabd_real* to) {
     for (int k = 0; k < 9; k++) to[k] = first ? K[k] : to[k] + K[k];
     return K + 9;
 }
 
+/// Write the saved y, blocks and right-hand sides of a body again, at the same reference.
 MABD_FN void mabd_affine_stage_assemble_saved(mabd_affine_sim* sim, int32_t body) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_real* K = sim->saved + MABD_SAVED_REALS * (size_t)body;
@@ -142,9 +146,9 @@ MABD_FN void mabd_affine_stage_assemble_saved(mabd_affine_sim* sim, int32_t body
     }
 }
 
-// ---- all of them -------------------------------------------------------------------------------------
+// ---- all bodies ----
 
-/// Blocks and right-hand sides of a body that carries ball joints only.
+/// Assemble blocks and right-hand sides of a body whose joints are all balls.
 MABD_FN void mabd_affine_stage_assemble_balls(mabd_affine_sim* sim, int32_t body,
                                               const mabd_affine_assembly* own, mabd_vec3* points) {
     const mabd_plan* plan = sim->model->plan;
@@ -153,7 +157,8 @@ MABD_FN void mabd_affine_stage_assemble_balls(mabd_affine_sim* sim, int32_t body
     const int32_t side_count = plan->side_start[body + 1] - start;
     mabd_affine_balls_block_batch batch;
     batch.count = 0;
-    for (int l = 0; l < MABD_BALLS_LANES; l++) { // for compilers: only what is set is read
+    // avoids a warning: only entries that were set are read
+    for (int l = 0; l < MABD_BALLS_LANES; l++) {
         batch.first[l] = batch.diagonal[l] = false;
         batch.to[l] = NULL;
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies with any rows. Rows are built one by one; point rows come first and are known from their attachment
-// (affine/element/affine_body.h), of the others J and H^-1 J' are kept. The freedoms of a junction are unknowns
-// (topology/order.c): it writes
-// -H and J, and no J H^-1 J'.
+// Bodies with any rows. Rows are built one by one. Point rows come first and follow from their
+// attachment (affine/element/affine_body.h); for the others J and H^-1 J' are stored. The degrees
+// of freedom of a junction are unknowns (topology/order.c): it writes -H and J, and no J H^-1 J'.
 
 #pragma once
 
@@ -13,7 +12,7 @@
 
 #include <string.h>
 
-/// r += what the motors of a joint push on its body b or a.
+/// Add the forces of the motors of a joint on its body a or b to r.
 MABD_FN void mabd_affine_stage_add_motors(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                           const mabd_joint_view* view, int is_b, mabd_vec12* r) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
@@ -26,7 +25,7 @@ MABD_FN void mabd_affine_stage_add_motors(const mabd_affine_sim* sim, const mabd
     }
 }
 
-// Strain of the last iteration or step, body frame.
+// Strain of a body in the last iteration or step, body frame.
 MABD_FN mabd_sym3 mabd_affine_rows_strain_of(const mabd_affine_sim* sim, const mabd_real* stress,
                                              int32_t body) {
     const mabd_model* m = sim->model;
@@ -36,7 +35,8 @@ MABD_FN mabd_sym3 mabd_affine_rows_strain_of(const mabd_affine_sim* sim, const m
                                     mabd_sym3_load(stress + 6 * (size_t)body));
 }
 
-// The rotation vector of a joint at the reference and its axes, once for both its bodies and for the update.
+// Compute the rotation vector of a joint at the reference and its axes, once for both bodies and
+// for the update.
 MABD_FN void mabd_affine_rows_find_turn(mabd_affine_sim* sim, const mabd_model_joint* joint) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const size_t at = 3 * (size_t)joint->coordinate;
@@ -54,7 +54,7 @@ MABD_FN void mabd_affine_rows_find_turn(mabd_affine_sim* sim, const mabd_model_j
     }
 }
 
-// Compliance of a coordinate by itself: J H^-1 J' of both bodies, without geometric stiffness.
+// Compliance of a single coordinate: J H^-1 J' of both bodies, without geometric stiffness.
 MABD_FN mabd_real mabd_affine_rows_own_compliance(const mabd_affine_sim* sim,
                                                   const mabd_model_joint* joint,
                                                   const mabd_joint_view* view,
@@ -73,8 +73,9 @@ MABD_FN mabd_real mabd_affine_rows_own_compliance(const mabd_affine_sim* sim,
     return sum;
 }
 
-// Diagonal entry and right-hand side of a row with a law. The first solve starts from where the axis will be, and is
-// pulled, if all goes on as before. A flat piece is no row: it is cut off, and what it pulls is a force (side_rows).
+// Set the diagonal entry and right-hand side of a row with a law. The first solve starts from the
+// extrapolated coordinate and force of the axis. A flat branch has no row: it is decoupled, and its
+// force is added to r (side_rows).
 MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_joint* joint,
                                         const mabd_joint_view* view, int32_t r, int32_t row,
                                         mabd_real remainder, mabd_real* d, mabd_real* rhs) {
@@ -95,7 +96,7 @@ MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_j
     *rhs = axis->line.flat ? 0 : sim->x_ref[i] - axis->line.x_star + remainder;
 }
 
-// C(ref) and the compliances of a joint: what starts its blocks.
+// Start the blocks of a joint with C(ref) and its compliances.
 MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real* stress,
                                           const mabd_model_joint* joint,
                                           const mabd_joint_view* view, int32_t slot) {
@@ -145,7 +146,7 @@ MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real*
     }
 }
 
-// The first side of a joint starts its blocks.
+// Start the blocks of a joint from its first side.
 MABD_FN void mabd_affine_rows_start_side(mabd_affine_sim* sim, const mabd_real* stress,
                                          const mabd_plan_side* side) {
     const mabd_plan* plan = sim->model->plan;
@@ -157,7 +158,7 @@ MABD_FN void mabd_affine_rows_start_side(mabd_affine_sim* sim, const mabd_real* 
     mabd_affine_rows_start_joint(sim, stress, joint, &view, side->slot);
 }
 
-// Rows of one joint on a body, and what its motors push.
+// Compute the rows of one joint on a body, and add the forces of its motors to r.
 MABD_FN void mabd_affine_rows_side_rows(const mabd_affine_sim* sim, const mabd_plan_side* side,
                                         mabd_affine_side_work* work, mabd_vec12* r) {
     const mabd_plan* plan = sim->model->plan;
@@ -186,7 +187,7 @@ MABD_FN void mabd_affine_rows_side_rows(const mabd_affine_sim* sim, const mabd_p
     mabd_affine_stage_add_motors(sim, joint, &view, side->is_b, r);
 }
 
-/// Make the place of a side ready for its share (rows.h).
+/// Prepare the place of a side for its share: zero it if the side is the first to write.
 MABD_FN void mabd_affine_stage_open_side(const mabd_affine_sim* sim, int32_t side,
                                          const mabd_affine_assembly* own, mabd_vec3 X,
                                          const mabd_affine_side_place* to) {
@@ -204,7 +205,7 @@ MABD_FN void mabd_affine_stage_open_side(const mabd_affine_sim* sim, int32_t sid
     if (to->mode == MABD_SIDE_GROUND) mabd_affine_add_ground(sim, side, to->rhs);
 }
 
-// s R (D X + tau): what an increment does to the point rows at X
+// Effect of an increment on the point rows at X: s R (D X + tau)
 MABD_FN mabd_vec3 mabd_affine_rows_point_rows(mabd_mat3 R, const mabd_affine_side_work* at,
                                               const mabd_vec12* y) {
     return mabd_v3_scale(at->sign, mabd_m3_mul(R, mabd_vec12_move(y, at->point.X)));
@@ -215,7 +216,7 @@ MABD_FN void mabd_affine_rows_add_column(mabd_vec3 v, mabd_real* K, int32_t stri
     K[0] += v.x, K[stride] += v.y, K[2 * stride] += v.z;
 }
 
-// The diagonal block and the right-hand side of one joint.
+// Add the diagonal block and the right-hand side of one joint.
 MABD_FN void mabd_affine_rows_add_diagonal(const mabd_affine_assembly* own,
                                            mabd_affine_side_work* work, mabd_real* D,
                                            mabd_real* rhs) {
@@ -250,7 +251,7 @@ MABD_FN void mabd_affine_rows_add_diagonal(const mabd_affine_assembly* own,
     }
 }
 
-// The block of two joints on one body; U is zero before the first share.
+// Add the block of two joints on one body; U is zero before the first share.
 MABD_FN void mabd_affine_rows_add_coupling(const mabd_affine_assembly* own,
                                            const mabd_affine_side_work* from,
                                            const mabd_affine_side_work* to, mabd_real* U) {
@@ -280,8 +281,8 @@ MABD_FN void mabd_affine_rows_add_coupling(const mabd_affine_assembly* own,
     }
 }
 
-/// Start the joints that this body starts: what they are without their bodies. Joints of point rows alone have nothing of
-/// that kind.
+/// Start the joints whose first side is on this body with their parts that do not depend on H.
+/// Joints with point rows only have no such parts.
 MABD_FN void mabd_affine_stage_start_joints(mabd_affine_sim* sim, const mabd_real* stress,
                                             int32_t body) {
     const mabd_model* m = sim->model;
@@ -298,7 +299,8 @@ MABD_FN void mabd_affine_stage_start_joints(mabd_affine_sim* sim, const mabd_rea
     }
 }
 
-/// r += what motors push on a body. Of a body that is no junction its rows stay in `sides` for assemble_rows.
+/// Add motor forces on a body to r. If the body is not a junction, its rows are stored in `work`
+/// for assemble_rows.
 MABD_FN void mabd_affine_stage_open_rows(mabd_affine_sim* sim, int32_t body,
                                          mabd_affine_side_work* work, mabd_vec12* r) {
     const mabd_plan* plan = sim->model->plan;
@@ -311,7 +313,7 @@ MABD_FN void mabd_affine_stage_open_rows(mabd_affine_sim* sim, int32_t body,
     }
 }
 
-/// Blocks and right-hand sides of a body with any rows, after start_joints and open_rows.
+/// Assemble blocks and right-hand sides of a body with any rows, after start_joints and open_rows.
 MABD_FN void mabd_affine_stage_assemble_rows(mabd_affine_sim* sim, int32_t body,
                                              const mabd_affine_assembly* own,
                                              mabd_affine_side_work* work) {
@@ -331,9 +333,9 @@ MABD_FN void mabd_affine_stage_assemble_rows(mabd_affine_sim* sim, int32_t body,
     }
 }
 
-// ---- junctions ----------------------------------------------------------------------------------------
+// ---- junctions ----
 
-// Rows of a joint as rows of 12 numbers; returns how many.
+// Write the rows of a joint as rows of 12 numbers. Returns their number.
 MABD_CALL int32_t mabd_affine_rows_junction_rows(mabd_mat3 R, const mabd_affine_side_work* work,
                                                  mabd_real (*J)[12]) {
     const mabd_vec3 X = work->point.X;
@@ -348,7 +350,8 @@ MABD_CALL int32_t mabd_affine_rows_junction_rows(mabd_mat3 R, const mabd_affine_
     return work->points + work->others;
 }
 
-// The two blocks that couple side i of a junction with its freedoms: J before the junction's slots, J' after them.
+// Write the two blocks that couple side i of a junction with its degrees of freedom: J before the
+// junction's slots, J' after them.
 MABD_CALL void mabd_affine_rows_couple_with_junction(mabd_affine_sim* sim,
                                                      const mabd_plan_pair* pairs, int32_t early,
                                                      int32_t late, int32_t i, int32_t width,
@@ -367,7 +370,8 @@ MABD_CALL void mabd_affine_rows_couple_with_junction(mabd_affine_sim* sim,
     }
 }
 
-// -H in the blocks of the junction's two slots, of which `first` is the first, and in the one between them.
+// Write -H to the blocks of the junction's two slots, starting with slot `first`, and to the block
+// between them.
 MABD_CALL void mabd_affine_rows_write_junction(mabd_affine_sim* sim, const mabd_real* H,
                                                int32_t first, int32_t edge) {
     const mabd_plan* plan = sim->model->plan;
@@ -393,7 +397,7 @@ MABD_CALL void mabd_affine_rows_add_square(const mabd_vec12* j, mabd_real* H) {
     }
 }
 
-/// The same of a junction: -H, J, and its part of the right-hand sides.
+/// Assemble a junction: -H, J, and its part of the right-hand sides.
 MABD_CALL void mabd_affine_stage_assemble_junction(mabd_affine_sim* sim, int32_t body,
                                                    const mabd_affine_assembly* own,
                                                    mabd_affine_side_work* work) {
@@ -409,7 +413,7 @@ MABD_CALL void mabd_affine_stage_assemble_junction(mabd_affine_sim* sim, int32_t
     mabd_affine_rows_write_junction(sim, H, sides[early].slot, pairs[2 * early].edge);
     for (int32_t i = 0; i < count; i++) {
         if (sides[i].is_b < 0) continue;
-        mabd_vec12 none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // pushed already
+        mabd_vec12 none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // forces were added before
         const mabd_affine_side_place to =
             mabd_affine_place_of_side(sim, plan->side_start[body] + i);
         mabd_affine_rows_side_rows(sim, &sides[i], work, &none);
@@ -419,7 +423,7 @@ MABD_CALL void mabd_affine_stage_assemble_junction(mabd_affine_sim* sim, int32_t
             to.rhs[r] += mabd_vec12_dot(mabd_vec12_load(J[r]), own->y);
         mabd_affine_rows_couple_with_junction(sim, pairs, early, count - early, i, width, J);
     }
-    // blocks that eliminating the junction will fill
+    // blocks that elimination of the junction will fill
     const int32_t pair_count = plan->pair_start[body + 1] - plan->pair_start[body];
     for (int32_t p = 2 * count - 3; p < pair_count && !sim->shared_edges; p++) {
         const size_t at = plan->edge_block[pairs[p].edge];
@@ -427,12 +431,12 @@ MABD_CALL void mabd_affine_stage_assemble_junction(mabd_affine_sim* sim, int32_t
     }
 }
 
-// ---- rows for responses (affine/contact/response.h) ------------------------------------------------------------
+// ---- rows for responses (affine/contact/response.h) ----
 
 MABD_FN int32_t mabd_affine_stage_joint_rows(mabd_affine_sim* sim, int32_t body, int32_t side,
                                              mabd_vec12* rows) {
     mabd_real J[MABD_PLAN_SLOT_ROWS][12];
-    mabd_vec12 none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // pushed already
+    mabd_vec12 none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}; // forces were added before
     mabd_affine_rows_side_rows(sim, &sim->model->plan->sides[side], sim->sides, &none);
     const mabd_mat3 R = mabd_m3_load(sim->ref + 12 * (size_t)body);
     const int32_t count = mabd_affine_rows_junction_rows(R, sim->sides, J);

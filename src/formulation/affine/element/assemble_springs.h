@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies whose joints have point rows and, on the rotation vector, springs: chains and trees that bend.
+// Bodies whose joints have point rows and springs on the rotation vector: chains and trees that
+// bend.
 //
-// A vector row acts on the rotation alone: J' = T'n / 2 with its axis n in the body frame (joint/rows.h). With the compliances
-// S = T H^-1 T' of the rotation and V(X) = J(X) H^-1 T' between a point and the rotation (affine/element/affine_body.h, geometric stiffness
-// included) the blocks need 3x3 products only:
+// A vector row acts on the rotation only: J' = T'n / 2 with its axis n in the body frame
+// (joint/rows.h). With the compliances S = T H^-1 T' of the rotation and V(X) = J(X) H^-1 T'
+// between a point and the rotation (affine/element/affine_body.h, geometric stiffness included) the
+// blocks need 3 x 3 products only:
 //
 //   point, point     s_i s_j R c(X_i, X_j) R'
-//   point, vector    s_i R V(X_i) N_j / 2          N: the axes of a joint as columns, signs included
+//   point, vector    s_i R V(X_i) N_j / 2        N: the axes of a joint as columns, signs included
 //   vector, vector   N_i' S N_j / 4
 //
-// The right-hand side of point rows is P_b - P_a as it will be by inertia alone, each side brings its own point; that of vector rows
-// is x_ref - x_star of the joint (pack_turns.c) and N' T y / 2 of each side.
+// The right-hand side of point rows is P_b - P_a as predicted by inertia alone; each side adds its
+// own point. That of vector rows is x_ref - x_star of the joint (pack_turns.c) and N' T y / 2 of
+// each side.
 
 #pragma once
 
 #include "formulation/affine/element/assemble_rows.h"
 
-// ---- 3 x v blocks of K -----------------------------------------------------------------------------
+// ---- 3 x v blocks of K ----
 
 MABD_FN void mabd_affine_springs_add_to(mabd_real* K, int32_t stride, int32_t row, int32_t column,
                                         mabd_real value) {
     K[row * stride + column] += value;
 }
 
-// The 3x3 block of point rows.
+// Add the 3 x 3 block of point rows.
 MABD_FN void mabd_affine_springs_add_points(mabd_real s, const mabd_mat3* B, int32_t stride,
                                             mabd_real* K) {
     const mabd_vec3 columns[3] = {B->c1, B->c2, B->c3};
@@ -34,7 +37,8 @@ MABD_FN void mabd_affine_springs_add_points(mabd_real s, const mabd_mat3* B, int
     }
 }
 
-// Point rows of one joint, vector rows of another (or the same); `across` writes the transpose.
+// Add point rows of one joint times vector rows of another (or the same); `across` writes the
+// transpose.
 MABD_FN void mabd_affine_springs_add_mixed(const mabd_affine_assembly* own,
                                            const mabd_affine_spring_work* points,
                                            const mabd_affine_spring_work* vectors, int32_t stride,
@@ -71,7 +75,7 @@ MABD_FN void mabd_affine_springs_add_vectors(const mabd_affine_assembly* own,
     }
 }
 
-// ---- sides and pairs -------------------------------------------------------------------------------
+// ---- sides and pairs ----
 
 MABD_FN void mabd_affine_springs_open_springs(const mabd_affine_sim* sim,
                                               const mabd_affine_assembly* own,
@@ -93,7 +97,8 @@ MABD_FN void mabd_affine_springs_open_springs(const mabd_affine_sim* sim,
     }
 }
 
-// The place of a side: that of a joint which is started in lanes has its right-hand sides of springs and nothing else.
+// Prepare the place of a side for its share. A joint that is started in lanes already has the
+// right-hand sides of its springs; all else is zeroed.
 MABD_FN void mabd_affine_springs_open_place(const mabd_affine_sim* sim, int32_t side,
                                             const mabd_affine_assembly* own, mabd_vec3 X,
                                             const mabd_affine_side_place* to) {
@@ -136,7 +141,7 @@ MABD_FN void mabd_affine_springs_add_side(const mabd_affine_assembly* own,
     for (int32_t k = 0; k < work->count; k++) rhs[3 + k] += mabd_v3_dot(work->N[k], rotation);
 }
 
-// U is zero before the first share.
+// Add the block of two joints on one body; U is zero before the first share.
 MABD_FN void mabd_affine_springs_add_pair(const mabd_affine_assembly* own,
                                           const mabd_affine_spring_work* from,
                                           const mabd_affine_spring_work* to, mabd_real* U) {
@@ -150,7 +155,8 @@ MABD_FN void mabd_affine_springs_add_pair(const mabd_affine_assembly* own,
     if (from->count && to->count) mabd_affine_springs_add_vectors(own, from, to, width, U);
 }
 
-/// The same of one that carries joints with point rows and springs on the rotation vector, after start_joints.
+/// Assemble a body whose joints have point rows and springs on the rotation vector, after
+/// start_joints.
 MABD_FN void mabd_affine_stage_assemble_springs(mabd_affine_sim* sim, int32_t body,
                                                 const mabd_affine_assembly* own,
                                                 mabd_affine_spring_work* springs) {

@@ -5,8 +5,8 @@
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/affine_body.h"
 
-/// One body while its share of the dual system is computed. Passed by pointer: a copy as an argument would
-/// wait until all its parts have reached the cache.
+/// One body while its share of the dual system is computed. Passed by pointer: a copy as an
+/// argument would stall until all its parts have reached the cache.
 typedef struct mabd_affine_assembly {
     const mabd_affine_block* block;
     mabd_sym3 G, Z;               // affine/element/affine_body.h
@@ -17,7 +17,7 @@ typedef struct mabd_affine_assembly {
     mabd_vec3 t;                  // of the reference
 } mabd_affine_assembly;
 
-/// y <- y - sum of (u u'/s) r over eliminated rows u/sqrt(s) (count).
+/// Subtract eliminated rows: y <- y - sum of (u u'/s) r over the rows u/sqrt(s) (count).
 MABD_FN void mabd_affine_eliminate_subtract(int32_t count, const mabd_vec12* rows, mabd_vec12 r,
                                             mabd_vec12* y) {
     for (int32_t k = 0; k < count; k++) {
@@ -25,7 +25,8 @@ MABD_FN void mabd_affine_eliminate_subtract(int32_t count, const mabd_vec12* row
     }
 }
 
-/// y <- y - sum of (u u'/s) r over the rows that the last assemble eliminated in the block of a body.
+/// Subtract the rows that the last assemble eliminated in the block of a body: y <- y - sum of (u
+/// u'/s) r
 MABD_FN void mabd_affine_subtract_eliminated(const mabd_affine_sim* sim, int32_t body, mabd_vec12 r,
                                              mabd_vec12* y) {
     const mabd_affine_contacts* c = sim->contacts;
@@ -42,7 +43,8 @@ MABD_FN mabd_vec12 mabd_affine_assembly_solve(const mabd_affine_assembly* own, m
     return y;
 }
 
-/// c <- c - sum of J(X) (u u'/s) J(Y)': effect of eliminated rows on the compliance between two points.
+/// Subtract the effect of eliminated rows on the compliance between two points: c <- c - sum of
+/// J(X) (u u'/s) J(Y)'
 MABD_FN void mabd_affine_eliminate_soften(const mabd_affine_assembly* own, mabd_vec3 X, mabd_vec3 Y,
                                           mabd_mat3* c) {
     for (int32_t k = 0; k < own->eliminated_count; k++) {
@@ -54,7 +56,8 @@ MABD_FN void mabd_affine_eliminate_soften(const mabd_affine_assembly* own, mabd_
     }
 }
 
-/// c <- c - sum of J(X) (u u'/s) J(X)': effect of eliminated rows on the compliance of one point.
+/// Subtract the effect of eliminated rows on the compliance of one point: c <- c - sum of J(X) (u
+/// u'/s) J(X)'
 MABD_FN void mabd_affine_eliminate_soften_self(const mabd_affine_assembly* own, mabd_vec3 X,
                                                mabd_sym3* c) {
     for (int32_t k = 0; k < own->eliminated_count; k++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switch, one joint with laws (affine/active_set.c).
+// Active set of one joint with force laws (affine/active_set.c).
 #pragma once
 
 #include "formulation/affine/data.h"
@@ -7,7 +7,7 @@
 #include "formulation/affine/limits.h"
 #include "joint/axis_law.h"
 
-/// The law of control r of a joint that has controls.
+/// Build the force law of control r of a joint.
 MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
                                            const mabd_model_joint* joint, int32_t r) {
     const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
@@ -39,7 +39,7 @@ MABD_FN mabd_real mabd_affine_axis_larger(mabd_real a, mabd_real b) {
     return b > a ? b : a;
 }
 
-// x at the end of the linear solve: x_ref + J dq, dq in the frames of the bodies.
+// Coordinate x after the linear solve: x_ref + J dq, dq in the frames of the bodies.
 MABD_FN mabd_real mabd_affine_axis_coordinate(const mabd_affine_sim* sim,
                                               const mabd_model_joint* joint,
                                               const mabd_joint_view* ref, int32_t r) {
@@ -61,9 +61,10 @@ MABD_FN mabd_real mabd_affine_axis_coordinate(const mabd_affine_sim* sim,
     return x;
 }
 
-// The piece that an axis should stand on after a solve that gave x and lambda. How far it was off the graph is
-// returned, 0 if it stands right. From one stop to the other it goes by way of a piece between: contacts may hold the bodies so
-// that the axis gives way far less than rho, and it would go from stop to stop forever.
+// Find the branch for the next solve of an axis after a solve that gave x and lambda. Returns the
+// distance from the graph, 0 if the current branch is right. A change from one stop to the other
+// passes through a branch between them: contacts may hold the bodies so that the axis yields far
+// less than rho, and it would alternate between the stops forever.
 MABD_FN mabd_real mabd_affine_axis_find(const mabd_axis_law* law, mabd_affine_axis_state* axis,
                                         mabd_real x, mabd_real lambda, mabd_real slack) {
     if (axis->solved) {
@@ -84,7 +85,7 @@ MABD_FN mabd_real mabd_affine_axis_find(const mabd_axis_law* law, mabd_affine_ax
     return axis->moves ? miss : 0;
 }
 
-/// Pieces that the axes of a joint with laws should stand on, and the multipliers of flat ones.
+/// Find the branches for the axes of a joint with laws, and set the multipliers of flat branches.
 MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, mabd_real slack,
                                            mabd_affine_axis_report* report) {
     const mabd_model_joint* joint = &sim->model->joints[index];
@@ -118,7 +119,7 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
     }
 }
 
-/// Both reports; `more` is of later joints.
+/// Add a report to a sum; `more` is of later joints.
 MABD_FN void mabd_affine_axis_report_add(mabd_affine_axis_report* sum,
                                          const mabd_affine_axis_report* more) {
     const mabd_real before = mabd_affine_axis_larger(sum->miss, sum->joint_error),
@@ -129,7 +130,8 @@ MABD_FN void mabd_affine_axis_report_add(mabd_affine_axis_report* sum,
     sum->joint_error = mabd_affine_axis_larger(sum->joint_error, more->joint_error);
 }
 
-/// Move all axes of a joint that stand wrong, or the first of them only. True if there was one.
+/// Change all axes of a joint that are on a wrong branch, or the first one only. True if there was
+/// one.
 MABD_FN bool mabd_affine_stage_move_axes(mabd_affine_sim* sim, int32_t index, bool all) {
     const mabd_model_joint* joint = &sim->model->joints[index];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
@@ -145,18 +147,19 @@ MABD_FN bool mabd_affine_stage_move_axes(mabd_affine_sim* sim, int32_t index, bo
     return moved;
 }
 
-// ---- blows ----------------------------------------------------------------------------------------
+// ---- impacts at stops ----
 
-// An axis between its stops that would pass one within `span` of time, or at a stop that it still runs into. k: its coordinate.
+// True if an axis between its stops would pass one within `span` [s], or still moves into the stop
+// it is at. k: its coordinate.
 MABD_FN bool mabd_affine_axis_meets(const mabd_affine_sim* sim, const mabd_control* c, int32_t k,
                                     mabd_real span, mabd_real least) {
-    const mabd_real x = sim->x[k], way = span * sim->xd[k];
+    const mabd_real x = sim->x[k], displacement = span * sim->xd[k];
     const mabd_real below = c->lower - x, above = x - c->upper; // > 0: beyond
-    if (way < -least && below - way > least) return true;
-    return way > least && above + way > least;
+    if (displacement < -least && below - displacement > least) return true;
+    return displacement > least && above + displacement > least;
 }
 
-// An axis that has come to a stop or left one.
+// True if an axis has reached or left a stop in this solve.
 MABD_FN bool mabd_affine_axis_changed(const mabd_affine_sim* sim, const mabd_control* c, int32_t k,
                                       mabd_real least) {
     const mabd_real x = sim->x[k];
@@ -165,7 +168,8 @@ MABD_FN bool mabd_affine_axis_changed(const mabd_affine_sim* sim, const mabd_con
     return held != (axis->branch.stop != 0) && fabs(axis->x - x) > least;
 }
 
-/// True if some axis of a joint is going to meet a stop within `span` seconds (> 0), or has changed one (span = 0).
+/// True if some axis of a joint will meet a stop within `span` seconds (> 0), or has reached or
+/// left one (span = 0).
 MABD_FN bool mabd_affine_stage_any_stop(const mabd_affine_sim* sim, int32_t index, mabd_real span,
                                         mabd_real least) {
     const mabd_model_joint* joint = &sim->model->joints[index];

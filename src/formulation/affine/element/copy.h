@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that settle one by one, what is done to one of them, one body or one slot (affine/copies.c).
+// Copies that settle one by one: operations on one copy, one body, one slot (affine/copies.c).
 #pragma once
 
 #include "formulation/affine/data.h"
 
-/// Largest rotation of the moving bodies of a copy; rotations (bodies), squares of twice the rotation.
+/// Find the largest rotation of the moving bodies of a copy. rotations (bodies): squares of twice
+/// the rotation.
 MABD_FN void mabd_affine_stage_check_copy(const mabd_affine_sim* sim, const mabd_real* rotations,
                                           int32_t copy, mabd_affine_copy_state* state) {
     const int32_t first = copy * sim->model->copy_bodies, last = first + sim->model->copy_bodies;
@@ -19,26 +20,28 @@ MABD_FN void mabd_affine_stage_check_copy(const mabd_affine_sim* sim, const mabd
     }
 }
 
-/// The rotation becomes an angle; true if it is within the tolerance.
+/// Convert the rotation to an angle [rad]; true if it is within the tolerance.
 MABD_FN bool mabd_affine_stage_turn_copy(const mabd_affine_copy_goal* goal,
                                          mabd_affine_copy_state* state) {
     state->rotation = state->rotation > 0 ? (mabd_real)sqrt(state->rotation) / 2 : 0;
     return state->rotation <= goal->rotation;
 }
 
+/// True if the errors of the joints of a copy are within the tolerance.
 MABD_FN bool mabd_affine_stage_is_closed(const mabd_affine_copy_goal* goal,
                                          const mabd_affine_joint_error* open) {
     if (!goal->every_row) return open->nonlinear <= goal->joint_error;
     return (open->gap > open->angle ? open->gap : open->angle) <= goal->joint_error;
 }
 
-/// True if something of this copy is to be moved: aside, of one that has just settled; or back, of one that is kept.
+/// True if data of this copy is to be moved: saved if the copy has just settled, or restored (back)
+/// if it was saved.
 MABD_FN bool mabd_affine_stage_moves_copy(const mabd_affine_sim* sim, int32_t copy, bool back) {
     const mabd_affine_copy_state* state = &sim->copies[copy];
     return back ? state->saved : state->settled && !state->saved;
 }
 
-/// count reals aside, or back.
+/// Save `count` reals from now to aside, or restore them (back).
 MABD_FN void mabd_affine_stage_move_reals(size_t at, size_t count, bool back, mabd_real* now,
                                           mabd_real* aside) {
     mabd_real* to = back ? now : aside;
@@ -46,20 +49,22 @@ MABD_FN void mabd_affine_stage_move_reals(size_t at, size_t count, bool back, ma
     for (size_t k = at; k < at + count; k++) to[k] = from[k];
 }
 
+/// Save or restore the new coordinates and stress of one body.
 MABD_FN void mabd_affine_stage_move_body(const mabd_affine_sim* sim, int32_t body, bool back) {
     if (!mabd_affine_stage_moves_copy(sim, body / sim->model->copy_bodies, back)) return;
     mabd_affine_stage_move_reals(12 * (size_t)body, 12, back, sim->q_new, sim->settled_q);
     mabd_affine_stage_move_reals(6 * (size_t)body, 6, back, sim->stress_new, sim->settled_stress);
 }
 
-/// One coordinate at its reference. Copies have as many each.
+/// Save or restore the reference of one coordinate. All copies have the same number of coordinates.
 MABD_FN void mabd_affine_stage_move_coordinate(const mabd_affine_sim* sim, int32_t k, bool back) {
     const int32_t of_copy = (int32_t)(sim->sizes.coordinates / sim->sizes.copies);
     if (!mabd_affine_stage_moves_copy(sim, k / of_copy, back)) return;
     mabd_affine_stage_move_reals((size_t)k, 1, back, sim->x_ref, sim->settled_x);
 }
 
-/// Multipliers of one slot: a joint's, or freedoms of a junction.
+/// Save or restore the multipliers of one slot: those of a joint, or degrees of freedom of a
+/// junction.
 MABD_FN void mabd_affine_stage_move_slot(const mabd_affine_sim* sim, int32_t slot, bool back) {
     const mabd_model* m = sim->model;
     const int32_t joint = m->plan->slot_joint[slot];

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contacts of a body against fixed, scripted and heavy ones, eliminated in its block (affine/contact/contact.h). Rows go one after the
-// other, each against what those before have left of H^-1.
+// Contacts of a body with fixed, scripted and heavy bodies, eliminated in its block
+// (affine/contact/contact.h). Rows are eliminated one after the other, each with H^-1 as reduced by
+// the previous ones.
 
 #pragma once
 
 #include "formulation/affine/element/assembly.h"
 #include "formulation/affine/element/contact_law.h"
 
-// What a body has while its rows are eliminated.
+// Work space of a body while its rows are eliminated.
 typedef struct mabd_affine_eliminate_work {
     const mabd_affine_assembly* own;
     mabd_vec12* rows; // u/sqrt(s)
-    mabd_vec12* hard; // j/sqrt(c), of junctions only
+    mabd_vec12* hard; // j/sqrt(c), for junctions only
     int32_t count;
     mabd_vec12 y;
 } mabd_affine_eliminate_work;
@@ -21,7 +22,7 @@ MABD_FN void mabd_affine_eliminate_row(mabd_affine_eliminate_work* w, mabd_vec12
     mabd_vec12 u = mabd_affine_block_solve(w->own->block, w->own->Z, j);
     mabd_affine_eliminate_subtract(w->count, w->rows, j, &u);
     mabd_real bend = mabd_vec12_dot(j, u);
-    if (!(bend > 0)) bend = 0; // rows before have taken it all, but for round-off
+    if (!(bend > 0)) bend = 0; // negative by round-off if the previous rows leave no compliance
     const mabd_real s = compliance + bend, scale = 1 / (mabd_real)sqrt(s);
     const mabd_vec12 none = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
     w->y = mabd_vec12_axpy(-(mabd_vec12_dot(j, w->y) + gap) / s, u, w->y);
@@ -30,7 +31,8 @@ MABD_FN void mabd_affine_eliminate_row(mabd_affine_eliminate_work* w, mabd_vec12
     w->count++;
 }
 
-// Where the rows of a body go: one after the other, or on a device where the host has said. Then how many there are.
+// First place of the rows of a body: the next free one, or on a device the one that the host has
+// assigned; then their number.
 #ifdef MABD_KERNEL_SOURCE
 MABD_FN int32_t mabd_affine_eliminate_first(const mabd_affine_contacts* c, int32_t body) {
     return c->by_body.row_first[body];
@@ -51,8 +53,8 @@ MABD_FN void mabd_affine_eliminate_end(mabd_affine_contacts* c, int32_t body, in
 }
 #endif
 
-/// own->y = H^-1 r with the rows of the body's contacts against fixed ones eliminated, which are left in own->eliminated; r
-/// gets what slipping ones push.
+/// Compute own->y = H^-1 r with the rows of the body's contacts with fixed bodies eliminated. The
+/// rows are stored in own->eliminated; forces of slipping contacts are added to r.
 MABD_CALL void mabd_affine_stage_eliminate_contacts(mabd_affine_sim* sim, int32_t body,
                                                     mabd_vec12* r, mabd_affine_assembly* own) {
     mabd_affine_contacts* c = sim->contacts;

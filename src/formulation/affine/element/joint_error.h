@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check, one joint (affine/cpu/check.c).
+// Errors of the rows of one joint (affine/cpu/check.c).
 #pragma once
 
 #include "formulation/affine/data.h"
@@ -12,7 +12,7 @@ MABD_FN mabd_real mabd_affine_check_larger(mabd_real a, mabd_real b) {
     return b > a ? b : a;
 }
 
-// How far the axes of a joint are beyond their stops.
+// Include the distances by which the axes of a joint exceed their stops.
 MABD_FN void mabd_affine_check_add_stops(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                          const mabd_joint_view* view,
                                          mabd_affine_one_joint_error* open) {
@@ -32,6 +32,7 @@ MABD_FN void mabd_affine_check_add_stops(const mabd_affine_sim* sim, const mabd_
     }
 }
 
+// Compute the errors of the rigid rows, stops and rigid servos of a joint.
 MABD_FN mabd_affine_one_joint_error mabd_affine_check_open_joint(const mabd_affine_sim* sim,
                                                                  const mabd_model_joint* joint,
                                                                  const mabd_joint_view* view) {
@@ -67,6 +68,7 @@ MABD_FN mabd_affine_one_joint_error mabd_affine_check_open_joint(const mabd_affi
     return open;
 }
 
+/// Include the errors of one joint at q in the worst ones.
 MABD_FN void mabd_affine_stage_check_joint(const mabd_affine_sim* sim, const mabd_real* q,
                                            int32_t index, mabd_affine_joint_error* worst) {
     const mabd_model_joint* joint = &sim->model->joints[index];

@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jacobians of the rows of joint/rows.h with respect to affine bodies, and the nonlinear remainder that
-// strain adds to them.
+// Jacobians of the rows of joint/rows.h with respect to affine bodies, and the nonlinear remainder
+// that strain adds to them.
 //
-// Jacobians are taken at a rigid reference (A = R), in the frame of the body they belong to, so that they
-// multiply the constant block of element/affine_body.h directly. With D = R'dA, tau = R'dt of that body:
+// Jacobians are taken at a rigid reference (A = R), in the frame of the body they belong to, so
+// that they multiply the constant block of element/affine_body.h directly. With D = R'dA, tau =
+// R'dt of that body:
 //
 //   point i   b: (D X_b + tau) . R_b'e_i            a: -(D X_a + tau) . R_a'e_i
-//   slide i   b: (D X_b + tau) . R_b'R_a n          a: (D n) . R_a'd - (D X_a + tau) . n,  d = P_b - P_a
+//   slide i   b: (D X_b + tau) . R_b'R_a n          a: (D n) . R_a'd - (D X_a + tau) . n
+//                                                       with d = P_b - P_a
 //   cross     b: sign (D w) . R_b'R_a u             a: sign (D u) . R_a'R_b w
 //
 // A vector row is linearised by the gradients n_k of the rotation vector (math/so3.h). It acts on
-// rotations only; like the rotation vector itself it does not depend on strain. A torque along n_k does
-// the work of a force on phi_k, so springs conserve energy and dampers dissipate it; a torque along B_k
-// does not: two bending springs would drive a body that is also twisted.
+// rotations only; like the rotation vector itself it does not depend on strain. A torque along n_k
+// does the work of a force on phi_k, so springs conserve energy and dampers dissipate it; a torque
+// along B_k does not: two bending springs would drive a body that is also twisted.
 //
 // A in C is the affine matrix, not its rotation. Rows therefore yield a little by shear, and closed
-// mechanisms with more rows than freedoms stay solvable: elasticity keeps the dual matrix at full rank.
+// mechanisms with more rows than degrees of freedom stay solvable: elasticity keeps the dual matrix
+// at full rank.
 #pragma once
 
 #include "formulation/affine/element/affine_body.h"
 #include "joint/rows.h"
 
-/// Compute the axis, in the frame of a, about which a rotation of b changes a vector row at unit rate.
+/// Compute the axis, in the frame of a, about which a rotation of b changes a vector row at unit
+/// rate.
 MABD_FN mabd_vec3 mabd_row_vector_axis(const mabd_joint_view* v, const mabd_row* row) {
     const mabd_mat3 gradients = mabd_so3_log_gradients(mabd_joint_rotation_vector(v));
     return mabd_m3_mul(v->Fa, mabd_m3_column(&gradients, row->axis));
 }
 
-/// Compute the axes n of all vector rows of a joint as columns, world, at a rigid reference. Jacobians
-/// of the rows are mabd_vec12_torque(R_b' n) on body b and mabd_vec12_torque(-R_a' n) on body a.
+/// Compute the axes n of all vector rows of a joint as columns, world, at a rigid reference.
+/// Jacobians of the rows are mabd_vec12_torque(R_b' n) on body b and mabd_vec12_torque(-R_a' n) on
+/// body a.
 MABD_HOT mabd_mat3 mabd_joint_vector_axes(mabd_mat3 Ra, mabd_mat3 Fa, mabd_rotvec turn) {
     return mabd_m3_product(mabd_m3_product(Ra, Fa), mabd_rotvec_gradients(turn));
 }
@@ -47,9 +52,9 @@ MABD_FN mabd_real mabd_cross_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 u, 
                        mabd_m3_mul(Rb, mabd_sym3_mul(eb, w)));
 }
 
-/// Compute the part of a row that its linearisation at a rigid reference omits when the bodies have the
-/// strains ea, eb (body frames). Strain does not vanish at the end of a step: without this term a loaded
-/// row would keep an error of the order of the strain squared.
+/// Compute the part of a row that its linearisation at a rigid reference omits when the bodies have
+/// the strains ea, eb (body frames). Strain does not vanish at the end of a step: without this term
+/// a loaded row would keep an error of the order of the strain squared.
 MABD_CALL mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
                                        mabd_sym3 eb) {
     mabd_vec3 u, w;
@@ -66,7 +71,8 @@ MABD_CALL mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row*
 MABD_FN mabd_vec3 mabd_row_seen(mabd_mat3 here, mabd_mat3 there, mabd_vec3 z) {
     return mabd_m3_tmul(here, mabd_m3_mul(there, z));
 }
-/// Jacobian of a cross row: x is the vector of this body, n that of the other one, both in this frame.
+/// Jacobian of a cross row: x is the vector of this body, n that of the other one, both in this
+/// frame.
 MABD_FN mabd_vec12 mabd_cross_jacobian(mabd_vec3 x, mabd_vec3 n) {
     mabd_vec12 J = mabd_vec12_at(x, n);
     J.tau = mabd_v3(0, 0, 0);
@@ -81,8 +87,8 @@ MABD_FN mabd_vec12 mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) {
     return J;
 }
 
-/// Compute the Jacobian of a row on body a (is_b = 0) or b (1), in the frame of that body, at a rigid
-/// reference. gap: result of mabd_joint_gap.
+/// Compute the Jacobian of a row on body a (is_b = 0) or b (1), in the frame of that body, at a
+/// rigid reference. gap: result of mabd_joint_gap.
 MABD_CALL mabd_vec12 mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
                                        int is_b) {
     mabd_vec3 n, u, w;
@@ -119,9 +125,9 @@ MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_vec12 e) {
                    mabd_v3_add(R.c3, mabd_m3_mul(R, e.d3)));
 }
 
-/// Compute the part of a coordinate that its linearisation omits when the bodies have the strains ea, eb:
-/// x(strained) - x_ref - J e. An angle is not bilinear in A, so this differs from the remainder of the
-/// row that represents it.
+/// Compute the part of a coordinate that its linearisation omits when the bodies have the strains
+/// ea, eb: x(strained) - x_ref - J e. An angle is not bilinear in A, so this differs from the
+/// remainder of the row that represents it.
 MABD_CALL mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
                                               mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
     const mabd_vec12 Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);

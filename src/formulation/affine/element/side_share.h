@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one side of a joint writes its share of the dual system: to the block and the right-hand side of
-// the joint, or to storage of its own if the side is deferred (mabd_affine_shares).
+// Where one side of a joint writes its share of the dual system: to the block and the right-hand
+// side of the joint, or to storage of its own if the side is deferred (mabd_affine_shares).
 #pragma once
 
 #include "formulation/affine/data.h"
@@ -21,8 +21,9 @@ MABD_FN const mabd_affine_deferred* mabd_affine_shares_find(const mabd_affine_sh
     return found ? &shares->deferred[low] : NULL;
 }
 
-/// True if a joint has springs on the rotation vector and both its moving bodies carry such joints and
-/// balls only, so that it may be started and finished in lanes. kinds (bodies): mabd_affine_body_kind.
+/// True if a joint has springs on the rotation vector and both its moving bodies carry such joints
+/// and balls only, so that it may be started and finished in lanes. kinds (bodies):
+/// mabd_affine_body_kind.
 MABD_FN bool mabd_affine_is_spring_joint(const mabd_model* model, const uint8_t* kinds,
                                          const mabd_model_joint* joint) {
     if (!model->row_sets[joint->row_set].springs || joint->frame < 0) return false;
@@ -36,7 +37,7 @@ MABD_FN bool mabd_affine_is_spring_joint(const mabd_model* model, const uint8_t*
     return true;
 }
 
-// Kernels look up offsets that the host searches for, and have no spring groups.
+// Kernels look up the offset in a table; the host searches for it. Kernels have no spring groups.
 #ifdef MABD_KERNEL_SOURCE
 MABD_FN size_t mabd_affine_shares_offset(const mabd_affine_shares* shares, int32_t side) {
     return shares->side_offset[side];
@@ -55,7 +56,7 @@ MABD_FN bool mabd_affine_in_group(const mabd_affine_sim* sim, const mabd_model_j
 }
 #endif
 
-/// Where a side writes its share.
+/// Destination of the share of a side.
 typedef struct mabd_affine_side_place {
     mabd_affine_side_mode mode;
     mabd_real *D, *rhs; // block (width x width), right-hand side (width)
@@ -89,7 +90,7 @@ MABD_FN void mabd_affine_add_deferred(const mabd_affine_sim* sim,
     for (int32_t k = 0; k < width; k++) rhs[k] += *from++;
 }
 
-/// rhs += the anchor on the body that does not move, of a joint with point rows to the ground.
+/// Add the anchor on the body that does not move to rhs, for a joint with point rows to the ground.
 MABD_FN void mabd_affine_add_ground(const mabd_affine_sim* sim, int32_t side, mabd_real* rhs) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[plan->sides[side].slot]];
@@ -99,7 +100,7 @@ MABD_FN void mabd_affine_add_ground(const mabd_affine_sim* sim, int32_t side, ma
     mabd_v3_store(mabd_v3_axpy(is_b ? -1 : 1, other, mabd_v3_load(rhs)), rhs);
 }
 
-/// D (6 x 6) += compliances of the three springs of a row set.
+/// Add the compliances of the three springs of a row set to D (6 x 6).
 MABD_FN void mabd_affine_add_compliance(const mabd_affine_sim* sim, int32_t row_set, mabd_real* D) {
     const mabd_affine_control_value* value = sim->controls + (size_t)row_set * MABD_JOINT_MAX_ROWS;
     for (int k = 0; k < 3; k++) D[7 * (3 + k)] += value[k].compliance;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Update, one body (affine/cpu/update.c): the new state from the multipliers; and the coordinates of one joint at the end of a step.
+// Update of one body (affine/cpu/update.c): the new state from the multipliers; and the coordinates
+// of one joint at the end of a step.
 #pragma once
 
 #include "formulation/affine/element/assembly.h"
@@ -15,7 +16,7 @@ MABD_FN mabd_vec12 mabd_affine_update_point_force(const mabd_model_joint* joint,
                 : mabd_vec12_at(mabd_v3_load(joint->Xa), mabd_v3_scale(-1, n));
 }
 
-// J' lambda of a body that carries ball joints only, body frame.
+// J' lambda of a body whose joints are all balls, body frame.
 MABD_FN mabd_vec12 mabd_affine_update_ball_force(const mabd_affine_sim* sim, int32_t body,
                                                  mabd_mat3 R) {
     const mabd_plan* plan = sim->model->plan;
@@ -29,7 +30,7 @@ MABD_FN mabd_vec12 mabd_affine_update_ball_force(const mabd_affine_sim* sim, int
     return f;
 }
 
-// J' lambda of a body that carries joints with point rows and vector rows, one by one.
+// J' lambda of a body whose joints have point rows and vector rows, body frame.
 MABD_FN mabd_vec12 mabd_affine_update_spring_force(const mabd_affine_sim* sim, int32_t body,
                                                    mabd_mat3 R) {
     const mabd_model* m = sim->model;
@@ -81,7 +82,7 @@ MABD_FN mabd_vec12 mabd_affine_update_joint_force(const mabd_affine_sim* sim,
     return f;
 }
 
-// The same of all joints on a body.
+// J' lambda of all joints on a body with any rows.
 MABD_FN mabd_vec12 mabd_affine_update_row_force(const mabd_affine_sim* sim, int32_t body,
                                                 mabd_mat3 R) {
     const mabd_plan* plan = sim->model->plan;
@@ -92,7 +93,7 @@ MABD_FN mabd_vec12 mabd_affine_update_row_force(const mabd_affine_sim* sim, int3
     return f;
 }
 
-// J' lambda of a body that is no junction.
+// J' lambda of a body that is not a junction.
 MABD_BLOCK_FN mabd_vec12 mabd_affine_update_pull_force(const mabd_affine_sim* sim,
                                                        mabd_affine_body_kind kind, int32_t body,
                                                        mabd_mat3 R) {
@@ -106,7 +107,8 @@ MABD_BLOCK_FN mabd_vec12 mabd_affine_update_pull_force(const mabd_affine_sim* si
     }
 }
 
-/// The new state of a body of a kind; where that is a constant, the rest is not compiled. touched: contacts are looked at.
+/// Compute the new state of a body of a kind; if kind is a constant, the other branches are not
+/// compiled. touched: process the contacts of the body.
 MABD_BLOCK_FN void mabd_affine_stage_update_kind(mabd_affine_sim* sim, mabd_affine_body_kind kind,
                                                  bool touched, int32_t body,
                                                  mabd_affine_motion_report* report) {
@@ -130,13 +132,14 @@ MABD_BLOCK_FN void mabd_affine_stage_update_kind(mabd_affine_sim* sim, mabd_affi
     mabd_affine_report_motion(report, body, mabd_v3_dot(w, w), mabd_vec12_dot(d, d));
 }
 
+/// Compute the new state of a body of any kind.
 MABD_FN void mabd_affine_stage_update_body(mabd_affine_sim* sim, int32_t body,
                                            mabd_affine_motion_report* report) {
     mabd_affine_stage_update_kind(sim, (mabd_affine_body_kind)sim->body_kind[body], true, body,
                                   report);
 }
 
-/// x and x' of the controlled coordinates of a joint at q_new.
+/// Compute x and x' of the controlled coordinates of a joint at q_new.
 MABD_FN void mabd_affine_stage_finish_joint(mabd_affine_sim* sim, bool keep_history,
                                             int32_t index) {
     const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
@@ -158,20 +161,22 @@ MABD_FN void mabd_affine_stage_finish_joint(mabd_affine_sim* sim, bool keep_hist
     }
 }
 
+/// Exchange two arrays.
 MABD_FN void mabd_affine_swap(mabd_real** a, mabd_real** b) {
     mabd_real* c = *a;
     *a = *b;
     *b = c;
 }
-/// The end of finish: q_new becomes q, q becomes q1, the new rates, which are in the place of the oldest, v. With keep_history only
-/// q and stress are new.
+/// Rotate the history at the end of a step: q_new becomes q, q becomes q1, and the new rates,
+/// stored over the oldest, become v. With keep_history only q and stress change.
 MABD_FN void mabd_affine_advance_history(mabd_affine_sim* sim, bool keep_history) {
     mabd_affine_swap(&sim->stress, &sim->stress_new);
     if (keep_history) {
         mabd_affine_swap(&sim->q, &sim->q_new);
     } else {
         mabd_affine_swap(&sim->v, &sim->v1);
-        mabd_affine_swap(&sim->q1, &sim->q_new); // q_new -> q1's place, then one place further
+        // q_new goes to the place of q1, then on to that of q
+        mabd_affine_swap(&sim->q1, &sim->q_new);
         mabd_affine_swap(&sim->q, &sim->q1);
     }
 }
