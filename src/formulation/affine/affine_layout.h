@@ -21,13 +21,15 @@ size_t mabd_affine_solver_bytes(const mabd_affine_sim* sim);
 size_t mabd_affine_schedule_bytes_for(const mabd_model* model);
 /// Set the start state of the model.
 void mabd_affine_reset(mabd_affine_sim* sim);
-/// Read x and xd of all controlled coordinates off q and v; angles are those nearest to x before.
+/// Compute x and xd of all controlled coordinates from q and v; angles are those nearest to the
+/// previous x.
 void mabd_affine_read_coordinates(mabd_affine_sim* sim);
 
-/// Compute the constants of a solve in the step of size h that starts at `time`: blocks of all classes and
-/// signals at the end of the solve. Sets sim->step.
+/// Compute the constants of a solve in the step of size h that starts at `time`: blocks of all
+/// classes and signals at the end of the solve. Sets sim->step.
 void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
                              mabd_real h);
-/// Compute the rate x' of a coordinate: J q' of both bodies, each in its own frame. view: of sim->q.
+/// Compute the rate x' of a coordinate: J q' of both bodies, each in its own frame. view: of
+/// sim->q.
 mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                       const mabd_joint_view* view, const mabd_row* row);

@@ -5,12 +5,13 @@
 #include "formulation/affine/backend.h"
 #include "formulation/formulation.h"
 
-/// The simulation with its state downloaded from the device; every getter begins with this call. If
-/// the device has failed, the arrays of the host stay as they were and the next step fails.
+/// Returns the simulation with its state downloaded from the device; every getter begins with this
+/// call. If the device has failed, the arrays of the host do not change and the next step fails.
 const mabd_affine_sim* mabd_affine_state(const void* self);
 
-/// Check the start state in q and v and make it consistent (start.h); sim->start keeps one that differs from
-/// the model's. After mabd_affine_reset, before the backend is created. MABD_ERR_INPUT, MABD_ERR_MEMORY.
+/// Check the start state in q and v and make it consistent (start.h); sim->start keeps one that
+/// differs from the model's. Call after mabd_affine_reset, before the backend is created.
+/// MABD_ERR_INPUT, MABD_ERR_MEMORY.
 mabd_status mabd_affine_start_create(mabd_affine_sim* sim, const mabd_allocator* allocator,
                                      mabd_error* error);
 /// Free sim->start; null is allowed.
@@ -24,10 +25,10 @@ mabd_status mabd_affine_set_state(void* self, mabd_real time, int64_t step,
                                   mabd_error* error);
 void mabd_affine_apply_force(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
                              const mabd_real* torques);
-/// Drop the forces that were applied for a step.
+/// Discard the forces that were applied for a step.
 void mabd_affine_clear_applied(mabd_affine_sim* sim);
 
-/// Pose and velocity of a body in its user frame (output.c).
+/// Compute pose and velocity of a body in its user frame (output.c).
 void mabd_affine_body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start* state);
 
 /// Entries of the table about the definition (options.c), as formulation.h describes them.
@@ -35,7 +36,7 @@ bool mabd_affine_has_backend(mabd_backend backend);
 void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset);
 void mabd_affine_resolve(mabd_sim_def* def);
 mabd_status mabd_affine_check(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
-/// Memory and solvers of a simulation that is not created yet (plan.c).
+/// Compute memory and solvers of a simulation before its creation (plan.c).
 mabd_status mabd_affine_plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
                              mabd_error* error);
 /// Write the bytes of a simulation by use into bytes, from MABD_MEMORY_STATE on (plan.c).

@@ -4,8 +4,8 @@
 //
 // The simulation on the host has the model, the arrays of the CPU and all decisions. A backend with
 // a device has a copy of the arrays there (`device`), which is the state while the arrays of the
-// host are old, until they are downloaded. A step waits for the device only where the host needs a
-// number from it: a rotation, a joint error, whether a stop is met.
+// host are outdated, until they are downloaded. A step waits for the device only where the host
+// needs a number from it: a rotation, a joint error, whether a stop is met.
 //
 // Functions return MABD_ERR_DEVICE if the device fails, and `last_error` has the text.
 #pragma once
@@ -20,7 +20,7 @@ typedef struct mabd_affine_update_report {
 } mabd_affine_update_report;
 
 struct mabd_affine_backend_ops {
-    bool has_device; // arrays of the host may be old
+    bool has_device; // arrays of the host may be outdated
     /// True if some component may be solved iteratively. Needs model and dual only.
     bool (*may_iterate)(const mabd_affine_sim* sim);
     /// True if some component is solved iteratively.
@@ -36,7 +36,7 @@ struct mabd_affine_backend_ops {
     mabd_status (*last_error)(const mabd_affine_sim* sim, mabd_error* error);
     /// Copy the state of the host to the device, as after a reset.
     mabd_status (*upload)(mabd_affine_sim* sim);
-    /// Copy the state of the device to the host if the host's is old.
+    /// Copy the state of the device to the host if the state of the host is outdated.
     mabd_status (*download)(mabd_affine_sim* sim);
 
     // ---- the step ------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that converge one by one. All copies are solved together, again and again, until each has
-// converged (affine/newton.c). A copy that converges sooner saves its result and takes it back in
-// the end; later solves do not count for it. So a copy has the bits that it would have alone,
+// Copies that converge one by one. All copies are solved together, repeatedly, until each has
+// converged (affine/newton.c). A copy that converges sooner saves its result and restores it in the
+// end; later solves do not count for it. So a copy has the same bits as if it were simulated alone,
 // whatever the others need: components of different copies share nothing in a solve but the
 // decision when to stop.
 //

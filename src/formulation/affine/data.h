@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State and workspace of a simulation in the affine formulation. All arrays are in one arena; the stages of
-// a step allocate nothing and loop in fixed order:
+// State and workspace of a simulation in the affine formulation. All arrays are in one arena; the
+// stages of a step allocate nothing and loop in fixed order:
 //
 //   predict    rigid reference                                 per body
 //   assemble   y = H^-1 r, K = J H^-1 J' + c, b = J y + C      per body, for the joints it carries
@@ -47,7 +47,7 @@ typedef struct mabd_affine_sizes {
     size_t threads;
     size_t axes;    // coordinates, or 0 if no axis has a law (joint/axis_law.h)
     size_t guess;   // rows, or 0 if no dual solver is iterative
-    size_t held;    // bodies, or 0 if nothing is solved twice at a reference: no contacts
+    size_t held;    // bodies, or 0 without contacts: nothing is solved twice at a reference
     size_t rest;    // rows, or 0 if no component may be softened (factor.c)
     size_t groups;  // of components (factor.c)
     size_t targets; // copies x controls (targets.c)
@@ -75,23 +75,24 @@ MABD_FN mabd_real mabd_affine_control_goal(const mabd_control* control,
                                                         control->armature * (rate * x_b + xd_b)));
 }
 
-/// Bodies with at most this many joints save y (12) and their blocks (9 each), which are reused while only
-/// contacts of other bodies change.
+/// Bodies with at most this many joints save y (12) and their blocks (9 each), which are reused
+/// while only contacts of other bodies change.
 #define MABD_SAVED_SIDES 2
 #define MABD_SAVED_REALS (12 + 9 * 3)
 
-/// The row of an axis with a law: which piece it stands on.
+/// The row of an axis with a force law, and its current branch.
 typedef struct mabd_affine_axis_state {
-    bool known;                  // false until the first assemble of a solve
-    bool solved;                 // false until the first switch
-    mabd_real own;               // compliance of the coordinate by itself, about J H^-1 J'
-    mabd_real rho;               // what it is taken for (joint/axis_law.h)
+    bool known;    // false until the first assemble of a solve
+    bool solved;   // false until the first update of the active set
+    mabd_real own; // compliance of the single coordinate, about J H^-1 J'
+    // estimate of the compliance used to find branches (joint/axis_law.h)
+    mabd_real rho;
     mabd_real remainder;         // of its coordinate at the reference (joint/rows.h)
     mabd_real x, lambda;         // of the last solve
-    mabd_real x_low, lambda_low; // where the search for contacts has come to
-    mabd_axis_line line;         // of the piece
+    mabd_real x_low, lambda_low; // at the best point of the search for contacts
+    mabd_axis_line line;         // row of the branch
     mabd_axis_branch branch;
-    bool moves; // the last solve lies on another piece: `found`
+    bool moves; // the last solve is on another branch: `found`
     mabd_axis_branch found;
 } mabd_affine_axis_state;
 
@@ -100,8 +101,8 @@ typedef struct mabd_affine_row_work {
     mabd_vec12 J, Y;
 } mabd_affine_row_work;
 
-/// One joint on a body during assembly. Point rows come first and need no J: the attachment determines
-/// their blocks.
+/// One joint on a body during assembly. Point rows come first and need no J: the attachment
+/// determines their blocks.
 typedef struct mabd_affine_side_work {
     mabd_affine_attachment point;
     mabd_real sign;                                 // of the point rows: +1 on body b, -1 on a
@@ -116,46 +117,46 @@ typedef struct mabd_affine_spring_work {
     mabd_real sign; // of the point rows: +1 on body b, -1 on a
     int32_t count;  // vector rows, 0..3
     mabd_vec3 N[3]; // (count) axes
-    mabd_mat3 V;    // of point and rotation, sign R in front
+    mabd_mat3 V;    // compliance between point and rotation, multiplied by sign R
 } mabd_affine_spring_work;
 
 /// How a body is assembled.
 typedef enum mabd_affine_body_kind {
     MABD_BODY_GENERAL,  // any rows and forces
-    MABD_BODY_SIMPLE,   // only point rows, no forces but inertia and gravity
+    MABD_BODY_SIMPLE,   // point rows only, no forces but inertia and gravity
     MABD_BODY_SPRUNG,   // point rows and vector rows, any forces but motors
-    MABD_BODY_JUNCTION, // its freedoms are unknowns of the dual system
+    MABD_BODY_JUNCTION, // its degrees of freedom are unknowns of the dual system
     MABD_BODY_ROWS,     // point, slide and cross rows, no forces but inertia and gravity
 } mabd_affine_body_kind;
 
 /// A copy of a batch in the current solve, where copies settle one by one (copies.c).
 typedef struct mabd_affine_copy_state {
-    bool settled; // its result is good
-    bool saved;   // saved while other copies continue
+    bool settled; // its result is within the tolerances
+    bool saved;   // its result is saved while other copies continue
     mabd_real rotation;
     int32_t rotated_body;         // -1 = no moving bodies
-    mabd_affine_joint_error open; // of its last solve
+    mabd_affine_joint_error open; // errors of its last solve
 } mabd_affine_copy_state;
 
-/// When a copy has settled.
+/// Tolerances at which a copy has settled.
 typedef struct mabd_affine_copy_goal {
     mabd_real rotation;    // of its bodies, at most [rad]
     mabd_real joint_error; // of its rows, at most [m], [rad]
     bool first;            // solve: no copy has settled before
-    bool every_row;        // all rows count, else those that are not linear
+    bool every_row;        // all rows count, otherwise only nonlinear rows
     bool last;             // no solve follows: report the errors of all copies
 } mabd_affine_copy_goal;
 
-/// What a side does with the block of its joint.
+/// How a side writes to the block of its joint.
 typedef enum mabd_affine_side_mode {
-    MABD_SIDE_ADD,      // adds to what the first side has written
+    MABD_SIDE_ADD,      // adds to the share of the first side
     MABD_SIDE_FIRST,    // writes
-    MABD_SIDE_GROUND,   // writes, and there is no other side: the other body does not move
-    MABD_SIDE_DEFERRED, // writes to a place of its own: the first side is in another tile
+    MABD_SIDE_GROUND,   // writes; it is the only side, because the other body does not move
+    MABD_SIDE_DEFERRED, // writes to separate storage: the first side is in another tile
 } mabd_affine_side_mode;
 
-/// A deferred side, whose joint is started in another tile. At `offset` in mabd_affine_shares.values are
-/// its block (width^2) and its right-hand side (width).
+/// A deferred side, whose joint is started in another tile. At `offset` in
+/// mabd_affine_shares.values are its block (width^2) and its right-hand side (width).
 typedef struct mabd_affine_deferred {
     int32_t side; // of the plan
     int32_t slot;
@@ -175,15 +176,15 @@ typedef struct mabd_affine_shares {
 /// Tiles and packs of bodies (affine/cpu/pack.h).
 typedef struct mabd_affine_packs mabd_affine_packs;
 
-/// Position of a solve in the iteration. Geometric stiffness is computed from the stress of the last step
-/// or of the last iteration, and does not change at one reference.
+/// Position of a solve in the iteration. Geometric stiffness is computed from the stress of the
+/// last step or of the last iteration, and does not change at one reference.
 typedef enum mabd_affine_pass {
-    MABD_PASS_FIRST, // of a step
-    MABD_PASS_NEXT,  // at a new reference
-    MABD_PASS_AGAIN, // at the last one
+    MABD_PASS_FIRST, // first solve of a step
+    MABD_PASS_NEXT,  // first solve at a new reference
+    MABD_PASS_AGAIN, // another solve at the same reference
 } mabd_affine_pass;
 
-/// The chain of the cuts of a component (affine/cpu/reduced_chain.h).
+/// The reduced chain of a component (affine/cpu/reduced_chain.h).
 typedef struct mabd_affine_reduced_chain mabd_affine_reduced_chain;
 
 /// The stages as compiled for one instruction set (affine/cpu/isa_table.h).
@@ -222,8 +223,8 @@ struct mabd_affine_sim {
     mabd_affine_control_value* controls; // (row_sets x MABD_JOINT_MAX_ROWS)
     mabd_real* motors;                   // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
     mabd_real* target;                   // (targets) STATE: set from outside (targets.c)
-    bool* target_set;                    // (targets) STATE: it stands in for the signal
-    mabd_affine_copy_state* copies;      // (copies) in the solve under way
+    bool* target_set;                    // (targets) STATE: the target replaces the signal
+    mabd_affine_copy_state* copies;      // (copies) in the current solve
     mabd_affine_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
     mabd_real* force_scale;              // (forces) signal values
@@ -237,33 +238,33 @@ struct mabd_affine_sim {
     mabd_affine_side_work* sides;     // (widest_body)
     mabd_affine_spring_work* springs; // (widest_body)
     mabd_vec3* points;                // (widest_body)
-    const mabd_dual_ops** duals;      // (components) solver chosen, null without rows
+    const mabd_dual_ops** duals;      // (components) selected solver, null without rows
     void** solvers;                   // (components) of dual/
-    bool* softened;                   // (components) factored with rows that give way (factor.c)
+    bool* softened;                   // (components) factored with softened rows (factor.c)
     mabd_affine_group* groups;        // (groups) of all components
-    mabd_dual dual;                   // choice of the definition
+    mabd_dual dual;                   // dual solver of the definition
     mabd_real gap_tolerance;          // of iterative solvers [m], [rad]
-    mabd_dual_report
-        dual_report;    // of the last solve: iterations of all components, largest residual
-    bool shared_edges;  // some off-diagonal block gets more than one body's share
-    bool solvers_later; // dual solvers are created on first use
-    void* device;       // data of a backend on its device, null = none
+    // of the last solve: iterations of all components, largest residual
+    mabd_dual_report dual_report;
+    bool shared_edges;              // some off-diagonal block gets shares of several bodies
+    bool solvers_later;             // dual solvers are created on first use
+    void* device;                   // data of a backend on its device, null = none
     mabd_affine_contacts* contacts; // null = the model has none
     mabd_affine_step_scale step;
-    mabd_affine_step_scale euler;          // of bodies that were struck (affine/contact/contact.h)
-    mabd_real blocks_beta_h[2];            // what `blocks` was made for
+    mabd_affine_step_scale euler;          // of bodies that were hit (affine/contact/contact.h)
+    mabd_real blocks_beta_h[2];            // beta h of `blocks`
     double times[MABD_AFFINE_STAGE_COUNT]; // wall time of each stage [s]
 };
 
-/// True if a body takes the current solve by implicit Euler, although others may not.
+/// True if a body uses implicit Euler in the current solve, even if others do not.
 MABD_FN bool mabd_affine_is_euler(const mabd_affine_sim* sim, int32_t body) {
     return sim->contacts && sim->contacts->by_body.euler[body] != MABD_EULER_NOT;
 }
-/// Coefficients of the current solve for a body.
+/// Returns the coefficients of the current solve for a body.
 MABD_FN const mabd_affine_step_scale* mabd_affine_scale(const mabd_affine_sim* sim, int32_t body) {
     return mabd_affine_is_euler(sim, body) ? &sim->euler : &sim->step;
 }
-/// Constant block of a body in the current solve.
+/// Returns the constant block of a body in the current solve.
 MABD_FN const mabd_affine_block* mabd_affine_block_of(const mabd_affine_sim* sim, int32_t body) {
     const mabd_affine_block* blocks = sim->blocks + sim->model->body_class[body];
     return mabd_affine_is_euler(sim, body) ? blocks + sim->sizes.classes : blocks;
@@ -277,10 +278,11 @@ MABD_FN mabd_vec3 mabd_affine_point_of(const mabd_real* q, int32_t body, mabd_ve
 
 /// Outcome of an update of the branches of axes with laws.
 typedef struct mabd_affine_axis_report {
-    int32_t changed;       // axes that were on the wrong branch
-    mabd_real miss;        // farthest that one of them was off its graph [m], [rad]
-    mabd_real joint_error; // farthest that one on a vertical branch is from its place [m], [rad]
-    int32_t joint;         // where the larger of the two is, -1 = none
+    int32_t changed; // axes that were on the wrong branch
+    mabd_real miss;  // largest distance of one of them from its graph [m], [rad]
+    // largest distance of an axis on a vertical branch from its place [m], [rad]
+    mabd_real joint_error;
+    int32_t joint; // joint with the larger of the two, -1 = none
 } mabd_affine_axis_report;
 
 /// Fill both states of a joint view from affine coordinates (bodies + 1 x 12).
@@ -301,8 +303,8 @@ MABD_FN void mabd_affine_ref_view(const mabd_affine_sim* sim, const mabd_model_j
     view->phi = phi;
 }
 
-/// Axis of the vector row of control k of a joint on body a or b, in the frame of that body, sign included.
-/// R: reference of the body.
+/// Compute the axis of the vector row of control k of a joint on body a or b, in the frame of that
+/// body, sign included. R: reference of the body.
 MABD_FN mabd_vec3 mabd_affine_turn_axis(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                         int32_t k, int is_b, mabd_mat3 R) {
     const mabd_vec3 n = mabd_v3_load(sim->turn_axes + 3 * (size_t)(joint->coordinate + k));

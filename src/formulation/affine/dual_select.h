@@ -4,11 +4,12 @@
 
 #include "formulation/affine/data.h"
 
-/// Direct dual solver of a component; null if it has no rows.
+/// Returns the direct dual solver of a component; null if it has no rows.
 const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* component);
-/// Dual solver of a component according to sim->dual. Reads model and dual only.
+/// Select the dual solver of a component according to sim->dual. Reads model and dual only.
 const mabd_dual_ops* mabd_affine_dual_select(const mabd_affine_sim* sim, int32_t component);
-/// True if some component may get an iterative solver, from counts only, without a symbolic factorization.
+/// True if some component may get an iterative solver, from counts only, without a symbolic
+/// factorisation.
 bool mabd_affine_may_iterate(const mabd_affine_sim* sim);
 /// The dual system of a component: views of the arrays of the plan and of sim->D, sim->U.
 mabd_dual_system mabd_affine_dual_system(const mabd_affine_sim* sim, int32_t component);

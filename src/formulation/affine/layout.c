@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, constants and start state of an M-ABD simulation on the CPU.
+// Memory, constants and start state of an affine simulation on the CPU.
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/contact/contact_memory.h"
@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-// A joint that pushes its bodies without holding them: it is in no component of the plan.
+// True if a joint has motors but holds nothing: it is in no component of the plan.
 static bool is_motor_only(const mabd_model* model, int32_t joint) {
     return model->plan->joint_slot[joint] < 0 &&
            model->row_sets[model->joints[joint].row_set].motor_count > 0;
@@ -52,7 +52,7 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
     }
     n.widest_body = 1;
     for (int32_t i = 0; i < plan->body_count; i++) {
-        if (plan->early[i] >= 0) continue; // a junction goes through its joints one by one
+        if (plan->early[i] >= 0) continue; // a junction processes its joints one by one
         size_t sides = (size_t)(plan->side_start[i + 1] - plan->side_start[i]);
         if (sides > n.widest_body) n.widest_body = sides;
     }
@@ -88,7 +88,8 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->groups = mabd_arena_take(arena, n->groups, sizeof *sim->groups);
 }
 
-// Three point rows, and springs, dampers and servos without limits on the rotation vector only.
+// True for three point rows, and springs, dampers and servos without limits on the rotation vector
+// only.
 static bool is_sprung(const mabd_row_set* set) {
     bool sprung = set->rigid_count == 3 && set->motor_count == 0;
     for (int32_t r = 0; r < set->rigid_count; r++) sprung &= set->rigid[r].kind == MABD_ROW_POINT;
@@ -98,7 +99,7 @@ static bool is_sprung(const mabd_row_set* set) {
     return sprung;
 }
 
-// What the joints on a body say about it.
+// Kind of a body according to its joints.
 static mabd_affine_body_kind kind_by_joints(const mabd_model* m, int32_t body) {
     const mabd_plan* plan = m->plan;
     const bool drags = m->classes[m->body_class[body]].material.drag != 0;
@@ -121,7 +122,7 @@ static void has_forces(const mabd_model* m, uint8_t* kinds, int32_t body) {
     if (kinds[body] == MABD_BODY_ROWS) kinds[body] = MABD_BODY_GENERAL;
 }
 
-// mabd_affine_body_kind of every body.
+// Set mabd_affine_body_kind of every body.
 static void find_body_kinds(const mabd_model* m, uint8_t* kinds) {
     for (int32_t i = 0; i < m->body_count; i++) kinds[i] = (uint8_t)kind_by_joints(m, i);
     for (int32_t i = 0; i < m->force_count; i++) has_forces(m, kinds, m->forces[i].body);
@@ -302,12 +303,12 @@ static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, 
         step->beta_h = g * h;
         step->w = k, step->w1 = 1 - k;
         step->lead = (1 - g) * h;
-        step->curve = k / 2; // half the lead over the distance of q1
+        step->curve = k / 2; // half of the lead divided by the distance to q1
         break;
     }
 }
 
-// Blocks of all classes for one beta h, if they are not there yet.
+// Compute the blocks of all classes for one beta h, unless they exist.
 static void make_blocks(mabd_affine_sim* sim, size_t scheme, mabd_real beta_h) {
     const mabd_model* m = sim->model;
     if (sim->blocks_beta_h[scheme] == beta_h) return;

@@ -36,8 +36,8 @@
 /// References at which contacts are found from scratch. Corners come and go with the pose that they
 /// lead to, which need not end; from then on contacts are only added.
 #define MABD_FIND_MAX_REFERENCES 3
-/// Contacts are planes where they were found: a point may leave its plane by so many contact
-/// tolerances before contacts are found again.
+/// Contacts are planes at the reference where they were found: a point may leave its plane by this
+/// many contact tolerances before contacts are found again.
 #define MABD_BENDING_MAX_TOLERANCES 10
 /// Part of the bending of contacts to which their branches are searched: the next reference moves
 /// the planes by the bending anyway.
@@ -55,14 +55,14 @@
 #else
 #define MABD_AXIS_ROUND_OFF ((mabd_real)(64 * DBL_EPSILON))
 #endif
-/// An axis at a stop is there within the row tolerance: a displacement into the stop of so many
+/// An axis at a stop is there within the row tolerance: a displacement into the stop of this many
 /// tolerances within a step is an impact.
 #define MABD_STOP_IMPACT_TOLERANCES 10
 
 // ---- contacts: finding (affine/contact/rows.c, saved.c) ----------------------------------------
 
-/// Contacts exist from so many |g| h^2 on, unless the scene gives a margin: a body at rest that
-/// starts to fall needs two steps to cross it.
+/// Contacts are created below a distance of this many |g| h^2, unless the scene gives a margin: a
+/// body at rest that starts to fall needs two steps to cross it.
 #define MABD_CONTACT_MARGIN_FALLS 4
 /// Margin without gravity [m].
 #define MABD_CONTACT_MIN_MARGIN_M ((mabd_real)1e-3)
@@ -81,8 +81,8 @@
 #define MABD_ROLL_MAX_COSINE ((mabd_real)0.5)
 /// A body is hit if its own share of an impact takes more than this part of |g| h^2 in a step.
 #define MABD_IMPACT_MIN_FALLS ((mabd_real)0.05)
-/// Steps by Euler after that of an impact: the impact takes the speed away within two steps, and
-/// BDF2 looks back at two.
+/// Steps by Euler after the step of an impact: the impact takes the speed away within two steps,
+/// and BDF2 uses the last two.
 #define MABD_IMPACT_EULER_STEPS 2
 /// A body may support another if it has at most this part of the compliance of their contact.
 #define MABD_SUPPORT_MAX_COMPLIANCE_PART ((mabd_real)0.25)
@@ -125,10 +125,11 @@
 #define MABD_ROW_GOAL_MOTION_PART ((mabd_real)0.05)
 /// Largest residual before the end [m].
 #define MABD_ROW_GOAL_MAX_M ((mabd_real)1e-4)
-/// With at most so many rows, solve contact forces accurately at every reference: a residual would
-/// spoil the next one.
+/// With at most this many rows, solve contact forces accurately at every reference: a residual
+/// would spoil the next one.
 #define MABD_ROW_GOAL_MIN_CONTACTS 300
-/// Products of projected CG over all contacts: so many times contacts, within the two bounds.
+/// Products of projected CG over all contacts: this number divided by the contacts, within the two
+/// bounds.
 #define MABD_ROW_PRODUCTS_TIMES_CONTACTS 60000
 #define MABD_ROW_MIN_PRODUCTS            60
 #define MABD_ROW_MAX_PRODUCTS            3000
@@ -150,9 +151,9 @@
 
 // ---- dual solvers (affine/dual_select.c, cpu/factor.c) -----------------------------------------
 
-/// Slots up to which `auto` factors every component without a look at its pattern.
+/// Slots up to which `auto` factors every component without an analysis of its pattern.
 #define MABD_DUAL_AUTO_MAX_SLOTS INT32_C(200000)
-/// Largest factor that `auto` makes [bytes]: beyond it a component goes to PCG.
+/// Largest factor that `auto` creates [bytes]: a larger component is solved by PCG.
 #define MABD_DUAL_AUTO_MAX_BYTES ((size_t)4 << 30)
 /// Goal of iterative solvers relative to the gap tolerance: leaves room for round-off between
 /// residual and gap.
@@ -166,7 +167,8 @@
 #define MABD_REDUNDANT_SOFTNESS ((mabd_real)1e-10)
 /// Rows of components that one thread factors as one task: some 100 microseconds of work.
 #define MABD_GROUP_ROWS 1024
-/// All threads share a component from so many rows on, and from 1/MABD_SHARED_SHARE of all rows.
+/// All threads share a component with at least this many rows and at least 1/MABD_SHARED_SHARE of
+/// all rows.
 #define MABD_SHARED_ROWS  4096
 #define MABD_SHARED_SHARE 16
 
@@ -174,21 +176,20 @@
 
 /// Bodies of a tile: about 1 kB each in the cache while a step passes over them.
 #define MABD_TILE_BODIES 512
-/// Bodies of a pack are at most so far apart: a tile whose bodies all differ is not searched over
-/// and over.
+/// Largest distance of the bodies of a pack: bounds the search in a tile whose bodies all differ.
 #define MABD_PACK_MAX_SPREAD 128
 /// Links of one lane of a segment: odd, so that rows of 12 reals of bodies this far apart do not
 /// meet in one set of the cache.
 #define MABD_SEGMENT_LINKS 63
-/// Tiles predict while they assemble if at most one body in so many is in a halo.
+/// Tiles predict while they assemble if at most one body in this many is in the halo.
 #define MABD_HALO_SHARE 8
-/// Tiles that follow each other go to one thread, which prefetches the next one; so many batches
-/// per thread even out other load of the machine.
+/// Consecutive tiles go to one thread, which prefetches the next one; this many batches per thread
+/// balance other load of the machine.
 #define MABD_BATCHES_PER_THREAD 8
-/// Packs, or groups of springs, that memory is prefetched ahead.
+/// Distance of the prefetch in packs or groups of springs.
 #define MABD_PREFETCH_PACKS 2
-/// Joints that the factors of a segment are prefetched ahead. Farther ahead they would evict the
-/// bodies of the next segment from the second level of the cache.
+/// Distance of the prefetch of factors of a segment, in joints. At a larger distance they would
+/// evict the bodies of the next segment from the second-level cache.
 #define MABD_PREFETCH_JOINTS 4
 
 // ---- sanity of numbers -------------------------------------------------------------------------

@@ -27,7 +27,8 @@ static mabd_real elastic_energy(const mabd_body_material* material, mabd_mat3 A)
     return material->volume * (material->mu * square + material->lambda / 2 * trace * trace);
 }
 
-// Potential energy and momentum of the mass of a body at t with velocity v. Needs no affine coordinates.
+// Add potential energy and momentum of the mass of a body at t with velocity v. Needs no affine
+// coordinates.
 static void measure_translation(mabd_real mass, const mabd_real* gravity, mabd_vec3 t, mabd_vec3 v,
                                 mabd_measure* out, mabd_vec3* p, mabd_vec3* L) {
     out->gravity -= mass * mabd_v3_dot(mabd_v3_load(gravity), t);
@@ -52,8 +53,8 @@ static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* 
     measure_translation(material->mass, m->gravity, q.tau, v.tau, out, p, L);
 }
 
-// Energy of springs and armatures from the coordinates x and rates xd of joints. Needs no affine
-// coordinates.
+// Add the energy of springs and armatures from the coordinates x and rates xd of joints. Needs no
+// affine coordinates.
 static void measure_controls(const mabd_model* m, const mabd_real* x, const mabd_real* xd,
                              mabd_measure* out) {
     if (m->coordinate_count == 0) return;
@@ -70,7 +71,7 @@ static void measure_controls(const mabd_model* m, const mabd_real* x, const mabd
     }
 }
 
-// Energy stored in the softness of contacts: their force is that of a spring.
+// Add the energy stored in the softness of contacts: their force is that of a spring.
 static void measure_contacts(const mabd_affine_sim* sim, mabd_measure* out) {
     const mabd_affine_contacts* c = sim->contacts;
     const mabd_real softness = mabd_affine_contact_softness(sim->model);
@@ -80,7 +81,8 @@ static void measure_contacts(const mabd_affine_sim* sim, mabd_measure* out) {
         if (!(f[0] > 0) || !(p->end_distance < 0)) continue; // not a rebound
         const mabd_real soft = softness * p->own_n,
                         deep = p->end_distance * p->end_distance / (2 * soft);
-        const mabd_real pressed = soft * f[0] * f[0] / 2; // less than `deep` while it is pushed out
+        // less than `deep` while overlapping bodies are pushed apart
+        const mabd_real pressed = soft * f[0] * f[0] / 2;
         out->spring += (pressed < deep ? pressed : deep) + softness * p->own_t * across / 2;
     }
 }
@@ -99,7 +101,8 @@ mabd_measure mabd_affine_measure(const void* self) {
     mabd_v3_store(p, out.linear_momentum);
     mabd_v3_store(L, out.angular_momentum);
     mabd_affine_joint_error open = {0, 0, 0, -1};
-    sim->stages->check(sim, sim->q, 0, sim->model->joint_count, &open); // by the caller alone
+    // on the calling thread only
+    sim->stages->check(sim, sim->q, 0, sim->model->joint_count, &open);
     out.gap = open.gap;
     out.angle_error = open.angle;
     out.worst_joint = open.joint;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory and solvers of an affine simulation before it is created. Arrays are counted by the layout
-// itself; each pattern of component is analysed once, however many components have it.
+// itself; each pattern of component is analysed once, regardless of the number of components with
+// it.
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -22,7 +23,7 @@ static uint64_t hash_slots(uint64_t hash, const int32_t* slots, int32_t n, int32
     return hash;
 }
 
-// Equal for components that are alike but for the numbers of their slots.
+// Hash of a component, equal for components that differ only by the numbers of their slots.
 static uint64_t hash_pattern(const mabd_dual_system* system) {
     uint64_t hash = mabd_hash(MABD_HASH_START, &system->slot_count, sizeof system->slot_count);
     hash = mabd_hash(hash, system->width, (size_t)system->slot_count * sizeof(int32_t));
@@ -51,7 +52,8 @@ static mabd_dual_line describe(const mabd_plan_component* c, const mabd_dual_sys
                             .pattern = hash_pattern(system)};
 }
 
-// Chains and trees are eliminated in the plan's order and in place: one front a slot.
+// Predict memory and work of a component. Chains and trees are eliminated in the plan's order and
+// in place: one front per slot.
 static mabd_status foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
                            const mabd_dual_ops* ops, mabd_dual_line* line) {
     const bool in_place = ops == &mabd_dual_chain || ops == &mabd_dual_tree;
@@ -81,7 +83,8 @@ static void add_solver_name(char* text, size_t size, const char* name) {
     snprintf(text + length, size - length, "%s%s", length ? ", " : "", name);
 }
 
-// A definition names an iterative solver, and a component with junctions gets a direct one instead.
+// Note that a component with junctions gets a direct solver although the definition names an
+// iterative one.
 static void note_replacement(const mabd_affine_sim* sim, int32_t component,
                              const mabd_dual_ops* ops, mabd_sim_plan* plan) {
     const mabd_plan_component* c = &sim->model->plan->components[component];
@@ -98,7 +101,7 @@ static size_t add(size_t a, size_t b) {
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
 }
 
-// Its line, if there is room for one; its bytes are added in any case.
+// Add the line of a component, if there is room for it; its bytes are added in any case.
 static mabd_status add_component(const mabd_affine_sim* sim, int32_t component,
                                  mabd_sim_plan* plan) {
     const mabd_plan_component* c = &sim->model->plan->components[component];
@@ -125,7 +128,7 @@ static mabd_status add_component(const mabd_affine_sim* sim, int32_t component,
     return MABD_OK;
 }
 
-// ---- the whole ---------------------------------------------------------------------------------
+// ---- the whole simulation ----
 
 #define BYTES_STATE(reals) state += (reals) * sizeof(mabd_real);
 #define BYTES_WORK(reals)

@@ -7,17 +7,18 @@
 
 #include <string.h>
 
-// S over diag(K). Redundant rows are known to round-off over this; the refinement removes its effect on the
-// others.
+// S over diag(K). Forces of redundant rows are known up to round-off over this number; the
+// refinement removes its effect on the other rows.
 #define SHIFT ((mabd_real)1e-8)
 
-// Refinement: iterations, the residual over the right-hand side at which it ends, and the part of the residual
-// before that is no progress: the rest lies in redundant rows that contradict each other.
+// Refinement: iterations; the residual, relative to the right-hand side, at which it ends; the
+// ratio of residuals that counts as no progress: the remaining residual is in redundant rows that
+// contradict each other.
 #define REFINE_MAX_ITERATIONS 100
 #define REFINE_TOLERANCE      ((mabd_real)1e-13)
 #define REFINE_LEAST_FALL     ((mabd_real)0.9)
 
-// Iterative dual solvers: their residual over the right-hand side, and their budget.
+// Iterative dual solvers: their residual, relative to the right-hand side, and their iterations.
 #define ITERATE_TOLERANCE      ((mabd_real)1e-3)
 #define ITERATE_MAX_ITERATIONS 2000
 
@@ -50,7 +51,7 @@ bool mabd_affine_rigid_servo(const mabd_affine_sim* sim, int32_t row_set, int32_
                         !(c->drive_damping > 0) && !(c->max_force < (mabd_real)INFINITY));
 }
 
-// ---- twists --------------------------------------------------------------------------------------------
+// ---- twists ----
 
 mabd_affine_twist mabd_affine_twist_of(const mabd_real* q, const mabd_real* v) {
     const mabd_mat3 R = mabd_m3_load(q), rates = mabd_m3_load(v);
@@ -85,7 +86,7 @@ static mabd_real dot(mabd_affine_twist a, mabd_affine_twist b) {
     return mabd_v3_dot(a.v, b.v) + mabd_v3_dot(a.w, b.w);
 }
 
-// M^-1 f of a body
+// Compute M^-1 f of a body.
 static mabd_affine_twist accelerate(const mabd_model* m, int32_t body, mabd_affine_twist f) {
     const mabd_model_class* c = class_of(m, body);
     const mabd_real* I = c->principal;
@@ -94,9 +95,10 @@ static mabd_affine_twist accelerate(const mabd_model* m, int32_t body, mabd_affi
     return u;
 }
 
-// ---- rows ----------------------------------------------------------------------------------------------
+// ---- rows ----
 
-// J of a row on one side. D = R'dA is the skew matrix of the rotation, so d1, d2, d3 act by their moment.
+// Compute J of a row on one side. D = R'dA is the skew matrix of the rotation, so d1, d2, d3 act by
+// their moment.
 static mabd_affine_twist row_of(const mabd_joint_view* view, const mabd_row* row, mabd_vec3 gap,
                                 int is_b) {
     const mabd_vec12 J = mabd_row_jacobian(view, row, gap, is_b);
@@ -104,7 +106,7 @@ static mabd_affine_twist row_of(const mabd_joint_view* view, const mabd_row* row
     return twist;
 }
 
-// J of the rows of a joint on one side (width of its slot); rows that are not held are 0.
+// Compute J of the rows of a joint on one side (width of its slot); rows that are not held are 0.
 static void side_rows(const mabd_affine_projection* p, int32_t index, int is_b,
                       mabd_affine_twist* rows) {
     const mabd_model_joint* joint = &p->sim->model->joints[index];
@@ -204,9 +206,9 @@ mabd_real mabd_affine_projection_rates(const mabd_affine_projection* p, int32_t 
     return worst;
 }
 
-// ---- the matrix ----------------------------------------------------------------------------------------
+// ---- the matrix ----
 
-// D += J M^-1 J' of a side (a junction's share comes by its own slots), and its part of S.
+// Add J M^-1 J' of a side to D (the share of a junction is in its own slots), and its part of S.
 static void add_diagonal(const mabd_affine_projection* p, int32_t body, int32_t slot, bool junction,
                          mabd_real shift, const mabd_affine_twist* rows) {
     const mabd_plan* plan = p->sim->model->plan;
@@ -235,7 +237,8 @@ static void add_pair(const mabd_affine_projection* p, int32_t body, const mabd_p
     }
 }
 
-// J between the slot of a joint and the first slot of a junction, J' if the joint comes later.
+// Write J between the slot of a joint and the first slot of a junction, or J' if the joint comes
+// later.
 static void couple_with_junction(const mabd_affine_projection* p, const mabd_plan_pair* pair,
                                  const mabd_plan_side* sides) {
     const mabd_plan* plan = p->sim->model->plan;
@@ -252,7 +255,7 @@ static void couple_with_junction(const mabd_affine_projection* p, const mabd_pla
     }
 }
 
-// -M in the first slot of a junction and the identity, negative, in the second.
+// Write -M to the first slot of a junction and the negative identity to the second.
 static void fill_junction(const mabd_affine_projection* p, int32_t body, int32_t first) {
     const mabd_plan* plan = p->sim->model->plan;
     const mabd_model_class* c = class_of(p->sim->model, body);
@@ -299,8 +302,8 @@ static void assemble_body(const mabd_affine_projection* p, int32_t body, mabd_re
     }
 }
 
-// Rows without effect on any body, or not held: 1 on the diagonal. Held rows between junctions have their
-// part of S there, since components with junctions are factored with a shift.
+// Set the diagonal to 1 for rows that are not held or have no effect on any body. Held rows between
+// junctions have their part of S there, since components with junctions are factored with a shift.
 static void fill_empty_rows(const mabd_affine_projection* p, const mabd_plan_component* c) {
     const mabd_plan* plan = p->sim->model->plan;
     for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
@@ -327,9 +330,9 @@ static void assemble(const mabd_affine_projection* p, const mabd_plan_component*
     fill_empty_rows(p, c);
 }
 
-// ---- solving -------------------------------------------------------------------------------------------
+// ---- solving ----
 
-// M^-1 J' x of a body; x by row of the plan.
+// Compute M^-1 J' x of a body; x by row of the plan.
 static mabd_affine_twist response(const mabd_affine_projection* p, int32_t body,
                                   const mabd_real* x) {
     const mabd_plan* plan = p->sim->model->plan;
@@ -348,7 +351,7 @@ static mabd_affine_twist response(const mabd_affine_projection* p, int32_t body,
     return accelerate(p->sim->model, body, f);
 }
 
-// One component while it is solved. Vectors are by row of the plan.
+// One component during its solve. Vectors are by row of the plan.
 typedef struct solve_work {
     const mabd_affine_projection* p;
     const mabd_plan_component* c;
@@ -397,7 +400,7 @@ static mabd_real largest(const solve_work* w, const mabd_real* a) {
     return worst;
 }
 
-// x += (K + S)^-1 (b - K x) while the residual falls; x: right-hand side in, solution out.
+// Refine x += (K + S)^-1 (b - K x) while the residual falls; x: right-hand side in, solution out.
 static void refine(const solve_work* w, mabd_real* x) {
     const size_t rows = w->p->sim->sizes.rows, first = w->first, last = first + w->count;
     mabd_real *b = w->p->work, *r = b + rows, *z = r + rows;

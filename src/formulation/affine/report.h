@@ -8,16 +8,16 @@
 #include "math/shared.h"
 #include "topology/plan.h"
 
-/// What an iteration did to the bodies.
+/// Motion of the bodies in an iteration.
 typedef struct mabd_affine_motion_report {
     mabd_real rotation;   // largest rotation of a body from its reference [rad]
     int32_t rotated_body; // which, -1 = no moving bodies
     int32_t broken_body;  // one whose state is not finite, -1 = none
-    mabd_real*
-        each; // (bodies) gets the rotation of every body, squared as below; null = nobody asks
+    // (bodies) gets the square of twice the rotation of every body; null = not needed
+    mabd_real* each;
 } mabd_affine_motion_report;
 
-/// How far rigid rows are open.
+/// Largest errors of rigid rows.
 typedef struct mabd_affine_joint_error {
     mabd_real gap;       // [m]
     mabd_real angle;     // [rad]
@@ -25,7 +25,7 @@ typedef struct mabd_affine_joint_error {
     int32_t joint;       // where the larger of gap and angle is, -1 = no rows
 } mabd_affine_joint_error;
 
-/// One body more: the squares of twice its rotation and of its whole increment.
+/// Include one body: the squares of twice its rotation and of its whole increment.
 MABD_FN void mabd_affine_report_motion(mabd_affine_motion_report* report, int32_t body,
                                        mabd_real rotation, mabd_real size) {
     if (report->each) report->each[body] = rotation;
@@ -36,7 +36,7 @@ MABD_FN void mabd_affine_report_motion(mabd_affine_motion_report* report, int32_
     }
 }
 
-/// The worse of two, each by itself; at equality the first joint.
+/// Merge joint errors: the larger of each; at equality the first joint.
 MABD_FN void mabd_affine_joint_error_add(mabd_affine_joint_error* worst,
                                          const mabd_affine_joint_error* one) {
     const mabd_real before = worst->gap > worst->angle ? worst->gap : worst->angle;
@@ -47,8 +47,8 @@ MABD_FN void mabd_affine_joint_error_add(mabd_affine_joint_error* worst,
     if (one->nonlinear > worst->nonlinear) worst->nonlinear = one->nonlinear;
 }
 
-/// Goal of iterative dual solvers: half the gap tolerance [m], which leaves room for round-off between
-/// residual and gap.
+/// Goal of iterative dual solvers: half the gap tolerance [m], which leaves room for round-off
+/// between residual and gap.
 MABD_FN mabd_dual_goal mabd_affine_dual_goal(mabd_real gap_tolerance) {
     const mabd_dual_goal goal = {MABD_DUAL_GOAL_PART * gap_tolerance, MABD_DUAL_MAX_ITERATIONS};
     return goal;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time integration as numbers: a step is one or two implicit solves, each given by a few coefficients.
+// Time integration as numbers: a step is one or two implicit solves, each given by a few
+// coefficients.
 #pragma once
 
 #include "math/vec3.h"
 
-/// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a choice of
-/// numbers: q_b = w q + w1 q1, v_b = w v + w1 v1 [VQ eq. 25, App. A].
+/// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a
+/// choice of numbers: q_b = w q + w1 q1, v_b = w v + w1 v1 [VQ eq. 25, App. A].
 ///
 ///                  q is at   end      bh      w       w1          g = 1 - 1/sqrt(2), k = (1 - g)/g
 ///   euler          t         t + h    h       1       0
@@ -13,7 +14,8 @@
 ///   sdirk first    t         t + gh   gh      1       0
 ///   sdirk second   t + gh    t + h    gh      k       1 - k       q1 at t
 ///
-/// The two solves of SDIRK2 are the first step of BDF2; unlike one Euler step they add no visible damping.
+/// The two solves of SDIRK2 are the first step of BDF2; unlike one Euler step they add no visible
+/// damping.
 typedef enum mabd_affine_scheme {
     MABD_SCHEME_EULER,
     MABD_SCHEME_BDF2,

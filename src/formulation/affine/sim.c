@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creation, saving and the table of the M-ABD formulation.
+// Creation, saved state and the table of the affine formulation.
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_sim.h"
@@ -35,11 +35,11 @@ static void reset_host(mabd_affine_sim* sim) {
 static void reset(void* self) {
     mabd_affine_sim* sim = self;
     reset_host(sim);
-    sim->backend->upload(sim); // a failure shows in the next step
+    sim->backend->upload(sim); // a failure is reported by the next step
 }
 
 const mabd_affine_sim* mabd_affine_state(const void* self) {
-    mabd_affine_sim* sim = (mabd_affine_sim*)self; // what it stands for does not change
+    mabd_affine_sim* sim = (mabd_affine_sim*)self; // the state that it represents does not change
     sim->backend->download(sim);
     return sim;
 }
@@ -130,9 +130,9 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 
 // ---- state as bytes ----------------------------------------------------------------------------
 //
-// The STATE fields in the order of fields.def, the targets and which of them are set, a byte of flags; with
-// contacts: euler_steps of all bodies, the number of saved contacts, and these; with the flag HAS_APPLIED:
-// the applied forces. A change of this order raises state_version.
+// The STATE fields in the order of fields.def, the targets and which of them are set, a byte of
+// flags; with contacts: euler_steps of all bodies, the number of saved contacts, and these; with
+// the flag HAS_APPLIED: the applied forces. A change of this order raises state_version.
 
 #define HAS_HISTORY 1
 #define HAS_APPLIED 2
@@ -153,7 +153,7 @@ static size_t applied_size(const mabd_affine_sim* sim) {
     return 6 * sim->sizes.bodies * sizeof *sim->applied;
 }
 
-// Up to the flags.
+// Offset of the flags.
 static size_t flags_at(const mabd_affine_sim* sim) {
     const mabd_affine_sizes* n = &sim->sizes;
     size_t total = n->targets * (sizeof *sim->target + sizeof *sim->target_set);
@@ -164,7 +164,7 @@ static size_t flags_at(const mabd_affine_sim* sim) {
     return total;
 }
 
-// Without saved contacts and applied forces.
+// Size of a state without saved contacts and applied forces.
 static size_t least_size(const mabd_affine_sim* sim) {
     const size_t total = flags_at(sim) + 1;
     return sim->contacts ? total + sim->sizes.bodies * sizeof(mabd_real) + sizeof(int32_t) : total;
@@ -172,8 +172,8 @@ static size_t least_size(const mabd_affine_sim* sim) {
 
 static size_t state_size(const void* self) {
     const mabd_affine_sim* sim = self;
-    const size_t kept = sim->contacts ? (size_t)sim->contacts->list.saved.count : 0;
-    return least_size(sim) + kept * sizeof(mabd_affine_saved_contact) +
+    const size_t saved = sim->contacts ? (size_t)sim->contacts->list.saved.count : 0;
+    return least_size(sim) + saved * sizeof(mabd_affine_saved_contact) +
            (sim->has_applied ? applied_size(sim) : 0);
 }
 
@@ -211,8 +211,8 @@ static void save(const void* self, void* buffer) {
     if (sim->has_applied) memcpy(out, sim->applied, applied_size(sim));
 }
 
-// Room for the contacts of a state; MABD_ERR_INPUT if its size does not fit.
-static mabd_status reserve_kept(mabd_affine_sim* sim, const unsigned char* state, size_t size) {
+// Reserve memory for the contacts of a state; MABD_ERR_INPUT if its size does not fit.
+static mabd_status reserve_saved(mabd_affine_sim* sim, const unsigned char* state, size_t size) {
     const size_t least = least_size(sim);
     mabd_affine_contacts* c = sim->contacts;
     int32_t count = 0;
@@ -231,7 +231,7 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     mabd_affine_sim* sim = self;
     const mabd_affine_sizes* n = &sim->sizes;
     const unsigned char* in = buffer;
-    MABD_TRY(reserve_kept(sim, in, size));
+    MABD_TRY(reserve_saved(sim, in, size));
     reset_host(sim);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
@@ -258,7 +258,7 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     }
     if (sim->has_applied) memcpy(sim->applied, in, applied_size(sim));
     mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
-    sim->backend->upload(sim); // a failure shows in the next step
+    sim->backend->upload(sim); // a failure is reported by the next step
     return MABD_OK;
 }
 

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start states: what is checked, what is an error, and what is projected.
 //
-//   rigid rows      C(q) = 0 to 1e-6 m or rad. An open row is an error, unless the joints are to be closed:
-//                   then q moves by the least motion in the mass metric (projection.h), iterated:
+//   rigid rows      C(q) = 0 to 1e-6 m or rad. A larger joint error is refused, unless joints
+//                   are to be closed: then q moves by the least motion in the mass metric
+//                   (projection.h), iterated:
 //                     K lambda = C(q),  u = -M^-1 J' lambda,  t += R u_v,  R <- R exp(u_w)
-//                   Every iteration is Newton's for C = 0, so the rows close quadratically. The sum of the
-//                   motions is the least one to second order in the opening. Rotations are limited to half
-//                   a radian each, so that joints that are far open are closed, too.
-//                   A state that is set during a run may be open by the strain of the bodies, too: poses
-//                   are those of the rotations, and joints are closed by strained bodies. What is allowed
-//                   is the opening of the joint at the current state with its bodies unstrained.
-//   rigid servos    x = target. Off by more than 1e-6: a warning, since the first step moves them there. An
-//                   error if the target lies beyond the stops of the axis, or if closing the joints of the
-//                   component together with its servos fails. Closing joints holds these rows, too.
-//   velocities      J u = 0 on rigid rows, where scripted bodies move as their scripts say. Rates of more
-//                   than 1e-6 m/s or rad/s, over 1 + the speeds of the two bodies, are projected away:
+//                   This is Newton's iteration for C = 0, so the error converges quadratically. The
+//                   sum of the motions is the least one to second order in the error. Rotations are
+//                   limited to half a radian per iteration, so that joints with large errors are
+//                   closed as well.
+//                   A state that is set during a run may also have errors from the strain of the
+//                   bodies: poses are those of the rotations, and joints are closed by strained
+//                   bodies. The allowed error is that of the joint at the current state with its
+//                   bodies unstrained.
+//   rigid servos    x = target. Off by more than 1e-6: a warning, since the first step moves them
+//                   there. An error if the target lies beyond the stops of the axis, or if closing
+//                   the joints of the component together with its servos fails. Closing
+//                   joints holds these rows as well.
+//   velocities      J u = 0 on rigid rows; scripted bodies move according to their scripts. Rates
+//                   of more than 1e-6 m/s or rad/s, relative to 1 + the speeds of the two bodies,
+//                   are projected:
 //                     K lambda = J u,  u -= M^-1 J' lambda
-//                   which takes out the kinetic energy of the part of u across the joints. Servos and
-//                   motors are left out: they act from the first step on.
+//                   which removes the kinetic energy of the part of u across the joints. Servos and
+//                   motors are not projected: they act from the first step on.
 //
 // Components without a violation keep their bits.
 
@@ -32,17 +37,19 @@
 #include <stdio.h>
 #include <string.h>
 
-// Largest opening and rate of a row that is taken as it is [m], [rad], [m/s], [rad/s], besides round-off.
+// Largest joint error and rate of a row that is accepted [m], [rad], [m/s], [rad/s], in addition to
+// round-off.
 #define START_TOLERANCE ((mabd_real)1e-6)
 #define START_ROUND_OFF (64 * MABD_AFFINE_EPSILON)
 
-// Closing: budget, largest rotation of a body in one iteration [rad], opening from which on an iteration
-// that does not halve it is the last one [m], [rad].
+// Closing: iterations, largest rotation of a body in one iteration [rad], joint error above which
+// an iteration that does not halve it is the last one [m], [rad].
 #define CLOSE_MAX_ITERATIONS 80
 #define CLOSE_MAX_ROTATION   ((mabd_real)0.5)
 #define CLOSE_FLOOR          ((mabd_real)1e-8)
 
-// Velocities: budget of projections; each leaves a part of about 1e-8, or 1e-3 with an iterative solver.
+// Velocities: number of projections; each leaves a part of about 1e-8, or 1e-3 with an iterative
+// solver.
 #define RATE_MAX_ITERATIONS 20
 
 typedef struct start_work {
@@ -50,7 +57,7 @@ typedef struct start_work {
     const mabd_model* m;
     mabd_affine_start* start;
     mabd_affine_projection p;
-    mabd_real* q0; // (bodies + 1 x 12) poses before they were closed, or tried
+    mabd_real* q0; // (bodies + 1 x 12) poses before joints were closed
     mabd_warnings* warnings;
     mabd_error* error;
 } start_work;
@@ -59,7 +66,7 @@ static size_t pose_bytes(const start_work* s) {
     return mabd_bytes(12 * (s->sim->sizes.bodies + 1), sizeof(mabd_real));
 }
 
-// Memory that only states with a violation need. MABD_ERR_MEMORY.
+// Allocate memory that only states with a violation need. MABD_ERR_MEMORY.
 static mabd_status reserve(start_work* s) {
     if (s->q0) return MABD_OK;
     s->q0 = mabd_alloc(s->p.allocator, pose_bytes(s));
@@ -70,17 +77,17 @@ static mabd_status no_memory(const start_work* s) {
     return mabd_fail_memory(s->error, "checking the start state");
 }
 
-// ---- openings ------------------------------------------------------------------------------------------
+// ---- joint errors ----
 
-// The joint that is open farthest beyond what round-off explains.
-typedef struct opening {
+// The joint with the largest error beyond its tolerance.
+typedef struct joint_error {
     int32_t joint;    // -1 = none
     mabd_real size;   // [m] or [rad]
     mabd_real excess; // over the tolerance
     bool angle;
-} opening;
+} joint_error;
 
-static void keep_worse(opening* worst, int32_t joint, mabd_real size, mabd_real tolerance,
+static void keep_worse(joint_error* worst, int32_t joint, mabd_real size, mabd_real tolerance,
                        bool angle) {
     if (!(size - tolerance > worst->excess)) return;
     worst->joint = joint, worst->size = size, worst->angle = angle;
@@ -89,19 +96,20 @@ static void keep_worse(opening* worst, int32_t joint, mabd_real size, mabd_real 
 
 static void measure_joint(const mabd_joint_view* view, const mabd_row_set* set, mabd_real* gap,
                           mabd_real* angle) {
-    const mabd_vec3 apart = mabd_joint_gap(view);
+    const mabd_vec3 gap_vector = mabd_joint_gap(view);
     *gap = *angle = 0;
-    if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT) *gap = mabd_v3_norm(apart);
+    if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT)
+        *gap = mabd_v3_norm(gap_vector);
     for (int32_t r = 0; r < set->rigid_count; r++) {
         const mabd_row* row = &set->rigid[r];
-        const mabd_real C = (mabd_real)fabs(mabd_row_value(view, row, apart));
+        const mabd_real C = (mabd_real)fabs(mabd_row_value(view, row, gap_vector));
         const mabd_real turn = C < 1 ? (mabd_real)asin(C) : MABD_PI / 2;
         if (row->kind == MABD_ROW_SLIDE && C > *gap) *gap = C;
         if (row->kind == MABD_ROW_CROSS && turn > *angle) *angle = turn;
     }
 }
 
-// A joint at the current state of the simulation, its bodies without strain.
+// View of a joint at the current state of the simulation, its bodies without strain.
 static mabd_joint_view unstrained_view(const start_work* s, const mabd_model_joint* joint) {
     mabd_joint_view view;
     mabd_affine_view(s->sim, joint, s->sim->q, &view);
@@ -110,7 +118,8 @@ static mabd_joint_view unstrained_view(const start_work* s, const mabd_model_joi
     return view;
 }
 
-static void add_opening(const start_work* s, const mabd_real* q, int32_t index, opening* worst) {
+static void add_joint_error(const start_work* s, const mabd_real* q, int32_t index,
+                            joint_error* worst) {
     const mabd_model_joint* joint = &s->m->joints[index];
     const mabd_row_set* set = &s->m->row_sets[joint->row_set];
     mabd_joint_view view;
@@ -128,15 +137,16 @@ static void add_opening(const start_work* s, const mabd_real* q, int32_t index, 
     keep_worse(worst, index, angle, START_TOLERANCE + START_ROUND_OFF + strain_angle, true);
 }
 
-static opening find_opening(const start_work* s, const mabd_real* q) {
-    opening worst = {-1, 0, 0, false};
+static joint_error find_joint_error(const start_work* s, const mabd_real* q) {
+    joint_error worst = {-1, 0, 0, false};
     for (int32_t i = 0; i < s->m->joint_count; i++) {
-        if (s->m->plan->joint_slot[i] >= 0) add_opening(s, q, i, &worst);
+        if (s->m->plan->joint_slot[i] >= 0) add_joint_error(s, q, i, &worst);
     }
     return worst;
 }
 
-static mabd_status refuse_opening(const start_work* s, const opening* open, const char* why) {
+static mabd_status refuse_joint_error(const start_work* s, const joint_error* open,
+                                      const char* why) {
     char label[160];
     mabd_model_joint_label(s->m, open->joint, label, sizeof label);
     return mabd_fail_at(s->error, MABD_ERR_INPUT, -1, open->joint, s->start->time,
@@ -144,9 +154,9 @@ static mabd_status refuse_opening(const start_work* s, const opening* open, cons
                         open->angle ? "rad" : "m", why);
 }
 
-// ---- closing joints ------------------------------------------------------------------------------------
+// ---- closing joints ----
 
-// Move a body by a part of its correction; its velocity stays the same in the world.
+// Move a body by a part of its correction; its velocity in the world does not change.
 static void move_body(const start_work* s, mabd_real* q, mabd_real* v, int32_t body,
                       mabd_real part) {
     mabd_real* own = q + 12 * (size_t)body;
@@ -178,7 +188,8 @@ static void move_component(const start_work* s, const mabd_plan_component* c, ma
     for (int32_t i = 0; i < c->body_count; i++) move_body(s, q, v, bodies[i], part);
 }
 
-// Close the held rows of a component; q, and v unless it is null, move. *left gets the largest error.
+// Close the held rows of a component; changes q, and v unless it is null. *left gets the largest
+// error.
 static mabd_status close_component(start_work* s, int32_t component, mabd_real* q, mabd_real* v,
                                    mabd_real* left) {
     const mabd_plan_component* c = &s->m->plan->components[component];
@@ -189,7 +200,7 @@ static mabd_status close_component(start_work* s, int32_t component, mabd_real* 
         if (*left == 0 || (*left <= CLOSE_FLOOR && *left > last / 2)) return MABD_OK;
         last = *left;
         const mabd_status status = mabd_affine_projection_solve(&s->p, component);
-        if (status == MABD_ERR_SINGULAR) return MABD_OK; // *left says how it went
+        if (status == MABD_ERR_SINGULAR) return MABD_OK; // *left has the error
         MABD_TRY(status);
         move_component(s, c, q, v);
     }
@@ -197,7 +208,7 @@ static mabd_status close_component(start_work* s, int32_t component, mabd_real* 
     return MABD_OK;
 }
 
-// Close all components whose held rows are open; *closed: all of them are good then.
+// Close all components with errors in held rows; *closed: all of them are within the tolerance.
 static mabd_status close_all(start_work* s, mabd_real* q, mabd_real* v, bool* closed) {
     *closed = true;
     s->p.q = q, s->p.servos = true;
@@ -214,7 +225,7 @@ static mabd_real angle_between(const mabd_real* q, const mabd_real* q0) {
     return mabd_v3_norm(mabd_so3_log(mabd_m3_tproduct(mabd_m3_load(q0), mabd_m3_load(q))));
 }
 
-// Say how far bodies have moved from q0.
+// Warn how far bodies have moved from q0.
 static void warn_moved(const start_work* s) {
     int32_t far = -1, turned = -1;
     mabd_real distance = 0, angle = 0;
@@ -238,8 +249,8 @@ static mabd_status close_joints(start_work* s) {
     if (reserve(s) != MABD_OK) return no_memory(s);
     memcpy(s->q0, start->q, 12 * (s->sim->sizes.bodies + 1) * sizeof(mabd_real));
     if (close_all(s, start->q, start->v, &closed) != MABD_OK) return no_memory(s);
-    opening open = find_opening(s, start->q);
-    if (open.joint >= 0) return refuse_opening(s, &open, ": the joints cannot be closed");
+    joint_error open = find_joint_error(s, start->q);
+    if (open.joint >= 0) return refuse_joint_error(s, &open, ": the joints cannot be closed");
     if (!closed) {
         return mabd_fail(s->error, MABD_ERR_INPUT,
                          "the joints cannot be closed with all rigid servos at their targets");
@@ -250,7 +261,7 @@ static mabd_status close_joints(start_work* s) {
     return MABD_OK;
 }
 
-// ---- servos and stops ----------------------------------------------------------------------------------
+// ---- servos and stops ----
 
 typedef struct axis_place {
     int32_t joint, row; // -1 = none; of the controls
@@ -274,7 +285,7 @@ static const char* axis_unit(const start_work* s, const axis_place* axis) {
     return axis_row(s, axis)->kind == MABD_ROW_SLIDE ? "m" : "rad";
 }
 
-// A target beyond the stops of its own axis cannot be met.
+// Refuse a target beyond the stops of its own axis, which cannot be met.
 static mabd_status check_target(const start_work* s, const axis_place* axis, mabd_real target) {
     const mabd_control* c = &s->m->row_sets[s->m->joints[axis->joint].row_set].control[axis->row];
     char label[200];
@@ -288,7 +299,7 @@ static mabd_status check_target(const start_work* s, const axis_place* axis, mab
                         low ? "below" : "above", low ? "lower" : "upper");
 }
 
-// The rigid servo that is farthest off its target.
+// Find the rigid servo farthest from its target.
 static mabd_status find_servo(const start_work* s, axis_place* worst) {
     for (int32_t i = 0; i < s->m->joint_count; i++) {
         const mabd_model_joint* joint = &s->m->joints[i];
@@ -310,7 +321,8 @@ static mabd_status find_servo(const start_work* s, axis_place* worst) {
     return MABD_OK;
 }
 
-// A servo off its target: a warning, unless its component cannot be closed with it.
+// Check servos off their targets: a warning, or an error if the component cannot be closed with
+// them.
 static mabd_status check_servos(start_work* s) {
     axis_place worst = {-1, -1, 0};
     char label[200];
@@ -352,7 +364,7 @@ static mabd_status check_stops(const start_work* s) {
             const mabd_real below = c->lower - x[r], above = x[r] - c->upper;
             char label[200];
             if (!c->limited || (below <= START_TOLERANCE && above <= START_TOLERANCE)) continue;
-            // beyond the stop as far as now, by the strain of the bodies
+            // strain of the bodies explains the distance beyond the stop
             if (below <= START_TOLERANCE + (c->lower - now[r]) && below > 0) continue;
             if (above <= START_TOLERANCE + (now[r] - c->upper) && above > 0) continue;
             return mabd_fail_at(
@@ -365,17 +377,17 @@ static mabd_status check_stops(const start_work* s) {
     return MABD_OK;
 }
 
-// ---- poses ---------------------------------------------------------------------------------------------
+// ---- poses ----
 
 static mabd_status check_openings(const start_work* s) {
-    const opening open = find_opening(s, s->start->q);
+    const joint_error open = find_joint_error(s, s->start->q);
     if (open.joint < 0) return MABD_OK;
-    return refuse_opening(s, &open,
-                          s->start->is_initial
-                              ? " at the start; \"start\": {\"close\": true} in the scene, or "
-                                "--close-joints, closes it"
-                              : " in the state to set; a scene with \"start\": {\"close\": "
-                                "true} closes it");
+    return refuse_joint_error(s, &open,
+                              s->start->is_initial
+                                  ? " at the start; \"start\": {\"close\": true} in the scene, or "
+                                    "--close-joints, closes it"
+                                  : " in the state to set; a scene with \"start\": {\"close\": "
+                                    "true} closes it");
 }
 
 static mabd_status settle_pose(start_work* s) {
@@ -393,9 +405,10 @@ static mabd_status settle_pose(start_work* s) {
     return start->stops || start->changed ? check_stops(s) : MABD_OK;
 }
 
-// ---- velocities ----------------------------------------------------------------------------------------
+// ---- velocities ----
 
-// Velocity of a scripted body: its frame's origin moves along the direction, and it turns about it.
+// Compute the velocity of a scripted body: the origin of its frame moves along the direction, and
+// it rotates about it.
 static void script_rates(const start_work* s, const mabd_model_script* script, mabd_real* v) {
     const mabd_real time = s->start->time;
     const mabd_real* q = s->start->q + 12 * (size_t)script->body;
@@ -403,7 +416,7 @@ static void script_rates(const start_work* s, const mabd_model_script* script, m
     const mabd_real speed = script->translation ? mabd_signal_rate(script->translation, time) : 0;
     const mabd_real turn = script->angle ? mabd_signal_rate(script->angle, time) : 0;
     const mabd_vec3 omega = mabd_v3_scale(turn, script->axis);
-    // the centre of mass as seen from the frame's origin, in principal axes, then world
+    // centre of mass relative to the origin of the frame, in principal axes, then in world axes
     const mabd_mat3 axes = mabd_q_matrix(mabd_q_load(c->axes)), R = mabd_m3_load(q);
     const mabd_vec3 arm = mabd_m3_mul(R, mabd_m3_tmul(axes, mabd_v3_load(c->center)));
     const mabd_vec3 velocity =
@@ -425,7 +438,7 @@ static mabd_real speed_of(const mabd_real* v) {
            mabd_v3_norm(mabd_v3_load(v + 3)) + mabd_v3_norm(mabd_v3_load(v + 6));
 }
 
-// Rate of a joint's rows over what is allowed, <= 1 is good; *rate gets the largest.
+// Rate of the rows of a joint relative to the allowed rate, <= 1 is good; *rate gets the largest.
 static mabd_real joint_excess(const start_work* s, int32_t joint, mabd_real* rate) {
     const mabd_model_joint* j = &s->m->joints[joint];
     const mabd_real* rows =
@@ -440,7 +453,7 @@ static mabd_real joint_excess(const start_work* s, int32_t joint, mabd_real* rat
     return *rate / ((START_TOLERANCE + START_ROUND_OFF) * speed);
 }
 
-// The joint of a component whose rates are worst, -1 = all are good.
+// Find the joint of a component with the largest relative rate, -1 = all are good.
 static int32_t find_rate(const start_work* s, const mabd_plan_component* c, mabd_real* rate) {
     int32_t worst = -1;
     mabd_real most = 1;
@@ -454,7 +467,7 @@ static int32_t find_rate(const start_work* s, const mabd_plan_component* c, mabd
     return worst;
 }
 
-// Kinetic energy of a component [J].
+// Compute the kinetic energy of a component [J].
 static mabd_real energy_of(const start_work* s, const mabd_plan_component* c) {
     mabd_real energy = 0;
     for (int32_t i = c->body_first; i < c->body_first + c->body_count; i++) {

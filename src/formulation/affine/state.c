@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state as a user changes it: the start state, states that are set, forces for one step.
+// Changes of the state by a user: the start state, states that are set, forces for one step.
 
 #include "formulation/affine/affine_sim.h"
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-// ---- the start -----------------------------------------------------------------------------------------
+// ---- the start ----
 
 static size_t start_bytes(const mabd_affine_sim* sim) {
     return mabd_bytes(24 * sim->sizes.bodies, sizeof *sim->start);
@@ -42,7 +42,7 @@ mabd_status mabd_affine_start_create(mabd_affine_sim* sim, const mabd_allocator*
     return MABD_OK;
 }
 
-// ---- states that are set -------------------------------------------------------------------------------
+// ---- states that are set ----
 
 /// Arrays of a state in user frames; null = unchanged.
 typedef struct user_state {
@@ -82,7 +82,7 @@ static mabd_status check_body(const mabd_affine_sim* sim, const user_state* user
     return MABD_OK;
 }
 
-// The state of a body with the new values, as affine coordinates and rates.
+// Compute the state of a body with the new values, as affine coordinates and rates.
 static void place_body(const mabd_affine_sim* sim, const user_state* user, size_t body,
                        mabd_real* q, mabd_real* v) {
     const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
@@ -103,7 +103,8 @@ static void place_body(const mabd_affine_sim* sim, const user_state* user, size_
     memcpy(q, moved ? pose : sim->q + 12 * body, sizeof pose);
 }
 
-// q_new and ref are free between steps: they hold the state until it is known to be good.
+// Write the new state to q_new and ref, which are unused between steps, until it is known to be
+// good.
 static mabd_status stage_state(mabd_affine_sim* sim, const user_state* user, mabd_error* error) {
     for (size_t i = 0; i < sim->sizes.bodies; i++) {
         mabd_real *q = sim->q_new + 12 * i, *v = sim->ref + 12 * i;
@@ -156,7 +157,7 @@ mabd_status mabd_affine_set_state(void* self, mabd_real time, int64_t step,
     return sim->backend->upload(sim) == MABD_OK ? MABD_OK : sim->backend->last_error(sim, error);
 }
 
-// ---- forces for one step -------------------------------------------------------------------------------
+// ---- forces for one step ----
 
 void mabd_affine_apply_force(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
                              const mabd_real* torques) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The co-rotated affine body: the mathematics of one body in a step, in the frame of the body.
 //
-// Kinematics     x = A X + t,  q = (a1, a2, a3, t), a_k the columns of A             [MABD eq. 1, 4]
+// Kinematics     x = A X + t,  q = (a1, a2, a3, t), a_k the columns of A          [MABD eq. 1, 4]
 // Body frame     at the centre of mass, along the principal axes: no mass coupling,
 //                M = diag(s1 I3, s2 I3, s3 I3, m I3),  s_k = tr(I)/2 - I_k
 // Increment      D = R' dA (columns d1 d2 d3), tau = R' dt;  D_ik is row i of column k
