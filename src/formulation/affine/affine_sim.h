@@ -18,11 +18,12 @@ mabd_status mabd_affine_start_create(mabd_affine_sim* sim, const mabd_allocator*
 void mabd_affine_start_free(mabd_affine_sim* sim, const mabd_allocator* allocator);
 /// Bytes of sim->start.
 size_t mabd_affine_start_bytes(const mabd_affine_sim* sim);
-/// Entries set_state and apply_force of the table (formulation/formulation.h).
+/// Set the state of dynamic bodies: entry set_state of the table (formulation/formulation.h).
 mabd_status mabd_affine_set_state(void* self, mabd_real time, int64_t step,
                                   const mabd_real* positions, const mabd_real* quaternions,
                                   const mabd_real* velocities, const mabd_real* angular,
                                   mabd_error* error);
+/// Add forces on bodies for the next step: entry apply_force of the table.
 void mabd_affine_apply_force(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
                              const mabd_real* torques);
 /// Discard the forces that were applied for a step.
@@ -31,10 +32,14 @@ void mabd_affine_clear_applied(mabd_affine_sim* sim);
 /// Compute pose and velocity of a body in its user frame (output.c).
 void mabd_affine_body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start* state);
 
-/// Entries of the table about the definition (options.c), as formulation.h describes them.
+/// True if the formulation runs on a backend: entry has_backend of the table (options.c).
 bool mabd_affine_has_backend(mabd_backend backend);
+/// Set the fields of def that a preset determines: entry apply_preset of the table (options.c).
 void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset);
+/// Replace automatic choices in def: entry resolve of the table (options.c).
 void mabd_affine_resolve(mabd_sim_def* def);
+/// Refuse a def or model that the formulation cannot simulate: entry check of the table
+/// (options.c).
 mabd_status mabd_affine_check(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
 /// Compute memory and solvers of a simulation before its creation (plan.c).
 mabd_status mabd_affine_plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
@@ -42,5 +47,5 @@ mabd_status mabd_affine_plan(const mabd_model* model, const mabd_sim_def* def, m
 /// Write the bytes of a simulation by use into bytes, from MABD_MEMORY_STATE on (plan.c).
 void mabd_affine_memory(const void* self, size_t* bytes);
 
-/// The table (sim.c).
+/// The table of the affine formulation (sim.c).
 extern const mabd_formulation_ops mabd_formulation_affine;

@@ -7,7 +7,7 @@
 // host are outdated, until they are downloaded. A step waits for the device only where the host
 // needs a number from it: a rotation, a joint error, whether a stop is met.
 //
-// Functions return MABD_ERR_DEVICE if the device fails, and `last_error` has the text.
+// Functions return MABD_ERR_DEVICE if the device fails, and `last_error` has the message.
 #pragma once
 
 #include "formulation/affine/data.h"
@@ -32,7 +32,7 @@ struct mabd_affine_backend_ops {
     void (*destroy)(mabd_affine_sim* sim, const mabd_allocator* allocator);
     /// Bytes held on the device.
     size_t (*bytes)(const mabd_affine_sim* sim);
-    /// Copy the text of the last failure to *error and return its status.
+    /// Copy the message of the last failure to *error and return its status.
     mabd_status (*last_error)(const mabd_affine_sim* sim, mabd_error* error);
     /// Copy the state of the host to the device, as after a reset.
     mabd_status (*upload)(mabd_affine_sim* sim);
@@ -102,7 +102,7 @@ extern const mabd_affine_backend_ops mabd_affine_backend_cpu;
 typedef struct mabd_affine_host_ops {
     /// Poses of scripted bodies (q_new, ref) and coordinates of joints at the end of the solve.
     void (*predict_rest)(mabd_affine_sim* sim);
-    /// Save what the next step needs of the contacts, before finish.
+    /// Save the contact data that the next step needs, before finish.
     void (*save_contacts)(mabd_affine_sim* sim);
     /// True if all axes on a wrong branch move, false if the last one only (affine/cpu/axes.h).
     /// `first`: the first solve at this reference. changed: number of axes on a wrong branch.

@@ -23,7 +23,7 @@
 #include "mabd/sim.h"
 #include "model/model_data.h"
 
-/// Stages that are timed.
+/// Names of the timed stages.
 #define MABD_AFFINE_STAGE_LIST(X)                                                                  \
     X(PREDICT, "predict")                                                                          \
     X(CONTACT, "contact")                                                                          \
@@ -33,6 +33,7 @@
     X(UPDATE, "update")                                                                            \
     X(CHECK, "check")                                                                              \
     X(FINISH, "finish")
+/// The timed stages.
 typedef enum mabd_affine_stage {
 #define X(name, text) MABD_AFFINE_STAGE_##name,
     MABD_AFFINE_STAGE_LIST(X)

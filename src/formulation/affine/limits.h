@@ -109,8 +109,8 @@
 /// oscillate.
 #define MABD_BOUND_MIN_RELAX ((mabd_real)0.2)
 #define MABD_BOUND_MAX_RELAX ((mabd_real)2)
-/// Products of conjugate gradients over the freedoms of supports. A pulley has one freedom besides
-/// its elasticity and takes a few.
+/// Products of conjugate gradients over the degrees of freedom of supports. A pulley has one
+/// besides its elasticity and takes a few.
 #define MABD_SUPPORT_MAX_PRODUCTS 200
 /// Energy of their residual at the end, relative to that at the start: 1e-10 of the residual
 /// itself.
@@ -135,7 +135,7 @@
 #define MABD_ROW_MAX_PRODUCTS            3000
 /// Sweeps over a small range where the forces are those of the end.
 #define MABD_ROW_MAX_SWEEPS 200
-/// Sweeps before the end: the first few bring most of the change, and planes of contacts still
+/// Sweeps before the end: the first few make most of the change, and planes of contacts still
 /// bend.
 #define MABD_ROW_MAX_EARLY_SWEEPS 50
 /// Contacts of a small range up to which projected CG is tried first: ten boxes on each other take

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start states: what is checked, what is an error, and what is projected.
+// Start states: checks, errors, and projections.
 //
 //   rigid rows      C(q) = 0 to 1e-6 m or rad. A larger joint error is refused, unless joints
 //                   are to be closed: then q moves by the least motion in the mass metric

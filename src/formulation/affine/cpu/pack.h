@@ -95,6 +95,7 @@ typedef struct mabd_affine_spring_group {
     int32_t row_set[MABD_LANES];
 } mabd_affine_spring_group;
 
+/// Bodies that one thread processes at a time, with their packs and groups.
 typedef struct mabd_affine_tile {
     int32_t body_first, body_last; // bodies first .. last - 1, and so on
     int32_t pack_first, pack_last;

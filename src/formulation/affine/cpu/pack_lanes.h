@@ -106,7 +106,7 @@ void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pa
 void MABD_STAGE(open_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                            const mabd_real* stress, bool predict, mabd_lanes* q_hat,
                            mabd_lanes* ref, mabd_lanes* S, mabd_lanes* G);
-/// Add forces at points and of motors without springs on a body to r. R: of its reference.
+/// Add forces at points and of joints without rows on a body to r. R: of its reference.
 void MABD_STAGE(push_body)(const mabd_affine_sim* sim, int32_t body, mabd_mat3 R, mabd_vec12* r);
 /// Compute coordinates, axes and right-hand sides of the springs of a group, at the reference.
 void MABD_STAGE(start_group)(mabd_affine_sim* sim, const mabd_affine_spring_group* group);

@@ -17,6 +17,7 @@
 #define MABD_BALLS_LANES 4
 #endif
 
+// Blocks of one body that are computed together.
 typedef struct mabd_affine_balls_block_batch {
     mabd_real X[3][MABD_BALLS_LANES], Y[3][MABD_BALLS_LANES]; // the two points of a block
     mabd_real K[9][MABD_BALLS_LANES];                         // R c(X, Y) R', by rows
@@ -28,6 +29,7 @@ typedef struct mabd_affine_balls_block_batch {
     int32_t count;
 } mabd_affine_balls_block_batch;
 
+// Compute the blocks K of a batch.
 MABD_FN void mabd_affine_balls_compute_blocks(const mabd_affine_assembly* MABD_RESTRICT own,
                                               mabd_affine_balls_block_batch* MABD_RESTRICT w) {
     const mabd_affine_block* MABD_RESTRICT b = own->block;
@@ -48,6 +50,7 @@ MABD_FN void mabd_affine_balls_compute_blocks(const mabd_affine_assembly* MABD_R
     }
 }
 
+// Compute the blocks of a batch, write them to their places, and empty the batch.
 MABD_FN void mabd_affine_balls_flush_blocks(const mabd_affine_assembly* own,
                                             mabd_affine_balls_block_batch* w) {
     if (w->count < 1) return;
@@ -71,7 +74,7 @@ MABD_FN void mabd_affine_balls_flush_blocks(const mabd_affine_assembly* own,
     w->count = 0;
 }
 
-// Set or add sign R c(X, Y) R' to a block, when the batch is full.
+// Queue the block sign R c(X, Y) R', which is set in or added to its place with the whole batch.
 MABD_FN void mabd_affine_balls_add_block(const mabd_affine_assembly* own,
                                          mabd_affine_balls_block_batch* w, mabd_vec3 X, mabd_vec3 Y,
                                          bool diagonal, mabd_real sign, bool first, mabd_real* to) {

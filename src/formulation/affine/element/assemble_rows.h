@@ -433,6 +433,8 @@ MABD_CALL void mabd_affine_stage_assemble_junction(mabd_affine_sim* sim, int32_t
 
 // ---- rows for responses (affine/contact/response.h) ----
 
+/// Compute J of one joint on a body, in the frame of the body. Returns the number of rows. Not for
+/// slots of junctions.
 MABD_FN int32_t mabd_affine_stage_joint_rows(mabd_affine_sim* sim, int32_t body, int32_t side,
                                              mabd_vec12* rows) {
     mabd_real J[MABD_PLAN_SLOT_ROWS][12];

@@ -21,6 +21,7 @@
 
 // ---- 3 x v blocks of K ----
 
+// Add a value to one entry of a block.
 MABD_FN void mabd_affine_springs_add_to(mabd_real* K, int32_t stride, int32_t row, int32_t column,
                                         mabd_real value) {
     K[row * stride + column] += value;
@@ -57,6 +58,7 @@ MABD_FN void mabd_affine_springs_add_mixed(const mabd_affine_assembly* own,
     }
 }
 
+// Add vector rows of one joint times vector rows of another (or the same): N_i' S N_j / 4
 MABD_FN void mabd_affine_springs_add_vectors(const mabd_affine_assembly* own,
                                              const mabd_affine_spring_work* from,
                                              const mabd_affine_spring_work* to, int32_t stride,
@@ -77,6 +79,7 @@ MABD_FN void mabd_affine_springs_add_vectors(const mabd_affine_assembly* own,
 
 // ---- sides and pairs ----
 
+// Compute attachment, V and axes of one joint on a body.
 MABD_FN void mabd_affine_springs_open_springs(const mabd_affine_sim* sim,
                                               const mabd_affine_assembly* own,
                                               const mabd_plan_side* side,
@@ -120,6 +123,7 @@ MABD_FN void mabd_affine_springs_open_place(const mabd_affine_sim* sim, int32_t 
     if (to->mode == MABD_SIDE_GROUND) mabd_affine_add_ground(sim, side, to->rhs);
 }
 
+// Add the diagonal block and the right-hand side of one joint.
 MABD_FN void mabd_affine_springs_add_side(const mabd_affine_assembly* own,
                                           const mabd_affine_spring_work* work, mabd_real* D,
                                           mabd_real* rhs) {

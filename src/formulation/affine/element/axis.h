@@ -35,6 +35,7 @@ MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
     return law;
 }
 
+// The larger of two numbers; a NaN in b is ignored.
 MABD_FN mabd_real mabd_affine_axis_larger(mabd_real a, mabd_real b) {
     return b > a ? b : a;
 }

@@ -17,6 +17,7 @@ typedef struct mabd_affine_eliminate_work {
     mabd_vec12 y;
 } mabd_affine_eliminate_work;
 
+// Eliminate one row j with its gap [m] and compliance [m/N].
 MABD_FN void mabd_affine_eliminate_row(mabd_affine_eliminate_work* w, mabd_vec12 j, mabd_real gap,
                                        mabd_real compliance) {
     mabd_vec12 u = mabd_affine_block_solve(w->own->block, w->own->Z, j);
@@ -31,8 +32,8 @@ MABD_FN void mabd_affine_eliminate_row(mabd_affine_eliminate_work* w, mabd_vec12
     w->count++;
 }
 
-// First place of the rows of a body: the next free one, or on a device the one that the host has
-// assigned; then their number.
+// eliminate_first returns the first place of the rows of a body: the next free one, or on a device
+// the one that the host has assigned. eliminate_end stores their number.
 #ifdef MABD_KERNEL_SOURCE
 MABD_FN int32_t mabd_affine_eliminate_first(const mabd_affine_contacts* c, int32_t body) {
     return c->by_body.row_first[body];

@@ -4,10 +4,12 @@
 
 #include "formulation/affine/data.h"
 
+/// Largest errors of the rows of one joint, as in mabd_affine_joint_error.
 typedef struct mabd_affine_one_joint_error {
     mabd_real gap, angle, nonlinear;
 } mabd_affine_one_joint_error;
 
+// The larger of two numbers; a NaN in b is ignored.
 MABD_FN mabd_real mabd_affine_check_larger(mabd_real a, mabd_real b) {
     return b > a ? b : a;
 }
