@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/formulation/affine/element/affine_body.h, against dense matrices made from the definitions:
+// Tests for src/formulation/affine/element/affine_body.h, against dense matrices computed from the
+// definitions:
 //
 //   H = M/(bh)^2 + drag/(bh) on t + K + T'GT            (12 x 12), in more than double precision
 //   K    second differences of V (mu e:e + lambda/2 tr(e)^2), e = sym(D)
 //   G    V W:(W S), W = skew(D), S the stress
 //
-// H is badly conditioned (V mu against s/(bh)^2: up to 1e13), its structured inverse is not: every
-// entry of it is a sum without cancellation, right to 1e-13 of itself.
+// H is badly conditioned (V mu against s/(bh)^2: up to 1e13), but its structured inverse is not:
+// every entry is a sum without cancellation, with a relative error of 1e-13.
 #include "formulation/affine/element/affine_body.h"
 
 #include "support/draw.h"
@@ -164,7 +165,7 @@ Test(affine, the_inverse_is_that_of_the_dense_matrix_entry_by_entry) {
             affine_entries(mabd_affine_block_apply(&b, unit_affine(c)), y);
             for (int r = 0; r < 12; r++) {
                 // entries that are zero by structure are zero; the oracle leaves 1e-30 of its
-                // largest
+                // largest entry
                 const double size = fabs((double)inverse.m[r][c]);
                 if (y[r] == 0) {
                     cr_assert(le(dbl, size, 1e-25 * (double)inverse.m[c][c]));
@@ -178,8 +179,8 @@ Test(affine, the_inverse_is_that_of_the_dense_matrix_entry_by_entry) {
     cr_assert(le(dbl, worst, 1e-13));
 }
 
-// Stress of a size that moves the rotation block by a part `share` of C^-1 where it is least, in a
-// random frame.
+// Draw a stress that changes the rotation block by a fraction `share` of C^-1 where it is least, in
+// a random frame.
 static void draw_stress(uint64_t* state, const mabd_affine_block* b, double share, double S[3][3]) {
     const double c = fmax(b->c[0], fmax(b->c[1], b->c[2]));
     const double size = share / (c * b->quarter_volume);
@@ -193,7 +194,7 @@ static mabd_sym3 sym_of(const double S[3][3]) {
     return s;
 }
 
-// Tension in a random frame: G is positive, nothing is clamped.
+// Draw a tension in a random frame: G is positive, nothing is clamped.
 static void draw_tension(uint64_t* state, const mabd_affine_block* b, double share,
                          double S[3][3]) {
     double raw[3][3];
@@ -224,7 +225,8 @@ static double solve_error(const mabd_affine_block* b, mabd_sym3 Z, const dense* 
     return worst;
 }
 
-// By Woodbury H^-1 loses what it subtracts: a share of 1e3 leaves 1e-3 of the rotation block.
+// Woodbury's formula subtracts nearly equal terms in H^-1: a share of 1e3 leaves 1e-3 of the
+// rotation block.
 Test(affine, woodbury_adds_the_geometric_term_under_tension) {
     uint64_t state = 1;
     for (int decade = -6; decade <= 3; decade++) {
@@ -244,7 +246,7 @@ Test(affine, woodbury_adds_the_geometric_term_under_tension) {
     }
 }
 
-// Compression up to where G must be clamped (G + diag(1/c)/10 > 0).
+// Compression up to the limit where G must be clamped (G + diag(1/c)/10 > 0).
 Test(affine, woodbury_adds_the_geometric_term_under_mild_compression) {
     uint64_t state = 2;
     int used = 0;
@@ -300,10 +302,10 @@ Test(affine, the_inverse_stays_symmetric_positive_definite_whatever_the_stress) 
                 }
             }
             cr_assert(le(dbl, asymmetry, 1e-11), "case %d, 1e%d: %g", (int)n, decade, asymmetry);
-            // scaled to a unit diagonal, and lifted by the round-off of its entries
+            // scaled to a unit diagonal, and increased by the round-off of its entries
             for (int i = 0; i < 12; i++) A.m[i][i] *= 1 + (wide)1e-11;
             cr_assert(factor(&A), "case %d, stress of 1e%d", (int)n, decade);
-            // not clamped where the exact sum is far from singular, clamped where it is not
+            // not clamped where the exact sum is far from singular; clamped where it is not
             // positive
             dense exact = dense_of(&m, cases[n].bh, (const double(*)[3])S);
             clamped += !factor(&exact);
@@ -312,7 +314,8 @@ Test(affine, the_inverse_stays_symmetric_positive_definite_whatever_the_stress) 
     cr_assert(lt(int, 10, clamped));
 }
 
-// Against eigenvectors by Jacobi; two equal eigenvalues, or three, cost digits but not more than half of them.
+// Compare with Jacobi eigenvectors; two or three equal eigenvalues cost digits, but at most half of
+// them.
 Test(affine, the_clamp_without_eigenvectors_is_the_positive_part) {
     uint64_t state = 9;
     double worst = 0, worst_equal = 0;
@@ -325,7 +328,7 @@ Test(affine, the_clamp_without_eigenvectors_is_the_positive_part) {
         mabd_real x[3], V[3][3] = {{0}};
         for (int k = 0; k < 3; k++) x[k] = draw_real(&state);
         const mabd_real square = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + 1e-3;
-        for (int i = 0; i < 3; i++) { // a mirror is as good as a turn
+        for (int i = 0; i < 3; i++) { // a mirror serves as well as a rotation
             for (int k = 0; k < 3; k++) V[i][k] = (i == k) - 2 * x[i] * x[k] / square;
         }
         mabd_sym3 G = {0, 0, 0, 0, 0, 0};
@@ -351,7 +354,7 @@ Test(affine, the_clamp_without_eigenvectors_is_the_positive_part) {
 // ---- G is the second derivative of the energy --------------------------------------------------
 
 // V (mu e:e + lambda/2 tr(e)^2) at A = I + e + t W, strain sqrt(A'A) - I: for a skew W the linear
-// elasticity of A's increment is zero, so the curvature in t is all geometric.
+// elasticity of A's increment is zero, so the curvature in t is purely geometric.
 static double energy_at(const mabd_body_material* m, const double* e, const double* W, double t) {
     // Y = sqrt(A'A) by the iteration of Denman and Beavers
     double B[9], Y[9], Z[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -393,7 +396,7 @@ Test(affine, the_geometric_term_is_the_curvature_of_the_energy_along_a_turn) {
             w[i] = draw_real(&state);
             for (int j = 0; j <= i; j++) e[3 * i + j] = e[3 * j + i] = 1e-3 * draw_real(&state);
         }
-        // D of the turn w/2: D32 - D23 = w1 ...
+        // D of the rotation w/2: D32 - D23 = w1 ...
         const double W[9] = {0,        w[2] / 2, -w[1] / 2, -w[2] / 2, 0,
                              w[0] / 2, w[1] / 2, -w[0] / 2, 0};
         const double up = energy_at(&m, e, W, t), down = energy_at(&m, e, W, -t);
@@ -484,14 +487,14 @@ Test(affine, strain_and_stress_are_inverse_and_the_stress_is_hookes) {
     }
 }
 
-// A rotation is free of elastic force: H^-1 of an antisymmetric D sees inertia alone, exactly.
+// A rotation causes no elastic force: H^-1 of an antisymmetric D contains inertia alone, exactly.
 Test(affine, a_rotation_has_no_elastic_force) {
     for (size_t n = 0; n < CASES; n++) {
         const mabd_body_material m = material_of(&cases[n]);
         const mabd_affine_block b = mabd_affine_block_make(&m, cases[n].bh);
         const double w = 1 / (cases[n].bh * cases[n].bh);
         for (int k = 0; k < 3; k++) {
-            // M/(bh)^2 applied to the turn about axis k, then H^-1: the turn again
+            // M/(bh)^2 applied to the rotation about axis k, then H^-1, gives the rotation again
             const int i = (k + 1) % 3, j = (k + 2) % 3; // D_ji = 1, D_ij = -1
             double r[12] = {0}, y[12];
             r[3 * i + j] = m.s[i] * w, r[3 * j + i] = -m.s[j] * w;

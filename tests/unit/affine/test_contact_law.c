@@ -14,8 +14,8 @@
 
 static const mabd_real softness = (mabd_real)1e-3;
 
-// A contact pressed in by about 1 mm, with slips of about 1 mm; the bound of friction may stick or
-// not.
+// A contact with a penetration of about 1 mm and slips of about 1 mm; with its friction bound it
+// may stick or slip.
 static mabd_affine_contact draw_contact(uint64_t* state) {
     mabd_affine_contact p = {.friction_state = MABD_FRICTION_NONE};
     const mabd_mat3 R = draw_rotation(state);
@@ -38,7 +38,7 @@ static mabd_vec3 draw_move(uint64_t* state) {
     return draw_vec3(state, (mabd_real)1e-3);
 }
 
-// Set the branch that a move is on, as the solver does.
+// Set the branch of a displacement, as the solver does.
 static void choose_branch(mabd_affine_contact* p, mabd_vec3 move) {
     const mabd_vec3 s = mabd_affine_law_slip(p, move);
     p->slip_length = mabd_v3_norm(s);
@@ -67,7 +67,7 @@ Test(contact_law, pushes_only_and_keeps_to_its_bound) {
     }
 }
 
-// (F(x) - F(y)) . (x - y) <= 0: with its bound held the force is that of a convex energy.
+// (F(x) - F(y)) . (x - y) <= 0: with a constant bound the force has a convex energy.
 Test(contact_law, falls_along_its_own_displacement) {
     uint64_t state = 2;
     for (int i = 0; i < DRAWS; i++) {
@@ -94,7 +94,7 @@ Test(contact_law, the_rows_of_a_branch_are_the_law_there) {
     for (int k = 0; k < 4; k++) cr_expect(lt(int, 100, seen[k / 2][1 + k % 2]), "branch %d", k);
 }
 
-// A branch that sticks is straight: its rows are the law anywhere on it.
+// A branch that sticks is linear: its rows equal the law anywhere on it.
 Test(contact_law, straight_branches_hold_to_their_ends) {
     uint64_t state = 5;
     int checked = 0;
@@ -153,7 +153,7 @@ Test(contact_law, counts_its_rows) {
     cr_expect(eq(int, mabd_affine_law_rows(&p, softness, rows), 3));
     p.friction_state = MABD_FRICTION_SLIP;
     cr_expect(eq(int, mabd_affine_law_rows(&p, softness, rows), 2));
-    p.bound = 0; // no friction: nothing turns
+    p.bound = 0; // no friction: nothing rotates
     cr_expect(eq(int, mabd_affine_law_rows(&p, softness, rows), 1));
     cr_expect(eq(dbl, mabd_v3_norm(mabd_affine_law_push(&p)), 0));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles and packs: who is worked on with whom, and that it makes no difference.
+// Tiles and packs: how bodies and joints are grouped, and that grouping does not change the bits.
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/cpu/reduced_chain.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Longer than two tiles, so that some joints lie across.
+// Longer than two tiles, so that some joints connect two tiles.
 #define LINKS (2 * MABD_TILE_BODIES + 176)
 
 static const mabd_joint types[] = {MABD_JOINT_BALL, MABD_JOINT_HINGE, MABD_JOINT_UNIVERSAL,
@@ -32,7 +32,7 @@ static mabd_model* chain_model(mabd_joint joint) {
     return rig_model(scene);
 }
 
-// Bodies with springs, and one, at the root, that is odd.
+// Bodies with springs, and an unpacked one at the root.
 static mabd_model* plant_model(void) {
     mabd_error error = {0};
     mabd_scene* scene = rig_scene(-9.81);
@@ -78,7 +78,7 @@ static void advance(mabd_affine_sim* sim, int steps) {
     }
 }
 
-// ---- grouping ------------------------------------------------------------------------------------------
+// ---- grouping ----------------------------------------------------------------------------------
 
 static void expect_all_once(const mabd_model* m, const mabd_affine_packs* packs) {
     int32_t* seen = calloc((size_t)m->body_count, sizeof *seen);
@@ -105,7 +105,7 @@ static void expect_all_once(const mabd_model* m, const mabd_affine_packs* packs)
     free(seen);
 }
 
-// Joint by joint, what a pack says of the lane.
+// Compare each joint with the data of its lane in a pack.
 static void expect_like(const mabd_model* m, const mabd_affine_packs* packs,
                         const mabd_affine_pack* pack, int l) {
     const mabd_plan* plan = m->plan;
@@ -147,8 +147,8 @@ static int32_t tile_of(const mabd_affine_packs* packs, int32_t body) {
     return t;
 }
 
-// Every slot of a joint is begun once; a side apart is in another tile than the one that begins. `in_order`: tiles go one after
-// the other, and no side is apart.
+// Every slot of a joint is begun once; a deferred side is in another tile than the one that begins.
+// `in_order`: tiles are processed in order, and no side is deferred.
 static void expect_modes(const mabd_model* m, const mabd_affine_packs* packs, bool in_order) {
     const mabd_plan* plan = m->plan;
     int32_t* tile = malloc((size_t)plan->slot_count * sizeof *tile);
@@ -176,7 +176,7 @@ static void expect_modes(const mabd_model* m, const mabd_affine_packs* packs, bo
     free(tile);
 }
 
-// Joints with coordinates are in one lane of one group of one tile, or among the lone ones.
+// Joints with coordinates are in one lane of one group of one tile, or among the ungrouped ones.
 static void expect_coordinates_once(const mabd_model* m, const mabd_affine_packs* packs) {
     int32_t* seen = calloc((size_t)m->joint_count + 1, sizeof *seen);
     int32_t* joint_at = calloc((size_t)m->coordinate_count + 1, sizeof *joint_at);
@@ -222,7 +222,7 @@ Test(pack, takes_all_links_of_a_chain_with_rigid_rows) {
     for (int i = 0; i < TYPES; i++) {
         mabd_model* model = chain_model(types[i]);
         mabd_affine_sim* sim = start(model, 1);
-        // full ones, but for the two ends and where a tile ends
+        // full packs, except at the two ends and at the end of a tile
         cr_expect(eq(i32, sim->packs->unpacked_count, 0));
         cr_expect(le(i32, sim->packs->pack_count, LINKS / MABD_LANES + 4));
         stop(sim);
@@ -239,9 +239,10 @@ Test(pack, leaves_no_spring_of_a_plant_alone_but_that_at_its_root) {
     mabd_model_destroy(model);
 }
 
-// ---- borders -------------------------------------------------------------------------------------------
+// ---- halo --------------------------------------------------------------------------------------
 
-// Rows of a pack look at references of bodies of their own tile, at borders and at bodies that do not move.
+// Rows of a pack read references of bodies of their own tile, of its halo and of bodies that do not
+// move.
 static void expect_borders(const mabd_model* m, const mabd_affine_packs* packs) {
     uint8_t* border = calloc((size_t)m->body_count, 1);
     for (int32_t i = 0; i < packs->halo_count; i++) border[packs->halo[i]] = 1;
@@ -278,12 +279,12 @@ static void expect_borders(const mabd_model* m, const mabd_affine_packs* packs) 
     free(border);
 }
 
-// The same bits where all bodies are predicted before all tiles.
+// The bits are the same if all bodies are predicted before all tiles.
 static void expect_same_if_predicted_before(const mabd_model* model, int32_t threads) {
     mabd_affine_sim *fused = start(model, threads), *before = start(model, threads);
     expect_borders(model, fused->packs);
     cr_assert(mabd_affine_fuses_predict(fused));
-    before->packs->halo_count = model->body_count; // too many
+    before->packs->halo_count = model->body_count; // larger than any halo
     cr_assert(mabd_affine_fuses_predict(before) == false);
     advance(fused, 5), advance(before, 5);
     const size_t bytes = 12 * (size_t)model->body_count * sizeof(mabd_real);
@@ -303,7 +304,7 @@ Test(pack, predicts_on_its_way_what_it_predicts_before) {
     }
 }
 
-// ---- results -------------------------------------------------------------------------------------------
+// ---- results -----------------------------------------------------------------------------------
 
 Test(pack, chains_across_tiles_are_the_same_with_any_number_of_threads) {
     for (int i = 0; i < TYPES; i++) {
@@ -324,14 +325,14 @@ Test(pack, chains_across_tiles_are_the_same_with_any_number_of_threads) {
     }
 }
 
-// The same simulation, all of it one by one.
+// Make the simulation process all bodies one by one, without packs.
 static void unpack(mabd_affine_sim* sim, const mabd_model* model) {
     const mabd_allocator allocator = mabd_default_allocator();
     for (int32_t i = 0; i < model->body_count; i++) {
         uint8_t* kind = &sim->body_kind[i];
         if (*kind == MABD_BODY_SIMPLE || *kind == MABD_BODY_ROWS) *kind = MABD_BODY_GENERAL;
     }
-    mabd_affine_reduced_chain_destroy(sim, &allocator); // no runs are left
+    mabd_affine_reduced_chain_destroy(sim, &allocator); // no segments are left
     sim->reduced_chains = NULL;
     mabd_affine_packs_destroy(&allocator, sim->packs);
     cr_assert(eq(int,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of long chains (affine/cpu/segment.c): the same system as everybody else's, only eliminated in another order.
+// Segments of long chains (affine/cpu/segment.c): the dual system of block Thomas, eliminated in
+// another order.
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_step.h"
@@ -20,7 +21,8 @@ typedef struct long_chain {
     mabd_affine_sim* sim;
 } long_chain;
 
-// A chain that swings and turns, let go level; `heavy`: mass of its end over that of a link.
+// A swinging and rotating chain, released horizontally; `heavy`: mass of its end over that of a
+// link.
 static long_chain start(mabd_joint joint, int32_t links, bool pinned, mabd_real heavy,
                         int32_t steps) {
     const mabd_allocator allocator = mabd_default_allocator();
@@ -30,7 +32,7 @@ static long_chain start(mabd_joint joint, int32_t links, bool pinned, mabd_real 
     void* self = NULL;
     long_chain c = {.scene = rig_scene(-9.81)};
     def.joint = joint, def.links = links, def.pinned = pinned, def.end_mass_ratio = heavy;
-    if (joint == MABD_JOINT_BALL || !pinned) { // other pins do not turn along all axes
+    if (joint == MABD_JOINT_BALL || !pinned) { // other pins cannot rotate about all axes
         def.angular_velocity[1] = (mabd_real)0.3;
         def.angular_velocity[2] = (mabd_real)0.2;
     }
@@ -63,7 +65,7 @@ static void solve_once(mabd_affine_sim* cpu, mabd_affine_scheme scheme, int32_t 
     mabd_affine_update(cpu);
 }
 
-// Increments and multipliers of one solve, against the whole KKT system.
+// Compare increments and multipliers of one solve with the whole KKT system.
 static kkt_errors compare(const long_chain* c) {
     const mabd_affine_sim* cpu = c->sim;
     const mabd_plan* plan = c->model->plan;
@@ -91,7 +93,8 @@ static void expect_oracle(mabd_joint joint, int32_t links, bool pinned, mabd_rea
               (int)links);
     solve_once(c.sim, MABD_SCHEME_BDF2, 20);
     const kkt_errors e = compare(&c);
-    // a chain that floats is hardly pulled: round-off of places 50 m away shows in its forces (block Thomas: 3e-9)
+    // a floating chain has small forces: round-off of positions 50 m away shows in them (block
+    // Thomas: 3e-9)
     const double forces = pinned ? 1e-9 : 2e-8;
     cr_expect(lt(dbl, e.dq, 1e-9), "joint %d, %d links", (int)joint, (int)links);
     cr_expect(lt(dbl, e.lambda, forces), "joint %d, %d links", (int)joint, (int)links);
@@ -99,12 +102,13 @@ static void expect_oracle(mabd_joint joint, int32_t links, bool pinned, mabd_rea
 }
 
 static void expect_oracles(mabd_joint joint) {
-    const int32_t pin = joint == MABD_JOINT_BALL ? 0 : 1; // its frame is not that of the others
+    // its frame differs from that of the others
+    const int32_t pin = joint == MABD_JOINT_BALL ? 0 : 1;
     expect_oracle(joint, MABD_SEGMENT_BODIES + pin + 1, true, 0,
                   1);                                           // the last link has one joint only
     expect_oracle(joint, MABD_SEGMENT_BODIES + 2, false, 0, 1); // neither end is held
     expect_oracle(joint, 2 * MABD_SEGMENT_BODIES + 40, true, 0,
-                  2); // one run after the other, and a rest
+                  2); // consecutive segments, and a remainder
     expect_oracle(joint, MABD_SEGMENT_BODIES + 100, true, 1000, 1); // a heavy end
 }
 
@@ -132,7 +136,8 @@ Test(run, short_chains_have_none) {
     stop(&c);
 }
 
-// What update tells of the joints inside, and check of all others, is what all joints one by one tell.
+// The joint errors that update reports inside segments and check reports for all others equal those
+// of all joints one by one.
 static void expect_widest(const long_chain* c) {
     mabd_affine_sim* cpu = c->sim;
     mabd_affine_joint_error all = {0, 0, 0, -1};
@@ -158,7 +163,7 @@ Test(run, finds_the_widest_gap) {
     solve_once(cpu, MABD_SCHEME_BDF2, 5);
     solve_again(cpu);
     for (int32_t k = 0; k < MABD_SEGMENT_SAVED(3);
-         k++) { // what elimination has left of one joint is off
+         k++) { // data of one joint after elimination is off
         cpu->packs->kept[MABD_SEGMENT_SAVED(3) * 40 + k].at[3] += (mabd_real)0.5;
     }
     expect_widest(&c);
@@ -171,7 +176,7 @@ Test(run, finds_the_widest_gap) {
     stop(&c);
 }
 
-// The same bits, whoever does which tile.
+// The bits do not depend on which thread processes which tile.
 static void expect_same_bits(mabd_joint joint) {
     const mabd_allocator allocator = mabd_default_allocator();
     long_chain one = start(joint, 3 * MABD_SEGMENT_BODIES + 77, true, 0, 0);
@@ -203,7 +208,8 @@ Test(run, does_not_depend_on_threads) {
     expect_same_bits(MABD_JOINT_HINGE);
 }
 
-// A pivot that is not positive is found, and its joint named: here the mass of all links is negative.
+// A pivot that is not positive is found and its joint named: here the mass of all links is
+// negative.
 static void expect_failing_joint(mabd_joint type) {
     long_chain c = start(type, MABD_SEGMENT_BODIES + 10, true, 0, 0);
     mabd_affine_sim* cpu = c.sim;

@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#define FINE  5e-5 // of samples [m]; sizes are below 1 m
+#define FINE  5e-5 // resolution of samples [m]; sizes are below 1 m
 #define TURNS 360  // r (1 - cos(pi/TURNS)) < FINE
 #define DRAWS 12
 
@@ -20,7 +20,8 @@ static mabd_vec3 on_circle(mabd_real r, int i, mabd_real z) {
     return mabd_v3(r * (mabd_real)cos(angle), r * (mabd_real)sin(angle), z);
 }
 
-// A ball of radius r about (0, 0, z): circles from the `first` of TURNS on, counted from the top.
+// Visit a ball of radius r about (0, 0, z): circles from the `first` of TURNS on, counted from the
+// top.
 static void visit_ball(mabd_real r, mabd_real z, int first, visit* see, void* context) {
     for (int k = first; k <= TURNS; k++) {
         const double fall = MABD_PI * k / TURNS; // from the top
@@ -30,7 +31,7 @@ static void visit_ball(mabd_real r, mabd_real z, int first, visit* see, void* co
     }
 }
 
-// Nodes, and how deep the solid below them goes: half the longer side under the lowest.
+// Visit nodes, and the depth of the solid below them: half the longer side under the lowest.
 static void visit_field(const mabd_height_field* f, visit* see, void* context) {
     const mabd_real i = (mabd_real)(f->columns - 1) / 2, j = (mabd_real)(f->rows - 1) / 2;
     mabd_real lowest = f->heights[0];
@@ -42,7 +43,7 @@ static void visit_field(const mabd_height_field* f, visit* see, void* context) {
     see(context, mabd_v3(0, 0, lowest - (mabd_real)fmax(i * f->dx, j * f->dy)));
 }
 
-// Points of the surface of a shape in its frame.
+// Visit points of the surface of a shape in its frame.
 static void visit_surface(const mabd_collider* shape, visit* see, void* context) {
     const mabd_real *s = shape->size, r = s[0];
     switch (shape->kind) {
@@ -99,7 +100,8 @@ static mabd_pose draw_pose(uint64_t* state) {
     return (mabd_pose){draw_vec3(state, 2), R};
 }
 
-// The box holds all of the shape and is no larger than the margin asks; `tight` false: larger.
+// Expect the box to contain the shape and to be no larger than the margin requires; `tight` false:
+// larger.
 static void expect_box(const mabd_collider* shape, const mabd_pose* pose, bool tight) {
     const mabd_real margin = (mabd_real)0.03;
     const mabd_broad_box box = mabd_collider_box(shape, pose, margin);
@@ -123,8 +125,8 @@ Test(bounds, boxes_are_the_least_around_convex_shapes) {
     }
 }
 
-// A bowl has the box of its whole ball, a height field that of the box around it: least if it is
-// not turned.
+// A bowl has the box of its whole ball, a height field that of the box around it: tight if it is
+// not rotated.
 Test(bounds, boxes_hold_bowls_and_height_fields) {
     uint64_t state = 4;
     for (int kind = MABD_COLLIDER_BOWL; kind <= MABD_COLLIDER_HEIGHT_FIELD; kind++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/contact/broad*.c: every scene against all pairs, one by one.
+// Tests for src/contact/broad*.c: every scene against a comparison of all pairs.
 #include "contact/broad.h"
 
 #include "support/counting_allocator.h"
@@ -184,7 +184,7 @@ static mabd_broad_result update(mabd_broad* broad) {
     return result;
 }
 
-// The broad phase of the world finds the pairs that comparing all with all finds, in order.
+// Expect the broad phase to find the pairs of a comparison of all boxes with all, in order.
 static int64_t compare(const char* name, int32_t levels_least) {
     mabd_broad* broad;
     cr_assert(eq(int, create(0, &broad), MABD_OK));
@@ -237,7 +237,7 @@ Test(broad, sizes_over_five_decades) {
     }
 }
 
-// From about a thousand geoms on, a sample chooses the axes of keys and joins levels.
+// From about a thousand geoms on, a sample chooses the axes of keys and merges levels.
 Test(broad, sampled_grids) {
     const mabd_vec3 flat[] = {mabd_v3(1, 0, 0), mabd_v3(0, 1, 1), mabd_v3(1, 0, 1),
                               mabd_v3(1, 1, 1)};

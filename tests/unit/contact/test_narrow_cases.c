@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/contact/narrow.h: pairs whose contact is known without a computation, and what a
-// body at rest needs from its points.
+// Tests for src/contact/narrow.h: pairs whose contact is known without a computation, and the
+// points that a body at rest needs.
 #include "contact/narrow.h"
 
 #include "support/draw.h"
@@ -45,7 +45,7 @@ Test(narrow_cases, two_spheres) {
     near_vec(out[0].on_a, mabd_v3(0, 1, 0), tiny);
     near_vec(out[0].on_b, mabd_v3(0, 1.5, 0), tiny);
     cr_assert(eq(i32, narrow(&a, at(0, 0, 0), &b, at(0, 3.5, 0), 0.4), 0));
-    // one centre: any way out, as long as it is one
+    // common centre: any valid direction of separation
     cr_assert(eq(i32, narrow(&a, at(1, 1, 1), &b, at(1, 1, 1), 0), 1));
     cr_assert(le(dbl, fabs(out[0].distance + 3), tiny));
     cr_assert(le(dbl, fabs(mabd_v3_norm(out[0].normal) - 1), tiny));
@@ -63,13 +63,13 @@ Test(narrow_cases, crossed_capsules_touch_once_and_parallel_ones_twice) {
     double low = fmin(out[0].on_a.z, out[1].on_a.z), high = fmax(out[0].on_a.z, out[1].on_a.z);
     cr_assert(le(dbl, fabs(low + 0.5) + fabs(high - 1), tiny));
     for (int k = 0; k < 2; k++) cr_assert(le(dbl, fabs(out[k].distance - 0.05), tiny));
-    // axes that meet: out across both
+    // crossing axes: separated along the normal of both
     cr_assert(ge(i32, narrow(&a, turned(at(0, 0, 0), ey, MABD_PI / 2), &a, at(0, 0, 0), 0.1), 1));
     cr_assert(le(dbl, fabs(out[0].distance + 0.2), tiny));
     cr_assert(le(dbl, fabs(fabs(out[0].normal.y) - 1), tiny));
 }
 
-// The headline pair: a link of a chain on a pulley, 1 mm above its side.
+// The main case: a link of a chain on a pulley, 1 mm above its side.
 static const double R = 0.3, r = 0.02, L = 0.2, gap = 1e-3;
 
 static mabd_collider pulley(void) {
@@ -89,7 +89,7 @@ Test(narrow_cases, a_link_along_a_cylinder_has_two_points) {
     }
 }
 
-// Across the axis the ends stand higher by R + r - sqrt((R + r)^2 + (L/2)^2): beyond the margin.
+// Across the axis the ends are higher by R + r - sqrt((R + r)^2 + (L/2)^2): beyond the margin.
 Test(narrow_cases, a_link_across_a_cylinder_has_one_point) {
     const mabd_collider a = link(), b = pulley();
     const mabd_pose pose = turned(at(R + r + gap, 0, 0.1), ex, MABD_PI / 2);
@@ -101,7 +101,8 @@ Test(narrow_cases, a_link_across_a_cylinder_has_one_point) {
     cr_assert(le(dbl, fabs(out[1].distance - end) + fabs(out[2].distance - end), 1e-12));
 }
 
-// Off the end of the cylinder: the outer point stays at the rim until the inner one meets it there.
+// Beyond the end of the cylinder: the outer point stays at the rim until the inner one meets it
+// there.
 Test(narrow_cases, a_link_slides_smoothly_over_the_rim) {
     const mabd_collider a = link(), b = pulley();
     mabd_vec3 last[3] = {{0, 0, 0}};
@@ -139,7 +140,7 @@ Test(narrow_cases, rim_of_a_cylinder) {
     near_vec(out[0].on_b, mabd_v3(0, R, 0.5), tiny);
 }
 
-// Round the cylinder and along it, tilted a little: normals turn as much as the link does.
+// Around the cylinder and along it, slightly tilted: normals rotate as much as the link does.
 Test(narrow_cases, normals_turn_with_a_draped_link) {
     const mabd_collider a = link(), b = pulley();
     const double step = 1e-4;
@@ -160,7 +161,7 @@ Test(narrow_cases, normals_turn_with_a_draped_link) {
 }
 
 Test(narrow_cases, edges_of_boxes_cross) {
-    // a cube turned by 45 degrees about x stands on one about y: edge over edge
+    // a cube rotated by 45 degrees about x on one rotated about y: edge over edge
     const mabd_collider cube = shape(MABD_COLLIDER_BOX, 1, 1, 1);
     const double top = sqrt(0.5);
     for (int k = 0; k < 2; k++) {
@@ -272,9 +273,9 @@ Test(narrow_cases, a_cylinder_over_the_edge_of_a_box) {
     }
 }
 
-// Two equal boxes one on the other, each turned a little about an edge direction of its own: all
-// four corners are within the margin, 0.2 m times the turn apart, and it takes three of them to
-// hold the upper one.
+// Two equal boxes on top of each other, each rotated slightly about its own edge direction: all
+// four corners are within the margin, 0.2 m times the angle apart, and three of them are needed to
+// support the upper box.
 Test(narrow_cases, boxes_that_are_turned_a_little_keep_their_corners) {
     const mabd_collider box = shape(MABD_COLLIDER_BOX, 0.2, 0.2, 0.2);
     for (double angle = 1e-6; angle < 5e-3; angle *= 1.3) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/contact/narrow.h: what holds for every pair of shapes, whatever the method.
+// Tests for src/contact/narrow.h: properties of every pair of shapes, independent of the method.
 #include "contact/narrow.h"
 
 #include "support/convex.h"
@@ -69,7 +69,7 @@ static void check_surface(const convex_pair* pair, uint64_t* state) {
     if (count == 0 || convex_smallest(points, count) < 0) return;
     for (int32_t i = 0; i < count; i++) {
         const mabd_vec3 back = mabd_v3_scale(-1, points[i].normal);
-        // beyond the support plane of the shape there is nothing
+        // the shape has no points beyond its support plane
         const mabd_vec3 far_a = convex_support(&pair->a, &pair->pa, points[i].normal);
         cr_assert(le(dbl, mabd_v3_dot(points[i].normal, mabd_v3_sub(points[i].on_a, far_a)), 1e-8));
         if (pair->b.kind == MABD_COLLIDER_PLANE) continue;
@@ -139,8 +139,8 @@ Test(narrow_laws, distance_is_continuous) {
     for_all_pairs(check_continuity, MABD_COLLIDER_PLANE, DRAWS);
 }
 
-// Apart by d, the nearest points of the difference set move no more than the shapes do, so the
-// normal turns by no more than 2 step / d; what is more is the accuracy of the method.
+// At a distance d, the nearest points of the difference set move no more than the shapes do, so the
+// normal rotates by no more than 2 step / d; the rest is the accuracy of the method.
 static void check_normal(const convex_pair* pair, uint64_t* state) {
     mabd_contact_point one[MABD_CONTACT_MAX_POINTS], two[MABD_CONTACT_MAX_POINTS];
     const double step = 1e-6;

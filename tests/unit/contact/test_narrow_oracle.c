@@ -14,7 +14,7 @@
 
 static const char* const names[] = {"sphere", "capsule", "box", "cylinder", "plane"};
 
-// Points that are apart: the smallest distance is that of the solids, and every point lies on its
+// Shapes that are apart: the smallest distance is that of the solids, and every point lies on its
 // line.
 static void check_apart(mabd_collider_kind a, mabd_collider_kind b) {
     uint64_t state = 100 + 10 * a + b;
@@ -26,7 +26,7 @@ static void check_apart(mabd_collider_kind a, mabd_collider_kind b) {
         const double expected = convex_distance(&pair, &error);
         if (!(expected > 1e-6)) continue;
         apart++;
-        if (error > 1e-7) continue; // the oracle has not settled
+        if (error > 1e-7) continue; // the oracle has not converged
         solved++;
         mabd_contact_point points[MABD_CONTACT_MAX_POINTS];
         const int32_t count = convex_narrow(&pair, 10, points);
@@ -41,8 +41,8 @@ static void check_apart(mabd_collider_kind a, mabd_collider_kind b) {
     cr_assert(le(dbl, worst, 1e-6));
 }
 
-// Overlapped: minus the shortest way out, the best direction of all that were sampled and of those
-// near the normal that was found.
+// Overlapping shapes: minus the penetration depth, from the best of all sampled directions and of
+// those near the normal found.
 static void check_overlapped(mabd_collider_kind a, mabd_collider_kind b) {
     uint64_t state = 500 + 10 * a + b;
     double worst = 0, sampling = 0;

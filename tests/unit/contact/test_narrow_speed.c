@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of src/contact/narrow.h: nanoseconds a pair, for shapes that are close and for shapes that
-// overlap by a little, as in a heap. Printed; only times out of all proportion fail.
+// Times of src/contact/narrow.h: nanoseconds per pair, for shapes that are close and for shapes
+// that overlap slightly, as in a heap. Printed; only wildly excessive times fail.
 #include "contact/narrow.h"
 
 #include "base/clock.h"

@@ -33,7 +33,7 @@ static int32_t in_bowl(const mabd_collider* a, mabd_pose pa, double margin) {
     return mabd_narrow(a, &pa, &bowl, &pb, margin, out);
 }
 
-// A ball anywhere against samples of the whole surface of the shell.
+// Compare a ball in any place with samples of the whole surface of the shell.
 Test(narrow_static, ball_and_bowl_by_samples) {
     const mabd_collider ball = {.kind = MABD_COLLIDER_SPHERE, .size = {0.1, 0, 0}};
     uint64_t state = 1;
@@ -57,7 +57,7 @@ Test(narrow_static, ball_and_bowl_by_samples) {
     }
 }
 
-// In the solid the way out is up if the top is nearest, else inward or outward.
+// In the solid the separation is up if the top is nearest, else inward or outward.
 Test(narrow_static, ball_in_the_wall_of_the_bowl) {
     const mabd_collider ball = {.kind = MABD_COLLIDER_SPHERE, .size = {0.1, 0, 0}};
     const mabd_vec3 places[3] = {{1.1, 0, -0.01}, {0, 0, -1.02}, {0, 0, -1.17}};
@@ -128,7 +128,7 @@ Test(narrow_static, rim_of_the_bowl) {
     cr_assert(ge(dbl, high, 0.9));
 }
 
-// From outside, a face against the round: one point, below the rim.
+// From outside, a face against the round surface: one point, below the rim.
 Test(narrow_static, outside_of_the_bowl) {
     const mabd_collider box = {.kind = MABD_COLLIDER_BOX, .size = {1, 1, 1}};
     cr_assert(eq(i32, in_bowl(&box, at(0, 0, -1.2 - 0.5 - 0.01), 0.02), 1));
@@ -184,7 +184,7 @@ static void check_inclined(double tilt_x, double tilt_y) {
     }
 }
 
-// At rest on even ground: no points at the seams of the triangles.
+// At rest on flat ground: no points at the seams of the triangles.
 Test(narrow_static, seams_of_even_ground_are_not_felt) {
     static mabd_real heights[NODES * NODES];
     const mabd_height_field field = {NODES, NODES, 0.1, 0.1, heights};
@@ -212,7 +212,7 @@ Test(narrow_static, seams_of_even_ground_are_not_felt) {
     }
 }
 
-// heights = -|x| / 2: a box along and across the ridge, on it and a little in it.
+// heights = -|x| / 2: a box along and across the ridge, on it and slightly in it.
 Test(narrow_static, a_box_rests_on_a_ridge) {
     static mabd_real heights[NODES * NODES];
     const mabd_height_field field = {NODES, NODES, 0.2, 0.2, heights};
@@ -263,7 +263,8 @@ static mabd_vec3 in_triangle(const mabd_vec3* t, mabd_vec3 x) {
     return mabd_v3_axpy(-height, n, x);
 }
 
-// Distance of a solid and a triangle, x in the triangle, by gradients x - nearest point.
+// Compute the distance of a solid and a triangle, x in the triangle, by gradients x - nearest
+// point.
 static double triangle_distance(const mabd_collider* a, const mabd_pose* pose, const mabd_vec3* t) {
     mabd_vec3 x = in_triangle(t, pose->position), last = x;
     double best = 1e300, momentum = 1;

@@ -16,7 +16,7 @@
 
 // ---- helpers -----------------------------------------------------------------------------------
 
-// |x - y| / |y|, largest entries, y from CHOLMOD
+// |x - y| / |y|, largest entries, y by CHOLMOD
 static double direct_difference(dual_case* c) {
     const size_t n = (size_t)c->system.row_count;
     mabd_real* x = malloc(n * sizeof(mabd_real));
@@ -57,7 +57,7 @@ static void check(dual_graph graph, const char* what) {
     dual_case_free(&c);
 }
 
-// Two rails of n bodies with a rung at each.
+// Two rails of n bodies with a rung at each body.
 static dual_graph ladder(int32_t n, int32_t width) {
     dual_graph graph = dual_graph_make(2 * n, 3 * n);
     for (int32_t i = 0; i < n; i++) {
@@ -69,7 +69,7 @@ static dual_graph ladder(int32_t n, int32_t width) {
     return graph;
 }
 
-// n bodies on one: their joints form a clique.
+// n bodies on one body: their joints form a clique.
 static dual_graph star(int32_t n) {
     dual_graph graph = dual_graph_make(n + 1, n);
     for (int32_t i = 0; i < n; i++) dual_graph_join(&graph, n, i, 1 + i % 6);
@@ -186,7 +186,7 @@ Test(block_factor, stays_backward_stable_at_condition_1e10) {
     }
 }
 
-// Off-diagonal blocks so weak that the factor fades out below the normal numbers.
+// Off-diagonal blocks so weak that the factor decays below the normal numbers.
 Test(block_factor, solves_systems_whose_factor_fades_out) {
     dual_case c = dual_case_make(dual_graph_net(12, 12, 3, 1), 0, 12, 0.5, 3);
     size_t upper = c.plan->edge_block[c.plan->edge_count];
@@ -197,8 +197,8 @@ Test(block_factor, solves_systems_whose_factor_fades_out) {
 
 // ---- failures ----------------------------------------------------------------------------------
 
-// In a quasi-definite system rows of the other sign add to a pivot: only a large entry of the wrong
-// sign is sure to fail.
+// In a quasi-definite system, rows of the other sign add to a pivot: only a large entry of the
+// wrong sign fails with certainty.
 static void check_failing_pivots(const mabd_dual_ops* ops, dual_graph graph, bool quasi) {
     double values[] = {quasi ? -1e6 : -1, quasi ? -1e6 : 0, (double)NAN, (double)INFINITY};
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
@@ -231,8 +231,8 @@ Test(block_factor, names_the_slot_whose_pivot_fails_and_recovers) {
     }
 }
 
-// The pivots of a quasi-definite matrix have the signs of the marks: with any mark wrong it is
-// none.
+// The pivots of a quasi-definite matrix have the signs of the marks: with one wrong mark it is not
+// quasi-definite.
 Test(block_factor, a_pivot_of_the_wrong_sign_fails) {
     const mabd_dual_ops* solvers[] = {&mabd_dual_block, &mabd_dual_direct};
     dual_case c = dual_case_make(dual_graph_net(4, 4, 0, 4), 0, 12, 0.5, 4);
@@ -251,7 +251,8 @@ Test(block_factor, a_pivot_of_the_wrong_sign_fails) {
     dual_case_free(&c);
 }
 
-// K = [1 1; 1 1 + e]: the pivot of the second row is e, round-off if e is a few units of it.
+// K = [1 1; 1 1 + e]: the pivot of the second row is e, which is round-off if e is a few units of
+// it.
 Test(block_factor, a_row_that_depends_on_others_fails) {
     dual_graph graph = dual_graph_make(2, 2);
     for (int i = 0; i < 2; i++) dual_graph_join(&graph, 0, 1, 1);
@@ -412,7 +413,7 @@ Test(block_factor, knows_its_memory_and_takes_it_at_create) {
     check_memory(&mabd_dual_block, dual_graph_tree(40, 0, 3));
 }
 
-// Fail call after call of one allocator until all succeed; returns how many there are.
+// Let each call of one allocator fail in turn until all succeed; return their number.
 static int64_t fail_in_turn(const mabd_dual_ops* ops, dual_case* c, bool suite) {
     for (int64_t fail_at = 0;; fail_at++) {
         counting_allocator counter = {.fail_at = suite ? -1 : fail_at};

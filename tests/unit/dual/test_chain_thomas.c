@@ -71,7 +71,7 @@ Test(chain_thomas, takes_any_two_widths_side_by_side) {
 }
 
 // Rank 1 per body and a shift of 1e-10 of the entries: condition 1e10. The error of the solution
-// may grow with the condition, its residual may not.
+// may grow with the condition, its residual must not.
 Test(chain_thomas, stays_backward_stable_at_condition_1e10) {
     if (sizeof(mabd_real) < 8) cr_skip("single precision");
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -140,7 +140,7 @@ Test(chain_thomas, a_zero_pivot_fails) {
     }
 }
 
-// Scales far from 1 must not overflow the products of two pivots taken at a time.
+// Scales far from 1 must not overflow the products of two simultaneous pivots.
 Test(chain_thomas, takes_systems_of_any_scale) {
     double scales[] = {1e-12, 1e-6, 1e6, 1e12};
     dual_case c = dual_case_make(dual_graph_chain(50, 0, 8), 0, 12, 0.1, 8);
@@ -180,7 +180,7 @@ Test(chain_thomas, holds_no_memory) {
     dual_case_free(&c);
 }
 
-// L d L' of a random block gives the block back.
+// L d L' of a random block multiplies back to the block.
 Test(chain_thomas, block_ldl_multiplies_back) {
     uint64_t seed = 11;
     for (int trial = 0; trial < 60; trial++) {

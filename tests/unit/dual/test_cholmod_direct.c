@@ -139,8 +139,8 @@ Test(graph_direct, stays_backward_stable_at_condition_1e10) {
     }
 }
 
-// The pivot of a row is its diagonal entry less a sum of squares over positive pivots, so a
-// negative entry fails at its own slot in any order of elimination.
+// The pivot of a row is its diagonal entry minus a sum of squares over positive pivots, so a
+// negative entry fails at its own slot in any elimination order.
 Test(graph_direct, names_the_slot_whose_pivot_fails_and_recovers) {
     double values[] = {-1, (double)NAN, (double)INFINITY};
     dual_case c = dual_case_make(dual_graph_net(4, 5, 0, 4), 0, 12, 0.5, 4);
@@ -189,8 +189,7 @@ static void no_allocation_in(dual_graph graph) {
     int64_t before = suite_calls, own = counter.calls, bytes = suite_bytes;
     for (int round = 0; round < 100; round++) {
         dual_case_reset(&c);
-        if (round % 10 ==
-            9) { // a failed factor must not allocate either, nor make the next one do so
+        if (round % 10 == 9) { // a failed factor must not allocate, nor cause the next one to do so
             c.system.D[c.system.block[round % c.system.slot_count]] = round % 20 == 9 ? -1 : 0;
             mabd_dual_direct.factor(solver, &c.system, NULL);
             continue;

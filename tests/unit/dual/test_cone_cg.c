@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/dual/cone_cg.c: Coulomb's law at the result, and the forces of another solver.
 //
-// Problems are drawn: W = B B' with B (3 n x columns), of full rank or not, n = 1 .. 8. With own =
+// Problems are random: W = B B' with B (3 n x columns), of full rank or not, n = 1 .. 8. With own =
 // o (normal) and q (tangents) of a contact, c = softness own, forces l and rows g = W l + rest + c
 // l, a residual up to the tolerance e [m] means, term by term of the law:
 //
 //   |min(o l_n, g_n)| <= e                                 normal
 //   |l_t| <= mu l_n                                        cone
 //   q (mu l_n - |l_t|) > e    =>   |g_t| <= e              sticks
-//   q (l_t . g_t + mu l_n |g_t|) <= e (2 q mu l_n + |g_t|) slips against its way: the least that any force of the
-//                                                          disk takes out, but for e
+//   q (l_t . g_t + mu l_n |g_t|) <= e (2 q mu l_n + |g_t|) slips against its displacement: the
+//                                                          minimum over forces of the disk, up to e
 #include "dual/cone_cg.h"
 
 #include "support/contact_checks.h"
@@ -101,10 +101,10 @@ static void expect_law(const problem* p, mabd_real e) {
     contact_law_expect(&p->of, p->force, p->rows, g, e);
 }
 
-// Round-off of the gradient that is carried along: a few of 1e-16 of 1e-2 m a product.
+// Round-off of the updated gradient: a few times 1e-16 of 1e-2 m per product.
 #define ROUND 1e-13
 
-// Coefficients of friction up to `most`.
+// Friction coefficients up to `most`.
 static void expect_law_of_draws(mabd_real softness, bool full, mabd_real most, int draws) {
     uint64_t state = 11;
     for (int count = 1; count <= MOST; count++) {
@@ -130,7 +130,7 @@ Test(projected_cg, the_law_holds_where_rows_depend_on_each_other) {
     expect_law_of_draws(1e-3, false, (mabd_real)0.5, 60);
 }
 
-// Bounds that follow normal forces found to the end settle here, if slowly: 41 passes.
+// Bounds that follow converged normal forces converge here, but slowly: 41 passes.
 Test(projected_cg, friction_settles_where_rows_depend_on_each_other) {
     uint64_t state = 11;
     problem* p = NULL;
@@ -147,8 +147,8 @@ Test(projected_cg, friction_settles_where_rows_depend_on_each_other) {
 
 // ---- another solver ----------------------------------------------------------------------------
 
-// Projected gradient with steps below 1/|W + c|, bounds of friction as they are; until it stands
-// still.
+// Projected gradient with steps below 1/|W + c| and constant friction bounds, until it no longer
+// changes.
 static void descend(const problem* p, const mabd_real* bound, mabd_real* l) {
     mabd_real size = 0, g[ROWS];
     for (int i = 0; i < p->n; i++) size += p->W[i][i] * (1 + p->of.softness); // trace > norm
@@ -170,7 +170,7 @@ static void descend(const problem* p, const mabd_real* bound, mabd_real* l) {
     }
 }
 
-// Bounds follow the normal forces. True if they have come to rest.
+// Let the bounds follow the normal forces. True if they converged.
 static bool iterate_to_coulomb(const problem* p, mabd_real* l) {
     mabd_real bound[MOST] = {0};
     memset(l, 0, sizeof(mabd_real) * ROWS);
@@ -249,7 +249,7 @@ Test(projected_cg, one_contact_is_the_closed_form) {
 
 // ---- the budget --------------------------------------------------------------------------------
 
-// The gradient, and once more if round-off has put a force behind its bound.
+// One product for the gradient, and one more if round-off moved a force across its bound.
 Test(projected_cg, a_start_at_the_solution_takes_two_products) {
     uint64_t state = 23;
     for (int k = 0; k < 80; k++) {
@@ -265,7 +265,7 @@ Test(projected_cg, a_start_at_the_solution_takes_two_products) {
     }
 }
 
-// A step that is under way is finished, and what it moved is looked at: two more.
+// The current step is completed and its result measured: two more products.
 Test(projected_cg, the_budget_of_products_is_kept) {
     uint64_t state = 31;
     for (int most = 1; most < 12; most++) {
@@ -281,7 +281,7 @@ Test(projected_cg, the_budget_of_products_is_kept) {
     }
 }
 
-// Slips of 1e-3 m cannot be told to 1e-15 m: the way is 1e-16 of what it stands on.
+// Slips of 1e-3 m cannot be resolved to 1e-15 m: the displacement is 1e-16 of the positions.
 Test(projected_cg, a_tolerance_below_round_off_comes_to_an_end, .timeout = 20) {
     uint64_t state = 5;
     for (int k = 0; k < 20; k++) {
@@ -302,7 +302,7 @@ Test(projected_cg, nothing_to_solve_is_solved) {
     cr_expect(eq(sz, mabd_cone_cg_work(0), 0));
 }
 
-// Bounds that are given hold, whatever the normal forces are; with updates they come to Coulomb's.
+// Given bounds are constant for any normal forces; with updates they converge to Coulomb's law.
 Test(projected_cg, given_bounds_stand_until_they_are_updated) {
     const mabd_real d = (mabd_real)1e-3, normal = d / (ONE_OWN * (1 + ONE_SOFT));
     for (int updates = 0; updates < 3; updates++) {

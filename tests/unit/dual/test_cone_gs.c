@@ -4,7 +4,7 @@
 //
 // Problems are rows of bodies that touch their neighbours: W = B B', B (3 n x 4 n), where contact i
 // acts on the freedoms 4 i .. 4 i + 7 only, so W is sparse: contact i shares blocks with i - 1, i
-// and i + 1. Terms of the law as in test_projected_cg.c.
+// and i + 1. The terms of the law are those of test_cone_cg.c.
 #include "dual/cone_gs.h"
 
 #include "support/contact_checks.h"
@@ -116,7 +116,7 @@ Test(contact_gs, the_law_holds_at_the_result) {
     }
 }
 
-// Forces are about 1 N to 100 N, the condition is below 3/softness: 1e-10 m of 1e-2 m leave less
+// Forces are about 1 N to 100 N, the condition is below 3/softness: 1e-10 m of 1e-2 m leaves less
 // than 1e-5 of them.
 Test(contact_gs, forces_are_those_of_projected_cg) {
     uint64_t state = 5;
@@ -146,7 +146,7 @@ Test(contact_gs, a_start_at_the_solution_takes_one_sweep_forth_and_back) {
     }
 }
 
-// Forth and back is one: a budget that is odd is passed by one sweep.
+// A sweep runs forward and backward: an odd budget is exceeded by one sweep.
 Test(contact_gs, the_budget_of_sweeps_is_kept) {
     uint64_t state = 31;
     for (int most = 1; most < 12; most++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dual solvers that share their work: the same bits and the same failing slot with any number of
-// threads; and the parts of a tree, which must not depend on each other.
+// threads; and the parts of a tree, which must be independent of each other.
 #include "base/hash.h"
 #include "dual/block_factor.h"
 #include "dual/tree_parts.h"
@@ -29,7 +29,7 @@ static uint64_t hash_x(const dual_case* c) {
     return mabd_hash(MABD_HASH_START, c->x, (size_t)c->system.row_count * sizeof(mabd_real));
 }
 
-// Factor and solve, apart or in one.
+// Factor and solve, separately or in one call.
 static uint64_t solve(const mabd_dual_ops* ops, void* solver, dual_case* c, bool with) {
     dual_case_reset(c);
     if (with) {
@@ -59,7 +59,7 @@ static void expect_same(const mabd_dual_ops* ops, dual_graph graph) {
     dual_case_free(&c);
 }
 
-// A pivot that cannot be, at some slots and at two at a time; then all is well again.
+// Set an impossible pivot at some slots and at two at a time; afterwards the solver works again.
 static void expect_same_failure(const mabd_dual_ops* ops, dual_graph graph) {
     dual_case c = dual_case_make(graph, 0, 12, 0.5, 4);
     void* solver = dual_solver_create(ops, &c);
@@ -128,7 +128,7 @@ Test(dual_threads, a_net_has_parts) {
     dual_case_free(&c);
 }
 
-// Then no two threads may work in the room of one of them.
+// Then no two threads may use the workspace of one part.
 Test(dual_threads, more_threads_than_parts_give_the_same_bits) {
     const mabd_allocator allocator = mabd_default_allocator();
     dual_case c = dual_case_make(dual_graph_net(30, 30, 3, 5), 0, 12, 0.5, 4);
@@ -146,9 +146,9 @@ Test(dual_threads, more_threads_than_parts_give_the_same_bits) {
     dual_case_free(&c);
 }
 
-// An update matrix lives from its node to the parent of that, or to the end if it is kept for the
-// top; no two that live lie in the same place. alive (size): the node whose update matrix has a
-// place, -1 = none.
+// An update matrix is live from its node to its parent, or to the end if it is kept for the top; no
+// two live matrices overlap. alive (size): the node whose update matrix occupies a place, -1 =
+// none.
 static void mark(const mabd_block_node* node, int64_t size, int32_t before, int32_t after,
                  int32_t* alive) {
     const int64_t r = MABD_BLOCK_PAD(node->below);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for the iterative dual solvers (src/dual/graph_*.c): residuals against the kept matrix, the
-// norm of the error, symmetry of the preconditioner, the lines through a graph, memory.
+// Tests for the iterative dual solvers (src/dual/graph_*.c): residuals against the stored matrix,
+// the norm of the error, symmetry of the preconditioner, the lines through a graph, memory.
 #include "dual/graph_lines.h"
 #include "dual/graph_sweep.h"
 #include "support/counting_allocator.h"
@@ -16,7 +16,7 @@
 
 static const mabd_dual_ops* const solvers[] = {&mabd_dual_gs, &mabd_dual_pcg, &mabd_dual_stale};
 
-// Two rails and rungs.
+// Make a graph of two rails and rungs.
 static dual_graph ladder(int32_t n, int32_t width, uint64_t seed) {
     return dual_graph_net(2, n, width, seed);
 }
@@ -286,7 +286,8 @@ Test(graph_iterative, the_sweep_is_symmetric_and_positive) {
             const double a = dot(n, Mx, y), b = dot(n, x, My), scale = sqrt(dot(n, Mx, Mx) * n);
             cr_expect(lt(dbl, fabs(a - b), 1e-13 * scale), "pattern %d: %g %g", which, a, b);
             cr_expect(lt(dbl, 0, dot(n, x, Mx)));
-            mabd_graph_matrix_product(&sweep->matrix, My, Mx); // K z, and the same as a by-product
+            // K z, computed here and as a by-product of the sweep
+            mabd_graph_matrix_product(&sweep->matrix, My, Mx);
             mabd_graph_sweep_product(sweep, y, x);
             for (int32_t k = 0; k < n; k++) {
                 cr_assert(lt(dbl, fabs((double)(Mx[k] - x[k])), 1e-12), "pattern %d", which);

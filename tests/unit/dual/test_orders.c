@@ -34,7 +34,8 @@ static mabd_plan* plan_of(const dual_graph* graph) {
 
 // ---- trees -------------------------------------------------------------------------------------
 
-// Rows left out by the joints in `chosen` (a bit each), -1 if they are no spanning tree.
+// Return the rows cut by a spanning tree of the joints in `chosen` (one bit each), -1 if they are
+// none.
 static int32_t rows_cut(const dual_graph* graph, uint32_t chosen) {
     int32_t group[16], rows = 0;
     for (int32_t i = 0; i < graph->bodies; i++) group[i] = i;
@@ -82,7 +83,7 @@ Test(orders, no_spanning_tree_cuts_fewer_rows) {
     cr_assert(lt(i32, 1000, trees));
 }
 
-// Prim's algorithm, by rows: the tree grows from body 0 by the widest joint that leads out of it.
+// Prim's algorithm, by rows: the tree grows from body 0 by the widest joint that leaves it.
 static int32_t widest_tree(const dual_graph* graph) {
     bool* in = calloc((size_t)graph->bodies, sizeof(bool));
     int32_t rows = 0;
@@ -115,14 +116,14 @@ Test(orders, large_trees_are_as_wide_as_those_of_prim) {
     }
 }
 
-// Place of a joint in the order of elimination.
+// Return the place of a joint in the elimination order.
 static int32_t place_of(const mabd_plan* plan, int32_t joint) {
     int32_t place = 0;
     while (plan->elimination[place] != plan->joint_slot[joint]) place++;
     return place;
 }
 
-// Steps from a body along joints eliminated before place `end`; returns the largest.
+// Count steps from a body along joints eliminated before place `end`; return the largest.
 static int32_t walk(const dual_graph* graph, const mabd_plan* plan, int32_t end, int32_t from,
                     int32_t* steps) {
     int32_t last = 0;
@@ -142,7 +143,7 @@ static int32_t walk(const dual_graph* graph, const mabd_plan* plan, int32_t end,
     return last;
 }
 
-// With joints all equally wide the tree is one of shortest ways from the root, which is in the
+// If all joints are equally wide, the tree has shortest paths from the root, which is in the
 // middle.
 Test(orders, equal_joints_give_a_shallow_tree) {
     dual_graph graphs[] = {dual_graph_net(7, 9, 3, 1), dual_graph_ring(21, 5, 1),
@@ -208,7 +209,7 @@ static dual_graph ladder(int32_t n) {
     return graph;
 }
 
-// The largest component, without numbers: D and U are not needed.
+// The largest component, without values: D and U are not needed.
 typedef struct pattern {
     mabd_plan* plan;
     mabd_dual_system system;
@@ -246,8 +247,8 @@ static void check_permutation(const int32_t* order, int32_t n) {
     free(seen);
 }
 
-// The order is a permutation, the same again, costs what the report says, and nothing that was
-// counted costs less.
+// Expect the order to be a permutation, deterministic, as cheap as reported, and not beaten by any
+// counted one.
 static mabd_order_report order_of(const pattern* p) {
     mabd_allocator allocator = mabd_default_allocator();
     const size_t n = (size_t)p->system.slot_count;
@@ -334,9 +335,9 @@ Test(orders, separators_stay_separators_and_get_lighter) {
 
 // ---- dissection --------------------------------------------------------------------------------
 
-// Sets are numbered without gaps. Of two sets that are coupled the greater must be a separator: it
-// comes after all that it separates, so it is coupled with two sets below it or more, and slots of
-// a set that is coupled with none below lie in parts of at most `leaf` slots.
+// Sets are numbered without gaps. Of two coupled sets the greater must be a separator: it comes
+// after all that it separates, so it is coupled with two or more sets below it, and slots of a set
+// that is coupled with none below lie in parts of at most `leaf` slots.
 Test(orders, dissection_makes_small_parts_and_separators) {
     mabd_allocator allocator = mabd_default_allocator();
     pattern p = pattern_of(rod_net(40, 0, 1));
@@ -357,7 +358,7 @@ Test(orders, dissection_makes_small_parts_and_separators) {
         cr_assert(le(i32, size[k], 100), "set %d of %d slots", k, size[k]);
     }
     cr_assert(ge(i32, parts, 64));
-    // the last one halves the net: a joint of each of 40 links, a few more at most
+    // the last one halves the net: one joint of each of 40 links, and at most a few more
     cr_assert(le(i32, size[sets - 1], 44));
     free(set), free(size), free(above);
     mabd_plan_destroy(p.plan);
@@ -430,8 +431,8 @@ Test(orders, trees_keep_the_order_of_the_plan) {
     cr_assert(eq(int, (int)choose(dual_graph_chain(40, 3, 1)).which, MABD_ORDER_TREE));
 }
 
-// A ring of equal joints, n bodies: cut, each tree joint but the last ones has one joint and the
-// cut one below.
+// A ring of n bodies with equal joints: after the cut, each tree joint but the last ones has one
+// tree joint and the cut joint below it.
 Test(orders, a_ring_is_cut_for_the_price_of_a_few_rows) {
     pattern p = pattern_of(dual_graph_ring(101, 3, 1));
     const mabd_block_count cut = cost_of(&p, MABD_ORDER_CUT);
@@ -443,7 +444,7 @@ Test(orders, a_ring_is_cut_for_the_price_of_a_few_rows) {
     mabd_plan_destroy(p.plan);
 }
 
-// A ring with one narrow joint, which minimum degree does not see: that one is cut.
+// A ring with one narrow joint, which minimum degree ignores: that one is cut.
 static dual_graph narrow_ring(int32_t n) {
     dual_graph graph = dual_graph_ring(n, 6, 1);
     graph.width[n / 3] = 1;

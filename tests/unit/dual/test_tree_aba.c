@@ -43,8 +43,8 @@ Test(tree_aba, solves_chains_and_trees_of_any_widths) {
     check(dual_graph_tree(3000, 0, 5), 0.5, "large tree");
 }
 
-// MABD_PLAN_JUNCTION_ROWS and more make the middle a junction; without a shift its joint to the
-// ground has no block of its own.
+// MABD_PLAN_JUNCTION_ROWS and more make the middle body a junction; without a shift its joint to
+// the ground has no block of its own.
 Test(tree_aba, solves_junctions) {
     for (int32_t arms = 1; arms <= 40; arms++) {
         for (int32_t held = 0; held <= 2; held++) {
@@ -67,7 +67,7 @@ Test(tree_aba, solves_junctions_on_junctions) {
     }
 }
 
-// A child of a junction is coupled with two slots, however many there are.
+// A child of a junction is coupled with two slots for any number of children.
 Test(tree_aba, a_star_of_a_hundred_thousand_has_two_couplings_a_child) {
     const int32_t arms = 100000;
     dual_case c = dual_case_make(dual_graph_star(arms, 1, 1, 3, 1), 0, 12, 0, 3);
@@ -100,7 +100,8 @@ Test(tree_aba, takes_a_right_hand_side_along) {
     }
 }
 
-// Blocks of six columns go by rows in vectors, on every instruction set to the same bits.
+// Blocks of six columns are processed by rows in vectors, with the same bits on every instruction
+// set.
 Test(tree_aba, kernels_of_all_instruction_sets_give_the_same_bits) {
     for (int32_t width = 0; width <= 6; width += 3) {
         dual_case c = dual_case_make(dual_graph_tree(200, width, 7), 0, 12, 0.5, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/scene/generate_*.c
+// Tests for src/generate: chain, net, ring, tree and linkages
 #include "base/clock.h"
 #include "mabd/generate.h"
 #include "scene/inertia.h"
@@ -16,7 +16,7 @@
 
 static const double tolerance = 1e-12;
 
-// Everything that holds for every generated scene; destroys it.
+// Check the properties of every generated scene; destroys it.
 static void check_scene(mabd_scene* scene, mabd_status status, const mabd_error* error,
                         int32_t bodies, int32_t joints, double bead_length, const char* label) {
     cr_assert(eq(int, status, MABD_OK), "%s: %s", label, error->text);
@@ -207,8 +207,7 @@ Test(generate, a_million_links_build) {
     }
 }
 
-// ---- net, ring, tree
-// -----------------------------------------------------------------------------
+// ---- net, ring, tree ----------------------------------------------------------------------------
 
 Test(generate, nets_have_the_counts_of_the_formula) {
     static const int32_t sizes[][2] = {{2, 2}, {2, 5}, {7, 3}, {10, 10}, {31, 31}};
@@ -251,7 +250,7 @@ Test(generate, net_is_a_grid) {
         }
         degree[j->a]++, degree[j->b]++;
         cr_assert(lt(i32, abs(j->a - j->b), 3 * def.columns));
-        if (i % 2 == 1) { // the two ends of one rod follow each other
+        if (i % 2 == 1) { // the two ends of one rod are consecutive
             const mabd_scene_joint* near = scene_joint(scene, i - 1);
             cr_assert(eq(i32, near->b, j->a));
             double d[3];
@@ -331,7 +330,8 @@ Test(generate, deep_tree_of_131071_links_builds) {
     mabd_scene_destroy(scene);
 }
 
-// Lengths, radii, drag and springs change from level to level as told; children leave at `spread`.
+// Lengths, radii, drag and springs change from level to level as defined; children leave at
+// `spread`.
 Test(generate, tree_scales_with_its_levels) {
     mabd_axis_def spring = {.stiffness = 100, .damping = 3};
     mabd_tree_def def = mabd_default_tree_def();
@@ -427,8 +427,8 @@ Test(generate, four_bar_can_be_driven) {
     mabd_scene_destroy(scene);
 }
 
-// Energies of the benchmark, by hand: 3 uprights turn about their feet, m l^2/3 w^2/2 each, 2 level
-// bars move with m v^2/2: 0.5 + 1 J; uprights at l/2, level bars at l: 9.81 (1.5 + 2) J.
+// Energies of the benchmark, by hand: 3 uprights rotate about their feet, m l^2/3 w^2/2 each, 2
+// level bars move with m v^2/2: 0.5 + 1 J; uprights at l/2, level bars at l: 9.81 (1.5 + 2) J.
 Test(generate, double_four_bar_has_the_energy_of_the_benchmark) {
     mabd_double_four_bar_def def = mabd_default_double_four_bar_def();
     mabd_error error = {0};

@@ -23,7 +23,7 @@ static char* read_text(const char* path) {
     return content;
 }
 
-// The member that a declarator such as "mabd_real* x[3]" names: its last word before a bracket.
+// Find the member of a declarator such as "mabd_real* x[3]": its last word before a bracket.
 static void member_name(const char* declarator, size_t length, char* name, size_t size) {
     const char* bracket = (const char*)memchr(declarator, '[', length);
     if (bracket) length = (size_t)(bracket - declarator);
@@ -176,8 +176,8 @@ static void add_material(text* out, const mabd_material* material) {
     }
 }
 
-// The default of a field, taken from a struct that its default function made. `count` is the member
-// before.
+// Append the default of a field, read from a struct that its default function filled. `count` is
+// the preceding member.
 static void add_value(text* out, const mabd_field* field, const void* def, const void* count) {
     const void* member = (const char*)def + field->offset;
     switch (field->kind) {
@@ -235,7 +235,7 @@ static void add_value(text* out, const mabd_field* field, const void* def, const
     }
 }
 
-// The table of a struct as the documentation must have it, without its head.
+// Append the table of a struct as the documentation must contain it, without its head.
 static void add_table(text* out, const mabd_field_list* list, const void* def) {
     const void* before = NULL;
     for (int i = 0; i < list->count; i++) {
@@ -262,7 +262,7 @@ static void add_table(text* out, const mabd_field_list* list, const void* def) {
     }
 }
 
-// The rows below the first head of a table of fields behind the line `heading` must be `rows`.
+// Expect the rows below the first table head after the line `heading` to equal `rows`.
 static void expect_rows(const char* document, const char* heading, const char* rows) {
     static const char head[] = "| field | default | unit | meaning |\n|---|---|---|---|\n";
     const char* section = strstr(document, heading);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/scene/generate_{four_bar_chain,jansen,scissor_ring,plane}.c
+// Tests for src/generate: four-bar chain, Jansen linkage, scissor ring, points of the plane
 #include "generate/planar.h"
 #include "mabd/generate.h"
 #include "support/generate_checks.h"
@@ -14,8 +14,8 @@
 static const double tolerance = 1e-12;
 static const double pi = 3.14159265358979323846;
 
-// What holds for all of them: as many bodies and joints as told, closed joints with agreeing
-// velocities, names. Destroys the scene.
+// Check the properties of all mechanisms: the given numbers of bodies and joints, closed joints
+// with agreeing velocities, names. Destroys the scene.
 static void check_scene(mabd_scene* scene, mabd_status status, const mabd_error* error,
                         int32_t bodies, int32_t joints) {
     cr_assert(eq(int, status, MABD_OK), "%s", error->text);
@@ -26,7 +26,7 @@ static void check_scene(mabd_scene* scene, mabd_status status, const mabd_error*
     mabd_scene_destroy(scene);
 }
 
-// The ends of box geom g of a body, world coordinates.
+// Compute the ends of box geom g of a body in world coordinates.
 static void bar_ends(const mabd_scene* scene, int32_t body, int g, double ends[2][3]) {
     const mabd_scene_body* b = scene_body(scene, body);
     const mabd_geom* geom = scene_geom(scene, body) + g;
@@ -41,7 +41,7 @@ static void bar_ends(const mabd_scene* scene, int32_t body, int g, double ends[2
 
 // ---- points of the plane -----------------------------------------------------------------------
 
-// The velocity of the point where two rods meet, against central differences of its place.
+// Compare the velocity of the point where two rods meet with central differences of its position.
 Test(mechanisms, point_of_two_rods_moves_as_its_place_does) {
     const double step = 1e-6;
     mabd_plane_point a = {0.1, 0.2, 0.7, -0.3}, b = {1.3, -0.1, -0.2, 0.9}, at, sides[2];
@@ -96,7 +96,7 @@ Test(mechanisms, jansen_legs_close_at_every_angle_of_the_shaft) {
     }
 }
 
-// The corner of the drawn triangles is where the bar that ends there has its joint.
+// The corner of the drawn triangles is at the joint of the bar that ends there.
 Test(mechanisms, jansen_triangles_are_drawn_where_their_joints_are) {
     mabd_jansen_def def = mabd_default_jansen_def();
     def.angle = 0.8;

@@ -28,7 +28,7 @@ static mabd_scene* build(const mabd_pile_def* def) {
     return scene;
 }
 
-// Joint j of the i-th type holds the bodies of pair j joint_count + i, and no other does.
+// Joint j of the i-th type connects the bodies of pair j joint_count + i, and no others.
 Test(pile, types_of_joints_take_turns) {
     mabd_pile_def def = mabd_default_pile_def();
     mabd_scene* scene = build(&def);
@@ -48,7 +48,8 @@ Test(pile, types_of_joints_take_turns) {
     mabd_scene_destroy(scene);
 }
 
-// Farthest point of a geom from p, over the corners and ends of each shape.
+// Return the distance of the farthest point of a geom from p, over the corners and ends of each
+// shape.
 static double farthest(const mabd_scene* scene, int32_t body, const double* p) {
     const mabd_geom* geom = scene_geom(scene, body);
     double from[3], to[3], most = 0;
@@ -66,7 +67,7 @@ static double farthest(const mabd_scene* scene, int32_t body, const double* p) {
     return geom->shape == MABD_SHAPE_CYLINDER ? hypot(end, r) : end + r;
 }
 
-// The balls about the joints that hold all of a pair do not overlap, and touch if the grid is as
+// The balls around the joints that contain each pair do not overlap, and touch if the grid is as
 // close as allowed.
 Test(pile, no_two_pairs_overlap) {
     const double reach[MABD_SHAPE_PLANE] = {sqrt(0.01 + 2 * 0.0009), 0.08, 0.13,

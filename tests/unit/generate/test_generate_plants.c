@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/scene/generate_{branching,backbone,star}.c
+// Tests for src/generate: branching, backbone, star
 #include "mabd/generate.h"
 #include "support/generate_checks.h"
 #include "support/scene_measures.h"
@@ -23,7 +23,7 @@ static mabd_scene* grow(const mabd_branching_def* def) {
     return scene;
 }
 
-// Each link has one joint that holds it, to a link added before it or, the trunk, to the world.
+// Each link is held by one joint, to a link added before it or, for the trunk, to the world.
 Test(plants, branching_is_one_closed_tree) {
     for (uint64_t seed = 0; seed < 20; seed++) {
         mabd_branching_def def = mabd_default_branching_def();
@@ -40,7 +40,7 @@ Test(plants, branching_is_one_closed_tree) {
         for (int32_t i = 0; i < n; i++) {
             cr_assert(eq(i32, scene_joint(scene, i)->b, i));
             cr_assert(lt(i32, scene_joint(scene, i)->a, i));
-            // held at its near end, somewhere on the axis of its carrier
+            // attached by its near end to the axis of its parent link
             const mabd_scene_joint* joint = scene_joint(scene, i);
             double half = scene_geom(scene, i)->size[1] / 2;
             cr_assert(lt(dbl, fabs(joint->anchor_b[0] + half), tolerance));
@@ -152,7 +152,7 @@ Test(plants, backbone_helices_have_the_pitch_of_alpha_helices) {
     mabd_scene_destroy(scene);
 }
 
-// Middles of links that are not neighbours keep apart, and all fit a small box.
+// Middles of links that are not neighbours keep a distance, and all fit a small box.
 Test(plants, backbone_is_compact_and_hardly_meets_itself) {
     enum { LINKS = 3000 };
     mabd_backbone_def def = mabd_default_backbone_def();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/scene/generate_pulley*.c
+// Tests for src/generate: pulley
 #include "mabd/generate.h"
 #include "scene/inertia.h"
 #include "support/generate_checks.h"
@@ -49,8 +49,8 @@ static double body_mass(const mabd_scene* scene, int32_t body) {
     return mabd_scene_class_inertia(scene, scene_body(scene, body)->class_index).mass;
 }
 
-// Distance of the surfaces of a link and a sheave: both axes are known, that of the sheave is along
-// y.
+// Compute the distance of the surfaces of a link and a sheave: both axes are known, that of the
+// sheave is along y.
 static double clearance(const mabd_scene* scene, int32_t link, int32_t sheave) {
     double from[3], to[3], axis[3];
     scene_segment(scene, link, from, to);
@@ -62,8 +62,8 @@ static double clearance(const mabd_scene* scene, int32_t link, int32_t sheave) {
 
 // ---- geometry ----------------------------------------------------------------------------------
 
-// `wrapped` links touch each sheave, all others keep off all sheaves; they touch in their middles:
-// the middle is as near to the axis as the whole link.
+// `wrapped` links touch each sheave, all others are clear of all sheaves. They touch in their
+// middles: the middle is as near to the axis as the whole link.
 static void check_touching(const mabd_scene* scene, const mabd_pulley_def* def, int32_t sheaves,
                            int32_t links) {
     for (int32_t s = 0; s < sheaves; s++) {
@@ -87,7 +87,8 @@ static void check_touching(const mabd_scene* scene, const mabd_pulley_def* def, 
 // Joint i of the chain is the far end of link i and the near end of link i + 1, x = +-L/2.
 static void check_chain(const mabd_scene* scene, const mabd_pulley_def* def, int32_t links) {
     const double pitch =
-        2 * (def->radius + def->link_radius) * tan(pi / def->wrapped / 2); // as the header says
+        // as documented in the header
+        2 * (def->radius + def->link_radius) * tan(pi / def->wrapped / 2);
     for (int32_t i = 0; i + 1 < links; i++) {
         const mabd_scene_joint* joint = scene_joint(scene, find_joint(scene, "link", i));
         cr_assert(eq(i32, joint->a, find_body(scene, "link", i)));
@@ -136,7 +137,7 @@ Test(pulley, tackles_touch_every_sheave_with_the_links_around_it) {
     }
 }
 
-// Half turns of very few and of very many links close as well.
+// Half turns of very few and of very many links also close.
 Test(pulley, any_number_of_links_closes_a_half_turn) {
     static const int32_t wrapped[] = {2, 3, 10, 1000};
     for (int i = 0; i < 4; i++) {
@@ -148,8 +149,8 @@ Test(pulley, any_number_of_links_closes_a_half_turn) {
     }
 }
 
-// Runs are upright, 2 Rc / cos(alpha/2) apart, from `position` on; lower axes are `inner` links
-// below it.
+// Runs are vertical, 2 Rc / cos(alpha/2) apart, starting at `position`; lower axes are `inner`
+// links below it.
 Test(pulley, runs_are_upright_beside_the_sheaves) {
     mabd_pulley_def def = make(MABD_PULLEY_ROW, 3);
     mabd_scene* scene = build(&def);
@@ -175,7 +176,7 @@ Test(pulley, runs_are_upright_beside_the_sheaves) {
     mabd_scene_destroy(scene);
 }
 
-// The first link hangs from the rim, at the height of the axis: level there, so tangential.
+// The first link hangs from the rim at the height of the axis, where it is tangential.
 Test(pulley, chain_of_a_winch_begins_on_the_rim) {
     mabd_pulley_def def = make(MABD_PULLEY_WINCH, 1);
     def.left = 9;
@@ -241,7 +242,7 @@ Test(pulley, ends_hang_below_the_last_links) {
     mabd_scene_destroy(scene);
 }
 
-// The block goes up and down; lower sheaves turn on it, upper ones on the world, where the chain
+// The block moves up and down; lower sheaves rotate on it, upper ones on the world, where the chain
 // begins.
 Test(pulley, tackle_hangs_on_its_runs) {
     mabd_pulley_def def = make(MABD_PULLEY_TACKLE, 2);
@@ -272,8 +273,8 @@ Test(pulley, tackle_hangs_on_its_runs) {
 
 // ---- drives ------------------------------------------------------------------------------------
 
-// A positive turn moves the rim, where links touch it, the way the chain runs: (axis x arm) . link
-// > 0.
+// A positive rotation moves the rim, where links touch it, in the direction of the chain: (axis x
+// arm) . link > 0.
 static void check_turn(const mabd_scene* scene, int32_t sheave, const double* axis, int32_t links) {
     int32_t touching = 0;
     for (int32_t i = 0; i < links; i++) {
@@ -332,7 +333,7 @@ Test(pulley, scripted_sheaves_turn_the_same_way_as_driven_ones) {
     mabd_scene_destroy(scene);
 }
 
-// The rim to which a winch's chain is tied goes up.
+// The rim to which a winch's chain is tied moves up.
 Test(pulley, positive_turns_of_a_winch_lift) {
     mabd_pulley_def def = make(MABD_PULLEY_WINCH, 1);
     def.torque = mabd_signal_constant(3);
@@ -348,8 +349,8 @@ Test(pulley, positive_turns_of_a_winch_lift) {
 
 // ---- strands -----------------------------------------------------------------------------------
 
-// Strand s is the single chain moved by s spacing along y. Sheaves that nothing moves serve all
-// strands, and are as long; free ones are copied.
+// Strand s is the single chain moved by s spacing along y. Fixed sheaves serve all strands and are
+// as long as the strands are wide; free ones are copied.
 Test(pulley, strands_are_copies_along_y) {
     for (int fixed = 0; fixed < 2; fixed++) {
         mabd_pulley_def def = make(MABD_PULLEY_ROW, 3);
@@ -411,7 +412,7 @@ Test(pulley, strands_of_tackles_and_winches_have_their_own_ends) {
     }
 }
 
-// ---- what touches ------------------------------------------------------------------------------
+// ---- contact filters ---------------------------------------------------------------------------
 
 static bool may_touch(const mabd_geom* a, const mabd_geom* b) {
     return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;

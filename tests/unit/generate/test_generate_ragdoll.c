@@ -82,8 +82,8 @@ static mabd_pose geom_pose(const mabd_scene* scene, int32_t body) {
     return pose;
 }
 
-// Distance of two bodies of one geom each, by a method of its own (support/convex.h); 0 if they
-// overlap.
+// Compute the distance of two bodies of one geom each by an independent method (support/convex.h);
+// 0 if they overlap.
 static double body_distance(const mabd_scene* scene, int32_t a, int32_t b) {
     static const mabd_collider_kind kinds[] = {
         [MABD_SHAPE_BOX] = MABD_COLLIDER_BOX,
@@ -127,7 +127,7 @@ Test(ragdoll, figures_do_not_overlap_themselves) {
     }
 }
 
-// On the closest grid.
+// Figures on the closest grid do not overlap.
 Test(ragdoll, figures_do_not_overlap_one_another) {
     mabd_ragdoll_def def = mabd_default_ragdoll_def();
     def.copies = 8, def.columns = def.rows = 2, def.spacing = def.height * (1 + 1e-9);
@@ -204,8 +204,8 @@ static const mabd_axis_def* stops_of(const mabd_scene* scene, const char* joint)
     return ((const mabd_scene_axes*)scene->axes.data)[axes].axis;
 }
 
-// Every free axis has stops that let the start pose be; ball joints of the right are those of the
-// left with rx and rz turned round.
+// Every free axis has stops that allow the start pose; ball joints of the right side are those of
+// the left with rx and rz reversed.
 Test(ragdoll, joints_have_stops) {
     mabd_ragdoll_def def = mabd_default_ragdoll_def();
     mabd_scene* scene = build(&def);
@@ -226,8 +226,9 @@ Test(ragdoll, joints_have_stops) {
     mabd_scene_destroy(scene);
 }
 
-// The way the far end of a limb goes when its hinge opens, axis x arm: lower arms to the front,
-// lower legs to the back; all of the way is open to that side, hardly any to the other.
+// The direction in which the far end of a limb moves when its hinge opens, axis x arm: lower arms
+// to the front, lower legs to the back; the range is open to that side and almost closed to the
+// other.
 Test(ragdoll, elbows_bend_to_the_front_and_knees_to_the_back) {
     static const struct {
         const char *joint, *body;
@@ -272,7 +273,7 @@ Test(ragdoll, a_figure_weighs_what_its_shapes_do) {
         mass += mabd_scene_class_inertia(scene, scene_body(scene, b)->class_index).mass;
     }
     cr_assert(lt(dbl, fabs(mass / (1100 * volume) - 1), tolerance));
-    cr_assert(mass > 60 && mass < 90); // of a grown person
+    cr_assert(mass > 60 && mass < 90); // that of an adult
     mabd_scene_destroy(scene);
 }
 

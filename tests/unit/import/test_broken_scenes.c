@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus tests/broken: each file is wrong in one way, and expected.txt says what must be
-// reported:
+// The corpus tests/broken: each file is wrong in one way, and expected.txt contains the expected
+// report:
 //   file <tab> line <tab> column <tab> part of the message
 // Checked through the library, and through the command if it was built.
 #include "mabd/model.h"
@@ -25,7 +25,7 @@ typedef struct expectation {
 
 static expectation rows[MOST_ROWS];
 
-// Read expected.txt into rows; returns how many.
+// Read expected.txt into rows; return their number.
 static int read_expectations(void) {
     FILE* table = fopen(CORPUS "/expected.txt", "r");
     cr_assert(table != NULL);
@@ -42,7 +42,7 @@ static int read_expectations(void) {
     return count;
 }
 
-// Load and build; the status and error of the first that failed.
+// Load and build; return the status and error of the first failure.
 static mabd_status load_and_build(const char* path, mabd_error* error) {
     mabd_scene* scene = NULL;
     mabd_model* model = NULL;
@@ -54,7 +54,7 @@ static mabd_status load_and_build(const char* path, mabd_error* error) {
     return status;
 }
 
-// No byte that a terminal would take as a command, U+0080 to U+009F included.
+// Return true if no byte would be interpreted by a terminal, U+0080 to U+009F included.
 static bool no_controls(const char* text) {
     for (const unsigned char* c = (const unsigned char*)text; *c; c++) {
         if (*c < 0x20 || *c == 0x7F || (*c == 0xC2 && c[1] < 0xA0)) return false;

@@ -140,7 +140,7 @@ Test(generate_json, json_mistakes_are_named_with_their_line) {
     expect_message("{\"generators\": [{\"type\": \"ring\"},\n{\"type\": \"ring\"}]}", 2, "ring");
 }
 
-// The defs of the text below.
+// Build the scene of the text below from its defs.
 static mabd_status build_all(mabd_scene* scene, mabd_error* error) {
     mabd_axis_def bend = {.stiffness = 2}, damp = {.damping = 2},
                   bent = {.stiffness = 1, .rest = 1};

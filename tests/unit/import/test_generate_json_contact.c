@@ -166,7 +166,7 @@ Test(generate_json_contact, the_bowl_is_under_the_falling_joints) {
 
 // ---- JSON --------------------------------------------------------------------------------------
 
-// Same bodies and joints, same surfaces and drives.
+// Expect the same bodies, joints, surfaces and drives.
 static void check_twins(const mabd_scene* scene, const mabd_scene* twin) {
     cr_assert(eq(i32, mabd_scene_body_count(scene), mabd_scene_body_count(twin)));
     cr_assert(eq(i32, mabd_scene_joint_count(scene), mabd_scene_joint_count(twin)));

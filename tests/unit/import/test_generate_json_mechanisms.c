@@ -10,7 +10,7 @@
 
 #define WOOD " \"density\": 500, \"young\": 2e9, \"poisson\": 0.2,"
 
-// The defs of the text below.
+// Build the scene of the text below from its defs.
 static mabd_status build_all(mabd_scene* scene, mabd_error* error) {
     mabd_axis_def bend = {.stiffness = 2};
     mabd_material wood = mabd_default_material();

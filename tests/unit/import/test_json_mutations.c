@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged scenes: seeded mutations of the shipped scenes and of the corpus of broken ones go
-// through loading and building. Whatever comes out, nothing crashes or leaks, and a failure is
-// reported in one line with its place.
+// Damaged scenes: seeded mutations of the shipped scenes and of the corpus of broken ones are
+// loaded and built. No result crashes or leaks, and a failure is reported in one line with its
+// place.
 #include "fuzz/feed.h"
 
 #include <criterion/criterion.h>
@@ -65,7 +65,7 @@ static size_t splice(char* text, size_t size, size_t at, size_t cut, const char*
     return size - cut + n;
 }
 
-// One random change; returns the new size.
+// Apply one random change; return the new size.
 static size_t mutate(char* text, size_t size, uint64_t* state) {
     static const char* const pieces[] = {
         "{",       "}",     "[",  "]",    "\"",        ":",       ",",        "-",      "0",
@@ -128,7 +128,7 @@ Test(json_mutations, damaged_scenes_never_crash_or_leak) {
         size_t size = seed->size;
         memcpy(text, seed->data, size);
         for (uint32_t i = next(&state) % 3; i < 3; i++) size = mutate(text, size, &state);
-        // an exact copy, so that reading one byte too far is seen
+        // an exact copy, so that a read beyond the end is detected
         char* exact = malloc(size ? size : 1);
         memcpy(exact, text, size);
         free(text);
@@ -138,5 +138,5 @@ Test(json_mutations, damaged_scenes_never_crash_or_leak) {
         loaded += result.load == MABD_OK;
     }
     free_seeds();
-    cr_expect(lt(int, ROUNDS / 20, loaded)); // enough of them get through to the model
+    cr_expect(lt(int, ROUNDS / 20, loaded)); // enough of them reach the model
 }

@@ -93,7 +93,8 @@ Test(json_place, columns_count_code_points) {
     cr_expect(eq(i32, end.column, 23));
 }
 
-// The oracle is the parser: from the place that the scanner found it must read the very element.
+// The oracle is the parser: from the place that the scanner found, it must read exactly that
+// element.
 Test(json_place, agrees_with_the_parser_on_a_random_document) {
     char text[4096] = "[";
     uint64_t state = 7;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/import/json/json_load.c and its parts: every field of a scene file, read and found
-// again in the scene.
+// Tests for src/import/json/json_load.c and its parts: every field of a scene file is read and
+// found in the scene.
 #include "mabd/model.h"
 #include "scene/scene_data.h"
 
@@ -28,7 +28,7 @@ static mabd_scene* load(const char* text) {
     return load_with(text, 0, NULL);
 }
 
-// Load and expect a failure whose message holds `part`, at a place (0 = none).
+// Load and expect a failure whose message contains `part`, at a place (0 = none).
 static void fails_with(const char* text, int32_t count, const mabd_setting* settings, int line,
                        int column, const char* part) {
     mabd_scene* scene = NULL;
@@ -602,7 +602,7 @@ Test(json_scene, a_file_is_read_whole) {
     "{\"times\": [0], \"values\": [1]}}}}}],"                                                      \
     "\"forces\": [{\"body\": \"p\", \"force\": [1, 0, 0]}]}"
 
-/// Counts down; every request after that fails.
+/// Number of requests that succeed; every later one fails.
 static int64_t requests_left;
 static int64_t blocks_live;
 
@@ -631,7 +631,7 @@ static void limited_release(void* context, void* memory, size_t bytes) {
     limited_free(memory);
 }
 
-// Load the rich scene with `limit` requests allowed; true if it worked.
+// Load the rich scene with `limit` requests allowed; return true if it succeeded.
 static bool load_limited(int64_t limit) {
     mabd_allocator allocator = {limited_alloc, limited_release, NULL};
     mabd_setting setting = {"t", "other"};
@@ -651,7 +651,7 @@ static bool load_limited(int64_t limit) {
     return status == MABD_OK;
 }
 
-// The parser's memory and the library's count alike.
+// The parser's memory and the library's are both counted.
 Test(json_scene, running_out_of_memory_anywhere_is_reported_and_leaks_nothing) {
     json_set_alloc_funcs(limited_malloc, limited_free);
     int64_t limit = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/joint/axis_law.h
 //
-// The oracle is the definition: the parts of a law, each as an interval of lambda at x, summed; and the point of the graph on
-// a falling line, by bisection on the sign of what is left over.
+// The oracle is the definition: the parts of a law, each as an interval of lambda at x, summed; and
+// the point of the graph on a falling line, by bisection on the sign of the difference.
 #include "joint/axis_law.h"
 
 #include "support/draw.h"
@@ -58,7 +58,7 @@ static void values_at(const mabd_axis_law* law, double x, double* low, double* h
 
 // Distance of (x, lambda) from the graph: lambda outside its interval, or x outside the stops.
 static double off_graph(const mabd_axis_law* law, double x, double lambda) {
-    const double tie = 1e-12; // a sloped piece may end within round-off of a corner
+    const double tie = 1e-12; // a sloped branch may end within round-off of a corner
     double low, high, ignored;
     values_at(law, x - tie, &low, &ignored);
     values_at(law, x + tie, &ignored, &high);
@@ -66,7 +66,7 @@ static double off_graph(const mabd_axis_law* law, double x, double lambda) {
     return fmax(beyond, fmax(0, fmax(low - lambda, lambda - high)));
 }
 
-// x where e - w lambda cuts the graph.
+// Return x where e - w lambda intersects the graph.
 static double bisect(const mabd_axis_law* law, double e, double w) {
     double left = fmax(law->lower, -1e3), right = fmin(law->upper, 1e3);
     for (int i = 0; i < 200; i++) {
@@ -111,7 +111,7 @@ Test(axis_law, is_monotone) {
     }
 }
 
-// x is continuous in z, with slope at most 1: over each corner as well.
+// x is continuous in z with slope at most 1, also over each corner.
 Test(axis_law, has_no_gaps) {
     uint64_t seed = 3;
     for (int i = 0; i < DRAWS / 100; i++) {
@@ -127,7 +127,8 @@ Test(axis_law, has_no_gaps) {
     }
 }
 
-// Rows on the piece, then the piece of what they give: ends at the only solution.
+// Solve the row of a branch, then take the branch of the result: the search ends at the only
+// solution.
 Test(axis_law, switching_arrives) {
     uint64_t seed = 4;
     int most = 0;

@@ -23,7 +23,7 @@ static bool is_free(mabd_joint type, int axis) {
     return strchr(axis < 3 ? translations[type] : rotations[type], "xyz"[axis % 3]) != NULL;
 }
 
-// Bodies anywhere, anchors together and frames alike.
+// Bodies anywhere, with coincident anchors and equal frames.
 static mabd_joint_view closed_view(uint64_t* state) {
     mabd_joint_view v = draw_view(state);
     set_relative(&v, mabd_m3_identity());
@@ -31,7 +31,7 @@ static mabd_joint_view closed_view(uint64_t* state) {
     return v;
 }
 
-// Move b along, or turn it about, one axis of the joint frame through the anchor.
+// Move b along, or rotate it about, one axis of the joint frame through the anchor.
 static void move_b(mabd_joint_view* v, int axis, mabd_real amount) {
     const mabd_vec3 n = mabd_m3_mul(v->Aa, mabd_m3_column(&v->Fa, axis % 3));
     if (axis < 3) {
@@ -59,7 +59,7 @@ Test(joint_table, every_joint_has_six_rows_less_its_free_axes) {
     }
 }
 
-// The axis that a cross row locks: neither that of a nor that of b which it holds together.
+// The locked axis of a cross row is neither the axis of a nor that of b in the row.
 Test(joint_table, a_cross_row_grows_as_the_turn_about_the_axis_it_locks) {
     uint64_t state = 1;
     const mabd_real theta = 1e-4;
@@ -81,7 +81,7 @@ Test(joint_table, a_cross_row_grows_as_the_turn_about_the_axis_it_locks) {
     }
 }
 
-// Free motions, large ones, leave all rows at zero, and each locked motion opens one.
+// Large free motions leave all rows at zero, and each locked motion opens one.
 Test(joint_table, rows_open_with_locked_motions_and_with_no_others) {
     uint64_t state = 2;
     for (int type = 0; type < MABD_JOINT_COUNT; type++) {

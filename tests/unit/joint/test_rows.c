@@ -2,7 +2,8 @@
 // Tests for src/joint/rows.h
 //
 // Rows are polynomials of degree two in the affine coordinates of both bodies, so a central
-// difference is their derivative up to round-off, whatever its step: 1e-3 here, which leaves 1e-13.
+// difference of any step is their derivative up to round-off: the step is 1e-3 here, which leaves
+// 1e-13.
 #include "formulation/affine/element/joint_jacobian.h"
 
 #include "support/draw.h"
@@ -41,7 +42,7 @@ static mabd_real coordinate_at(const mabd_joint_view* v, const mabd_row* row, ma
     return x;
 }
 
-// Largest difference of a Jacobian from differences of what it is the derivative of.
+// Return the largest difference between a Jacobian and finite differences of its function.
 static mabd_real jacobian_error(const mabd_joint_view* v, const mabd_row* row, bool coordinate,
                                 mabd_real step) {
     const mabd_real x = coordinate ? coordinate_at(v, row, 0) : 0;
@@ -85,8 +86,8 @@ Test(rows, jacobians_of_cross_rows_are_derivatives) {
     }
 }
 
-// A state that a hinge about axis k, or a universal joint, can be in: first about axis k of a, then
-// about axis i = k + 1 of b, so that F_k+1 lies in the plane across B_k.
+// A valid state of a hinge about axis k, or of a universal joint: rotate first about axis k of a,
+// then about axis i = k + 1 of b, so that F_k+1 lies in the plane normal to B_k.
 static void set_hinge(mabd_joint_view* v, int k, mabd_real angle, mabd_real second) {
     set_relative(v, mabd_m3_product(turn(unit[k], angle), turn(unit[(k + 1) % 3], second)));
 }
@@ -110,7 +111,7 @@ Test(rows, jacobians_of_angles_are_derivatives_of_the_coordinates) {
     }
 }
 
-// D = R'dA of the turn dr (world) of a body: dA = dr x A.
+// Return D = R'dA of the rotation dr (world) of a body: dA = dr x A.
 static mabd_vec12 turn_increment(mabd_mat3 R, mabd_vec3 dr) {
     const mabd_vec3 own = mabd_m3_tmul(R, dr);
     const mabd_vec12 D = {mabd_v3_cross(own, unit[0]),
@@ -120,7 +121,7 @@ static mabd_vec12 turn_increment(mabd_mat3 R, mabd_vec3 dr) {
     return D;
 }
 
-// Turns of either body by 1e-5 about any axis; the difference is exact to 1e-10 (its third
+// Rotations of either body by 1e-5 about any axis; the difference is exact to 1e-10 (its third
 // derivative is of order 1 up to an angle of 3).
 Test(rows, jacobians_of_vector_rows_are_derivatives_of_the_rotation_vector) {
     uint64_t state = 4;
@@ -148,7 +149,7 @@ Test(rows, jacobians_of_vector_rows_are_derivatives_of_the_rotation_vector) {
     }
 }
 
-// phi . grad phi = phi: equal springs turn a body straight back, at any angle.
+// phi . grad phi = phi: equal springs rotate a body straight back, at any angle.
 Test(rows, equal_forces_on_a_rotation_vector_are_a_torque_along_it) {
     uint64_t state = 9;
     for (int n = 0; n < DRAWS; n++) {
@@ -159,7 +160,7 @@ Test(rows, equal_forces_on_a_rotation_vector_are_a_torque_along_it) {
     }
 }
 
-// Strain alone leaves a rotation vector as it is, and so its row.
+// Strain alone changes neither a rotation vector nor its row.
 Test(rows, vector_rows_are_blind_to_strain) {
     uint64_t state = 10;
     for (int n = 0; n < DRAWS; n++) {
@@ -226,7 +227,7 @@ Test(rows, the_remainder_is_what_the_linearisation_leaves_out) {
             }
         }
     }
-    cr_assert(lt(dbl, 1e-2, largest)); // it is not nothing
+    cr_assert(lt(dbl, 1e-2, largest)); // the remainder is not negligible
 }
 
 Test(rows, the_remainder_of_an_angle_is_what_its_linearisation_leaves_out) {
@@ -240,7 +241,7 @@ Test(rows, the_remainder_of_an_angle_is_what_its_linearisation_leaves_out) {
         const mabd_real bilinear = mabd_row_remainder(&v, &slide, ea, eb);
         cr_assert(
             le(dbl, fabs(mabd_coordinate_remainder(&v, &slide, ea, eb, x) - bilinear), 4e-15));
-        // the coordinate of the strained bodies is the reference, the line and the remainder
+        // the coordinate of the strained bodies is reference + linear term + remainder
         set_hinge(&v, n % 3, 2 * draw_real(&state), 0.3);
         mabd_joint_view end = v;
         end.Aa = strained(v.Aa, ea), end.Ab = strained(v.Ab, eb);
@@ -266,7 +267,7 @@ Test(rows, the_logarithm_inverts_a_turn_of_any_angle) {
             const mabd_vec3 near_zero = mabd_v3_scale(small, axis);
             const mabd_vec3 found = mabd_so3_log(turn(axis, small));
             worst = fmax(worst, mabd_v3_norm(mabd_v3_sub(found, near_zero)) / (1e-3 + small));
-            // as near to pi; the sign of the axis is lost in round-off in the end
+            // equally near to pi; finally the sign of the axis is lost in round-off
             const mabd_real large = MABD_PI - small;
             mabd_vec3 flipped = mabd_so3_log(turn(axis, large));
             if (decade >= 13 && mabd_v3_dot(flipped, axis) < 0)
@@ -280,7 +281,7 @@ Test(rows, the_logarithm_inverts_a_turn_of_any_angle) {
     cr_assert(le(dbl, worst_near_pi, 1e-12));
 }
 
-// (1 - atan(t)/t) / z, z = t^2: by its series where the difference would lose digits.
+// Compute (1 - atan(t)/t) / z, z = t^2: by its series where the difference would lose digits.
 static long double lack_of(long double z) {
     if (z > 0.05L) return (1 - atanl(sqrtl(z)) / sqrtl(z)) / z;
     long double sum = 0;
@@ -295,8 +296,8 @@ static long double curve_of(long double p) {
     return 1 / 12.0L + s * (1 / 720.0L + s * (1 / 30240.0L + s * (1 / 1209600.0L + s / 47900160)));
 }
 
-// Angles up to a quarter turn, which lanes do without branches: against arcs and cotangents of libm in long double. The
-// matrix is rounded, so its angle is known to round-off of 1.
+// Angles up to pi/2, which lanes compute without branches, against arcs and cotangents of libm in
+// long double. The matrix is rounded, so its angle is known to round-off of 1.
 Test(rows, small_turns_and_their_gradients_have_the_accuracy_of_round_off) {
     uint64_t state = 16;
     double worst_lack = 0, worst_phi = 0, worst_c = 0;
@@ -376,7 +377,7 @@ Test(rows, a_rotation_vector_is_followed_over_many_turns) {
             set_relative(&v, turn(axis, angle));
             phi = vector_at(&v, phi);
             const mabd_real miss = mabd_v3_norm(mabd_v3_sub(phi, mabd_v3_scale(angle, axis)));
-            // the axis itself is lost near whole turns: there sin(angle) is small
+            // the axis is undetermined near whole turns, where sin(angle) is small
             cr_assert(le(dbl, miss, 1e-13 / fmax(1e-3, fabs(sin(angle)))), "%g rad: %g", angle,
                       miss);
         }

@@ -78,8 +78,8 @@ Test(eigen3, closed_form) { // the second difference: 2 + sqrt 2, 2, 2 - sqrt 2
     cr_assert(le(dbl, fabs(fabs(V.c1.y) - sqrt(0.5)), 4e-16));
 }
 
-// Graded positive matrices: each eigenvalue is right to its own digits, not only to those of the
-// largest. D C D with D = diag(1e9, 1, 1e-9), C = 1 + small: det is known.
+// Graded positive matrices: each eigenvalue is accurate relative to itself, not only to the largest
+// one. D C D with D = diag(1e9, 1, 1e-9), C = 1 + small: det is known.
 Test(eigen3, small_moments_keep_their_digits) {
     const double c = 0.1, d[3] = {1e9, 1, 1e-9};
     const double s[6] = {d[0] * d[0],     d[1] * d[1],     d[2] * d[2],

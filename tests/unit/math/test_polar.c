@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/math/polar.h
 //
-// What makes R the rotation of A: R'R = I, det R = 1, and R'A is symmetric and positive definite.
-// That needs no decomposition to compare with. The rotation is known to eps s1 / (s2 + s3) for
-// stretches s1 >= s2 >= s3.
+// The properties that define the rotation R of A: R'R = I, det R = 1, and R'A is symmetric and
+// positive definite. No other decomposition is needed for comparison. The rotation is known to eps
+// s1 / (s2 + s3) for stretches s1 >= s2 >= s3.
 #include "math/polar.h"
 
 #include "support/draw.h"
@@ -36,13 +36,13 @@ static bool positive(mabd_mat3 S) {
     return S.c1.x > 0 && minor > 0 && mabd_m3_det(S) > 0;
 }
 
-// s1 / (s2 + s3): how far round-off in A can turn its rotation.
+// Return s1 / (s2 + s3): the factor by which round-off in A can rotate R.
 static mabd_real conditioning(const mabd_real* s) {
     const mabd_real largest = fmax(s[0], fmax(s[1], s[2]));
     return largest / (s[0] + s[1] + s[2] - largest);
 }
 
-// Check all that defines the rotation of a matrix with stretches s (3), and return it.
+// Check all properties of the rotation of a matrix with stretches s (3), and return it.
 static mabd_mat3 check(mabd_mat3 A, const mabd_real* s) {
     mabd_mat3 R = mabd_m3_identity();
     cr_assert(mabd_polar(A, &R));
@@ -50,7 +50,7 @@ static mabd_mat3 check(mabd_mat3 A, const mabd_real* s) {
     cr_assert(le(dbl, distance(mabd_m3_tproduct(R, R), mabd_m3_identity()), 2e-15));
     cr_assert(lt(dbl, 0.9, mabd_m3_det(R)));
     cr_assert(le(dbl, distance(S, mabd_m3_transpose(S)) / frobenius(A), 4e-15 * conditioning(s)));
-    // of a matrix of condition 1e8 or more the last minor is round-off
+    // for a matrix of condition 1e8 or more the last minor is round-off
     if (conditioning(s) < 1e3) cr_assert(positive(S));
     return R;
 }
@@ -69,7 +69,7 @@ Test(polar, a_rotation_is_its_own) {
     cr_assert(le(dbl, orthogonal, 1e-15));
 }
 
-// Strains of a loaded body, up to those at the border between the two iterations.
+// Strains of a loaded body, up to the border between the two iterations.
 Test(polar, small_and_moderate_strains) {
     uint64_t state = 2;
     mabd_real worst = 0;
@@ -86,7 +86,7 @@ Test(polar, small_and_moderate_strains) {
     cr_assert(le(dbl, worst, 4e-15));
 }
 
-// All stretches between 1e-6 and 1e6, up to 1e8 times one another.
+// All stretches between 1e-6 and 1e6, with ratios up to 1e8.
 Test(polar, stretches_from_1e_minus_6_to_1e6) {
     uint64_t state = 3;
     mabd_real worst = 0;
@@ -115,7 +115,7 @@ static void refused(mabd_mat3 A) {
     const mabd_mat3 before = turn(mabd_v3(0, 0, 1), 1);
     mabd_mat3 R = before;
     cr_assert(eq(int, mabd_polar(A, &R), 0));
-    cr_assert(le(dbl, distance(R, before), 0)); // untouched
+    cr_assert(le(dbl, distance(R, before), 0)); // unchanged
 }
 
 Test(polar, mirrored_matrices_are_refused) {

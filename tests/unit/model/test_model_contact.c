@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/model/contacts.c: colliders in the model's frames, pairs and exclusions, and that a model
-// without contacts is the same as ever.
+// Tests for src/model/contacts.c: colliders in the model's frames, pairs and exclusions; a model
+// without contacts is unchanged.
 #include "mabd/generate.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
@@ -73,8 +73,8 @@ static void draw_geom(uint64_t* state, int32_t k, mabd_geom* geom) {
     geom->category = 1u << k % 32, geom->mask = ~geom->category;
 }
 
-// The start pose of a body in the scene, x + R (p + Q X), against q = (A, t) of the model with the
-// collider's own pose, A (P + S X) + t.
+// Compare the start pose of a body in the scene, x + R (p + Q X), with q = (A, t) of the model and
+// the collider's own pose, A (P + S X) + t.
 Test(model_contact, colliders_stand_where_the_scene_puts_their_geoms) {
     enum { BODIES = 50, GEOMS = 3 };
     uint64_t state = 5;
@@ -218,7 +218,7 @@ Test(model_contact, pairs_of_bodies_beat_their_surfaces) {
         def.geom_count = 1, def.geoms = &geom;
         cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, &error), MABD_OK));
     }
-    // every third pair set apart, in an order that is not sorted, most of them twice
+    // every third pair excluded, unsorted, most of them twice
     for (int turn = 0; turn < 2; turn++) {
         for (int32_t k = 0; k < N * N; k++) {
             const int32_t at = k * 1103 % (N * N), a = at / N, b = at % N; // 1103 is prime to N
@@ -306,7 +306,7 @@ Test(model_contact, everything_that_touches_is_in_the_hash) {
 }
 
 // The hash of a model without contacts does not depend on the machine. Sizes are powers of two, so
-// that no function of the C library has an influence.
+// no function of the C library affects it.
 Test(model_contact, hash_is_the_same_on_every_machine) {
     if (sizeof(mabd_real) != sizeof(double)) cr_skip_test("of double numbers");
     const mabd_real size[3] = {0.5, 0.25, 0.125};

@@ -151,7 +151,7 @@ Test(builder, bulk_bodies) {
     }
     cr_assert(body(2)->rotation[2] == 1 && body(3)->rotation[3] == -1);
     cr_assert(eq(int, mabd_scene_add_body_n(scene, &def, 0, NULL, NULL, NULL, NULL, &first, NULL),
-                 MABD_OK)); // none at all: no name is taken
+                 MABD_OK)); // no name is given: none is registered
     cr_assert(eq(i32, first, 4));
 }
 
@@ -178,7 +178,7 @@ Test(builder, fixed_bodies_need_no_mass) {
     cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, &error), MABD_OK), "%s", error.text);
 }
 
-// R(q) anchor + x and q frame on both sides give the world anchor and frame back
+// Expect R(q) anchor + x and q frame on both sides to equal the world anchor and frame.
 static void assert_meets(const mabd_real* anchor, const mabd_real* frame, int32_t index,
                          const mabd_real* world_anchor, mabd_quat world_frame) {
     mabd_quat q = mabd_q(1, 0, 0, 0);
@@ -254,7 +254,7 @@ Test(builder, bulk_joints) {
     spring.stiffness = 6;
     cr_assert(eq(int, mabd_scene_add_joint(scene, &def, NULL, &error), MABD_OK));
     cr_assert(eq(i32, joint(4)->axes, 1));
-    def.name = "idle"; // an axis on which nothing acts is none
+    def.name = "idle"; // an axis without any action is not stored
     spring.stiffness = 0;
     cr_assert(eq(int, mabd_scene_add_joint(scene, &def, NULL, &error), MABD_OK));
     cr_assert(eq(i32, joint(5)->axes, -1));
@@ -296,7 +296,7 @@ Test(builder, settings_and_forces) {
     const mabd_force_def* kept = scene->forces.data;
     cr_assert(kept->point[0] == 1 && kept->force[2] == 2);
     cr_assert(kept->signal.kind == MABD_SIGNAL_CONSTANT && kept->signal.value == 1);
-    strength.kind = MABD_SIGNAL_NONE; // calm again
+    strength.kind = MABD_SIGNAL_NONE; // no signal again
     cr_assert(eq(int, mabd_scene_set_wind(scene, direction, &strength, &error), MABD_OK));
     cr_assert(eq(dbl, scene->wind_direction[1], 0));
 }
@@ -360,7 +360,7 @@ Test(builder, params_are_read_back) {
 
 // ---- memory ------------------------------------------------------------------------------------
 
-/// Everything that allocates, once.
+/// Call everything that allocates, once.
 static mabd_status build_all(mabd_scene* made, mabd_error* failure) {
     const double times[] = {0, 1}, values[] = {2, 3}, positions[60] = {0}, up[3] = {0, 0, 1};
     mabd_signal table = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for src/scene/check.c through the builder: what is refused, with which words, and that the
-// scene is untouched.
+// Tests for src/scene/check.c through the builder: refused input, its message, and an unchanged
+// scene.
 #include "scene/scene_data.h"
 
 #include <criterion/criterion.h>
@@ -67,7 +67,7 @@ static void fresh_body(void) {
     def.geom_count = 2, def.geoms = geoms;
 }
 
-/// Set one number of a fresh body, add it, expect the text.
+/// Set one number of a fresh body, add it, and expect the message.
 static void refuse_number(double* number, double value, const char* text) {
     fresh_body();
     *number = value;
@@ -148,7 +148,7 @@ Test(refusals, inertia) {
     def.mass = 1, def.center[1] = INFINITY;
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
                    "body 'box': center is not a finite number");
-    cr_assert(eq(int, add_moments(1, 1, 2 - 1e-7, 0), MABD_OK)); // thin is no fault
+    cr_assert(eq(int, add_moments(1, 1, 2 - 1e-7, 0), MABD_OK)); // thin bodies are allowed
 }
 
 Test(refusals, bodies_without_mass) {
@@ -184,7 +184,7 @@ Test(refusals, names_of_bodies) {
 Test(refusals, one_bad_element_of_a_bulk_call) {
     const double positions[] = {0, 0, 0, 1, 0, NAN, 2, 0, 0};
     fresh_body();
-    geoms[0].size[0] = 7; // a class of its own, which must not stay
+    geoms[0].size[0] = 7; // a new class, which must be removed again
     mabd_status status =
         mabd_scene_add_body_n(scene, &def, 3, positions, NULL, NULL, NULL, NULL, &error);
     cr_assert(eq(i32, error.body, 5));
@@ -212,7 +212,7 @@ Test(refusals, scripts) {
     def.script.angle.value = NAN;
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
                    "body 'box': script angle is not a finite number");
-    def.script.angle.value = 1, def.name = "arm"; // found late: the table must go again
+    def.script.angle.value = 1, def.name = "arm"; // found late: the table must be removed again
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error), "body 'arm': the name is taken");
     def.name = "box", def.velocity[0] = 1;
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
@@ -283,7 +283,7 @@ static mabd_status add_axis(mabd_joint type, mabd_axis which) {
     return mabd_scene_add_joint(scene, &joint, NULL, &error);
 }
 
-/// Set one number of an axis that is fine without it.
+/// Set one number of an axis that is otherwise valid, and expect the message.
 static void refuse_axis(double* number, double value, const char* text) {
     memset(&axis, 0, sizeof axis);
     axis.servo = axis.motor = mabd_signal_constant(1);

@@ -127,7 +127,7 @@ static mabd_geom geom_at(mabd_shape shape, double x, double y, double z, double 
     return geom;
 }
 
-// the oracle subtracts m c c', up to 30 times what is left: sums of 100 terms with 30 eps each
+// the oracle subtracts m c c', up to 30 times the result: sums of 100 terms with 30 eps each
 static const double tolerance = 1e-13;
 
 static const placement home = {{0, 0, 0}, {0, 0, 1}, 0};
@@ -193,7 +193,7 @@ Test(inertia, parallel_axes) {
     const double size[1] = {0.5};
     mabd_geom balls[2] = {mabd_geom_make(MABD_SHAPE_SPHERE, size, 6 / MABD_PI), {0}};
     balls[1] = balls[0];                                            // 6/pi 4/3 pi / 8 = 1 kg each
-    balls[0].position[0] = 1000000, balls[1].position[0] = 1000004; // far away: no digits lost
+    balls[0].position[0] = 1000000, balls[1].position[0] = 1000004; // far away: no digits are lost
     mabd_scene_class body_class = {.geom_count = 2, .density = 1000};
     mabd_inertia got = mabd_class_inertia(&body_class, balls);
     cr_assert(le(dbl, fabs(got.mass - 2), 1e-14));

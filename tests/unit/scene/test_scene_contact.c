@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for what a scene says of contacts: src/scene/builder_contact.c, json_contact.c, json_geom.c
+// Tests for the contact data of a scene: src/scene/builder_contact.c, json_contact.c, json_geom.c
 // and the surfaces and shapes of geoms in check.c and store.c. Refused scene files: tests/broken.
 #include "mabd/generate.h"
 #include "scene/inertia.h"
@@ -88,7 +88,7 @@ Test(scene_contact, surroundings_have_neither_mass_nor_volume) {
         cr_assert(eq(dbl, mabd_scene_class_inertia(scene, i).mass, 0));
     }
     cr_assert(eq(dbl, geom_at(1)->size[1], 0.02));
-    // beside a box they add nothing to it
+    // beside a box they contribute nothing
     const mabd_geom both[2] = {mabd_geom_make(MABD_SHAPE_BOX, one, 1000), geoms[1]};
     mabd_body_def def = mabd_default_body_def();
     def.motion = MABD_MOTION_FIXED;
@@ -337,7 +337,7 @@ Test(scene_contact, json_shapes_and_surfaces) {
     "\"fixed\": true, \"heights\": " heights "}"
 
 Test(scene_contact, json_heights_as_numbers_and_as_an_expression) {
-    // x = -0.5, 0, 0.5; y = -1, 1; a param of the same name gives way, others are seen
+    // x = -0.5, 0, 0.5; y = -1, 1; they hide a param of the same name, others are visible
     load("{\"params\": {\"x\": {\"default\": 7}, \"h\": {\"default\": 10}}, \"bodies\": [" FIELD(
         "[-10.5, -10, -9.5, 9.5, 10, 10.5]") "," FIELD("\"=x+h*y\"") "]}");
     cr_expect(eq(i32, scene->bodies.count, 2));

@@ -53,7 +53,7 @@ Test(signal, table_finds_its_interval) {
     cr_assert(mabd_signal_value(&table, -5) == 0);
     cr_assert(mabd_signal_value(&table, 1000) == 99 * 99);
     for (int i = 0; i < count; i++) cr_assert(mabd_signal_value(&table, i) == i * i);
-    for (int n = 1; n < count; n++) { // tables of every length: the search ends right
+    for (int n = 1; n < count; n++) { // tables of every length: the search terminates correctly
         table.point_count = n + 1;
         for (int i = 0; i < n; i++) {
             for (double t = i + 0.125; t < i + 1; t += 0.25) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for mabd/batch.h. The oracle of most is the scene of one copy, simulated alone: what a batch makes of that copy must be
-// the same, bit for bit. No text of batches takes part in it.
+// Tests for mabd/batch.h. The oracle of most tests is the scene of one copy, simulated alone
+// without any code of batches: that copy in a batch must have the same bits.
 #include "mabd/mabd.h"
 #include "support/plain_sim.h"
 
@@ -15,7 +15,8 @@
 #define MOST_COPIES  24
 #define MOST_CHANGES 3
 
-// One parameter of a shipped scene that differs from copy to copy: low + (high - low) * part of the copy.
+// One parameter of a shipped scene that differs between copies: low + (high - low) * part of the
+// copy.
 typedef struct change {
     const char* name;
     double low, high;
@@ -27,7 +28,7 @@ typedef struct setup {
     change changes[MOST_CHANGES]; // up to the first without a name
 } setup;
 
-// Spread over 0 .. 1, in no order.
+// Values spread over 0 .. 1, in no order.
 static double part_of(int32_t copy) {
     return fmod(0.37 + 0.618033988749895 * copy, 1);
 }
@@ -64,7 +65,7 @@ static mabd_scene* add_copies(const setup* s, int32_t first, int32_t count) {
     return batch;
 }
 
-// Bodies count x (3 position, 4 rotation, 3 velocity, 3 angular velocity), to be freed.
+// Return bodies count x (3 position, 4 rotation, 3 velocity, 3 angular velocity); the caller frees.
 #define BODY_REALS 13
 static mabd_real* state_of(const mabd_sim* sim) {
     const size_t n = (size_t)mabd_model_body_count(mabd_sim_model(sim));
@@ -73,7 +74,8 @@ static mabd_real* state_of(const mabd_sim* sim) {
     return state;
 }
 
-// Largest difference between copy `copy` of n bodies each and a state of n bodies; 0 only if all bits agree.
+// Return the largest difference between copy `copy` of n bodies each and a state of n bodies; 0
+// only if all bits agree.
 static double difference(const mabd_real* batch, int32_t copies, int32_t copy,
                          const mabd_real* alone, int32_t n) {
     static const int parts[] = {3, 4, 3, 3};
@@ -89,7 +91,7 @@ static double difference(const mabd_real* batch, int32_t copies, int32_t copy,
     return worst;
 }
 
-// What joints do in copy `copy`, bit for bit.
+// Expect the joint forces in copy `copy` to be equal, bit for bit.
 static void expect_forces(const mabd_sim* batch, int32_t copy, const mabd_sim* alone) {
     const size_t all = 6 * (size_t)mabd_model_joint_count(mabd_sim_model(batch));
     const size_t one = 6 * (size_t)mabd_model_joint_count(mabd_sim_model(alone));
@@ -156,8 +158,8 @@ Test(batch, gives_long_chains_in_runs_the_bits_they_have_alone) {
     compare(&s, 0);
 }
 
-// All copies stand in the same place; none touches another. Equal copies need the same solves, so they have the bits they
-// have alone, whatever the way contacts are solved.
+// All copies are in the same place and none touches another. Equal copies need the same solves, so
+// they have the same bits as alone, for every contact solver.
 Test(batch, keeps_copies_from_touching_each_other) {
     const setup pile = {"falling-joints", 3, {{"pairs", 16, 16}}};
     compare(&pile, 0);
@@ -183,8 +185,8 @@ Test(batch, finds_contacts_within_copies_only) {
     mabd_model_destroy(model);
 }
 
-// With contacts how often a step is solved is decided for all copies. What further solves change is within the tolerance of
-// contacts, 1e-6 m a step.
+// With contacts, the number of solves per step is decided for all copies. Further solves change the
+// state within the tolerance of contacts, 1e-6 m per step.
 Test(batch, agrees_to_the_tolerance_of_contacts_where_copies_differ) {
     const setup slide = {"incline", 6, {{"angle", 10, 40}}};
     compare(&slide, 1e-6 * STEPS);
@@ -192,8 +194,8 @@ Test(batch, agrees_to_the_tolerance_of_contacts_where_copies_differ) {
     compare(&bounce, 1e-6 * STEPS);
 }
 
-// The kernels of devices, run by the executor: a copy has the bits of its scene alone there, too, and agrees with the processor
-// after a step.
+// The device kernels, run by the executor: there, too, a copy has the bits of its scene alone, and
+// it agrees with the CPU after a step.
 static mabd_sim* start_on(const mabd_model* model, mabd_backend backend) {
     mabd_error error = {0};
     mabd_sim_def def = mabd_default_sim_def();

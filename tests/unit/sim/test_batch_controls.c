@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for targets of copies (src/formulation/affine/targets.c, src/sim/batch.c), names and refusals of batches. A target set from outside must do
-// what the same number in the scene does: scenes with that number, simulated alone, are the oracle.
+// Tests for targets of copies (src/formulation/affine/targets.c, src/sim/batch.c), names and
+// refusals of batches. A target set through the API must act like the same number in the scene: the
+// oracle is scenes with that number, simulated alone.
 #include "mabd/mabd.h"
 #include "support/counting_allocator.h"
 #include "support/plain_sim.h"
@@ -57,7 +58,7 @@ static double target_of(int32_t copy, int32_t control) {
     return usual[control] + 0.02 * (copy + 1) * (control == 3 ? 0.1 : control + 1);
 }
 
-// The scene of a copy with the numbers of `values` (CONTROLS) in it, null = the usual ones.
+// Make the scene of a copy with the numbers of `values` (CONTROLS) in it, null = the default ones.
 static mabd_scene* make_scene(int32_t copy, const double* values, const char* more,
                               const char* value) {
     mabd_error error = {0};
@@ -114,7 +115,7 @@ static poses* poses_of(const mabd_sim* sim) {
     return p;
 }
 
-// Copy c of the batch against a simulation alone, bit for bit.
+// Compare copy c of the batch with a simulation alone, bit for bit.
 static void expect_copy(const mabd_sim* batch, int32_t c, const mabd_sim* alone) {
     poses *all = poses_of(batch), *one = poses_of(alone);
     const size_t n = BODIES * sizeof(mabd_real);
@@ -130,7 +131,8 @@ static void expect_copy(const mabd_sim* batch, int32_t c, const mabd_sim* alone)
     free(one);
 }
 
-// Every copy of a batch after STEPS against its scene with these numbers; `targeted`: those of target_of.
+// Compare every copy of a batch after STEPS with its scene with these numbers; `targeted`: those of
+// target_of.
 static void expect_scenes(const mabd_sim* batch, const bool* targeted) {
     for (int32_t c = 0; c < COPIES; c++) {
         double values[CONTROLS];
@@ -161,7 +163,7 @@ Test(batch_controls, some_targets_may_be_set_and_others_left) {
     mabd_error error = {0};
     mabd_model* model = build_batch();
     mabd_sim* sim = plain_start(model, NULL);
-    for (int32_t c = 0; c < COPIES; c++) { // copy by copy; what is not set is not looked at
+    for (int32_t c = 0; c < COPIES; c++) { // copy by copy; values that are not set are not read
         mabd_real values[CONTROLS];
         for (int32_t k = 0; k < CONTROLS; k++) values[k] = which[k] ? target_of(c, k) : NAN;
         cr_assert(eq(int, mabd_sim_set_targets(sim, c, 1, which, values, &error), MABD_OK));
@@ -233,9 +235,10 @@ Test(batch_controls, are_listed_with_axis_kind_and_unit) {
     mabd_model_destroy(model);
 }
 
-// Coordinates as mabd_sim_get_joint_coordinates tells them. Rates of axes with rows by the formula of BDF2 over the last coordinates,
-// x' = (3 x - 4 x1 + x2)/(2 h); that of the motor alone from the spins of its bodies, which both are off by h^2 w^3/3 at most,
-// the error of that formula for a matrix that turns.
+// Coordinates are those of mabd_sim_get_joint_coordinates. Rates of axes with rows follow the
+// formula of BDF2 over the last coordinates, x' = (3 x - 4 x1 + x2)/(2 h); the rate of the motor
+// without rows follows from the angular velocities of its bodies, which are each off by h^2 w^3/3
+// at most, the error of that formula for a rotating matrix.
 Test(batch_controls, coordinates_and_rates_are_those_of_the_joints) {
     mabd_model* model = build_batch();
     mabd_sim* sim = plain_start(model, NULL);
@@ -297,13 +300,14 @@ Test(batch_controls, refuses_targets_that_make_no_sense) {
     cr_expect(eq(int, mabd_sim_set_targets(sim, 3, 3, NULL, values, &error), MABD_ERR_ARG));
     cr_expect(eq(int, mabd_sim_set_targets(sim, -1, 1, NULL, values, &error), MABD_ERR_ARG));
     cr_expect(eq(int, mabd_sim_clear_targets(sim, 0, COPIES + 1, &error), MABD_ERR_ARG));
-    plain_advance(sim, STEPS); // nothing was set
+    plain_advance(sim, STEPS); // no target was set
     expect_scenes(sim, (const bool[CONTROLS]){false});
     mabd_sim_destroy(sim);
     mabd_model_destroy(model);
 }
 
-// A force beyond all measure in one copy: the error names it, and all copies are where they were before the step.
+// One copy gets a force that is far too large: the error names it, and all copies keep the state
+// before the step.
 Test(batch_controls, a_copy_that_fails_is_named) {
     mabd_error error = {0};
     mabd_scene* batch;
@@ -327,7 +331,7 @@ Test(batch_controls, a_copy_that_fails_is_named) {
     mabd_model_destroy(model);
 }
 
-// ---- refusals --------------------------------------------------------------------------------------
+// ---- refusals ----------------------------------------------------------------------------------
 
 static mabd_scene* load_text(const char* text) {
     mabd_error error = {0};

@@ -17,9 +17,9 @@
 TestSuite(contact_sim, .timeout = 120);
 
 #define STEPS  60
-#define MIDDLE 33 // all scenes are in contact by then
+#define MIDDLE 33 // all scenes are in contact at this step
 
-// The complete state; the caller frees.
+// Return the complete state; the caller frees.
 static char* state_of(const mabd_sim* sim, size_t* size) {
     *size = mabd_sim_state_size(sim);
     char* state = malloc(*size);
@@ -61,7 +61,7 @@ Test(contact_sim, same_bits_on_every_run_and_after_reset) {
     }
 }
 
-// Asking does not change what comes.
+// Reading the contacts does not change the following steps.
 Test(contact_sim, looking_at_contacts_leaves_the_bits) {
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
@@ -82,7 +82,8 @@ Test(contact_sim, looking_at_contacts_leaves_the_bits) {
     }
 }
 
-// All start apart and slowly, so the planes of contacts are those of the shapes to well below a millimetre.
+// All start apart and slowly, so the contact planes are those of the shapes to well below a
+// millimetre.
 Test(contact_sim, bodies_do_not_sink_into_each_other) {
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
@@ -103,7 +104,7 @@ Test(contact_sim, bodies_do_not_sink_into_each_other) {
 
 // ---- saving ------------------------------------------------------------------------------------
 
-// `into` holds the state; it must end as the uninterrupted run, bit for bit.
+// `into` holds the state; it must end with the bits of the uninterrupted run.
 static void expect_goes_on(mabd_sim* into, uint64_t expected, const char* name, const char* how) {
     cr_expect(eq(i64, mabd_sim_step_count(into), MIDDLE));
     plain_advance(into, STEPS - MIDDLE);
@@ -125,7 +126,7 @@ Test(contact_sim, a_restored_state_goes_on_bit_for_bit) {
         expect_goes_on(whole, expected, name, "restored");
         cr_assert(eq(int, mabd_sim_restore(fresh, state, size, &error), MABD_OK), "%s", error.text);
         expect_goes_on(fresh, expected, name, "restored into a fresh one");
-        // what does not fit is refused, and changes nothing
+        // an unsuitable state is refused and changes nothing
         const uint64_t before = fingerprint(fresh);
         cr_expect(eq(int, mabd_sim_restore(fresh, state, size - 1, &error), MABD_ERR_INPUT));
         cr_expect(eq(u64, fingerprint(fresh), before));
@@ -147,7 +148,7 @@ Test(contact_sim, a_checkpoint_goes_on_bit_for_bit) {
         plain_advance(whole, MIDDLE);
         cr_assert(eq(int, mabd_checkpoint_write(path, whole, NULL, 0, &error), MABD_OK), "%s",
                   error.text);
-        plain_advance(whole, 7); // another number of contacts may be kept now
+        plain_advance(whole, 7); // another number of contacts may be stored now
         cr_assert(eq(int, mabd_checkpoint_read(path, whole, NULL, 0, &error), MABD_OK), "%s",
                   error.text);
         expect_goes_on(whole, expected, name, "read");
@@ -162,14 +163,14 @@ Test(contact_sim, a_checkpoint_goes_on_bit_for_bit) {
 
 // ---- memory ------------------------------------------------------------------------------------
 
-// What it says it holds is what it holds, but for blocks that are rounded up to 64 bytes.
+// The reported bytes are the allocated bytes, except for blocks rounded up to 64 bytes.
 static void expect_bytes(const mabd_sim* sim, const counting_allocator* counter) {
     const int64_t rounded = counter->live_bytes - (int64_t)mabd_sim_bytes(sim);
     cr_expect(le(i64, 0, rounded));
     cr_expect(lt(i64, rounded, 64 * counter->live_blocks));
 }
 
-// Lists grow while contacts come for the first time; the same motion again takes nothing.
+// Lists grow while contacts appear for the first time; repeating the same motion allocates nothing.
 Test(contact_sim, allocates_nothing_once_it_is_warm) {
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
         const char* name = contact_scene_name((contact_scene)k);
@@ -207,8 +208,8 @@ Test(contact_sim, memory_is_known_before_it_is_taken) {
     }
 }
 
-// Allocation `n` after creation fails: that step fails and leaves the state before it; the rest of the run is as if
-// nothing had been. False if there was no such allocation.
+// Allocation `n` after creation fails: that step fails and leaves the state before it; the rest of
+// the run has the bits of a run without the failure. False if there was no such allocation.
 static bool fail_once(const mabd_model* model, int64_t n, uint64_t expected, const char* name) {
     counting_allocator counter = {.fail_at = -1};
     const mabd_allocator allocator = counting_allocator_make(&counter);
@@ -267,7 +268,7 @@ Test(contact_sim, every_allocation_of_model_and_simulation_may_fail) {
     }
 }
 
-// The state of many contacts into a simulation that has kept none.
+// Restore a state of many contacts into a simulation that stores none.
 Test(contact_sim, a_restore_without_memory_is_refused) {
     mabd_model* model = contact_scene_model(CONTACT_SCENE_STACK, NULL);
     mabd_sim* full = plain_start(model, NULL);

@@ -35,7 +35,7 @@ static mabd_model* load(const char* name, const mabd_allocator* allocator) {
     return model;
 }
 
-// Of the whole state, bit for bit.
+// Hash the whole state, bit for bit.
 static uint64_t fingerprint(const mabd_sim* sim) {
     const size_t size = mabd_sim_state_size(sim);
     void* state = malloc(size);

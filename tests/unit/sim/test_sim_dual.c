@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulations with each choice of the dual solver: nets over 100 steps, gaps at the bodies, memory, restored
-// states, the choice itself.
+// Simulations with each choice of the dual solver: nets over 100 steps, gaps at the bodies, memory,
+// restored states, the choice itself.
 #include "support/counting_allocator.h"
 #include "support/malloc_count.h"
 #include "support/plain_sim.h"
@@ -60,7 +60,7 @@ static uint64_t fingerprint(const mabd_sim* sim) {
     return hash;
 }
 
-// The gap is measured at the bodies, by the measure that no solver uses.
+// The gap is measured at the bodies, by a measure that no solver uses.
 static void hang(const char* size, const char* pinned, mabd_dual dual) {
     mabd_model* model = load_net(size, pinned);
     mabd_sim* sim = start(model, dual, NULL);
@@ -94,7 +94,7 @@ Test(sim_dual, nets_hang_closed_with_an_older_factor) {
     hang("20", "corners", MABD_DUAL_STALE);
 }
 
-// The motion is that of the direct solver to within what the gaps allow.
+// The motion is that of the direct solver up to the tolerance of the gaps.
 Test(sim_dual, solvers_agree_on_the_motion) {
     const mabd_dual duals[] = {MABD_DUAL_STALE, MABD_DUAL_GS, MABD_DUAL_PCG};
     mabd_model* model = load_net("6", "corners");
@@ -169,7 +169,7 @@ Test(sim_dual, every_allocation_may_fail) {
 
 Test(sim_dual, a_restored_state_goes_on_bit_for_bit) {
     for (int dual = 0; dual < MABD_DUAL_COUNT; dual++) {
-        if (dual == MABD_DUAL_GS) continue; // as PCG, and slow
+        if (dual == MABD_DUAL_GS) continue; // like PCG, and slow
         mabd_model* model = load_net("6", "edge");
         mabd_sim *one = start(model, (mabd_dual)dual, NULL), *two;
         for (int i = 0; i < 12; i++) step(one);
@@ -178,7 +178,7 @@ Test(sim_dual, a_restored_state_goes_on_bit_for_bit) {
         mabd_error error = {0};
         mabd_sim_save(one, state);
         two = start(model, (mabd_dual)dual, NULL);
-        step(two); // leaves a factor and multipliers of its own
+        step(two); // leaves its own factor and multipliers behind
         cr_assert(eq(int, mabd_sim_restore(two, state, size, &error), MABD_OK), "%s", error.text);
         for (int i = 0; i < 15; i++) step(one), step(two);
         cr_expect(eq(u64, fingerprint(one), fingerprint(two)), "%s",

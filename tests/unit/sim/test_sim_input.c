@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests for what a user does to a simulation between steps (src/sim/sim_input.c): states, forces for one step, copies,
-// targets on a model without copies. Oracles are Newton's law for whole systems, scenes with the same numbers,
-// and the bits of a second simulation.
+// Tests for user input to a simulation between steps (src/sim/sim_input.c): states, forces for one
+// step, copies, targets on a model without copies. Oracles are Newton's law for whole systems,
+// scenes with the same numbers, and the bits of a second simulation.
 #include "mabd/mabd.h"
 #include "support/rig.h"
 
@@ -57,8 +57,9 @@ static const char* const crate =
     "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"crate\", \"shape\": \"box\","
     " \"size\": [0.2, 0.3, 0.4], \"mass\": 3, \"position\": [1, 2, 3]}]}";
 
-// A constant force over one step: v = F h/m, x = F h^2/(2 m), then v stays. The step that starts or ends a push is
-// one of SDIRK2, exact for a constant acceleration; so it is at the start and in the midst of a run.
+// A constant force over one step: v = F h/m, x = F h^2/(2 m), then v stays. The step that starts or
+// ends a push is one of SDIRK2, exact for a constant acceleration, both at the start and in the
+// middle of a run.
 Test(sim_input, a_force_moves_a_free_body_by_newtons_law) {
     mabd_model* model = text_model(crate);
     const mabd_real force[3] = {3, -6, 9}, m = 3;
@@ -85,7 +86,8 @@ Test(sim_input, a_force_moves_a_free_body_by_newtons_law) {
     mabd_model_destroy(model);
 }
 
-// A torque about a principal axis: omega = tau h/I, I = m (b^2 + c^2)/12; the turn is tau h^2/(2 I).
+// A torque about a principal axis: omega = tau h/I, I = m (b^2 + c^2)/12; the rotation is tau
+// h^2/(2 I).
 Test(sim_input, a_torque_turns_a_free_body_by_eulers_law) {
     mabd_model* model = text_model(crate);
     const mabd_real inertia[3] = {3 * 0.25 / 12, 3 * 0.20 / 12, 3 * 0.13 / 12};
@@ -104,8 +106,8 @@ Test(sim_input, a_torque_turns_a_free_body_by_eulers_law) {
     mabd_model_destroy(model);
 }
 
-// The momenta of a free system change by F h and (r x F + tau) h, whatever joints do inside of it. Chains go
-// through lanes and segments, a star has a junction.
+// The momenta of a free system change by F h and (r x F + tau) h for any joints inside it. Chains
+// use lanes and segments, a star has a junction.
 static void expect_momenta(mabd_model* model, int32_t body, double tolerance) {
     const size_t n = (size_t)mabd_model_body_count(model);
     mabd_real* x = malloc(3 * n * sizeof *x);
@@ -198,7 +200,7 @@ Test(sim_input, forces_are_the_same_on_the_executor) {
     mabd_real x[2][3 * 40], v[2][3 * 40];
     for (int i = 0; i < 4; i++) {
         if (i != 1) push(cpu, 7 + i, force, force), push(device, 7 + i, force, force);
-        mabd_sim_measure(device); // reading the state must not lose what is pending
+        mabd_sim_measure(device); // reading the state must not lose pending forces
         rig_step(cpu), rig_step(device);
     }
     mabd_sim_get_state(cpu, x[0], NULL, v[0], NULL);
@@ -263,8 +265,9 @@ static void expect_near(const mabd_real* a, const mabd_real* b, size_t n, double
     }
 }
 
-// A pendulum of three links in motion, its state read and set again: poses, momenta, and the motion that follows.
-// BDF2 leaves velocities off the joints by O(h^2), which setting them projects away: (omega h)^2 of the speed.
+// A pendulum of three links in motion: its state is read and set again. Compared are poses,
+// momenta, and the following motion. BDF2 leaves velocities off the joints by O(h^2), which setting
+// them projects away: (omega h)^2 of the speed.
 Test(sim_input, a_state_that_is_read_can_be_set) {
     mabd_chain_def chain = mabd_default_chain_def();
     chain.links = 3, chain.joint = MABD_JOINT_HINGE;
@@ -409,7 +412,7 @@ static mabd_model* robot(double first, double second) {
     return text_model(text);
 }
 
-// A target set from outside does what the same number in the scene does.
+// A target set through the API acts like the same number in the scene.
 Test(sim_input, targets_move_a_model_without_copies) {
     mabd_model *model = robot(0, 0), *other = robot(0.3, -0.7);
     mabd_sim *sim = start(model), *expected = start(other);
@@ -434,7 +437,7 @@ Test(sim_input, targets_move_a_model_without_copies) {
     mabd_model_destroy(model), mabd_model_destroy(other);
 }
 
-// Joints made by one call share their axes in the scene, but each has a target of its own.
+// Joints added by one call share their axes in the scene, but each has its own target.
 Test(sim_input, joints_of_one_call_have_targets_of_their_own) {
     mabd_error error = {0};
     mabd_scene* scene = rig_scene(0);

@@ -26,7 +26,7 @@ static size_t sum(const size_t* bytes, int from, int to) {
     return total;
 }
 
-// Bytes that the dual solvers hold, by the lines of the plan.
+// Return the bytes that the dual solvers hold, by the lines of the plan.
 static size_t solver_bytes(const mabd_model* model, mabd_dual dual) {
     const mabd_sim_plan plan = plain_plan(model, dual);
     size_t total = 0;
@@ -77,7 +77,7 @@ Test(sim_memory, parts_sum_to_the_whole_with_every_dual_solver) {
     }
 }
 
-// Contacts take memory while they come; no other part changes.
+// Contacts allocate memory while they appear; no other part changes.
 Test(sim_memory, only_contacts_grow) {
     for (int i = 0; i < CONTACT_SCENE_COUNT; i++) {
         const char* name = contact_scene_name((contact_scene)i);

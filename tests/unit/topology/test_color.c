@@ -60,7 +60,7 @@ Test(color, no_edge_joins_two_of_one_color) {
     }
 }
 
-// A lower colour than the own one is not free: each is that of a neighbour with a lower number.
+// No lower colour is free: each one is the colour of a neighbour with a lower number.
 Test(color, none_could_be_lower) {
     colors s = make(pattern(3, 7));
     for (int32_t i = 0; i < s.c.system.slot_count; i++) {

@@ -92,7 +92,8 @@ static int32_t find(int32_t* up, int32_t i) {
     return i;
 }
 
-// A body with so many rows to other moving bodies, counting one joint to each, is a junction.
+// Return true if a body has enough rows to other moving bodies, counting one joint to each, to be a
+// junction.
 static bool is_junction(const topology* t, int32_t body) {
     int32_t rows = 0;
     for (int32_t j = 0; j < t->joints; j++) {
@@ -120,7 +121,7 @@ static const mabd_plan_component* component_of(const mabd_plan* plan, int32_t sl
 }
 
 // Two slots are coupled by a body that carries both; by a junction only if one is the junction's
-// own, or if in a tree both come after these.
+// own, or, in a tree, if both come after these.
 static bool coupled_by(const topology* t, const mabd_plan* plan, int32_t body, int32_t s,
                        int32_t u) {
     const bool own_s = plan->slot_joint[s] == -1 - body, own_u = plan->slot_joint[u] == -1 - body;
@@ -178,7 +179,7 @@ static void check_slots(const topology* t, const mabd_plan* plan) {
     cr_assert(eq(i32, plan->widest, widest));
 }
 
-// Every two slots that are coupled have exactly one edge, and no others have one.
+// Every two coupled slots have exactly one edge, and no others have one.
 static void check_edges(const topology* t, const mabd_plan* plan) {
     int32_t n = plan->slot_count;
     int32_t* seen = calloc((size_t)n * (size_t)n + 1, sizeof(int32_t));
@@ -203,7 +204,7 @@ static void check_edges(const topology* t, const mabd_plan* plan) {
     free(seen);
 }
 
-// Each body lists its joints by slot, and each two of them once with the right edge.
+// Each body lists its joints by slot, and each pair of them once with the right edge.
 static void check_bodies(const topology* t, const mabd_plan* plan) {
     cr_assert(eq(i32, plan->side_start[0], 0));
     for (int32_t body = 0; body < t->bodies; body++) {
@@ -245,7 +246,7 @@ static bool joins(const topology* t, int32_t joint) {
     return t->width[joint] > 0 && moves(t, t->a[joint]) && moves(t, t->b[joint]);
 }
 
-// True if joints other than those marked lead from a to b.
+// Return true if unmarked joints lead from a to b.
 static bool connected(const topology* t, const bool* gone, int32_t a, int32_t b) {
     int32_t* up = malloc((size_t)t->bodies * sizeof(int32_t));
     for (int32_t i = 0; i < t->bodies; i++) up[i] = i;
@@ -257,8 +258,8 @@ static bool connected(const topology* t, const bool* gone, int32_t a, int32_t b)
     return result;
 }
 
-// A joint lies on two cycles if its bodies are joined by two paths that avoid it. One path is what
-// is left when joints are taken away as long as the bodies stay joined; another one avoids some
+// A joint lies on two cycles if its bodies are connected by two paths that avoid it. One path
+// remains when joints are removed as long as the bodies stay connected; another one avoids some
 // joint of it.
 static bool lies_on_two_cycles(const topology* t, int32_t joint) {
     bool* gone = calloc((size_t)t->joints, sizeof(bool));
@@ -284,7 +285,8 @@ static bool lies_on_two_cycles(const topology* t, int32_t joint) {
     return two;
 }
 
-// Class of the component of a body by union-find and counting: independent of the plan's search.
+// Find the class of a body's component by union-find and counting: independent of the plan's
+// search.
 static mabd_component expected_class(const topology* t, int32_t* up, int32_t body, int32_t* loops) {
     int32_t root = find(up, body), bodies = 0, inner = 0, joints = 0;
     bool meet = false;
@@ -343,7 +345,7 @@ static void check_component(const topology* t, const mabd_plan* plan, int32_t* u
     }
 }
 
-// The moving body of a joint with the lower index, or the junction.
+// Return the moving body of a joint with the lower index, or the junction.
 static int32_t lowest_body(const topology* t, int32_t joint) {
     if (joint < 0) return -1 - joint;
     const int32_t a = t->a[joint], b = t->b[joint];
@@ -351,9 +353,8 @@ static int32_t lowest_body(const topology* t, int32_t joint) {
     return moves(t, b) && b < a ? b : a;
 }
 
-// Elimination runs leaf to root: each joint is the last one of one of its bodies. Of a component
-// with cycles that holds for all but the cut joints at its end. Slots themselves follow the bodies
-// there.
+// Elimination runs leaf to root: each joint is the last one of one of its bodies. In a component
+// with cycles this holds for all but the cut joints at its end. There the slots follow the bodies.
 static void check_elimination(const topology* t, const mabd_plan* plan, int32_t index) {
     const mabd_plan_component* c = &plan->components[index];
     const int32_t* order = plan->elimination + c->slot_first;
@@ -428,7 +429,7 @@ static void check(const topology* t, const mabd_plan* plan) {
     free(up);
 }
 
-// A few bodies carry most joints: junctions beside each other, held by the ground, in trees and in
+// A few bodies carry most joints: adjacent junctions, attached to the ground, in trees and in
 // cycles.
 static topology random_junctions(uint64_t seed) {
     uint64_t s = seed * 15485863 + 5;
@@ -644,9 +645,9 @@ static void largest_free(void* context, void* memory, size_t bytes) {
     free(memory);
 }
 
-// Joints of one body to the ground make pairs of each other: 65536 are the last whose pairs fit 31
-// bits. The refusal comes before they are gone through, and before any memory for them is asked
-// for.
+// Joints of one body to the ground form pairs with each other: 65536 is the largest number whose
+// pairs fit 31 bits. The refusal comes before the pairs are visited and before any memory for them
+// is requested.
 Test(plan, bodies_with_too_many_pairs_are_refused) {
     size_t largest = 0;
     mabd_allocator allocator = {largest_alloc, largest_free, &largest};
@@ -662,7 +663,7 @@ Test(plan, bodies_with_too_many_pairs_are_refused) {
     }
 }
 
-// Two pairs for each child, and the junction's own.
+// Two pairs for each child, and the junction's own pair.
 Test(plan, the_pairs_of_a_junction_are_linear_in_its_joints) {
     for (int32_t children = 11; children <= 1100000; children *= 10) {
         topology t = make(children + 1, children);

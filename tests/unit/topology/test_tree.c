@@ -79,8 +79,8 @@ static void connect(const sample* s, uint32_t subset, int32_t* label) {
     }
 }
 
-/// Fewest rows of inner joints of one component (by its lowest body) that can be removed so that no
-/// cycle is left and everything stays connected.
+/// Return the fewest rows of inner joints of one component (by its lowest body) whose removal
+/// leaves no cycle and keeps the component connected.
 static int64_t least_cut_rows(const sample* s, const int32_t* whole, int32_t lowest) {
     int64_t least = INT64_MAX;
     for (uint32_t subset = 0; subset < 1u << s->inner_count; subset++) {
@@ -228,7 +228,7 @@ Test(tree, cut_joints_are_the_inner_joints_outside_the_tree_and_have_the_fewest_
         draw(&s, seed);
         mabd_tree tree = tree_of(&s);
         connect(&s, UINT32_MAX, label);
-        for (int32_t k = 0; k < s.inner_count; k++) { // ascending, so cuts must come in this order
+        for (int32_t k = 0; k < s.inner_count; k++) { // ascending, so cuts must have this order
             const int32_t joint = s.inner[k], a = s.a[joint], b = s.b[joint];
             if (tree.parent_joint[a] == joint || tree.parent_joint[b] == joint) continue;
             const int32_t c = tree.component[a];
@@ -269,7 +269,7 @@ Test(tree, cycles_meet_where_some_joint_lies_on_two) {
 Test(tree, every_failing_allocation_leaves_nothing_behind) {
     sample s;
     uint64_t seed = 0;
-    do { // one with cycles, which takes all allocations
+    do { // a graph with cycles, which makes all allocations
         draw(&s, seed++);
     } while (s.inner_count < BODIES);
     for (int fail = 0;; fail++) {
