@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every scene of the classes that dual solvers are tested on, one step on the CPU and on the
-// kernels of the CUDA backend, run by the executor in their order and in a random one.
+// Every scene of the classes of the dual solver tests, one step on the CPU and on the kernels of
+// the CUDA backend, run by the executor in their order and in a random one.
 //
 //   orders     the same bits
 //   backends   states agree to 1e-12 of the size of the scene
 //
-// Where bodies of very different mass or rows that nearly depend on each other cost digits, two
-// roundings of the same step differ by more. So a result beyond 1e-12 is held against that: the
-// step is made again on the CPU with an h that differs by one unit of round-off, and if that makes
-// a difference s, backends may differ by PARITY_ROUNDING s. At most one scene in ILL_PART of a
-// class that is not singular may need it.
+// Where bodies of very different mass or nearly dependent rows cost digits, two roundings of the
+// same step differ by more. So a result beyond 1e-12 is compared with that effect: the step is
+// repeated on the CPU with an h that differs by one unit of round-off, and if the result changes by
+// s, backends may differ by PARITY_ROUNDING s. At most one scene in ILL_PART of a class that is not
+// singular may need it.
 //
 // A failure names class and index; MABD_CASE=index in the environment runs that scene alone.
 #include "support/backend_parity.h"
@@ -25,7 +25,7 @@ static mabd_sim_def def_of(mabd_real h) {
     return def;
 }
 
-// What one unit of round-off in h makes of a step.
+// Return the effect of one unit of round-off in h on a step.
 static double rounding(const mabd_model* model, const parity_snapshot* cpu) {
     const mabd_real h = STEP * (1 + (mabd_real)DBL_EPSILON);
     parity_snapshot other = parity_run(model, def_of(h), MABD_BACKEND_CPU, 1);
@@ -34,7 +34,7 @@ static double rounding(const mabd_model* model, const parity_snapshot* cpu) {
     return s;
 }
 
-// True if the scene needed what rounding allows.
+// Return true if the scene needed the tolerance of rounding.
 static bool expect_conformance(const conformance_class* class, int32_t index) {
     mabd_model* model = rig_model(class->make(index));
     parity_snapshot cpu = parity_run(model, def_of(STEP), MABD_BACKEND_CPU, 1);

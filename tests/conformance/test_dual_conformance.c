@@ -3,35 +3,36 @@
 //
 // One iteration of a step is assembled; each solver gets the same dual system, the bodies are moved
 // by its multipliers, and the increments of the bodies and the multipliers of the joints are
-// compared with the oracle's, joint by joint: how the plan orders rows, or which unknowns it adds,
-// does not matter here.
+// compared with the oracle's, joint by joint. So the plan's order of rows and its additional
+// unknowns do not matter here.
 //
 // The measure (support/kkt_measure.h): the largest entry of the difference over the largest entry
 // of the oracle's solution, component by component. Entries have the units of the oracle: A is
-// without unit and t in m, forces in N and torques in N m; bodies are 0.1 m to 1.5 m long, so
-// neither kind drowns the other. Increments are compared with how far the bodies of the component
-// move in the whole step: q = q_ref + dq is rounded to 2e-16 |q|, and a dq that happens to be small
-// has no more digits than that leaves.
+// dimensionless and t in m, forces in N and torques in N m; bodies are 0.1 m to 1.5 m long, so
+// neither kind hides the other. Increments are compared with the motion of the component's bodies
+// in the whole step: q = q_ref + dq is rounded to 2e-16 |q|, and a dq that happens to be small has
+// no more digits than that leaves.
 //
 // Direct solvers: 1e-9 in increments and in multipliers, near-singular poses and redundant rows
-// included. Elasticity keeps K positive definite there, 1e-6 rad from the singular pose too: the
-// links of a flat loop give way along the line instead, and the worst errors of these classes are
-// 2e-10 and 2e-12. What does cost digits is a light body among heavy ones, K being a sum of 1/m:
-// with mass ratios of 1e6 and rigid rows across, two rounded copies of the same K can have
-// solutions that differ by more than 1e-9. So a result beyond 1e-9 is held against that: every
-// entry of D and U is changed by at most one unit of round-off and the system solved again; if the
-// answers differ by s, the error may be ROUNDING s, and at most one scene in ILL_PART of a class
+// included. Elasticity keeps K positive definite there, also 1e-6 rad from the singular pose: the
+// links of a flat loop deform along the line instead, and the worst errors of these classes are
+// 2e-10 and 2e-12. A light body among heavy ones does cost digits, because K is a sum of 1/m: with
+// mass ratios of 1e6 and rigid rows across, two rounded copies of the same K can have solutions
+// that differ by more than 1e-9. So a result beyond 1e-9 is compared with that effect: every entry
+// of D and U is changed by at most one unit of round-off and the system solved again; if the
+// solutions differ by s, the error may be ROUNDING s, and at most one scene in ILL_PART of a class
 // may need this.
 //
-// Iterative solvers are told how far rows may be open. That the rows are closed is measured on the
-// rows of the oracle. A residual e changes the multipliers by K^-1 e and the increments by H^-1 J'
-// K^-1 e: in regular classes by a lever ratio, at an angle a from a singular pose by 1/a more,
-// which no solver can help that is told e only. What is bounded without any condition is the error
-// in the norm of K, in which conjugate gradients and Gauss-Seidel converge: |x|_K^2 = x'Kx, the
-// work of the forces on the rows. So regular classes are compared as above, singular ones in this
+// Iterative solvers get a tolerance of the rows; the joint errors are measured on the rows of the
+// oracle. A residual e changes the multipliers by K^-1 e and the increments by H^-1 J' K^-1 e: in
+// regular classes by a lever ratio, at an angle a from a singular pose by 1/a more, which no solver
+// with the tolerance e alone can avoid. The error in the norm of K, in which conjugate gradients
+// and Gauss-Seidel converge, is bounded for any condition: |x|_K^2 = x'Kx, the work of the forces
+// on the rows. So regular classes are compared as the direct solvers are, singular ones in this
 // norm. Where rows are not closed within the iterations (Gauss-Seidel: nearly always across loops;
 // conjugate gradients: a light junction of 36 heavy children), the error in this norm must have
-// fallen, and by more than half as many iterations gave, unless it is already within the tolerance.
+// fallen, and by more than after half as many iterations, unless it is already within the
+// tolerance.
 //
 // A failure names class and index; MABD_CASE=index in the environment runs that scene alone.
 #include "formulation/affine/affine_layout.h"
@@ -56,17 +57,17 @@
 #define TREES        (CHAINS | BIT(TREES) | BIT(STARS) | BIT(JUNCTIONS) | BIT(FORESTS))
 #define ALL          ((1u << CONFORMANCE_CLASSES) - 1)
 #define NO_JUNCTIONS (ALL & ~BIT(JUNCTIONS))
-#define ROUNDING     8.0                // times what one unit of round-off does
-#define ILL_PART     10                 // of the scenes of a class
+#define ROUNDING     8.0                // factor on the effect of one unit of round-off
+#define ILL_PART     10                 // one in this many scenes of a class
 #define STEP         ((mabd_real)0.004) // [s]
 
 typedef struct solver {
     const mabd_dual_ops* ops;
     unsigned classes;   // bits 1 << conformance_id that it accepts
-    double tolerance;   // of increments, multipliers and backward errors
+    double tolerance;   // tolerance of increments, multipliers and backward errors
     double gap;         // goal of iterative solvers [m, rad]
-    int32_t iterations; // most of them
-    double closes;      // part of the scenes of a class whose rows it must close
+    int32_t iterations; // largest number of iterations
+    double closes;      // fraction of the scenes of a class whose rows it must close
     double work;        // tolerance in the norm of K
 } solver;
 
@@ -83,7 +84,7 @@ static const solver solvers[] = {
 
 // ---- one scene ---------------------------------------------------------------------------------
 
-// The dual system of an iteration, kept while solvers overwrite it.
+// The dual system of an iteration, stored while solvers overwrite it.
 typedef struct kept {
     mabd_real *D, *U, *lambda, *q_new, *stress;
 } kept;
@@ -94,10 +95,10 @@ typedef struct test_case {
     mabd_affine_sim* sim;
     kept older, now; // systems at the start and after the steps
     kkt_system kkt;
-    mabd_real *dq, *lambda; // of a solver, as the oracle has them
+    mabd_real *dq, *lambda; // result of a solver, in the oracle's order
 } test_case;
 
-// What a solver did.
+// Result of a solver.
 typedef struct outcome {
     bool closed; // iterative: the goal is met
     double work; // |lambda - lambda*| / |lambda*| in the norm of K, the worst component
@@ -179,7 +180,7 @@ static void case_free(test_case* c) {
 
 // ---- one solver on it --------------------------------------------------------------------------
 
-// x'Ky of a component, K of the kept system.
+// Compute x'Ky of a component, K of the stored system.
 static double product(const mabd_dual_system* system, const kept* k, const mabd_real* x,
                       const mabd_real* y) {
     double sum = 0;
@@ -204,7 +205,7 @@ static double product(const mabd_dual_system* system, const kept* k, const mabd_
     return sum;
 }
 
-// Multipliers of the oracle in the order of the plan.
+// Copy the multipliers of the oracle in the order of the plan.
 static void oracle_multipliers(const test_case* c, mabd_real* lambda) {
     const mabd_plan* plan = c->model->plan;
     for (int32_t i = 0; i < c->model->joint_count; i++) {
@@ -215,7 +216,7 @@ static void oracle_multipliers(const test_case* c, mabd_real* lambda) {
     }
 }
 
-// The error of the multipliers in lambda, in the norm of K.
+// Compute the error of the multipliers in lambda, in the norm of K.
 static double work_error(const test_case* c, const kept* k, int32_t part) {
     const mabd_affine_sim* cpu = c->sim;
     const mabd_dual_system system = mabd_affine_dual_system(cpu, part);
@@ -241,7 +242,7 @@ static void iterate(const solver* s, int32_t iterations, void* object,
     free(x);
 }
 
-// Solve one component of a kept system; the multipliers are left in lambda.
+// Solve one component of a stored system; its multipliers remain in lambda.
 static void solve_part(const solver* s, const test_case* c, const kept* k, int32_t iterations,
                        int32_t part, outcome* out) {
     mabd_affine_sim* cpu = c->sim;
@@ -251,7 +252,7 @@ static void solve_part(const solver* s, const test_case* c, const kept* k, int32
     void* object = NULL;
     int32_t bad = -1;
     cr_assert(eq(int, s->ops->create(&allocator, &system, &object), MABD_OK));
-    if (s->ops->restart) { // one that keeps its factor: let it be that of the start
+    if (s->ops->restart) { // a solver that keeps its factor: give it the factor of the start
         restore(cpu, &c->older);
         cr_assert(eq(int, s->ops->factor(object, &system, &bad), MABD_OK));
     }
@@ -267,7 +268,7 @@ static void solve_part(const solver* s, const test_case* c, const kept* k, int32
     s->ops->destroy(&allocator, object);
 }
 
-// Solve a kept system; c->dq and c->lambda get the result.
+// Solve a stored system; c->dq and c->lambda get the result.
 static outcome run(const solver* s, const test_case* c, const kept* k, int32_t iterations) {
     mabd_affine_sim* cpu = c->sim;
     const mabd_plan* plan = c->model->plan;
@@ -295,13 +296,13 @@ static outcome run(const solver* s, const test_case* c, const kept* k, int32_t i
     return out;
 }
 
-// ---- what is asked of it -----------------------------------------------------------------------
+// ---- requirements ------------------------------------------------------------------------------
 
 static void shake(mabd_real* values, size_t n, uint64_t* state) {
     for (size_t i = 0; i < n; i++) values[i] *= 1 + (mabd_real)DBL_EPSILON * random_real(state);
 }
 
-// The system with every entry changed by round-off; diagonal blocks stay symmetric.
+// Return the system with every entry changed by round-off; diagonal blocks stay symmetric.
 static kept shaken(const test_case* c) {
     const mabd_plan* plan = c->model->plan;
     uint64_t state = 1;
@@ -317,7 +318,7 @@ static kept shaken(const test_case* c) {
     return k;
 }
 
-// What round-off of the system does to the result.
+// Measure the effect of round-off of the system on the result.
 static kkt_errors sensitivity(const solver* s, const test_case* c) {
     mabd_real* dq = copy_of(c->dq, 12 * (size_t)c->kkt.bodies);
     mabd_real* lambda = copy_of(c->lambda, (size_t)c->kkt.rows);
@@ -329,7 +330,7 @@ static kkt_errors sensitivity(const solver* s, const test_case* c) {
     return e;
 }
 
-// What became of the scenes of a class.
+// Results over the scenes of a class.
 typedef struct tally {
     int32_t scenes, closed, ill;
     double dq, lambda, opening, work; // worst
@@ -395,7 +396,8 @@ static void run_scene(conformance_id id, int32_t index, tally* tallies) {
         const solver* s = &solvers[i];
         char label[96];
         if (!(s->classes >> id & 1)) continue;
-        if (s->ops->iterate && c.model->plan->junction_count > 0) continue; // they want K definite
+        // they need a definite K
+        if (s->ops->iterate && c.model->plan->junction_count > 0) continue;
         snprintf(label, sizeof label, "%s on %s, MABD_CASE=%d", s->ops->name, class->name,
                  (int)index);
         tallies[i].scenes++;

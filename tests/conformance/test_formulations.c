@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every formulation of the library over the scenes that it says it can simulate: joints stay closed,
-// energies and momenta obey their laws, closed forms hold, formulations agree with each other, and
-// scenes beyond its features are refused by name. A new formulation adds a line to `trials`.
+// Every formulation of the library over the scenes that it declares it can simulate: joints stay
+// closed, energies and momenta obey their laws, closed forms hold, formulations agree with each
+// other, and scenes beyond its features are refused by name. A new formulation adds a line to
+// `trials`.
 #include "support/rig.h"
 
 #include <string.h>
 
 #define G 9.81
 
-/// Errors that a formulation may have, all with the preset exact.
+/// Allowed errors of a formulation, all with the preset exact.
 typedef struct trial {
     mabd_formulation formulation;
-    double gap;      // of joints after every step [m], [rad]
+    double gap;      // joint error after every step [m], [rad]
     double energy;   // drift over a run, relative to the kinetic energy reached
     double momentum; // relative error of linear momentum
-    double fall;     // of the closed form of free fall [m]
+    double fall;     // error of the closed form of free fall [m]
     double weight;   // relative error of the contact forces on a body at rest
     double poses;    // distance from the first formulation in a common scene [m]
 } trial;
@@ -63,7 +64,7 @@ Test(formulations, those_that_are_not_built_are_refused_by_name) {
 
 // ---- scenes and features -----------------------------------------------------------------------
 
-// Features by what the scene file says, not by what the library finds in it.
+// Features according to the scene file, not to what the library detects in it.
 static const struct {
     const char* path;
     uint32_t needs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages give the same bits whatever instruction set they are compiled for.
+// The stages give the same bits on every instruction set for which they are compiled.
 #include "formulation/affine/affine_sim.h"
 #include "support/axis_rig.h"
 #include "support/contact_scene.h"
@@ -42,7 +42,7 @@ Test(instruction_sets, give_the_same_bits) {
     }
 }
 
-// Long enough for runs (affine/cpu/segment.h), of joints with three to six rows.
+// Long enough for segments (affine/cpu/segment.h), with joints of three to six rows.
 Test(instruction_sets, give_the_same_bits_with_long_chains) {
     const mabd_joint joints[4] = {MABD_JOINT_BALL, MABD_JOINT_UNIVERSAL, MABD_JOINT_HINGE,
                                   MABD_JOINT_FIXED};

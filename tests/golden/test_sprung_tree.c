@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tree with springs on the rotation vectors of its joints, larger than a tile: its bodies and
-// joints go in lanes (src/formulation/affine/cpu/pack_springs.c, pack_turns.c). A motor without
-// force on every joint makes the same tree one of general bodies, which are put together row by row
-// by another text: both must agree to rounding. And lanes must not change a bit, whatever the
-// instruction set and the number of threads.
+// joints are processed in lanes (src/formulation/affine/cpu/pack_springs.c, pack_turns.c). A motor
+// without force on every joint makes its bodies general ones, which other source assembles row by
+// row: the two must agree to rounding. Lanes must not change a bit, on any instruction set and with
+// any number of threads.
 #include "base/hash.h"
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/cpu/isa_table.h"
@@ -75,7 +75,8 @@ typedef struct run_def {
     int32_t steps, threads, isa;
 } run_def;
 
-// The state after some steps; the number of bodies in packs and of groups of joints in *lanes.
+// Return the state after some steps; *lanes gets the number of bodies in packs and of groups of
+// joints.
 static void* run(const mabd_model* model, run_def how, size_t* size, int32_t* lanes) {
     mabd_error error = {0};
     const mabd_allocator allocator = mabd_default_allocator();

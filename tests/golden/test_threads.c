@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bits for any number of threads, on every instruction set: scenes of several tiles and
-// groups.
+// The bits are the same for any number of threads, on every instruction set: scenes of several
+// tiles and groups.
 #include "support/contact_rig.h"
 #include "support/random_scene.h"
 #include "support/state_hash.h"
@@ -8,7 +8,7 @@
 #define MOST_THREADS 4
 #define STEPS        5
 
-static int32_t pushing; // contacts of the last run
+static int32_t pushing; // pressing contacts of the last run
 
 static uint64_t run(const mabd_model* model, int32_t threads, int32_t isa, mabd_dual dual) {
     mabd_sim_def def = mabd_default_sim_def();
@@ -21,7 +21,7 @@ static uint64_t run(const mabd_model* model, int32_t threads, int32_t isa, mabd_
     return hash;
 }
 
-// Takes the scene.
+// Takes ownership of the scene.
 static void expect_same_with(mabd_scene* scene, int32_t least_bodies, mabd_dual dual) {
     mabd_error error = {0};
     mabd_model* model;
@@ -81,7 +81,7 @@ Test(threads, chains_of_all_lengths) {
     expect_same(scene);
 }
 
-// Its links are numbered by levels.
+// The links of this tree are numbered by levels.
 Test(threads, a_tree_by_levels) {
     mabd_scene* scene = rig_scene(-9.81);
     mabd_tree_def def = mabd_default_tree_def();
@@ -111,7 +111,7 @@ Test(threads, a_random_tree) {
     expect_same(random_scene(&def));
 }
 
-// Arms of many links on one hub, whose freedoms are unknowns.
+// Arms of many links on one hub, which is a junction: its freedoms are unknowns.
 Test(threads, a_star) {
     mabd_scene* scene = rig_scene(-9.81);
     mabd_star_def def = mabd_default_star_def();
@@ -151,7 +151,7 @@ Test(threads, loops) {
     expect_same(scene);
 }
 
-// Redundant rows: many small components that are softened, and corrected with room of their own.
+// Redundant rows: many small components that are softened, and corrected in their own workspace.
 Test(threads, many_redundant_linkages) {
     mabd_scene* scene = rig_scene(-9.81);
     mabd_double_four_bar_def def = mabd_default_double_four_bar_def();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rod on a hinge or a slide with something on its axis: what the tests of stops, drives and
-// friction share.
+// One rod on a hinge or a slide with controls on its axis, for the tests of stops, drives and
+// friction.
 #pragma once
 
 #include "support/rig.h"
@@ -9,14 +9,14 @@
 #define AXIS_WIDTH  0.1
 #define AXIS_MASS   (1000 * AXIS_LENGTH * AXIS_WIDTH * AXIS_WIDTH)
 
-/// Moment of the rod about the hinge at its end [kg m^2].
+/// Return the moment of inertia of the rod about the hinge at its end [kg m^2].
 static inline double axis_inertia(void) {
     return AXIS_MASS * ((AXIS_LENGTH * AXIS_LENGTH + AXIS_WIDTH * AXIS_WIDTH) / 12 +
                         AXIS_LENGTH * AXIS_LENGTH / 4);
 }
 
-/// A rod along x from the origin, on a joint to the world there: a hinge about y (a positive turn
-/// lowers the rod), or a slide along x. `rate` is its first speed.
+/// A rod along x from the origin, on a joint to the world there: a hinge about y (a positive
+/// rotation lowers the rod), or a slide along x. `rate` is its initial speed.
 typedef struct axis_case {
     mabd_axis_def axis;
     double gravity; // along z [m/s^2]
@@ -24,7 +24,7 @@ typedef struct axis_case {
     bool slide;
 } axis_case;
 
-/// A joint about y, or along x, with what acts on it.
+/// Add a joint about y, or along x, with the given controls.
 static inline void axis_add_joint(mabd_scene* scene, bool slide, int32_t a, int32_t b, double x,
                                   const mabd_axis_def* axis) {
     mabd_error error = {0};
@@ -53,28 +53,28 @@ static inline mabd_model* axis_model(const axis_case* c) {
     return rig_model(scene);
 }
 
-/// Coordinate of the first joint.
+/// Return the coordinate of the first joint.
 static inline double axis_x(const mabd_sim* sim, const axis_case* c) {
     mabd_real x[MABD_AXIS_COUNT];
     mabd_sim_get_joint_coordinates(sim, 0, x);
     return x[c->slide ? MABD_AXIS_TX : MABD_AXIS_RX];
 }
 
-/// What the first joint does along or about its axis, motors included.
+/// Return the force or torque of the first joint along or about its axis, motors included.
 static inline double axis_force(const mabd_sim* sim, const axis_case* c) {
     mabd_real wrench[6];
     mabd_sim_get_joint_forces(sim, wrench);
     return wrench[c->slide ? 0 : 4];
 }
 
-/// Its rate.
+/// Return the rate of the first joint's coordinate.
 static inline double axis_rate(const mabd_sim* sim, const axis_case* c) {
     mabd_real velocity[3], angular[3];
     mabd_sim_get_state(sim, NULL, NULL, velocity, angular);
     return c->slide ? velocity[0] : angular[1];
 }
 
-/// One step that converges at once, with its rows closed to 1e-9.
+/// Make one step, which must converge without a retry and close its rows to 1e-9.
 static inline mabd_step_info axis_step(mabd_sim* sim) {
     const mabd_step_info info = rig_step(sim);
     cr_assert(info.converged && info.retries == 0, "t = %g: rotation %g, %d iterations, %d retries",
@@ -85,5 +85,5 @@ static inline mabd_step_info axis_step(mabd_sim* sim) {
     return info;
 }
 
-/// Step sizes that every case is run at [s].
+/// Step sizes of every case [s].
 static const double axis_steps[] = {0.01, 0.001};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same model on two backends, step by step.
+// Compare a model on two backends, step by step.
 #pragma once
 
 #include "base/hash.h"
@@ -70,7 +70,7 @@ static inline mabd_real parity_largest(size_t n, const mabd_real* x) {
     return most;
 }
 
-// Largest difference, NaN if there is one.
+// Return the largest difference, NaN if there is one.
 static inline mabd_real parity_distance(size_t n, const mabd_real* a, const mabd_real* b) {
     mabd_real most = 0;
     for (size_t i = 0; i < n; i++) {
@@ -85,7 +85,7 @@ static inline void parity_expect_near(const char* what, size_t n, const mabd_rea
     cr_expect(le(dbl, parity_distance(n, got, expected), tolerance), "%s", what);
 }
 
-// q and -q are one rotation: the sign of what is near.
+// q and -q are one rotation: choose the sign of the quaternion `like`.
 static inline void parity_align(size_t n, const mabd_real* like, mabd_real* q) {
     for (size_t i = 0; i < n; i++, like += 4, q += 4) {
         const mabd_real dot = like[0] * q[0] + like[1] * q[1] + like[2] * q[2] + like[3] * q[3];
@@ -113,10 +113,10 @@ static inline void parity_expect_same(const parity_snapshot* got, const parity_s
     cr_expect(le(dbl, fabs(got->info.gap - cpu->info.gap), (double)near));
 }
 
-/// `steps` steps of a model on the CPU and by the executor, in three orders of its threads: states
-/// agree to 1e-12 of the size of the scene, rates to that over h, forces to `condition` times 1e-12
-/// of the largest (they carry the condition of the dual matrix, which is large where joints hold
-/// against each other); orders agree bit for bit. def: null = default.
+/// Make `steps` steps of a model on the CPU and by the executor, in three orders of its threads.
+/// States agree to 1e-12 of the size of the scene, rates to that over h, forces to `condition`
+/// times 1e-12 of the largest (they carry the condition of the dual matrix, which is large where
+/// joints act against each other); orders agree bit for bit. def: null = default.
 static inline void expect_backend_parity(const mabd_model* model, const mabd_sim_def* def,
                                          int steps, mabd_real condition) {
     static const char* const orders[] = {"forward", "reverse", "random:1"};
@@ -125,7 +125,7 @@ static inline void expect_backend_parity(const mabd_model* model, const mabd_sim
     parity_snapshot cpu = parity_run(model, chosen, MABD_BACKEND_CPU, steps);
     for (int k = 0; k < 3; k++) {
         setenv("MABD_EXEC_ORDER", orders[k], 1);
-        setenv("MABD_EXEC_ASYNC", k == 1 ? "1" : "0", 1); // streams that wait as long as they can
+        setenv("MABD_EXEC_ASYNC", k == 1 ? "1" : "0", 1); // streams that wait as long as possible
         parity_snapshot got = parity_run(model, chosen, MABD_BACKEND_EXECUTOR, steps);
         if (k == 0) hash = got.hash, parity_expect_same(&got, &cpu, condition, chosen.h);
         cr_expect(eq(u64, got.hash, hash), "order %s", orders[k]);
@@ -134,7 +134,7 @@ static inline void expect_backend_parity(const mabd_model* model, const mabd_sim
     parity_drop(&cpu);
 }
 
-// Largest difference of places, and of rates times h, over the size of the scene.
+// Return the largest difference of positions, and of rates times h, over the size of the scene.
 static inline double parity_difference(parity_snapshot* a, const parity_snapshot* b, mabd_real h) {
     const size_t n = b->bodies;
     const mabd_real size = (mabd_real)fmax(1, parity_largest(3 * n, b->positions));
@@ -151,7 +151,7 @@ static inline double parity_difference(parity_snapshot* a, const parity_snapshot
 }
 
 #define PARITY_NEAR     1e-12
-#define PARITY_ROUNDING 8.0 // times what one unit of round-off does
+#define PARITY_ROUNDING 8.0 // factor on the effect of one unit of round-off
 
 static inline mabd_sim* parity_create(const mabd_model* model, mabd_sim_def def,
                                       mabd_backend backend) {
@@ -162,7 +162,7 @@ static inline mabd_sim* parity_create(const mabd_model* model, mabd_sim_def def,
     return sim;
 }
 
-// A step from a saved state, whose places are off by one unit of round-off if `rounded`.
+// Make a step from a saved state; if `rounded`, its positions are changed by one unit of round-off.
 static inline parity_snapshot parity_step_from(mabd_sim* sim, const void* state, size_t size,
                                                bool rounded) {
     parity_snapshot s = {0};
@@ -177,10 +177,10 @@ static inline parity_snapshot parity_step_from(mabd_sim* sim, const void* state,
     return s;
 }
 
-/// Step by step: the executor makes every step from the state that the CPU made it from, so that
-/// what comes up on the way (stops, contacts) is looked at and nothing adds up. They agree to 1e-12
-/// or, where a step makes more of round-off, to PARITY_ROUNDING times what it makes of one unit in
-/// the places that it starts from.
+/// Compare step by step: the executor makes every step from the state from which the CPU made it,
+/// so that events during the run (stops, contacts) are compared and no errors accumulate. The
+/// results agree to 1e-12 or, where a step amplifies round-off, to PARITY_ROUNDING times the effect
+/// of one unit of round-off in the start positions.
 static inline void expect_backend_parity_on_the_way(const mabd_model* model,
                                                     const mabd_sim_def* def, int steps) {
     const mabd_sim_def chosen = def ? *def : mabd_default_sim_def();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the built command in a directory of its own; see command.h.
+// Run the built command in a temporary directory; see command.h.
 #include "support/command.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void redirect(const char* name, int to) {
     close(file);
 }
 
-// Words of `line` into argv; all memory is kept until the process ends.
+// Split `line` into argv; all memory is kept until the process ends.
 static void split(const char* scene_dir, const char* line, char** argv) {
     int count = 1;
     char* copy = strdup(line);

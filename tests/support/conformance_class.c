@@ -13,8 +13,8 @@ static void check(mabd_status status, const mabd_error* error) {
     if (status != MABD_OK) cr_fatal("conformance scene: %s", error->text);
 }
 
-// Every index varies size, root, joints, controls and masses; periods are prime to each other, so
-// that all combinations come up.
+// Vary size, root, joints, controls and masses with the index; periods are coprime, so that all
+// combinations occur.
 static random_scene_def vary(random_pattern pattern, int32_t index, int32_t least, int32_t range) {
     const bool heavy = index % 5 == 4;
     const random_scene_def def = {
@@ -68,7 +68,7 @@ static mabd_scene* mixed(int32_t index) {
     return varied(RANDOM_MIXED, index, 6, 19);
 }
 
-// Parts of the given patterns one after the other, a free body after each.
+// Make a scene of parts of the given patterns in sequence, a free body after each.
 static mabd_scene* several(int32_t index, int32_t count, const random_pattern* patterns) {
     mabd_error error = {0};
     mabd_scene* scene;
@@ -99,7 +99,7 @@ static mabd_scene* many_parts(int32_t index) {
     return several(index, 4, patterns);
 }
 
-// 1e-3, 1e-4, 1e-5, 1e-6 rad in turn
+// Return 1e-3, 1e-4, 1e-5, 1e-6 rad in turn.
 static mabd_real near(int32_t index) {
     return (mabd_real)pow(10, -3 - index % 4);
 }
@@ -125,7 +125,7 @@ static mabd_scene* floating_linkage(int32_t index) {
     return linkage(index, false);
 }
 
-// Rhombi anywhere, nearly in line along the chain and nearly in line across it.
+// Rhombi in general position, nearly in line along the chain and nearly in line across it.
 static mabd_scene* four_bars(int32_t index) {
     mabd_error error = {0};
     mabd_scene* scene;

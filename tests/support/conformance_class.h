@@ -8,8 +8,9 @@
 
 typedef struct conformance_class {
     const char* name;
-    int32_t count;    // scenes
-    unsigned kinds;   // bits 1 << mabd_component that components may have, single free bodies apart
+    int32_t count; // scenes
+    // bits 1 << mabd_component that components may have, except single free bodies
+    unsigned kinds;
     bool is_singular; // near-singular or with redundant rows: multipliers are ill-conditioned
     mabd_scene* (*make)(int32_t index);
 } conformance_class;

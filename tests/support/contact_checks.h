@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coulomb's law at the result of a solver of contact forces (dual/cone_cg.h), by its definition.
+// Check Coulomb's law, by its definition, at the result of a solver of contact forces
+// (dual/cone_cg.h).
 #pragma once
 
 #include "dual/cone_cg.h"
@@ -7,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-/// Nothing pulls, and friction is within its cone.
+/// Expect that no contact pulls and that friction is within its cone.
 static inline void contact_law_cones(const mabd_cone_problem* of, const mabd_real* force) {
     for (int i = 0; i < of->count; i++) {
         const mabd_real* l = force + 3 * i;
@@ -17,8 +18,8 @@ static inline void contact_law_cones(const mabd_cone_problem* of, const mabd_rea
     }
 }
 
-/// The law within e [m]: g are the rows W l + rest + c l of the forces, `told` those that the
-/// solver tells (3 count).
+/// Expect the law within e [m]: g are the rows W l + rest + c l of the forces, `told` those that
+/// the solver returns (3 count).
 static inline void contact_law_expect(const mabd_cone_problem* of, const mabd_real* force,
                                       const mabd_real* told, const mabd_real* g, mabd_real e) {
     contact_law_cones(of, force);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of contacts share: scenes of a few plain bodies, and what is measured on them by
-// the public API alone.
+// Shared parts of the contact tests: scenes of a few plain bodies, and measures by the public API
+// alone.
 #pragma once
 
 #include "support/rig.h"
 
-/// Part of a blow's energy that a contact may give back as the spring that it is: the default
-/// softness of contacts (mabd_default_contact_def).
+/// Fraction of an impact's energy that a contact may return as a spring: the default softness of
+/// contacts (mabd_default_contact_def).
 #define CONTACT_SOFTNESS 1e-3
 #define CONTACT_GRAVITY  9.81
 
@@ -19,12 +19,12 @@ static inline mabd_scene* contact_scene(mabd_real gravity) {
     return scene;
 }
 
-/// One body of one geom at its origin.
+/// One body with one geom at its origin.
 typedef struct contact_body {
     mabd_shape shape;
     mabd_real size[3];
     mabd_real mass;  // [kg]; 0: fixed
-    mabd_real young; // [Pa]; 0: that of bodies without one
+    mabd_real young; // [Pa]; 0: default
     mabd_real friction, restitution;
     mabd_real position[3], rotation[4]; // rotation all 0: none
     mabd_real velocity[3], angular[3];
@@ -50,7 +50,7 @@ static inline int32_t contact_add(mabd_scene* scene, const contact_body* c) {
     return rig_add_body(scene, &body);
 }
 
-/// The ground z <= 0.
+/// Add the ground z <= 0.
 static inline int32_t contact_add_ground(mabd_scene* scene, double friction) {
     const contact_body ground = {.shape = MABD_SHAPE_PLANE, .friction = friction};
     return contact_add(scene, &ground);
@@ -58,7 +58,7 @@ static inline int32_t contact_add_ground(mabd_scene* scene, double friction) {
 
 // ---- quaternions -------------------------------------------------------------------------------
 
-/// Turn by `angle` about a unit axis.
+/// Return the quaternion of a rotation by `angle` about a unit axis.
 static inline void contact_turn(double x, double y, double z, double angle, mabd_real q[4]) {
     const double s = sin(angle / 2);
     q[0] = cos(angle / 2), q[1] = s * x, q[2] = s * y, q[3] = s * z;
@@ -83,7 +83,7 @@ static inline void contact_rotate(const mabd_real q[4], const mabd_real v[3], ma
 
 // ---- measures ----------------------------------------------------------------------------------
 
-/// Height of the lowest corner of a box of edges `size`.
+/// Return the height of the lowest corner of a box with edges `size`.
 static inline double contact_lowest_corner(const mabd_real p[3], const mabd_real q[4],
                                            const mabd_real size[3]) {
     double lowest = INFINITY;
@@ -97,7 +97,7 @@ static inline double contact_lowest_corner(const mabd_real p[3], const mabd_real
     return lowest;
 }
 
-/// Deepest overlap by the shapes themselves [m], 0 = none.
+/// Return the deepest overlap of the shapes [m], 0 = none.
 static inline double contact_depth(const mabd_sim* sim) {
     mabd_real depth = 0;
     int32_t a, b;
@@ -105,7 +105,7 @@ static inline double contact_depth(const mabd_sim* sim) {
     return depth;
 }
 
-/// A step that meets its tolerances.
+/// Make a step, which must meet its tolerances.
 static inline mabd_step_info contact_step(mabd_sim* sim) {
     const mabd_step_info info = rig_step(sim);
     cr_assert(info.converged, "t = %g: %d iterations, contacts off by %g m",
@@ -113,12 +113,12 @@ static inline mabd_step_info contact_step(mabd_sim* sim) {
     return info;
 }
 
-/// What happens over a run, beside what the test is about.
+/// Extreme values over a run.
 typedef struct contact_watch {
-    double lowest;     // energy so far [J]
-    double gained;     // most that it was above the lowest before [J]
-    double depth;      // deepest overlap, by the shapes and by what steps tell [m]
-    double gap, angle; // worst opening of a joint [m], [rad]
+    double lowest;     // lowest energy so far [J]
+    double gained;     // largest rise above the lowest energy before [J]
+    double depth;      // deepest overlap, by the shapes and by step reports [m]
+    double gap, angle; // largest joint error [m], [rad]
     int steps, retries, unconverged;
 } contact_watch;
 
@@ -126,7 +126,7 @@ static inline contact_watch contact_watch_start(const mabd_sim* sim) {
     return (contact_watch){.lowest = mabd_sim_measure(sim).energy};
 }
 
-/// One step, looked at.
+/// Make one step and record its values.
 static inline mabd_step_info contact_watch_step(contact_watch* watch, mabd_sim* sim) {
     const mabd_step_info info = rig_step(sim);
     const mabd_measure now = mabd_sim_measure(sim);

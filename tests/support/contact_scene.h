@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small scenes in which bodies touch, one for each way that contacts are solved.
+// Small scenes with contacts, one for each way of solving them.
 #pragma once
 
 #include "mabd/mabd.h"
@@ -18,5 +18,5 @@ typedef enum contact_scene {
 } contact_scene;
 
 const char* contact_scene_name(contact_scene which);
-/// Build one; a failure ends the test. `allocator` may be null.
+/// Build a scene; a failure ends the test. `allocator` may be null.
 mabd_model* contact_scene_model(contact_scene which, const mabd_allocator* allocator);

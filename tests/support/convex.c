@@ -112,7 +112,8 @@ double convex_along(const convex_pair* pair, mabd_vec3 n) {
     return mabd_v3_dot(n, mabd_v3_sub(y, x));
 }
 
-// x and y move against their difference and are projected; momentum is dropped when it climbs.
+// x and y move against their difference and are projected; momentum is dropped when the distance
+// rises.
 double convex_distance(const convex_pair* pair, double* error) {
     mabd_vec3 x = pair->pa.position, y = pair->pb.position, x0 = x, y0 = y;
     double momentum = 1, upper = 1e300, lower = 0, last = 1e300;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each block has a head of 64 bytes before it that holds its size.
+// Each block has a header of 64 bytes before it that holds its size.
 #include "support/counting_allocator.h"
 
 #include <stdlib.h>

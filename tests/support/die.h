@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Death at a chosen system call. A test program that includes this (first, and once) has its own
-// pwrite, ftruncate, fsync and rename, which stand before those of the C library; at call number
-// `die_at` the process ends as if it were killed: no handler runs, nothing is flushed. A write that
-// crosses pages may be cut between two of them by a kill, but not within one: with `die_torn` the
-// call writes up to the first page's end and then dies.
+// End the process at a chosen system call. A test program that includes this header (first, and
+// once) has its own pwrite, ftruncate, fsync and rename, which replace those of the C library; at
+// call number `die_at` the process ends as if it were killed: no handler runs, nothing is flushed.
+// A kill may split a write between two pages, but not within one: with `die_torn` the call writes
+// up to the first page's end and then dies.
 #pragma once
 
 #define _DEFAULT_SOURCE // syscall
@@ -47,7 +47,7 @@ int rename(const char* from, const char* to) {
     return (int)syscall(SYS_renameat2, -100, from, -100, to, 0); // -100: the working directory
 }
 
-/// Run `work` in a process that dies at call `at`; false if it came to its end before.
+/// Run `work` in a process that dies at call `at`; return false if it completed before.
 static bool die_in(void (*work)(void* context), void* context, long at, bool torn) {
     pid_t child = fork();
     if (child == 0) {

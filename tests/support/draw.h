@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random vectors, rotations and joint views: the same ones on every run.
+// Random vectors, rotations and joint views, the same on every run.
 #pragma once
 
 #include "joint/rows.h"
@@ -7,19 +7,19 @@
 
 #include <stdint.h>
 
-/// Uniform in [-1, 1).
+/// Draw a real, uniform in [-1, 1).
 static inline mabd_real draw_real(uint64_t* state) {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
     return (mabd_real)(*state >> 11) / (mabd_real)9007199254740992.0 * 2 - 1;
 }
 
-/// Uniform in the cube [-size, size)^3.
+/// Draw a vector, uniform in the cube [-size, size)^3.
 static inline mabd_vec3 draw_vec3(uint64_t* state, mabd_real size) {
     const mabd_real x = draw_real(state), y = draw_real(state), z = draw_real(state);
     return mabd_v3_scale(size, mabd_v3(x, y, z));
 }
 
-/// A direction; all octants alike.
+/// Draw a direction; all octants are equally likely.
 static inline mabd_vec3 draw_direction(uint64_t* state) {
     for (;;) {
         const mabd_vec3 v = draw_vec3(state, 1);
@@ -28,7 +28,7 @@ static inline mabd_vec3 draw_direction(uint64_t* state) {
     }
 }
 
-/// Turn by `angle` [rad] about a unit axis (Rodrigues' formula).
+/// Return the rotation by `angle` [rad] about a unit axis (Rodrigues' formula).
 static inline mabd_mat3 turn(mabd_vec3 axis, mabd_real angle) {
     const mabd_real c = (mabd_real)cos(angle), s = (mabd_real)sin(angle);
     mabd_mat3 R = mabd_m3_identity();
@@ -47,7 +47,7 @@ static inline mabd_mat3 draw_rotation(uint64_t* state) {
     return turn(axis, MABD_PI * draw_real(state));
 }
 
-/// Two rigid bodies anywhere, anchors and frames anywhere.
+/// Draw two rigid bodies, anchors and frames in general position.
 static inline mabd_joint_view draw_view(uint64_t* state) {
     mabd_joint_view v = {.phi = NULL};
     v.Aa = draw_rotation(state), v.Ab = draw_rotation(state);
@@ -57,7 +57,7 @@ static inline mabd_joint_view draw_view(uint64_t* state) {
     return v;
 }
 
-/// Turn body b of a view so that its joint frame stands as `relative` in that of a: B'F = relative.
+/// Rotate body b of a view so that its joint frame is `relative` in that of a: B'F = relative.
 static inline void set_relative(mabd_joint_view* v, mabd_mat3 relative) {
     const mabd_mat3 B = mabd_m3_product(v->Aa, v->Fa);
     v->Ab = mabd_m3_product(mabd_m3_product(B, relative), mabd_m3_transpose(v->Fb));

@@ -40,7 +40,7 @@ mabd_real* dual_solver_reference(dual_case* c) {
 
 // ---- SuiteSparse --------------------------------------------------------------------------------
 
-#define HEAD 16 // room for the size before each block
+#define HEAD 16 // bytes before each block for its size
 
 int64_t suite_calls, suite_bytes, suite_fail_at = -1;
 
@@ -77,7 +77,7 @@ static void* suite_realloc(void* memory, size_t bytes) {
     return moved;
 }
 
-// CHOLMOD brings the library that holds these pointers; the test does not link to it itself.
+// CHOLMOD loads the library that holds these pointers; the test does not link to it.
 void suite_count(void) {
     void* program = dlopen(NULL, RTLD_NOW);
     struct SuiteSparse_config_struct* config = dlsym(program, "SuiteSparse_config");

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define LEVELS 12 // c falls quadratically: far more than doubles need
+#define LEVELS 12 // c falls quadratically: more than doubles need
 
 typedef struct means {
     double a[LEVELS + 1], c[LEVELS + 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the generators share.
+// Shared parts of the generator tests.
 #pragma once
 
 #include "mabd/scene.h"
@@ -7,18 +7,18 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-/// An empty scene.
+/// Return an empty scene.
 mabd_scene* new_scene(void);
 
 typedef mabd_status scene_builder(mabd_scene* scene, mabd_error* error);
 /// Let every allocation of a builder fail in turn: MABD_ERR_MEMORY each time, and nothing leaks.
 void check_failing_allocations(scene_builder* build);
 
-/// The text is refused at this line with a message that holds `expected`.
+/// Expect the text to be refused at this line with a message that contains `expected`.
 void expect_message(const char* text, int32_t line, const char* expected);
 
-/// A generator refuses its defaults after the statements that follow, with a message that holds
-/// `expected`.
+/// Expect a generator to refuse its defaults after the given statements, with a message that
+/// contains `expected`.
 #define REFUSES(kind, expected, ...)                                                               \
     do {                                                                                           \
         mabd_##kind##_def def = mabd_default_##kind##_def();                                       \

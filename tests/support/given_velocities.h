@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start velocities of a scene as they are given, against the joints too. A simulation projects
-// them when it is created; tests of solvers and backends want the large multipliers of the first
-// step that closes such joints.
+// Given start velocities of a scene, even if they contradict the joints. A simulation projects them
+// when it is created; tests of solvers and backends need the large multipliers of the first step
+// that closes such joints.
 #pragma once
 
 #include "formulation/affine/backend.h"

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The largest |error| over the largest |scale|.
+// Largest |error| relative to the largest |scale|.
 typedef struct worst {
     double error, scale;
 } worst;
 
-// A NaN must not be lost in a maximum.
+// Return the larger number, and NaN if either is.
 static double larger(double a, double b) {
     return isnan(b) ? INFINITY : fmax(a, b);
 }

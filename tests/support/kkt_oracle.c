@@ -56,7 +56,7 @@ static mabd_status umfpack_status(int status) {
     return status == UMFPACK_ERROR_out_of_memory ? MABD_ERR_MEMORY : MABD_ERR_ARG;
 }
 
-// right = b - A sol in extended precision: what the next correction is solved for.
+// Compute right = b - A sol in extended precision, the right-hand side of the next correction.
 static void residual(const kkt_matrix* A, long double* sum) {
     for (int32_t i = 0; i < A->size; i++) sum[i] = A->b[i];
     for (int32_t j = 0; j < A->size; j++) {
@@ -67,7 +67,7 @@ static void residual(const kkt_matrix* A, long double* sum) {
     for (int32_t i = 0; i < A->size; i++) A->right[i] = (double)sum[i];
 }
 
-// Refine with residuals that are exact to the last bits: the result is as good as the matrix
+// Refine with residuals that are exact to the last bits: the result is as accurate as the matrix
 // allows.
 static int refine(kkt_matrix* A, void* numeric) {
     long double* sum = array(A->size, sizeof *sum);

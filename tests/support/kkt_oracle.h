@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle of the tests: the whole KKT matrix by UMFPACK, no structure used. Not in the library.
+// The oracle of the tests: the whole KKT matrix by UMFPACK, without its structure. Not in the
+// library.
 #pragma once
 
 #include "mabd/base.h"

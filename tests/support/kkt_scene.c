@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows are polynomials of second degree in q once the axes of coordinate rows are frozen at the
-// reference, so a central difference with any step is their exact derivative: steps of 1 lose
-// nothing.
+// reference, so a central difference with any step is their exact derivative: steps of 1 lose no
+// digits.
 
 #include "support/kkt_scene.h"
 
@@ -76,8 +76,8 @@ typedef struct frozen_row {
     mabd_vec3 u[2], w[2];
 } frozen_row;
 
-// A vector row turns about n: half of (v1 of b on v2 of a) less half of (v2 of b on v1 of a), v1 x
-// v2 = n.
+// Freeze the axes of a row. A vector row rotates about n: half of (v1 of b on v2 of a) minus half
+// of (v2 of b on v1 of a), v1 x v2 = n.
 static frozen_row freeze(const mabd_joint_view* v, const mabd_row* row) {
     frozen_row f = {row, 1, {{0, 0, 0}}, {{0, 0, 0}}};
     if (row->kind <= MABD_ROW_SLIDE) return f;
@@ -145,8 +145,8 @@ static void row_entries(const mabd_affine_sim* cpu, const mabd_model_joint* join
     }
 }
 
-// Strain of the last iteration by the inverse of Hooke's law, from Young's modulus and Poisson's
-// ratio.
+// Compute the strain of the last iteration by the inverse of Hooke's law, from Young's modulus and
+// Poisson's ratio.
 static mabd_sym3 strain_of(const mabd_affine_sim* cpu, const mabd_real* stress, int32_t body) {
     const mabd_model* m = cpu->model;
     mabd_sym3 e = {0, 0, 0, 0, 0, 0};
@@ -163,8 +163,7 @@ static mabd_sym3 strain_of(const mabd_affine_sim* cpu, const mabd_real* stress, 
     return e;
 }
 
-// Right-hand side of a row: what must be made up for, from the definitions of
-// src/formulation/affine/data.h.
+// Compute the right-hand side of a row from the definitions of src/formulation/affine/data.h.
 static mabd_real row_target(const mabd_affine_sim* cpu, const mabd_model_joint* joint, int32_t r,
                             const mabd_real* stress, mabd_real* compliance) {
     const mabd_row_set* set = &cpu->model->row_sets[joint->row_set];
@@ -243,7 +242,7 @@ static void allocate(const mabd_model* m, kkt_system* kkt) {
     kkt->row_part = array(rows, sizeof *kkt->row_part);
 }
 
-// Components: fixed bodies are in none (-1).
+// Label components: fixed bodies are in none (-1).
 static void label_parts(const mabd_model* m, kkt_system* kkt) {
     const mabd_plan* plan = m->plan;
     kkt->parts = plan->component_count;

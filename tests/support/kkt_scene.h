@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linear system of one iteration, written out in full from the definitions: dense 12x12 blocks
-// in world coordinates and rows by differences, nothing of the structure that the solvers use, and
-// its solution. Rows are numbered joint by joint, so nothing here depends on how the plan orders
-// the dual system.
+// in world coordinates and rows by differences, without the structure that the solvers use, and its
+// solution. Rows are numbered joint by joint, so nothing here depends on the plan's order of the
+// dual system.
 //
 //   | H  J' | |dq    |   |r|       H dq + J' lambda = r    forces on the bodies
 //   | J  -c | |lambda| = |b|       J dq - c lambda  = b    rows
@@ -14,7 +14,7 @@ typedef struct kkt_system {
     int32_t bodies, rows, entries, parts;
     int32_t* joint_row;    // first row of a joint (joints + 1)
     int32_t* body_part;    // component of the plan, -1 = does not move (bodies)
-    int32_t* row_part;     // the same of a row (rows)
+    int32_t* row_part;     // component of a row (rows)
     double* H;             // (bodies x 12 x 12)
     mabd_real *r, *dq;     // right-hand side [N, N m]; increments of A [1] and t [m] (bodies x 12)
     mabd_real* moved;      // increments over the whole step, dq + ref - q (bodies x 12)
@@ -24,8 +24,8 @@ typedef struct kkt_system {
     mabd_real* value;
 } kkt_system;
 
-/// The system at the reference of `cpu`, and its solution. Step constants and reference must be
-/// those of the iteration, after mabd_affine_assemble; stress (bodies x 6) is what the iteration
-/// started from. Fails the running test on error.
+/// Build the system at the reference of `cpu`, and solve it. Step constants and reference must be
+/// those of the iteration, after mabd_affine_assemble; stress (bodies x 6) is the stress at its
+/// start. Fails the running test on error.
 kkt_system kkt_solve(const mabd_affine_sim* cpu, const mabd_real* stress);
 void kkt_free(kkt_system* kkt);

@@ -3,7 +3,8 @@
 // perpendicular of their lines meets both: with u = b - a, v = d - c, w = a - c the points a + s u,
 // c + t v with
 //
-//   s = ((u.v)(v.w) - (v.v)(u.w)) / det,  t = ((u.u)(v.w) - (u.v)(u.w)) / det,  det = u.u v.v - (u.v)^2.
+//   s = ((u.v)(v.w) - (v.v)(u.w)) / det,  t = ((u.u)(v.w) - (u.v)(u.w)) / det,
+//   det = u.u v.v - (u.v)^2.
 #include "support/line_segments.h"
 
 #include "support/scene_measures.h"

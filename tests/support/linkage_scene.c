@@ -93,7 +93,7 @@ static void add_bar(mabd_scene* scene, uint64_t* state, corner p, corner q) {
     check(mabd_scene_add_body(scene, &body, NULL, &error), &error);
 }
 
-// A hinge whose axis is the y axis to `distance`.
+// Add a hinge whose axis is the y axis to `distance`.
 static void add_hinge(mabd_scene* scene, const linkage_def* def, uint64_t* state, corner p,
                       int32_t a, int32_t b) {
     mabd_error error = {0};

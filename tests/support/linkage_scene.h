@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linkages in the x-z plane a given distance from a singular pose.
+// Linkages in the x-z plane at a given distance from a singular pose.
 #pragma once
 
 #include "mabd/scene.h"
@@ -20,6 +20,6 @@ typedef struct linkage_def {
     bool grounded;      // closed loops: the last bar is the world; STRAIGHT: one end hinged to it
 } linkage_def;
 
-/// Bars of 0.3 m to 1.5 m that start with velocities of their own. Fails the running test on error;
+/// Make bars of 0.3 m to 1.5 m with different start velocities. Fails the running test on error;
 /// the caller destroys the scene.
 mabd_scene* linkage_scene(const linkage_def* def);

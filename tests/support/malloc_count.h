@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts every call of malloc, calloc, realloc and aligned_alloc in this process, libraries
+// Count every call of malloc, calloc, realloc and aligned_alloc in this process, libraries
 // included. Include in one source of an executable. Under a sanitizer the allocator is the
-// sanitizer's and nothing is counted: MALLOC_COUNTED says which.
+// sanitizer's and nothing is counted; MALLOC_COUNTED is 0 then.
 #pragma once
 
 #include <stddef.h>

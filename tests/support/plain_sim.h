@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model, a simulation as it is by default, and steps of it, none of which may fail.
+// A model, a default simulation and steps of it, none of which may fail.
 #pragma once
 
 #include <mabd/mabd.h>
@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-/// The scene is destroyed.
+/// Build a model; the scene is destroyed.
 static inline mabd_model* plain_build(mabd_scene* scene) {
     mabd_error error = {0};
     mabd_model* model;
@@ -25,7 +25,8 @@ static inline mabd_sim* plain_start(const mabd_model* model, const mabd_allocato
     return sim;
 }
 
-/// Plan of a simulation with these dual solvers; the rest as mabd_default_sim_def() has it.
+/// Return the plan of a simulation with these dual solvers; other fields are those of
+/// mabd_default_sim_def().
 static inline mabd_sim_plan plain_plan(const mabd_model* model, mabd_dual dual) {
     mabd_error error = {0};
     mabd_sim_plan plan;
@@ -35,7 +36,7 @@ static inline mabd_sim_plan plain_plan(const mabd_model* model, mabd_dual dual) 
     return plan;
 }
 
-/// Returns the contacts that push at the end.
+/// Make n steps; return the number of pressing contacts at the end.
 static inline int32_t plain_advance(mabd_sim* sim, int n) {
     mabd_error error = {0};
     mabd_step_info info = {0};

@@ -100,7 +100,7 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
     check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error);
 }
 
-// Where the bodies of a part start, and what its joints are made from.
+// Start poses of the bodies of a part, and the source of its joints.
 typedef struct part {
     mabd_scene* scene;
     const random_scene_def* def;

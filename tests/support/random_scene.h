@@ -28,9 +28,9 @@ typedef struct random_scene_def {
     mabd_real mass_range; // masses differ by up to this factor, >= 1
 } random_scene_def;
 
-/// Uniform in [-1, 1); advances the state.
+/// Draw a number, uniform in [-1, 1); advances the state.
 mabd_real random_real(uint64_t* state);
-/// Build it; fails the running test on error. The caller destroys the scene.
+/// Build a random scene; fails the running test on error. The caller destroys the scene.
 mabd_scene* random_scene(const random_scene_def* def);
-/// Add the same to a scene that may have bodies already.
+/// Add a random scene to one that may already have bodies.
 void random_scene_add(const random_scene_def* def, mabd_scene* scene);

@@ -19,20 +19,20 @@ typedef struct chain {
     mabd_sim* sim;
 } chain;
 
-// The process that runs the test; in its children an assertion would wait for ever.
+// The process that runs the test; an assertion in its children would wait forever.
 static pid_t chain_owner;
 __attribute__((constructor)) static void chain_note_owner(void) {
     chain_owner = getpid();
 }
 
-/// End the test (a child: with exit code 9) if something that must work does not.
+/// End the test (a child: with exit code 9) if a required call fails.
 static inline void chain_check(mabd_status status, const mabd_error* error, const char* what) {
     if (status == MABD_OK) return;
     if (getpid() != chain_owner) _exit(9);
     cr_fatal("%s: %s", what, error->text);
 }
 
-/// A fixed post and `links` boxes that hang from it sideways on ball joints.
+/// Build a model of a fixed post and `links` boxes that hang from it sideways on ball joints.
 static inline mabd_model* chain_model(int32_t links, mabd_real length) {
     mabd_error error = {0};
     mabd_scene* scene;
@@ -101,7 +101,7 @@ static inline mabd_record_def chain_record_def(void) {
     return def;
 }
 
-/// A new empty directory; path (size) gets "<directory>/<name>".
+/// Make a new empty directory; path (size) gets "<directory>/<name>".
 static inline void scratch_path(char* path, size_t size, const char* name) {
     const char* base = getenv("TMPDIR");
     char directory[128];
@@ -124,8 +124,8 @@ static const char* const frame_datasets[] = {
     "position", "quaternion", "velocity", "angular_velocity", "joint_force"};
 #define FRAME_DATASETS (sizeof frame_datasets / sizeof frame_datasets[0])
 
-/// All of a dataset as doubles (caller frees), its extents (3) and how many values; null if it
-/// cannot be read.
+/// Read a dataset as doubles (the caller frees), its extents (3) and its number of values; null if
+/// it cannot be read.
 static inline double* dataset_read(const char* path, const char* name, hsize_t* extents,
                                    size_t* count) {
     double* values = NULL;
@@ -149,7 +149,8 @@ static inline double* dataset_read(const char* path, const char* name, hsize_t* 
     return values;
 }
 
-/// Frames that every dataset of a recording has, -1 if they differ or the file cannot be read.
+/// Return the number of frames of every dataset of a recording, -1 if they differ or the file
+/// cannot be read.
 static inline int dataset_frames(const char* path) {
     int frames = -1;
     for (size_t i = 0; i < FRAME_DATASETS; i++) {
@@ -164,7 +165,7 @@ static inline int dataset_frames(const char* path) {
     return frames;
 }
 
-/// The first `frames` frames of two recordings are equal, bit for bit.
+/// Return true if the first `frames` frames of two recordings are equal, bit for bit.
 static inline bool dataset_equal(const char* left, const char* right, int frames) {
     bool equal = true;
     for (size_t i = 0; i < FRAME_DATASETS && equal; i++) {

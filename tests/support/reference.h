@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Independent references: ordinary differential equations of rigid bodies in their classical
-// coordinates, integrated by the fourth-order Runge-Kutta method. Nothing of the library is used.
+// coordinates, integrated by the fourth-order Runge-Kutta method. No code of the library is used.
 #pragma once
 
-/// Derivative dy (n) of the state y (n).
+/// Compute the derivative dy (n) of the state y (n).
 typedef void (*reference_rate)(const void* context, const double* y, double* dy);
 
 #define REFERENCE_MAX 8 // largest n
@@ -20,8 +20,8 @@ typedef struct reference_top {
     double arm[3];     // from the point to the centre of mass, body axes [m]
 } reference_top;
 
-/// y = quaternion w x y z (body to world), angular velocity in body axes [rad/s]. Euler's
-/// equations:
+/// Compute the rate of y = quaternion w x y z (body to world), angular velocity in body axes
+/// [rad/s], by Euler's equations:
 ///   I w' = (I w) x w + arm x R' weight,   q' = q (0, w) / 2
 void reference_top_rate(const void* top, const double* y, double* dy);
 
@@ -34,10 +34,11 @@ typedef struct reference_double_pendulum {
     double gravity;    // [m/s^2]
 } reference_double_pendulum;
 
-/// y = angles of both rods from straight down [rad], their rates [rad/s]. Lagrange's equations.
+/// Compute the rate of y = angles of both rods from straight down [rad], their rates [rad/s], by
+/// Lagrange's equations.
 void reference_double_pendulum_rate(const void* pendulum, const double* y, double* dy);
 
-/// World vector of a body vector: q v q*. q w x y z of unit length.
+/// Convert a body vector to the world: q v q*. q w x y z of unit length.
 void reference_rotate(const double* q, const double* v, double* world);
-/// Body vector of a world vector.
+/// Convert a world vector to the body frame.
 void reference_unrotate(const double* q, const double* v, double* body);

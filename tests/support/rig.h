@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verification tests share: from a scene to a running simulation by the public API alone,
-// and observed orders of convergence.
+// Shared parts of the verification tests: from a scene to a running simulation by the public API
+// alone, and observed orders of convergence.
 #pragma once
 
 #include "mabd/generate.h"
@@ -31,7 +31,7 @@ static inline int32_t rig_add_body(mabd_scene* scene, const mabd_body_def* def) 
     return id;
 }
 
-/// A square rod of 1000 kg/m^3 along x from `x` to x + length at z = 0.
+/// Add a square rod of 1000 kg/m^3 along x from `x` to x + length at z = 0.
 static inline int32_t rig_add_rod(mabd_scene* scene, mabd_real x, mabd_real length, mabd_real width,
                                   mabd_real young) {
     const mabd_real size[3] = {length, width, width};
@@ -44,7 +44,7 @@ static inline int32_t rig_add_rod(mabd_scene* scene, mabd_real x, mabd_real leng
     return rig_add_body(scene, &body);
 }
 
-/// A joint of two bodies at a world point, hinge axis (joint x) along world y.
+/// Add a joint of two bodies at a world point, hinge axis (joint x) along world y.
 static inline void rig_add_joint(mabd_scene* scene, mabd_joint type, int32_t a, int32_t b,
                                  mabd_real x, mabd_real z) {
     mabd_error error = {0};
@@ -59,7 +59,7 @@ static inline void rig_add_joint(mabd_scene* scene, mabd_joint type, int32_t a, 
     rig_check(mabd_scene_add_joint(scene, &def, NULL, &error), &error, "joint");
 }
 
-/// The model of a scene, which is destroyed.
+/// Build the model of a scene, which is destroyed.
 static inline mabd_model* rig_model(mabd_scene* scene) {
     mabd_error error = {0};
     mabd_model* model;
@@ -75,7 +75,8 @@ static inline mabd_model* rig_chain_model(const mabd_chain_def* chain, mabd_real
     return rig_model(scene);
 }
 
-/// A scene file of the tree, `path` from its root, with one parameter set (name null = none).
+/// Build the model of a scene file, `path` from the source root, with one parameter set (name null
+/// = none).
 static inline mabd_model* rig_file_model(const char* path, const char* name, const char* value) {
     mabd_error error = {0};
     mabd_scene* scene;
@@ -108,8 +109,7 @@ static inline mabd_step_info rig_step(mabd_sim* sim) {
     return info;
 }
 
-/// Advance by `steps`; every step must meet its tolerances at its first try and leave joints
-/// closed.
+/// Advance by `steps`; every step must meet its tolerances without a retry and leave joints closed.
 static inline void rig_run(mabd_sim* sim, int steps) {
     for (int i = 0; i < steps; i++) {
         const mabd_step_info info = rig_step(sim);
@@ -133,7 +133,8 @@ static inline double rig_distance(const mabd_real* a, const mabd_real* b) {
     return rig_norm(d);
 }
 
-/// Least order log2(e_i / e_i+1) of errors (n) at step sizes h, h/2, h/4, ...; prints them all.
+/// Return the least order log2(e_i / e_i+1) of errors (n) at step sizes h, h/2, h/4, ...; prints
+/// them all.
 static inline double rig_order(const char* what, double h, int n, const double* errors) {
     double least = INFINITY;
     for (int i = 0; i < n; i++) {
