@@ -55,6 +55,7 @@ if(MABD_EXECUTOR OR MABD_HAS_CUDA_BACKEND)
     set(MABD_PC_BACKENDS "-lstdc++ -ldl")
 endif()
 if(MABD_HAS_CUDA_BACKEND)
+    find_package(CUDAToolkit REQUIRED) # its variables in this scope
     string(APPEND MABD_PC_BACKENDS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")
 endif()
 configure_file(cmake/mabd.pc.in mabd.pc @ONLY)

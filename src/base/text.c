@@ -38,7 +38,7 @@ static void write_escape(uint32_t control, char* out, size_t size) {
     if (known) {
         snprintf(out, size, "\\%c", letters[known - controls]);
     } else {
-        snprintf(out, size, "\\u%04x", (unsigned)control);
+        snprintf(out, size, "\\u%04x", (unsigned)control & 0xffff); // controls are below U+00A0
     }
 }
 

@@ -180,9 +180,9 @@ Test(cli, summary_reports_contacts) {
 }
 
 Test(cli, an_overlap_at_the_start_is_reported_once) {
-    const char* text =
-        "mabd run: warning: 'ground' and 'crate' overlap by 4.0 mm at the start; they are moved apart "
-        "slowly\n";
+    const char* text = "mabd run: warning: 'ground' and 'crate' overlap by 4.0 mm at the start; "
+                       "they are moved apart "
+                       "slowly\n";
     write_box("sunk.json", "0.004");
     command_result r = mabd_call("run sunk.json --steps 2 --json s.json --checkpoint c");
     cr_expect(eq(str, (char*)r.err, (char*)text));

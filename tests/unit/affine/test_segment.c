@@ -164,7 +164,7 @@ Test(run, finds_the_widest_gap) {
     solve_again(cpu);
     for (int32_t k = 0; k < MABD_SEGMENT_SAVED(3);
          k++) { // data of one joint after elimination is off
-        cpu->packs->kept[MABD_SEGMENT_SAVED(3) * 40 + k].at[3] += (mabd_real)0.5;
+        cpu->packs->saved[MABD_SEGMENT_SAVED(3) * 40 + k].at[3] += (mabd_real)0.5;
     }
     expect_widest(&c);
     const int32_t cuts[3] = {MABD_SEGMENT_LINKS, 7 * MABD_SEGMENT_LINKS, MABD_SEGMENT_BODIES};
