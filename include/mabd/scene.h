@@ -372,8 +372,8 @@ MABD_API int32_t mabd_scene_param_count(const mabd_scene* scene);
 /// Return parameter i, from 0; empty texts if i is out of range. Its texts live as long as the
 /// scene.
 MABD_API mabd_param mabd_scene_param(const mabd_scene* scene, int32_t i);
-/// Copy at most `capacity` warnings about the scene to `warnings`, oldest first, and return how many
-/// there are. `warnings` may be null if capacity is 0. A null scene has none.
+/// Copy at most `capacity` warnings about the scene to `warnings`, oldest first, and return how
+/// many there are. `warnings` may be null if capacity is 0. A null scene has none.
 MABD_API int32_t mabd_scene_warnings(const mabd_scene* scene, int32_t capacity,
                                      mabd_warning* warnings);
 /// Return the JSON text that the scene was loaded from, "" if none; it lives as long as the scene.

@@ -349,8 +349,8 @@ MABD_API mabd_measure mabd_sim_measure(const mabd_sim* sim);
 /// [m/s], angular (bodies x 3) angular velocities in world axes [rad/s].
 MABD_API void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd_real* quaternions,
                                  mabd_real* velocities, mabd_real* angular);
-/// Set the state in user frames, with the arrays of mabd_sim_get_state; a null array leaves its part
-/// as it is. positions (bodies x 3) [m], quaternions (bodies x 4) w x y z of any length > 0,
+/// Set the state in user frames, with the arrays of mabd_sim_get_state; a null array leaves its
+/// part as it is. positions (bodies x 3) [m], quaternions (bodies x 4) w x y z of any length > 0,
 /// velocities (bodies x 3) of the frame origin [m/s], angular (bodies x 3) world [rad/s]. Values of
 /// fixed and scripted bodies are not read. Time, step count, targets and applied forces stay;
 /// integrators with a history start again, contacts are found again, bodies are free of strain, and
@@ -362,20 +362,23 @@ MABD_API void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd
 MABD_API mabd_status mabd_sim_set_state(mabd_sim* sim, const mabd_real* positions,
                                         const mabd_real* quaternions, const mabd_real* velocities,
                                         const mabd_real* angular, mabd_error* error);
-/// Push n bodies during the next step. forces (n x 3) [N] act at the centre of mass, torques (n x 3) [N m],
-/// both along world axes; either array may be null. Several calls, and several entries of one body, add up.
-/// The forces are constant over the step, part of a saved state, and gone after the step; a step that fails
-/// keeps them. MABD_ERR_ARG: no sim or no bodies, an index that is no body, a value that is not finite, or a
-/// force other than 0 on a fixed or scripted body; then no force has been added.
+/// Push n bodies during the next step. forces (n x 3) [N] act at the centre of mass, torques
+/// (n x 3) [N m], both along world axes; either array may be null. Several calls, and several
+/// entries of one body, add up. The forces are constant over the step, part of a saved state, and
+/// gone after the step; a step that fails keeps them. MABD_ERR_ARG: no sim or no bodies, an index
+/// that is no body, a value that is not finite, or a force other than 0 on a fixed or scripted
+/// body; then no force has been added.
 MABD_API mabd_status mabd_sim_apply_force(mabd_sim* sim, int32_t n, const int32_t* bodies,
                                           const mabd_real* forces, const mabd_real* torques,
                                           mabd_error* error);
-/// Copy a simulation: *clone gets a simulation of the same model and def in the same state, with its time,
-/// targets, applied forces and warnings. Both step to the same bits and independently of each other. The model
-/// must outlive both. MABD_ERR_ARG, MABD_ERR_MEMORY, MABD_ERR_DEVICE; then *clone is null.
+/// Copy a simulation: *clone gets a simulation of the same model and def in the same state, with
+/// its time, targets, applied forces and warnings. Both step to the same bits and independently of
+/// each other. The model must outlive both. MABD_ERR_ARG, MABD_ERR_MEMORY, MABD_ERR_DEVICE; then
+/// *clone is null.
 MABD_API mabd_status mabd_sim_clone(const mabd_sim* sim, mabd_sim** clone, mabd_error* error);
-/// Copy at most `capacity` warnings of a simulation to `warnings`, oldest first, and return how many there
-/// are since its creation. `warnings` may be null if capacity is 0. A null simulation has none.
+/// Copy at most `capacity` warnings of a simulation to `warnings`, oldest first, and return how
+/// many there are since its creation. `warnings` may be null if capacity is 0. A null simulation
+/// has none.
 MABD_API int32_t mabd_sim_warnings(const mabd_sim* sim, int32_t capacity, mabd_warning* warnings);
 /// Write the wrench of the rows of each joint on its body b in the last step into forces
 /// (joints x 6): force [N], then torque [N m], world axes, at the anchor; rigid, compliant and

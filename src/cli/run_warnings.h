@@ -13,8 +13,8 @@ typedef struct run_warnings {
     int32_t read;        // warnings of the simulation that have been collected
 } run_warnings;
 
-/// Print "mabd COMMAND: warning: TEXT" to standard error and append it to the list, without a body, a joint
-/// or a step.
+/// Print "mabd COMMAND: warning: TEXT" to standard error and append it to the list, without a body,
+/// a joint or a step.
 void run_warnings_add(run_warnings* warnings, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
 /// Do the same with the warnings of a simulation that have come since the last call.

@@ -44,13 +44,13 @@ typedef struct mabd_formulation_ops {
     mabd_measure (*measure)(const void* self);
     void (*get_state)(const void* self, mabd_real* positions, mabd_real* quaternions,
                       mabd_real* velocities, mabd_real* angular);
-    /// Set the state at `time`, after `step` steps, as mabd_sim_set_state describes. The values of dynamic
-    /// bodies are checked here. MABD_ERR_INPUT, MABD_ERR_MEMORY: nothing has changed.
+    /// Set the state at `time`, after `step` steps, as mabd_sim_set_state describes. The values of
+    /// dynamic bodies are checked here. MABD_ERR_INPUT, MABD_ERR_MEMORY: nothing has changed.
     mabd_status (*set_state)(void* self, mabd_real time, int64_t step, const mabd_real* positions,
                              const mabd_real* quaternions, const mabd_real* velocities,
                              const mabd_real* angular, mabd_error* error);
-    /// Add forces and torques (n x 3, either null) on dynamic bodies for the next step; indices and values are
-    /// checked before.
+    /// Add forces and torques (n x 3, either null) on dynamic bodies for the next step; indices and
+    /// values are checked before.
     void (*apply_force)(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
                         const mabd_real* torques);
     /// The list of warnings, from creation on.

@@ -44,8 +44,8 @@ mabd_status mabd_builder_contacts(mabd_model_builder* builder);
 mabd_model_info mabd_model_count(const mabd_model* m);
 /// Hash of all identity fields of a model (model_hash.c); O(size of the model).
 uint64_t mabd_model_compute_hash(const mabd_model* m);
-/// Number the row sets that the joints need (row_sets.c): one for each pair of joint type and set of
-/// axes in use, and one for each joint that can be controlled. Fills joint_set and pair_of.
+/// Number the row sets that the joints need (row_sets.c): one for each pair of joint type and set
+/// of axes in use, and one for each joint that can be controlled. Fills joint_set and pair_of.
 int32_t mabd_builder_number_row_sets(mabd_model_builder* builder);
 /// Set of axes of a numbered row set, -1 = none.
 int32_t mabd_builder_axes_of(const mabd_model_builder* builder, int32_t row_set);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row sets: the rows of a joint type with the controls and motors of its free axes. Joints made by
-// one call share one set, so a million joints cost a few sets. But a joint with a servo or a motor has
-// a set of its own, since targets are set by row set (affine/targets.c); such sets share signals.
+// one call share one set, so a million joints cost a few sets. But a joint with a servo or a motor
+// has a set of its own, since targets are set by row set (affine/targets.c); such sets share
+// signals.
 
 #include "model/build.h"
 #include "scene/store.h"

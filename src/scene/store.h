@@ -48,5 +48,6 @@ mabd_status mabd_store_name(mabd_scene* scene, mabd_names* names, const mabd_sub
 mabd_status mabd_store_refuse_copies(const mabd_scene* scene, mabd_error* error);
 /// Write "body 'arm'", "body 3" or "the world" into text (size), for messages. Returns text.
 const char* mabd_store_body_label(const mabd_scene* scene, int32_t body, char* text, size_t size);
-/// True if a servo, a motor or a motor_velocity acts on these axes: its target can be set from outside.
+/// True if a servo, a motor or a motor_velocity acts on these axes: its target can be set from
+/// outside.
 bool mabd_store_is_controlled(const mabd_scene_axes* axes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user does to a simulation between steps: states, forces, copies of it. Arguments are checked here.
+// Input of a user between steps: states, forces, targets, and clones of a simulation. Arguments are
+// checked here.
 
 #include "base/error.h"
 #include "model/model_data.h"

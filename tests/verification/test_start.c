@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start states (src/formulation/affine/start.c): open joints, closing in the mass metric, velocities against joints,
-// servos off their targets. Oracles are closed forms of one and two bodies.
+// Start states (src/formulation/affine/start.c): open joints, closing in the mass metric,
+// velocities against joints, servos off their targets. Oracles are closed forms of one and two
+// bodies.
 #include "mabd/mabd.h"
 #include "support/rig.h"
 
@@ -54,8 +55,8 @@ Test(start, bodies_close_a_joint_by_their_mass_ratio) {
     mabd_model_destroy(model);
 }
 
-// A rod on a hinge at its end, started with v across it and no spin: omega = m l v/(m l^2 + I), so that
-// m v^2/2 - (m l v)^2/(2 (m l^2 + I)) is taken out.
+// A rod on a hinge at its end, started with v across it and no spin: omega = m l v/(m l^2 + I), so
+// that m v^2/2 - (m l v)^2/(2 (m l^2 + I)) is taken out.
 Test(start, velocities_of_a_pendulum_are_projected) {
     mabd_scene* scene = rig_scene(0);
     const mabd_real size[3] = {1, 0.1, 0.1}, v = 2, l = 0.5;
