@@ -39,8 +39,8 @@ dual_graph dual_graph_random(int32_t n, int32_t more, int32_t width, uint64_t se
 /// Join two graphs as separate components and free them.
 dual_graph dual_graph_beside(dual_graph first, dual_graph second);
 
-/// Return the graph with narrower joints where bodies would be junctions, for solvers that do not
-/// accept these. Frees the argument.
+/// Narrow joints in place where bodies would be junctions, for solvers that do not accept these,
+/// and return the graph.
 dual_graph dual_graph_without_junctions(dual_graph graph);
 
 typedef struct dual_case {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain over a cylinder that does not turn: Euler's capstan for n rigid links on the half turn.
-// Links turn by alpha = pi/n from one to the next; each touches the cylinder in its middle. Forces
-// on link k:
+// A chain over a cylinder that does not rotate: Euler's capstan for n rigid links on the half turn.
+// The angle from one link to the next is alpha = pi/n; each touches the cylinder in its middle.
+// Forces on link k:
 //
 //       T_in \               / T_out     at angles a and b to the link; friction F, normal N
 //             \_____________/
@@ -12,16 +12,16 @@
 //   cot(b) = cot(a) + 2 f,   |f| = |F|/N <= mu,   T_out/T_in = sin(a)/sin(b)
 //   a of the next link: alpha - b
 //
-// Runs are upright: a = alpha/2 of the first link and b = alpha/2 of the last. With all links at f
-// = mu angles come to a fixed point and T_n/T_0 to ((1 + mu t)/(1 - mu t))^n, t = tan(alpha/2),
-// which is exp(mu pi (1 + O(alpha^2))); but then b of the last link is not alpha/2. So what the
-// chain can hold is less: the largest sum of log(sin(a)/sin(b)) over all f_k within bounds that
-// ends with alpha/2, found below by going back from the last link over a grid of angles. For n = 16
-// this is 1.8 % (mu = 0.2) and 3.2 % (mu = 0.3) less than exp(mu pi). It holds where links lie as
-// they start: as the chain moves on, the first link turns against its run, forces alternate from
-// link to link, and 3 mm further the chain holds a fifth less. So it slips for good once it slips.
-// Links weigh 0.1 kg together, of 10 to 30 kg: their weight adds mu sin(phi) w to the friction,
-// less than 0.1 %.
+// Runs are vertical: a = alpha/2 of the first link and b = alpha/2 of the last. With all links at f
+// = mu the angles converge to a fixed point and T_n/T_0 to ((1 + mu t)/(1 - mu t))^n, t =
+// tan(alpha/2), which is exp(mu pi (1 + O(alpha^2))); but then b of the last link is not alpha/2.
+// So the chain holds less: the largest sum of log(sin(a)/sin(b)) over all f_k within bounds that
+// ends with alpha/2, found below by backward recursion from the last link over a grid of angles.
+// For n = 16 this is 1.8 % (mu = 0.2) and 3.2 % (mu = 0.3) less than exp(mu pi). It holds for links
+// in their start positions: as the chain moves, the first link rotates against its run, forces
+// alternate from link to link, and 3 mm further the chain holds a fifth less. So once it slips it
+// keeps slipping. Links weigh 0.1 kg together, compared with 10 to 30 kg: their weight adds mu
+// sin(phi) w to the friction, less than 0.1 %.
 
 #include "support/contact_rig.h"
 
@@ -33,7 +33,8 @@
 #define ALPHA   (PI / WRAPPED)
 #define GRID    2001
 
-/// Value of the grid at `angle`, linear between its points; -inf beside one that is.
+/// Return the value of the grid at `angle`, linear between its points; -inf next to a point that is
+/// -inf.
 static double at_angle(const double* grid, double angle) {
     const double place = angle / ALPHA * GRID - 0.5;
     const int i = (int)floor(place);
@@ -41,8 +42,8 @@ static double at_angle(const double* grid, double angle) {
     return grid[i] + (place - i) * (grid[i + 1] - grid[i]);
 }
 
-/// The best from link k on, if it starts with angle a: bounds of friction, and the points of the
-/// grid between.
+/// Return the best value from link k on if it starts with angle a: friction bounds, and the points
+/// of the grid between.
 static double best_from(const double* next, double a, double mu) {
     const double cot = 1 / tan(a), low = atan(1 / (cot + 2 * mu)), high = atan(1 / (cot - 2 * mu));
     double best = log(sin(a) / sin(low)) + at_angle(next, ALPHA - low);
@@ -56,10 +57,10 @@ static double best_from(const double* next, double a, double mu) {
     return best;
 }
 
-/// The largest T_n/T_0.
+/// Return the largest T_n/T_0.
 static double holding_ratio(double mu) {
     static double value[GRID],
-        next[GRID]; // of a: log of the ratio from here on; -inf: no way to the end
+        next[GRID]; // of a: log of the ratio from here on; -inf: the end cannot be reached
     for (int k = WRAPPED - 1; k >= 0; k--) {
         for (int i = 0; i < GRID; i++) {
             const double a = ALPHA * (i + 0.5) / GRID, f = (1 / tan(ALPHA / 2) - 1 / tan(a)) / 2;
@@ -74,8 +75,8 @@ static double holding_ratio(double mu) {
     return exp(value[GRID / 2]);
 }
 
-/// The load hangs with the same mass as the counter and is drawn down by a force that rises from 0
-/// to `force` in RISE seconds.
+/// Build the model. The load hangs with the same mass as the counter and is pulled down by a force
+/// that rises from 0 to `force` in RISE seconds.
 static mabd_model* capstan_model(double mu, double force, int32_t* load, int32_t* counter) {
     mabd_error error = {0};
     mabd_pulley_def def = mabd_default_pulley_def();
@@ -96,10 +97,10 @@ static mabd_model* capstan_model(double mu, double force, int32_t* load, int32_t
     return rig_model(scene);
 }
 
-// It slips where the load has sunk and the counter risen by 1 mm, 5 % of a link. (Both sink by 0.2
-// mm as the links are drawn, T L/(E A) each.) The force rises slowly: in a second it would
-// be 3 % beyond the limit before the chain has moved that far. Steps of 0.25 ms give the same
-// ratios within 0.2 %.
+// The chain slips when the load has sunk and the counter risen by 1 mm, 5 % of a link. (Both sink
+// by 0.2 mm as the links stretch, T L/(E A) each.) The force rises slowly: if it rose in a second,
+// it would be 3 % beyond the limit before the chain has moved that far. Steps of 0.25 ms give the
+// same ratios within 0.2 %.
 static void check(double mu, bool belt) {
     const double limit = holding_ratio(mu), h = 0.002;
     mabd_real x[3 * 64];
@@ -134,7 +135,7 @@ static void check(double mu, bool belt) {
     cr_expect(lt(dbl, fabs(slips / limit - 1), 0.03));
     if (belt)
         cr_expect(
-            lt(dbl, fabs(slips / exp(mu * PI) - 1), 0.03)); // a chain of 16 links is one to that
+            lt(dbl, fabs(slips / exp(mu * PI) - 1), 0.03)); // tolerance of a chain of 16 links
     cr_expect(lt(dbl, watch.gap, 1e-7));
     cr_expect(lt(dbl, watch.depth, 1e-3));
     cr_expect(eq(int, watch.unconverged, 0));

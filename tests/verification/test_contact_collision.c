@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collisions in free flight. Whatever acts between two bodies acts on both at one point, so
+// Collisions in free flight. Contact forces act on both bodies at one point, so
 //
 //   m1 v1 + m2 v2                                    linear momentum
 //   x1 x m1 v1 + x2 x m2 v2 + I1 w1 + I2 w2          angular momentum
 //
-// stay, along the normal n the speed after the blow is -e times that before, and kinetic energy
-// does not grow. Bodies are stiff (see test_contact_drop.c).
+// are constant, along the normal n the speed after the impact is -e times the speed before, and
+// kinetic energy does not grow. Bodies are stiff (see test_contact_drop.c).
 
 #include "support/contact_rig.h"
 
@@ -14,7 +14,7 @@
 
 typedef struct blow_case {
     double mass[2];
-    double offset; // of the two lines of flight, over the sum of the radii
+    double offset; // offset of the two lines of flight, over the sum of the radii
     double restitution, friction;
     bool box; // the second body is a box
 } blow_case;
@@ -47,8 +47,8 @@ static void blow_bodies(const blow_case* c, contact_body body[2]) {
     body[1].size[0] = 0.2, body[1].size[1] = 0.5, body[1].size[2] = 0.3;
 }
 
-/// Speed of point x of the second body over the first one, along n. For a ball this is that of its
-/// middle.
+/// Return the speed of point x of the second body relative to the first one, along n. For a ball
+/// this is the speed of its centre.
 static double closing(const blow_state* s, const mabd_real x[3], const mabd_real n[3]) {
     mabd_real u[2][3];
     for (int i = 0; i < 2; i++) {
@@ -63,7 +63,8 @@ static double closing(const blow_state* s, const mabd_real x[3], const mabd_real
     return speed;
 }
 
-/// Normal and point of the blow from the shapes: line of centres, or the side x = const of the box.
+/// Compute normal and point of the impact from the shapes: line of centres, or the side x = const
+/// of the box.
 static void blow_place(const blow_case* c, const blow_state* s, mabd_real x[3], mabd_real n[3]) {
     const double distance = rig_distance(s->x, s->x + 3);
     for (int i = 0; i < 3; i++) {
@@ -72,14 +73,14 @@ static void blow_place(const blow_case* c, const blow_state* s, mabd_real x[3], 
     }
 }
 
-// Linear momentum to round-off. Angular momentum too if the contact is taken where bodies are at
-// the start of the step; taken at its end, x+ = x + h v+, implicit Euler leaves sum x+ x m v+ - sum
-// x x m v = h sum m v+ x v = h J x (v1 - v2) with the impulse J, |J| <= (1 + e) v m1 m2/(m1 + m2):
-// `angular` is what is allowed, over that. The normal speed is measured with the normal of the step
-// of the blow, in which the line of centres turns by up to v h / 2 R = 0.4 % at h = 0.5 ms. Kinetic
-// energy: BDF2 takes a step or two to settle into a turn omega, with an error of (omega h)^2 of it;
-// and contacts are springs of 1e-3 of the softness of the bodies, which throw back 1e-3 of the
-// speed, 1e-6 of the energy.
+// Linear momentum is exact to round-off. So is angular momentum if the contact is taken at the
+// positions at the start of the step; taken at its end, x+ = x + h v+, implicit Euler leaves sum x+
+// x m v+ - sum x x m v = h sum m v+ x v = h J x (v1 - v2) with the impulse J, |J| <= (1 + e) v m1
+// m2/(m1 + m2): `angular` is the allowed error, over that. The normal speed is measured with the
+// normal of the impact's step, in which the line of centres rotates by up to v h / 2 R = 0.4 % at h
+// = 0.5 ms. Kinetic energy: BDF2 needs a step or two to reach a rotation omega, with a relative
+// error of (omega h)^2; and contacts are springs of 1e-3 of the softness of the bodies, which
+// return 1e-3 of the speed, 1e-6 of the energy.
 static void check_blow(const blow_case* c, double angular_bound) {
     contact_body body[2];
     blow_bodies(c, body);
@@ -93,7 +94,7 @@ static void check_blow(const blow_case* c, double angular_bound) {
     contact_watch watch = contact_watch_start(sim);
     blow_state before = start, after;
     mabd_real x[3], n[3];
-    int left = 6; // steps after the blow
+    int left = 6; // steps after the impact
     double lowest = start.measure.kinetic, gained = 0;
     for (int i = 0; i < 400 && left > 0; i++) {
         const mabd_step_info info = contact_watch_step(&watch, sim);
@@ -122,7 +123,7 @@ static void check_blow(const blow_case* c, double angular_bound) {
            gained / start.measure.kinetic);
     cr_expect(lt(dbl, linear, 1e-9));
     cr_expect(lt(dbl, angular, 1e-9 * push * 2 * RADIUS + angular_bound * first_order));
-    // the normal turns by v h/R while they touch
+    // the normal rotates by v h/R while they touch
     const double turned = v * (double)def.h / RADIUS;
     cr_expect(lt(dbl, fabs(last + c->restitution * first), (0.01 + turned) * fabs(first)));
     const double turn = fmax(rig_norm(after.w), rig_norm(after.w + 3)) * (double)def.h;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies that fall on the ground: where they come to rest, how high they rebound, and that blows
-// only take energy.
+// Bodies that fall on the ground: where they come to rest, how high they rebound, and that impacts
+// only dissipate energy.
 
 #include "support/contact_rig.h"
 
@@ -8,9 +8,9 @@
 
 static const mabd_real edges[3] = {0.3, 0.2, 0.1};
 
-// A box of which the lowest corner is 1 m above the ground. Without restitution it comes to rest on
-// a side of it. The energy in play is m g 1 m; a millionth of that is a fall by a micrometre, what
-// contacts give way at rest.
+// A box whose lowest corner is 1 m above the ground. Without restitution it comes to rest on a
+// side. The energy exchanged is m g 1 m; a millionth of that is a fall by a micrometre, the
+// compliance of contacts at rest.
 static void drop_box(const mabd_real rotation[4], double h) {
     contact_body box = {.shape = MABD_SHAPE_BOX,
                         .size = {edges[0], edges[1], edges[2]},
@@ -42,7 +42,7 @@ static void drop_box(const mabd_real rotation[4], double h) {
     cr_expect(lt(dbl, rig_norm(w), 1e-3));
     cr_expect(lt(dbl, watch.gained, CONTACT_SOFTNESS * play));
     cr_expect(eq(int, watch.unconverged, 0));
-    // on a side: its middle is half an edge up
+    // on a side: its centre is half an edge above the ground
     double off = INFINITY;
     for (int i = 0; i < 3; i++) off = fmin(off, fabs(p[2] - edges[i] / 2));
     cr_expect(lt(dbl, off, 1e-4), "middle at %g m", (double)p[2]);
@@ -72,17 +72,17 @@ Test(contact_drop, a_box_on_its_corner_comes_to_rest_on_the_ground) {
 }
 
 // ---- balls -------------------------------------------------------------------------------------
-// Their Young's modulus is large enough for a blow to leave nothing in their oscillations: those
-// have omega = sqrt(E/rho)/R = 1e5/s, and of the energy at most 1/(omega h)^2 = 4e-4 goes into them
-// in a step of 0.5 ms.
+// Young's modulus of the balls is so large that an impact leaves almost nothing in their
+// oscillations: these have omega = sqrt(E/rho)/R = 1e5/s, and receive at most 1/(omega h)^2 = 4e-4
+// of the energy in a step of 0.5 ms.
 
 #define BALL_RADIUS 0.1
 
 typedef struct bounces {
     double rebound[8]; // heights of the first ones
     int count;
-    double end;    // energy over the ground at the last blow but one, over the first
-    double gained; // most that the energy was above the lowest before, over the first
+    double end;    // energy over the ground at the last impact but one, over the first
+    double gained; // largest rise of the energy above the lowest before, over the first
     double depth;
 } bounces;
 
@@ -128,9 +128,9 @@ static bounces bounce(double e, double h, double duration) {
     return b;
 }
 
-// Rows hold at the ends of steps, so a blow is up to h late or early: its speed v = sqrt(2 g h0) is
-// off by g h at most, the height by 2 g h/v = 0.9 % at h = 2 ms from 1 m. Where nothing comes back
-// the ball must not leave the ground by more than contacts give way.
+// Rows hold at the ends of steps, so an impact is up to h late or early: its speed v = sqrt(2 g h0)
+// is off by g h at most, the height by 2 g h/v = 0.9 % at h = 2 ms from 1 m. Without restitution
+// the ball must not leave the ground by more than the compliance of contacts.
 Test(contact_drop, a_ball_rebounds_to_the_square_of_its_restitution) {
     const double restitution[] = {1, 0.8, 0.5, 0};
     for (int k = 0; k < 4; k++) {
@@ -158,8 +158,8 @@ Test(contact_drop, a_ball_with_restitution_0_stays_on_the_ground) {
     rig_destroy(sim, model);
 }
 
-// Blows with restitution 1 take nothing but for the time of the blow, as above: at h = 0.5 ms that
-// is 0.2 % each way, and to both sides in turn. Whatever the step, none gives anything.
+// Impacts with restitution 1 lose no energy except through the time of the impact: at h = 0.5 ms
+// the error is 0.2 % each way, alternating in sign. At any step size, none gains energy.
 Test(contact_drop, a_ball_with_restitution_1_keeps_its_energy) {
     const bounces b = bounce(1, 0.0005, 4.4);
     printf("restitution 1: %d rebounds, energy at the end %.6g, gained %.1e\n", b.count, b.end,

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies that move by many times their thickness in a step do not pass through others, and bodies
-// that overlap at the start come apart slowly.
+// that overlap at the start separate slowly.
 
 #include "support/contact_rig.h"
 
 #include <string.h>
 
 // ---- walls -------------------------------------------------------------------------------------
-// A capsule 1 cm thick at 20 m/s makes 20 cm in a step of 10 ms. Shots begin at distances that
-// differ by a ninth of that: somewhere the wall lies between the ends of a step, all of it.
+// A capsule 1 cm thick at 20 m/s moves 20 cm in a step of 10 ms. Shots start at distances that
+// differ by a ninth of that, so in some of them the whole wall lies between the ends of a step.
 
 #define SHOT_RADIUS 0.005
 #define SHOT_LENGTH 0.08
 #define SHOTS       9
 
 typedef struct shot_case {
-    mabd_real rotation[4]; // of the capsule, from along z
-    double start;          // x of its middle
-    double aside;          // y of it
+    mabd_real rotation[4]; // rotation of the capsule, from along z
+    double start;          // x of its centre
+    double aside;          // y of its centre
 } shot_case;
 
 static contact_body shot_body(const shot_case* c) {
@@ -31,7 +31,7 @@ static contact_body shot_body(const shot_case* c) {
     return shot;
 }
 
-/// Shot k: three ways to fly, across, with its point first, and oblique.
+/// Make shot k, with three orientations: across, with its end first, and oblique.
 static shot_case shot_make(int k) {
     shot_case c = {.rotation = {1, 0, 0, 0}, .start = -0.5 - 0.2 * (k / 3) / SHOTS};
     if (k % 3 == 1) contact_turn(0, 1, 0, 1.5707963267948966, c.rotation);
@@ -39,7 +39,7 @@ static shot_case shot_make(int k) {
     return c;
 }
 
-/// Largest x of the axis of the capsule.
+/// Return the largest x of the axis of the capsule.
 static double shot_front(const mabd_sim* sim, int32_t body) {
     mabd_real p[9], q[12], w[3];
     const mabd_real half[3] = {0, 0, SHOT_LENGTH / 2};
@@ -48,8 +48,8 @@ static double shot_front(const mabd_sim* sim, int32_t body) {
     return p[3 * body] + fabs(w[0]);
 }
 
-/// Shoot at a fixed body with its side at x = 0: no capsule gets to the other side, no axis of one
-/// behind that side, and overlaps are below half its radius.
+/// Shoot at a fixed body with its side at x = 0: no capsule reaches the other side, no axis passes
+/// that side, and overlaps are below half its radius.
 static void check_shots(const contact_body* target) {
     double deepest = 0, front = -INFINITY, gained = 0;
     int inside = 0, through = 0;
@@ -97,8 +97,7 @@ Test(contact_fast, a_capsule_does_not_pass_a_plane) {
     check_shots(&wall);
 }
 
-// Round things turn shots aside, so only those that fly at the middle of a long cylinder stay
-// before it.
+// Round bodies deflect shots, so only shots at the middle of a long cylinder stay in front of it.
 Test(contact_fast, a_capsule_does_not_pass_a_cylinder) {
     const double radius[] = {0.3, 0.05};
     for (int i = 0; i < 2; i++) {
@@ -129,8 +128,8 @@ Test(contact_fast, a_capsule_does_not_pass_a_cylinder) {
 }
 
 // ---- a chain -----------------------------------------------------------------------------------
-// A chain of links 2 cm thick along y, held at both ends, is hit in the middle by a capsule along
-// z. A link and the capsule cross: the capsule may draw the chain along, but stays on its side.
+// A capsule along z hits the middle of a chain of links 2 cm thick along y, attached at both ends.
+// A link and the capsule cross: the capsule may drag the chain along, but stays on its side.
 
 #define LINKS 11
 
@@ -176,7 +175,7 @@ Test(contact_fast, a_capsule_does_not_pass_a_chain) {
             contact_watch_step(&watch, sim);
             mabd_real p[3 * (LINKS + 1)];
             mabd_sim_get_state(sim, p, NULL, NULL, NULL);
-            // the two links next to it in y: the chain between their middles
+            // the two links next to it in y: the chain between their centres
             const mabd_real* shot = p + 3 * LINKS;
             for (int j = 0; j + 1 < LINKS; j++) {
                 const mabd_real *a = p + 3 * j, *b = a + 3;
@@ -198,12 +197,13 @@ Test(contact_fast, a_capsule_does_not_pass_a_chain) {
            through, SHOTS, closest, deepest, gained);
     cr_expect(eq(int, through, 0));
     cr_expect(lt(dbl, deepest, 0.005)); // half the radius of a link
-    cr_expect(lt(dbl, gained, 0.005));  // of the blow's: waves in the links, by BDF2
+    // relative to the impact energy: waves in the links, by BDF2
+    cr_expect(lt(dbl, gained, 0.005));
 }
 
 // ---- overlaps at the start ---------------------------------------------------------------------
 
-/// Two pairs that overlap, far from each other: the second one deeper. Depths by hand.
+/// Two distant pairs that overlap, the second one deeper. Depths are computed by hand.
 typedef struct overlap_case {
     const char* what;
     contact_body a, b;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees and nets whose contacts ask their dual solver for more than one solve a step: those of
-// moving bodies of like mass (rows of projected CG), and those of riders on a much heavier one
-// (carrier). Either way a joint of ball type closes to round-off: its rows are linear, whatever the
-// contacts are.
+// Trees and nets whose contacts need more than one dual solve per step: contacts of moving bodies
+// of similar mass (rows of projected CG), and contacts of loads on a much heavier support. In
+// either case a ball joint closes to round-off: its rows are linear, independent of the contacts.
 
 #include "support/contact_rig.h"
 
-static const double round_off = 1e-12; // [m], of coordinates of 1 m with room to spare
+static const double round_off = 1e-12; // [m], for coordinates of 1 m, with a margin
 
-/// What jointed links fall on: a free box or ball on the ground, its top at z = 0.2 m.
+/// The body that jointed links fall on: a free box or ball on the ground, its top at z = 0.2 m.
 typedef struct contact_base {
     mabd_shape shape;
     mabd_real size[3];
@@ -27,7 +26,7 @@ static mabd_scene* scene_on(const contact_base* base) {
     return scene;
 }
 
-/// Links touch the base and the ground, not one another.
+/// Links touch the base and the ground, not each other.
 static mabd_material link_material(void) {
     mabd_material material = mabd_default_material();
     material.category = 2;
@@ -35,7 +34,7 @@ static mabd_material link_material(void) {
     return material;
 }
 
-/// Seven links of 0.3 m and less, branching in two twice, about 1 kg; level, above the base.
+/// Build seven links of 0.3 m and less, branching in two twice, about 1 kg; level, above the base.
 static mabd_model* tree_model(const contact_base* base) {
     mabd_error error = {0};
     mabd_scene* scene = scene_on(base);
@@ -53,7 +52,7 @@ static mabd_model* tree_model(const contact_base* base) {
     return model;
 }
 
-/// 5 x 5 hubs 0.1 m apart, 65 links, above the middle of the base.
+/// Build 5 x 5 hubs 0.1 m apart, 65 links, above the middle of the base.
 static mabd_model* net_model(const contact_base* base) {
     mabd_error error = {0};
     mabd_scene* scene = scene_on(base);
@@ -68,7 +67,7 @@ static mabd_model* net_model(const contact_base* base) {
     return model;
 }
 
-/// How many contacts push between the base and a link; the ground is body 0, the base body 1.
+/// Count the pressing contacts between the base and a link; the ground is body 0, the base body 1.
 static int pushing_links(const mabd_sim* sim) {
     mabd_contact_info contacts[256];
     const int32_t count = mabd_sim_get_contacts(sim, 256, contacts);
@@ -81,7 +80,7 @@ static int pushing_links(const mabd_sim* sim) {
     return pushing;
 }
 
-/// 0.6 s, 5 ms a step: links push on the base in most steps, joints are closed after each.
+/// Run 0.6 s at 5 ms per step: links press on the base in most steps, joints are closed after each.
 static void expect_closed(const char* what, mabd_model* model) {
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.005);
     mabd_sim* sim = rig_sim(model, &def);

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rod laid across a fixed cylinder rocks. Turned by phi it has rolled by R phi along its
+// A rod laid across a fixed cylinder rocks. Rotated by phi it has rolled by R phi along its
 // underside, which is r below its axis, R the radius of the cylinder:
 //
 //       \___
-//   ____/\  \___      height of its middle   y = (R + r) cos(phi) + R phi sin(phi),   y'' = R - r at 0
-//      (   )          about the point of contact it has m r^2 + I
+//   ____/\  \___      height of its centre   y = (R + r) cos(phi) + R phi sin(phi)
+//      (   )          y'' = R - r at phi = 0; inertia about the point of contact m r^2 + I
 //
 //   (I + m r^2) phi'' = -m g (R - r) phi
 //
-// For R > r it comes back, by a period that no contact that is a plane where it was found could
-// know.
+// For R > r it returns, with a period that a contact represented by a fixed plane cannot reproduce.
 
 #include "support/contact_rig.h"
 
 #define PI     3.14159265358979323846
 #define LENGTH 0.3
 #define RADIUS 0.01
-#define ROUND  0.1 // of the cylinder
+#define ROUND  0.1 // radius of the cylinder
 
 typedef struct rocker {
     mabd_model* model;
@@ -24,8 +23,8 @@ typedef struct rocker {
     int32_t rod;
 } rocker;
 
-// The cylinder lies along y, the rod along x, turned by `tilt` and rolled as far as that takes. A
-// force that rises to `press` in 0.2 s acts at its middle, downwards [N].
+// The cylinder lies along y, the rod along x, rotated by `tilt` and rolled accordingly. A force
+// that rises to `press` in 0.2 s acts at its centre, downwards [N].
 static rocker rocker_make(double tilt, double press, double h) {
     rocker k;
     mabd_real along_y[4], along_x[4], turn[4];
@@ -62,7 +61,8 @@ static double tilt_of(const rocker* k) {
     return -end[2];
 }
 
-// Of half a period, from one passage through level to the next, by straight lines between steps.
+// Return the time of half a period, from one passage through level to the next, by linear
+// interpolation.
 static double half_period(rocker* k) {
     double before = tilt_of(k), first = -1;
     const double h = 0.002;
@@ -92,8 +92,8 @@ Test(contact_rock, a_rod_across_a_cylinder_rocks_in_time) {
     rig_destroy(k.sim, k.model);
 }
 
-// Pressed down by F instead of its weight it rocks by sqrt(F (R - r)/(I + m r^2)), here 3.5 rad in
-// a step: each solve must know where the point of contact goes, or the next one undoes it.
+// Pressed down by F instead of its weight it rocks with sqrt(F (R - r)/(I + m r^2)), here 3.5 rad
+// per step: each solve must predict the motion of the contact point, or the next one undoes it.
 Test(contact_rock, pressed_hard_it_stays_on_with_large_steps) {
     rocker k = rocker_make(0.1, 2000, 0.01);
     contact_watch watch = contact_watch_start(k.sim);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Articulated scenes with contacts, small: joints stay closed, nothing sinks in or gets out, and
-// energy only falls.
+// Small articulated scenes with contacts: joints stay closed, bodies neither sink in nor escape,
+// and energy only falls.
 
 #include "support/contact_rig.h"
 
 #include <stdlib.h>
 
-/// A scene file of the tree with settings.
+/// Build the model of a scene file of the source tree with settings.
 static mabd_model* scene_model(const char* name, int32_t count, const mabd_setting* settings) {
     mabd_error error = {0};
     mabd_scene* scene;
@@ -25,9 +25,9 @@ static void tell(const char* what, const contact_watch* watch, double play) {
         watch->steps, watch->retries);
 }
 
-// A net falls on a cylinder, 30 steps in a second: 3 cm a step where it meets it, rods are 2 cm
-// thick. 1 cm of overlap is the radius of a rod: beyond that its axis is inside. Energy in play: m
-// g 1 m.
+// A net falls on a cylinder, 30 steps per second: 3 cm per step at the impact, rods are 2 cm thick.
+// 1 cm of overlap is the radius of a rod: beyond that its axis is inside. Energy exchanged: m g 1
+// m.
 Test(contact_scenes, a_net_over_a_cylinder_stays_closed_and_outside) {
     const mabd_setting settings[] = {{"rows", "10"}, {"columns", "10"}};
     mabd_model* model = scene_model("net-cylinder", 2, settings);
@@ -50,8 +50,8 @@ Test(contact_scenes, a_net_over_a_cylinder_stays_closed_and_outside) {
     rig_destroy(sim, model);
 }
 
-// 60 pairs fall from the level of the rim into a bowl of radius 1.5 m: inside is |x| < 1.5 m below
-// it.
+// 60 pairs fall from the level of the rim into a bowl of radius 1.5 m: inside means |x| < 1.5 m
+// below the rim.
 Test(contact_scenes, a_pile_stays_in_its_bowl_and_only_loses_energy) {
     const mabd_setting settings[] = {{"pairs", "60"}};
     mabd_model* model = scene_model("falling-joints", 1, settings);
@@ -77,17 +77,17 @@ Test(contact_scenes, a_pile_stays_in_its_bowl_and_only_loses_energy) {
     }
     tell("pile", &watch, mass * CONTACT_GRAVITY * 1.5);
     printf("pile: %d solves in a step at most\n", most);
-    cr_expect(lt(int, most, 200));       // sliders that went from stop to stop for ever took 445
-    cr_expect(lt(dbl, watch.gap, 1e-4)); // what a step that used up its budget may leave open
+    cr_expect(lt(int, most, 200));       // sliders that cycled between stops took 445
+    cr_expect(lt(dbl, watch.gap, 1e-4)); // allowed for a step that used up its budget
     cr_expect(lt(dbl, watch.angle, 1e-4));
     cr_expect(lt(dbl, watch.depth, 0.01));
     cr_expect(lt(dbl, watch.gained, 1e-6 * mass * CONTACT_GRAVITY * 1.5));
     rig_destroy(sim, model);
 }
 
-// The pulley of the scene without its drive, with shorter runs: 40 kg sink, 30 kg rise, and nothing
-// drives it. Links come on and go off the sheaves all the time, one in 40 ms: what each of these
-// small blows may give back is the spring of a contact.
+// The pulley of the scene without its drive and with shorter runs: 40 kg sink, 30 kg rise. Links
+// touch and leave the sheaves continually, one in 40 ms: each of these small impacts may return the
+// energy of a contact's spring.
 Test(contact_scenes, a_chain_over_sheaves_only_loses_energy) {
     const mabd_setting settings[] = {{"torque", "0"}, {"left", "40"}, {"inner", "20"},
                                      {"right", "20"}, {"load", "40"}, {"counter", "30"}};

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block on a slope: Coulomb's law.
 //
-//   tan(theta) < mu    it stays where it is
+//   tan(theta) < mu    it sticks
 //   tan(theta) > mu    s'' = g (sin(theta) - mu cos(theta))
 //
-// The slope is a plane, or the upper side of a fixed box, and falls to any side.
+// The slope is a plane, or the upper side of a fixed box, and descends in any direction.
 
 #include "support/contact_rig.h"
 
 #define DEGREE 0.017453292519943295
 
 typedef struct slope_case {
-    double angle, azimuth; // of the slope [rad]: how steep, and where it falls to
+    double angle, azimuth; // slope [rad]: inclination and direction of descent
     double friction;
-    double block_turn; // of the block about the normal [rad]
+    double block_turn; // rotation of the block about the normal [rad]
     bool box;          // else a plane
 } slope_case;
 
@@ -28,7 +28,7 @@ static slope slope_make(const slope_case* c, mabd_preset preset, double h) {
     slope s;
     mabd_real tilt[4], azimuth[4], frame[4], turn[4];
     const mabd_real x[3] = {1, 0, 0}, z[3] = {0, 0, 1};
-    contact_turn(0, 1, 0, c->angle, tilt); // x goes down
+    contact_turn(0, 1, 0, c->angle, tilt); // x points down the slope
     contact_turn(0, 0, 1, c->azimuth, azimuth);
     contact_turn(0, 0, 1, c->block_turn, turn);
     contact_product(azimuth, tilt, frame);
@@ -59,7 +59,7 @@ static double dot(const mabd_real* a, const mabd_real* b) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/// Way of the block from its start.
+/// Compute the displacement of the block from its start.
 static void slope_way(const slope* s, mabd_real way[3]) {
     mabd_real p[6];
     mabd_sim_get_state(s->sim, p, NULL, NULL, NULL);
@@ -98,8 +98,7 @@ Test(contact_slope, a_block_sticks_just_below_the_angle_of_friction) {
     printf("stuck blocks moved by %.2e m at most\n", worst);
 }
 
-// Close to the angle of friction the two forces all but cancel: 10 % of s'' is 1e-3 of the
-// friction.
+// Close to the friction angle the two forces nearly cancel: 10 % of s'' is 1e-3 of the friction.
 static void check_slip(mabd_preset preset) {
     double worst = 0;
     for (int k = 0; k < 24; k++) {
@@ -132,9 +131,9 @@ Test(contact_slope, a_block_slips_just_above_the_angle_of_friction_exact) {
     check_slip(MABD_PRESET_EXACT);
 }
 
-// Constant acceleration is exact for BDF2 and for Euler's velocities: 1 % is for the law of
-// friction. The block keeps its line, and its corners stay on the slope: side forces would show as
-// a way across it.
+// Constant acceleration is exact for BDF2 and for Euler's velocities: 1 % is the tolerance of the
+// friction law. The block moves along a straight line, and its corners stay on the slope: lateral
+// forces would cause a displacement across it.
 static void check_slide(double angle, double mu, double tolerance) {
     double worst = 0, across = 0;
     for (int k = 0; k < 8; k++) {

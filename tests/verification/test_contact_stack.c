@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten boxes on top of each other, touching at the start. They stand: no friction is needed, and
-// each contact carries the weight of what is above it.
+// Ten boxes on top of each other, touching at the start. The stack is stable: no friction is
+// needed, and each contact carries the weight above it.
 
 #include "support/contact_rig.h"
 
@@ -25,9 +25,9 @@ static mabd_sim* stack(double h, double turn, mabd_model** model) {
     return rig_sim(*model, &def);
 }
 
-// The compliance of contacts is 1e-3 of that of the boxes: the lowest joint of boxes sinks by about
-// BOXES g h^2/1000, the top by half as many times that, 5e-5 m at 10 ms. Momentum at rest is that
-// of round-off and of the tolerance of contacts, 1e-6 m in a step.
+// The compliance of contacts is 1e-3 of that of the boxes: the lowest contact sinks by about BOXES
+// g h^2/1000, the top by half as many times that, 5e-5 m at 10 ms. Momentum at rest is that of
+// round-off and of the tolerance of contacts, 1e-6 m per step.
 static void check_stack(double h, double turn) {
     mabd_model* model;
     mabd_sim* sim = stack(h, turn, &model);
@@ -47,8 +47,8 @@ static void check_stack(double h, double turn) {
         "m, %d steps not converged\n",
         turn, 1e3 * h, moved, momentum, watch.depth, watch.unconverged);
     cr_expect(lt(dbl, moved, 1e-3));
-    // turned boxes rest on octagons, four corners of which are taken: where these change, boxes
-    // move by what contacts give way, 1e-3 g h^2 for each box above, in a step
+    // rotated boxes rest on octagons, of which four corners are used: where these change, boxes
+    // move by the compliance of contacts, 1e-3 g h^2 for each box above, in a step
     const double speed = turn == 0 ? 1e-4 : CONTACT_SOFTNESS * CONTACT_GRAVITY * h * BOXES;
     cr_expect(lt(dbl, momentum, speed * BOXES * MASS));
     cr_expect(lt(dbl, watch.depth, 1e-4));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What acts along a free axis, on a block on a prismatic joint in a tilted frame, anchored off its
+// Controls along a free axis, on a block on a prismatic joint in a tilted frame, anchored off its
 // centre. With the mass M = m + armature:
 //
 //   spring           M x'' = -k (x - rest)                   rest + A cos(w t - phase)
@@ -9,10 +9,10 @@
 //   servo            adds kp (target(t) - x) - kd x'
 //   motor            adds F(t)
 //
-// Each run is held against two references: the closed form, where the error must fall with order
-// 1.8 or more; and what BDF2 makes of the same scalar equation, where it must be zero. The equation
-// is linear, so nothing but round-off and elasticity (force x lever^2 / V E: 1e-10 m) lies between;
-// tolerance 1e-8 m.
+// Each run is compared with two references: the closed form, where the error must fall with order
+// 1.8 or more; and BDF2 applied to the same scalar equation, where it must be zero. The equation is
+// linear, so only round-off and elasticity (force x lever^2 / V E: 1e-10 m) differ; tolerance 1e-8
+// m.
 
 #include "support/joint_rig.h"
 #include "support/rig.h"
@@ -22,7 +22,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-// m x'' + d x' + k x = f + g t: x is a line, plus what the start needs (underdamped).
+// m x'' + d x' + k x = f + g t: x is a line plus the transient of the start (underdamped).
 typedef struct oscillator {
     double mass, damping, stiffness;
 } oscillator;
@@ -40,7 +40,7 @@ static double respond(const oscillator* o, double f, double g, double x, double 
     return offset + slope * t + swing(o, x - offset, v - slope, t);
 }
 
-// ---- a case: what is built, and what it should do ----------------------------------------------
+// ---- a case: its model and its expected motion -------------------------------------------------
 
 typedef struct line_case {
     const char* name;
@@ -346,8 +346,8 @@ Test(controls_line, a_motor_acts_beside_a_spring) {
 
 // ---- rigid servo -------------------------------------------------------------------------------
 
-// x = A - A cos(u t): starts at rest. The joint pushes with m x'' - load; from 0.2 s on, when BDF2
-// has forgotten its start.
+// x = A - A cos(u t): starts at rest. The joint pushes with m x'' - load; compared from 0.2 s on,
+// when the start error of BDF2 has decayed.
 Test(controls_line, a_rigid_servo_meets_its_target_with_the_force_it_takes) {
     const double size = 0.15, u = 2 * pi * 0.8, load = 33, mass = block_mass(&block_shape);
     const line_case c = {
@@ -380,7 +380,8 @@ Test(controls_line, a_rigid_servo_meets_its_target_with_the_force_it_takes) {
 
 // ---- two moving bodies, energy -----------------------------------------------------------------
 
-// Two blocks on one line, a spring between them: the reduced mass swings, the common centre stays.
+// Two blocks on one line with a spring between them: the reduced mass oscillates, the common centre
+// is fixed.
 Test(controls_line, a_spring_between_two_bodies_swings_with_their_reduced_mass) {
     const block_def a = {.sides = {0.3, 0.2, 0.12}, .place = {-0.2, 0, 0}, .young = 1e12};
     const block_def b = {.sides = {0.1, 0.2, 0.15}, .place = {0.3, 0, 0}, .young = 1e12};
@@ -409,8 +410,7 @@ Test(controls_line, a_spring_between_two_bodies_swings_with_their_reduced_mass) 
     mabd_model_destroy(model);
 }
 
-// Kinetic (with armature) and spring energy add up, and their sum is a constant but for BDF2's
-// loss.
+// Kinetic energy (with armature) plus spring energy is constant except for BDF2's loss.
 Test(controls_line, energy_of_spring_and_mass_is_kept_with_second_order) {
     const line_case c = {.axis = {.stiffness = 250, .rest = 0.1, .armature = 2}, .speed = 1};
     const double mass = oscillator_of(&c).mass, start = mass / 2 + 250 * 0.1 * 0.1 / 2;

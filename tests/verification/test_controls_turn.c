@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What acts about a free axis: hinges, universal joints and ball joints in a tilted frame, axes off
+// Controls about a free axis: hinges, universal joints and ball joints in a tilted frame, axes off
 // the centre of mass.
 //
 //   hinge       I x'' = T(t) - k (x - rest) - d x',  I = moment about the axis + armature; any
 //               number of turns
-//   universal   R = turn(a about x of the base) turn(b about y of the follower), centre held:
+//   universal   R = turn(a about x of the base) turn(b about y of the follower), centre fixed:
 //               d/dt (J a') = -k1 a,   I_y b'' = (I_z - I_x) sin b cos b a'^2 - k2 b,
 //               J = I_x cos^2 b + I_z sin^2 b
 //   ball        equal springs on all axes: torque = -k phi, phi the rotation vector; a body with
-//               equal moments swings about any axis as I phi'' = -k phi, at any angle
+//               equal moments oscillates about any axis as I phi'' = -k phi, at any angle
 //
-// Turns are not linear in the affine coordinates: errors against these references must fall with
-// order 1.8 or more. Young's modulus is 1e12 Pa: the bodies of the references do not stretch.
+// Rotations are not linear in the affine coordinates: errors against these references must fall
+// with order 1.8 or more. Young's modulus is 1e12 Pa, because the bodies of the references are
+// rigid.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -170,7 +171,7 @@ Test(controls_turn, a_rigid_servo_meets_its_target_over_several_turns) {
     rig_destroy(sim, model);
 }
 
-// x = A - A cos(u t); the hinge turns the body with I x''.
+// x = A - A cos(u t); the hinge rotates the body with I x''.
 Test(controls_turn, a_rigid_servo_takes_the_torque_of_the_motion) {
     const double size = 1.1, u = 2 * pi * 0.7;
     const turn_case c = {
@@ -260,8 +261,8 @@ Test(controls_turn, springs_on_a_universal_joint_swing_both_axes_together) {
 
 // ---- ball joint --------------------------------------------------------------------------------
 
-// A cube on a ball joint at its centre, spun about an axis askew in the joint frame; springs on all
-// axes.
+// A cube on a ball joint at its centre, spinning about an axis oblique to the joint frame; springs
+// on all axes.
 static mabd_model* ball_model(double stiffness, double speed, const double* axis, double* inertia) {
     mabd_scene* scene = rig_scene(0);
     block_def def = {.sides = {0.2, 0.2, 0.2}, .young = 1e12};
@@ -301,7 +302,7 @@ static void check_ball(const char* name, double stiffness, double speed, double 
     const double order = rig_order(name, H, 3, error);
     cr_expect(order >= 1.8, "%s: order %g", name, order);
     cr_expect(error[2] < 2e-3 * speed / w, "%s: error %g", name, error[2]);
-    // the torque is that of the coordinates themselves
+    // the torque follows from the coordinates
     cr_expect(torque_error[2] < 1e-5 * stiffness * speed / w, "%s: torque off by %g", name,
               torque_error[2]);
     mabd_model_destroy(model);
@@ -316,8 +317,8 @@ Test(controls_turn, equal_springs_on_a_ball_joint_wind_up_over_several_turns) {
 }
 
 // A rod that hangs from a ball joint with equal bending springs: w^2 = (m g c + k) / I, small
-// angles in two directions. (Unequal ones turn a thin rod about its own axis too: the rotation
-// vector's components know of it.)
+// angles in two directions. (Unequal springs also rotate a thin rod about its own axis, because the
+// components of the rotation vector are coupled.)
 Test(controls_turn, bending_springs_stiffen_a_hanging_rod) {
     const double length = 1, width = 0.04, mass = 1000 * length * width * width, gravity = 9.81;
     const double inertia =
@@ -363,8 +364,9 @@ Test(controls_turn, bending_springs_stiffen_a_hanging_rod) {
     mabd_model_destroy(model);
 }
 
-// A body that bends and twists in a ball joint, any set of springs: torques are gradients of the
-// spring energy, so the sum of energies is kept but for BDF2's loss, and dampers only take.
+// A body that bends and twists in a ball joint with any set of springs: torques are gradients of
+// the spring energy, so the total energy is constant except for BDF2's loss, and dampers only
+// dissipate.
 static double ball_energy(const double* stiffness, double damping, double h, double* gain) {
     mabd_scene* scene = rig_scene(0);
     block_def def = {.sides = {0.2, 0.15, 0.3}, .place = {0, 0, -0.15}, .young = 1e12};

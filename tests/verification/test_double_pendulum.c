@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double pendulum: two rods of 1 x 0.04 x 0.04 m on hinges, released
-// level. Reference: Lagrange's equations in the two angles (support/reference.c), RK4 at 1e-4 s.
+// A double pendulum: two rods of 1 x 0.04 x 0.04 m on hinges, released level. Reference: Lagrange's
+// equations in the two angles (support/reference.c), RK4 at 1e-4 s.
 //
 // Compared at common times over 1.5 s, before small errors grow in the chaotic motion: the largest
 // error of the two angles. Tolerance: BDF2 is of second order, the observed order must be 1.8 or
 // more. Young's modulus is 1e12 Pa: at 1e9 Pa the rods stretch by 1e-5 and the motion differs by
-// 3e-4 rad, which is physics but not in the reference.
+// 3e-4 rad, a physical effect that the reference does not contain.
 
 #include "support/reference.h"
 #include "support/rig.h"
@@ -14,7 +14,7 @@
 #define SAMPLES  150
 #define H        0.005
 
-// Angles from straight down, as the reference has them; the rods start along +x: pi/2.
+// Compute the angles of the reference from straight down; the rods start along +x: pi/2.
 static void reference_angles(double (*angles)[2]) {
     const double mass = 1000 * 0.04 * 0.04, inertia = mass * (1 + 0.04 * 0.04) / 12, h = 1e-4;
     const reference_double_pendulum p = {

@@ -2,8 +2,8 @@
 // Drives with a force limit and dry friction, against the motion of one inertia under constant
 // forces.
 //
-// What a hinge does is read off about axes that are strained with the bodies, by 1e-8 of its load;
-// a multiplier itself is exact, as the slides show.
+// The torque of a hinge is reported about axes that are strained with the bodies, with a relative
+// error of 1e-8; a multiplier itself is exact, as the slides show.
 
 #include "support/axis_rig.h"
 
@@ -17,7 +17,7 @@ static mabd_sim* start(const axis_case* c, mabd_model** model, double h) {
 
 // ---- drives by rate -----------------------------------------------------------------------------
 
-// The same rod under a force motor: what a drive at its limit must do, to the last digits.
+// Start the same rod under a force motor: a drive at its limit must move exactly like it.
 static mabd_sim* start_twin(const axis_case* c, double force, mabd_model** model, double h) {
     axis_case twin = *c;
     twin.axis = (mabd_axis_def){.motor = mabd_signal_constant(force)};
@@ -40,7 +40,7 @@ Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) 
                 cr_assert(lt(dbl, fabs(force - 5), STRAINED * 5), "%g at %g", force, t);
                 cr_assert(lt(dbl, fabs(axis_x(sim, &c) - axis_x(twin, &c)), 1e-10));
             }
-            if (t > arrival + 20 * h) { // A, not its angle, is differenced: x'^3 h^2/3
+            if (t > arrival + 20 * h) { // A, not its angle, is differenced: error x'^3 h^2/3
                 cr_assert(lt(dbl, fabs(axis_rate(sim, &c) - 2), 4 * h * h), "%.12g at %g",
                           axis_rate(sim, &c), t);
             }
@@ -53,8 +53,7 @@ Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) 
     }
 }
 
-// A lift of 10 kg with 50 N against 80 N: it falls with (80 - 50)/10, pulled with 50 N to the last
-// digit.
+// A lift of 10 kg with 50 N against 80 N: it falls with (80 - 50)/10, pulled with exactly 50 N.
 Test(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
@@ -73,7 +72,7 @@ Test(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
     }
 }
 
-// Strong enough for its load it holds its rate from the first steps on, with the load's force.
+// A motor strong enough for its load holds its rate from the first steps on, with the load's force.
 Test(drives, a_motor_within_its_limit_carries_the_load) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
@@ -129,8 +128,8 @@ Test(drives, a_servo_saturates_and_arrives) {
     }
 }
 
-// A rigid servo of 40 N m cannot lift the rod, which needs 49.05 N m; one of 200 N m holds it where
-// it is.
+// A rigid servo of 40 N m cannot lift the rod, which needs 49.05 N m; one of 200 N m holds its
+// position.
 Test(drives, a_rigid_servo_with_a_limit_gives_way) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {
@@ -138,7 +137,7 @@ Test(drives, a_rigid_servo_with_a_limit_gives_way) {
             .gravity = -9.81};
         axis_case held = c;
         held.axis.servo = mabd_signal_constant(0);
-        held.axis.max_force = 200; // more than twice a load that is there at once
+        held.axis.max_force = 200; // more than twice a suddenly applied load
         mabd_model *model, *held_model, *twin_model;
         mabd_sim* sim = start(&c, &model, axis_steps[k]);
         mabd_sim* still = start(&held, &held_model, axis_steps[k]);
@@ -244,12 +243,13 @@ Test(drives, friction_ends_the_swings_of_a_spring) {
         cr_expect(lt(dbl, fabs(highest - 1.8), tolerance[k]));
         cr_expect(lt(dbl, fabs(axis_x(sim, &c) - 1.0), tolerance[k]));
         cr_expect(lt(dbl, fabs(axis_rate(sim, &c)), 1e-9));
-        cr_expect(lt(dbl, fabs(axis_force(sim, &c)), 1e-6)); // spring and friction hold each other
+        // spring and friction balance each other
+        cr_expect(lt(dbl, fabs(axis_force(sim, &c)), 1e-6));
         rig_destroy(sim, model);
     }
 }
 
-// Dry friction in a ball joint, about the axis that it turns about: I x'' = -2 until it stands.
+// Dry friction in a ball joint about its axis of rotation: I x'' = -2 until it stops.
 Test(drives, friction_of_a_ball_joint_slows_as_that_of_a_hinge) {
     const mabd_axis_def axis = {.friction = 2};
     for (int k = 0; k < 2; k++) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // External forces on one free body: gravity, point forces and torques in the world and in the body,
-// over time, wind.
+// varying in time, wind.
 //
 //   gravity        x = v t + g t^2/2
 //   point force    F at an offset is F at the centre and the torque r x F
-//   body frame     force and torque turn with the body: a thruster
+//   body frame     force and torque rotate with the body: a thruster
 //   wind           m v' = m g + drag (u - v): v -> u + m g / drag, as exp(-drag t/m)
 //
-// Along a line the equations are linear and the result is what BDF2 makes of them, to round-off;
-// turning bodies are held against RK4 solutions of Euler's equations, the error must fall with
-// order 1.8 or more.
+// Along a line the equations are linear and the result is BDF2's solution of them, to round-off;
+// rotating bodies are compared with RK4 solutions of Euler's equations, and the error must fall
+// with order 1.8 or more.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -244,7 +244,7 @@ static void add_push(mabd_scene* scene, int32_t body, const push* p) {
     rig_check(mabd_scene_add_force(scene, &f, &error), &error, "force");
 }
 
-// Largest distance of an axis of the body from the reference over a second.
+// Return the largest distance of an axis of the body from the reference over a second.
 static double turn_error(const push* p, double h) {
     mabd_scene* scene = rig_scene(0);
     mabd_model* model;
@@ -301,7 +301,7 @@ Test(forces, a_torque_in_the_body_frame_turns_with_the_body) {
     check_turn("torque in the body", &p);
 }
 
-// A force at an offset and the same force at the centre with its torque are one: same bits but for
+// A force at an offset and the same force at the centre with its torque are equivalent: equal up to
 // round-off.
 Test(forces, a_point_force_is_a_force_and_a_torque) {
     const push at_point = {
@@ -318,8 +318,8 @@ Test(forces, a_point_force_is_a_force_and_a_torque) {
         mabd_sim_get_state(sim, position[i], rotation[i], NULL, NULL);
         rig_destroy(sim, model);
     }
-    // a step is solved up to the square of the rotation that is left, 1e-12 rad or 1e-10 rad/s:
-    // 1e-8 over the run
+    // a step is solved up to the square of the remaining rotation, 1e-12 rad or 1e-10 rad/s: 1e-8
+    // over the run
     cr_expect(rig_distance(position[0], position[1]) < 1e-7, "%g",
               rig_distance(position[0], position[1]));
     for (int k = 0; k < 4; k++) cr_expect(fabs(rotation[0][k] - rotation[1][k]) < 1e-7);

@@ -8,7 +8,7 @@
 //   forces     Newton and Euler for the three bars: nine equations for the eight forces at the
 //              hinges and the torque of the drive; accelerations by differences of the loop
 //
-// Bodies are elastic; at Young's modulus E bars lie where the loop puts them up to F/(width^2 E) of
+// Bodies are elastic; at Young's modulus E bars deviate from the loop by up to F/(width^2 E) of
 // their length. Redundant rows are about axes in the plane, where by symmetry there is no load:
 // their forces must stay at zero.
 
@@ -58,7 +58,7 @@ static void accelerations(double t, int bar, double* a) {
     }
 }
 
-// Gauss with pivoting, 9 x 9.
+// Solve 9 x 9 equations by Gaussian elimination with pivoting.
 static void solve9(double A[9][10], double* x) {
     for (int k = 0; k < 9; k++) {
         int best = k;
@@ -79,8 +79,8 @@ static void solve9(double A[9][10], double* x) {
     }
 }
 
-// forces (9): x, z of what hinges 0..3 do to their second body, then the drive's torque (from +x to
-// +z).
+// Compute forces (9): x, z of the forces of hinges 0..3 on their second body, then the drive's
+// torque (from +x to +z).
 static void expected_forces(double t, double* forces) {
     // hinge at the near end (index, sign) and at the far end of each bar: crank 0 -1, coupler 1 -2,
     // rocker 3 +2
@@ -121,7 +121,7 @@ static mabd_model* driven_model(double young) {
     return rig_model(scene);
 }
 
-// Largest distance of the bars' centres from the loop.
+// Return the largest distance of the bars' centres from the loop.
 static double off_loop(const mabd_sim* sim) {
     mabd_real position[3 * BARS];
     const pose p = loop_at(mabd_sim_time(sim));
@@ -151,7 +151,7 @@ static force_error forces_off(const mabd_sim* sim) {
         e.in_plane = fmax(e.in_plane, hypot(f[0] - expected[2 * j], f[2] - expected[2 * j + 1]));
         e.redundant = fmax(e.redundant, fmax(fabs(f[1]), hypot(m[0], m[2])));
         e.largest = fmax(e.largest, rig_norm(f));
-        // about +x to +z is about -y
+        // +x to +z is a rotation about -y
         const double torque = -m[1] - (j == 0 ? expected[8] : 0);
         e.in_plane = fmax(e.in_plane, fabs(torque));
     }
@@ -221,7 +221,7 @@ Test(four_bar, hinge_forces_and_the_drives_torque_are_those_of_newton_and_euler)
     mabd_model_destroy(model);
 }
 
-// Not driven: one freedom, energy is kept but for BDF2's loss.
+// Without a drive it has one freedom, and energy is constant except for BDF2's loss.
 Test(four_bar, keeps_energy_with_second_order_when_it_runs_free) {
     mabd_error error = {0};
     mabd_scene* scene = rig_scene(-gravity);

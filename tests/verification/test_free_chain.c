@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A coiled chain of ten links that floats: no gravity, no pin, thrown and spun, so that it uncoils.
-// Joints give forces in pairs, at one point: p and L about the world origin are constants.
+// A coiled chain of ten links that floats: no gravity, no pin, thrown and spinning, so that it
+// uncoils. Joint forces are pairs at one point: p and L about the world origin are constants.
 //
-// p: joint forces cancel to round-off. What is left: v = (x - x_b)/(2h/3) of positions x = v t
-// known to eps x, which is 3/2 eps n of v after n steps, and walks at random: 3/2 eps n^1.5, 5e-12
-// at 1000. L: lost to the integrator. BDF2 is of second order: the loss over one second falls by
-// 3.5 or more for each halving of the step.
+// p: joint forces cancel to round-off. The remaining error: v = (x - x_b)/(2h/3) of positions x = v
+// t known to eps x, which is 3/2 eps n of v after n steps, and accumulates as a random walk: 3/2
+// eps n^1.5, 5e-12 at 1000. L: the error is that of the integrator. BDF2 is of second order: the
+// loss over one second falls by 3.5 or more for each halving of the step.
 
 #include "support/rig.h"
 

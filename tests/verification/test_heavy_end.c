@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain with a ball of 1000 link masses at its end, released level, h = 10 ms, 2 s: where steps
-// without geometric stiffness blow up (affine/element/affine_body.h).
+// A chain with a ball of 1000 link masses at its end, released level, h = 10 ms, 2 s: steps without
+// geometric stiffness become unstable here (affine/element/affine_body.h).
 //
-// Energy is a constant; its error is the largest |E - E0| of the run over the energy in play, the
+// Energy is a constant; its error is the largest |E - E0| of the run over the energy exchanged, the
 // largest kinetic energy. Tolerance: 3 % at a step that does not resolve the elastic waves of the
-// taut links; BDF2 damps them. Implicit Euler, for comparison, loses a third. Joints are closed by
-// each solve: gaps are round-off in a scene of metres, 1e-12 m.
+// taut links; BDF2 damps them. Implicit Euler, for comparison, loses a third. Each solve closes the
+// joints: gaps are round-off in a scene of metres, 1e-12 m.
 
 #include "support/rig.h"
 
@@ -46,7 +46,8 @@ static outcome swing(int32_t links, mabd_integrator integrator) {
 
 static void check(int32_t links) {
     const outcome out = swing(links, MABD_INTEGRATOR_BDF2);
-    // the ball falls by the length of the chain, 0.1 m a link: m g l, less what is not yet fallen
+    // the ball falls by the length of the chain, 0.1 m per link: m g l, minus the height not yet
+    // fallen
     const double fall = 1000 * 0.0356 * 9.81 * 0.1 * links;
     cr_expect(out.kinetic > 0.9 * fall && out.kinetic < 1.5 * fall, "%g J in play", out.kinetic);
     cr_expect(out.error < 0.03 * out.kinetic, "energy error %g of %g J", out.error, out.kinetic);

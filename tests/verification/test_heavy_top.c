@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heavy top of scenes/heavy-top.json: a disc of 0.3 m on a stem, tip held by a ball joint, spun
-// at 10 rad/s, tilted by 5 degrees and let go. Its axis precesses about the vertical and nutates.
-// With the moments about the tip (I1, I1, I3), weight m g at a distance l:
+// The heavy top of scenes/heavy-top.json: a disc of 0.3 m on a stem, its tip on a ball joint,
+// spinning at 10 rad/s, tilted by 5 degrees and released. Its axis precesses about the vertical and
+// nutates. With the moments about the tip (I1, I1, I3), weight m g at a distance l:
 //
 //   I w' = (I w) x w + l e3 x R' m g        RK4 at 1e-4 s, moments from the textbook formulas
 //

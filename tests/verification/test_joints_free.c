@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The free axes of all twelve joints are free: a constant push moves them as Newton says.
+// The free axes of all twelve joints are free: a constant force moves them by Newton's law.
 //
 //   along a free axis, force F through the centre     x = F t^2 / 2 m
 //   about a free axis through the centre, torque T    angle = T t^2 / 2 I
 //   between two moving bodies, by a motor             1/m = 1/m_a + 1/m_b, 1/I = 1/I_a + 1/I_b
 //
-// BDF2 and the SDIRK2 step it starts with are exact for a parabola: along a line the result is
-// known to round-off.
+// BDF2 and the SDIRK2 step at its start are exact for a parabola: along a line the result is known
+// to round-off.
 //
 // Two moving bodies are elastic: a motor that acts at a distance d from the centre of body a
-// stretches it, and its axes, by F d / V E, which adds that part of x. Young's modulus is 1e12 Pa
-// there, the tolerance this stretch.
+// stretches it, and its axes, by F d / V E, which adds that fraction of x. Young's modulus is 1e12
+// Pa there, the tolerance this stretch.
 //
-// A turn is not a polynomial of the affine coordinates: there the error must fall with order 1.8 or
-// more. Everything that is locked must not move, and the joint must not push along or about what is
-// free.
+// A rotation is not a polynomial of the affine coordinates: there the error must fall with order
+// 1.8 or more. Locked coordinates must not move, and the joint must not exert forces along or
+// torques about free axes.
 
 #include "support/joint_rig.h"
 #include "support/rig.h"
 
-#define STEPS 100 // a second
+#define STEPS 100 // one second
 #define H     0.01
 
 static const block_def block = {.sides = {0.3, 0.2, 0.12}, .place = {0.2, -0.1, 0.15}};
 
 typedef struct moved {
-    double x;      // of the axis that moves
-    double others; // largest coordinate besides
+    double x;      // coordinate of the moving axis
+    double others; // largest other coordinate
 } moved;
 
 static moved measure(const mabd_sim* sim, int axis, bool bare) {
@@ -39,8 +39,8 @@ static moved measure(const mabd_sim* sim, int axis, bool bare) {
     return m;
 }
 
-// Largest push of a joint along (about) those axes of its frame that are free. Frames have moved
-// along and about the axis `moving` only; joint forces are world.
+// Return the largest force (torque) of a joint along (about) the free axes of its frame. Frames
+// have moved along and about the axis `moving` only; joint forces are in world axes.
 static double free_push(const mabd_sim* sim, mabd_joint type, int moving) {
     mabd_real wrench[6];
     double worst = 0;
@@ -89,13 +89,14 @@ Test(joints_free, a_push_along_a_free_axis_moves_a_body_as_newton_says) {
     }
 }
 
-// Error of the angle after a second, and what else moved.
+// Return the error of the angle after a second, and check all other coordinates.
 static double turn_against_world(mabd_joint type, int axis, bool reversed, double h) {
     mabd_scene* scene = rig_scene(0);
     block_def def = {.sides = {0.3, 0.2, 0.12}, .young = 1e12};
     double torque[3] = {0, 0, 0};
     for (int k = 0; k < 3; k++)
-        def.place[k] = k == axis % 3 ? 0.15 : 0;                // the axis meets the centre
+        // the axis passes through the centre
+        def.place[k] = k == axis % 3 ? 0.15 : 0;
     torque[axis % 3] = 2 * 1.2 * block_inertia(&def, axis % 3); // 1.2 rad in a second
     const int32_t body = block_add(scene, &def);
     joint_add(scene, type, reversed ? body : MABD_WORLD, reversed ? MABD_WORLD : body, NULL);
@@ -142,7 +143,7 @@ typedef struct pair_result {
     double x, others, momentum;
 } pair_result;
 
-// Two blocks on the axis `axis` of the joint, which pushes them apart by a motor.
+// Two blocks on the axis `axis` of the joint, pushed apart by its motor.
 static pair_result push_pair(mabd_joint type, int axis, double size, double h, block_def* a,
                              block_def* b) {
     mabd_scene* scene = rig_scene(0);

@@ -3,16 +3,16 @@
 // forces and torques in general directions, at joints off the centres of mass, between two moving
 // bodies and against the world.
 //
-//   locked coordinates and openings              1e-9 m, 1e-9 rad
+//   locked coordinates and joint errors          1e-9 m, 1e-9 rad
 //   Newton's law with the reported joint force   m (3 v - 4 v1 + v2)/2h = m g + F + joint force
-//   no force along, no torque about free axes    of what body b gets
+//   no force along, no torque about free axes    on body b
 //
-// The poses that a user reads are rigid, the bodies are elastic. What is computed here from poses
-// alone, without the library's own measures, has in it the strain of a moment N = |torque| +
-// |force| l times the lever l, from the centre to the farther anchor: bound 2 l N / (V mu), 1e-9 m
-// for a moment of 10 Nm at Young's modulus 1e12 Pa. Multipliers belong to the axes of the last
-// reference, forces are reported along those of the state: they differ by the remaining rotation,
-// 1e-6 rad. So does Newton's law where body a turns.
+// The poses that a user reads are rigid, the bodies are elastic. Values computed here from poses
+// alone, without the library's own measures, contain the strain of a moment N = |torque| + |force|
+// l times the lever l, from the centre to the farther anchor: bound 2 l N / (V mu), 1e-9 m for a
+// moment of 10 Nm at Young's modulus 1e12 Pa. Multipliers belong to the axes of the last reference,
+// forces are reported along those of the state: they differ by the remaining rotation, 1e-6 rad. So
+// does Newton's law where body a rotates.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -62,8 +62,8 @@ typedef struct side {
     double anchor[3], axes[3][3]; // world
 } side;
 
-// The joint frame and anchor as body i carries them from the start pose on; the world's do not
-// move.
+// Return the joint frame and anchor that body i carries from the start pose on; the world's are
+// fixed.
 static side side_of(const rig* r, int32_t body) {
     side s;
     mabd_real position[6], rotation[8];
@@ -92,8 +92,8 @@ static double dot(const double* a, const double* b) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-// How far the locked axes have moved: translations in the frame of a, rotations as cosines of axes
-// that stay at a right angle (or parallel) in every state the joint can be in.
+// Return how far the locked axes have moved: translations in the frame of a, rotations as cosines
+// of axes that are orthogonal (or parallel) in every admissible state of the joint.
 static double opening(mabd_joint type, const side* a, const side* b) {
     const double gap[3] = {b->anchor[0] - a->anchor[0], b->anchor[1] - a->anchor[1],
                            b->anchor[2] - a->anchor[2]};
@@ -104,10 +104,10 @@ static double opening(mabd_joint type, const side* a, const side* b) {
         if (joint_is_free(type, 3 + k)) free_turns++, turn = k;
     }
     for (int k = 0; k < 3; k++) {
-        if (free_turns == 0) { // frames alike
+        if (free_turns == 0) { // equal frames
             const int j = (k + 1) % 3;
             worst = fmax(worst, fabs(dot(a->axes[k], b->axes[j])));
-        } else if (free_turns == 1 && k != turn) { // the axis stays
+        } else if (free_turns == 1 && k != turn) { // the axis is fixed
             worst = fmax(worst, fabs(dot(a->axes[k], b->axes[turn])));
         }
     }
@@ -115,7 +115,8 @@ static double opening(mabd_joint type, const side* a, const side* b) {
     return worst;
 }
 
-// What strain may put between the poses, by the formula of the head.
+// Return the joint error that strain may cause between the poses, by the formula at the top of this
+// file.
 static double elastic_opening(const rig* r, const side* a, const side* b, const double* wrench) {
     double bound = 0;
     for (int i = 0; i < r->bodies; i++) {
@@ -126,7 +127,7 @@ static double elastic_opening(const rig* r, const side* a, const side* b, const 
     return bound;
 }
 
-// Largest part of the wrench on b that would do work on a free motion.
+// Return the largest part of the wrench on b that would do work on a free motion.
 static double working_push(mabd_joint type, const side* a, const side* b, const double* wrench) {
     double worst = 0;
     for (int k = 0; k < 3; k++) {
@@ -139,7 +140,7 @@ static double working_push(mabd_joint type, const side* a, const side* b, const 
 
 // ---- Newton's law ------------------------------------------------------------------------------
 
-// Velocity of the centre of mass of body i.
+// Compute the velocity of the centre of mass of body i.
 static void center_velocity(const mabd_sim* sim, int i, double* v) {
     mabd_real rotation[8], velocity[6], angular[6];
     double arm[3];
@@ -151,7 +152,8 @@ static void center_velocity(const mabd_sim* sim, int i, double* v) {
     }
 }
 
-// |m a - m g - F - joint force| over the largest of them; v, v1, v2: now and before.
+// Return |m a - m g - F - joint force| over the largest of them; v, v1, v2: current and previous
+// velocities.
 static double newton_error(const rig* r, int i, const double* wrench, const double* v,
                            const double* v1, const double* v2) {
     const double mass = block_mass(&blocks[i]), sign = i == r->b ? 1 : -1;
@@ -168,7 +170,7 @@ static double newton_error(const rig* r, int i, const double* wrench, const doub
 
 typedef struct worst {
     double open, coordinates, push, newton, wrench;
-    double poses; // over its bound
+    double poses; // relative to its bound
 } worst;
 
 static worst load(mabd_joint type, setup how) {
@@ -226,7 +228,7 @@ Test(joints_locked, hold_two_moving_bodies_together) {
     for (int type = 0; type < MABD_JOINT_COUNT; type++) check((mabd_joint)type, PAIR);
 }
 
-// The default material and preset are held as tightly.
+// The default material and preset close joints as tightly.
 Test(joints_locked, hold_bodies_of_the_default_material_with_the_default_preset) {
     for (int type = 0; type < MABD_JOINT_COUNT; type++) {
         mabd_scene* scene = rig_scene(-weight);

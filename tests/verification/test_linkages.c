@@ -8,10 +8,10 @@
 //
 //   l (m (N + 1)/3 + m N) p'' = g (m (N + 1)/2 + m N) sin p
 //
-// When the bars lie in line (p = +-90 degrees) the constraints do not decide how it goes on: it
-// could leave for the other branch, the crossed bars. It passes there several times; the motion
-// must be the one above. Near there strain e lets the bars go apart by sqrt(e): Young's modulus is
-// 1e14 Pa where the motion is compared, 1e9 Pa in the shipped scene.
+// When the bars are in line (p = +-90 degrees) the constraints do not determine the further motion:
+// it could change to the other branch, the crossed bars. It passes this pose several times; the
+// motion must be the one above. Near it a strain e allows the bars to separate by sqrt(e): Young's
+// modulus is 1e14 Pa where the motion is compared, 1e9 Pa in the shipped scene.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -43,8 +43,8 @@ static void linkage_rate(const void* context, const double* y, double* dy) {
     dy[1] = coefficient(loops) * sin(y[0]);
 }
 
-// Angle of a bar from the line it should have: uprights from the vertical (start pose: x axis up),
-// level bars from x.
+// Return the angle of a bar from its reference line: uprights from the vertical (start pose: x axis
+// up), level bars from x.
 static double bar_angle(const mabd_real* q) {
     const double x[3] = {1, 0, 0};
     double line[3];
@@ -57,7 +57,7 @@ typedef struct linkage_run {
     double angle;    // largest error of an angle [rad]
     double parallel; // largest angle between bars that should be parallel [rad]
     double energy;   // largest relative change
-    int passes;      // how often the bars were in line
+    int passes;      // number of passages with all bars in line
 } linkage_run;
 
 static linkage_run run_linkage(const mabd_model* model, int loops, double duration, double h) {
@@ -121,8 +121,8 @@ Test(linkages, a_row_of_four_bars_passes_its_singular_positions) {
     check_linkage(8);
 }
 
-// The scene as shipped, 10 s at 10 ms: many singular positions, closed all the time, no energy
-// gained, and never crossed.
+// The shipped scene, 10 s at 10 ms: many singular positions, joints always closed, no energy
+// gained, and bars never crossed.
 Test(linkages, the_shipped_double_four_bar_stays_closed_and_uncrossed) {
     mabd_model* model = rig_file_model("scenes/double-four-bar.json", NULL, NULL);
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
@@ -150,8 +150,8 @@ Test(linkages, the_shipped_double_four_bar_stays_closed_and_uncrossed) {
 
 // ---- rings -------------------------------------------------------------------------------------
 
-// A spinning ring falls: p = m (v - g t) to round-off, and L about its centre of mass is kept with
-// second order.
+// A falling, spinning ring: p = m (v - g t) to round-off, and L about its centre of mass is
+// constant to second order.
 static void ring_momenta(const mabd_sim* sim, double* p, double* L) {
     const mabd_model* model = mabd_sim_model(sim);
     const mabd_measure now = mabd_sim_measure(sim);
@@ -179,8 +179,7 @@ static void check_ring(mabd_joint joint) {
     def.joint = joint;
     def.pinned = false;
     def.spin = 4;
-    def.material.young =
-        1e12; // the hoop tension sets in at once: what that takes is no loss of BDF2
+    def.material.young = 1e12; // the hoop tension starts suddenly; its energy is not a loss of BDF2
     def.position[0] = 0.3;
     rig_check(mabd_generate_ring(scene, &def, &error), &error, "ring");
     mabd_model* model = rig_model(scene);
@@ -216,9 +215,9 @@ Test(linkages, a_falling_ring_of_hinges_keeps_its_momenta) {
 
 // ---- beams clamped at both ends ----------------------------------------------------------------
 
-// Rods in a row, every joint a weld: 6 rows too many in all. At rest the walls carry the weight and
-// its moment about the left anchor: left + right = W,  M_left + M_right - L right + W L/2 = 0 (on
-// the beam; about y). How they share it is a matter of stiffness.
+// Rods in a row, every joint a weld: 6 redundant rows in all. At rest the walls carry the weight
+// and its moment about the left anchor: left + right = W,  M_left + M_right - L right + W L/2 = 0
+// (on the beam; about y). The stiffness determines how they share it.
 Test(linkages, a_beam_clamped_at_both_ends_is_closed_and_carried_by_both_walls) {
     const int rods[] = {1, 2, 5, 20};
     for (int c = 0; c < 4; c++) {
@@ -240,7 +239,7 @@ Test(linkages, a_beam_clamped_at_both_ends_is_closed_and_carried_by_both_walls) 
         const mabd_measure now = mabd_sim_measure(sim);
         mabd_sim_get_joint_forces(sim, wrench);
         const mabd_real *left = wrench,
-                        *right = wrench + 6 * n; // the right one's is that on the world
+                        *right = wrench + 6 * n; // the force of the right one is that on the world
         const double sum = left[2] - right[2] - weight, span = n * length;
         const double moment = left[4] - right[4] + span * right[2] + weight * span / 2;
         printf("beam of %d rods: gap %.1e m, %.1e rad, walls %.4f and %.4f of %.4f N\n", n, now.gap,
@@ -254,8 +253,9 @@ Test(linkages, a_beam_clamped_at_both_ends_is_closed_and_carried_by_both_walls) 
 
 // ---- redundant bearings ------------------------------------------------------------------------
 
-// A door of 0.8 x 0.04 x 2 m on hinges at x = 0, spread over its height, pushed across at its
-// centre: turns as I p'' = F c, and the hinges together carry weight, push and centripetal force.
+// A door of 0.8 x 0.04 x 2 m on hinges at x = 0, spread over its height, pushed at its centre
+// normal to its plane: it rotates by I p'' = F c, and the hinges together carry weight, push and
+// centripetal force.
 static void check_door(int hinges, double young) {
     const mabd_real size[3] = {0.8, 0.04, 2}, axis[3] = {0, 0, 1};
     const double mass = 500 * 0.8 * 0.04 * 2, c = 0.4, push = 6;
@@ -318,7 +318,7 @@ Test(linkages, a_door_on_three_and_four_hinges_swings_as_on_one) {
     check_door(4, 1e12);
 }
 
-// Two boxes on one shaft in three bearings, whichever side of a joint is the ground: closed under
+// Two boxes on one shaft in three bearings, with the ground on either side of a joint: closed under
 // load.
 Test(linkages, a_shaft_in_three_bearings_is_closed) {
     for (int c = 0; c < 4; c++) {

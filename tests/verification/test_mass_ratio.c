@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of two links, masses 1e-6 ... 1e6 to 1, heavy link first and light link first: released
-// level, 1 s.
+// Chains of two links with mass ratios 1e-6 ... 1e6, heavy link first and light link first:
+// released level, 1 s.
 //
 // Energy is a constant. Its error is the largest |E - E0| over the largest kinetic energy; it must
-// not be a gain (1e-3), and it is the truncation of BDF2, of order (omega h)^2: below 1 % at the
-// step sizes used here (at 10 ms the chain of the generator, 0.1 m links that turn by 0.2 rad a
-// step, would lose up to 27 %).
+// not be a gain (1e-3), and it is the truncation error of BDF2, of order (omega h)^2: below 1 % at
+// the step sizes used here (at 10 ms the chain of the generator, 0.1 m links that rotate by 0.2 rad
+// per step, would lose up to 27 %).
 //
 // Gaps are round-off. A multiplier lambda is known to eps lambda, which moves a light link of mass
 // m by eps lambda (2h/3)^2/m: for the 1.25e-6 kg rod before the 1.25 kg one at 5 ms that is 1e-13
@@ -36,9 +36,9 @@ static void check(const char* what, double ratio, mabd_model* model, double h) {
     rig_destroy(sim, model);
 }
 
-// Two rods of half a metre on ball joints; the heavier one has 1000 kg/m^3, as the stiffness of a
-// link is that of its size: a rod of a million times that density would be stretched to five times
-// its length.
+// Two rods of half a metre on ball joints. The heavier one has 1000 kg/m^3, because the stiffness
+// of a link depends on its size: a rod of a million times that density would be stretched to five
+// times its length.
 static mabd_model* rods_model(double ratio) {
     const mabd_real size[3] = {0.5, 0.05, 0.05};
     mabd_scene* scene = rig_scene(-9.81);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mechanisms of scenes/: scissor ring, four-bar chain and Strandbeest really move, as their
-// kinematics say, with all joints closed; the willow stands.
+// The mechanisms of scenes/: scissor ring, four-bar chain and Strandbeest move by their kinematics
+// with all joints closed; the willow stays upright.
 #include "support/rig.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void body_position(const mabd_sim* sim, const char* name, mabd_real* posi
     free(state);
 }
 
-/// One step, checked.
+/// Make one step; it must converge with closed joints.
 static void step_closed(mabd_sim* sim) {
     const mabd_step_info info = rig_step(sim);
     cr_assert(info.converged);
@@ -32,9 +32,9 @@ static void step_closed(mabd_sim* sim) {
 }
 
 // The middle hinges are at radius arm cos(phi) / sin(pi / units), phi = 0.7 + 0.5 sin(pi t): one
-// servo opens and closes the whole ring. Bars of steel: those of the scene, 200 times softer, shear
-// by 1e-4 under the servo's torque. 43 of its 181 rows are redundant and K is singular; the rows
-// close to the tolerance of the preset, 1e-12, all the same.
+// servo opens and closes the whole ring. The bars are of steel: those of the scene, 200 times
+// softer, shear by 1e-4 under the servo's torque. 43 of its 181 rows are redundant and K is
+// singular; the rows still close to the tolerance of the preset, 1e-12.
 Test(mechanisms, scissor_ring_opens_and_closes) {
     mabd_error error = {0};
     mabd_scissor_ring_def ring = mabd_default_scissor_ring_def();
@@ -62,7 +62,7 @@ Test(mechanisms, scissor_ring_opens_and_closes) {
     rig_destroy(sim, model);
 }
 
-// Without the servo, the kinetic energy of the ring is kept: nothing jams.
+// Without the servo, the kinetic energy of the ring is constant: nothing jams.
 Test(mechanisms, free_scissor_ring_keeps_moving) {
     mabd_error error = {0};
     mabd_scissor_ring_def ring = mabd_default_scissor_ring_def();
@@ -108,16 +108,15 @@ Test(mechanisms, four_bar_chain_falls_and_folds) {
 
 // ---- a rhombus at its change point -------------------------------------------------------------
 //
-// Four equal bars, hinged to the world in one corner. While it stays a rhombus, opposite bars are
-// parallel and two angles above x tell all: a of the upper near and lower far bar, b of the other
-// two. With I about the centres, A = 2 I + 3/2 m l^2, B = m l^2, G = 2 m g l,
+// Four equal bars, hinged to the world in one corner. While it is a rhombus, opposite bars are
+// parallel and two angles above x describe it: a of the upper near and lower far bar, b of the
+// other two. With I about the centres, A = 2 I + 3/2 m l^2, B = m l^2, G = 2 m g l,
 //
 //   A a" + B cos(a - b) b" = -B sin(a - b) b'^2 - G cos(a)
 //   A b" + B cos(a - b) a" = +B sin(a - b) a'^2 - G cos(b)
 //
-// which is regular at a = b too, where all bars are in line. The joints are not: there the upper
-// and the lower half could as well fold to the same side, and what keeps them apart are forces
-// across a - b.
+// which is also regular at a = b, where all bars are in line. The joints are not: there the upper
+// and the lower half could also fold to the same side, and forces across a - b keep them apart.
 
 typedef struct rhombus {
     double y[4]; // a, b and their rates
@@ -137,7 +136,7 @@ static rhombus rhombus_add(rhombus r, double h, rhombus rates) {
     return r;
 }
 
-/// a - b after `time`, by RK4 from a square at rest.
+/// Return a - b after `time`, by RK4 from a square at rest.
 static double rhombus_opening(double time) {
     const int steps = 2000;
     const double h = time / steps;
@@ -161,7 +160,7 @@ static mabd_model* rhombus_model(mabd_real young) {
     return rig_model(scene);
 }
 
-// It goes through twice, at 0.596 s and 1.126 s, and comes out as the rigid one does.
+// It passes the change point twice, at 0.596 s and 1.126 s, and continues like the rigid one.
 Test(mechanisms, rhombus_passes_its_change_point) {
     mabd_model* model = rhombus_model(1e11);
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.0005);
@@ -182,8 +181,8 @@ Test(mechanisms, rhombus_passes_its_change_point) {
     rig_destroy(sim, model);
 }
 
-// What larger steps lose there is vibration of the bars, which BDF2 damps: once it is resolved,
-// energy is kept.
+// Larger steps lose vibration of the bars there, which BDF2 damps: once it is resolved, energy is
+// constant.
 Test(mechanisms, rhombus_loses_nothing_but_vibration) {
     mabd_model* model = rhombus_model(1e8);
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.00005);
@@ -199,8 +198,8 @@ Test(mechanisms, rhombus_loses_nothing_but_vibration) {
     rig_destroy(sim, model);
 }
 
-// The path of a foot in one turn: closed, and flat below: while the foot is in the lowest eighth of
-// its height, it covers most of its stride.
+// The path of a foot in one turn is closed, and flat below: while the foot is in the lowest eighth
+// of its height, it covers most of its stride.
 Test(mechanisms, strandbeest_foot_walks_on_a_flat_path) {
     enum { STEPS = 210 }; // in one turn
     mabd_model* model = rig_file_model("scenes/strandbeest.json", "pairs", "1");
@@ -238,8 +237,8 @@ Test(mechanisms, strandbeest_foot_walks_on_a_flat_path) {
     rig_destroy(sim, model);
 }
 
-// No wind: the willow sags a little under its weight, sways and stands; dampers take energy away,
-// nothing gives any.
+// Without wind the willow sags slightly under its weight, sways and stays upright; dampers
+// dissipate energy, nothing adds any.
 Test(mechanisms, willow_stands) {
     mabd_model* model = rig_file_model("scenes/willow.json", "wind", "0");
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);

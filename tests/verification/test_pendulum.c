@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A physical pendulum: a rod of 1 x 0.04 x 0.04 m, hinged at its end, released
-// level. With I its moment about the hinge, c = 1/2 m, w^2 = m g c / I, k = sin(45 deg):
+// A physical pendulum: a rod of 1 x 0.04 x 0.04 m, hinged at its end, released level. With I its
+// moment about the hinge, c = 1/2 m, w^2 = m g c / I, k = sin(45 deg):
 //
 //   angle below level   theta(t) = pi/2 - 2 asin(k sn(K(k) - w t, k))                 [MABD eq. 60]
 //   joint force         along the rod, to the hinge   m g sin(theta) + m c theta'^2
@@ -8,11 +8,11 @@
 //   with theta'^2 = 2 w^2 sin(theta).
 //
 // Tolerance: BDF2 is of second order, angle and force must converge with an order of 1.8 or more.
-// The force is a second difference of positions: the Euler step at the start leaves an error of
-// order h in it that BDF2's second root takes down by 1/3 a step, so the force is compared from t =
-// 0.2 s on (20 steps of the coarsest run). At 1e9 Pa the rod stretches by up to 1.2e-5, so that it
-// swings slower by as much: 7e-5 rad after 2 s, which is physics but not in the reference. Here
-// young is 1e12 Pa.
+// The force is a second difference of positions: the first step leaves an error of
+// order h in it that BDF2's second root reduces by 1/3 per step, so the force is compared from t =
+// 0.2 s on (20 steps of the coarsest run). At 1e9 Pa the rod stretches by up to 1.2e-5 and swings
+// slower by as much: 7e-5 rad after 2 s, a physical effect that the reference does not contain.
+// Here young is 1e12 Pa.
 
 #include "support/elliptic.h"
 #include "support/reference.h"
@@ -41,7 +41,7 @@ static double angle_at(const rod* r, double time) {
     return acos(-1) / 2 - 2 * asin(k * elliptic_sn(elliptic_k(k) - r->rate * time, k));
 }
 
-// Force on the rod, world x and z; the rod points along (cos, 0, -sin) of theta.
+// Compute the force on the rod, world x and z; the rod points along (cos, 0, -sin) of theta.
 static void force_at(const rod* r, double theta, double* force) {
     const double speed2 = 2 * r->rate * r->rate * sin(theta);
     const double along = r->mass * (gravity * sin(theta) + half * speed2);

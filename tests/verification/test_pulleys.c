@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains over sheaves that turn, driven by contact alone. A sheave that turns by alpha = pi/n takes
-// up one of the n links of a half turn, of length L = 2 Rc tan(alpha/2), Rc = R + r (generate.h).
-// So a chain that does not slip has the speed omega R_eff with R_eff = L/alpha = Rc (1 + alpha^2/12
-// + ...), but for the ripple of a polygon within a link.
+// Chains over rotating sheaves, driven by contact alone. A sheave that rotates by alpha = pi/n
+// takes up one of the n links of a half turn, of length L = 2 Rc tan(alpha/2), Rc = R + r
+// (generate.h). So a chain that does not slip has the speed omega R_eff with R_eff = L/alpha = Rc
+// (1 + alpha^2/12 + ...), except for the ripple of a polygon within a link.
 
 #include "support/contact_rig.h"
 
@@ -60,14 +60,14 @@ static double turn_rate(const pulley_run* p, int32_t body) {
 }
 
 // ---- Atwood machine ----------------------------------------------------------------------------
-// Load m1 with its run of chain sinks by s, counter m2 with its run rises: runs get lambda s
-// heavier and lighter. The whole chain and the rim of the sheave, I = M R^2/2, have the speed s':
+// Load m1 with its run of chain sinks by s, counter m2 with its run rises: the runs get heavier and
+// lighter by lambda s. The whole chain and the rim of the sheave, I = M R^2/2, have the speed s':
 //
 //   m s'' = g (d + 2 lambda s), m = m1 + m2 + m_chain + I/R_eff^2, d = m1 + m_left - m2 - m_right
 //   s = d/(2 lambda) (cosh(kappa t) - 1),    kappa^2 = 2 lambda g/m
 //
-// Links on the sheave have the speed of its turn, Rc omega in their middles: of 0.1 kg in 20 that
-// is nothing.
+// Links on the sheave have the speed Rc omega in their centres: for 0.1 kg in 20 kg the difference
+// is negligible.
 
 static void check_atwood(double load, double counter, double h) {
     mabd_pulley_def def = mabd_default_pulley_def();
@@ -111,7 +111,7 @@ Test(pulleys, an_atwood_machine_of_other_masses) {
 
 // ---- tackle ------------------------------------------------------------------------------------
 // k = 2 `pulleys` runs carry the block: if it rises by dz, all of them get shorter by dz, and the
-// free end sinks by k dz. Work of the weights: block with its sheaves and what lies around them,
+// free end sinks by k dz. Work of the weights: block with its sheaves and the links around them,
 // all of the chain in the k runs (lambda l dz for a run of length l), against counter and last run,
 // k times:
 //
@@ -128,7 +128,7 @@ static mabd_pulley_def tackle_def(int pulleys) {
     return def;
 }
 
-/// Counter at balance.
+/// Return the mass of the counter at balance.
 static double tackle_balance(const mabd_pulley_def* def) {
     const int s = def->pulleys, k = 2 * s;
     mabd_pulley_def some = *def;
@@ -141,7 +141,7 @@ static double tackle_balance(const mabd_pulley_def* def) {
     return counter;
 }
 
-/// Ways of block (up) and free end (down) in `time`.
+/// Compute the displacements of block (up) and free end (down) in `time`.
 static void tackle_run(const mabd_pulley_def* def, double time, double* block, double* end) {
     pulley_run p = pulley_start(def, 0.005);
     const int32_t lower = body_of(&p, "pulley/block"), free_end = body_of(&p, "pulley/counter");
@@ -192,10 +192,10 @@ Test(pulleys, the_free_end_of_a_tackle_moves_k_times_as_far_as_its_block) {
 }
 
 // ---- winch -------------------------------------------------------------------------------------
-// The drum turns with omega and winds up a link for each angle alpha if links touch it in their
-// middles: R_eff = L/alpha. The chain begins with a joint on the rim, Rc from the axis. Were its
-// first link held by the drum (bodies that share a joint do not touch), links would touch by their
-// ends in turn, two for 2 atan(L/Rc), R_eff = L/atan(L/Rc), 0.6 % more. What comes about is in
+// The drum rotates with omega and winds up a link per angle alpha if links touch it in their
+// middles: R_eff = L/alpha. The chain begins with a joint on the rim, Rc from the axis. If its
+// first link were held by the drum (bodies that share a joint do not touch), links would touch by
+// their ends in turn, two for 2 atan(L/Rc), R_eff = L/atan(L/Rc), 0.6 % more. The result is in
 // between, within 1 % of either.
 Test(pulleys, a_winch_lifts_its_load_with_the_speed_of_its_rim) {
     mabd_pulley_def def = mabd_default_pulley_def();
@@ -223,8 +223,8 @@ Test(pulleys, a_winch_lifts_its_load_with_the_speed_of_its_rim) {
 }
 
 // ---- scripted sheaves --------------------------------------------------------------------------
-// Five sheaves, over and under in turn, follow one angle: all of them turn, every second one the
-// other way, and the chain goes along, R_eff a radian.
+// Five sheaves, alternating over and under, follow one angle: all of them rotate, every second one
+// in the opposite direction, and the chain moves by R_eff per radian.
 
 Test(pulleys, scripted_sheaves_carry_a_chain_along) {
     mabd_pulley_def def = mabd_default_pulley_def();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of eleven links that fall: on the ground until they lie there, and 27 of them on a net
+// Falling figures of eleven links: one on the ground until it lies there, and 27 on a net
 // (scenes/ragdolls.json). Joints stay closed, stops hold, energy never exceeds that of the start.
 
 #include "support/contact_rig.h"
 
-/// Stops of the joints of a figure, of the left side where there are two [rad]; those of a right
-/// ball joint are (-rx, ry, -rz).
+/// Stops of the joints of a figure [rad]; of the left side if there are two. Those of a right ball
+/// joint are (-rx, ry, -rz).
 typedef struct figure_stops {
-    const char *middle, *left, *right; // names; null: there is none
+    const char *middle, *left, *right; // names; null: none
     int axes;                          // 3: a ball joint, 1: a hinge
     double lower[3], upper[3];
 } figure_stops;
@@ -21,7 +21,7 @@ static const figure_stops stops[] = {
     {NULL, "left-knee", "right-knee", 1, {-0.05}, {2.3}},
 };
 
-/// How far a joint of figure 0 is beyond a stop [rad], 0 = nowhere.
+/// Return how far a joint of figure 0 is beyond a stop [rad], 0 = not at all.
 static double beyond_joint(const mabd_sim* sim, const figure_stops* row, const char* name,
                            bool mirrored) {
     if (!name) return 0;
@@ -50,7 +50,7 @@ static double beyond_stops(const mabd_sim* sim) {
     return most;
 }
 
-/// Mass of all that moves [kg].
+/// Return the mass of all moving bodies [kg].
 static double moving_mass(const mabd_model* model) {
     double mass = 0;
     for (int32_t i = 0; i < mabd_model_body_count(model); i++) {
@@ -63,7 +63,7 @@ static double moving_mass(const mabd_model* model) {
 
 // ---- on the ground -----------------------------------------------------------------------------
 
-#define FALL 0.226 // of the feet of a figure of 1.8 m whose pelvis is 1.2 m high [m]
+#define FALL 0.226 // fall height of the feet of a figure of 1.8 m whose pelvis is at 1.2 m [m]
 
 static mabd_model* figure_model(uint64_t seed, double young) {
     mabd_error error = {0};
@@ -78,14 +78,15 @@ static mabd_model* figure_model(uint64_t seed, double young) {
     return rig_model(scene);
 }
 
-/// Deepest overlap to expect [m]. The shapes that are compared are not strained, so what a leg of
-/// 0.5 m gives way under the blow counts: a strain of v sqrt(density / young). 1 mm for all else.
+/// Return the largest expected overlap [m]. The compared shapes are not strained, so the
+/// compression of a leg of 0.5 m under the impact counts: a strain of v sqrt(density / young). 1 mm
+/// for all other effects.
 static double most_overlap(double young) {
     return 1e-3 + 0.5 * sqrt(2 * CONTACT_GRAVITY * FALL) * sqrt(1000 / young);
 }
 
-// It stands for a second, falls over and lies after three: what moves then is less than 1 % of what
-// it fell with, m g 1.2 m.
+// The figure stands for a second, falls over and lies after three: the remaining motion has less
+// than 1 % of the energy of its fall, m g 1.2 m.
 static void expect_figure_lies_down(uint64_t seed, double young) {
     mabd_model* model = figure_model(seed, young);
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
@@ -122,8 +123,8 @@ Test(ragdolls, a_figure_falls_over_and_lies_on_the_ground) {
 
 // ---- on the net --------------------------------------------------------------------------------
 
-// The feet of the lowest layer come to the net after 0.41 s, step 82; each step costs hundreds of
-// solves from there on.
+// The feet of the lowest layer reach the net after 0.41 s, step 82; from there on each step costs
+// hundreds of solves.
 #ifdef __SANITIZE_ADDRESS__
 #define NET_STEPS 94
 #else
@@ -150,7 +151,7 @@ Test(ragdolls, figures_meet_a_net_and_all_joints_stay_closed) {
            watch.retries);
     cr_expect(gt(int, touching, NET_STEPS - 86));
     cr_expect(lt(dbl, watch.gap, 1e-12));
-    cr_expect(lt(dbl, watch.angle, 1e-4)); // what a step that used up its budget may leave open
+    cr_expect(lt(dbl, watch.angle, 1e-4)); // allowed for a step that used up its budget
     cr_expect(lt(dbl, watch.depth, 0.02)); // the radius of a rod
     cr_expect(le(dbl, highest, 1e-9 * play));
     rig_destroy(sim, model);

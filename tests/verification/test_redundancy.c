@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More rows than freedoms: joints that say the same thing several times must neither fail nor give
-// way, and what they carry together is what one joint alone would carry.
+// More rows than freedoms: redundant joints must neither fail nor yield, and together they carry
+// what one joint alone would carry.
 #include "support/rig.h"
 
 #include <criterion/criterion.h>
@@ -9,11 +9,12 @@
 #define STEPS 200
 
 typedef struct carried {
-    mabd_real gap, angle;    // largest over the run
-    mabd_real force, torque; // of all joints together on the block: vertical, about y, at the end
+    mabd_real gap, angle; // largest over the run
+    // sum over all joints on the block at the end: vertical force, torque about y
+    mabd_real force, torque;
 } carried;
 
-// A block of 1 m x 0.2 m x 0.2 m held out sideways from a fixed wall block by `welds` fixed joints
+// A block of 1 m x 0.2 m x 0.2 m is attached sideways to a fixed wall block by `welds` fixed joints
 // across the 0.2 m of their common face.
 static carried hold(int welds, mabd_real young) {
     mabd_error error = {0};
@@ -65,7 +66,7 @@ static carried hold(int welds, mabd_real young) {
 }
 
 // Statics of the outer block: m g = 40 kg x 9.81, its moment about the joint m g x 0.5 m. After 2 s
-// the vibration of the two blocks (some 100 Hz) is damped out by BDF2; what is left is below 1e-3.
+// BDF2 has damped the vibration of the two blocks (some 100 Hz); the remainder is below 1e-3.
 static void expect_statics(int welds, mabd_real young) {
     const carried c = hold(welds, young);
     const double weight = 40 * 9.81;

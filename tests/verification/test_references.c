@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The references of the verification tests against what is known of them.
+// The references of the verification tests against known properties.
 //
 //   K(0) = pi/2, K(sin 45 deg) = Gamma(1/4)^2 / (4 sqrt(pi)) = 1.85407467730137...
 //   sn(u, 0) = sin u, sn(K, k) = 1, sn(u + 2K) = -sn(u), sn(K/2, k) = 1/sqrt(1 + k')
-//   constants of motion: energy and, for a top, vertical angular momentum; RK4 loses O(h^4) of them
+//   constants of motion: energy and, for a top, vertical angular momentum; RK4's error is O(h^4)
 
 #include "support/elliptic.h"
 #include "support/reference.h"
@@ -30,7 +30,7 @@ Test(references, jacobi_sine_identities) {
     cr_expect(fabs(elliptic_sn(0.7, 0) - sin(0.7)) < 1e-15);
 }
 
-// Energy and vertical angular momentum of a top.
+// Compute energy and vertical angular momentum of a top.
 static void top_constants(const reference_top* top, const double* y, double* constants) {
     const double momentum[3] = {top->inertia[0] * y[4], top->inertia[1] * y[5],
                                 top->inertia[2] * y[6]};
@@ -54,7 +54,7 @@ Test(references, top_keeps_energy_and_vertical_angular_momentum) {
     cr_expect(fabs(y[0] - 1) > 0.1); // it has moved
 }
 
-// Kinetic and potential energy from the positions of both centres of mass.
+// Compute kinetic and potential energy from the positions of both centres of mass.
 static double pendulum_energy(const reference_double_pendulum* p, const double* y) {
     const double vx = p->length * cos(y[0]) * y[2] + p->center[1] * cos(y[1]) * y[3];
     const double vz = p->length * sin(y[0]) * y[2] + p->center[1] * sin(y[1]) * y[3];
@@ -74,7 +74,7 @@ Test(references, double_pendulum_keeps_energy) {
     cr_expect(fabs(pendulum_energy(&p, y) - start) < 1e-8, "%g", pendulum_energy(&p, y) - start);
 }
 
-// A free double pendulum without its second mass is the pendulum of the elliptic integral.
+// A double pendulum without its second mass is the pendulum of the elliptic integral.
 Test(references, pendulum_by_runge_kutta_is_the_one_by_elliptic_integral) {
     const reference_double_pendulum p = {{2, 1e-12}, {0.5, 0.1}, {0.2, 1e-12}, 1, 9.81};
     const double k = sqrt(0.5), rate = sqrt(2 * 9.81 * 0.5 / (0.2 + 2 * 0.25));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies that follow a script, and what hangs from them.
+// Scripted bodies, and bodies that hang from them.
 //
 // A rod on a hinge that is moved along x by X(t), angle p from straight down, I about the hinge,
 // centre at c:
@@ -9,7 +9,8 @@
 // to the outside; moments I about the hinge and J about its own line:
 //   I p'' = W^2 (m c r + (I - J) sin p) cos p - m g c sin p
 //
-// Both by RK4; the error must fall with order 1.8 or more. Young's modulus is 1e12 Pa.
+// Both equations are solved by RK4; the error must fall with order 1.8 or more. Young's modulus is
+// 1e12 Pa.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -33,8 +34,8 @@ static rod make_rod(void) {
     return r;
 }
 
-// A rod that hangs from (x, 0, 0) at the angle p towards +x; hinge axis -y, so that p grows with
-// the coordinate.
+// Add a rod that hangs from (x, 0, 0) at the angle p towards +x; hinge axis -y, so that p grows
+// with the coordinate.
 static void add_rod(mabd_scene* scene, int32_t base, double x, double p, const mabd_real* velocity,
                     const mabd_real* spin) {
     mabd_error error = {0};
@@ -59,7 +60,7 @@ static void add_rod(mabd_scene* scene, int32_t base, double x, double p, const m
     rig_check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error, "joint");
 }
 
-// Angle of the rod (body 1) in the vertical plane at the angle `turn` about z.
+// Return the angle of the rod (body 1) in the vertical plane at the angle `turn` about z.
 static double rod_angle(const mabd_sim* sim, double turn) {
     mabd_real rotation[8];
     const double down[3] = {0, 0, -1};
@@ -93,7 +94,7 @@ static double shaken_error(double h) {
     mabd_scene* scene = rig_scene(-gravity);
     mabd_body_def slider = mabd_default_body_def();
     slider.motion = MABD_MOTION_SCRIPTED;
-    slider.script.direction[0] = 2; // its length counts
+    slider.script.direction[0] = 2; // its length matters
     slider.script.translation = signal_sine(shake / 2, shake / 2, shake_rate / (2 * pi), -pi / 2);
     add_rod(scene, rig_add_body(scene, &slider), 0, 0.3, zero, zero);
     mabd_model* model = rig_model(scene);
@@ -139,7 +140,7 @@ static double table_error(double h) {
     mabd_scene* scene = rig_scene(-gravity);
     mabd_body_def table = mabd_default_body_def();
     table.motion = MABD_MOTION_SCRIPTED;
-    table.script.axis[2] = 3; // its length does not
+    table.script.axis[2] = 3; // its length does not matter
     table.script.angle = signal_ramp(0, 1000 * table_speed, 0, 1000);
     add_rod(scene, rig_add_body(scene, &table), table_radius, 0, velocity, spin);
     mabd_model* model = rig_model(scene);
@@ -151,7 +152,7 @@ static double table_error(double h) {
         reference_rk4(table_rate, &r, 2, h / 10, 10, y);
         worst = fmax(worst, fabs(rod_angle(sim, table_speed * n * h) - y[0]));
     }
-    cr_expect(lt(dbl, 0.01, y[0] * y[0] + y[1] * y[1])); // it has swung out
+    cr_expect(lt(dbl, 0.01, y[0] * y[0] + y[1] * y[1])); // it has swung outwards
     rig_destroy(sim, model);
     return worst;
 }
@@ -164,7 +165,7 @@ Test(scripted, a_turntable_swings_a_rod_out) {
     cr_expect(errors[3] < 1e-3, "%g", errors[3]);
 }
 
-// A scripted body drags another one rigidly: the fixed joint follows to 1e-9 and carries m a.
+// A scripted body moves another one through a fixed joint, which closes to 1e-9 and carries m a.
 Test(scripted, a_shaken_clamp_carries_its_body) {
     const double u = shake_rate;
     mabd_error error = {0};
@@ -199,7 +200,7 @@ Test(scripted, a_shaken_clamp_carries_its_body) {
     rig_destroy(sim, model);
 }
 
-// Seven bodies are added with one script, a table: each follows it, from its own place.
+// Seven bodies are added with one script, a table: each follows it from its own start position.
 Test(scripted, bodies_added_at_once_all_follow_their_script) {
     enum { COUNT = 7 };
     mabd_error error = {0};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A free box that flies and spins, no gravity: p = m v and L = x x p + R I R' omega are constants.
+// A free box that flies and spins without gravity: p = m v and L = x x p + R I R' omega are
+// constants.
 //
-// p: the step's equation for t has no force in it, so p changes by round-off alone; 1000 steps may
-// each lose a few units in the last place: 1e-12 relative. L: lost to the integrator. BDF2's local
-// error is of third order in omega h, so over a fixed time the loss falls as h^2 or faster: a
-// factor of 3.5 at least for each halving. Implicit Euler is of first order: a factor of 2.
+// p: the step's equation for t contains no force, so p changes by round-off alone; 1000 steps may
+// each lose a few units in the last place: 1e-12 relative. L: the error is that of the integrator.
+// BDF2's local error is of third order in omega h, so over a fixed time the loss falls as h^2 or
+// faster: a factor of 3.5 at least for each halving. Implicit Euler is of first order: a factor of
+// 2.
 
 #include "support/rig.h"
 
@@ -85,9 +87,9 @@ Test(spinning_box, angular_momentum_loss_falls_with_the_order_of_bdf2) {
     }
 }
 
-// Implicit Euler on a rotation in the plane, angle by angle: the step asks that R^n+1 has no torque
-// from 2 R^n - R^n-1, so tan p = sin p0 / (2 - cos p0); from the start rates tan p = omega h. L = I
-// sin p / h.
+// Implicit Euler on a rotation in the plane, angle by angle: the step requires that R^n+1 has no
+// torque from 2 R^n - R^n-1, so tan p = sin p0 / (2 - cos p0); from the start rates tan p = omega
+// h. L = I sin p / h.
 static double euler_loss(double omega, int steps) {
     const double h = 1.0 / steps;
     double p = atan(omega * h);
@@ -102,7 +104,7 @@ Test(spinning_box, euler_loses_what_its_recurrence_says_far_more_than_bdf2) {
     for (int k = 0; k < 4; k++) {
         const int steps = 400 << k;
         loss[k] = angular_loss(model, MABD_INTEGRATOR_EULER, MABD_PRESET_EXACT, steps);
-        // what is left is the strain of the spinning cube: density omega^2 size^2 / young = 1e-6
+        // the remainder is the strain of the spinning cube: density omega^2 size^2 / young = 1e-6
         cr_expect(fabs(loss[k] - euler_loss(10, steps)) < 1e-6, "%g against %g", loss[k],
                   euler_loss(10, steps));
     }

@@ -34,7 +34,7 @@ Test(start, an_open_joint_is_an_error_with_its_name_and_opening) {
     mabd_model_destroy(model);
 }
 
-// The centre of mass stays: the light ball moves by 3/4 of the gap, the heavy one by 1/4.
+// The centre of mass is fixed: the light ball moves by 3/4 of the gap, the heavy one by 1/4.
 Test(start, bodies_close_a_joint_by_their_mass_ratio) {
     mabd_model* model = text_model(PAIR("\"start\": {\"close\": true},"));
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
@@ -56,7 +56,7 @@ Test(start, bodies_close_a_joint_by_their_mass_ratio) {
 }
 
 // A rod on a hinge at its end, started with v across it and no spin: omega = m l v/(m l^2 + I), so
-// that m v^2/2 - (m l v)^2/(2 (m l^2 + I)) is taken out.
+// that m v^2/2 - (m l v)^2/(2 (m l^2 + I)) is removed.
 Test(start, velocities_of_a_pendulum_are_projected) {
     mabd_scene* scene = rig_scene(0);
     const mabd_real size[3] = {1, 0.1, 0.1}, v = 2, l = 0.5;

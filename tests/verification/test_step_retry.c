@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that do not settle: halved until they do, or refused with the state as it was.
+// Steps that do not converge: halved until they do, or refused with an unchanged state.
 //
-// The hard start is a pinned chain of five rods that turn by +-3 rad a step, each against the next:
-// with a budget of three iterations the first step cannot settle, its halves or quarters can. A
-// halved step is implicit Euler in equal parts, so it must be, bit for bit, what Euler at that
-// smaller step gives; and implicit Euler only ever takes energy.
+// The hard start is a pinned chain of five rods that rotate by +-3 rad per step, each against the
+// next: with a budget of three iterations the first step cannot converge, its halves or quarters
+// can. A halved step is implicit Euler in equal parts, so it must have the bits of Euler at that
+// smaller step; and implicit Euler only dissipates energy.
 
 #include "support/rig.h"
 
@@ -14,7 +14,7 @@
 
 static const double h = 0.01;
 
-// Rods of 0.1 m along +x from the world origin on hinges about y; rod i turns by `spin` or -spin
+// Rods of 0.1 m along +x from the world origin on hinges about y; rod i rotates by `spin` or -spin
 // [rad/s].
 static mabd_model* chain_model(double spin, const mabd_axis_def* first_axis) {
     const mabd_real size[3] = {0.1, 0.02, 0.02}, axis[3] = {0, 1, 0};
@@ -65,7 +65,7 @@ static snapshot take(const mabd_sim* sim) {
     return s;
 }
 
-// The next step fails, names a body or joint, and changes nothing that can be seen.
+// Expect the next step to fail, to name a body or joint, and to change nothing visible.
 static void expect_refusal(mabd_sim* sim) {
     const snapshot before = take(sim);
     const mabd_measure energy = mabd_sim_measure(sim);
@@ -96,7 +96,7 @@ Test(step_retry, a_hard_start_fails_without_halvings_and_leaves_the_state) {
     const mabd_sim_def def = hard_def(0);
     mabd_sim* sim = rig_sim(model, &def);
     expect_refusal(sim);
-    expect_refusal(sim); // and again: nothing has become better or worse
+    expect_refusal(sim); // again: the result is the same
     rig_destroy(sim, model);
 }
 
@@ -148,7 +148,7 @@ Test(step_retry, too_few_halvings_fail_and_leave_the_state) {
     rig_destroy(sim, model);
 }
 
-// A motor whose torque jumps to 1e300 N m after t = 0.05 s: the sixth step cannot be done in any
+// A motor whose torque jumps to 1e300 N m after t = 0.05 s: the sixth step cannot be solved in any
 // number of parts.
 static void check_mad_motor(int halvings) {
     const mabd_real times[] = {0.051, 0.0511}, torques[] = {0, 1e300};

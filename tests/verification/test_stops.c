@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stops of a joint: where they hold, with what, and that they only take energy.
+// Stops of a joint: where they hold, with which force, and that they only dissipate energy.
 
 #include "support/axis_rig.h"
 #include "support/joint_rig.h"
@@ -33,8 +33,9 @@ Test(stops, a_pendulum_is_held_at_its_stop_with_the_moment_of_its_weight) {
     mabd_model_destroy(model);
 }
 
-// Stops take energy, never give it: over the whole run none is above the lowest before it but for
-// what the integrator does in free flight, and none at all comes in a step that ends at a stop.
+// Stops dissipate energy and never add it: over the whole run no energy exceeds the lowest before
+// it, except by the integrator's error in free flight, and not at all in a step that ends at a
+// stop.
 static void check_energy(const char* what, const axis_case* c, double h, double duration,
                          double free_flight, int least_blows) {
     mabd_model* model = axis_model(c);
@@ -71,7 +72,8 @@ Test(stops, a_pendulum_between_stops_only_loses_energy) {
     check_energy("pendulum", &c, 0.001, 5, 1e-5, 1);
 }
 
-// The spring draws the slide from one stop to the other: 0.5, then -0.4; after that it swings free.
+// The spring pulls the slide from one stop to the other: 0.5, then -0.4; after that it oscillates
+// freely.
 Test(stops, a_slide_goes_from_stop_to_stop_and_only_loses_energy) {
     const axis_case c = {.axis = {.limited = true, .lower = -0.4, .upper = 0.5, .stiffness = 1000},
                          .rate = 8,
@@ -93,7 +95,7 @@ Test(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
         while (mabd_sim_time(sim) < arrival + 1) {
             axis_step(sim);
             if (mabd_sim_time(sim) < arrival + 2 * (double)def.h) continue;
-            // but for what the rod itself springs back
+            // except for the elastic rebound of the rod
             cr_assert(lt(dbl, fabs(axis_rate(sim, &c)), 2e-2 * fabs(c.rate)), "speed %g", c.rate);
             cr_assert(lt(dbl, fabs(axis_x(sim, &c) - stop), 2e-2 * fabs(c.rate)));
         }
@@ -101,9 +103,9 @@ Test(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
     }
 }
 
-// A spring that is drawn over the stop: held at x = 0.2 the force of the joint is k (rest - x) of
-// the spring less what the stop gives, and nothing else acts: 0. Against a motor it is that motor's
-// force.
+// A spring that is loaded beyond the stop: held at x = 0.2 the force of the joint is k (rest - x)
+// of the spring minus that of the stop, and nothing else acts: 0. Against a motor it is that
+// motor's force.
 Test(stops, a_stop_takes_what_spring_and_motor_leave) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.limited = true,
@@ -151,7 +153,7 @@ Test(stops, a_body_leaves_its_stop_when_the_load_turns) {
     mabd_model_destroy(model);
 }
 
-// Each free axis of each type is driven against its stop and held there, whatever the body does
+// Each free axis of each type is driven against its stop and held there, for any motion of the body
 // about the others.
 Test(stops, every_free_axis_of_every_joint_has_stops) {
     const block_def block = {.sides = {0.3, 0.2, 0.12}, .place = {0.02, -0.01, 0.03}};
@@ -183,7 +185,7 @@ Test(stops, every_free_axis_of_every_joint_has_stops) {
 
 // ---- many at once -------------------------------------------------------------------------------
 
-// A rope whose links turn by no more than 0.2 rad against each other.
+// A rope whose links rotate by no more than 0.2 rad against each other.
 static mabd_model* rope_model(int links, const mabd_axis_def* axis) {
     mabd_scene* scene = rig_scene(-9.81);
     const double length = 0.1;
@@ -248,8 +250,8 @@ static mabd_model* arms_model(int arms, const mabd_axis_def* axis) {
     return rig_model(scene);
 }
 
-// Every solver of the dual system takes rows that are cut off, and a hub (10 arms: 60 rows on one
-// body) does too.
+// Every solver of the dual system supports rows that are inactive, and so does a junction (10 arms:
+// 60 rows on one body).
 Test(stops, all_dual_solvers_agree) {
     const mabd_axis_def axis = {.limited = true, .lower = -0.1, .upper = 0.3, .friction = 0.02};
     for (int arms = 3; arms <= 10; arms += 7) {
@@ -281,7 +283,7 @@ Test(stops, all_dual_solvers_agree) {
     }
 }
 
-// A saved state has all that a step needs, also at a stop and in the step after a blow.
+// A saved state contains all that a step needs, also at a stop and in the step after an impact.
 Test(stops, resumes_bit_for_bit) {
     const mabd_axis_def axis = {.limited = true, .lower = -0.2, .upper = 0.2, .friction = 0.05};
     mabd_model* model = rope_model(6, &axis);
@@ -292,7 +294,7 @@ Test(stops, resumes_bit_for_bit) {
     for (int i = 0; i < 80; i++) {
         mabd_error error = {0};
         mabd_sim_save(sim, saved);
-        rig_step(other); // somewhere else
+        rig_step(other); // another state
         rig_check(mabd_sim_restore(other, saved, size, &error), &error, "restore");
         rig_step(sim), rig_step(other);
         mabd_sim_save(sim, expected), mabd_sim_save(other, found);
@@ -319,7 +321,7 @@ Test(stops, a_start_beyond_a_stop_is_reported_with_joint_and_amount) {
     mabd_scene_destroy(scene);
 }
 
-// Frames on each body: the coordinate at the start is not 0.
+// Frames are given on each body: the coordinate at the start is not 0.
 Test(stops, the_start_of_a_joint_in_body_frames_counts) {
     for (int k = 0; k < 2; k++) {
         mabd_scene* scene = rig_scene(0);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The T-handle of scenes/t-handle.json: two cylinders, spun at 3 rad/s about the stem, its
+// The T-handle of scenes/t-handle.json: two cylinders, spinning at 3 rad/s about the stem, its
 // intermediate axis, with a small disturbance about the cross bar. Euler's equations,
 //
 //   I1 w1' = (I2 - I3) w2 w3   and cyclic,
 //
-// make it turn over again and again; a flip is a change of sign of w1, the body-frame spin about
-// the stem. Reference: RK4 at 1e-5 s, inertia from the textbook formulas for cylinders.
+// make it flip repeatedly; a flip is a change of sign of w1, the body-frame spin about the stem.
+// Reference: RK4 at 1e-5 s, inertia from the textbook formulas for cylinders.
 //
 // Tolerance: BDF2 is of second order, so the error of a flip time must fall with an order of 1.8 or
-// more. Flips are found by linear interpolation between steps; w1 is nearly straight through zero
-// there: its error is below h^2/8 max|w1''| / |w1'|, of second order too.
+// more. Flips are found by linear interpolation between steps; w1 is nearly linear through zero
+// there: its error is below h^2/8 max|w1''| / |w1'|, also of second order.
 //
-// With the scene's disturbance of 0.01 rad/s the energy is within 1e-5 of the one that never flips,
-// and how long the handle waits for the next flip hangs on the logarithm of that distance: only the
-// first flip is compared there. With 0.3 rad/s the distance is 1e-2 and three flips are compared.
+// With the scene's disturbance of 0.01 rad/s the energy is within 1e-5 of the motion that never
+// flips, and the time to the next flip depends on the logarithm of that distance: only the first
+// flip is compared there. With 0.3 rad/s the distance is 1e-2 and three flips are compared.
 
 #include "support/reference.h"
 #include "support/rig.h"
@@ -35,7 +35,7 @@ static reference_top handle(void) {
     return top;
 }
 
-// Times at which the sampled w1 changes sign; returns how many were found.
+// Times at which the sampled w1 changes sign, and their number.
 typedef struct flips {
     double last, times[MAX_FLIPS];
     int count, wanted;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whips: chains of 100 and 1000 links released level, 20 s at h = 10 ms. When the free end cracks,
-// links turn by more than a radian a step; a fixed budget of one or two iterations gains energy
-// there and blows up.
+// links rotate by more than a radian per step; a fixed budget of one or two iterations gains energy
+// there and becomes unstable.
 //
 // Nothing drives the chain, so its energy must not rise above the start: tolerance 1e-3 of the
-// scale, the largest kinetic energy. Joints are closed by each solve: gaps are round-off, 1e-12 m
-// at a length of 100 m. Iterations: at most the budget of the preset in one try, three a step on
+// scale, the largest kinetic energy. Each solve closes the joints: gaps are round-off, 1e-12 m at a
+// length of 100 m. Iterations: at most the budget of the preset in one try, three per step on
 // average.
 
 #include "support/rig.h"
