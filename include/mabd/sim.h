@@ -242,9 +242,8 @@ typedef struct mabd_dual_line {
     uint64_t pattern;                       // fingerprint
 } mabd_dual_line;
 
-/// Most lines and notes of a mabd_sim_plan.
+/// Most lines of a mabd_sim_plan.
 #define MABD_PLAN_MAX_LINES 32
-#define MABD_PLAN_MAX_NOTES 4
 
 /// Memory and solvers of a simulation that is not created yet.
 typedef struct mabd_sim_plan {
@@ -260,9 +259,6 @@ typedef struct mabd_sim_plan {
     mabd_dual_line lines[MABD_PLAN_MAX_LINES]; // in the order of the components; components
                                                // without rows have none
     char solvers[MABD_COMPONENT_COUNT][64];    // of each class, "block" or "block, pcg"; "" = none
-    int32_t note_count;
-    char notes[MABD_PLAN_MAX_NOTES][200]; // departures from the definition, one line each: a dual
-                                          // solver that cannot be used for a component
 } mabd_sim_plan;
 /// Compute the memory and the solvers of a simulation of `model` by `def`, without creating it.
 /// Analyses each pattern of component symbolically once. Checks the definition and the model as

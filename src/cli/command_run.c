@@ -427,9 +427,6 @@ static int prepare(run* r) {
     if ((code = count_steps(r, (double)def.h)) != CLI_OK) return code;
     if ((code = load_plan(&r->loaded, &def)) != CLI_OK) return code;
     print_plan(r, &r->loaded.plan.def);
-    for (int32_t i = 0; i < r->loaded.plan.note_count; i++) {
-        fprintf(stderr, "mabd %s: warning: %s\n", o->name, r->loaded.plan.notes[i]);
-    }
     if ((code = load_check_memory(&r->loaded)) != CLI_OK) return code;
     if ((code = create_sim(r, &def)) != CLI_OK) return code;
     if (r->extra == NULL) {

@@ -493,12 +493,6 @@ Test(cli, too_little_memory_is_2) {
     expect_message(line, 2, "memory");
 }
 
-// Components with junctions cannot be solved by conjugate gradients: the replacement is reported.
-Test(cli, a_replaced_dual_solver_is_a_warning) {
-    expect_message("run @star.json --steps 1 --dual pcg --quiet", 0, "warning: component 0");
-    expect_message("run @star.json --steps 1 --dual pcg --quiet", 0, "is solved by 'tree'");
-}
-
 Test(cli, info_prints_the_matrix_of_formulations) {
     json_t* root = summary_of("info --formulations --json -");
     const json_t* all = json_object_get(root, "formulations");

@@ -6,6 +6,8 @@
 
 #include "formulation/affine/limits.h"
 
+#include <stdio.h>
+
 const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* c) {
     if (c->slot_count == 0) return NULL;
     // Rows of one or two bodies held at both ends may depend on each other (a door on two hinges, a
@@ -84,4 +86,28 @@ bool mabd_affine_may_iterate(const mabd_affine_sim* sim) {
         if (automatic ? may_be_too_large(c) : may_iterate(c)) return true;
     }
     return false;
+}
+
+void mabd_affine_dual_warn(mabd_affine_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    int32_t first = -1, others = -1;
+    char more[80] = "";
+    if (sim->dual == MABD_DUAL_AUTO || sim->dual == MABD_DUAL_DIRECT) return;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        if (plan->components[i].junction_count == 0) continue;
+        if (first < 0) first = i;
+        others++;
+    }
+    if (first < 0) return;
+    const mabd_plan_component* c = &plan->components[first];
+    if (others > 0) {
+        snprintf(more, sizeof more, "; %d more component%s with junctions %s a direct solver, too",
+                 (int)others, others > 1 ? "s" : "", others > 1 ? "get" : "gets");
+    }
+    mabd_warn(&sim->warnings, -1, -1, 0,
+              "component %d (%d bodies, %d junction%s) is solved by '%s': '%s' needs a definite "
+              "matrix, and junctions make it indefinite%s",
+              (int)first, (int)c->body_count, (int)c->junction_count,
+              c->junction_count > 1 ? "s" : "", mabd_affine_dual_select(sim, first)->name,
+              mabd_dual_name(sim->dual), more);
 }

@@ -83,20 +83,6 @@ static void add_solver_name(char* text, size_t size, const char* name) {
     snprintf(text + length, size - length, "%s%s", length ? ", " : "", name);
 }
 
-// Note that a component with junctions gets a direct solver although the definition names an
-// iterative one.
-static void note_replacement(const mabd_affine_sim* sim, int32_t component,
-                             const mabd_dual_ops* ops, mabd_sim_plan* plan) {
-    const mabd_plan_component* c = &sim->model->plan->components[component];
-    if (sim->dual == MABD_DUAL_AUTO || sim->dual == MABD_DUAL_DIRECT) return;
-    if (c->junction_count == 0 || plan->note_count == MABD_PLAN_MAX_NOTES) return;
-    snprintf(plan->notes[plan->note_count++], sizeof plan->notes[0],
-             "component %d (%d bodies, %d junctions) is solved by '%s': '%s' needs a definite "
-             "matrix, and junctions make it indefinite",
-             (int)component, (int)c->body_count, (int)c->junction_count, ops->name,
-             mabd_dual_name(sim->dual));
-}
-
 static size_t add(size_t a, size_t b) {
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
 }
@@ -116,7 +102,6 @@ static mabd_status add_component(const mabd_affine_sim* sim, int32_t component,
     }
     const mabd_dual_ops* ops = mabd_affine_dual_select(sim, component);
     add_solver_name(plan->solvers[c->kind], sizeof plan->solvers[0], ops->name);
-    note_replacement(sim, component, ops, plan);
     if (plan->line_count == MABD_PLAN_MAX_LINES) {
         plan->lines_left_out++;
         line.bytes = ops->bytes_for(&sim->model->allocator, &system);

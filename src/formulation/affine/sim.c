@@ -97,6 +97,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
         return status;
     }
     sim->iterates = sim->backend->iterates(sim);
+    mabd_affine_dual_warn(sim);
     *self = sim;
     return MABD_OK;
 }

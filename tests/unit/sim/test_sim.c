@@ -253,21 +253,40 @@ Test(sim, changed_fields_that_a_formulation_does_not_use_are_refused_by_name) {
 
 // ---- plan --------------------------------------------------------------------------------------
 
-// Junctions make the dual matrix indefinite, so components with one get a direct solver.
-Test(sim, plan_names_the_solver_that_replaces_an_iterative_one) {
+// Junctions make the dual matrix indefinite, so components with one get a direct solver. Two stars
+// are two such components, and one warning.
+Test(sim, warns_that_a_direct_solver_replaces_an_iterative_one) {
+    mabd_star_def star = mabd_default_star_def();
     mabd_error error = {0};
-    mabd_model* model = load("star", NULL);
-    mabd_sim_plan plan;
     mabd_sim_def def = mabd_default_sim_def();
-    cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK));
-    cr_expect(eq(int, plan.note_count, 0));
-    def.dual = MABD_DUAL_PCG;
-    cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK));
-    cr_assert(eq(int, plan.note_count, 1));
-    cr_expect(strstr(plan.notes[0], "component 0") && strstr(plan.notes[0], "'tree'") &&
-                  strstr(plan.notes[0], "'pcg'"),
-              "%s", plan.notes[0]);
-    mabd_model_destroy(model);
+    for (int stars = 1; stars <= 2; stars++) {
+        mabd_scene* scene;
+        mabd_model* model;
+        mabd_warning warning;
+        cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
+        for (int i = 0; i < stars; i++) {
+            star.name = i == 0 ? "one" : "two";
+            cr_assert(eq(int, mabd_generate_star(scene, &star, &error), MABD_OK));
+        }
+        cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK));
+        mabd_scene_destroy(scene);
+        for (int dual = 0; dual < MABD_DUAL_COUNT; dual++) {
+            const bool replaced = dual != MABD_DUAL_AUTO && dual != MABD_DUAL_DIRECT;
+            mabd_sim* sim;
+            def.dual = (mabd_dual)dual;
+            cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK));
+            cr_expect(eq(int, mabd_sim_warnings(sim, 1, &warning), replaced ? 1 : 0));
+            if (replaced) {
+                const bool more = strstr(warning.text, "; 1 more component") != NULL;
+                cr_expect(strstr(warning.text, "component 0") && strstr(warning.text, "'tree'") &&
+                              strstr(warning.text, mabd_dual_name(def.dual)),
+                          "%s", warning.text);
+                cr_expect(eq(int, more, stars == 2), "%s", warning.text);
+            }
+            mabd_sim_destroy(sim);
+        }
+        mabd_model_destroy(model);
+    }
 }
 
 // The getters of a model analyse nothing: they take no memory, where the plan of a net does.
