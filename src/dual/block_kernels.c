@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of kernels.
+// Tables of the kernels of the block factorisation, by instruction set.
 
 #include "dual/block_numeric.h"
 

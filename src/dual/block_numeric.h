@@ -36,7 +36,7 @@ typedef struct mabd_block_kernels {
     void (*backward)(const mabd_block_factor* factor, const mabd_block_part* part);
 } mabd_block_kernels;
 
-/// The table of an instruction set, 0 .. mabd_isa_count() - 1.
+/// Return the table of an instruction set, 0 .. mabd_isa_count() - 1.
 const mabd_block_kernels* mabd_block_kernels_of(int32_t isa);
 
 #define MABD_BLOCK_JOIN_(name, isa) mabd_block_##name##_##isa

@@ -13,16 +13,17 @@ typedef struct mabd_order_report {
     mabd_block_count counts[MABD_ORDER_COUNT];
 } mabd_order_report;
 
-/// The order of the plan, whose slots run leaf to root.
+/// Compute the order of the plan, whose slots run leaf to root.
 mabd_status mabd_block_order_natural(const mabd_allocator* allocator,
                                      const mabd_dual_system* system, int32_t* order,
                                      mabd_order_report* report);
 
-/// order (slot_count): one of the candidates; tree and cut are the plan's own. MABD_ERR_MEMORY.
+/// Compute one of the candidate orders (slot_count); tree and cut are the plan's own.
+/// MABD_ERR_MEMORY.
 mabd_status mabd_block_order_by(const mabd_allocator* allocator, const mabd_dual_system* system,
                                 mabd_order which, int32_t* order);
 
-/// order (slot_count): the one of all candidates that takes the fewest operations. Deterministic.
+/// Compute the order (slot_count) of all candidates with the fewest operations. Deterministic.
 /// MABD_ERR_MEMORY.
 mabd_status mabd_block_order(const mabd_allocator* allocator, const mabd_dual_system* system,
                              int32_t* order, mabd_order_report* report);

@@ -14,7 +14,7 @@ typedef struct mabd_graph_cg {
 /// which a preconditioner made of parts of K has computed already.
 typedef void mabd_graph_precondition(void* context, const mabd_real* r, mabd_real* z, mabd_real* s);
 
-/// Take the arrays from the arena (twice: measuring, then for real).
+/// Take the arrays from the arena. Called twice: with a measuring arena, then with memory.
 void mabd_graph_cg_layout(mabd_graph_cg* cg, const mabd_dual_system* system, mabd_arena* arena);
 /// Iterate until the true residual meets the goal or progress stops. Adds to
 /// report->iterations, at most up to goal->max_iterations; sets report->residual. True if the goal

@@ -38,7 +38,7 @@ typedef struct mabd_graph_matrix {
     mabd_real* A;             // K_pq, width(p) x width(q), row-major
 } mabd_graph_matrix;
 
-/// Take the arrays from the arena (twice: measuring, then for real).
+/// Take the arrays from the arena. Called twice: with a measuring arena, then with memory.
 void mabd_graph_matrix_layout(mabd_graph_matrix* matrix, const mabd_dual_system* system,
                               mabd_arena* arena);
 /// Fill all but the values, after `slot` has been set to the order.

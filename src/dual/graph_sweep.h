@@ -15,7 +15,7 @@ typedef struct mabd_graph_sweep {
     mabd_real* work;          // (row_count) after a sweep: change by the backward pass
 } mabd_graph_sweep;
 
-/// Take the arrays from the arena (twice: measuring, then for real).
+/// Take the arrays from the arena. Called twice: with a measuring arena, then with memory.
 void mabd_graph_sweep_layout(mabd_graph_sweep* sweep, const mabd_dual_system* system,
                              mabd_arena* arena);
 /// Find the lines. MABD_ERR_MEMORY: takes scratch memory.

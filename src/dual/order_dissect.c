@@ -7,7 +7,7 @@
 //   slots of a part:   [ A  .  .  . ][ B  .  .  . ][ S ]      reordered in place, A and B again
 //
 // Separators come from distances. Let a, b, c be slots far from each other (a pseudo-peripheral
-// pair, and one off the way between them), d_a the number of steps from a, and so on. Candidates
+// pair, and one off the path between them), d_a the number of steps from a, and so on. Candidates
 // are the level sets of
 //
 //   f = d_a - d_b, d_a - d_c, d_b - d_c

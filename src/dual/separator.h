@@ -23,8 +23,8 @@ typedef struct mabd_separator {
     int32_t count[2], trail_count;
 } mabd_separator;
 
-/// Take the arrays (twice: measuring, then for real). All slots are on MABD_SIDE_NONE after
-/// mabd_separator_clear.
+/// Take the arrays from the arena. Called twice: with a measuring arena, then with memory. All
+/// slots are on MABD_SIDE_NONE after mabd_separator_clear.
 void mabd_separator_layout(mabd_separator* separator, int32_t slot_count, mabd_arena* arena);
 void mabd_separator_clear(mabd_separator* separator, int32_t slot_count);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of kernels of trees.
+// Tables of the kernels of trees, by instruction set.
 
 #include "dual/tree_numeric.h"
 

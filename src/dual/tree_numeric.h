@@ -24,7 +24,7 @@ typedef struct mabd_tree_kernels {
     MABD_TREE_EACH(MABD_TREE_POINTER, )
 } mabd_tree_kernels;
 
-/// The table of an instruction set, 0 .. mabd_isa_count() - 1.
+/// Return the table of an instruction set, 0 .. mabd_isa_count() - 1.
 const mabd_tree_kernels* mabd_tree_kernels_of(int32_t isa);
 
 #define MABD_TREE_JOIN_(name, isa) mabd_tree_##name##_##isa
