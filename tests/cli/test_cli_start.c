@@ -50,8 +50,8 @@ static size_t count_lines(const char* text, const char* part) {
     return count;
 }
 
-// Run `line --quiet --json -`, which must give `count` warnings. Each is in the summary, and once on
-// standard error, which has no other text. Returns the summary.
+// Run `line --quiet --json -`, which must give `count` warnings. Each is in the summary, and once
+// on standard error, which has no other text. Returns the summary.
 static json_t* run_with_warnings(const char* line, size_t count) {
     char full[256], printed[1200];
     json_error_t error;
