@@ -104,3 +104,71 @@ Test(start, a_rigid_servo_off_its_target_is_a_warning_or_an_error) {
     cr_expect_not_null(strstr(error.text, "0.1 rad above the upper stop"), "%s", error.text);
     mabd_model_destroy(model);
 }
+
+// Four boxes in a row that move as one, v = v0 + w x r: the rates of the joints are round-off.
+// `slip` is added to the velocity of the last box [m/s].
+static mabd_sim* start_row(bool jointed, double slip, mabd_model** model) {
+    static const mabd_joint types[3] = {MABD_JOINT_HINGE, MABD_JOINT_BALL, MABD_JOINT_UNIVERSAL};
+    const mabd_real size[3] = {0.3, 0.1, 0.2}, w[3] = {0.7, -1.3, 2.1};
+    const mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
+    mabd_scene* scene = rig_scene(0);
+    for (int i = 0; i < 4; i++) {
+        mabd_body_def body = mabd_default_body_def();
+        const mabd_real x = 0.1 + 0.3 * i, v[3] = {0.3, -0.4 + w[2] * x, 1.1 - w[1] * x};
+        body.geom_count = 1, body.geoms = &geom, body.position[0] = x;
+        memcpy(body.velocity, v, sizeof v), memcpy(body.angular_velocity, w, sizeof w);
+        if (i == 3) body.velocity[0] += slip;
+        rig_add_body(scene, &body);
+        if (jointed && i > 0) rig_add_joint(scene, types[i - 1], i - 1, i, x - 0.15, 0);
+    }
+    *model = rig_model(scene);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    return rig_sim(*model, &def);
+}
+
+// Bodies without joints have the velocities of the scene. Slips below 1e-6 m/s are kept, too.
+Test(start, velocities_that_joints_allow_keep_their_bits) {
+    static const double slips[] = {0, 5e-7, 1e-4};
+    for (int k = 0; k < 3; k++) {
+        mabd_model *model, *other;
+        mabd_sim* sim = start_row(true, slips[k], &model);
+        mabd_sim* loose = start_row(false, slips[k], &other);
+        mabd_real v[12], w[12], given_v[12], given_w[12];
+        mabd_sim_get_state(sim, NULL, NULL, v, w);
+        mabd_sim_get_state(loose, NULL, NULL, given_v, given_w);
+        const bool kept = memcmp(v, given_v, sizeof v) == 0 && memcmp(w, given_w, sizeof w) == 0;
+        cr_expect(eq(int, kept, slips[k] < 1e-6), "slip %g m/s", slips[k]);
+        cr_expect(eq(int, mabd_sim_warnings(sim, 0, NULL), slips[k] < 1e-6 ? 0 : 1));
+        rig_destroy(sim, model), rig_destroy(loose, other);
+    }
+}
+
+// A swinging chain whose last link is moved by 1 mm along its hinge axis: refused, and the
+// simulation steps to the same bits as one that was never asked.
+Test(start, a_state_with_a_joint_open_by_1_mm_is_refused_whole) {
+    mabd_chain_def chain = mabd_default_chain_def();
+    chain.links = 3, chain.joint = MABD_JOINT_HINGE;
+    mabd_model* model = rig_chain_model(&chain, -9.81);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    mabd_sim *sim = rig_sim(model, &def), *twin = rig_sim(model, &def);
+    mabd_error error = {0};
+    mabd_real x[9], q[12], v[9] = {0}, w[9] = {0};
+    char name[64], expected[128], state[2][8192];
+    const size_t size = mabd_sim_state_size(sim);
+    cr_assert(le(sz, size, sizeof state[0]));
+    for (int i = 0; i < 20; i++) rig_step(sim), rig_step(twin);
+    mabd_sim_get_state(sim, x, q, NULL, NULL);
+    x[3 * 2 + 1] += 1e-3;
+    cr_expect(eq(int, mabd_sim_set_state(sim, x, q, v, w, &error), MABD_ERR_INPUT));
+    cr_expect(eq(int, error.joint, 2));
+    mabd_model_joint_name(model, 2, name, sizeof name);
+    snprintf(expected, sizeof expected, "joint '%s' is open by 0.001 m", name);
+    cr_expect_not_null(strstr(error.text, expected), "expected %s: %s", expected, error.text);
+    for (int i = 0; i < 2; i++) {
+        mabd_sim_save(sim, state[0]), mabd_sim_save(twin, state[1]);
+        cr_expect(eq(int, memcmp(state[0], state[1], size), 0), "%d steps later", i);
+        rig_step(sim), rig_step(twin);
+    }
+    mabd_sim_destroy(twin);
+    rig_destroy(sim, model);
+}
