@@ -178,7 +178,8 @@ static mabd_real joint_rates(const mabd_affine_projection* p, int32_t index, con
                              mabd_real* rates) {
     const mabd_model* m = p->sim->model;
     const mabd_model_joint* joint = &m->joints[index];
-    const int32_t count = m->row_sets[joint->row_set].rigid_count;
+    const mabd_row_set* set = &m->row_sets[joint->row_set];
+    const int32_t count = set->rigid_count + set->control_count;
     mabd_real worst = 0;
     for (int is_b = 0; is_b < 2; is_b++) {
         const size_t body = (size_t)(is_b ? joint->b : joint->a);

@@ -55,7 +55,7 @@ bool mabd_affine_rigid_servo(const mabd_affine_sim* sim, int32_t row_set, int32_
 /// Write the errors of the held rows of a component at p->q to its part of sim->lambda_last [m],
 /// [rad]; 0 for other rows. Returns the largest error.
 mabd_real mabd_affine_projection_errors(const mabd_affine_projection* p, int32_t component);
-/// Write the rates of the rigid rows of a component to its part of sim->lambda_last [m/s], [rad/s];
+/// Write the rates of the held rows of a component to its part of sim->lambda_last [m/s], [rad/s];
 /// 0 for other rows. v (bodies x 12): rates of the affine coordinates. Returns the largest rate.
 mabd_real mabd_affine_projection_rates(const mabd_affine_projection* p, int32_t component,
                                        const mabd_real* v);

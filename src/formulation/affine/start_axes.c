@@ -78,7 +78,7 @@ mabd_status mabd_affine_check_servos(mabd_affine_start_work* s) {
     if (worst.joint < 0) return MABD_OK;
     if (mabd_affine_start_reserve(s) != MABD_OK) return mabd_affine_start_no_memory(s);
     memcpy(s->q0, s->start->q, 12 * (s->sim->sizes.bodies + 1) * sizeof(mabd_real));
-    if (mabd_affine_close_components(s, s->q0, NULL, &closed) != MABD_OK)
+    if (mabd_affine_close_components(s, NULL, s->q0, &closed) != MABD_OK)
         return mabd_affine_start_no_memory(s);
     axis_label(s, &worst, label, sizeof label);
     if (!closed) {

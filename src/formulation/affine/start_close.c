@@ -13,28 +13,27 @@
 #define CLOSE_MAX_ROTATION   ((mabd_real)0.5)
 #define CLOSE_FLOOR          ((mabd_real)1e-8)
 
-// Move a body by a part of its correction; its velocity in the world does not change.
-static void move_body(const mabd_affine_start_work* s, mabd_real* q, mabd_real* v, int32_t body,
-                      mabd_real part) {
+// Shortening: rounds; the part of a displacement along the freedoms of the joints, relative to the
+// displacement, at which it ends. It changes the squared length by the square of this number.
+#define SHORTEN_MAX_ROUNDS 30
+#define SHORTEN_TOLERANCE  ((mabd_real)1e-6)
+
+// ---- motion ----
+
+// Move a body by a part of its correction.
+static void move_body(const mabd_affine_start_work* s, mabd_real* q, int32_t body, mabd_real part) {
     mabd_real* own = q + 12 * (size_t)body;
     const mabd_affine_twist u = s->p.twists[body];
     const mabd_mat3 R = mabd_m3_load(own);
     const mabd_real angle = part * mabd_v3_norm(u.w);
-    mabd_affine_twist rates = {{0, 0, 0}, {0, 0, 0}};
-    if (v) rates = mabd_affine_twist_of(own, v + 12 * (size_t)body);
-    const mabd_vec3 velocity = mabd_m3_mul(R, rates.v), omega = mabd_m3_mul(R, rates.w);
     mabd_v3_store(mabd_v3_axpy(part, mabd_m3_mul(R, u.v), mabd_v3_load(own + 9)), own + 9);
     if (!(angle > 0)) return;
     const mabd_vec3 axis = mabd_v3_scale(part / angle, u.w);
-    const mabd_mat3 turned = mabd_m3_product(R, mabd_q_matrix(mabd_q_axis_angle(axis, angle)));
-    mabd_m3_store(turned, own);
-    if (!v) return;
-    rates.v = mabd_m3_tmul(turned, velocity), rates.w = mabd_m3_tmul(turned, omega);
-    mabd_affine_twist_rates(own, rates, v + 12 * (size_t)body);
+    mabd_m3_store(mabd_m3_product(R, mabd_q_matrix(mabd_q_axis_angle(axis, angle))), own);
 }
 
 static void move_component(const mabd_affine_start_work* s, const mabd_plan_component* c,
-                           mabd_real* q, mabd_real* v) {
+                           mabd_real* q) {
     const int32_t* bodies = s->m->plan->component_bodies + c->body_first;
     mabd_real largest = 0;
     for (int32_t i = 0; i < c->body_count; i++) {
@@ -42,16 +41,34 @@ static void move_component(const mabd_affine_start_work* s, const mabd_plan_comp
         if (angle > largest) largest = angle;
     }
     const mabd_real part = largest > CLOSE_MAX_ROTATION ? CLOSE_MAX_ROTATION / largest : 1;
-    for (int32_t i = 0; i < c->body_count; i++) move_body(s, q, v, bodies[i], part);
+    for (int32_t i = 0; i < c->body_count; i++) move_body(s, q, bodies[i], part);
 }
 
-// Close the held rows of a component; changes q, and v unless it is null. *left gets the largest
-// error.
-static mabd_status close_component(mabd_affine_start_work* s, int32_t component, mabd_real* q,
-                                   mabd_real* v, mabd_real* left) {
+static void copy_component(const mabd_affine_start_work* s, const mabd_plan_component* c,
+                           const mabd_real* from, mabd_real* to) {
+    const int32_t* bodies = s->m->plan->component_bodies + c->body_first;
+    for (int32_t i = 0; i < c->body_count; i++) {
+        const size_t at = 12 * (size_t)bodies[i];
+        memcpy(to + at, from + at, 12 * sizeof *to);
+    }
+}
+
+// Displacement of a body in its principal frame: exp(w) turns R0 to R.
+static mabd_affine_twist displacement(const mabd_real* q0, const mabd_real* q) {
+    const mabd_mat3 R = mabd_m3_load(q);
+    const mabd_vec3 way = mabd_v3_sub(mabd_v3_load(q + 9), mabd_v3_load(q0 + 9));
+    const mabd_affine_twist d = {mabd_m3_tmul(R, way),
+                                 mabd_so3_log(mabd_m3_tproduct(mabd_m3_load(q0), R))};
+    return d;
+}
+
+// ---- closing a component ----
+
+// Close the held rows of a component; changes q. *left gets the largest error.
+static mabd_status close_rows(mabd_affine_start_work* s, int32_t component, mabd_real* q,
+                              mabd_real* left) {
     const mabd_plan_component* c = &s->m->plan->components[component];
     mabd_real last = (mabd_real)INFINITY;
-    s->p.q = q;
     for (int k = 0; k < CLOSE_MAX_ITERATIONS; k++) {
         *left = mabd_affine_projection_errors(&s->p, component);
         if (*left == 0 || (*left <= CLOSE_FLOOR && *left > last / 2)) return MABD_OK;
@@ -59,27 +76,99 @@ static mabd_status close_component(mabd_affine_start_work* s, int32_t component,
         const mabd_status status = mabd_affine_projection_solve(&s->p, component);
         if (status == MABD_ERR_SINGULAR) return MABD_OK; // *left has the error
         MABD_TRY(status);
-        move_component(s, c, q, v);
+        move_component(s, c, q);
     }
     *left = mabd_affine_projection_errors(&s->p, component);
     return MABD_OK;
 }
 
-mabd_status mabd_affine_close_components(mabd_affine_start_work* s, mabd_real* q, mabd_real* v,
-                                         bool* closed) {
+// Write the displacements d from q0 to q to s->moved and return d' M d / 2.
+static mabd_real measure_moved(const mabd_affine_start_work* s, const mabd_plan_component* c,
+                               const mabd_real* q0, const mabd_real* q) {
+    const int32_t* bodies = s->m->plan->component_bodies + c->body_first;
+    mabd_real sum = 0;
+    for (int32_t i = 0; i < c->body_count; i++) {
+        const size_t at = 12 * (size_t)bodies[i];
+        const mabd_affine_twist d = displacement(q0 + at, q + at);
+        mabd_affine_twist_rates(q + at, d, s->moved + at);
+        sum += mabd_affine_twist_energy(s->m, bodies[i], d);
+    }
+    return sum;
+}
+
+// The part of the displacement along the freedoms of the joints, t = d - M^-1 J' K^-1 J d: -t to
+// the twists of the projection. *along gets t' M t / 2. MABD_ERR_SINGULAR, MABD_ERR_MEMORY.
+static mabd_status find_way_back(const mabd_affine_start_work* s, int32_t component,
+                                 const mabd_real* q, mabd_real* along) {
+    const mabd_plan_component* c = &s->m->plan->components[component];
+    const int32_t* bodies = s->m->plan->component_bodies + c->body_first;
+    mabd_affine_projection_rates(&s->p, component, s->moved);
+    MABD_TRY(mabd_affine_projection_solve(&s->p, component));
+    *along = 0;
+    for (int32_t i = 0; i < c->body_count; i++) {
+        const size_t at = 12 * (size_t)bodies[i];
+        const mabd_affine_twist d = mabd_affine_twist_of(q + at, s->moved + at);
+        mabd_affine_twist* u = &s->p.twists[bodies[i]];
+        u->v = mabd_v3_scale(-1, mabd_v3_add(d.v, u->v));
+        u->w = mabd_v3_scale(-1, mabd_v3_add(d.w, u->w));
+        *along += mabd_affine_twist_energy(s->m, bodies[i], *u);
+    }
+    return MABD_OK;
+}
+
+// Move a closed component along the freedoms of its joints while this brings it closer to q0.
+static mabd_status shorten(mabd_affine_start_work* s, int32_t component, const mabd_real* q0,
+                           mabd_real* q, mabd_real* left) {
+    const mabd_plan_component* c = &s->m->plan->components[component];
+    mabd_real length = measure_moved(s, c, q0, q), along;
+    for (int k = 0; k < SHORTEN_MAX_ROUNDS; k++) {
+        const mabd_status status = find_way_back(s, component, q, &along);
+        if (status == MABD_ERR_SINGULAR) return MABD_OK;
+        MABD_TRY(status);
+        if (!(along > SHORTEN_TOLERANCE * SHORTEN_TOLERANCE * length)) return MABD_OK;
+        const mabd_real before = *left;
+        copy_component(s, c, q, s->saved);
+        move_component(s, c, q);
+        MABD_TRY(close_rows(s, component, q, left));
+        const mabd_real now = measure_moved(s, c, q0, q);
+        if (*left > MABD_AFFINE_START_TOLERANCE || !(now < length)) {
+            copy_component(s, c, s->saved, q);
+            *left = before;
+            return MABD_OK;
+        }
+        length = now;
+    }
+    return MABD_OK;
+}
+
+mabd_status mabd_affine_close_components(mabd_affine_start_work* s, const mabd_real* q0,
+                                         mabd_real* q, bool* closed) {
     *closed = true;
     s->p.q = q, s->p.servos = true;
     for (int32_t i = 0; i < s->m->plan->component_count; i++) {
         mabd_real left = mabd_affine_projection_errors(&s->p, i);
         if (left <= MABD_AFFINE_START_TOLERANCE) continue;
-        MABD_TRY(close_component(s, i, q, v, &left));
-        *closed &= left <= MABD_AFFINE_START_TOLERANCE;
+        MABD_TRY(close_rows(s, i, q, &left));
+        const bool good = left <= MABD_AFFINE_START_TOLERANCE;
+        if (good && q0) MABD_TRY(shorten(s, i, q0, q, &left));
+        *closed &= good;
     }
     return MABD_OK;
 }
 
-static mabd_real angle_between(const mabd_real* q, const mabd_real* q0) {
-    return mabd_v3_norm(mabd_so3_log(mabd_m3_tproduct(mabd_m3_load(q0), mabd_m3_load(q))));
+// ---- closing a start state ----
+
+// Turn the rates of bodies from the poses q0 to those of the start: velocities in the world stay.
+static void carry_velocities(const mabd_affine_start_work* s) {
+    for (size_t at = 0; at < 12 * s->sim->sizes.bodies; at += 12) {
+        mabd_real *q = s->start->q + at, *v = s->start->v + at;
+        if (memcmp(q, s->q0 + at, 9 * sizeof *q) == 0) continue;
+        const mabd_mat3 R0 = mabd_m3_load(s->q0 + at), R = mabd_m3_load(q);
+        mabd_affine_twist u = mabd_affine_twist_of(s->q0 + at, v);
+        u.v = mabd_m3_tmul(R, mabd_m3_mul(R0, u.v));
+        u.w = mabd_m3_tmul(R, mabd_m3_mul(R0, u.w));
+        mabd_affine_twist_rates(q, u, v);
+    }
 }
 
 // Warn how far bodies have moved from q0.
@@ -89,8 +178,8 @@ static void warn_moved(const mabd_affine_start_work* s) {
     char name[2][160];
     for (int32_t i = 0; i < s->m->body_count; i++) {
         const mabd_real *q = s->start->q + 12 * (size_t)i, *q0 = s->q0 + 12 * (size_t)i;
-        const mabd_real way = mabd_v3_norm(mabd_v3_sub(mabd_v3_load(q + 9), mabd_v3_load(q0 + 9)));
-        const mabd_real turn = angle_between(q, q0);
+        const mabd_affine_twist d = displacement(q0, q);
+        const mabd_real way = mabd_v3_norm(d.v), turn = mabd_v3_norm(d.w);
         if (far < 0 || way > distance) far = i, distance = way;
         if (turned < 0 || turn > angle) turned = i, angle = turn;
     }
@@ -105,7 +194,7 @@ mabd_status mabd_affine_close_joints(mabd_affine_start_work* s) {
     bool closed;
     if (mabd_affine_start_reserve(s) != MABD_OK) return mabd_affine_start_no_memory(s);
     memcpy(s->q0, start->q, 12 * (s->sim->sizes.bodies + 1) * sizeof(mabd_real));
-    if (mabd_affine_close_components(s, start->q, start->v, &closed) != MABD_OK)
+    if (mabd_affine_close_components(s, s->q0, start->q, &closed) != MABD_OK)
         return mabd_affine_start_no_memory(s);
     mabd_affine_open_joint open = mabd_affine_find_open_joint(s, start->q);
     if (open.joint >= 0)
@@ -115,6 +204,7 @@ mabd_status mabd_affine_close_joints(mabd_affine_start_work* s) {
                          "the joints cannot be closed with all rigid servos at their targets");
     }
     if (memcmp(s->q0, start->q, 12 * s->sim->sizes.bodies * sizeof(mabd_real)) == 0) return MABD_OK;
+    carry_velocities(s);
     start->changed = true;
     warn_moved(s);
     return MABD_OK;

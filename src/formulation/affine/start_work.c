@@ -10,13 +10,18 @@ static size_t pose_bytes(const mabd_affine_start_work* s) {
 mabd_status mabd_affine_start_reserve(mabd_affine_start_work* s) {
     if (s->q0) return MABD_OK;
     s->q0 = mabd_alloc(s->p.allocator, pose_bytes(s));
-    return s->q0 ? mabd_affine_projection_create(&s->p) : MABD_ERR_MEMORY;
+    s->saved = mabd_alloc(s->p.allocator, pose_bytes(s));
+    s->moved = mabd_alloc(s->p.allocator, pose_bytes(s));
+    if (!s->q0 || !s->saved || !s->moved) return MABD_ERR_MEMORY;
+    return mabd_affine_projection_create(&s->p);
 }
 
 void mabd_affine_start_release(mabd_affine_start_work* s) {
     mabd_affine_projection_destroy(&s->p);
     mabd_free(s->p.allocator, s->q0, pose_bytes(s));
-    s->q0 = NULL;
+    mabd_free(s->p.allocator, s->saved, pose_bytes(s));
+    mabd_free(s->p.allocator, s->moved, pose_bytes(s));
+    s->q0 = s->saved = s->moved = NULL;
 }
 
 mabd_status mabd_affine_start_no_memory(const mabd_affine_start_work* s) {
