@@ -165,6 +165,6 @@ mabd_status MABD_CUDA(dual_solve)(const mabd_cuda_solvers* solvers, const mabd_d
     const mabd_dual_goal goal = mabd_affine_dual_goal(host->gap_tolerance);
     mabd_dual_report report;
     MABD_TRY(MABD_CUDA(solvers_solve)(solvers, device, &system, &goal, &report, error));
-    mabd_dual_report_add(&host->dual_report, &report);
+    mabd_affine_dual_report_add(&host->dual_report, &report);
     return upload_host_rows(solvers, device, host, view, bad, error);
 }

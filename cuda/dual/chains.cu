@@ -231,8 +231,8 @@ static int32_t squares_for(const mabd_cuda_chains* c, size_t reals) {
 
 // ---- factor and solve ---------------------------------------------------------------------------
 
-MABD_FN mabd_chain chain_of(const mabd_cuda_chains& c, int32_t i) {
-    mabd_chain chain;
+MABD_FN mabd_dual_chain_arrays chain_of(const mabd_cuda_chains& c, int32_t i) {
+    mabd_dual_chain_arrays chain;
     chain.slot_count = c.slot_count;
     chain.width = c.width, chain.block = c.block, chain.edge_block = c.edge_block;
     chain.D = mabd_interleaved_of(c.D, c.D_reals, i),
@@ -244,16 +244,16 @@ template <int most>
 __global__ static void __launch_bounds__(THREADS, 1)
     factor_chains(CONSTANT mabd_cuda_chains c, int32_t* bad) {
     if (INDEX >= c.count) return;
-    const mabd_chain chain = chain_of(c, INDEX);
-    const int32_t failed = mabd_chain_text_factor(most, &chain);
+    const mabd_dual_chain_arrays chain = chain_of(c, INDEX);
+    const int32_t failed = mabd_dual_chain_kernel_factor(most, &chain);
     if (failed >= 0) bad[c.slot_first[INDEX] + failed] = 1;
 }
 
 template <int most>
 __global__ static void __launch_bounds__(THREADS, 1) solve_chains(CONSTANT mabd_cuda_chains c) {
     if (INDEX >= c.count) return;
-    const mabd_chain chain = chain_of(c, INDEX);
-    mabd_chain_text_solve(most, &chain, mabd_interleaved_of(c.x, c.x_reals, INDEX));
+    const mabd_dual_chain_arrays chain = chain_of(c, INDEX);
+    mabd_dual_chain_kernel_solve(most, &chain, mabd_interleaved_of(c.x, c.x_reals, INDEX));
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)

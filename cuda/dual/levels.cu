@@ -139,11 +139,11 @@ __device__ static void add_arms(const work& w, int32_t junction, mabd_real* x, i
             system.U + system.edge_block[l.start[s] + (e.of_x ? e.row_half : e.column_half)];
         if (e.of_x) {
             const mabd_real* y = x + (system.row[s] - system.row_offset);
-            sum = mabd_tree_sub_arm(rows, Z + e.row, y, 1, sum);
+            sum = mabd_dual_tree_sub_arm(rows, Z + e.row, y, 1, sum);
         } else {
             const mabd_real* W =
                 w.kept + (size_t)i * MABD_ARM_KEPT + e.row_half * rows * MABD_JUNCTION_SLOT;
-            sum = mabd_tree_sub_arm(rows, W + e.row, Z + e.column, MABD_JUNCTION_SLOT, sum);
+            sum = mabd_dual_tree_sub_arm(rows, W + e.row, Z + e.column, MABD_JUNCTION_SLOT, sum);
         }
     }
     *e.at = sum;
@@ -166,9 +166,9 @@ struct eliminate_sweep {
         const mabd_cuda_level_lists& l = w.lists;
         if (l.arm && l.arm[s] >= 0) {
             mabd_real* kept = w.kept + (size_t)l.arm[s] * MABD_ARM_KEPT;
-            w.bad[l.slot[s]] = !mabd_tree_eliminate_arm_slot(&w.system, l.start, s, x, kept);
+            w.bad[l.slot[s]] = !mabd_dual_tree_eliminate_arm_slot(&w.system, l.start, s, x, kept);
         } else {
-            w.bad[l.slot[s]] = !mabd_tree_eliminate_slot(&w.system, l.start, s, x);
+            w.bad[l.slot[s]] = !mabd_dual_tree_eliminate_slot(&w.system, l.start, s, x);
         }
     }
 };
@@ -188,7 +188,7 @@ struct forward_sweep {
             mabd_block_solve_l(system.width[s], system.D + system.block[s],
                                x + (system.row[s] - system.row_offset));
         } else {
-            mabd_tree_forward_slot(&system, w.lists.start, s, x);
+            mabd_dual_tree_forward_slot(&system, w.lists.start, s, x);
         }
     }
 };
@@ -196,7 +196,7 @@ struct forward_sweep {
 struct back_sweep {
     static const bool has_junctions = false;
     static __device__ void slot(const work& w, int32_t s, mabd_real* x) {
-        mabd_tree_back_slot(&w.system, w.lists.start, s, x);
+        mabd_dual_tree_back_slot(&w.system, w.lists.start, s, x);
     }
 };
 

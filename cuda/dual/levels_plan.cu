@@ -259,7 +259,7 @@ static mabd_status fill(const mabd_plan* plan, const mabd_allocator* allocator, 
     fill_edges(w, levels);
     mabd_dual_system system = {};
     system.slot_count = levels->slot_count, system.to = levels->host.to;
-    if (!mabd_tree_fits(&system, levels->host.start)) {
+    if (!mabd_dual_tree_fits(&system, levels->host.start)) {
         return mabd_fail(error, MABD_ERR_ARG, "the level solver takes trees only");
     }
     levels->level_count = find_levels(levels, w);

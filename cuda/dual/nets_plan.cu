@@ -95,7 +95,7 @@ static void add_block(const mabd_plan* plan, const mabd_plan_component* c, int32
 }
 
 static void fill_blocks(const mabd_plan* plan, const mabd_plan_component* c, int32_t base,
-                        const mabd_neighbours* n, mabd_cuda_net_lists* l, size_t* at,
+                        const mabd_dual_neighbours* n, mabd_cuda_net_lists* l, size_t* at,
                         size_t* block) {
     for (int32_t i = 0; i < c->slot_count; i++) {
         const int32_t s = base + i;
@@ -120,17 +120,17 @@ static mabd_status fill(const mabd_plan* plan, int32_t count, const int32_t* com
     for (int32_t i = 0; i < count; i++) {
         const mabd_plan_component* c = &plan->components[components[i]];
         mabd_dual_system system = {};
-        mabd_neighbours list;
+        mabd_dual_neighbours list;
         system.slot_count = c->slot_count, system.edge_count = c->edge_count;
         system.from = plan->edge_from + c->edge_first, system.to = plan->edge_to + c->edge_first;
         system.slot_offset = c->slot_first;
-        if (mabd_neighbours_make(allocator, &system, &list) != MABD_OK) {
+        if (mabd_dual_neighbours_make(allocator, &system, &list) != MABD_OK) {
             return mabd_fail_memory(error, "listing nets");
         }
         fill_slots(plan, c, i, base, nets);
         fill_parts(c, i, base, &nets->host);
         fill_blocks(plan, c, base, &list, &nets->host, &at, &block);
-        mabd_neighbours_free(allocator, &list);
+        mabd_dual_neighbours_free(allocator, &list);
         base += c->slot_count;
     }
     return MABD_OK;

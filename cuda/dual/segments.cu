@@ -23,8 +23,8 @@ typedef struct chain_range {
 
 // The lists while they are filled.
 typedef struct listing {
-    mabd_segment_slot* slots;
-    mabd_segment* segments;
+    mabd_dual_segment_slot* slots;
+    mabd_dual_segment* segments;
     chain_range* chains; // of a depth
     int32_t slot_count, segment_count, chain_count;
     size_t own;
@@ -37,7 +37,7 @@ static size_t take_own(listing* l, int32_t reals) {
 }
 
 static void add_segment(listing* l, int32_t first, int32_t count, bool before, bool after) {
-    mabd_segment segment = {first, count, before, after, 0, 0};
+    mabd_dual_segment segment = {first, count, before, after, 0, 0};
     if (before) {
         const int32_t u = l->slots[first - 1].width;
         segment.share = take_own(l, u * u + u);
@@ -74,7 +74,7 @@ static void list_chains(const mabd_plan* plan, int32_t count, const int32_t* com
         if (c->slot_count > 0) l->chains[l->chain_count++] = chain;
         for (int32_t k = 0; k < c->slot_count; k++) {
             const int32_t s = c->slot_first + k;
-            mabd_segment_slot slot = {};
+            mabd_dual_segment_slot slot = {};
             slot.slot = s, slot.width = plan->slot_width[s], slot.row = plan->slot_row[s];
             slot.block = plan->slot_block[s], slot.edge = plan->edge_block[c->edge_first + k];
             l->slots[l->slot_count++] = slot;
@@ -100,9 +100,10 @@ static void lay_lists(size_t n, size_t chains, mabd_arena* arena, mabd_cuda_segm
                       listing* l) {
     const size_t slots = n + n / (MABD_SEGMENT / 2);
     const size_t segments = chains + slots / (MABD_SEGMENT / 2);
-    l->slots = s->host_slots = (mabd_segment_slot*)mabd_arena_take(arena, slots, sizeof *l->slots);
+    l->slots = s->host_slots =
+        (mabd_dual_segment_slot*)mabd_arena_take(arena, slots, sizeof *l->slots);
     l->segments = s->host_segments =
-        (mabd_segment*)mabd_arena_take(arena, segments, sizeof *l->segments);
+        (mabd_dual_segment*)mabd_arena_take(arena, segments, sizeof *l->segments);
     l->chains = (chain_range*)mabd_arena_take(arena, chains, sizeof *l->chains);
 }
 
@@ -145,9 +146,10 @@ static mabd_status plan_all(const mabd_plan* plan, int32_t count, const int32_t*
 
 static void layout(void* solver, mabd_arena* arena) {
     mabd_cuda_segments* s = (mabd_cuda_segments*)solver;
-    s->slots = (mabd_segment_slot*)mabd_arena_take(arena, (size_t)s->slot_count, sizeof *s->slots);
-    s->segments = (mabd_segment*)mabd_arena_take(arena, (size_t)s->segment_first[s->depths],
-                                                 sizeof *s->segments);
+    s->slots =
+        (mabd_dual_segment_slot*)mabd_arena_take(arena, (size_t)s->slot_count, sizeof *s->slots);
+    s->segments = (mabd_dual_segment*)mabd_arena_take(arena, (size_t)s->segment_first[s->depths],
+                                                      sizeof *s->segments);
     s->own = (mabd_real*)mabd_arena_take(arena, s->own_reals, sizeof *s->own);
 }
 
@@ -171,32 +173,34 @@ static void release(const mabd_allocator* allocator, void* solver) {
 
 template <int most>
 __global__ static void __launch_bounds__(THREADS, 1)
-    eliminate_segments(CONSTANT mabd_segment_arrays a, int32_t count, const mabd_segment* segments,
-                       int32_t* bad) {
+    eliminate_segments(CONSTANT mabd_dual_segment_arrays a, int32_t count,
+                       const mabd_dual_segment* segments, int32_t* bad) {
     if (INDEX >= count) return;
-    const mabd_segment g = segments[INDEX];
-    mabd_segment_eliminate(most, &a, &g, bad);
+    const mabd_dual_segment g = segments[INDEX];
+    mabd_dual_segment_eliminate(most, &a, &g, bad);
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    add_shares(CONSTANT mabd_segment_arrays a, int32_t count, const mabd_segment* segments) {
+    add_shares(CONSTANT mabd_dual_segment_arrays a, int32_t count,
+               const mabd_dual_segment* segments) {
     if (INDEX >= count) return;
-    const mabd_segment g = segments[INDEX];
-    if (g.before) mabd_segment_add_share(&a, &g);
+    const mabd_dual_segment g = segments[INDEX];
+    if (g.before) mabd_dual_segment_add_share(&a, &g);
 }
 
 template <int most>
 __global__ static void __launch_bounds__(THREADS, 1)
-    back_segments(CONSTANT mabd_segment_arrays a, int32_t count, const mabd_segment* segments) {
+    back_segments(CONSTANT mabd_dual_segment_arrays a, int32_t count,
+                  const mabd_dual_segment* segments) {
     if (INDEX >= count) return;
-    const mabd_segment g = segments[INDEX];
-    mabd_segment_back(most, &a, &g);
+    const mabd_dual_segment g = segments[INDEX];
+    mabd_dual_segment_back(most, &a, &g);
 }
 
-static mabd_segment_arrays arrays_of(const mabd_cuda_segments* s,
-                                     const mabd_cuda_dual_system* system, int32_t depth) {
-    const mabd_segment_arrays a = {s->slots, system->D, depth > 0 ? s->own : system->U,
-                                   system->lambda, s->own};
+static mabd_dual_segment_arrays arrays_of(const mabd_cuda_segments* s,
+                                          const mabd_cuda_dual_system* system, int32_t depth) {
+    const mabd_dual_segment_arrays a = {s->slots, system->D, depth > 0 ? s->own : system->U,
+                                        system->lambda, s->own};
     return a;
 }
 
@@ -204,7 +208,7 @@ static mabd_status factor(void* solver, const mabd_device* device,
                           const mabd_cuda_dual_system* system, int32_t* bad, mabd_error* error) {
     const mabd_cuda_segments* s = (const mabd_cuda_segments*)solver;
     for (int32_t depth = 0; depth < s->depths; depth++) {
-        const mabd_segment_arrays a = arrays_of(s, system, depth);
+        const mabd_dual_segment_arrays a = arrays_of(s, system, depth);
         const int32_t first = s->segment_first[depth];
         const int32_t count = s->segment_first[depth + 1] - first;
         LAUNCH_MOST(device, "factor", eliminate_segments, s->most, count, a, count,

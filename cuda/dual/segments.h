@@ -18,8 +18,8 @@ typedef struct mabd_cuda_segments {
     int32_t most;                                   // widest block, 1..6
     int32_t slot_count;                             // of all depths
     int32_t segment_first[MABD_SEGMENT_DEPTHS + 1]; // of a depth
-    mabd_segment_slot *host_slots, *slots;          // on the host and on the device
-    mabd_segment *host_segments, *segments;         // on the host and on the device
+    mabd_dual_segment_slot *host_slots, *slots;     // on the host and on the device
+    mabd_dual_segment *host_segments, *segments;    // on the host and on the device
     void* host_memory;
     size_t host_size; // [bytes]
     size_t own_reals;

@@ -17,27 +17,27 @@
 #include "dual/order_late.h"
 
 static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
-                           bool natural, mabd_order_report* report,
-                           mabd_block_symbolic** symbolic) {
+                           bool natural, mabd_dual_order_report* report,
+                           mabd_dual_block_symbolic** symbolic) {
     const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
     int32_t* order = mabd_alloc(allocator, bytes);
     *symbolic = NULL;
     if (!order) return MABD_ERR_MEMORY;
-    mabd_status status = natural ? mabd_block_order_natural(allocator, system, order, report)
-                                 : mabd_block_order(allocator, system, order, report);
-    if (status == MABD_OK) status = mabd_order_late(allocator, system, order);
-    if (status == MABD_OK) status = mabd_block_analyse(allocator, system, order, symbolic);
+    mabd_status status = natural ? mabd_dual_block_order_natural(allocator, system, order, report)
+                                 : mabd_dual_block_order(allocator, system, order, report);
+    if (status == MABD_OK) status = mabd_dual_order_late(allocator, system, order);
+    if (status == MABD_OK) status = mabd_dual_block_analyse(allocator, system, order, symbolic);
     mabd_free(allocator, order, bytes);
     return status;
 }
 
 // Return the workspace of a part in doubles: front, scaled, least, below.
-static size_t room_size_of(const mabd_block_part* part) {
+static size_t room_size_of(const mabd_dual_block_part* part) {
     const size_t wide = (size_t)part->widest, deep = (size_t)part->deepest;
     return (size_t)part->front_size + wide * (MABD_BLOCK_TILE + 1) + deep + 4 * MABD_BLOCK_TILE;
 }
 // A workspace is large enough for any part, the last one for the top.
-static size_t room_size(const mabd_block_symbolic* m, int32_t room) {
+static size_t room_size(const mabd_dual_block_symbolic* m, int32_t room) {
     size_t most = 0;
     if (room == m->part_count) return room_size_of(&m->parts[room]);
     for (int32_t p = 0; p < m->part_count; p++) {
@@ -46,15 +46,16 @@ static size_t room_size(const mabd_block_symbolic* m, int32_t room) {
     }
     return most;
 }
-static size_t stacks_size(const mabd_block_symbolic* m) {
+static size_t stacks_size(const mabd_dual_block_symbolic* m) {
     const size_t parts = (size_t)m->part_count * (size_t)m->stack_size;
     return parts > (size_t)m->top_size ? parts : (size_t)m->top_size;
 }
 
-static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_solver* solver) {
+static void layout(const mabd_dual_block_symbolic* m, mabd_arena* arena,
+                   mabd_dual_block_solver* solver) {
     const size_t rows = (size_t)m->row_count, parts = (size_t)m->part_count + 1;
     mabd_arena_take(arena, 1, sizeof *solver);
-    mabd_block_factor* f = &solver->factor;
+    mabd_dual_block_factor* f = &solver->factor;
     f->L = mabd_arena_take(arena, (size_t)m->panel_size, sizeof(double));
     f->d = mabd_arena_take(arena, rows, sizeof(double));
     f->inverse = mabd_arena_take(arena, rows, sizeof(double));
@@ -72,8 +73,8 @@ static void layout(const mabd_block_symbolic* m, mabd_arena* arena, mabd_block_s
 }
 
 // Return the bytes of a solver with its values, without the analysis.
-static size_t count_bytes(const mabd_block_symbolic* symbolic) {
-    mabd_block_solver counts;
+static size_t count_bytes(const mabd_dual_block_symbolic* symbolic) {
+    mabd_dual_block_solver counts;
     mabd_arena arena = {NULL, 0, 0};
     layout(symbolic, &arena, &counts);
     return arena.used;
@@ -83,57 +84,57 @@ static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual
                                 void** out) {
     *out = NULL;
     if (system->slot_count < 1) return MABD_ERR_ARG;
-    mabd_block_symbolic* symbolic;
-    mabd_order_report report;
+    mabd_dual_block_symbolic* symbolic;
+    mabd_dual_order_report report;
     MABD_TRY(analyse(allocator, system, false, &report, &symbolic));
     mabd_arena arena = {NULL, count_bytes(symbolic), 0};
     if (arena.size != SIZE_MAX) arena.memory = mabd_alloc(allocator, arena.size);
     if (!arena.memory) {
-        mabd_block_symbolic_destroy(allocator, symbolic);
+        mabd_dual_block_symbolic_destroy(allocator, symbolic);
         return MABD_ERR_MEMORY;
     }
-    mabd_block_solver* solver = (mabd_block_solver*)(void*)arena.memory;
+    mabd_dual_block_solver* solver = (mabd_dual_block_solver*)(void*)arena.memory;
     layout(symbolic, &arena, solver);
     solver->factor.symbolic = solver->symbolic = symbolic;
-    solver->kernels = mabd_block_kernels_of(mabd_isa_count() - 1);
+    solver->kernels = mabd_dual_block_kernels_of(mabd_isa_count() - 1);
     solver->bytes = arena.size;
     *out = solver;
     return MABD_OK;
 }
 
 static void block_destroy(const mabd_allocator* allocator, void* object) {
-    mabd_block_solver* solver = object;
+    mabd_dual_block_solver* solver = object;
     if (!solver) return;
-    mabd_block_symbolic_destroy(allocator, solver->symbolic);
+    mabd_dual_block_symbolic_destroy(allocator, solver->symbolic);
     mabd_free(allocator, solver, solver->bytes);
 }
 
 static size_t block_bytes(const void* object) {
-    const mabd_block_solver* solver = object;
+    const mabd_dual_block_solver* solver = object;
     return solver->bytes + solver->symbolic->bytes;
 }
 
-mabd_status mabd_block_foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
-                               bool natural, mabd_block_outlook* outlook) {
-    mabd_block_symbolic* symbolic;
+mabd_status mabd_dual_block_foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                    bool natural, mabd_dual_block_outlook* outlook) {
+    mabd_dual_block_symbolic* symbolic;
     MABD_TRY(analyse(allocator, system, natural, &outlook->orders, &symbolic));
     const size_t own = count_bytes(symbolic), analysis = symbolic->bytes;
     outlook->bytes = own > SIZE_MAX - analysis ? SIZE_MAX : own + analysis;
     outlook->nodes = symbolic->node_count;
     outlook->flops = symbolic->flops;
     outlook->entries = (double)symbolic->panel_size;
-    mabd_block_symbolic_destroy(allocator, symbolic);
+    mabd_dual_block_symbolic_destroy(allocator, symbolic);
     return MABD_OK;
 }
 
 static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
-    mabd_block_outlook outlook;
-    const mabd_status status = mabd_block_foresee(allocator, system, false, &outlook);
+    mabd_dual_block_outlook outlook;
+    const mabd_status status = mabd_dual_block_foresee(allocator, system, false, &outlook);
     return status == MABD_OK ? outlook.bytes : SIZE_MAX;
 }
 
-static int32_t slot_of_row(const mabd_block_symbolic* symbolic, int32_t row) {
-    const mabd_block_slot* s = symbolic->slots;
+static int32_t slot_of_row(const mabd_dual_block_symbolic* symbolic, int32_t row) {
+    const mabd_dual_block_slot* s = symbolic->slots;
     while (row >= s->first + s->width) s++;
     return s->slot;
 }
@@ -141,23 +142,23 @@ static int32_t slot_of_row(const mabd_block_symbolic* symbolic, int32_t row) {
 // ---- parts -------------------------------------------------------------------------------------
 
 typedef struct block_job {
-    mabd_block_solver* solver;
+    mabd_dual_block_solver* solver;
     const mabd_dual_system* system;
     mabd_real* x; // null = no right-hand side
 } block_job;
 
 static double* above_of(const block_job* job, int32_t p) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
+    const mabd_dual_block_symbolic* m = job->solver->symbolic;
     return job->solver->above + (int64_t)p * (m->row_count - m->top_row);
 }
 
 // Return the factor as a part sees it that a thread processes.
-static mabd_block_factor view_of(const block_job* job, int32_t p, int32_t thread) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
-    const mabd_block_part* part = &m->parts[p];
+static mabd_dual_block_factor view_of(const block_job* job, int32_t p, int32_t thread) {
+    const mabd_dual_block_symbolic* m = job->solver->symbolic;
+    const mabd_dual_block_part* part = &m->parts[p];
     const bool crowd = p == m->part_count || mabd_pool_threads(job->system->pool) > m->part_count;
     const int32_t room = crowd ? p : thread;
-    mabd_block_factor f = job->solver->factor;
+    mabd_dual_block_factor f = job->solver->factor;
     double* next = job->solver->rooms[room];
     f.stack = job->solver->stacks + (p < m->part_count ? room * m->stack_size : 0);
     f.front = next, next += (part->front_size + 7) / 8 * 8;
@@ -170,19 +171,19 @@ static mabd_block_factor view_of(const block_job* job, int32_t p, int32_t thread
 }
 
 // Return the end of the slots of a part, which start at *first.
-static const mabd_block_slot* slots_end(const block_job* job, const mabd_block_part* part,
-                                        const mabd_block_slot** first) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
+static const mabd_dual_block_slot* slots_end(const block_job* job, const mabd_dual_block_part* part,
+                                             const mabd_dual_block_slot** first) {
+    const mabd_dual_block_symbolic* m = job->solver->symbolic;
     *first = m->slots;
     if (part->first == part->last) return m->slots;
-    const mabd_block_node* last = &m->nodes[part->last - 1];
+    const mabd_dual_block_node* last = &m->nodes[part->last - 1];
     *first += m->nodes[part->first].slot;
     return m->slots + last->slot + last->slot_count;
 }
 
 // Copy the right-hand side of a part into elimination order.
-static void take(const block_job* job, const mabd_block_part* part) {
-    const mabd_block_slot *s, *end = slots_end(job, part, &s);
+static void take(const block_job* job, const mabd_dual_block_part* part) {
+    const mabd_dual_block_slot *s, *end = slots_end(job, part, &s);
     for (; s < end; s++) {
         const mabd_real* from = job->x + s->row;
         double* to = job->solver->factor.x + s->first;
@@ -191,8 +192,8 @@ static void take(const block_job* job, const mabd_block_part* part) {
 }
 
 // Copy the solution of a part into the system's order.
-static void give(const block_job* job, const mabd_block_part* part) {
-    const mabd_block_slot *s, *end = slots_end(job, part, &s);
+static void give(const block_job* job, const mabd_dual_block_part* part) {
+    const mabd_dual_block_slot *s, *end = slots_end(job, part, &s);
     for (; s < end; s++) {
         const double* from = job->solver->factor.x + s->first;
         mabd_real* to = job->x + s->row;
@@ -201,11 +202,11 @@ static void give(const block_job* job, const mabd_block_part* part) {
 }
 
 // Add the contribution of a part at the rows below one of its roots to x of the top, and clear it.
-static void add_above(const block_job* job, int32_t p, const mabd_block_node* root) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
+static void add_above(const block_job* job, int32_t p, const mabd_dual_block_node* root) {
+    const mabd_dual_block_symbolic* m = job->solver->symbolic;
     double* above = above_of(job, p);
     for (int32_t i = root->run; i < root->run + root->run_count; i++) {
-        const mabd_block_run* run = &m->runs[i];
+        const mabd_dual_block_run* run = &m->runs[i];
         double *to = job->solver->factor.x + run->row, *from = above + (run->row - m->top_row);
         for (int32_t r = 0; r < run->length; r++) to[r] += from[r], from[r] = 0;
     }
@@ -213,11 +214,11 @@ static void add_above(const block_job* job, int32_t p, const mabd_block_node* ro
 
 // Build the right-hand side of the top, once all parts are done.
 static void take_top(const block_job* job) {
-    const mabd_block_symbolic* m = job->solver->symbolic;
-    const mabd_block_part* top = &m->parts[m->part_count];
+    const mabd_dual_block_symbolic* m = job->solver->symbolic;
+    const mabd_dual_block_part* top = &m->parts[m->part_count];
     take(job, top);
     for (int32_t s = top->first; s < top->last; s++) {
-        const mabd_block_node* node = &m->nodes[s];
+        const mabd_dual_block_node* node = &m->nodes[s];
         int32_t p = 0;
         for (int32_t i = node->child; i < node->child + node->child_count; i++) {
             const int32_t child = m->children[i];
@@ -230,24 +231,24 @@ static void take_top(const block_job* job) {
 
 static void factor_part(void* context, int32_t p, int32_t thread) {
     const block_job* job = context;
-    const mabd_block_factor f = view_of(job, p, thread);
-    const mabd_block_part* part = &job->solver->symbolic->parts[p];
+    const mabd_dual_block_factor f = view_of(job, p, thread);
+    const mabd_dual_block_part* part = &job->solver->symbolic->parts[p];
     if (job->x && p < job->solver->symbolic->part_count) take(job, part);
     job->solver->bad[p] = job->solver->kernels->factor(&f, job->system, part, job->x != NULL);
 }
 
 static void forward_part(void* context, int32_t p, int32_t thread) {
     const block_job* job = context;
-    const mabd_block_factor f = view_of(job, p, thread);
-    const mabd_block_part* part = &job->solver->symbolic->parts[p];
+    const mabd_dual_block_factor f = view_of(job, p, thread);
+    const mabd_dual_block_part* part = &job->solver->symbolic->parts[p];
     if (p < job->solver->symbolic->part_count) take(job, part);
     job->solver->kernels->forward(&f, part);
 }
 
 static void backward_part(void* context, int32_t p, int32_t thread) {
     const block_job* job = context;
-    const mabd_block_factor f = view_of(job, p, thread);
-    const mabd_block_part* part = &job->solver->symbolic->parts[p];
+    const mabd_dual_block_factor f = view_of(job, p, thread);
+    const mabd_dual_block_part* part = &job->solver->symbolic->parts[p];
     job->solver->kernels->backward(&f, part);
     give(job, part);
 }
@@ -257,7 +258,7 @@ static void backward_part(void* context, int32_t p, int32_t thread) {
 // If several parts fail, report the first.
 static mabd_status block_factor_with(void* object, const mabd_dual_system* system, mabd_real* b,
                                      int32_t* bad) {
-    mabd_block_solver* solver = object;
+    mabd_dual_block_solver* solver = object;
     block_job job = {solver, system, b};
     const int32_t parts = solver->symbolic->part_count;
     int32_t failed = -1;
@@ -278,14 +279,14 @@ static mabd_status block_factor(void* object, const mabd_dual_system* system, in
 }
 
 static void block_solve_rest(void* object, const mabd_dual_system* system, mabd_real* x) {
-    mabd_block_solver* solver = object;
+    mabd_dual_block_solver* solver = object;
     block_job job = {solver, system, x};
     backward_part(&job, solver->symbolic->part_count, 0);
     mabd_pool_run(system->pool, solver->symbolic->part_count, backward_part, &job);
 }
 
 static void block_solve(void* object, const mabd_dual_system* system, mabd_real* x) {
-    mabd_block_solver* solver = object;
+    mabd_dual_block_solver* solver = object;
     block_job job = {solver, system, x};
     mabd_pool_run(system->pool, solver->symbolic->part_count, forward_part, &job);
     take_top(&job);

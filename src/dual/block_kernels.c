@@ -8,8 +8,8 @@
     {MABD_BLOCK_JOIN(factor, isa), MABD_BLOCK_JOIN(forward, isa), MABD_BLOCK_JOIN(backward, isa)},
 
 MABD_ISA_EACH(PROTOTYPES)
-static const mabd_block_kernels tables[] = {MABD_ISA_EACH(TABLE)};
+static const mabd_dual_block_kernels tables[] = {MABD_ISA_EACH(TABLE)};
 
-const mabd_block_kernels* mabd_block_kernels_of(int32_t isa) {
+const mabd_dual_block_kernels* mabd_dual_block_kernels_of(int32_t isa) {
     return &tables[isa];
 }

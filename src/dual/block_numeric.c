@@ -37,11 +37,11 @@ typedef struct front {
     double *d, *inverse;
 } front;
 
-static double* update_of(const mabd_block_factor* f, const mabd_block_node* node) {
+static double* update_of(const mabd_dual_block_factor* f, const mabd_dual_block_node* node) {
     return (node->kept ? f->kept : f->stack) + node->update;
 }
 
-static front open_front(const mabd_block_factor* f, const mabd_block_node* node) {
+static front open_front(const mabd_dual_block_factor* f, const mabd_dual_block_node* node) {
     front a;
     a.width = node->width, a.below = node->below;
     a.wide = MABD_BLOCK_PAD(a.width), a.deep = MABD_BLOCK_PAD(a.below);
@@ -125,7 +125,8 @@ MABD_HOT void add_just(int n, const double* MABD_RESTRICT from, double* MABD_RES
 }
 MABD_HOT void add_to(int32_t n, const double* from, double* to) {
     for (; n >= MABD_TILE; n -= MABD_TILE, from += MABD_TILE, to += MABD_TILE) {
-        mabd_column_store(mabd_column_add(mabd_column_load(to), mabd_column_load(from)), to);
+        mabd_dual_column_store(
+            mabd_dual_column_add(mabd_dual_column_load(to), mabd_dual_column_load(from)), to);
     }
     if (n == 0) return;
 #define CALL(count) add_just(count, from, to)
@@ -171,20 +172,21 @@ static void add_triangle(int32_t n, const double* from, int64_t from_stride, dou
 
 // Add a child's update matrix to the own columns of the front, or to those below: for each run of
 // its columns, the runs of rows from there on.
-static void add_child(const mabd_block_factor* f, const mabd_block_node* child, const front* a,
-                      bool own) {
+static void add_child(const mabd_dual_block_factor* f, const mabd_dual_block_node* child,
+                      const front* a, bool own) {
     const int64_t stride = MABD_BLOCK_PAD(child->below);
-    const mabd_block_run *runs = f->symbolic->runs + child->run, *end = runs + child->run_count;
+    const mabd_dual_block_run *runs = f->symbolic->runs + child->run,
+                              *end = runs + child->run_count;
     const double* from = update_of(f, child); // diagonal entry of a run's first column
     const int64_t height = own ? a->height : a->deep;
     const int32_t above = own ? 0 : a->wide; // local row of the first entry of a column
-    for (const mabd_block_run* across = runs; across < end; across++) {
+    for (const mabd_dual_block_run* across = runs; across < end; across++) {
         const int32_t columns = across->length;
         if (own == (across->at < a->wide)) {
             double* to = (own ? a->F : a->update) + (across->at - above) * height - above;
             const double* rows = from + columns;
             add_triangle(columns, from, stride, to + across->at, height);
-            for (const mabd_block_run* down = across + 1; down < end; down++) {
+            for (const mabd_dual_block_run* down = across + 1; down < end; down++) {
                 add_block(down->length, columns, rows, stride, to + down->at, height);
                 rows += down->length;
             }
@@ -192,8 +194,8 @@ static void add_child(const mabd_block_factor* f, const mabd_block_node* child, 
         from += columns * (stride + 1);
     }
 }
-static void add_children(const mabd_block_factor* f, const mabd_block_node* node, const front* a,
-                         bool own) {
+static void add_children(const mabd_dual_block_factor* f, const mabd_dual_block_node* node,
+                         const front* a, bool own) {
     const int32_t* children = f->symbolic->children + node->child;
     for (int32_t i = 0; i < node->child_count; i++) {
         add_child(f, &f->symbolic->nodes[children[i]], a, own);
@@ -202,24 +204,24 @@ static void add_children(const mabd_block_factor* f, const mabd_block_node* node
 
 // Prefetch the blocks of a node: they are read in elimination order, not in the order of memory.
 // (Inlined: gcc treats a function that only prefetches as one without effect and drops its calls.)
-MABD_HOT void prefetch(const mabd_block_symbolic* m, const mabd_dual_system* system,
-                       const mabd_block_node* node) {
+MABD_HOT void prefetch(const mabd_dual_block_symbolic* m, const mabd_dual_system* system,
+                       const mabd_dual_block_node* node) {
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
-        const mabd_block_slot* slot = &m->slots[k];
+        const mabd_dual_block_slot* slot = &m->slots[k];
         mabd_block_prefetch(slot->width, slot->width, system->D + slot->block, 0);
     }
     for (int32_t i = node->place; i < node->place + node->place_count; i++) {
-        const mabd_block_place* place = &m->places[i];
+        const mabd_dual_block_place* place = &m->places[i];
         mabd_block_prefetch(place->rows, place->columns, system->U + place->block, 0);
     }
 }
 
-static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
-                     const mabd_block_node* node, const front* a) {
-    const mabd_block_symbolic* m = f->symbolic;
+static void assemble(const mabd_dual_block_factor* f, const mabd_dual_system* system,
+                     const mabd_dual_block_node* node, const front* a) {
+    const mabd_dual_block_symbolic* m = f->symbolic;
     memset(a->F, 0, (size_t)(a->height * a->width) * sizeof(double));
     for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
-        const mabd_block_slot* s = &m->slots[k];
+        const mabd_dual_block_slot* s = &m->slots[k];
         const mabd_real* D = system->D + s->block;
         const double sign = system->negative && system->negative[s->slot] ? -1 : 1;
         // joints at points: lengths that the compiler knows
@@ -230,7 +232,7 @@ static void assemble(const mabd_block_factor* f, const mabd_dual_system* system,
         }
     }
     for (int32_t i = 0; i < node->place_count; i++) {
-        const mabd_block_place* p = &m->places[node->place + i];
+        const mabd_dual_block_place* p = &m->places[node->place + i];
         const mabd_real* U = system->U + p->block;
         double* F = a->F + p->column * a->height + p->row;
         if (p->rows == 3 && p->columns == 3) {
@@ -254,15 +256,16 @@ MABD_HOT void tile_sub_just(int n, int32_t depth, const double* A, const double*
                             const double* from, double* T, int64_t stride) {
 #pragma GCC unroll 4
     for (int j = 0; j < n; j += MABD_STRIP) {
-        mabd_tile_strip(at_most(n - j, MABD_STRIP), depth, A, B + j,
-                        from ? from + j * stride : NULL, T + j * stride, stride);
+        mabd_dual_tile_strip(at_most(n - j, MABD_STRIP), depth, A, B + j,
+                             from ? from + j * stride : NULL, T + j * stride, stride);
     }
 }
 // scaled (columns x 8) = the rows of a tile times d
 static void scale_rows(int32_t columns, const double* L, const double* d, double* scaled) {
     for (int32_t k = 0; k < columns; k++) {
-        mabd_column_store(mabd_column_scale(mabd_column_load(L + MABD_TILE * k), d[k]),
-                          scaled + MABD_TILE * k);
+        mabd_dual_column_store(
+            mabd_dual_column_scale(mabd_dual_column_load(L + MABD_TILE * k), d[k]),
+            scaled + MABD_TILE * k);
     }
 }
 
@@ -303,14 +306,14 @@ MABD_HOT int factor_tile(int n, const double* F, int64_t stride, double* T, cons
 // X (8 x n, columns `stride` apart) -> L = X T'^-1 d^-1 with T the factored diagonal tile
 MABD_HOT void finish_tile(int n, const double* T, const double* inverse, const double* X,
                           int64_t stride, double* L) {
-    mabd_column x[MABD_TILE];
+    mabd_dual_column x[MABD_TILE];
 #pragma GCC unroll 8
     for (int c = 0; c < n; c++) {
-        x[c] = mabd_column_load(X + c * stride);
+        x[c] = mabd_dual_column_load(X + c * stride);
 #pragma GCC unroll 8
-        for (int j = 0; j < c; j++) x[c] = mabd_column_sub(x[c], x[j], T[MABD_TILE * j + c]);
-        mabd_column_store(mabd_column_clean(mabd_column_scale(x[c], inverse[c])),
-                          L + MABD_TILE * c);
+        for (int j = 0; j < c; j++) x[c] = mabd_dual_column_sub(x[c], x[j], T[MABD_TILE * j + c]);
+        mabd_dual_column_store(mabd_dual_column_clean(mabd_dual_column_scale(x[c], inverse[c])),
+                               L + MABD_TILE * c);
     }
 }
 
@@ -349,13 +352,14 @@ static void eliminate_rows_part(void* context, int32_t part, int32_t thread) {
 }
 
 // Eliminate columns j .. j + n - 1 of the front. Returns the failing column among them, or -1.
-MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_block_factor* f) {
+MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_dual_block_factor* f) {
     double* own = a->L + j / MABD_TILE * MABD_TILE * (int64_t)a->width;
     double* F = a->F + j * a->height;
     double T[MABD_TILE * MABD_TILE];
     columns c = {a, n, j, T, f->scaled};
 #pragma GCC unroll 8
-    for (int k = 0; k < n; k++) mabd_column_store((mabd_column){{{0}}}, T + MABD_TILE * k);
+    for (int k = 0; k < n; k++)
+        mabd_dual_column_store((mabd_dual_column){{{0}}}, T + MABD_TILE * k);
     if (j > 0) {
         scale_rows(j, own, a->d, f->scaled);
         tile_sub_just(n, j, own, f->scaled, F + j, F + j, a->height);
@@ -373,7 +377,7 @@ MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_bloc
     return -1;
 }
 
-static int eliminate_some(int n, int32_t j, const front* a, const mabd_block_factor* f) {
+static int eliminate_some(int n, int32_t j, const front* a, const mabd_dual_block_factor* f) {
     int bad;
 #define CALL(count) bad = eliminate_columns(count, j, a, f)
     FOR_COUNT(n, CALL)
@@ -382,7 +386,7 @@ static int eliminate_some(int n, int32_t j, const front* a, const mabd_block_fac
 }
 
 // Eliminate the own columns; return the first failing one, or -1.
-static int32_t eliminate(const front* a, const mabd_block_factor* f) {
+static int32_t eliminate(const front* a, const mabd_dual_block_factor* f) {
     for (int32_t j = 0; j < a->width; j += MABD_TILE) {
         const int n = a->width - j < MABD_TILE ? (int)(a->width - j) : MABD_TILE;
         const int bad = eliminate_some(n, j, a, f);
@@ -412,7 +416,7 @@ static void pass_on_part(void* context, int32_t part, int32_t thread) {
     (void)thread;
     pass_on_some(a, MABD_TILE * (int64_t)part, a->F + MABD_TILE * (int64_t)part * a->width);
 }
-static void pass_on(front* a, const mabd_block_factor* f) {
+static void pass_on(front* a, const mabd_dual_block_factor* f) {
     if (f->pool && (int64_t)a->width * a->deep * a->deep > SHARED_WORK) {
         mabd_pool_run(f->pool, a->deep / MABD_TILE, pass_on_part, a);
         return;
@@ -426,11 +430,11 @@ static void pass_on(front* a, const mabd_block_factor* f) {
 MABD_HOT void forward_tile(int n, const double* L, int64_t i, double* x) {
     double z[MABD_TILE] = {0};
     if (i > 0) {
-        mabd_column sum = {{{0}}};
+        mabd_dual_column sum = {{{0}}};
         for (int64_t k = 0; k < i; k++) {
-            sum = mabd_column_sub(sum, mabd_column_load(L + MABD_TILE * k), x[k]);
+            sum = mabd_dual_column_sub(sum, mabd_dual_column_load(L + MABD_TILE * k), x[k]);
         }
-        mabd_column_store(sum, z);
+        mabd_dual_column_store(sum, z);
     }
     L += MABD_TILE * i;
     x += i;
@@ -447,7 +451,7 @@ MABD_HOT void forward_tile(int n, const double* L, int64_t i, double* x) {
 
 // Compute x of the own rows = d^-1 L_11^-1 x, and subtract L_21 (L_11^-1 x) from x of the rows
 // below.
-static void solve_forward(const mabd_block_factor* f, const mabd_block_node* node) {
+static void solve_forward(const mabd_dual_block_factor* f, const mabd_dual_block_node* node) {
     const front a = open_front(f, node);
     const int64_t tile = MABD_TILE * (int64_t)a.width;
     double* x = f->x + node->row;
@@ -459,15 +463,15 @@ static void solve_forward(const mabd_block_factor* f, const mabd_block_node* nod
     }
     for (int64_t i = 0; i < a.deep; i += MABD_TILE) {
         const double* L = a.L + (a.wide + i) / MABD_TILE * tile;
-        mabd_column sum = {{{0}}};
+        mabd_dual_column sum = {{{0}}};
         for (int32_t k = 0; k < a.width; k++) {
-            sum = mabd_column_sub(sum, mabd_column_load(L + MABD_TILE * k), x[k]);
+            sum = mabd_dual_column_sub(sum, mabd_dual_column_load(L + MABD_TILE * k), x[k]);
         }
-        mabd_column_store(sum, f->below + i);
+        mabd_dual_column_store(sum, f->below + i);
     }
     const double* z = f->below;
     for (int32_t i = 0; i < node->run_count; i++) {
-        const mabd_block_run* run = &f->symbolic->runs[node->run + i];
+        const mabd_dual_block_run* run = &f->symbolic->runs[node->run + i];
         const int32_t up = run->row - f->symbolic->top_row;
         add_to(run->length, z, up >= 0 ? f->above + up : f->x + run->row);
         z += run->length;
@@ -484,23 +488,24 @@ MABD_HOT double column_sum(const double* p) {
 MABD_HOT void dot_strip(int n, const front* a, int64_t first, int64_t j, double* z) {
     const int64_t tile = MABD_TILE * (int64_t)a->width;
     const double* L = a->L + first / MABD_TILE * tile + MABD_TILE * j;
-    mabd_column sum[MABD_TILE];
+    mabd_dual_column sum[MABD_TILE];
     double parts[MABD_TILE];
     const uintptr_t ahead =
         (uintptr_t)(4 * tile) * sizeof(double); // tiles are far apart where they are many
 #pragma GCC unroll 8
-    for (int c = 0; c < n; c++) sum[c] = (mabd_column){{{0}}};
+    for (int c = 0; c < n; c++) sum[c] = (mabd_dual_column){{{0}}};
     for (int64_t i = first; i < a->height; i += MABD_TILE, L += tile) {
-        const mabd_column y = mabd_column_load(z + i);
+        const mabd_dual_column y = mabd_dual_column_load(z + i);
 #pragma GCC unroll 8
         for (int c = 0; c < n; c++) {
             MABD_PREFETCH((uintptr_t)(L + MABD_TILE * c) + ahead);
-            sum[c] = mabd_column_add_product(sum[c], mabd_column_load(L + MABD_TILE * c), y);
+            sum[c] =
+                mabd_dual_column_add_product(sum[c], mabd_dual_column_load(L + MABD_TILE * c), y);
         }
     }
 #pragma GCC unroll 8
     for (int c = 0; c < n; c++) {
-        mabd_column_store(sum[c], parts);
+        mabd_dual_column_store(sum[c], parts);
         z[j + c] -= column_sum(parts);
     }
 }
@@ -520,13 +525,14 @@ MABD_HOT void backward_tile(int n, const front* a, int64_t j, double* z) {
 }
 
 // x of the own rows = L_11'^-1 (x - L_21' x of the rows below); z: room for all rows of the front
-static void solve_backward(const mabd_block_factor* f, const mabd_block_node* node, double* z) {
+static void solve_backward(const mabd_dual_block_factor* f, const mabd_dual_block_node* node,
+                           double* z) {
     const front a = open_front(f, node);
     double* below = z + a.wide;
     for (int32_t k = a.width; k < a.wide; k++) z[k] = 0;
     memcpy(z, f->x + node->row, (size_t)a.width * sizeof(double));
     for (int32_t i = 0; i < node->run_count; i++) {
-        const mabd_block_run* run = &f->symbolic->runs[node->run + i];
+        const mabd_dual_block_run* run = &f->symbolic->runs[node->run + i];
         memcpy(below, f->x + run->row, (size_t)run->length * sizeof(double));
         below += run->length;
     }
@@ -544,18 +550,18 @@ static void solve_backward(const mabd_block_factor* f, const mabd_block_node* no
 // Prefetch a node's columns of L, unless they are so many that processing hides the latency. They
 // are written node by node and read downwards, a pattern that hardware prefetchers do not follow.
 #define LARGE 4096 // doubles
-MABD_HOT void ask_for_columns(const mabd_block_factor* f, const mabd_block_node* node) {
+MABD_HOT void ask_for_columns(const mabd_dual_block_factor* f, const mabd_dual_block_node* node) {
     const int64_t height = MABD_BLOCK_PAD(node->width) + MABD_BLOCK_PAD(node->below);
     const int64_t size = height * node->width;
     const double* L = f->L + node->panel;
     for (int64_t i = 0; i < size && size < LARGE; i += MABD_TILE) MABD_PREFETCH(L + i);
 }
 
-int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
+int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_dual_block_factor* f,
                                           const mabd_dual_system* system,
-                                          const mabd_block_part* part, bool with) {
+                                          const mabd_dual_block_part* part, bool with) {
     for (int32_t s = part->first; s < part->last; s++) {
-        const mabd_block_node* node = &f->symbolic->nodes[s];
+        const mabd_dual_block_node* node = &f->symbolic->nodes[s];
         front a = open_front(f, node);
         if (s + AHEAD < part->last) prefetch(f->symbolic, system, node + AHEAD);
         if (s + 1 < part->last) ask_for_columns(f, node + 1);
@@ -569,13 +575,15 @@ int32_t MABD_BLOCK_JOIN(factor, MABD_ISA)(const mabd_block_factor* f,
     return -1;
 }
 
-void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_block_factor* f, const mabd_block_part* part) {
+void MABD_BLOCK_JOIN(forward, MABD_ISA)(const mabd_dual_block_factor* f,
+                                        const mabd_dual_block_part* part) {
     for (int32_t s = part->first; s < part->last; s++) solve_forward(f, &f->symbolic->nodes[s]);
 }
 
-void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_block_factor* f, const mabd_block_part* part) {
+void MABD_BLOCK_JOIN(backward, MABD_ISA)(const mabd_dual_block_factor* f,
+                                         const mabd_dual_block_part* part) {
     for (int32_t s = part->last - 1; s >= part->first; s--) {
-        const mabd_block_node* node = &f->symbolic->nodes[s];
+        const mabd_dual_block_node* node = &f->symbolic->nodes[s];
         if (s - 2 >= part->first) ask_for_columns(f, node - 2);
         solve_backward(f, node, f->front);
     }

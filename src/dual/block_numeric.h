@@ -7,8 +7,8 @@
 #include "dual/block_symbolic.h"
 
 /// Symbolic analysis and memory of the factor, as seen by one part.
-typedef struct mabd_block_factor {
-    const mabd_block_symbolic* symbolic;
+typedef struct mabd_dual_block_factor {
+    const mabd_dual_block_symbolic* symbolic;
     mabd_pool* pool; // threads that share large fronts, null = none
     double* L;       // unit lower triangular, by fronts and tiles (panel_size)
     double* d;       // pivots (row_count + 8)
@@ -22,35 +22,35 @@ typedef struct mabd_block_factor {
     double* least;  // least magnitude of the pivots of a front, with their sign (widest)
     double* below;  // entries of x at the rows below a front (deepest)
     double* above;  // contribution to x at the rows of the top; for the top: x itself
-} mabd_block_factor;
+} mabd_dual_block_factor;
 
-typedef struct mabd_block_kernels {
+typedef struct mabd_dual_block_kernels {
     /// Factor K = L d L' of the nodes of a part; `with` a right-hand side also factor->x <- d^-1
     /// L^-1 x. D and U stay unchanged. Returns the row, in elimination order, of the first failing
     /// pivot, -1 = none.
-    int32_t (*factor)(const mabd_block_factor* factor, const mabd_dual_system* system,
-                      const mabd_block_part* part, bool with);
+    int32_t (*factor)(const mabd_dual_block_factor* factor, const mabd_dual_system* system,
+                      const mabd_dual_block_part* part, bool with);
     /// factor->x <- d^-1 L^-1 x
-    void (*forward)(const mabd_block_factor* factor, const mabd_block_part* part);
+    void (*forward)(const mabd_dual_block_factor* factor, const mabd_dual_block_part* part);
     /// factor->x <- L'^-1 x
-    void (*backward)(const mabd_block_factor* factor, const mabd_block_part* part);
-} mabd_block_kernels;
+    void (*backward)(const mabd_dual_block_factor* factor, const mabd_dual_block_part* part);
+} mabd_dual_block_kernels;
 
 /// Return the table of an instruction set, 0 .. mabd_isa_count() - 1.
-const mabd_block_kernels* mabd_block_kernels_of(int32_t isa);
+const mabd_dual_block_kernels* mabd_dual_block_kernels_of(int32_t isa);
 
-#define MABD_BLOCK_JOIN_(name, isa) mabd_block_##name##_##isa
+#define MABD_BLOCK_JOIN_(name, isa) mabd_dual_block_##name##_##isa
 #define MABD_BLOCK_JOIN(name, isa)  MABD_BLOCK_JOIN_(name, isa)
 
 /// The functions of one instruction set.
 #define MABD_BLOCK_PROTOTYPES(isa)                                                                 \
-    int32_t MABD_BLOCK_JOIN(factor, isa)(const mabd_block_factor* factor,                          \
+    int32_t MABD_BLOCK_JOIN(factor, isa)(const mabd_dual_block_factor* factor,                     \
                                          const mabd_dual_system* system,                           \
-                                         const mabd_block_part* part, bool with);                  \
-    void MABD_BLOCK_JOIN(forward, isa)(const mabd_block_factor* factor,                            \
-                                       const mabd_block_part* part);                               \
-    void MABD_BLOCK_JOIN(backward, isa)(const mabd_block_factor* factor,                           \
-                                        const mabd_block_part* part)
+                                         const mabd_dual_block_part* part, bool with);             \
+    void MABD_BLOCK_JOIN(forward, isa)(const mabd_dual_block_factor* factor,                       \
+                                       const mabd_dual_block_part* part);                          \
+    void MABD_BLOCK_JOIN(backward, isa)(const mabd_dual_block_factor* factor,                      \
+                                        const mabd_dual_block_part* part)
 
 #ifdef MABD_ISA
 MABD_BLOCK_PROTOTYPES(MABD_ISA);

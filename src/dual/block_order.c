@@ -30,7 +30,7 @@ typedef struct contest {
     const mabd_allocator* allocator;
     const mabd_dual_system* system;
     int32_t *best, *tried;
-    mabd_order_report* report;
+    mabd_dual_order_report* report;
     double least; // operations
 } contest;
 
@@ -41,7 +41,7 @@ static void take_natural(const mabd_dual_system* system, int32_t* order) {
 }
 
 // Return the name of the plan's order: without fill it is that of a tree.
-static mabd_order natural_name(const mabd_dual_system* system, const mabd_block_count* count) {
+static mabd_order natural_name(const mabd_dual_system* system, const mabd_dual_block_count* count) {
     double entries = 0;
     for (int32_t s = 0; s < system->slot_count; s++) {
         entries += system->width[s] * (system->width[s] + 1) / 2.0;
@@ -53,13 +53,13 @@ static mabd_order natural_name(const mabd_dual_system* system, const mabd_block_
     return count->entries == entries ? MABD_ORDER_TREE : MABD_ORDER_CUT;
 }
 
-mabd_status mabd_block_order_natural(const mabd_allocator* allocator,
-                                     const mabd_dual_system* system, int32_t* order,
-                                     mabd_order_report* report) {
-    mabd_block_count count;
+mabd_status mabd_dual_block_order_natural(const mabd_allocator* allocator,
+                                          const mabd_dual_system* system, int32_t* order,
+                                          mabd_dual_order_report* report) {
+    mabd_dual_block_count count;
     memset(report, 0, sizeof *report);
     take_natural(system, order);
-    MABD_TRY(mabd_block_cost(allocator, system, order, DBL_MAX, &count));
+    MABD_TRY(mabd_dual_block_cost(allocator, system, order, DBL_MAX, &count));
     report->which = natural_name(system, &count);
     report->counts[report->which] = count;
     return MABD_OK;
@@ -68,8 +68,8 @@ mabd_status mabd_block_order_natural(const mabd_allocator* allocator,
 // Order by minimum degree, within the sets if there are any.
 static mabd_status order_by_degree(const mabd_dual_system* system, int32_t* set, int32_t* order) {
     cholmod_common common;
-    mabd_cholmod_start(&common);
-    cholmod_sparse* A = mabd_slot_pattern(system, &common);
+    mabd_dual_cholmod_start(&common);
+    cholmod_sparse* A = mabd_dual_slot_pattern(system, &common);
     const bool done = A && (set ? cholmod_camd(A, NULL, 0, set, order, &common)
                                 : cholmod_amd(A, NULL, 0, order, &common));
     const bool good = done && common.status == CHOLMOD_OK;
@@ -83,14 +83,15 @@ static mabd_status dissect(const mabd_allocator* allocator, const mabd_dual_syst
     const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
     int32_t* set = mabd_alloc(allocator, bytes);
     if (!set) return MABD_ERR_MEMORY;
-    mabd_status status = mabd_dissect(allocator, system, set);
+    mabd_status status = mabd_dual_dissect(allocator, system, set);
     if (status == MABD_OK) status = order_by_degree(system, set, order);
     mabd_free(allocator, set, bytes);
     return status;
 }
 
-mabd_status mabd_block_order_by(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                mabd_order which, int32_t* order) {
+mabd_status mabd_dual_block_order_by(const mabd_allocator* allocator,
+                                     const mabd_dual_system* system, mabd_order which,
+                                     int32_t* order) {
     switch (which) {
     case MABD_ORDER_DEGREE:
         return order_by_degree(system, NULL, order);
@@ -104,9 +105,9 @@ mabd_status mabd_block_order_by(const mabd_allocator* allocator, const mabd_dual
 
 // Try an order and keep it if it costs the least so far. Counting stops at `limit`.
 static mabd_status enter(contest* c, mabd_order which, double limit) {
-    mabd_block_count count;
-    MABD_TRY(mabd_block_order_by(c->allocator, c->system, which, c->tried));
-    MABD_TRY(mabd_block_cost(c->allocator, c->system, c->tried, limit, &count));
+    mabd_dual_block_count count;
+    MABD_TRY(mabd_dual_block_order_by(c->allocator, c->system, which, c->tried));
+    MABD_TRY(mabd_dual_block_cost(c->allocator, c->system, c->tried, limit, &count));
     if (which == MABD_ORDER_CUT) which = natural_name(c->system, &count);
     c->report->counts[which] = count;
     if (count.entries == 0 || count.flops >= limit) return MABD_OK;
@@ -126,8 +127,8 @@ static mabd_status hold(contest* c) {
     return enter(c, MABD_ORDER_DISSECTION, c->least);
 }
 
-mabd_status mabd_block_order(const mabd_allocator* allocator, const mabd_dual_system* system,
-                             int32_t* order, mabd_order_report* report) {
+mabd_status mabd_dual_block_order(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                  int32_t* order, mabd_dual_order_report* report) {
     const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
     int32_t* other = bytes == SIZE_MAX ? NULL : mabd_alloc(allocator, bytes);
     if (!other) return MABD_ERR_MEMORY;

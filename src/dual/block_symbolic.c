@@ -196,15 +196,15 @@ static double front_flops(int32_t width, int32_t below) {
     return w * w * w / 3 + w * w * r + w * r * (r + 1);
 }
 
-mabd_status mabd_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
-                            const int32_t* order, double limit, mabd_block_count* count) {
+mabd_status mabd_dual_block_cost(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                 const int32_t* order, double limit, mabd_dual_block_count* count) {
     analysis a;
     MABD_TRY(scratch_init(allocator, system, order, &a));
     collect_neighbours(&a);
     find_tree(&a);
     // n columns of e entries in all take at least e^2 / n operations
     const bool counted = count_rows(&a, sqrt(limit) * sqrt((double)system->row_count));
-    *count = (mabd_block_count){counted ? 0 : limit, 0};
+    *count = (mabd_dual_block_count){counted ? 0 : limit, 0};
     for (int32_t k = 0; k < a.n && counted; k++) {
         const double width = width_at(&a, k);
         count->flops += front_flops(width_at(&a, k), a.below[k]);
@@ -419,7 +419,7 @@ static int32_t count_runs(const analysis* a) {
     return runs;
 }
 
-static void layout(const analysis* a, size_t runs, mabd_arena* arena, mabd_block_symbolic* m) {
+static void layout(const analysis* a, size_t runs, mabd_arena* arena, mabd_dual_block_symbolic* m) {
     const size_t slots = (size_t)a->n, nodes = (size_t)a->node_count;
     mabd_arena_take(arena, 1, sizeof *m);
     m->slots = mabd_arena_take(arena, slots, sizeof *m->slots);
@@ -430,8 +430,8 @@ static void layout(const analysis* a, size_t runs, mabd_arena* arena, mabd_block
     m->parts = mabd_arena_take(arena, (size_t)a->part_count + 1, sizeof *m->parts);
 }
 
-static mabd_block_symbolic* allocate(const mabd_allocator* allocator, const analysis* a) {
-    mabd_block_symbolic counts = {0};
+static mabd_dual_block_symbolic* allocate(const mabd_allocator* allocator, const analysis* a) {
+    mabd_dual_block_symbolic counts = {0};
     mabd_arena arena = {NULL, 0, 0};
     const size_t runs = (size_t)count_runs(a);
     layout(a, runs, &arena, &counts);
@@ -440,7 +440,7 @@ static mabd_block_symbolic* allocate(const mabd_allocator* allocator, const anal
     arena.memory = mabd_alloc(allocator, arena.size);
     if (!arena.memory) return NULL;
     arena.used = 0;
-    mabd_block_symbolic* m = (mabd_block_symbolic*)(void*)arena.memory;
+    mabd_dual_block_symbolic* m = (mabd_dual_block_symbolic*)(void*)arena.memory;
     layout(a, runs, &arena, m);
     m->bytes = arena.size;
     m->slot_count = a->n;
@@ -449,20 +449,20 @@ static mabd_block_symbolic* allocate(const mabd_allocator* allocator, const anal
     return m;
 }
 
-static mabd_block_slot slot_of(const analysis* a, int32_t place, int32_t first) {
+static mabd_dual_block_slot slot_of(const analysis* a, int32_t place, int32_t first) {
     const mabd_dual_system* system = a->system;
     const int32_t s = a->order[place];
-    return (mabd_block_slot){.block = system->block[s],
-                             .slot = s,
-                             .row = system->row[s] - system->row_offset,
-                             .first = first,
-                             .width = system->width[s]};
+    return (mabd_dual_block_slot){.block = system->block[s],
+                                  .slot = s,
+                                  .row = system->row[s] - system->row_offset,
+                                  .first = first,
+                                  .width = system->width[s]};
 }
 
-static void fill_nodes(const analysis* a, mabd_block_symbolic* m) {
+static void fill_nodes(const analysis* a, mabd_dual_block_symbolic* m) {
     int32_t row = 0;
     for (int32_t s = 0; s < a->node_count; s++) {
-        mabd_block_node* node = &m->nodes[s];
+        mabd_dual_block_node* node = &m->nodes[s];
         node->row = row;
         node->width = a->width[s];
         node->below = a->node_below[s];
@@ -479,13 +479,13 @@ static void fill_nodes(const analysis* a, mabd_block_symbolic* m) {
     }
 }
 
-static void fill_parts(const analysis* a, mabd_block_symbolic* m) {
+static void fill_parts(const analysis* a, mabd_dual_block_symbolic* m) {
     m->part_count = a->part_count;
     for (int32_t p = 0; p <= a->part_count; p++) {
-        mabd_block_part* part = &m->parts[p];
+        mabd_dual_block_part* part = &m->parts[p];
         part->first = a->part_first[p], part->last = a->part_first[p + 1];
         for (int32_t s = part->first; s < part->last; s++) {
-            const mabd_block_node* node = &m->nodes[s];
+            const mabd_dual_block_node* node = &m->nodes[s];
             const int32_t w = MABD_BLOCK_PAD(node->width), r = MABD_BLOCK_PAD(node->below);
             const int64_t size = (int64_t)(w + r) * node->width;
             if (size > part->front_size) part->front_size = size;
@@ -497,7 +497,7 @@ static void fill_parts(const analysis* a, mabd_block_symbolic* m) {
     m->top_row = top < m->node_count ? m->nodes[top].row : m->row_count;
 }
 
-static void fill_children(analysis* a, mabd_block_symbolic* m) {
+static void fill_children(analysis* a, mabd_dual_block_symbolic* m) {
     int32_t count = 0;
     list_children(a->node_count, a->node_parent, a->child, a->next);
     for (int32_t s = 0; s < a->node_count; s++) {
@@ -509,11 +509,12 @@ static void fill_children(analysis* a, mabd_block_symbolic* m) {
 
 // Fill the runs of one node: the slots below it appear in the front of the parent in the same
 // order.
-static int32_t fill_runs_of(const analysis* a, mabd_block_symbolic* m, int32_t s, int32_t count) {
-    mabd_block_node* node = &m->nodes[s];
+static int32_t fill_runs_of(const analysis* a, mabd_dual_block_symbolic* m, int32_t s,
+                            int32_t count) {
+    mabd_dual_block_node* node = &m->nodes[s];
     node->run = count;
     if (a->node_parent[s] < 0) return count;
-    mabd_block_node* parent = &m->nodes[a->node_parent[s]];
+    mabd_dual_block_node* parent = &m->nodes[a->node_parent[s]];
     int32_t at = a->list_start[a->node_parent[s]], local = MABD_BLOCK_PAD(parent->width);
     for (int32_t i = a->list_start[s]; i < a->list_start[s + 1]; i++) {
         const int32_t place = a->list[i], row = m->slots[place].first;
@@ -523,7 +524,7 @@ static int32_t fill_runs_of(const analysis* a, mabd_block_symbolic* m, int32_t s
             parent->inherits = 1;
         }
         if (starts_run(a, s, i)) {
-            m->runs[count++] = (mabd_block_run){row, own ? row - parent->row : local, 0};
+            m->runs[count++] = (mabd_dual_block_run){row, own ? row - parent->row : local, 0};
         }
         m->runs[count - 1].length += width_at(a, place);
     }
@@ -533,9 +534,9 @@ static int32_t fill_runs_of(const analysis* a, mabd_block_symbolic* m, int32_t s
 
 // Fill the places of node s: local rows in its front; its slots below have their local rows in
 // `local`.
-static void fill_places_of(const analysis* a, mabd_block_symbolic* m, int32_t s,
+static void fill_places_of(const analysis* a, mabd_dual_block_symbolic* m, int32_t s,
                            const int32_t* edges, int32_t* local) {
-    mabd_block_node* node = &m->nodes[s];
+    mabd_dual_block_node* node = &m->nodes[s];
     int32_t row = MABD_BLOCK_PAD(node->width);
     for (int32_t k = a->node_start[s]; k < a->node_start[s + 1]; k++) {
         local[k] = m->slots[k].first - node->row;
@@ -547,17 +548,17 @@ static void fill_places_of(const analysis* a, mabd_block_symbolic* m, int32_t s,
     for (int32_t i = 0; i < node->place_count; i++) {
         const int32_t e = edges[node->place + i];
         const int32_t u = a->place[edge_from(a->system, e)], v = a->place[edge_to(a->system, e)];
-        m->places[node->place + i] = (mabd_block_place){.block = a->system->edge_block[e],
-                                                        .row = local[u < v ? v : u],
-                                                        .column = local[u < v ? u : v],
-                                                        .rows = (int16_t)width_at(a, u),
-                                                        .columns = (int16_t)width_at(a, v),
-                                                        .transposed = u < v};
+        m->places[node->place + i] = (mabd_dual_block_place){.block = a->system->edge_block[e],
+                                                             .row = local[u < v ? v : u],
+                                                             .column = local[u < v ? u : v],
+                                                             .rows = (int16_t)width_at(a, u),
+                                                             .columns = (int16_t)width_at(a, v),
+                                                             .transposed = u < v};
     }
 }
 
 // Edges by the node of their earlier slot.
-static void fill_places(analysis* a, mabd_block_symbolic* m) {
+static void fill_places(analysis* a, mabd_dual_block_symbolic* m) {
     int32_t* edges = a->neighbour; // no longer needed
     int32_t* fill = a->mark;
     memset(fill, 0, ((size_t)a->n + 1) * sizeof(int32_t));
@@ -584,11 +585,11 @@ static void fill_places(analysis* a, mabd_block_symbolic* m) {
 // while it puts its own on the other. Matrices that a part leaves for the top are stored
 // separately, so that the next part can reuse the same stacks while they are in the cache. Returns
 // the size of the stacks.
-static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* part,
+static int64_t place_updates_of(mabd_dual_block_symbolic* m, const mabd_dual_block_part* part,
                                 const int32_t* depth) {
     int64_t top[2] = {0, 0}, highest[2] = {0, 0};
     for (int32_t s = part->first; s < part->last; s++) {
-        mabd_block_node* node = &m->nodes[s];
+        mabd_dual_block_node* node = &m->nodes[s];
         const int64_t r = MABD_BLOCK_PAD(node->below);
         const int own = depth[s];
         if (node->kept) {
@@ -611,7 +612,7 @@ static int64_t place_updates_of(mabd_block_symbolic* m, const mabd_block_part* p
     return highest[0] + highest[1];
 }
 
-static void place_updates(analysis* a, mabd_block_symbolic* m) {
+static void place_updates(analysis* a, mabd_dual_block_symbolic* m) {
     int32_t* depth = a->scratch;
     for (int32_t s = a->node_count - 1; s >= 0; s--) {
         depth[s] = a->node_parent[s] < 0 ? 0 : depth[a->node_parent[s]] ^ 1;
@@ -626,8 +627,8 @@ static void place_updates(analysis* a, mabd_block_symbolic* m) {
     m->top_size = place_updates_of(m, &m->parts[m->part_count], depth);
 }
 
-mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
-                               const int32_t* order, mabd_block_symbolic** symbolic) {
+mabd_status mabd_dual_block_analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                    const int32_t* order, mabd_dual_block_symbolic** symbolic) {
     analysis a;
     *symbolic = NULL;
     MABD_TRY(scratch_init(allocator, system, order, &a));
@@ -639,7 +640,7 @@ mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_
     merge_nodes(&a);
     number_nodes(&a);
     mabd_status status = list_rows(allocator, &a);
-    mabd_block_symbolic* m = status == MABD_OK ? allocate(allocator, &a) : NULL;
+    mabd_dual_block_symbolic* m = status == MABD_OK ? allocate(allocator, &a) : NULL;
     if (m) {
         int32_t runs = 0;
         fill_nodes(&a, m);
@@ -654,6 +655,7 @@ mabd_status mabd_block_analyse(const mabd_allocator* allocator, const mabd_dual_
     return m ? MABD_OK : MABD_ERR_MEMORY;
 }
 
-void mabd_block_symbolic_destroy(const mabd_allocator* allocator, mabd_block_symbolic* symbolic) {
+void mabd_dual_block_symbolic_destroy(const mabd_allocator* allocator,
+                                      mabd_dual_block_symbolic* symbolic) {
     if (symbolic) mabd_free(allocator, symbolic, symbolic->bytes);
 }

@@ -34,15 +34,15 @@
 #define MABD_CHAIN_BLOCK (MABD_BLOCK_MAX * MABD_BLOCK_MAX)
 
 /// The arrays of one chain: offsets as in mabd_dual_system.
-typedef struct mabd_chain {
+typedef struct mabd_dual_chain_arrays {
     int32_t slot_count;
     const int32_t* width;
     const size_t *block, *edge_block;
     mabd_reals D, U;
-} mabd_chain;
+} mabd_dual_chain_arrays;
 
 // Prefetch the w x w blocks of slot i, which need not exist.
-MABD_BLOCK_FN void mabd_chain_ask_for(int w, const mabd_chain* chain, int32_t i) {
+MABD_BLOCK_FN void mabd_dual_chain_prefetch(int w, const mabd_dual_chain_arrays* chain, int32_t i) {
 #ifdef MABD_INTERLEAVED
     (void)w, (void)chain, (void)i; // a device hides latency by other threads
 #else
@@ -55,8 +55,8 @@ MABD_BLOCK_FN void mabd_chain_ask_for(int w, const mabd_chain* chain, int32_t i)
 // ---- steps between blocks of different widths --------------------------------------------------
 
 // Compute mabd_block_eliminate in memory, with v not constant: L stays in registers.
-MABD_BLOCK_FN void mabd_chain_eliminate_mixed(int w, int v, const mabd_real* L, mabd_reals U,
-                                              mabd_reals S) {
+MABD_BLOCK_FN void mabd_dual_chain_eliminate_mixed(int w, int v, const mabd_real* L, mabd_reals U,
+                                                   mabd_reals S) {
     MABD_UNROLL
     for (int i = 0; i < w; i++) {
         MABD_UNROLL
@@ -75,8 +75,8 @@ MABD_BLOCK_FN void mabd_chain_eliminate_mixed(int w, int v, const mabd_real* L, 
 }
 
 // x (v) -= Z' y
-MABD_BLOCK_FN void mabd_chain_forward_mixed(int w, int v, mabd_reals Z, const mabd_real* y,
-                                            mabd_reals x) {
+MABD_BLOCK_FN void mabd_dual_chain_forward_mixed(int w, int v, mabd_reals Z, const mabd_real* y,
+                                                 mabd_reals x) {
     MABD_UNROLL
     for (int k = 0; k < w; k++) {
         for (int c = 0; c < v; c++) x[c] -= Z[k * v + c] * y[k];
@@ -84,8 +84,8 @@ MABD_BLOCK_FN void mabd_chain_forward_mixed(int w, int v, mabd_reals Z, const ma
 }
 
 // y (w) = d^-1 y - Z x, of which v is the constant; the last entry of x first
-MABD_BLOCK_FN void mabd_chain_back_mixed(int w, int v, mabd_reals L, mabd_reals Z,
-                                         const mabd_real* x, mabd_reals y) {
+MABD_BLOCK_FN void mabd_dual_chain_back_mixed(int w, int v, mabd_reals L, mabd_reals Z,
+                                              const mabd_real* x, mabd_reals y) {
     for (int i = 0; i < w; i++) y[i] *= L[i * w + i];
     MABD_UNROLL
     for (int c = v - 1; c >= 0; c--) {
@@ -96,14 +96,14 @@ MABD_BLOCK_FN void mabd_chain_back_mixed(int w, int v, mabd_reals L, mabd_reals 
 // ---- factor ------------------------------------------------------------------------------------
 
 // Load the lower triangle of a block into registers, or store it.
-MABD_BLOCK_FN void mabd_chain_load_lower(int w, mabd_reals from, mabd_real* to) {
+MABD_BLOCK_FN void mabd_dual_chain_load_lower(int w, mabd_reals from, mabd_real* to) {
     MABD_UNROLL
     for (int i = 0; i < w; i++) {
         MABD_UNROLL
         for (int j = 0; j <= i; j++) to[i * w + j] = from[i * w + j];
     }
 }
-MABD_BLOCK_FN void mabd_chain_store_lower(int w, const mabd_real* from, mabd_reals to) {
+MABD_BLOCK_FN void mabd_dual_chain_store_lower(int w, const mabd_real* from, mabd_reals to) {
     MABD_UNROLL
     for (int i = 0; i < w; i++) {
         MABD_UNROLL
@@ -113,14 +113,15 @@ MABD_BLOCK_FN void mabd_chain_store_lower(int w, const mabd_real* from, mabd_rea
 
 // Eliminate slots from i while the width is w. Returns the first slot not eliminated: slot_count,
 // or the first of another width, whose block then holds S. A failed pivot returns -1 - slot.
-MABD_BLOCK_FN int32_t mabd_chain_factor_run(int w, const mabd_chain* chain, int32_t i) {
+MABD_BLOCK_FN int32_t mabd_dual_chain_factor_run(int w, const mabd_dual_chain_arrays* chain,
+                                                 int32_t i) {
     const int32_t n = chain->slot_count;
     mabd_real S[MABD_CHAIN_BLOCK], Z[MABD_CHAIN_BLOCK];
-    mabd_chain_load_lower(w, chain->D + chain->block[i], S);
+    mabd_dual_chain_load_lower(w, chain->D + chain->block[i], S);
     for (;; i++) {
         // S_i = L_i d_i L_i'
         if (!mabd_block_ldl(w, S)) return -1 - i;
-        mabd_chain_store_lower(w, S, chain->D + chain->block[i]);
+        mabd_dual_chain_store_lower(w, S, chain->D + chain->block[i]);
         if (i + 1 == n) return n;
 
         // W_i, Z_i, S_{i+1}
@@ -128,14 +129,14 @@ MABD_BLOCK_FN int32_t mabd_chain_factor_run(int w, const mabd_chain* chain, int3
         mabd_reals D = chain->D + chain->block[i + 1];
         const int v = chain->width[i + 1];
         if (v != w) {
-            mabd_chain_eliminate_mixed(w, v, S, U, D);
+            mabd_dual_chain_eliminate_mixed(w, v, S, U, D);
             return i + 1;
         }
         mabd_real next[MABD_CHAIN_BLOCK];
-        mabd_chain_ask_for(w, chain, i + MABD_CHAIN_AHEAD);
+        mabd_dual_chain_prefetch(w, chain, i + MABD_CHAIN_AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w * w; k++) Z[k] = U[k];
-        mabd_chain_load_lower(w, D, next);
+        mabd_dual_chain_load_lower(w, D, next);
         mabd_block_eliminate(w, w, S, Z, next);
         MABD_UNROLL
         for (int k = 0; k < w * w; k++) U[k] = Z[k];
@@ -167,9 +168,9 @@ MABD_BLOCK_FN int32_t mabd_chain_factor_run(int w, const mabd_chain* chain, int3
     }
 
 /// Factor in place; return the slot whose pivot failed, -1 = none.
-MABD_BLOCK_FN int32_t mabd_chain_text_factor(int most, const mabd_chain* chain) {
+MABD_BLOCK_FN int32_t mabd_dual_chain_kernel_factor(int most, const mabd_dual_chain_arrays* chain) {
     for (int32_t i = 0; i < chain->slot_count;) {
-        MABD_CHAIN_BY_WIDTH(most, chain->width[i], i, mabd_chain_factor_run, chain, i)
+        MABD_CHAIN_BY_WIDTH(most, chain->width[i], i, mabd_dual_chain_factor_run, chain, i)
         if (i < 0) return -1 - i;
     }
     return -1;
@@ -180,8 +181,8 @@ MABD_BLOCK_FN int32_t mabd_chain_text_factor(int most, const mabd_chain* chain) 
 // Compute y_i from slot i on while the width is w; Z_{i-1}' y_{i-1} has already been subtracted
 // from x of slot i. Returns the first slot of another width, with that product subtracted, or
 // slot_count. *x: that of slot i in, that of the returned slot out.
-MABD_BLOCK_FN int32_t mabd_chain_forward_run(int w, const mabd_chain* chain, int32_t i,
-                                             mabd_reals* at) {
+MABD_BLOCK_FN int32_t mabd_dual_chain_forward_run(int w, const mabd_dual_chain_arrays* chain,
+                                                  int32_t i, mabd_reals* at) {
     const int32_t n = chain->slot_count;
     mabd_real y[MABD_BLOCK_MAX], next[MABD_BLOCK_MAX];
     mabd_reals x = *at;
@@ -200,11 +201,11 @@ MABD_BLOCK_FN int32_t mabd_chain_forward_run(int w, const mabd_chain* chain, int
         mabd_reals U = chain->U + chain->edge_block[i];
         const int v = chain->width[i + 1];
         if (v != w) {
-            mabd_chain_forward_mixed(w, v, U, y, x);
+            mabd_dual_chain_forward_mixed(w, v, U, y, x);
             return i + 1;
         }
         MABD_HELD(Z, MABD_CHAIN_BLOCK, w * w, U);
-        mabd_chain_ask_for(w, chain, i + MABD_CHAIN_AHEAD);
+        mabd_dual_chain_prefetch(w, chain, i + MABD_CHAIN_AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w; k++) next[k] = x[k];
         mabd_block_sub_tmul(w, w, Z, y, next);
@@ -216,8 +217,8 @@ MABD_BLOCK_FN int32_t mabd_chain_forward_run(int w, const mabd_chain* chain, int
 // Compute x_i from slot i downwards while the width is w; x of slot i already is d_i^-1 y_i - Z_i
 // x_{i+1}. Returns the first slot of another width, prepared in the same way, or -1. *at: x of slot
 // i in, x of the returned slot out.
-MABD_BLOCK_FN int32_t mabd_chain_back_run(int w, const mabd_chain* chain, int32_t i,
-                                          mabd_reals* at) {
+MABD_BLOCK_FN int32_t mabd_dual_chain_back_run(int w, const mabd_dual_chain_arrays* chain,
+                                               int32_t i, mabd_reals* at) {
     mabd_real y[MABD_BLOCK_MAX], next[MABD_BLOCK_MAX];
     mabd_reals x = *at;
     MABD_UNROLL
@@ -235,12 +236,12 @@ MABD_BLOCK_FN int32_t mabd_chain_back_run(int w, const mabd_chain* chain, int32_
         const int v = chain->width[i - 1];
         *at = x -= v;
         if (v != w) {
-            mabd_chain_back_mixed(v, w, D, U, y, x);
+            mabd_dual_chain_back_mixed(v, w, D, U, y, x);
             return i - 1;
         }
         MABD_HELD(L, MABD_CHAIN_BLOCK, w * w, D);
         MABD_HELD(Z, MABD_CHAIN_BLOCK, w * w, U);
-        mabd_chain_ask_for(w, chain, i - MABD_CHAIN_AHEAD);
+        mabd_dual_chain_prefetch(w, chain, i - MABD_CHAIN_AHEAD);
         MABD_UNROLL
         for (int k = 0; k < w; k++) next[k] = x[k];
         mabd_block_solve_d(w, L, next);
@@ -250,11 +251,12 @@ MABD_BLOCK_FN int32_t mabd_chain_back_run(int w, const mabd_chain* chain, int32_
     }
 }
 
-/// Solve in place. x: right-hand side in, solution out. Requires mabd_chain_text_factor.
-MABD_BLOCK_FN void mabd_chain_text_solve(int most, const mabd_chain* chain, mabd_reals x) {
+/// Solve in place. x: right-hand side in, solution out. Requires mabd_dual_chain_kernel_factor.
+MABD_BLOCK_FN void mabd_dual_chain_kernel_solve(int most, const mabd_dual_chain_arrays* chain,
+                                                mabd_reals x) {
     const int32_t n = chain->slot_count;
     for (int32_t i = 0; i < n;) {
-        MABD_CHAIN_BY_WIDTH(most, chain->width[i], i, mabd_chain_forward_run, chain, i, &x)
+        MABD_CHAIN_BY_WIDTH(most, chain->width[i], i, mabd_dual_chain_forward_run, chain, i, &x)
     }
     if (n == 0) return;
     const int w = chain->width[n - 1];
@@ -262,6 +264,6 @@ MABD_BLOCK_FN void mabd_chain_text_solve(int most, const mabd_chain* chain, mabd
     x -= w;
     for (int k = 0; k < w; k++) x[k] *= L[k * w + k];
     for (int32_t i = n - 1; i >= 0;) {
-        MABD_CHAIN_BY_WIDTH(most, chain->width[i], i, mabd_chain_back_run, chain, i, &x)
+        MABD_CHAIN_BY_WIDTH(most, chain->width[i], i, mabd_dual_chain_back_run, chain, i, &x)
     }
 }

@@ -5,23 +5,23 @@
 
 #include "dual/chain_kernel.h"
 
-static mabd_chain chain_of(const mabd_dual_system* system) {
-    const mabd_chain chain = {system->slot_count, system->width, system->block,
-                              system->edge_block, system->D,     system->U};
+static mabd_dual_chain_arrays chain_of(const mabd_dual_system* system) {
+    const mabd_dual_chain_arrays chain = {system->slot_count, system->width, system->block,
+                                          system->edge_block, system->D,     system->U};
     return chain;
 }
 
-mabd_status mabd_chain_factor(const mabd_dual_system* system, int32_t* bad) {
-    const mabd_chain chain = chain_of(system);
-    const int32_t failed = mabd_chain_text_factor(MABD_BLOCK_MAX, &chain);
+mabd_status mabd_dual_chain_factor(const mabd_dual_system* system, int32_t* bad) {
+    const mabd_dual_chain_arrays chain = chain_of(system);
+    const int32_t failed = mabd_dual_chain_kernel_factor(MABD_BLOCK_MAX, &chain);
     if (failed < 0) return MABD_OK;
     if (bad) *bad = failed;
     return MABD_ERR_SINGULAR;
 }
 
-void mabd_chain_solve(const mabd_dual_system* system, mabd_real* x) {
-    const mabd_chain chain = chain_of(system);
-    mabd_chain_text_solve(MABD_BLOCK_MAX, &chain, x);
+void mabd_dual_chain_solve(const mabd_dual_system* system, mabd_real* x) {
+    const mabd_dual_chain_arrays chain = chain_of(system);
+    mabd_dual_chain_kernel_solve(MABD_BLOCK_MAX, &chain, x);
 }
 
 // ---- mabd_dual_chain ---------------------------------------------------------------------------
@@ -35,12 +35,12 @@ static mabd_status chain_create(const mabd_allocator* allocator, const mabd_dual
 
 static mabd_status chain_factor(void* solver, const mabd_dual_system* system, int32_t* bad) {
     (void)solver;
-    return mabd_chain_factor(system, bad);
+    return mabd_dual_chain_factor(system, bad);
 }
 
 static void chain_solve(void* solver, const mabd_dual_system* system, mabd_real* x) {
     (void)solver;
-    mabd_chain_solve(system, x);
+    mabd_dual_chain_solve(system, x);
 }
 
 static void chain_destroy(const mabd_allocator* allocator, void* solver) {

@@ -113,7 +113,7 @@ static size_t direct_bytes(const void* object) {
 // ---- analysis ----------------------------------------------------------------------------------
 
 static void start_cholmod(cholmod_common* common) {
-    mabd_cholmod_start(common);
+    mabd_dual_cholmod_start(common);
     common->final_asis = 1;
     common->final_ll = 0;
     common->nmethods = 1;
@@ -124,7 +124,7 @@ static mabd_status find_order(const mabd_dual_system* system, direct_solver* sol
     cholmod_common* common = &solver->common;
     common->method[0].ordering = CHOLMOD_AMD;
     common->postorder = 1;
-    cholmod_sparse* blocks = mabd_slot_pattern(system, common);
+    cholmod_sparse* blocks = mabd_dual_slot_pattern(system, common);
     cholmod_factor* analysis = blocks ? cholmod_analyze(blocks, common) : NULL;
     if (analysis) {
         const int* order = analysis->Perm;
@@ -146,7 +146,7 @@ static size_t direct_bytes_for(const mabd_allocator* allocator, const mabd_dual_
     (void)allocator;
     start_cholmod(&common);
     common.method[0].ordering = CHOLMOD_AMD;
-    cholmod_sparse* blocks = mabd_slot_pattern(system, &common);
+    cholmod_sparse* blocks = mabd_dual_slot_pattern(system, &common);
     cholmod_factor* analysis = blocks ? cholmod_analyze(blocks, &common) : NULL;
     for (int32_t k = 0; analysis && k < system->slot_count; k++) {
         const int32_t width = system->width[((const int*)analysis->Perm)[k]];
@@ -290,7 +290,7 @@ static mabd_status direct_create(const mabd_allocator* allocator, const mabd_dua
     if (!solver) return MABD_ERR_MEMORY;
     start_cholmod(&solver->common);
     mabd_status status = find_order(system, solver);
-    if (status == MABD_OK) status = mabd_order_late(allocator, system, solver->order);
+    if (status == MABD_OK) status = mabd_dual_order_late(allocator, system, solver->order);
     if (status == MABD_OK) status = lay_out(allocator, system, solver);
     if (status == MABD_OK) status = analyse(solver);
     if (status != MABD_OK) {

@@ -33,7 +33,7 @@
 #include <math.h>
 
 /// y = W x, rows 3 i (normal), 3 i + 1, 3 i + 2 (tangents) of contact i.
-typedef void mabd_contact_operator(void* self, const mabd_real* x, mabd_real* y);
+typedef void mabd_cone_operator(void* self, const mabd_real* x, mabd_real* y);
 
 typedef struct mabd_cone_problem {
     int32_t count;             // contacts
@@ -42,7 +42,7 @@ typedef struct mabd_cone_problem {
                                // (2 count) [m/N]
     mabd_real softness;        // c / own
     const mabd_real* friction; // (count)
-    mabd_contact_operator* product;
+    mabd_cone_operator* product;
     void* self;
     mabd_real tolerance; // of gaps and slips [m]
     /// Friction bounds (count), in and out [N]; null: iterate until they agree with the normal
@@ -53,7 +53,7 @@ typedef struct mabd_cone_problem {
 } mabd_cone_problem;
 
 /// Project a tangential force t (2) onto the disc of a radius [N].
-MABD_FN void mabd_contact_to_disk(mabd_real radius, mabd_real t[2]) {
+MABD_FN void mabd_cone_to_disk(mabd_real radius, mabd_real t[2]) {
     const mabd_real size = t[0] * t[0] + t[1] * t[1];
     if (!(size > radius * radius)) return;
     const mabd_real s = radius / (mabd_real)sqrt(size);
@@ -67,7 +67,7 @@ MABD_FN mabd_real mabd_cone_off_law(const mabd_real own[2], mabd_real bound, con
                                     const mabd_real g[3]) {
     const mabd_real n = own[0] * l[0];
     mabd_real t[2] = {own[1] * l[1] - g[1], own[1] * l[2] - g[2]};
-    mabd_contact_to_disk(own[1] * bound, t);
+    mabd_cone_to_disk(own[1] * bound, t);
     t[0] -= own[1] * l[1], t[1] -= own[1] * l[2];
     const mabd_real normal = (mabd_real)fabs(n < g[0] ? n : g[0]);
     const mabd_real slip = (mabd_real)sqrt(t[0] * t[0] + t[1] * t[1]);

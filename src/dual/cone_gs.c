@@ -126,7 +126,7 @@ static void settle(const sweep_work* w, int32_t i, mabd_real g[3]) {
     const mabd_real n = l[0] - g[0] * w->normal[i];
     l[0] = n > 0 ? n : 0;
     l[1] -= g[1] * w->slide[i], l[2] -= g[2] * w->slide[i];
-    mabd_contact_to_disk(mu * l[0], l + 1);
+    mabd_cone_to_disk(mu * l[0], l + 1);
 }
 
 // ---- all of them --------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ static void project(const sweep_work* w) {
     for (int32_t i = 0; i < w->W->count; i++) {
         mabd_real* l = w->force + 3 * (size_t)i;
         if (!(l[0] > 0)) l[0] = 0;
-        mabd_contact_to_disk(w->problem->friction[i] * l[0], l + 1);
+        mabd_cone_to_disk(w->problem->friction[i] * l[0], l + 1);
     }
 }
 

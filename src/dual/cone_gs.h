@@ -33,7 +33,7 @@ typedef struct mabd_cone_matrix {
 } mabd_cone_matrix;
 
 /// y = W x; self is a mabd_cone_matrix.
-mabd_contact_operator mabd_cone_matrix_product;
+mabd_cone_operator mabd_cone_matrix_product;
 
 /// Number of reals of workspace that mabd_cone_gs needs.
 size_t mabd_cone_gs_work(int32_t count);

@@ -34,41 +34,42 @@ typedef double mabd_lanes
 typedef int64_t mabd_mask __attribute__((vector_size(MABD_LANES * sizeof(int64_t)), aligned(8)));
 
 /// Column of a tile, 8 rows.
-typedef struct mabd_column {
+typedef struct mabd_dual_column {
     mabd_lanes part[MABD_PARTS];
-} mabd_column;
+} mabd_dual_column;
 
-MABD_HOT mabd_column mabd_column_load(const double* p) {
-    mabd_column c;
+MABD_HOT mabd_dual_column mabd_dual_column_load(const double* p) {
+    mabd_dual_column c;
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) c.part[i] = *(const mabd_lanes*)(p + i * MABD_LANES);
     return c;
 }
-MABD_HOT void mabd_column_store(mabd_column c, double* p) {
+MABD_HOT void mabd_dual_column_store(mabd_dual_column c, double* p) {
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) *(mabd_lanes*)(p + i * MABD_LANES) = c.part[i];
 }
 /// c - a b
-MABD_HOT mabd_column mabd_column_sub(mabd_column c, mabd_column a, double b) {
+MABD_HOT mabd_dual_column mabd_dual_column_sub(mabd_dual_column c, mabd_dual_column a, double b) {
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) c.part[i] -= a.part[i] * b;
     return c;
 }
 /// a b
-MABD_HOT mabd_column mabd_column_scale(mabd_column a, double b) {
+MABD_HOT mabd_dual_column mabd_dual_column_scale(mabd_dual_column a, double b) {
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) a.part[i] *= b;
     return a;
 }
 
 /// a + b
-MABD_HOT mabd_column mabd_column_add(mabd_column a, mabd_column b) {
+MABD_HOT mabd_dual_column mabd_dual_column_add(mabd_dual_column a, mabd_dual_column b) {
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) a.part[i] += b.part[i];
     return a;
 }
 /// c + a b, row by row
-MABD_HOT mabd_column mabd_column_add_product(mabd_column c, mabd_column a, mabd_column b) {
+MABD_HOT mabd_dual_column mabd_dual_column_add_product(mabd_dual_column c, mabd_dual_column a,
+                                                       mabd_dual_column b) {
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) c.part[i] += a.part[i] * b.part[i];
     return c;
@@ -77,7 +78,7 @@ MABD_HOT mabd_column mabd_column_add_product(mabd_column c, mabd_column a, mabd_
 /// Set entries of magnitude up to MABD_NOTHING to 0; NaN stays. Distant rows of L decay, and
 /// products below the range of normal numbers take a hundred times as long.
 #define MABD_NOTHING 1e-120
-MABD_HOT mabd_column mabd_column_clean(mabd_column a) {
+MABD_HOT mabd_dual_column mabd_dual_column_clean(mabd_dual_column a) {
 #pragma GCC unroll 4
     for (int i = 0; i < MABD_PARTS; i++) {
         const mabd_lanes x = a.part[i];
@@ -88,23 +89,23 @@ MABD_HOT mabd_column mabd_column_clean(mabd_column a) {
 
 /// T -= A B', n columns of T: A a tile of `depth` columns, B (depth x 8) with the rows that belong
 /// to the columns of T; T has its columns `stride` apart.
-MABD_HOT void mabd_tile_strip(int n, int32_t depth, const double* MABD_RESTRICT A,
-                              const double* MABD_RESTRICT B, const double* from, double* T,
-                              int64_t stride) {
-    mabd_column sum[MABD_STRIP];
+MABD_HOT void mabd_dual_tile_strip(int n, int32_t depth, const double* MABD_RESTRICT A,
+                                   const double* MABD_RESTRICT B, const double* from, double* T,
+                                   int64_t stride) {
+    mabd_dual_column sum[MABD_STRIP];
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++) {
         if (from)
-            sum[j] = mabd_column_load(from + j * stride);
+            sum[j] = mabd_dual_column_load(from + j * stride);
         else
-            sum[j] = (mabd_column){{{0}}};
+            sum[j] = (mabd_dual_column){{{0}}};
     }
     for (int32_t k = 0; k < depth; k++) {
-        const mabd_column a = mabd_column_load(A + MABD_TILE * (int64_t)k);
+        const mabd_dual_column a = mabd_dual_column_load(A + MABD_TILE * (int64_t)k);
         const double* b = B + MABD_TILE * (int64_t)k;
 #pragma GCC unroll 8
-        for (int j = 0; j < n; j++) sum[j] = mabd_column_sub(sum[j], a, b[j]);
+        for (int j = 0; j < n; j++) sum[j] = mabd_dual_column_sub(sum[j], a, b[j]);
     }
 #pragma GCC unroll 8
-    for (int j = 0; j < n; j++) mabd_column_store(sum[j], T + j * stride);
+    for (int j = 0; j < n; j++) mabd_dual_column_store(sum[j], T + j * stride);
 }

@@ -14,7 +14,8 @@
 
 #define STALLS 3 // restarts that do not halve the residual before giving up
 
-void mabd_graph_cg_layout(mabd_graph_cg* cg, const mabd_dual_system* system, mabd_arena* arena) {
+void mabd_dual_graph_cg_layout(mabd_dual_graph_cg* cg, const mabd_dual_system* system,
+                               mabd_arena* arena) {
     const size_t n = (size_t)system->row_count;
     mabd_real** vectors[] = {&cg->b, &cg->x, &cg->r, &cg->z, &cg->s, &cg->p, &cg->q};
     for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
@@ -33,8 +34,8 @@ static mabd_real dot(int32_t n, const mabd_real* x, const mabd_real* y) {
 }
 
 // Iterate from r of the current x until r meets the goal. False if there is no further progress.
-static bool descend(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
-                    mabd_graph_precondition* precondition, void* context,
+static bool descend(mabd_dual_graph_cg* cg, const mabd_dual_graph_matrix* matrix,
+                    mabd_dual_graph_precondition* precondition, void* context,
                     const mabd_dual_goal* goal, mabd_dual_report* report) {
     const int32_t n = matrix->row_count;
     mabd_real *x = cg->x, *r = cg->r, *z = cg->z, *s = cg->s, *p = cg->p, *q = cg->q;
@@ -56,18 +57,18 @@ static bool descend(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
         }
         old = rz;
         report->iterations++;
-        if (mabd_graph_matrix_largest(matrix, r) <= goal->tolerance) return true;
+        if (mabd_dual_graph_matrix_largest(matrix, r) <= goal->tolerance) return true;
     }
     return false;
 }
 
-bool mabd_graph_cg_run(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
-                       mabd_graph_precondition* precondition, void* context,
-                       const mabd_dual_goal* goal, mabd_dual_report* report) {
+bool mabd_dual_graph_cg_run(mabd_dual_graph_cg* cg, const mabd_dual_graph_matrix* matrix,
+                            mabd_dual_graph_precondition* precondition, void* context,
+                            const mabd_dual_goal* goal, mabd_dual_report* report) {
     mabd_real best = (mabd_real)INFINITY;
     for (int32_t k = 0; k < matrix->row_count; k++) cg->p[k] = cg->q[k] = 0;
     for (int stalls = 0;;) {
-        report->residual = mabd_graph_matrix_residual(matrix, cg->b, cg->x, cg->r);
+        report->residual = mabd_dual_graph_matrix_residual(matrix, cg->b, cg->x, cg->r);
         if (report->residual <= goal->tolerance) return true;
         if (report->residual <= best / 2) {
             best = report->residual;
@@ -76,6 +77,6 @@ bool mabd_graph_cg_run(mabd_graph_cg* cg, const mabd_graph_matrix* matrix,
         }
         if (!descend(cg, matrix, precondition, context, goal, report)) break;
     }
-    report->residual = mabd_graph_matrix_residual(matrix, cg->b, cg->x, cg->r);
+    report->residual = mabd_dual_graph_matrix_residual(matrix, cg->b, cg->x, cg->r);
     return report->residual <= goal->tolerance;
 }

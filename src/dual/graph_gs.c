@@ -9,7 +9,7 @@
 #include <math.h>
 
 typedef struct gs_solver {
-    mabd_graph_sweep sweep;
+    mabd_dual_graph_sweep sweep;
     mabd_real *b, *x, *r, *z; // (row_count)
     size_t bytes;
 } gs_solver;
@@ -17,7 +17,7 @@ typedef struct gs_solver {
 static void layout(gs_solver* solver, const mabd_dual_system* system, mabd_arena* arena) {
     const size_t rows = (size_t)system->row_count;
     mabd_arena_take(arena, 1, sizeof *solver);
-    mabd_graph_sweep_layout(&solver->sweep, system, arena);
+    mabd_dual_graph_sweep_layout(&solver->sweep, system, arena);
     solver->b = mabd_arena_take(arena, rows, sizeof(mabd_real));
     solver->x = mabd_arena_take(arena, rows, sizeof(mabd_real));
     solver->r = mabd_arena_take(arena, rows, sizeof(mabd_real));
@@ -50,7 +50,7 @@ static mabd_status gs_create(const mabd_allocator* allocator, const mabd_dual_sy
     gs_solver* solver = (gs_solver*)(void*)arena.memory;
     layout(solver, system, &arena);
     solver->bytes = arena.size;
-    const mabd_status status = mabd_graph_sweep_prepare(&solver->sweep, allocator, system);
+    const mabd_status status = mabd_dual_graph_sweep_prepare(&solver->sweep, allocator, system);
     if (status != MABD_OK) {
         gs_destroy(allocator, solver);
         return status;
@@ -60,25 +60,25 @@ static mabd_status gs_create(const mabd_allocator* allocator, const mabd_dual_sy
 }
 
 static mabd_status gs_factor(void* object, const mabd_dual_system* system, int32_t* bad) {
-    return mabd_graph_sweep_factor(&((gs_solver*)object)->sweep, system, bad);
+    return mabd_dual_graph_sweep_factor(&((gs_solver*)object)->sweep, system, bad);
 }
 
 static void gs_iterate(void* object, const mabd_dual_system* system, const mabd_dual_goal* goal,
                        const mabd_real* b, mabd_real* x, mabd_dual_report* report) {
     gs_solver* solver = object;
-    const mabd_graph_matrix* m = &solver->sweep.matrix;
-    mabd_graph_matrix_gather(m, system, b, solver->b);
-    mabd_graph_matrix_gather(m, system, x, solver->x);
+    const mabd_dual_graph_matrix* m = &solver->sweep.matrix;
+    mabd_dual_graph_matrix_gather(m, system, b, solver->b);
+    mabd_dual_graph_matrix_gather(m, system, x, solver->x);
     for (report->iterations = 0;; report->iterations++) {
-        report->residual = mabd_graph_matrix_residual(m, solver->b, solver->x, solver->r);
+        report->residual = mabd_dual_graph_matrix_residual(m, solver->b, solver->x, solver->r);
         if (report->residual <= goal->tolerance || report->iterations >= goal->max_iterations ||
             !isfinite(report->residual)) {
             break;
         }
-        mabd_graph_sweep_apply(&solver->sweep, solver->r, solver->z);
+        mabd_dual_graph_sweep_apply(&solver->sweep, solver->r, solver->z);
         for (int32_t k = 0; k < m->row_count; k++) solver->x[k] += solver->z[k];
     }
-    mabd_graph_matrix_scatter(m, system, solver->x, x);
+    mabd_dual_graph_matrix_scatter(m, system, solver->x, x);
 }
 
 const mabd_dual_ops mabd_dual_gs = {

@@ -25,7 +25,7 @@
 #define FAR     INT32_MAX
 
 typedef struct tracer {
-    const mabd_neighbours* list;
+    const mabd_dual_neighbours* list;
     int32_t count;
     int32_t* path;    // 2 slots + 1: a line, grown from the middle both ways
     int32_t* touched; // line that last touched a slot
@@ -38,7 +38,7 @@ typedef struct tracer {
 } tracer;
 
 static void touch(tracer* t, int32_t slot) {
-    const mabd_neighbours* list = t->list;
+    const mabd_dual_neighbours* list = t->list;
     t->used[slot] = 1;
     for (int32_t k = list->start[slot]; k < list->start[slot + 1]; k++) {
         const int32_t other = list->slot[k];
@@ -53,7 +53,7 @@ static bool may_follow(const tracer* t, int32_t slot) {
 
 // Search breadth-first from p, not through e or its neighbours.
 static void search_round(tracer* t, int32_t p, int32_t e) {
-    const mabd_neighbours* list = t->list;
+    const mabd_dual_neighbours* list = t->list;
     int32_t head = 0, tail = 0;
     t->search++;
     t->seen[e] = t->search, t->away[e] = -1;
@@ -77,7 +77,7 @@ static void search_round(tracer* t, int32_t p, int32_t e) {
 
 // Return the length of the path to c that avoids e.
 static int32_t way_round(const tracer* t, int32_t c) {
-    const mabd_neighbours* list = t->list;
+    const mabd_dual_neighbours* list = t->list;
     int32_t least = FAR;
     for (int32_t k = list->start[c]; k < list->start[c + 1]; k++) {
         const int32_t s = list->slot[k];
@@ -87,7 +87,7 @@ static int32_t way_round(const tracer* t, int32_t c) {
 }
 
 static int32_t shared_neighbours(const tracer* t, int32_t a, int32_t b) {
-    const mabd_neighbours* list = t->list;
+    const mabd_dual_neighbours* list = t->list;
     int32_t i = list->start[a], j = list->start[b], count = 0;
     while (i < list->start[a + 1] && j < list->start[b + 1]) {
         const int32_t s = list->slot[i], r = list->slot[j];
@@ -101,7 +101,7 @@ static int32_t shared_neighbours(const tracer* t, int32_t a, int32_t b) {
 // Choose the first step of a line: the neighbour with the fewest neighbours in common with its
 // start, so that it does not cross a body with many joints if there is an alternative.
 static int32_t first_step(const tracer* t, int32_t s) {
-    const mabd_neighbours* list = t->list;
+    const mabd_dual_neighbours* list = t->list;
     int32_t best = -1, least = FAR;
     for (int32_t k = list->start[s]; k < list->start[s + 1]; k++) {
         if (!may_follow(t, list->slot[k])) continue;
@@ -113,7 +113,7 @@ static int32_t first_step(const tracer* t, int32_t s) {
 
 // Next slot of a line that came from p to e, -1 = it ends.
 static int32_t next_step(tracer* t, int32_t p, int32_t e) {
-    const mabd_neighbours* list = t->list;
+    const mabd_dual_neighbours* list = t->list;
     int32_t choices = 0, best = -1, farthest = -1;
     bool fork = false;
     for (int32_t k = list->start[e]; k < list->start[e + 1]; k++) {
@@ -152,7 +152,7 @@ static void trace(tracer* t, int32_t start, int32_t* first, int32_t* last) {
 
 // Sort all slots by ascending number of neighbours, then by index (counting sort; `counts` has
 // slots + 1).
-static void sort_by_degree(const mabd_neighbours* list, int32_t n, int32_t* counts,
+static void sort_by_degree(const mabd_dual_neighbours* list, int32_t n, int32_t* counts,
                            int32_t* sorted) {
     memset(counts, 0, ((size_t)n + 1) * sizeof(int32_t));
     for (int32_t s = 0; s < n; s++) counts[list->start[s + 1] - list->start[s] + 1]++;
@@ -172,8 +172,9 @@ static void layout(tracer* t, int32_t** sorted, mabd_arena* arena) {
     *sorted = mabd_arena_take(arena, n, sizeof(int32_t));
 }
 
-mabd_status mabd_graph_lines(const mabd_allocator* allocator, const mabd_dual_system* system,
-                             const mabd_neighbours* list, int32_t* slot, uint8_t* joined) {
+mabd_status mabd_dual_graph_lines(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                  const mabd_dual_neighbours* list, int32_t* slot,
+                                  uint8_t* joined) {
     tracer t = {.list = list, .count = system->slot_count};
     mabd_arena arena = {0};
     int32_t *sorted, first, last, at = 0;

@@ -7,5 +7,5 @@
 
 /// Cover the graph by lines. slot (slot_count) gets the slots line by line; joined (slot_count): 1
 /// if the slot before is in the same line. Deterministic. MABD_ERR_MEMORY: takes scratch memory.
-mabd_status mabd_graph_lines(const mabd_allocator* allocator, const mabd_dual_system* system,
-                             const mabd_neighbours* list, int32_t* slot, uint8_t* joined);
+mabd_status mabd_dual_graph_lines(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                  const mabd_dual_neighbours* list, int32_t* slot, uint8_t* joined);

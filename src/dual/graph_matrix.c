@@ -17,14 +17,14 @@ static int32_t edge_to(const mabd_dual_system* system, int32_t edge) {
     return system->to[edge] - system->slot_offset;
 }
 
-static void add_neighbour(mabd_neighbours* list, int32_t slot, int32_t other, int32_t edge) {
+static void add_neighbour(mabd_dual_neighbours* list, int32_t slot, int32_t other, int32_t edge) {
     const int32_t at = list->start[slot]++;
     list->slot[at] = other;
     list->edge[at] = edge;
 }
 
 // Edges are sorted by (from, to), so the neighbours of a slot come out ascending.
-static void fill_neighbours(const mabd_dual_system* system, mabd_neighbours* list) {
+static void fill_neighbours(const mabd_dual_system* system, mabd_dual_neighbours* list) {
     const int32_t n = system->slot_count;
     for (int32_t e = 0; e < system->edge_count; e++) {
         list->start[edge_from(system, e) + 1]++;
@@ -40,8 +40,8 @@ static void fill_neighbours(const mabd_dual_system* system, mabd_neighbours* lis
     list->start[0] = 0;
 }
 
-mabd_status mabd_neighbours_make(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                 mabd_neighbours* list) {
+mabd_status mabd_dual_neighbours_make(const mabd_allocator* allocator,
+                                      const mabd_dual_system* system, mabd_dual_neighbours* list) {
     const size_t slots = (size_t)system->slot_count, edges = (size_t)system->edge_count;
     memset(list, 0, sizeof *list);
     if (edges > INT32_MAX / 2) return MABD_ERR_MEMORY;
@@ -54,15 +54,15 @@ mabd_status mabd_neighbours_make(const mabd_allocator* allocator, const mabd_dua
     return MABD_OK;
 }
 
-void mabd_neighbours_free(const mabd_allocator* allocator, mabd_neighbours* list) {
+void mabd_dual_neighbours_free(const mabd_allocator* allocator, mabd_dual_neighbours* list) {
     mabd_free(allocator, list->start, list->bytes);
     list->start = NULL;
 }
 
 // ---- layout ------------------------------------------------------------------------------------
 
-void mabd_graph_matrix_layout(mabd_graph_matrix* matrix, const mabd_dual_system* system,
-                              mabd_arena* arena) {
+void mabd_dual_graph_matrix_layout(mabd_dual_graph_matrix* matrix, const mabd_dual_system* system,
+                                   mabd_arena* arena) {
     const size_t n = (size_t)system->slot_count, edges = (size_t)system->edge_count;
     size_t diagonal = 0, lower = 0;
     for (int32_t s = 0; s < system->slot_count; s++) {
@@ -86,7 +86,7 @@ void mabd_graph_matrix_layout(mabd_graph_matrix* matrix, const mabd_dual_system*
     matrix->A = mabd_arena_take(arena, lower, sizeof(mabd_real));
 }
 
-static void place_slots(mabd_graph_matrix* m, const mabd_dual_system* system) {
+static void place_slots(mabd_dual_graph_matrix* m, const mabd_dual_system* system) {
     m->row[0] = 0, m->block[0] = 0;
     for (int32_t p = 0; p < m->count; p++) {
         const int32_t slot = m->slot[p], w = system->width[slot];
@@ -98,8 +98,8 @@ static void place_slots(mabd_graph_matrix* m, const mabd_dual_system* system) {
 }
 
 // Slots enter the rows of their later neighbours in order, so every row comes out ascending.
-void mabd_graph_matrix_prepare(mabd_graph_matrix* m, const mabd_dual_system* system,
-                               const mabd_neighbours* list) {
+void mabd_dual_graph_matrix_prepare(mabd_dual_graph_matrix* m, const mabd_dual_system* system,
+                                    const mabd_dual_neighbours* list) {
     place_slots(m, system);
     m->start[0] = 0, m->at[0] = 0;
     for (int32_t p = 0; p < m->count; p++) {
@@ -129,7 +129,7 @@ void mabd_graph_matrix_prepare(mabd_graph_matrix* m, const mabd_dual_system* sys
     m->start[0] = 0;
 }
 
-void mabd_graph_matrix_load(mabd_graph_matrix* m, const mabd_dual_system* system) {
+void mabd_dual_graph_matrix_load(mabd_dual_graph_matrix* m, const mabd_dual_system* system) {
     mabd_real* A = m->A;
     for (int32_t p = 0; p < m->count; p++) {
         const int32_t w = m->width[p];
@@ -184,7 +184,8 @@ static void any_product(int w, const mabd_real* B, const mabd_real* x, mabd_real
     set_product(w, B, x, y);
 }
 
-void mabd_graph_matrix_product(const mabd_graph_matrix* m, const mabd_real* x, mabd_real* y) {
+void mabd_dual_graph_matrix_product(const mabd_dual_graph_matrix* m, const mabd_real* x,
+                                    mabd_real* y) {
     const mabd_real* A = m->A;
     for (int32_t p = 0; p < m->count; p++) {
         const int32_t w = m->width[p];
@@ -208,7 +209,7 @@ void mabd_graph_matrix_product(const mabd_graph_matrix* m, const mabd_real* x, m
     }
 }
 
-mabd_real mabd_graph_matrix_largest(const mabd_graph_matrix* m, const mabd_real* r) {
+mabd_real mabd_dual_graph_matrix_largest(const mabd_dual_graph_matrix* m, const mabd_real* r) {
     mabd_real largest = 0;
     for (int32_t p = 0; p < m->count; p++) {
         mabd_real square = 0;
@@ -218,23 +219,23 @@ mabd_real mabd_graph_matrix_largest(const mabd_graph_matrix* m, const mabd_real*
     return (mabd_real)sqrt((double)largest);
 }
 
-mabd_real mabd_graph_matrix_residual(const mabd_graph_matrix* m, const mabd_real* b,
-                                     const mabd_real* x, mabd_real* r) {
-    mabd_graph_matrix_product(m, x, r);
+mabd_real mabd_dual_graph_matrix_residual(const mabd_dual_graph_matrix* m, const mabd_real* b,
+                                          const mabd_real* x, mabd_real* r) {
+    mabd_dual_graph_matrix_product(m, x, r);
     for (int32_t k = 0; k < m->row_count; k++) r[k] = b[k] - r[k];
-    return mabd_graph_matrix_largest(m, r);
+    return mabd_dual_graph_matrix_largest(m, r);
 }
 
-void mabd_graph_matrix_gather(const mabd_graph_matrix* m, const mabd_dual_system* system,
-                              const mabd_real* from, mabd_real* to) {
+void mabd_dual_graph_matrix_gather(const mabd_dual_graph_matrix* m, const mabd_dual_system* system,
+                                   const mabd_real* from, mabd_real* to) {
     for (int32_t p = 0; p < m->count; p++) {
         memcpy(to + m->row[p], from + (system->row[m->slot[p]] - system->row_offset),
                (size_t)m->width[p] * sizeof(mabd_real));
     }
 }
 
-void mabd_graph_matrix_scatter(const mabd_graph_matrix* m, const mabd_dual_system* system,
-                               const mabd_real* from, mabd_real* to) {
+void mabd_dual_graph_matrix_scatter(const mabd_dual_graph_matrix* m, const mabd_dual_system* system,
+                                    const mabd_real* from, mabd_real* to) {
     for (int32_t p = 0; p < m->count; p++) {
         memcpy(to + (system->row[m->slot[p]] - system->row_offset), from + m->row[p],
                (size_t)m->width[p] * sizeof(mabd_real));

@@ -7,15 +7,15 @@
 #include "dual/graph_sweep.h"
 
 typedef struct pcg_solver {
-    mabd_graph_sweep sweep;
-    mabd_graph_cg cg;
+    mabd_dual_graph_sweep sweep;
+    mabd_dual_graph_cg cg;
     size_t bytes;
 } pcg_solver;
 
 static void layout(pcg_solver* solver, const mabd_dual_system* system, mabd_arena* arena) {
     mabd_arena_take(arena, 1, sizeof *solver);
-    mabd_graph_sweep_layout(&solver->sweep, system, arena);
-    mabd_graph_cg_layout(&solver->cg, system, arena);
+    mabd_dual_graph_sweep_layout(&solver->sweep, system, arena);
+    mabd_dual_graph_cg_layout(&solver->cg, system, arena);
 }
 
 static size_t pcg_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
@@ -44,7 +44,7 @@ static mabd_status pcg_create(const mabd_allocator* allocator, const mabd_dual_s
     pcg_solver* solver = (pcg_solver*)(void*)arena.memory;
     layout(solver, system, &arena);
     solver->bytes = arena.size;
-    const mabd_status status = mabd_graph_sweep_prepare(&solver->sweep, allocator, system);
+    const mabd_status status = mabd_dual_graph_sweep_prepare(&solver->sweep, allocator, system);
     if (status != MABD_OK) {
         pcg_destroy(allocator, solver);
         return status;
@@ -54,23 +54,23 @@ static mabd_status pcg_create(const mabd_allocator* allocator, const mabd_dual_s
 }
 
 static mabd_status pcg_factor(void* object, const mabd_dual_system* system, int32_t* bad) {
-    return mabd_graph_sweep_factor(&((pcg_solver*)object)->sweep, system, bad);
+    return mabd_dual_graph_sweep_factor(&((pcg_solver*)object)->sweep, system, bad);
 }
 
 static void sweep(void* context, const mabd_real* r, mabd_real* z, mabd_real* s) {
-    mabd_graph_sweep_apply(context, r, z);
-    mabd_graph_sweep_product(context, r, s);
+    mabd_dual_graph_sweep_apply(context, r, z);
+    mabd_dual_graph_sweep_product(context, r, s);
 }
 
 static void pcg_iterate(void* object, const mabd_dual_system* system, const mabd_dual_goal* goal,
                         const mabd_real* b, mabd_real* x, mabd_dual_report* report) {
     pcg_solver* solver = object;
-    const mabd_graph_matrix* m = &solver->sweep.matrix;
+    const mabd_dual_graph_matrix* m = &solver->sweep.matrix;
     report->iterations = 0;
-    mabd_graph_matrix_gather(m, system, b, solver->cg.b);
-    mabd_graph_matrix_gather(m, system, x, solver->cg.x);
-    mabd_graph_cg_run(&solver->cg, m, sweep, &solver->sweep, goal, report);
-    mabd_graph_matrix_scatter(m, system, solver->cg.x, x);
+    mabd_dual_graph_matrix_gather(m, system, b, solver->cg.b);
+    mabd_dual_graph_matrix_gather(m, system, x, solver->cg.x);
+    mabd_dual_graph_cg_run(&solver->cg, m, sweep, &solver->sweep, goal, report);
+    mabd_dual_graph_matrix_scatter(m, system, solver->cg.x, x);
 }
 
 const mabd_dual_ops mabd_dual_pcg = {

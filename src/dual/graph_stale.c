@@ -18,8 +18,8 @@
 #define ABANDON_ITERATIONS 30
 
 typedef struct stale_solver {
-    mabd_graph_matrix matrix; // slots in their own order
-    mabd_graph_cg cg;
+    mabd_dual_graph_matrix matrix; // slots in their own order
+    mabd_dual_graph_cg cg;
     void* direct; // of mabd_dual_block
     const mabd_dual_system* system;
     bool has_factor, too_old;
@@ -28,8 +28,8 @@ typedef struct stale_solver {
 
 static void layout(stale_solver* solver, const mabd_dual_system* system, mabd_arena* arena) {
     mabd_arena_take(arena, 1, sizeof *solver);
-    mabd_graph_matrix_layout(&solver->matrix, system, arena);
-    mabd_graph_cg_layout(&solver->cg, system, arena);
+    mabd_dual_graph_matrix_layout(&solver->matrix, system, arena);
+    mabd_dual_graph_cg_layout(&solver->cg, system, arena);
 }
 
 static size_t own_bytes(const mabd_dual_system* system) {
@@ -58,11 +58,11 @@ static void stale_destroy(const mabd_allocator* allocator, void* object) {
 
 static mabd_status prepare(stale_solver* solver, const mabd_allocator* allocator,
                            const mabd_dual_system* system) {
-    mabd_neighbours list;
-    MABD_TRY(mabd_neighbours_make(allocator, system, &list));
+    mabd_dual_neighbours list;
+    MABD_TRY(mabd_dual_neighbours_make(allocator, system, &list));
     for (int32_t s = 0; s < system->slot_count; s++) solver->matrix.slot[s] = s;
-    mabd_graph_matrix_prepare(&solver->matrix, system, &list);
-    mabd_neighbours_free(allocator, &list);
+    mabd_dual_graph_matrix_prepare(&solver->matrix, system, &list);
+    mabd_dual_neighbours_free(allocator, &list);
     return mabd_dual_block.create(allocator, system, &solver->direct);
 }
 
@@ -98,7 +98,7 @@ static mabd_status refactor(stale_solver* solver, const mabd_dual_system* system
 
 static mabd_status stale_factor(void* object, const mabd_dual_system* system, int32_t* bad) {
     stale_solver* solver = object;
-    mabd_graph_matrix_load(&solver->matrix, system);
+    mabd_dual_graph_matrix_load(&solver->matrix, system);
     return solver->has_factor && !solver->too_old ? MABD_OK : refactor(solver, system, bad);
 }
 
@@ -106,7 +106,7 @@ static void solve_with_factor(void* context, const mabd_real* r, mabd_real* z, m
     stale_solver* solver = context;
     memcpy(z, r, (size_t)solver->matrix.row_count * sizeof(mabd_real));
     mabd_dual_block.solve(solver->direct, solver->system, z);
-    mabd_graph_matrix_product(&solver->matrix, z, s);
+    mabd_dual_graph_matrix_product(&solver->matrix, z, s);
 }
 
 static void stale_iterate(void* object, const mabd_dual_system* system, const mabd_dual_goal* goal,
@@ -119,11 +119,12 @@ static void stale_iterate(void* object, const mabd_dual_system* system, const ma
     solver->system = system;
     memcpy(solver->cg.b, b, bytes);
     memcpy(solver->cg.x, x, bytes);
-    bool met =
-        mabd_graph_cg_run(&solver->cg, &solver->matrix, solve_with_factor, solver, &first, report);
+    bool met = mabd_dual_graph_cg_run(&solver->cg, &solver->matrix, solve_with_factor, solver,
+                                      &first, report);
     if (!met && refactor(solver, system, NULL) == MABD_OK) {
         memcpy(solver->cg.x, x, bytes);
-        mabd_graph_cg_run(&solver->cg, &solver->matrix, solve_with_factor, solver, goal, report);
+        mabd_dual_graph_cg_run(&solver->cg, &solver->matrix, solve_with_factor, solver, goal,
+                               report);
     } else {
         solver->too_old = report->iterations > REFACTOR_ITERATIONS;
     }

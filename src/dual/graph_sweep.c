@@ -21,8 +21,8 @@
 
 #include <string.h>
 
-void mabd_graph_sweep_layout(mabd_graph_sweep* sweep, const mabd_dual_system* system,
-                             mabd_arena* arena) {
+void mabd_dual_graph_sweep_layout(mabd_dual_graph_sweep* sweep, const mabd_dual_system* system,
+                                  mabd_arena* arena) {
     const size_t n = (size_t)system->slot_count;
     size_t diagonal = 0, widest = 1;
     for (int32_t s = 0; s < system->slot_count; s++) {
@@ -30,7 +30,7 @@ void mabd_graph_sweep_layout(mabd_graph_sweep* sweep, const mabd_dual_system* sy
         diagonal += w * w;
         if (w > widest) widest = w;
     }
-    mabd_graph_matrix_layout(&sweep->matrix, system, arena);
+    mabd_dual_graph_matrix_layout(&sweep->matrix, system, arena);
     sweep->joined = mabd_arena_take(arena, n, sizeof(uint8_t));
     sweep->bound = mabd_arena_take(arena, n, sizeof(uint8_t));
     sweep->link = mabd_arena_take(arena, n, sizeof(size_t));
@@ -41,25 +41,25 @@ void mabd_graph_sweep_layout(mabd_graph_sweep* sweep, const mabd_dual_system* sy
 }
 
 // Return the end of the line that starts at place a.
-static int32_t line_end(const mabd_graph_sweep* sweep, int32_t a) {
+static int32_t line_end(const mabd_dual_graph_sweep* sweep, int32_t a) {
     do a++;
     while (a < sweep->matrix.count && sweep->joined[a]);
     return a;
 }
 
-static int32_t line_start(const mabd_graph_sweep* sweep, int32_t p) {
+static int32_t line_start(const mabd_dual_graph_sweep* sweep, int32_t p) {
     while (sweep->joined[p]) p--;
     return p;
 }
 
 // Return the end of the blocks of row p with earlier lines: all but the last one where p is joined
 // to p - 1.
-static int32_t cross_end(const mabd_graph_sweep* sweep, int32_t p) {
+static int32_t cross_end(const mabd_dual_graph_sweep* sweep, int32_t p) {
     return sweep->matrix.start[p + 1] - sweep->joined[p];
 }
 
-static void mark_bound_lines(mabd_graph_sweep* sweep) {
-    const mabd_graph_matrix* m = &sweep->matrix;
+static void mark_bound_lines(mabd_dual_graph_sweep* sweep) {
+    const mabd_dual_graph_matrix* m = &sweep->matrix;
     for (int32_t p = 0; p < m->count; p++) {
         for (int32_t k = m->start[p]; k < cross_end(sweep, p); k++) {
             sweep->bound[m->low[k]] = 1;
@@ -70,17 +70,19 @@ static void mark_bound_lines(mabd_graph_sweep* sweep) {
     }
 }
 
-mabd_status mabd_graph_sweep_prepare(mabd_graph_sweep* sweep, const mabd_allocator* allocator,
-                                     const mabd_dual_system* system) {
-    mabd_graph_matrix* m = &sweep->matrix;
-    mabd_neighbours list;
-    MABD_TRY(mabd_neighbours_make(allocator, system, &list));
-    const mabd_status status = mabd_graph_lines(allocator, system, &list, m->slot, sweep->joined);
+mabd_status mabd_dual_graph_sweep_prepare(mabd_dual_graph_sweep* sweep,
+                                          const mabd_allocator* allocator,
+                                          const mabd_dual_system* system) {
+    mabd_dual_graph_matrix* m = &sweep->matrix;
+    mabd_dual_neighbours list;
+    MABD_TRY(mabd_dual_neighbours_make(allocator, system, &list));
+    const mabd_status status =
+        mabd_dual_graph_lines(allocator, system, &list, m->slot, sweep->joined);
     if (status == MABD_OK) {
-        mabd_graph_matrix_prepare(m, system, &list);
+        mabd_dual_graph_matrix_prepare(m, system, &list);
         mark_bound_lines(sweep);
     }
-    mabd_neighbours_free(allocator, &list);
+    mabd_dual_neighbours_free(allocator, &list);
     size_t at = 0;
     for (int32_t p = 0; status == MABD_OK && p < m->count; p++) {
         sweep->link[p] = at;
@@ -110,10 +112,10 @@ static bool factor_any(int u, int w, const mabd_real* before, const mabd_real* A
     return factor_place(u, w, before, A, Z, S);
 }
 
-mabd_status mabd_graph_sweep_factor(mabd_graph_sweep* sweep, const mabd_dual_system* system,
-                                    int32_t* bad) {
-    mabd_graph_matrix* m = &sweep->matrix;
-    mabd_graph_matrix_load(m, system);
+mabd_status mabd_dual_graph_sweep_factor(mabd_dual_graph_sweep* sweep,
+                                         const mabd_dual_system* system, int32_t* bad) {
+    mabd_dual_graph_matrix* m = &sweep->matrix;
+    mabd_dual_graph_matrix_load(m, system);
     for (int32_t p = 0; p < m->count; p++) {
         const int32_t w = m->width[p], u = sweep->joined[p] ? m->width[p - 1] : 0;
         mabd_real *S = sweep->F + m->block[p], *Z = sweep->Z + sweep->link[p];
@@ -179,8 +181,8 @@ static void scatter_any(int w, int v, const mabd_real* B, const mabd_real* z, ma
 }
 
 // Do the forward pass of a line's solve at place p: x is right-hand side in, L^-1 (x - Z' y) out.
-static void forward_place(const mabd_graph_sweep* sweep, int32_t p, mabd_real* x) {
-    const mabd_graph_matrix* m = &sweep->matrix;
+static void forward_place(const mabd_dual_graph_sweep* sweep, int32_t p, mabd_real* x) {
+    const mabd_dual_graph_matrix* m = &sweep->matrix;
     const int32_t w = m->width[p], u = sweep->joined[p] ? m->width[p - 1] : 0;
     const mabd_real *Z = sweep->Z + sweep->link[p], *L = sweep->F + m->block[p];
     mabd_real* t = x + m->row[p];
@@ -192,8 +194,8 @@ static void forward_place(const mabd_graph_sweep* sweep, int32_t p, mabd_real* x
 }
 
 // Do the backward pass of a line's solve over the places a ... b - 1.
-static void backward_line(const mabd_graph_sweep* sweep, int32_t a, int32_t b, mabd_real* x) {
-    const mabd_graph_matrix* m = &sweep->matrix;
+static void backward_line(const mabd_dual_graph_sweep* sweep, int32_t a, int32_t b, mabd_real* x) {
+    const mabd_dual_graph_matrix* m = &sweep->matrix;
     for (int32_t p = b - 1; p >= a; p--) {
         const int32_t w = m->width[p], v = p + 1 < b ? m->width[p + 1] : 0;
         const mabd_real* Z = v > 0 ? sweep->Z + sweep->link[p + 1] : NULL;
@@ -208,8 +210,8 @@ static void backward_line(const mabd_graph_sweep* sweep, int32_t a, int32_t b, m
 }
 
 // T y = r - N y
-static void sweep_forth(const mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* y) {
-    const mabd_graph_matrix* m = &sweep->matrix;
+static void sweep_forth(const mabd_dual_graph_sweep* sweep, const mabd_real* r, mabd_real* y) {
+    const mabd_dual_graph_matrix* m = &sweep->matrix;
     for (int32_t a = 0, b; a < m->count; a = b) {
         b = line_end(sweep, a);
         for (int32_t p = a; p < b; p++) {
@@ -233,9 +235,9 @@ static void sweep_forth(const mabd_graph_sweep* sweep, const mabd_real* r, mabd_
 }
 
 // Subtract N' z of one line from the right-hand sides of earlier lines.
-static void pass_down(const mabd_graph_sweep* sweep, int32_t a, int32_t b, const mabd_real* z,
+static void pass_down(const mabd_dual_graph_sweep* sweep, int32_t a, int32_t b, const mabd_real* z,
                       mabd_real* work) {
-    const mabd_graph_matrix* m = &sweep->matrix;
+    const mabd_dual_graph_matrix* m = &sweep->matrix;
     for (int32_t p = a; p < b; p++) {
         const int32_t w = m->width[p], end = cross_end(sweep, p);
         const mabd_real *A = m->A + m->at[p], *zp = z + m->row[p];
@@ -252,8 +254,8 @@ static void pass_down(const mabd_graph_sweep* sweep, int32_t a, int32_t b, const
 }
 
 // z = y - T^-1 N' z
-static void sweep_back(const mabd_graph_sweep* sweep, mabd_real* z) {
-    const mabd_graph_matrix* m = &sweep->matrix;
+static void sweep_back(const mabd_dual_graph_sweep* sweep, mabd_real* z) {
+    const mabd_dual_graph_matrix* m = &sweep->matrix;
     mabd_real* work = sweep->work;
     memset(work, 0, (size_t)m->row_count * sizeof(mabd_real));
     for (int32_t b = m->count, a; b > 0; b = a) {
@@ -267,13 +269,14 @@ static void sweep_back(const mabd_graph_sweep* sweep, mabd_real* z) {
     }
 }
 
-void mabd_graph_sweep_apply(mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* z) {
+void mabd_dual_graph_sweep_apply(mabd_dual_graph_sweep* sweep, const mabd_real* r, mabd_real* z) {
     sweep_forth(sweep, r, z);
     sweep_back(sweep, z);
 }
 
-void mabd_graph_sweep_product(const mabd_graph_sweep* sweep, const mabd_real* r, mabd_real* s) {
-    const mabd_graph_matrix* m = &sweep->matrix;
+void mabd_dual_graph_sweep_product(const mabd_dual_graph_sweep* sweep, const mabd_real* r,
+                                   mabd_real* s) {
+    const mabd_dual_graph_matrix* m = &sweep->matrix;
     const mabd_real* change = sweep->work; // z - y
     for (int32_t p = 0; p < m->count; p++) {
         const int32_t w = m->width[p], end = cross_end(sweep, p);

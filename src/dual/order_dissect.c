@@ -42,10 +42,10 @@ typedef struct range {
 } range;
 
 typedef struct dissection {
-    const mabd_neighbours* list;
+    const mabd_dual_neighbours* list;
     const int32_t* width;
     int32_t n;
-    mabd_separator cut;
+    mabd_dual_separator cut;
     int32_t* slots;   // parts are ranges of it (n)
     uint8_t* opens;   // a set begins at this place (n)
     uint8_t* reached; // (n)
@@ -77,7 +77,7 @@ static void layout(dissection* w, mabd_arena* arena) {
     for (int i = 0; i < 3; i++) w->d[i] = mabd_arena_take(arena, n, sizeof(int32_t));
     w->f = mabd_arena_take(arena, n, sizeof *w->f);
     for (int i = 0; i < 3; i++) w->sum[i] = mabd_arena_take(arena, 2 * n + 2, sizeof(int64_t));
-    mabd_separator_layout(&w->cut, w->n, arena);
+    mabd_dual_separator_layout(&w->cut, w->n, arena);
 }
 
 // ---- distances ---------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ static void layout(dissection* w, mabd_arena* arena) {
 // Compute the steps from `start` within its part to the slots not yet reached. Appends them to the
 // queue from `count` on and returns its new length.
 static int32_t walk(dissection* w, int32_t start, int32_t count, int32_t* d) {
-    const mabd_neighbours* list = w->list;
+    const mabd_dual_neighbours* list = w->list;
     int32_t end = count;
     w->queue[end++] = start;
     w->reached[start] = 1;
@@ -222,7 +222,7 @@ static void try_cut(dissection* w, range part, cutting* c, int64_t total, cuttin
     const int32_t count = part.end - part.begin, *slots = w->slots + part.begin;
     const int64_t* weight = w->cut.weight;
     apply(w, part, c);
-    mabd_separator_refine(&w->cut, count, slots, total * 6 / 10);
+    mabd_dual_separator_refine(&w->cut, count, slots, total * 6 / 10);
     c->cut = weight[MABD_SIDE_CUT];
     c->least = weight[0] < weight[1] ? weight[0] : weight[1];
     const bool better = is_better(c, best, total);
@@ -311,7 +311,7 @@ static bool divide_components(dissection* w, range part) {
 }
 
 static void dissect(dissection* w) {
-    mabd_separator_clear(&w->cut, w->n);
+    mabd_dual_separator_clear(&w->cut, w->n);
     for (int32_t s = 0; s < w->n; s++) w->slots[s] = s;
     leave(w, (range){0, w->n}, true);
     while (w->todo_count > 0) {
@@ -327,12 +327,12 @@ static void dissect(dissection* w) {
     }
 }
 
-mabd_status mabd_dissect(const mabd_allocator* allocator, const mabd_dual_system* system,
-                         int32_t* set) {
-    mabd_neighbours list;
+mabd_status mabd_dual_dissect(const mabd_allocator* allocator, const mabd_dual_system* system,
+                              int32_t* set) {
+    mabd_dual_neighbours list;
     mabd_arena arena = {NULL, 0, 0};
     dissection w = {.n = system->slot_count, .width = system->width};
-    MABD_TRY(mabd_neighbours_make(allocator, system, &list));
+    MABD_TRY(mabd_dual_neighbours_make(allocator, system, &list));
     layout(&w, &arena);
     arena.size = arena.used;
     if (arena.size != SIZE_MAX) arena.memory = mabd_alloc(allocator, arena.size);
@@ -348,6 +348,6 @@ mabd_status mabd_dissect(const mabd_allocator* allocator, const mabd_dual_system
         }
         mabd_free(allocator, arena.memory, arena.size);
     }
-    mabd_neighbours_free(allocator, &list);
+    mabd_dual_neighbours_free(allocator, &list);
     return arena.memory ? MABD_OK : MABD_ERR_MEMORY;
 }

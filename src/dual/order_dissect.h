@@ -8,5 +8,5 @@
 /// on without gaps. Sets are parts that are not cut further, and separators; two sets are coupled
 /// only if one of them is a separator with the greater number. So any order by ascending sets is a
 /// nested dissection. The result is the same on every run and machine; O(n log n). MABD_ERR_MEMORY.
-mabd_status mabd_dissect(const mabd_allocator* allocator, const mabd_dual_system* system,
-                         int32_t* set);
+mabd_status mabd_dual_dissect(const mabd_allocator* allocator, const mabd_dual_system* system,
+                              int32_t* set);

@@ -69,8 +69,8 @@ static void find_waits(const mabd_dual_system* system, late_order* l) {
     }
 }
 
-mabd_status mabd_order_late(const mabd_allocator* allocator, const mabd_dual_system* system,
-                            int32_t* order) {
+mabd_status mabd_dual_order_late(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                 int32_t* order) {
     const int32_t n = system->slot_count;
     late_order l;
     if (!system->negative || !system->late) return MABD_OK;

@@ -36,36 +36,36 @@
 #define MABD_SEGMENT_WHOLE 64
 
 /// A slot of a chain or of a reduced chain.
-typedef struct mabd_segment_slot {
+typedef struct mabd_dual_segment_slot {
     int32_t slot; // of the plan
     int32_t width, row;
     size_t block, edge, spike; // offsets of S in D, of the block to the next slot in U, of F in own
-} mabd_segment_slot;
+} mabd_dual_segment_slot;
 
 /// Slots first .. first + count - 1 of a list; the list entries before and after them are the cuts.
-typedef struct mabd_segment {
+typedef struct mabd_dual_segment {
     int32_t first, count;
     bool before, after; // there is a cut
     // offsets in own of the updates of S_a and b_a; in U of the next chain: of U_ab
     size_t share, joined;
-} mabd_segment;
+} mabd_dual_segment;
 
-typedef struct mabd_segment_arrays {
-    const mabd_segment_slot* slots;
+typedef struct mabd_dual_segment_arrays {
+    const mabd_dual_segment_slot* slots;
     mabd_real *D, *U, *x;
     mabd_real* own;
-} mabd_segment_arrays;
+} mabd_dual_segment_arrays;
 
 // ---- eliminate ---------------------------------------------------------------------------------
 
-MABD_BLOCK_FN void mabd_segment_load(int count, const mabd_real* from, mabd_real* to) {
+MABD_BLOCK_FN void mabd_dual_segment_load(int count, const mabd_real* from, mabd_real* to) {
     MABD_UNROLL
     for (int k = 0; k < count; k++) to[k] = from[k];
 }
 
 // Compute F_{i+1} (v x u) = -Z' V into `to`: by rows, or transposed, as U_ab.
-MABD_BLOCK_FN void mabd_segment_next_spike(int w, int v, int u, const mabd_real* Z,
-                                           const mabd_real* V, bool turned, mabd_real* to) {
+MABD_BLOCK_FN void mabd_dual_segment_next_spike(int w, int v, int u, const mabd_real* Z,
+                                                const mabd_real* V, bool turned, mabd_real* to) {
     MABD_UNROLL
     for (int r = 0; r < v; r++) {
         MABD_UNROLL
@@ -80,58 +80,60 @@ MABD_BLOCK_FN void mabd_segment_next_spike(int w, int v, int u, const mabd_real*
 
 // Eliminate slot i of w rows; v rows of the next one, u of the cut before, if there is one. False
 // if its pivot fails.
-MABD_BLOCK_FN bool mabd_segment_step(int w, int v, int u, const mabd_segment_arrays* a,
-                                     const mabd_segment* g, int32_t i) {
-    const mabd_segment_slot* s = &a->slots[i];
+MABD_BLOCK_FN bool mabd_dual_segment_step(int w, int v, int u, const mabd_dual_segment_arrays* a,
+                                          const mabd_dual_segment* g, int32_t i) {
+    const mabd_dual_segment_slot* s = &a->slots[i];
     const bool last = i + 1 == g->first + g->count, next = !last || g->after;
     mabd_real S[MABD_CHAIN_BLOCK], y[MABD_BLOCK_MAX];
     mabd_real* U = a->U + s->edge;
-    mabd_chain_load_lower(w, a->D + s->block, S);
+    mabd_dual_chain_load_lower(w, a->D + s->block, S);
     if (!mabd_block_ldl(w, S)) return false;
-    mabd_chain_store_lower(w, S, a->D + s->block);
-    mabd_segment_load(w, a->x + s->row, y);
+    mabd_dual_chain_store_lower(w, S, a->D + s->block);
+    mabd_dual_segment_load(w, a->x + s->row, y);
     mabd_block_solve_l(w, S, y);
-    mabd_segment_load(w, y, a->x + s->row);
+    mabd_dual_segment_load(w, y, a->x + s->row);
     if (next) {
         // Z_i, S_{i+1}, b_{i+1}
         mabd_real Z[MABD_CHAIN_BLOCK], N[MABD_CHAIN_BLOCK];
-        mabd_segment_load(w * v, U, Z);
-        mabd_chain_load_lower(v, a->D + s[1].block, N);
+        mabd_dual_segment_load(w * v, U, Z);
+        mabd_dual_chain_load_lower(v, a->D + s[1].block, N);
         mabd_block_eliminate(w, v, S, Z, N);
-        mabd_chain_store_lower(v, N, a->D + s[1].block);
-        mabd_segment_load(w * v, Z, U);
+        mabd_dual_chain_store_lower(v, N, a->D + s[1].block);
+        mabd_dual_segment_load(w * v, Z, U);
         mabd_block_sub_tmul(w, v, Z, y, a->x + s[1].row);
     }
     if (g->before) {
         // V_i, F_{i+1}, Y_i, S_a, b_a; Z is read again because registers do not hold all
         mabd_real V[MABD_CHAIN_BLOCK], E[MABD_CHAIN_BLOCK];
         mabd_real* share = a->own + g->share;
-        mabd_segment_load(w * u, a->own + s->spike, V);
+        mabd_dual_segment_load(w * u, a->own + s->spike, V);
         mabd_block_lower(w, u, S, V);
         if (next) {
-            mabd_segment_next_spike(w, v, u, U, V, last, a->own + (last ? g->joined : s[1].spike));
+            mabd_dual_segment_next_spike(w, v, u, U, V, last,
+                                         a->own + (last ? g->joined : s[1].spike));
         }
-        mabd_chain_load_lower(u, share, E);
+        mabd_dual_chain_load_lower(u, share, E);
         mabd_block_reduce(w, u, S, V, E);
-        mabd_chain_store_lower(u, E, share);
-        mabd_segment_load(w * u, V, a->own + s->spike);
+        mabd_dual_chain_store_lower(u, E, share);
+        mabd_dual_segment_load(w * u, V, a->own + s->spike);
         mabd_block_sub_tmul(w, u, V, y, share + u * u);
     }
     return true;
 }
 
 // Eliminate a slot with variable widths.
-MABD_CALL bool mabd_segment_step_mixed(int w, int v, int u, const mabd_segment_arrays* a,
-                                       const mabd_segment* g, int32_t i) {
-    return mabd_segment_step(w, v, u, a, g, i);
+MABD_CALL bool mabd_dual_segment_step_mixed(int w, int v, int u, const mabd_dual_segment_arrays* a,
+                                            const mabd_dual_segment* g, int32_t i) {
+    return mabd_dual_segment_step(w, v, u, a, g, i);
 }
 
 #define MABD_SEGMENT_EVEN(w, step, ...) step(w, w, w, __VA_ARGS__)
 
 // Return the widths of slot i, of the next slot and of the cut before; a missing one counts as the
 // slot's width.
-MABD_BLOCK_FN void mabd_segment_widths(const mabd_segment_arrays* a, const mabd_segment* g,
-                                       int32_t i, int* w, int* v, int* u) {
+MABD_BLOCK_FN void mabd_dual_segment_widths(const mabd_dual_segment_arrays* a,
+                                            const mabd_dual_segment* g, int32_t i, int* w, int* v,
+                                            int* u) {
     const bool next = i + 1 < g->first + g->count || g->after;
     *w = a->slots[i].width;
     *v = next ? a->slots[i + 1].width : *w;
@@ -139,8 +141,9 @@ MABD_BLOCK_FN void mabd_segment_widths(const mabd_segment_arrays* a, const mabd_
 }
 
 // Set F_0 = U_a' and clear the share.
-MABD_BLOCK_FN void mabd_segment_begin(const mabd_segment_arrays* a, const mabd_segment* g) {
-    const mabd_segment_slot* s = &a->slots[g->first];
+MABD_BLOCK_FN void mabd_dual_segment_begin(const mabd_dual_segment_arrays* a,
+                                           const mabd_dual_segment* g) {
+    const mabd_dual_segment_slot* s = &a->slots[g->first];
     const int w = s->width, u = s[-1].width;
     for (int k = 0; k < u * u + u; k++) a->own[g->share + (size_t)k] = 0;
     for (int r = 0; r < w; r++) {
@@ -151,7 +154,8 @@ MABD_BLOCK_FN void mabd_segment_begin(const mabd_segment_arrays* a, const mabd_s
 }
 
 // Clear the updates of a segment whose pivot failed, so that no other slot is reported.
-MABD_BLOCK_FN void mabd_segment_break(const mabd_segment_arrays* a, const mabd_segment* g) {
+MABD_BLOCK_FN void mabd_dual_segment_break(const mabd_dual_segment_arrays* a,
+                                           const mabd_dual_segment* g) {
     if (!g->before) return;
     const int u = a->slots[g->first - 1].width;
     for (int k = 0; k < u * u + u; k++) a->own[g->share + (size_t)k] = 0;
@@ -162,30 +166,31 @@ MABD_BLOCK_FN void mabd_segment_break(const mabd_segment_arrays* a, const mabd_s
 
 /// Eliminate a segment. most: width of the widest possible block, a constant; bad (slots of the
 /// plan): 1 where a pivot fails, else 0.
-MABD_BLOCK_FN void mabd_segment_eliminate(int most, const mabd_segment_arrays* a,
-                                          const mabd_segment* g, int32_t* bad) {
+MABD_BLOCK_FN void mabd_dual_segment_eliminate(int most, const mabd_dual_segment_arrays* a,
+                                               const mabd_dual_segment* g, int32_t* bad) {
     bool good = true;
-    if (g->before) mabd_segment_begin(a, g);
+    if (g->before) mabd_dual_segment_begin(a, g);
     for (int32_t i = g->first; i < g->first + g->count; i++) {
         bool done = true;
         int w, v, u;
-        mabd_segment_widths(a, g, i, &w, &v, &u);
+        mabd_dual_segment_widths(a, g, i, &w, &v, &u);
         if (!good) {
             done = true;
         } else if (v != w || u != w) {
-            done = mabd_segment_step_mixed(w, v, u, a, g, i);
+            done = mabd_dual_segment_step_mixed(w, v, u, a, g, i);
         } else {
-            MABD_CHAIN_BY_WIDTH(most, w, done, MABD_SEGMENT_EVEN, mabd_segment_step, a, g, i)
+            MABD_CHAIN_BY_WIDTH(most, w, done, MABD_SEGMENT_EVEN, mabd_dual_segment_step, a, g, i)
         }
         bad[a->slots[i].slot] = !done;
-        if (!done) mabd_segment_break(a, g);
+        if (!done) mabd_dual_segment_break(a, g);
         good = good && done;
     }
 }
 
 /// Add the share of a segment to the cut before it.
-MABD_FN void mabd_segment_add_share(const mabd_segment_arrays* a, const mabd_segment* g) {
-    const mabd_segment_slot* cut = &a->slots[g->first - 1];
+MABD_FN void mabd_dual_segment_add_share(const mabd_dual_segment_arrays* a,
+                                         const mabd_dual_segment* g) {
+    const mabd_dual_segment_slot* cut = &a->slots[g->first - 1];
     const int u = cut->width;
     const mabd_real* share = a->own + g->share;
     for (int r = 0; r < u; r++) {
@@ -199,12 +204,13 @@ MABD_FN void mabd_segment_add_share(const mabd_segment_arrays* a, const mabd_seg
 // ---- back --------------------------------------------------------------------------------------
 
 // Solve for one slot; return the slot before.
-MABD_BLOCK_FN int32_t mabd_segment_back_step(int w, int v, int u, const mabd_segment_arrays* a,
-                                             const mabd_segment* g, int32_t i) {
-    const mabd_segment_slot* s = &a->slots[i];
+MABD_BLOCK_FN int32_t mabd_dual_segment_back_step(int w, int v, int u,
+                                                  const mabd_dual_segment_arrays* a,
+                                                  const mabd_dual_segment* g, int32_t i) {
+    const mabd_dual_segment_slot* s = &a->slots[i];
     const mabd_real* L = a->D + s->block;
     mabd_real y[MABD_BLOCK_MAX];
-    mabd_segment_load(w, a->x + s->row, y);
+    mabd_dual_segment_load(w, a->x + s->row, y);
     mabd_block_solve_d(w, L, y);
     if (i + 1 < g->first + g->count || g->after) {
         mabd_block_sub_mul(w, v, a->U + s->edge, a->x + s[1].row, y);
@@ -213,25 +219,26 @@ MABD_BLOCK_FN int32_t mabd_segment_back_step(int w, int v, int u, const mabd_seg
         mabd_block_sub_mul(w, u, a->own + s->spike, a->x + a->slots[g->first - 1].row, y);
     }
     mabd_block_solve_lt(w, L, y);
-    mabd_segment_load(w, y, a->x + s->row);
+    mabd_dual_segment_load(w, y, a->x + s->row);
     return i - 1;
 }
 
-MABD_CALL int32_t mabd_segment_back_step_mixed(int w, int v, int u, const mabd_segment_arrays* a,
-                                               const mabd_segment* g, int32_t i) {
-    return mabd_segment_back_step(w, v, u, a, g, i);
+MABD_CALL int32_t mabd_dual_segment_back_step_mixed(int w, int v, int u,
+                                                    const mabd_dual_segment_arrays* a,
+                                                    const mabd_dual_segment* g, int32_t i) {
+    return mabd_dual_segment_back_step(w, v, u, a, g, i);
 }
 
 /// Solve for the slots of a segment whose cuts are known.
-MABD_BLOCK_FN void mabd_segment_back(int most, const mabd_segment_arrays* a,
-                                     const mabd_segment* g) {
+MABD_BLOCK_FN void mabd_dual_segment_back(int most, const mabd_dual_segment_arrays* a,
+                                          const mabd_dual_segment* g) {
     for (int32_t i = g->first + g->count - 1; i >= g->first;) {
         int w, v, u;
-        mabd_segment_widths(a, g, i, &w, &v, &u);
+        mabd_dual_segment_widths(a, g, i, &w, &v, &u);
         if (v != w || u != w) {
-            i = mabd_segment_back_step_mixed(w, v, u, a, g, i);
+            i = mabd_dual_segment_back_step_mixed(w, v, u, a, g, i);
         } else {
-            MABD_CHAIN_BY_WIDTH(most, w, i, MABD_SEGMENT_EVEN, mabd_segment_back_step, a, g, i)
+            MABD_CHAIN_BY_WIDTH(most, w, i, MABD_SEGMENT_EVEN, mabd_dual_segment_back_step, a, g, i)
         }
     }
 }

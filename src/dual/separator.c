@@ -17,7 +17,7 @@
 #define PASSES      8
 #define LEAST_TRIES 40 // moves without gain before a pass ends
 
-void mabd_separator_layout(mabd_separator* s, int32_t slot_count, mabd_arena* arena) {
+void mabd_dual_separator_layout(mabd_dual_separator* s, int32_t slot_count, mabd_arena* arena) {
     const size_t n = (size_t)slot_count;
     s->side = mabd_arena_take(arena, n, sizeof *s->side);
     s->locked = mabd_arena_take(arena, n, sizeof *s->locked);
@@ -31,28 +31,28 @@ void mabd_separator_layout(mabd_separator* s, int32_t slot_count, mabd_arena* ar
     s->trail_side = mabd_arena_take(arena, 3 * n, sizeof *s->trail_side);
 }
 
-void mabd_separator_clear(mabd_separator* s, int32_t slot_count) {
+void mabd_dual_separator_clear(mabd_dual_separator* s, int32_t slot_count) {
     memset(s->side, MABD_SIDE_NONE, (size_t)slot_count);
     for (int32_t v = 0; v < slot_count; v++) s->at[0][v] = s->at[1][v] = -1;
 }
 
 // ---- heaps -------------------------------------------------------------------------------------
 
-static int32_t gain(const mabd_separator* s, int k, int32_t slot) {
+static int32_t gain(const mabd_dual_separator* s, int k, int32_t slot) {
     return s->width[slot] - s->pull[k][slot];
 }
 
-static bool before(const mabd_separator* s, int k, int32_t u, int32_t v) {
+static bool before(const mabd_dual_separator* s, int k, int32_t u, int32_t v) {
     const int32_t gu = gain(s, k, u), gv = gain(s, k, v);
     return gu != gv ? gu > gv : u < v;
 }
 
-static void put(mabd_separator* s, int k, int32_t place, int32_t slot) {
+static void put(mabd_dual_separator* s, int k, int32_t place, int32_t slot) {
     s->heap[k][place] = slot;
     s->at[k][slot] = place;
 }
 
-static void sift_up(mabd_separator* s, int k, int32_t place) {
+static void sift_up(mabd_dual_separator* s, int k, int32_t place) {
     const int32_t slot = s->heap[k][place];
     while (place > 0 && before(s, k, slot, s->heap[k][(place - 1) / 2])) {
         put(s, k, place, s->heap[k][(place - 1) / 2]);
@@ -61,7 +61,7 @@ static void sift_up(mabd_separator* s, int k, int32_t place) {
     put(s, k, place, slot);
 }
 
-static void sift_down(mabd_separator* s, int k, int32_t place) {
+static void sift_down(mabd_dual_separator* s, int k, int32_t place) {
     const int32_t slot = s->heap[k][place], count = s->count[k];
     for (;;) {
         int32_t child = 2 * place + 1;
@@ -74,12 +74,12 @@ static void sift_down(mabd_separator* s, int k, int32_t place) {
     put(s, k, place, slot);
 }
 
-static void insert(mabd_separator* s, int k, int32_t slot) {
+static void insert(mabd_dual_separator* s, int k, int32_t slot) {
     put(s, k, s->count[k]++, slot);
     sift_up(s, k, s->count[k] - 1);
 }
 
-static void take_out(mabd_separator* s, int k, int32_t slot) {
+static void take_out(mabd_dual_separator* s, int k, int32_t slot) {
     const int32_t place = s->at[k][slot], last = s->heap[k][--s->count[k]];
     s->at[k][slot] = -1;
     if (last == slot) return;
@@ -88,7 +88,7 @@ static void take_out(mabd_separator* s, int k, int32_t slot) {
     sift_down(s, k, s->at[k][last]);
 }
 
-static void empty(mabd_separator* s) {
+static void empty(mabd_dual_separator* s) {
     for (int k = 0; k < 2; k++) {
         while (s->count[k] > 0) s->at[k][s->heap[k][--s->count[k]]] = -1;
     }
@@ -96,7 +96,7 @@ static void empty(mabd_separator* s) {
 
 // ---- moves -------------------------------------------------------------------------------------
 
-static int32_t count_pull(const mabd_separator* s, int k, int32_t slot) {
+static int32_t count_pull(const mabd_dual_separator* s, int k, int32_t slot) {
     int32_t rows = 0;
     for (int32_t i = s->list->start[slot]; i < s->list->start[slot + 1]; i++) {
         const int32_t u = s->list->slot[i];
@@ -105,14 +105,14 @@ static int32_t count_pull(const mabd_separator* s, int k, int32_t slot) {
     return rows;
 }
 
-static void enter(mabd_separator* s, int32_t slot) {
+static void enter(mabd_dual_separator* s, int32_t slot) {
     for (int k = 0; k < 2; k++) {
         s->pull[k][slot] = count_pull(s, k, slot);
         insert(s, k, slot);
     }
 }
 
-static void set_side(mabd_separator* s, int32_t slot, int side) {
+static void set_side(mabd_dual_separator* s, int32_t slot, int side) {
     s->trail[s->trail_count] = slot;
     s->trail_side[s->trail_count++] = s->side[slot];
     s->weight[s->side[slot]] -= s->width[slot];
@@ -121,7 +121,7 @@ static void set_side(mabd_separator* s, int32_t slot, int side) {
 }
 
 // The pull of the slots next to `slot` towards side k changes by `rows`.
-static void add_pull(mabd_separator* s, int k, int32_t slot, int32_t rows) {
+static void add_pull(mabd_dual_separator* s, int k, int32_t slot, int32_t rows) {
     for (int32_t i = s->list->start[slot]; i < s->list->start[slot + 1]; i++) {
         const int32_t v = s->list->slot[i];
         if (s->at[k][v] < 0) continue;
@@ -133,7 +133,7 @@ static void add_pull(mabd_separator* s, int k, int32_t slot, int32_t rows) {
     }
 }
 
-static void move(mabd_separator* s, int32_t slot, int k) {
+static void move(mabd_dual_separator* s, int32_t slot, int k) {
     take_out(s, 0, slot);
     take_out(s, 1, slot);
     s->locked[slot] = 1;
@@ -148,7 +148,7 @@ static void move(mabd_separator* s, int32_t slot, int k) {
     }
 }
 
-static void go_back(mabd_separator* s, int32_t trail_count) {
+static void go_back(mabd_dual_separator* s, int32_t trail_count) {
     while (s->trail_count > trail_count) {
         const int32_t slot = s->trail[--s->trail_count];
         const int side = s->trail_side[s->trail_count];
@@ -161,7 +161,7 @@ static void go_back(mabd_separator* s, int32_t trail_count) {
 // ---- passes ------------------------------------------------------------------------------------
 
 // Return the side that the next slot moves to, -1 = none may move.
-static int choose_side(const mabd_separator* s, int64_t limit) {
+static int choose_side(const mabd_dual_separator* s, int64_t limit) {
     bool may[2];
     for (int k = 0; k < 2; k++) {
         may[k] = s->count[k] > 0 && s->weight[k] + s->width[s->heap[k][0]] <= limit;
@@ -172,13 +172,13 @@ static int choose_side(const mabd_separator* s, int64_t limit) {
     return s->weight[0] <= s->weight[1] ? 0 : 1;
 }
 
-static int64_t difference(const mabd_separator* s) {
+static int64_t difference(const mabd_dual_separator* s) {
     const int64_t d = s->weight[0] - s->weight[1];
     return d < 0 ? -d : d;
 }
 
 // Do one pass; true if the separator is lighter, or equally light with more even sides.
-static bool refine_once(mabd_separator* s, int64_t limit) {
+static bool refine_once(mabd_dual_separator* s, int64_t limit) {
     const int32_t tries = LEAST_TRIES + s->count[0] / 4;
     const int64_t weight = s->weight[2];
     int64_t best = weight, even = difference(s);
@@ -198,7 +198,8 @@ static bool refine_once(mabd_separator* s, int64_t limit) {
     return best < weight;
 }
 
-void mabd_separator_refine(mabd_separator* s, int32_t count, const int32_t* slots, int64_t limit) {
+void mabd_dual_separator_refine(mabd_dual_separator* s, int32_t count, const int32_t* slots,
+                                int64_t limit) {
     memset(s->weight, 0, sizeof s->weight);
     for (int32_t i = 0; i < count; i++) s->weight[s->side[slots[i]]] += s->width[slots[i]];
     for (int k = 0; k < 2; k++) {

@@ -8,8 +8,8 @@
 enum { MABD_SIDE_A, MABD_SIDE_B, MABD_SIDE_CUT, MABD_SIDE_NONE };
 
 /// A part of the graph, split in three. Slots of other parts are on MABD_SIDE_NONE.
-typedef struct mabd_separator {
-    const mabd_neighbours* list;
+typedef struct mabd_dual_separator {
+    const mabd_dual_neighbours* list;
     const int32_t* width; // (slot_count)
     uint8_t* side;        // (slot_count)
     int64_t weight[3];    // rows on each side and in the separator
@@ -21,14 +21,15 @@ typedef struct mabd_separator {
     uint8_t* trail_side; // their previous sides
     uint8_t* locked;     // has left the separator in this pass (slot_count)
     int32_t count[2], trail_count;
-} mabd_separator;
+} mabd_dual_separator;
 
 /// Take the arrays from the arena. Called twice: with a measuring arena, then with memory. All
-/// slots are on MABD_SIDE_NONE after mabd_separator_clear.
-void mabd_separator_layout(mabd_separator* separator, int32_t slot_count, mabd_arena* arena);
-void mabd_separator_clear(mabd_separator* separator, int32_t slot_count);
+/// slots are on MABD_SIDE_NONE after mabd_dual_separator_clear.
+void mabd_dual_separator_layout(mabd_dual_separator* separator, int32_t slot_count,
+                                mabd_arena* arena);
+void mabd_dual_separator_clear(mabd_dual_separator* separator, int32_t slot_count);
 
 /// Make the separator lighter. slots (count): the part, whose sides are set (no A next to a B);
 /// weights are counted here. Neither side grows beyond `limit` rows unless it already exceeded it.
-void mabd_separator_refine(mabd_separator* separator, int32_t count, const int32_t* slots,
-                           int64_t limit);
+void mabd_dual_separator_refine(mabd_dual_separator* separator, int32_t count, const int32_t* slots,
+                                int64_t limit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dual/slot_pattern.h"
 
-void mabd_cholmod_start(cholmod_common* common) {
+void mabd_dual_cholmod_start(cholmod_common* common) {
     cholmod_start(common);
     common->print = 0;
     common->error_handler = NULL;
@@ -9,7 +9,7 @@ void mabd_cholmod_start(cholmod_common* common) {
 }
 
 // Edges are sorted by (from, to), so the columns are filled in order.
-cholmod_sparse* mabd_slot_pattern(const mabd_dual_system* system, cholmod_common* common) {
+cholmod_sparse* mabd_dual_slot_pattern(const mabd_dual_system* system, cholmod_common* common) {
     const int32_t offset = system->slot_offset;
     const size_t n = (size_t)system->slot_count, entries = n + (size_t)system->edge_count;
     cholmod_sparse* A = cholmod_allocate_sparse(n, n, entries, 1, 1, -1, CHOLMOD_PATTERN, common);

@@ -27,8 +27,8 @@
 
 typedef struct tree {
     size_t bytes;
-    const mabd_tree_kernels* kernels;
-    mabd_tree_parts parts;
+    const mabd_dual_tree_kernels* kernels;
+    mabd_dual_tree_parts parts;
     int32_t* bad;   // slot whose pivot failed in a part, INT32_MAX = none (parts.count)
     int32_t* start; // edges of a slot (slot_count + 1)
 } tree;
@@ -36,8 +36,8 @@ typedef struct tree {
 static void tree_layout(int32_t slot_count, mabd_arena* arena, tree* t) {
     mabd_arena_take(arena, 1, sizeof *t);
     t->start = mabd_arena_take(arena, (size_t)slot_count + 1, sizeof *t->start);
-    t->bad = mabd_arena_take(arena, (size_t)mabd_tree_parts_most(slot_count), sizeof *t->bad);
-    mabd_tree_parts_layout(slot_count, arena, &t->parts);
+    t->bad = mabd_arena_take(arena, (size_t)mabd_dual_tree_parts_most(slot_count), sizeof *t->bad);
+    mabd_dual_tree_parts_layout(slot_count, arena, &t->parts);
 }
 
 static size_t tree_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
@@ -58,13 +58,14 @@ static mabd_status tree_create(const mabd_allocator* allocator, const mabd_dual_
     tree* t = (tree*)(void*)arena.memory;
     tree_layout(system->slot_count, &arena, t);
     t->bytes = arena.size;
-    t->kernels = mabd_tree_kernels_of(mabd_isa_count() - 1);
+    t->kernels = mabd_dual_tree_kernels_of(mabd_isa_count() - 1);
     for (int32_t s = 0, e = 0; s <= system->slot_count; s++) {
         while (e < system->edge_count && system->from[e] - system->slot_offset < s) e++;
         t->start[s] = e;
     }
-    mabd_status status = mabd_tree_fits(system, t->start) ? MABD_OK : MABD_ERR_ARG;
-    if (status == MABD_OK) status = mabd_tree_parts_find(allocator, system, t->start, &t->parts);
+    mabd_status status = mabd_dual_tree_fits(system, t->start) ? MABD_OK : MABD_ERR_ARG;
+    if (status == MABD_OK)
+        status = mabd_dual_tree_parts_find(allocator, system, t->start, &t->parts);
     if (status == MABD_OK) {
         *solver = t;
     } else {
@@ -93,7 +94,7 @@ typedef struct tree_job {
 // Factor the slots of a range that are not in the top; return the one whose pivot fails, INT32_MAX
 // = none.
 static int32_t factor_range(const tree_job* job, int32_t part) {
-    const mabd_tree_parts* parts = &job->t->parts;
+    const mabd_dual_tree_parts* parts = &job->t->parts;
     const int32_t *top = parts->top + parts->top_first[part],
                   *end = parts->top + parts->top_first[part + 1];
     for (int32_t s = parts->first[part]; s < parts->first[part + 1]; s++) {
@@ -116,7 +117,7 @@ static void factor_part(void* context, int32_t part, int32_t thread) {
 static mabd_status tree_factor_with(void* solver, const mabd_dual_system* system, mabd_real* x,
                                     int32_t* bad) {
     tree* t = solver;
-    const mabd_tree_parts* parts = &t->parts;
+    const mabd_dual_tree_parts* parts = &t->parts;
     tree_job job = {t, system, x};
     int32_t failed = INT32_MAX;
     mabd_pool_run(system->pool, parts->count, factor_part, &job);
@@ -141,7 +142,7 @@ static void back_any(const tree_job* job, int32_t s) {
 
 static void back_part(void* context, int32_t part, int32_t thread) {
     const tree_job* job = context;
-    const mabd_tree_parts* parts = &job->t->parts;
+    const mabd_dual_tree_parts* parts = &job->t->parts;
     int32_t top = parts->top_first[part + 1] - 1;
     (void)thread;
     for (int32_t s = parts->first[part + 1] - 1; s >= parts->first[part]; s--) {
@@ -154,7 +155,7 @@ static void back_part(void* context, int32_t part, int32_t thread) {
 }
 
 static void tree_solve_rest(void* solver, const mabd_dual_system* system, mabd_real* x) {
-    const mabd_tree_parts* parts = &((tree*)solver)->parts;
+    const mabd_dual_tree_parts* parts = &((tree*)solver)->parts;
     tree_job job = {solver, system, x};
     for (int32_t i = parts->top_first[parts->count] - 1; i >= 0; i--) back_any(&job, parts->top[i]);
     mabd_pool_run(system->pool, parts->count, back_part, &job);
@@ -166,7 +167,7 @@ static void forward_any(const tree_job* job, int32_t s) {
 
 static void forward_part(void* context, int32_t part, int32_t thread) {
     const tree_job* job = context;
-    const mabd_tree_parts* parts = &job->t->parts;
+    const mabd_dual_tree_parts* parts = &job->t->parts;
     int32_t top = parts->top_first[part];
     (void)thread;
     for (int32_t s = parts->first[part]; s < parts->first[part + 1]; s++) {
@@ -179,7 +180,7 @@ static void forward_part(void* context, int32_t part, int32_t thread) {
 }
 
 static void tree_solve(void* solver, const mabd_dual_system* system, mabd_real* x) {
-    const mabd_tree_parts* parts = &((tree*)solver)->parts;
+    const mabd_dual_tree_parts* parts = &((tree*)solver)->parts;
     tree_job job = {solver, system, x};
     mabd_pool_run(system->pool, parts->count, forward_part, &job);
     for (int32_t i = 0; i < parts->top_first[parts->count]; i++) forward_any(&job, parts->top[i]);

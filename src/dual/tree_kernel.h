@@ -22,16 +22,16 @@
 #include "dual/tree_six.h"
 #define MABD_TREE_SIX(v) ((v) == 6)
 #else
-#define MABD_TREE_SIX(v)                      false
-#define mabd_tree_lower_six(w, L, W)          ((void)0)
-#define mabd_tree_sub_product_six(w, W, Z, C) ((void)0)
-#define mabd_tree_reduce_six(w, L, W, S)      ((void)0)
+#define MABD_TREE_SIX(v)                           false
+#define mabd_dual_tree_lower_six(w, L, W)          ((void)0)
+#define mabd_dual_tree_sub_product_six(w, W, Z, C) ((void)0)
+#define mabd_dual_tree_reduce_six(w, L, W, S)      ((void)0)
 #endif
 
 // ---- factor ------------------------------------------------------------------------------------
 
 // S (lower triangle) = L d L' of either sign.
-MABD_BLOCK_FN bool mabd_tree_factor_block(int w, bool negative, mabd_real* S) {
+MABD_BLOCK_FN bool mabd_dual_tree_factor_block(int w, bool negative, mabd_real* S) {
     const mabd_real sign = negative ? -1 : 1;
     mabd_real L[MABD_BLOCK_MAX * MABD_BLOCK_MAX] = {0};
     MABD_UNROLL
@@ -47,9 +47,9 @@ MABD_BLOCK_FN bool mabd_tree_factor_block(int w, bool negative, mabd_real* S) {
 }
 
 // C (v x u) -= W' Z of W (w x v), Z (w x u)
-MABD_BLOCK_FN void mabd_tree_sub_product(int w, int v, int u, const mabd_real* MABD_RESTRICT W,
-                                         const mabd_real* MABD_RESTRICT Z,
-                                         mabd_real* MABD_RESTRICT C) {
+MABD_BLOCK_FN void mabd_dual_tree_sub_product(int w, int v, int u, const mabd_real* MABD_RESTRICT W,
+                                              const mabd_real* MABD_RESTRICT Z,
+                                              mabd_real* MABD_RESTRICT C) {
     MABD_UNROLL
     for (int r = 0; r < v; r++) {
         MABD_UNROLL
@@ -64,19 +64,19 @@ MABD_BLOCK_FN void mabd_tree_sub_product(int w, int v, int u, const mabd_real* M
 
 // Eliminate a slot of w rows whose neighbours have v rows each, v = 0: any width. The last
 // neighbour comes first: when (t_i, t_j) is computed, Z_j is known and W_i not yet scaled.
-MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* system,
-                                       const int32_t* start, int32_t s) {
+MABD_BLOCK_FN bool mabd_dual_tree_eliminate(int w, int v, const mabd_dual_system* system,
+                                            const int32_t* start, int32_t s) {
     const int32_t first = start[s], count = start[s + 1] - first;
     const int32_t* to = system->to + first;
     mabd_real* L = system->D + system->block[s];
-    if (!mabd_tree_factor_block(w, system->negative && system->negative[s], L)) return false;
+    if (!mabd_dual_tree_factor_block(w, system->negative && system->negative[s], L)) return false;
     for (int32_t i = count - 1; i >= 0; i--) {
         const int32_t t = to[i] - system->slot_offset;
         const int vi = v ? v : system->width[t];
         mabd_real* W = system->U + system->edge_block[first + i];
         mabd_real* S = system->D + system->block[t];
         if (MABD_TREE_SIX(v)) {
-            mabd_tree_lower_six(w, L, W);
+            mabd_dual_tree_lower_six(w, L, W);
         } else {
             mabd_block_lower(w, vi, L, W);
         }
@@ -85,13 +85,13 @@ MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* sys
             const mabd_real* Z = system->U + system->edge_block[first + j];
             mabd_real* C = system->U + system->edge_block[start[t] + (j - i - 1)];
             if (MABD_TREE_SIX(v)) {
-                mabd_tree_sub_product_six(w, W, Z, C);
+                mabd_dual_tree_sub_product_six(w, W, Z, C);
             } else {
-                mabd_tree_sub_product(w, vi, vj, W, Z, C);
+                mabd_dual_tree_sub_product(w, vi, vj, W, Z, C);
             }
         }
         if (MABD_TREE_SIX(v)) {
-            mabd_tree_reduce_six(w, L, W, S);
+            mabd_dual_tree_reduce_six(w, L, W, S);
         } else {
             mabd_block_reduce(w, vi, L, W, S);
         }
@@ -101,7 +101,7 @@ MABD_BLOCK_FN bool mabd_tree_eliminate(int w, int v, const mabd_dual_system* sys
 
 // Return true if the later neighbours of every slot are each other's first ones: elimination makes
 // no fill.
-MABD_FN bool mabd_tree_fits(const mabd_dual_system* system, const int32_t* start) {
+MABD_FN bool mabd_dual_tree_fits(const mabd_dual_system* system, const int32_t* start) {
     for (int32_t s = 0; s < system->slot_count; s++) {
         for (int32_t e = start[s]; e + 1 < start[s + 1]; e++) {
             const int32_t t = system->to[e] - system->slot_offset;
@@ -116,8 +116,8 @@ MABD_FN bool mabd_tree_fits(const mabd_dual_system* system, const int32_t* start
 }
 
 // Return the rows of all neighbours of a slot if they are equal, else 0.
-MABD_FN int mabd_tree_common_width(const mabd_dual_system* system, const int32_t* start,
-                                   int32_t s) {
+MABD_FN int mabd_dual_tree_common_width(const mabd_dual_system* system, const int32_t* start,
+                                        int32_t s) {
     int width = 0;
     for (int32_t e = start[s]; e < start[s + 1]; e++) {
         const int w = system->width[system->to[e] - system->slot_offset];
@@ -127,8 +127,8 @@ MABD_FN int mabd_tree_common_width(const mabd_dual_system* system, const int32_t
     return width;
 }
 
-MABD_BLOCK_FN void mabd_tree_forward(int w, int v, const mabd_dual_system* system,
-                                     const int32_t* start, int32_t s, mabd_real* x) {
+MABD_BLOCK_FN void mabd_dual_tree_forward(int w, int v, const mabd_dual_system* system,
+                                          const int32_t* start, int32_t s, mabd_real* x) {
     mabd_real* y = x + (system->row[s] - system->row_offset);
     mabd_block_solve_l(w, system->D + system->block[s], y);
     for (int32_t e = start[s]; e < start[s + 1]; e++) {
@@ -139,41 +139,41 @@ MABD_BLOCK_FN void mabd_tree_forward(int w, int v, const mabd_dual_system* syste
 }
 
 // Eliminate one slot, with the right-hand side unless that is null.
-MABD_BLOCK_FN bool mabd_tree_eliminate_with(int w, int v, const mabd_dual_system* system,
-                                            const int32_t* start, int32_t s, mabd_real* x) {
-    if (!mabd_tree_eliminate(w, v, system, start, s)) return false;
-    if (x) mabd_tree_forward(w, v, system, start, s, x);
+MABD_BLOCK_FN bool mabd_dual_tree_eliminate_with(int w, int v, const mabd_dual_system* system,
+                                                 const int32_t* start, int32_t s, mabd_real* x) {
+    if (!mabd_dual_tree_eliminate(w, v, system, start, s)) return false;
+    if (x) mabd_dual_tree_forward(w, v, system, start, s, x);
     return true;
 }
 
-MABD_FN bool mabd_tree_eliminate_slot(const mabd_dual_system* system, const int32_t* start,
-                                      int32_t s, mabd_real* x) {
-    const int w = system->width[s], v = mabd_tree_common_width(system, start, s);
-    if (w == 3 && v == 3) return mabd_tree_eliminate_with(3, 3, system, start, s, x);
-    if (w == 5 && v == 5) return mabd_tree_eliminate_with(5, 5, system, start, s, x);
-    if (w == 6 && v == 6) return mabd_tree_eliminate_with(6, 6, system, start, s, x);
+MABD_FN bool mabd_dual_tree_eliminate_slot(const mabd_dual_system* system, const int32_t* start,
+                                           int32_t s, mabd_real* x) {
+    const int w = system->width[s], v = mabd_dual_tree_common_width(system, start, s);
+    if (w == 3 && v == 3) return mabd_dual_tree_eliminate_with(3, 3, system, start, s, x);
+    if (w == 5 && v == 5) return mabd_dual_tree_eliminate_with(5, 5, system, start, s, x);
+    if (w == 6 && v == 6) return mabd_dual_tree_eliminate_with(6, 6, system, start, s, x);
     if (w == 3 && v == 6)
-        return mabd_tree_eliminate_with(3, 6, system, start, s, x); // on a junction
-    if (w == 5 && v == 6) return mabd_tree_eliminate_with(5, 6, system, start, s, x);
-    return mabd_tree_eliminate_with(w, 0, system, start, s, x);
+        return mabd_dual_tree_eliminate_with(3, 6, system, start, s, x); // on a junction
+    if (w == 5 && v == 6) return mabd_dual_tree_eliminate_with(5, 6, system, start, s, x);
+    return mabd_dual_tree_eliminate_with(w, 0, system, start, s, x);
 }
 
 // ---- solve -------------------------------------------------------------------------------------
 
-MABD_FN void mabd_tree_forward_slot(const mabd_dual_system* system, const int32_t* start, int32_t s,
-                                    mabd_real* x) {
-    const int w = system->width[s], v = mabd_tree_common_width(system, start, s);
+MABD_FN void mabd_dual_tree_forward_slot(const mabd_dual_system* system, const int32_t* start,
+                                         int32_t s, mabd_real* x) {
+    const int w = system->width[s], v = mabd_dual_tree_common_width(system, start, s);
     if (w == 3 && v == 3) {
-        mabd_tree_forward(3, 3, system, start, s, x);
+        mabd_dual_tree_forward(3, 3, system, start, s, x);
     } else if (w == 6 && v == 6) {
-        mabd_tree_forward(6, 6, system, start, s, x);
+        mabd_dual_tree_forward(6, 6, system, start, s, x);
     } else {
-        mabd_tree_forward(w, v, system, start, s, x);
+        mabd_dual_tree_forward(w, v, system, start, s, x);
     }
 }
 
-MABD_BLOCK_FN void mabd_tree_back(int w, int v, const mabd_dual_system* system,
-                                  const int32_t* start, int32_t s, mabd_real* x) {
+MABD_BLOCK_FN void mabd_dual_tree_back(int w, int v, const mabd_dual_system* system,
+                                       const int32_t* start, int32_t s, mabd_real* x) {
     const mabd_real* L = system->D + system->block[s];
     mabd_real* y = x + (system->row[s] - system->row_offset);
     mabd_block_solve_d(w, L, y);
@@ -185,15 +185,15 @@ MABD_BLOCK_FN void mabd_tree_back(int w, int v, const mabd_dual_system* system,
     mabd_block_solve_lt(w, L, y);
 }
 
-MABD_FN void mabd_tree_back_slot(const mabd_dual_system* system, const int32_t* start, int32_t s,
-                                 mabd_real* x) {
-    const int w = system->width[s], v = mabd_tree_common_width(system, start, s);
+MABD_FN void mabd_dual_tree_back_slot(const mabd_dual_system* system, const int32_t* start,
+                                      int32_t s, mabd_real* x) {
+    const int w = system->width[s], v = mabd_dual_tree_common_width(system, start, s);
     if (w == 3 && v == 3) {
-        mabd_tree_back(3, 3, system, start, s, x);
+        mabd_dual_tree_back(3, 3, system, start, s, x);
     } else if (w == 6 && v == 6) {
-        mabd_tree_back(6, 6, system, start, s, x);
+        mabd_dual_tree_back(6, 6, system, start, s, x);
     } else {
-        mabd_tree_back(w, v, system, start, s, x);
+        mabd_dual_tree_back(w, v, system, start, s, x);
     }
 }
 
@@ -206,17 +206,17 @@ MABD_FN void mabd_tree_back_slot(const mabd_dual_system* system, const int32_t* 
 //
 //   S(t_i) -= W_i' Z_i,  U(t1, t2) -= W_1' Z_2,  b(t_i) -= Z_i' y      over arms and their rows
 //
-// which are the sums that mabd_tree_eliminate and mabd_tree_forward make one arm after the other.
+// which are the sums that mabd_dual_tree_eliminate and mabd_dual_tree_forward make one arm after the other.
 
 #define MABD_JUNCTION_SLOT 6 // rows of each of a junction's two slots
 #define MABD_ARM_KEPT      (2 * MABD_BLOCK_MAX * MABD_JUNCTION_SLOT) // room for W_1, W_2 of an arm
 
 // Eliminate an arm. x: right-hand side, null = none.
-MABD_BLOCK_FN bool mabd_tree_eliminate_arm(int w, const mabd_dual_system* system,
-                                           const int32_t* start, int32_t s, mabd_real* x,
-                                           mabd_real* kept) {
+MABD_BLOCK_FN bool mabd_dual_tree_eliminate_arm(int w, const mabd_dual_system* system,
+                                                const int32_t* start, int32_t s, mabd_real* x,
+                                                mabd_real* kept) {
     mabd_real* L = system->D + system->block[s];
-    if (!mabd_tree_factor_block(w, false, L)) return false;
+    if (!mabd_dual_tree_factor_block(w, false, L)) return false;
     for (int half = 0; half < 2; half++) {
         mabd_real* U = system->U + system->edge_block[start[s] + half];
         mabd_real* W = kept + half * w * MABD_JUNCTION_SLOT;
@@ -235,18 +235,18 @@ MABD_BLOCK_FN bool mabd_tree_eliminate_arm(int w, const mabd_dual_system* system
     return true;
 }
 
-MABD_FN bool mabd_tree_eliminate_arm_slot(const mabd_dual_system* system, const int32_t* start,
-                                          int32_t s, mabd_real* x, mabd_real* kept) {
+MABD_FN bool mabd_dual_tree_eliminate_arm_slot(const mabd_dual_system* system, const int32_t* start,
+                                               int32_t s, mabd_real* x, mabd_real* kept) {
     const int w = system->width[s];
-    if (w == 3) return mabd_tree_eliminate_arm(3, system, start, s, x, kept);
-    if (w == 5) return mabd_tree_eliminate_arm(5, system, start, s, x, kept);
-    return mabd_tree_eliminate_arm(w, system, start, s, x, kept);
+    if (w == 3) return mabd_dual_tree_eliminate_arm(3, system, start, s, x, kept);
+    if (w == 5) return mabd_dual_tree_eliminate_arm(5, system, start, s, x, kept);
+    return mabd_dual_tree_eliminate_arm(w, system, start, s, x, kept);
 }
 
 // Return sum - w' z for columns of W_i and Z_j of an arm with `rows` rows, or of Z_i and y, whose
 // entries are contiguous.
-MABD_FN mabd_real mabd_tree_sub_arm(int rows, const mabd_real* w, const mabd_real* z, int z_step,
-                                    mabd_real sum) {
+MABD_FN mabd_real mabd_dual_tree_sub_arm(int rows, const mabd_real* w, const mabd_real* z,
+                                         int z_step, mabd_real sum) {
     for (int k = 0; k < rows; k++) sum -= w[k * MABD_JUNCTION_SLOT] * z[k * z_step];
     return sum;
 }

@@ -7,8 +7,8 @@
 #define TABLE(isa)                          {MABD_TREE_EACH(ENTRY, isa)},
 
 MABD_ISA_EACH(MABD_TREE_PROTOTYPES)
-static const mabd_tree_kernels tables[] = {MABD_ISA_EACH(TABLE)};
+static const mabd_dual_tree_kernels tables[] = {MABD_ISA_EACH(TABLE)};
 
-const mabd_tree_kernels* mabd_tree_kernels_of(int32_t isa) {
+const mabd_dual_tree_kernels* mabd_dual_tree_kernels_of(int32_t isa) {
     return &tables[isa];
 }

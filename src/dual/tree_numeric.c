@@ -7,15 +7,15 @@
 
 bool MABD_TREE(eliminate)(const mabd_dual_system* system, const int32_t* start, int32_t s,
                           mabd_real* x) {
-    return mabd_tree_eliminate_slot(system, start, s, x);
+    return mabd_dual_tree_eliminate_slot(system, start, s, x);
 }
 
 void MABD_TREE(forward)(const mabd_dual_system* system, const int32_t* start, int32_t s,
                         mabd_real* x) {
-    mabd_tree_forward_slot(system, start, s, x);
+    mabd_dual_tree_forward_slot(system, start, s, x);
 }
 
 void MABD_TREE(back)(const mabd_dual_system* system, const int32_t* start, int32_t s,
                      mabd_real* x) {
-    mabd_tree_back_slot(system, start, s, x);
+    mabd_dual_tree_back_slot(system, start, s, x);
 }

@@ -20,14 +20,14 @@
 /// is null; false if a pivot fails. forward: the right-hand side alone. back: the solution of a
 /// slot, after those of its later neighbours.
 #define MABD_TREE_POINTER(isa, result, name, arguments) result(*name) arguments;
-typedef struct mabd_tree_kernels {
+typedef struct mabd_dual_tree_kernels {
     MABD_TREE_EACH(MABD_TREE_POINTER, )
-} mabd_tree_kernels;
+} mabd_dual_tree_kernels;
 
 /// Return the table of an instruction set, 0 .. mabd_isa_count() - 1.
-const mabd_tree_kernels* mabd_tree_kernels_of(int32_t isa);
+const mabd_dual_tree_kernels* mabd_dual_tree_kernels_of(int32_t isa);
 
-#define MABD_TREE_JOIN_(name, isa) mabd_tree_##name##_##isa
+#define MABD_TREE_JOIN_(name, isa) mabd_dual_tree_##name##_##isa
 #define MABD_TREE_JOIN(name, isa)  MABD_TREE_JOIN_(name, isa)
 
 /// The functions of one instruction set.

@@ -17,16 +17,17 @@
 // A tree is not cut if more than 1/8 of it would be the top: a star of short arms.
 #define TOP_SHARE 8
 
-int32_t mabd_tree_parts_most(int32_t slot_count) {
-    return slot_count < MABD_TREE_LEAST ? 1 : slot_count / mabd_tree_part_size(slot_count) + 1;
+int32_t mabd_dual_tree_parts_most(int32_t slot_count) {
+    return slot_count < MABD_TREE_LEAST ? 1 : slot_count / mabd_part_size(slot_count) + 1;
 }
 
 static int32_t most_of_top(int32_t slot_count) {
     return slot_count < MABD_TREE_LEAST ? 0 : slot_count / TOP_SHARE;
 }
 
-void mabd_tree_parts_layout(int32_t slot_count, mabd_arena* arena, mabd_tree_parts* parts) {
-    const size_t most = (size_t)mabd_tree_parts_most(slot_count);
+void mabd_dual_tree_parts_layout(int32_t slot_count, mabd_arena* arena,
+                                 mabd_dual_tree_parts* parts) {
+    const size_t most = (size_t)mabd_dual_tree_parts_most(slot_count);
     parts->count = 0;
     parts->first = mabd_arena_take(arena, most + 1, sizeof *parts->first);
     parts->top_first = mabd_arena_take(arena, most + 1, sizeof *parts->top_first);
@@ -69,8 +70,8 @@ static int32_t find_end(const cut* c, int32_t first, int32_t size) {
     return end;
 }
 
-static void find_ranges(const cut* c, mabd_tree_parts* parts) {
-    const int32_t size = mabd_tree_part_size(c->n);
+static void find_ranges(const cut* c, mabd_dual_tree_parts* parts) {
+    const int32_t size = mabd_part_size(c->n);
     parts->first[0] = parts->count = 0;
     for (int32_t first = 0; first < c->n;) {
         first = find_end(c, first, size);
@@ -79,7 +80,7 @@ static void find_ranges(const cut* c, mabd_tree_parts* parts) {
 }
 
 // Find the top; false if it has too many slots.
-static bool find_top(const cut* c, mabd_tree_parts* parts) {
+static bool find_top(const cut* c, mabd_dual_tree_parts* parts) {
     int32_t count = 0;
     for (int32_t p = 0; p < parts->count; p++) {
         parts->top_first[p] = count;
@@ -94,8 +95,9 @@ static bool find_top(const cut* c, mabd_tree_parts* parts) {
     return true;
 }
 
-mabd_status mabd_tree_parts_find(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                 const int32_t* start, mabd_tree_parts* parts) {
+mabd_status mabd_dual_tree_parts_find(const mabd_allocator* allocator,
+                                      const mabd_dual_system* system, const int32_t* start,
+                                      mabd_dual_tree_parts* parts) {
     cut c = {.system = system, .start = start, .n = system->slot_count};
     bool found = false;
     if (c.n >= MABD_TREE_LEAST) {

@@ -15,18 +15,20 @@
 
 #include "dual/dual.h"
 
-typedef struct mabd_tree_parts {
+typedef struct mabd_dual_tree_parts {
     int32_t count;      // ranges
     int32_t* first;     // first slot of a range (count + 1)
     int32_t* top_first; // first of its slots in `top` (count + 1)
     int32_t* top;       // slots of the top, ascending
-} mabd_tree_parts;
+} mabd_dual_tree_parts;
 
 /// Largest number of parts for a tree of slot_count slots.
-int32_t mabd_tree_parts_most(int32_t slot_count);
+int32_t mabd_dual_tree_parts_most(int32_t slot_count);
 /// Take the arrays for a tree of slot_count slots from an arena.
-void mabd_tree_parts_layout(int32_t slot_count, mabd_arena* arena, mabd_tree_parts* parts);
+void mabd_dual_tree_parts_layout(int32_t slot_count, mabd_arena* arena,
+                                 mabd_dual_tree_parts* parts);
 /// Cut a tree; one part if it is small or if most of it would be the top. start (slot_count + 1):
 /// first edge of each slot. MABD_ERR_MEMORY.
-mabd_status mabd_tree_parts_find(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                 const int32_t* start, mabd_tree_parts* parts);
+mabd_status mabd_dual_tree_parts_find(const mabd_allocator* allocator,
+                                      const mabd_dual_system* system, const int32_t* start,
+                                      mabd_dual_tree_parts* parts);

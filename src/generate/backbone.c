@@ -61,11 +61,11 @@ static void start_helix(walk* w) {
     if (layer % 2) row = w->side - 1 - row, column = w->side - 1 - column;
     const mabd_real height = rise * (mabd_real)(longest - 1);
     const mabd_real base = (mabd_real)layer * (height + layer_gap);
-    w->residues =
-        shortest + (int32_t)(mabd_random_real(&w->random) * (mabd_real)(longest - shortest + 1));
+    w->residues = shortest + (int32_t)(mabd_generate_random_real(&w->random) *
+                                       (mabd_real)(longest - shortest + 1));
     const mabd_real free = height - rise * (mabd_real)(w->residues - 1);
-    const mabd_real shift = mabd_random_real(&w->random) * free;
-    w->phase = 2 * MABD_PI * mabd_random_real(&w->random);
+    const mabd_real shift = mabd_generate_random_real(&w->random) * free;
+    w->phase = 2 * MABD_PI * mabd_generate_random_real(&w->random);
     w->s = at % 2 == 0 ? 1 : -1;
     w->x = spacing * (mabd_real)column;
     w->y = spacing * (mabd_real)row;
@@ -150,7 +150,7 @@ static mabd_status check(const mabd_scene* scene, const mabd_backbone_def* def, 
 /// Add the links between the points (links + 1) and their joints. Link after link takes its
 /// direction from the walk and begins at the end of the one before, so joints close to round-off.
 static void place_links(const mabd_backbone_def* def, const mabd_real* points, int32_t first,
-                        mabd_body_batch* links, mabd_joint_batch* joints) {
+                        mabd_generate_body_batch* links, mabd_generate_joint_batch* joints) {
     mabd_vec3 at = mabd_v3_load(def->anchor);
     for (int32_t i = 0; i < def->links; i++) {
         const mabd_real* p = points + 3 * (size_t)i;
@@ -159,14 +159,15 @@ static void place_links(const mabd_backbone_def* def, const mabd_real* points, i
         mabd_real frame[4];
         (void)mabd_frame_from_axes(x, NULL, frame);
         const mabd_quat rotation = mabd_q_load(frame);
-        const mabd_vec3 direction = mabd_link_direction(rotation);
+        const mabd_vec3 direction = mabd_generate_link_direction(rotation);
         mabd_v3_store(mabd_v3_axpy(def->length / 2, direction, at),
                       links->position + 3 * (size_t)i);
         mabd_q_store(rotation, links->rotation + 4 * (size_t)i);
         const int32_t j = def->pinned ? i : i - 1;
         if (j >= 0) {
-            mabd_joint_batch_set(joints, j, i == 0 ? MABD_WORLD : first + i - 1, first + i, at);
-            mabd_q_store(mabd_link_joint_frame(MABD_JOINT_BALL, rotation),
+            mabd_generate_joint_batch_set(joints, j, i == 0 ? MABD_WORLD : first + i - 1, first + i,
+                                          at);
+            mabd_q_store(mabd_generate_link_joint_frame(MABD_JOINT_BALL, rotation),
                          joints->frame + 4 * (size_t)j);
         }
         at = mabd_v3_axpy(def->length, direction, at);
@@ -175,24 +176,25 @@ static void place_links(const mabd_backbone_def* def, const mabd_real* points, i
 
 static mabd_status add_links(mabd_scene* scene, const mabd_backbone_def* def,
                              const mabd_real* points, mabd_error* error) {
-    mabd_body_batch links;
-    mabd_joint_batch joints;
-    MABD_TRY(mabd_body_batch_create(scene, def->links, true, false, &links, error));
+    mabd_generate_body_batch links;
+    mabd_generate_joint_batch joints;
+    MABD_TRY(mabd_generate_body_batch_create(scene, def->links, true, false, &links, error));
     mabd_status status =
-        mabd_joint_batch_create(scene, def->links - !def->pinned, true, &joints, error);
+        mabd_generate_joint_batch_create(scene, def->links - !def->pinned, true, &joints, error);
     if (status == MABD_OK) {
         place_links(def, points, mabd_scene_body_count(scene), &links, &joints);
         mabd_geom geom =
-            mabd_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, &def->material);
-        mabd_body_def body = mabd_link_body(def->name, &geom, def->material, def->drag);
-        status = mabd_body_batch_add(scene, &body, &links, NULL, error);
+            mabd_generate_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, &def->material);
+        mabd_body_def body = mabd_generate_link_body(def->name, &geom, def->material, def->drag);
+        status = mabd_generate_body_batch_add(scene, &body, &links, NULL, error);
         mabd_joint_def joint = mabd_default_joint_def();
         joint.name = def->name;
         for (int k = 0; k < MABD_AXIS_COUNT; k++) joint.axes[k] = def->axes[k];
-        if (status == MABD_OK) status = mabd_joint_batch_add(scene, &joint, &joints, error);
-        mabd_joint_batch_free(scene, &joints);
+        if (status == MABD_OK)
+            status = mabd_generate_joint_batch_add(scene, &joint, &joints, error);
+        mabd_generate_joint_batch_free(scene, &joints);
     }
-    mabd_body_batch_free(scene, &links);
+    mabd_generate_body_batch_free(scene, &links);
     return status;
 }
 

@@ -24,7 +24,7 @@
 
 static const char* const what = "branching";
 
-mabd_branch_level mabd_default_branch_level(void) {
+mabd_branch_level mabd_generate_default_branch_level(void) {
     mabd_branch_level def = {0};
 #include "generate/branch_level.def"
     return def;
@@ -133,7 +133,7 @@ static int32_t child_count(const mabd_branch_level* level, int32_t links) {
 /// Draw the number of links of a branch at part u (0 .. 1) of its carrier.
 static int32_t draw_links(growth* g, const mabd_branch_level* level, mabd_real u) {
     const mabd_real part =
-        (1 - level->shorten * u) * (1 - g->def->variation * mabd_random_real(&g->random));
+        (1 - level->shorten * u) * (1 - g->def->variation * mabd_generate_random_real(&g->random));
     const int32_t n = (int32_t)floor((mabd_real)level->segments * part + (mabd_real)0.5);
     return n < 1 ? 1 : n;
 }
@@ -151,11 +151,11 @@ static mabd_quat turn_about(mabd_quat rotation, mabd_vec3 axis, mabd_real angle)
 
 /// Compute the rotation of the link that follows a link with `rotation`.
 static mabd_quat bend(growth* g, const mabd_branch_level* level, mabd_quat rotation) {
-    const mabd_vec3 down = mabd_v3_cross(mabd_link_direction(rotation), mabd_v3(0, 0, -1));
+    const mabd_vec3 down = mabd_v3_cross(mabd_generate_link_direction(rotation), mabd_v3(0, 0, -1));
     const mabd_real droop = level->droop / (mabd_real)level->segments * mabd_v3_norm(down);
     rotation = turn_about(rotation, down, droop);
-    const mabd_real azimuth = 2 * MABD_PI * mabd_random_real(&g->random);
-    const mabd_real angle = g->def->wiggle * mabd_random_real(&g->random);
+    const mabd_real azimuth = 2 * MABD_PI * mabd_generate_random_real(&g->random);
+    const mabd_real angle = g->def->wiggle * mabd_generate_random_real(&g->random);
     const mabd_vec3 across = mabd_v3(0, (mabd_real)cos(azimuth), (mabd_real)sin(azimuth));
     return mabd_q_normalize(mabd_q_product(rotation, mabd_q_axis_angle(across, angle)));
 }
@@ -196,16 +196,17 @@ static void start_children(growth* g, branch* carrier, int32_t link, int32_t bod
         *child = (branch){
             .links = draw_links(g, below, u),
             .body = body,
-            .end =
-                mabd_v3_axpy(on_link * segment_length(level), mabd_link_direction(rotation), start),
+            .end = mabd_v3_axpy(on_link * segment_length(level),
+                                mabd_generate_link_direction(rotation), start),
             .rotation = mabd_q_normalize(mabd_q_product(rotation, turn)),
-            .phi = 2 * MABD_PI * mabd_random_real(&g->random),
+            .phi = 2 * MABD_PI * mabd_generate_random_real(&g->random),
         };
     }
 }
 
 /// Compute the poses of segment c of all branches that have it, and the joints that hold them.
-static void place_segments(growth* g, int32_t c, mabd_body_batch* links, mabd_joint_batch* joints) {
+static void place_segments(growth* g, int32_t c, mabd_generate_body_batch* links,
+                           mabd_generate_joint_batch* joints) {
     const mabd_branch_level* level = &g->def->levels[g->level];
     const mabd_real length = segment_length(level);
     const int32_t first = mabd_scene_body_count(g->scene);
@@ -215,12 +216,12 @@ static void place_segments(growth* g, int32_t c, mabd_body_batch* links, mabd_jo
         branch* b = &g->now.items[i];
         const int32_t link = c - (level->segments - b->links);
         if (link < 0) continue;
-        const mabd_vec3 start = b->end, direction = mabd_link_direction(b->rotation);
+        const mabd_vec3 start = b->end, direction = mabd_generate_link_direction(b->rotation);
         const mabd_quat rotation = b->rotation;
         mabd_v3_store(mabd_v3_axpy(length / 2, direction, start), links->position + 3 * (size_t)n);
         mabd_q_store(rotation, links->rotation + 4 * (size_t)n);
-        mabd_joint_batch_set(joints, n, b->body, first + n, start);
-        mabd_q_store(mabd_link_joint_frame(MABD_JOINT_BALL, rotation),
+        mabd_generate_joint_batch_set(joints, n, b->body, first + n, start);
+        mabd_q_store(mabd_generate_link_joint_frame(MABD_JOINT_BALL, rotation),
                      joints->frame + 4 * (size_t)n);
         if (bears) start_children(g, b, link, first + n, start, rotation);
         b->body = first + n;
@@ -232,13 +233,13 @@ static void place_segments(growth* g, int32_t c, mabd_body_batch* links, mabd_jo
 
 /// Add the joint that holds the trunk, or the joints of segment c of the current level.
 static mabd_status add_joints(growth* g, int32_t c, const char* name,
-                              const mabd_joint_batch* joints, mabd_error* error) {
+                              const mabd_generate_joint_batch* joints, mabd_error* error) {
     const mabd_branching_def* def = g->def;
     const mabd_branch_level* level = &def->levels[g->level];
     mabd_joint_def joint = mabd_default_joint_def();
     if (g->level == 0 && c == 0) {
         char root[MABD_PART_NAME];
-        joint.name = mabd_part_name(def->name, "root", root);
+        joint.name = mabd_generate_part_name(def->name, "root", root);
         joint.type = MABD_JOINT_FIXED;
         joint.b = joints->b[0];
         mabd_v3_store(mabd_v3_load(joints->anchor), joint.anchor);
@@ -256,23 +257,23 @@ static mabd_status add_joints(growth* g, int32_t c, const char* name,
         joint.axes[MABD_AXIS_RX] = joint.axes[MABD_AXIS_RY] = &across;
         joint.axes[MABD_AXIS_RZ] = &along;
     }
-    return mabd_joint_batch_add(g->scene, &joint, joints, error);
+    return mabd_generate_joint_batch_add(g->scene, &joint, joints, error);
 }
 
-static mabd_status add_segments(growth* g, int32_t c, mabd_body_batch* links,
-                                mabd_joint_batch* joints, mabd_error* error) {
+static mabd_status add_segments(growth* g, int32_t c, mabd_generate_body_batch* links,
+                                mabd_generate_joint_batch* joints, mabd_error* error) {
     const mabd_branching_def* def = g->def;
     const mabd_branch_level* level = &def->levels[g->level];
     const mabd_real length = segment_length(level), radius = segment_radius(level, c);
     char stem[MABD_PART_NAME];
     char name[MABD_PART_NAME];
-    const char* base = mabd_part_name_n(def->name, "level", g->level, NULL, stem);
-    base = mabd_part_name_n(base, "segment", c, NULL, name);
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_CAPSULE, length, radius, &def->material);
+    const char* base = mabd_generate_part_name_n(def->name, "level", g->level, NULL, stem);
+    base = mabd_generate_part_name_n(base, "segment", c, NULL, name);
+    mabd_geom geom = mabd_generate_link_geom(MABD_SHAPE_CAPSULE, length, radius, &def->material);
     mabd_body_def body =
-        mabd_link_body(base, &geom, def->material, def->drag * 2 * radius * length);
+        mabd_generate_link_body(base, &geom, def->material, def->drag * 2 * radius * length);
     place_segments(g, c, links, joints);
-    MABD_TRY(mabd_body_batch_add(g->scene, &body, links, NULL, error));
+    MABD_TRY(mabd_generate_body_batch_add(g->scene, &body, links, NULL, error));
     return add_joints(g, c, base, joints, error);
 }
 
@@ -281,15 +282,15 @@ static mabd_status grow_segments(growth* g, int32_t c, mabd_error* error) {
     int32_t n = 0;
     for (int32_t i = 0; i < g->now.count; i++) n += g->now.items[i].links >= segments - c;
     if (n == 0) return MABD_OK;
-    mabd_body_batch links;
-    mabd_joint_batch joints;
-    MABD_TRY(mabd_body_batch_create(g->scene, n, true, false, &links, error));
-    mabd_status status = mabd_joint_batch_create(g->scene, n, true, &joints, error);
+    mabd_generate_body_batch links;
+    mabd_generate_joint_batch joints;
+    MABD_TRY(mabd_generate_body_batch_create(g->scene, n, true, false, &links, error));
+    mabd_status status = mabd_generate_joint_batch_create(g->scene, n, true, &joints, error);
     if (status == MABD_OK) {
         status = add_segments(g, c, &links, &joints, error);
-        mabd_joint_batch_free(g->scene, &joints);
+        mabd_generate_joint_batch_free(g->scene, &joints);
     }
-    mabd_body_batch_free(g->scene, &links);
+    mabd_generate_body_batch_free(g->scene, &links);
     return status;
 }
 
@@ -321,7 +322,7 @@ static mabd_status plant(growth* g, mabd_error* error) {
         .body = MABD_WORLD,
         .end = mabd_v3_load(g->def->anchor),
         .rotation = mabd_q_load(frame),
-        .phi = 2 * MABD_PI * mabd_random_real(&g->random),
+        .phi = 2 * MABD_PI * mabd_generate_random_real(&g->random),
     };
     return MABD_OK;
 }

@@ -90,7 +90,8 @@ static mabd_status check_pin_motion(const mabd_chain_def* def, mabd_error* error
                          "chain: a pinned chain cannot have a velocity, only an angular_velocity");
     }
     mabd_vec3 omega = mabd_v3_load(def->angular_velocity);
-    mabd_mat3 frame = mabd_q_matrix(mabd_link_joint_frame(def->joint, body_rotation(def, 0)));
+    mabd_mat3 frame =
+        mabd_q_matrix(mabd_generate_link_joint_frame(def->joint, body_rotation(def, 0)));
     mabd_vec3 part = mabd_m3_tmul(frame, omega);
     bool open[3] = {false, false, false};
     for (const char* axis = rotations[def->joint]; *axis; axis++) open[*axis - 'x'] = true;
@@ -131,8 +132,8 @@ static mabd_status add_links(mabd_scene* scene, const mabd_chain_def* def, const
     const int32_t n = def->links - (has_end(def) ? 1 : 0);
     const bool turned = def->start == MABD_CHAIN_COILED;
     const bool moving = !is_zero(def->velocity) || !is_zero(def->angular_velocity);
-    mabd_body_batch batch;
-    MABD_TRY(mabd_body_batch_create(scene, n, turned, moving, &batch, error));
+    mabd_generate_body_batch batch;
+    MABD_TRY(mabd_generate_body_batch_create(scene, n, turned, moving, &batch, error));
     for (int32_t i = 0; i < n; i++) {
         mabd_vec3 sum = mabd_v3_add(path_point(def, i), path_point(def, i + 1));
         mabd_vec3 middle = mabd_v3_scale((mabd_real)0.5, sum);
@@ -143,10 +144,10 @@ static mabd_status add_links(mabd_scene* scene, const mabd_chain_def* def, const
             mabd_v3_store(mabd_v3_load(def->angular_velocity), batch.angular + 3 * (size_t)i);
         }
     }
-    mabd_body_def body = mabd_link_body(def->name, geom, def->material, def->drag);
+    mabd_body_def body = mabd_generate_link_body(def->name, geom, def->material, def->drag);
     mabd_q_store(path_rotation(def, 0), body.rotation);
-    mabd_status status = mabd_body_batch_add(scene, &body, &batch, first, error);
-    mabd_body_batch_free(scene, &batch);
+    mabd_status status = mabd_generate_body_batch_add(scene, &body, &batch, first, error);
+    mabd_generate_body_batch_free(scene, &batch);
     return status;
 }
 
@@ -158,14 +159,14 @@ static mabd_status add_end(mabd_scene* scene, const mabd_chain_def* def, const m
     const bool box = def->shape == MABD_SHAPE_BOX;
     const mabd_real half =
         box ? (mabd_real)cbrt(volume) / 2 : (mabd_real)cbrt(3 * volume / (4 * MABD_PI));
-    mabd_geom geom =
-        mabd_link_geom(box ? MABD_SHAPE_BOX : MABD_SHAPE_SPHERE, 2 * half, half, &def->material);
+    mabd_geom geom = mabd_generate_link_geom(box ? MABD_SHAPE_BOX : MABD_SHAPE_SPHERE, 2 * half,
+                                             half, &def->material);
     mabd_quat rotation = body_rotation(def, def->links - 1);
     mabd_vec3 middle =
-        mabd_v3_axpy(half, mabd_link_direction(rotation), path_point(def, def->links - 1));
+        mabd_v3_axpy(half, mabd_generate_link_direction(rotation), path_point(def, def->links - 1));
     char name[MABD_PART_NAME];
-    mabd_body_def body =
-        mabd_link_body(mabd_part_name(def->name, "end", name), &geom, def->material, def->drag);
+    mabd_body_def body = mabd_generate_link_body(mabd_generate_part_name(def->name, "end", name),
+                                                 &geom, def->material, def->drag);
     mabd_v3_store(middle, body.position);
     mabd_q_store(rotation, body.rotation);
     mabd_v3_store(velocity_at(def, middle), body.velocity);
@@ -177,30 +178,30 @@ static mabd_status add_joints(mabd_scene* scene, const mabd_chain_def* def, int3
                               mabd_error* error) {
     const int32_t skip = def->pinned ? 0 : 1;
     const bool framed = def->start == MABD_CHAIN_COILED;
-    mabd_joint_batch batch;
-    MABD_TRY(mabd_joint_batch_create(scene, def->links - skip, framed, &batch, error));
+    mabd_generate_joint_batch batch;
+    MABD_TRY(mabd_generate_joint_batch_create(scene, def->links - skip, framed, &batch, error));
     for (int32_t i = 0; i < batch.n; i++) {
         const int32_t j = i + skip;
-        mabd_joint_batch_set(&batch, i, j == 0 ? MABD_WORLD : first + j - 1, first + j,
-                             path_point(def, j));
+        mabd_generate_joint_batch_set(&batch, i, j == 0 ? MABD_WORLD : first + j - 1, first + j,
+                                      path_point(def, j));
         if (framed) {
-            mabd_q_store(mabd_link_joint_frame(def->joint, body_rotation(def, j)),
+            mabd_q_store(mabd_generate_link_joint_frame(def->joint, body_rotation(def, j)),
                          batch.frame + 4 * (size_t)i);
         }
     }
     mabd_joint_def joint = mabd_default_joint_def();
     joint.name = def->name;
     joint.type = def->joint;
-    mabd_q_store(mabd_link_joint_frame(def->joint, body_rotation(def, 0)), joint.frame);
+    mabd_q_store(mabd_generate_link_joint_frame(def->joint, body_rotation(def, 0)), joint.frame);
     for (int k = 0; k < MABD_AXIS_COUNT; k++) joint.axes[k] = def->axes[k];
-    mabd_status status = mabd_joint_batch_add(scene, &joint, &batch, error);
-    mabd_joint_batch_free(scene, &batch);
+    mabd_status status = mabd_generate_joint_batch_add(scene, &joint, &batch, error);
+    mabd_generate_joint_batch_free(scene, &batch);
     return status;
 }
 
 mabd_status mabd_generate_chain(mabd_scene* scene, const mabd_chain_def* def, mabd_error* error) {
     MABD_TRY(check(scene, def, error));
-    mabd_geom geom = mabd_link_geom(def->shape, def->length, def->radius, &def->material);
+    mabd_geom geom = mabd_generate_link_geom(def->shape, def->length, def->radius, &def->material);
     int32_t first = 0;
     MABD_TRY(add_links(scene, def, &geom, &first, error));
     if (has_end(def)) MABD_TRY(add_end(scene, def, &geom, error));

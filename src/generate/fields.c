@@ -107,8 +107,8 @@ static const mabd_field ragdoll_fields[] = {
 #define LIST_OF(fields)                                                                            \
     { fields, (int)(sizeof fields / sizeof fields[0]) }
 
-const mabd_field_list mabd_material_fields = LIST_OF(material_fields);
-const mabd_field_list mabd_branch_level_fields = LIST_OF(branch_level_fields);
+const mabd_generate_field_list mabd_generate_material_fields = LIST_OF(material_fields);
+const mabd_generate_field_list mabd_generate_branch_level_fields = LIST_OF(branch_level_fields);
 
 // ---- generators --------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ const mabd_generator mabd_generators[] = {
 
 // ---- keys and choices --------------------------------------------------------------------------
 
-const char* mabd_field_key(const mabd_field* field) {
+const char* mabd_generate_field_key(const mabd_field* field) {
     switch (field->kind) {
     case MABD_FIELD_COUNT:
     case MABD_FIELD_MATERIAL:
@@ -154,7 +154,7 @@ static const char* const joints[] = {MABD_JOINT_LIST(X)};
 #undef X
 static const char* const planes[] = {"vertical", "horizontal"}; // true, false
 
-const char* const* mabd_field_choices(mabd_field_kind kind, int* count) {
+const char* const* mabd_generate_field_choices(mabd_generate_field_kind kind, int* count) {
     switch (kind) {
     case MABD_FIELD_SHAPE:
         *count = MABD_SHAPE_PLANE;

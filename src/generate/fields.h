@@ -17,11 +17,11 @@
 
 /// Kinds of fields: kind and type of the member.
 #define MABD_FIELD_KIND_LIST(X)                                                                    \
-    X(NAME, mabd_field_name)                                                                       \
+    X(NAME, mabd_generate_field_name)                                                              \
     X(INT, int32_t)                                                                                \
     X(REAL, mabd_real)                                                                             \
     X(BOOL, bool)                                                                                  \
-    X(VEC3, mabd_field_vec3)                                                                       \
+    X(VEC3, mabd_generate_field_vec3)                                                              \
     X(SEED, uint64_t)                                                                              \
     X(BITS, uint32_t)                                                                              \
     X(SHAPE, mabd_shape) /* of a link: has mass */                                                 \
@@ -34,37 +34,37 @@
     X(SURFACE_REAL, mabd_real) /* in a material: mabd_json_surface reads these two kinds */        \
     X(SURFACE_BITS, uint32_t)                                                                      \
     X(SIGNAL, mabd_signal)                                                                         \
-    X(AXES, mabd_field_axes) /* at most one in a struct */                                         \
-    X(COUNT, int32_t)        /* length of the list that follows; not a key */                      \
-    X(LEVELS, mabd_field_levels)                                                                   \
-    X(JOINTS, mabd_field_joints)
+    X(AXES, mabd_generate_field_axes) /* at most one in a struct */                                \
+    X(COUNT, int32_t)                 /* length of the list that follows; not a key */             \
+    X(LEVELS, mabd_generate_field_levels)                                                          \
+    X(JOINTS, mabd_generate_field_joints)
 
-typedef const char* mabd_field_name;
-typedef mabd_real mabd_field_vec3[3];
-typedef const mabd_axis_def* mabd_field_axes[MABD_AXIS_COUNT];
-typedef mabd_branch_level mabd_field_levels[MABD_BRANCH_LEVELS];
-typedef mabd_joint mabd_field_joints[MABD_JOINT_COUNT];
+typedef const char* mabd_generate_field_name;
+typedef mabd_real mabd_generate_field_vec3[3];
+typedef const mabd_axis_def* mabd_generate_field_axes[MABD_AXIS_COUNT];
+typedef mabd_branch_level mabd_generate_field_levels[MABD_BRANCH_LEVELS];
+typedef mabd_joint mabd_generate_field_joints[MABD_JOINT_COUNT];
 
-typedef enum mabd_field_kind {
+typedef enum mabd_generate_field_kind {
 #define X(kind, type) MABD_FIELD_##kind,
     MABD_FIELD_KIND_LIST(X)
 #undef X
-} mabd_field_kind;
+} mabd_generate_field_kind;
 
 /// A member of a struct.
 typedef struct mabd_field {
     const char* name;
-    mabd_field_kind kind;
+    mabd_generate_field_kind kind;
     size_t offset;    // in the struct [bytes]
     const char* unit; // "" = none
     const char* meaning;
 } mabd_field;
 
 /// The members of a struct, without its cookie.
-typedef struct mabd_field_list {
+typedef struct mabd_generate_field_list {
     const mabd_field* fields; // (count)
     int count;
-} mabd_field_list;
+} mabd_generate_field_list;
 
 /// Generators: part of the names in C, "type" in JSON. The order is that of the types in messages.
 #define MABD_GENERATOR_LIST(X)                                                                     \
@@ -101,7 +101,7 @@ typedef union mabd_generator_def {
 /// A generator as data.
 typedef struct mabd_generator {
     const char* type; // in JSON
-    mabd_field_list list;
+    mabd_generate_field_list list;
     void (*set_default)(mabd_generator_def*); // mabd_default_<name>_def
     mabd_status (*add)(mabd_scene*, const mabd_generator_def*, mabd_error*); // mabd_generate_<name>
 } mabd_generator;
@@ -109,14 +109,14 @@ typedef struct mabd_generator {
 /// All generators (MABD_GENERATOR_COUNT), in the order of MABD_GENERATOR_LIST.
 extern const mabd_generator mabd_generators[];
 /// Members of mabd_material.
-extern const mabd_field_list mabd_material_fields;
+extern const mabd_generate_field_list mabd_generate_material_fields;
 /// Members of mabd_branch_level.
-extern const mabd_field_list mabd_branch_level_fields;
+extern const mabd_generate_field_list mabd_generate_branch_level_fields;
 
 /// Return the key of a field in JSON; null if it has none of its own (COUNT, MATERIAL).
-const char* mabd_field_key(const mabd_field* field);
+const char* mabd_generate_field_key(const mabd_field* field);
 /// Return the names (*count) that a field can have in JSON, in the order of its values (PLANE:
 /// true first); null and 0 if it does not choose from a list.
-const char* const* mabd_field_choices(mabd_field_kind kind, int* count);
+const char* const* mabd_generate_field_choices(mabd_generate_field_kind kind, int* count);
 /// Return the default of an element of "levels" in JSON (branching.c).
-mabd_branch_level mabd_default_branch_level(void);
+mabd_branch_level mabd_generate_default_branch_level(void);

@@ -44,30 +44,31 @@ static mabd_status check(const mabd_scene* scene, const mabd_four_bar_chain_def*
 }
 
 static void place_corners(const mabd_four_bar_chain_def* def, int32_t segment,
-                          mabd_plane_point corners[CORNERS]) {
+                          mabd_generate_plane_point corners[CORNERS]) {
     const mabd_real c = def->length * (mabd_real)cos(def->angle);
     const mabd_real s = def->length * (mabd_real)sin(def->angle);
     const mabd_real x = 2 * c * (mabd_real)segment;
-    corners[NEAR] = (mabd_plane_point){.x = x};
-    corners[TOP] = (mabd_plane_point){.x = x + c, .z = s};
-    corners[BOTTOM] = (mabd_plane_point){.x = x + c, .z = -s};
-    corners[FAR] = (mabd_plane_point){.x = x + 2 * c};
+    corners[NEAR] = (mabd_generate_plane_point){.x = x};
+    corners[TOP] = (mabd_generate_plane_point){.x = x + c, .z = s};
+    corners[BOTTOM] = (mabd_generate_plane_point){.x = x + c, .z = -s};
+    corners[FAR] = (mabd_generate_plane_point){.x = x + 2 * c};
 }
 
 static mabd_status add_bars(mabd_scene* scene, const mabd_four_bar_chain_def* def, const char* name,
-                            const mabd_plane_point corners[CORNERS], int32_t* first,
+                            const mabd_generate_plane_point corners[CORNERS], int32_t* first,
                             mabd_error* error) {
     const mabd_real volume = def->length * def->width * def->width;
     mabd_material material = mabd_default_material();
     material.density = def->mass / volume;
     material.young = def->young;
     material.poisson = def->poisson;
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, &material);
-    mabd_body_def body = mabd_link_body(name, &geom, material, 0);
+    mabd_geom geom =
+        mabd_generate_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, &material);
+    mabd_body_def body = mabd_generate_link_body(name, &geom, material, 0);
     mabd_real positions[BARS * 3], rotations[BARS * 4];
     for (int i = 0; i < BARS; i++) {
-        mabd_plane_place(def->position, &corners[bar_corners[i][0]], &corners[bar_corners[i][1]],
-                         (mabd_real)0.5, 0, &body);
+        mabd_generate_plane_place(def->position, &corners[bar_corners[i][0]],
+                                  &corners[bar_corners[i][1]], (mabd_real)0.5, 0, &body);
         mabd_v3_store(mabd_v3_load(body.position), positions + 3 * i);
         mabd_q_store(mabd_q_load(body.rotation), rotations + 4 * i);
     }
@@ -77,18 +78,19 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_four_bar_chain_def* de
 
 /// Add the hinges of a segment whose bars begin at body `first`; hinge 0 joins it to body `before`.
 static mabd_status add_hinges(mabd_scene* scene, const mabd_four_bar_chain_def* def,
-                              const char* name, const mabd_plane_point corners[CORNERS],
+                              const char* name, const mabd_generate_plane_point corners[CORNERS],
                               int32_t before, int32_t first, mabd_error* error) {
     int32_t a[HINGES] = {before}, b[HINGES] = {first + UPPER_NEAR};
     mabd_real anchors[HINGES * 3];
-    mabd_v3_store(mabd_plane_world(def->position, &corners[NEAR], 0), anchors);
+    mabd_v3_store(mabd_generate_plane_world(def->position, &corners[NEAR], 0), anchors);
     for (int i = 1; i < HINGES; i++) {
         const int* hinge = hinge_bars[i - 1];
         a[i] = first + hinge[0];
         b[i] = first + hinge[1];
-        mabd_v3_store(mabd_plane_world(def->position, &corners[hinge[2]], 0), anchors + 3 * i);
+        mabd_v3_store(mabd_generate_plane_world(def->position, &corners[hinge[2]], 0),
+                      anchors + 3 * i);
     }
-    mabd_joint_def joint = mabd_plane_hinge();
+    mabd_joint_def joint = mabd_generate_plane_hinge();
     joint.name = name;
     return mabd_scene_add_joint_n(scene, &joint, HINGES, a, b, anchors, NULL, NULL, error);
 }
@@ -100,9 +102,9 @@ mabd_status mabd_generate_four_bar_chain(mabd_scene* scene, const mabd_four_bar_
     MABD_TRY(mabd_generate_reserve(scene, BARS * n, HINGES * n, error));
     int32_t before = MABD_WORLD;
     for (int32_t i = 0; i < def->segments; i++) {
-        mabd_plane_point corners[CORNERS];
+        mabd_generate_plane_point corners[CORNERS];
         char text[MABD_PART_NAME];
-        const char* name = mabd_part_name_n(def->name, "segment", i, NULL, text);
+        const char* name = mabd_generate_part_name_n(def->name, "segment", i, NULL, text);
         int32_t first = 0;
         place_corners(def, i, corners);
         MABD_TRY(add_bars(scene, def, name, corners, &first, error));

@@ -72,25 +72,25 @@ static mabd_real throw_angle(const mabd_jansen_def* def, int32_t pair) {
 
 /// Compute all points of one leg; side -1 = left, +1 = right.
 static bool place_points(const mabd_jansen_def* def, int32_t pair, mabd_real side,
-                         mabd_plane_point p[POINTS]) {
+                         mabd_generate_plane_point p[POINTS]) {
     const mabd_real s = def->scale, t = throw_angle(def, pair), left = -side;
     const mabd_real x = s * num_m * (mabd_real)cos(t), z = s * num_m * (mabd_real)sin(t);
-    p[AT_O] = (mabd_plane_point){0};
-    p[AT_M] = (mabd_plane_point){x, z, -def->speed * z, def->speed * x};
-    p[AT_B] = (mabd_plane_point){.x = side * s * num_a, .z = -s * num_l};
-    return mabd_plane_meet(&p[AT_B], s * num_b, &p[AT_M], s * num_j, left, &p[AT_C]) &&
-           mabd_plane_meet(&p[AT_B], s * num_c, &p[AT_M], s * num_k, -left, &p[AT_D]) &&
-           mabd_plane_meet(&p[AT_B], s * num_d, &p[AT_C], s * num_e, left, &p[AT_E]) &&
-           mabd_plane_meet(&p[AT_E], s * num_f, &p[AT_D], s * num_g, -left, &p[AT_F]) &&
-           mabd_plane_meet(&p[AT_D], s * num_i, &p[AT_F], s * num_h, left, &p[AT_P]);
+    p[AT_O] = (mabd_generate_plane_point){0};
+    p[AT_M] = (mabd_generate_plane_point){x, z, -def->speed * z, def->speed * x};
+    p[AT_B] = (mabd_generate_plane_point){.x = side * s * num_a, .z = -s * num_l};
+    return mabd_generate_plane_meet(&p[AT_B], s * num_b, &p[AT_M], s * num_j, left, &p[AT_C]) &&
+           mabd_generate_plane_meet(&p[AT_B], s * num_c, &p[AT_M], s * num_k, -left, &p[AT_D]) &&
+           mabd_generate_plane_meet(&p[AT_B], s * num_d, &p[AT_C], s * num_e, left, &p[AT_E]) &&
+           mabd_generate_plane_meet(&p[AT_E], s * num_f, &p[AT_D], s * num_g, -left, &p[AT_F]) &&
+           mabd_generate_plane_meet(&p[AT_D], s * num_i, &p[AT_F], s * num_h, left, &p[AT_P]);
 }
 
 /// Make a square bar of a body from (x0, z0) to (x1, z1), `layer` bar widths off the plane.
 static mabd_geom bar_geom(const mabd_jansen_def* def, const mabd_real from[2],
                           const mabd_real to[2], mabd_real layer) {
     const mabd_real dx = to[0] - from[0], dz = to[1] - from[1];
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_BOX, (mabd_real)sqrt(dx * dx + dz * dz),
-                                    def->width / 2, &def->material);
+    mabd_geom geom = mabd_generate_link_geom(MABD_SHAPE_BOX, (mabd_real)sqrt(dx * dx + dz * dz),
+                                             def->width / 2, &def->material);
     mabd_v3_store(mabd_v3((from[0] + to[0]) / 2, layer * def->width, (from[1] + to[1]) / 2),
                   geom.position);
     mabd_q_store(mabd_q_axis_angle(mabd_v3(0, -1, 0), (mabd_real)atan2(dz, dx)), geom.rotation);
@@ -120,7 +120,7 @@ static mabd_status add_shaft(mabd_scene* scene, const mabd_jansen_def* def, int3
     mabd_geom geoms[MOST_PAIRS + 1];
     const mabd_real run = def->spacing * (mabd_real)(def->pairs - 1);
     const mabd_real axle[3] = {def->width / 2, run + 6 * def->width, 0};
-    geoms[0] = mabd_material_geom(MABD_SHAPE_CYLINDER, axle, &def->material);
+    geoms[0] = mabd_generate_material_geom(MABD_SHAPE_CYLINDER, axle, &def->material);
     geoms[0].position[1] = run / 2;
     mabd_q_store(mabd_q_axis_angle(mabd_v3(1, 0, 0), MABD_PI / 2), geoms[0].rotation); // z -> -y
     for (int32_t i = 0; i < def->pairs; i++) {
@@ -130,8 +130,8 @@ static mabd_status add_shaft(mabd_scene* scene, const mabd_jansen_def* def, int3
         geoms[i + 1].position[1] = def->spacing * (mabd_real)i;
     }
     char name[MABD_PART_NAME];
-    mabd_body_def body =
-        mabd_link_body(mabd_part_name(def->name, "shaft", name), geoms, def->material, 0);
+    mabd_body_def body = mabd_generate_link_body(mabd_generate_part_name(def->name, "shaft", name),
+                                                 geoms, def->material, 0);
     body.geom_count = def->pairs + 1;
     mabd_v3_store(mabd_v3_load(def->position), body.position);
     body.angular_velocity[1] = -def->speed;
@@ -141,8 +141,8 @@ static mabd_status add_shaft(mabd_scene* scene, const mabd_jansen_def* def, int3
                           .servo = {.kind = MABD_SIGNAL_RAMP,
                                     .end = servo_time,
                                     .value_end = def->speed * servo_time}};
-    mabd_joint_def joint = mabd_plane_hinge();
-    joint.name = mabd_part_name(def->name, "shaft", name);
+    mabd_joint_def joint = mabd_generate_plane_hinge();
+    joint.name = mabd_generate_part_name(def->name, "shaft", name);
     joint.b = *shaft;
     mabd_v3_store(mabd_v3_load(def->position), joint.anchor);
     if (def->driven) joint.axes[MABD_AXIS_RX] = &axis;
@@ -151,17 +151,18 @@ static mabd_status add_shaft(mabd_scene* scene, const mabd_jansen_def* def, int3
 
 /// Add the parts of leg number `leg`; bodies (PARTS + 2) gets their indices.
 static mabd_status add_parts(mabd_scene* scene, const mabd_jansen_def* def, int32_t leg,
-                             const mabd_plane_point p[POINTS], int32_t* bodies, mabd_error* error) {
+                             const mabd_generate_plane_point p[POINTS], int32_t* bodies,
+                             mabd_error* error) {
     const mabd_real side = leg % 2 ? 1 : -1, y = def->spacing * (mabd_real)(leg / 2);
     for (int part = 0; part < PARTS; part++) {
         mabd_geom geoms[3];
         const int count = part_geoms(def, part, side, geoms);
         char text[MABD_PART_NAME];
-        const char* name = mabd_part_name_n(def->name, "leg", leg, part_names[part], text);
-        mabd_body_def body = mabd_link_body(name, geoms, def->material, 0);
+        const char* name = mabd_generate_part_name_n(def->name, "leg", leg, part_names[part], text);
+        mabd_body_def body = mabd_generate_link_body(name, geoms, def->material, 0);
         body.geom_count = count;
-        mabd_plane_place(def->position, &p[part_ends[part][0]], &p[part_ends[part][1]], 0, y,
-                         &body);
+        mabd_generate_plane_place(def->position, &p[part_ends[part][0]], &p[part_ends[part][1]], 0,
+                                  y, &body);
         MABD_TRY(mabd_scene_add_body(scene, &body, &bodies[part], error));
     }
     return MABD_OK;
@@ -169,7 +170,7 @@ static mabd_status add_parts(mabd_scene* scene, const mabd_jansen_def* def, int3
 
 static mabd_status add_leg(mabd_scene* scene, const mabd_jansen_def* def, int32_t leg,
                            int32_t shaft, mabd_error* error) {
-    mabd_plane_point p[POINTS];
+    mabd_generate_plane_point p[POINTS];
     if (!place_points(def, leg / 2, leg % 2 ? 1 : -1, p)) {
         return mabd_fail(error, MABD_ERR_ARG, "jansen: the bars do not meet");
     }
@@ -179,12 +180,12 @@ static mabd_status add_leg(mabd_scene* scene, const mabd_jansen_def* def, int32_
     MABD_TRY(add_parts(scene, def, leg, p, bodies, error));
     for (size_t i = 0; i < sizeof hinges / sizeof hinges[0]; i++) {
         char text[MABD_PART_NAME];
-        mabd_joint_def joint = mabd_plane_hinge();
-        joint.name = mabd_part_name_n(def->name, "leg", leg, hinges[i].name, text);
+        mabd_joint_def joint = mabd_generate_plane_hinge();
+        joint.name = mabd_generate_part_name_n(def->name, "leg", leg, hinges[i].name, text);
         joint.a = bodies[hinges[i].a];
         joint.b = bodies[hinges[i].b];
         const mabd_real y = def->spacing * (mabd_real)(leg / 2);
-        mabd_v3_store(mabd_plane_world(def->position, &p[hinges[i].at], y), joint.anchor);
+        mabd_v3_store(mabd_generate_plane_world(def->position, &p[hinges[i].at], y), joint.anchor);
         MABD_TRY(mabd_scene_add_joint(scene, &joint, NULL, error));
     }
     return MABD_OK;

@@ -116,10 +116,10 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_four_bar_def* def, con
     static const char* const parts[] = {"crank", "coupler", "rocker"};
     for (int i = 0; i < 3; i++) {
         mabd_geom geom =
-            mabd_link_geom(MABD_SHAPE_BOX, bars[i].length, def->width / 2, &def->material);
+            mabd_generate_link_geom(MABD_SHAPE_BOX, bars[i].length, def->width / 2, &def->material);
         char name[MABD_PART_NAME];
-        mabd_body_def body =
-            mabd_link_body(mabd_part_name(def->name, parts[i], name), &geom, def->material, 0);
+        mabd_body_def body = mabd_generate_link_body(
+            mabd_generate_part_name(def->name, parts[i], name), &geom, def->material, 0);
         place_bar(def->position, &bars[i], &body);
         MABD_TRY(mabd_scene_add_body(scene, &body, &ids[i], error));
     }
@@ -164,7 +164,7 @@ mabd_status mabd_generate_four_bar(mabd_scene* scene, const mabd_four_bar_def* d
     for (int i = 0; i < 4; i++) {
         char name[MABD_PART_NAME];
         mabd_joint_def joint = hinge_def();
-        joint.name = mabd_part_name(def->name, hinges[i].part, name);
+        joint.name = mabd_generate_part_name(def->name, hinges[i].part, name);
         joint.a = hinges[i].a;
         joint.b = hinges[i].b;
         mabd_v3_store(plane_point(def->position, hinges[i].x, hinges[i].z), joint.anchor);
@@ -204,8 +204,8 @@ static mabd_body_def double_bar(const mabd_double_four_bar_def* def, mabd_geom* 
     material.density = def->mass / volume;
     material.young = def->young;
     material.poisson = def->poisson;
-    *geom = mabd_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, &material);
-    mabd_body_def body = mabd_link_body(NULL, geom, material, 0);
+    *geom = mabd_generate_link_geom(MABD_SHAPE_BOX, def->length, def->width / 2, &material);
+    mabd_body_def body = mabd_generate_link_body(NULL, geom, material, 0);
     body.mass = def->mass;
     body.inertia_given = true;
     body.inertia[0] = def->mass * def->width * def->width / 6;
@@ -219,17 +219,17 @@ static mabd_status add_row(mabd_scene* scene, const mabd_double_four_bar_def* de
     mabd_geom geom;
     mabd_body_def body = double_bar(def, &geom);
     char name[MABD_PART_NAME];
-    body.name = mabd_part_name(def->name, part, name);
+    body.name = mabd_generate_part_name(def->name, part, name);
     place_bar(def->position, beam, &body);
-    mabd_body_batch batch;
-    MABD_TRY(mabd_body_batch_create(scene, n, false, false, &batch, error));
+    mabd_generate_body_batch batch;
+    MABD_TRY(mabd_generate_body_batch_create(scene, n, false, false, &batch, error));
     for (int32_t i = 0; i < n; i++) {
         mabd_vec3 step = mabd_v3(def->length * (mabd_real)i, 0, 0);
         mabd_v3_store(mabd_v3_add(mabd_v3_load(body.position), step),
                       batch.position + 3 * (size_t)i);
     }
-    mabd_status status = mabd_body_batch_add(scene, &body, &batch, first, error);
-    mabd_body_batch_free(scene, &batch);
+    mabd_status status = mabd_generate_body_batch_add(scene, &body, &batch, first, error);
+    mabd_generate_body_batch_free(scene, &batch);
     return status;
 }
 
@@ -238,21 +238,21 @@ static mabd_status add_row(mabd_scene* scene, const mabd_double_four_bar_def* de
 static mabd_status add_hinges(mabd_scene* scene, const mabd_double_four_bar_def* def,
                               int32_t upright, int32_t level, mabd_error* error) {
     const mabd_real L = def->length;
-    mabd_joint_batch batch;
-    MABD_TRY(mabd_joint_batch_create(scene, 3 * def->loops + 1, false, &batch, error));
+    mabd_generate_joint_batch batch;
+    MABD_TRY(mabd_generate_joint_batch_create(scene, 3 * def->loops + 1, false, &batch, error));
     int32_t n = 0;
     for (int32_t i = 0; i <= def->loops; i++) {
         const mabd_real x = L * (mabd_real)i;
         mabd_vec3 top = plane_point(def->position, x, L);
-        mabd_joint_batch_set(&batch, n++, MABD_WORLD, upright + i,
-                             plane_point(def->position, x, 0));
-        if (i > 0) mabd_joint_batch_set(&batch, n++, upright + i, level + i - 1, top);
-        if (i < def->loops) mabd_joint_batch_set(&batch, n++, upright + i, level + i, top);
+        mabd_generate_joint_batch_set(&batch, n++, MABD_WORLD, upright + i,
+                                      plane_point(def->position, x, 0));
+        if (i > 0) mabd_generate_joint_batch_set(&batch, n++, upright + i, level + i - 1, top);
+        if (i < def->loops) mabd_generate_joint_batch_set(&batch, n++, upright + i, level + i, top);
     }
     mabd_joint_def joint = hinge_def();
     joint.name = def->name;
-    mabd_status status = mabd_joint_batch_add(scene, &joint, &batch, error);
-    mabd_joint_batch_free(scene, &batch);
+    mabd_status status = mabd_generate_joint_batch_add(scene, &joint, &batch, error);
+    mabd_generate_joint_batch_free(scene, &batch);
     return status;
 }
 

@@ -58,32 +58,32 @@ static int32_t row_first(const mabd_net_def* def, int32_t first, int32_t row) {
 
 /// Add `batch->n` bodies, body i at column i + offset, row `row`.
 static mabd_status add_line(mabd_scene* scene, const mabd_net_def* def, const mabd_body_def* body,
-                            mabd_body_batch* batch, mabd_real row, mabd_real offset, int32_t* first,
-                            mabd_error* error) {
+                            mabd_generate_body_batch* batch, mabd_real row, mabd_real offset,
+                            int32_t* first, mabd_error* error) {
     for (int32_t i = 0; i < batch->n; i++) {
         mabd_v3_store(grid_point(def, row, i + offset), batch->position + 3 * (size_t)i);
     }
-    return mabd_body_batch_add(scene, body, batch, first, error);
+    return mabd_generate_body_batch_add(scene, body, batch, first, error);
 }
 
 /// Add the hubs and rods of one row.
 static mabd_status add_row(mabd_scene* scene, const mabd_net_def* def, mabd_body_def* hub,
-                           mabd_body_def* rod, mabd_body_batch* batch, int32_t row, int32_t* first,
-                           mabd_error* error) {
+                           mabd_body_def* rod, mabd_generate_body_batch* batch, int32_t row,
+                           int32_t* first, mabd_error* error) {
     const mabd_real half = (mabd_real)0.5, c45 = (mabd_real)0.70710678118654752440;
     char name[MABD_PART_NAME];
     int32_t unused;
-    hub->name = mabd_part_name_n(def->name, "row", row, "hub", name);
+    hub->name = mabd_generate_part_name_n(def->name, "row", row, "hub", name);
     batch->n = def->columns;
     MABD_TRY(add_line(scene, def, hub, batch, row, 0, first, error));
 
-    rod->name = mabd_part_name_n(def->name, "row", row, "along", name);
+    rod->name = mabd_generate_part_name_n(def->name, "row", row, "along", name);
     mabd_q_store(mabd_q(1, 0, 0, 0), rod->rotation);
     batch->n = def->columns - 1;
     MABD_TRY(add_line(scene, def, rod, batch, row, half, &unused, error));
 
     if (row == def->rows - 1) return MABD_OK;
-    rod->name = mabd_part_name_n(def->name, "row", row, "across", name);
+    rod->name = mabd_generate_part_name_n(def->name, "row", row, "across", name);
     mabd_q_store(mabd_q(c45, 0, 0, c45), rod->rotation); // x -> y
     batch->n = def->columns;
     return add_line(scene, def, rod, batch, row + half, 0, &unused, error);
@@ -91,26 +91,27 @@ static mabd_status add_row(mabd_scene* scene, const mabd_net_def* def, mabd_body
 
 static mabd_status add_bodies(mabd_scene* scene, const mabd_net_def* def, int32_t* first,
                               mabd_error* error) {
-    mabd_geom ball = mabd_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, &def->material);
-    mabd_geom bar = mabd_link_geom(MABD_SHAPE_CAPSULE, def->spacing - 2 * def->hub_radius,
-                                   def->rod_radius, &def->material);
-    mabd_body_def hub = mabd_link_body(NULL, &ball, def->material, def->drag);
-    mabd_body_def rod = mabd_link_body(NULL, &bar, def->material, def->drag);
-    mabd_body_batch batch;
-    MABD_TRY(mabd_body_batch_create(scene, def->columns, false, false, &batch, error));
+    mabd_geom ball = mabd_generate_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, &def->material);
+    mabd_geom bar = mabd_generate_link_geom(MABD_SHAPE_CAPSULE, def->spacing - 2 * def->hub_radius,
+                                            def->rod_radius, &def->material);
+    mabd_body_def hub = mabd_generate_link_body(NULL, &ball, def->material, def->drag);
+    mabd_body_def rod = mabd_generate_link_body(NULL, &bar, def->material, def->drag);
+    mabd_generate_body_batch batch;
+    MABD_TRY(mabd_generate_body_batch_create(scene, def->columns, false, false, &batch, error));
     mabd_status status = MABD_OK;
     for (int32_t row = 0; row < def->rows && status == MABD_OK; row++) {
         int32_t begin = 0;
         status = add_row(scene, def, &hub, &rod, &batch, row, &begin, error);
         if (row == 0) *first = begin;
     }
-    mabd_body_batch_free(scene, &batch);
+    mabd_generate_body_batch_free(scene, &batch);
     return status;
 }
 
 /// Add the joints of the rods of one row: two per rod, near end first.
 static mabd_status join_row(mabd_scene* scene, const mabd_net_def* def, int32_t first, int32_t row,
-                            mabd_joint_def* joint, mabd_joint_batch* batch, mabd_error* error) {
+                            mabd_joint_def* joint, mabd_generate_joint_batch* batch,
+                            mabd_error* error) {
     const mabd_real reach = def->hub_radius / def->spacing; // hub surface, in units of the spacing
     const int32_t C = def->columns;
     const int32_t hubs = row_first(def, first, row), along = hubs + C, across = along + C - 1;
@@ -120,39 +121,39 @@ static mabd_status join_row(mabd_scene* scene, const mabd_net_def* def, int32_t 
     batch->n = 2 * (C - 1);
     for (int32_t c = 0; c + 1 < C; c++) {
         mabd_vec3 near = grid_point(def, row, c + reach), far = grid_point(def, row, c + 1 - reach);
-        mabd_joint_batch_set(batch, 2 * c, hubs + c, along + c, near);
-        mabd_joint_batch_set(batch, 2 * c + 1, along + c, hubs + c + 1, far);
+        mabd_generate_joint_batch_set(batch, 2 * c, hubs + c, along + c, near);
+        mabd_generate_joint_batch_set(batch, 2 * c + 1, along + c, hubs + c + 1, far);
     }
-    joint->name = mabd_part_name_n(def->name, "row", row, "along", name);
-    MABD_TRY(mabd_joint_batch_add(scene, joint, batch, error));
+    joint->name = mabd_generate_part_name_n(def->name, "row", row, "along", name);
+    MABD_TRY(mabd_generate_joint_batch_add(scene, joint, batch, error));
 
     if (row == def->rows - 1) return MABD_OK;
     batch->n = 2 * C;
     for (int32_t c = 0; c < C; c++) {
         mabd_vec3 near = grid_point(def, row + reach, c), far = grid_point(def, row + 1 - reach, c);
-        mabd_joint_batch_set(batch, 2 * c, hubs + c, across + c, near);
-        mabd_joint_batch_set(batch, 2 * c + 1, across + c, next + c, far);
+        mabd_generate_joint_batch_set(batch, 2 * c, hubs + c, across + c, near);
+        mabd_generate_joint_batch_set(batch, 2 * c + 1, across + c, next + c, far);
     }
-    joint->name = mabd_part_name_n(def->name, "row", row, "across", name);
-    return mabd_joint_batch_add(scene, joint, batch, error);
+    joint->name = mabd_generate_part_name_n(def->name, "row", row, "across", name);
+    return mabd_generate_joint_batch_add(scene, joint, batch, error);
 }
 
 /// Add the ball joints that pin hubs to the world.
 static mabd_status pin(mabd_scene* scene, const mabd_net_def* def, int32_t first,
-                       mabd_joint_def* joint, mabd_joint_batch* batch, mabd_error* error) {
+                       mabd_joint_def* joint, mabd_generate_joint_batch* batch, mabd_error* error) {
     if (def->pinned == MABD_NET_PIN_NONE) return MABD_OK;
     const int32_t last_row = def->rows - 1, last_column = def->columns - 1;
     char name[MABD_PART_NAME];
-    joint->name = mabd_part_name(def->name, "pin", name);
+    joint->name = mabd_generate_part_name(def->name, "pin", name);
     batch->n = def->pinned == MABD_NET_PIN_EDGE ? def->columns : 4;
     for (int32_t i = 0; i < batch->n; i++) {
         bool edge = def->pinned == MABD_NET_PIN_EDGE;
         int32_t row = edge || i < 2 ? 0 : last_row;
         int32_t column = edge ? i : (i % 2 == 0 ? 0 : last_column);
-        mabd_joint_batch_set(batch, i, MABD_WORLD, row_first(def, first, row) + column,
-                             grid_point(def, row, column));
+        mabd_generate_joint_batch_set(batch, i, MABD_WORLD, row_first(def, first, row) + column,
+                                      grid_point(def, row, column));
     }
-    return mabd_joint_batch_add(scene, joint, batch, error);
+    return mabd_generate_joint_batch_add(scene, joint, batch, error);
 }
 
 mabd_status mabd_generate_net(mabd_scene* scene, const mabd_net_def* def, mabd_error* error) {
@@ -161,14 +162,14 @@ mabd_status mabd_generate_net(mabd_scene* scene, const mabd_net_def* def, mabd_e
     MABD_TRY(mabd_generate_reserve(scene, R * C + rods, 2 * rods + C + 4, error));
     int32_t first = 0;
     MABD_TRY(add_bodies(scene, def, &first, error));
-    mabd_joint_batch batch; // 2C >= 4: room for any row and for the pins
-    MABD_TRY(mabd_joint_batch_create(scene, 2 * def->columns, false, &batch, error));
+    mabd_generate_joint_batch batch; // 2C >= 4: room for any row and for the pins
+    MABD_TRY(mabd_generate_joint_batch_create(scene, 2 * def->columns, false, &batch, error));
     mabd_joint_def joint = mabd_default_joint_def();
     mabd_status status = MABD_OK;
     for (int32_t row = 0; row < def->rows && status == MABD_OK; row++) {
         status = join_row(scene, def, first, row, &joint, &batch, error);
     }
     if (status == MABD_OK) status = pin(scene, def, first, &joint, &batch, error);
-    mabd_joint_batch_free(scene, &batch);
+    mabd_generate_joint_batch_free(scene, &batch);
     return status;
 }

@@ -74,22 +74,22 @@ static mabd_status check(const mabd_scene* scene, const mabd_pile_def* def, mabd
 }
 
 static mabd_quat random_rotation(uint64_t* state) {
-    const mabd_real u = mabd_random_real(state);
-    const mabd_real v = 2 * MABD_PI * mabd_random_real(state);
-    const mabd_real w = 2 * MABD_PI * mabd_random_real(state);
+    const mabd_real u = mabd_generate_random_real(state);
+    const mabd_real v = 2 * MABD_PI * mabd_generate_random_real(state);
+    const mabd_real w = 2 * MABD_PI * mabd_generate_random_real(state);
     const mabd_real a = (mabd_real)sqrt(1 - u), b = (mabd_real)sqrt(u);
     return mabd_q(a * (mabd_real)sin(v), a * (mabd_real)cos(v), b * (mabd_real)sin(w),
                   b * (mabd_real)cos(w));
 }
 
-static mabd_status add_links(mabd_scene* scene, const mabd_pile_def* def, mabd_body_batch* batch,
-                             int32_t* first, mabd_error* error) {
+static mabd_status add_links(mabd_scene* scene, const mabd_pile_def* def,
+                             mabd_generate_body_batch* batch, int32_t* first, mabd_error* error) {
     uint64_t state = def->seed;
     for (int32_t i = 0; i < def->pairs; i++) {
         const mabd_vec3 joint =
-            mabd_grid_point(def->position, def->spacing, def->columns, def->rows, i);
+            mabd_generate_grid_point(def->position, def->spacing, def->columns, def->rows, i);
         const mabd_quat rotation = random_rotation(&state);
-        const mabd_vec3 along = mabd_link_direction(rotation);
+        const mabd_vec3 along = mabd_generate_link_direction(rotation);
         for (int side = 0; side < 2; side++) {
             const size_t at = 2 * (size_t)i + (size_t)side;
             const mabd_real way = (side == 0 ? -1 : 1) * def->length / 2;
@@ -97,9 +97,9 @@ static mabd_status add_links(mabd_scene* scene, const mabd_pile_def* def, mabd_b
             mabd_q_store(rotation, batch->rotation + 4 * at);
         }
     }
-    mabd_geom geom = mabd_link_geom(def->shape, def->length, def->radius, &def->material);
-    mabd_body_def body = mabd_link_body(def->name, &geom, def->material, 0);
-    return mabd_body_batch_add(scene, &body, batch, first, error);
+    mabd_geom geom = mabd_generate_link_geom(def->shape, def->length, def->radius, &def->material);
+    mabd_body_def body = mabd_generate_link_body(def->name, &geom, def->material, 0);
+    return mabd_generate_body_batch_add(scene, &body, batch, first, error);
 }
 
 /// Make the stops of the free axes of a joint type: `storage` (6) gets them, `axes` (6) pointers to
@@ -122,41 +122,41 @@ static void make_stops(const mabd_pile_def* def, mabd_joint type, mabd_axis_def*
 
 /// Add the joints of the pairs `turn`, `turn` + joint_count, ...
 static mabd_status join_pairs(mabd_scene* scene, const mabd_pile_def* def,
-                              const mabd_body_batch* links, int32_t first, int32_t turn,
+                              const mabd_generate_body_batch* links, int32_t first, int32_t turn,
                               mabd_error* error) {
     const int32_t n = (def->pairs - turn + def->joint_count - 1) / def->joint_count;
     const mabd_joint type = def->joints[turn];
     char name[MABD_PART_NAME];
     mabd_joint_def joint = mabd_default_joint_def();
     mabd_axis_def stops[MABD_AXIS_COUNT];
-    joint.name = mabd_part_name_n(def->name, "joint", turn, NULL, name);
+    joint.name = mabd_generate_part_name_n(def->name, "joint", turn, NULL, name);
     joint.type = type;
     make_stops(def, type, stops, joint.axes);
-    mabd_joint_batch batch;
-    MABD_TRY(mabd_joint_batch_create(scene, n, true, &batch, error));
+    mabd_generate_joint_batch batch;
+    MABD_TRY(mabd_generate_joint_batch_create(scene, n, true, &batch, error));
     for (int32_t j = 0; j < n; j++) {
         const int32_t i = turn + j * def->joint_count;
-        mabd_joint_batch_set(
+        mabd_generate_joint_batch_set(
             &batch, j, first + 2 * i, first + 2 * i + 1,
-            mabd_grid_point(def->position, def->spacing, def->columns, def->rows, i));
+            mabd_generate_grid_point(def->position, def->spacing, def->columns, def->rows, i));
         const mabd_quat link = mabd_q_load(links->rotation + 8 * (size_t)i);
-        mabd_q_store(mabd_link_joint_frame(type, link), batch.frame + 4 * (size_t)j);
+        mabd_q_store(mabd_generate_link_joint_frame(type, link), batch.frame + 4 * (size_t)j);
     }
-    mabd_status status = mabd_joint_batch_add(scene, &joint, &batch, error);
-    mabd_joint_batch_free(scene, &batch);
+    mabd_status status = mabd_generate_joint_batch_add(scene, &joint, &batch, error);
+    mabd_generate_joint_batch_free(scene, &batch);
     return status;
 }
 
 mabd_status mabd_generate_pile(mabd_scene* scene, const mabd_pile_def* def, mabd_error* error) {
     MABD_TRY(check(scene, def, error));
     MABD_TRY(mabd_generate_reserve(scene, 2 * (int64_t)def->pairs, def->pairs, error));
-    mabd_body_batch links;
-    MABD_TRY(mabd_body_batch_create(scene, 2 * def->pairs, true, false, &links, error));
+    mabd_generate_body_batch links;
+    MABD_TRY(mabd_generate_body_batch_create(scene, 2 * def->pairs, true, false, &links, error));
     int32_t first = 0;
     mabd_status status = add_links(scene, def, &links, &first, error);
     for (int32_t turn = 0; turn < def->joint_count && turn < def->pairs; turn++) {
         if (status == MABD_OK) status = join_pairs(scene, def, &links, first, turn, error);
     }
-    mabd_body_batch_free(scene, &links);
+    mabd_generate_body_batch_free(scene, &links);
     return status;
 }

@@ -7,8 +7,9 @@
 
 #include <math.h>
 
-bool mabd_plane_meet(const mabd_plane_point* a, mabd_real ra, const mabd_plane_point* b,
-                     mabd_real rb, mabd_real left, mabd_plane_point* out) {
+bool mabd_generate_plane_meet(const mabd_generate_plane_point* a, mabd_real ra,
+                              const mabd_generate_plane_point* b, mabd_real rb, mabd_real left,
+                              mabd_generate_plane_point* out) {
     const mabd_real ex = b->x - a->x, ez = b->z - a->z, e2 = ex * ex + ez * ez;
     const mabd_real e = (mabd_real)sqrt(e2), u = (e2 + ra * ra - rb * rb) / (2 * e);
     const mabd_real v2 = ra * ra - u * u;
@@ -24,23 +25,25 @@ bool mabd_plane_meet(const mabd_plane_point* a, mabd_real ra, const mabd_plane_p
     return true;
 }
 
-mabd_vec3 mabd_plane_world(const mabd_real* origin, const mabd_plane_point* point, mabd_real y) {
+mabd_vec3 mabd_generate_plane_world(const mabd_real* origin, const mabd_generate_plane_point* point,
+                                    mabd_real y) {
     return mabd_v3(origin[0] + point->x, origin[1] + y, origin[2] + point->z);
 }
 
-void mabd_plane_place(const mabd_real* origin, const mabd_plane_point* p, const mabd_plane_point* q,
-                      mabd_real part, mabd_real y, mabd_body_def* body) {
+void mabd_generate_plane_place(const mabd_real* origin, const mabd_generate_plane_point* p,
+                               const mabd_generate_plane_point* q, mabd_real part, mabd_real y,
+                               mabd_body_def* body) {
     const mabd_real dx = q->x - p->x, dz = q->z - p->z;
     const mabd_real dvx = q->vx - p->vx, dvz = q->vz - p->vz;
-    const mabd_plane_point at = {p->x + part * dx, p->z + part * dz, 0, 0};
-    mabd_v3_store(mabd_plane_world(origin, &at, y), body->position);
+    const mabd_generate_plane_point at = {p->x + part * dx, p->z + part * dz, 0, 0};
+    mabd_v3_store(mabd_generate_plane_world(origin, &at, y), body->position);
     mabd_q_store(mabd_q_axis_angle(mabd_v3(0, -1, 0), (mabd_real)atan2(dz, dx)), body->rotation);
     mabd_v3_store(mabd_v3(p->vx + part * dvx, 0, p->vz + part * dvz), body->velocity);
     const mabd_real speed = (dx * dvz - dz * dvx) / (dx * dx + dz * dz);
     mabd_v3_store(mabd_v3(0, -speed, 0), body->angular_velocity);
 }
 
-mabd_joint_def mabd_plane_hinge(void) {
+mabd_joint_def mabd_generate_plane_hinge(void) {
     const mabd_real c = (mabd_real)0.70710678118654752440;
     mabd_joint_def joint = mabd_default_joint_def();
     joint.type = MABD_JOINT_HINGE;

@@ -101,14 +101,14 @@ static mabd_status check(const mabd_scene* scene, const mabd_ragdoll_def* def, m
 /// seed.
 static mabd_quat figure_rotation(const mabd_ragdoll_def* def, int32_t i) {
     uint64_t state = def->seed + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)i;
-    return mabd_q_axis_angle(mabd_v3(0, 0, 1), 2 * MABD_PI * mabd_random_real(&state));
+    return mabd_q_axis_angle(mabd_v3(0, 0, 1), 2 * MABD_PI * mabd_generate_random_real(&state));
 }
 
 /// Compute the world position of a point of the tables on figure i [m].
 static mabd_vec3 figure_point(const mabd_ragdoll_def* def, int32_t i, const double* point,
                               int side) {
     const mabd_vec3 place =
-        mabd_grid_point(def->position, def->spacing, def->columns, def->rows, i);
+        mabd_generate_grid_point(def->position, def->spacing, def->columns, def->rows, i);
     const double left = side == RIGHT ? -point[1] : point[1];
     const mabd_vec3 drawn = mabd_v3((mabd_real)point[0], (mabd_real)left, (mabd_real)point[2]);
     return mabd_v3_axpy(def->height / drawn_height, mabd_q_rotate(figure_rotation(def, i), drawn),
@@ -120,7 +120,7 @@ static const char* side_name(const char* name, const char* part, int side, char*
     static const char* const sides[] = {"", "left-", "right-"};
     char whole[32];
     snprintf(whole, sizeof whole, "%s%s", sides[side], part);
-    return mabd_part_name(name, whole, text);
+    return mabd_generate_part_name(name, whole, text);
 }
 
 // ---- bodies ------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ static mabd_geom part_geom(const mabd_ragdoll_def* def, const figure_part* part)
     for (int k = 0; k < 3; k++) {
         size[k] = (mabd_real)part->size[k] * (def->height / drawn_height);
     }
-    mabd_geom geom = mabd_material_geom(part->shape, size, &def->material);
+    mabd_geom geom = mabd_generate_material_geom(part->shape, size, &def->material);
     if (part->across) {
         mabd_q_store(mabd_q_axis_angle(mabd_v3(1, 0, 0), -MABD_PI / 2), geom.rotation); // z -> y
     }
@@ -139,23 +139,24 @@ static mabd_geom part_geom(const mabd_ragdoll_def* def, const figure_part* part)
 
 /// Add one part of all figures.
 static mabd_status add_part(mabd_scene* scene, const mabd_ragdoll_def* def, const figure_part* part,
-                            int side, mabd_body_batch* batch, int32_t* first, mabd_error* error) {
+                            int side, mabd_generate_body_batch* batch, int32_t* first,
+                            mabd_error* error) {
     for (int32_t i = 0; i < batch->n; i++) {
         mabd_v3_store(figure_point(def, i, part->centre, side), batch->position + 3 * (size_t)i);
         mabd_q_store(figure_rotation(def, i), batch->rotation + 4 * (size_t)i);
     }
     char name[MABD_PART_NAME];
     mabd_geom geom = part_geom(def, part);
-    mabd_body_def body =
-        mabd_link_body(side_name(def->name, part->name, side, name), &geom, def->material, 0);
-    return mabd_body_batch_add(scene, &body, batch, first, error);
+    mabd_body_def body = mabd_generate_link_body(side_name(def->name, part->name, side, name),
+                                                 &geom, def->material, 0);
+    return mabd_generate_body_batch_add(scene, &body, batch, first, error);
 }
 
 /// Add all parts of all figures; first[part][side] gets the first body of each.
 static mabd_status add_bodies(mabd_scene* scene, const mabd_ragdoll_def* def, int32_t first[][3],
                               mabd_error* error) {
-    mabd_body_batch batch;
-    MABD_TRY(mabd_body_batch_create(scene, def->copies, true, false, &batch, error));
+    mabd_generate_body_batch batch;
+    MABD_TRY(mabd_generate_body_batch_create(scene, def->copies, true, false, &batch, error));
     mabd_status status = MABD_OK;
     for (int p = 0; p < PARTS; p++) {
         for (int side = first_side(p); side <= last_side(p); side++) {
@@ -164,7 +165,7 @@ static mabd_status add_bodies(mabd_scene* scene, const mabd_ragdoll_def* def, in
         }
         if (p <= HEAD) first[p][LEFT] = first[p][RIGHT] = first[p][MIDDLE];
     }
-    mabd_body_batch_free(scene, &batch);
+    mabd_generate_body_batch_free(scene, &batch);
     return status;
 }
 
@@ -201,11 +202,11 @@ static mabd_quat joint_frame(const figure_joint* row, int side) {
 /// Add one joint of all figures.
 static mabd_status add_joint(mabd_scene* scene, const mabd_ragdoll_def* def,
                              const figure_joint* row, int side, int32_t first[][3],
-                             mabd_joint_batch* batch, mabd_error* error) {
+                             mabd_generate_joint_batch* batch, mabd_error* error) {
     const mabd_quat frame = joint_frame(row, side);
     for (int32_t i = 0; i < batch->n; i++) {
-        mabd_joint_batch_set(batch, i, first[row->a][side] + i, first[row->b][side] + i,
-                             figure_point(def, i, row->anchor, side));
+        mabd_generate_joint_batch_set(batch, i, first[row->a][side] + i, first[row->b][side] + i,
+                                      figure_point(def, i, row->anchor, side));
         mabd_q_store(mabd_q_product(figure_rotation(def, i), frame), batch->frame + 4 * (size_t)i);
     }
     char name[MABD_PART_NAME];
@@ -214,13 +215,13 @@ static mabd_status add_joint(mabd_scene* scene, const mabd_ragdoll_def* def,
     joint.name = side_name(def->name, row->name, side, name);
     joint.type = is_hinge(row) ? MABD_JOINT_HINGE : MABD_JOINT_BALL;
     make_stops(row, side, stops, joint.axes);
-    return mabd_joint_batch_add(scene, &joint, batch, error);
+    return mabd_generate_joint_batch_add(scene, &joint, batch, error);
 }
 
 static mabd_status add_joints(mabd_scene* scene, const mabd_ragdoll_def* def, int32_t first[][3],
                               mabd_error* error) {
-    mabd_joint_batch batch;
-    MABD_TRY(mabd_joint_batch_create(scene, def->copies, true, &batch, error));
+    mabd_generate_joint_batch batch;
+    MABD_TRY(mabd_generate_joint_batch_create(scene, def->copies, true, &batch, error));
     mabd_status status = MABD_OK;
     for (int j = 0; j < JOINTS; j++) {
         for (int side = first_side(joints[j].b); side <= last_side(joints[j].b); side++) {
@@ -228,7 +229,7 @@ static mabd_status add_joints(mabd_scene* scene, const mabd_ragdoll_def* def, in
             status = add_joint(scene, def, &joints[j], side, first, &batch, error);
         }
     }
-    mabd_joint_batch_free(scene, &batch);
+    mabd_generate_joint_batch_free(scene, &batch);
     return status;
 }
 

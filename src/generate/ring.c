@@ -75,8 +75,8 @@ static mabd_status add_links(mabd_scene* scene, const mabd_ring_def* def, int32_
                              mabd_error* error) {
     const bool moving = def->spin != 0;
     const mabd_vec3 omega = mabd_v3_scale(def->spin, axis(def));
-    mabd_body_batch batch;
-    MABD_TRY(mabd_body_batch_create(scene, def->links, true, moving, &batch, error));
+    mabd_generate_body_batch batch;
+    MABD_TRY(mabd_generate_body_batch_create(scene, def->links, true, moving, &batch, error));
     for (int32_t j = 0; j < batch.n; j++) {
         mabd_vec3 middle = link_middle(def, j);
         mabd_v3_store(middle, batch.position + 3 * (size_t)j);
@@ -87,29 +87,29 @@ static mabd_status add_links(mabd_scene* scene, const mabd_ring_def* def, int32_
             mabd_v3_store(omega, batch.angular + 3 * (size_t)j);
         }
     }
-    mabd_geom geom = mabd_link_geom(def->shape, def->length, def->radius, &def->material);
-    mabd_body_def body = mabd_link_body(def->name, &geom, def->material, def->drag);
-    mabd_status status = mabd_body_batch_add(scene, &body, &batch, first, error);
-    mabd_body_batch_free(scene, &batch);
+    mabd_geom geom = mabd_generate_link_geom(def->shape, def->length, def->radius, &def->material);
+    mabd_body_def body = mabd_generate_link_body(def->name, &geom, def->material, def->drag);
+    mabd_status status = mabd_generate_body_batch_add(scene, &body, &batch, first, error);
+    mabd_generate_body_batch_free(scene, &batch);
     return status;
 }
 
 static mabd_status add_joints(mabd_scene* scene, const mabd_ring_def* def, int32_t first,
                               mabd_error* error) {
-    mabd_joint_batch batch;
-    MABD_TRY(mabd_joint_batch_create(scene, def->links, true, &batch, error));
+    mabd_generate_joint_batch batch;
+    MABD_TRY(mabd_generate_joint_batch_create(scene, def->links, true, &batch, error));
     for (int32_t j = 0; j < batch.n; j++) {
         int32_t before = j == 0 ? def->links - 1 : j - 1;
-        mabd_joint_batch_set(&batch, j, first + before, first + j, corner(def, j));
-        mabd_q_store(mabd_link_joint_frame(def->joint, link_rotation(def, j)),
+        mabd_generate_joint_batch_set(&batch, j, first + before, first + j, corner(def, j));
+        mabd_q_store(mabd_generate_link_joint_frame(def->joint, link_rotation(def, j)),
                      batch.frame + 4 * (size_t)j);
     }
     mabd_joint_def joint = mabd_default_joint_def();
     joint.name = def->name;
     joint.type = def->joint;
     for (int k = 0; k < MABD_AXIS_COUNT; k++) joint.axes[k] = def->axes[k];
-    mabd_status status = mabd_joint_batch_add(scene, &joint, &batch, error);
-    mabd_joint_batch_free(scene, &batch);
+    mabd_status status = mabd_generate_joint_batch_add(scene, &joint, &batch, error);
+    mabd_generate_joint_batch_free(scene, &batch);
     return status;
 }
 
@@ -117,12 +117,12 @@ static mabd_status pin(mabd_scene* scene, const mabd_ring_def* def, int32_t firs
                        mabd_error* error) {
     char name[MABD_PART_NAME];
     mabd_joint_def joint = mabd_default_joint_def();
-    joint.name = mabd_part_name(def->name, "pin", name);
+    joint.name = mabd_generate_part_name(def->name, "pin", name);
     joint.type = def->pin;
     joint.a = MABD_WORLD;
     joint.b = first;
     mabd_v3_store(link_middle(def, 0), joint.anchor);
-    mabd_q_store(mabd_link_joint_frame(def->pin, link_rotation(def, 0)), joint.frame);
+    mabd_q_store(mabd_generate_link_joint_frame(def->pin, link_rotation(def, 0)), joint.frame);
     return mabd_scene_add_joint(scene, &joint, NULL, error);
 }
 

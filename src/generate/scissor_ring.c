@@ -77,7 +77,8 @@ static void bar_geoms(const mabd_scissor_ring_def* def, mabd_real layer, mabd_ge
     const mabd_real angles[2] = {0, MABD_PI - alpha_of(def)};
     for (int i = 0; i < 2; i++) {
         const mabd_real half = def->arm / 2;
-        geoms[i] = mabd_link_geom(MABD_SHAPE_BOX, def->arm, def->width / 2, &def->material);
+        geoms[i] =
+            mabd_generate_link_geom(MABD_SHAPE_BOX, def->arm, def->width / 2, &def->material);
         mabd_v3_store(mabd_v3(half * (mabd_real)cos(angles[i]), half * (mabd_real)sin(angles[i]),
                               layer * def->width),
                       geoms[i].position);
@@ -92,8 +93,8 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_scissor_ring_def* def,
     const mabd_real sine = (mabd_real)sin(alpha / 2);
     const mabd_real m = def->arm * (mabd_real)cos(phi) / sine;
     const mabd_real outward = -def->arm * (mabd_real)sin(phi) * speed / sine;
-    mabd_body_batch bars;
-    MABD_TRY(mabd_body_batch_create(scene, def->units, true, true, &bars, error));
+    mabd_generate_body_batch bars;
+    MABD_TRY(mabd_generate_body_batch_create(scene, def->units, true, true, &bars, error));
     for (int32_t k = 0; k < def->units; k++) {
         const size_t at = (size_t)k;
         const mabd_real middle = alpha * ((mabd_real)k + (mabd_real)0.5);
@@ -108,11 +109,11 @@ static mabd_status add_bars(mabd_scene* scene, const mabd_scissor_ring_def* def,
     char name[MABD_PART_NAME];
     mabd_geom geoms[2];
     bar_geoms(def, -turn / 2, geoms);
-    mabd_body_def body =
-        mabd_link_body(mabd_part_name(def->name, part, name), geoms, def->material, def->drag);
+    mabd_body_def body = mabd_generate_link_body(mabd_generate_part_name(def->name, part, name),
+                                                 geoms, def->material, def->drag);
     body.geom_count = 2;
-    mabd_status status = mabd_body_batch_add(scene, &body, &bars, first, error);
-    mabd_body_batch_free(scene, &bars);
+    mabd_status status = mabd_generate_body_batch_add(scene, &body, &bars, first, error);
+    mabd_generate_body_batch_free(scene, &bars);
     return status;
 }
 
@@ -134,7 +135,7 @@ static mabd_status add_drive(mabd_scene* scene, const mabd_scissor_ring_def* def
                                     .amplitude = 2 * def->swing,
                                     .frequency = def->frequency}};
     char name[MABD_PART_NAME];
-    mabd_joint_def joint = hinge_def(mabd_part_name(def->name, "drive", name));
+    mabd_joint_def joint = hinge_def(mabd_generate_part_name(def->name, "drive", name));
     joint.a = a;
     joint.b = b;
     mabd_v3_store(ring_point(def, m, alpha_of(def) / 2), joint.anchor);
@@ -154,25 +155,27 @@ static mabd_status add_hinges(mabd_scene* scene, const mabd_scissor_ring_def* de
     const mabd_real along = def->arm * (mabd_real)sin(def->angle);
     const mabd_real c = across * (mabd_real)(cos(half) / sin(half));
     const int32_t n = def->units - (ring == MIDDLE);
-    mabd_joint_batch batch;
-    MABD_TRY(mabd_joint_batch_create(scene, n, false, &batch, error));
+    mabd_generate_joint_batch batch;
+    MABD_TRY(mabd_generate_joint_batch_create(scene, n, false, &batch, error));
     for (int32_t i = 0; i < n; i++) {
         const int32_t before = i == 0 ? def->units - 1 : i - 1;
         const mabd_real ray = alpha * (mabd_real)i;
         if (ring == MIDDLE) {
-            mabd_joint_batch_set(
+            mabd_generate_joint_batch_set(
                 &batch, i, a + i + 1, b + i + 1,
                 ring_point(def, across / (mabd_real)sin(half), ray + alpha + half));
         } else if (ring == INNER) {
-            mabd_joint_batch_set(&batch, i, b + before, a + i, ring_point(def, c - along, ray));
+            mabd_generate_joint_batch_set(&batch, i, b + before, a + i,
+                                          ring_point(def, c - along, ray));
         } else {
-            mabd_joint_batch_set(&batch, i, a + before, b + i, ring_point(def, c + along, ray));
+            mabd_generate_joint_batch_set(&batch, i, a + before, b + i,
+                                          ring_point(def, c + along, ray));
         }
     }
     char name[MABD_PART_NAME];
-    mabd_joint_def joint = hinge_def(mabd_part_name(def->name, parts[ring], name));
-    mabd_status status = mabd_joint_batch_add(scene, &joint, &batch, error);
-    mabd_joint_batch_free(scene, &batch);
+    mabd_joint_def joint = hinge_def(mabd_generate_part_name(def->name, parts[ring], name));
+    mabd_status status = mabd_generate_joint_batch_add(scene, &joint, &batch, error);
+    mabd_generate_joint_batch_free(scene, &batch);
     return status;
 }
 

@@ -35,15 +35,15 @@ static mabd_status check(const mabd_scene* scene, const mabd_star_def* def, mabd
 static mabd_status add_hub(mabd_scene* scene, const mabd_star_def* def, int32_t* hub,
                            mabd_error* error) {
     char name[MABD_PART_NAME];
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, &def->material);
-    mabd_body_def body =
-        mabd_link_body(mabd_part_name(def->name, "hub", name), &geom, def->material, def->drag);
+    mabd_geom geom = mabd_generate_link_geom(MABD_SHAPE_SPHERE, 0, def->hub_radius, &def->material);
+    mabd_body_def body = mabd_generate_link_body(mabd_generate_part_name(def->name, "hub", name),
+                                                 &geom, def->material, def->drag);
     mabd_v3_store(mabd_v3_load(def->position), body.position);
     body.angular_velocity[2] = def->spin;
     MABD_TRY(mabd_scene_add_body(scene, &body, hub, error));
     if (!def->pinned) return MABD_OK;
     mabd_joint_def pin = mabd_default_joint_def();
-    pin.name = mabd_part_name(def->name, "pin", name);
+    pin.name = mabd_generate_part_name(def->name, "pin", name);
     pin.b = *hub;
     mabd_v3_store(mabd_v3_load(def->position), pin.anchor);
     return mabd_scene_add_joint(scene, &pin, NULL, error);
@@ -57,7 +57,7 @@ static mabd_vec3 arm_direction(int32_t i, int32_t arms) {
 
 /// Compute the poses and joints of arm i; body `first` of the scene will be its first.
 static void place_arm(const mabd_star_def* def, int32_t i, int32_t hub, int32_t first,
-                      mabd_body_batch* links, mabd_joint_batch* joints) {
+                      mabd_generate_body_batch* links, mabd_generate_joint_batch* joints) {
     const mabd_vec3 direction = arm_direction(i, def->arms);
     const mabd_vec3 centre = mabd_v3_load(def->position);
     const mabd_real x[3] = {direction.x, direction.y, direction.z};
@@ -72,24 +72,26 @@ static void place_arm(const mabd_star_def* def, int32_t i, int32_t hub, int32_t 
         mabd_q_store(mabd_q_load(frame), links->rotation + 4 * (size_t)at);
         mabd_v3_store(mabd_v3_cross(spin, arm), links->velocity + 3 * (size_t)at);
         mabd_v3_store(spin, links->angular + 3 * (size_t)at);
-        mabd_joint_batch_set(joints, at, k == 0 ? hub : first + at - 1, first + at,
-                             mabd_v3_axpy(near, direction, centre));
+        mabd_generate_joint_batch_set(joints, at, k == 0 ? hub : first + at - 1, first + at,
+                                      mabd_v3_axpy(near, direction, centre));
     }
 }
 
 static mabd_status add_arms(mabd_scene* scene, const mabd_star_def* def, int32_t hub,
-                            mabd_body_batch* links, mabd_joint_batch* joints, mabd_error* error) {
+                            mabd_generate_body_batch* links, mabd_generate_joint_batch* joints,
+                            mabd_error* error) {
     const int32_t first = mabd_scene_body_count(scene);
     for (int32_t i = 0; i < def->arms; i++) place_arm(def, i, hub, first, links, joints);
     char name[MABD_PART_NAME];
-    mabd_geom geom = mabd_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, &def->material);
-    mabd_body_def body =
-        mabd_link_body(mabd_part_name(def->name, "arm", name), &geom, def->material, def->drag);
-    MABD_TRY(mabd_body_batch_add(scene, &body, links, NULL, error));
+    mabd_geom geom =
+        mabd_generate_link_geom(MABD_SHAPE_CAPSULE, def->length, def->radius, &def->material);
+    mabd_body_def body = mabd_generate_link_body(mabd_generate_part_name(def->name, "arm", name),
+                                                 &geom, def->material, def->drag);
+    MABD_TRY(mabd_generate_body_batch_add(scene, &body, links, NULL, error));
     mabd_joint_def joint = mabd_default_joint_def();
     joint.name = name;
     if (!def->name) joint.name = NULL;
-    return mabd_joint_batch_add(scene, &joint, joints, error);
+    return mabd_generate_joint_batch_add(scene, &joint, joints, error);
 }
 
 mabd_status mabd_generate_star(mabd_scene* scene, const mabd_star_def* def, mabd_error* error) {
@@ -98,14 +100,14 @@ mabd_status mabd_generate_star(mabd_scene* scene, const mabd_star_def* def, mabd
     int32_t hub = 0;
     MABD_TRY(mabd_generate_reserve(scene, (int64_t)n + 1, (int64_t)n + 1, error));
     MABD_TRY(add_hub(scene, def, &hub, error));
-    mabd_body_batch links;
-    mabd_joint_batch joints;
-    MABD_TRY(mabd_body_batch_create(scene, n, true, true, &links, error));
-    mabd_status status = mabd_joint_batch_create(scene, n, false, &joints, error);
+    mabd_generate_body_batch links;
+    mabd_generate_joint_batch joints;
+    MABD_TRY(mabd_generate_body_batch_create(scene, n, true, true, &links, error));
+    mabd_status status = mabd_generate_joint_batch_create(scene, n, false, &joints, error);
     if (status == MABD_OK) {
         status = add_arms(scene, def, hub, &links, &joints, error);
-        mabd_joint_batch_free(scene, &joints);
+        mabd_generate_joint_batch_free(scene, &joints);
     }
-    mabd_body_batch_free(scene, &links);
+    mabd_generate_body_batch_free(scene, &links);
     return status;
 }

@@ -108,8 +108,8 @@ mabd_status mabd_generate_reserve(mabd_scene* scene, int64_t bodies, int64_t joi
 
 // ---- links -------------------------------------------------------------------------------------
 
-mabd_geom mabd_material_geom(mabd_shape shape, const mabd_real* size,
-                             const mabd_material* material) {
+mabd_geom mabd_generate_material_geom(mabd_shape shape, const mabd_real* size,
+                                      const mabd_material* material) {
     mabd_geom geom = mabd_geom_make(shape, size, material->density);
     geom.friction = material->friction;
     geom.restitution = material->restitution;
@@ -118,19 +118,19 @@ mabd_geom mabd_material_geom(mabd_shape shape, const mabd_real* size,
     return geom;
 }
 
-mabd_geom mabd_link_geom(mabd_shape shape, mabd_real length, mabd_real radius,
-                         const mabd_material* material) {
+mabd_geom mabd_generate_link_geom(mabd_shape shape, mabd_real length, mabd_real radius,
+                                  const mabd_material* material) {
     mabd_real size[3] = {radius, length, 0};
     if (shape == MABD_SHAPE_BOX) size[0] = length, size[1] = size[2] = 2 * radius;
-    mabd_geom geom = mabd_material_geom(shape, size, material);
+    mabd_geom geom = mabd_generate_material_geom(shape, size, material);
     if (shape == MABD_SHAPE_CAPSULE || shape == MABD_SHAPE_CYLINDER) {
         mabd_q_store(mabd_q_axis_angle(mabd_v3(0, 1, 0), MABD_PI / 2), geom.rotation); // z -> x
     }
     return geom;
 }
 
-mabd_body_def mabd_link_body(const char* name, const mabd_geom* geom, mabd_material material,
-                             mabd_real drag) {
+mabd_body_def mabd_generate_link_body(const char* name, const mabd_geom* geom,
+                                      mabd_material material, mabd_real drag) {
     mabd_body_def def = mabd_default_body_def();
     def.name = name;
     def.geom_count = 1;
@@ -142,7 +142,7 @@ mabd_body_def mabd_link_body(const char* name, const mabd_geom* geom, mabd_mater
     return def;
 }
 
-mabd_quat mabd_link_joint_frame(mabd_joint type, mabd_quat link) {
+mabd_quat mabd_generate_link_joint_frame(mabd_joint type, mabd_quat link) {
     bool slides = type == MABD_JOINT_PRISMATIC || type == MABD_JOINT_CYLINDRICAL ||
                   type == MABD_JOINT_PIN_IN_SLOT || type == MABD_JOINT_SLOT;
     if (slides) return link;
@@ -150,12 +150,12 @@ mabd_quat mabd_link_joint_frame(mabd_joint type, mabd_quat link) {
     return mabd_q_product(link, mabd_q(half, half, half, half)); // x y z -> y z x of the link
 }
 
-mabd_vec3 mabd_link_direction(mabd_quat link) {
+mabd_vec3 mabd_generate_link_direction(mabd_quat link) {
     return mabd_q_matrix(link).c1;
 }
 
-mabd_vec3 mabd_grid_point(const mabd_real* position, mabd_real spacing, int32_t columns,
-                          int32_t rows, int32_t i) {
+mabd_vec3 mabd_generate_grid_point(const mabd_real* position, mabd_real spacing, int32_t columns,
+                                   int32_t rows, int32_t i) {
     const int64_t layer = i / ((int64_t)columns * rows);
     const int32_t row = (i / columns) % rows, column = i % columns;
     const mabd_vec3 place = mabd_v3((mabd_real)column - (mabd_real)(columns - 1) / 2,
@@ -165,27 +165,27 @@ mabd_vec3 mabd_grid_point(const mabd_real* position, mabd_real spacing, int32_t 
 
 // ---- random numbers ----------------------------------------------------------------------------
 
-uint64_t mabd_random_bits(uint64_t* state) {
+uint64_t mabd_generate_random_bits(uint64_t* state) {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
 }
 
-mabd_real mabd_random_real(uint64_t* state) {
-    return (mabd_real)((double)(mabd_random_bits(state) >> 40) / 16777216.0);
+mabd_real mabd_generate_random_real(uint64_t* state) {
+    return (mabd_real)((double)(mabd_generate_random_bits(state) >> 40) / 16777216.0);
 }
 
 // ---- names -------------------------------------------------------------------------------------
 
-const char* mabd_part_name(const char* name, const char* part, char* text) {
+const char* mabd_generate_part_name(const char* name, const char* part, char* text) {
     if (!name) return NULL;
     snprintf(text, MABD_PART_NAME, "%s/%s", name, part);
     return text;
 }
 
-const char* mabd_part_name_n(const char* name, const char* part, int32_t number, const char* tail,
-                             char* text) {
+const char* mabd_generate_part_name_n(const char* name, const char* part, int32_t number,
+                                      const char* tail, char* text) {
     if (!name) return NULL;
     snprintf(text, MABD_PART_NAME, "%s/%s%d%s%s", name, part, number, tail ? "/" : "",
              tail ? tail : "");
@@ -200,7 +200,8 @@ static mabd_status take_memory(const mabd_scene* scene, size_t bytes, void** mem
     return *memory ? MABD_OK : mabd_fail_memory(error, "generating bodies and joints");
 }
 
-static void layout_bodies(mabd_arena* arena, bool turned, bool moving, mabd_body_batch* batch) {
+static void layout_bodies(mabd_arena* arena, bool turned, bool moving,
+                          mabd_generate_body_batch* batch) {
     size_t n = (size_t)batch->n;
     batch->position = mabd_arena_take(arena, 3 * n, sizeof(mabd_real));
     batch->rotation = turned ? mabd_arena_take(arena, 4 * n, sizeof(mabd_real)) : NULL;
@@ -208,8 +209,9 @@ static void layout_bodies(mabd_arena* arena, bool turned, bool moving, mabd_body
     batch->angular = moving ? mabd_arena_take(arena, 3 * n, sizeof(mabd_real)) : NULL;
 }
 
-mabd_status mabd_body_batch_create(const mabd_scene* scene, int32_t n, bool turned, bool moving,
-                                   mabd_body_batch* batch, mabd_error* error) {
+mabd_status mabd_generate_body_batch_create(const mabd_scene* scene, int32_t n, bool turned,
+                                            bool moving, mabd_generate_body_batch* batch,
+                                            mabd_error* error) {
     memset(batch, 0, sizeof *batch);
     MABD_TRY(mabd_generate_probe(scene, n, 0, error));
     batch->n = n;
@@ -222,18 +224,19 @@ mabd_status mabd_body_batch_create(const mabd_scene* scene, int32_t n, bool turn
     return MABD_OK;
 }
 
-void mabd_body_batch_free(const mabd_scene* scene, mabd_body_batch* batch) {
+void mabd_generate_body_batch_free(const mabd_scene* scene, mabd_generate_body_batch* batch) {
     mabd_free(&scene->allocator, batch->memory, batch->bytes);
     memset(batch, 0, sizeof *batch);
 }
 
-mabd_status mabd_body_batch_add(mabd_scene* scene, const mabd_body_def* def,
-                                const mabd_body_batch* batch, int32_t* first, mabd_error* error) {
+mabd_status mabd_generate_body_batch_add(mabd_scene* scene, const mabd_body_def* def,
+                                         const mabd_generate_body_batch* batch, int32_t* first,
+                                         mabd_error* error) {
     return mabd_scene_add_body_n(scene, def, batch->n, batch->position, batch->rotation,
                                  batch->velocity, batch->angular, first, error);
 }
 
-static void layout_joints(mabd_arena* arena, bool framed, mabd_joint_batch* batch) {
+static void layout_joints(mabd_arena* arena, bool framed, mabd_generate_joint_batch* batch) {
     size_t n = (size_t)batch->n;
     batch->a = mabd_arena_take(arena, n, sizeof(int32_t));
     batch->b = mabd_arena_take(arena, n, sizeof(int32_t));
@@ -241,8 +244,8 @@ static void layout_joints(mabd_arena* arena, bool framed, mabd_joint_batch* batc
     batch->frame = framed ? mabd_arena_take(arena, 4 * n, sizeof(mabd_real)) : NULL;
 }
 
-mabd_status mabd_joint_batch_create(const mabd_scene* scene, int32_t n, bool framed,
-                                    mabd_joint_batch* batch, mabd_error* error) {
+mabd_status mabd_generate_joint_batch_create(const mabd_scene* scene, int32_t n, bool framed,
+                                             mabd_generate_joint_batch* batch, mabd_error* error) {
     memset(batch, 0, sizeof *batch);
     batch->n = n;
     mabd_arena arena = {0};
@@ -254,20 +257,21 @@ mabd_status mabd_joint_batch_create(const mabd_scene* scene, int32_t n, bool fra
     return MABD_OK;
 }
 
-void mabd_joint_batch_free(const mabd_scene* scene, mabd_joint_batch* batch) {
+void mabd_generate_joint_batch_free(const mabd_scene* scene, mabd_generate_joint_batch* batch) {
     mabd_free(&scene->allocator, batch->memory, batch->bytes);
     memset(batch, 0, sizeof *batch);
 }
 
-void mabd_joint_batch_set(mabd_joint_batch* batch, int32_t i, int32_t a, int32_t b,
-                          mabd_vec3 anchor) {
+void mabd_generate_joint_batch_set(mabd_generate_joint_batch* batch, int32_t i, int32_t a,
+                                   int32_t b, mabd_vec3 anchor) {
     batch->a[i] = a;
     batch->b[i] = b;
     mabd_v3_store(anchor, batch->anchor + 3 * (size_t)i);
 }
 
-mabd_status mabd_joint_batch_add(mabd_scene* scene, const mabd_joint_def* def,
-                                 const mabd_joint_batch* batch, mabd_error* error) {
+mabd_status mabd_generate_joint_batch_add(mabd_scene* scene, const mabd_joint_def* def,
+                                          const mabd_generate_joint_batch* batch,
+                                          mabd_error* error) {
     return mabd_scene_add_joint_n(scene, def, batch->n, batch->a, batch->b, batch->anchor,
                                   batch->frame, NULL, error);
 }

@@ -29,16 +29,16 @@ mabd_tree_def mabd_default_tree_def(void) {
 typedef struct growth {
     mabd_scene* scene;
     const mabd_tree_def* def;
-    uint64_t random;       // state of the random numbers
-    int32_t level;         // level of `links`
-    int32_t first;         // index of the first body of the level
-    int32_t placed;        // number of links added so far, all levels
-    mabd_body_batch links; // poses of the level
+    uint64_t random;                // state of the random numbers
+    int32_t level;                  // level of `links`
+    int32_t first;                  // index of the first body of the level
+    int32_t placed;                 // number of links added so far, all levels
+    mabd_generate_body_batch links; // poses of the level
 } growth;
 
 /// Draw a whole number, uniform in 1 .. most.
 static int32_t next_count(uint64_t* state, int32_t most) {
-    return 1 + (int32_t)(((mabd_random_bits(state) >> 32) * (uint64_t)most) >> 32);
+    return 1 + (int32_t)(((mabd_generate_random_bits(state) >> 32) * (uint64_t)most) >> 32);
 }
 
 static bool is_random(const mabd_tree_def* def) {
@@ -113,29 +113,30 @@ static mabd_status check(const mabd_scene* scene, const mabd_tree_def* def, mabd
 }
 
 /// Add the bodies whose poses are in `links` as the next level; takes ownership of `links`.
-static mabd_status add_level(growth* g, mabd_body_batch* links, mabd_error* error) {
+static mabd_status add_level(growth* g, mabd_generate_body_batch* links, mabd_error* error) {
     const mabd_tree_def* def = g->def;
-    mabd_body_batch_free(g->scene, &g->links);
+    mabd_generate_body_batch_free(g->scene, &g->links);
     g->links = *links;
     const mabd_real length = level_length(def, g->level), radius = level_radius(def, g->level);
-    mabd_geom geom = mabd_link_geom(def->shape, length, radius, &def->material);
+    mabd_geom geom = mabd_generate_link_geom(def->shape, length, radius, &def->material);
     mabd_real drag = def->drag * (length * radius) / (def->length * def->radius);
     char name[MABD_PART_NAME];
-    mabd_body_def body = mabd_link_body(mabd_part_name_n(def->name, "level", g->level, NULL, name),
-                                        &geom, def->material, drag);
+    mabd_body_def body =
+        mabd_generate_link_body(mabd_generate_part_name_n(def->name, "level", g->level, NULL, name),
+                                &geom, def->material, drag);
     g->placed += links->n;
-    return mabd_body_batch_add(g->scene, &body, &g->links, &g->first, error);
+    return mabd_generate_body_batch_add(g->scene, &body, &g->links, &g->first, error);
 }
 
 static mabd_status pin_root(growth* g, mabd_quat rotation, mabd_error* error) {
     char name[MABD_PART_NAME];
     mabd_joint_def joint = mabd_default_joint_def();
-    joint.name = mabd_part_name(g->def->name, "root", name);
+    joint.name = mabd_generate_part_name(g->def->name, "root", name);
     joint.type = g->def->root;
     joint.a = MABD_WORLD;
     joint.b = g->first;
     mabd_v3_store(mabd_v3_load(g->def->anchor), joint.anchor);
-    mabd_q_store(mabd_link_joint_frame(joint.type, rotation), joint.frame);
+    mabd_q_store(mabd_generate_link_joint_frame(joint.type, rotation), joint.frame);
     return mabd_scene_add_joint(g->scene, &joint, NULL, error);
 }
 
@@ -148,10 +149,10 @@ static mabd_status plant(growth* g, mabd_error* error) {
         return mabd_fail(error, MABD_ERR_ARG, "tree: direction has no length");
     }
     mabd_quat rotation = mabd_q_load(frame);
-    mabd_body_batch links;
-    MABD_TRY(mabd_body_batch_create(g->scene, 1, true, false, &links, error));
-    mabd_vec3 middle =
-        mabd_v3_axpy(def->length / 2, mabd_link_direction(rotation), mabd_v3_load(def->anchor));
+    mabd_generate_body_batch links;
+    MABD_TRY(mabd_generate_body_batch_create(g->scene, 1, true, false, &links, error));
+    mabd_vec3 middle = mabd_v3_axpy(def->length / 2, mabd_generate_link_direction(rotation),
+                                    mabd_v3_load(def->anchor));
     mabd_v3_store(middle, links.position);
     mabd_q_store(rotation, links.rotation);
     MABD_TRY(add_level(g, &links, error));
@@ -177,7 +178,7 @@ static int32_t draw_counts(growth* g, int32_t* counts) {
 static mabd_quat child_rotation(growth* g, mabd_quat rotation, mabd_real phi, int32_t c,
                                 int32_t n) {
     mabd_real theta = g->def->spread;
-    if (is_random(g->def)) theta *= (mabd_real)0.5 * (1 + mabd_random_real(&g->random));
+    if (is_random(g->def)) theta *= (mabd_real)0.5 * (1 + mabd_generate_random_real(&g->random));
     phi += 2 * MABD_PI * (mabd_real)c / (mabd_real)n;
     mabd_quat turn = mabd_q_product(mabd_q_axis_angle(mabd_v3(1, 0, 0), phi),
                                     mabd_q_axis_angle(mabd_v3(0, 0, 1), theta));
@@ -186,36 +187,36 @@ static mabd_quat child_rotation(growth* g, mabd_quat rotation, mabd_real phi, in
 
 /// Compute the poses of the next level and the joints that hold them; indices of children count
 /// from 0.
-static void grow_poses(growth* g, const int32_t* counts, mabd_body_batch* links,
-                       mabd_joint_batch* joints) {
+static void grow_poses(growth* g, const int32_t* counts, mabd_generate_body_batch* links,
+                       mabd_generate_joint_batch* joints) {
     const mabd_real half_parent = level_length(g->def, g->level) / 2;
     const mabd_real half_child = level_length(g->def, g->level + 1) / 2;
     int32_t child = 0;
     for (int32_t i = 0; i < g->links.n; i++) {
         mabd_quat rotation = mabd_q_load(g->links.rotation + 4 * (size_t)i);
-        mabd_vec3 end = mabd_v3_axpy(half_parent, mabd_link_direction(rotation),
+        mabd_vec3 end = mabd_v3_axpy(half_parent, mabd_generate_link_direction(rotation),
                                      mabd_v3_load(g->links.position + 3 * (size_t)i));
-        mabd_real phi = is_random(g->def) ? 2 * MABD_PI * mabd_random_real(&g->random)
+        mabd_real phi = is_random(g->def) ? 2 * MABD_PI * mabd_generate_random_real(&g->random)
                                           : golden_angle * (mabd_real)(g->level + 1);
         for (int32_t c = 0; c < counts[i]; c++, child++) {
             mabd_quat turned = child_rotation(g, rotation, phi, c, counts[i]);
-            mabd_vec3 middle = mabd_v3_axpy(half_child, mabd_link_direction(turned), end);
+            mabd_vec3 middle = mabd_v3_axpy(half_child, mabd_generate_link_direction(turned), end);
             mabd_v3_store(middle, links->position + 3 * (size_t)child);
             mabd_q_store(turned, links->rotation + 4 * (size_t)child);
-            mabd_joint_batch_set(joints, child, g->first + i, child, end);
-            mabd_q_store(mabd_link_joint_frame(g->def->joint, turned),
+            mabd_generate_joint_batch_set(joints, child, g->first + i, child, end);
+            mabd_q_store(mabd_generate_link_joint_frame(g->def->joint, turned),
                          joints->frame + 4 * (size_t)child);
         }
     }
 }
 
-static mabd_status add_joints(growth* g, mabd_joint_batch* joints, mabd_error* error) {
+static mabd_status add_joints(growth* g, mabd_generate_joint_batch* joints, mabd_error* error) {
     const mabd_tree_def* def = g->def;
     const mabd_real t2 = def->taper * def->taper;
     const mabd_real scale = (mabd_real)pow(t2 * t2 / def->shrink, g->level - 1);
     char name[MABD_PART_NAME];
     mabd_joint_def joint = mabd_default_joint_def();
-    joint.name = mabd_part_name_n(def->name, "level", g->level, NULL, name);
+    joint.name = mabd_generate_part_name_n(def->name, "level", g->level, NULL, name);
     joint.type = def->joint;
     mabd_axis_def axes[MABD_AXIS_COUNT];
     for (int k = 0; k < MABD_AXIS_COUNT; k++) {
@@ -226,22 +227,22 @@ static mabd_status add_joints(growth* g, mabd_joint_batch* joints, mabd_error* e
         joint.axes[k] = &axes[k];
     }
     for (int32_t i = 0; i < joints->n; i++) joints->b[i] += g->first;
-    return mabd_joint_batch_add(g->scene, &joint, joints, error);
+    return mabd_generate_joint_batch_add(g->scene, &joint, joints, error);
 }
 
 static mabd_status grow_with_counts(growth* g, int32_t* counts, mabd_error* error) {
     const int32_t n = draw_counts(g, counts);
-    mabd_body_batch links;
-    mabd_joint_batch joints;
-    MABD_TRY(mabd_joint_batch_create(g->scene, n, true, &joints, error));
-    mabd_status status = mabd_body_batch_create(g->scene, n, true, false, &links, error);
+    mabd_generate_body_batch links;
+    mabd_generate_joint_batch joints;
+    MABD_TRY(mabd_generate_joint_batch_create(g->scene, n, true, &joints, error));
+    mabd_status status = mabd_generate_body_batch_create(g->scene, n, true, false, &links, error);
     if (status == MABD_OK) {
         grow_poses(g, counts, &links, &joints);
         g->level++;
         status = add_level(g, &links, error);
     }
     if (status == MABD_OK) status = add_joints(g, &joints, error);
-    mabd_joint_batch_free(g->scene, &joints);
+    mabd_generate_joint_batch_free(g->scene, &joints);
     return status;
 }
 
@@ -266,6 +267,6 @@ mabd_status mabd_generate_tree(mabd_scene* scene, const mabd_tree_def* def, mabd
     growth g = {.scene = scene, .def = def, .random = def->seed};
     mabd_status status = plant(&g, error);
     while (status == MABD_OK && !is_done(&g)) status = grow(&g, error);
-    mabd_body_batch_free(scene, &g.links);
+    mabd_generate_body_batch_free(scene, &g.links);
     return status;
 }

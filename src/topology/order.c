@@ -135,7 +135,7 @@ static int32_t order_chain(mabd_slots* s, const mabd_tree_component* c, int32_t 
 // taken with, -1 = none.
 static void find_subtrees(const mabd_tree* tree, int32_t count, const int32_t* bodies,
                           int32_t* size, int32_t* root) {
-    const int32_t limit = mabd_tree_part_size(count);
+    const int32_t limit = mabd_part_size(count);
     for (int32_t i = 0; i < count; i++) size[bodies[i]] = 1;
     for (int32_t i = 0; i < count; i++) {
         const int32_t on = tree->parent[bodies[i]];
@@ -153,7 +153,7 @@ static void find_subtrees(const mabd_tree* tree, int32_t count, const int32_t* b
 // roots -1 - that root.
 static void gather_subtrees(mabd_slots* s, int32_t count, int32_t* bodies, int32_t* sorted) {
     int32_t *root = s->mark, *place = s->place;
-    const int32_t limit = mabd_tree_part_size(count);
+    const int32_t limit = mabd_part_size(count);
     int32_t first = -1, held = 0, next = 0;
     find_subtrees(s->tree, count, bodies, place, root);
     for (int32_t i = 0; i < count; i++) {

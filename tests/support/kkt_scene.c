@@ -41,7 +41,7 @@ static void body_matrix(const mabd_affine_sim* cpu, int32_t body, const mabd_rea
     G.xx = V / 4 * (trace - s[0]), G.yy = V / 4 * (trace - s[1]), G.zz = V / 4 * (trace - s[2]);
     G.xy = -V / 4 * s[3], G.xz = -V / 4 * s[4], G.yz = -V / 4 * s[5];
     const mabd_affine_block block = mabd_affine_block_make(mat, cpu->step.beta_h);
-    if (!mabd_geometric_is_safe(&block, G)) G = mabd_sym3_clamp(G);
+    if (!mabd_affine_geometric_is_safe(&block, G)) G = mabd_sym3_clamp(G);
     const double g[3][3] = {{G.xx, G.xy, G.xz}, {G.xy, G.yy, G.yz}, {G.xz, G.yz, G.zz}};
     double T[3][12] = {{0}};
     T[0][5] = 1, T[0][7] = -1, T[1][6] = 1, T[1][2] = -1, T[2][1] = 1, T[2][3] = -1;
@@ -85,7 +85,7 @@ static frozen_row freeze(const mabd_joint_view* v, const mabd_row* row) {
         mabd_row_axes(v, row, &f.u[0], &f.w[0]);
         return f;
     }
-    const mabd_vec3 n = mabd_row_vector_axis(v, row);
+    const mabd_vec3 n = mabd_affine_row_vector_axis(v, row);
     const mabd_vec3 other = fabs((double)n.x) < 0.6 ? mabd_v3(1, 0, 0) : mabd_v3(0, 1, 0);
     mabd_vec3 v1 = mabd_v3_cross(other, n);
     v1 = mabd_v3_scale(1 / mabd_v3_norm(v1), v1);
@@ -173,7 +173,7 @@ static mabd_real row_target(const mabd_affine_sim* cpu, const mabd_model_joint* 
     *compliance = 0;
     if (r < set->rigid_count) {
         return -(mabd_row_value(&view, &set->rigid[r], mabd_joint_gap(&view)) +
-                 mabd_row_remainder(&view, &set->rigid[r], ea, eb));
+                 mabd_affine_row_remainder(&view, &set->rigid[r], ea, eb));
     }
     const int32_t k = r - set->rigid_count, i = joint->coordinate + k;
     const mabd_control* c = &set->control[k];
@@ -184,7 +184,7 @@ static mabd_real row_target(const mabd_affine_sim* cpu, const mabd_model_joint* 
     const mabd_real target = c->servo ? c->servo->value : 0;
     if (c->rigid) {
         return target - cpu->x_ref[i] -
-               mabd_coordinate_remainder(&view, &set->control_row[k], ea, eb, cpu->x_ref[i]);
+               mabd_affine_coordinate_remainder(&view, &set->control_row[k], ea, eb, cpu->x_ref[i]);
     }
     // force = k (rest - x) + kp (target - x) - d (x - x_b)/bh - I ((x - x_b)/bh - x'_b)/bh
     const mabd_real stiff = c->stiffness + c->damping / bh + c->armature / (bh * bh);

@@ -216,7 +216,7 @@ mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_mod
         mabd_vec12 rates;
         rates.d1 = mabd_m3_tmul(R, w.d1), rates.d2 = mabd_m3_tmul(R, w.d2);
         rates.d3 = mabd_m3_tmul(R, w.d3), rates.tau = mabd_m3_tmul(R, w.tau);
-        rate += mabd_vec12_dot(mabd_row_jacobian(view, row, gap, is_b), rates);
+        rate += mabd_vec12_dot(mabd_affine_row_jacobian(view, row, gap, is_b), rates);
     }
     return rate;
 }

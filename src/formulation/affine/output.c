@@ -85,7 +85,7 @@ static void add_row(const mabd_joint_view* view, const mabd_row* row, mabd_real 
     if (row->kind == MABD_ROW_SLIDE) {
         effect = mabd_m3_mul(view->Aa, mabd_m3_column(&view->Fa, row->axis));
     } else if (row->kind == MABD_ROW_VECTOR) {
-        effect = mabd_m3_mul(view->Aa, mabd_row_vector_axis(view, row));
+        effect = mabd_m3_mul(view->Aa, mabd_affine_row_vector_axis(view, row));
         wrench += 3;
     } else {
         mabd_row_axes(view, row, &u, &w);

@@ -57,12 +57,12 @@ static mabd_dual_line describe(const mabd_plan_component* c, const mabd_dual_sys
 static mabd_status foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
                            const mabd_dual_ops* ops, mabd_dual_line* line) {
     const bool in_place = ops == &mabd_dual_chain || ops == &mabd_dual_tree;
-    mabd_block_outlook outlook;
+    mabd_dual_block_outlook outlook;
     line->solver = ops->name;
     line->direct = in_place || ops == &mabd_dual_block || ops == &mabd_dual_stale;
     if (ops != &mabd_dual_block) line->bytes = ops->bytes_for(allocator, system);
     if (!line->direct) return MABD_OK;
-    MABD_TRY(mabd_block_foresee(allocator, system, in_place, &outlook));
+    MABD_TRY(mabd_dual_block_foresee(allocator, system, in_place, &outlook));
     if (ops == &mabd_dual_block) line->bytes = outlook.bytes;
     line->order = outlook.orders.which;
     for (int k = 0; k < MABD_ORDER_COUNT; k++) {

@@ -101,7 +101,7 @@ static mabd_affine_twist accelerate(const mabd_model* m, int32_t body, mabd_affi
 // their moment.
 static mabd_affine_twist row_of(const mabd_joint_view* view, const mabd_row* row, mabd_vec3 gap,
                                 int is_b) {
-    const mabd_vec12 J = mabd_row_jacobian(view, row, gap, is_b);
+    const mabd_vec12 J = mabd_affine_row_jacobian(view, row, gap, is_b);
     const mabd_affine_twist twist = {J.tau, mabd_vec12_rotation(J)};
     return twist;
 }

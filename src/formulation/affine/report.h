@@ -54,7 +54,7 @@ MABD_FN mabd_dual_goal mabd_affine_dual_goal(mabd_real gap_tolerance) {
     return goal;
 }
 /// Merge two reports: sum of the iterations, larger residual; a NaN stays.
-MABD_FN void mabd_dual_report_add(mabd_dual_report* sum, const mabd_dual_report* one) {
+MABD_FN void mabd_affine_dual_report_add(mabd_dual_report* sum, const mabd_dual_report* one) {
     sum->iterations += one->iterations;
     if (sum->residual == sum->residual && !(one->residual <= sum->residual)) {
         sum->residual = one->residual;

@@ -54,7 +54,7 @@ static function find_function(const char* name, size_t length) {
     return F_NONE;
 }
 
-bool mabd_expression_is_name(const char* text) {
+bool mabd_json_expression_is_name(const char* text) {
     size_t length = name_length(text);
     return length > 0 && text[length] == '\0' && !is_word(text, length, "pi") &&
            find_function(text, length) == F_NONE;
@@ -62,7 +62,7 @@ bool mabd_expression_is_name(const char* text) {
 
 // ---- numbers -----------------------------------------------------------------------------------
 
-const char* mabd_number_read(const char* text, double* number) {
+const char* mabd_json_number_read(const char* text, double* number) {
     size_t n = 0, digits = 0;
     if (text[n] == '-' || text[n] == '+') n++;
     for (; is_digit(text[n]); n++) digits++;
@@ -86,7 +86,7 @@ const char* mabd_number_read(const char* text, double* number) {
     return text + n;
 }
 
-void mabd_number_write(double number, char* text, size_t size) {
+void mabd_json_number_write(double number, char* text, size_t size) {
     if (number == floor(number) && fabs(number) < 1e15) {
         snprintf(text, size, "%.0f", number);
         return;
@@ -212,7 +212,7 @@ static bool parse_factor(parser* p, double* value) {
     } else if (is_letter(*p->at)) {
         if (!parse_name(p, value)) return false;
     } else {
-        const char* end = mabd_number_read(p->at, value);
+        const char* end = mabd_json_number_read(p->at, value);
         if (!end) return expected(p, "a number, a name or '('");
         p->at = end;
     }
@@ -266,8 +266,9 @@ static const mabd_json_param* lone_param(parser* p) {
     return length > 0 && *q.at == '\0' ? find_param(p, name, length) : NULL;
 }
 
-bool mabd_expression_evaluate(const char* expression, const mabd_json_param* params, int32_t count,
-                              mabd_json_param* value, char* message, size_t size) {
+bool mabd_json_expression_evaluate(const char* expression, const mabd_json_param* params,
+                                   int32_t count, mabd_json_param* value, char* message,
+                                   size_t size) {
     parser p = {expression, params, count, 0, message, size};
     value->name = value->text = NULL;
     value->number = 0;

@@ -20,16 +20,17 @@ typedef struct mabd_json_param {
 
 /// Evaluate an expression (without its '='). On success value->text or value->number is set
 /// (value->name is null) and a number is finite. On failure `message` (size) says what is wrong.
-bool mabd_expression_evaluate(const char* expression, const mabd_json_param* params, int32_t count,
-                              mabd_json_param* value, char* message, size_t size);
+bool mabd_json_expression_evaluate(const char* expression, const mabd_json_param* params,
+                                   int32_t count, mabd_json_param* value, char* message,
+                                   size_t size);
 
 /// True if a text can be the name of a param: a letter or '_', then letters, digits and '_', and
 /// not one of the functions or `pi`.
-bool mabd_expression_is_name(const char* text);
+bool mabd_json_expression_is_name(const char* text);
 
 /// Read a decimal number from the start of a text, whatever the locale. Returns the end of what was
 /// read, or null if there is no number or it has more than 63 characters. *number may be infinite.
-const char* mabd_number_read(const char* text, double* number);
+const char* mabd_json_number_read(const char* text, double* number);
 /// Write the shortest decimal text that reads back as `number`, whatever the locale; whole numbers
 /// below 1e15 without exponent.
-void mabd_number_write(double number, char* text, size_t size);
+void mabd_json_number_write(double number, char* text, size_t size);

@@ -15,18 +15,19 @@
 
 // Append the keys of a list of fields to `keys` (MAX_KEYS). A material adds density, young and
 // poisson; its surface keys are those of bodies and follow at the end.
-static void add_keys(const mabd_field_list* list, const char** keys, int* count) {
+static void add_keys(const mabd_generate_field_list* list, const char** keys, int* count) {
     for (int i = 0; i < list->count; i++) {
         const mabd_field* field = &list->fields[i];
-        if (field->kind == MABD_FIELD_MATERIAL) add_keys(&mabd_material_fields, keys, count);
+        if (field->kind == MABD_FIELD_MATERIAL)
+            add_keys(&mabd_generate_material_fields, keys, count);
         if (field->kind == MABD_FIELD_SURFACE_REAL || field->kind == MABD_FIELD_SURFACE_BITS)
             continue;
-        const char* key = mabd_field_key(field);
+        const char* key = mabd_generate_field_key(field);
         if (key && *count < MAX_KEYS - 1) keys[(*count)++] = key;
     }
 }
 
-static void add_surface_keys(const mabd_field_list* list, const char** keys, int* count) {
+static void add_surface_keys(const mabd_generate_field_list* list, const char** keys, int* count) {
     static const char* const surface[] = {MABD_JSON_SURFACE_KEYS};
     for (int i = 0; i < list->count; i++) {
         if (list->fields[i].kind != MABD_FIELD_MATERIAL) continue;
@@ -38,7 +39,7 @@ static void add_surface_keys(const mabd_field_list* list, const char** keys, int
 
 // Fail unless all keys of an object are in a list of fields, or "type" if `typed`.
 static mabd_status check_keys(mabd_json_reader* reader, const mabd_json_node* node,
-                              const mabd_field_list* list, bool typed) {
+                              const mabd_generate_field_list* list, bool typed) {
     const char* keys[MAX_KEYS];
     int count = 0;
     if (typed) keys[count++] = "type";
@@ -51,11 +52,12 @@ static mabd_status check_keys(mabd_json_reader* reader, const mabd_json_node* no
 // ---- fields ------------------------------------------------------------------------------------
 
 static mabd_status read_fields(mabd_json_reader* reader, const mabd_json_node* node,
-                               const mabd_field_list* list, mabd_axis_def* axes, void* def);
+                               const mabd_generate_field_list* list, mabd_axis_def* axes,
+                               void* def);
 
 static mabd_status read_material(mabd_json_reader* reader, const mabd_json_node* node,
                                  mabd_material* material) {
-    MABD_TRY(read_fields(reader, node, &mabd_material_fields, NULL, material));
+    MABD_TRY(read_fields(reader, node, &mabd_generate_material_fields, NULL, material));
     return mabd_json_surface(reader, node, &material->friction, &material->restitution,
                              &material->category, &material->mask);
 }
@@ -72,8 +74,8 @@ static mabd_status read_seed(mabd_json_reader* reader, const mabd_json_node* nod
 static mabd_status read_choice(mabd_json_reader* reader, const mabd_json_node* node,
                                const mabd_field* field, void* member) {
     int count, value = -1;
-    const char* const* names = mabd_field_choices(field->kind, &count);
-    MABD_TRY(mabd_json_choice(reader, node, mabd_field_key(field), names, count, &value));
+    const char* const* names = mabd_generate_field_choices(field->kind, &count);
+    MABD_TRY(mabd_json_choice(reader, node, mabd_generate_field_key(field), names, count, &value));
     if (value < 0) return MABD_OK;
     if (field->kind == MABD_FIELD_PLANE) {
         *(bool*)member = value == 0;
@@ -101,9 +103,10 @@ static mabd_status read_levels(mabd_json_reader* reader, const mabd_json_node* n
     }
     for (size_t i = 0; i < count; i++) {
         const mabd_json_node element = mabd_json_element(&array, i);
-        MABD_TRY(check_keys(reader, &element, &mabd_branch_level_fields, false));
-        levels[i] = mabd_default_branch_level();
-        MABD_TRY(read_fields(reader, &element, &mabd_branch_level_fields, NULL, &levels[i]));
+        MABD_TRY(check_keys(reader, &element, &mabd_generate_branch_level_fields, false));
+        levels[i] = mabd_generate_default_branch_level();
+        MABD_TRY(
+            read_fields(reader, &element, &mabd_generate_branch_level_fields, NULL, &levels[i]));
         if (!mabd_json_member(&element, "spread_tip", &other))
             levels[i].spread_tip = levels[i].spread;
     }
@@ -141,7 +144,7 @@ static mabd_status read_joints(mabd_json_reader* reader, const mabd_json_node* n
 static mabd_status read_field(mabd_json_reader* reader, const mabd_json_node* node,
                               const mabd_field* field, mabd_axis_def* axes, void* member,
                               void* count) {
-    const char* key = mabd_field_key(field);
+    const char* key = mabd_generate_field_key(field);
     switch (field->kind) {
     case MABD_FIELD_NAME:
         return mabd_json_text(reader, node, key, (const char**)member);
@@ -185,7 +188,8 @@ static mabd_status read_field(mabd_json_reader* reader, const mabd_json_node* no
 // Read the fields of a list into the struct `def`; missing ones leave their member unchanged.
 // `axes` (6) gets the controls of axes; null if the list has none.
 static mabd_status read_fields(mabd_json_reader* reader, const mabd_json_node* node,
-                               const mabd_field_list* list, mabd_axis_def* axes, void* def) {
+                               const mabd_generate_field_list* list, mabd_axis_def* axes,
+                               void* def) {
     void* before = NULL;
     for (int i = 0; i < list->count; i++) {
         void* member = (char*)def + list->fields[i].offset;

@@ -87,8 +87,8 @@ static mabd_status evaluate_heights(mabd_json_reader* reader, const mabd_json_no
             mabd_json_param height;
             params[0].number = (i - (field->columns - 1) / 2.0) * (double)field->dx;
             params[1].number = (j - (field->rows - 1) / 2.0) * (double)field->dy;
-            if (!mabd_expression_evaluate(text + 1, params, count, &height, message,
-                                          sizeof message)) {
+            if (!mabd_json_expression_evaluate(text + 1, params, count, &height, message,
+                                               sizeof message)) {
                 return mabd_json_fail(reader, node, "in '%.60s' at x = %g, y = %g: %s", text,
                                       params[0].number, params[1].number, message);
             }

@@ -24,7 +24,7 @@ typedef struct buffer {
 // ---- parsing -----------------------------------------------------------------------------------
 
 static mabd_status fail_at_offset(mabd_json_reader* reader, size_t offset, const char* text) {
-    mabd_place place = mabd_place_of_offset(reader->text, reader->length, offset);
+    mabd_json_location place = mabd_json_place_of_offset(reader->text, reader->length, offset);
     mabd_fail(&reader->error, MABD_ERR_INPUT, "%s", text);
     reader->error.line = place.line;
     reader->error.column = place.column;

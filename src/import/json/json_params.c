@@ -64,7 +64,7 @@ static mabd_status check_choices(mabd_json_reader* reader, const mabd_json_node*
 static void value_text(const mabd_json_param* value, char* buffer, size_t size, const char** text) {
     *text = value->text;
     if (value->text) return;
-    mabd_number_write(value->number, buffer, size);
+    mabd_json_number_write(value->number, buffer, size);
     *text = buffer;
 }
 
@@ -95,7 +95,7 @@ static mabd_status add_param(mabd_json_reader* reader, const mabd_json_param* pa
 
 static mabd_status read_param(mabd_json_reader* reader, const mabd_json_node* node) {
     static const char* const keys[] = {"default", "unit", "meaning", "choices", NULL};
-    if (!mabd_expression_is_name(node->key) || strlen(node->key) > LONGEST_NAME) {
+    if (!mabd_json_expression_is_name(node->key) || strlen(node->key) > LONGEST_NAME) {
         return mabd_json_fail(reader, node,
                               "a param cannot be named '%.40s': expected letters, digits and '_', "
                               "and no name of a function",
@@ -176,7 +176,7 @@ static mabd_status apply_setting(mabd_json_reader* reader, const mabd_json_node*
     mabd_json_param value = {param->name, setting->value, 0};
     if (!param->text) {
         value.text = NULL;
-        const char* end = mabd_number_read(setting->value, &value.number);
+        const char* end = mabd_json_number_read(setting->value, &value.number);
         if (!end || *end != '\0' || !isfinite(value.number)) {
             return bad_setting(reader, "--set %.60s=%.60s: expected a number%s", setting->name,
                                setting->value, "");

@@ -8,8 +8,8 @@ typedef struct cursor {
     const char *at, *end;
 } cursor;
 
-mabd_place mabd_place_of_offset(const char* text, size_t length, size_t offset) {
-    mabd_place place = {1, 1};
+mabd_json_location mabd_json_place_of_offset(const char* text, size_t length, size_t offset) {
+    mabd_json_location place = {1, 1};
     if (offset > length) offset = length;
     for (size_t i = 0; i < offset; i++) {
         if (text[i] == '\n') {
@@ -154,13 +154,15 @@ static cursor locate(const char* text, size_t length, const mabd_json_node* node
     return c;
 }
 
-mabd_place mabd_place_of_node(const char* text, size_t length, const mabd_json_node* node) {
+mabd_json_location mabd_json_place_of_node(const char* text, size_t length,
+                                           const mabd_json_node* node) {
     cursor key, value = locate(text, length, node, &key);
-    return mabd_place_of_offset(text, length, (size_t)(value.at - text));
+    return mabd_json_place_of_offset(text, length, (size_t)(value.at - text));
 }
 
-mabd_place mabd_place_of_key(const char* text, size_t length, const mabd_json_node* node) {
+mabd_json_location mabd_json_place_of_key(const char* text, size_t length,
+                                          const mabd_json_node* node) {
     cursor key;
     locate(text, length, node, &key);
-    return mabd_place_of_offset(text, length, (size_t)(key.at - text));
+    return mabd_json_place_of_offset(text, length, (size_t)(key.at - text));
 }

@@ -38,7 +38,7 @@ mabd_status mabd_json_no_memory(mabd_json_reader* reader) {
 
 // ---- failures ----------------------------------------------------------------------------------
 
-static mabd_status put_place(mabd_json_reader* reader, mabd_place place) {
+static mabd_status put_place(mabd_json_reader* reader, mabd_json_location place) {
     reader->error.status = MABD_ERR_INPUT;
     reader->error.line = place.line;
     reader->error.column = place.column;
@@ -53,13 +53,13 @@ mabd_status mabd_json_fail(mabd_json_reader* reader, const mabd_json_node* node,
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     mabd_fail(&reader->error, MABD_ERR_INPUT, "%s", text);
-    return put_place(reader, mabd_place_of_node(reader->text, reader->length, node));
+    return put_place(reader, mabd_json_place_of_node(reader->text, reader->length, node));
 }
 
 mabd_status mabd_json_place(mabd_json_reader* reader, const mabd_json_node* node,
                             mabd_status status) {
     if (status != MABD_ERR_INPUT && status != MABD_ERR_ARG) return status;
-    return put_place(reader, mabd_place_of_node(reader->text, reader->length, node));
+    return put_place(reader, mabd_json_place_of_node(reader->text, reader->length, node));
 }
 
 const char* mabd_json_describe(const json_t* value, char* text, size_t size) {
@@ -76,7 +76,7 @@ const char* mabd_json_describe(const json_t* value, char* text, size_t size) {
         break;
     case JSON_INTEGER:
     case JSON_REAL:
-        mabd_number_write(json_number_value(value), number, sizeof number);
+        mabd_json_number_write(json_number_value(value), number, sizeof number);
         snprintf(text, size, "the number %s", number);
         break;
     case JSON_TRUE:
@@ -168,7 +168,7 @@ static mabd_status unknown_key(mabd_json_reader* reader, const mabd_json_node* m
     const char* near = nearest(member->key, keys);
     mabd_fail(&reader->error, MABD_ERR_INPUT, "unknown field '%.40s'%s%s%s; allowed: %s",
               member->key, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "", list);
-    return put_place(reader, mabd_place_of_key(reader->text, reader->length, member));
+    return put_place(reader, mabd_json_place_of_key(reader->text, reader->length, member));
 }
 
 mabd_status mabd_json_only(mabd_json_reader* reader, const mabd_json_node* node,
@@ -196,8 +196,8 @@ static mabd_status evaluate(mabd_json_reader* reader, const mabd_json_node* node
                             mabd_json_param* result) {
     char message[400];
     const char* text = json_string_value(node->value);
-    if (!mabd_expression_evaluate(text + 1, (const mabd_json_param*)reader->params.data,
-                                  reader->params.count, result, message, sizeof message)) {
+    if (!mabd_json_expression_evaluate(text + 1, (const mabd_json_param*)reader->params.data,
+                                       reader->params.count, result, message, sizeof message)) {
         return mabd_json_fail(reader, node, "in '%.60s': %s", text, message);
     }
     return MABD_OK;
@@ -251,7 +251,7 @@ mabd_status mabd_json_string(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(evaluate(reader, node, &result));
     if (!result.text) {
         char number[32];
-        mabd_number_write(result.number, number, sizeof number);
+        mabd_json_number_write(result.number, number, sizeof number);
         return mabd_json_fail(reader, node, "expected text, found '%.40s' = the number %s",
                               json_string_value(node->value), number);
     }
@@ -274,7 +274,7 @@ static mabd_status bounded(mabd_json_reader* reader, const mabd_json_node* objec
     MABD_TRY(mabd_json_number(reader, &node, &number));
     if (number < 0 || (number == 0 && !zero_allowed)) {
         char found[32];
-        mabd_number_write((double)number, found, sizeof found);
+        mabd_json_number_write((double)number, found, sizeof found);
         return mabd_json_fail(reader, &node, "%s must be %s 0, found %s", key,
                               zero_allowed ? ">=" : ">", found);
     }
@@ -300,7 +300,7 @@ mabd_status mabd_json_int(mabd_json_reader* reader, const mabd_json_node* object
     MABD_TRY(mabd_json_number(reader, &node, &number));
     if (number != (mabd_real)floor(number) || fabs(number) > 2147483647.0) {
         char found[32];
-        mabd_number_write((double)number, found, sizeof found);
+        mabd_json_number_write((double)number, found, sizeof found);
         return mabd_json_fail(reader, &node, "%s: expected a whole number below 2^31, found %s",
                               key, found);
     }
@@ -316,7 +316,7 @@ mabd_status mabd_json_bits(mabd_json_reader* reader, const mabd_json_node* objec
     MABD_TRY(read_number(reader, &node, &number));
     if (!(number >= 0 && number <= (double)UINT32_MAX) || number != floor(number)) {
         char found[32];
-        mabd_number_write(number, found, sizeof found);
+        mabd_json_number_write(number, found, sizeof found);
         return mabd_json_fail(reader, &node,
                               "%s: expected bits as a whole number from 0 to 4294967295, found %s",
                               key, found);

@@ -297,8 +297,8 @@ static void check_bits(const mabd_dual_ops* ops, dual_graph graph, bool quasi) {
     for (int round = 0; round < 2; round++) {
         for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
             dual_case_reset(&c);
-            mabd_block_solver* solver = dual_solver_create(ops, &c);
-            solver->kernels = mabd_block_kernels_of(isa);
+            mabd_dual_block_solver* solver = dual_solver_create(ops, &c);
+            solver->kernels = mabd_dual_block_kernels_of(isa);
             dual_solver_run(ops, solver, &c);
             cr_assert(lt(dbl, dual_case_backward_error(&c), ROUND_OFF), "%s", mabd_isa_name(isa));
             if (round == 0 && isa == 0) memcpy(first, c.x, bytes);
@@ -352,7 +352,7 @@ static double tree_flops(int32_t depth) {
     dual_graph graph = dual_graph_make(bodies, bodies);
     for (int32_t i = 0; i < bodies; i++) dual_graph_join(&graph, i ? (i - 1) / 2 : -1, i, 3);
     dual_case c = dual_case_make(graph, 0, 1, 0.5, 1);
-    mabd_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
+    mabd_dual_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
     double flops = solver->symbolic->flops;
     dual_solver_destroy(&mabd_dual_block, solver);
     dual_case_free(&c);
@@ -369,13 +369,13 @@ Test(block_factor, takes_the_cheapest_order) {
     dual_case c = dual_case_make(dual_graph_net(20, 20, 3, 1), 0, 12, 0.5, 2);
     size_t n = (size_t)c.system.slot_count;
     int32_t *order = malloc(n * sizeof *order), *seen = calloc(n, sizeof *seen);
-    mabd_block_count natural, chosen, stopped;
-    mabd_order_report report;
+    mabd_dual_block_count natural, chosen, stopped;
+    mabd_dual_order_report report;
     for (size_t i = 0; i < n; i++) order[i] = (int32_t)i;
-    mabd_block_cost(&allocator, &c.system, order, HUGE_VAL, &natural);
-    cr_assert(eq(int, mabd_block_order(&allocator, &c.system, order, &report), MABD_OK));
-    mabd_block_cost(&allocator, &c.system, order, HUGE_VAL, &chosen);
-    mabd_block_cost(&allocator, &c.system, order, chosen.flops / 100, &stopped);
+    mabd_dual_block_cost(&allocator, &c.system, order, HUGE_VAL, &natural);
+    cr_assert(eq(int, mabd_dual_block_order(&allocator, &c.system, order, &report), MABD_OK));
+    mabd_dual_block_cost(&allocator, &c.system, order, HUGE_VAL, &chosen);
+    mabd_dual_block_cost(&allocator, &c.system, order, chosen.flops / 100, &stopped);
     cr_assert(eq(dbl, stopped.flops, chosen.flops / 100));
     cr_assert(eq(dbl, stopped.entries, 0));
     cr_assert(lt(dbl, chosen.flops, natural.flops));

@@ -115,14 +115,14 @@ Test(chain_thomas, names_the_slot_whose_pivot_fails) {
                 int32_t bad = -1;
                 dual_case_reset(&c);
                 c.system.D[c.system.block[slot] + (size_t)(k * w + k)] = (mabd_real)values[v];
-                cr_assert(eq(int, mabd_chain_factor(&c.system, &bad), MABD_ERR_SINGULAR));
+                cr_assert(eq(int, mabd_dual_chain_factor(&c.system, &bad), MABD_ERR_SINGULAR));
                 cr_assert(eq(i32, bad, slot), "row %d, value %g", k, values[v]);
             }
         }
     }
     dual_case_reset(&c);
     c.system.D[c.system.block[5]] = -1;
-    cr_assert(eq(int, mabd_chain_factor(&c.system, NULL), MABD_ERR_SINGULAR));
+    cr_assert(eq(int, mabd_dual_chain_factor(&c.system, NULL), MABD_ERR_SINGULAR));
     dual_case_free(&c);
 }
 
@@ -134,7 +134,7 @@ Test(chain_thomas, a_zero_pivot_fails) {
         mabd_real* D = c.system.D + c.system.block[1];
         for (int32_t k = 0; k < width; k++)
             D[(width - 1) * width + k] = D[k * width + width - 1] = 0;
-        cr_assert(eq(int, mabd_chain_factor(&c.system, &bad), MABD_ERR_SINGULAR));
+        cr_assert(eq(int, mabd_dual_chain_factor(&c.system, &bad), MABD_ERR_SINGULAR));
         cr_assert(eq(i32, bad, 1), "width %d", width);
         dual_case_free(&c);
     }

@@ -115,8 +115,8 @@ Test(dual_threads, name_the_same_slot_that_fails) {
 // A net is cut, and most of its fronts are in parts.
 Test(dual_threads, a_net_has_parts) {
     dual_case c = dual_case_make(dual_graph_net(60, 60, 3, 5), 0, 12, 0.5, 4);
-    mabd_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
-    const mabd_block_symbolic* m = solver->symbolic;
+    mabd_dual_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
+    const mabd_dual_block_symbolic* m = solver->symbolic;
     cr_expect(ge(i32, m->part_count, 8));
     cr_expect(le(i32, m->part_count, MABD_BLOCK_PARTS));
     cr_expect(ge(i32, 10 * m->parts[m->part_count].first, 9 * m->node_count));
@@ -132,7 +132,7 @@ Test(dual_threads, a_net_has_parts) {
 Test(dual_threads, more_threads_than_parts_give_the_same_bits) {
     const mabd_allocator allocator = mabd_default_allocator();
     dual_case c = dual_case_make(dual_graph_net(30, 30, 3, 5), 0, 12, 0.5, 4);
-    mabd_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
+    mabd_dual_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
     const uint64_t expected = solve(&mabd_dual_block, solver, &c, true);
     cr_assert(gt(i32, solver->symbolic->part_count, 1));
     cr_assert(eq(int,
@@ -149,7 +149,7 @@ Test(dual_threads, more_threads_than_parts_give_the_same_bits) {
 // An update matrix is live from its node to its parent, or to the end if it is kept for the top; no
 // two live matrices overlap. alive (size): the node whose update matrix occupies a place, -1 =
 // none.
-static void mark(const mabd_block_node* node, int64_t size, int32_t before, int32_t after,
+static void mark(const mabd_dual_block_node* node, int64_t size, int32_t before, int32_t after,
                  int32_t* alive) {
     const int64_t r = MABD_BLOCK_PAD(node->below);
     int64_t others = 0;
@@ -163,8 +163,8 @@ static void mark(const mabd_block_node* node, int64_t size, int32_t before, int3
 
 Test(dual_threads, update_matrices_that_live_are_apart) {
     dual_case c = dual_case_make(dual_graph_net(40, 40, 3, 5), 0, 12, 0.5, 4);
-    mabd_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
-    const mabd_block_symbolic* m = solver->symbolic;
+    mabd_dual_block_solver* solver = dual_solver_create(&mabd_dual_block, &c);
+    const mabd_dual_block_symbolic* m = solver->symbolic;
     const int64_t most = m->stack_size > m->top_size ? m->stack_size : m->top_size;
     int32_t* stack = malloc((size_t)most * sizeof *stack);
     int32_t* kept = malloc((size_t)m->kept_size * sizeof *kept);
@@ -172,14 +172,14 @@ Test(dual_threads, update_matrices_that_live_are_apart) {
     for (int64_t i = 0; i < m->kept_size; i++) kept[i] = -1;
     cr_assert(gt(i32, m->part_count, 1));
     for (int32_t p = 0; p <= m->part_count; p++) {
-        const mabd_block_part* part = &m->parts[p];
+        const mabd_dual_block_part* part = &m->parts[p];
         const int64_t size = p < m->part_count ? m->stack_size : m->top_size;
         for (int64_t i = 0; i < most; i++) stack[i] = -1;
         for (int32_t s = part->first; s < part->last; s++) {
-            const mabd_block_node* node = &m->nodes[s];
+            const mabd_dual_block_node* node = &m->nodes[s];
             mark(node, node->kept ? m->kept_size : size, -1, s, node->kept ? kept : stack);
             for (int32_t i = node->child; i < node->child + node->child_count; i++) {
-                const mabd_block_node* child = &m->nodes[m->children[i]];
+                const mabd_dual_block_node* child = &m->nodes[m->children[i]];
                 cr_assert(eq(i32, child->kept, m->children[i] < part->first));
                 mark(child, child->kept ? m->kept_size : size, m->children[i], -1,
                      child->kept ? kept : stack);
@@ -214,11 +214,11 @@ static int32_t check_parts(dual_graph graph, bool cut) {
     const int32_t n = system->slot_count;
     int32_t* start = starts(system);
     bool* top = calloc((size_t)n, sizeof *top);
-    mabd_tree_parts parts;
+    mabd_dual_tree_parts parts;
     mabd_arena arena = {.memory = aligned_alloc(MABD_ALIGNMENT, 1 << 20), .size = 1 << 20};
-    mabd_tree_parts_layout(n, &arena, &parts);
-    cr_assert(eq(int, mabd_tree_parts_find(&allocator, system, start, &parts), MABD_OK));
-    cr_expect(le(i32, parts.count, mabd_tree_parts_most(n)));
+    mabd_dual_tree_parts_layout(n, &arena, &parts);
+    cr_assert(eq(int, mabd_dual_tree_parts_find(&allocator, system, start, &parts), MABD_OK));
+    cr_expect(le(i32, parts.count, mabd_dual_tree_parts_most(n)));
     cr_expect(cut ? parts.count > 8 : parts.count == 1, "%d slots: %d parts", n, parts.count);
     cr_expect(eq(i32, parts.first[0], 0));
     cr_expect(eq(i32, parts.first[parts.count], n));

@@ -249,18 +249,18 @@ Test(graph_iterative, an_older_factor_serves_until_it_does_not) {
 
 // ---- the preconditioner ------------------------------------------------------------------------
 
-static mabd_graph_sweep* make_sweep(const dual_case* c, void** memory) {
-    static mabd_graph_sweep sweep;
+static mabd_dual_graph_sweep* make_sweep(const dual_case* c, void** memory) {
+    static mabd_dual_graph_sweep sweep;
     const mabd_allocator allocator = mabd_default_allocator();
     mabd_arena arena = {0};
-    mabd_graph_sweep_layout(&sweep, &c->system, &arena);
+    mabd_dual_graph_sweep_layout(&sweep, &c->system, &arena);
     arena.size = arena.used;
     *memory = arena.memory = aligned_alloc(64, (arena.used + 63) / 64 * 64);
     memset(arena.memory, 0, arena.size);
     arena.used = 0;
-    mabd_graph_sweep_layout(&sweep, &c->system, &arena);
-    cr_assert(eq(int, mabd_graph_sweep_prepare(&sweep, &allocator, &c->system), MABD_OK));
-    cr_assert(eq(int, mabd_graph_sweep_factor(&sweep, &c->system, NULL), MABD_OK));
+    mabd_dual_graph_sweep_layout(&sweep, &c->system, &arena);
+    cr_assert(eq(int, mabd_dual_graph_sweep_prepare(&sweep, &allocator, &c->system), MABD_OK));
+    cr_assert(eq(int, mabd_dual_graph_sweep_factor(&sweep, &c->system, NULL), MABD_OK));
     return &sweep;
 }
 
@@ -274,21 +274,21 @@ Test(graph_iterative, the_sweep_is_symmetric_and_positive) {
     for (int which = 0; which < PATTERNS; which++) {
         dual_case c = dual_case_make(pattern(which, 11), 0, 12, 0.5, 11);
         void* memory;
-        mabd_graph_sweep* sweep = make_sweep(&c, &memory);
+        mabd_dual_graph_sweep* sweep = make_sweep(&c, &memory);
         const int32_t n = c.system.row_count;
         mabd_real* v = malloc(4 * (size_t)n * sizeof(mabd_real));
         mabd_real *x = v, *y = v + n, *Mx = v + 2 * n, *My = v + 3 * n;
         uint64_t seed = 3;
         for (int round = 0; round < 10; round++) {
             for (int32_t k = 0; k < 2 * n; k++) v[k] = (mabd_real)dual_random(&seed);
-            mabd_graph_sweep_apply(sweep, x, Mx);
-            mabd_graph_sweep_apply(sweep, y, My);
+            mabd_dual_graph_sweep_apply(sweep, x, Mx);
+            mabd_dual_graph_sweep_apply(sweep, y, My);
             const double a = dot(n, Mx, y), b = dot(n, x, My), scale = sqrt(dot(n, Mx, Mx) * n);
             cr_expect(lt(dbl, fabs(a - b), 1e-13 * scale), "pattern %d: %g %g", which, a, b);
             cr_expect(lt(dbl, 0, dot(n, x, Mx)));
             // K z, computed here and as a by-product of the sweep
-            mabd_graph_matrix_product(&sweep->matrix, My, Mx);
-            mabd_graph_sweep_product(sweep, y, x);
+            mabd_dual_graph_matrix_product(&sweep->matrix, My, Mx);
+            mabd_dual_graph_sweep_product(sweep, y, x);
             for (int32_t k = 0; k < n; k++) {
                 cr_assert(lt(dbl, fabs((double)(Mx[k] - x[k])), 1e-12), "pattern %d", which);
             }
@@ -339,26 +339,26 @@ Test(graph_iterative, a_matrix_that_is_not_finite_ends_the_iteration) {
 typedef struct cover {
     int32_t* slot;
     uint8_t* joined;
-    mabd_neighbours list;
+    mabd_dual_neighbours list;
 } cover;
 
 static cover make_cover(const dual_case* c) {
     const mabd_allocator allocator = mabd_default_allocator();
     const size_t n = (size_t)c->system.slot_count;
     cover v = {malloc(n * sizeof(int32_t)), malloc(n), {0}};
-    cr_assert(eq(int, mabd_neighbours_make(&allocator, &c->system, &v.list), MABD_OK));
+    cr_assert(eq(int, mabd_dual_neighbours_make(&allocator, &c->system, &v.list), MABD_OK));
     cr_assert(
-        eq(int, mabd_graph_lines(&allocator, &c->system, &v.list, v.slot, v.joined), MABD_OK));
+        eq(int, mabd_dual_graph_lines(&allocator, &c->system, &v.list, v.slot, v.joined), MABD_OK));
     return v;
 }
 
 static void free_cover(cover* v) {
     const mabd_allocator allocator = mabd_default_allocator();
-    mabd_neighbours_free(&allocator, &v->list);
+    mabd_dual_neighbours_free(&allocator, &v->list);
     free(v->slot), free(v->joined);
 }
 
-static bool coupled(const mabd_neighbours* list, int32_t a, int32_t b) {
+static bool coupled(const mabd_dual_neighbours* list, int32_t a, int32_t b) {
     for (int32_t k = list->start[a]; k < list->start[a + 1]; k++) {
         if (list->slot[k] == b) return true;
     }

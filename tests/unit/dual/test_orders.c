@@ -249,18 +249,18 @@ static void check_permutation(const int32_t* order, int32_t n) {
 
 // Expect the order to be a permutation, deterministic, as cheap as reported, and not beaten by any
 // counted one.
-static mabd_order_report order_of(const pattern* p) {
+static mabd_dual_order_report order_of(const pattern* p) {
     mabd_allocator allocator = mabd_default_allocator();
     const size_t n = (size_t)p->system.slot_count;
     int32_t *order = malloc(n * sizeof *order), *again = malloc(n * sizeof *again);
-    mabd_order_report report, second;
-    mabd_block_count count;
-    cr_assert(eq(int, mabd_block_order(&allocator, &p->system, order, &report), MABD_OK));
-    cr_assert(eq(int, mabd_block_order(&allocator, &p->system, again, &second), MABD_OK));
+    mabd_dual_order_report report, second;
+    mabd_dual_block_count count;
+    cr_assert(eq(int, mabd_dual_block_order(&allocator, &p->system, order, &report), MABD_OK));
+    cr_assert(eq(int, mabd_dual_block_order(&allocator, &p->system, again, &second), MABD_OK));
     check_permutation(order, (int32_t)n);
     cr_assert(eq(int, memcmp(order, again, n * sizeof *order), 0));
     cr_assert(eq(int, memcmp(&report, &second, sizeof report), 0));
-    mabd_block_cost(&allocator, &p->system, order, DBL_MAX, &count);
+    mabd_dual_block_cost(&allocator, &p->system, order, DBL_MAX, &count);
     cr_assert(eq(dbl, report.counts[report.which].flops, count.flops));
     cr_assert(eq(dbl, report.counts[report.which].entries, count.entries));
     for (int k = 0; k < MABD_ORDER_COUNT; k++) {
@@ -273,7 +273,7 @@ static mabd_order_report order_of(const pattern* p) {
 
 // ---- separators --------------------------------------------------------------------------------
 
-static void check_separator(const pattern* p, const mabd_separator* s) {
+static void check_separator(const pattern* p, const mabd_dual_separator* s) {
     int64_t weight[3] = {0, 0, 0};
     for (int32_t v = 0; v < p->system.slot_count; v++) weight[s->side[v]] += p->system.width[v];
     for (int k = 0; k < 3; k++) cr_assert(eq(i64, weight[k], s->weight[k]));
@@ -293,14 +293,14 @@ Test(orders, separators_stay_separators_and_get_lighter) {
         pattern p = pattern_of(seed % 2 ? dual_graph_net(12, 12, 0, seed)
                                         : dual_graph_random(150, 60, 0, seed));
         const int32_t n = p.system.slot_count;
-        mabd_neighbours list;
-        mabd_separator cut = {.width = p.system.width, .list = &list};
+        mabd_dual_neighbours list;
+        mabd_dual_separator cut = {.width = p.system.width, .list = &list};
         mabd_arena arena = {NULL, 0, 0};
-        cr_assert(eq(int, mabd_neighbours_make(&allocator, &p.system, &list), MABD_OK));
-        mabd_separator_layout(&cut, n, &arena);
+        cr_assert(eq(int, mabd_dual_neighbours_make(&allocator, &p.system, &list), MABD_OK));
+        mabd_dual_separator_layout(&cut, n, &arena);
         arena = (mabd_arena){mabd_alloc(&allocator, arena.used), arena.used, 0};
-        mabd_separator_layout(&cut, n, &arena);
-        mabd_separator_clear(&cut, n);
+        mabd_dual_separator_layout(&cut, n, &arena);
+        mabd_dual_separator_clear(&cut, n);
         int32_t* slots = malloc((size_t)n * sizeof *slots);
         int64_t total = 0, start = 0, sides[2] = {0, 0};
         for (int32_t v = 0; v < n; v++) {
@@ -318,7 +318,7 @@ Test(orders, separators_stay_separators_and_get_lighter) {
                 sides[cut.side[v]] += p.system.width[v];
         }
         const int64_t limit = total * 6 / 10;
-        mabd_separator_refine(&cut, n, slots, limit);
+        mabd_dual_separator_refine(&cut, n, slots, limit);
         check_separator(&p, &cut);
         cr_assert(le(i64, cut.weight[MABD_SIDE_CUT], start));
         const int64_t most = sides[0] > sides[1] ? sides[0] : sides[1];
@@ -326,7 +326,7 @@ Test(orders, separators_stay_separators_and_get_lighter) {
         before += (double)start, after += (double)cut.weight[MABD_SIDE_CUT];
         free(slots);
         mabd_free(&allocator, arena.memory, arena.size);
-        mabd_neighbours_free(&allocator, &list);
+        mabd_dual_neighbours_free(&allocator, &list);
         mabd_plan_destroy(p.plan);
     }
     cr_log_info("rows of 40 separators: %.0f before, %.0f after", before, after);
@@ -346,7 +346,7 @@ Test(orders, dissection_makes_small_parts_and_separators) {
     int32_t* size = calloc((size_t)n, sizeof *size);
     uint8_t* above = calloc((size_t)n, 1);
     int32_t sets = 0, parts = 0;
-    cr_assert(eq(int, mabd_dissect(&allocator, &p.system, set), MABD_OK));
+    cr_assert(eq(int, mabd_dual_dissect(&allocator, &p.system, set), MABD_OK));
     for (int32_t v = 0; v < n; v++) size[set[v]]++, sets = set[v] >= sets ? set[v] + 1 : sets;
     for (int32_t e = 0; e < p.system.edge_count; e++) {
         const int32_t u = set[p.system.from[e]], v = set[p.system.to[e]];
@@ -364,21 +364,22 @@ Test(orders, dissection_makes_small_parts_and_separators) {
     mabd_plan_destroy(p.plan);
 }
 
-static mabd_block_count cost_of(const pattern* p, mabd_order which) {
+static mabd_dual_block_count cost_of(const pattern* p, mabd_order which) {
     mabd_allocator allocator = mabd_default_allocator();
     int32_t* order = malloc((size_t)p->system.slot_count * sizeof *order);
-    mabd_block_count count;
-    cr_assert(eq(int, mabd_block_order_by(&allocator, &p->system, which, order), MABD_OK));
+    mabd_dual_block_count count;
+    cr_assert(eq(int, mabd_dual_block_order_by(&allocator, &p->system, which, order), MABD_OK));
     check_permutation(order, p->system.slot_count);
-    cr_assert(eq(int, mabd_block_cost(&allocator, &p->system, order, DBL_MAX, &count), MABD_OK));
+    cr_assert(
+        eq(int, mabd_dual_block_cost(&allocator, &p->system, order, DBL_MAX, &count), MABD_OK));
     free(order);
     return count;
 }
 
 static void compare(const char* what, dual_graph graph, double worst) {
     pattern p = pattern_of(graph);
-    const mabd_block_count degree = cost_of(&p, MABD_ORDER_DEGREE),
-                           dissection = cost_of(&p, MABD_ORDER_DISSECTION);
+    const mabd_dual_block_count degree = cost_of(&p, MABD_ORDER_DEGREE),
+                                dissection = cost_of(&p, MABD_ORDER_DISSECTION);
     cr_log_info("%s: %d slots, minimum degree %.4g Mflop, dissection %.4g Mflop", what,
                 p.system.slot_count, 1e-6 * degree.flops, 1e-6 * dissection.flops);
     cr_assert(lt(dbl, dissection.flops, worst * degree.flops), "%s: %g and %g", what,
@@ -409,9 +410,9 @@ Test(orders, dissection_wins_on_large_nets) {
 
 // ---- the choice --------------------------------------------------------------------------------
 
-static mabd_order_report choose(dual_graph graph) {
+static mabd_dual_order_report choose(dual_graph graph) {
     pattern p = pattern_of(graph);
-    mabd_order_report report = order_of(&p);
+    mabd_dual_order_report report = order_of(&p);
     mabd_plan_destroy(p.plan);
     return report;
 }
@@ -435,8 +436,8 @@ Test(orders, trees_keep_the_order_of_the_plan) {
 // tree joint and the cut joint below it.
 Test(orders, a_ring_is_cut_for_the_price_of_a_few_rows) {
     pattern p = pattern_of(dual_graph_ring(101, 3, 1));
-    const mabd_block_count cut = cost_of(&p, MABD_ORDER_CUT);
-    const mabd_order_report report = order_of(&p);
+    const mabd_dual_block_count cut = cost_of(&p, MABD_ORDER_CUT);
+    const mabd_dual_order_report report = order_of(&p);
     // 6 + 9 rows and 6 below for each of 101 joints, less 3 x 3 for the last but one and the last
     cr_assert(le(dbl, cut.entries, 101 * (6 + 3 * 6)));
     cr_assert(eq(dbl, report.counts[MABD_ORDER_TREE].flops, 0));
@@ -456,7 +457,8 @@ static dual_graph narrow_ring(int32_t n) {
 Test(orders, loops_fall_over_to_the_graph_by_cost) {
     pattern few = pattern_of(narrow_ring(12)), half = pattern_of(ladder(500)),
             all = pattern_of(ladder(1000));
-    const mabd_order_report short_one = order_of(&few), h = order_of(&half), a = order_of(&all);
+    const mabd_dual_order_report short_one = order_of(&few), h = order_of(&half),
+                                 a = order_of(&all);
     const double per_rung = a.counts[a.which].flops / 1000;
     cr_log_info("ladder: %.4g operations a rung by %d, cut %.4g", per_rung, (int)a.which,
                 cost_of(&all, MABD_ORDER_CUT).flops / 1000);
@@ -472,7 +474,7 @@ Test(orders, random_graphs_get_the_cheapest_order) {
     for (uint64_t seed = 0; seed < 30; seed++) {
         pattern p =
             pattern_of(dual_graph_random(30 + 5 * (int32_t)seed, 3 * (int32_t)seed, 0, seed));
-        const mabd_order_report report = order_of(&p);
+        const mabd_dual_order_report report = order_of(&p);
         const double least = report.counts[report.which].flops;
         cr_assert(le(dbl, least, cost_of(&p, MABD_ORDER_DEGREE).flops));
         cr_assert(le(dbl, least, cost_of(&p, MABD_ORDER_CUT).flops));
@@ -489,8 +491,8 @@ Test(orders, every_allocation_may_fail) {
     for (mabd_status status = MABD_ERR_MEMORY; status != MABD_OK; fails++) {
         counting_allocator counter = {.fail_at = fails};
         mabd_allocator allocator = counting_allocator_make(&counter);
-        mabd_order_report report;
-        status = mabd_block_order(&allocator, &p.system, order, &report);
+        mabd_dual_order_report report;
+        status = mabd_dual_block_order(&allocator, &p.system, order, &report);
         cr_assert(status == MABD_OK || status == MABD_ERR_MEMORY);
         cr_assert(eq(i64, counter.live_blocks, 0));
         cr_assert(eq(i64, counter.wrong_frees, 0));

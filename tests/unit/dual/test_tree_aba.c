@@ -114,7 +114,7 @@ Test(tree_aba, kernels_of_all_instruction_sets_give_the_same_bits) {
             start[s] = e;
         }
         for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
-            const mabd_tree_kernels* kernels = mabd_tree_kernels_of(isa);
+            const mabd_dual_tree_kernels* kernels = mabd_dual_tree_kernels_of(isa);
             dual_case_reset(&c);
             for (int32_t s = 0; s < system->slot_count; s++) {
                 cr_assert(kernels->eliminate(system, start, s, c.x));

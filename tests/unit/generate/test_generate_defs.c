@@ -37,7 +37,7 @@ static void member_name(const char* declarator, size_t length, char* name, size_
     name[length - begin] = 0;
 }
 
-static int times_listed(const mabd_field_list* list, const char* name) {
+static int times_listed(const mabd_generate_field_list* list, const char* name) {
     int times = 0;
     for (int i = 0; i < list->count; i++) times += strcmp(list->fields[i].name, name) == 0;
     return times;
@@ -45,7 +45,8 @@ static int times_listed(const mabd_field_list* list, const char* name) {
 
 // Read the members of a struct from its source and find each of them in the list once, except the
 // cookie. The types are compared where the list is expanded (src/generate/fields.c).
-static void expect_members(const char* header, const char* name, const mabd_field_list* list) {
+static void expect_members(const char* header, const char* name,
+                           const mabd_generate_field_list* list) {
     char opening[80], source[4096] = "", member[80];
     snprintf(opening, sizeof opening, "typedef struct %s {\n", name);
     const char* at = strstr(header, opening);
@@ -75,17 +76,17 @@ Test(generate_defs, list_every_member_of_a_struct_once) {
     expect_members(header, "mabd_" #name "_def", &mabd_generators[MABD_GENERATOR_##name].list);
     MABD_GENERATOR_LIST(X)
 #undef X
-    expect_members(header, "mabd_material", &mabd_material_fields);
-    expect_members(header, "mabd_branch_level", &mabd_branch_level_fields);
+    expect_members(header, "mabd_material", &mabd_generate_material_fields);
+    expect_members(header, "mabd_branch_level", &mabd_generate_branch_level_fields);
     free(header);
 }
 
 Test(generate_defs, list_a_count_directly_before_its_list) {
     for (int g = 0; g < MABD_GENERATOR_COUNT; g++) {
-        const mabd_field_list* list = &mabd_generators[g].list;
+        const mabd_generate_field_list* list = &mabd_generators[g].list;
         int axes = 0;
         for (int i = 0; i < list->count; i++) {
-            const mabd_field_kind kind = list->fields[i].kind;
+            const mabd_generate_field_kind kind = list->fields[i].kind;
             axes += kind == MABD_FIELD_AXES;
             if (kind != MABD_FIELD_LEVELS && kind != MABD_FIELD_JOINTS) continue;
             cr_assert(i > 0 && list->fields[i - 1].kind == MABD_FIELD_COUNT, "%s.%s",
@@ -137,9 +138,9 @@ static void add_vec3(text* out, const mabd_real* v) {
     add(out, "]`");
 }
 
-static void add_choice(text* out, mabd_field_kind kind, const void* member) {
+static void add_choice(text* out, mabd_generate_field_kind kind, const void* member) {
     int count, value = 0;
-    const char* const* names = mabd_field_choices(kind, &count);
+    const char* const* names = mabd_generate_field_choices(kind, &count);
     if (kind == MABD_FIELD_PLANE)
         value = *(const bool*)member ? 0 : 1;
     else
@@ -163,8 +164,8 @@ static void add_value(text* out, const mabd_field* field, const void* def, const
 
 // Keys or defaults of a material, in one cell.
 static void add_material(text* out, const mabd_material* material) {
-    for (int i = 0; i < mabd_material_fields.count; i++) {
-        const mabd_field* field = &mabd_material_fields.fields[i];
+    for (int i = 0; i < mabd_generate_material_fields.count; i++) {
+        const mabd_field* field = &mabd_generate_material_fields.fields[i];
         if (i) add(out, ", ");
         if (material) {
             add_value(out, field, material, NULL);
@@ -236,11 +237,11 @@ static void add_value(text* out, const mabd_field* field, const void* def, const
 }
 
 // Append the table of a struct as the documentation must contain it, without its head.
-static void add_table(text* out, const mabd_field_list* list, const void* def) {
+static void add_table(text* out, const mabd_generate_field_list* list, const void* def) {
     const void* before = NULL;
     for (int i = 0; i < list->count; i++) {
         const mabd_field* field = &list->fields[i];
-        const char* key = mabd_field_key(field);
+        const char* key = mabd_generate_field_key(field);
         if (field->kind == MABD_FIELD_MATERIAL || (key && field->kind != MABD_FIELD_NAME)) {
             add(out, "| ");
             if (key) {
@@ -289,12 +290,12 @@ Test(generate_defs, have_their_keys_and_defaults_in_the_scene_format) {
         expect_rows(document, heading, rows.data);
     }
     const mabd_material material = mabd_default_material();
-    const mabd_branch_level level = mabd_default_branch_level();
+    const mabd_branch_level level = mabd_generate_default_branch_level();
     text rows = {.used = 0};
-    add_table(&rows, &mabd_material_fields, &material);
+    add_table(&rows, &mabd_generate_material_fields, &material);
     expect_rows(document, "\n## Generators\n", rows.data);
     rows.used = 0;
-    add_table(&rows, &mabd_branch_level_fields, &level);
+    add_table(&rows, &mabd_generate_branch_level_fields, &level);
     expect_rows(document, "\nEach level has\n", rows.data);
     free(document);
 }

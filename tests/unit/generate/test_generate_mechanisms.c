@@ -44,23 +44,23 @@ static void bar_ends(const mabd_scene* scene, int32_t body, int g, double ends[2
 // Compare the velocity of the point where two rods meet with central differences of its position.
 Test(mechanisms, point_of_two_rods_moves_as_its_place_does) {
     const double step = 1e-6;
-    mabd_plane_point a = {0.1, 0.2, 0.7, -0.3}, b = {1.3, -0.1, -0.2, 0.9}, at, sides[2];
+    mabd_generate_plane_point a = {0.1, 0.2, 0.7, -0.3}, b = {1.3, -0.1, -0.2, 0.9}, at, sides[2];
     for (int left = -1; left <= 1; left += 2) {
-        cr_assert(mabd_plane_meet(&a, 1.1, &b, 0.8, left, &at));
+        cr_assert(mabd_generate_plane_meet(&a, 1.1, &b, 0.8, left, &at));
         cr_assert(lt(dbl, fabs(hypot(at.x - a.x, at.z - a.z) - 1.1), tolerance));
         cr_assert(lt(dbl, fabs(hypot(at.x - b.x, at.z - b.z) - 0.8), tolerance));
         cr_assert(lt(dbl, 0, left * ((b.x - a.x) * (at.z - a.z) - (b.z - a.z) * (at.x - a.x))));
         for (int i = 0; i < 2; i++) {
             double t = i ? step : -step;
-            mabd_plane_point ta = {a.x + t * a.vx, a.z + t * a.vz, 0, 0};
-            mabd_plane_point tb = {b.x + t * b.vx, b.z + t * b.vz, 0, 0};
-            cr_assert(mabd_plane_meet(&ta, 1.1, &tb, 0.8, left, &sides[i]));
+            mabd_generate_plane_point ta = {a.x + t * a.vx, a.z + t * a.vz, 0, 0};
+            mabd_generate_plane_point tb = {b.x + t * b.vx, b.z + t * b.vz, 0, 0};
+            cr_assert(mabd_generate_plane_meet(&ta, 1.1, &tb, 0.8, left, &sides[i]));
         }
         cr_assert(lt(dbl, fabs((sides[1].x - sides[0].x) / (2 * step) - at.vx), 1e-8));
         cr_assert(lt(dbl, fabs((sides[1].z - sides[0].z) / (2 * step) - at.vz), 1e-8));
     }
-    cr_assert(not(mabd_plane_meet(&a, 0.1, &b, 0.2, 1, &at)));
-    cr_assert(not(mabd_plane_meet(&a, 9, &b, 1, 1, &at)));
+    cr_assert(not(mabd_generate_plane_meet(&a, 0.1, &b, 0.2, 1, &at)));
+    cr_assert(not(mabd_generate_plane_meet(&a, 9, &b, 1, 1, &at)));
 }
 
 // ---- four-bar chain ----------------------------------------------------------------------------

@@ -15,8 +15,8 @@ static const mabd_json_param params[] = {
 static void gives(const char* expression, double expected) {
     char message[200] = "";
     mabd_json_param value;
-    bool ok =
-        mabd_expression_evaluate(expression, params, PARAM_COUNT, &value, message, sizeof message);
+    bool ok = mabd_json_expression_evaluate(expression, params, PARAM_COUNT, &value, message,
+                                            sizeof message);
     cr_expect(ok, "%s: %s", expression, message);
     cr_expect(value.text == NULL);
     cr_expect(eq(dbl, value.number, expected), "%s", expression);
@@ -25,8 +25,8 @@ static void gives(const char* expression, double expected) {
 static void fails(const char* expression, const char* part) {
     char message[200] = "";
     mabd_json_param value;
-    bool ok =
-        mabd_expression_evaluate(expression, params, PARAM_COUNT, &value, message, sizeof message);
+    bool ok = mabd_json_expression_evaluate(expression, params, PARAM_COUNT, &value, message,
+                                            sizeof message);
     cr_expect(not(ok), "%s", expression);
     cr_expect(strstr(message, part) != NULL, "%s: '%s' lacks '%s'", expression, message, part);
 }
@@ -78,7 +78,7 @@ Test(json_expression, functions) {
 Test(json_expression, a_text_param_stands_alone) {
     char message[200];
     mabd_json_param value;
-    cr_assert(mabd_expression_evaluate(" joint ", params, PARAM_COUNT, &value, message, 200));
+    cr_assert(mabd_json_expression_evaluate(" joint ", params, PARAM_COUNT, &value, message, 200));
     cr_assert(eq(str, (char*)value.text, "ball"));
     fails("joint+1", "'joint' is text");
     fails("(joint)", "'joint' is text");
@@ -127,15 +127,15 @@ Test(json_expression, sums_of_many_groups_do_not_count_as_depth) {
 }
 
 Test(json_expression, names_of_params) {
-    cr_expect(mabd_expression_is_name("links"));
-    cr_expect(mabd_expression_is_name("_x9"));
-    cr_expect(mabd_expression_is_name("minimum"));
-    cr_expect(not(mabd_expression_is_name("")));
-    cr_expect(not(mabd_expression_is_name("9x")));
-    cr_expect(not(mabd_expression_is_name("end-mass")));
-    cr_expect(not(mabd_expression_is_name("pi")));
-    cr_expect(not(mabd_expression_is_name("sqrt")));
-    cr_expect(not(mabd_expression_is_name("h\xC3\xB6he")));
+    cr_expect(mabd_json_expression_is_name("links"));
+    cr_expect(mabd_json_expression_is_name("_x9"));
+    cr_expect(mabd_json_expression_is_name("minimum"));
+    cr_expect(not(mabd_json_expression_is_name("")));
+    cr_expect(not(mabd_json_expression_is_name("9x")));
+    cr_expect(not(mabd_json_expression_is_name("end-mass")));
+    cr_expect(not(mabd_json_expression_is_name("pi")));
+    cr_expect(not(mabd_json_expression_is_name("sqrt")));
+    cr_expect(not(mabd_json_expression_is_name("h\xC3\xB6he")));
 }
 
 Test(json_expression, numbers_are_written_short_and_read_back_the_same) {
@@ -144,8 +144,8 @@ Test(json_expression, numbers_are_written_short_and_read_back_the_same) {
     char text[32];
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         double back = 0;
-        mabd_number_write(numbers[i], text, sizeof text);
-        const char* end = mabd_number_read(text, &back);
+        mabd_json_number_write(numbers[i], text, sizeof text);
+        const char* end = mabd_json_number_read(text, &back);
         cr_expect(end && *end == '\0');
         cr_expect(eq(dbl, back, numbers[i]));
         if (i < 4) cr_expect(eq(str, text, (char*)texts[i]));
@@ -154,15 +154,15 @@ Test(json_expression, numbers_are_written_short_and_read_back_the_same) {
 
 Test(json_expression, only_decimal_numbers_are_read) {
     double number;
-    cr_expect(mabd_number_read("nan", &number) == NULL);
-    cr_expect(mabd_number_read("inf", &number) == NULL);
-    cr_expect(mabd_number_read("-", &number) == NULL);
-    cr_expect(mabd_number_read(".", &number) == NULL);
-    cr_expect(mabd_number_read("", &number) == NULL);
-    cr_expect(eq(str, (char*)mabd_number_read("0x10", &number), "x10"));
-    cr_expect(eq(str, (char*)mabd_number_read("1e", &number), "e"));
+    cr_expect(mabd_json_number_read("nan", &number) == NULL);
+    cr_expect(mabd_json_number_read("inf", &number) == NULL);
+    cr_expect(mabd_json_number_read("-", &number) == NULL);
+    cr_expect(mabd_json_number_read(".", &number) == NULL);
+    cr_expect(mabd_json_number_read("", &number) == NULL);
+    cr_expect(eq(str, (char*)mabd_json_number_read("0x10", &number), "x10"));
+    cr_expect(eq(str, (char*)mabd_json_number_read("1e", &number), "e"));
     char digits[200];
     memset(digits, '1', sizeof digits);
     digits[199] = '\0';
-    cr_expect(mabd_number_read(digits, &number) == NULL);
+    cr_expect(mabd_json_number_read(digits, &number) == NULL);
 }

@@ -18,13 +18,13 @@ static mabd_json_node element(const mabd_json_node* parent, size_t index) {
 }
 
 static void expect(const char* text, const mabd_json_node* node, int line, int column) {
-    mabd_place place = mabd_place_of_node(text, strlen(text), node);
+    mabd_json_location place = mabd_json_place_of_node(text, strlen(text), node);
     cr_expect(eq(i32, place.line, line), "line in %s", text);
     cr_expect(eq(i32, place.column, column), "column in %s", text);
 }
 
 static void expect_key(const char* text, const mabd_json_node* node, int line, int column) {
-    mabd_place place = mabd_place_of_key(text, strlen(text), node);
+    mabd_json_location place = mabd_json_place_of_key(text, strlen(text), node);
     cr_expect(eq(i32, place.line, line), "line in %s", text);
     cr_expect(eq(i32, place.column, column), "column in %s", text);
 }
@@ -89,7 +89,7 @@ Test(json_place, columns_count_code_points) {
     const char* text = "{\"h\xC3\xB6he\": \"\xE2\x82\xAC\xF0\x9F\x98\x80\", \"b\": 1}";
     mabd_json_node b = member(&root_node, "b");
     expect_key(text, &b, 1, 16);
-    mabd_place end = mabd_place_of_offset(text, strlen(text), 10 * strlen(text));
+    mabd_json_location end = mabd_json_place_of_offset(text, strlen(text), 10 * strlen(text));
     cr_expect(eq(i32, end.column, 23));
 }
 
@@ -114,7 +114,7 @@ Test(json_place, agrees_with_the_parser_on_a_random_document) {
     cr_assert(document != NULL);
     for (size_t i = 0; i < 60; i++) {
         mabd_json_node node = element(&root_node, i);
-        mabd_place place = mabd_place_of_node(text, strlen(text), &node);
+        mabd_json_location place = mabd_json_place_of_node(text, strlen(text), &node);
         const char* at = text;
         for (int line = 1; line < place.line; line++) at = strchr(at, '\n') + 1;
         at += place.column - 1;

@@ -48,7 +48,7 @@ static mabd_real jacobian_error(const mabd_joint_view* v, const mabd_row* row, b
     const mabd_real x = coordinate ? coordinate_at(v, row, 0) : 0;
     mabd_real worst = 0;
     for (int is_b = 0; is_b < 2; is_b++) {
-        const mabd_vec12 J = mabd_row_jacobian(v, row, mabd_joint_gap(v), is_b);
+        const mabd_vec12 J = mabd_affine_row_jacobian(v, row, mabd_joint_gap(v), is_b);
         for (int k = 0; k < 12; k++) {
             const mabd_joint_view up = moved(v, is_b, k, step), down = moved(v, is_b, k, -step);
             const mabd_real slope =
@@ -140,7 +140,7 @@ Test(rows, jacobians_of_vector_rows_are_derivatives_of_the_rotation_vector) {
                     *(is_b ? &w.Ab : &w.Aa) = mabd_m3_product(turn(dr, side ? step : -step), R);
                     x[side] = coordinate_at(&w, &row, 0);
                 }
-                const mabd_vec12 J = mabd_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
+                const mabd_vec12 J = mabd_affine_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
                 const mabd_real slope = (x[1] - x[0]) / (2 * step);
                 cr_assert(le(dbl, fabs(mabd_vec12_dot(J, turn_increment(R, dr)) - slope), 2e-9));
                 cr_assert(le(dbl, mabd_v3_norm(J.tau), 0));
@@ -170,7 +170,7 @@ Test(rows, vector_rows_are_blind_to_strain) {
         for (uint8_t k = 0; k < 3; k++) {
             const mabd_row row = {MABD_ROW_VECTOR, k, 0, 1};
             for (int is_b = 0; is_b < 2; is_b++) {
-                const mabd_vec12 J = mabd_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
+                const mabd_vec12 J = mabd_affine_row_jacobian(&v, &row, mabd_joint_gap(&v), is_b);
                 cr_assert(le(dbl, fabs(mabd_vec12_dot(J, D)), 1e-14));
             }
         }
@@ -204,10 +204,10 @@ static mabd_real remainder_error(const mabd_joint_view* v, const mabd_row* row, 
     end.Aa = strained(v->Aa, ea), end.Ab = strained(v->Ab, eb);
     const mabd_vec3 gap = mabd_joint_gap(v);
     const mabd_real linear =
-        mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 0), strain_increment(ea)) +
-        mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 1), strain_increment(eb));
+        mabd_vec12_dot(mabd_affine_row_jacobian(v, row, gap, 0), strain_increment(ea)) +
+        mabd_vec12_dot(mabd_affine_row_jacobian(v, row, gap, 1), strain_increment(eb));
     return fabs(value_at(&end, row) - value_at(v, row) - linear -
-                mabd_row_remainder(v, row, ea, eb));
+                mabd_affine_row_remainder(v, row, ea, eb));
 }
 
 Test(rows, the_remainder_is_what_the_linearisation_leaves_out) {
@@ -223,7 +223,7 @@ Test(rows, the_remainder_is_what_the_linearisation_leaves_out) {
                                      {MABD_ROW_CROSS, i, (uint8_t)((i + 2) % 3), -1}};
             for (int r = 0; r < 4; r++) {
                 cr_assert(le(dbl, remainder_error(&v, &rows[r], ea, eb), 4e-15));
-                largest = fmax(largest, fabs(mabd_row_remainder(&v, &rows[r], ea, eb)));
+                largest = fmax(largest, fabs(mabd_affine_row_remainder(&v, &rows[r], ea, eb)));
             }
         }
     }
@@ -238,9 +238,9 @@ Test(rows, the_remainder_of_an_angle_is_what_its_linearisation_leaves_out) {
         const mabd_row slide = {MABD_ROW_SLIDE, (uint8_t)(n % 3), 0, 1},
                        angle = {MABD_ROW_ANGLE_A, (uint8_t)(n % 3), 0, 1};
         const mabd_real x = value_at(&v, &slide);
-        const mabd_real bilinear = mabd_row_remainder(&v, &slide, ea, eb);
-        cr_assert(
-            le(dbl, fabs(mabd_coordinate_remainder(&v, &slide, ea, eb, x) - bilinear), 4e-15));
+        const mabd_real bilinear = mabd_affine_row_remainder(&v, &slide, ea, eb);
+        cr_assert(le(dbl, fabs(mabd_affine_coordinate_remainder(&v, &slide, ea, eb, x) - bilinear),
+                     4e-15));
         // the coordinate of the strained bodies is reference + linear term + remainder
         set_hinge(&v, n % 3, 2 * draw_real(&state), 0.3);
         mabd_joint_view end = v;
@@ -248,9 +248,10 @@ Test(rows, the_remainder_of_an_angle_is_what_its_linearisation_leaves_out) {
         const mabd_real x_ref = coordinate_at(&v, &angle, 0);
         const mabd_vec3 gap = mabd_joint_gap(&v);
         const mabd_real line =
-            mabd_vec12_dot(mabd_row_jacobian(&v, &angle, gap, 0), strain_increment(ea)) +
-            mabd_vec12_dot(mabd_row_jacobian(&v, &angle, gap, 1), strain_increment(eb));
-        const mabd_real sum = x_ref + line + mabd_coordinate_remainder(&v, &angle, ea, eb, x_ref);
+            mabd_vec12_dot(mabd_affine_row_jacobian(&v, &angle, gap, 0), strain_increment(ea)) +
+            mabd_vec12_dot(mabd_affine_row_jacobian(&v, &angle, gap, 1), strain_increment(eb));
+        const mabd_real sum =
+            x_ref + line + mabd_affine_coordinate_remainder(&v, &angle, ea, eb, x_ref);
         cr_assert(le(dbl, fabs(sum - coordinate_at(&end, &angle, x_ref)), 4e-15));
     }
 }

@@ -10,7 +10,7 @@
 
 typedef struct colors {
     dual_case c;
-    mabd_neighbours list;
+    mabd_dual_neighbours list;
     int32_t *color, *taken, *first, *order;
     int32_t count, most; // colours; most neighbours of a slot
 } colors;
@@ -19,7 +19,7 @@ static colors make(dual_graph graph) {
     const mabd_allocator allocator = mabd_default_allocator();
     colors s = {.c = dual_case_make(graph, 0, 12, 1, 1)};
     const int32_t n = s.c.system.slot_count;
-    cr_assert(eq(int, mabd_neighbours_make(&allocator, &s.c.system, &s.list), MABD_OK));
+    cr_assert(eq(int, mabd_dual_neighbours_make(&allocator, &s.c.system, &s.list), MABD_OK));
     int32_t** arrays[] = {&s.color, &s.taken, &s.first, &s.order};
     for (int i = 0; i < 4; i++) *arrays[i] = malloc(((size_t)n + 1) * sizeof(int32_t));
     s.count = mabd_color_greedy(n, s.list.start, s.list.slot, s.color, s.taken);
@@ -33,7 +33,7 @@ static colors make(dual_graph graph) {
 
 static void release(colors* s) {
     const mabd_allocator allocator = mabd_default_allocator();
-    mabd_neighbours_free(&allocator, &s->list);
+    mabd_dual_neighbours_free(&allocator, &s->list);
     free(s->color), free(s->taken), free(s->first), free(s->order);
     dual_case_free(&s->c);
 }

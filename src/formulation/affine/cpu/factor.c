@@ -213,7 +213,7 @@ static void iterate(mabd_affine_sim* sim, int32_t component, const mabd_dual_sys
     mabd_real *lambda = sim->lambda + system->row_offset, *x = sim->guess + system->row_offset;
     sim->duals[component]->iterate(sim->solvers[component], system, &goal, lambda, x, &report);
     memcpy(lambda, x, (size_t)system->row_count * sizeof(mabd_real));
-    mabd_dual_report_add(sum, &report);
+    mabd_affine_dual_report_add(sum, &report);
 }
 
 static void solve_component(mabd_affine_sim* sim, int32_t component, mabd_pool* pool,
@@ -248,7 +248,7 @@ void mabd_affine_solve_dual(mabd_affine_sim* sim) {
     run_groups(sim, solve_group);
     sim->dual_report = (mabd_dual_report){0, 0};
     for (size_t i = 0; i < sim->sizes.groups; i++) {
-        mabd_dual_report_add(&sim->dual_report, &sim->groups[i].report);
+        mabd_affine_dual_report_add(&sim->dual_report, &sim->groups[i].report);
     }
 }
 

@@ -85,7 +85,7 @@ static void fill_side(const mabd_model* m, const int32_t* body, int32_t place,
     }
 }
 
-// Set soft and share (mabd_strain_of) of a lane.
+// Set soft and share (mabd_affine_strain_of) of a lane.
 static void put_material(const mabd_body_material* of, mabd_lanes* soft, mabd_lanes* share, int l) {
     soft->at[l] = 1 / (2 * of->mu);
     share->at[l] = of->lambda / (2 * of->mu + 3 * of->lambda);

@@ -60,7 +60,7 @@ typedef struct mabd_affine_pack_other {
     bool one_frame;            // all have the same
     bool begins;     // some lane has the first side of its joint; then also the following is read
     mabd_lanes X[3]; // attachment on the other body, principal frame [m]
-    mabd_lanes soft, share; // of that body (mabd_strain_of); soft = 0 if it does not move
+    mabd_lanes soft, share; // of that body (mabd_affine_strain_of); soft = 0 if it does not move
 } mabd_affine_pack_other;
 
 /// One off-diagonal block of each body of a pack.

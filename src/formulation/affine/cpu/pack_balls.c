@@ -113,7 +113,7 @@ static void find_geometric(const mabd_affine_block* MABD_RESTRICT b,
                            mabd_lanes* MABD_RESTRICT safe) {
     MABD_EACH_LANE(l) {
         const mabd_sym3 g = mabd_affine_block_stiffness(b, mabd_lane_s3(stress, l));
-        safe->at[l] = mabd_geometric_is_safe(b, g) ? 1 : 0;
+        safe->at[l] = mabd_affine_geometric_is_safe(b, g) ? 1 : 0;
         mabd_lane_put_s3(g, G, l);
     }
 }
@@ -124,7 +124,7 @@ static void find_positive(const mabd_affine_block* MABD_RESTRICT block,
     const mabd_affine_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_sym3 g = mabd_sym3_positive(mabd_lane_s3(G, l));
-        safe->at[l] = mabd_geometric_is_safe(&b, g) ? 1 : 0;
+        safe->at[l] = mabd_affine_geometric_is_safe(&b, g) ? 1 : 0;
         mabd_lane_put_s3(g, positive, l);
     }
 }

@@ -71,7 +71,7 @@ typedef struct mabd_affine_joint_ends {
     const mabd_lanes* F;            // axes of the joint, in the frame of a and then of b (18)
     bool is_b;                      // here is body b
 } mabd_affine_joint_ends;
-/// Compute strains e (6) of stresses S (6). soft, share: of each body (mabd_strain_of).
+/// Compute strains e (6) of stresses S (6). soft, share: of each body (mabd_affine_strain_of).
 void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
                               const mabd_lanes* MABD_RESTRICT share,
                               const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e);

@@ -62,8 +62,9 @@ static void cross_row(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* MA
                       mabd_real sign, mabd_lanes* MABD_RESTRICT J) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 n =
-            mabd_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(z, l));
-        mabd_lane_put_vec12(mabd_cross_jacobian(mabd_lane_v3(x, l), mabd_v3_scale(sign, n)), J, l);
+            mabd_affine_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(z, l));
+        mabd_lane_put_vec12(mabd_affine_cross_jacobian(mabd_lane_v3(x, l), mabd_v3_scale(sign, n)),
+                            J, l);
     }
 }
 
@@ -72,7 +73,7 @@ static void slide_row_on_b(const mabd_lanes* MABD_RESTRICT here,
                            const mabd_lanes* MABD_RESTRICT n, mabd_lanes* MABD_RESTRICT J) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 seen =
-            mabd_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(n, l));
+            mabd_affine_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(n, l));
         mabd_lane_put_vec12(mabd_vec12_at(mabd_lane_v3(X, l), seen), J, l);
     }
 }
@@ -82,7 +83,8 @@ static void slide_row_on_a(const mabd_lanes* MABD_RESTRICT here,
                            const mabd_lanes* MABD_RESTRICT n, mabd_lanes* MABD_RESTRICT J) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 d = mabd_m3_tmul(mabd_lane_m3(here, l), mabd_lane_v3(gap, l));
-        mabd_lane_put_vec12(mabd_slide_jacobian(mabd_lane_v3(X, l), mabd_lane_v3(n, l), d), J, l);
+        mabd_lane_put_vec12(mabd_affine_slide_jacobian(mabd_lane_v3(X, l), mabd_lane_v3(n, l), d),
+                            J, l);
     }
 }
 
@@ -113,7 +115,8 @@ void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
                               const mabd_lanes* MABD_RESTRICT share,
                               const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e) {
     MABD_EACH_LANE(l) {
-        mabd_lane_put_s3(mabd_strain_of(soft->at[l], share->at[l], mabd_lane_s3(S, l)), e, l);
+        mabd_lane_put_s3(mabd_affine_strain_of(soft->at[l], share->at[l], mabd_lane_s3(S, l)), e,
+                         l);
     }
 }
 
@@ -132,8 +135,9 @@ static void begin_cross(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MA
     MABD_EACH_LANE(l) {
         const mabd_mat3 A = mabd_lane_m3(Ra, l), B = mabd_lane_m3(Rb, l);
         const mabd_vec3 x = mabd_lane_v3(u, l), z = mabd_v3_scale(sign, mabd_lane_v3(w, l));
-        C->at[l] = mabd_cross_value(A, x, B, z) +
-                   mabd_cross_remainder(A, mabd_lane_s3(ea, l), x, B, mabd_lane_s3(eb, l), z);
+        C->at[l] =
+            mabd_cross_value(A, x, B, z) +
+            mabd_affine_cross_remainder(A, mabd_lane_s3(ea, l), x, B, mabd_lane_s3(eb, l), z);
     }
 }
 
@@ -145,10 +149,10 @@ static void begin_slide(const mabd_lanes* MABD_RESTRICT Ra, const mabd_lanes* MA
     MABD_EACH_LANE(l) {
         const mabd_mat3 A = mabd_lane_m3(Ra, l);
         const mabd_vec3 x = mabd_lane_v3(n, l);
-        C->at[l] =
-            mabd_slide_value(A, x, mabd_lane_v3(gap, l)) +
-            mabd_slide_remainder(A, mabd_lane_s3(ea, l), x, mabd_lane_v3(Xa, l),
-                                 mabd_lane_m3(Rb, l), mabd_lane_s3(eb, l), mabd_lane_v3(Xb, l));
+        C->at[l] = mabd_slide_value(A, x, mabd_lane_v3(gap, l)) +
+                   mabd_affine_slide_remainder(A, mabd_lane_s3(ea, l), x, mabd_lane_v3(Xa, l),
+                                               mabd_lane_m3(Rb, l), mabd_lane_s3(eb, l),
+                                               mabd_lane_v3(Xb, l));
     }
 }
 
@@ -503,7 +507,7 @@ static void pull_cross(const mabd_lanes* MABD_RESTRICT here, const mabd_lanes* M
                        mabd_lanes* MABD_RESTRICT f) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 n =
-            mabd_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(z, l));
+            mabd_affine_row_seen(mabd_lane_m3(here, l), mabd_lane_m3(there, l), mabd_lane_v3(z, l));
         const mabd_vec3 pull = mabd_v3_scale(sign * lambda->at[l], n);
         const mabd_mat3 D = mabd_lane_m3(f, l);
         mabd_lane_put_m3(mabd_m3(mabd_v3_axpy(x[0].at[l], pull, D.c1),

@@ -144,7 +144,7 @@ mabd_status mabd_affine_reduced_chain_factor(mabd_affine_sim* sim, int32_t compo
     mabd_dual_system system = o->system;
     system.D = sim->D, system.U = sim->U;
     int32_t place = 0;
-    const mabd_status status = mabd_chain_factor(&system, &place);
+    const mabd_status status = mabd_dual_chain_factor(&system, &place);
     if (status != MABD_OK) *bad = o->slots[place] - first;
     return status;
 }
@@ -157,7 +157,7 @@ void mabd_affine_reduced_chain_solve(mabd_affine_sim* sim, int32_t component) {
         const mabd_real* from = sim->lambda + plan->slot_row[o->slots[i]];
         for (int32_t k = 0; k < system->width[i]; k++) o->x[system->row[i] + k] = from[k];
     }
-    mabd_chain_solve(system, o->x);
+    mabd_dual_chain_solve(system, o->x);
     for (int32_t i = 0; i < system->slot_count; i++) {
         mabd_real* to = sim->lambda + plan->slot_row[o->slots[i]];
         for (int32_t k = 0; k < system->width[i]; k++) to[k] = o->x[system->row[i] + k];

@@ -141,7 +141,7 @@ MABD_FN mabd_vec12 mabd_affine_block_solve(const mabd_affine_block* b, mabd_sym3
 
 /// True if G + diag(1/c)/10 is positive definite: then I + GC is too, with a margin, and G needs no
 /// clamp.
-MABD_FN bool mabd_geometric_is_safe(const mabd_affine_block* b, mabd_sym3 G) {
+MABD_FN bool mabd_affine_geometric_is_safe(const mabd_affine_block* b, mabd_sym3 G) {
     mabd_real xx = G.xx + b->margin[0], yy = G.yy + b->margin[1], zz = G.zz + b->margin[2];
     mabd_real minor = xx * yy - G.xy * G.xy;
     mabd_real det =
@@ -162,9 +162,9 @@ MABD_FN mabd_sym3 mabd_affine_block_stiffness(const mabd_affine_block* b, mabd_s
 /// definiteness [N m].
 MABD_CALL mabd_sym3 mabd_affine_block_geometric(const mabd_affine_block* b, mabd_sym3 stress) {
     const mabd_sym3 G = mabd_affine_block_stiffness(b, stress);
-    if (mabd_geometric_is_safe(b, G)) return G;
+    if (mabd_affine_geometric_is_safe(b, G)) return G;
     const mabd_sym3 clamped = mabd_sym3_positive(G);
-    return mabd_geometric_is_safe(b, clamped) ? clamped : mabd_sym3_clamp(G);
+    return mabd_affine_geometric_is_safe(b, clamped) ? clamped : mabd_sym3_clamp(G);
 }
 
 /// Compute Z = (I + GC)^-1 G.
@@ -224,7 +224,7 @@ MABD_FN mabd_sym3 mabd_affine_block_stress(const mabd_affine_block* b, mabd_vec1
 
 /// Compute the strain e = (S - share tr(S) I) soft of a stress S [Pa], with soft = 1/(2 mu) and
 /// share = lambda/(2 mu + 3 lambda).
-MABD_FN mabd_sym3 mabd_strain_of(mabd_real soft, mabd_real share, mabd_sym3 stress) {
+MABD_FN mabd_sym3 mabd_affine_strain_of(mabd_real soft, mabd_real share, mabd_sym3 stress) {
     const mabd_real pressure = share * (stress.xx + stress.yy + stress.zz);
     mabd_sym3 e;
     e.xx = soft * (stress.xx - pressure), e.yy = soft * (stress.yy - pressure);
@@ -234,7 +234,7 @@ MABD_FN mabd_sym3 mabd_strain_of(mabd_real soft, mabd_real share, mabd_sym3 stre
 }
 /// Compute the strain of a body with this block under a stress [Pa].
 MABD_FN mabd_sym3 mabd_affine_block_strain(const mabd_affine_block* b, mabd_sym3 stress) {
-    return mabd_strain_of(1 / b->two_mu, b->lambda / (b->two_mu + 3 * b->lambda), stress);
+    return mabd_affine_strain_of(1 / b->two_mu, b->lambda / (b->two_mu + 3 * b->lambda), stress);
 }
 
 /// Compute P(X) and W(X) of an attachment point X, body frame [m].

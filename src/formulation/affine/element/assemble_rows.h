@@ -20,7 +20,7 @@ MABD_FN void mabd_affine_stage_add_motors(const mabd_affine_sim* sim, const mabd
     if (set->motor_count == 0) return;
     const mabd_vec3 gap = mabd_joint_gap(view);
     for (int32_t k = 0; k < set->motor_count; k++) {
-        const mabd_vec12 J = mabd_row_jacobian(view, &set->motor[k].row, gap, is_b);
+        const mabd_vec12 J = mabd_affine_row_jacobian(view, &set->motor[k].row, gap, is_b);
         *r = mabd_vec12_axpy(force[k], J, *r);
     }
 }
@@ -46,7 +46,7 @@ MABD_FN void mabd_affine_rows_find_turn(mabd_affine_sim* sim, const mabd_model_j
     turn.phi = mabd_so3_log(mabd_joint_frames(&view));
     turn.c = mabd_so3_gradient_factor(turn.phi);
     mabd_v3_store(turn.phi, sim->phi + at);
-    const mabd_mat3 axes = mabd_joint_vector_axes(view.Aa, view.Fa, turn);
+    const mabd_mat3 axes = mabd_affine_joint_vector_axes(view.Aa, view.Fa, turn);
     for (int32_t r = 0; r < set->control_count; r++) {
         if (set->control_row[r].kind != MABD_ROW_VECTOR) continue;
         mabd_v3_store(mabd_m3_column(&axes, set->control_row[r].axis),
@@ -66,7 +66,7 @@ MABD_FN mabd_real mabd_affine_rows_own_compliance(const mabd_affine_sim* sim,
     for (int is_b = 0; is_b < 2; is_b++) {
         const int32_t body = is_b ? joint->b : joint->a;
         if (m->body_motion[body] != MABD_MOTION_DYNAMIC) continue;
-        const mabd_vec12 J = mabd_row_jacobian(view, row, gap, is_b);
+        const mabd_vec12 J = mabd_affine_row_jacobian(view, row, gap, is_b);
         const mabd_affine_block* b = mabd_affine_block_of(sim, body);
         sum += mabd_vec12_dot(J, mabd_affine_block_solve(b, none, J));
     }
@@ -113,7 +113,7 @@ MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real*
         ea = mabd_affine_rows_strain_of(sim, stress, joint->a),
         eb = mabd_affine_rows_strain_of(sim, stress, joint->b);
         for (int32_t r = 0; r < set->rigid_count; r++) {
-            rhs[r] += mabd_row_remainder(view, &set->rigid[r], ea, eb);
+            rhs[r] += mabd_affine_row_remainder(view, &set->rigid[r], ea, eb);
         }
     }
     if (set->control_count == 0) return;
@@ -130,7 +130,8 @@ MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real*
         const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
         const bool exact = c->rigid || c->law;
         const mabd_real remainder =
-            exact ? mabd_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r]) : 0;
+            exact ? mabd_affine_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r])
+                  : 0;
         if (c->law) {
             mabd_affine_rows_start_law(sim, joint, view, r, plan->slot_row[slot] + row, remainder,
                                        &D[row * width + row], &rhs[row]);
@@ -173,11 +174,12 @@ MABD_FN void mabd_affine_rows_side_rows(const mabd_affine_sim* sim, const mabd_p
     work->points = set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT ? 3 : 0;
     work->others = 0;
     for (int32_t k = work->points; k < set->rigid_count; k++) {
-        work->rows[work->others++].J = mabd_row_jacobian(&view, &set->rigid[k], gap, side->is_b);
+        work->rows[work->others++].J =
+            mabd_affine_row_jacobian(&view, &set->rigid[k], gap, side->is_b);
     }
     for (int32_t k = 0; k < set->control_count; k++) {
         mabd_vec12* J = &work->rows[work->others++].J;
-        *J = mabd_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
+        *J = mabd_affine_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
         if (!set->control[k].law) continue;
         const mabd_axis_line* line = &sim->axes[joint->coordinate + k].line;
         if (!line->flat) continue;

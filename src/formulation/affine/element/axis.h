@@ -57,7 +57,7 @@ MABD_FN mabd_real mabd_affine_axis_coordinate(const mabd_affine_sim* sim,
         d.d2 = mabd_m3_tmul(R, mabd_v3_sub(q.d2, R.c2));
         d.d3 = mabd_m3_tmul(R, mabd_v3_sub(q.d3, R.c3));
         d.tau = mabd_m3_tmul(R, mabd_v3_sub(q.tau, is_b ? ref->tb : ref->ta));
-        x += mabd_vec12_dot(mabd_row_jacobian(ref, row, gap, is_b), d);
+        x += mabd_vec12_dot(mabd_affine_row_jacobian(ref, row, gap, is_b), d);
     }
     return x;
 }

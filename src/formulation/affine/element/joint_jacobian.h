@@ -26,7 +26,7 @@
 
 /// Compute the axis, in the frame of a, about which a rotation of b changes a vector row at unit
 /// rate.
-MABD_FN mabd_vec3 mabd_row_vector_axis(const mabd_joint_view* v, const mabd_row* row) {
+MABD_FN mabd_vec3 mabd_affine_row_vector_axis(const mabd_joint_view* v, const mabd_row* row) {
     const mabd_mat3 gradients = mabd_so3_log_gradients(mabd_joint_rotation_vector(v));
     return mabd_m3_mul(v->Fa, mabd_m3_column(&gradients, row->axis));
 }
@@ -34,20 +34,20 @@ MABD_FN mabd_vec3 mabd_row_vector_axis(const mabd_joint_view* v, const mabd_row*
 /// Compute the axes n of all vector rows of a joint as columns, world, at a rigid reference.
 /// Jacobians of the rows are mabd_vec12_torque(R_b' n) on body b and mabd_vec12_torque(-R_a' n) on
 /// body a.
-MABD_HOT mabd_mat3 mabd_joint_vector_axes(mabd_mat3 Ra, mabd_mat3 Fa, mabd_rotvec turn) {
+MABD_HOT mabd_mat3 mabd_affine_joint_vector_axes(mabd_mat3 Ra, mabd_mat3 Fa, mabd_rotvec turn) {
     return mabd_m3_product(mabd_m3_product(Ra, Fa), mabd_rotvec_gradients(turn));
 }
 
 /// Remainder of a slide row: (R_a ea n) . (R_b eb X_b - R_a ea X_a).
-MABD_FN mabd_real mabd_slide_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 n, mabd_vec3 Xa,
-                                       mabd_mat3 Rb, mabd_sym3 eb, mabd_vec3 Xb) {
+MABD_FN mabd_real mabd_affine_slide_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 n, mabd_vec3 Xa,
+                                              mabd_mat3 Rb, mabd_sym3 eb, mabd_vec3 Xb) {
     const mabd_vec3 d =
         mabd_v3_sub(mabd_m3_mul(Rb, mabd_sym3_mul(eb, Xb)), mabd_m3_mul(Ra, mabd_sym3_mul(ea, Xa)));
     return mabd_v3_dot(mabd_m3_mul(Ra, mabd_sym3_mul(ea, n)), d);
 }
 /// Remainder of a cross row: (R_a ea u) . (R_b eb w).
-MABD_FN mabd_real mabd_cross_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 u, mabd_mat3 Rb,
-                                       mabd_sym3 eb, mabd_vec3 w) {
+MABD_FN mabd_real mabd_affine_cross_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 u, mabd_mat3 Rb,
+                                              mabd_sym3 eb, mabd_vec3 w) {
     return mabd_v3_dot(mabd_m3_mul(Ra, mabd_sym3_mul(ea, u)),
                        mabd_m3_mul(Rb, mabd_sym3_mul(eb, w)));
 }
@@ -55,32 +55,32 @@ MABD_FN mabd_real mabd_cross_remainder(mabd_mat3 Ra, mabd_sym3 ea, mabd_vec3 u, 
 /// Compute the part of a row that its linearisation at a rigid reference omits when the bodies have
 /// the strains ea, eb (body frames). Strain does not vanish at the end of a step: without this term
 /// a loaded row would keep an error of the order of the strain squared.
-MABD_CALL mabd_real mabd_row_remainder(const mabd_joint_view* v, const mabd_row* row, mabd_sym3 ea,
-                                       mabd_sym3 eb) {
+MABD_CALL mabd_real mabd_affine_row_remainder(const mabd_joint_view* v, const mabd_row* row,
+                                              mabd_sym3 ea, mabd_sym3 eb) {
     mabd_vec3 u, w;
     if (row->kind == MABD_ROW_POINT) return 0;
     if (row->kind == MABD_ROW_SLIDE) {
-        return mabd_slide_remainder(v->Aa, ea, mabd_m3_column(&v->Fa, row->axis), v->Xa, v->Ab, eb,
-                                    v->Xb);
+        return mabd_affine_slide_remainder(v->Aa, ea, mabd_m3_column(&v->Fa, row->axis), v->Xa,
+                                           v->Ab, eb, v->Xb);
     }
     mabd_row_axes(v, row, &u, &w);
-    return mabd_cross_remainder(v->Aa, ea, u, v->Ab, eb, w);
+    return mabd_affine_cross_remainder(v->Aa, ea, u, v->Ab, eb, w);
 }
 
 /// Transform a vector z of the other body to the frame of this one: R_here' R_there z.
-MABD_FN mabd_vec3 mabd_row_seen(mabd_mat3 here, mabd_mat3 there, mabd_vec3 z) {
+MABD_FN mabd_vec3 mabd_affine_row_seen(mabd_mat3 here, mabd_mat3 there, mabd_vec3 z) {
     return mabd_m3_tmul(here, mabd_m3_mul(there, z));
 }
 /// Jacobian of a cross row: x is the vector of this body, n that of the other one, both in this
 /// frame.
-MABD_FN mabd_vec12 mabd_cross_jacobian(mabd_vec3 x, mabd_vec3 n) {
+MABD_FN mabd_vec12 mabd_affine_cross_jacobian(mabd_vec3 x, mabd_vec3 n) {
     mabd_vec12 J = mabd_vec12_at(x, n);
     J.tau = mabd_v3(0, 0, 0);
     return J;
 }
 /// Jacobian of a slide row on body a, d = R_a' (P_b - P_a). On body b it is
 /// mabd_vec12_at(X_b, R_b' R_a n).
-MABD_FN mabd_vec12 mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) {
+MABD_FN mabd_vec12 mabd_affine_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) {
     mabd_vec12 J = mabd_vec12_at(Xa, mabd_v3_scale(-1, n));
     J.d1 = mabd_v3_axpy(n.x, d, J.d1), J.d2 = mabd_v3_axpy(n.y, d, J.d2);
     J.d3 = mabd_v3_axpy(n.z, d, J.d3);
@@ -89,8 +89,8 @@ MABD_FN mabd_vec12 mabd_slide_jacobian(mabd_vec3 Xa, mabd_vec3 n, mabd_vec3 d) {
 
 /// Compute the Jacobian of a row on body a (is_b = 0) or b (1), in the frame of that body, at a
 /// rigid reference. gap: result of mabd_joint_gap.
-MABD_CALL mabd_vec12 mabd_row_jacobian(const mabd_joint_view* v, const mabd_row* row, mabd_vec3 gap,
-                                       int is_b) {
+MABD_CALL mabd_vec12 mabd_affine_row_jacobian(const mabd_joint_view* v, const mabd_row* row,
+                                              mabd_vec3 gap, int is_b) {
     mabd_vec3 n, u, w;
     if (row->kind == MABD_ROW_POINT) {
         n = mabd_v3(row->axis == 0, row->axis == 1, row->axis == 2);
@@ -99,16 +99,17 @@ MABD_CALL mabd_vec12 mabd_row_jacobian(const mabd_joint_view* v, const mabd_row*
     }
     if (row->kind == MABD_ROW_SLIDE) {
         n = mabd_m3_column(&v->Fa, row->axis);
-        return is_b ? mabd_vec12_at(v->Xb, mabd_row_seen(v->Ab, v->Aa, n))
-                    : mabd_slide_jacobian(v->Xa, n, mabd_m3_tmul(v->Aa, gap));
+        return is_b ? mabd_vec12_at(v->Xb, mabd_affine_row_seen(v->Ab, v->Aa, n))
+                    : mabd_affine_slide_jacobian(v->Xa, n, mabd_m3_tmul(v->Aa, gap));
     }
     if (row->kind == MABD_ROW_VECTOR) { // the rotation of b minus that of a
-        n = mabd_row_vector_axis(v, row);
-        return mabd_vec12_torque(is_b ? mabd_row_seen(v->Ab, v->Aa, n) : mabd_v3_scale(-1, n));
+        n = mabd_affine_row_vector_axis(v, row);
+        return mabd_vec12_torque(is_b ? mabd_affine_row_seen(v->Ab, v->Aa, n)
+                                      : mabd_v3_scale(-1, n));
     }
     mabd_row_axes(v, row, &u, &w);
-    return is_b ? mabd_cross_jacobian(w, mabd_row_seen(v->Ab, v->Aa, u))
-                : mabd_cross_jacobian(u, mabd_row_seen(v->Aa, v->Ab, w));
+    return is_b ? mabd_affine_cross_jacobian(w, mabd_affine_row_seen(v->Ab, v->Aa, u))
+                : mabd_affine_cross_jacobian(u, mabd_affine_row_seen(v->Aa, v->Ab, w));
 }
 
 /// Convert a strain to an increment (D = e, tau = 0).
@@ -128,12 +129,12 @@ MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_vec12 e) {
 /// Compute the part of a coordinate that its linearisation omits when the bodies have the strains
 /// ea, eb: x(strained) - x_ref - J e. An angle is not bilinear in A, so this differs from the
 /// remainder of the row that represents it.
-MABD_CALL mabd_real mabd_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
-                                              mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
+MABD_CALL mabd_real mabd_affine_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
+                                                     mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
     const mabd_vec12 Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);
     const mabd_vec3 gap = mabd_joint_gap(v);
-    const mabd_real linear = mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 0), Da) +
-                             mabd_vec12_dot(mabd_row_jacobian(v, row, gap, 1), Db);
+    const mabd_real linear = mabd_vec12_dot(mabd_affine_row_jacobian(v, row, gap, 0), Da) +
+                             mabd_vec12_dot(mabd_affine_row_jacobian(v, row, gap, 1), Db);
     mabd_joint_view end = *v;
     mabd_real x;
     end.Aa = mabd_m3_strained(v->Aa, Da), end.Ab = mabd_m3_strained(v->Ab, Db);

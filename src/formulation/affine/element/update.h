@@ -71,12 +71,12 @@ MABD_FN mabd_vec12 mabd_affine_update_joint_force(const mabd_affine_sim* sim,
     mabd_affine_ref_view(sim, joint, &phi, &view);
     const mabd_vec3 gap = mabd_joint_gap(&view);
     for (int32_t r = points; r < set->rigid_count; r++) {
-        const mabd_vec12 J = mabd_row_jacobian(&view, &set->rigid[r], gap, side->is_b);
+        const mabd_vec12 J = mabd_affine_row_jacobian(&view, &set->rigid[r], gap, side->is_b);
         f = mabd_vec12_axpy(lambda[r], J, f);
     }
     lambda += set->rigid_count;
     for (int32_t r = 0; r < set->control_count; r++) {
-        const mabd_vec12 J = mabd_row_jacobian(&view, &set->control_row[r], gap, side->is_b);
+        const mabd_vec12 J = mabd_affine_row_jacobian(&view, &set->control_row[r], gap, side->is_b);
         f = mabd_vec12_axpy(lambda[r], J, f);
     }
     return f;
