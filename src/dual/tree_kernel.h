@@ -206,7 +206,7 @@ MABD_FN void mabd_dual_tree_back_slot(const mabd_dual_system* system, const int3
 //
 //   S(t_i) -= W_i' Z_i,  U(t1, t2) -= W_1' Z_2,  b(t_i) -= Z_i' y      over arms and their rows
 //
-// which are the sums that mabd_dual_tree_eliminate and mabd_dual_tree_forward make one arm after the other.
+// the sums of mabd_dual_tree_eliminate and mabd_dual_tree_forward, one arm after the other.
 
 #define MABD_JUNCTION_SLOT 6 // rows of each of a junction's two slots
 #define MABD_ARM_KEPT      (2 * MABD_BLOCK_MAX * MABD_JUNCTION_SLOT) // room for W_1, W_2 of an arm
