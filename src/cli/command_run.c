@@ -167,7 +167,7 @@ static int create_sim(run* r, const mabd_sim_def* def) {
     mabd_status status = mabd_sim_create(r->loaded.model, def, &r->sim, &error);
     r->create_seconds = system_seconds() - start;
     if (status == MABD_OK) {
-        // a run that is resumed has told the warnings of its start before
+        // the run that wrote the checkpoint has reported the warnings of its start
         if (r->options.resume != NULL) r->warnings.read = mabd_sim_warnings(r->sim, 0, NULL);
         run_warnings_collect(&r->warnings, r->sim);
         return CLI_OK;
