@@ -5,11 +5,12 @@
 //
 //   asked     bytes that threads load and store. Values in registers are not loaded again; the C++
 //             compiler decides which those are, and the compiler of a device may decide otherwise.
-//   blocks    32-byte sectors that a block accesses, summed over blocks: traffic of the second level
-//             of the cache if the first holds the data of a block
-//   sectors   32-byte sectors that a launch accesses: traffic of memory if the second level holds the
-//             data of one launch, and nothing of the launch before
-//   lanes     instructions on reals, of each warp 32 times those of its busiest thread: a warp waits for it
+//   blocks    32-byte sectors that a block accesses, summed over blocks: traffic of the second
+//             level of the cache if the first holds the data of a block
+//   sectors   32-byte sectors that a launch accesses: traffic of memory if the second level holds
+//             the data of one launch, and nothing of the launch before
+//   lanes     instructions on reals, of each warp 32 times those of its busiest thread, for which
+//             the warp waits
 #pragma once
 
 #include "bench/cuda-model/ops.h"

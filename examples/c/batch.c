@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of one robot as one problem: each carries another load, and a controller outside of the library
-// sets the targets of all servos every 20 ms.
+// Copies of one robot as one problem: each carries another load, and a controller outside of the
+// library sets the targets of all servos every 20 ms.
 // usage: batch [SCENE.json], from the root of the repository: scenes/arm.json is the default.
 #include <mabd/mabd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Save a state, try something, go back: the same pendulum chain continued twice from one moment gives the
-// same bits twice.
+// Save a state, try something, go back: the same pendulum chain continued twice from one moment
+// gives the same bits twice.
 // usage: lookahead [SCENE.json], from the root of the repository: scenes/chain.json is the default.
 #include <mabd/mabd.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Record a run as HDF5; `mabd render OUT.h5 -o OUT.png` draws it, h5py reads it.
-// usage: record OUT.h5 [SCENE.json], from the root of the repository: scenes/pendulum.json is the default.
+// usage: record OUT.h5 [SCENE.json], from the root of the repository; the default scene is
+// scenes/pendulum.json.
 #include <mabd/mabd.h>
 
 #include <stdio.h>

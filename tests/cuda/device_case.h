@@ -130,8 +130,8 @@ static inline int32_t device_reference(const dual_case* c, int32_t component,
     return bad;
 }
 
-/// |b - K x| / (|K| |x| + |b|) by largest entries and row sums, over the slots that `kept` marks, with K
-/// between these only. Null = all slots.
+/// |b - K x| / (|K| |x| + |b|) by largest entries and row sums, over the slots that `kept` marks,
+/// with K between these only. Null = all slots.
 static inline double device_backward_error(const dual_case* c, const bool* kept, const mabd_real* b,
                                            const mabd_real* x) {
     const mabd_plan* plan = c->plan;

@@ -10,6 +10,7 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static inline void rig_check(mabd_status status, const mabd_error* error, const char* what) {
     if (status != MABD_OK) cr_fatal("%s: %s (%s)", what, error->text, mabd_status_text(status));
@@ -85,6 +86,15 @@ static inline mabd_model* rig_file_model(const char* path, const char* name, con
     rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
     const mabd_setting setting = {name, value};
     rig_check(mabd_scene_load(scene, full, name ? 1 : 0, &setting, &error), &error, path);
+    return rig_model(scene);
+}
+
+/// Build the model of a scene in JSON.
+static inline mabd_model* rig_text_model(const char* text) {
+    mabd_error error = {0};
+    mabd_scene* scene;
+    rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+    rig_check(mabd_scene_load_text(scene, text, strlen(text), 0, NULL, &error), &error, text);
     return rig_model(scene);
 }
 

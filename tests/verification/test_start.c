@@ -7,14 +7,6 @@
 
 #include <string.h>
 
-static mabd_model* text_model(const char* text) {
-    mabd_error error = {0};
-    mabd_scene* scene;
-    rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
-    rig_check(mabd_scene_load_text(scene, text, strlen(text), 0, NULL, &error), &error, text);
-    return rig_model(scene);
-}
-
 // Two balls of 1 and 3 kg, a ball joint between their centres, 0.4 m apart.
 #define PAIR(start)                                                                                \
     "{\"gravity\": [0, 0, 0]," start "\"bodies\": ["                                               \
@@ -24,7 +16,7 @@ static mabd_model* text_model(const char* text) {
     " \"a\": \"light\", \"b\": \"heavy\", \"anchor_a\": [0, 0, 0], \"anchor_b\": [0, 0, 0]}]}"
 
 Test(start, an_open_joint_is_an_error_with_its_name_and_opening) {
-    mabd_model* model = text_model(PAIR(""));
+    mabd_model* model = rig_text_model(PAIR(""));
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
     mabd_error error = {0};
     mabd_sim* sim;
@@ -36,7 +28,7 @@ Test(start, an_open_joint_is_an_error_with_its_name_and_opening) {
 
 // The centre of mass is fixed: the light ball moves by 3/4 of the gap, the heavy one by 1/4.
 Test(start, bodies_close_a_joint_by_their_mass_ratio) {
-    mabd_model* model = text_model(PAIR("\"start\": {\"close\": true},"));
+    mabd_model* model = rig_text_model(PAIR("\"start\": {\"close\": true},"));
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
     mabd_sim* sim = rig_sim(model, &def);
     mabd_real x[6];
@@ -88,7 +80,7 @@ Test(start, velocities_of_a_pendulum_are_projected) {
     " \"b\": \"crank\", \"axis\": [0, 1, 0], \"axes\": {\"rx\": {" axis "}}}]}"
 
 Test(start, a_rigid_servo_off_its_target_is_a_warning_or_an_error) {
-    mabd_model* model = text_model(CRANK("\"servo\": 0.2, \"servo_rigid\": true"));
+    mabd_model* model = rig_text_model(CRANK("\"servo\": 0.2, \"servo_rigid\": true"));
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
     mabd_sim* sim = rig_sim(model, &def);
     mabd_warning warning;
@@ -98,8 +90,8 @@ Test(start, a_rigid_servo_off_its_target_is_a_warning_or_an_error) {
     cr_expect(eq(int, mabd_sim_warnings(NULL, 0, NULL), 0));
     mabd_sim_destroy(sim);
     mabd_model_destroy(model);
-    model =
-        text_model(CRANK("\"servo\": 0.2, \"servo_rigid\": true, \"lower\": -0.1, \"upper\": 0.1"));
+    model = rig_text_model(
+        CRANK("\"servo\": 0.2, \"servo_rigid\": true, \"lower\": -0.1, \"upper\": 0.1"));
     cr_expect(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_ERR_INPUT));
     cr_expect_not_null(strstr(error.text, "0.1 rad above the upper stop"), "%s", error.text);
     mabd_model_destroy(model);

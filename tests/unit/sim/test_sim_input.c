@@ -10,14 +10,6 @@
 
 #define H 0.01
 
-static mabd_model* text_model(const char* text) {
-    mabd_error error = {0};
-    mabd_scene* scene;
-    rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
-    rig_check(mabd_scene_load_text(scene, text, strlen(text), 0, NULL, &error), &error, "text");
-    return rig_model(scene);
-}
-
 static mabd_sim* start(const mabd_model* model) {
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, H);
     return rig_sim(model, &def);
@@ -61,7 +53,7 @@ static const char* const crate =
 // ends a push is one of SDIRK2, exact for a constant acceleration, both at the start and in the
 // middle of a run.
 Test(sim_input, a_force_moves_a_free_body_by_newtons_law) {
-    mabd_model* model = text_model(crate);
+    mabd_model* model = rig_text_model(crate);
     const mabd_real force[3] = {3, -6, 9}, m = 3;
     for (int wait = 0; wait < 6; wait += 5) {
         mabd_sim* sim = start(model);
@@ -89,7 +81,7 @@ Test(sim_input, a_force_moves_a_free_body_by_newtons_law) {
 // A torque about a principal axis: omega = tau h/I, I = m (b^2 + c^2)/12; the rotation is tau
 // h^2/(2 I).
 Test(sim_input, a_torque_turns_a_free_body_by_eulers_law) {
-    mabd_model* model = text_model(crate);
+    mabd_model* model = rig_text_model(crate);
     const mabd_real inertia[3] = {3 * 0.25 / 12, 3 * 0.20 / 12, 3 * 0.13 / 12};
     for (int k = 0; k < 3; k++) {
         mabd_sim* sim = start(model);
@@ -216,9 +208,9 @@ Test(sim_input, forces_are_the_same_on_the_executor) {
 
 Test(sim_input, bad_forces_are_refused_as_a_whole) {
     mabd_model* model =
-        text_model("{\"bodies\": [{\"name\": \"crate\", \"shape\": \"sphere\", \"radius\": 1},"
-                   "{\"name\": \"wall\", \"fixed\": true, \"shape\": \"sphere\", \"radius\": 1,"
-                   " \"position\": [9, 0, 0]}]}");
+        rig_text_model("{\"bodies\": [{\"name\": \"crate\", \"shape\": \"sphere\", \"radius\": 1},"
+                       "{\"name\": \"wall\", \"fixed\": true, \"shape\": \"sphere\", \"radius\": 1,"
+                       " \"position\": [9, 0, 0]}]}");
     mabd_sim* sim = start(model);
     mabd_error error = {0};
     const int32_t bodies[2] = {0, 1}, beyond[2] = {0, 2}, below[1] = {-1};
@@ -299,7 +291,7 @@ Test(sim_input, a_state_that_is_read_can_be_set) {
 }
 
 Test(sim_input, arrays_that_are_null_leave_their_part) {
-    mabd_model* model = text_model(crate);
+    mabd_model* model = rig_text_model(crate);
     mabd_sim* sim = start(model);
     mabd_error error = {0};
     const mabd_real x[3] = {7, 8, 9}, q[4] = {2, 0, 0, 2}, v[3] = {1, 0, 0}, w[3] = {0, 0, 3};
@@ -409,7 +401,7 @@ static mabd_model* robot(double first, double second) {
              "{\"type\": \"hinge\", \"a\": \"one\", \"b\": \"two\", \"anchor\": [0.4, 0, 0], "
              "\"axis\": [0, 1, 0], \"axes\": {\"rx\": {\"motor\": %.17g}}}]}",
              first, second);
-    return text_model(text);
+    return rig_text_model(text);
 }
 
 // A target set through the API acts like the same number in the scene.
