@@ -6,6 +6,7 @@
 #include "cli/load.h"
 #include "cli/path_use.h"
 #include "cli/plan_table.h"
+#include "cli/run_warnings.h"
 #include "cli/summary.h"
 #include "cli/system.h"
 
@@ -15,7 +16,7 @@
 
 typedef struct info_options {
     const char *scene, *json;
-    bool plan, backends, formulations;
+    bool plan, backends, formulations, close_joints;
     int dual, formulation; // mabd_dual, mabd_formulation
     option_texts settings;
 } info_options;
@@ -45,6 +46,8 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
                     "write the description as JSON; - = standard output"),
         option_flag("plan", &o->plan,
                     "print components by class, joints by type, and their solvers"),
+        option_flag("close-joints", &o->close_joints,
+                    "close joints at the start and print how far bodies move"),
         option_flag("backends", &o->backends,
                     "print which backends are built and present; needs no SCENE"),
         option_flag("formulations", &o->formulations,
@@ -203,7 +206,8 @@ static void add_geoms_json(const mabd_model_info* info, size_t bytes_per_contact
     json_object_set_new(root, "bytes_per_contact", json_integer((json_int_t)bytes_per_contact));
 }
 
-static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
+// `warnings`: those of the start, null = the start was not computed.
+static json_t* build_json(const loaded_scene* loaded, const plan_table* plan, json_t* warnings) {
     const mabd_model_info* info = &loaded->info;
     char hash[32];
     snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)info->hash);
@@ -230,16 +234,17 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan) {
     json_object_set(root, "params", loaded->params);
     if (plan) json_object_set_new(root, "plan", plan_json(loaded->model, plan));
     summary_set_memory(root, "memory_bytes", loaded->plan.bytes);
+    if (warnings) json_object_set(root, "warnings", warnings);
     return root;
 }
 
-static int report(const info_options* o, const loaded_scene* loaded) {
+static int report(const info_options* o, const loaded_scene* loaded, json_t* warnings) {
     const bool json_on_stdout = o->json != NULL && strcmp(o->json, "-") == 0;
     const plan_table table = plan_table_make(loaded->model, &loaded->plan);
     const plan_table* plan = o->plan ? &table : NULL;
     if (!json_on_stdout) print_info(loaded, plan, stdout);
     if (o->json == NULL) return CLI_OK;
-    json_t* root = build_json(loaded, plan);
+    json_t* root = build_json(loaded, plan, warnings);
     const int code = summary_write("info", o->json, root);
     json_decref(root);
     return code;
@@ -251,6 +256,35 @@ static mabd_sim_def make_def(const info_options* o, const mabd_allocator* alloca
     def.dual = (mabd_dual)o->dual;
     def.allocator = allocator;
     return def;
+}
+
+// Create a simulation, which closes the joints, and report its warnings. A start that cannot be
+// closed is refused as by `mabd run`.
+static int close_joints(const loaded_scene* loaded, const mabd_sim_def* def,
+                        run_warnings* warnings) {
+    mabd_sim* sim = NULL;
+    mabd_error error = {0};
+    const int code = load_check_memory(loaded);
+    if (code != CLI_OK) return code;
+    const mabd_status status = mabd_sim_create(loaded->model, def, &sim, &error);
+    if (status != MABD_OK) return load_say_refused(loaded, def, status, &error);
+    warnings->list = json_array();
+    run_warnings_collect(warnings, sim);
+    mabd_sim_destroy(sim);
+    return CLI_OK;
+}
+
+static int load_and_report(const info_options* o, loaded_scene* loaded) {
+    run_warnings warnings = {.command = "info"};
+    loaded->close_joints = o->close_joints;
+    int code = load_scene("info", o->scene, &o->settings, 0, loaded);
+    if (code != CLI_OK) return code;
+    const mabd_sim_def def = make_def(o, &loaded->allocator);
+    code = load_plan(loaded, &def);
+    if (code == CLI_OK && o->close_joints) code = close_joints(loaded, &def, &warnings);
+    if (code == CLI_OK) code = report(o, loaded, warnings.list);
+    run_warnings_release(&warnings);
+    return code;
 }
 
 int command_info(int argc, char** argv) {
@@ -269,12 +303,7 @@ int command_info(int argc, char** argv) {
     if (code != CLI_OK) return code;
     if (options.backends) return backends_report(options.json);
     if (options.formulations) return formulations_report(options.json);
-    code = load_scene("info", options.scene, &options.settings, 0, &loaded);
-    if (code == CLI_OK) {
-        const mabd_sim_def def = make_def(&options, &loaded.allocator);
-        code = load_plan(&loaded, &def);
-    }
-    if (code == CLI_OK) code = report(&options, &loaded);
+    code = load_and_report(&options, &loaded);
     load_release(&loaded);
     return code;
 }

@@ -123,6 +123,34 @@ Test(cli_start, the_scene_or_the_command_line_closes_joints) {
     }
 }
 
+Test(cli_start, info_closes_joints_and_says_how_far_bodies_move) {
+    const char* text = "joints closed: bodies moved by at most 3.75 m (body 'light') and 0 rad";
+    json_error_t error;
+    sandbox_write("open.json", PAIR("", "", ", \"position\": [5, 0, 0]"));
+    command_result r = mabd_call("info open.json");
+    cr_assert(eq(int, r.code, 0));
+    cr_expect(eq(sz, strlen(r.err), 0), "%s", r.err);
+    r = mabd_call("info open.json --close-joints --json -");
+    cr_assert(eq(int, r.code, 0));
+    cr_expect(eq(sz, count_lines(r.err, text), 1), "%s", r.err);
+    json_t* root = json_loads(r.out, 0, &error);
+    cr_assert_not_null(root, "%s: %s", error.text, r.out);
+    cr_expect(eq(sz, json_array_size(json_object_get(root, "warnings")), 1));
+    expect_warning(root, 0, text, NULL);
+    json_decref(root);
+}
+
+// The ground holds both ends of a rod of 1 m, 3 m apart.
+Test(cli_start, info_refuses_joints_that_cannot_be_closed) {
+    sandbox_write("short.json", "{\"bodies\": [{\"name\": \"rod\", \"shape\": \"box\","
+                                " \"size\": [1, 0.1, 0.1]}], \"joints\": ["
+                                "{\"type\": \"ball\", \"b\": \"rod\", \"anchor_a\": [0, 0, 0],"
+                                " \"anchor_b\": [-0.5, 0, 0]}, {\"type\": \"ball\", \"b\": \"rod\","
+                                " \"anchor_a\": [3, 0, 0], \"anchor_b\": [0.5, 0, 0]}]}");
+    expect_refused("info short.json --close-joints --json x.json",
+                   "is open by 1 m: the joints cannot be closed");
+}
+
 Test(cli_start, a_good_start_has_an_empty_list_of_warnings) {
     sandbox_write("good.json", PAIR("", ", \"velocity\": [1, 0, 0]", ", \"velocity\": [1, 0, 0]"));
     json_decref(run_with_warnings("run good.json --steps 2", 0));

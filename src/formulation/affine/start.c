@@ -6,8 +6,9 @@
 //                   (projection.h), iterated:
 //                     K lambda = C(q),  u = -M^-1 J' lambda,  t += R u_v,  R <- R exp(u_w)
 //                   This is Newton's iteration for C = 0, so the error converges quadratically.
-//                   Rotations are limited to half a radian per iteration, so that joints with
-//                   large errors are closed as well.
+//                   So that joints with large errors are closed as well, rotations are limited to
+//                   half a radian per iteration, and an iteration is halved until C'C falls: J u is
+//                   -C, or its projection on the range of K, so u is a direction of descent.
 //                   Without redundant rows, the sum d of the motions is the least one to second
 //                   order in the error. Redundant rows are independent, but nearly dependent, while
 //                   joints are open, and contradict each other, which moves bodies too far: by

@@ -2,21 +2,11 @@
 #include "formulation/affine/start_close.h"
 
 #include "base/error.h"
+#include "formulation/affine/limits.h"
 #include "formulation/affine/start_check.h"
 #include "math/quat.h"
 
 #include <string.h>
-
-// Closing: iterations, largest rotation of a body in one iteration [rad], joint error above which
-// an iteration that does not halve it is the last one [m], [rad].
-#define CLOSE_MAX_ITERATIONS 80
-#define CLOSE_MAX_ROTATION   ((mabd_real)0.5)
-#define CLOSE_FLOOR          ((mabd_real)1e-8)
-
-// Shortening: rounds; the part of a displacement along the freedoms of the joints, relative to the
-// displacement, at which it ends. It changes the squared length by the square of this number.
-#define SHORTEN_MAX_ROUNDS 30
-#define SHORTEN_TOLERANCE  ((mabd_real)1e-6)
 
 // ---- motion ----
 
@@ -32,16 +22,22 @@ static void move_body(const mabd_affine_start_work* s, mabd_real* q, int32_t bod
     mabd_m3_store(mabd_m3_product(R, mabd_q_matrix(mabd_q_axis_angle(axis, angle))), own);
 }
 
+// Move the bodies of a component by a part of their corrections.
 static void move_component(const mabd_affine_start_work* s, const mabd_plan_component* c,
-                           mabd_real* q) {
+                           mabd_real* q, mabd_real part) {
+    const int32_t* bodies = s->m->plan->component_bodies + c->body_first;
+    for (int32_t i = 0; i < c->body_count; i++) move_body(s, q, bodies[i], part);
+}
+
+// The largest part of the corrections, at most 1, that turns no body too far.
+static mabd_real longest_step(const mabd_affine_start_work* s, const mabd_plan_component* c) {
     const int32_t* bodies = s->m->plan->component_bodies + c->body_first;
     mabd_real largest = 0;
     for (int32_t i = 0; i < c->body_count; i++) {
         const mabd_real angle = mabd_v3_norm(s->p.twists[bodies[i]].w);
         if (angle > largest) largest = angle;
     }
-    const mabd_real part = largest > CLOSE_MAX_ROTATION ? CLOSE_MAX_ROTATION / largest : 1;
-    for (int32_t i = 0; i < c->body_count; i++) move_body(s, q, bodies[i], part);
+    return largest > MABD_CLOSE_MAX_ROTATION_RAD ? MABD_CLOSE_MAX_ROTATION_RAD / largest : 1;
 }
 
 static void copy_component(const mabd_affine_start_work* s, const mabd_plan_component* c,
@@ -64,21 +60,54 @@ static mabd_affine_twist displacement(const mabd_real* q0, const mabd_real* q) {
 
 // ---- closing a component ----
 
+// Sum of the squared errors of the held rows of a component, of the last call of
+// mabd_affine_projection_errors.
+static mabd_real sum_of_squares(const mabd_affine_start_work* s, const mabd_plan_component* c) {
+    const int32_t* first = s->m->plan->slot_row + c->slot_first;
+    mabd_real sum = 0;
+    for (int32_t i = first[0]; i < first[c->slot_count]; i++) {
+        sum += s->sim->lambda_last[i] * s->sim->lambda_last[i];
+    }
+    return sum;
+}
+
+// Move a component along its correction, halved until the sum of squares of the errors falls below
+// `squares`. False if it does not fall: q is unchanged. *left gets the largest error.
+static bool search_line(mabd_affine_start_work* s, int32_t component, mabd_real* q,
+                        mabd_real squares, mabd_real* left) {
+    const mabd_plan_component* c = &s->m->plan->components[component];
+    const bool at_floor = *left <= MABD_CLOSE_FLOOR; // round-off may hide the fall
+    mabd_real part = longest_step(s, c);
+    copy_component(s, c, q, s->before);
+    for (int k = 0; k <= MABD_CLOSE_MAX_HALVINGS; k++, part /= 2) {
+        move_component(s, c, q, part);
+        *left = mabd_affine_projection_errors(&s->p, component);
+        if (at_floor || sum_of_squares(s, c) < squares) return true;
+        copy_component(s, c, s->before, q);
+    }
+    *left = mabd_affine_projection_errors(&s->p, component);
+    return false;
+}
+
 // Close the held rows of a component; changes q. *left gets the largest error.
 static mabd_status close_rows(mabd_affine_start_work* s, int32_t component, mabd_real* q,
                               mabd_real* left) {
     const mabd_plan_component* c = &s->m->plan->components[component];
-    mabd_real last = (mabd_real)INFINITY;
-    for (int k = 0; k < CLOSE_MAX_ITERATIONS; k++) {
-        *left = mabd_affine_projection_errors(&s->p, component);
-        if (*left == 0 || (*left <= CLOSE_FLOOR && *left > last / 2)) return MABD_OK;
-        last = *left;
+    mabd_real checked = (mabd_real)INFINITY; // sum of squares when progress was last checked
+    *left = mabd_affine_projection_errors(&s->p, component);
+    for (int k = 0; k < MABD_CLOSE_MAX_ITERATIONS; k++) {
+        if (*left == 0) return MABD_OK;
+        const mabd_real last = *left, squares = sum_of_squares(s, c);
+        if (k % MABD_CLOSE_CHECK_ITERATIONS == 0) {
+            if (squares > MABD_CLOSE_LEAST_FALL * checked) return MABD_OK;
+            checked = squares;
+        }
         const mabd_status status = mabd_affine_projection_solve(&s->p, component);
         if (status == MABD_ERR_SINGULAR) return MABD_OK; // *left has the error
         MABD_TRY(status);
-        move_component(s, c, q);
+        if (!search_line(s, component, q, squares, left)) return MABD_OK;
+        if (*left <= MABD_CLOSE_FLOOR && *left > last / 2) return MABD_OK;
     }
-    *left = mabd_affine_projection_errors(&s->p, component);
     return MABD_OK;
 }
 
@@ -121,14 +150,14 @@ static mabd_status shorten(mabd_affine_start_work* s, int32_t component, const m
                            mabd_real* q, mabd_real* left) {
     const mabd_plan_component* c = &s->m->plan->components[component];
     mabd_real length = measure_moved(s, c, q0, q), along;
-    for (int k = 0; k < SHORTEN_MAX_ROUNDS; k++) {
+    for (int k = 0; k < MABD_SHORTEN_MAX_ROUNDS; k++) {
         const mabd_status status = find_way_back(s, component, q, &along);
         if (status == MABD_ERR_SINGULAR) return MABD_OK;
         MABD_TRY(status);
-        if (!(along > SHORTEN_TOLERANCE * SHORTEN_TOLERANCE * length)) return MABD_OK;
+        if (!(along > MABD_SHORTEN_TOLERANCE * MABD_SHORTEN_TOLERANCE * length)) return MABD_OK;
         const mabd_real before = *left;
         copy_component(s, c, q, s->saved);
-        move_component(s, c, q);
+        move_component(s, c, q, longest_step(s, c));
         MABD_TRY(close_rows(s, component, q, left));
         const mabd_real now = measure_moved(s, c, q0, q);
         if (*left > MABD_AFFINE_START_TOLERANCE || !(now < length)) {
