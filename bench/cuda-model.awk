@@ -26,7 +26,7 @@ list == "counts" && f[column["kernel"]] == "(all)" {
     put(name, "launches", digits(f[column["launches"]]))
     put(name, "operations", digits(operations))
     put(name, "instructions in lanes", digits(f[column["lane_instructions"]]))
-    put(name, "bytes asked for", digits(f[column["bytes_read"]] + f[column["bytes_written"]]))
+    put(name, "bytes accessed", digits(f[column["bytes_read"]] + f[column["bytes_written"]]))
     put(name, "by blocks", digits(f[column["block_bytes"]]))
     put(name, "of memory", digits(f[column["memory_bytes_read"]] + f[column["memory_bytes_written"]]))
 }

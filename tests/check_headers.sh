@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every header compiles alone as C17; the public headers and the source shared with CUDA also as C++17.
-# Each begins with its SPDX line and has #pragma once.
+# Every header compiles alone as C17; the public headers and the source shared with CUDA also as
+# C++17. Each begins with its SPDX line and has #pragma once.
 # usage: check_headers.sh SOURCE_DIR C_COMPILER CXX_COMPILER [FLAG...]
 set -eu
 source_dir=$1 cc=$2 cxx=$3

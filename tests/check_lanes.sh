@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# gcc turns every loop over lanes that has a body in braces into vector code. A loop that stays scalar
-# gives the right result several times as slowly, which no other test notices. The baseline is not
-# checked: SSE2 has no instruction that selects between two values.
+# gcc turns every loop over lanes that has a body in braces into vector code. A loop that stays
+# scalar gives the right result several times as slowly, which no other test notices. The baseline
+# is not checked: SSE2 has no instruction that selects between two values.
 # usage: check_lanes.sh BUILD_DIR   (of gcc, optimised)
 set -eu
 cd "$1"

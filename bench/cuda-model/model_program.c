@@ -19,7 +19,7 @@ typedef struct program_options {
 
 static bool parse(int argc, char** argv, program_options* o, int* code) {
     const option options[] = {
-        option_list("report", "FILE", &o->reports, "what ptxas -v told of a file, repeatable"),
+        option_list("report", "FILE", &o->reports, "output of ptxas -v for a file, repeatable"),
         option_list("assembly", "FILE", &o->assembly, "its PTX, repeatable"),
         option_text("compiler", "TEXT", &o->compiler, "what compiled the kernels"),
         option_text("gpus", "FILE", &o->gpus, "table of GPUs (bench/gpus.csv)"),

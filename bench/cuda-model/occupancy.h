@@ -2,8 +2,9 @@
 // Number of blocks of a kernel that a multiprocessor holds at a time.
 //
 //   warps of a block    w = ceil(threads / 32)
-//   registers           of a warp: 32 r, in units of 256; each of four quarters of the multiprocessor has 16384 and holds
-//                       floor(16384 / that) warps, so the whole 4 times as many: / w blocks
+//   registers           of a warp: 32 r, in units of 256; each of four quarters of the
+//                       multiprocessor has 16384 and holds floor(16384 / that) warps, so the whole
+//                       4 times as many: / w blocks
 //   shared memory       of a block: s and 1 KB of the driver's, in units of 128 bytes
 //   warps, blocks       at most so many, by architecture
 //

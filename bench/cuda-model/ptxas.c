@@ -23,7 +23,7 @@ static model_kernel* add_kernel(model_kernels* k, const char* symbol, int archit
     return kernel;
 }
 
-// The number before `unit` in a line, 0 if it is not there; several are added.
+// The number before `unit` in a line, 0 if it is missing; several are added.
 static int32_t number_before(const char* line, const char* unit) {
     int32_t sum = 0;
     for (const char* at = strstr(line, unit); at != NULL; at = strstr(at + 1, unit)) {
@@ -34,7 +34,7 @@ static int32_t number_before(const char* line, const char* unit) {
     return sum;
 }
 
-// Registers and memory of a kernel; its stack is told with what it calls, if it calls.
+// Registers and memory of a kernel; its stack includes those of the functions it calls.
 static void read_use(const char* line, model_kernel* kernel) {
     const char* registers = strstr(line, "Used ");
     kernel->registers = (int32_t)strtol(registers + strlen("Used "), NULL, 10);

@@ -5,7 +5,7 @@
 //   ptxas info    : Compiling entry function 'SYMBOL' for 'sm_80'
 //   ptxas info    : Function properties for SYMBOL
 //       496 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-//   ptxas info    : Used 106 registers, used 1 barriers, 3072 bytes smem, 1128 bytes cmem[0], 376 bytes cmem[2]
+//   ptxas info    : Used 106 registers, used 1 barriers, 3072 bytes smem, 1128 bytes cmem[0], ...
 //
 // Functions that kernels call have properties as well, and no line "Compiling": their spills are
 // added to those of the kernel that was compiled last, which is the one that calls them first.

@@ -3,7 +3,8 @@
 // vendor, not a measurement.
 //
 //   of a launch    max(memory, arithmetic) + latency
-//   memory         32 bytes for each sector read and each sector written, over the bandwidth of memory
+//   memory         32 bytes for each sector read and each sector written, over the bandwidth of
+//                  memory
 //   arithmetic     instructions on reals in all lanes of all warps, over the rate of FP64: half of
 //                  the published operations, as nothing is fused, of at most as many
 //                  multiprocessors as there are blocks

@@ -63,11 +63,11 @@ void work_off(mabd_exec_stream* stream, uint64_t until) {
     }
 }
 
-void tell_wait() {
+void report_wait() {
     if (mabd_exec::watching) mabd_exec::watching->wait();
 }
 
-void tell_memory(const void* at, size_t size) {
+void report_memory(const void* at, size_t size) {
     if (mabd_exec::watching) mabd_exec::watching->memory(at, size);
 }
 
@@ -231,7 +231,7 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 cudaError_t cudaDeviceSynchronize(void) {
     ALONE();
-    tell_wait();
+    report_wait();
     work_off_all();
     return cudaPeekAtLastError();
 }
@@ -247,7 +247,7 @@ cudaError_t cudaMalloc(void** pointer, size_t size) {
     memset(at, 0xff, size); // NaN
     memory[(uintptr_t)at] = size;
     memory_used += size;
-    tell_memory(at, size);
+    report_memory(at, size);
     *pointer = at;
     return cudaSuccess;
 }
@@ -260,7 +260,7 @@ cudaError_t cudaFree(void* pointer) {
     if (found == memory.end()) return refuse(cudaErrorInvalidValue);
     memory_used -= found->second;
     memory.erase(found);
-    tell_memory(pointer, 0);
+    report_memory(pointer, 0);
     free(pointer);
     return cudaSuccess;
 }
@@ -315,7 +315,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     ALONE();
-    tell_wait();
+    report_wait();
     work_off(own(stream), UINT64_MAX);
     return cudaPeekAtLastError();
 }
@@ -341,7 +341,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     ALONE();
-    tell_wait();
+    report_wait();
     if (event->stream) work_off(event->stream, event->place);
     return cudaPeekAtLastError();
 }

@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
     if (mabd_model_build(scene, NULL, &model, &error) != MABD_OK) return fail();
     const mabd_sim_def def = mabd_default_sim_def();
     if (mabd_sim_create(model, &def, &sim, &error) != MABD_OK) return fail();
-    const mabd_record_def kept = {.scene_text = mabd_scene_text(scene), .command = "record"};
-    if (mabd_recorder_create(argv[1], sim, &kept, &recorder, &error) != MABD_OK) return fail();
+    const mabd_record_def record = {.scene_text = mabd_scene_text(scene), .command = "record"};
+    if (mabd_recorder_create(argv[1], sim, &record, &recorder, &error) != MABD_OK) return fail();
     for (int step = 0; step < 60; step++) {
         if (mabd_sim_step(sim, NULL, &error) != MABD_OK) return fail();
         if (mabd_recorder_append(recorder, sim, &error) != MABD_OK) return fail();

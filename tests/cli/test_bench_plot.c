@@ -111,9 +111,9 @@ static void expect_points(const char* line, double scale, double power, int expe
     double links = 10;
     for (const char* at = r.out; (at = strstr(at, "<circle fill")) != NULL; count++, links *= 10) {
         const double cx = next_number(&at, "cx=\""), cy = next_number(&at, "cy=\"");
-        const double told = next_number(&at, "<title>"), value = next_number(&at, "links: ");
+        const double titled = next_number(&at, "<title>"), value = next_number(&at, "links: ");
         const double wanted = (links < 1000 ? 3 : 1) * scale * pow(links, power);
-        cr_expect(eq(dbl, told, links));
+        cr_expect(eq(dbl, titled, links));
         cr_expect(epsilon_eq(dbl, value, wanted, 1e-3 * wanted));
         cr_expect(epsilon_eq(dbl, cx, x.from + x.scale * log10(links), 0.15), "%g links", links);
         cr_expect(epsilon_eq(dbl, cy, y.from + y.scale * log10(wanted), 0.15), "%g links", links);
@@ -195,22 +195,22 @@ Test(bench_plot, broken_tables_are_refused_with_file_and_line) {
         {"# triad: fast\n" NAMES "10,1,1\n", "bad.csv:1: expected '# triad:"},
     };
     write_power_law("good.csv", 3, 1, 1, 0);
-    sandbox_write("kept.svg", "as it was\n");
+    sandbox_write("existing.svg", "as it was\n");
     for (size_t i = 0; i < COUNT(cases); i++) {
         sandbox_write("bad.csv", cases[i].text);
-        command_result r = mabd_call("bench plot good.csv bad.csv --svg kept.svg");
+        command_result r = mabd_call("bench plot good.csv bad.csv --svg existing.svg");
         cr_expect(eq(int, r.code, 2), "case %zu: %s", i, r.err);
         cr_expect_not_null(strstr(r.err, cases[i].said), "case %zu says: %s", i, r.err);
         cr_expect_not_null(strchr(r.err, '\n'));
         cr_expect(eq(str, strchr(r.err, '\n'), "\n"), "more than one line: %s", r.err);
         cr_expect(eq(str, (char*)r.out, ""), "case %zu", i);
     }
-    char kept[32] = "";
-    FILE* file = fopen("kept.svg", "r");
+    char content[32] = "";
+    FILE* file = fopen("existing.svg", "r");
     cr_assert_not_null(file);
-    cr_expect_not_null(fgets(kept, sizeof(kept), file));
+    cr_expect_not_null(fgets(content, sizeof(content), file));
     fclose(file);
-    cr_expect(eq(str, kept, "as it was\n"));
+    cr_expect(eq(str, content, "as it was\n"));
 }
 
 Test(bench_plot, usage_errors) {

@@ -53,8 +53,9 @@
 #include <string.h>
 
 #define BIT(id)      (1u << CONFORMANCE_##id)
-#define CHAINS       (BIT(CHAINS) | BIT(MANY_CHAINS) | BIT(STRAIGHT_CHAINS) | BIT(GROUNDED_LINKAGES))
-#define TREES        (CHAINS | BIT(TREES) | BIT(STARS) | BIT(JUNCTIONS) | BIT(FORESTS))
+#define PLAIN_CHAINS (BIT(CHAINS) | BIT(MANY_CHAINS) | BIT(STRAIGHT_CHAINS))
+#define ALL_CHAINS   (PLAIN_CHAINS | BIT(GROUNDED_LINKAGES))
+#define TREES        (ALL_CHAINS | BIT(TREES) | BIT(STARS) | BIT(JUNCTIONS) | BIT(FORESTS))
 #define ALL          ((1u << CONFORMANCE_CLASSES) - 1)
 #define NO_JUNCTIONS (ALL & ~BIT(JUNCTIONS))
 #define ROUNDING     8.0                // factor on the effect of one unit of round-off
@@ -72,7 +73,7 @@ typedef struct solver {
 } solver;
 
 static const solver solvers[] = {
-    {&mabd_dual_chain, CHAINS, 1e-9, 0, 0, 1, 0},
+    {&mabd_dual_chain, ALL_CHAINS, 1e-9, 0, 0, 1, 0},
     {&mabd_dual_tree, TREES, 1e-9, 0, 0, 1, 0},
     {&mabd_dual_block, ALL, 1e-9, 0, 0, 1, 0},
     {&mabd_dual_direct, ALL, 1e-9, 0, 0, 1, 0},
@@ -85,15 +86,15 @@ static const solver solvers[] = {
 // ---- one scene ---------------------------------------------------------------------------------
 
 // The dual system of an iteration, stored while solvers overwrite it.
-typedef struct kept {
+typedef struct system_copy {
     mabd_real *D, *U, *lambda, *q_new, *stress;
-} kept;
+} system_copy;
 
 typedef struct test_case {
     mabd_scene* scene;
     mabd_model* model;
     mabd_affine_sim* sim;
-    kept older, now; // systems at the start and after the steps
+    system_copy older, now; // systems at the start and after the steps
     kkt_system kkt;
     mabd_real *dq, *lambda; // result of a solver, in the oracle's order
 } test_case;
@@ -112,15 +113,15 @@ static mabd_real* copy_of(const mabd_real* from, size_t n) {
     return to;
 }
 
-static kept keep(const mabd_affine_sim* cpu) {
+static system_copy copy_system(const mabd_affine_sim* cpu) {
     const mabd_affine_sizes* n = &cpu->sizes;
-    const kept k = {copy_of(cpu->D, n->diagonal_reals), copy_of(cpu->U, n->edge_reals),
-                    copy_of(cpu->lambda, n->rows), copy_of(cpu->q_new, 12 * (n->bodies + 1)),
-                    copy_of(cpu->stress, 6 * n->bodies)};
+    const system_copy k = {copy_of(cpu->D, n->diagonal_reals), copy_of(cpu->U, n->edge_reals),
+                           copy_of(cpu->lambda, n->rows), copy_of(cpu->q_new, 12 * (n->bodies + 1)),
+                           copy_of(cpu->stress, 6 * n->bodies)};
     return k;
 }
 
-static void restore(mabd_affine_sim* cpu, const kept* k) {
+static void restore(mabd_affine_sim* cpu, const system_copy* k) {
     const mabd_affine_sizes* n = &cpu->sizes;
     memcpy(cpu->D, k->D, n->diagonal_reals * sizeof(mabd_real));
     memcpy(cpu->U, k->U, n->edge_reals * sizeof(mabd_real));
@@ -129,15 +130,15 @@ static void restore(mabd_affine_sim* cpu, const kept* k) {
     memcpy(cpu->stress, k->stress, 6 * n->bodies * sizeof(mabd_real));
 }
 
-static void release(kept* k) {
+static void release(system_copy* k) {
     free(k->D), free(k->U), free(k->lambda), free(k->q_new), free(k->stress);
 }
 
-static kept assemble(mabd_affine_sim* cpu, mabd_affine_scheme scheme, int32_t step) {
+static system_copy assemble(mabd_affine_sim* cpu, mabd_affine_scheme scheme, int32_t step) {
     mabd_affine_begin_solve(cpu, scheme, (mabd_real)step * STEP, STEP);
     mabd_affine_predict(cpu);
     mabd_affine_assemble(cpu, MABD_PASS_FIRST);
-    return keep(cpu);
+    return copy_system(cpu);
 }
 
 static test_case case_make(const conformance_class* class, int32_t index) {
@@ -181,7 +182,7 @@ static void case_free(test_case* c) {
 // ---- one solver on it --------------------------------------------------------------------------
 
 // Compute x'Ky of a component, K of the stored system.
-static double product(const mabd_dual_system* system, const kept* k, const mabd_real* x,
+static double product(const mabd_dual_system* system, const system_copy* k, const mabd_real* x,
                       const mabd_real* y) {
     double sum = 0;
     for (int32_t s = 0; s < system->slot_count; s++) {
@@ -217,7 +218,7 @@ static void oracle_multipliers(const test_case* c, mabd_real* lambda) {
 }
 
 // Compute the error of the multipliers in lambda, in the norm of K.
-static double work_error(const test_case* c, const kept* k, int32_t part) {
+static double work_error(const test_case* c, const system_copy* k, int32_t part) {
     const mabd_affine_sim* cpu = c->sim;
     const mabd_dual_system system = mabd_affine_dual_system(cpu, part);
     const size_t n = cpu->sizes.rows;
@@ -243,8 +244,8 @@ static void iterate(const solver* s, int32_t iterations, void* object,
 }
 
 // Solve one component of a stored system; its multipliers remain in lambda.
-static void solve_part(const solver* s, const test_case* c, const kept* k, int32_t iterations,
-                       int32_t part, outcome* out) {
+static void solve_part(const solver* s, const test_case* c, const system_copy* k,
+                       int32_t iterations, int32_t part, outcome* out) {
     mabd_affine_sim* cpu = c->sim;
     const mabd_allocator allocator = mabd_default_allocator();
     const mabd_dual_system system = mabd_affine_dual_system(cpu, part);
@@ -269,7 +270,7 @@ static void solve_part(const solver* s, const test_case* c, const kept* k, int32
 }
 
 // Solve a stored system; c->dq and c->lambda get the result.
-static outcome run(const solver* s, const test_case* c, const kept* k, int32_t iterations) {
+static outcome run(const solver* s, const test_case* c, const system_copy* k, int32_t iterations) {
     mabd_affine_sim* cpu = c->sim;
     const mabd_plan* plan = c->model->plan;
     outcome out = {.closed = true};
@@ -303,11 +304,11 @@ static void shake(mabd_real* values, size_t n, uint64_t* state) {
 }
 
 // Return the system with every entry changed by round-off; diagonal blocks stay symmetric.
-static kept shaken(const test_case* c) {
+static system_copy shaken(const test_case* c) {
     const mabd_plan* plan = c->model->plan;
     uint64_t state = 1;
     restore(c->sim, &c->now);
-    kept k = keep(c->sim);
+    system_copy k = copy_system(c->sim);
     shake(k.D, c->sim->sizes.diagonal_reals, &state);
     shake(k.U, c->sim->sizes.edge_reals, &state);
     for (int32_t s = 0; s < plan->slot_count; s++) {
@@ -322,7 +323,7 @@ static kept shaken(const test_case* c) {
 static kkt_errors sensitivity(const solver* s, const test_case* c) {
     mabd_real* dq = copy_of(c->dq, 12 * (size_t)c->kkt.bodies);
     mabd_real* lambda = copy_of(c->lambda, (size_t)c->kkt.rows);
-    kept other = shaken(c);
+    system_copy other = shaken(c);
     run(s, c, &other, s->iterations);
     const kkt_errors e = kkt_between(&c->kkt, c->dq, c->lambda, dq, lambda);
     release(&other);

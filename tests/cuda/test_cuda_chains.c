@@ -97,7 +97,7 @@ Test(cuda_chains, of_several_patterns_at_once) {
     expect_bits_of_the_cpu(make(33, 5, p), 5);
 }
 
-Test(cuda_chains, tell_the_slot_whose_pivot_fails) {
+Test(cuda_chains, report_the_slot_whose_pivot_fails) {
     const pattern p[] = {{6, 0, 1}, {9, 3, 1}};
     const mabd_allocator allocator = mabd_default_allocator();
     dual_case c = make(40, 2, p);

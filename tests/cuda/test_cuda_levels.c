@@ -122,7 +122,7 @@ Test(cuda_levels, of_junctions_on_junctions) {
                  3 * 3 + 1)); // arms and the joint before, two slots; the ground
 }
 
-Test(cuda_levels, tell_the_slots_whose_pivots_fail) {
+Test(cuda_levels, report_the_slots_whose_pivots_fail) {
     dual_case c =
         make(dual_graph_beside(dual_graph_tree(30, 0, 2), dual_graph_star(20, 2, 1, 3, 2)), 1);
     mabd_real* b = device_right_side(c.plan, 5);

@@ -294,7 +294,7 @@ Test(cuda_libraries, refuse_memory_of_the_host) {
     close_rig(&r);
 }
 
-Test(cuda_libraries, are_not_there_without_a_driver) {
+Test(cuda_libraries, are_missing_without_a_driver) {
     mabd_libraries libraries = {0};
     mabd_error error = {0};
     setenv("MABD_EXEC_DRIVER", "old", 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Components with cycles on a device, through the executor (cuda/dual/loops.cu): solutions against
-// the block factor and the kept matrix, copies in batches, junctions, the same bits in any order of
-// threads and blocks.
+// the block factor and the stored matrix, copies in batches, junctions, the same bits in any order
+// of threads and blocks.
 #include "cuda/dual/loops.h"
 
 #include "cuda/dual_rig.h"
@@ -47,7 +47,7 @@ static void solve(rig* r, dual_case* c) {
     dual_rig_fetch(&r->on, c);
 }
 
-// Slots of a component that are told to have failed.
+// Slots of a component that are reported as failed.
 static int32_t count_bad(const rig* r, const dual_case* c, int32_t* first) {
     const size_t slots = (size_t)c->plan->slot_count;
     int32_t *bad = malloc(slots * sizeof *bad), count = 0;
@@ -222,8 +222,8 @@ Test(cuda_loops, copies_are_solved_in_batches) {
     dual_case_free(&chain);
 }
 
-// One of a batch fails: its cut slot is told, and the others are solved.
-Test(cuda_loops, tell_the_cut_joint_whose_pivot_fails) {
+// One of a batch fails: its cut slot is reported, and the others are solved.
+Test(cuda_loops, report_the_cut_joint_whose_pivot_fails) {
     const int32_t components[SEVERAL] = {0, 1, 2, 3, 4, 6, 7, 8, 9};
     for (int broken = 0; broken < SEVERAL; broken++) {
         dual_case c[SEVERAL];
@@ -249,7 +249,7 @@ Test(cuda_loops, tell_the_cut_joint_whose_pivot_fails) {
     }
 }
 
-Test(cuda_loops, tell_the_tree_joint_whose_pivot_fails) {
+Test(cuda_loops, report_the_tree_joint_whose_pivot_fails) {
     dual_case c = dual_case_make(pattern(2, 4), 0, 12, 1, 4);
     rig r;
     open_rig(&r, c.plan, 1, first);

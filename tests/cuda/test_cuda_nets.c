@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nets on a device, through the executor (cuda/dual/nets.cu): residuals against the kept matrix,
+// Nets on a device, through the executor (cuda/dual/nets.cu): residuals against the stored matrix,
 // solutions against the block factor, the same bits in any order of threads and blocks and whatever
 // else is solved at the same time.
 #include "cuda/dual/nets.h"
@@ -232,7 +232,7 @@ Test(cuda_nets, a_right_hand_side_that_is_not_finite_ends) {
     }
 }
 
-Test(cuda_nets, tell_the_slot_whose_pivot_fails) {
+Test(cuda_nets, report_the_slot_whose_pivot_fails) {
     for (int which = 0; which < 4; which++) {
         dual_case c = make(which, 4);
         rig r;

@@ -132,7 +132,7 @@ Test(cuda_segments, are_stable_where_the_matrix_is_nearly_singular) {
     dual_case_free(&c);
 }
 
-Test(cuda_segments, tell_the_slot_whose_pivot_fails) {
+Test(cuda_segments, report_the_slot_whose_pivot_fails) {
     dual_case c = make(dual_graph_chain(2300, 0, 2), 2);
     mabd_real* b = device_right_side(c.plan, 5);
     const int32_t slots[] = {0, 1, 31, 32, 63, 64, 1000, 1023, 1055, 2298, 2299};

@@ -24,17 +24,17 @@ static void expect_none(const char* driver, const char* text) {
     MABD_CUDA(device_close)(&device);
 }
 
-Test(device, none_is_told) {
+Test(device, a_missing_device_is_reported) {
     expect_none("none", "no CUDA device: no CUDA-capable device is detected");
 }
 
-Test(device, too_old_a_driver_is_told) {
+Test(device, too_old_a_driver_is_reported) {
     expect_none("old",
                 "no CUDA driver, or one that is too old: CUDA driver version is insufficient "
                 "for CUDA runtime version");
 }
 
-Test(device, too_little_memory_is_told_with_numbers) {
+Test(device, too_little_memory_is_reported_with_numbers) {
     mabd_error error = {0};
     setenv("MABD_EXEC_MEMORY", "5000000", 1);
     mabd_device device = open_device();

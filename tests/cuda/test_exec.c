@@ -145,7 +145,7 @@ static double read_after(bool waits) {
     return y[0];
 }
 
-Test(exec, streams_wait_only_where_told) {
+Test(exec, streams_wait_only_for_events) {
     cr_expect(eq(dbl, read_after(true), 2));
     cr_expect(eq(dbl, read_after(false), 1));
 }

@@ -233,7 +233,7 @@ static const overlap_case overlaps[] = {
      0.015},
 };
 
-Test(contact_fast, overlaps_at_the_start_are_told_and_come_apart_slowly) {
+Test(contact_fast, overlaps_at_the_start_are_reported_and_come_apart_slowly) {
     for (size_t k = 0; k < sizeof overlaps / sizeof *overlaps; k++) {
         const overlap_case* c = &overlaps[k];
         const contact_body left = {

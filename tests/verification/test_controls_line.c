@@ -411,7 +411,7 @@ Test(controls_line, a_spring_between_two_bodies_swings_with_their_reduced_mass) 
 }
 
 // Kinetic energy (with armature) plus spring energy is constant except for BDF2's loss.
-Test(controls_line, energy_of_spring_and_mass_is_kept_with_second_order) {
+Test(controls_line, energy_of_spring_and_mass_is_conserved_to_second_order) {
     const line_case c = {.axis = {.stiffness = 250, .rest = 0.1, .armature = 2}, .speed = 1};
     const double mass = oscillator_of(&c).mass, start = mass / 2 + 250 * 0.1 * 0.1 / 2;
     mabd_model* model = model_of(&c);

@@ -15,7 +15,7 @@
     " \"position\": [0.4, 0, 0]}], \"joints\": [{\"name\": \"knot\", \"type\": \"ball\","          \
     " \"a\": \"light\", \"b\": \"heavy\", \"anchor_a\": [0, 0, 0], \"anchor_b\": [0, 0, 0]}]}"
 
-Test(start, an_open_joint_is_an_error_with_its_name_and_opening) {
+Test(start, an_open_joint_is_an_error_with_its_name_and_size) {
     mabd_model* model = rig_text_model(PAIR(""));
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
     mabd_error error = {0};
@@ -128,8 +128,9 @@ Test(start, velocities_that_joints_allow_keep_their_bits) {
         mabd_real v[12], w[12], given_v[12], given_w[12];
         mabd_sim_get_state(sim, NULL, NULL, v, w);
         mabd_sim_get_state(loose, NULL, NULL, given_v, given_w);
-        const bool kept = memcmp(v, given_v, sizeof v) == 0 && memcmp(w, given_w, sizeof w) == 0;
-        cr_expect(eq(int, kept, slips[k] < 1e-6), "slip %g m/s", slips[k]);
+        const bool unchanged =
+            memcmp(v, given_v, sizeof v) == 0 && memcmp(w, given_w, sizeof w) == 0;
+        cr_expect(eq(int, unchanged, slips[k] < 1e-6), "slip %g m/s", slips[k]);
         cr_expect(eq(int, mabd_sim_warnings(sim, 0, NULL), slips[k] < 1e-6 ? 0 : 1));
         rig_destroy(sim, model), rig_destroy(loose, other);
     }

@@ -192,6 +192,18 @@
 /// evict the bodies of the next segment from the second-level cache.
 #define MABD_PREFETCH_JOINTS 4
 
+// ---- bodies (affine/element/affine_body.h, cpu/pack_balls.c, cpu/pack_turns.c) -----------------
+
+/// Part of the diagonal 1/c by which G may be negative before its negative eigenvalues are set to
+/// zero: I + G C keeps a tenth of its pivots, and G affects only the convergence.
+#define MABD_STIFFENING_MARGIN_PART ((mabd_real)0.1)
+/// |X'X - I|^2 above which the polar decomposition of a lane is computed again without lanes: two
+/// iterations of Newton-Schulz left an error above round-off, 1e-14.
+#define MABD_POLAR_LANE_SQUARE ((mabd_real)1e-28)
+/// Square of a rotation vector below which it is not unwrapped [rad^2]: whole turns are counted
+/// beyond 1 rad only, so unwrapping does nothing there; 1 % is for round-off.
+#define MABD_UNWRAP_SQUARE_RAD2 ((mabd_real)0.99)
+
 // ---- sanity of numbers -------------------------------------------------------------------------
 
 /// Square of an increment from which a state counts as not finite: its next square would overflow

@@ -112,16 +112,16 @@ static void expect_oracles(mabd_joint joint) {
     expect_oracle(joint, MABD_SEGMENT_BODIES + 100, true, 1000, 1); // a heavy end
 }
 
-Test(run, gives_what_the_whole_system_gives) {
+Test(segment, gives_what_the_whole_system_gives) {
     expect_oracles(MABD_JOINT_BALL);
 }
 
-Test(run, gives_what_the_whole_system_gives_with_hinges) {
+Test(segment, gives_what_the_whole_system_gives_with_hinges) {
     expect_oracles(MABD_JOINT_HINGE);
 }
 
 // Four, five and six rows; with point rows and without, with slide rows and cross rows.
-Test(run, gives_what_the_whole_system_gives_with_other_joints) {
+Test(segment, gives_what_the_whole_system_gives_with_other_joints) {
     const mabd_joint joints[4] = {MABD_JOINT_UNIVERSAL, MABD_JOINT_CYLINDRICAL,
                                   MABD_JOINT_PRISMATIC, MABD_JOINT_FIXED};
     for (int i = 0; i < 4; i++) {
@@ -130,7 +130,7 @@ Test(run, gives_what_the_whole_system_gives_with_other_joints) {
     }
 }
 
-Test(run, short_chains_have_none) {
+Test(segment, short_chains_have_none) {
     long_chain c = start(MABD_JOINT_BALL, MABD_SEGMENT_BODIES, true, 0, 0);
     cr_assert(eq(i32, c.sim->packs->segment_count, 0));
     stop(&c);
@@ -156,7 +156,7 @@ static void solve_again(mabd_affine_sim* cpu) {
     mabd_affine_solve_dual(cpu);
 }
 
-Test(run, finds_the_widest_gap) {
+Test(segment, finds_the_widest_gap) {
     long_chain c = start(MABD_JOINT_BALL, 2 * MABD_SEGMENT_BODIES + 50, true, 0, 5);
     mabd_affine_sim* cpu = c.sim;
     const mabd_plan* plan = c.model->plan;
@@ -203,7 +203,7 @@ static void expect_same_bits(mabd_joint joint) {
     stop(&one);
 }
 
-Test(run, does_not_depend_on_threads) {
+Test(segment, does_not_depend_on_threads) {
     expect_same_bits(MABD_JOINT_BALL);
     expect_same_bits(MABD_JOINT_HINGE);
 }
@@ -224,7 +224,7 @@ static void expect_failing_joint(mabd_joint type) {
     stop(&c);
 }
 
-Test(run, reports_the_failing_joint) {
+Test(segment, reports_the_failing_joint) {
     expect_failing_joint(MABD_JOINT_BALL);
     expect_failing_joint(MABD_JOINT_HINGE);
 }

@@ -84,7 +84,7 @@ static bench box_on_plane(void) {
     return open_bench(scene);
 }
 
-// Number 0 .. 7 of the corner of the box that a point of body 1 is, told by where it was at the
+// Number 0 .. 7 of the corner of the box that a point of body 1 is, found by where it was at the
 // start pose, in which the box stands along the world axes.
 static int corner_of(const bench* b, mabd_vec3 X) {
     const mabd_vec3 at = world(b->start, 1, X);

@@ -408,7 +408,7 @@ Test(broad, planes_and_endless_geoms) {
     cr_assert(lt(i64, 200, compare("planes and rules", 1)));
 }
 
-Test(broad, a_plane_touches_what_stands_on_it) {
+Test(broad, a_plane_touches_bodies_that_rest_on_it) {
     for (int k = 0; k < 50; k++) {
         add_box(mabd_v3((mabd_real)(3 * k), 0, k % 2 ? 1 : (mabd_real)1.0000001), cube(1));
     }

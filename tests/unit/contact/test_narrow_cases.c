@@ -218,7 +218,7 @@ Test(narrow_cases, a_resting_box_is_supported_and_keeps_its_features) {
     }
 }
 
-Test(narrow_cases, a_cylinder_stands_and_lies) {
+Test(narrow_cases, a_cylinder_rests_on_its_cap_and_on_its_side) {
     const mabd_collider can = shape(MABD_COLLIDER_CYLINDER, 0.1, 0.4, 0);
     const mabd_collider table = shape(MABD_COLLIDER_BOX, 2, 2, 1);
     const mabd_collider ground = shape(MABD_COLLIDER_PLANE, 0, 0, 0);

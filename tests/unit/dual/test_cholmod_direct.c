@@ -13,7 +13,7 @@
 
 #define ROUND_OFF (20 * dual_epsilon())
 
-TestSuite(graph_direct, .init = suite_count);
+TestSuite(cholmod_direct, .init = suite_count);
 
 // ---- helpers -----------------------------------------------------------------------------------
 
@@ -51,27 +51,27 @@ static void check(dual_graph graph, const char* what) {
 
 // ---- tests -------------------------------------------------------------------------------------
 
-Test(graph_direct, solves_nets) {
+Test(cholmod_direct, solves_nets) {
     for (int32_t width = 0; width <= 6; width++) check(dual_graph_net(5, 6, width, 3), "net 5x6");
     check(dual_graph_net(1, 1, 3, 1), "one joint");
     check(dual_graph_net(2, 2, 0, 2), "net 2x2");
     check(dual_graph_net(30, 30, 3, 1), "net 30x30");
 }
 
-Test(graph_direct, solves_trees) {
+Test(cholmod_direct, solves_trees) {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         check(dual_graph_tree((int32_t)(5 * seed), 0, seed), "tree");
     }
     check(dual_graph_tree(2000, 0, 5), "large tree");
 }
 
-Test(graph_direct, solves_rings) {
+Test(cholmod_direct, solves_rings) {
     check(dual_graph_ring(3, 5, 1), "ring of 3");
     check(dual_graph_ring(60, 0, 2), "ring of 60");
     check(dual_graph_ring(5000, 3, 3), "ring of 5000");
 }
 
-Test(graph_direct, solves_parallel_joints_and_random_graphs) {
+Test(cholmod_direct, solves_parallel_joints_and_random_graphs) {
     dual_graph two = dual_graph_make(2, 3);
     dual_graph_join(&two, 0, 1, 3);
     dual_graph_join(&two, 1, 0, 5);
@@ -83,7 +83,7 @@ Test(graph_direct, solves_parallel_joints_and_random_graphs) {
     }
 }
 
-Test(graph_direct, agrees_with_the_chain_solver) {
+Test(cholmod_direct, agrees_with_the_chain_solver) {
     dual_case c = dual_case_make(dual_graph_chain(200, 0, 6), 0, 12, 0.5, 6);
     size_t n = (size_t)c.system.row_count;
     mabd_real* thomas = malloc(n * sizeof(mabd_real));
@@ -104,7 +104,7 @@ Test(graph_direct, agrees_with_the_chain_solver) {
     dual_case_free(&c);
 }
 
-Test(graph_direct, works_on_a_component_that_is_not_the_first) {
+Test(cholmod_direct, works_on_a_component_that_is_not_the_first) {
     dual_graph graph = dual_graph_make(7, 8);
     for (int32_t i = 0; i < 3; i++) dual_graph_join(&graph, i ? i - 1 : -1, i, 2);
     for (int32_t i = 3; i < 7; i++) dual_graph_join(&graph, i, i < 6 ? i + 1 : 3, 2 + i % 3);
@@ -120,7 +120,7 @@ Test(graph_direct, works_on_a_component_that_is_not_the_first) {
 }
 
 // Rank 2 per body and a shift of 1e-10 of the entries: condition 1e10, as of redundant joints.
-Test(graph_direct, stays_backward_stable_at_condition_1e10) {
+Test(cholmod_direct, stays_backward_stable_at_condition_1e10) {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         dual_graph graph =
             seed % 2 ? dual_graph_net(6, 6, 3, seed) : dual_graph_random(30, 20, 0, seed);
@@ -141,7 +141,7 @@ Test(graph_direct, stays_backward_stable_at_condition_1e10) {
 
 // The pivot of a row is its diagonal entry minus a sum of squares over positive pivots, so a
 // negative entry fails at its own slot in any elimination order.
-Test(graph_direct, names_the_slot_whose_pivot_fails_and_recovers) {
+Test(cholmod_direct, names_the_slot_whose_pivot_fails_and_recovers) {
     double values[] = {-1, (double)NAN, (double)INFINITY};
     dual_case c = dual_case_make(dual_graph_net(4, 5, 0, 4), 0, 12, 0.5, 4);
     void* solver = create(&c);
@@ -163,7 +163,7 @@ Test(graph_direct, names_the_slot_whose_pivot_fails_and_recovers) {
     dual_case_free(&c);
 }
 
-Test(graph_direct, a_zero_pivot_fails) {
+Test(cholmod_direct, a_zero_pivot_fails) {
     dual_case c = dual_case_make(dual_graph_ring(5, 3, 4), 0, 12, 0.5, 4);
     void* solver = create(&c);
     for (int32_t slot = 0; slot < 5; slot++) {
@@ -208,13 +208,13 @@ static void no_allocation_in(dual_graph graph) {
     dual_case_free(&c);
 }
 
-Test(graph_direct, neither_factor_nor_solve_allocates) {
+Test(cholmod_direct, neither_factor_nor_solve_allocates) {
     no_allocation_in(dual_graph_net(8, 8, 3, 1));
     no_allocation_in(dual_graph_random(30, 30, 0, 2));
     no_allocation_in(dual_graph_tree(40, 0, 3));
 }
 
-Test(graph_direct, every_allocation_may_fail) {
+Test(cholmod_direct, every_allocation_may_fail) {
     dual_case c = dual_case_make(dual_graph_net(4, 4, 0, 1), 0, 12, 0.5, 2);
     int64_t own = 0, suite = 0;
     for (int which = 0; which < 2; which++) {
@@ -247,7 +247,7 @@ Test(graph_direct, every_allocation_may_fail) {
     dual_case_free(&c);
 }
 
-Test(graph_direct, gives_the_same_bits_every_time) {
+Test(cholmod_direct, gives_the_same_bits_every_time) {
     dual_case c = dual_case_make(dual_graph_net(9, 9, 0, 4), 0, 12, 0, 4);
     size_t bytes = (size_t)c.system.row_count * sizeof(mabd_real);
     mabd_real* first = malloc(bytes);
@@ -263,7 +263,7 @@ Test(graph_direct, gives_the_same_bits_every_time) {
     dual_case_free(&c);
 }
 
-Test(graph_direct, refuses_an_empty_system) {
+Test(cholmod_direct, refuses_an_empty_system) {
     mabd_allocator allocator = mabd_default_allocator();
     mabd_dual_system empty = {0};
     void* solver;

@@ -122,16 +122,16 @@ static void expect_law_of_draws(mabd_real softness, bool full, mabd_real most, i
     }
 }
 
-Test(projected_cg, the_law_holds_at_the_result) {
+Test(cone_cg, the_law_holds_at_the_result) {
     expect_law_of_draws(1e-3, true, 1, 60);
 }
 
-Test(projected_cg, the_law_holds_where_rows_depend_on_each_other) {
+Test(cone_cg, the_law_holds_where_rows_depend_on_each_other) {
     expect_law_of_draws(1e-3, false, (mabd_real)0.5, 60);
 }
 
 // Bounds that follow converged normal forces converge here, but slowly: 41 passes.
-Test(projected_cg, friction_settles_where_rows_depend_on_each_other) {
+Test(cone_cg, friction_settles_where_rows_depend_on_each_other) {
     uint64_t state = 11;
     problem* p = NULL;
     for (int k = 0; k < 60 + 54; k++) {
@@ -189,7 +189,7 @@ static bool iterate_to_coulomb(const problem* p, mabd_real* l) {
 
 // Forces are about 1 N to 100 N. The condition of W + c is below 3 n/softness < 600, so a residual
 // of 1e-10 m of 1e-2 m leaves less than 1e-5 of the forces.
-Test(projected_cg, forces_are_those_of_another_solver) {
+Test(cone_cg, forces_are_those_of_another_solver) {
     uint64_t state = 5;
     int compared = 0;
     for (int k = 0; k < 40; k++) {
@@ -233,7 +233,7 @@ static problem* one_contact(mabd_real d, mabd_real s, mabd_real mu) {
     return p;
 }
 
-Test(projected_cg, one_contact_is_the_closed_form) {
+Test(cone_cg, one_contact_is_the_closed_form) {
     const mabd_real d = (mabd_real)1e-3, mu = (mabd_real)0.4, o = ONE_OWN, soft = ONE_SOFT;
     for (int k = 0; k < 3; k++) {
         const mabd_real s = d * (mabd_real)k / 2;
@@ -250,7 +250,7 @@ Test(projected_cg, one_contact_is_the_closed_form) {
 // ---- the budget --------------------------------------------------------------------------------
 
 // One product for the gradient, and one more if round-off moved a force across its bound.
-Test(projected_cg, a_start_at_the_solution_takes_two_products) {
+Test(cone_cg, a_start_at_the_solution_takes_two_products) {
     uint64_t state = 23;
     for (int k = 0; k < 80; k++) {
         const int count = 1 + k % MOST;
@@ -266,7 +266,7 @@ Test(projected_cg, a_start_at_the_solution_takes_two_products) {
 }
 
 // The current step is completed and its result measured: two more products.
-Test(projected_cg, the_budget_of_products_is_kept) {
+Test(cone_cg, the_budget_of_products_is_not_exceeded) {
     uint64_t state = 31;
     for (int most = 1; most < 12; most++) {
         problem* p = draw_problem(MOST, ROWS + 3, (mabd_real)1e-3, &state);
@@ -274,7 +274,7 @@ Test(projected_cg, the_budget_of_products_is_kept) {
         p->of.max_products = most;
         const mabd_cone_report report = solve(p);
         cr_expect(not(report.converged));
-        cr_expect(lt(dbl, p->of.tolerance, report.residual), "the residual is told");
+        cr_expect(lt(dbl, p->of.tolerance, report.residual), "the residual is reported");
         cr_expect(le(int, report.products, most + 2));
         contact_law_cones(&p->of, p->force);
         free(p);
@@ -282,7 +282,7 @@ Test(projected_cg, the_budget_of_products_is_kept) {
 }
 
 // Slips of 1e-3 m cannot be resolved to 1e-15 m: the displacement is 1e-16 of the positions.
-Test(projected_cg, a_tolerance_below_round_off_comes_to_an_end, .timeout = 20) {
+Test(cone_cg, a_tolerance_below_round_off_comes_to_an_end, .timeout = 20) {
     uint64_t state = 5;
     for (int k = 0; k < 20; k++) {
         problem* p = draw_problem(1 + k % 4, 3 * (1 + k % 4) + 3, (mabd_real)0.05, &state);
@@ -293,7 +293,7 @@ Test(projected_cg, a_tolerance_below_round_off_comes_to_an_end, .timeout = 20) {
     }
 }
 
-Test(projected_cg, nothing_to_solve_is_solved) {
+Test(cone_cg, nothing_to_solve_is_solved) {
     const mabd_cone_problem none = {.count = 0, .tolerance = (mabd_real)1e-9};
     const mabd_cone_report report = mabd_cone_cg(&none, NULL, NULL, NULL);
     cr_expect(report.converged);
@@ -303,7 +303,7 @@ Test(projected_cg, nothing_to_solve_is_solved) {
 }
 
 // Given bounds are constant for any normal forces; with updates they converge to Coulomb's law.
-Test(projected_cg, given_bounds_stand_until_they_are_updated) {
+Test(cone_cg, given_bounds_stand_until_they_are_updated) {
     const mabd_real d = (mabd_real)1e-3, normal = d / (ONE_OWN * (1 + ONE_SOFT));
     for (int updates = 0; updates < 3; updates++) {
         problem* p = one_contact(d, 2 * d, (mabd_real)0.5);

@@ -102,7 +102,7 @@ static void expect_law(const problem* p, mabd_real e) {
     contact_law_expect(&p->of, p->force, p->rows, g, e);
 }
 
-Test(contact_gs, the_law_holds_at_the_result) {
+Test(cone_gs, the_law_holds_at_the_result) {
     uint64_t state = 11;
     for (int count = 1; count <= MOST; count++) {
         for (int k = 0; k < 20; k++) {
@@ -118,7 +118,7 @@ Test(contact_gs, the_law_holds_at_the_result) {
 
 // Forces are about 1 N to 100 N, the condition is below 3/softness: 1e-10 m of 1e-2 m leaves less
 // than 1e-5 of them.
-Test(contact_gs, forces_are_those_of_projected_cg) {
+Test(cone_gs, forces_are_those_of_projected_cg) {
     uint64_t state = 5;
     for (int k = 0; k < 60; k++) {
         problem* p = draw_problem(1 + k % MOST, (mabd_real)0.05, &state);
@@ -133,7 +133,7 @@ Test(contact_gs, forces_are_those_of_projected_cg) {
     }
 }
 
-Test(contact_gs, a_start_at_the_solution_takes_one_sweep_forth_and_back) {
+Test(cone_gs, a_start_at_the_solution_takes_one_sweep_forth_and_back) {
     uint64_t state = 23;
     for (int k = 0; k < 40; k++) {
         problem* p = draw_problem(1 + k % MOST, (mabd_real)1e-3, &state);
@@ -147,7 +147,7 @@ Test(contact_gs, a_start_at_the_solution_takes_one_sweep_forth_and_back) {
 }
 
 // A sweep runs forward and backward: an odd budget is exceeded by one sweep.
-Test(contact_gs, the_budget_of_sweeps_is_kept) {
+Test(cone_gs, the_budget_of_sweeps_is_not_exceeded) {
     uint64_t state = 31;
     for (int most = 1; most < 12; most++) {
         problem* p = draw_problem(MOST, (mabd_real)1e-3, &state);
@@ -155,14 +155,14 @@ Test(contact_gs, the_budget_of_sweeps_is_kept) {
         p->of.max_products = most;
         const mabd_cone_report report = solve(p);
         cr_expect(not(report.converged));
-        cr_expect(lt(dbl, p->of.tolerance, report.residual), "the residual is told");
+        cr_expect(lt(dbl, p->of.tolerance, report.residual), "the residual is reported");
         cr_expect(le(int, report.products, most + 1));
         contact_law_cones(&p->of, p->force);
         free(p);
     }
 }
 
-Test(contact_gs, nothing_to_solve_is_solved) {
+Test(cone_gs, nothing_to_solve_is_solved) {
     const mabd_cone_problem none = {.count = 0, .tolerance = (mabd_real)1e-9};
     const mabd_cone_matrix W = {.count = 0};
     const mabd_cone_report report = mabd_cone_gs(&none, &W, NULL, NULL, NULL);

@@ -136,7 +136,7 @@ Test(kkt_oracle, one_row_has_a_closed_form) {
     cr_assert(lt(dbl, fabs((double)p.y[7] - (8 - 3.0) / 4), 1e2 * dual_epsilon()));
 }
 
-Test(kkt_oracle, tells_a_singular_system) {
+Test(kkt_oracle, reports_a_singular_system) {
     static problem p;
     p = (problem){.bodies = 1, .rows = 2};
     for (int k = 0; k < 12; k++) p.H[13 * k] = 1;

@@ -54,7 +54,7 @@ Test(generate, chains_of_every_shape_joint_and_start_are_closed) {
 
 // 100 links of 0.1 m; coiled in rows of 10 links and one down: P_99 is in row 9 (odd), k = 0, at x
 // = 1 m.
-Test(generate, chain_starts_where_it_is_told) {
+Test(generate, chain_starts_at_its_given_start) {
     static const double ends[MABD_CHAIN_START_COUNT][3] = {
         {9.95, 0, 0}, {0, 0, -9.95}, {0.95, 0, -0.9}};
     for (int start = 0; start < MABD_CHAIN_START_COUNT; start++) {
@@ -92,7 +92,7 @@ Test(generate, coil_does_not_overlap) {
     mabd_scene_destroy(scene);
 }
 
-Test(generate, end_of_a_chain_has_the_mass_asked_for) {
+Test(generate, end_of_a_chain_has_the_requested_mass) {
     static const double ratios[] = {1e-6, 0.5, 2, 1000, 1e6};
     for (int r = 0; r < 5; r++) {
         for (int shape = 0; shape < 2; shape++) {

@@ -53,7 +53,7 @@ Test(plants, branching_is_one_closed_tree) {
     }
 }
 
-Test(plants, branching_without_chance_has_the_numbers_asked_for) {
+Test(plants, branching_without_chance_has_the_requested_numbers) {
     mabd_branching_def def = mabd_default_branching_def();
     def.variation = 0;
     for (int i = 0; i < 3; i++) def.levels[i].shorten = 0;

@@ -200,7 +200,7 @@ Test(pulley, chain_of_a_winch_begins_on_the_rim) {
 
 // ---- masses and ends ---------------------------------------------------------------------------
 
-Test(pulley, masses_are_those_asked_for) {
+Test(pulley, masses_are_the_requested_ones) {
     mabd_pulley_def def = make(MABD_PULLEY_TACKLE, 2);
     def.material.density = 7000, def.load = 5, def.counter = 2, def.sheave_mass = 0.7;
     mabd_scene* scene = build(&def);
@@ -418,7 +418,7 @@ static bool may_touch(const mabd_geom* a, const mabd_geom* b) {
     return (a->category & b->mask) != 0 && (b->category & a->mask) != 0;
 }
 
-Test(pulley, links_touch_sheaves_and_loads_touch_what_they_are_told) {
+Test(pulley, links_touch_sheaves_and_loads_touch_what_their_filters_allow) {
     for (int self = 0; self < 2; self++) {
         mabd_pulley_def def = make(MABD_PULLEY_ROW, 1);
         def.self = self, def.material.friction = 0.3, def.end_mask = self ? 1 : 0;

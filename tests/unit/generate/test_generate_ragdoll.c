@@ -149,7 +149,7 @@ Test(ragdoll, figures_do_not_overlap_one_another) {
 }
 
 // From the soles to the top of the head: `height`; the pelvis of the first layer is at `position`.
-Test(ragdoll, figures_are_as_tall_as_told) {
+Test(ragdoll, figures_have_the_requested_height) {
     mabd_ragdoll_def def = mabd_default_ragdoll_def();
     def.copies = 2, def.columns = def.rows = 1, def.height = 1.5, def.spacing = 3;
     def.position[0] = 1, def.position[1] = 2, def.position[2] = 3;

@@ -69,7 +69,7 @@ Test(generate_json_contact, shipped_scenes_load_with_their_parameters) {
     }
 }
 
-Test(generate_json_contact, the_huge_pulley_has_the_links_asked_for) {
+Test(generate_json_contact, the_huge_pulley_has_the_requested_links) {
     const scene_case huge = {"pulley-huge", {{0}}, 0, 0, 0};
     mabd_scene* scene = load(&huge);
     cr_assert(eq(i32, mabd_scene_body_count(scene), 1076748 + 7 + 2 * 636));

@@ -75,7 +75,7 @@ Test(json_expression, functions) {
     gives("min(max(1,2),3*floor(1.5))", 2);
 }
 
-Test(json_expression, a_text_param_stands_alone) {
+Test(json_expression, a_text_param_cannot_be_part_of_an_expression) {
     char message[200];
     mabd_json_param value;
     cr_assert(mabd_json_expression_evaluate(" joint ", params, PARAM_COUNT, &value, message, 200));

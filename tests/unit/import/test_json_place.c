@@ -67,7 +67,7 @@ Test(json_place, quotes_and_brackets_inside_strings_do_not_count) {
     expect(text, &d, 1, (int)(strstr(text, "1}") - text) + 1);
 }
 
-Test(json_place, a_key_that_is_the_start_of_another_is_told_apart) {
+Test(json_place, a_key_that_is_the_start_of_another_is_distinguished) {
     const char* text = "{\"axis2\": 1, \"axis\": 2, \"axi\": 3}";
     mabd_json_node axis = member(&root_node, "axis"), axi = member(&root_node, "axi");
     expect(text, &axis, 1, 22);

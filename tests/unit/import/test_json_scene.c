@@ -366,7 +366,7 @@ Test(json_scene, forces) {
 
 // ---- order -------------------------------------------------------------------------------------
 
-Test(json_scene, what_is_written_out_may_refer_to_what_is_generated) {
+Test(json_scene, explicit_joints_may_name_generated_bodies) {
     mabd_scene* scene =
         load("{\"forces\": [{\"body\": \"c/1\", \"force\": [1, 0, 0]}],"
              "\"joints\": [{\"type\": \"fixed\", \"a\": \"c/2\", \"b\": \"tip\"}],"

@@ -129,7 +129,7 @@ Test(axis_law, has_no_gaps) {
 
 // Solve the row of a branch, then take the branch of the result: the search ends at the only
 // solution.
-Test(axis_law, switching_arrives) {
+Test(axis_law, the_active_set_converges) {
     uint64_t seed = 4;
     int most = 0;
     for (int i = 0; i < DRAWS; i++) {

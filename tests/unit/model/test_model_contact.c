@@ -152,9 +152,9 @@ Test(model_contact, kinds_fields_and_masks) {
         cr_expect(has_field == (i == MABD_SHAPE_HEIGHT_FIELD));
     }
     cr_expect(eq(dbl, found[MABD_SHAPE_BOWL].shape.size[1], 0.25));
-    const mabd_height_field* kept = found[MABD_SHAPE_HEIGHT_FIELD].shape.field;
-    cr_expect(kept == model->fields && kept->heights == model->heights);
-    cr_expect(kept->columns == 2 && kept->dy == 0.25 && kept->heights[3] == 4);
+    const mabd_height_field* stored = found[MABD_SHAPE_HEIGHT_FIELD].shape.field;
+    cr_expect(stored == model->fields && stored->heights == model->heights);
+    cr_expect(stored->columns == 2 && stored->dy == 0.25 && stored->heights[3] == 4);
     mabd_model_colliders(model, 1, &count);
     cr_expect(eq(i32, count, 0));
     mabd_model_colliders(model, 2, &count);
@@ -178,7 +178,7 @@ static bool is_excluded(int32_t a, int32_t b) {
     return found > 0;
 }
 
-Test(model_contact, jointed_bodies_do_not_touch_unless_told_to) {
+Test(model_contact, jointed_bodies_touch_only_if_the_scene_says_so) {
     add_balls(5);
     add_joint(0, 1);
     add_joint(2, 1);
@@ -362,7 +362,7 @@ Test(model_contact, every_allocation_failing_in_turn_leaks_nothing) {
 // Models with and without contacts can be simulated; contacts take the memory that the plan counts.
 Test(model_contact, simulations_with_and_without_contacts_are_created) {
     const mabd_sim_def def = mabd_default_sim_def();
-    size_t held[2], told[2];
+    size_t held[2], planned[2];
     add_balls(2);
     for (int on = 0; on < 2; on++) {
         mabd_sim* sim = NULL;
@@ -371,10 +371,10 @@ Test(model_contact, simulations_with_and_without_contacts_are_created) {
         cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
         mabd_sim_plan plan;
         cr_assert(eq(int, mabd_sim_get_plan(model, &def, &plan, &error), MABD_OK));
-        held[on] = mabd_sim_bytes(sim), told[on] = plan.bytes_sim;
+        held[on] = mabd_sim_bytes(sim), planned[on] = plan.bytes_sim;
         cr_expect(on ? plan.bytes_per_contact > 0 : plan.bytes_per_contact == 0);
         mabd_sim_destroy(sim);
     }
     cr_expect(lt(sz, held[0], held[1]));
-    cr_expect(eq(sz, held[1] - held[0], told[1] - told[0]));
+    cr_expect(eq(sz, held[1] - held[0], planned[1] - planned[0]));
 }

@@ -76,11 +76,11 @@ static void decrement(const int32_t* member, int role, const char* name, int lin
 
 static void remove_pointer(const void* member, int role, const char* name, int line) {
     void** pointer = (void**)(uintptr_t)member;
-    void* kept = *pointer;
-    if (!kept) return;
+    void* original = *pointer;
+    if (!original) return;
     *pointer = NULL;
     expect(role, name, line);
-    *pointer = kept;
+    *pointer = original;
 }
 
 static void check_signal(const mabd_signal* p);
@@ -312,7 +312,7 @@ static char* replace(const char* text, const char* what, const char* by) {
 }
 
 // Two scenes that differ in a script or in a motor are two models.
-Test(model_hash, tells_scripts_and_motor_axes_apart) {
+Test(model_hash, distinguishes_scripts_and_motor_axes) {
     const struct {
         const char *what, *by;
     } changes[] = {

@@ -271,8 +271,8 @@ Test(checkpoint, a_full_disk_keeps_the_old_one) {
         chain_step(c.sim, 1);
         mabd_error error = {0};
         mabd_status status = mabd_checkpoint_write(path, c.sim, NULL, 0, &error);
-        bool told = strstr(error.text, path) && strstr(error.text, strerror(EFBIG));
-        _exit(status == MABD_ERR_IO && told ? 0 : 1);
+        bool named = strstr(error.text, path) && strstr(error.text, strerror(EFBIG));
+        _exit(status == MABD_ERR_IO && named ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);

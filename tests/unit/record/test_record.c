@@ -507,12 +507,12 @@ static void run_with_limit(const char* path, rlim_t limit) {
             status = mabd_recorder_append(recorder, c.sim, &error);
             chain_step(c.sim, 1);
         }
-        bool told = status == MABD_ERR_IO && strstr(error.text, path) &&
-                    strstr(error.text, strerror(EFBIG));
+        bool named = status == MABD_ERR_IO && strstr(error.text, path) &&
+                     strstr(error.text, strerror(EFBIG));
         mabd_status again = MABD_ERR_IO;
         if (recorder) again = mabd_recorder_append(recorder, c.sim, NULL);
         mabd_status closed = mabd_recorder_close(recorder, &error);
-        bool right = told && again == MABD_ERR_IO && closed == (recorder ? MABD_ERR_IO : MABD_OK);
+        bool right = named && again == MABD_ERR_IO && closed == (recorder ? MABD_ERR_IO : MABD_OK);
         chain_destroy(c);
         right = H5close() >= 0 && right; // the HDF5 library ends well, too
         _exit(right ? 0 : 1);

@@ -51,7 +51,7 @@ static void write_recording(void* context) {
 }
 
 // What a killed writer left: all appended frames, perhaps one more, equal to the whole run's.
-static void expect_kept(const char* path, const char* whole, int appended, long moment) {
+static void expect_readable(const char* path, const char* whole, int appended, long moment) {
     mabd_error error = {0};
     mabd_recording* recording = NULL;
     if (access(path, F_OK) != 0) {
@@ -103,7 +103,7 @@ static void die_everywhere(bool reopen) {
             died = die_in(write_recording, &w, at, torn == 1);
             // before the frames are dropped, the file has those it had
             if (reopen && *appended == 5 && dataset_frames(path) == 3) *appended = 3;
-            expect_kept(path, whole, *appended, at);
+            expect_readable(path, whole, *appended, at);
             moments += died;
         }
         cr_expect(eq(int, *appended, frames), "the last run came to its end");
@@ -147,18 +147,18 @@ Test(record_crash, kill_at_random_moments_keeps_what_was_appended, .timeout = 60
         cr_assert(killed, "the writer was still at work");
         counts[k] = *appended;
         if (counts[k] > most) most = counts[k];
-        char kept[300];
-        snprintf(kept, sizeof kept, "%s.%d", path, k);
-        if (rename(path, kept) != 0) cr_expect(eq(int, counts[k], 0));
+        char copy[300];
+        snprintf(copy, sizeof copy, "%s.%d", path, k);
+        if (rename(path, copy) != 0) cr_expect(eq(int, counts[k], 0));
     }
     *appended = 0;
     writer w = {whole, appended, most + 1, false};
     write_recording(&w);
     for (int k = 0; k < kills; k++) {
-        char kept[300];
-        snprintf(kept, sizeof kept, "%s.%d", path, k);
-        expect_kept(kept, whole, counts[k], k);
-        unlink(kept);
+        char copy[300];
+        snprintf(copy, sizeof copy, "%s.%d", path, k);
+        expect_readable(copy, whole, counts[k], k);
+        unlink(copy);
     }
     cr_expect(lt(int, 10, most), "some runs got far");
     remove_temporaries(path);
@@ -264,11 +264,11 @@ Test(record_crash, an_index_continues_from_any_length) {
     line_open(&l, 0);
     line_append(&l, 0, 200);
     line_close(&l);
-    static const uint64_t kept[] = {200, 199, 193, 192, 191, 129, 128, 127, 64, 63, 1, 0};
-    for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++) {
-        line_open(&l, kept[k]);
-        cr_expect(eq(int, line_read(l.path), (int)kept[k]));
-        line_append(&l, kept[k], 200 + 70 * (k + 1));
+    static const uint64_t frames[] = {200, 199, 193, 192, 191, 129, 128, 127, 64, 63, 1, 0};
+    for (size_t k = 0; k < sizeof frames / sizeof frames[0]; k++) {
+        line_open(&l, frames[k]);
+        cr_expect(eq(int, line_read(l.path), (int)frames[k]));
+        line_append(&l, frames[k], 200 + 70 * (k + 1));
         line_close(&l);
         cr_expect(eq(int, line_read(l.path), (int)(200 + 70 * (k + 1))));
     }
@@ -307,9 +307,9 @@ Test(record_crash, death_while_the_index_grows_keeps_what_was_appended) {
             line_writer w = {&l, starts[k], starts[k] + 3, appended};
             *appended = (int)starts[k];
             died = die_in(write_line, &w, at, false);
-            int kept = line_read(l.path);
-            cr_expect(kept == *appended || kept == *appended + 1, "from %d: %d of %d, moment %ld",
-                      (int)starts[k], kept, *appended, at);
+            int frames = line_read(l.path);
+            cr_expect(frames == *appended || frames == *appended + 1,
+                      "from %d: %d of %d, moment %ld", (int)starts[k], frames, *appended, at);
         }
         cr_expect(lt(int, 9, (int)at));
         cr_expect(eq(int, *appended, (int)starts[k] + 3));

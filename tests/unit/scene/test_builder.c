@@ -62,7 +62,7 @@ Test(builder, a_new_scene_is_empty) {
     cr_assert(eq(str, (char*)mabd_scene_param(scene, 0).name, ""));
 }
 
-Test(builder, a_body_is_kept_as_given) {
+Test(builder, a_body_is_stored_as_given) {
     mabd_geom geom;
     mabd_body_def def = box_def(&geom);
     def.name = "arm";
@@ -77,11 +77,11 @@ Test(builder, a_body_is_kept_as_given) {
     cr_assert(body(0)->angular_velocity[0] == 4);
     cr_assert(body(0)->rotation[0] == 0 && body(0)->rotation[1] == 1);
     cr_assert(eq(i32, body(0)->script, -1));
-    const mabd_scene_class* kept = scene->classes.data;
-    cr_assert(kept->drag == 0.5 && kept->young == 1e9 && kept->poisson == 0.3);
+    const mabd_scene_class* stored = scene->classes.data;
+    cr_assert(stored->drag == 0.5 && stored->young == 1e9 && stored->poisson == 0.3);
     const mabd_geom* geoms = scene->geoms.data;
     geom.size[2] = 99; // the scene has its own copy
-    cr_assert(eq(dbl, geoms[kept->geom_first].size[2], 0.3));
+    cr_assert(eq(dbl, geoms[stored->geom_first].size[2], 0.3));
 }
 
 Test(builder, equal_bodies_share_a_class) {
@@ -166,10 +166,10 @@ Test(builder, scripted_bodies_own_their_tables) {
     def.script.axis[2] = 4;
     cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, &error), MABD_OK), "%s", error.text);
     memset(times, 0, sizeof times), memset(values, 0, sizeof values);
-    const mabd_script* kept = (const mabd_script*)scene->scripts.data + body(0)->script;
-    cr_assert(kept->direction[0] == 2 && kept->axis[2] == 1);
-    cr_assert(kept->translation.times[1] == 1 && kept->translation.values[1] == 3);
-    cr_assert(eq(dbl, kept->angle.value, 1));
+    const mabd_script* stored = (const mabd_script*)scene->scripts.data + body(0)->script;
+    cr_assert(stored->direction[0] == 2 && stored->axis[2] == 1);
+    cr_assert(stored->translation.times[1] == 1 && stored->translation.values[1] == 3);
+    cr_assert(eq(dbl, stored->angle.value, 1));
 }
 
 Test(builder, fixed_bodies_need_no_mass) {
@@ -215,7 +215,7 @@ Test(builder, world_anchors_become_local_ones) {
     }
 }
 
-Test(builder, local_anchors_are_kept) {
+Test(builder, local_anchors_are_stored) {
     add_box(NULL, 0), add_box(NULL, 1);
     mabd_joint_def def = mabd_default_joint_def();
     def.a = 0, def.b = 1, def.local = true, def.type = MABD_JOINT_HINGE;
@@ -273,10 +273,10 @@ Test(builder, servo_and_motor_tables_are_copied) {
     cr_assert(eq(int, mabd_scene_add_joint(scene, &def, NULL, &error), MABD_OK));
     cr_assert(eq(i32, scene->tables.count, 2)); // the second joint shares the set
     values[1] = 99;
-    const mabd_scene_axes* kept = scene->axes.data;
-    cr_assert(kept->used[MABD_AXIS_RZ] && !kept->used[MABD_AXIS_RX]);
-    cr_assert(eq(dbl, kept->axis[MABD_AXIS_RZ].servo.values[1], 3));
-    cr_assert(eq(dbl, kept->axis[MABD_AXIS_RZ].motor.values[1], 3));
+    const mabd_scene_axes* stored = scene->axes.data;
+    cr_assert(stored->used[MABD_AXIS_RZ] && !stored->used[MABD_AXIS_RX]);
+    cr_assert(eq(dbl, stored->axis[MABD_AXIS_RZ].servo.values[1], 3));
+    cr_assert(eq(dbl, stored->axis[MABD_AXIS_RZ].motor.values[1], 3));
 }
 
 Test(builder, settings_and_forces) {
@@ -293,9 +293,9 @@ Test(builder, settings_and_forces) {
     add_box(NULL, 0);
     mabd_force_def force = {.body = 0, .point = {1, 0, 0}, .force = {0, 0, 2}};
     cr_assert(eq(int, mabd_scene_add_force(scene, &force, &error), MABD_OK));
-    const mabd_force_def* kept = scene->forces.data;
-    cr_assert(kept->point[0] == 1 && kept->force[2] == 2);
-    cr_assert(kept->signal.kind == MABD_SIGNAL_CONSTANT && kept->signal.value == 1);
+    const mabd_force_def* stored = scene->forces.data;
+    cr_assert(stored->point[0] == 1 && stored->force[2] == 2);
+    cr_assert(stored->signal.kind == MABD_SIGNAL_CONSTANT && stored->signal.value == 1);
     strength.kind = MABD_SIGNAL_NONE; // no signal again
     cr_assert(eq(int, mabd_scene_set_wind(scene, direction, &strength, &error), MABD_OK));
     cr_assert(eq(dbl, scene->wind_direction[1], 0));

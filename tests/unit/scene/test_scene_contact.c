@@ -111,13 +111,13 @@ Test(scene_contact, a_height_field_is_copied_and_shared) {
     cr_assert(eq(int, add(&geom, MABD_MOTION_FIXED), MABD_OK));
     cr_assert(eq(i32, scene->classes.count, 1));
     cr_assert(eq(i32, scene->fields.count, 1));
-    const mabd_height_field* kept = geom_at(0)->field;
-    cr_assert(kept != &mine && kept->heights != heights);
+    const mabd_height_field* stored = geom_at(0)->field;
+    cr_assert(stored != &mine && stored->heights != heights);
     heights[5] = 99;
     mine.columns = 77;
-    cr_assert(eq(i32, kept->columns, 3));
-    cr_assert(eq(dbl, kept->dy, 0.25));
-    cr_assert(eq(dbl, kept->heights[5], -0.5));
+    cr_assert(eq(i32, stored->columns, 3));
+    cr_assert(eq(dbl, stored->dy, 0.25));
+    cr_assert(eq(dbl, stored->heights[5], -0.5));
     mine.columns = 3;
     geom.field = &mine; // one height differs
     cr_assert(eq(int, add(&geom, MABD_MOTION_FIXED), MABD_OK));
@@ -144,7 +144,7 @@ Test(scene_contact, surfaces_tell_classes_apart) {
     cr_assert(eq(u32, geom_at(4)->mask, 2));
 }
 
-Test(scene_contact, settings_and_pairs_are_kept_in_order) {
+Test(scene_contact, settings_and_pairs_are_stored_in_order) {
     const mabd_geom geom = mabd_geom_make(MABD_SHAPE_SPHERE, one, 1000);
     for (int i = 0; i < 3; i++) cr_assert(eq(int, add(&geom, MABD_MOTION_DYNAMIC), MABD_OK));
     mabd_contact_def def = mabd_default_contact_def();
@@ -342,13 +342,13 @@ Test(scene_contact, json_heights_as_numbers_and_as_an_expression) {
         "[-10.5, -10, -9.5, 9.5, 10, 10.5]") "," FIELD("\"=x+h*y\"") "]}");
     cr_expect(eq(i32, scene->bodies.count, 2));
     cr_expect(eq(i32, scene->classes.count, 1), "both have the same heights");
-    const mabd_height_field* kept = geom_at(0)->field;
-    cr_expect(eq(i32, kept->columns, 3));
-    cr_expect(eq(i32, kept->rows, 2));
-    cr_expect(eq(dbl, kept->dx, 0.5));
-    cr_expect(eq(dbl, kept->dy, 2));
-    cr_expect(eq(dbl, kept->heights[0], -10.5));
-    cr_expect(eq(dbl, kept->heights[5], 10.5));
+    const mabd_height_field* stored = geom_at(0)->field;
+    cr_expect(eq(i32, stored->columns, 3));
+    cr_expect(eq(i32, stored->rows, 2));
+    cr_expect(eq(dbl, stored->dx, 0.5));
+    cr_expect(eq(dbl, stored->dy, 2));
+    cr_expect(eq(dbl, stored->heights[0], -10.5));
+    cr_expect(eq(dbl, stored->heights[5], 10.5));
 }
 
 Test(scene_contact, json_settings_and_pairs) {
@@ -374,7 +374,7 @@ Test(scene_contact, json_settings_and_pairs) {
     cr_expect(pairs[4].a == 3 && pairs[4].b == 1);
 }
 
-Test(scene_contact, json_contacts_can_be_told_to_be_off) {
+Test(scene_contact, json_contacts_can_be_turned_off) {
     load("{\"params\": {\"on\": {\"default\": 0}}, \"contact\": {\"enabled\": \"=on\"}}");
     cr_expect(not(scene->contact.enabled));
 }

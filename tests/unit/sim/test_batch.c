@@ -153,7 +153,7 @@ Test(batch, gives_linkages_with_loops_the_bits_they_have_alone) {
     compare(&driven, 0);
 }
 
-Test(batch, gives_long_chains_in_runs_the_bits_they_have_alone) {
+Test(batch, gives_long_chains_in_segments_the_bits_they_have_alone) {
     const setup s = {"chain", 3, {{"links", 1500, 1500}, {"radius", 0.005, 0.02}}};
     compare(&s, 0);
 }

@@ -342,15 +342,17 @@ static mabd_scene* load_text(const char* text) {
     return scene;
 }
 
-#define BODY(more)                  "{\"name\": \"rod\", \"shape\": \"box\", \"size\": [1, 1, 1]" more "}"
-#define JOINT(type, more)           "{\"name\": \"pin\", \"type\": \"" type "\", \"b\": \"rod\"" more "}"
+#define CUBE                        "\"shape\": \"box\", \"size\": [1, 1, 1]"
+#define BODY(more)                  "{\"name\": \"rod\", " CUBE more "}"
+#define PIN(type)                   "\"name\": \"pin\", \"type\": \"" type "\""
+#define JOINT(type, more)           "{" PIN(type) ", \"b\": \"rod\"" more "}"
 #define SCENE(bodies, joints, more) "{\"bodies\": [" bodies "], \"joints\": [" joints "]" more "}"
 
 Test(batch_controls, refuses_copies_that_are_not_alike) {
     static const struct {
         const char *scene, *message;
     } cases[] = {
-        {SCENE(BODY("") ", {\"shape\": \"box\", \"size\": [1, 1, 1]}", JOINT("hinge", ""), ""),
+        {SCENE(BODY("") ", {" CUBE "}", JOINT("hinge", ""), ""),
          "copy 1: the number of bodies is not as in the first copy"},
         {SCENE(BODY(""), JOINT("hinge", "") ", {\"type\": \"ball\", \"b\": \"rod\"}", ""),
          "copy 1: the number of joints is not as in the first copy"},

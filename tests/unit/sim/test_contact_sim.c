@@ -111,7 +111,7 @@ static void expect_goes_on(mabd_sim* into, uint64_t expected, const char* name, 
     cr_expect(eq(u64, fingerprint(into), expected), "%s: %s", name, how);
 }
 
-Test(contact_sim, a_restored_state_goes_on_bit_for_bit) {
+Test(contact_sim, a_restored_state_continues_bit_for_bit) {
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
         const char* name = contact_scene_name((contact_scene)k);
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
@@ -136,7 +136,7 @@ Test(contact_sim, a_restored_state_goes_on_bit_for_bit) {
     }
 }
 
-Test(contact_sim, a_checkpoint_goes_on_bit_for_bit) {
+Test(contact_sim, a_checkpoint_continues_bit_for_bit) {
     char path[64];
     snprintf(path, sizeof path, "/tmp/contact_sim_%d.ckpt", (int)getpid());
     for (int k = 0; k < CONTACT_SCENE_COUNT; k++) {
@@ -200,9 +200,10 @@ Test(contact_sim, memory_is_known_before_it_is_taken) {
         const mabd_allocator allocator = counting_allocator_make(&counter);
         mabd_model* model = contact_scene_model((contact_scene)k, NULL);
         mabd_sim* sim = plain_start(model, &allocator);
-        const size_t told = plain_plan(model, MABD_DUAL_AUTO).bytes_sim, held = mabd_sim_bytes(sim);
+        const size_t planned = plain_plan(model, MABD_DUAL_AUTO).bytes_sim,
+                     held = mabd_sim_bytes(sim);
         expect_bytes(sim, &counter);
-        cr_expect(eq(sz, told, held), "%s", contact_scene_name((contact_scene)k));
+        cr_expect(eq(sz, planned, held), "%s", contact_scene_name((contact_scene)k));
         mabd_sim_destroy(sim);
         mabd_model_destroy(model);
     }

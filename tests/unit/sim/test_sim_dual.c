@@ -167,7 +167,7 @@ Test(sim_dual, every_allocation_may_fail) {
     mabd_model_destroy(model);
 }
 
-Test(sim_dual, a_restored_state_goes_on_bit_for_bit) {
+Test(sim_dual, a_restored_state_continues_bit_for_bit) {
     for (int dual = 0; dual < MABD_DUAL_COUNT; dual++) {
         if (dual == MABD_DUAL_GS) continue; // like PCG, and slow
         mabd_model* model = load_net("6", "edge");

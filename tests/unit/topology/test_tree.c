@@ -84,7 +84,7 @@ static void connect(const sample* s, uint32_t subset, int32_t* label) {
 static int64_t least_cut_rows(const sample* s, const int32_t* whole, int32_t lowest) {
     int64_t least = INT64_MAX;
     for (uint32_t subset = 0; subset < 1u << s->inner_count; subset++) {
-        int32_t label[BODIES], kept = 0, bodies = 0;
+        int32_t label[BODIES], tree_joints = 0, bodies = 0;
         int64_t cut = 0;
         bool connected = true;
         connect(s, subset, label);
@@ -96,12 +96,12 @@ static int64_t least_cut_rows(const sample* s, const int32_t* whole, int32_t low
         for (int32_t k = 0; k < s->inner_count; k++) {
             if (whole[s->a[s->inner[k]]] != lowest) continue;
             if (subset >> k & 1) {
-                kept++;
+                tree_joints++;
             } else {
                 cut += s->width[s->inner[k]];
             }
         }
-        if (connected && kept == bodies - 1 && cut < least) least = cut;
+        if (connected && tree_joints == bodies - 1 && cut < least) least = cut;
     }
     return least;
 }

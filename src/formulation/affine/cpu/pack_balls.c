@@ -10,6 +10,7 @@
 
 #include "formulation/affine/cpu/pack_lanes.h"
 #include "formulation/affine/element/affine_body.h"
+#include "formulation/affine/limits.h"
 
 #include "math/block.h"
 #include "math/polar.h"
@@ -72,7 +73,7 @@ void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned) {
     turn_lanes(A, R, &left);
     for (int l = 0; l < MABD_LANES; l++) {
         turned[l] = true;
-        if (left.at[l] < (mabd_real)1e-28) continue;
+        if (left.at[l] < MABD_POLAR_LANE_SQUARE) continue;
         mabd_mat3 X = mabd_lane_m3(A, l);
         turned[l] = mabd_polar(X, &X);
         mabd_lane_put_m3(X, R, l);

@@ -131,7 +131,7 @@ static void view_group(const mabd_affine_sim* sim, const mabd_affine_spring_grou
 MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
     const mabd_vec3 last = mabd_v3_load(near), all = mabd_v3(1, 1, 1);
     mabd_vec3 phi = mabd_lane_v3(w->phi, l);
-    if (mabd_v3_dot(last, last) > (mabd_real)0.99) phi = mabd_rotvec_unwrap(phi, last, all);
+    if (mabd_v3_dot(last, last) > MABD_UNWRAP_SQUARE_RAD2) phi = mabd_rotvec_unwrap(phi, last, all);
     mabd_v3_store(phi, near);
 }
 

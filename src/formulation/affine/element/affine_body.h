@@ -32,6 +32,7 @@
 #pragma once
 
 #include "formulation/affine/body_types.h"
+#include "formulation/affine/limits.h"
 #include "math/sym3.h"
 #include "model/material.h"
 
@@ -46,7 +47,7 @@ MABD_FN void mabd_affine_block_pair(mabd_affine_block* b, int k, mabd_real mp, m
     b->tp[k] = -(mq + 2 * vmu) / det;
     b->tq[k] = (mp + 2 * vmu) / det;
     b->c[k] = (mp + mq + 4 * vmu) / det;
-    b->margin[k] = (mabd_real)0.1 / b->c[k];
+    b->margin[k] = MABD_STIFFENING_MARGIN_PART / b->c[k];
 }
 
 /// Compute the constants of a class of bodies for one beta h [s].
