@@ -261,8 +261,10 @@ typedef struct mabd_sim_plan {
     char solvers[MABD_COMPONENT_COUNT][64];    // of each class, "block" or "block, pcg"; "" = none
 } mabd_sim_plan;
 /// Compute the memory and the solvers of a simulation of `model` by `def`, without creating it.
-/// Analyses each pattern of component symbolically once. Checks the definition and the model as
-/// mabd_sim_create does: MABD_ERR_ARG, MABD_ERR_UNAVAILABLE; MABD_ERR_MEMORY.
+/// Analyses each pattern of component symbolically once and leaves the analysis in the model: the
+/// next mabd_sim_create with the allocator of the model takes it and does not analyse again. Checks
+/// the definition and the model as mabd_sim_create does: MABD_ERR_ARG, MABD_ERR_UNAVAILABLE;
+/// MABD_ERR_MEMORY.
 MABD_API mabd_status mabd_sim_get_plan(const mabd_model* model, const mabd_sim_def* def,
                                        mabd_sim_plan* plan, mabd_error* error);
 

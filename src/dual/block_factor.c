@@ -14,22 +14,7 @@
 
 #include "dual/block_factor.h"
 
-#include "dual/order_late.h"
-
-static mabd_status analyse(const mabd_allocator* allocator, const mabd_dual_system* system,
-                           bool natural, mabd_dual_order_report* report,
-                           mabd_dual_block_symbolic** symbolic) {
-    const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
-    int32_t* order = mabd_alloc(allocator, bytes);
-    *symbolic = NULL;
-    if (!order) return MABD_ERR_MEMORY;
-    mabd_status status = natural ? mabd_dual_block_order_natural(allocator, system, order, report)
-                                 : mabd_dual_block_order(allocator, system, order, report);
-    if (status == MABD_OK) status = mabd_dual_order_late(allocator, system, order);
-    if (status == MABD_OK) status = mabd_dual_block_analyse(allocator, system, order, symbolic);
-    mabd_free(allocator, order, bytes);
-    return status;
-}
+#include "dual/block_analysis.h"
 
 // Return the workspace of a part in doubles: front, scaled, least, below.
 static size_t room_size_of(const mabd_dual_block_part* part) {
@@ -80,13 +65,11 @@ static size_t count_bytes(const mabd_dual_block_symbolic* symbolic) {
     return arena.used;
 }
 
-static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                void** out) {
+static mabd_status block_create_from(const mabd_allocator* allocator,
+                                     const mabd_dual_system* system,
+                                     mabd_dual_block_symbolic* symbolic, void** out) {
+    (void)system;
     *out = NULL;
-    if (system->slot_count < 1) return MABD_ERR_ARG;
-    mabd_dual_block_symbolic* symbolic;
-    mabd_dual_order_report report;
-    MABD_TRY(analyse(allocator, system, false, &report, &symbolic));
     mabd_arena arena = {NULL, count_bytes(symbolic), 0};
     if (arena.size != SIZE_MAX) arena.memory = mabd_alloc(allocator, arena.size);
     if (!arena.memory) {
@@ -102,6 +85,15 @@ static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual
     return MABD_OK;
 }
 
+static mabd_status block_create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                void** out) {
+    mabd_dual_block_analysis analysis;
+    *out = NULL;
+    if (system->slot_count < 1) return MABD_ERR_ARG;
+    MABD_TRY(mabd_dual_block_prepare(allocator, system, &analysis));
+    return block_create_from(allocator, system, analysis.symbolic, out);
+}
+
 static void block_destroy(const mabd_allocator* allocator, void* object) {
     mabd_dual_block_solver* solver = object;
     if (!solver) return;
@@ -114,23 +106,19 @@ static size_t block_bytes(const void* object) {
     return solver->bytes + solver->symbolic->bytes;
 }
 
-mabd_status mabd_dual_block_foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                    bool natural, mabd_dual_block_outlook* outlook) {
-    mabd_dual_block_symbolic* symbolic;
-    MABD_TRY(analyse(allocator, system, natural, &outlook->orders, &symbolic));
-    const size_t own = count_bytes(symbolic), analysis = symbolic->bytes;
-    outlook->bytes = own > SIZE_MAX - analysis ? SIZE_MAX : own + analysis;
-    outlook->nodes = symbolic->node_count;
-    outlook->flops = symbolic->flops;
-    outlook->entries = (double)symbolic->panel_size;
-    mabd_dual_block_symbolic_destroy(allocator, symbolic);
-    return MABD_OK;
+static size_t block_bytes_from(const mabd_dual_system* system,
+                               const mabd_dual_block_symbolic* symbolic) {
+    const size_t own = count_bytes(symbolic);
+    (void)system;
+    return own > SIZE_MAX - symbolic->bytes ? SIZE_MAX : own + symbolic->bytes;
 }
 
 static size_t block_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
-    mabd_dual_block_outlook outlook;
-    const mabd_status status = mabd_dual_block_foresee(allocator, system, false, &outlook);
-    return status == MABD_OK ? outlook.bytes : SIZE_MAX;
+    mabd_dual_block_analysis analysis;
+    if (mabd_dual_block_prepare(allocator, system, &analysis) != MABD_OK) return SIZE_MAX;
+    const size_t bytes = block_bytes_from(system, analysis.symbolic);
+    mabd_dual_block_symbolic_destroy(allocator, analysis.symbolic);
+    return bytes;
 }
 
 static int32_t slot_of_row(const mabd_dual_block_symbolic* symbolic, int32_t row) {
@@ -299,6 +287,7 @@ const mabd_dual_ops mabd_dual_block = {
     .keeps_system = true,
     .shares_work = true,
     .create = block_create,
+    .create_from = block_create_from,
     .factor = block_factor,
     .solve = block_solve,
     .factor_with = block_factor_with,
@@ -306,4 +295,5 @@ const mabd_dual_ops mabd_dual_block = {
     .destroy = block_destroy,
     .bytes = block_bytes,
     .bytes_for = block_bytes_for,
+    .bytes_from = block_bytes_from,
 };

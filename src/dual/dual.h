@@ -47,6 +47,8 @@ typedef struct mabd_dual_report {
     mabd_real residual; // of b - K x at the end, measured as the tolerance of the goal
 } mabd_dual_report;
 
+struct mabd_dual_block_symbolic;
+
 typedef struct mabd_dual_ops {
     const char* name;
     bool keeps_system; // factor leaves D and U as they are, also if it fails
@@ -54,6 +56,11 @@ typedef struct mabd_dual_ops {
     /// Take all memory for systems of this pattern; values of D and U are not read.
     mabd_status (*create)(const mabd_allocator* allocator, const mabd_dual_system* system,
                           void** solver);
+    /// Create a solver from the analysis of this pattern in its cheapest order
+    /// (block_analysis.h), made with the same allocator. The solver takes the analysis over, also
+    /// on failure. Null if and only if bytes_from is null: the solver uses no such analysis.
+    mabd_status (*create_from)(const mabd_allocator* allocator, const mabd_dual_system* system,
+                               struct mabd_dual_block_symbolic* symbolic, void** solver);
     /// Factor. MABD_ERR_SINGULAR: *bad gets the slot, from 0, whose pivot failed.
     mabd_status (*factor)(void* solver, const mabd_dual_system* system, int32_t* bad);
     /// Solve after factor. x (row_count): right-hand side in, solution out.
@@ -71,6 +78,9 @@ typedef struct mabd_dual_ops {
     size_t (*bytes)(const void* solver);
     /// Predict `bytes` from the pattern alone (D and U may be null); SIZE_MAX = unknown.
     size_t (*bytes_for)(const mabd_allocator* allocator, const mabd_dual_system* system);
+    /// Predict `bytes` from the analysis of this pattern; SIZE_MAX = overflow.
+    size_t (*bytes_from)(const mabd_dual_system* system,
+                         const struct mabd_dual_block_symbolic* symbolic);
     /// Iterate after factor, with D and U unchanged. x (row_count): first guess in, solution out. A
     /// missed goal is no error; the report shows it. Null for direct solvers; iterative solvers
     /// have no solve.

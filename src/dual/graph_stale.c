@@ -8,6 +8,7 @@
 // goal. All of this is counted, never timed, and a restart at the start of every step makes a step
 // independent of earlier steps: a restored state continues bit for bit.
 
+#include "dual/block_analysis.h"
 #include "dual/graph_cg.h"
 
 #include <string.h>
@@ -39,9 +40,18 @@ static size_t own_bytes(const mabd_dual_system* system) {
     return arena.used;
 }
 
-static size_t stale_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
-    const size_t own = own_bytes(system), factor = mabd_dual_block.bytes_for(allocator, system);
+static size_t with_own_bytes(const mabd_dual_system* system, size_t factor) {
+    const size_t own = own_bytes(system);
     return own == SIZE_MAX || factor > SIZE_MAX - own ? SIZE_MAX : own + factor;
+}
+
+static size_t stale_bytes_for(const mabd_allocator* allocator, const mabd_dual_system* system) {
+    return with_own_bytes(system, mabd_dual_block.bytes_for(allocator, system));
+}
+
+static size_t stale_bytes_from(const mabd_dual_system* system,
+                               const struct mabd_dual_block_symbolic* symbolic) {
+    return with_own_bytes(system, mabd_dual_block.bytes_from(system, symbolic));
 }
 
 static size_t stale_bytes(const void* object) {
@@ -63,26 +73,51 @@ static mabd_status prepare(stale_solver* solver, const mabd_allocator* allocator
     for (int32_t s = 0; s < system->slot_count; s++) solver->matrix.slot[s] = s;
     mabd_dual_graph_matrix_prepare(&solver->matrix, system, &list);
     mabd_dual_neighbours_free(allocator, &list);
-    return mabd_dual_block.create(allocator, system, &solver->direct);
+    return MABD_OK;
 }
 
-static mabd_status stale_create(const mabd_allocator* allocator, const mabd_dual_system* system,
-                                void** out) {
-    *out = NULL;
-    if (system->slot_count < 1) return MABD_ERR_ARG;
+// Create the solver without its direct one.
+static mabd_status create_outside(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                  stale_solver** out) {
     mabd_arena arena = {.size = own_bytes(system)};
+    *out = NULL;
     arena.memory = arena.size == SIZE_MAX ? NULL : mabd_alloc(allocator, arena.size);
     if (!arena.memory) return MABD_ERR_MEMORY;
     stale_solver* solver = (stale_solver*)(void*)arena.memory;
     layout(solver, system, &arena);
     solver->bytes = arena.size;
-    const mabd_status status = prepare(solver, allocator, system);
-    if (status != MABD_OK) {
+    if (prepare(solver, allocator, system) != MABD_OK) {
         stale_destroy(allocator, solver);
-        return status;
+        return MABD_ERR_MEMORY;
     }
     *out = solver;
     return MABD_OK;
+}
+
+static mabd_status stale_create_from(const mabd_allocator* allocator,
+                                     const mabd_dual_system* system,
+                                     struct mabd_dual_block_symbolic* symbolic, void** out) {
+    stale_solver* solver;
+    void* direct;
+    *out = NULL;
+    MABD_TRY(mabd_dual_block.create_from(allocator, system, symbolic, &direct));
+    const mabd_status status = create_outside(allocator, system, &solver);
+    if (status != MABD_OK) {
+        mabd_dual_block.destroy(allocator, direct);
+        return status;
+    }
+    solver->direct = direct;
+    *out = solver;
+    return MABD_OK;
+}
+
+static mabd_status stale_create(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                void** out) {
+    mabd_dual_block_analysis analysis;
+    *out = NULL;
+    if (system->slot_count < 1) return MABD_ERR_ARG;
+    MABD_TRY(mabd_dual_block_prepare(allocator, system, &analysis));
+    return stale_create_from(allocator, system, analysis.symbolic, out);
 }
 
 static void stale_restart(void* object) {
@@ -136,10 +171,12 @@ const mabd_dual_ops mabd_dual_stale = {
     .keeps_system = true,
     .shares_work = true,
     .create = stale_create,
+    .create_from = stale_create_from,
     .factor = stale_factor,
     .destroy = stale_destroy,
     .bytes = stale_bytes,
     .bytes_for = stale_bytes_for,
+    .bytes_from = stale_bytes_from,
     .iterate = stale_iterate,
     .restart = stale_restart,
 };

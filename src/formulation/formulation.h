@@ -27,7 +27,8 @@ typedef struct mabd_formulation_ops {
     /// sim/check.c: MABD_ERR_ARG, MABD_ERR_UNAVAILABLE; the text names the thing.
     mabd_status (*check)(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
     /// Fill the formulation's part of a plan: bytes from STATE on, bytes_per_contact, lines,
-    /// solvers. The rest is zero or filled before. MABD_ERR_MEMORY.
+    /// solvers. The rest is zero or filled before. May leave its analysis in the model for create
+    /// (model/model_analysis.h). MABD_ERR_MEMORY.
     mabd_status (*plan)(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
                         mabd_error* error);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "math/quat.h"
+#include "model/model_analysis.h"
 
 #include <string.h>
 
@@ -330,6 +331,7 @@ mabd_status mabd_model_build(const mabd_scene* scene, const mabd_allocator* allo
 void mabd_model_destroy(mabd_model* model) {
     if (!model) return;
     const mabd_allocator memory = model->allocator;
+    mabd_model_leave_analysis(model, NULL);
     mabd_plan_destroy(model->plan);
     mabd_names_free(&memory, &model->body_names);
     mabd_names_free(&memory, &model->joint_names);

@@ -172,6 +172,7 @@ struct mabd_model {
     void* memory; // the arena behind all arrays above but names and plan
     size_t memory_size;
     mabd_model_info info; // counts and hash, computed once
+    void* analysis;       // left by a plan for a simulation (model_analysis.h), null = none
 };
 
 /// Copies that have controls of their own: a model without copies counts as one.

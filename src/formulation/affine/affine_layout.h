@@ -8,7 +8,8 @@
 mabd_affine_sizes mabd_affine_count(const mabd_model* model);
 /// Take all arrays from an arena. Called twice: once to measure, once to assign.
 void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena);
-/// Compute the constants of the layout and create the dual solvers. MABD_ERR_MEMORY.
+/// Compute the constants of the layout and create the dual solvers. Analyses of components stay in
+/// sim->analysis for solvers that are created later. MABD_ERR_MEMORY.
 mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allocator);
 /// Create the dual solver of a component if it is missing. MABD_ERR_MEMORY.
 mabd_status mabd_affine_make_solver(mabd_affine_sim* sim, const mabd_allocator* allocator,

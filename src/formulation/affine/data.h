@@ -176,6 +176,7 @@ typedef struct mabd_affine_shares {
 
 /// Tiles and packs of bodies (affine/cpu/pack.h).
 typedef struct mabd_affine_packs mabd_affine_packs;
+typedef struct mabd_affine_analysis mabd_affine_analysis;
 
 /// Position of a solve in the iteration. Geometric stiffness is computed from the stress of the
 /// last step or of the last iteration, and does not change at one reference.
@@ -241,6 +242,7 @@ struct mabd_affine_sim {
     mabd_vec3* points;                // (widest_body)
     const mabd_dual_ops** duals;      // (components) selected solver, null without rows
     void** solvers;                   // (components) of dual/
+    mabd_affine_analysis* analysis;   // during plan and creation (dual_analysis.h), else null
     bool* softened;                   // (components) factored with softened rows (factor.c)
     mabd_affine_group* groups;        // (groups) of all components
     mabd_dual dual;                   // dual solver of the definition

@@ -4,6 +4,7 @@
 
 #include "formulation/affine/dual_select.h"
 
+#include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/limits.h"
 
 #include <stdio.h>
@@ -67,8 +68,9 @@ const mabd_dual_ops* mabd_affine_dual_select(const mabd_affine_sim* sim, int32_t
         return &mabd_dual_pcg;
     case MABD_DUAL_AUTO:
         if (may_be_too_large(c)) {
+            const mabd_dual_block_analysis* a = mabd_affine_analysis_of(sim, component);
             const mabd_dual_system system = mabd_affine_dual_system(sim, component);
-            const size_t bytes = direct->bytes_for(&sim->model->allocator, &system);
+            const size_t bytes = a ? direct->bytes_from(&system, a->symbolic) : SIZE_MAX;
             if (bytes > MABD_DUAL_AUTO_MAX_BYTES) return &mabd_dual_pcg;
         }
         return direct;
@@ -108,6 +110,6 @@ void mabd_affine_dual_warn(mabd_affine_sim* sim) {
               "component %d (%d bodies, %d junction%s) is solved by '%s': '%s' needs a definite "
               "matrix, and junctions make it indefinite%s",
               (int)first, (int)c->body_count, (int)c->junction_count,
-              c->junction_count > 1 ? "s" : "", mabd_affine_dual_select(sim, first)->name,
-              mabd_dual_name(sim->dual), more);
+              c->junction_count > 1 ? "s" : "", sim->duals[first]->name, mabd_dual_name(sim->dual),
+              more);
 }

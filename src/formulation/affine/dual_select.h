@@ -6,7 +6,8 @@
 
 /// Returns the direct dual solver of a component; null if it has no rows.
 const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* component);
-/// Select the dual solver of a component according to sim->dual. Reads model and dual only.
+/// Select the dual solver of a component according to sim->dual. Reads model and dual only, and
+/// analyses a large component into sim->analysis (mabd_affine_analysis_begin).
 const mabd_dual_ops* mabd_affine_dual_select(const mabd_affine_sim* sim, int32_t component);
 /// True if some component may get an iterative solver, from counts only, without a symbolic
 /// factorisation.

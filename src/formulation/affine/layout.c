@@ -8,6 +8,7 @@
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/pack.h"
 #include "formulation/affine/cpu/reduced_chain.h"
+#include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/targets.h"
@@ -168,6 +169,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     sim->shares = &sim->packs->shares;
     MABD_TRY(mabd_affine_reduced_chain_create(sim, allocator));
     MABD_TRY(mabd_pool_create(allocator, (int32_t)sim->sizes.threads, &sim->pool));
+    MABD_TRY(mabd_affine_analysis_begin(sim, allocator));
     for (int32_t i = 0; i < sim->model->plan->component_count; i++) {
         sim->duals[i] = mabd_affine_dual_select(sim, i);
         if (!sim->solvers_later) MABD_TRY(mabd_affine_make_solver(sim, allocator, i));
@@ -180,7 +182,10 @@ mabd_status mabd_affine_make_solver(mabd_affine_sim* sim, const mabd_allocator* 
     const mabd_dual_ops* ops = sim->duals[component];
     if (!ops || sim->solvers[component]) return MABD_OK;
     const mabd_dual_system system = mabd_affine_dual_system(sim, component);
-    return ops->create(allocator, &system, &sim->solvers[component]);
+    mabd_dual_block_symbolic* symbolic =
+        ops->create_from ? mabd_affine_analysis_take(sim, component) : NULL;
+    return symbolic ? ops->create_from(allocator, &system, symbolic, &sim->solvers[component])
+                    : ops->create(allocator, &system, &sim->solvers[component]);
 }
 
 void mabd_affine_release(mabd_affine_sim* sim, const mabd_allocator* allocator) {

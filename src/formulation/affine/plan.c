@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "dual/block_factor.h"
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/cpu/pack.h"
+#include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
 
 #include <stdio.h>
@@ -52,26 +52,63 @@ static mabd_dual_line describe(const mabd_plan_component* c, const mabd_dual_sys
                             .pattern = hash_pattern(system)};
 }
 
-// Predict memory and work of a component. Chains and trees are eliminated in the plan's order and
-// in place: one front per slot.
-static mabd_status foresee(const mabd_allocator* allocator, const mabd_dual_system* system,
-                           const mabd_dual_ops* ops, mabd_dual_line* line) {
-    const bool in_place = ops == &mabd_dual_chain || ops == &mabd_dual_tree;
-    mabd_dual_block_outlook outlook;
-    line->solver = ops->name;
-    line->direct = in_place || ops == &mabd_dual_block || ops == &mabd_dual_stale;
-    if (ops != &mabd_dual_block) line->bytes = ops->bytes_for(allocator, system);
-    if (!line->direct) return MABD_OK;
-    MABD_TRY(mabd_dual_block_foresee(allocator, system, in_place, &outlook));
-    if (ops == &mabd_dual_block) line->bytes = outlook.bytes;
-    line->order = outlook.orders.which;
-    for (int k = 0; k < MABD_ORDER_COUNT; k++) {
-        line->order_flops[k] = outlook.orders.counts[k].flops;
-        line->order_entries[k] = outlook.orders.counts[k].entries;
+// Predict the bytes of a solver; analyses the component if the solver needs it.
+static mabd_status solver_bytes(const mabd_affine_sim* sim, int32_t component,
+                                const mabd_dual_ops* ops, size_t* bytes) {
+    const mabd_dual_system system = mabd_affine_dual_system(sim, component);
+    if (!ops->bytes_from) {
+        *bytes = ops->bytes_for(&sim->model->allocator, &system);
+        return MABD_OK;
     }
-    line->fronts = in_place ? system->slot_count : outlook.nodes;
-    line->flops = in_place ? line->order_flops[line->order] : outlook.flops;
-    line->entries = in_place ? line->order_entries[line->order] : outlook.entries;
+    const mabd_dual_block_analysis* analysis = mabd_affine_analysis_of(sim, component);
+    if (!analysis) return MABD_ERR_MEMORY;
+    *bytes = ops->bytes_from(&system, analysis->symbolic);
+    return MABD_OK;
+}
+
+static void write_orders(const mabd_dual_order_report* orders, mabd_dual_line* line) {
+    line->order = orders->which;
+    for (int k = 0; k < MABD_ORDER_COUNT; k++) {
+        line->order_flops[k] = orders->counts[k].flops;
+        line->order_entries[k] = orders->counts[k].entries;
+    }
+}
+
+// Predict the work of a chain or tree, which is eliminated in the plan's order and in place: one
+// front per slot.
+static mabd_status foresee_in_place(const mabd_allocator* allocator, const mabd_dual_system* system,
+                                    mabd_dual_line* line) {
+    mabd_dual_order_report orders;
+    const size_t bytes = mabd_bytes((size_t)system->slot_count, sizeof(int32_t));
+    int32_t* order = mabd_alloc(allocator, bytes);
+    if (!order) return MABD_ERR_MEMORY;
+    const mabd_status status = mabd_dual_block_order_natural(allocator, system, order, &orders);
+    mabd_free(allocator, order, bytes);
+    if (status != MABD_OK) return status;
+    write_orders(&orders, line);
+    line->fronts = system->slot_count;
+    line->flops = line->order_flops[line->order];
+    line->entries = line->order_entries[line->order];
+    return MABD_OK;
+}
+
+// Predict memory and work of a component.
+static mabd_status foresee(const mabd_affine_sim* sim, int32_t component, const mabd_dual_ops* ops,
+                           mabd_dual_line* line) {
+    const bool in_place = ops == &mabd_dual_chain || ops == &mabd_dual_tree;
+    line->solver = ops->name;
+    line->direct = in_place || ops->bytes_from;
+    MABD_TRY(solver_bytes(sim, component, ops, &line->bytes));
+    if (in_place) {
+        const mabd_dual_system system = mabd_affine_dual_system(sim, component);
+        return foresee_in_place(&sim->model->allocator, &system, line);
+    }
+    if (!line->direct) return MABD_OK;
+    const mabd_dual_block_analysis* analysis = mabd_affine_analysis_of(sim, component);
+    write_orders(&analysis->orders, line);
+    line->fronts = analysis->symbolic->node_count;
+    line->flops = analysis->symbolic->flops;
+    line->entries = (double)analysis->symbolic->panel_size;
     return MABD_OK;
 }
 
@@ -104,9 +141,9 @@ static mabd_status add_component(const mabd_affine_sim* sim, int32_t component,
     add_solver_name(plan->solvers[c->kind], sizeof plan->solvers[0], ops->name);
     if (plan->line_count == MABD_PLAN_MAX_LINES) {
         plan->lines_left_out++;
-        line.bytes = ops->bytes_for(&sim->model->allocator, &system);
+        MABD_TRY(solver_bytes(sim, component, ops, &line.bytes));
     } else {
-        MABD_TRY(foresee(&sim->model->allocator, &system, ops, &line));
+        MABD_TRY(foresee(sim, component, ops, &line));
         plan->lines[plan->line_count++] = line;
     }
     *bytes = add(*bytes, line.bytes);
@@ -140,12 +177,15 @@ mabd_status mabd_affine_plan(const mabd_model* model, const mabd_sim_def* def, m
         arrays == SIZE_MAX ? SIZE_MAX : arrays - plan->bytes[MABD_MEMORY_STATE];
     plan->bytes[MABD_MEMORY_CONTACTS] = mabd_affine_contacts_bytes_for(model);
     plan->bytes_per_contact = model->contact.enabled ? mabd_affine_contacts_bytes_per_contact() : 0;
-    for (int32_t i = 0; i < model->plan->component_count; i++) {
-        if (model->plan->components[i].slot_count == 0) continue;
-        if (add_component(&sim, i, plan) != MABD_OK) {
-            return mabd_fail_memory(error, "planning the simulation");
-        }
+    mabd_status status = mabd_affine_analysis_begin(&sim, &model->allocator);
+    for (int32_t i = 0; status == MABD_OK && i < model->plan->component_count; i++) {
+        if (model->plan->components[i].slot_count > 0) status = add_component(&sim, i, plan);
     }
+    if (status != MABD_OK) {
+        mabd_affine_analysis_end(&sim);
+        return mabd_fail_memory(error, "planning the simulation");
+    }
+    mabd_affine_analysis_leave(&sim);
     return MABD_OK;
 }
 

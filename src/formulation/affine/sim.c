@@ -3,6 +3,7 @@
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
 #include "formulation/affine/targets.h"
 
@@ -20,6 +21,7 @@ static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_affine_sim* sim = self;
     sim->backend->destroy(sim, allocator);
     mabd_affine_release(sim, allocator);
+    mabd_affine_analysis_end(sim);
     mabd_affine_start_free(sim, allocator);
     mabd_warnings_free(&sim->warnings);
     mabd_free(allocator, sim->memory, sim->memory_size);
@@ -96,6 +98,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
         destroy(sim, allocator);
         return status;
     }
+    mabd_affine_analysis_end(sim);
     sim->iterates = sim->backend->iterates(sim);
     mabd_affine_dual_warn(sim);
     *self = sim;
