@@ -1,4 +1,4 @@
-# !/bin/sh
+#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Run the CUDA compiler and keep the output of ptxas (-Xptxas -v) beside the object, as
 # OBJECT.report; other output goes to standard error. `./dev bench cuda-model` reads the reports of
