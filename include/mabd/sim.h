@@ -117,7 +117,7 @@ MABD_API int mabd_dual_find(const char* name);
 /// Features of a scene or a program that a formulation may lack.
 #define MABD_CAN_LIST(X)                                                                           \
     X(CONTACTS, "contacts") /* geoms touch, with friction and restitution */                       \
-    X(LOOPS, "loops")       /* joints that close cycles of moving bodies */                        \
+    X(LOOPS, "loops")       /* joints that close cycles, also through fixed bodies or the world */ \
     X(STOPS, "stops")       /* stops, limited drives and friction of joint axes */                 \
     X(SCRIPTS, "scripts")   /* bodies with prescribed motion */                                    \
     X(BATCH, "batch")       /* copies of one mechanism (mabd/batch.h) */                           \

@@ -152,10 +152,19 @@ static mabd_status check_support(const mabd_formulation_ops* ops, const mabd_sim
     return mabd_def_check_unused(ops, def, error);
 }
 
+// True if joints close a cycle; the world and all bodies that are not dynamic count as one node.
+static bool has_loops(const mabd_plan* plan) {
+    if (plan->loops > 0) return true;
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        if (plan->components[i].ground_count > 1) return true;
+    }
+    return false;
+}
+
 uint32_t mabd_model_needs(const mabd_model* m) {
     uint32_t needs = 0;
     if (m->contact.enabled) needs |= MABD_CAN_CONTACTS;
-    if (m->plan->loops > 0) needs |= MABD_CAN_LOOPS;
+    if (has_loops(m->plan)) needs |= MABD_CAN_LOOPS;
     if (m->laws) needs |= MABD_CAN_STOPS;
     if (m->script_count > 0) needs |= MABD_CAN_SCRIPTS;
     if (m->copy_count > 0) needs |= MABD_CAN_BATCH;
