@@ -1,7 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Check every #include against the order of the rooms: a room includes lower ranks and itself, and
-# no two folders include each other, directly or through others.
+# no two rooms include each other, directly or through others.
+#
+# A room is a folder. A folder with sub-folders is several rooms, since its sub-folders need its
+# types and its own files need the sub-folders:
+#   types   headers below the sub-folders; each is needed by another room than the folder itself
+#   top     all other files of the folder, above the sub-folders
+#   root    a .c file above its folder that nothing includes: it names the sub-folders or fills a
+#           table of functions
+# The check prints these files, so that a folder cannot hide a cycle behind a long list.
 # usage: check_includes.sh SOURCE_DIR
 set -eu
 cd "$1"
@@ -26,8 +34,9 @@ function only(name, list,    parts, i, n) {
     n = split(list, parts, " ")
     for (i = 1; i <= n; i++) allowed_room[name, parts[i]] = 1
 }
-# part: a file that counts as another room than its folder.
-function part(path, name) { override[path] = name }
+# types, root: a file that counts as another room than its folder (see above).
+function types(path) { override[path] = "affine types"; kind[path] = "types"; parts_in_order[++part_count] = path }
+function root(path, name) { override[path] = name; kind[path] = "root"; parts_in_order[++part_count] = path }
 # library: a header of a dependency may be included below one path only.
 function library(header, path) { owner[header] = owner[header] " " path }
 
@@ -74,19 +83,18 @@ BEGIN {
     only("cli/bench", "base math contact cli cli/bench bench/peers")
     only("cli main", "cli cli/bench")
 
-    part("src/cli/main.c", "cli main")
-    part("src/formulation/registry.c", "formulation registry")
-    part("src/formulation/affine/data.h", "affine types")
-    part("src/formulation/affine/body_types.h", "affine types")
-    part("src/formulation/affine/scheme.h", "affine types")
-    part("src/formulation/affine/dual_select.h", "affine types")
-    part("src/formulation/affine/cpu/backend.c", "affine")
-    part("src/formulation/affine/report.h", "affine types")
-    part("src/formulation/affine/limits.h", "affine types")
-    part("src/formulation/affine/fields.def", "affine types")
-    part("src/formulation/affine/backend.h", "affine types")
-    part("src/formulation/affine/contact/contact.h", "affine types")
-    part("src/formulation/affine/contact/law.h", "affine types")
+    root("src/cli/main.c", "cli main")
+    root("src/formulation/registry.c", "formulation registry")
+    root("src/formulation/affine/cpu/backend.c", "affine")
+    types("src/formulation/affine/data.h")
+    types("src/formulation/affine/body_types.h")
+    types("src/formulation/affine/scheme.h")
+    types("src/formulation/affine/dual_select.h")
+    types("src/formulation/affine/report.h")
+    types("src/formulation/affine/limits.h")
+    types("src/formulation/affine/fields.def")
+    types("src/formulation/affine/backend.h")
+    types("src/formulation/affine/contact/contact.h")
 
     library("jansson.h", "src/import/json/"); library("jansson.h", "src/cli/")
     library("hdf5.h", "src/record/");   library("hdf5_hl.h", "src/record/")
@@ -150,6 +158,8 @@ FNR == 1 {
     file = file_of(header)
     if (file == "") { complain("\"" header "\" is not \"room/file.h\" of this tree"); next }
     there = room_of(file)
+    if (kind[file] == "root") complain("\"" header "\" is the root of a folder: nothing includes it")
+    if (here != "affine") needed[file] = 1
     if (there == "public") next
     if (here == "public") { complain("a public header includes public headers only"); next }
     if (!(there in rank)) { complain("room " there " is not in the table of tests/check_includes.sh"); next }
@@ -182,9 +192,29 @@ function visit(name, way,    parts, i, n) {
     for (i = 1; i <= n; i++) if (parts[i] != "") visit(parts[i], way "|" name)
     visited[name] = 1
 }
+# Print the files of one kind and check them.
+function list_parts(which, text,    path, i, n) {
+    printf "  %-6s %s\n", which, text
+    for (i = 1; i <= part_count; i++) {
+        path = parts_in_order[i]
+        if (kind[path] != which) continue
+        printf "           %s\n", path
+        if (!exists(path)) { print path ": no such file"; failed = 1 }
+        else if (which == "root" && path !~ /\.c$/) { print path ": a root is a .c file"; failed = 1 }
+        else if (which == "types" && path !~ /\.(h|def)$/) { print path ": types are headers"; failed = 1 }
+        else if (which == "types" && !(path in needed)) {
+            print path ": no other room needs it, so it is not one of the types"
+            failed = 1
+        }
+    }
+}
 END {
-    for (name in rank) visit(name, "")
+    for (name in rank) { visit(name, ""); rooms++ }
     for (name in rank) arrows += split(out[name], parts, "|") > 0 ? split(out[name], parts, "|") - 1 : 0
-    printf "%d includes in %d files checked, %d arrows between rooms\n", includes, files, arrows
+    printf "%d includes in %d files checked, %d arrows between %d rooms%s\n", includes, files, arrows, rooms,
+        failed ? "" : ", no cycle"
+    print "folders with sub-folders are several rooms:"
+    list_parts("types", "src/formulation/affine, below its sub-folders")
+    list_parts("root", "above their folders")
     exit failed || includes == 0
 }' $(find include src bench cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.def' | LC_ALL=C sort)
