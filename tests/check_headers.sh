@@ -40,7 +40,8 @@ for path in $(find include src bench -name '*.h' | LC_ALL=C sort); do
     compile "$header" c c17 "$cc" "$@"
     case $path in
         src/math/lanes.h) ;; # uses vector extensions of C compilers
-        include/mabd/* | src/math/* | src/joint/* | src/contact/* | src/formulation/affine/element/affine_body.h)
+        include/mabd/* | src/math/* | src/joint/* | src/contact/* | src/formulation/affine/element/* | \
+            src/dual/*_kernel.h)
             compile "$header" c++ c++17 "$cxx" "$@"
             ;;
     esac

@@ -110,8 +110,10 @@ MABD_BLOCK_FN void mabd_affine_stage_assemble_kind(mabd_affine_sim* sim, mabd_af
     mabd_vec12 r = mabd_affine_body_external_force(sim, kind, body, b, R);
     mabd_sym3_store(Z, sim->geometric + 6 * at);
     if (rows) mabd_affine_stage_open_rows(sim, body, sim->sides + place, &r);
-    mabd_affine_assembly own = {.block = b, .G = G, .Z = Z, .R = R};
+    mabd_affine_assembly own;
+    own.block = b, own.G = G, own.Z = Z, own.R = R;
     own.t = mabd_v3_load(sim->ref + 12 * at + 9);
+    own.eliminated_count = 0, own.eliminated = NULL;
     if (touched && sim->contacts && sim->contacts->by_body.head[body] >= 0) {
         mabd_affine_stage_eliminate_contacts(sim, body, &r, &own);
     } else {

@@ -16,11 +16,15 @@ typedef struct mabd_affine_law_row {
 MABD_FN int mabd_affine_law_rows(const mabd_affine_contact* p, mabd_real softness,
                                  mabd_affine_law_row rows[3]) {
     mabd_affine_law_row* row = rows;
-    if (p->pressed) *row++ = (mabd_affine_law_row){p->n, p->gap, softness * p->own_n};
+    if (p->pressed) {
+        const mabd_affine_law_row normal = {p->n, p->gap, softness * p->own_n};
+        *row++ = normal;
+    }
     if (p->friction_state == MABD_FRICTION_STICK) {
         const mabd_real compliance = softness * p->own_t;
-        *row++ = (mabd_affine_law_row){p->t1, p->slip1 + p->stick_offset1, compliance};
-        *row++ = (mabd_affine_law_row){p->t2, p->slip2 + p->stick_offset2, compliance};
+        const mabd_affine_law_row first = {p->t1, p->slip1 + p->stick_offset1, compliance};
+        const mabd_affine_law_row second = {p->t2, p->slip2 + p->stick_offset2, compliance};
+        *row++ = first, *row++ = second;
     } else if (p->friction_state == MABD_FRICTION_SLIP && p->bound > 0 && p->slip_length > 0) {
         // across the slip its bound turns: the derivative of bound s/|s|
         row->direction = mabd_v3_cross(p->n, p->slip_direction);

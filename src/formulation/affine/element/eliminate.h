@@ -70,10 +70,11 @@ MABD_CALL void mabd_affine_stage_eliminate_contacts(mabd_affine_sim* sim, int32_
         const mabd_vec3 push = mabd_m3_tmul(own->R, mabd_affine_law_push(p));
         *r = mabd_vec12_axpy(1, mabd_vec12_at(p->Xb, push), *r);
     }
-    mabd_affine_eliminate_work w = {.own = own,
-                                    .rows = (mabd_vec12*)c->by_body.eliminated.data +
-                                            mabd_affine_eliminate_first(c, body)};
+    mabd_affine_eliminate_work w;
+    w.own = own;
+    w.rows = (mabd_vec12*)c->by_body.eliminated.data + mabd_affine_eliminate_first(c, body);
     w.hard = junction ? w.rows + 4 * active : NULL;
+    w.count = 0;
     w.y = mabd_affine_block_solve(own->block, own->Z, *r);
     for (int32_t i = c->by_body.head[body]; i >= 0 && active > 0; i = next[i]) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
