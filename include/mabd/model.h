@@ -97,6 +97,8 @@ typedef struct mabd_model_info {
     bool contacts;                            // geoms touch
     int32_t colliders;                        // geoms that may touch, over all bodies
     int32_t excluded_pairs;                   // of bodies that never touch: jointed or excluded
+    int32_t excluded_groups;                  // of three bodies or more, of which no two touch
+    int32_t grouped_bodies;                   // of these groups; a body of n groups counts n times
     int32_t components[MABD_COMPONENT_COUNT]; // by class
     int32_t loops;                            // independent cycles over all components
     int32_t widest_block;                     // rows of the widest joint

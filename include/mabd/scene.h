@@ -322,6 +322,11 @@ MABD_API mabd_status mabd_scene_set_contact(mabd_scene* scene, const mabd_contac
 /// pair that is not `excluded` touches even if the two bodies share a joint.
 MABD_API mabd_status mabd_scene_set_pair(mabd_scene* scene, const mabd_pair_def* def,
                                          mabd_error* error);
+/// Exclude contacts between any two of n bodies, n >= 2, bodies (n); O(n) memory. A later call of
+/// mabd_scene_set_pair replaces this for its pair, and this replaces earlier ones. MABD_ERR_INPUT
+/// if a body is missing, the world, or named twice.
+MABD_API mabd_status mabd_scene_exclude(mabd_scene* scene, int32_t n, const int32_t* bodies,
+                                        mabd_error* error);
 /// Set the name of the scene, which is copied; a new scene has the name "". MABD_ERR_ARG for null
 /// or a name with control characters, which must not reach a terminal.
 MABD_API mabd_status mabd_scene_set_name(mabd_scene* scene, const char* name);

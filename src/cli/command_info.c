@@ -133,6 +133,11 @@ static void print_geoms(const mabd_model_info* info, size_t bytes_per_contact, F
                 "contacts      on; %d geoms may touch, %d pairs of bodies never do, %zu bytes "
                 "per contact\n",
                 (int)info->colliders, (int)info->excluded_pairs, bytes_per_contact);
+        if (info->excluded_groups > 0) {
+            fprintf(out, "              no two bodies of a group touch: %d group%s, %d bodies\n",
+                    (int)info->excluded_groups, info->excluded_groups == 1 ? "" : "s",
+                    (int)info->grouped_bodies);
+        }
     } else {
         fprintf(out, "contacts      off\n");
     }
@@ -203,6 +208,8 @@ static void add_geoms_json(const mabd_model_info* info, size_t bytes_per_contact
     json_object_set_new(root, "contacts", json_boolean(info->contacts));
     json_object_set_new(root, "colliders", json_integer(info->colliders));
     json_object_set_new(root, "excluded_pairs", json_integer(info->excluded_pairs));
+    json_object_set_new(root, "excluded_groups", json_integer(info->excluded_groups));
+    json_object_set_new(root, "grouped_bodies", json_integer(info->grouped_bodies));
     json_object_set_new(root, "bytes_per_contact", json_integer((json_int_t)bytes_per_contact));
 }
 

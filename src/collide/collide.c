@@ -84,6 +84,10 @@ static mabd_broad_def broad_def(const mabd_model* m, const mabd_collide* c) {
     mabd_broad_def def = {.geom_capacity = c->copy_geoms, .body_count = m->body_count};
     def.exclusion_count = m->contact.exclusion_count;
     def.exclusions = (const int32_t(*)[2])m->contact.exclusions;
+    def.member_count = m->contact.member_count;
+    def.members = (const int32_t(*)[2])m->contact.members;
+    def.exception_count = m->contact.exception_count;
+    def.exceptions = (const int32_t(*)[2])m->contact.exceptions;
     return def;
 }
 

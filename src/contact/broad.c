@@ -34,10 +34,19 @@ static int32_t greatest(int32_t a, int32_t b) {
 
 // ---- create and destroy ------------------------------------------------------------------------
 
+static void lay_out_list(broad_pair_list* list, mabd_arena* arena, int32_t bodies, int32_t pairs) {
+    list->first = mabd_arena_take(arena, (size_t)bodies + 2, sizeof(int32_t));
+    list->larger = mabd_arena_take(arena, (size_t)pairs, sizeof(int32_t));
+}
+
 static void lay_out(mabd_broad* broad, mabd_arena* arena, const mabd_broad_def* def) {
     const size_t n = (size_t)def->geom_capacity, places = n + BROAD_LEVELS_MAX;
-    broad->exclude_first = mabd_arena_take(arena, (size_t)def->body_count + 2, sizeof(int32_t));
-    broad->exclude = mabd_arena_take(arena, (size_t)def->exclusion_count, sizeof(int32_t));
+    lay_out_list(&broad->excluded, arena, def->body_count, def->exclusion_count);
+    if (def->member_count > 0) {
+        lay_out_list(&broad->exceptions, arena, def->body_count, def->exception_count);
+        broad->member_first = mabd_arena_take(arena, (size_t)def->body_count + 1, sizeof(int32_t));
+        broad->member_group = mabd_arena_take(arena, (size_t)def->member_count, sizeof(int32_t));
+    }
     broad->bin = mabd_arena_take(arena, n, sizeof(uint16_t));
     for (int k = 0; k < 2; k++) broad->key[k] = mabd_arena_take(arena, places, sizeof(uint64_t));
     for (int k = 0; k < 2; k++) broad->id[k] = mabd_arena_take(arena, places, sizeof(int32_t));
@@ -50,48 +59,76 @@ static void lay_out(mabd_broad* broad, mabd_arena* arena, const mabd_broad_def* 
     broad->scratch = mabd_arena_take(arena, 1, mabd_radix_scratch_bytes());
 }
 
-static mabd_status check_def(const mabd_broad_def* def) {
-    if (def->geom_capacity < 0 || def->body_count < 0 || def->pair_capacity < 0)
-        return MABD_ERR_ARG;
-    if (def->exclusion_count < 0) return MABD_ERR_ARG;
-    for (int32_t k = 0; k < def->exclusion_count; k++) {
+static mabd_status check_pairs(const mabd_broad_def* def, int32_t count,
+                               const int32_t (*pairs)[2]) {
+    if (count < 0) return MABD_ERR_ARG;
+    for (int32_t k = 0; k < count; k++) {
         for (int side = 0; side < 2; side++) {
-            const int32_t body = def->exclusions[k][side];
+            const int32_t body = pairs[k][side];
             if (body < -1 || body >= def->body_count) return MABD_ERR_ARG;
         }
     }
     return MABD_OK;
 }
 
-// Store the excluded pairs as sorted lists of larger bodies, indexed by the smaller one.
-static mabd_status list_exclusions(mabd_broad* broad, const mabd_broad_def* def) {
-    const int32_t count = def->exclusion_count;
+static mabd_status check_members(const mabd_broad_def* def) {
+    if (def->member_count < 0) return MABD_ERR_ARG;
+    for (int32_t k = 0; k < def->member_count; k++) {
+        const int32_t* m = def->members[k];
+        if (m[0] < 0 || m[0] >= def->body_count) return MABD_ERR_ARG;
+        const bool rises = k == 0 || m[-2] < m[0] || (m[-2] == m[0] && m[-1] < m[1]);
+        if (!rises) return MABD_ERR_ARG;
+    }
+    return MABD_OK;
+}
+
+static mabd_status check_def(const mabd_broad_def* def) {
+    if (def->geom_capacity < 0 || def->body_count < 0 || def->pair_capacity < 0)
+        return MABD_ERR_ARG;
+    MABD_TRY(check_pairs(def, def->exclusion_count, def->exclusions));
+    MABD_TRY(check_pairs(def, def->exception_count, def->exceptions));
+    return check_members(def);
+}
+
+// Store pairs of bodies as sorted lists of larger bodies, indexed by the smaller one.
+static mabd_status fill_list(mabd_broad* broad, int32_t count, const int32_t (*pairs)[2],
+                             broad_pair_list* list) {
     const size_t bytes = mabd_bytes((size_t)count, sizeof(uint64_t));
     uint64_t* const key[2] = {mabd_alloc(&broad->allocator, bytes),
                               mabd_alloc(&broad->allocator, bytes)};
     const bool taken = key[0] != NULL && key[1] != NULL;
     if (taken) {
-        const int bits = broad_bit_length((uint64_t)def->body_count + 1);
+        const int bits = broad_bit_length((uint64_t)broad->body_count + 1);
         for (int32_t k = 0; k < count; k++) {
-            const int32_t a = def->exclusions[k][0], b = def->exclusions[k][1];
+            const int32_t a = pairs[k][0], b = pairs[k][1];
             const uint64_t large = (uint64_t)(greatest(a, b) + 1),
                            small = (uint64_t)(a + b + 2) - large;
             key[0][k] = small << bits | large;
-            broad->exclude_first[small + 1]++;
-            if (small > 0) {
-                broad->exclude_reach = greatest(broad->exclude_reach, (int32_t)(large - small));
-            }
+            list->first[small + 1]++;
+            if (small > 0) list->reach = greatest(list->reach, (int32_t)(large - small));
         }
         const uint64_t* sorted = key[mabd_radix_sort(count, 2 * bits, key, NULL, broad->scratch)];
         for (int32_t k = 0; k < count; k++) {
-            broad->exclude[k] = (int32_t)(sorted[k] & ((UINT64_C(1) << bits) - 1)) - 1;
+            list->larger[k] = (int32_t)(sorted[k] & ((UINT64_C(1) << bits) - 1)) - 1;
         }
-        for (int32_t b = 0; b <= def->body_count; b++) {
-            broad->exclude_first[b + 1] += broad->exclude_first[b];
-        }
+        for (int32_t b = 0; b <= broad->body_count; b++) list->first[b + 1] += list->first[b];
     }
     for (int k = 0; k < 2; k++) mabd_free(&broad->allocator, key[k], bytes);
     return taken ? MABD_OK : MABD_ERR_MEMORY;
+}
+
+static mabd_status fill_lists(mabd_broad* broad, const mabd_broad_def* def) {
+    MABD_TRY(fill_list(broad, def->exclusion_count, def->exclusions, &broad->excluded));
+    broad->member_count = def->member_count;
+    if (def->member_count == 0) return MABD_OK;
+    for (int32_t k = 0; k < def->member_count; k++) {
+        broad->member_first[def->members[k][0] + 1]++;
+        broad->member_group[k] = def->members[k][1];
+    }
+    for (int32_t b = 0; b < def->body_count; b++) {
+        broad->member_first[b + 1] += broad->member_first[b];
+    }
+    return fill_list(broad, def->exception_count, def->exceptions, &broad->exceptions);
 }
 
 static size_t pair_bytes(int64_t pairs) {
@@ -132,7 +169,7 @@ mabd_status mabd_broad_create(const mabd_allocator* allocator, const mabd_broad_
     broad->bytes = arena.size;
     broad->geom_capacity = def->geom_capacity;
     broad->body_count = def->body_count;
-    mabd_status status = list_exclusions(broad, def);
+    mabd_status status = fill_lists(broad, def);
     if (status == MABD_OK) status = mabd_broad_reserve(broad, first_pairs(def));
     if (status != MABD_OK) {
         mabd_broad_destroy(broad);

@@ -3,7 +3,8 @@
 // list of pairs (i, j), i < j, whose closed boxes overlap and which are allowed to collide.
 //
 // A pair may collide if at least one of the two moves, they belong to different bodies, each
-// category is in the other's mask, and their bodies are not an excluded pair.
+// category is in the other's mask, and their bodies are not excluded: neither listed as a pair, nor
+// members of one group without being listed as an exception.
 //
 // The result depends on the input alone. The list contains every overlapping pair of boxes and no
 // other. Create and reserve allocate all memory; an update allocates nothing.
@@ -41,6 +42,10 @@ typedef struct mabd_broad_def {
     int32_t pair_capacity; // initial; 0 = twice the geoms
     int32_t exclusion_count;
     const int32_t (*exclusions)[2]; // pairs of bodies (-1 allowed), any order, may repeat; copied
+    int32_t member_count;
+    const int32_t (*members)[2]; // body >= 0 and group, rising by body, then by group; copied
+    int32_t exception_count;
+    const int32_t (*exceptions)[2]; // pairs that collide in spite of groups; as exclusions
 } mabd_broad_def;
 
 typedef struct mabd_broad_input {

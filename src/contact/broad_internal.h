@@ -29,13 +29,21 @@ typedef struct broad_entry {
     mabd_broad_geom geom;
 } broad_entry;
 
+/// Pairs of bodies as sorted lists of the larger bodies.
+typedef struct broad_pair_list {
+    int32_t reach;   // bodies >= 0 whose indices differ by more are no pair of the list
+    int32_t* first;  // (body_count + 2) by 1 + the smaller body, into larger
+    int32_t* larger; // the larger bodies, ascending
+} broad_pair_list;
+
 struct mabd_broad {
     mabd_allocator allocator;
     size_t bytes; // bytes of this block: everything but the pairs
     int32_t geom_capacity, body_count;
-    int32_t exclude_reach;  // bodies >= 0 whose indices differ by more are no excluded pair
-    int32_t* exclude_first; // (body_count + 2) by 1 + the smaller body, into exclude
-    int32_t* exclude;       // the larger bodies, ascending
+    broad_pair_list excluded, exceptions; // exceptions only with members
+    int32_t member_count;
+    int32_t* member_first; // (body_count + 1) into member_group; only with members
+    int32_t* member_group; // (member_count) groups of a body, ascending
 
     uint16_t* bin;         // (n) size bin of each geom
     uint64_t* key[2];      // (n + levels) cells, by level; sorted
@@ -103,23 +111,46 @@ MABD_FN bool broad_overlap(const mabd_broad_box* a, const mabd_broad_box* b) {
            (b->lo[1] <= a->hi[1]) & (a->lo[2] <= b->hi[2]) & (b->lo[2] <= a->hi[2]);
 }
 
-MABD_FN bool broad_excluded(const mabd_broad* broad, int32_t a, int32_t b) {
+/// True if a list holds the pair of the bodies a and b.
+MABD_FN bool broad_is_listed(const broad_pair_list* list, int32_t a, int32_t b) {
     const int32_t small = a < b ? a : b, large = a < b ? b : a;
     // neighbours usually have close indices: most pairs are decided without reading the lists
-    if (small >= 0 && large - small > broad->exclude_reach) return false;
-    const int32_t* const list = broad->exclude;
-    int32_t first = broad->exclude_first[small + 1], end = broad->exclude_first[small + 2];
+    if (small >= 0 && large - small > list->reach) return false;
+    const int32_t* const larger = list->larger;
+    int32_t first = list->first[small + 1], end = list->first[small + 2];
     while (end - first > 16) {
         const int32_t middle = first + (end - first) / 2;
-        if (list[middle] <= large)
+        if (larger[middle] <= large)
             first = middle;
         else
             end = middle;
     }
     for (; first < end; first++) {
-        if (list[first] == large) return true;
+        if (larger[first] == large) return true;
     }
     return false;
+}
+
+/// True if a group holds both bodies.
+MABD_FN bool broad_share_group(const mabd_broad* broad, int32_t a, int32_t b) {
+    if (a < 0 || b < 0) return false;
+    const int32_t* const group = broad->member_group;
+    int32_t i = broad->member_first[a], k = broad->member_first[b];
+    const int32_t i_end = broad->member_first[a + 1], k_end = broad->member_first[b + 1];
+    while (i < i_end && k < k_end) {
+        if (group[i] == group[k]) return true;
+        if (group[i] < group[k])
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+MABD_FN bool broad_excluded(const mabd_broad* broad, int32_t a, int32_t b) {
+    if (broad_is_listed(&broad->excluded, a, b)) return true;
+    return broad->member_count > 0 && broad_share_group(broad, a, b) &&
+           !broad_is_listed(&broad->exceptions, a, b);
 }
 
 /// Append the pair of the geoms a and b, whose boxes overlap, if they may collide.

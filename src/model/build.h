@@ -11,6 +11,7 @@ typedef struct mabd_model_sizes {
     size_t controls, name;
     size_t geoms, fields, heights;                       // of classes; nodes of height fields
     size_t collider_first, colliders, exclusions, pairs; // 0 without contacts
+    size_t members, exceptions;                          // 0 without groups
 } mabd_model_sizes;
 
 /// State of a build. Arrays of `model` are carved from one arena before any step fills them.

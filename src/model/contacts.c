@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geoms and contacts: height fields, colliders in the principal frames of their classes, pairs of
-// bodies with surfaces of their own, pairs that never touch. Without contacts only geoms are
-// stored.
+// bodies with surfaces of their own, pairs that never touch, groups of which no two bodies touch.
+// Without contacts only geoms are stored.
 //
 // A point X of a geom with position p and rotation R is R X + p in the user frame, so in the
 // principal frame (V, c: classes.c) it is V'R X + V'(p - c): the pose of the collider.
@@ -29,6 +29,8 @@ void mabd_builder_count_geoms(const mabd_scene* scene, mabd_model_sizes* n) {
     n->colliders = n->geoms;
     n->exclusions = (size_t)scene->joints.count + pairs;
     n->pairs = pairs;
+    n->members = (size_t)scene->members.count;
+    n->exceptions = n->members > 0 ? pairs : 0;
 }
 
 void mabd_builder_geoms(mabd_model_builder* builder) {
@@ -101,30 +103,135 @@ static mabd_model_pair make_pair(const mabd_pair_def* def) {
     return pair;
 }
 
-// Sort the pairs by bodies and keep the last definition of each: the sort is stable.
-static mabd_status fill_pairs(const mabd_model_builder* builder) {
+// ---- sorting by 64-bit keys ----
+
+typedef struct sort_work {
+    char* memory;
+    size_t bytes, keys, ids;
+    uint64_t* key[2];
+    int32_t* id[2];
+} sort_work;
+
+static mabd_status sort_reserve(sort_work* w, const mabd_allocator* allocator, size_t n) {
+    w->keys = mabd_bytes(n, sizeof(uint64_t)), w->ids = mabd_bytes(n, sizeof(int32_t));
+    w->bytes = 2 * w->keys + 2 * w->ids + mabd_radix_scratch_bytes();
+    w->memory = mabd_alloc(allocator, w->bytes);
+    if (!w->memory) return MABD_ERR_MEMORY;
+    for (int k = 0; k < 2; k++) {
+        w->key[k] = (uint64_t*)(w->memory + (size_t)k * w->keys);
+        w->id[k] = (int32_t*)(w->memory + 2 * w->keys + (size_t)k * w->ids);
+    }
+    return MABD_OK;
+}
+
+// Sort key[0] and id[0] (n), stable. Returns the index of the sorted arrays.
+static int sort(sort_work* w, size_t n) {
+    return mabd_radix_sort((int64_t)n, 64, w->key, w->id, w->memory + 2 * w->keys + 2 * w->ids);
+}
+
+// ---- groups ----
+
+// Sort the members of groups by body, then by group.
+static mabd_status fill_members(const mabd_model_builder* builder) {
+    const mabd_list* list = &builder->scene->members;
+    const mabd_scene_member* from = list->data;
+    mabd_model* m = builder->model;
+    const size_t n = (size_t)list->count;
+    sort_work w = {0};
+    if (n == 0) return MABD_OK;
+    MABD_TRY(sort_reserve(&w, &m->allocator, n));
+    for (size_t i = 0; i < n; i++) {
+        w.key[0][i] = (uint64_t)(uint32_t)from[i].body << 32 | (uint32_t)from[i].group;
+        w.id[0][i] = (int32_t)i;
+    }
+    const int at = sort(&w, n);
+    for (size_t i = 0; i < n; i++) {
+        m->contact.members[i][0] = from[w.id[at][i]].body;
+        m->contact.members[i][1] = from[w.id[at][i]].group;
+    }
+    m->contact.member_count = list->count;
+    mabd_free(&m->allocator, w.memory, w.bytes);
+    return MABD_OK;
+}
+
+// First member of a body, member_count if all bodies of members are smaller.
+static int32_t first_member(const mabd_model_contact* contact, int32_t body) {
+    int32_t low = 0, high = contact->member_count;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (contact->members[middle][0] < body) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// The last group that holds both bodies, -1 = none.
+static int32_t common_group(const mabd_model_contact* contact, int32_t a, int32_t b) {
+    int32_t i = first_member(contact, a), k = first_member(contact, b), common = -1;
+    while (i < contact->member_count && k < contact->member_count && contact->members[i][0] == a &&
+           contact->members[k][0] == b) {
+        const int32_t g = contact->members[i][1], h = contact->members[k][1];
+        if (g == h) common = g;
+        i += g <= h, k += h <= g;
+    }
+    return common;
+}
+
+// First pair, by index in the scene, that each group does not replace (group_count), to be freed.
+static mabd_status find_replaced(const mabd_model_builder* builder, size_t bytes, int32_t** after) {
+    const mabd_scene* scene = builder->scene;
+    const mabd_scene_member* members = scene->members.data;
+    *after = mabd_alloc(&builder->model->allocator, bytes);
+    if (!*after) return MABD_ERR_MEMORY;
+    for (int32_t i = 0; i < scene->members.count; i++)
+        (*after)[members[i].group] = members[i].after;
+    return MABD_OK;
+}
+
+// ---- pairs ----
+
+static void add_exception(mabd_model_contact* contact, const mabd_pair_def* def) {
+    contact->exceptions[contact->exception_count][0] = def->a;
+    contact->exceptions[contact->exception_count++][1] = def->b;
+}
+
+// Sort the pairs by bodies and keep the last definition of each, since the sort is stable, unless a
+// later group replaces it. after: first pair that a group does not replace.
+static mabd_status fill_sorted_pairs(const mabd_model_builder* builder, const int32_t* after) {
     const mabd_list* list = &builder->scene->pairs;
     const mabd_pair_def* defs = list->data;
     mabd_model* m = builder->model;
-    const size_t n = (size_t)list->count, keys = mabd_bytes(n, sizeof(uint64_t));
-    const size_t ids = mabd_bytes(n, sizeof(int32_t));
-    const size_t bytes = 2 * keys + 2 * ids + mabd_radix_scratch_bytes();
-    if (n == 0) return MABD_OK;
-    char* memory = mabd_alloc(&m->allocator, bytes);
-    if (!memory) return MABD_ERR_MEMORY;
-    uint64_t* const key[2] = {(uint64_t*)memory, (uint64_t*)(memory + keys)};
-    int32_t* const id[2] = {(int32_t*)(memory + 2 * keys), (int32_t*)(memory + 2 * keys + ids)};
+    const size_t n = (size_t)list->count;
+    sort_work w = {0};
+    MABD_TRY(sort_reserve(&w, &m->allocator, n));
     for (size_t i = 0; i < n; i++) {
-        key[0][i] = pair_key(defs[i].a, defs[i].b);
-        id[0][i] = (int32_t)i;
+        w.key[0][i] = pair_key(defs[i].a, defs[i].b);
+        w.id[0][i] = (int32_t)i;
     }
-    const int at = mabd_radix_sort((int64_t)n, 64, key, id, memory + 2 * keys + 2 * ids);
+    const int at = sort(&w, n);
     for (size_t i = 0; i < n; i++) {
-        if (i + 1 < n && key[at][i] == key[at][i + 1]) continue;
-        m->contact.pairs[m->contact.pair_count++] = make_pair(&defs[id[at][i]]);
+        if (i + 1 < n && w.key[at][i] == w.key[at][i + 1]) continue;
+        const int32_t last = w.id[at][i];
+        const int32_t group = common_group(&m->contact, defs[last].a, defs[last].b);
+        if (group >= 0 && last < after[group]) continue;
+        if (group >= 0 && !defs[last].excluded) add_exception(&m->contact, &defs[last]);
+        m->contact.pairs[m->contact.pair_count++] = make_pair(&defs[last]);
     }
-    mabd_free(&m->allocator, memory, bytes);
+    mabd_free(&m->allocator, w.memory, w.bytes);
     return MABD_OK;
+}
+
+static mabd_status fill_pairs(const mabd_model_builder* builder) {
+    const size_t bytes = mabd_bytes((size_t)builder->scene->group_count, sizeof(int32_t));
+    int32_t* after;
+    if (builder->scene->pairs.count == 0) return MABD_OK;
+    MABD_TRY(find_replaced(builder, bytes, &after));
+    const mabd_status status = fill_sorted_pairs(builder, after);
+    mabd_free(&builder->model->allocator, after, bytes);
+    return status;
 }
 
 // The pair of two bodies, null = the scene has none.
@@ -173,6 +280,7 @@ mabd_status mabd_builder_contacts(mabd_model_builder* builder) {
     m->contact.margin = def->margin;
     m->contact.compliance = def->compliance;
     fill_colliders(m);
+    MABD_TRY(fill_members(builder));
     MABD_TRY(fill_pairs(builder));
     fill_exclusions(m, def->neighbours);
     return MABD_OK;
@@ -187,5 +295,3 @@ void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collide
     if (pair && pair->friction >= 0) *friction = pair->friction;
     if (pair && pair->restitution >= 0) *restitution = pair->restitution;
 }
-
-// ---- hash --------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ typedef struct mabd_model_collider {
 /// Surface of one pair of bodies.
 typedef struct mabd_model_pair {
     int32_t a, b;                    // bodies, a < b
-    bool excluded;                   // then also in exclusions
+    bool excluded;                   // then also in exclusions; else they touch in any group
     mabd_real friction, restitution; // -1 = from the colliders
 } mabd_model_pair;
 
@@ -127,13 +127,18 @@ typedef struct mabd_model_contact {
     bool enabled;
     mabd_real margin;     // [m], 0 = automatic
     mabd_real compliance; // of a row, relative to its own J H^-1 J'
-    int32_t collider_count, exclusion_count, pair_count;
+    int32_t collider_count, exclusion_count, pair_count, member_count;
+    int32_t exception_count;
     int32_t* collider_first;        // colliders first[c] .. first[c + 1] - 1 are those of class c
                                     // (class_count + 1)
     mabd_model_collider* colliders; // (collider_count) without those whose mask is 0
     int32_t (*exclusions)[2];       // bodies that never touch (exclusion_count), as mabd_broad_def
                                     // takes them: any order, may repeat
     mabd_model_pair* pairs;         // (pair_count) rising by a, then b
+    int32_t (*members)[2];          // bodies and their groups (member_count), rising: no two bodies
+                                    // of a group touch
+    int32_t (*exceptions)[2];       // pairs of bodies that touch in spite of a group
+                                    // (exception_count)
 } mabd_model_contact;
 
 struct mabd_model {

@@ -32,6 +32,11 @@ static void count_geoms(const mabd_model* m, mabd_model_info* info) {
     }
     info->contacts = m->contact.enabled;
     info->excluded_pairs = m->contact.exclusion_count;
+    info->grouped_bodies = m->contact.member_count;
+    for (int32_t i = 0; i < m->contact.member_count; i++) {
+        const int32_t groups = m->contact.members[i][1] + 1;
+        if (groups > info->excluded_groups) info->excluded_groups = groups;
+    }
 }
 
 mabd_model_info mabd_model_count(const mabd_model* m) {

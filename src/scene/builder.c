@@ -49,6 +49,7 @@ void mabd_scene_destroy(mabd_scene* scene) {
     mabd_scene_free_text(scene, scene->name);
     mabd_scene_free_text(scene, scene->text);
     mabd_list_free(&allocator, &scene->pairs, sizeof(mabd_pair_def));
+    mabd_list_free(&allocator, &scene->members, sizeof(mabd_scene_member));
     mabd_list_free(&allocator, &scene->geoms, sizeof(mabd_geom));
     mabd_list_free(&allocator, &scene->fields, sizeof(mabd_height_field*));
     mabd_list_free(&allocator, &scene->classes, sizeof(mabd_scene_class));

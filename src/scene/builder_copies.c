@@ -244,6 +244,17 @@ static mabd_status stage_pairs(const copy_work* w) {
     return MABD_OK;
 }
 
+static mabd_status stage_members(const copy_work* w) {
+    mabd_scene_member* members;
+    STAGE(members, members);
+    for (int32_t i = 0; i < w->copy->members.count; i++) {
+        members[i].body += w->bodies;
+        members[i].group += w->scene->group_count;
+        members[i].after += w->scene->pairs.count;
+    }
+    return MABD_OK;
+}
+
 // Copy names and settings from the first copy.
 static mabd_status take_settings(const copy_work* w) {
     mabd_scene* scene = w->scene;
@@ -277,6 +288,7 @@ static mabd_status stage(copy_work* w) {
     MABD_TRY(stage_joints(w));
     MABD_TRY(stage_forces(w));
     MABD_TRY(stage_pairs(w));
+    MABD_TRY(stage_members(w));
     return w->scene->copies == 0 ? take_settings(w) : MABD_OK;
 }
 
@@ -287,6 +299,8 @@ static void commit(const copy_work* w) {
     scene->joints.count += w->copy->joints.count;
     scene->forces.count += w->copy->forces.count;
     scene->pairs.count += w->copy->pairs.count;
+    scene->members.count += w->copy->members.count;
+    scene->group_count += w->copy->group_count;
     scene->copies++;
 }
 

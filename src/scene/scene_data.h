@@ -41,6 +41,12 @@ typedef struct mabd_scene_joint {
     mabd_real anchor_b[3], frame_b[4];
 } mabd_scene_joint;
 
+/// A body of a group of which no two bodies touch.
+typedef struct mabd_scene_member {
+    int32_t body, group;
+    int32_t after; // the group replaces earlier pairs, those with an index below this
+} mabd_scene_member;
+
 typedef struct mabd_param_entry {
     char *name, *value, *fallback, *unit, *meaning; // owned
 } mabd_param_entry;
@@ -55,6 +61,8 @@ struct mabd_scene {
     bool close_joints; // of the start pose
     mabd_contact_def contact;
     mabd_list pairs;         // mabd_pair_def, as they came: the last one of a pair holds
+    mabd_list members;       // mabd_scene_member, by group
+    int32_t group_count;     // groups of members
     mabd_list geoms;         // mabd_geom; fields are owned by the scene
     mabd_list fields;        // mabd_height_field*, each one block with its heights behind it
     mabd_list classes;       // mabd_scene_class

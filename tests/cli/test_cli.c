@@ -559,7 +559,8 @@ Test(cli, info_reports_geoms_and_contacts) {
     sandbox_write("touch.json",
                   "{\"contact\": {\"enabled\": true}, \"generators\": [{\"type\": \"chain\", "
                   "\"links\": 5}, {\"type\": \"ring\", \"links\": 6, \"mask\": 0}], "
-                  "\"bodies\": [{\"shape\": \"plane\", \"fixed\": true}]}");
+                  "\"bodies\": [{\"shape\": \"plane\", \"fixed\": true}], \"pairs\": "
+                  "[{\"exclude\": [\"chain/0\", \"chain/2\", \"chain/4\"]}]}");
     json_t* i = summary_of("info touch.json --json -");
     json_t* geoms = json_object_get(i, "geoms");
     cr_expect(eq(dbl, number(geoms, "capsule"), 11));
@@ -569,12 +570,15 @@ Test(cli, info_reports_geoms_and_contacts) {
     cr_expect(on);
     cr_expect(eq(dbl, number(i, "colliders"), 6));
     cr_expect(eq(dbl, number(i, "excluded_pairs"), 4 + 6));
+    cr_expect(eq(dbl, number(i, "excluded_groups"), 1));
+    cr_expect(eq(dbl, number(i, "grouped_bodies"), 3));
     cr_expect(lt(dbl, 100, number(i, "bytes_per_contact")));
     json_decref(i);
     command_result r = mabd_call("info touch.json");
     cr_expect_not_null(strstr(r.out, "geoms         11 capsule, 1 plane\n"), "%s", r.out);
     cr_expect_not_null(strstr(r.out, "contacts      on; 6 geoms may touch, 10 pairs of bodies"));
     cr_expect_not_null(strstr(r.out, " bytes per contact\n"), "%s", r.out);
+    cr_expect_not_null(strstr(r.out, "no two bodies of a group touch: 1 group, 3 bodies"));
     r = mabd_call("info @chain.json");
     cr_expect_not_null(strstr(r.out, "contacts      off\n"), "%s", r.out);
 }

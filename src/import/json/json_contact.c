@@ -44,23 +44,34 @@ mabd_status mabd_json_contact(mabd_json_reader* reader, const mabd_json_node* ro
 
 // ---- pairs -------------------------------------------------------------------------------------
 
-// Exclude contacts between all pairs of bodies of the array.
-static mabd_status exclude_all(mabd_json_reader* reader, const mabd_json_node* bodies) {
-    MABD_TRY(mabd_json_array(reader, bodies));
-    const size_t n = json_array_size(bodies->value);
-    if (n < 2) return mabd_json_fail(reader, bodies, "expected the names of two bodies or more");
+// The name that the builder refused: the world, or the second one of the body of the error.
+static mabd_json_node refused_name(const mabd_json_reader* reader, const mabd_json_node* names,
+                                   size_t n, const int32_t* bodies) {
+    bool found = false;
     for (size_t i = 0; i < n; i++) {
-        mabd_pair_def def = {.excluded = true};
-        const mabd_json_node first = mabd_json_element(bodies, i);
-        MABD_TRY(mabd_json_body_named(reader, &first, &def.a));
-        for (size_t j = 0; j < i; j++) {
-            const mabd_json_node second = mabd_json_element(bodies, j);
-            MABD_TRY(mabd_json_body_named(reader, &second, &def.b));
-            MABD_TRY(mabd_json_place(reader, &first,
-                                     mabd_scene_set_pair(reader->scene, &def, &reader->error)));
-        }
+        const bool named = bodies[i] == reader->error.body;
+        if (bodies[i] == MABD_WORLD || (named && found)) return mabd_json_element(names, i);
+        found |= named;
     }
-    return MABD_OK;
+    return *names;
+}
+
+// Exclude contacts between all bodies of the array.
+static mabd_status exclude_all(mabd_json_reader* reader, const mabd_json_node* names) {
+    MABD_TRY(mabd_json_array(reader, names));
+    const size_t n = json_array_size(names->value);
+    if (n < 2) return mabd_json_fail(reader, names, "expected the names of two bodies or more");
+    int32_t* bodies = mabd_json_take(reader, mabd_bytes(n, sizeof *bodies));
+    if (!bodies) return mabd_fail_memory(&reader->error, "reading a group of bodies");
+    for (size_t i = 0; i < n; i++) {
+        const mabd_json_node name = mabd_json_element(names, i);
+        MABD_TRY(mabd_json_body_named(reader, &name, &bodies[i]));
+    }
+    const mabd_status status =
+        mabd_scene_exclude(reader->scene, (int32_t)n, bodies, &reader->error);
+    const mabd_json_node place =
+        status == MABD_OK ? *names : refused_name(reader, names, n, bodies);
+    return mabd_json_place(reader, &place, status);
 }
 
 mabd_status mabd_json_pair(mabd_json_reader* reader, const mabd_json_node* node) {

@@ -15,11 +15,12 @@
 #define PLANES 8
 
 typedef struct world {
-    int32_t n, planes, bodies, excluded;
+    int32_t n, planes, bodies, excluded, members, exceptions;
     mabd_broad_box box[GEOMS];
     mabd_broad_geom geom[GEOMS];
     mabd_broad_plane plane[PLANES];
-    int32_t exclude[GEOMS][2];
+    int32_t exclude[GEOMS][2], exception[GEOMS][2];
+    int32_t member[3 * GEOMS][2]; // body, group
 } world;
 
 static world w;
@@ -108,14 +109,42 @@ static void add_rules(void) {
     }
 }
 
+// Each body is in up to three of seven groups; some pairs are exceptions.
+static void add_groups(void) {
+    w.members = 0, w.exceptions = w.n;
+    for (int32_t body = 0; body < w.bodies; body++) {
+        int32_t group = -1;
+        for (int k = draw_below(4); k > 0; k--) {
+            group += 1 + draw_below(5 - k);
+            w.member[w.members][0] = body, w.member[w.members++][1] = group;
+        }
+    }
+    for (int32_t k = 0; k < w.n; k++) {
+        w.exception[k][0] = draw_below(w.bodies), w.exception[k][1] = draw_below(w.bodies);
+    }
+}
+
 // ---- all pairs ---------------------------------------------------------------------------------
 
-static bool is_excluded(int32_t a, int32_t b) {
-    for (int32_t k = 0; k < w.excluded; k++) {
-        if (w.exclude[k][0] == a && w.exclude[k][1] == b) return true;
-        if (w.exclude[k][0] == b && w.exclude[k][1] == a) return true;
+static bool is_listed(int32_t count, int32_t (*pairs)[2], int32_t a, int32_t b) {
+    for (int32_t k = 0; k < count; k++) {
+        if (pairs[k][0] == a && pairs[k][1] == b) return true;
+        if (pairs[k][0] == b && pairs[k][1] == a) return true;
     }
     return false;
+}
+
+static uint32_t groups_of(int32_t body) {
+    uint32_t groups = 0;
+    for (int32_t k = 0; k < w.members; k++) {
+        if (w.member[k][0] == body) groups |= 1u << w.member[k][1];
+    }
+    return groups;
+}
+
+static bool is_excluded(int32_t a, int32_t b) {
+    if (is_listed(w.excluded, w.exclude, a, b)) return true;
+    return (groups_of(a) & groups_of(b)) != 0 && !is_listed(w.exceptions, w.exception, a, b);
 }
 
 static const mabd_broad_plane* plane_of(int32_t geom) {
@@ -167,7 +196,11 @@ static mabd_status create(int32_t pairs, mabd_broad** broad) {
                                 .body_count = w.bodies,
                                 .pair_capacity = pairs,
                                 .exclusion_count = w.excluded,
-                                .exclusions = (const int32_t(*)[2])w.exclude};
+                                .exclusions = (const int32_t(*)[2])w.exclude,
+                                .member_count = w.members,
+                                .members = (const int32_t(*)[2])w.member,
+                                .exception_count = w.exceptions,
+                                .exceptions = (const int32_t(*)[2])w.exception};
     return mabd_broad_create(&allocator, &def, broad);
 }
 
@@ -351,6 +384,22 @@ Test(broad, masks_bodies_and_exclusions) {
         const int64_t some = compare("rules", 1);
         cr_assert(lt(i64, 200, some));
         cr_assert(lt(i64, some, all));
+    }
+}
+
+Test(broad, groups_and_exceptions) {
+    for (int round = 0; round < 10; round++) {
+        w.n = w.bodies = w.members = w.exceptions = 0;
+        add_cloud(500, 2, 0.05, 1.5);
+        add_rules();
+        const int64_t some = compare("rules", 1);
+        add_groups();
+        const int64_t fewer = (w.exceptions = 0, compare("groups", 1));
+        w.exceptions = w.n;
+        const int64_t again = compare("groups and exceptions", 1);
+        cr_assert(lt(i64, 50, fewer));
+        cr_assert(lt(i64, fewer, again));
+        cr_assert(lt(i64, again, some));
     }
 }
 
@@ -573,6 +622,11 @@ Test(broad, refuses_bad_planes_and_definitions) {
     cr_assert(eq(int, create(0, &broad), MABD_ERR_ARG));
     w.exclude[0][1] = -1;
     cr_assert(eq(int, create(-1, &broad), MABD_ERR_ARG));
+    w.members = 2; // twice body 0 in group 0
+    cr_assert(eq(int, create(0, &broad), MABD_ERR_ARG));
+    w.member[1][0] = w.bodies;
+    cr_assert(eq(int, create(0, &broad), MABD_ERR_ARG));
+    w.members = 0;
     cr_assert(eq(int, create(0, &broad), MABD_OK));
     mabd_broad_destroy(broad);
     mabd_broad_destroy(NULL);

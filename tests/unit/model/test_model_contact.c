@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for src/model/contacts.c: colliders in the model's frames, pairs and exclusions; a model
 // without contacts is unchanged.
+#include "mabd/batch.h"
 #include "mabd/generate.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
@@ -198,6 +199,112 @@ Test(model_contact, jointed_bodies_touch_only_if_the_scene_says_so) {
     cr_expect(is_excluded(0, 4));
 }
 
+static void exclude(int32_t n, const int32_t* bodies) {
+    cr_assert(eq(int, mabd_scene_exclude(scene, n, bodies, &error), MABD_OK), "%s", error.text);
+}
+
+static bool has_pair(int32_t count, int32_t (*pairs)[2], int32_t a, int32_t b) {
+    for (int32_t i = 0; i < count; i++) {
+        if (pairs[i][0] == a && pairs[i][1] == b) return true;
+        if (pairs[i][0] == b && pairs[i][1] == a) return true;
+    }
+    return false;
+}
+
+// Random pairs and groups, in random order: the last one that names two bodies applies.
+Test(model_contact, the_last_pair_or_group_of_two_bodies_applies) {
+    enum { N = 12, CALLS = 40 };
+    uint64_t seed = 7;
+    bool excluded[N][N] = {{0}}, paired[N][N] = {{0}};
+    add_balls(N);
+    for (int call = 0; call < CALLS; call++) {
+        int32_t bodies[N], n = 0;
+        for (int32_t i = 0; i < N; i++) {
+            if (draw_real(&seed) > 0.4) bodies[n++] = i;
+        }
+        if (n < 3) continue;
+        const double kind = draw_real(&seed); // -1 .. 1
+        const bool group = kind < -0.6, apart = kind > 0.4;
+        const int32_t named = group ? n : 2;
+        if (group) {
+            exclude(n, bodies);
+        } else {
+            set_pair((mabd_pair_def){
+                .a = bodies[n - 1], .b = bodies[1], .excluded = apart, .friction_given = !apart});
+            bodies[0] = bodies[n - 1];
+        }
+        for (int32_t i = 0; i < named; i++) {
+            for (int32_t k = 0; k < named; k++) {
+                excluded[bodies[i]][bodies[k]] = group || apart;
+                paired[bodies[i]][bodies[k]] = !group;
+            }
+        }
+    }
+    enable(false);
+    build();
+    const mabd_model_contact* c = &model->contact;
+    for (int32_t a = 0; a < N; a++) {
+        for (int32_t b = 0; b < a; b++) {
+            bool grouped = false;
+            for (int32_t i = 0; i < c->member_count; i++) {
+                for (int32_t k = 0; k < c->member_count; k++) {
+                    const int32_t *on_a = c->members[i], *on_b = c->members[k];
+                    grouped |= on_a[0] == a && on_b[0] == b && on_a[1] == on_b[1];
+                }
+            }
+            const bool off = is_excluded(a, b) ||
+                             (grouped && !has_pair(c->exception_count, c->exceptions, a, b));
+            cr_expect(eq(int, off, excluded[a][b]), "%d and %d", (int)a, (int)b);
+            int32_t pairs = 0;
+            for (int32_t i = 0; i < c->pair_count; i++) {
+                pairs += c->pairs[i].a == b && c->pairs[i].b == a;
+            }
+            cr_expect(eq(i32, pairs, paired[a][b]), "%d and %d", (int)a, (int)b);
+        }
+    }
+}
+
+// 20,000 names: a list of pairs would have 200 million entries.
+Test(model_contact, memory_of_a_group_grows_with_its_bodies) {
+    enum { N = 20000 };
+    static int32_t bodies[N];
+    add_balls(N);
+    enable(false);
+    build();
+    const size_t bytes = model->memory_size;
+    for (int32_t i = 0; i < N; i++) bodies[i] = N - 1 - i;
+    exclude(N, bodies);
+    build();
+    cr_expect(eq(sz, model->memory_size - bytes, N * sizeof(int32_t[2])));
+    cr_expect(eq(i32, mabd_model_get_info(model).excluded_groups, 1));
+    cr_expect(eq(i32, mabd_model_get_info(model).grouped_bodies, N));
+}
+
+// Groups of copies stay apart: bodies of two copies share none.
+Test(model_contact, groups_of_copies_are_their_own) {
+    const int32_t bodies[] = {0, 2, 1};
+    mabd_scene* batch;
+    add_balls(4);
+    exclude(3, bodies);
+    set_pair((mabd_pair_def){.a = 2, .b = 1, .friction_given = true});
+    enable(false);
+    cr_assert(eq(int, mabd_scene_create(NULL, &batch), MABD_OK));
+    for (int i = 0; i < 3; i++) {
+        cr_assert(eq(int, mabd_scene_add_copy(batch, scene, &error), MABD_OK), "%s", error.text);
+    }
+    cr_assert(eq(int, mabd_model_build(batch, NULL, &model, &error), MABD_OK), "%s", error.text);
+    const mabd_model_contact* c = &model->contact;
+    cr_assert(eq(i32, c->member_count, 9));
+    cr_assert(eq(i32, c->exception_count, 3));
+    for (int32_t i = 0; i < 9; i++) {
+        cr_expect(c->members[i][0] == i / 3 * 4 + i % 3 && c->members[i][1] == i / 3);
+    }
+    for (int32_t i = 0; i < 3; i++) {
+        cr_expect(has_pair(c->exception_count, c->exceptions, 4 * i + 1, 4 * i + 2));
+    }
+    mabd_scene_destroy(batch);
+}
+
 static void expect_surface(int32_t a, int32_t b, double friction, double restitution) {
     int32_t count;
     const mabd_model_collider* on_a = mabd_model_colliders(model, a, &count);
@@ -338,6 +445,8 @@ Test(model_contact, every_allocation_failing_in_turn_leaks_nothing) {
     cr_assert(eq(int, mabd_scene_add_body(scene, &def, NULL, &error), MABD_OK));
     add_balls(3);
     add_joint(1, 2);
+    const int32_t group[] = {1, 2, 3};
+    exclude(3, group);
     set_pair((mabd_pair_def){.a = 1, .b = 3, .excluded = true});
     enable(false);
     int64_t needed = -1;

@@ -163,6 +163,26 @@ Test(scene_contact, settings_and_pairs_are_stored_in_order) {
     cr_assert(pairs[0].a == 2 && pairs[0].friction == 0.1 && pairs[1].excluded);
 }
 
+static void refuse_group(int32_t n, const int32_t* bodies, mabd_status status, const char* text) {
+    cr_expect(eq(int, mabd_scene_exclude(scene, n, bodies, &error), status), "%s", error.text);
+    cr_expect_not_null(strstr(error.text, text), "%s", error.text);
+    cr_expect(eq(i32, scene->members.count, 0));
+}
+
+Test(scene_contact, groups_that_make_no_sense_are_refused) {
+    const mabd_geom geom = mabd_geom_make(MABD_SHAPE_SPHERE, one, 1000);
+    for (int i = 0; i < 4; i++) cr_assert(eq(int, add(&geom, MABD_MOTION_DYNAMIC), MABD_OK));
+    const int32_t twice[] = {3, 1, 0, 1}, world[] = {0, MABD_WORLD, 2}, missing[] = {0, 1, 4};
+    refuse_group(4, twice, MABD_ERR_INPUT, "it pairs body 1 with itself");
+    cr_expect(eq(i32, error.body, 1));
+    refuse_group(3, world, MABD_ERR_INPUT, "the world has no geoms");
+    refuse_group(3, missing, MABD_ERR_INPUT, "body 4 does not exist");
+    refuse_group(1, twice, MABD_ERR_ARG, "two bodies or more, not 1");
+    refuse_group(2, NULL, MABD_ERR_ARG, "null");
+    cr_expect(eq(int, mabd_scene_exclude(scene, 2, twice, &error), MABD_OK));
+    cr_expect(eq(i32, scene->pairs.count, 1), "two bodies are a pair");
+}
+
 Test(scene_contact, a_body_that_is_refused_leaves_no_height_field) {
     const mabd_geom geom = field_geom(&field);
     mabd_body_def def = mabd_default_body_def();
@@ -363,15 +383,15 @@ Test(scene_contact, json_settings_and_pairs) {
     cr_expect(eq(dbl, scene->contact.compliance, 1e-3));
     const mabd_pair_def* pairs = scene->pairs.data;
     const int32_t floor_body = mabd_scene_find_body(scene, "floor");
-    cr_assert(eq(i32, scene->pairs.count, 5));
+    cr_assert(eq(i32, scene->pairs.count, 2));
     cr_expect(pairs[0].a == 2 && pairs[0].b == floor_body);
     cr_expect(pairs[0].friction_given && pairs[0].friction == 0.1 && !pairs[0].restitution_given);
     cr_expect(pairs[1].restitution_given && pairs[1].restitution == 0.9 &&
               !pairs[1].friction_given);
-    for (int i = 2; i < 5; i++) cr_expect(pairs[i].excluded && !pairs[i].friction_given);
-    cr_expect(pairs[2].a == 1 && pairs[2].b == 0);
-    cr_expect(pairs[3].a == 3 && pairs[3].b == 0);
-    cr_expect(pairs[4].a == 3 && pairs[4].b == 1);
+    const mabd_scene_member* members = scene->members.data;
+    cr_assert(eq(i32, scene->members.count, 3));
+    cr_expect(members[0].body == 0 && members[1].body == 1 && members[2].body == 3);
+    for (int i = 0; i < 3; i++) cr_expect(members[i].group == 0 && members[i].after == 2);
 }
 
 Test(scene_contact, json_contacts_can_be_turned_off) {
