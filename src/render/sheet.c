@@ -2,8 +2,9 @@
 // Sheets, in the frame of their geom (scene units), counter-clockwise from outside:
 //   plane          a square about the foot of the scene's middle on it
 //   bowl           rings from the outer pole up to the rim, across it, down to the inner pole
-//   height field   two triangles a cell; normals (-dz/dx, -dz/dy, 1) by central differences
-// Only the upper side of planes and height fields is drawn: the space below is solid.
+//   height field   two triangles a cell; normals (-dz/dx, -dz/dy, 1) by central differences; a
+//                  skirt from its border down to its lowest height
+// The space below planes and height fields is solid, and their lower side is not drawn.
 
 #include "render/sheet.h"
 
@@ -80,19 +81,51 @@ static void draw_bowl(const mabd_canvas* canvas, const mabd_piece* piece, int32_
 
 // ---- height field ------------------------------------------------------------------------------
 
+/// Node (i, j) in the frame of the geom [scene units].
+static mabd_vec3 field_node(const mabd_piece* piece, int32_t i, int32_t j) {
+    const mabd_height_field* f = piece->geom->field;
+    const mabd_real x = ((mabd_real)i - (mabd_real)(f->columns - 1) / 2) * f->dx;
+    const mabd_real y = ((mabd_real)j - (mabd_real)(f->rows - 1) / 2) * f->dy;
+    const mabd_real z = f->heights[(size_t)j * (size_t)f->columns + (size_t)i];
+    return mabd_v3_scale(piece->scale, mabd_v3(x, y, z));
+}
+
 static mabd_raster_vertex field_vertex(const mabd_canvas* canvas, const mabd_piece* piece,
                                        int32_t i, int32_t j) {
     const mabd_height_field* f = piece->geom->field;
     const mabd_real* at = f->heights + (size_t)j * (size_t)f->columns + i;
     const int32_t left = i > 0, right = i + 1 < f->columns;
     const ptrdiff_t back = j > 0 ? f->columns : 0, front = j + 1 < f->rows ? f->columns : 0;
-    const mabd_real x = ((mabd_real)i - (mabd_real)(f->columns - 1) / 2) * f->dx;
-    const mabd_real y = ((mabd_real)j - (mabd_real)(f->rows - 1) / 2) * f->dy;
     const mabd_real slope_x = (at[right] - at[-left]) / ((mabd_real)(left + right) * f->dx);
     const mabd_real slope_y =
         (at[front] - at[-back]) / ((mabd_real)((back > 0) + (front > 0)) * f->dy);
-    return vertex_at(canvas, piece, mabd_v3_scale(piece->scale, mabd_v3(x, y, *at)),
-                     mabd_v3(-slope_x, -slope_y, 1));
+    return vertex_at(canvas, piece, field_node(piece, i, j), mabd_v3(-slope_x, -slope_y, 1));
+}
+
+/// Draw the skirt between two neighbours of the border, b after a counter-clockwise from above.
+static void draw_skirt(const mabd_canvas* canvas, const mabd_piece* piece, int32_t item,
+                       mabd_vec3 a, mabd_vec3 b) {
+    const mabd_vec3 out = mabd_v3(b.y - a.y, a.x - b.x, 0);
+    const mabd_real low = piece->lift - piece->half[2];
+    const mabd_raster_vertex top_a = vertex_at(canvas, piece, a, out);
+    const mabd_raster_vertex top_b = vertex_at(canvas, piece, b, out);
+    const mabd_raster_vertex low_a = vertex_at(canvas, piece, mabd_v3(a.x, a.y, low), out);
+    const mabd_raster_vertex low_b = vertex_at(canvas, piece, mabd_v3(b.x, b.y, low), out);
+    draw_quad(canvas, item, &low_a, &low_b, &top_b, &top_a);
+}
+
+static void draw_skirts(const mabd_canvas* canvas, const mabd_piece* piece, int32_t item) {
+    const mabd_height_field* f = piece->geom->field;
+    const int32_t right = f->columns - 1, back = f->rows - 1;
+    for (int32_t i = 0; i < right; i++) {
+        draw_skirt(canvas, piece, item, field_node(piece, i, 0), field_node(piece, i + 1, 0));
+        draw_skirt(canvas, piece, item, field_node(piece, i + 1, back), field_node(piece, i, back));
+    }
+    for (int32_t j = 0; j < back; j++) {
+        draw_skirt(canvas, piece, item, field_node(piece, right, j),
+                   field_node(piece, right, j + 1));
+        draw_skirt(canvas, piece, item, field_node(piece, 0, j + 1), field_node(piece, 0, j));
+    }
 }
 
 static void draw_field(const mabd_canvas* canvas, const mabd_piece* piece, int32_t item) {
@@ -106,6 +139,7 @@ static void draw_field(const mabd_canvas* canvas, const mabd_piece* piece, int32
             draw_quad(canvas, item, &a, &b, &c, &d);
         }
     }
+    draw_skirts(canvas, piece, item);
 }
 
 void mabd_sheet_draw(const mabd_canvas* canvas, const mabd_piece* piece, int32_t item) {

@@ -162,6 +162,23 @@ Test(render_sheets, outline_of_a_height_field_is_its_projection) {
     cr_expect(eq(int, red_of(&below, 1, &item, 0), 0), "solid below");
 }
 
+// A valley from each side, at half its depth: a rectangle of the border's height. Its near side is
+// at a distance of ten metres less half the extent.
+Test(render_sheets, a_height_field_has_a_skirt_down_to_its_lowest_height) {
+    const mabd_real heights[9] = {0.5, 0.5, 0.5, 0.5, -0.5, 0.5, 0.5, 0.5, 0.5};
+    const mabd_height_field field = {3, 3, 0.7, 0.5, heights};
+    mabd_render_item item = make_item(MABD_SHAPE_HEIGHT_FIELD, 0, 0);
+    item.geom.field = &field;
+    for (int side = 0; side < 4; side++) {
+        const double eye = side % 2 ? 10 : -10;
+        const mabd_render_def def = side < 2 ? make_def(eye, 0, 0) : make_def(0, eye, 0);
+        const double width = side < 2 ? 1 : 1.4, scale = focal / (side < 2 ? 9.3 : 9.5);
+        const double border = (1 + width) * scale; // a pixel along two edges
+        cr_expect(epsilon_eq(dbl, red_of(&def, 1, &item, 0), width * scale * scale, border),
+                  "side %d", side);
+    }
+}
+
 static void turn_about_x(mabd_render_item* item, double angle) {
     item->rotation[0] = cos(angle / 2), item->rotation[1] = sin(angle / 2);
 }
