@@ -3,6 +3,7 @@
 #include "cli/bench/command_bench.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/system.h"
 #include "mabd/base.h"
 
 #include <signal.h>
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
     // a limit on file sizes is a failed write, exit code 4, and does not kill the process
     signal(SIGXFSZ, SIG_IGN);
 #endif
+    system_tune_malloc();
     int code = dispatch(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     fprintf(stderr, "mabd: cannot write to standard output\n");

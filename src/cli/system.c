@@ -10,6 +10,15 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+void system_tune_malloc(void) {
+#ifdef __GLIBC__
+    mallopt(M_MXFAST, 0);
+#endif
+}
 
 double system_seconds(void) {
     struct timespec now;

@@ -20,5 +20,8 @@ const char* system_machine(char* text, size_t size);
 /// Write the folder of the running program, without a final slash; "." if it is unknown. Returns
 /// text.
 const char* system_program_folder(char* text, size_t size);
+/// Tune malloc for scene files: JSON is millions of small blocks, and with lists of free small
+/// blocks every large allocation of glibc merges them, 17 % of the time to read 100 MB.
+void system_tune_malloc(void);
 /// Format bytes, such as "12.3 MB". Returns text.
 const char* system_format_bytes(double bytes, char* text, size_t size);
