@@ -173,24 +173,53 @@ static void zsh_command(const option_command* command, void* context) {
           out);
 }
 
-static void print_zsh(const help_commands* commands, FILE* out) {
-    fputs("#compdef mabd\n_mabd() {\n    local -a commands\n    commands=(", out);
+// Print commands, or the topics of `of`, as 'name:about'.
+static void zsh_names(const help_commands* commands, const help_command* of, FILE* out) {
     for (int32_t i = 0; i < commands->count; i++) {
-        if (help_is_topic(&commands->items[i])) continue;
-        fprintf(out, "\n        '%s:", commands->items[i].name);
-        print_quoted(commands->items[i].about, ":\\", out);
+        const help_command* command = &commands->items[i];
+        const bool listed = of == NULL ? !help_is_topic(command) : is_topic_of(command, of);
+        if (!listed) continue;
+        fprintf(out, "\n        '%s:", last_word(command->name));
+        print_quoted(command->about, ":\\", out);
         fputc('\'', out);
     }
-    fputs(
-        "\n    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n"
-        "        return\n    fi\n    local key=\"$words[2]\"\n    case \"$key $words[3]\" in\n    ",
-        out);
-    print_topic_keys(commands, out);
-    fputs(")\n        key=\"$key $words[3]\"\n        shift words\n        (( CURRENT-- ))\n"
-          "        ;;\n    esac\n    shift words\n    (( CURRENT-- ))\n    case \"$key\" in\n",
+}
+
+// The topics of each command that has some, offered as its first word.
+static void zsh_topics(const help_commands* commands, FILE* out) {
+    fputs("    if (( CURRENT == 3 )); then\n        case \"$key\" in\n", out);
+    for (int32_t i = 0; i < commands->count; i++) {
+        if (!has_topics(commands, &commands->items[i])) continue;
+        fprintf(out, "        \"%s\") topics=(", commands->items[i].name);
+        zsh_names(commands, &commands->items[i], out);
+        fputs(") ;;\n", out);
+    }
+    fputs("        \"help\") topics=($commands[1,-2]) ;;\n        esac\n"
+          "        (( $#topics )) && _describe -t topics topic topics\n    else\n"
+          "        case \"$key $words[3]\" in\n        ",
           out);
+    print_topic_keys(commands, out);
+    fputs(")\n            key=\"$key $words[3]\"\n            shift words\n"
+          "            (( CURRENT-- ))\n            ;;\n        esac\n    fi\n",
+          out);
+}
+
+// zsh runs the file as the body of _mabd at the first completion: it defines _mabd and calls it.
+static void print_zsh(const help_commands* commands, FILE* out) {
+    fputs("#compdef mabd\n_mabd() {\n    local -a commands options topics\n    commands=(", out);
+    zsh_names(commands, NULL, out);
+    fputs("\n        'help:describe the commands'\n    )\n"
+          "    options=('--help:print the commands' '--version:print the version')\n"
+          "    if (( CURRENT == 2 )); then\n        _describe -t commands command commands\n"
+          "        _describe -o -t options option options\n        return\n    fi\n"
+          "    local key=\"$words[2]\"\n",
+          out);
+    zsh_topics(commands, out);
+    fputs("    shift words\n    (( CURRENT-- ))\n    case \"$key\" in\n", out);
     help_visit(commands, zsh_command, out);
-    fputs("    esac\n}\ncompdef _mabd mabd\n", out);
+    fputs("    esac\n}\nif [[ \"$funcstack[1]\" = _mabd ]]; then\n    _mabd \"$@\"\nelse\n"
+          "    compdef _mabd mabd\nfi\n",
+          out);
 }
 
 // ---- fish --------------------------------------------------------------------------------------
@@ -203,21 +232,11 @@ static void print_fish_quoted(const char* text, FILE* out) {
     }
 }
 
-// Print the condition that a line has the command, or the command and the topic.
-static void fish_condition(const char* name, FILE* out) {
-    const char* topic = last_word(name);
-    const int length = (int)strcspn(name, " ");
-    fprintf(out, "complete -c mabd -n '__fish_seen_subcommand_from %.*s", length, name);
-    if (topic != name) fprintf(out, "; and __fish_seen_subcommand_from %s", topic);
-    fputs("'", out);
-}
-
 static void fish_command(const option_command* command, void* context) {
     FILE* out = context;
     for (int32_t i = 0; i < command->option_count; i++) {
         const option* o = &command->options[i];
-        fish_condition(command->name, out);
-        fprintf(out, " -l %s", o->name);
+        fprintf(out, "complete -c mabd -n '__mabd_is \"%s\"' -l %s", command->name, o->name);
         if (o->letter != 0) fprintf(out, " -s %c", o->letter);
         if (o->choices != NULL) {
             fputs(" -x -a '", out);
@@ -232,20 +251,39 @@ static void fish_command(const option_command* command, void* context) {
     }
 }
 
+// __mabd_is KEY: the line has this command, or command and topic. __mabd_words N: it has N words
+// before the current one.
+static void fish_functions(const help_commands* commands, FILE* out) {
+    fputs("# fish completion of mabd\n"
+          "function __mabd_is\n    set -l words (commandline -opc)\n    set -l key $words[2]\n"
+          "    if contains -- \"$words[2] $words[3]\"",
+          out);
+    for (int32_t i = 0; i < commands->count; i++) {
+        if (help_is_topic(&commands->items[i])) fprintf(out, " '%s'", commands->items[i].name);
+    }
+    fputs("\n        set key \"$words[2] $words[3]\"\n    end\n    test \"$key\" = $argv[1]\nend\n"
+          "function __mabd_words\n    test (count (commandline -opc)) -eq $argv[1]\nend\n",
+          out);
+}
+
 static void print_fish(const help_commands* commands, FILE* out) {
-    fputs("# fish completion of mabd\n", out);
+    fish_functions(commands, out);
     for (int32_t i = 0; i < commands->count; i++) {
         const help_command* command = &commands->items[i];
         if (help_is_topic(command)) {
-            fprintf(out, "complete -c mabd -n '__fish_seen_subcommand_from %.*s'",
+            fprintf(out, "complete -c mabd -n '__mabd_words 2; and __mabd_is %.*s'",
                     (int)strcspn(command->name, " "), command->name);
         } else {
-            fputs("complete -c mabd -n __fish_use_subcommand -f", out);
+            fputs("complete -c mabd -n '__mabd_words 1; or __mabd_is help' -f", out);
         }
         fprintf(out, " -a %s -d '", last_word(command->name));
         print_fish_quoted(command->about, out);
         fputs("'\n", out);
     }
+    fputs("complete -c mabd -n '__mabd_words 1' -f -a help -d 'describe the commands'\n"
+          "complete -c mabd -n '__mabd_words 1' -l version -d 'print the version'\n"
+          "complete -c mabd -l help -d 'print the options'\n",
+          out);
     help_visit(commands, fish_command, out);
 }
 

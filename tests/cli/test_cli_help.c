@@ -104,12 +104,8 @@ static void expect_in_zsh(const char* command, const char* name, const char* scr
 
 static void expect_in_fish(const char* command, const char* name, const char* script) {
     char line[200];
-    const char* space = strchr(command, ' ');
     if (strcmp(name, "help") == 0) return;
-    snprintf(line, sizeof(line), "__fish_seen_subcommand_from %.*s%s%s' -l %s ",
-             (int)strcspn(command, " "), command,
-             space != NULL ? "; and __fish_seen_subcommand_from " : "",
-             space != NULL ? space + 1 : "", name);
+    snprintf(line, sizeof(line), "__mabd_is \"%s\"' -l %s ", command, name);
     cr_expect_not_null(strstr(script, line), "--%s of %s", name, command);
 }
 
@@ -153,6 +149,64 @@ Test(cli_help, bash_completes_commands_options_and_choices) {
     expect_completion("mabd run scr", 2, "script");
     expect_completion("mabd run x --out scr", 4, "script");
     expect_completion("mabd run x --time s", 4, "");
+}
+
+// The completions of a line, by fish itself, without their descriptions.
+static void expect_in_shell_of_fish(const char* words, const char* expected) {
+    char line[512];
+    snprintf(line, sizeof(line),
+             "fish --no-config -c 'source ./script; set got (complete -C \"%s\" | string split -f1 "
+             "\\t); test \"$got\" = \"%s\"; or begin; echo $got; exit 1; end'",
+             words, expected);
+    cr_expect(eq(int, system(line), 0), "%s", words);
+}
+
+Test(cli_help, fish_completes_commands_options_and_choices) {
+    if (system("fish --version > /dev/null 2>&1") != 0) cr_skip("no fish here");
+    char* script = output_of("help --completion fish");
+    sandbox_write("script", script);
+    free(script);
+    expect_in_shell_of_fish("mabd re", "render");
+    expect_in_shell_of_fish("mabd he", "help");
+    expect_in_shell_of_fish("mabd --v", "--version");
+    expect_in_shell_of_fish("mabd run --pres", "--preset");
+    expect_in_shell_of_fish("mabd run x --preset b", "balanced");
+    expect_in_shell_of_fish("mabd bench pl", "plot");
+    expect_in_shell_of_fish("mabd bench plot --q", "--quantity");
+    expect_in_shell_of_fish("mabd bench plot --ba", ""); // an option of bench
+    expect_in_shell_of_fish("mabd run bench pl", "");
+    expect_in_shell_of_fish("mabd run scr", "script");
+    expect_in_shell_of_fish("mabd run x --out scr", "script");
+    expect_in_shell_of_fish("mabd run x --time s", "");
+}
+
+// What the function of zsh offers at its first call, which loads it: functions of the completion
+// system print their arguments. `part` must be there, or must not.
+static void expect_in_shell_of_zsh(const char* words, int last, const char* part, bool offered) {
+    char line[512];
+    snprintf(
+        line, sizeof(line),
+        "zsh -f -c '_describe() { print -l -- ${(P)@[-1]}; }; _arguments() { print -l -- $@; }; "
+        "fpath=(.); autoload -U _mabd; words=(%s); CURRENT=%d; _mabd' | grep -q -- '%s'",
+        words, last, part);
+    cr_expect(eq(int, system(line) == 0, offered), "%s: %s", words, part);
+}
+
+Test(cli_help, zsh_completes_commands_and_options_at_the_first_call) {
+    if (system("zsh --version > /dev/null 2>&1") != 0) cr_skip("no zsh here");
+    char* script = output_of("help --completion zsh");
+    sandbox_write("_mabd", script);
+    free(script);
+    expect_in_shell_of_zsh("mabd re", 2, "^render:", true);
+    expect_in_shell_of_zsh("mabd he", 2, "^help:", true);
+    expect_in_shell_of_zsh("mabd --v", 2, "^--version:", true);
+    expect_in_shell_of_zsh("mabd run --pres", 3, "^--preset\\[.*(fast balanced exact)$", true);
+    expect_in_shell_of_zsh("mabd bench pl", 3, "^plot:", true);
+    expect_in_shell_of_zsh("mabd bench --ba", 3, "^--backend\\[", true);
+    expect_in_shell_of_zsh("mabd bench plot --q", 4, "^--quantity\\[", true);
+    expect_in_shell_of_zsh("mabd bench plot --ba", 4, "^--backend\\[", false);
+    expect_in_shell_of_zsh("mabd run pl", 3, "^plot:", false);
+    expect_in_shell_of_zsh("mabd help re", 3, "^render:", true);
 }
 
 Test(cli_help, help_describes_a_command) {
