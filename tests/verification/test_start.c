@@ -47,15 +47,22 @@ Test(start, bodies_close_a_joint_by_their_mass_ratio) {
     mabd_model_destroy(model);
 }
 
+// Add a rod of 10 kg and 1 m on a hinge at its end x, with velocity v across it and no spin.
+static void add_rod(mabd_scene* scene, mabd_real x, mabd_real v) {
+    const mabd_real size[3] = {1, 0.1, 0.1};
+    const mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
+    mabd_body_def body = mabd_default_body_def();
+    body.geom_count = 1, body.geoms = &geom;
+    body.position[0] = x + (mabd_real)0.5, body.velocity[2] = v;
+    rig_add_joint(scene, MABD_JOINT_HINGE, MABD_WORLD, rig_add_body(scene, &body), x, 0);
+}
+
 // A rod on a hinge at its end, started with v across it and no spin: omega = m l v/(m l^2 + I), so
 // that m v^2/2 - (m l v)^2/(2 (m l^2 + I)) is removed.
 Test(start, velocities_of_a_pendulum_are_projected) {
     mabd_scene* scene = rig_scene(0);
-    const mabd_real size[3] = {1, 0.1, 0.1}, v = 2, l = 0.5;
-    const mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
-    mabd_body_def body = mabd_default_body_def();
-    body.geom_count = 1, body.geoms = &geom, body.position[0] = l, body.velocity[2] = v;
-    rig_add_joint(scene, MABD_JOINT_HINGE, MABD_WORLD, rig_add_body(scene, &body), 0, 0);
+    const mabd_real v = 2, l = 0.5;
+    add_rod(scene, 0, v);
     mabd_model* model = rig_model(scene);
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
     mabd_sim* sim = rig_sim(model, &def);
@@ -70,6 +77,45 @@ Test(start, velocities_of_a_pendulum_are_projected) {
     cr_assert(eq(int, mabd_sim_warnings(sim, 1, &warning), 1));
     snprintf(taken, sizeof taken, "%.4g J of %.4g J", m * v * v / 2 - left, m * v * v / 2);
     cr_expect_not_null(strstr(warning.text, taken), "%s: %s", taken, warning.text);
+    mabd_sim_destroy(sim);
+    mabd_model_destroy(model);
+}
+
+// Each rod loses the same part of its energy, I/(m l^2 + I): the warning has the sum over all rods
+// and the joint of the fastest.
+Test(start, the_warning_sums_the_energy_of_all_components_and_names_the_fastest_joint) {
+    const mabd_real v[3] = {1, 3, 2}, m = 10, inertia = m * (1 + 0.01) / 12;
+    mabd_scene* scene = rig_scene(0);
+    for (int i = 0; i < 3; i++) add_rod(scene, (mabd_real)(2 * i), v[i]);
+    mabd_model* model = rig_model(scene);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    const mabd_real before = m * (1 + 9 + 4) / 2, taken = before * inertia / (m / 4 + inertia);
+    mabd_warning warning;
+    char text[96];
+    cr_assert(eq(int, mabd_sim_warnings(sim, 1, &warning), 1));
+    snprintf(text, sizeof text, "%.4g J of %.4g J of kinetic energy taken out", taken, before);
+    cr_expect_not_null(strstr(warning.text, text), "%s: %s", text, warning.text);
+    cr_expect_not_null(strstr(warning.text, "at most 3 m/s"), "%s", warning.text);
+    cr_expect(eq(int, warning.joint, 1));
+    mabd_sim_destroy(sim);
+    mabd_model_destroy(model);
+}
+
+// 3 kg at rest on a carriage that a script moves at 2 m/s start at this speed, with 6 J.
+Test(start, the_warning_reports_energy_that_a_script_adds) {
+    mabd_model* model = rig_text_model(
+        "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"carriage\", \"script\":"
+        " {\"direction\": [1, 0, 0], \"translation\": {\"ramp\": {\"to\": 2, \"end\": 1}}}},"
+        " {\"name\": \"load\", \"shape\": \"box\", \"size\": [0.1, 0.1, 0.1], \"mass\": 3}],"
+        " \"joints\": [{\"type\": \"fixed\", \"a\": \"carriage\", \"b\": \"load\"}]}");
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_warning warning;
+    cr_expect(epsilon_eq(dbl, mabd_sim_measure(sim).kinetic, 6, 1e-12));
+    cr_assert(eq(int, mabd_sim_warnings(sim, 1, &warning), 1));
+    cr_expect_not_null(strstr(warning.text, "projected: 6 J of 0 J of kinetic energy added"), "%s",
+                       warning.text);
     mabd_sim_destroy(sim);
     mabd_model_destroy(model);
 }
