@@ -15,6 +15,7 @@
 #include "support/backend_parity.h"
 #include "support/conformance_class.h"
 #include "support/rig.h"
+#include "support/sanitized.h"
 
 #define ILL_PART 10
 #define STEP     ((mabd_real)0.004) // [s]
@@ -58,7 +59,7 @@ static void expect_class(conformance_id id) {
     const conformance_class* class = &conformance_classes[id];
     const char* only = getenv("MABD_CASE");
     int32_t ill = 0;
-    for (int32_t i = 0; i < class->count; i++) {
+    for (int32_t i = 0; i < class->count; i += only ? 1 : AMOUNT(1, 3)) {
         if (!only || atoi(only) == i) ill += expect_conformance(class, i);
     }
     if (!class->is_singular) cr_expect(le(int, ILL_PART* ill, class->count), "%s", class->name);

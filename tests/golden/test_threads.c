@@ -3,10 +3,12 @@
 // tiles and groups.
 #include "support/contact_rig.h"
 #include "support/random_scene.h"
+#include "support/sanitized.h"
 #include "support/state_hash.h"
 
 #define MOST_THREADS 4
-#define STEPS        5
+#define STEPS        AMOUNT(5, 3)
+#define MORE_THREADS AMOUNT(1, 3) // between two runs
 
 static int32_t pushing; // pressing contacts of the last run
 
@@ -29,7 +31,7 @@ static void expect_same_with(mabd_scene* scene, int32_t least_bodies, mabd_dual 
     cr_assert(ge(i32, mabd_model_body_count(model), least_bodies));
     const uint64_t expected = run(model, 1, 0, dual);
     for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
-        for (int32_t threads = 1; threads <= MOST_THREADS; threads++) {
+        for (int32_t threads = 1; threads <= MOST_THREADS; threads += MORE_THREADS) {
             cr_expect(eq(u64, run(model, threads, isa, dual), expected), "%s, %d threads",
                       mabd_isa_name(isa), threads);
         }

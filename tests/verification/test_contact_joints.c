@@ -4,6 +4,7 @@
 // either case a ball joint closes to round-off: its rows are linear, independent of the contacts.
 
 #include "support/contact_rig.h"
+#include "support/sanitized.h"
 
 static const double round_off = 1e-12; // [m], for coordinates of 1 m, with a margin
 
@@ -80,20 +81,21 @@ static int pushing_links(const mabd_sim* sim) {
     return pushing;
 }
 
-/// Run 0.6 s at 5 ms per step: links press on the base in most steps, joints are closed after each.
+/// Run 0.6 s at 5 ms per step, sanitized 0.35 s: links press on the base in most steps after their
+/// fall, joints are closed after each.
 static void expect_closed(const char* what, mabd_model* model) {
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.005);
     mabd_sim* sim = rig_sim(model, &def);
     contact_watch watch = contact_watch_start(sim);
     int touching = 0;
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < AMOUNT(120, 70); i++) {
         contact_watch_step(&watch, sim);
         touching += pushing_links(sim) > 0;
     }
     printf(
         "%s: joints open by %.1e m, energy gained %.1e J, %d of %d steps touch, %d not converged\n",
         what, watch.gap, watch.gained, touching, watch.steps, watch.unconverged);
-    cr_expect(gt(int, touching, 60), "%s", what);
+    cr_expect(gt(int, touching, AMOUNT(60, 15)), "%s", what);
     cr_expect(lt(dbl, watch.gap, round_off), "%s", what);
     rig_destroy(sim, model);
 }

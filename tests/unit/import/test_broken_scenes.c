@@ -4,6 +4,7 @@
 //   file <tab> line <tab> column <tab> part of the message
 // Checked through the library, and through the command if it was built.
 #include "mabd/model.h"
+#include "support/sanitized.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -100,7 +101,7 @@ Test(broken_scenes, the_library_says_what_is_wrong_and_where) {
 Test(broken_scenes, the_command_says_so_in_one_line_and_exits_with_2) {
     if (strlen(MABD_COMMAND) == 0) cr_skip_test("the command was not built");
     int count = read_expectations();
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i += AMOUNT(1, 6)) {
         char command[4096], found[2048], start[1200];
         snprintf(command, sizeof command, "'%s' info '%s/%s' 2>&1 >/dev/null", MABD_COMMAND, CORPUS,
                  rows[i].file);

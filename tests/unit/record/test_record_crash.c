@@ -5,6 +5,7 @@
 
 #include "record/series.h"
 #include "support/record_chain.h"
+#include "support/sanitized.h"
 
 #include <criterion/new/assert.h>
 #include <fcntl.h>
@@ -91,7 +92,7 @@ static void die_everywhere(bool reopen) {
     long moments = 0;
     for (int torn = 0; torn < 2; torn++) {
         bool died = true;
-        for (long at = 0; died; at++) {
+        for (long at = 0; died; at += AMOUNT(1, 3)) {
             remove_temporaries(path);
             if (reopen) {
                 char command[600];
@@ -108,7 +109,7 @@ static void die_everywhere(bool reopen) {
         }
         cr_expect(eq(int, *appended, frames), "the last run came to its end");
     }
-    cr_expect(lt(int, 40, (int)moments));
+    cr_expect(lt(int, AMOUNT(40, 13), (int)moments));
     remove_temporaries(path);
     scratch_remove(path), scratch_remove(whole), scratch_remove(start);
 }
@@ -122,7 +123,7 @@ Test(record_crash, death_at_any_write_after_a_reopen_keeps_what_was_appended) {
 }
 
 Test(record_crash, kill_at_random_moments_keeps_what_was_appended, .timeout = 60) {
-    enum { frames = 100000, kills = 30 };
+    enum { frames = 100000, kills = AMOUNT(30, 10) };
     char path[256], whole[256];
     scratch_path(path, sizeof path, "a.h5");
     scratch_path(whole, sizeof whole, "b.h5");
