@@ -105,7 +105,7 @@ Test(sim_dual, solvers_agree_on_the_motion) {
     mabd_real *expected = malloc(3 * n * sizeof(mabd_real)),
               *found = malloc(3 * n * sizeof(mabd_real));
     mabd_sim* direct = start(model, MABD_DUAL_DIRECT, NULL);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < AMOUNT(20, 5); i++) {
         const mabd_step_info info = step(direct);
         cr_assert(eq(i32, info.dual_iterations, 0));
     }
@@ -113,7 +113,7 @@ Test(sim_dual, solvers_agree_on_the_motion) {
     for (int d = 0; d < 3; d++) {
         double difference = 0;
         mabd_sim* sim = start(model, duals[d], NULL);
-        for (int i = 0; i < 20; i++) step(sim);
+        for (int i = 0; i < AMOUNT(20, 5); i++) step(sim);
         mabd_sim_get_state(sim, found, NULL, NULL, NULL);
         for (size_t k = 0; k < 3 * n; k++) {
             difference = fmax(difference, fabs((double)(found[k] - expected[k])));
@@ -138,7 +138,7 @@ Test(sim_dual, steps_allocate_nothing) {
             mabd_sim* sim = start(model, duals[d], &allocator);
             const int64_t before = counter.calls;
             const long all_before = malloc_calls;
-            for (int i = 0; i < (duals[d] == MABD_DUAL_GS ? 5 : STEPS); i++) step(sim);
+            for (int i = 0; i < (duals[d] == MABD_DUAL_GS ? AMOUNT(5, 2) : STEPS); i++) step(sim);
             const long all_after = malloc_calls;
             cr_expect(eq(i64, counter.calls, before), "%s", scenes[s]);
             cr_expect(eq(long, all_after, all_before), "%s: some library allocated", scenes[s]);
