@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The amount of work of a test in a plain and in a sanitized build, where the same code takes about
-// ten times as long. Amounts may differ where the full one proves accuracy or frequency, which the
-// plain build tests; every code path and every claim is in both.
+// ten times as long. Only the plain build runs the full amount: accuracy over long times, all cases
+// of a large set, all numbers of threads. A smaller amount must reach the same code.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)
