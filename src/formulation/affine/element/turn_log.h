@@ -15,9 +15,9 @@
 // exp   z = |y/4|^2, c = cos(|y|/4) and s = sin(|y|/4)/(|y|/4) as Taylor polynomials in z. The
 //       quaternion (c, s y/4) is squared; the matrix of (w, v) = (c^2 - s^2 z, c s y/2) is
 //         Q = I + 2 (w [v] + [v]^2) / (c^2 + s^2 z)^2,   [v] x = v x x.
-//       The division keeps Q a rotation for any y. Error below 1e-15 for |y| <= 2 pi: the first
-//       omitted terms are 2e-16 of s and 2e-17 of c. Beyond that, Q is a rotation by another
-//       angle about the same axis.
+//       The division keeps Q a rotation for any y. Error of an entry below 2e-15 for |y| <= 2 pi:
+//       the first omitted terms are 2e-16 of s and 2e-17 of c. Beyond that, Q is a rotation by
+//       another angle about the same axis.
 #pragma once
 
 #include "math/so3.h"
@@ -65,7 +65,7 @@ MABD_HOT mabd_real mabd_turn_cosine(mabd_real z) {
 }
 
 /// Compute the rotation matrix of a rotation vector y [rad]: a rotation for any finite y, accurate
-/// to 1e-15 up to a whole turn.
+/// to 2e-15 up to a whole turn.
 MABD_HOT mabd_mat3 mabd_turn_exp(mabd_vec3 y) {
     const mabd_real z = (mabd_real)0.0625 * mabd_v3_dot(y, y);
     const mabd_real c = mabd_turn_cosine(z), s = mabd_turn_sine(z);
