@@ -242,6 +242,10 @@ class MultiBodyWorld final : public World {
 
 void* create(const void* /*context*/, const peer_scene* scene, int32_t variant, char* message,
              size_t size) {
+    if (peer_scene_has_hinges(scene)) {
+        snprintf(message, size, PEER_SKIP "ball joints only");
+        return nullptr;
+    }
     if (variant == VARIANT_MULTIBODY || variant == VARIANT_MULTIBODY_RK4) {
         if (peer_scene_is_chain(scene)) {
             return new MultiBodyWorld(*scene, variant == VARIANT_MULTIBODY_RK4);

@@ -65,6 +65,10 @@ static void add_joint(world* w, const peer_joint* joint) {
 static void* create(const void* context, const peer_scene* scene, int32_t variant, char* message,
                     size_t size) {
     (void)context;
+    if (peer_scene_has_hinges(scene)) {
+        snprintf(message, size, PEER_SKIP "ball joints only");
+        return NULL;
+    }
     if (variant == VARIANT_STEP && scene->joint_count > STEP_JOINTS_MAX) {
         snprintf(message, size, PEER_SKIP "more than %d joints", STEP_JOINTS_MAX);
         return NULL;

@@ -9,7 +9,8 @@
 
 #define LINE_MAX_BYTES 1024
 #define BODY_NUMBERS   17
-#define JOINT_NUMBERS  8
+#define JOINT_NUMBERS  14
+#define FORMAT         2
 #define COUNT_MAX      10000000
 
 bool peer_scene_create(int32_t bodies, int32_t joints, peer_scene* scene) {
@@ -34,7 +35,7 @@ static void put(FILE* out, int n, const double* values) {
 }
 
 void peer_scene_write(const peer_scene* scene, FILE* out) {
-    fprintf(out, "mabd-peers 1\nname %s\ngravity", scene->name);
+    fprintf(out, "mabd-peers %d\nname %s\ngravity", FORMAT, scene->name);
     put(out, 3, scene->gravity);
     fprintf(out, "\ntime %.17g %lld\nbodies %d\n", scene->h, (long long)scene->steps,
             (int)scene->body_count);
@@ -54,6 +55,8 @@ void peer_scene_write(const peer_scene* scene, FILE* out) {
         fprintf(out, "%d %d", (int)joint->a, (int)joint->b);
         put(out, 3, joint->anchor_a);
         put(out, 3, joint->anchor_b);
+        put(out, 3, joint->axis_a);
+        put(out, 3, joint->axis_b);
         fputc('\n', out);
     }
 }
@@ -124,7 +127,7 @@ static bool read_count(reader* r, const char* key, int32_t least, int32_t* count
 static bool read_head(reader* r, peer_scene* scene) {
     double version = 0, time[2];
     if (!read_keyed(r, "mabd-peers", 1, &version)) return false;
-    if (version != 1) return fail(r, "format %g is not known, expected 1", version);
+    if (version != FORMAT) return fail(r, "format %g is not known, expected %d", version, FORMAT);
     if (!next_line(r, "name")) return false;
     if (sscanf(r->text, "name %63s", scene->name) != 1) return fail(r, "expected 'name'");
     if (!read_keyed(r, "gravity", 3, scene->gravity)) return false;
@@ -153,6 +156,12 @@ static bool read_body(reader* r, peer_body* body) {
     return fabs(norm - 1) < 1e-9 || fail(r, "the quaternion is not of unit length");
 }
 
+// True for an axis of unit length; with `zero` only for three zeros.
+static bool is_axis(const double* axis, bool zero) {
+    const double square = axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2];
+    return zero ? square == 0 : fabs(square - 1) < 1e-9;
+}
+
 static bool read_joint(reader* r, int32_t bodies, peer_joint* joint) {
     double n[JOINT_NUMBERS];
     if (!next_line(r, "a joint") || !read_numbers(r, r->text, JOINT_NUMBERS, n)) return false;
@@ -165,7 +174,11 @@ static bool read_joint(reader* r, int32_t bodies, peer_joint* joint) {
     joint->a = (int32_t)n[0], joint->b = (int32_t)n[1];
     memcpy(joint->anchor_a, n + 2, sizeof(joint->anchor_a));
     memcpy(joint->anchor_b, n + 5, sizeof(joint->anchor_b));
-    return true;
+    memcpy(joint->axis_a, n + 8, sizeof(joint->axis_a));
+    memcpy(joint->axis_b, n + 11, sizeof(joint->axis_b));
+    const bool ball = is_axis(joint->axis_a, true);
+    return (is_axis(joint->axis_a, ball) && is_axis(joint->axis_b, ball)) ||
+           fail(r, "the axes are neither of unit length nor both zero");
 }
 
 // Read bodies and joints after their memory was allocated; the number of joints follows the bodies.
@@ -195,6 +208,17 @@ bool peer_scene_read(FILE* in, peer_scene* scene, char* message, size_t size) {
     scene->h = head.h, scene->steps = head.steps;
     if (read_bodies(&r, scene)) return true;
     peer_scene_destroy(scene);
+    return false;
+}
+
+bool peer_joint_is_hinge(const peer_joint* joint) {
+    return !is_axis(joint->axis_a, true);
+}
+
+bool peer_scene_has_hinges(const peer_scene* scene) {
+    for (int32_t i = 0; i < scene->joint_count; i++) {
+        if (peer_joint_is_hinge(&scene->joints[i])) return true;
+    }
     return false;
 }
 

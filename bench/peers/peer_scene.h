@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scene for every engine: rigid bodies in their principal frames, and ball joints.
+// A scene for every engine: rigid bodies in their principal frames, ball joints and hinges.
 //
-//   mabd-peers 1                  format and its version
+//   mabd-peers 2                  format and its version
 //   name chain-100
 //   gravity 0 0 -9.81             [m/s^2]
 //   time 0.01 200                 step [s], number of steps
 //   bodies N
 //   mass  Ixx Iyy Izz  x y z  qw qx qy qz  vx vy vz  wx wy wz       N lines
 //   joints M
-//   a b  xa ya za  xb yb zb                                         M lines
+//   a b  xa ya za  xb yb zb  ua va wa  ub vb wb                     M lines
 //
 // Frames of bodies: origin at the centre of mass, axes along the principal ones. Velocities are of
 // the centre of mass, in world axes. a, b: bodies from 0, -1 = the world; anchors are in the frame
-// of the body, or in world coordinates. Numbers have all digits: reading restores the same bits.
+// of the body, or in world coordinates, and so are the two unit axes of a hinge; those of a ball
+// joint are zero. Numbers have all digits: reading restores the same bits.
 #pragma once
 
 #include <stdbool.h>
@@ -43,6 +44,7 @@ typedef struct peer_body {
 typedef struct peer_joint {
     int32_t a, b;                    // PEER_WORLD = the world
     double anchor_a[3], anchor_b[3]; // [m]
+    double axis_a[3], axis_b[3];     // of a hinge, unit length; zero: a ball joint
 } peer_joint;
 
 typedef struct peer_scene {
@@ -63,6 +65,10 @@ void peer_scene_write(const peer_scene* scene, FILE* out);
 /// Read a scene, to be destroyed. False: message (size bytes) gets the error as "line 7: text", and
 /// nothing is allocated.
 bool peer_scene_read(FILE* in, peer_scene* scene, char* message, size_t size);
+/// True if a joint is a hinge, false if it is a ball joint.
+bool peer_joint_is_hinge(const peer_joint* joint);
+/// True if any joint is a hinge.
+bool peer_scene_has_hinges(const peer_scene* scene);
 /// True if joint i connects body i with body i - 1, and joint 0 body 0 with the world: one chain in
 /// the order of its bodies.
 bool peer_scene_is_chain(const peer_scene* scene);

@@ -61,6 +61,11 @@ MABD_API mabd_joint mabd_model_joint_type(const mabd_model* model, int32_t joint
 /// the user frame of the body; in world coordinates where the body is MABD_WORLD.
 MABD_API void mabd_model_joint_anchors(const mabd_model* model, int32_t joint, mabd_real* anchor_a,
                                        mabd_real* anchor_b);
+/// Write the x axis of the frame of a joint, the axis of a hinge, into axis_a and axis_b (3 each),
+/// as unit vectors in the user frame of each body; in world coordinates where the body is
+/// MABD_WORLD. Zeros if the joint constrains no direction, as a ball joint.
+MABD_API void mabd_model_joint_axes(const mabd_model* model, int32_t joint, mabd_real* axis_a,
+                                    mabd_real* axis_b);
 /// Number of rigid rows of a joint; *compliant gets the number of compliant ones and may be null.
 MABD_API int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant);
 

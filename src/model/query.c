@@ -146,6 +146,24 @@ void mabd_model_joint_anchors(const mabd_model* model, int32_t joint, mabd_real*
     to_user_frame(model, j->b, j->Xb, anchor_b);
 }
 
+static mabd_vec3 axis_to_user_frame(const mabd_model* model, int32_t body, mabd_vec3 u) {
+    if (body == model->body_count) return u;
+    return mabd_q_rotate(mabd_q_load(model->classes[model->body_class[body]].axes), u);
+}
+
+void mabd_model_joint_axes(const mabd_model* model, int32_t joint, mabd_real* axis_a,
+                           mabd_real* axis_b) {
+    const mabd_model_joint* j = &model->joints[joint];
+    mabd_vec3 a = mabd_v3(0, 0, 0), b = a;
+    if (j->frame >= 0) {
+        const mabd_model_frame* frame = &model->frames[j->frame];
+        a = axis_to_user_frame(model, j->a, mabd_m3_column(&frame->a, 0));
+        b = axis_to_user_frame(model, j->b, mabd_m3_column(&frame->b, 0));
+    }
+    mabd_v3_store(a, axis_a);
+    mabd_v3_store(b, axis_b);
+}
+
 int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant) {
     const mabd_row_set* set = &model->row_sets[model->joints[joint].row_set];
     if (compliant) *compliant = set->control_count;

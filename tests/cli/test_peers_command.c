@@ -71,7 +71,7 @@ Test(peers_command, reports_missing_peers_and_runs_the_rest) {
     write_peer("ode", ANSWER);
     command_result r = mabd_call(SMALL);
     cr_expect(eq(int, r.code, 0));
-    cr_expect_not_null(strstr(r.err, "mujoco: mabd-peer-mujoco is missing: install libmujoco-dev"));
+    cr_expect_not_null(strstr(r.err, "mujoco: mabd-peer-mujoco is missing: install mujoco-core"));
     cr_expect_not_null(strstr(r.err, "bullet: mabd-peer-bullet is missing: install libbullet-dev"));
     cr_expect_null(strstr(r.err, "ode: "));
     cr_expect_not_null(strstr(r.out, "chain-3: 3 bodies, 3 ball joints"));

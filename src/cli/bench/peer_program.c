@@ -99,7 +99,7 @@ bool peer_program_find(peer_program_id id, const char* folder, peer_program_info
     if (access(program->path, X_OK) != 0) {
         if (folder != NULL || !can_build(where, name)) {
             snprintf(message, size,
-                     "%s: mabd-peer-%s is missing: install %s, configure anew and build the "
+                     "%s: mabd-peer-%s is missing: install %s, configure again and build the "
                      "target 'peers' (./dev peers does all of it)",
                      name, name, PACKAGES[id]);
             return false;

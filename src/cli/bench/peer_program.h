@@ -4,9 +4,9 @@
 
 #include "bench/peers/peer_measure.h"
 
-/// Engines: name, package of the distribution.
+/// Engines: name, package of the distribution or of the Python package index.
 #define PEER_PROGRAM_LIST(X)                                                                       \
-    X(MUJOCO, "mujoco", "libmujoco-dev")                                                           \
+    X(MUJOCO, "mujoco", "mujoco-core")                                                             \
     X(ODE, "ode", "libode-dev")                                                                    \
     X(BULLET, "bullet", "libbullet-dev")
 
@@ -17,7 +17,7 @@ typedef enum peer_program_id {
         PEER_PROGRAM_COUNT
 } peer_program_id;
 
-#define PEER_VARIANTS_MAX 8
+#define PEER_VARIANTS_MAX 12
 
 typedef struct peer_program_info {
     const char* name;

@@ -89,8 +89,9 @@ static mabd_status check(const mabd_model* model, mabd_error* error) {
         return mabd_fail(error, MABD_ERR_ARG, "a scene for peers has rigid joints only");
     }
     for (int32_t i = 0; i < info.joints; i++) {
-        if (mabd_model_joint_type(model, i, &a, &b) == MABD_JOINT_BALL) continue;
-        return mabd_fail(error, MABD_ERR_ARG, "a scene for peers has ball joints only");
+        const mabd_joint type = mabd_model_joint_type(model, i, &a, &b);
+        if (type == MABD_JOINT_BALL || type == MABD_JOINT_HINGE) continue;
+        return mabd_fail(error, MABD_ERR_ARG, "a scene for peers has ball joints and hinges only");
     }
     return MABD_OK;
 }
@@ -102,11 +103,22 @@ static void export_anchor(const mabd_model* model, int32_t body, mabd_real* anch
     mabd_v3_store(mabd_q_rotate(mabd_q_conjugate(mabd_q_load(mass.axes)), arm), anchor);
 }
 
+static void export_axis(const mabd_model* model, int32_t body, mabd_real* axis) {
+    if (body == MABD_WORLD) return;
+    const mabd_mass mass = mabd_model_body_mass(model, body);
+    const mabd_quat back = mabd_q_conjugate(mabd_q_load(mass.axes));
+    mabd_v3_store(mabd_q_rotate(back, mabd_v3_load(axis)), axis);
+}
+
 static void export_joint(const mabd_model* model, int32_t i, peer_joint* joint) {
-    mabd_model_joint_type(model, i, &joint->a, &joint->b);
+    const mabd_joint type = mabd_model_joint_type(model, i, &joint->a, &joint->b);
     mabd_model_joint_anchors(model, i, joint->anchor_a, joint->anchor_b);
     export_anchor(model, joint->a, joint->anchor_a);
     export_anchor(model, joint->b, joint->anchor_b);
+    if (type != MABD_JOINT_HINGE) return;
+    mabd_model_joint_axes(model, i, joint->axis_a, joint->axis_b);
+    export_axis(model, joint->a, joint->axis_a);
+    export_axis(model, joint->b, joint->axis_b);
 }
 
 static mabd_status export_states(const mabd_model* model, peer_scene* scene, mabd_error* error) {

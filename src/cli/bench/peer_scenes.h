@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scenes on which mabd and other engines are compared, and the conversion of any model with
-// rigid ball joints to a scene for all engines.
+// rigid ball joints and hinges to a scene for all engines.
 #pragma once
 
 #include "bench/peers/peer_scene.h"
@@ -27,7 +27,7 @@ typedef struct bench_peer_case {
 /// motion.
 mabd_status bench_peer_build(const bench_peer_case* what, mabd_model** model, mabd_error* error);
 /// Convert a model at its start to a scene of `steps` steps of h, to be destroyed. MABD_ERR_ARG if
-/// it has anything but dynamic bodies, ball joints without springs, and gravity.
+/// it has anything but dynamic bodies, ball joints and hinges without springs, and gravity.
 mabd_status bench_peer_export(const mabd_model* model, double h, int64_t steps, peer_scene* scene,
                               mabd_error* error);
 /// Read the state of a simulation in the frames of a peer_scene: states (bodies). MABD_ERR_MEMORY.

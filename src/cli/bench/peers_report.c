@@ -82,11 +82,11 @@ void peers_report_row(const peers_report* r) {
     if (begins_scene(r)) {
         fprintf(r->text, "\n%s: %d bodies, %d ball joints, h = %.4g s, %lld steps\n", row->scene,
                 (int)row->bodies, (int)row->joints, row->h, (long long)row->steps);
-        fprintf(r->text, "  %-8s %-14s %10s %9s %9s %9s %9s  %s\n", "peer", "variant", "ms/step",
+        fprintf(r->text, "  %-8s %-17s %10s %9s %9s %9s %9s  %s\n", "peer", "variant", "ms/step",
                 "gap [m]", "own gap", "energy", "at end", "result");
     }
     if (result->steps > 0) snprintf(end, sizeof(end), "%+.2g", result->energy_end);
-    fprintf(r->text, "  %-8s %-14s %10s %9s %9s %9s %9s  %s\n", row->peer, row->variant,
+    fprintf(r->text, "  %-8s %-17s %10s %9s %9s %9s %9s  %s\n", row->peer, row->variant,
             number(result, "%.4g", 1e3 * result->seconds_per_step, ms, sizeof(ms)),
             number(result, "%.1e", result->max_gap, gap, sizeof(gap)),
             number(result, "%.1e", result->own_gap, own, sizeof(own)),
@@ -110,7 +110,7 @@ void peers_report_settings(const peers_report* r) {
     for (int32_t i = 0; i < r->count; i++) {
         const peers_row* row = &r->rows[i];
         if (!is_first_of_its_kind(r, i)) continue;
-        fprintf(r->text, "  %-8s %-14s %s: %s\n", row->peer, row->variant, row->version,
+        fprintf(r->text, "  %-8s %-17s %s: %s\n", row->peer, row->variant, row->version,
                 row->settings);
     }
     fprintf(r->text, "measured: %s\n", METHOD);

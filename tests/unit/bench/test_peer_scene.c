@@ -58,24 +58,29 @@ Test(peer_scene, comes_back_bit_for_bit) {
 }
 
 Test(peer_scene, refuses_broken_texts_with_their_line) {
-    const char* head = "mabd-peers 1\nname x\ngravity 0 0 -9.81\ntime 0.01 10\n";
+    const char* head = "mabd-peers 2\nname x\ngravity 0 0 -9.81\ntime 0.01 10\n";
     const char* body = "1  1 1 1  0 0 0  1 0 0 0  0 0 0  0 0 0\n";
     const struct {
         const char *text, *message;
     } cases[] = {
         {"", "line 1: expected mabd-peers, found the end"},
-        {"mabd-peers 2\n", "line 1: format 2 is not known"},
-        {"mabd-peers 1\nname x\ngravity 0 0\n", "line 3: expected 3 finite numbers, found 2"},
-        {"mabd-peers 1\nname x\ngravity 0 0 nan\n", "line 3: expected 3 finite numbers, found 2"},
-        {"mabd-peers 1\nname x\ngravity 0 0 1\ntime 0 10\n", "line 4: time: expected a step > 0"},
+        {"mabd-peers 1\n", "line 1: format 1 is not known"},
+        {"mabd-peers 2\nname x\ngravity 0 0\n", "line 3: expected 3 finite numbers, found 2"},
+        {"mabd-peers 2\nname x\ngravity 0 0 nan\n", "line 3: expected 3 finite numbers, found 2"},
+        {"mabd-peers 2\nname x\ngravity 0 0 1\ntime 0 10\n", "line 4: time: expected a step > 0"},
         {"@bodies 0\n", "line 5: bodies: expected an integer from 1"},
         {"@bodies 2\n#", "line 7: expected a body, found the end"},
         {"@bodies 1\n1 1 1\n", "line 6: expected 17 finite numbers, found 3"},
         {"@bodies 1\n0  1 1 1  0 0 0  1 0 0 0  0 0 0  0 0 0\n", "line 6: mass and moments"},
         {"@bodies 1\n1  1 1 1  0 0 0  1 1 0 0  0 0 0  0 0 0\n", "line 6: the quaternion"},
-        {"@bodies 1\n#joints 1\n-1 1  0 0 0  0 0 0\n", "line 8: there is no body 1"},
-        {"@bodies 1\n#joints 1\n0 0  0 0 0  0 0 0\n", "line 8: a joint needs two bodies"},
-        {"@bodies 1\n#joints 1\n-1 0  0 0 0  0 0 0 1\n", "line 8: expected 8 numbers, found more"},
+        {"@bodies 1\n#joints 1\n-1 1  0 0 0  0 0 0  0 0 0  0 0 0\n", "line 8: there is no body 1"},
+        {"@bodies 1\n#joints 1\n0 0  0 0 0  0 0 0  0 0 0  0 0 0\n",
+         "line 8: a joint needs two bodies"},
+        {"@bodies 1\n#joints 1\n-1 0  0 0 0  0 0 0  0 0 0  0 0 0 1\n",
+         "line 8: expected 14 numbers, found more"},
+        {"@bodies 1\n#joints 1\n-1 0  0 0 0  0 0 0  0 0 1  0 0 0\n", "line 8: the axes"},
+        {"@bodies 1\n#joints 1\n-1 0  0 0 0  0 0 0  0 0 0  0 0 1\n", "line 8: the axes"},
+        {"@bodies 1\n#joints 1\n-1 0  0 0 0  0 0 0  0 0 2  0 0 2\n", "line 8: the axes"},
         {"@bodies 1\n#joints 1\n-1 0  0 0 0  0 0 0", "line 8: the line is too long or has no end"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -154,11 +159,45 @@ Test(peer_scene, refuses_models_that_others_cannot_take) {
     mabd_chain_def chain = mabd_default_chain_def();
     mabd_model* model = NULL;
     peer_scene scene;
-    chain.links = 3, chain.joint = MABD_JOINT_HINGE;
+    chain.links = 3, chain.joint = MABD_JOINT_UNIVERSAL;
     rig_check(mabd_generate_chain(s, &chain, &error), &error, "chain");
     rig_check(mabd_model_build(s, NULL, &model, &error), &error, "model");
     cr_expect(eq(int, bench_peer_export(model, 0.01, 1, &scene, &error), MABD_ERR_ARG));
-    cr_expect_not_null(strstr(error.text, "ball joints only"));
+    cr_expect_not_null(strstr(error.text, "ball joints and hinges only"));
+    mabd_model_destroy(model);
+    mabd_scene_destroy(s);
+}
+
+// The axis of a hinge is exported in the principal frames: turned back to the world by the start
+// poses, both sides are the axis that was given.
+Test(peer_scene, exports_the_axes_of_hinges) {
+    const mabd_real axis[3] = {0.48, -0.6, 0.64};
+    mabd_error error = {0};
+    mabd_scene* s = rig_scene(-9.81);
+    mabd_body_def def = mabd_default_body_def();
+    const mabd_real inertia[6] = {2, 3, 4, 0.3, 0.2, -0.1};
+    def.mass = 2, def.inertia_given = true;
+    memcpy(def.inertia, inertia, sizeof(inertia));
+    rig_add_body(s, &def);
+    def.rotation[0] = 0.8, def.rotation[2] = 0.6;
+    rig_add_body(s, &def);
+    mabd_joint_def joint = mabd_default_joint_def();
+    joint.type = MABD_JOINT_HINGE, joint.a = 0, joint.b = 1;
+    cr_assert(mabd_frame_from_axes(axis, NULL, joint.frame));
+    rig_check(mabd_scene_add_joint(s, &joint, NULL, &error), &error, "joint");
+    mabd_model* model = NULL;
+    peer_scene scene;
+    rig_check(mabd_model_build(s, NULL, &model, &error), &error, "model");
+    rig_check(bench_peer_export(model, 0.01, 1, &scene, &error), &error, "export");
+    const peer_joint* j = &scene.joints[0];
+    cr_assert(peer_joint_is_hinge(j));
+    const double* sides[2] = {j->axis_a, j->axis_b};
+    for (int i = 0; i < 2; i++) {
+        const mabd_quat q = mabd_q_load(scene.bodies[i].start.quaternion);
+        const mabd_vec3 u = mabd_q_rotate(q, mabd_v3_load(sides[i]));
+        cr_expect(lt(dbl, mabd_v3_norm(mabd_v3_sub(u, mabd_v3_load(axis))), 1e-14), "side %d", i);
+    }
+    peer_scene_destroy(&scene);
     mabd_model_destroy(model);
     mabd_scene_destroy(s);
 }
