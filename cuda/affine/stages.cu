@@ -314,7 +314,11 @@ mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error*
     COPY(v, v1, bodies);
     COPY(x, x1, coordinates);
     COPY(xd, xd1, coordinates);
+    COPY(turn_rate, turn_rate1, sim->sizes.turns);
 #undef COPY
+    MABD_CUDA_TRY(cudaMemsetAsync(sim->turn, 0, sim->sizes.turns * sizeof(mabd_real), // q = q1
+                                  state->device.stream),
+                  "clearing the turns");
     MABD_CUDA_TRY(cudaMemsetAsync(sim->stress, 0, 6 * sim->sizes.bodies * sizeof(mabd_real),
                                   state->device.stream),
                   "clearing the stress");

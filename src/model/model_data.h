@@ -54,7 +54,9 @@ typedef struct mabd_row_set {
     int32_t rigid_count;   // from the joint table
     int32_t control_count; // coordinates with springs, dampers, armature, servo
     int32_t motor_count;
+    int32_t turn;     // first of its controls on a rotation vector
     bool vectors;     // has controls on components of a rotation vector
+    bool damped;      // has dampers or armature on them; then all three have a control
     bool laws;        // has controls with stops, limited drives or friction
     bool points_only; // exactly the three point rows: the fast path
     bool springs;     // these, and springs on all three components of a rotation vector

@@ -29,16 +29,35 @@ static void fill_law(mabd_model_builder* builder, const mabd_axis_def* def, mabd
     control->drive_damping = def->servo_damping;
 }
 
+// True for a servo that is a part of the line of a law; with max_force it is a box of the law.
+static bool has_plain_servo(const mabd_axis_def* def) {
+    return def->servo.kind != MABD_SIGNAL_NONE && !(def->max_force > 0);
+}
+
+// True if some axis has a damper or armature on a component of the rotation vector.
+static bool is_damped(mabd_joint type, const mabd_scene_axes* axes) {
+    bool damped = false;
+    for (int axis = MABD_AXIS_RX; axes && axis < MABD_AXIS_COUNT; axis++) {
+        const mabd_axis_def* def = &axes->axis[axis];
+        mabd_row row;
+        if (!axes->used[axis] || !mabd_joint_coordinate(type, (mabd_axis)axis, &row)) continue;
+        const bool servo = has_plain_servo(def) && !def->servo_rigid && def->servo_damping > 0;
+        damped |= row.kind == MABD_ROW_VECTOR && (def->damping > 0 || def->armature > 0 || servo);
+    }
+    return damped;
+}
+
+// Add the control of an axis, if something acts on it or the set is damped.
 static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, mabd_row row,
                         mabd_row_set* set) {
-    // a servo that can do no more than max_force is a box of the law, not a part of the line
-    const bool boxed = def->max_force > 0;
     const bool law = acts_by_law(def);
-    const bool servo = def->servo.kind != MABD_SIGNAL_NONE && !boxed;
+    const bool servo = has_plain_servo(def);
     const mabd_real kp = servo && !def->servo_rigid ? def->servo_stiffness : 0;
     const mabd_real kd = servo && !def->servo_rigid ? def->servo_damping : 0;
     const bool rigid = servo && def->servo_rigid && !law;
-    if (!rigid && !law && def->stiffness + kp + def->damping + kd + def->armature <= 0) return;
+    const bool needed = set->damped && row.kind == MABD_ROW_VECTOR;
+    const mabd_real sum = def->stiffness + kp + def->damping + kd + def->armature;
+    if (!needed && !rigid && !law && sum <= 0) return;
     set->control_row[set->control_count] = row;
     mabd_control* control = &set->control[set->control_count++];
     control->rigid = rigid;
@@ -56,11 +75,13 @@ static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, m
 
 static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_scene_axes* axes,
                      mabd_row_set* set) {
+    static const mabd_axis_def none;
     set->rigid_count = mabd_joint_rigid_rows(type, set->rigid);
+    set->damped = is_damped(type, axes);
     for (int axis = 0; axes && axis < MABD_AXIS_COUNT; axis++) {
         mabd_row row;
-        if (!axes->used[axis] || !mabd_joint_coordinate(type, (mabd_axis)axis, &row)) continue;
-        const mabd_axis_def* def = &axes->axis[axis];
+        if (!mabd_joint_coordinate(type, (mabd_axis)axis, &row)) continue;
+        const mabd_axis_def* def = axes->used[axis] ? &axes->axis[axis] : &none;
         add_control(builder, def, row, set);
         if (def->motor.kind == MABD_SIGNAL_NONE) continue;
         set->motor[set->motor_count].row = row;
@@ -72,7 +93,9 @@ static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_sc
     for (int32_t r = 0; r < set->control_count; r++) {
         set->nonlinear |= set->control[r].rigid || set->control[r].law;
         set->laws |= set->control[r].law;
-        set->vectors |= set->control_row[r].kind == MABD_ROW_VECTOR;
+        if (set->control_row[r].kind != MABD_ROW_VECTOR) continue;
+        if (!set->vectors) set->turn = r;
+        set->vectors = true;
     }
     bool springs = points == 3 && set->rigid_count == 3 && set->control_count == 3;
     for (int32_t r = 0; r < set->control_count; r++) {

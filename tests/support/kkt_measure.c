@@ -49,7 +49,10 @@ kkt_errors kkt_measure(const kkt_system* kkt, const mabd_real* dq, const mabd_re
     double* rest = calloc((size_t)kkt->rows + 1, sizeof *rest);
     if (!rest) cr_fatal("out of memory");
     for (int32_t k = 0; k < kkt->rows; k++) {
-        rest[k] = -(double)(kkt->b[k] + kkt->c[k] * lambda[k]);
+        rest[k] = -(double)kkt->b[k];
+        for (int32_t i = 0; i < KKT_JOINT_ROWS && kkt->joint_first[k] + i < kkt->rows; i++) {
+            rest[k] -= (double)(kkt->c[KKT_JOINT_ROWS * k + i] * lambda[kkt->joint_first[k] + i]);
+        }
     }
     for (int32_t i = 0; i < kkt->entries; i++) {
         rest[kkt->row[i]] += (double)(kkt->value[i] * dq[kkt->column[i]]);

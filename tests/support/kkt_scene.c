@@ -194,6 +194,117 @@ static mabd_real row_target(const mabd_affine_sim* cpu, const mabd_model_joint* 
     return push / stiff - cpu->x_ref[i];
 }
 
+// ---- damped rotations ---------------------------------------------------------------------------
+
+// Invert a matrix (3 x 3) by Gauss-Jordan elimination with pivots.
+static void invert(double (*m)[3], double (*out)[3]) {
+    double w[3][6] = {{0}};
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) w[i][k] = m[i][k];
+        w[i][3 + i] = 1;
+    }
+    for (int k = 0; k < 3; k++) {
+        int best = k;
+        for (int i = k; i < 3; i++) best = fabs(w[i][k]) > fabs(w[best][k]) ? i : best;
+        for (int j = 0; j < 6; j++) {
+            const double swap = w[k][j];
+            w[k][j] = w[best][j], w[best][j] = swap;
+        }
+        for (int j = 5; j >= k; j--) w[k][j] /= w[k][k];
+        for (int i = 0; i < 3; i++) {
+            for (int j = 5; i != k && j >= k; j--) w[i][j] -= w[i][k] * w[k][j];
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) out[i][k] = w[i][3 + k];
+    }
+}
+
+// The rotation of the joint frames at q (bodies + 1 x 12).
+static mabd_mat3 joint_turn(const mabd_affine_sim* cpu, const mabd_model_joint* joint,
+                            const mabd_real* q) {
+    mabd_joint_view view;
+    mabd_affine_view(cpu, joint, q, &view);
+    return mabd_joint_rotation(&view);
+}
+
+// The relative angular velocity at the reference by BDF2 in the frame on b, from q and q1.
+static mabd_vec3 turn_rate(const mabd_affine_sim* cpu, const mabd_model_joint* joint) {
+    const mabd_mat3 Q = joint_turn(cpu, joint, cpu->ref), Q0 = joint_turn(cpu, joint, cpu->q),
+                    Q1 = joint_turn(cpu, joint, cpu->q1);
+    const mabd_vec3 y = mabd_so3_log(mabd_m3_tproduct(Q0, Q));
+    const mabd_vec3 d = mabd_so3_log(mabd_m3_tproduct(Q1, Q0));
+    const mabd_vec3 last = mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(d, y), d);
+    return mabd_v3_scale(1 / cpu->step.beta_h, mabd_v3_axpy(cpu->step.w1, last, y));
+}
+
+// Compute the map from torques about the axes of the frame on b to forces on the rotation vector:
+// the inverse of the gradients in that frame.
+static void force_map(const mabd_affine_sim* cpu, const mabd_model_joint* joint, double (*map)[3]) {
+    mabd_joint_view view;
+    double N[3][3];
+    mabd_affine_view(cpu, joint, cpu->ref, &view);
+    for (uint8_t k = 0; k < 3; k++) {
+        const mabd_row row = {MABD_ROW_VECTOR, k, 0, 1};
+        const mabd_vec3 world = mabd_m3_mul(view.Aa, mabd_affine_row_vector_axis(&view, &row));
+        const mabd_vec3 n = mabd_m3_tmul(mabd_m3_product(view.Ab, view.Fb), world);
+        N[0][k] = n.x, N[1][k] = n.y, N[2][k] = n.z;
+    }
+    invert(N, map);
+}
+
+// Compute right-hand sides and compliances of the rows of a damped rotation from the definitions of
+// src/formulation/affine/element/turn_damper.h. Rigid rows have theirs already.
+static void turn_targets(const mabd_affine_sim* cpu, const mabd_model_joint* joint, int32_t first,
+                         kkt_system* kkt) {
+    const mabd_row_set* set = &cpu->model->row_sets[joint->row_set];
+    const double bh = (double)cpu->step.beta_h;
+    const int32_t row = first + set->rigid_count + set->turn, at = joint->coordinate + set->turn;
+    const mabd_real* x = cpu->x_ref + at;
+    double map[3][3], S[3][3] = {{0}}, M[3][3], C[3][3], force[3] = {0}, total = 0;
+    mabd_real O[3];
+    mabd_v3_store(turn_rate(cpu, joint), O);
+    force_map(cpu, joint, map);
+    for (int j = 0; j < 3; j++) {
+        const mabd_control* c = &set->control[set->turn + j];
+        const double O_b =
+            (double)(cpu->step.w * cpu->turn_rate[at + j] + cpu->step.w1 * cpu->turn_rate1[at + j]);
+        const double g = (double)c->damping / bh + (double)c->armature / (bh * bh);
+        const double torque =
+            (double)c->damping * O[j] + (double)c->armature * ((double)O[j] - O_b) / bh;
+        total += (double)c->stiffness + g;
+        for (int i = 0; i < 3; i++) {
+            force[i] += map[i][j] * torque;
+            for (int k = 0; k < 3; k++) S[i][k] += map[i][j] * g * map[k][j];
+        }
+    }
+    for (int i = 0; i < 3; i++) { // K, and what steers an axis without gains
+        const mabd_control* c = &set->control[set->turn + i];
+        const double target = c->servo ? (double)c->servo->value : 0;
+        const double stiff = (double)c->stiffness, pull = c->spring * c->rest + c->gain * target;
+        for (int k = 0; k < 3; k++) M[i][k] = S[i][k] + (i == k ? stiff + 1e-6 * total : 0);
+        force[i] += stiff * (double)x[i] - pull;
+    }
+    for (int k = 0; k < 3; k++) { // rigid rows hold their coordinates
+        const mabd_control* c = &set->control[set->turn + k];
+        if (!c->rigid) continue;
+        for (int i = 0; i < 3; i++) {
+            force[i] += S[i][k] * ((double)c->servo->value - (double)x[k]);
+            M[i][k] = M[k][i] = i == k;
+        }
+    }
+    invert(M, C);
+    for (int i = 0; i < 3; i++) {
+        if (set->control[set->turn + i].rigid) continue;
+        kkt->b[row + i] = 0;
+        for (int k = 0; k < 3; k++) {
+            const double c = set->control[set->turn + k].rigid ? 0 : C[i][k];
+            kkt->c[KKT_JOINT_ROWS * (row + i) + (row - first) + k] = c;
+            kkt->b[row + i] -= c * force[k];
+        }
+    }
+}
+
 static void body_force(const mabd_affine_sim* cpu, int32_t body, mabd_real* r) {
     const mabd_model* m = cpu->model;
     const mabd_body_material* mat = &m->classes[m->body_class[body]].material;
@@ -234,7 +345,9 @@ static void allocate(const mabd_model* m, kkt_system* kkt) {
     kkt->H = array(12 * n, sizeof *kkt->H);
     kkt->r = array(n, sizeof *kkt->r), kkt->dq = array(n, sizeof *kkt->dq);
     kkt->moved = array(n, sizeof *kkt->moved);
-    kkt->b = array(rows, sizeof *kkt->b), kkt->c = array(rows, sizeof *kkt->c);
+    kkt->b = array(rows, sizeof *kkt->b);
+    kkt->c = array(KKT_JOINT_ROWS * rows, sizeof *kkt->c);
+    kkt->joint_first = array(rows, sizeof *kkt->joint_first);
     kkt->lambda = array(rows, sizeof *kkt->lambda);
     kkt->row = array(entries, sizeof *kkt->row), kkt->column = array(entries, sizeof *kkt->column);
     kkt->value = array(entries, sizeof *kkt->value);
@@ -271,7 +384,12 @@ static void add_joint(const mabd_affine_sim* cpu, const mabd_real* stress, int32
         const mabd_row* kind =
             k < set->rigid_count ? &set->rigid[k] : &set->control_row[k - set->rigid_count];
         row_entries(cpu, joint, kind, first + k, J);
-        kkt->b[first + k] = row_target(cpu, joint, k, stress, &kkt->c[first + k]);
+        kkt->joint_first[first + k] = first;
+        kkt->b[first + k] =
+            row_target(cpu, joint, k, stress, &kkt->c[KKT_JOINT_ROWS * (first + k) + k]);
+    }
+    if (set->damped && row_count_of(cpu->model, index) > 0) {
+        turn_targets(cpu, joint, first, kkt);
     }
     for (int32_t k = 0; k < set->motor_count; k++) { // forces: J' f
         const int32_t before = J->count;
@@ -281,6 +399,69 @@ static void add_joint(const mabd_affine_sim* cpu, const mabd_real* stress, int32
         }
         J->count = before;
     }
+}
+
+// ---- compliances that are matrices --------------------------------------------------------------
+// With C = G G' and lambda = G'^-1 mu the rows G^-1 J have the compliance 1. Rigid rows stay.
+
+typedef struct normal_rows {
+    mabd_real *value, *b, *c;    // of G^-1 J, G^-1 b; 1 or 0 (rows)
+    double (*G)[KKT_JOINT_ROWS]; // (rows) lower triangles
+} normal_rows;
+
+// Rows first .. first + count - 1 of one joint, whose entries begin at `entry`, each with `width`.
+static void normalise_joint(const kkt_system* kkt, int32_t first, int32_t count, int32_t entry,
+                            int32_t width, normal_rows* to) {
+    for (int32_t i = 0; i < count; i++) {
+        double* G = to->G[first + i];
+        const mabd_real* c = kkt->c + KKT_JOINT_ROWS * (first + i);
+        for (int32_t k = 0; k <= i; k++) {
+            double sum = (double)c[k];
+            for (int32_t j = 0; j < k; j++) sum -= G[j] * to->G[first + k][j];
+            G[k] = i > k ? sum / to->G[first + k][k] : c[i] > 0 ? sqrt(sum) : 1;
+        }
+        to->c[first + i] = c[i] > 0;
+        for (int32_t k = 0; k <= i; k++) {
+            mabd_real *own = to->value + entry + i * width, *other = to->value + entry + k * width;
+            for (int32_t e = 0; e < width; e++) {
+                own[e] = i > k ? own[e] - G[k] * other[e] : own[e] / G[i];
+            }
+            to->b[first + i] =
+                i > k ? to->b[first + i] - G[k] * to->b[first + k] : to->b[first + i] / G[i];
+        }
+    }
+}
+
+static normal_rows normalise(const mabd_model* m, const kkt_system* kkt) {
+    const size_t rows = (size_t)kkt->rows;
+    normal_rows to = {array((size_t)kkt->entries, sizeof *to.value), array(rows, sizeof *to.b),
+                      array(rows, sizeof *to.c), array(rows, sizeof *to.G)};
+    memcpy(to.value, kkt->value, (size_t)kkt->entries * sizeof *to.value);
+    memcpy(to.b, kkt->b, rows * sizeof *to.b);
+    int32_t entry = 0;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const int32_t first = kkt->joint_row[i], count = kkt->joint_row[i + 1] - first;
+        const int32_t begin = entry;
+        while (entry < kkt->entries && kkt->row[entry] < first + count) entry++;
+        if (count > 0) {
+            normalise_joint(kkt, first, count, begin, (entry - begin) / count, &to);
+        }
+    }
+    return to;
+}
+
+// lambda = G'^-1 mu, in place.
+static void read_multipliers(const mabd_model* m, kkt_system* kkt, normal_rows* from) {
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        const int32_t first = kkt->joint_row[i];
+        for (int32_t r = kkt->joint_row[i + 1] - 1; r >= first; r--) {
+            kkt->lambda[r] /= from->G[r][r - first];
+            for (int32_t k = first; k < r; k++) {
+                kkt->lambda[k] -= from->G[r][k - first] * kkt->lambda[r];
+            }
+        }
+    }
+    free(from->value), free(from->b), free(from->c), free(from->G);
 }
 
 kkt_system kkt_solve(const mabd_affine_sim* cpu, const mabd_real* stress) {
@@ -295,10 +476,12 @@ kkt_system kkt_solve(const mabd_affine_sim* cpu, const mabd_real* stress) {
     }
     for (int32_t i = 0; i < m->joint_count; i++) add_joint(cpu, stress, i, &kkt, &J);
     kkt.entries = J.count;
+    normal_rows normal = normalise(m, &kkt);
     const mabd_status status =
-        mabd_kkt_solve(kkt.bodies, kkt.H, kkt.rows, kkt.entries, kkt.row, kkt.column, kkt.value,
-                       kkt.c, kkt.r, kkt.b, kkt.dq, kkt.lambda);
+        mabd_kkt_solve(kkt.bodies, kkt.H, kkt.rows, kkt.entries, kkt.row, kkt.column, normal.value,
+                       normal.c, kkt.r, normal.b, kkt.dq, kkt.lambda);
     if (status != MABD_OK) cr_fatal("KKT oracle: %s", mabd_status_text(status));
+    read_multipliers(m, &kkt, &normal);
     for (size_t i = 0; i < 12 * (size_t)kkt.bodies; i++) {
         kkt.moved[i] = kkt.dq[i] + (cpu->ref[i] - cpu->q[i]);
     }
@@ -309,4 +492,5 @@ void kkt_free(kkt_system* kkt) {
     free(kkt->joint_row), free(kkt->body_part), free(kkt->row_part);
     free(kkt->H), free(kkt->r), free(kkt->b), free(kkt->c), free(kkt->dq), free(kkt->lambda);
     free(kkt->row), free(kkt->column), free(kkt->value), free(kkt->moved);
+    free(kkt->joint_first);
 }

@@ -10,6 +10,8 @@
 
 #include "formulation/affine/affine_sim.h"
 
+#define KKT_JOINT_ROWS MABD_PLAN_SLOT_ROWS
+
 typedef struct kkt_system {
     int32_t bodies, rows, entries, parts;
     int32_t* joint_row;    // first row of a joint (joints + 1)
@@ -18,7 +20,9 @@ typedef struct kkt_system {
     double* H;             // (bodies x 12 x 12)
     mabd_real *r, *dq;     // right-hand side [N, N m]; increments of A [1] and t [m] (bodies x 12)
     mabd_real* moved;      // increments over the whole step, dq + ref - q (bodies x 12)
-    mabd_real *b, *c;      // right-hand side [m, rad]; compliances (rows)
+    mabd_real* b;          // right-hand side [m, rad] (rows)
+    mabd_real* c;          // compliances with the rows of the same joint (rows x KKT_JOINT_ROWS)
+    int32_t* joint_first;  // first row of the joint of a row (rows)
     mabd_real* lambda;     // multipliers [N, N m] (rows)
     int32_t *row, *column; // of the entries of J (entries)
     mabd_real* value;

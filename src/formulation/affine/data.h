@@ -46,14 +46,16 @@ typedef struct mabd_affine_sizes {
     size_t bodies, coordinates, rows, diagonal_reals, edge_reals;
     size_t classes, row_sets, forces, components, widest_body, motor_only;
     size_t threads;
-    size_t axes;    // coordinates, or 0 if no axis has a law (joint/axis_law.h)
-    size_t guess;   // rows, or 0 if no dual solver is iterative
-    size_t held;    // bodies, or 0 without contacts: nothing is solved twice at a reference
-    size_t rest;    // rows, or 0 if no component may be softened (factor.c)
-    size_t groups;  // of components (factor.c)
-    size_t targets; // copies x controls (targets.c)
-    size_t copies;  // 0 = none
-    size_t by_copy; // bodies, or 0 if copies do not settle one by one (copies.c)
+    size_t axes;      // coordinates, or 0 if no axis has a law (joint/axis_law.h)
+    size_t turns;     // coordinates, or 0 if no rotation has dampers (element/turn_damper.h)
+    size_t turn_laws; // coordinates, or 0 if no rotation with dampers has a law
+    size_t guess;     // rows, or 0 if no dual solver is iterative
+    size_t held;      // bodies, or 0 without contacts: nothing is solved twice at a reference
+    size_t rest;      // rows, or 0 if no component may be softened (factor.c)
+    size_t groups;    // of components (factor.c)
+    size_t targets;   // copies x controls (targets.c)
+    size_t copies;    // 0 = none
+    size_t by_copy;   // bodies, or 0 if copies do not settle one by one (copies.c)
 } mabd_affine_sizes;
 
 /// One control row at the end time of the step: lambda = (x - x_star)/c.
@@ -74,6 +76,11 @@ MABD_FN mabd_real mabd_affine_control_goal(const mabd_control* control,
                                            mabd_real x_b, mabd_real xd_b) {
     return value->compliance * (value->target + rate * (control->damping * x_b +
                                                         control->armature * (rate * x_b + xd_b)));
+}
+
+/// True if control r of a row set is an axis of a damped rotation (element/turn_damper.h).
+MABD_FN bool mabd_affine_is_damped_turn(const mabd_row_set* set, int32_t r) {
+    return set->damped && r >= set->turn && r < set->turn + 3;
 }
 
 /// Bodies with at most this many joints save y (12) and their blocks (9 each), which are reused

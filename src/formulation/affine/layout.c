@@ -41,6 +41,12 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
     n.targets = (size_t)mabd_model_control_copies(model) * (size_t)model->control_count;
     n.by_copy = mabd_affine_settles_by_copy(model) ? n.bodies : 0;
     n.axes = model->laws ? n.coordinates : 0;
+    n.turns = n.turn_laws = 0;
+    for (int32_t i = 0; i < model->row_set_count; i++) {
+        const mabd_row_set* set = &model->row_sets[i];
+        if (set->damped) n.turns = n.coordinates;
+        if (set->damped && set->nonlinear) n.turn_laws = n.coordinates;
+    }
     n.motor_only = n.guess = n.rest = 0;
     n.threads = 1;
     n.groups = (size_t)mabd_affine_find_groups(plan, NULL);
@@ -226,6 +232,25 @@ mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_mod
     return rate;
 }
 
+// Angular velocity of b against a at q and v, in the joint frame on b [rad/s].
+static mabd_vec3 relative_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                               const mabd_joint_view* view) {
+    mabd_vec3 sum = mabd_v3(0, 0, 0);
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const int32_t body = is_b ? joint->b : joint->a;
+        if (body == sim->model->body_count) continue;
+        mabd_mat3 R = is_b ? view->Ab : view->Aa;
+        const mabd_vec12 v = mabd_vec12_load(sim->v + 12 * (size_t)body);
+        mabd_vec12 rates = {mabd_v3(0, 0, 0), mabd_v3(0, 0, 0), mabd_v3(0, 0, 0), mabd_v3(0, 0, 0)};
+        mabd_polar(R, &R);
+        rates.d1 = mabd_m3_tmul(R, v.d1), rates.d2 = mabd_m3_tmul(R, v.d2);
+        rates.d3 = mabd_m3_tmul(R, v.d3);
+        const mabd_real sign = is_b ? (mabd_real)0.5 : (mabd_real)-0.5;
+        sum = mabd_v3_axpy(sign, mabd_m3_mul(R, mabd_vec12_rotation(rates)), sum);
+    }
+    return mabd_m3_tmul(mabd_m3_product(view->Ab, view->Fb), sum);
+}
+
 void mabd_affine_read_coordinates(mabd_affine_sim* sim) {
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < m->joint_count; i++) {
@@ -238,6 +263,11 @@ void mabd_affine_read_coordinates(mabd_affine_sim* sim) {
         mabd_joint_coordinates(&view, set->control_count, set->control_row,
                                sim->x + joint->coordinate, x);
         memcpy(sim->x + joint->coordinate, x, (size_t)set->control_count * sizeof *x);
+        if (set->damped) {
+            const mabd_vec3 rate = relative_rate(sim, joint, &view);
+            mabd_v3_store(rate, sim->turn_rate + joint->coordinate + set->turn);
+            mabd_v3_store(rate, sim->turn_rate1 + joint->coordinate + set->turn);
+        }
         for (int32_t r = 0; r < set->control_count; r++) {
             sim->xd[joint->coordinate + r] =
                 mabd_affine_coordinate_rate(sim, joint, &view, &set->control_row[r]);
@@ -344,7 +374,8 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
             const mabd_real target = signal(c->servo, step->time_end, 0);
             // k + d/bh + I/bh^2
             const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
-            value[r].compliance = c->rigid || c->law ? 0 : 1 / k;
+            // an axis of a damped rotation may have no gains
+            value[r].compliance = c->rigid || c->law || !(k > 0) ? 0 : 1 / k;
             value[r].target = mabd_affine_control_target(c, target);
             value[r].drive = signal(c->drive, step->time_end, 0);
         }

@@ -60,6 +60,9 @@ static mabd_status copy_state(mabd_affine_sim* sim, bool back) {
     memcpy(back ? sim->v : sim->v1, back ? sim->v1 : sim->v, bodies);
     memcpy(back ? sim->x : sim->x1, back ? sim->x1 : sim->x, coordinates);
     memcpy(back ? sim->xd : sim->xd1, back ? sim->xd1 : sim->xd, coordinates);
+    const size_t turns = sim->sizes.turns * sizeof(mabd_real);
+    memcpy(back ? sim->turn_rate : sim->turn_rate1, back ? sim->turn_rate1 : sim->turn_rate, turns);
+    memset(sim->turn, 0, turns); // q and q1 are equal
     memset(sim->stress, 0, 6 * sim->sizes.bodies * sizeof(mabd_real));
     return MABD_OK;
 }

@@ -356,12 +356,13 @@ static void put_in_group(const mabd_model* m, int32_t joint, int l,
     group->row_set[l] = from->row_set;
 }
 
-// Create groups of consecutive joints, distributed over the tiles.
+// Create groups of consecutive joints with dampers or without, distributed over the tiles.
 static void make_groups(walk* w) {
     const mabd_model* m = w->model;
     mabd_affine_packs* out = w->out;
-    int32_t count = 0;
-    out->ungrouped_count = 0;
+    int32_t count = 0; // joints of the last group
+    bool damped = false;
+    out->ungrouped_count = out->group_count = 0;
     for (int32_t i = 0; i < m->joint_count; i++) {
         if (m->plan->joint_slot[i] < 0 ||
             !mabd_affine_is_spring_joint(m, w->kinds, &m->joints[i])) {
@@ -370,15 +371,17 @@ static void make_groups(walk* w) {
             out->ungrouped_count++;
             continue;
         }
+        const bool same = m->row_sets[m->joints[i].row_set].damped == damped;
+        if (count % MABD_LANES == 0 || !same) out->group_count++, count = 0;
+        damped = m->row_sets[m->joints[i].row_set].damped;
         if (out->groups) {
-            mabd_affine_spring_group* group = &out->groups[count / MABD_LANES];
-            const int first = count % MABD_LANES;
-            for (int l = first; l < MABD_LANES; l++) put_in_group(m, i, l, group);
-            group->count = first + 1;
+            mabd_affine_spring_group* group = &out->groups[out->group_count - 1];
+            for (int l = count; l < MABD_LANES; l++) put_in_group(m, i, l, group);
+            group->count = count + 1;
+            group->damped = damped;
         }
         count++;
     }
-    out->group_count = (count + MABD_LANES - 1) / MABD_LANES;
     for (int32_t t = 0; out->tiles && t < out->tile_count; t++) {
         const int64_t groups = out->group_count;
         out->tiles[t].group_first = (int32_t)(groups * t / out->tile_count);

@@ -87,6 +87,7 @@ typedef struct mabd_affine_pack {
 /// `count` on repeat the last joint.
 typedef struct mabd_affine_spring_group {
     int32_t count;             // joints, 1 .. MABD_LANES
+    bool damped;               // all have dampers or armature (element/turn_damper.h), or none has
     int32_t a[MABD_LANES];     // bodies
     int32_t b[MABD_LANES];     //
     int32_t frame[MABD_LANES]; // in the model

@@ -264,7 +264,8 @@ MABD_HOT void store_block(int width, const mabd_affine_sim* sim, const mabd_affi
     }
     mabd_reals_copy(reals, in, to->D);
     // only now: loading a quad right after a single number was stored to it stalls
-    if (width == 6 && first) mabd_affine_add_compliance(sim, side->row_set[l], to->D);
+    if (width == 6 && first)
+        mabd_affine_add_compliance(sim, side->row_set[l], side->spring[l], to->D);
     mabd_reals_copy(3, in + reals, to->rhs);
     if (width == 3) return;
     if (first) {

@@ -4,14 +4,16 @@
 //
 //   start    phi = log(B'F) at the rigid reference, axes n = B grad phi,
 //            x_ref = phi + 2 pi n phi/|phi| nearest to the prediction, right-hand side x_ref - x*
-//            with x* = c (k rest + kp target + d x_b/bh + I (x_b/bh + x'_b)/bh)
-//   finish   x = log(polar(B'F)) nearest to x_ref,  x' = (x - x_b)/bh
+//            with x* = c (k rest + kp target); with dampers or armature the compliance matrix and
+//            the right-hand side of element/turn_damper.h
+//   finish   x = log(polar(B'F)) nearest to x_ref,  x' = (x - x_b)/bh, and the history of dampers
 //
 // Logarithms are those of joint/rows.h for angles up to a quarter turn. Joints with larger angles,
 // or whose coordinates exceed 1 rad and may count whole turns, are processed one by one between the
 // loops.
 
 #include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/element/turn_joint.h"
 #include "formulation/affine/limits.h"
 
 #include "math/block.h"
@@ -62,6 +64,11 @@ static void prefetch_coordinates(const mabd_affine_sim* sim,
         MABD_PREFETCH_FAR(sim->xd + at);
         MABD_PREFETCH_FAR(sim->xd1 + at);
         MABD_PREFETCH_FAR(sim->x_ref + at);
+        if (!group->damped) continue;
+        MABD_PREFETCH_FAR(sim->turn + at);
+        MABD_PREFETCH_FAR(sim->turn_rate + at);
+        MABD_PREFETCH_FAR(sim->turn_rate1 + at);
+        MABD_PREFETCH_FAR(sim->turn_compliance + 2 * at);
     }
 }
 
@@ -135,27 +142,125 @@ MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
     mabd_v3_store(phi, near);
 }
 
+// ---- dampers ----
+
+/// Joints of a damped group: gains, history and results.
+typedef struct damper_lanes {
+    mabd_lanes stiffness[3], target[3], damping[3], armature[3];
+    mabd_lanes x[3], turn[3], rate[3], rate1[3];
+    mabd_lanes x_ref[3];
+    mabd_lanes C[6], rhs[3];
+} damper_lanes;
+
+static void load_gains(const mabd_affine_sim* sim, const mabd_affine_spring_group* group,
+                       damper_lanes* w) {
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_turn_gains gains = mabd_affine_turn_gains(sim, group->row_set[l]);
+        mabd_lane_put_v3(gains.stiffness, w->stiffness, l);
+        mabd_lane_put_v3(gains.target, w->target, l);
+        mabd_lane_put_v3(gains.damping, w->damping, l);
+        mabd_lane_put_v3(gains.armature, w->armature, l);
+    }
+}
+
+static void load_history(const mabd_affine_sim* sim, const mabd_affine_spring_group* group,
+                         damper_lanes* w) {
+    mabd_lanes_pick(3, sim->x, group->coordinate, w->x);
+    mabd_lanes_pick(3, sim->turn, group->coordinate, w->turn);
+    mabd_lanes_pick(3, sim->turn_rate, group->coordinate, w->rate);
+    mabd_lanes_pick(3, sim->turn_rate1, group->coordinate, w->rate1);
+}
+
+MABD_HOT mabd_turn_history history_lane(const damper_lanes* d, mabd_real per_bh, mabd_real w,
+                                        mabd_real w1, int l) {
+    mabd_turn_history h;
+    h.x = mabd_lane_v3(d->x, l), h.turn = mabd_lane_v3(d->turn, l);
+    h.rate_b = mabd_turn_rate_b(w, w1, mabd_lane_v3(d->rate, l), mabd_lane_v3(d->rate1, l));
+    h.per_bh = per_bh, h.w1 = w1;
+    return h;
+}
+
+// Compute the compliances and right-hand sides of the rows of a damped group.
+static void find_rows(const mabd_affine_step_scale* MABD_RESTRICT step,
+                      const turn_lanes* MABD_RESTRICT t, damper_lanes* MABD_RESTRICT d) {
+    const mabd_real per_bh = 1 / step->beta_h, w = step->w, w1 = step->w1;
+    MABD_EACH_LANE(l) {
+        mabd_turn_gains gains;
+        mabd_rotvec turn;
+        mabd_vec3 rhs;
+        gains.stiffness = mabd_lane_v3(d->stiffness, l), gains.target = mabd_lane_v3(d->target, l);
+        gains.damping = mabd_lane_v3(d->damping, l), gains.armature = mabd_lane_v3(d->armature, l);
+        turn.phi = mabd_lane_v3(t->phi, l), turn.c = t->c.at[l];
+        const mabd_turn_history h = history_lane(d, per_bh, w, w1, l);
+        const mabd_turn_damper damper =
+            mabd_turn_damper_at(&gains, &h, mabd_lane_m3(t->Q, l), turn);
+        const mabd_sym3 C =
+            mabd_turn_rows(&gains, per_bh, &damper, mabd_lane_v3(d->x_ref, l), &rhs);
+        mabd_lane_put_s3(C, d->C, l);
+        mabd_lane_put_v3(rhs, d->rhs, l);
+    }
+}
+
+// Write compliances and right-hand sides of the dampers and springs of a group, after x_ref.
+static void write_damped(mabd_affine_sim* sim, const mabd_affine_spring_group* group,
+                         const turn_lanes* t) {
+    damper_lanes d;
+    load_gains(sim, group, &d);
+    load_history(sim, group, &d);
+    mabd_lanes_pick(3, sim->x_ref, group->coordinate, d.x_ref);
+    find_rows(&sim->step, t, &d);
+    for (int l = 0; l < group->count; l++) {
+        mabd_sym3_store(mabd_lane_s3(d.C, l),
+                        sim->turn_compliance + 2 * (size_t)group->coordinate[l]);
+        mabd_v3_store(mabd_lane_v3(d.rhs, l), sim->lambda + group->row[l]);
+    }
+}
+
+// Compute the turns of the step (x) and the new rates (rate) of a damped group. Q: new rotations.
+static void find_rates(const mabd_affine_step_scale* MABD_RESTRICT step,
+                       const mabd_lanes* MABD_RESTRICT Q, damper_lanes* MABD_RESTRICT d) {
+    const mabd_real per_bh = 1 / step->beta_h, w = step->w, w1 = step->w1;
+    MABD_EACH_LANE(l) {
+        const mabd_turn_history h = history_lane(d, per_bh, w, w1, l);
+        const mabd_vec3 y = mabd_turn_from(h.x, mabd_lane_m3(Q, l));
+        mabd_lane_put_v3(y, d->x, l);
+        mabd_lane_put_v3(mabd_turn_rate(&h, y), d->rate, l);
+    }
+}
+
+// Update the history of the dampers of a group, before x changes. Q: new rotations.
+static void finish_dampers(mabd_affine_sim* sim, bool keep_history,
+                           const mabd_affine_spring_group* group, const mabd_lanes* Q) {
+    damper_lanes d;
+    load_history(sim, group, &d);
+    find_rates(&sim->step, Q, &d);
+    for (int l = 0; l < group->count; l++) {
+        const size_t at = (size_t)group->coordinate[l];
+        mabd_vec3 y = mabd_lane_v3(d.x, l);
+        if (keep_history) {
+            y = mabd_turn_joined(mabd_v3_load(sim->turn + at), y);
+        } else {
+            mabd_v3_store(mabd_v3_load(sim->turn_rate + at), sim->turn_rate1 + at);
+        }
+        mabd_v3_store(y, sim->turn + at);
+        mabd_v3_store(mabd_lane_v3(d.rate, l), sim->turn_rate + at);
+    }
+}
+
 // ---- start ----
 
-// Write the right-hand sides of the springs of one joint.
-static void write_rhs(mabd_affine_sim* sim, const mabd_affine_spring_group* group, int l,
-                      mabd_real rate) {
+// Write the right-hand sides of the springs of one joint without dampers.
+static void write_rhs(mabd_affine_sim* sim, const mabd_affine_spring_group* group, int l) {
     const size_t at = (size_t)group->coordinate[l];
     const mabd_affine_control_value* value =
         sim->controls + (size_t)group->row_set[l] * MABD_JOINT_MAX_ROWS;
-    const mabd_control* control = sim->model->row_sets[group->row_set[l]].control;
-    const mabd_affine_step_scale* s = &sim->step;
     mabd_real* rhs = sim->lambda + group->row[l];
     for (size_t k = 0; k < 3; k++) {
-        const mabd_real x_b = s->w * sim->x[at + k] + s->w1 * sim->x1[at + k];
-        const mabd_real xd_b = s->w * sim->xd[at + k] + s->w1 * sim->xd1[at + k];
-        rhs[k] =
-            sim->x_ref[at + k] - mabd_affine_control_goal(&control[k], &value[k], rate, x_b, xd_b);
+        rhs[k] = sim->x_ref[at + k] - value[k].compliance * value[k].target;
     }
 }
 
 void MABD_STAGE(start_group)(mabd_affine_sim* sim, const mabd_affine_spring_group* group) {
-    const mabd_real rate = 1 / sim->step.beta_h;
     alignas(32) mabd_real spare[MABD_LANES][12];
     mabd_real* axes_at[MABD_LANES];
     mabd_lanes axes[9];
@@ -177,8 +282,9 @@ void MABD_STAGE(start_group)(mabd_affine_sim* sim, const mabd_affine_spring_grou
         // only contacts read rows of these joints one by one
         if (sim->contacts) mabd_v3_store(mabd_lane_v3(w.phi, l), sim->phi + 3 * at);
         unwrap_lane(&w, l, sim->x_ref + at);
-        write_rhs(sim, group, l, rate);
+        if (!group->damped) write_rhs(sim, group, l);
     }
+    if (group->damped) write_damped(sim, group, &w);
 }
 
 // ---- finish ----
@@ -209,6 +315,7 @@ void MABD_STAGE(finish_group)(mabd_affine_sim* sim, bool keep_history,
     prefetch_coordinates(sim, next);
     for (int k = 0; k < 9; k++) w.Q[k] = R[k];
     find_turns(&w);
+    if (group->damped) finish_dampers(sim, keep_history, group, R);
     for (int l = 0; l < group->count; l++) {
         const size_t at = (size_t)group->coordinate[l];
         mabd_real x[3];

@@ -9,6 +9,7 @@
 #include "formulation/affine/element/axis.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/element/side_share.h"
+#include "formulation/affine/element/turn_joint.h"
 
 #include <string.h>
 
@@ -73,12 +74,12 @@ MABD_FN mabd_real mabd_affine_rows_own_compliance(const mabd_affine_sim* sim,
     return sum;
 }
 
-// Set the diagonal entry and right-hand side of a row with a law. The first solve starts from the
-// extrapolated coordinate and force of the axis. A flat branch has no row: it is decoupled, and its
-// force is added to r (side_rows).
-MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_joint* joint,
-                                        const mabd_joint_view* view, int32_t r, int32_t row,
-                                        mabd_real remainder, mabd_real* d, mabd_real* rhs) {
+// Find the branch of a row with a law that the first solve starts from, by the extrapolated
+// coordinate of the axis and its force in the last step.
+MABD_FN const mabd_axis_line* mabd_affine_rows_find_law(mabd_affine_sim* sim,
+                                                        const mabd_model_joint* joint,
+                                                        const mabd_joint_view* view, int32_t r,
+                                                        mabd_real force, mabd_real remainder) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t i = joint->coordinate + r;
     mabd_affine_axis_state* axis = &sim->axes[i];
@@ -87,13 +88,137 @@ MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_j
         axis->known = true, axis->solved = false;
         axis->rho = axis->own =
             mabd_affine_rows_own_compliance(sim, joint, view, &set->control_row[r]);
-        axis->branch =
-            mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * sim->lambda_last[row]);
+        axis->branch = mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * force);
         axis->line = mabd_axis_row(&law, axis->branch);
     }
     axis->remainder = remainder;
-    *d = axis->line.flat ? 1 : axis->line.compliance;
-    *rhs = axis->line.flat ? 0 : sim->x_ref[i] - axis->line.x_star + remainder;
+    return &axis->line;
+}
+
+// Set the diagonal entry and right-hand side of a row with a law. A flat branch has no row: it is
+// decoupled, and its force is added to r (side_rows).
+MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                        const mabd_joint_view* view, int32_t r, int32_t row,
+                                        mabd_real remainder, mabd_real* d, mabd_real* rhs) {
+    const mabd_axis_line* line =
+        mabd_affine_rows_find_law(sim, joint, view, r, sim->lambda_last[row], remainder);
+    *d = line->flat ? 1 : line->compliance;
+    *rhs = line->flat ? 0 : sim->x_ref[joint->coordinate + r] - line->x_star + remainder;
+}
+
+// Set the compliance and right-hand side of the rows of a damped rotation without force laws. D,
+// rhs: of the first of them, in a block of `width` rows.
+MABD_CALL void mabd_affine_rows_start_turn(const mabd_affine_sim* sim,
+                                           const mabd_model_joint* joint,
+                                           const mabd_joint_view* view, int32_t width, mabd_real* D,
+                                           mabd_real* rhs) {
+    const size_t at = mabd_affine_turn_place(sim, joint);
+    const mabd_turn_gains gains = mabd_affine_turn_gains(sim, joint->row_set);
+    const mabd_turn_damper damper = mabd_affine_turn_damper(sim, joint, view, &gains);
+    mabd_vec3 b;
+    const mabd_sym3 C =
+        mabd_turn_rows(&gains, 1 / sim->step.beta_h, &damper, mabd_v3_load(sim->x_ref + at), &b);
+    mabd_v3_store(b, rhs);
+    mabd_v3_store(mabd_v3(C.xx, C.xy, C.xz), D);
+    mabd_v3_store(mabd_v3(C.xy, C.yy, C.yz), D + width);
+    mabd_v3_store(mabd_v3(C.xz, C.yz, C.zz), D + 2 * width);
+}
+
+// The branches of the laws of a damped rotation.
+typedef struct mabd_affine_turn_lines {
+    mabd_real slope[3], level[3]; // lambda_law = slope x - level, unless held
+    mabd_real remainder[3];       // of the coordinates
+    mabd_real x_star[3];          // where held
+    bool held[3];
+} mabd_affine_turn_lines;
+
+// Find the lines of the axes of a damped rotation. f: forces of dampers and armature. lambda: of
+// the last step.
+MABD_CALL mabd_affine_turn_lines mabd_affine_rows_turn_lines(
+    mabd_affine_sim* sim, const mabd_model_joint* joint, const mabd_joint_view* view, mabd_sym3 ea,
+    mabd_sym3 eb, const mabd_turn_gains* gains, const mabd_real* f, const mabd_real* lambda) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    mabd_affine_turn_lines lines;
+    mabd_v3_store(gains->stiffness, lines.slope);
+    mabd_v3_store(gains->target, lines.level);
+    for (int32_t k = 0; k < 3; k++) {
+        const int32_t r = set->turn + k, i = joint->coordinate + r;
+        const mabd_control* c = &set->control[r];
+        lines.remainder[k] = c->law || c->rigid
+                                 ? mabd_affine_coordinate_remainder(view, &set->control_row[r], ea,
+                                                                    eb, sim->x_ref[i])
+                                 : 0;
+        if (c->law) {
+            const mabd_axis_line* line = mabd_affine_rows_find_law(
+                sim, joint, view, r, lambda[k] - f[k], lines.remainder[k]);
+            lines.slope[k] = line->compliance > 0 ? 1 / line->compliance : 0;
+            lines.level[k] = line->flat ? -line->lambda : lines.slope[k] * line->x_star;
+        } else if (sim->sizes.axes > 0) {
+            sim->axes[i].remainder = lines.remainder[k];
+        }
+        lines.held[k] = mabd_affine_axis_is_held(sim, joint, r, &lines.x_star[k]);
+    }
+    return lines;
+}
+
+// Set the compliance and right-hand side of the rows of a damped rotation with force laws or rigid
+// servos. D, rhs: of the first of them, in a block of `width` rows. x_ref (3): its coordinates.
+MABD_CALL void mabd_affine_rows_start_turn_lines(const mabd_affine_turn_lines* lines,
+                                                 mabd_real least, const mabd_real* damper,
+                                                 const mabd_real* x_ref, int32_t width,
+                                                 mabd_real* D, mabd_real* rhs) {
+    const int entry[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}}; // of xx yy zz xy xz yz
+    const mabd_real *S = damper, *f = damper + 6;
+    mabd_real M[6], C[6], b[3];
+    for (int k = 0; k < 6; k++) M[k] = S[k];
+    for (int i = 0; i < 3; i++) {
+        b[i] = lines->slope[i] * x_ref[i] - lines->level[i] + f[i];
+        M[i] += lines->slope[i] + least;
+        for (int k = 0; k < 3; k++) {
+            if (lines->held[k]) b[i] += S[entry[i][k]] * (lines->x_star[k] - x_ref[k]);
+        }
+    }
+    for (int i = 0; i < 3; i++) { // held rows: those of the identity
+        for (int k = 0; k < 3 && lines->held[i]; k++) M[entry[i][k]] = i == k;
+    }
+    mabd_sym3_store(mabd_turn_inverse(mabd_sym3_load(M)), C);
+    for (int i = 0; i < 3; i++) {
+        rhs[i] = lines->held[i] ? x_ref[i] - lines->x_star[i] : 0;
+        rhs[i] += lines->remainder[i];
+        for (int k = 0; k < 3; k++) {
+            const bool free = !lines->held[i] && !lines->held[k];
+            D[i * width + k] = free ? C[entry[i][k]] : 0;
+            if (free) rhs[i] += C[entry[i][k]] * b[k];
+        }
+    }
+}
+
+// Start the rows of a damped rotation. ea, eb: strains of the bodies. row: first row of the joint.
+MABD_CALL void mabd_affine_rows_start_damped(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                             const mabd_joint_view* view, mabd_sym3 ea,
+                                             mabd_sym3 eb, int32_t row, int32_t width, mabd_real* D,
+                                             mabd_real* rhs) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const int32_t first = set->rigid_count + set->turn;
+    const size_t at = mabd_affine_turn_place(sim, joint);
+    bool exact = false;
+    for (int32_t r = set->turn; r < set->turn + 3; r++) {
+        exact |= set->control[r].law || set->control[r].rigid;
+    }
+    D += first * width + first, rhs += first;
+    if (!exact) {
+        mabd_affine_rows_start_turn(sim, joint, view, width, D, rhs);
+        return;
+    }
+    const mabd_turn_gains gains = mabd_affine_turn_gains(sim, joint->row_set);
+    const mabd_turn_damper found = mabd_affine_turn_damper(sim, joint, view, &gains);
+    mabd_real* damper = sim->turn_damper + 3 * at;
+    mabd_sym3_store(found.S, damper);
+    mabd_v3_store(found.force, damper + 6);
+    const mabd_affine_turn_lines lines = mabd_affine_rows_turn_lines(
+        sim, joint, view, ea, eb, &gains, damper + 6, sim->lambda_last + row + first);
+    mabd_affine_rows_start_turn_lines(&lines, mabd_turn_least(&gains, 1 / sim->step.beta_h), damper,
+                                      sim->x_ref + at, width, D, rhs);
 }
 
 // Start the blocks of a joint with C(ref) and its compliances.
@@ -125,9 +250,14 @@ MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real*
     mabd_real near[MABD_JOINT_MAX_ROWS] = {0};
     for (int32_t r = 0; r < set->control_count; r++) near[r] = x_ref[r];
     mabd_joint_coordinates(view, set->control_count, set->control_row, near, x_ref);
+    if (set->damped) {
+        mabd_affine_rows_start_damped(sim, joint, view, ea, eb, plan->slot_row[slot], width, D,
+                                      rhs);
+    }
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
         const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
+        if (mabd_affine_is_damped_turn(set, r)) continue;
         const bool exact = c->rigid || c->law;
         const mabd_real remainder =
             exact ? mabd_affine_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r])
@@ -180,7 +310,7 @@ MABD_FN void mabd_affine_rows_side_rows(const mabd_affine_sim* sim, const mabd_p
     for (int32_t k = 0; k < set->control_count; k++) {
         mabd_vec12* J = &work->rows[work->others++].J;
         *J = mabd_affine_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
-        if (!set->control[k].law) continue;
+        if (!set->control[k].law || mabd_affine_is_damped_turn(set, k)) continue;
         const mabd_axis_line* line = &sim->axes[joint->coordinate + k].line;
         if (!line->flat) continue;
         *r = mabd_vec12_axpy(-line->lambda, *J, *r);

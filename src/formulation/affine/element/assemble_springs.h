@@ -116,7 +116,7 @@ MABD_FN void mabd_affine_springs_open_place(const mabd_affine_sim* sim, int32_t 
         for (int k = 0; k < (to->mode == MABD_SIDE_DEFERRED ? 6 : 3); k++) to->rhs[k] = 0;
     }
     if (to->mode == MABD_SIDE_FIRST || to->mode == MABD_SIDE_GROUND) {
-        mabd_affine_add_compliance(sim, joint->row_set, to->D);
+        mabd_affine_add_compliance(sim, joint->row_set, joint->coordinate, to->D);
     }
     const mabd_vec3 here = mabd_v3_add(mabd_m3_mul(own->R, X), own->t);
     mabd_v3_store(mabd_v3_axpy(at->is_b ? 1 : -1, here, mabd_v3_load(to->rhs)), to->rhs);

@@ -7,10 +7,11 @@
 #include "formulation/affine/limits.h"
 #include "joint/axis_law.h"
 
-/// Build the force law of control r of a joint.
+/// Build the force law of control r of a joint, without dampers and armature of damped rotations.
 MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
                                            const mabd_model_joint* joint, int32_t r) {
-    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_control* c = &set->control[r];
     const mabd_affine_control_value* value =
         sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS + r;
     const int32_t i = joint->coordinate + r;
@@ -18,8 +19,11 @@ MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
     const mabd_real x_b = w * sim->x[i] + w1 * sim->x1[i];
     const mabd_real xd_b = w * sim->xd[i] + w1 * sim->xd1[i];
     mabd_axis_law law;
-    law.slope = c->stiffness + rate * (c->damping + rate * c->armature);
-    law.level = value->target + rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b));
+    law.slope = c->stiffness, law.level = value->target;
+    if (!mabd_affine_is_damped_turn(set, r)) {
+        law.slope += rate * (c->damping + rate * c->armature);
+        law.level += rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b));
+    }
     law.lower = c->lower, law.upper = c->upper;
 
     mabd_axis_box *drive = &law.box[0], *friction = &law.box[1];
@@ -60,6 +64,46 @@ MABD_FN mabd_real mabd_affine_axis_coordinate(const mabd_affine_sim* sim,
         x += mabd_vec12_dot(mabd_affine_row_jacobian(ref, row, gap, is_b), d);
     }
     return x;
+}
+
+// True if control r of a joint holds its coordinate at *place in the current solve.
+MABD_FN bool mabd_affine_axis_is_held(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                      int32_t r, mabd_real* place) {
+    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
+    const mabd_axis_line* line = &sim->axes[joint->coordinate + r].line;
+    if (!c->law) {
+        *place = sim->controls[(size_t)joint->row_set * MABD_JOINT_MAX_ROWS + (size_t)r].target;
+        return c->rigid;
+    }
+    *place = line->x_star;
+    return !line->flat && line->compliance == 0;
+}
+
+// Coordinate and force of the law of control r of a damped rotation after a solve, without dampers
+// and armature (element/turn_damper.h). lambda (controls): of the solve.
+MABD_CALL mabd_real mabd_affine_axis_damped(const mabd_affine_sim* sim,
+                                            const mabd_model_joint* joint,
+                                            const mabd_joint_view* ref, int32_t r,
+                                            const mabd_real* lambda, mabd_real* force) {
+    const int32_t first = sim->model->row_sets[joint->row_set].turn, row = r - first;
+    const int32_t at = joint->coordinate + first;
+    const mabd_real* S = sim->turn_damper + 3 * (size_t)at;
+    const mabd_axis_line* line = &sim->axes[joint->coordinate + r].line;
+    const int entry[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}}; // of xx yy zz xy xz yz
+    mabd_real x[3];
+    for (int32_t k = 0; k < 3; k++) {
+        if (!mabd_affine_axis_is_held(sim, joint, first + k, &x[k]))
+            x[k] = mabd_affine_axis_coordinate(sim, joint, ref, first + k);
+    }
+    if (line->flat) {
+        *force = line->lambda;
+    } else if (line->compliance > 0) {
+        *force = (x[row] - line->x_star) / line->compliance;
+    } else {
+        *force = lambda[r] - S[6 + row];
+        for (int k = 0; k < 3; k++) *force -= S[entry[row][k]] * (x[k] - sim->x_ref[at + k]);
+    }
+    return x[row];
 }
 
 // Find the branch for the next solve of an axis after a solve that gave x and lambda. Returns the
@@ -107,10 +151,16 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
         const mabd_axis_line* line = &axis->line;
         const bool held = !line->flat && line->compliance == 0;
         const mabd_real error = held ? (mabd_real)fabs(x_new[r] - line->x_star) : 0;
-        if (line->flat) lambda[r] = line->lambda;
-        const mabd_real x = line->flat ? mabd_affine_axis_coordinate(sim, joint, &ref, r)
-                                       : line->x_star + line->compliance * lambda[r];
-        const mabd_real miss = mabd_affine_axis_find(&law, axis, x, lambda[r], slack);
+        mabd_real x, force;
+        if (mabd_affine_is_damped_turn(set, r)) {
+            x = mabd_affine_axis_damped(sim, joint, &ref, r, lambda, &force);
+        } else {
+            if (line->flat) lambda[r] = line->lambda;
+            x = line->flat ? mabd_affine_axis_coordinate(sim, joint, &ref, r)
+                           : line->x_star + line->compliance * lambda[r];
+            force = lambda[r];
+        }
+        const mabd_real miss = mabd_affine_axis_find(&law, axis, x, force, slack);
         report->changed += axis->moves;
         if (mabd_affine_axis_larger(miss, error) >
             mabd_affine_axis_larger(report->miss, report->joint_error))

@@ -100,8 +100,16 @@ MABD_FN void mabd_affine_add_ground(const mabd_affine_sim* sim, int32_t side, ma
     mabd_v3_store(mabd_v3_axpy(is_b ? -1 : 1, other, mabd_v3_load(rhs)), rhs);
 }
 
-/// Add the compliances of the three springs of a row set to D (6 x 6).
-MABD_FN void mabd_affine_add_compliance(const mabd_affine_sim* sim, int32_t row_set, mabd_real* D) {
+/// Add the compliances of the three springs of a joint to D (6 x 6). coordinate: its first one.
+MABD_FN void mabd_affine_add_compliance(const mabd_affine_sim* sim, int32_t row_set,
+                                        int32_t coordinate, mabd_real* D) {
     const mabd_affine_control_value* value = sim->controls + (size_t)row_set * MABD_JOINT_MAX_ROWS;
-    for (int k = 0; k < 3; k++) D[7 * (3 + k)] += value[k].compliance;
+    if (!sim->model->row_sets[row_set].damped) {
+        for (int k = 0; k < 3; k++) D[7 * (3 + k)] += value[k].compliance;
+        return;
+    }
+    const mabd_real* C = sim->turn_compliance + 2 * (size_t)coordinate;
+    for (int k = 0; k < 3; k++) D[7 * (3 + k)] += C[k];
+    D[22] += C[3], D[23] += C[4], D[29] += C[5];
+    D[27] += C[3], D[33] += C[4], D[34] += C[5];
 }

@@ -5,6 +5,7 @@
 
 #include "formulation/affine/element/assembly.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/element/turn_joint.h"
 
 #include "math/block.h"
 
@@ -148,7 +149,13 @@ MABD_FN void mabd_affine_stage_finish_joint(mabd_affine_sim* sim, bool keep_hist
     mabd_real x_new[MABD_JOINT_MAX_ROWS];
     mabd_joint_view view;
     if (joint->coordinate < 0) return;
+    mabd_vec3 phi;
     mabd_affine_view(sim, joint, sim->q_new, &view);
+    if (set->damped) {
+        const mabd_mat3 Q = mabd_joint_rotation(&view);
+        mabd_affine_turn_finish(sim, keep_history, mabd_affine_turn_place(sim, joint), Q);
+        phi = mabd_so3_log(Q), view.phi = &phi;
+    }
     mabd_joint_coordinates(&view, set->control_count, set->control_row,
                            sim->x_ref + joint->coordinate, x_new);
     for (int32_t r = 0; r < set->control_count; r++) {
