@@ -6,10 +6,10 @@
 //
 // Newton's method, 100 iterations and Euler are its defaults. "discrete" solves constraints and the
 // step together, in the metric that holds the stiffness of springs. The stiffness of constraints is
-// set by solref, with a time constant of at least 2 h, and by solimp, up to 0.9999: all variants but
-// `connect` use both limits. "discrete" takes any time constant: of 2 h, h, 0.3 h and 0.01 h the last
-// gave the smallest gaps and losses on the chain of 10 links, at 10 ms and at 1 ms. Tried and not
-// kept: implicitfast with free bodies (as Euler).
+// set by solref, with a time constant of at least 2 h, and by solimp, up to 0.9999: all variants
+// but `connect` use both limits. "discrete" takes any time constant: of 2 h, h, 0.3 h and 0.01 h
+// the last gave the smallest gaps and losses on the chain of 10 links, at 10 ms and at 1 ms. Tried
+// and not kept: implicitfast with free bodies (as Euler).
 #include "bench/peers/mjcf.h"
 #include "bench/peers/peer_harness.h"
 

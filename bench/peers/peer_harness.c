@@ -30,15 +30,47 @@ void peer_result_write(const peer_result* result, FILE* out) {
     fprintf(out, "failure %s\n", result->failure);
 }
 
+// Start of the line after the first one; null if there is none.
+static const char* next_line(const char* text) {
+    const char* end = strchr(text, '\n');
+    return end != NULL && end[1] != '\0' ? end + 1 : NULL;
+}
+
 // Find the text after "NAME " at the start of a line; null if there is no such line.
 static const char* find_line(const char* text, const char* name) {
     const size_t length = strlen(name);
-    for (const char* line = text; line != NULL && *line != '\0';) {
+    for (const char* line = text; line != NULL; line = next_line(line)) {
         if (strncmp(line, name, length) == 0 && line[length] == ' ') return line + length + 1;
-        line = strchr(line, '\n');
-        if (line != NULL) line++;
     }
     return NULL;
+}
+
+#define POSITIONS "positions"
+
+void peer_samples_write(const peer_samples* samples, int32_t bodies, FILE* out) {
+    const int64_t numbers = 3 * (int64_t)bodies;
+    for (int32_t k = 0; k < samples->count; k++) {
+        fputs(POSITIONS, out);
+        for (int64_t i = 0; i < numbers; i++) {
+            fprintf(out, " %.17g", samples->positions[k * numbers + i]);
+        }
+        fputc('\n', out);
+    }
+}
+
+bool peer_samples_read(const char* text, int32_t bodies, const peer_samples* samples) {
+    const int64_t numbers = 3 * (int64_t)bodies;
+    for (int32_t k = 0; k < samples->count; k++) {
+        text = text != NULL ? find_line(text, POSITIONS) : NULL;
+        for (int64_t i = 0; text != NULL && i < numbers; i++) {
+            char* end = NULL;
+            samples->positions[k * numbers + i] = strtod(text, &end);
+            text = end != text ? end : NULL;
+        }
+        if (text == NULL || *text != '\n') return false;
+        text = next_line(text);
+    }
+    return true;
 }
 
 static bool read_number(const char* text, const char* name, double* value) {
@@ -112,31 +144,52 @@ static void say_built(void) {
     fflush(stdout);
 }
 
-static int run(const peer_engine* engine, char** argv) {
+// Measure a scene and write the answer.
+static int answer(const peer_engine* engine, int32_t variant, const peer_scene* scene,
+                  peer_limits* limits, peer_samples* samples) {
+    peer_result result;
+    if (samples->count > 0) {
+        const size_t numbers = 3 * (size_t)samples->count * (size_t)scene->body_count;
+        samples->positions = malloc(numbers * sizeof(double));
+        if (samples->positions == NULL) return say(engine, "out of memory", EXIT_NO_MEMORY);
+        limits->samples = samples;
+    }
+    const bool measured = peer_measure(engine, variant, scene, limits, &result);
+    if (measured && samples->count > 0) peer_samples_write(samples, scene->body_count, stdout);
+    if (measured) peer_result_write(&result, stdout);
+    free(samples->positions);
+    return measured ? EXIT_SUCCESS : say(engine, "out of memory", EXIT_NO_MEMORY);
+}
+
+static int run(const peer_engine* engine, int argc, char** argv) {
     char message[PEER_TEXT_BYTES], *end = NULL;
     peer_scene scene;
-    peer_result result;
+    peer_samples samples = {.every = 1};
     const int32_t variant = find_variant(engine, argv[0]);
-    const peer_limits limits = {
+    peer_limits limits = {
         .repeats = atoi(argv[1]), .seconds = strtod(argv[2], &end), .on_built = say_built};
+    if (argc > 3) samples.every = atoi(argv[3]), samples.count = atoi(argv[4]);
     if (variant < 0) return say(engine, "no such variant", EXIT_BAD_INPUT);
     if (limits.repeats < 1 || *end != '\0' || !(limits.seconds > 0)) {
         return say(engine, "REPEATS and SECONDS must be > 0", EXIT_BAD_INPUT);
     }
+    if (samples.every < 1 || samples.count < 0) {
+        return say(engine, "EVERY must be > 0, COUNT >= 0", EXIT_BAD_INPUT);
+    }
     if (!peer_scene_read(stdin, &scene, message, sizeof(message))) {
         return say(engine, message, EXIT_BAD_INPUT);
     }
-    const bool measured = peer_measure(engine, variant, &scene, &limits, &result);
+    const int code = answer(engine, variant, &scene, &limits, &samples);
     peer_scene_destroy(&scene);
-    if (!measured) return say(engine, "out of memory", EXIT_NO_MEMORY);
-    peer_result_write(&result, stdout);
-    return EXIT_SUCCESS;
+    return code;
 }
 
 int peer_program(const peer_engine* engine, int argc, char** argv) {
     if (argc == 2 && strcmp(argv[1], "list") == 0) return list(engine);
-    if (argc == 5 && strcmp(argv[1], "run") == 0) return run(engine, argv + 2);
-    fprintf(stderr, "usage: mabd-peer-%s list | run VARIANT REPEATS SECONDS <SCENE\n",
+    if ((argc == 5 || argc == 7) && strcmp(argv[1], "run") == 0) {
+        return run(engine, argc - 2, argv + 2);
+    }
+    fprintf(stderr, "usage: mabd-peer-%s list | run VARIANT REPEATS SECONDS [EVERY COUNT] <SCENE\n",
             engine->name);
     return EXIT_BAD_INPUT;
 }

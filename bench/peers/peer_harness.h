@@ -4,8 +4,11 @@
 //   mabd-peer-NAME list                              version and variants
 //       version TEXT
 //       variant NAME SETTINGS...                     one line each
-//   mabd-peer-NAME run VARIANT REPEATS SECONDS       scene on standard input
+//   mabd-peer-NAME run VARIANT REPEATS SECONDS [EVERY COUNT]     scene on standard input
 //       built                                        when steps begin
+//       positions x y z x y z ...                    of all bodies, after EVERY steps, after 2
+//       positions x y z x y z ...                    EVERY, COUNT lines in all; nan where there is
+//                                                    none
 //       steps 200                                    the members of peer_result, one line each
 //       ...
 //       failure TEXT                                 rest of the line, may be empty; last line
@@ -34,6 +37,10 @@ extern "C" {
 
 /// The main() of a peer program. Returns an exit code.
 int peer_program(const peer_engine* engine, int argc, char** argv);
+/// Write the lines of the positions of a scene with `bodies` bodies.
+void peer_samples_write(const peer_samples* samples, int32_t bodies, FILE* out);
+/// Read the lines of positions from a text. False if one is missing or damaged.
+bool peer_samples_read(const char* text, int32_t bodies, const peer_samples* samples);
 /// Write the lines of a result, and read them back from a text. Reading returns false if a line is
 /// missing or damaged: message (size) names it.
 void peer_result_write(const peer_result* result, FILE* out);

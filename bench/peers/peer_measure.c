@@ -129,6 +129,17 @@ static void fail_at(peer_result* result, int64_t step, const char* why) {
     snprintf(result->failure, sizeof(result->failure), "%s", why);
 }
 
+static void keep_positions(const run* r, int64_t step) {
+    const peer_samples* samples = r->limits->samples;
+    const int32_t n = r->scene->body_count;
+    if (samples == NULL || step % samples->every != 0) return;
+    const int64_t k = step / samples->every - 1;
+    for (int32_t i = 0; k < samples->count && i < n; i++) {
+        memcpy(samples->positions + 3 * (k * n + i), r->states[i].position,
+               sizeof(r->states[i].position));
+    }
+}
+
 // Judge the state after step `step` of the first repeat. Numbers of a failed state are not used.
 static void judge(run* r, const void* world, int64_t step) {
     peer_result* result = r->result;
@@ -148,6 +159,7 @@ static void judge(run* r, const void* world, int64_t step) {
     if (r->engine->own_gap != NULL) {
         result->own_gap = fmax(result->own_gap, r->engine->own_gap(world));
     }
+    keep_positions(r, step);
     if (fabs(change) > PEER_EXPLOSION) fail_at(result, step, "exploded");
 }
 
@@ -203,6 +215,9 @@ static void run_repeats(run* r, int32_t variant) {
 
 static void run_all(run* r, int32_t variant) {
     const peer_scene* scene = r->scene;
+    const peer_samples* samples = r->limits->samples;
+    const int64_t numbers = samples != NULL ? 3 * (int64_t)samples->count * scene->body_count : 0;
+    for (int64_t i = 0; i < numbers; i++) samples->positions[i] = NAN;
     for (int32_t i = 0; i < scene->body_count; i++) r->states[i] = scene->bodies[i].start;
     r->energy_start = peer_energy(scene, r->states);
     run_repeats(r, variant);

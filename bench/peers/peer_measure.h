@@ -56,10 +56,18 @@ typedef struct peer_engine {
 
 #define PEER_SKIP "not run: "
 
+/// Positions of the first repeat to be kept.
+typedef struct peer_samples {
+    int64_t every;     // steps between two of them, >= 1
+    int32_t count;     //
+    double* positions; // (count x bodies x 3) centres of mass [m]; NaN after the end of a run
+} peer_samples;
+
 typedef struct peer_limits {
-    int32_t repeats;        // >= 1
-    double seconds;         // no step begins later than this after the first one
-    void (*on_built)(void); // called when steps begin; may be null
+    int32_t repeats;             // >= 1
+    double seconds;              // no step begins later than this after the first one
+    void (*on_built)(void);      // called when steps begin; may be null
+    const peer_samples* samples; // filled by the first repeat; null = none
 } peer_limits;
 
 typedef struct peer_result {

@@ -18,6 +18,7 @@ static const help_command COMMANDS[] = {
     {"bench plot", command_bench_plot, "draw tables of results"},
     {"bench broad", command_bench_broad, "measure the broad phase of contacts"},
     {"bench peers", command_bench_peers, "run other engines on the same scenes"},
+    {"bench work-precision", command_bench_work, "measure error against processor time"},
 };
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))
 

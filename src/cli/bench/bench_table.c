@@ -2,6 +2,7 @@
 // Reads a table of results; see bench_table.h.
 #include "cli/bench/bench_table.h"
 
+#include "cli/bench/csv.h"
 #include "cli/bench/fit.h"
 
 #include <errno.h>
@@ -30,35 +31,6 @@ typedef struct reader {
 static bool fail(const reader* r, const char* what, const char* name) {
     snprintf(r->message, r->size, "%s:%d: %s%s", r->path, r->line, what, name);
     return false;
-}
-
-// Read the field at *text in place; *text moves past its comma, or becomes null at the end of the
-// line. A field in quotes may contain commas, and "" for a quote. Null if a quote is not closed.
-static char* take_field(char** text) {
-    char *from = *text, *to = *text, *const field = *text;
-    if (*from != '"') {
-        to = from += strcspn(from, ",");
-    } else {
-        for (from++; *from != '\0' && (*from != '"' || from[1] == '"'); from++) {
-            from += *from == '"';
-            *to++ = *from;
-        }
-        if (*from++ != '"') return NULL;
-    }
-    if (*from != ',' && *from != '\0') return NULL;
-    *text = *from == ',' ? from + 1 : NULL;
-    *to = '\0';
-    return field;
-}
-
-// Read all fields of a line in place. Returns their number, -1 if the line is damaged.
-static int split(char* text, char** fields) {
-    int count = 0;
-    while (text != NULL && count < COLUMNS_MAX) {
-        fields[count] = take_field(&text);
-        if (fields[count++] == NULL) return -1;
-    }
-    return text == NULL ? count : -1;
 }
 
 // ---- lines -------------------------------------------------------------------------------------
@@ -127,7 +99,7 @@ static bool read_line(reader* r, char* text, bench_table* table) {
     text[strcspn(text, "\r\n")] = '\0';
     if (text[0] == '\0') return true;
     if (text[0] == '#') return read_comment(r, text, table);
-    const int count = split(text, fields);
+    const int count = csv_split(text, COLUMNS_MAX, fields);
     if (count < 0) return fail(r, "a quote that is not closed, or too many columns", "");
     return r->columns == 0 ? read_names(r, count, fields) : read_row(r, count, fields, table);
 }

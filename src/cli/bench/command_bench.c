@@ -17,6 +17,7 @@ static const struct {
     {"plot", command_bench_plot},
     {"broad", command_bench_broad},
     {"peers", command_bench_peers},
+    {"work-precision", command_bench_work},
 };
 
 #define DEFAULT_TOPIC "chain" // with --backend

@@ -12,3 +12,5 @@ int command_bench_plot(int argc, char** argv);
 int command_bench_broad(int argc, char** argv);
 /// `mabd bench peers`: runs other engines on the same scenes.
 int command_bench_peers(int argc, char** argv);
+/// `mabd bench work-precision`: measures error against processor time.
+int command_bench_work(int argc, char** argv);

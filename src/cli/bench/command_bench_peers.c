@@ -174,7 +174,9 @@ static peers_row* add_row(peers_bench* b, const peer_scene* scene, const char* p
 
 static int run_own(peers_bench* b, const mabd_model* model, const peer_scene* scene,
                    const peer_limits* limits) {
-    const peer_engine engine = bench_peer_mabd(model);
+    bench_mabd mabd;
+    bench_mabd_defaults(model, &mabd);
+    const peer_engine engine = bench_peer_mabd(&mabd);
     for (int32_t i = 0; i < engine.variant_count; i++) {
         const peer_variant* variant = &engine.variants[i];
         peers_row* row =
@@ -194,7 +196,7 @@ static int run_program(peers_bench* b, const peer_program_info* program, const p
         peers_row* row = add_row(b, scene, program->name, program->version, program->variants[i],
                                  program->settings[i]);
         if (row == NULL) return say("out of memory", CLI_FAILED);
-        peer_program_run(program, i, text, limits, &row->result);
+        peer_program_run(program, i, text, scene->body_count, limits, &row->result);
         peers_report_row(&b->report);
     }
     return CLI_OK;

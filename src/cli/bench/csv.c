@@ -39,3 +39,31 @@ int csv_write(const char* command, const char* path, void (*fill)(const void* re
     fprintf(stderr, "mabd %s: %s\n", command, message);
     return CLI_CANNOT_WRITE;
 }
+
+// Read the field at *text in place; *text moves past its comma, or becomes null at the end of the
+// line. A field in quotes may contain commas, and "" for a quote. Null if a quote is not closed.
+static char* take_field(char** text) {
+    char *from = *text, *to = *text, *const field = *text;
+    if (*from != '"') {
+        to = from += strcspn(from, ",");
+    } else {
+        for (from++; *from != '\0' && (*from != '"' || from[1] == '"'); from++) {
+            from += *from == '"';
+            *to++ = *from;
+        }
+        if (*from++ != '"') return NULL;
+    }
+    if (*from != ',' && *from != '\0') return NULL;
+    *text = *from == ',' ? from + 1 : NULL;
+    *to = '\0';
+    return field;
+}
+
+int csv_split(char* text, int max, char** fields) {
+    int count = 0;
+    while (text != NULL && count < max) {
+        fields[count] = take_field(&text);
+        if (fields[count++] == NULL) return -1;
+    }
+    return text == NULL ? count : -1;
+}

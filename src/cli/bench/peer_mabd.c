@@ -3,22 +3,45 @@
 #include "cli/bench/peer_mabd.h"
 
 #include "cli/bench/peer_scenes.h"
+#include "mabd/generate.h"
 
 #include <math.h>
 
-static const peer_variant VARIANTS[] = {
-    {"balanced",
-     "affine bodies, BDF2, preset balanced (rotation 1e-2 rad), dual auto, Young 1e9, double"},
-};
+static void add_variant(bench_mabd* m, mabd_integrator integrator, const char* name) {
+    const mabd_sim_def def = mabd_default_sim_def();
+    const int32_t i = m->count++;
+    snprintf(m->settings[i], sizeof(m->settings[i]),
+             "affine bodies, integrator %s, preset %s, dual auto, Young %g, double",
+             mabd_integrator_name(integrator), mabd_preset_name(def.preset),
+             (double)mabd_default_material().young);
+    m->integrators[i] = integrator;
+    m->variants[i] = (peer_variant){name, m->settings[i]};
+}
+
+void bench_mabd_defaults(const mabd_model* model, bench_mabd* m) {
+    const mabd_sim_def def = mabd_default_sim_def();
+    *m = (bench_mabd){.model = model};
+    add_variant(m, def.integrator, mabd_preset_name(def.preset));
+}
+
+void bench_mabd_integrators(const mabd_model* model, bench_mabd* m) {
+    const uint32_t accepted = mabd_formulation_get_info(MABD_FORMULATION_AFFINE).integrators;
+    *m = (bench_mabd){.model = model};
+    for (int i = 0; i < MABD_INTEGRATOR_COUNT && m->count < BENCH_MABD_VARIANTS; i++) {
+        if (i == MABD_INTEGRATOR_AUTO || (accepted >> i & 1) == 0) continue;
+        add_variant(m, (mabd_integrator)i, mabd_integrator_name((mabd_integrator)i));
+    }
+}
 
 static void* create(const void* context, const peer_scene* scene, int32_t variant, char* message,
                     size_t size) {
-    (void)variant;
+    const bench_mabd* m = context;
     mabd_sim_def def = mabd_default_sim_def();
     mabd_error error = {0};
     mabd_sim* sim = NULL;
     def.h = (mabd_real)scene->h;
-    const mabd_status status = mabd_sim_create(context, &def, &sim, &error);
+    def.integrator = m->integrators[variant];
+    const mabd_status status = mabd_sim_create(m->model, &def, &sim, &error);
     if (status == MABD_OK) return sim;
     snprintf(message, size, "%s", error.text[0] != '\0' ? error.text : mabd_status_text(status));
     return NULL;
@@ -47,12 +70,12 @@ static double own_energy(const void* world) {
     return (double)mabd_sim_measure(world).energy;
 }
 
-peer_engine bench_peer_mabd(const mabd_model* model) {
+peer_engine bench_peer_mabd(const bench_mabd* mabd) {
     return (peer_engine){.name = "mabd",
                          .version = mabd_version(),
-                         .variant_count = sizeof(VARIANTS) / sizeof(VARIANTS[0]),
-                         .variants = VARIANTS,
-                         .context = model,
+                         .variant_count = mabd->count,
+                         .variants = mabd->variants,
+                         .context = mabd,
                          .create = create,
                          .step = step,
                          .get = get,

@@ -140,10 +140,19 @@ static void judge(const child_result* child, double limit, peer_result* result) 
     }
 }
 
+// Fill the samples from an answer, with NaN if it has not all of them.
+static void read_samples(const child_result* child, int32_t bodies, const peer_samples* samples) {
+    if (child->out != NULL && peer_samples_read(child->out, bodies, samples)) return;
+    const int64_t numbers = 3 * (int64_t)samples->count * bodies;
+    for (int64_t i = 0; i < numbers; i++) samples->positions[i] = NAN;
+}
+
 void peer_program_run(const peer_program_info* program, int32_t variant, FILE* scene,
-                      const peer_limits* limits, peer_result* result) {
-    char repeats[16], seconds[32], name[32], path[sizeof(program->path)];
-    char* argv[] = {path, "run", name, repeats, seconds, NULL};
+                      int32_t bodies, const peer_limits* limits, peer_result* result) {
+    char repeats[16], seconds[32], every[24], count[16], name[32], path[sizeof(program->path)];
+    const peer_samples* samples = limits->samples;
+    char* argv[] = {path,  "run", name, repeats, seconds, samples != NULL ? every : NULL,
+                    count, NULL};
     const size_t memory = system_memory();
     const child_limits bounds = {.seconds = 2 * limits->seconds + GRACE_SECONDS,
                                  .bytes = memory < SIZE_MAX ? (size_t)(MEMORY_PART * (double)memory)
@@ -152,7 +161,12 @@ void peer_program_run(const peer_program_info* program, int32_t variant, FILE* s
     snprintf(name, sizeof(name), "%s", program->variants[variant]);
     snprintf(repeats, sizeof(repeats), "%d", (int)limits->repeats);
     snprintf(seconds, sizeof(seconds), "%.17g", limits->seconds);
+    if (samples != NULL) {
+        snprintf(every, sizeof(every), "%lld", (long long)samples->every);
+        snprintf(count, sizeof(count), "%d", (int)samples->count);
+    }
     child_result child = child_run(argv, scene, &bounds);
     judge(&child, bounds.seconds, result);
+    if (samples != NULL) read_samples(&child, bodies, samples);
     free(child.out);
 }

@@ -33,7 +33,8 @@ typedef struct peer_program_info {
 /// line what is missing and how to get it.
 bool peer_program_find(peer_program_id id, const char* folder, peer_program_info* program,
                        char* message, size_t size);
-/// Run a variant on a scene (a text file). The result also describes failures: killed, out of time,
-/// no valid answer.
+/// Run a variant on a scene of `bodies` bodies (a text file). The result also describes failures:
+/// killed, out of time, no valid answer. Requested samples are filled from the answer; they are NaN
+/// where it has none.
 void peer_program_run(const peer_program_info* program, int32_t variant, FILE* scene,
-                      const peer_limits* limits, peer_result* result);
+                      int32_t bodies, const peer_limits* limits, peer_result* result);

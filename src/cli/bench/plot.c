@@ -16,6 +16,8 @@
 //   +--------------------------------------------------+
 #include "cli/bench/plot.h"
 
+#include "cli/bench/plot_axes.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -24,17 +26,8 @@ enum { LEFT = 84, RIGHT = 590, TOP = 66, BOTTOM = 378, LEGEND = 610 };
 
 #define BOUND_HEIGHT 40 // pixels in the legend
 
-// Colors that differ for any color vision (Okabe and Ito), dark enough for white paper.
-static const char* const COLOURS[BENCH_PLOT_SERIES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                       "#b8860b", "#56b4e9", "#000000", "#7f3f98"};
-
-// Whole decades, as powers of ten.
-typedef struct decades {
-    int from, to;
-} decades;
-
 typedef struct frame {
-    decades x, y;
+    plot_decades x, y;
 } frame;
 
 const char* bench_plot_quantity_text(bench_quantity quantity) {
@@ -55,21 +48,15 @@ static double bound_at(const bench_table* table, bench_quantity quantity, double
     return quantity == BENCH_QUANTITY_MS ? 1e-6 * table->bound * links : table->bound;
 }
 
-static void widen(decades* d, double value) {
-    const int low = (int)floor(log10(value)), high = (int)ceil(log10(value));
-    if (low < d->from) d->from = low;
-    if (high > d->to) d->to = high;
-}
-
 static frame make_frame(const bench_plot* plot) {
     frame f = {{1000, -1000}, {1000, -1000}};
     for (int32_t i = 0; i < plot->count; i++) {
         const bench_table* table = plot->series[i].table;
         for (int32_t k = 0; k < table->count; k++) {
             const bench_table_row* row = &table->rows[k];
-            widen(&f.x, row->links);
-            widen(&f.y, bench_table_value(row, plot->quantity));
-            if (table->bound > 0) widen(&f.y, bound_at(table, plot->quantity, row->links));
+            plot_widen(&f.x, row->links);
+            plot_widen(&f.y, bench_table_value(row, plot->quantity));
+            if (table->bound > 0) plot_widen(&f.y, bound_at(table, plot->quantity, row->links));
         }
     }
     f.x.to += f.x.to == f.x.from;
@@ -77,49 +64,12 @@ static frame make_frame(const bench_plot* plot) {
     return f;
 }
 
-static double place(const decades* d, double value) {
-    return (log10(value) - d->from) / (d->to - d->from);
-}
-
 static double x_of(const frame* f, double links) {
-    return LEFT + place(&f->x, links) * (RIGHT - LEFT);
+    return LEFT + plot_place(&f->x, links) * (RIGHT - LEFT);
 }
 
 static double y_of(const frame* f, double value) {
-    return BOTTOM - place(&f->y, value) * (BOTTOM - TOP);
-}
-
-// ---- texts -------------------------------------------------------------------------------------
-
-static void put_escaped(const char* text, FILE* out) {
-    for (; *text != '\0'; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '&') {
-            fputs("&amp;", out);
-        } else if (c == '<') {
-            fputs("&lt;", out);
-        } else if (c == '>') {
-            fputs("&gt;", out);
-        } else {
-            fputc(c < ' ' || c == 127 ? ' ' : c, out);
-        }
-    }
-}
-
-// Write 10^power with digits: 0.01, 1, 1,000.
-static void put_power(int power, FILE* out) {
-    if (power < 0) {
-        fprintf(out, "%.*f", -power, pow(10, power));
-        return;
-    }
-    fputc('1', out);
-    for (int k = power; k > 0; k--) fputs(k % 3 == 0 ? ",0" : "0", out);
-}
-
-static void put_text(double x, double y, const char* rest, const char* text, FILE* out) {
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, rest);
-    put_escaped(text, out);
-    fputs("</text>\n", out);
+    return BOTTOM - plot_place(&f->y, value) * (BOTTOM - TOP);
 }
 
 // ---- parts -------------------------------------------------------------------------------------
@@ -148,15 +98,15 @@ static void put_ticks(const frame* f, FILE* out) {
     fputs("<g text-anchor=\"middle\">\n", out);
     for (int p = f->x.from; p <= f->x.to; p++) {
         fprintf(out, "<text class=\"x\" x=\"%.1f\" y=\"%d\">", x_of(f, pow(10, p)), BOTTOM + 19);
-        put_power(p, out);
+        plot_put_power(p, out);
         fputs("</text>\n", out);
     }
-    put_text((LEFT + RIGHT) / 2.0, BOTTOM + 44, "", "links", out);
+    plot_put_text((LEFT + RIGHT) / 2.0, BOTTOM + 44, "", "links", out);
     fputs("</g>\n<g text-anchor=\"end\">\n", out);
     for (int p = f->y.from; p <= f->y.to; p++) {
         fprintf(out, "<text class=\"y\" x=\"%d\" y=\"%.1f\" dy=\"4.5\">", LEFT - 8,
                 y_of(f, pow(10, p)));
-        put_power(p, out);
+        plot_put_power(p, out);
         fputs("</text>\n", out);
     }
     fputs("</g>\n", out);
@@ -174,8 +124,9 @@ static void put_title(const bench_plot* plot, FILE* out) {
     const char* machine = same_machine(plot) ? plot->series[0].table->machine : "several machines";
     const char* title =
         plot->title != NULL ? plot->title : bench_plot_quantity_text(plot->quantity);
-    put_text(LEFT, 30, " font-size=\"17\" font-weight=\"bold\"", title, out);
-    put_text(LEFT, 50, " fill=\"#555\"", machine[0] != '\0' ? machine : "unknown machine", out);
+    plot_put_text(LEFT, 30, " font-size=\"17\" font-weight=\"bold\"", title, out);
+    plot_put_text(LEFT, 50, " fill=\"#555\"", machine[0] != '\0' ? machine : "unknown machine",
+                  out);
 }
 
 // The least bound of a machine, at the first of its series; 0 elsewhere.
@@ -206,7 +157,7 @@ static void put_bounds(const bench_plot* plot, const frame* f, FILE* out) {
 
 static void put_series(const bench_plot* plot, int32_t i, const frame* f, FILE* out) {
     const bench_table* table = plot->series[i].table;
-    fprintf(out, "<g stroke=\"%s\" stroke-width=\"2\">\n<path d=\"", COLOURS[i]);
+    fprintf(out, "<g stroke=\"%s\" stroke-width=\"2\">\n<path d=\"", plot_colours[i]);
     for (int32_t k = 0; k < table->count; k++) {
         const bench_table_row* row = &table->rows[k];
         fprintf(out, "%c%.2f %.2f", k == 0 ? 'M' : 'L', x_of(f, row->links),
@@ -250,11 +201,12 @@ static void put_legend(const bench_plot* plot, FILE* out) {
                 "<path stroke=\"%s\" stroke-width=\"2\" d=\"M%d %.1fh24\"/>"
                 "<circle stroke=\"%s\" stroke-width=\"2\" fill=\"#fff\" cx=\"%d\" cy=\"%.1f\" "
                 "r=\"3.5\"/>\n",
-                COLOURS[i], LEGEND, y - 4, COLOURS[i], LEGEND + 12, y - 4);
-        put_text(LEGEND + 34, y, " class=\"label\"", s->label, out);
+                plot_colours[i], LEGEND, y - 4, plot_colours[i], LEGEND + 12, y - 4);
+        plot_put_text(LEGEND + 34, y, " class=\"label\"", s->label, out);
         put_slope(plot, s->table, y + 16, out);
         if (several) {
-            put_text(LEGEND + 34, y + 31, " font-size=\"9\" fill=\"#555\"", s->table->machine, out);
+            plot_put_text(LEGEND + 34, y + 31, " font-size=\"9\" fill=\"#555\"", s->table->machine,
+                          out);
         }
         y += entry_height(plot);
     }
@@ -267,8 +219,8 @@ static void put_legend(const bench_plot* plot, FILE* out) {
                 "d=\"M%d %.1fh24\"/>\n",
                 LEGEND, y - 4);
         snprintf(text, sizeof(text), "memory bound: %.0f ns", bound);
-        put_text(LEGEND + 34, y, "", text, out);
-        put_text(LEGEND + 34, y + 16, " fill=\"#555\"", "per link and step", out);
+        plot_put_text(LEGEND + 34, y, "", text, out);
+        plot_put_text(LEGEND + 34, y + 16, " fill=\"#555\"", "per link and step", out);
         y += BOUND_HEIGHT;
     }
 }

@@ -90,6 +90,8 @@ static double half_a_joule(const void* world) {
     return 0.5;
 }
 
+static const peer_samples* samples; // requested from the next runs; null = none
+
 static peer_result judge_with(motion kind, int32_t repeats, double seconds,
                               double (*own)(const void* world)) {
     const peer_variant variant = {"fake", "none"};
@@ -104,7 +106,7 @@ static peer_result judge_with(motion kind, int32_t repeats, double seconds,
                                 .destroy = fake_destroy,
                                 .own_gap = own,
                                 .own_energy = own};
-    const peer_limits limits = {.repeats = repeats, .seconds = seconds};
+    const peer_limits limits = {.repeats = repeats, .seconds = seconds, .samples = samples};
     peer_scene scene = one_body();
     peer_result result;
     cr_assert(peer_measure(&engine, 0, &scene, &limits, &result));
@@ -168,6 +170,41 @@ Test(peer_measure, scale_without_an_anchor_is_about_the_centre_of_all) {
     scene.bodies[1].start.velocity[1] = 2; // 3 * 2^2 / 2 = 6
     cr_expect(epsilon_eq(dbl, peer_energy_scale(&scene), G * (1 * 3 + 3 * 1) + 6, 1e-13));
     peer_scene_destroy(&scene);
+}
+
+// ---- positions ---------------------------------------------------------------------------------
+
+Test(peer_measure, keeps_positions_until_the_run_ends) {
+    double positions[3 * 5];
+    const peer_samples wanted = {.every = 3, .count = 5, .positions = positions};
+    samples = &wanted;
+    judge(GIVE_UP, 2, 100); // falls, and gives up at step 7
+    for (int k = 0; k < 5; k++) {
+        const double t = 3 * (k + 1) * H;
+        if (k < 2) cr_expect(epsilon_eq(dbl, positions[3 * k + 2], -G * t * t / 2, 1e-15));
+        if (k >= 2) cr_expect(isnan(positions[3 * k + 2]));
+    }
+}
+
+Test(peer_measure, positions_are_read_as_they_were_written) {
+    double written[12], read[12];
+    for (int i = 0; i < 12; i++) written[i] = i < 9 ? 1.0 / (i + 3) : NAN;
+    const peer_samples out = {.every = 1, .count = 2, .positions = written};
+    const peer_samples in = {.every = 1, .count = 2, .positions = read};
+    char* text = NULL;
+    size_t size = 0;
+    FILE* file = open_memstream(&text, &size);
+    fputs("built\n", file);
+    peer_samples_write(&out, 2, file);
+    fputs("steps 1\n", file);
+    fclose(file);
+    cr_assert(peer_samples_read(text, 2, &in));
+    for (int i = 0; i < 12; i++) {
+        cr_expect(written[i] == read[i] || (isnan(written[i]) && isnan(read[i])), "number %d", i);
+    }
+    cr_expect(not(peer_samples_read(text, 3, &in)));                             // too few numbers
+    cr_expect(not(peer_samples_read("built\npositions 1 2 3 4 5 6\n", 2, &in))); // too few lines
+    free(text);
 }
 
 // ---- failures ----------------------------------------------------------------------------------
