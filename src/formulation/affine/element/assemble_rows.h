@@ -75,19 +75,22 @@ MABD_FN mabd_real mabd_affine_rows_own_compliance(const mabd_affine_sim* sim,
 }
 
 // Find the branch of a row with a law that the first solve starts from, by the extrapolated
-// coordinate of the axis and its force in the last step.
+// coordinate of the axis and its force in the last step. stiffness: of what acts on the axis besides
+// the law.
 MABD_FN const mabd_axis_line* mabd_affine_rows_find_law(mabd_affine_sim* sim,
                                                         const mabd_model_joint* joint,
                                                         const mabd_joint_view* view, int32_t r,
-                                                        mabd_real force, mabd_real remainder) {
+                                                        mabd_real force, mabd_real stiffness,
+                                                        mabd_real remainder) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t i = joint->coordinate + r;
     mabd_affine_axis_state* axis = &sim->axes[i];
     if (!axis->known) {
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
         axis->known = true, axis->solved = false;
-        axis->rho = axis->own =
+        const mabd_real bodies =
             mabd_affine_rows_own_compliance(sim, joint, view, &set->control_row[r]);
+        axis->rho = axis->own = bodies / (1 + bodies * stiffness);
         axis->branch = mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * force);
         axis->line = mabd_axis_row(&law, axis->branch);
     }
@@ -101,7 +104,7 @@ MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_j
                                         const mabd_joint_view* view, int32_t r, int32_t row,
                                         mabd_real remainder, mabd_real* d, mabd_real* rhs) {
     const mabd_axis_line* line =
-        mabd_affine_rows_find_law(sim, joint, view, r, sim->lambda_last[row], remainder);
+        mabd_affine_rows_find_law(sim, joint, view, r, sim->lambda_last[row], 0, remainder);
     *d = line->flat ? 1 : line->compliance;
     *rhs = line->flat ? 0 : sim->x_ref[joint->coordinate + r] - line->x_star + remainder;
 }
@@ -132,13 +135,17 @@ typedef struct mabd_affine_turn_lines {
     bool held[3];
 } mabd_affine_turn_lines;
 
-// Find the lines of the axes of a damped rotation. f: forces of dampers and armature. lambda: of
-// the last step.
+// Find the lines of the axes of a damped rotation. damper: S and f at the reference. lambda: of the
+// last step, zeros if there was none. An axis yields to its law by at least the inverse of twice its
+// stiffness in S: the other axes may move with it.
 MABD_CALL mabd_affine_turn_lines mabd_affine_rows_turn_lines(
     mabd_affine_sim* sim, const mabd_model_joint* joint, const mabd_joint_view* view, mabd_sym3 ea,
-    mabd_sym3 eb, const mabd_turn_gains* gains, const mabd_real* f, const mabd_real* lambda) {
+    mabd_sym3 eb, const mabd_turn_gains* gains, const mabd_real* damper, const mabd_real* lambda) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const bool known = lambda[0] != 0 || lambda[1] != 0 || lambda[2] != 0;
     mabd_affine_turn_lines lines;
+    mabd_real f[3];
+    mabd_v3_store(mabd_affine_turn_last_force(sim, joint, view, gains), f);
     mabd_v3_store(gains->stiffness, lines.slope);
     mabd_v3_store(gains->target, lines.level);
     for (int32_t k = 0; k < 3; k++) {
@@ -149,8 +156,9 @@ MABD_CALL mabd_affine_turn_lines mabd_affine_rows_turn_lines(
                                                                     eb, sim->x_ref[i])
                                  : 0;
         if (c->law) {
-            const mabd_axis_line* line = mabd_affine_rows_find_law(
-                sim, joint, view, r, lambda[k] - f[k], lines.remainder[k]);
+            const mabd_axis_line* line =
+                mabd_affine_rows_find_law(sim, joint, view, r, known ? lambda[k] - f[k] : 0,
+                                          damper[k] / 2, lines.remainder[k]);
             lines.slope[k] = line->compliance > 0 ? 1 / line->compliance : 0;
             lines.level[k] = line->flat ? -line->lambda : lines.slope[k] * line->x_star;
         } else if (sim->sizes.axes > 0) {
@@ -216,7 +224,7 @@ MABD_CALL void mabd_affine_rows_start_damped(mabd_affine_sim* sim, const mabd_mo
     mabd_sym3_store(found.S, damper);
     mabd_v3_store(found.force, damper + 6);
     const mabd_affine_turn_lines lines = mabd_affine_rows_turn_lines(
-        sim, joint, view, ea, eb, &gains, damper + 6, sim->lambda_last + row + first);
+        sim, joint, view, ea, eb, &gains, damper, sim->lambda_last + row + first);
     mabd_affine_rows_start_turn_lines(&lines, mabd_turn_least(&gains, 1 / sim->step.beta_h), damper,
                                       sim->x_ref + at, width, D, rhs);
 }

@@ -50,6 +50,24 @@ MABD_CALL mabd_turn_damper mabd_affine_turn_damper(const mabd_affine_sim* sim,
     return mabd_turn_damper_at(gains, &h, mabd_joint_frames(view), turn);
 }
 
+/// Compute the forces of dampers and armature on the rotation vector at the end of the last step,
+/// approximately: by the map at the reference and the mean angular acceleration [N m].
+MABD_CALL mabd_vec3 mabd_affine_turn_last_force(const mabd_affine_sim* sim,
+                                                const mabd_model_joint* joint,
+                                                const mabd_joint_view* view,
+                                                const mabd_turn_gains* gains) {
+    const size_t at = mabd_affine_turn_place(sim, joint);
+    const mabd_vec3 rate = mabd_v3_load(sim->turn_rate + at);
+    const mabd_vec3 growth =
+        mabd_v3_scale(1 / sim->step.lead, mabd_v3_sub(rate, mabd_v3_load(sim->turn_rate1 + at)));
+    mabd_rotvec turn;
+    turn.phi = mabd_joint_rotation_vector(view);
+    turn.c = mabd_so3_gradient_factor(turn.phi);
+    return mabd_m3_mul(
+        mabd_turn_force_map(turn),
+        mabd_v3_add(mabd_turn_each(gains->damping, rate), mabd_turn_each(gains->armature, growth)));
+}
+
 /// Update the history of the damped rotation whose first coordinate is `at` at the end of a step,
 /// before x changes. Q: its new rotation.
 MABD_CALL void mabd_affine_turn_finish(mabd_affine_sim* sim, bool keep_history, size_t at,
