@@ -245,8 +245,12 @@ static mabd_status search_contacts(mabd_affine_sim* sim, int32_t round,
 
 static mabd_status accept_best(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
+    const size_t stresses = 6 * sim->sizes.bodies;
+    if (d->on_host) return mabd_affine_backend_cpu.accept_best(sim);
+    TRY(download_reals(d, s->view.stress_new, stresses, sim->stress_new));
     MABD_TRY(mabd_affine_backend_cpu.accept_best(sim));
-    return d->on_host ? MABD_OK : upload_reals(d, sim->q_new, coordinates_of(sim), s->view.q_new);
+    TRY(upload_reals(d, sim->stress_new, stresses, s->view.stress_new));
+    return upload_reals(d, sim->q_new, coordinates_of(sim), s->view.q_new);
 }
 
 // ---- a solve ------------------------------------------------------------------------------------

@@ -315,12 +315,10 @@ mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error*
     COPY(x, x1, coordinates);
     COPY(xd, xd1, coordinates);
     COPY(turn_rate, turn_rate1, sim->sizes.turns);
+    COPY(stress, stress1, bodies / 2);
 #undef COPY
     MABD_CUDA_TRY(cudaMemsetAsync(sim->turn, 0, sim->sizes.turns * sizeof(mabd_real), // q = q1
                                   state->device.stream),
                   "clearing the turns");
-    MABD_CUDA_TRY(cudaMemsetAsync(sim->stress, 0, 6 * sim->sizes.bodies * sizeof(mabd_real),
-                                  state->device.stream),
-                  "clearing the stress");
     return MABD_OK;
 }

@@ -113,7 +113,7 @@ mabd_status MABD_CUDA(check_joints)(mabd_cuda_state* state, mabd_error* error);
 mabd_status MABD_CUDA(relinearize)(mabd_cuda_state* state, mabd_error* error);
 /// Compute rates and make q_new the state; with keep_history the state before stays as it is.
 mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_error* error);
-/// Copy q, v and coordinates into their history, or back from it; stress becomes 0.
+/// Copy q, v, coordinates and stress into their history, or back from it.
 mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error* error);
 
 // ---- copies of a batch that settle one by one (copies.cu) ---------------------------------------

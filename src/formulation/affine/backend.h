@@ -42,7 +42,7 @@ struct mabd_affine_backend_ops {
     // ---- the step ------------------------------------------------------------------------------
     /// Swap the arrays of multipliers: the current step overwrites those of the step before last.
     void (*swap_multipliers)(mabd_affine_sim* sim);
-    /// Copy q, v and coordinates to their history, or back from it; stress becomes 0.
+    /// Copy q, v, coordinates and stress to their history, or back from it.
     mabd_status (*copy_state)(mabd_affine_sim* sim, bool back);
     /// Set *meets if an axis will meet a stop within h seconds (affine/cpu/axes.h).
     mabd_status (*meets_stop)(mabd_affine_sim* sim, mabd_real h, mabd_real least, bool* meets);

@@ -119,7 +119,8 @@ static mabd_status stage_state(mabd_affine_sim* sim, const user_state* user, mab
     return MABD_OK;
 }
 
-static void commit_state(mabd_affine_sim* sim) {
+// `moved`: poses were set; they have no strain.
+static void commit_state(mabd_affine_sim* sim, bool moved) {
     const mabd_affine_sizes* n = &sim->sizes;
     const size_t bytes = 12 * n->bodies * sizeof(mabd_real);
     memcpy(sim->q, sim->q_new, bytes);
@@ -127,7 +128,7 @@ static void commit_state(mabd_affine_sim* sim) {
     memcpy(sim->v, sim->ref, bytes);
     memcpy(sim->v1, sim->v, bytes);
     memcpy(sim->ref, sim->q, bytes + 12 * sizeof(mabd_real));
-    memset(sim->stress, 0, 6 * n->bodies * sizeof *sim->stress);
+    if (moved) memset(sim->stress, 0, 6 * n->bodies * sizeof *sim->stress);
     memset(sim->lambda, 0, n->rows * sizeof *sim->lambda);
     mabd_affine_read_coordinates(sim);
     memcpy(sim->x1, sim->x, n->coordinates * sizeof *sim->x);
@@ -154,7 +155,7 @@ mabd_status mabd_affine_set_state(void* self, mabd_real time, int64_t step,
     start.close = sim->model->close_joints;
     MABD_TRY(
         mabd_affine_start_settle(sim, &sim->warnings.allocator, &start, &sim->warnings, error));
-    commit_state(sim);
+    commit_state(sim, start.pose);
     return sim->backend->upload(sim) == MABD_OK ? MABD_OK : sim->backend->last_error(sim, error);
 }
 

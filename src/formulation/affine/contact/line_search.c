@@ -27,6 +27,7 @@
 #include "formulation/affine/contact/line_search.h"
 
 #include "formulation/affine/data.h"
+#include "formulation/affine/element/affine_body.h"
 #include "formulation/affine/element/contact_law.h"
 #include "formulation/affine/limits.h"
 
@@ -273,6 +274,16 @@ static void move_best(const search_work* w) {
     }
 }
 
+// Compute the stress of the new coordinates of a body, from D = R'A - I at the reference R.
+static void find_stress(mabd_affine_sim* sim, int32_t body) {
+    const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
+    const mabd_mat3 S = mabd_m3_product(mabd_m3_transpose(mabd_m3_load(ref)), mabd_m3_load(q));
+    mabd_vec12 d = {S.c1, S.c2, S.c3, {0, 0, 0}};
+    d.d1.x -= 1, d.d2.y -= 1, d.d3.z -= 1;
+    mabd_sym3_store(mabd_affine_block_stress(mabd_affine_block_of(sim, body), d),
+                    sim->stress_new + 6 * (size_t)body);
+}
+
 void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     const mabd_affine_contacts* c = sim->contacts;
@@ -281,8 +292,10 @@ void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {
             continue;
         const mabd_plan_component* component = &plan->components[i];
         for (int32_t k = 0; k < component->body_count; k++) {
-            const size_t at = 12 * (size_t)plan->component_bodies[component->body_first + k];
+            const int32_t body = plan->component_bodies[component->body_first + k];
+            const size_t at = 12 * (size_t)body;
             memcpy(sim->q_new + at, sim->q_low + at, 12 * sizeof(mabd_real));
+            find_stress(sim, body);
         }
     }
 }

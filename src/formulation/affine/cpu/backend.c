@@ -63,7 +63,7 @@ static mabd_status copy_state(mabd_affine_sim* sim, bool back) {
     const size_t turns = sim->sizes.turns * sizeof(mabd_real);
     memcpy(back ? sim->turn_rate : sim->turn_rate1, back ? sim->turn_rate1 : sim->turn_rate, turns);
     memset(sim->turn, 0, turns); // q and q1 are equal
-    memset(sim->stress, 0, 6 * sim->sizes.bodies * sizeof(mabd_real));
+    memcpy(back ? sim->stress : sim->stress1, back ? sim->stress1 : sim->stress, bodies / 2);
     return MABD_OK;
 }
 

@@ -175,15 +175,18 @@ MABD_FN void mabd_affine_swap(mabd_real** a, mabd_real** b) {
     *b = c;
 }
 /// Rotate the history at the end of a step: q_new becomes q, q becomes q1, and the new rates,
-/// stored over the oldest, become v. With keep_history only q and stress change.
+/// stored over the oldest, become v; stress moves as q does. With keep_history only q and stress
+/// change.
 MABD_FN void mabd_affine_advance_history(mabd_affine_sim* sim, bool keep_history) {
-    mabd_affine_swap(&sim->stress, &sim->stress_new);
     if (keep_history) {
+        mabd_affine_swap(&sim->stress, &sim->stress_new);
         mabd_affine_swap(&sim->q, &sim->q_new);
     } else {
         mabd_affine_swap(&sim->v, &sim->v1);
         // q_new goes to the place of q1, then on to that of q
         mabd_affine_swap(&sim->q1, &sim->q_new);
         mabd_affine_swap(&sim->q, &sim->q1);
+        mabd_affine_swap(&sim->stress1, &sim->stress_new);
+        mabd_affine_swap(&sim->stress, &sim->stress1);
     }
 }
