@@ -24,6 +24,7 @@
 #define TIMED_STEPS     20000 // repeats of a row do about as many steps
 #define REPEATS_MAX     20
 #define REFERENCE_ORDER 4
+#define OWN_LIMIT       4 // time limit of mabd / that of others: its rows count most
 
 typedef struct work_options {
     const char *scenes, *h, *programs, *json, *csv, *svg, *from;
@@ -80,7 +81,8 @@ static bool parse_options(int argc, char** argv, work_options* o, int* code) {
         option_integer("repeat", "N", OPTION_POSITIVE, 1000, &o->repeats, NULL,
                        "repeats of a row, more if it has few steps (default 3)"),
         option_real("limit", "S", OPTION_POSITIVE, &o->limit, NULL,
-                    "time limit of a row [s] (default 4); smaller steps are left out then"),
+                    "time limit of a row [s] (default 4; mabd four times that); smaller steps are "
+                    "left out then"),
         option_flag("no-peers", &o->no_peers, "mabd only"),
         option_text("programs", "DIR", &o->programs,
                     "where the program mabd-peer-mujoco is (default beside mabd)"),
@@ -271,7 +273,8 @@ static int run_own(work_bench* b, work_case* c, const bench_mabd* mabd, int32_t 
         work_row* row =
             add_row(b, c, b->h[i], engine.name, engine.version, text->name, text->settings);
         const peer_samples samples = samples_of(c);
-        const peer_limits limits = limits_of(b, c, &samples);
+        peer_limits limits = limits_of(b, c, &samples);
+        limits.seconds *= OWN_LIMIT;
         if (row == NULL || !peer_measure(&engine, variant, &c->exported, &limits, &result)) {
             return say("out of memory", CLI_FAILED);
         }
