@@ -20,14 +20,14 @@
 /// Material and surface of links (see mabd_geom).
 typedef struct mabd_material {
     mabd_real density;       // [kg/m^3], default 1000
-    mabd_real young;         // Young's modulus [Pa], default 1e9
+    mabd_real young;         // Young's modulus [Pa]; default 0 = that of the scene
     mabd_real poisson;       // Poisson ratio, default 0.3
     mabd_real friction;      // default 0.5
     mabd_real restitution;   // default 0
     uint32_t category, mask; // default 1, all ones
 } mabd_material;
 
-/// Return the default material: density 1000 kg/m^3, young 1e9 Pa, poisson 0.3, friction 0.5,
+/// Return the default material: density 1000 kg/m^3, young of the scene, poisson 0.3, friction 0.5,
 /// restitution 0, category 1, mask all ones.
 MABD_API mabd_material mabd_default_material(void);
 
@@ -217,7 +217,7 @@ typedef struct mabd_double_four_bar_def {
     mabd_real length;      // of a bar [m]
     mabd_real mass;        // of a bar [kg]
     mabd_real width;       // of the square bars [m]
-    mabd_real young;       // [Pa]
+    mabd_real young;       // Young's modulus [Pa]; default 0 = that of the scene
     mabd_real poisson;     //
     mabd_real velocity;    // of the level bars along +x at the start [m/s]
     mabd_real position[3]; // of the first ground pivot [m]
@@ -244,7 +244,7 @@ typedef struct mabd_four_bar_chain_def {
     mabd_real mass;        // of a bar [kg]
     mabd_real width;       // of the square bars [m]
     mabd_real angle;       // of the near upper bar above x at the start [rad], in (0, pi/2)
-    mabd_real young;       // [Pa]
+    mabd_real young;       // Young's modulus [Pa]; default 0 = that of the scene
     mabd_real poisson;     //
     mabd_real position[3]; // of the first corner [m]
     uint32_t cookie;

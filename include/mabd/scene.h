@@ -12,6 +12,8 @@
 #include "mabd/base.h"
 
 #define MABD_WORLD (-1)
+/// Young's modulus of bodies of a new scene without their own [Pa]: steel.
+#define MABD_DEFAULT_YOUNG ((mabd_real)2e11)
 
 typedef struct mabd_scene mabd_scene;
 
@@ -117,7 +119,7 @@ typedef struct mabd_body_def {
     mabd_real inertia[6]; // xx yy zz xy xz yz about the centre of mass, body axes [kg m^2]
     mabd_real center[3];  // centre of mass in the body frame [m] (with inertia_given)
     mabd_real density;    // [kg/m^3] volume of a body without geoms is mass / density; default 1000
-    mabd_real young;      // Young's modulus [Pa], default 1e9
+    mabd_real young;      // Young's modulus [Pa]; default 0 = that of the scene
     mabd_real poisson;    // Poisson ratio, default 0.3
     mabd_real drag;       // linear drag against the wind [N s/m], default 0
     mabd_real position[3];
@@ -128,8 +130,8 @@ typedef struct mabd_body_def {
     uint32_t cookie;
 } mabd_body_def;
 
-/// Return the default body: dynamic, density 1000 kg/m^3, young 1e9 Pa, poisson 0.3, at the origin
-/// with the axes of the world, at rest, without name and geoms.
+/// Return the default body: dynamic, density 1000 kg/m^3, young of the scene, poisson 0.3, at the
+/// origin with the axes of the world, at rest, without name and geoms.
 MABD_API mabd_body_def mabd_default_body_def(void);
 /// Make a geom of `shape`, centred at the body origin: friction 0.5, restitution 0, category 1,
 /// mask all ones, no field. `size` (3) [m] as in MABD_SHAPE_LIST, may be null for shapes without
@@ -268,7 +270,8 @@ typedef struct mabd_pair_def {
 
 // ---- the builder -------------------------------------------------------------------------------
 
-/// Create an empty scene with gravity (0, 0, -9.81) m/s^2 and no wind. `allocator` may be null:
+/// Create an empty scene with gravity (0, 0, -9.81) m/s^2, no wind and Young's modulus
+/// MABD_DEFAULT_YOUNG. `allocator` may be null:
 /// malloc and free. On failure *scene is null.
 MABD_API mabd_status mabd_scene_create(const mabd_allocator* allocator, mabd_scene** scene);
 /// Free a scene. Models that were built from it stay valid. Null is allowed.
@@ -310,6 +313,12 @@ MABD_API mabd_status mabd_scene_set_wind(mabd_scene* scene, const mabd_real* dir
 /// Set the step size [s] and the simulated time [s] that the scene suggests; 0 = none.
 MABD_API mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real duration,
                                          mabd_error* error);
+/// Set Young's modulus [Pa], > 0, of all bodies without their own, those that are added before or
+/// later. A new scene has MABD_DEFAULT_YOUNG. If the scene has bodies and no dynamic one takes the
+/// value, it is set and mabd_scene_warnings reports it. Copies (mabd/batch.h) keep the value that
+/// their own scene had when they were added. MABD_ERR_ARG for a null scene, MABD_ERR_INPUT for a
+/// value that is not finite or not positive.
+MABD_API mabd_status mabd_scene_set_young(mabd_scene* scene, mabd_real young, mabd_error* error);
 /// Set whether joints that are open in the start pose are closed; by default they are an error of
 /// mabd_sim_create. Bodies move by the least motion in the mass metric, the sum of mass times
 /// squared distance and moment of inertia times squared rotation, that closes all rigid rows with

@@ -122,6 +122,7 @@ static int load(void* context, const run_options* o, loaded_scene* loaded) {
     batch* b = context;
     const load_copies copies = {(int32_t)b->copies, b->vary_count, vary, b};
     loaded->close_joints = o->close_joints;
+    loaded->young = o->young;
     return load_batch(o->name, o->scene, &o->settings, &copies, o->memory_limit, loaded);
 }
 

@@ -18,6 +18,7 @@ typedef struct info_options {
     const char *scene, *json;
     bool plan, backends, formulations, close_joints;
     int dual, formulation; // mabd_dual, mabd_formulation
+    double young;          // [Pa], 0 = not given
     option_texts settings;
 } info_options;
 
@@ -42,6 +43,7 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
     const option options[] = {
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene, repeatable"),
+        option_young(&o->young),
         option_text("json", "FILE|-", &o->json,
                     "write the description as JSON; - = standard output"),
         option_flag("plan", &o->plan,
@@ -284,8 +286,10 @@ static int close_joints(const loaded_scene* loaded, const mabd_sim_def* def,
 static int load_and_report(const info_options* o, loaded_scene* loaded) {
     run_warnings warnings = {.command = "info"};
     loaded->close_joints = o->close_joints;
+    loaded->young = o->young;
     int code = load_scene("info", o->scene, &o->settings, 0, loaded);
     if (code != CLI_OK) return code;
+    load_say_warnings(loaded);
     const mabd_sim_def def = make_def(o, &loaded->allocator);
     code = load_plan(loaded, &def);
     if (code == CLI_OK && o->close_joints) code = close_joints(loaded, &def, &warnings);

@@ -419,10 +419,15 @@ static int finish(run* r, int code) {
 static int prepare(run* r) {
     run_options* o = &r->options;
     r->loaded.close_joints = o->close_joints;
+    r->loaded.young = o->young;
     int code = r->extra != NULL
                    ? r->extra->load(r->extra->context, o, &r->loaded)
                    : load_scene(o->name, o->scene, &o->settings, o->memory_limit, &r->loaded);
     if (code != CLI_OK) return code;
+    for (size_t i = 0; i < json_array_size(r->loaded.warnings); i++) {
+        const json_t* text = json_array_get(r->loaded.warnings, i);
+        run_warnings_add(&r->warnings, "%s", json_string_value(text));
+    }
     mabd_sim_def def = make_def(r);
     if ((code = count_steps(r, (double)def.h)) != CLI_OK) return code;
     if ((code = load_plan(&r->loaded, &def)) != CLI_OK) return code;

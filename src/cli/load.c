@@ -135,6 +135,26 @@ static int copy_params(const mabd_scene* scene, loaded_scene* loaded) {
     return loaded->params != NULL ? CLI_OK : say_no_memory(loaded);
 }
 
+static int copy_warnings(const mabd_scene* scene, loaded_scene* loaded) {
+    const int32_t count = mabd_scene_warnings(scene, 0, NULL);
+    loaded->warnings = json_array();
+    mabd_warning* all = malloc(((size_t)count + 1) * sizeof(*all));
+    bool done = loaded->warnings != NULL && all != NULL;
+    if (done) mabd_scene_warnings(scene, count, all);
+    for (int32_t i = 0; done && i < count; i++) {
+        done = json_array_append_new(loaded->warnings, json_string(all[i].text)) == 0;
+    }
+    free(all);
+    return done ? CLI_OK : say_no_memory(loaded);
+}
+
+void load_say_warnings(const loaded_scene* loaded) {
+    for (size_t i = 0; i < json_array_size(loaded->warnings); i++) {
+        fprintf(stderr, "mabd %s: warning: %s\n", loaded->command,
+                json_string_value(json_array_get(loaded->warnings, i)));
+    }
+}
+
 // ---- scene and model ---------------------------------------------------------------------------
 
 // Print an error about the scene file; returns its exit code.
@@ -164,7 +184,8 @@ static int build_model(const mabd_scene* scene, const mabd_scene* read, loaded_s
     loaded->text = malloc(size);
     if (loaded->text == NULL) return say_no_memory(loaded);
     memcpy(loaded->text, text, size);
-    return copy_params(read, loaded);
+    const int code = copy_params(read, loaded);
+    return code == CLI_OK ? copy_warnings(read, loaded) : code;
 }
 
 // Read the scene with its settings and the `extra` ones after them, from `text` if it is not null.
@@ -182,7 +203,9 @@ static int read_scene(loaded_scene* loaded, int32_t extra, const char* text, mab
     error.status = status;
     if (status != MABD_OK) return say_error(loaded, &error);
     if (loaded->close_joints) mabd_scene_set_close_joints(*scene, true, NULL);
-    return CLI_OK;
+    if (loaded->young > 0)
+        error.status = mabd_scene_set_young(*scene, (mabd_real)loaded->young, &error);
+    return error.status == MABD_OK ? CLI_OK : say_error(loaded, &error);
 }
 
 static int read_and_build(loaded_scene* loaded) {
@@ -236,8 +259,10 @@ static int read_and_build_copies(loaded_scene* loaded, const load_copies* copies
 static int start_loading(const char* command, const char* path, const option_texts* settings,
                          size_t memory_limit, loaded_scene* loaded) {
     const bool close_joints = loaded->close_joints;
+    const double young = loaded->young;
     memset(loaded, 0, sizeof(*loaded));
     loaded->close_joints = close_joints;
+    loaded->young = young;
     loaded->command = command;
     loaded->path = loaded->path_text;
     loaded->budget.limit = memory_limit > 0 ? memory_limit : system_memory();
@@ -263,7 +288,8 @@ int load_batch(const char* command, const char* path, const option_texts* settin
 
 void load_release(loaded_scene* loaded) {
     if (loaded->model != NULL) mabd_model_destroy(loaded->model);
-    if (loaded->params != NULL) json_decref(loaded->params);
+    json_decref(loaded->params);
+    json_decref(loaded->warnings);
     free(loaded->text);
     free(loaded->setting_text);
     memset(loaded, 0, sizeof(*loaded));

@@ -20,6 +20,7 @@ typedef struct load_budget {
 typedef struct loaded_scene {
     const char* command; // "run", for messages
     bool close_joints;   // the caller sets it: close joints at the start, whatever the scene says
+    double young;        // the caller sets it: scene-wide Young's modulus [Pa]; 0 = the scene's
     const char* path;    // where the scene was found
     char path_text[SCENE_PATH_MAX];
     mabd_setting settings[2 * OPTION_TEXTS_MAX]; // of all copies, then of the current copy
@@ -28,6 +29,7 @@ typedef struct loaded_scene {
     mabd_allocator allocator; // counts in budget
     char* text;               // JSON of the scene
     json_t* params;           // array of {name, value, default, unit, meaning}
+    json_t* warnings;         // texts of mabd_scene_warnings; of copies: those of the first one
     mabd_model* model;
     mabd_model_info info;
     mabd_sim_plan plan; // after load_plan
@@ -36,9 +38,9 @@ typedef struct loaded_scene {
 } loaded_scene;
 
 /// Find the scene `path` (scene_path.h), load it with the "NAME=VALUE" texts and build its model.
-/// memory_limit [bytes], 0 = the memory of the machine. The caller sets
-/// loaded->close_joints. Errors go to standard error as
-/// FILE:LINE:COLUMN: text. Returns 0 or an exit code; call load_release in either case.
+/// memory_limit [bytes], 0 = the memory of the machine. The caller sets loaded->close_joints and
+/// loaded->young before. Errors go to standard error as FILE:LINE:COLUMN: text. Returns 0 or an
+/// exit code; call load_release in either case.
 int load_scene(const char* command, const char* path, const option_texts* settings,
                size_t memory_limit, loaded_scene* loaded);
 /// Copies of a scene that differ in some settings.
@@ -56,6 +58,8 @@ int load_batch(const char* command, const char* path, const option_texts* settin
                const load_copies* copies, size_t memory_limit, loaded_scene* loaded);
 /// Free the model and the texts of a scene, also after a failed load.
 void load_release(loaded_scene* loaded);
+/// Print the warnings about a loaded scene on standard error, as "mabd COMMAND: warning: text".
+void load_say_warnings(const loaded_scene* loaded);
 /// Plan a simulation of the model into loaded->plan. Returns 0 or an exit code, after a message.
 int load_plan(loaded_scene* loaded, const mabd_sim_def* def);
 /// Print why a definition or model was refused by the library; returns the exit code: 2 for bad

@@ -124,6 +124,13 @@ static inline option option_real(const char* name, const char* value, option_ran
                     .help = help};
 }
 
+/// --young of the commands that load a scene; *young stays 0 if it is not given.
+static inline option option_young(double* young) {
+    return option_real("young", "PA", OPTION_POSITIVE, young, NULL,
+                       "Young's modulus of bodies without their own [Pa] (default: the scene's, "
+                       "else 2e11)");
+}
+
 static inline option option_vector(const char* name, double* to, bool* given, const char* help) {
     return (option){.name = name,
                     .kind = OPTION_VECTOR,

@@ -51,6 +51,7 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
         option_choice("backend", BACKENDS, &o->backend, "where it runs (default cpu)"),
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene, repeatable (mabd info lists them)"),
+        option_young(&o->young),
         option_flag("close-joints", &o->close_joints,
                     "move bodies by the least motion that closes all joints at the start"),
         option_short('o', option_text("out", "FILE.h5", &o->out, "record the motion (HDF5)")),

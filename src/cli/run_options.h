@@ -15,6 +15,7 @@ typedef struct run_options {
     const char* name; // of the command
     const char* scene;
     double time, h;                          // [s]
+    double young;                            // [Pa], 0 = not given
     double gap_tolerance, contact_tolerance; // [m]
     int64_t friction_updates;
     int64_t steps, every, checkpoint_every, threads;

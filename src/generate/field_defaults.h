@@ -32,6 +32,7 @@
 #define MABD_SET_NAME(field, value)         def.field = (value)
 #define MABD_SET_INT(field, value)          def.field = (value)
 #define MABD_SET_REAL(field, value)         def.field = (mabd_real)(value)
+#define MABD_SET_SCENE_REAL(field, value)   def.field = (mabd_real)(value)
 #define MABD_SET_BOOL(field, value)         def.field = (value)
 #define MABD_SET_VEC3(field, ...)           MABD_SET_ARRAY(mabd_real, field, __VA_ARGS__)
 #define MABD_SET_SEED(field, value)         def.field = (value)

@@ -20,6 +20,7 @@
     X(NAME, mabd_generate_field_name)                                                              \
     X(INT, int32_t)                                                                                \
     X(REAL, mabd_real)                                                                             \
+    X(SCENE_REAL, mabd_real) /* > 0; 0 in C, or no key: the value of the scene */                  \
     X(BOOL, bool)                                                                                  \
     X(VEC3, mabd_generate_field_vec3)                                                              \
     X(SEED, uint64_t)                                                                              \

@@ -27,8 +27,9 @@ static void make_class(const mabd_scene* scene, int32_t index, mabd_model_class*
     mabd_q_store(mabd_q_from_matrix(axes), out->axes);
     out->material.mass = inertia.mass;
     out->material.volume = inertia.volume;
-    out->material.mu = in->young / (2 * (1 + in->poisson));
-    out->material.lambda = in->young * in->poisson / ((1 + in->poisson) * (1 - 2 * in->poisson));
+    const mabd_real young = mabd_scene_class_young(scene, in), poisson = in->poisson;
+    out->material.mu = young / (2 * (1 + poisson));
+    out->material.lambda = young * poisson / ((1 + poisson) * (1 - 2 * poisson));
     out->material.drag = in->drag;
     out->geom_first = in->geom_first;
     out->geom_count = in->geom_count;

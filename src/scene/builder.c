@@ -17,6 +17,7 @@ mabd_status mabd_scene_create(const mabd_allocator* allocator, mabd_scene** scen
     if (!made) return MABD_ERR_MEMORY;
     made->allocator = made->warnings.allocator = used;
     made->gravity[2] = (mabd_real)-9.81;
+    made->young = MABD_DEFAULT_YOUNG;
     made->contact = mabd_default_contact_def();
     made->name = mabd_scene_copy_text(made, "");
     made->text = mabd_scene_copy_text(made, "");
@@ -137,6 +138,31 @@ mabd_status mabd_scene_set_time(mabd_scene* scene, mabd_real h, mabd_real durati
     MABD_TRY(mabd_check_not_negative(&subject, "duration", duration));
     scene->h = h;
     scene->duration = duration;
+    return MABD_OK;
+}
+
+// Count the bodies that move under forces and take the scene-wide Young's modulus.
+static int32_t count_young(const mabd_scene* scene) {
+    const mabd_scene_body* bodies = (const mabd_scene_body*)scene->bodies.data;
+    const mabd_scene_class* classes = (const mabd_scene_class*)scene->classes.data;
+    int32_t count = 0;
+    for (int32_t i = 0; i < scene->bodies.count; i++) {
+        count +=
+            bodies[i].motion == MABD_MOTION_DYNAMIC && !(classes[bodies[i].class_index].young > 0);
+    }
+    return count;
+}
+
+mabd_status mabd_scene_set_young(mabd_scene* scene, mabd_real young, mabd_error* error) {
+    if (!scene) return mabd_fail(error, MABD_ERR_ARG, "set_young: null argument");
+    mabd_subject subject = mabd_subject_other("scene", error);
+    MABD_TRY(mabd_check_positive(&subject, "young", young));
+    scene->young = young;
+    if (scene->bodies.count > 0 && count_young(scene) == 0) {
+        mabd_warn(&scene->warnings, -1, -1, 0,
+                  "young %g Pa reaches no body: every moving body has a value of its own",
+                  (double)young);
+    }
     return MABD_OK;
 }
 

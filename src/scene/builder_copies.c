@@ -129,6 +129,7 @@ static mabd_status check(const copy_work* w) {
 static mabd_status add_class(copy_work* w, int32_t index) {
     mabd_scene* scene = w->scene;
     mabd_scene_class made = ((const mabd_scene_class*)w->copy->classes.data)[index];
+    made.young = mabd_scene_class_young(w->copy, &made); // copies may differ in it
     const size_t count = (size_t)made.geom_count;
     MABD_TRY(
         mabd_list_reserve(&scene->allocator, &scene->geoms, sizeof(mabd_geom), made.geom_count));
@@ -274,6 +275,7 @@ static mabd_status take_settings(const copy_work* w) {
     memcpy(scene->gravity, copy->gravity, sizeof scene->gravity);
     memcpy(scene->wind_direction, copy->wind_direction, sizeof scene->wind_direction);
     scene->h = copy->h, scene->duration = copy->duration;
+    scene->young = copy->young;
     scene->close_joints = copy->close_joints;
     scene->contact = copy->contact;
     return MABD_OK;

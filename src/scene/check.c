@@ -103,6 +103,10 @@ static mabd_status check_positive(const mabd_subject* subject, const char* what,
     return MABD_OK;
 }
 
+mabd_status mabd_check_positive(const mabd_subject* subject, const char* what, mabd_real value) {
+    return check_positive(subject, what, value, false);
+}
+
 mabd_status mabd_check_not_negative(const mabd_subject* subject, const char* what,
                                     mabd_real value) {
     return check_positive(subject, what, value, true);
@@ -257,7 +261,7 @@ mabd_status mabd_check_body(const mabd_subject* subject, const mabd_body_def* de
     }
     MABD_TRY(check_mass_given(subject, def));
     MABD_TRY(check_positive(subject, "density", def->density, false));
-    MABD_TRY(check_positive(subject, "young", def->young, false));
+    MABD_TRY(check_positive(subject, "young", def->young, true)); // 0: of the scene
     MABD_TRY(check_positive(subject, "drag", def->drag, true));
     MABD_TRY(mabd_check_finite(subject, "poisson", 1, &def->poisson));
     if (!(def->poisson > -1 && def->poisson < (mabd_real)0.5)) {

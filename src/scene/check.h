@@ -34,6 +34,8 @@ mabd_subject mabd_subject_other(const char* label, mabd_error* error);
 /// Check that values (n) are finite.
 mabd_status mabd_check_finite(const mabd_subject* subject, const char* what, int32_t n,
                               const mabd_real* values);
+/// Check that a value is finite and > 0.
+mabd_status mabd_check_positive(const mabd_subject* subject, const char* what, mabd_real value);
 /// Check that a value is finite and >= 0.
 mabd_status mabd_check_not_negative(const mabd_subject* subject, const char* what, mabd_real value);
 /// Check that rotation (4) has a length; unit (4) gets it normalised and may be the same array.

@@ -8,7 +8,6 @@
 mabd_body_def mabd_default_body_def(void) {
     mabd_body_def def = {.motion = MABD_MOTION_DYNAMIC,
                          .density = 1000,
-                         .young = (mabd_real)1e9,
                          .poisson = (mabd_real)0.3,
                          .rotation = {1, 0, 0, 0},
                          .cookie = MABD_BODY_COOKIE};

@@ -16,7 +16,8 @@ typedef struct mabd_scene_class {
     int32_t geom_first, geom_count; // in scene->geoms
     bool inertia_given;
     mabd_real mass, inertia[6], center[3];
-    mabd_real density, young, poisson, drag;
+    mabd_real density, poisson, drag;
+    mabd_real young; // 0 = that of the scene
 } mabd_scene_class;
 
 typedef struct mabd_scene_body {
@@ -58,6 +59,7 @@ struct mabd_scene {
     mabd_real wind_direction[3]; // unit, or zero without wind
     mabd_signal wind_strength;
     mabd_real h, duration;
+    mabd_real young;   // of bodies without their own [Pa], > 0
     bool close_joints; // of the start pose
     mabd_contact_def contact;
     mabd_list pairs;         // mabd_pair_def, as they came: the last one of a pair holds
@@ -84,6 +86,12 @@ typedef struct mabd_scene_table {
     mabd_real* data; // times, then values
     int32_t count;   // points
 } mabd_scene_table;
+
+/// Return Young's modulus of a class of a scene [Pa]: its own, or that of the scene.
+static inline mabd_real mabd_scene_class_young(const mabd_scene* scene,
+                                               const mabd_scene_class* body_class) {
+    return body_class->young > 0 ? body_class->young : scene->young;
+}
 
 /// A copy of a zero-terminated text in the scene's allocator; null if out of memory.
 char* mabd_scene_copy_text(const mabd_scene* scene, const char* text);

@@ -10,6 +10,8 @@
 
 #define PLAIN  ((mabd_real)1e2)
 #define CLOSED ((mabd_real)1e6) // linkages whose hinges hold against each other
+// Young's modulus of the factors above: they grow with it
+#define CONDITION_YOUNG ((mabd_real)1e9)
 
 // ---- random mechanisms --------------------------------------------------------------------------
 
@@ -23,7 +25,9 @@ static void expect_random(random_pattern pattern, bool balls, bool controls, int
                                       .balls_only = balls,
                                       .controls = controls,
                                       .mass_range = 5};
-        mabd_model* model = rig_model(random_scene(&def));
+        mabd_scene* scene = random_scene(&def);
+        cr_assert(eq(int, mabd_scene_set_young(scene, CONDITION_YOUNG, NULL), MABD_OK));
+        mabd_model* model = rig_model(scene);
         expect_backend_parity(model, NULL, 1, closed ? CLOSED : PLAIN);
         mabd_model_destroy(model);
     }
@@ -220,7 +224,9 @@ Test(cuda_parity, welds_that_hold_against_each_other) {
 // Conjugate gradients to a gap of 1e-14 m against the factor of the CPU.
 Test(cuda_parity, a_net_by_iteration_against_its_factor) {
     const scene_case net = {"net", 0, {{"rows", "6"}, {"columns", "6"}}};
-    mabd_model* model = rig_model(load_scene(&net));
+    mabd_scene* scene = load_scene(&net);
+    cr_assert(eq(int, mabd_scene_set_young(scene, CONDITION_YOUNG, NULL), MABD_OK));
+    mabd_model* model = rig_model(scene);
     mabd_sim_def def = mabd_default_sim_def();
     def.gap_tolerance = (mabd_real)1e-14;
     parity_snapshot cpu = parity_run(model, def, MABD_BACKEND_CPU, 1);

@@ -144,6 +144,7 @@ static mabd_model* chain_model(double start, double aside) {
             contact_body link = {.shape = MABD_SHAPE_CAPSULE,
                                  .size = {0.01, 0.1},
                                  .mass = 0.05,
+                                 .young = 1e9, // the taut chain gives way by its stretch
                                  .friction = 0.5,
                                  .position = {0, y + 0.05, 0}};
             contact_turn(1, 0, 0, 1.5707963267948966, link.rotation);
@@ -157,7 +158,8 @@ static mabd_model* chain_model(double start, double aside) {
         last = body;
     }
     const shot_case c = {.rotation = {1, 0, 0, 0}, .start = start, .aside = aside};
-    const contact_body shot = shot_body(&c);
+    contact_body shot = shot_body(&c);
+    shot.young = 1e9;
     contact_add(scene, &shot);
     return rig_model(scene);
 }

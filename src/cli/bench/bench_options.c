@@ -62,6 +62,7 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
         option_choice("pinned", PINS, &o->pinned, "how nets hang (default edge)"),
         option_list("set", "NAME=VALUE", &o->settings,
                     "change a parameter of the scene files, repeatable"),
+        option_young(&o->young),
         option_integer("steps", "N", OPTION_POSITIVE, 0, &o->steps, NULL,
                        "steps timed (default 200, fewer beyond 100,000 links)"),
         option_integer("repeat", "N", OPTION_POSITIVE, 1000, &o->repeats, NULL,
@@ -111,6 +112,7 @@ static int check_sizes(bench_options* o, const char* links) {
     if (o->joint == MABD_JOINT_FREE) return say_usage("--joint: free joints make no chain");
     if (o->files.count > 0) return say_usage("files go with 'mabd bench scene' or 'plot'");
     if (o->settings.count > 0) return say_usage("--set goes with 'mabd bench scene'");
+    if (o->young > 0) return say_usage("--young goes with 'mabd bench scene'");
     o->scene_count = read_list(links != NULL ? links : DEFAULT_SIZES[o->topic], BENCH_SCENES_MAX,
                                INT32_MAX, o->sizes);
     if (o->scene_count > 0) return CLI_OK;

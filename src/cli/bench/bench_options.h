@@ -23,6 +23,7 @@ typedef struct bench_options {
     bool h_given, tree;
     double h; // [s]
     option_texts files, settings;
+    double young; // of scene files [Pa], 0 = not given
 } bench_options;
 
 /// Read and check a command line, and check that its output files can be written and overwrite no

@@ -105,8 +105,10 @@ static int run_size(bench* b, int64_t links) {
 static int run_file(bench* b, const char* path) {
     const bench_options* o = &b->options;
     loaded_scene loaded = {0};
+    loaded.young = o->young;
     int code = load_scene("bench", path, &o->settings, 0, &loaded);
     if (code == CLI_OK) {
+        load_say_warnings(&loaded);
         const double own = (double)mabd_model_suggested_h(loaded.model);
         const double h = !o->h_given && own > 0 ? own : o->h;
         const bench_timing timing = timing_of(o, loaded.model, h);

@@ -13,7 +13,7 @@ static void add_variant(bench_mabd* m, mabd_integrator integrator, const char* n
     snprintf(m->settings[i], sizeof(m->settings[i]),
              "affine bodies, integrator %s, preset %s, dual auto, Young %g, double",
              mabd_integrator_name(integrator), mabd_preset_name(def.preset),
-             (double)mabd_default_material().young);
+             (double)MABD_DEFAULT_YOUNG);
     m->integrators[i] = integrator;
     m->variants[i] = (peer_variant){name, m->settings[i]};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read "gravity", "wind", "time", "start" and the elements of "forces".
+// Read "gravity", "young", "wind", "time", "start" and the elements of "forces".
 #include "import/json/json_internal.h"
 
 mabd_status mabd_json_force(mabd_json_reader* reader, const mabd_json_node* node) {
@@ -72,6 +72,12 @@ mabd_status mabd_json_surroundings(mabd_json_reader* reader, const mabd_json_nod
         MABD_TRY(mabd_json_vec3(reader, root, "gravity", gravity));
         MABD_TRY(mabd_json_place(reader, &member,
                                  mabd_scene_set_gravity(reader->scene, gravity, &reader->error)));
+    }
+    if (mabd_json_member(root, "young", &member)) {
+        mabd_real young = 0;
+        MABD_TRY(mabd_json_positive(reader, root, "young", &young));
+        MABD_TRY(mabd_json_place(reader, &member,
+                                 mabd_scene_set_young(reader->scene, young, &reader->error)));
     }
     if (mabd_json_member(root, "wind", &member)) MABD_TRY(read_wind(reader, &member));
     if (mabd_json_member(root, "time", &member)) MABD_TRY(read_time(reader, &member));

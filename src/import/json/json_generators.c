@@ -152,6 +152,8 @@ static mabd_status read_field(mabd_json_reader* reader, const mabd_json_node* no
         return mabd_json_int(reader, node, key, (int32_t*)member);
     case MABD_FIELD_REAL:
         return mabd_json_real(reader, node, key, (mabd_real*)member);
+    case MABD_FIELD_SCENE_REAL:
+        return mabd_json_positive(reader, node, key, (mabd_real*)member);
     case MABD_FIELD_BOOL:
         return mabd_json_bool(reader, node, key, (bool*)member);
     case MABD_FIELD_VEC3:

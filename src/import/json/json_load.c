@@ -95,7 +95,7 @@ static mabd_status read_document(mabd_json_reader* reader, const mabd_json_node*
                                  int32_t setting_count, const mabd_setting* settings) {
     static const char* const keys[] = {"name",  "params",     "time",   "start",  "gravity",
                                        "wind",  "contact",    "bodies", "joints", "forces",
-                                       "pairs", "generators", NULL};
+                                       "pairs", "generators", "young",  NULL};
     MABD_TRY(mabd_json_only(reader, root, keys));
     MABD_TRY(mabd_json_params(reader, root, setting_count, settings));
     const char* name = NULL;

@@ -192,6 +192,12 @@ static void add_value(text* out, const mabd_field* field, const void* def, const
     case MABD_FIELD_REAL:
         add_number(out, (double)*(const mabd_real*)member);
         break;
+    case MABD_FIELD_SCENE_REAL:
+        if (*(const mabd_real*)member == 0)
+            add(out, "scene");
+        else
+            add_number(out, (double)*(const mabd_real*)member);
+        break;
     case MABD_FIELD_BOOL:
         add(out, *(const bool*)member ? "true" : "false");
         break;

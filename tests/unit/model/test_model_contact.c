@@ -420,6 +420,7 @@ Test(model_contact, hash_is_the_same_on_every_machine) {
     const mabd_geom geoms[2] = {mabd_geom_make(MABD_SHAPE_BOX, size, 1024),
                                 mabd_geom_make(MABD_SHAPE_SPHERE, size, 512)};
     mabd_body_def def = mabd_default_body_def();
+    def.young = (mabd_real)1e9;
     for (int i = 0; i < 4; i++) {
         def.position[0] = i, def.velocity[1] = 0.5;
         def.geom_count = 1, def.geoms = &geoms[i % 2];

@@ -78,7 +78,7 @@ Test(builder, a_body_is_stored_as_given) {
     cr_assert(body(0)->rotation[0] == 0 && body(0)->rotation[1] == 1);
     cr_assert(eq(i32, body(0)->script, -1));
     const mabd_scene_class* stored = scene->classes.data;
-    cr_assert(stored->drag == 0.5 && stored->young == 1e9 && stored->poisson == 0.3);
+    cr_assert(stored->drag == 0.5 && stored->young == 0 && stored->poisson == 0.3);
     const mabd_geom* geoms = scene->geoms.data;
     geom.size[2] = 99; // the scene has its own copy
     cr_assert(eq(dbl, geoms[stored->geom_first].size[2], 0.3));

@@ -78,7 +78,7 @@ Test(refusals, numbers_of_a_body) {
     refuse_number(&def.mass, -1, "body 'box': mass must not be negative, not -1");
     refuse_number(&def.mass, NAN, "body 'box': mass is not a finite number");
     refuse_number(&def.density, 0, "body 'box': density must be positive, not 0");
-    refuse_number(&def.young, -1e9, "body 'box': young must be positive, not -1e+09");
+    refuse_number(&def.young, -1e9, "body 'box': young must not be negative, not -1e+09");
     refuse_number(&def.young, INFINITY, "body 'box': young is not a finite number");
     refuse_number(&def.poisson, 0.5, "body 'box': poisson must be between -1 and 0.5, not 0.5");
     refuse_number(&def.poisson, -1, "body 'box': poisson must be between -1 and 0.5, not -1");
