@@ -171,6 +171,9 @@ MABD_API int mabd_joint_find(const char* name);
 /// Forces along or about one free axis of a joint. Lengths in m, angles in rad.
 /// With coordinate x (0 in the start pose): force on x = -stiffness (x - rest) - damping x'
 ///   - armature x'' + servo_stiffness (servo(t) - x) - servo_damping x' + motor(t).
+/// On rx, ry, rz of ball, slot and free joints x is a component of the rotation vector; damping,
+/// armature, and servo_damping without max_force, act on the relative angular velocity O of b
+/// against a in the joint frame on b instead of x': torque on b = -damping O - armature O'.
 /// All but the motor are implicit: one compliant row. `servo_rigid` makes x = servo(t) exactly.
 /// Besides: stops that keep lower <= x <= upper without rebound; a drive x' = motor_velocity(t); a
 /// limit of the force of servo or drive; dry friction, which holds x' = 0 up to its force. They
