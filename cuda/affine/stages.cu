@@ -302,6 +302,11 @@ mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_er
     return MABD_OK;
 }
 
+__global__ static void __launch_bounds__(THREADS, 1)
+    copy_turns(VIEW sim, bool back, int32_t count) {
+    if (INDEX < count) mabd_affine_stage_copy_turn(SIM, back, INDEX);
+}
+
 mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error* error) {
     const mabd_affine_sim* sim = &state->view;
     const size_t bodies = 12 * sim->sizes.bodies, coordinates = sim->sizes.coordinates;
@@ -314,11 +319,11 @@ mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error*
     COPY(v, v1, bodies);
     COPY(x, x1, coordinates);
     COPY(xd, xd1, coordinates);
-    COPY(turn_rate, turn_rate1, sim->sizes.turns);
     COPY(stress, stress1, bodies / 2);
 #undef COPY
-    MABD_CUDA_TRY(cudaMemsetAsync(sim->turn, 0, sim->sizes.turns * sizeof(mabd_real), // q = q1
-                                  state->device.stream),
-                  "clearing the turns");
+    if (sim->sizes.turns > 0) {
+        LAUNCH("keeping the state", copy_turns, state->joint_count, *sim, back,
+               state->joint_count);
+    }
     return MABD_OK;
 }

@@ -267,8 +267,8 @@ static void turn_targets(const mabd_affine_sim* cpu, const mabd_model_joint* joi
     force_map(cpu, joint, map);
     for (int j = 0; j < 3; j++) {
         const mabd_control* c = &set->control[set->turn + j];
-        const double O_b =
-            (double)(cpu->step.w * cpu->turn_rate[at + j] + cpu->step.w1 * cpu->turn_rate1[at + j]);
+        const double O_b = (double)(cpu->step.w * cpu->turn[4 * at + 6 + j] +
+                                    cpu->step.w1 * cpu->turn[4 * at + 9 + j]);
         const double g = (double)c->damping / bh + (double)c->armature / (bh * bh);
         const double torque =
             (double)c->damping * O[j] + (double)c->armature * ((double)O[j] - O_b) / bh;

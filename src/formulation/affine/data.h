@@ -304,6 +304,13 @@ MABD_FN void mabd_affine_view(const mabd_affine_sim* sim, const mabd_model_joint
     view->Ab = mabd_m3_load(b), view->tb = mabd_v3_load(b + 9);
 }
 
+/// Relative angular velocity (3) of the damped rotation of a joint, joint frame on b [rad/s].
+MABD_FN const mabd_real* mabd_affine_turn_rate_of(const mabd_affine_sim* sim,
+                                                  const mabd_model_joint* joint) {
+    const int32_t first = sim->model->row_sets[joint->row_set].turn;
+    return sim->turn + 4 * (size_t)(joint->coordinate + first) + 6;
+}
+
 /// Fill a joint view at the reference, with the rotation vector that assemble computed.
 MABD_FN void mabd_affine_ref_view(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                   mabd_vec3* phi, mabd_joint_view* view) {

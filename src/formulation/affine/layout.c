@@ -11,6 +11,7 @@
 #include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/element/turn_joint.h"
 #include "formulation/affine/targets.h"
 
 #include "math/polar.h"
@@ -263,11 +264,7 @@ void mabd_affine_read_coordinates(mabd_affine_sim* sim) {
         mabd_joint_coordinates(&view, set->control_count, set->control_row,
                                sim->x + joint->coordinate, x);
         memcpy(sim->x + joint->coordinate, x, (size_t)set->control_count * sizeof *x);
-        if (set->damped) {
-            const mabd_vec3 rate = relative_rate(sim, joint, &view);
-            mabd_v3_store(rate, sim->turn_rate + joint->coordinate + set->turn);
-            mabd_v3_store(rate, sim->turn_rate1 + joint->coordinate + set->turn);
-        }
+        if (set->damped) mabd_affine_turn_start(sim, joint, relative_rate(sim, joint, &view));
         for (int32_t r = 0; r < set->control_count; r++) {
             sim->xd[joint->coordinate + r] =
                 mabd_affine_coordinate_rate(sim, joint, &view, &set->control_row[r]);
@@ -388,4 +385,11 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
         sim->force_scale[i] = signal(m->forces[i].signal, step->time_end, 1);
     }
     mabd_affine_apply_targets(sim);
+    for (int32_t i = 0; i < m->row_set_count; i++) {
+        if (!m->row_sets[i].damped) continue;
+        const mabd_turn_gains gains = mabd_affine_turn_gains(sim, i);
+        mabd_real* to = sim->turn_gains + 12 * (size_t)i;
+        mabd_v3_store(gains.stiffness, to), mabd_v3_store(gains.target, to + 3);
+        mabd_v3_store(gains.damping, to + 6), mabd_v3_store(gains.armature, to + 9);
+    }
 }

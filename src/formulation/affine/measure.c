@@ -66,19 +66,21 @@ static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* 
     measure_translation(material->mass, m->gravity, q.tau, v.tau, out, p, L);
 }
 
-// Add the energy of springs and armatures from the coordinates x and rates xd of joints, and the
-// relative angular velocities turn_rate of damped rotations. Needs no affine coordinates.
-static void measure_controls(const mabd_model* m, const mabd_real* x, const mabd_real* xd,
-                             const mabd_real* turn_rate, mabd_measure* out) {
+// Add the energy of springs and armatures from the coordinates and rates of joints. Needs no affine
+// coordinates.
+static void measure_controls(const mabd_affine_sim* sim, mabd_measure* out) {
+    const mabd_model* m = sim->model;
     if (m->coordinate_count == 0) return;
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
         for (int32_t r = 0; joint->coordinate >= 0 && r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            const mabd_real stretch = x[joint->coordinate + r] - c->rest;
-            const mabd_real rate =
-                (mabd_affine_is_damped_turn(set, r) ? turn_rate : xd)[joint->coordinate + r];
+            const int32_t k = joint->coordinate + r;
+            const mabd_real stretch = sim->x[k] - c->rest;
+            const mabd_real rate = mabd_affine_is_damped_turn(set, r)
+                                       ? mabd_affine_turn_rate_of(sim, joint)[r - set->turn]
+                                       : sim->xd[k];
             out->spring += c->spring * stretch * stretch / 2;
             out->kinetic += c->armature * rate * rate / 2;
         }
@@ -109,7 +111,7 @@ mabd_measure mabd_affine_measure(const void* self) {
         if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
         measure_body(sim, (size_t)i, &out, &p, &L);
     }
-    measure_controls(sim->model, sim->x, sim->xd, sim->turn_rate, &out);
+    measure_controls(sim, &out);
     measure_contacts(sim, &out);
     out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
     mabd_v3_store(p, out.linear_momentum);

@@ -133,7 +133,6 @@ static void commit_state(mabd_affine_sim* sim, bool moved) {
     mabd_affine_read_coordinates(sim);
     memcpy(sim->x1, sim->x, n->coordinates * sizeof *sim->x);
     memcpy(sim->xd1, sim->xd, n->coordinates * sizeof *sim->xd);
-    memset(sim->turn, 0, n->turns * sizeof *sim->turn);
     if (sim->contacts) {
         mabd_affine_contacts_forget(sim->contacts);
         memset(sim->contacts->by_body.euler_steps, 0, n->bodies * sizeof(mabd_real));

@@ -14,6 +14,7 @@
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/dual_select.h"
+#include "formulation/affine/element/turn_joint.h"
 
 #include "base/error.h"
 
@@ -60,10 +61,10 @@ static mabd_status copy_state(mabd_affine_sim* sim, bool back) {
     memcpy(back ? sim->v : sim->v1, back ? sim->v1 : sim->v, bodies);
     memcpy(back ? sim->x : sim->x1, back ? sim->x1 : sim->x, coordinates);
     memcpy(back ? sim->xd : sim->xd1, back ? sim->xd1 : sim->xd, coordinates);
-    const size_t turns = sim->sizes.turns * sizeof(mabd_real);
-    memcpy(back ? sim->turn_rate : sim->turn_rate1, back ? sim->turn_rate1 : sim->turn_rate, turns);
-    memset(sim->turn, 0, turns); // q and q1 are equal
     memcpy(back ? sim->stress : sim->stress1, back ? sim->stress1 : sim->stress, bodies / 2);
+    for (int32_t i = 0; sim->sizes.turns > 0 && i < sim->model->joint_count; i++) {
+        mabd_affine_stage_copy_turn(sim, back, i);
+    }
     return MABD_OK;
 }
 

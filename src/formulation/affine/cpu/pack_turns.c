@@ -65,10 +65,8 @@ static void prefetch_coordinates(const mabd_affine_sim* sim,
         MABD_PREFETCH_FAR(sim->xd1 + at);
         MABD_PREFETCH_FAR(sim->x_ref + at);
         if (!group->damped) continue;
-        MABD_PREFETCH_FAR(sim->turn + at);
-        MABD_PREFETCH_FAR(sim->turn_rate + at);
-        MABD_PREFETCH_FAR(sim->turn_rate1 + at);
-        MABD_PREFETCH_FAR(sim->turn_compliance + 2 * at);
+        for (int k = 0; k < 24; k += 8) MABD_PREFETCH_FAR(sim->turn + 4 * at + k);
+        for (int k = 0; k < 18; k += 8) MABD_PREFETCH_FAR(sim->turn_compliance + 3 * at + k);
     }
 }
 
@@ -146,36 +144,25 @@ MABD_HOT void unwrap_lane(const turn_lanes* w, int l, mabd_real* near) {
 
 /// Joints of a damped group: gains, history and results.
 typedef struct damper_lanes {
-    mabd_lanes stiffness[3], target[3], damping[3], armature[3];
-    mabd_lanes x[3], turn[3], rate[3], rate1[3];
+    mabd_lanes gains[12]; // as of mabd_turn_gains
+    mabd_lanes old[12];   // history: sim->turn
     mabd_lanes x_ref[3];
     mabd_lanes C[6], rhs[3];
+    mabd_lanes y[3], rate[3]; // turn of the step, new rate
 } damper_lanes;
-
-static void load_gains(const mabd_affine_sim* sim, const mabd_affine_spring_group* group,
-                       damper_lanes* w) {
-    for (int l = 0; l < MABD_LANES; l++) {
-        const mabd_turn_gains gains = mabd_affine_turn_gains(sim, group->row_set[l]);
-        mabd_lane_put_v3(gains.stiffness, w->stiffness, l);
-        mabd_lane_put_v3(gains.target, w->target, l);
-        mabd_lane_put_v3(gains.damping, w->damping, l);
-        mabd_lane_put_v3(gains.armature, w->armature, l);
-    }
-}
 
 static void load_history(const mabd_affine_sim* sim, const mabd_affine_spring_group* group,
                          damper_lanes* w) {
-    mabd_lanes_pick(3, sim->x, group->coordinate, w->x);
-    mabd_lanes_pick(3, sim->turn, group->coordinate, w->turn);
-    mabd_lanes_pick(3, sim->turn_rate, group->coordinate, w->rate);
-    mabd_lanes_pick(3, sim->turn_rate1, group->coordinate, w->rate1);
+    const mabd_real* p[MABD_LANES];
+    for (int l = 0; l < MABD_LANES; l++) p[l] = sim->turn + 4 * (size_t)group->coordinate[l];
+    mabd_lanes_gather(12, p, w->old);
 }
 
 MABD_HOT mabd_turn_history history_lane(const damper_lanes* d, mabd_real per_bh, mabd_real w,
                                         mabd_real w1, int l) {
     mabd_turn_history h;
-    h.x = mabd_lane_v3(d->x, l), h.turn = mabd_lane_v3(d->turn, l);
-    h.rate_b = mabd_turn_rate_b(w, w1, mabd_lane_v3(d->rate, l), mabd_lane_v3(d->rate1, l));
+    h.x = mabd_lane_v3(d->old, l), h.turn = mabd_lane_v3(d->old + 3, l);
+    h.rate_b = mabd_turn_rate_b(w, w1, mabd_lane_v3(d->old + 6, l), mabd_lane_v3(d->old + 9, l));
     h.per_bh = per_bh, h.w1 = w1;
     return h;
 }
@@ -188,8 +175,9 @@ static void find_rows(const mabd_affine_step_scale* MABD_RESTRICT step,
         mabd_turn_gains gains;
         mabd_rotvec turn;
         mabd_vec3 rhs;
-        gains.stiffness = mabd_lane_v3(d->stiffness, l), gains.target = mabd_lane_v3(d->target, l);
-        gains.damping = mabd_lane_v3(d->damping, l), gains.armature = mabd_lane_v3(d->armature, l);
+        gains.stiffness = mabd_lane_v3(d->gains, l), gains.target = mabd_lane_v3(d->gains + 3, l);
+        gains.damping = mabd_lane_v3(d->gains + 6, l);
+        gains.armature = mabd_lane_v3(d->gains + 9, l);
         turn.phi = mabd_lane_v3(t->phi, l), turn.c = t->c.at[l];
         const mabd_turn_history h = history_lane(d, per_bh, w, w1, l);
         const mabd_turn_damper damper =
@@ -204,47 +192,56 @@ static void find_rows(const mabd_affine_step_scale* MABD_RESTRICT step,
 // Write compliances and right-hand sides of the dampers and springs of a group, after x_ref.
 static void write_damped(mabd_affine_sim* sim, const mabd_affine_spring_group* group,
                          const turn_lanes* t) {
+    static const int order[8] = {0, 1, 2, 3, 4, 5, 5, 5};
     damper_lanes d;
-    load_gains(sim, group, &d);
+    mabd_real* p[MABD_LANES];
+    mabd_lanes_load(12, sim->turn_gains, group->row_set, d.gains);
     load_history(sim, group, &d);
     mabd_lanes_pick(3, sim->x_ref, group->coordinate, d.x_ref);
     find_rows(&sim->step, t, &d);
-    for (int l = 0; l < group->count; l++) {
-        mabd_sym3_store(mabd_lane_s3(d.C, l),
-                        sim->turn_compliance + 2 * (size_t)group->coordinate[l]);
+    for (int l = 0; l < MABD_LANES; l++) { // lanes that repeat a joint write the same
+        p[l] = sim->turn_compliance + 3 * (size_t)group->coordinate[l];
         mabd_v3_store(mabd_lane_v3(d.rhs, l), sim->lambda + group->row[l]);
     }
+    mabd_lanes_turn(8, d.C, order, p);
 }
 
-// Compute the turns of the step (x) and the new rates (rate) of a damped group. Q: new rotations.
+// Compute the turns of the step and the new rates of a damped group. Q: new rotations.
 static void find_rates(const mabd_affine_step_scale* MABD_RESTRICT step,
                        const mabd_lanes* MABD_RESTRICT Q, damper_lanes* MABD_RESTRICT d) {
     const mabd_real per_bh = 1 / step->beta_h, w = step->w, w1 = step->w1;
     MABD_EACH_LANE(l) {
         const mabd_turn_history h = history_lane(d, per_bh, w, w1, l);
         const mabd_vec3 y = mabd_turn_from(h.x, mabd_lane_m3(Q, l));
-        mabd_lane_put_v3(y, d->x, l);
+        mabd_lane_put_v3(y, d->y, l);
         mabd_lane_put_v3(mabd_turn_rate(&h, y), d->rate, l);
     }
 }
 
-// Update the history of the dampers of a group, before x changes. Q: new rotations.
-static void finish_dampers(mabd_affine_sim* sim, bool keep_history,
-                           const mabd_affine_spring_group* group, const mabd_lanes* Q) {
-    damper_lanes d;
-    load_history(sim, group, &d);
-    find_rates(&sim->step, Q, &d);
-    for (int l = 0; l < group->count; l++) {
-        const size_t at = (size_t)group->coordinate[l];
-        mabd_vec3 y = mabd_lane_v3(d.x, l);
-        if (keep_history) {
-            y = mabd_turn_joined(mabd_v3_load(sim->turn + at), y);
-        } else {
-            mabd_v3_store(mabd_v3_load(sim->turn_rate + at), sim->turn_rate1 + at);
-        }
-        mabd_v3_store(y, sim->turn + at);
-        mabd_v3_store(mabd_lane_v3(d.rate, l), sim->turn_rate + at);
+// Join the turns of the steps before and of this one (y).
+static void join_turns(damper_lanes* MABD_RESTRICT d) {
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 before = mabd_lane_v3(d->old + 3, l);
+        mabd_lane_put_v3(mabd_turn_joined(before, mabd_lane_v3(d->y, l)), d->y, l);
     }
+}
+
+// Update the history of the dampers of a group. t: new rotations and their vectors.
+static void finish_dampers(mabd_affine_sim* sim, bool keep_history,
+                           const mabd_affine_spring_group* group, const turn_lanes* t) {
+    static const int order[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    damper_lanes d;
+    mabd_lanes new[12];
+    mabd_real* p[MABD_LANES];
+    load_history(sim, group, &d);
+    find_rates(&sim->step, t->Q, &d);
+    if (keep_history) join_turns(&d);
+    for (int k = 0; k < 3; k++) {
+        new[k] = t->phi[k], new[3 + k] = d.y[k], new[6 + k] = d.rate[k];
+        new[9 + k] = d.old[(keep_history ? 9 : 6) + k];
+    }
+    for (int l = 0; l < MABD_LANES; l++) p[l] = sim->turn + 4 * (size_t)group->coordinate[l];
+    mabd_lanes_turn(12, new, order, p); // lanes that repeat a joint write the same
 }
 
 // ---- start ----
@@ -315,7 +312,7 @@ void MABD_STAGE(finish_group)(mabd_affine_sim* sim, bool keep_history,
     prefetch_coordinates(sim, next);
     for (int k = 0; k < 9; k++) w.Q[k] = R[k];
     find_turns(&w);
-    if (group->damped) finish_dampers(sim, keep_history, group, R);
+    if (group->damped) finish_dampers(sim, keep_history, group, &w);
     for (int l = 0; l < group->count; l++) {
         const size_t at = (size_t)group->coordinate[l];
         mabd_real x[3];

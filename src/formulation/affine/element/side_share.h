@@ -108,7 +108,7 @@ MABD_FN void mabd_affine_add_compliance(const mabd_affine_sim* sim, int32_t row_
         for (int k = 0; k < 3; k++) D[7 * (3 + k)] += value[k].compliance;
         return;
     }
-    const mabd_real* C = sim->turn_compliance + 2 * (size_t)coordinate;
+    const mabd_real* C = sim->turn_compliance + 3 * (size_t)coordinate;
     for (int k = 0; k < 3; k++) D[7 * (3 + k)] += C[k];
     D[22] += C[3], D[23] += C[4], D[29] += C[5];
     D[27] += C[3], D[33] += C[4], D[34] += C[5];

@@ -65,7 +65,7 @@ typedef struct mabd_turn_gains {
 
 /// History of the rotation of a joint with dampers.
 typedef struct mabd_turn_history {
-    mabd_vec3 x;          // rotation vector one step ago, any number of turns [rad]
+    mabd_vec3 x;          // rotation vector one step ago, at most half a turn [rad]
     mabd_vec3 turn;       // d above [rad]
     mabd_vec3 rate_b;     // w O0 + w1 O1 [rad/s]
     mabd_real per_bh, w1; // 1/bh [1/s]; of scheme.h
@@ -87,9 +87,9 @@ MABD_HOT mabd_vec3 mabd_turn_unwound(mabd_vec3 x) {
     return mabd_v3_scale(1 - turns * (2 * MABD_PI) / (angle + (mabd_real)1e-18), x);
 }
 
-/// Compute the turn y from the rotation of the vector x to Q [rad].
+/// Compute the turn y from the rotation of the vector x, at most half a turn, to Q [rad].
 MABD_HOT mabd_vec3 mabd_turn_from(mabd_vec3 x, mabd_mat3 Q) {
-    return mabd_turn_log(mabd_m3_tproduct(mabd_turn_exp(mabd_turn_unwound(x)), Q));
+    return mabd_turn_log(mabd_m3_tproduct(mabd_turn_exp(x), Q));
 }
 
 /// Compute the relative angular velocity O at the end of a step with the turn y [rad/s].

@@ -153,8 +153,8 @@ MABD_FN void mabd_affine_stage_finish_joint(mabd_affine_sim* sim, bool keep_hist
     mabd_affine_view(sim, joint, sim->q_new, &view);
     if (set->damped) {
         const mabd_mat3 Q = mabd_joint_rotation(&view);
-        mabd_affine_turn_finish(sim, keep_history, mabd_affine_turn_place(sim, joint), Q);
         phi = mabd_so3_log(Q), view.phi = &phi;
+        mabd_affine_turn_finish(sim, keep_history, mabd_affine_turn_place(sim, joint), Q, phi);
     }
     mabd_joint_coordinates(&view, set->control_count, set->control_row,
                            sim->x_ref + joint->coordinate, x_new);
