@@ -11,7 +11,7 @@
 // When the bars are in line (p = +-90 degrees) the constraints do not determine the further motion:
 // it could change to the other branch, the crossed bars. It passes this pose several times; the
 // motion must be the one above. Near it a strain e allows the bars to separate by sqrt(e): Young's
-// modulus is 1e14 Pa where the motion is compared, 1e9 Pa in the shipped scene.
+// modulus is 1e14 Pa where the motion is compared, that of steel in the shipped scene.
 
 #include "support/joint_rig.h"
 #include "support/reference.h"
@@ -143,7 +143,7 @@ Test(linkages, the_shipped_double_four_bar_stays_closed_and_uncrossed) {
     printf("double four-bar: gap %.1e m, %.1e rad, uprights apart by %.1e rad, gain %.1e J\n", gap,
            angle, apart, gain);
     cr_expect(gap < 1e-9 && angle < 1e-9, "%g m, %g rad", gap, angle);
-    cr_expect(apart < 1e-3, "%g rad", apart);
+    cr_expect(apart < 3e-4, "%g rad", apart);
     cr_expect(gain < 1e-3 * 7 * gravity, "%g J", gain);
     rig_destroy(sim, model);
 }

@@ -99,6 +99,25 @@ Test(young, a_spinning_box_holds_the_energy_of_its_tension) {
     }
 }
 
+// Rates that are set do not change the pose, and so not its strain; a pose that is set has none.
+Test(young, the_elastic_energy_stays_where_only_rates_are_set) {
+    mabd_model* model = box_model(1e9, true, 0);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_error error = {0};
+    const mabd_real rest[3] = {0, 0, 0};
+    mabd_real position[3], rotation[4];
+    for (int n = 0; n < 300; n++) rig_step(sim);
+    const double held = mabd_sim_measure(sim).elastic;
+    rig_check(mabd_sim_set_state(sim, NULL, NULL, rest, rest, &error), &error, "rates");
+    cr_expect(held > 0 && mabd_sim_measure(sim).elastic == held, "%g J", held);
+    mabd_sim_get_state(sim, position, rotation, NULL, NULL);
+    position[2] = -sides[0] / 2;
+    rig_check(mabd_sim_set_state(sim, position, rotation, rest, rest, &error), &error, "pose");
+    cr_expect(mabd_sim_measure(sim).elastic == 0);
+    rig_destroy(sim, model);
+}
+
 static mabd_model* chain_model(double young, int32_t links, mabd_joint joint, double end_mass) {
     mabd_chain_def chain = mabd_default_chain_def();
     chain.links = links, chain.joint = joint, chain.end_mass_ratio = end_mass;
