@@ -205,6 +205,47 @@ Test(cuda_parity, axes_meet_their_stops_and_stick) {
     mabd_model_destroy(model);
 }
 
+// Rods on ball joints that tumble: dampers and armature about some axes, beside springs, stops and
+// friction.
+static mabd_model* damped_balls(void) {
+    mabd_scene* scene = rig_scene(-9.81);
+    const mabd_axis_def damper = {.damping = (mabd_real)0.05};
+    const mabd_axis_def sprung = {
+        .stiffness = 2, .damping = (mabd_real)0.02, .armature = (mabd_real)0.001};
+    const mabd_axis_def stopped = {.damping = (mabd_real)0.01,
+                                   .limited = true,
+                                   .lower = (mabd_real)-0.1,
+                                   .upper = (mabd_real)0.2,
+                                   .friction = (mabd_real)0.01};
+    const mabd_axis_def* const kinds[4][3] = {{NULL, &damper, NULL},
+                                              {&sprung, &sprung, &damper},
+                                              {&stopped, &damper, NULL},
+                                              {&stopped, &stopped, &stopped}};
+    int32_t last = MABD_WORLD;
+    for (int i = 0; i < 12; i++) {
+        mabd_error error = {0};
+        const mabd_real size[3] = {(mabd_real)0.3, (mabd_real)0.1, (mabd_real)0.06};
+        const mabd_geom geom = mabd_geom_make(MABD_SHAPE_BOX, size, 1000);
+        mabd_body_def body = mabd_default_body_def();
+        body.geom_count = 1, body.geoms = &geom;
+        body.position[0] = (mabd_real)(0.15 + 0.3 * i);
+        body.angular_velocity[0] = 3 - i % 4;
+        mabd_joint_def joint = mabd_default_joint_def();
+        joint.a = last, joint.b = last = rig_add_body(scene, &body);
+        joint.anchor[0] = (mabd_real)(0.3 * i);
+        for (int k = 0; k < 3; k++) joint.axes[MABD_AXIS_RX + k] = kinds[i % 4][k];
+        rig_check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error, "joint");
+    }
+    return rig_model(scene);
+}
+
+Test(cuda_parity, damped_balls_tumble_between_their_stops) {
+    mabd_model* model = damped_balls();
+    expect_backend_parity(model, NULL, 1, PLAIN);
+    expect_backend_parity_on_the_way(model, NULL, 60);
+    mabd_model_destroy(model);
+}
+
 // ---- solvers ------------------------------------------------------------------------------------
 
 // Three welds between two bodies have 18 rows, more than the 12 freedoms of the second one: K is

@@ -316,8 +316,8 @@ Test(ball_dampers, two_free_bodies_keep_their_angular_momentum) {
     mabd_model_destroy(model);
 }
 
-// Run a scene, every step in one piece; return the largest energy above that at the start, as a part
-// of the kinetic energy there.
+// Run a scene, every step in one piece; return the largest energy above that at the start, as a
+// part of the kinetic energy there.
 static double largest_gain(mabd_model* model, double h, int steps) {
     const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, h);
     mabd_sim* sim = rig_sim(model, &def);
@@ -334,7 +334,7 @@ static double largest_gain(mabd_model* model, double h, int steps) {
     return gain;
 }
 
-// What the integrator adds to the energy of a fast body in its first steps, dampers do not raise.
+// The integrator may add energy to a fast body in its first steps. Dampers do not increase that.
 Test(ball_dampers, dampers_add_no_energy_at_a_long_step) {
     const damped_case c = {"", MABD_JOINT_BALL, {0.01, 0.01, 0.01}, {0}, false};
     const damped_case free = {"", MABD_JOINT_BALL, {0}, {0}, false};
@@ -374,7 +374,7 @@ static mabd_model* figure_model(int count, const figure_part* parts, bool held,
     return rig_model(scene);
 }
 
-// Start energies against the joints are taken out: see the warning.
+// The parts of these velocities that open the joints are removed at the start.
 static const figure_part rod[] = {
     {MABD_SHAPE_BOX, {0.1, 0.1, 0.4}, {0, 0, -0.2}, {4, 6, 2}, -1, {0, 0, 0}},
     {MABD_SHAPE_CAPSULE, {0.008, 0.5, 0}, {0, 0, -0.66}, {-3, 6, 12}, 0, {0, 0, -0.4}},
