@@ -189,15 +189,25 @@ static bool has_impacts(const mabd_affine_sim* sim) {
     return memchr(sim->contacts->by_body.euler, MABD_EULER_HIT, sim->sizes.bodies) != NULL;
 }
 
+// Copy the references, and the rotations to them, to the host.
+static mabd_status download_references(device_sim* d, mabd_affine_sim* sim) {
+    const mabd_affine_sim* view = &d->state.view;
+    TRY(MABD_CUDA(device_download)(&d->state.device, view->spin_ref,
+                                   4 * sim->sizes.bodies * sizeof *sim->spin_ref, sim->spin_ref,
+                                   &d->error));
+    return download_reals(d, view->ref, coordinates_of(sim), sim->ref);
+}
+
 // References of bodies that were hit are predicted again, on the host.
 static mabd_status find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
     ON_DEVICE(sim);
     if (!sim->contacts) return MABD_OK;
     if (d->on_host) return mabd_affine_backend_cpu.find_contacts(sim, find);
     if (find == MABD_FIND_FIRST) TRY(download(sim));
-    TRY(download_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
+    MABD_TRY(download_references(d, sim));
     MABD_TRY(mabd_affine_backend_cpu.find_contacts(sim, find));
     if (find == MABD_FIND_FIRST && has_impacts(sim)) {
+        TRY(upload_reals(d, sim->spin_ref, 4 * sim->sizes.bodies, s->view.spin_ref));
         TRY(upload_reals(d, sim->ref, coordinates_of(sim), s->view.ref));
     }
     TRY(MABD_CUDA(contacts_upload)(&s->contacts, &s->device, sim->contacts, sim->sizes.bodies,
@@ -210,7 +220,7 @@ static mabd_status shift_contacts(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     if (!sim->contacts) return MABD_OK;
     if (d->on_host) return mabd_affine_backend_cpu.shift_contacts(sim);
-    TRY(download_reals(d, s->view.ref, coordinates_of(sim), sim->ref));
+    MABD_TRY(download_references(d, sim));
     MABD_TRY(mabd_affine_backend_cpu.shift_contacts(sim));
     TRY(MABD_CUDA(contacts_upload_branches)(&s->contacts, &s->device, sim->contacts, &d->error));
     return MABD_OK;
@@ -269,6 +279,7 @@ static mabd_status predict(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     const mabd_affine_contacts* c = sim->contacts;
     mabd_affine_host.predict_rest(sim);
+    sim->spin_ref_set = s->view.spin_ref_set = true;
     if (c) {
         for (size_t i = 0; i < sim->sizes.bodies; i++) {
             c->by_body.euler[i] = c->by_body.euler_steps[i] > 0;

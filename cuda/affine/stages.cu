@@ -17,8 +17,8 @@
 
 extern "C" {
 #include "formulation/affine/element/assemble.h"
+#include "formulation/affine/element/inertia.h"
 #include "formulation/affine/element/joint_error.h"
-#include "formulation/affine/element/predict.h"
 #include "formulation/affine/element/update.h"
 }
 
@@ -284,20 +284,25 @@ __global__ static void __launch_bounds__(THREADS, 1)
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    finish_bodies(VIEW sim, mabd_real* v, int32_t count) {
-    if (INDEX >= count) return;
-    const mabd_affine_step_scale* step = mabd_affine_scale(&sim, INDEX / 12);
-    v[INDEX] = mabd_affine_step_rate(1 / step->beta_h, step->w, step->w1, sim.q_new[INDEX],
-                                     sim.q[INDEX], sim.q1[INDEX]);
+    finish_bodies(VIEW sim, bool keep_history, mabd_real* v, int32_t count) {
+    if (INDEX < count) {
+        mabd_affine_stage_finish_body(SIM, keep_history, INDEX, v + 12 * (size_t)INDEX);
+    }
+}
+
+__global__ static void __launch_bounds__(THREADS, 1)
+    copy_spins(VIEW sim, bool back, int32_t count) {
+    if (INDEX < count) mabd_affine_stage_copy_spin(SIM, back, INDEX);
 }
 
 mabd_status MABD_CUDA(finish)(mabd_cuda_state* state, bool keep_history, mabd_error* error) {
     mabd_affine_sim* sim = &state->view;
-    const int32_t joints = state->joint_count, reals = 12 * (int32_t)sim->sizes.bodies;
+    const int32_t joints = state->joint_count, bodies = (int32_t)sim->sizes.bodies;
     if (sim->sizes.coordinates > 0) {
         LAUNCH("finish", finish_joints, joints, *sim, keep_history, joints);
     }
-    LAUNCH("finish", finish_bodies, reals, *sim, keep_history ? sim->v : sim->v1, reals);
+    LAUNCH("finish", finish_bodies, bodies, *sim, keep_history, keep_history ? sim->v : sim->v1,
+           bodies);
     mabd_affine_advance_history(sim, keep_history);
     return MABD_OK;
 }
@@ -325,5 +330,7 @@ mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error*
         LAUNCH("keeping the state", copy_turns, state->joint_count, *sim, back,
                state->joint_count);
     }
+    const int32_t all = (int32_t)sim->sizes.bodies;
+    LAUNCH("keeping the state", copy_spins, all, *sim, back, all);
     return MABD_OK;
 }

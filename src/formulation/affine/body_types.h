@@ -23,6 +23,9 @@ MABD_FN void mabd_vec12_store(mabd_vec12 a, mabd_real* p) {
     mabd_v3_store(a.tau, p + 9);
 }
 
+/// Reals of a row of sim->spin: p, o, o1, d, torque (affine/element/spin.h).
+#define MABD_SPIN_REALS 16
+
 /// Constants of a class of bodies for one beta h. Pairs are numbered by their rotation axis:
 /// pair 1 = (D23, D32), pair 2 = (D31, D13), pair 3 = (D12, D21), written (p, q): w_k = q - p.
 typedef struct mabd_affine_block {
@@ -37,6 +40,11 @@ typedef struct mabd_affine_block {
     mabd_real margin[3];                    // 1 / (10 c): by this much G may be negative
     mabd_real quarter_volume;               // V / 4
     mabd_real two_mu, lambda;
+    mabd_real J[3];        // principal moments [kg m^2]
+    int32_t light;         // light axis (affine/element/spin.h), -1 = none
+    mabd_real on_light[3]; // 1 for the light axis, else 0
+    bool soft;             // strain is not quasi-static: BDF2 on A itself
+    bool even;             // equal moments: no nutation
 } mabd_affine_block;
 
 /// An attachment point X of a body with P(X) = J(X) H^-1 T' and W(X) = Z P(X)', J(X) y = D X + tau.

@@ -8,8 +8,8 @@
 //   update     q_new = ref + y - H^-1 J' lambda, stress        per body
 //   active set   branches of axes with stops, limits, friction  per joint with such axes
 //   check      errors of the rows at q_new                     per joint
-//   relinearize  reference <- (polar(A_new), t_new)              per body, before another iteration
-//   finish     v = (q_new - q_b)/bh, history                   per body
+//   relinearize  reference <- (rotation of A_new, t_new)         per body, before another iteration
+//   finish     rates, history                                  per body
 #pragma once
 
 #include "base/pool.h"
@@ -216,6 +216,7 @@ struct mabd_affine_sim {
     mabd_sim_def def;
     bool iterates;      // some component has an iterative dual solver
     bool has_history;   // q1, v1 are one step h behind: BDF2 may use them
+    bool spin_ref_set;  // spin_ref is stored; if not, the reference is the prediction
     void* memory;       // the arena
     size_t memory_size; // [bytes]
     const mabd_affine_isa_table* stages;

@@ -10,6 +10,7 @@
 #include "formulation/affine/cpu/reduced_chain.h"
 #include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
+#include "formulation/affine/element/inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/element/turn_joint.h"
 #include "formulation/affine/targets.h"
@@ -296,6 +297,7 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
     memcpy(sim->q_new, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->ref, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->v1, sim->v, 12 * n->bodies * sizeof(mabd_real));
+    for (int32_t i = 0; i < m->body_count; i++) mabd_affine_stage_reset_spin(sim, i);
     memset(sim->target_set, 0, n->targets * sizeof *sim->target_set);
     memset(sim->times, 0, sizeof sim->times);
     if (sim->contacts) {
@@ -317,7 +319,7 @@ static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, 
     const mabd_real g = 1 - (mabd_real)sqrt(0.5), k = (1 - g) / g;
     step->beta_h = step->lead = h;
     step->w = 1;
-    step->w1 = step->curve = 0;
+    step->w1 = step->curve = step->back = 0;
     step->time_end = time + h;
     switch (scheme) {
     case MABD_SCHEME_EULER:
@@ -326,6 +328,7 @@ static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, 
         step->beta_h = 2 * h / 3;
         step->w = (mabd_real)4 / 3, step->w1 = (mabd_real)-1 / 3;
         step->curve = (mabd_real)0.5;
+        step->back = h;
         break;
     case MABD_SCHEME_SDIRK_FIRST:
         step->beta_h = step->lead = g * h;
@@ -336,6 +339,7 @@ static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, 
         step->w = k, step->w1 = 1 - k;
         step->lead = (1 - g) * h;
         step->curve = k / 2; // half of the lead divided by the distance to q1
+        step->back = g * h;
         break;
     }
 }
@@ -347,6 +351,9 @@ static void make_blocks(mabd_affine_sim* sim, size_t scheme, mabd_real beta_h) {
     for (size_t i = 0; i < sim->sizes.classes; i++) {
         sim->blocks[scheme * sim->sizes.classes + i] =
             mabd_affine_block_make(&m->classes[i].material, beta_h);
+        sim->blocks[scheme * sim->sizes.classes + i].soft =
+            sim->def.integrator == MABD_INTEGRATOR_BDF2_LINEAR ||
+            mabd_affine_is_soft(&m->classes[i].material, sim->def.h);
     }
     sim->blocks_beta_h[scheme] = beta_h;
 }

@@ -43,6 +43,43 @@
 /// the planes by the bending anyway.
 #define MABD_SEARCH_BENDING_PART ((mabd_real)0.1)
 
+// ---- rotation over a step (affine/element/spin.h) ----------------------------------------------
+
+/// Inertia of strain, relative to its stiffness, from which BDF2 acts on A itself: the turning frame
+/// treats strain as quasi-static.
+#define MABD_SOFT_PART ((mabd_real)1e-3)
+/// Moment of a light axis relative to the largest one. Rods of 1 m x 2 cm spun up to 190 rad/s about
+/// their axes without it; cubes and plates have none.
+#define MABD_SPIN_LIGHT_PART ((mabd_real)0.25)
+/// Moments that differ by less than this part are equal: the nutation of such a body is slower than
+/// its spin by this factor.
+#define MABD_SPIN_EVEN_PART ((mabd_real)1e-12)
+/// Part of its momentum that the torque on a body changes in bh: below the first a body counts as
+/// free, above the second as loaded.
+#define MABD_SPIN_FREE_PART   ((mabd_real)0.05)
+#define MABD_SPIN_LOADED_PART ((mabd_real)0.2)
+/// Rotation per step from which the gyroscopic term of a nearly free body counts: below the first it
+/// changes the energy by less than 1e-7 in a second, above the second it is corrected in full [rad].
+#define MABD_SPIN_SLOW_RAD ((mabd_real)0.01)
+#define MABD_SPIN_FAST_RAD ((mabd_real)0.02)
+/// Rotation per step from which the rotation of a loaded body is damped, from which it is damped in
+/// full [rad], and the part of its rate that it loses per step then. BDF2 on the coordinates takes
+/// a third at 1 rad; without damping the last link of a whip of 100 gained energy from 2.5 rad on.
+#define MABD_SPIN_CALM_RAD    ((mabd_real)0.7)
+#define MABD_SPIN_WILD_RAD    ((mabd_real)1.5)
+#define MABD_SPIN_DAMPED_PART ((mabd_real)0.4)
+/// Rotation per step up to which nutation is resolved, and from which it is left to the damping of
+/// the scheme [rad].
+#define MABD_SPIN_RESOLVED_RAD   ((mabd_real)1.6)
+#define MABD_SPIN_UNRESOLVED_RAD ((mabd_real)2.2)
+/// Largest rotation of a part of the free motion: four Newton steps end at round-off [rad].
+#define MABD_SPIN_FLOW_RAD ((mabd_real)0.6)
+/// Newton steps on Euler's equations for the guess of a nearly free body.
+#define MABD_SPIN_NEWTON_STEPS 3
+/// Rotation vectors above this length are reduced by whole turns before their exponential, and are
+/// continued beyond half a turn by adding rotations to them [rad].
+#define MABD_SPIN_FAR_RAD ((mabd_real)2.5)
+
 // ---- axes with laws (affine/active_set.c, element/axis.h) --------------------------------------
 
 /// Times in a row that all axes may change branch without fewer of them being wrong. Then one axis

@@ -28,6 +28,7 @@ typedef struct mabd_affine_step_scale {
     mabd_real beta_h;   // bh [s]
     mabd_real w, w1;    // of mabd_affine_scheme; w1 = 0: q1, v1 are not used
     mabd_real lead;     // from q to the end [s]
+    mabd_real back;     // from q1 to q [s], 0 if w1 = 0
     mabd_real curve;    // guess: q + lead (v + curve (v - v1))
     mabd_real time_end; // of the solve [s]
     mabd_vec3 wind;     // [m/s]

@@ -286,7 +286,8 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .paper_name = "M-ABD",
     .state_version = 3,
     .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
-    .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER,
+    .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
+                   1U << MABD_INTEGRATOR_BDF2_LINEAR,
     .stages = stage_names,
     .unused = nothing_unused,
     .has_backend = mabd_affine_has_backend,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/contact/contact_memory.h"
+#include "formulation/affine/element/inertia.h"
 #include "formulation/affine/start.h"
 #include "math/polar.h"
 #include "math/quat.h"
@@ -128,6 +129,7 @@ static void commit_state(mabd_affine_sim* sim, bool moved) {
     memcpy(sim->v, sim->ref, bytes);
     memcpy(sim->v1, sim->v, bytes);
     memcpy(sim->ref, sim->q, bytes + 12 * sizeof(mabd_real));
+    for (int32_t i = 0; i < sim->model->body_count; i++) mabd_affine_stage_reset_spin(sim, i);
     if (moved) memset(sim->stress, 0, 6 * n->bodies * sizeof *sim->stress);
     memset(sim->lambda, 0, n->rows * sizeof *sim->lambda);
     mabd_affine_read_coordinates(sim);

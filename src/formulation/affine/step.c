@@ -95,7 +95,7 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     const mabd_status status = sim->backend->meets_stop(sim, sim->def.h, least, stop_changed);
     if (status != MABD_OK) return mabd_affine_lost(status);
     const bool first = sim->contacts && !sim->has_history; // SDIRK2 has no treatment of impacts
-    if (*stop_changed || first || sim->def.integrator != MABD_INTEGRATOR_BDF2) {
+    if (*stop_changed || first || sim->def.integrator == MABD_INTEGRATOR_EULER) {
         return solve_by_euler(sim, time, info);
     }
     const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, stop_changed)

@@ -86,6 +86,7 @@ typedef struct mabd_affine_contact {
     bool light;                  // a is much heavier: it may support b
     mabd_vec3 Xa, Xb;            // the point, in the principal frames [m]
     mabd_vec3 displacement;      // of b over a, from the start of the step to the reference [m]
+    mabd_vec3 arc;               // the same along the arcs on which the bodies turn [m]
     mabd_vec3 n, t1, t2;         // unit, world; n from a to b
     mabd_real distance;          // of the surfaces at the reference [m]
     mabd_real end_distance;      // the same after the solve, as far as rows are linear [m]

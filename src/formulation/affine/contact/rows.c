@@ -28,6 +28,27 @@ static mabd_collide_motion motion_of(const mabd_affine_sim* sim, bool predicted)
     return motion;
 }
 
+// Displacement of a point of a body from the start of the step to the reference along the arc on
+// which the body turns, so that a rolling body does not slip: the chord is shorter by (angle)^2/6.
+// Bodies whose rotation is not known, soft ones and those that do not move by forces, take the chord.
+static mabd_vec3 point_arc(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
+    const size_t at = 12 * (size_t)body;
+    if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC ||
+        mabd_affine_block_of(sim, body)->soft) {
+        return mabd_v3_sub(mabd_affine_point_of(sim->ref, body, X),
+                           mabd_affine_point_of(sim->q, body, X));
+    }
+    const mabd_vec3 turn = mabd_v3_cross(mabd_v3_load(sim->spin_ref + 4 * (size_t)body), X);
+    const mabd_vec3 shift =
+        mabd_v3_sub(mabd_v3_load(sim->ref + at + 9), mabd_v3_load(sim->q + at + 9));
+    return mabd_v3_add(shift, mabd_m3_mul(mabd_m3_load(sim->ref + at), turn));
+}
+
+// Displacement of b relative to a at a contact, along the arcs of both.
+static mabd_vec3 arc_of(const mabd_affine_sim* sim, const mabd_affine_contact* p) {
+    return mabd_v3_sub(point_arc(sim, p->b, p->Xb), point_arc(sim, p->a, p->Xa));
+}
+
 // ---- rows --------------------------------------------------------------------------------------
 
 // J H^-1 J' of one body for a force along a direction at X, without geometric stiffness.
@@ -64,10 +85,10 @@ static mabd_real rebound(mabd_real e, mabd_real v, mabd_real d, mabd_real g, mab
 static void fill_rows(const mabd_affine_sim* sim, const mabd_collide_motion* motion,
                       const mabd_collide_pair* view, mabd_affine_contact* p, mabd_real* impact) {
     const mabd_real h = sim->step.lead;
-    const mabd_vec3 displacement = p->displacement =
-        mabd_collide_displacement(motion, p->a, p->Xa, p->b, p->Xb);
-    const mabd_real u = mabd_v3_dot(p->n, displacement);
-    p->slip1 = mabd_v3_dot(p->t1, displacement), p->slip2 = mabd_v3_dot(p->t2, displacement);
+    const mabd_vec3 arc = p->arc = arc_of(sim, p);
+    p->displacement = mabd_collide_displacement(motion, p->a, p->Xa, p->b, p->Xb);
+    const mabd_real u = mabd_v3_dot(p->n, p->displacement);
+    p->slip1 = mabd_v3_dot(p->t1, arc), p->slip2 = mabd_v3_dot(p->t2, arc);
     const mabd_real slip = (mabd_real)sqrt(p->slip1 * p->slip1 + p->slip2 * p->slip2);
     const mabd_real start = p->distance - u;
     const mabd_real limited = u - (MABD_CONTACT_PUSH_SPEED_M_S * h + slip / 2);
@@ -301,10 +322,12 @@ void mabd_affine_contacts_shift(mabd_affine_sim* sim) {
     for (int32_t i = 0; i < c->list.current.count; i++) {
         mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
         const mabd_vec3 displacement = mabd_collide_displacement(&motion, p->a, p->Xa, p->b, p->Xb),
-                        more = mabd_v3_sub(displacement, p->displacement);
-        p->displacement = displacement;
+                        arc = arc_of(sim, p);
+        const mabd_vec3 more = mabd_v3_sub(displacement, p->displacement),
+                        slide = mabd_v3_sub(arc, p->arc);
+        p->displacement = displacement, p->arc = arc;
         p->gap += mabd_v3_dot(p->n, more), p->distance += mabd_v3_dot(p->n, more);
-        p->slip1 += mabd_v3_dot(p->t1, more), p->slip2 += mabd_v3_dot(p->t2, more);
+        p->slip1 += mabd_v3_dot(p->t1, slide), p->slip2 += mabd_v3_dot(p->t2, slide);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/dual_select.h"
+#include "formulation/affine/element/inertia.h"
 #include "formulation/affine/element/turn_joint.h"
 
 #include "base/error.h"
@@ -65,6 +66,7 @@ static mabd_status copy_state(mabd_affine_sim* sim, bool back) {
     for (int32_t i = 0; sim->sizes.turns > 0 && i < sim->model->joint_count; i++) {
         mabd_affine_stage_copy_turn(sim, back, i);
     }
+    for (int32_t i = 0; i < sim->model->body_count; i++) mabd_affine_stage_copy_spin(sim, back, i);
     return MABD_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs of bodies whose joints are all balls (affine/cpu/pack.h): predict, assemble and update, all
-// lanes at once. The mathematics is that of affine/element/{predict,assemble_balls,update}.h;
+// Packs of bodies whose joints are all balls (affine/cpu/pack.h): assemble and update, all
+// lanes at once. The mathematics is that of affine/element/{assemble_balls,update}.h;
 // blocks are those of affine/element/affine_body.h,
 //
 //   D(j) += R c(X, X) R',   U(i, j) = s_i s_j R c(X_i, X_j) R',   b(j) += s (t + R (X + D X + tau))
@@ -10,102 +10,8 @@
 
 #include "formulation/affine/cpu/pack_lanes.h"
 #include "formulation/affine/element/affine_body.h"
-#include "formulation/affine/limits.h"
 
 #include "math/block.h"
-#include "math/polar.h"
-
-// ---- predict ----
-
-// Compute targets and guesses. Combine first and transpose to lanes afterwards: this transposes two
-// rows of each body instead of four. Null = not needed.
-MABD_HOT void look_ahead(const mabd_affine_sim* sim, const int32_t* body,
-                         mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
-    static const int32_t order[MABD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const mabd_affine_step_scale s = *mabd_affine_scale(sim, body[0]);
-    alignas(64) mabd_real targets[12 * MABD_LANES], guesses[12 * MABD_LANES];
-    for (int l = 0; l < MABD_LANES; l++) {
-        const size_t at = 12 * (size_t)body[l];
-        const mabd_real *MABD_RESTRICT q = sim->q + at, *MABD_RESTRICT q1 = sim->q1 + at;
-        const mabd_real *MABD_RESTRICT v = sim->v + at, *MABD_RESTRICT v1 = sim->v1 + at;
-        for (int k = 0; k < 12; k++) {
-            if (q_hat) targets[12 * l + k] = mabd_affine_step_target(&s, q[k], q1[k], v[k], v1[k]);
-            if (guess) guesses[12 * l + k] = mabd_affine_step_guess(&s, q[k], v[k], v1[k]);
-        }
-    }
-    if (q_hat) mabd_lanes_load(12, targets, order, q_hat);
-    if (guess) mabd_lanes_load(12, guesses, order, guess);
-}
-
-void MABD_STAGE(lanes_target)(const mabd_affine_sim* sim, const int32_t* body,
-                              mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess) {
-    if (guess) {
-        look_ahead(sim, body, q_hat, guess);
-    } else {
-        look_ahead(sim, body, q_hat, NULL);
-    }
-}
-void MABD_STAGE(lanes_guess)(const mabd_affine_sim* sim, const int32_t* body,
-                             mabd_lanes* MABD_RESTRICT guess) {
-    look_ahead(sim, body, NULL, guess);
-}
-
-// Two iterations of Newton-Schulz, which suffice for matrices within 0.02 of a rotation. left: |X'X
-// - I|^2 at the end, or infinite if det <= 0.
-static void turn_lanes(const mabd_lanes* MABD_RESTRICT A, mabd_lanes* MABD_RESTRICT R,
-                       mabd_lanes* MABD_RESTRICT left) {
-    MABD_EACH_LANE(l) {
-        mabd_mat3 X = mabd_lane_m3(A, l);
-        mabd_real E[6];
-        const mabd_real det = mabd_m3_det(X);
-        mabd_polar_error(X, E);
-        X = mabd_polar_schulz(X, E);
-        mabd_polar_error(X, E);
-        X = mabd_polar_schulz(X, E);
-        const mabd_real error = mabd_polar_error(X, E);
-        left->at[l] = det > 0 ? error : (mabd_real)INFINITY;
-        mabd_lane_put_m3(X, R, l);
-    }
-}
-
-void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned) {
-    mabd_lanes left;
-    turn_lanes(A, R, &left);
-    for (int l = 0; l < MABD_LANES; l++) {
-        turned[l] = true;
-        if (left.at[l] < MABD_POLAR_LANE_SQUARE) continue;
-        mabd_mat3 X = mabd_lane_m3(A, l);
-        turned[l] = mabd_polar(X, &X);
-        mabd_lane_put_m3(X, R, l);
-    }
-}
-
-void MABD_STAGE(lanes_reference)(const mabd_affine_sim* sim, const int32_t* body,
-                                 const mabd_lanes* guess, mabd_lanes* ref) {
-    bool turned[MABD_LANES];
-    MABD_STAGE(turn_pack)(guess, ref, turned);
-    for (int k = 9; k < 12; k++) {
-        MABD_EACH_LANE(l) ref[k].at[l] = guess[k].at[l];
-    }
-    for (int l = 0; l < MABD_LANES; l++) {
-        if (turned[l]) continue; // without a rotation in the prediction, use that of the state
-        mabd_mat3 R = mabd_m3_identity();
-        mabd_polar(mabd_m3_load(sim->q + 12 * (size_t)body[l]), &R);
-        mabd_lane_put_m3(R, ref, l);
-    }
-}
-
-void MABD_STAGE(store_references)(mabd_affine_sim* sim, const mabd_lanes* ref, const int32_t* body,
-                                  int32_t count, uint8_t halo) {
-    if (halo == 0) {
-        mabd_lanes_store(12, ref, body, count, sim->ref);
-        return;
-    }
-    for (int32_t l = 0; l < count; l++) {
-        if (halo >> l & 1) continue;
-        mabd_vec12_store(mabd_lane_vec12(ref, l), sim->ref + 12 * (size_t)body[l]);
-    }
-}
 
 // ---- assemble: bodies ----
 
@@ -152,45 +58,13 @@ void MABD_STAGE(lanes_geometric)(const mabd_affine_block* block, const mabd_lane
     clamp_lanes(block, &safe, G);
 }
 
-void MABD_STAGE(lanes_apply_force)(const mabd_affine_sim* sim, const int32_t* body,
-                                   const mabd_lanes* ref, mabd_lanes* q_hat) {
-    const mabd_affine_block* block = mabd_affine_block_of(sim, body[0]);
-    for (int l = 0; l < MABD_LANES; l++) {
-        mabd_vec12 target = mabd_lane_vec12(q_hat, l);
-        mabd_affine_block_apply_force(block, sim->applied + 6 * (size_t)body[l],
-                                      mabd_lane_m3(ref, l), &target);
-        mabd_lane_put_vec12(target, q_hat, l);
-    }
-}
-
-void MABD_STAGE(open_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
-                           const mabd_real* stress, bool predict, mabd_lanes* q_hat,
-                           mabd_lanes* ref, mabd_lanes* S, mabd_lanes* G) {
-    if (predict) {
-        mabd_lanes guess[12];
-        MABD_STAGE(lanes_target)(sim, pack->body, q_hat, guess);
-        MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
-        MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, pack->halo);
-    } else {
-        MABD_STAGE(lanes_target)(sim, pack->body, q_hat, NULL);
-        mabd_lanes_load(12, sim->ref, pack->body, ref);
-    }
-    if (sim->has_applied) MABD_STAGE(lanes_apply_force)(sim, pack->body, ref, q_hat);
-    mabd_lanes_load(6, stress, pack->body, S);
-    MABD_STAGE(lanes_geometric)(mabd_affine_block_of(sim, pack->body[0]), S, G);
-}
-
-void MABD_STAGE(lanes_solve)(const mabd_affine_block* MABD_RESTRICT b, mabd_vec3 weight,
-                             const mabd_lanes* MABD_RESTRICT G,
-                             const mabd_lanes* MABD_RESTRICT q_hat,
-                             const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
-                             mabd_lanes* MABD_RESTRICT y) {
+void MABD_STAGE(lanes_solve)(const mabd_affine_block* MABD_RESTRICT b,
+                             const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT r,
+                             mabd_lanes* MABD_RESTRICT Z, mabd_lanes* MABD_RESTRICT y) {
     MABD_EACH_LANE(l) {
         const mabd_sym3 z = mabd_affine_block_woodbury(b, mabd_lane_s3(G, l));
-        const mabd_vec12 r = mabd_affine_block_inertia(b, mabd_lane_vec12(q_hat, l),
-                                                       mabd_lane_vec12(ref, l), weight);
         mabd_lane_put_s3(z, Z, l);
-        mabd_lane_put_vec12(mabd_affine_block_solve(b, z, r), y, l);
+        mabd_lane_put_vec12(mabd_affine_block_solve(b, z, mabd_lane_vec12(r, l)), y, l);
     }
 }
 
@@ -240,9 +114,8 @@ void MABD_STAGE(pack_pair)(const mabd_affine_block* MABD_RESTRICT b,
 }
 
 // Bodies with two joints, the most frequent case: pack_side, pack_pair and lanes_solve in one loop.
-void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 weight,
-                            const mabd_lanes* MABD_RESTRICT G,
-                            const mabd_lanes* MABD_RESTRICT q_hat,
+void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block,
+                            const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT r,
                             const mabd_affine_pack_side* MABD_RESTRICT from,
                             const mabd_affine_pack_side* MABD_RESTRICT to,
                             mabd_affine_pack_work* MABD_RESTRICT w,
@@ -253,8 +126,7 @@ void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block, mabd_v
         const mabd_vec12 ref = mabd_lane_vec12(w->ref, l);
         const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
         const mabd_sym3 Z = mabd_affine_block_woodbury(&b, mabd_lane_s3(G, l));
-        const mabd_vec12 r = mabd_affine_block_inertia(&b, mabd_lane_vec12(q_hat, l), ref, weight);
-        const mabd_vec12 y = mabd_affine_block_solve(&b, Z, r);
+        const mabd_vec12 y = mabd_affine_block_solve(&b, Z, mabd_lane_vec12(r, l));
         mabd_lane_put_s3(Z, w->Z, l);
         mabd_lane_put_vec12(y, w->y, l);
         const mabd_vec3 X = mabd_lane_v3(from->X, l), Y = mabd_lane_v3(to->X, l);
@@ -302,11 +174,11 @@ static void store_sides(mabd_affine_sim* sim, const mabd_affine_pack* pack,
 }
 
 static void assemble_link(mabd_affine_sim* sim, const mabd_affine_pack* pack,
-                          const mabd_affine_block* block, mabd_vec3 weight, const mabd_lanes* G,
-                          const mabd_lanes* q_hat, mabd_affine_pack_work* w, pack_blocks* blocks) {
+                          const mabd_affine_block* block, const mabd_lanes* G, const mabd_lanes* r,
+                          mabd_affine_pack_work* w, pack_blocks* blocks) {
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
     mabd_lanes from[9], to[9], U[9];
-    MABD_STAGE(lanes_link)(block, weight, G, q_hat, &sides[0], &sides[1], w, from, to, U);
+    MABD_STAGE(lanes_link)(block, G, r, &sides[0], &sides[1], w, from, to, U);
     mabd_lanes_turn_block(from, mabd_affine_side_order, &blocks->side[0]);
     mabd_lanes_turn_block(to, mabd_affine_side_order, &blocks->side[1]);
     mabd_lanes_turn_block(U, mabd_affine_pair_order, &blocks->U);
@@ -315,13 +187,13 @@ static void assemble_link(mabd_affine_sim* sim, const mabd_affine_pack* pack,
 }
 
 static void assemble_any(mabd_affine_sim* sim, const mabd_affine_pack* pack,
-                         const mabd_affine_block* block, mabd_vec3 weight, const mabd_lanes* G,
-                         const mabd_lanes* q_hat, mabd_affine_pack_work* w, pack_blocks* blocks) {
+                         const mabd_affine_block* block, const mabd_lanes* G, const mabd_lanes* r,
+                         mabd_affine_pack_work* w, pack_blocks* blocks) {
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_affine_pack_pair* pair = sim->packs->pairs + pack->pair_first;
     mabd_lanes lanes[9];
     blocks->U.at[0][0] = 0; // avoids a warning: the side count is not 0 where blocks are read
-    MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w->ref, w->Z, w->y);
+    MABD_STAGE(lanes_solve)(block, G, r, w->Z, w->y);
     if (pack->side_count < 1) return;
     for (int32_t i = 0; i < pack->side_count; i++) {
         MABD_STAGE(pack_side)(block, w, &sides[i], lanes);
@@ -354,33 +226,24 @@ static void save_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack,
 
 void MABD_STAGE(assemble_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                                const mabd_real* stress, bool predict) {
-    const mabd_model* m = sim->model;
     const mabd_affine_block* block = mabd_affine_block_of(sim, pack->body[0]);
-    const mabd_real mass = m->classes[pack->body_class].material.mass;
-    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
-    mabd_lanes q_hat[12], S[6], G[6];
+    mabd_lanes r[12], S[6], G[6];
     mabd_affine_pack_work w;
     pack_blocks blocks;
-    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
+    MABD_STAGE(open_lanes)
+    (sim, pack->body, pack->count, pack->halo, stress, predict, w.ref, r, S, G);
     if (pack->kind == MABD_BODY_ROWS) {
-        MABD_STAGE(lanes_solve)(block, weight, G, q_hat, w.ref, w.Z, w.y);
+        MABD_STAGE(lanes_solve)(block, G, r, w.Z, w.y);
         MABD_STAGE(assemble_pack_rows)(sim, pack, stress, S, &w);
     } else if (pack->side_count == 2) {
-        assemble_link(sim, pack, block, weight, G, q_hat, &w, &blocks);
+        assemble_link(sim, pack, block, G, r, &w, &blocks);
     } else {
-        assemble_any(sim, pack, block, weight, G, q_hat, &w, &blocks);
+        assemble_any(sim, pack, block, G, r, &w, &blocks);
     }
     mabd_lanes_store(6, w.Z, pack->body, pack->count, sim->geometric);
     mabd_lanes_store(12, w.y, pack->body, pack->count, sim->q_new);
     const bool keeps = sim->sizes.held > 0 && pack->kind == MABD_BODY_SIMPLE;
     if (keeps && pack->side_count <= MABD_SAVED_SIDES) save_pack(sim, pack, &w, &blocks);
-}
-
-void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack, bool inside) {
-    mabd_lanes guess[12], ref[12];
-    MABD_STAGE(lanes_guess)(sim, pack->body, guess);
-    MABD_STAGE(lanes_reference)(sim, pack->body, guess, ref);
-    MABD_STAGE(store_references)(sim, ref, pack->body, pack->count, inside ? pack->halo : 0);
 }
 
 // ---- update ----

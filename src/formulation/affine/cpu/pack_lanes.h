@@ -15,34 +15,29 @@ typedef struct mabd_affine_pack_work {
 } mabd_affine_pack_work;
 
 #ifdef MABD_ISA
-// ---- lanes of 8 bodies, given by index (pack_balls.c) ----
+// ---- lanes of 8 bodies, given by index (pack_inertia.c, pack_balls.c) ----
 
-/// Compute q_hat and the guess of the step (12 lanes each; guess: null = not needed).
-void MABD_STAGE(lanes_target)(const mabd_affine_sim* sim, const int32_t* body,
-                              mabd_lanes* MABD_RESTRICT q_hat, mabd_lanes* MABD_RESTRICT guess);
-/// Compute the guess of the step (12 lanes).
-void MABD_STAGE(lanes_guess)(const mabd_affine_sim* sim, const int32_t* body,
-                             mabd_lanes* MABD_RESTRICT guess);
-/// Move q_hat (12 lanes) by the forces that were applied for this step; ref: references (12 lanes).
-void MABD_STAGE(lanes_apply_force)(const mabd_affine_sim* sim, const int32_t* body,
-                                   const mabd_lanes* ref, mabd_lanes* q_hat);
-/// Compute the references at a guess (12 lanes each).
-void MABD_STAGE(lanes_reference)(const mabd_affine_sim* sim, const int32_t* body,
-                                 const mabd_lanes* guess, mabd_lanes* ref);
-/// Store references, except those in the halo: other threads may be reading their predicted values
-/// (affine/cpu/pack.h).
-void MABD_STAGE(store_references)(mabd_affine_sim* sim, const mabd_lanes* ref, const int32_t* body,
-                                  int32_t count, uint8_t halo);
+/// Open bodies of one class, the first part of every assembly: their references (12), the forces of
+/// inertia, gravity and applied forces on them in the body frame (12), stress and geometric
+/// stiffness (6 each). predict: compute the references first and store those of `count` bodies that
+/// are not in the halo (bit l).
+void MABD_STAGE(open_lanes)(mabd_affine_sim* sim, const int32_t* body, int32_t count, uint8_t halo,
+                            const mabd_real* stress, bool predict, mabd_lanes* ref, mabd_lanes* r,
+                            mabd_lanes* S, mabd_lanes* G);
+/// Move the references of a pack to q_new; returns a body without a rotation, -1 = none.
+int32_t MABD_STAGE(relinearize_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack);
+/// Compute the rates of bodies first .. last - 1 at the end of a solve, to v (bodies x 12).
+void MABD_STAGE(finish_bodies)(mabd_affine_sim* sim, bool keep_history, int32_t first, int32_t last,
+                               mabd_real* v);
 /// Compute the rotations R of A (9 lanes each); turned[l]: A of lane l has one.
 void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
 /// Compute the geometric stiffness G of stresses (6), clamped.
 void MABD_STAGE(lanes_geometric)(const mabd_affine_block* block, const mabd_lanes* stress,
                                  mabd_lanes* G);
-/// Assemble bodies with two joints: Z and y in w, the block (6) and right-hand side (3) of each
+/// Assemble bodies with two joints under forces r (12): Z and y in w, the block (6) and right-hand side (3) of each
 /// joint, and the block between them (9).
-void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 weight,
-                            const mabd_lanes* MABD_RESTRICT G,
-                            const mabd_lanes* MABD_RESTRICT q_hat,
+void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block,
+                            const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT r,
                             const mabd_affine_pack_side* MABD_RESTRICT from,
                             const mabd_affine_pack_side* MABD_RESTRICT to,
                             mabd_affine_pack_work* MABD_RESTRICT w,
@@ -78,12 +73,10 @@ void MABD_STAGE(lanes_strain)(const mabd_lanes* MABD_RESTRICT soft,
 /// Compute strains e (6) of stresses S (6) of bodies of one class.
 void MABD_STAGE(lanes_own_strain)(const mabd_affine_block* MABD_RESTRICT block,
                                   const mabd_lanes* MABD_RESTRICT S, mabd_lanes* MABD_RESTRICT e);
-/// Compute Z and y of bodies.
-void MABD_STAGE(lanes_solve)(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 weight,
-                             const mabd_lanes* MABD_RESTRICT G,
-                             const mabd_lanes* MABD_RESTRICT q_hat,
-                             const mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT Z,
-                             mabd_lanes* MABD_RESTRICT y);
+/// Compute Z and y = H^-1 r of bodies. r (12): body frame.
+void MABD_STAGE(lanes_solve)(const mabd_affine_block* MABD_RESTRICT block,
+                             const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT r,
+                             mabd_lanes* MABD_RESTRICT Z, mabd_lanes* MABD_RESTRICT y);
 /// Assemble bodies with two joints of one row set (pack_rows.c), after lanes_solve; outputs as in
 /// lanes_link. begins (2): joints whose C is computed too, after block and right-hand side.
 void MABD_STAGE(lanes_row_link)(const mabd_row_set* set, const mabd_affine_block* block,
@@ -101,11 +94,6 @@ void MABD_STAGE(assemble_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pac
 /// Assemble a pack of bodies with springs, after start_group.
 void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
                                       const mabd_real* stress, bool predict);
-/// Compute targets, references, stress and geometric stiffness (12, 12, 6, 6) of a pack, the first
-/// part of every assembly.
-void MABD_STAGE(open_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
-                           const mabd_real* stress, bool predict, mabd_lanes* q_hat,
-                           mabd_lanes* ref, mabd_lanes* S, mabd_lanes* G);
 /// Add forces at points and of joints without rows on a body to r. R: of its reference.
 void MABD_STAGE(push_body)(const mabd_affine_sim* sim, int32_t body, mabd_mat3 R, mabd_vec12* r);
 /// Compute coordinates, axes and right-hand sides of the springs of a group, at the reference.

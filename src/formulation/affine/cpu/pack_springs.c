@@ -108,25 +108,18 @@ static void prefetch_places(const mabd_affine_sim* sim, const mabd_affine_pack* 
 
 // ---- bodies ----
 
-// Forces on a body other than inertia, equal for all lanes.
-typedef struct spring_push {
-    mabd_vec3 weight; // [N]
-    mabd_vec3 wind;   // drag times wind [N]
-} spring_push;
-
-// Compute Z, S and r. t_b: w q + w1 q1, the origin of the velocity in the drag.
-static void open_bodies(const mabd_affine_block* MABD_RESTRICT block,
-                        const spring_push* MABD_RESTRICT push, const mabd_lanes* MABD_RESTRICT G,
-                        const mabd_lanes* MABD_RESTRICT q_hat, const mabd_lanes* MABD_RESTRICT t_b,
-                        spring_bodies* MABD_RESTRICT w) {
+// Compute Z, S and r. inertia (12): r without drag; wind: drag times wind [N]; t_b: w q + w1 q1, the
+// origin of the velocity in the drag.
+static void open_bodies(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 wind,
+                        const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT inertia,
+                        const mabd_lanes* MABD_RESTRICT t_b, spring_bodies* MABD_RESTRICT w) {
     const mabd_affine_block b = *block;
-    const spring_push p = *push;
     MABD_EACH_LANE(l) {
         const mabd_vec12 ref = mabd_lane_vec12(w->ref, l);
         const mabd_sym3 Z = mabd_affine_block_woodbury(&b, mabd_lane_s3(G, l));
-        mabd_vec12 r = mabd_affine_block_inertia(&b, mabd_lane_vec12(q_hat, l), ref, p.weight);
+        mabd_vec12 r = mabd_lane_vec12(inertia, l);
         const mabd_vec3 drag =
-            mabd_v3_axpy(b.drag_rate, mabd_v3_sub(mabd_lane_v3(t_b, l), ref.tau), p.wind);
+            mabd_v3_axpy(b.drag_rate, mabd_v3_sub(mabd_lane_v3(t_b, l), ref.tau), wind);
         r.tau = mabd_v3_add(r.tau, mabd_m3_tmul(mabd_m3(ref.d1, ref.d2, ref.d3), drag));
         mabd_lane_put_s3(Z, w->Z, l);
         mabd_lane_put_s3(mabd_affine_block_turn_compliance(&b, Z), w->S, l);
@@ -159,17 +152,14 @@ static void find_start(const mabd_affine_sim* sim, const mabd_affine_pack* pack,
 }
 
 static void find_bodies(mabd_affine_sim* sim, const mabd_affine_pack* pack, const mabd_lanes* G,
-                        const mabd_lanes* q_hat, spring_bodies* w) {
+                        const mabd_lanes* inertia, spring_bodies* w) {
     const mabd_model* m = sim->model;
     const mabd_affine_block* block = mabd_affine_block_of(sim, pack->body[0]);
     const mabd_body_material* material = &m->classes[pack->body_class].material;
-    const spring_push push = {
-        .weight = mabd_v3_scale(material->mass, mabd_v3_load(m->gravity)),
-        .wind = mabd_v3_scale(material->drag, sim->step.wind),
-    };
+    const mabd_vec3 wind = mabd_v3_scale(material->drag, sim->step.wind);
     mabd_lanes t_b[3];
     find_start(sim, pack, t_b);
-    open_bodies(block, &push, G, q_hat, t_b, w);
+    open_bodies(block, wind, G, inertia, t_b, w);
     for (int l = 0; l < MABD_LANES && (m->force_count > 0 || sim->sizes.motor_only > 0); l++) {
         mabd_vec12 r = mabd_lane_vec12(w->y, l);
         MABD_STAGE(push_body)(sim, pack->body[l], mabd_lane_m3(w->ref, l), &r);
@@ -388,15 +378,16 @@ void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pa
     const mabd_affine_block* block = mabd_affine_block_of(sim, pack->body[0]);
     const mabd_affine_pack_side* sides = sim->packs->sides + pack->side_first;
     const mabd_affine_pack_pair* pair = sim->packs->pairs + pack->pair_first;
-    mabd_lanes q_hat[12], S[6], G[6];
+    mabd_lanes r[12], S[6], G[6];
     spring_bodies w;
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
     const mabd_affine_pack* next = pack_ahead(sim, pack, MABD_PREFETCH_PACKS);
     prefetch_rows(12, sim->q, next), prefetch_rows(12, sim->q1, next);
-    MABD_STAGE(open_pack)(sim, pack, stress, predict, q_hat, w.ref, S, G);
+    MABD_STAGE(open_lanes)
+    (sim, pack->body, pack->count, pack->halo, stress, predict, w.ref, r, S, G);
     prefetch_rows(12, sim->v, next), prefetch_rows(12, sim->v1, next);
-    find_bodies(sim, pack, G, q_hat, &w);
+    find_bodies(sim, pack, G, r, &w);
     prefetch_rows(12, sim->ref, next), prefetch_rows(6, stress, next);
     for (int32_t i = 0; i < pack->side_count; i++) {
         compute_side(sim, block, &w, &sides[i], &own[i], blocks.at[i]);

@@ -3,12 +3,11 @@
 // so strain is zero there and the linear solve returns the whole stress (linearising at q^n instead
 // inflates bodies by (omega h)^2/2).
 //
-//   reference = polar of q + lead (v + curve (v - v1))         a guess of second order
+// The guess, of second order, is that of affine/element/inertia.h.
 
-#include "formulation/affine/element/predict.h"
 #include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/element/inertia.h"
 
-#include "math/polar.h"
 #include "math/quat.h"
 #include "scene/signal.h"
 
@@ -40,12 +39,13 @@ static void pose_script(mabd_affine_sim* sim, const mabd_model_script* script) {
     memcpy(sim->ref + 12 * (size_t)script->body, q, 12 * sizeof(mabd_real));
 }
 
-// Predict a pack in lanes, or one by one if its bodies use different schemes.
+// Predict a pack in lanes, or one by one if its bodies are of different classes or use
+// different schemes.
 static void predict_lanes(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
-    const bool euler = mabd_affine_is_euler(sim, pack->body[0]);
+    const mabd_affine_block* block = mabd_affine_block_of(sim, pack->body[0]);
     bool alike = true;
     for (int32_t l = 1; l < pack->count; l++) {
-        alike &= mabd_affine_is_euler(sim, pack->body[l]) == euler;
+        alike &= mabd_affine_block_of(sim, pack->body[l]) == block;
     }
     if (alike) {
         MABD_STAGE(predict_pack)(sim, pack, false);
@@ -89,7 +89,7 @@ void MABD_STAGE(predict_halo)(mabd_affine_sim* sim, int32_t first, int32_t last)
         for (int32_t l = 0; l < MABD_LANES; l++) {
             pack.body[l] = sim->packs->halo[l < pack.count ? i + l : last - 1];
         }
-        MABD_STAGE(predict_pack)(sim, &pack, false);
+        predict_lanes(sim, &pack);
     }
     MABD_STAGE_END();
 }
@@ -104,30 +104,15 @@ void MABD_STAGE(predict_rest)(mabd_affine_sim* sim) {
     for (size_t i = 0; i < sim->sizes.axes; i++) sim->axes[i].known = false;
 }
 
-static int32_t relinearize_pack(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
-    mabd_lanes q[12], ref[12];
-    bool turned[MABD_LANES];
-    mabd_lanes_load(12, sim->q_new, pack->body, q);
-    MABD_STAGE(turn_pack)(q, ref, turned);
-    for (int l = 0; l < pack->count; l++) {
-        if (!turned[l]) return pack->body[l];
-    }
-    for (int k = 9; k < 12; k++) {
-        MABD_EACH_LANE(l) ref[k].at[l] = q[k].at[l];
-    }
-    mabd_lanes_store(12, ref, pack->body, pack->count, sim->ref);
-    return -1;
-}
-
 int32_t MABD_STAGE(relinearize)(mabd_affine_sim* sim, const mabd_affine_tile* tile) {
     const mabd_affine_packs* packs = sim->packs;
     for (int32_t p = tile->pack_first; p < tile->pack_last; p++) {
-        const int32_t bad = relinearize_pack(sim, &packs->packs[p]);
+        const int32_t bad = MABD_STAGE(relinearize_pack)(sim, &packs->packs[p]);
         if (bad >= 0) return bad;
     }
     for (int32_t i = tile->body_first; i < tile->body_last && tile->segment >= 0; i += MABD_LANES) {
         const mabd_affine_pack pack = pack_of_segment(i);
-        const int32_t bad = relinearize_pack(sim, &pack);
+        const int32_t bad = MABD_STAGE(relinearize_pack)(sim, &pack);
         if (bad >= 0) return bad;
     }
     for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {

@@ -108,11 +108,8 @@ static void eliminate(mabd_real k, const mabd_lanes* MABD_RESTRICT from,
 void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mabd_real* stress,
                                   bool predict) {
     mabd_affine_segment* segment = &sim->packs->segments[index];
-    const mabd_model* m = sim->model;
     const mabd_affine_block* block = mabd_affine_block_of(sim, segment->body);
-    const mabd_real mass = m->classes[m->body_class[segment->body]].material.mass;
-    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
-    mabd_lanes q_hat[12], guess[12], S[6], G[6], from[9], to[9], U[9];
+    mabd_lanes r[12], S[6], G[6], from[9], to[9], U[9];
     mabd_affine_pack_side side[2];
     mabd_affine_pack_work w;
     mabd_affine_segment_front front;
@@ -124,24 +121,17 @@ void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mab
         const int64_t ahead = next + MABD_LANES * k; // prefetch a few cache lines per round
         mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
-        MABD_STAGE(lanes_target)(sim, body, q_hat, guess);
         mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
-        if (predict) {
-            MABD_STAGE(lanes_reference)(sim, body, guess, w.ref);
-            MABD_STAGE(store_references)
-            (sim, w.ref, body, MABD_LANES, mabd_affine_segment_halo(segment, k));
-        } else {
-            mabd_lanes_load(12, sim->ref, body, w.ref);
-        }
-        if (sim->has_applied) MABD_STAGE(lanes_apply_force)(sim, body, w.ref, q_hat);
+        mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
+        MABD_STAGE(open_lanes)
+        (sim, body, MABD_LANES, mabd_affine_segment_halo(segment, k), stress, predict, w.ref, r, S,
+         G);
         mabd_affine_segment_prefetch_rows(6, stress, ahead);
-        mabd_lanes_load(6, stress, body, S);
-        MABD_STAGE(lanes_geometric)(block, S, G);
         mabd_affine_segment_sides(sim, index, k, side);
         mabd_affine_segment_prefetch_rows(12, sim->ref, ahead);
         mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
-        MABD_STAGE(lanes_link)(block, weight, G, q_hat, &side[0], &side[1], &w, from, to, U);
+        MABD_STAGE(lanes_link)(block, G, r, &side[0], &side[1], &w, from, to, U);
         mabd_affine_segment_prefetch_rows(12, sim->q_new, ahead);
         mabd_affine_segment_prefetch_rows(6, sim->geometric, ahead);
         mabd_lanes_store(6, w.Z, body, MABD_LANES, sim->geometric);

@@ -12,7 +12,7 @@
 // One of three links in memory: the previous, the current, the next.
 typedef struct row_link {
     mabd_affine_pack_work w;
-    mabd_lanes q_hat[12], G[6], strain[6];
+    mabd_lanes r[12], G[6], strain[6];
 } row_link;
 
 // ---- assemble ----
@@ -26,24 +26,13 @@ static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* segment, 
     mabd_affine_segment_bodies(segment, k, body);
     mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
     mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
-    if (predict) {
-        mabd_lanes guess[12];
-        MABD_STAGE(lanes_target)(sim, body, link->q_hat, guess);
-        mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
-        mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
-        MABD_STAGE(lanes_reference)(sim, body, guess, link->w.ref);
-        MABD_STAGE(store_references)
-        (sim, link->w.ref, body, MABD_LANES, mabd_affine_segment_halo(segment, k));
-    } else {
-        MABD_STAGE(lanes_target)(sim, body, link->q_hat, NULL);
-        mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
-        mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
-        mabd_lanes_load(12, sim->ref, body, link->w.ref);
-    }
-    if (sim->has_applied) MABD_STAGE(lanes_apply_force)(sim, body, link->w.ref, link->q_hat);
+    mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
+    mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
+    mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
+    MABD_STAGE(open_lanes)
+    (sim, body, MABD_LANES, mabd_affine_segment_halo(segment, k), stress, predict, link->w.ref,
+     link->r, S, link->G);
     mabd_affine_segment_prefetch_rows(6, stress, ahead);
-    mabd_lanes_load(6, stress, body, S);
-    MABD_STAGE(lanes_geometric)(block, S, link->G);
     MABD_STAGE(lanes_own_strain)(block, S, link->strain);
 }
 
@@ -134,8 +123,6 @@ void MABD_STAGE(assemble_row_segment)(mabd_affine_sim* sim, int32_t index, const
     const mabd_model* m = sim->model;
     const mabd_row_set* set = &m->row_sets[segment->row_set];
     const mabd_affine_block* block = mabd_affine_block_of(sim, segment->body);
-    const mabd_real mass = m->classes[m->body_class[segment->body]].material.mass;
-    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
     const int32_t w = segment->width, n = MABD_SEGMENT_SYMMETRIC(w);
     mabd_lanes from[MABD_SEGMENT_SIDE], to[MABD_SEGMENT_SIDE],
         U[MABD_SEGMENT_ROWS * MABD_SEGMENT_ROWS];
@@ -159,7 +146,7 @@ void MABD_STAGE(assemble_row_segment)(mabd_affine_sim* sim, int32_t index, const
         } else {
             open_end(sim, segment, &segment->after, stress, next);
         }
-        MABD_STAGE(lanes_solve)(block, weight, here->G, here->q_hat, ref[1], here->w.Z, here->w.y);
+        MABD_STAGE(lanes_solve)(block, here->G, here->r, here->w.Z, here->w.y);
         mabd_affine_segment_bodies(segment, k, body);
         mabd_affine_segment_prefetch_rows(12, sim->q_new, ahead);
         mabd_affine_segment_prefetch_rows(6, sim->geometric, ahead);

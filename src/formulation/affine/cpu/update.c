@@ -47,28 +47,10 @@ void MABD_STAGE(finish_coordinates)(mabd_affine_sim* sim, bool keep_history, int
     }
 }
 
-// Compute the rates of bodies that used implicit Euler in this solve.
-static void finish_euler(mabd_affine_sim* sim, const mabd_affine_tile* tile, mabd_real* v) {
-    const mabd_affine_contacts* c = sim->contacts;
-    const mabd_real rate = 1 / sim->euler.beta_h;
-    for (int32_t body = tile->body_first; body < tile->body_last; body++) {
-        if (c->by_body.euler[body] == MABD_EULER_NOT) continue;
-        const size_t at = 12 * (size_t)body;
-        for (size_t k = at; k < at + 12; k++) {
-            v[k] = rate * (sim->q_new[k] - sim->q[k]);
-        }
-    }
-}
-
 void MABD_STAGE(finish)(mabd_affine_sim* sim, bool keep_history, const mabd_affine_tile* tile) {
-    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
-    const size_t first = 12 * (size_t)tile->body_first, last = 12 * (size_t)tile->body_last;
-    const mabd_real *q = sim->q, *q1 = sim->q1, *q_new = sim->q_new;
-    // v = (q_new - q_b)/bh; if history advances, v overwrites v1, which is no longer needed
+    // if history advances, rates overwrite v1, which is no longer needed
     mabd_real* v = keep_history ? sim->v : sim->v1;
-    for (size_t k = first; k < last; k++)
-        v[k] = mabd_affine_step_rate(rate, w, w1, q_new[k], q[k], q1[k]);
-    if (sim->contacts) finish_euler(sim, tile, v);
+    MABD_STAGE(finish_bodies)(sim, keep_history, tile->body_first, tile->body_last, v);
     for (int32_t i = tile->group_first; i < tile->group_last; i++) {
         MABD_STAGE(finish_group)(sim, keep_history, &sim->packs->groups[i]);
     }

@@ -50,9 +50,31 @@ MABD_FN void mabd_affine_block_pair(mabd_affine_block* b, int k, mabd_real mp, m
     b->margin[k] = MABD_STIFFENING_MARGIN_PART / b->c[k];
 }
 
+/// Compute the constants of the rotation of a class of bodies, except `soft`.
+MABD_FN void mabd_affine_block_spin(mabd_affine_block* b, const mabd_body_material* m) {
+    int32_t least = 0, most = 0;
+    b->J[0] = m->s[1] + m->s[2], b->J[1] = m->s[0] + m->s[2], b->J[2] = m->s[0] + m->s[1];
+    for (int32_t k = 1; k < 3; k++) {
+        if (b->J[k] < b->J[least]) least = k;
+        if (b->J[k] > b->J[most]) most = k;
+    }
+    b->light = b->J[least] < MABD_SPIN_LIGHT_PART * b->J[most] ? least : -1;
+    for (int32_t k = 0; k < 3; k++) b->on_light[k] = k == b->light ? 1 : 0;
+    b->even = b->J[most] - b->J[least] <= MABD_SPIN_EVEN_PART * b->J[most];
+    b->soft = false;
+}
+
+/// True if bodies of a class are soft at steps of h [s]: the inertia of their strain in BDF2 is more
+/// than MABD_SOFT_PART of its stiffness.
+MABD_FN bool mabd_affine_is_soft(const mabd_body_material* m, mabd_real h) {
+    const mabd_real bh = 2 * h / 3, limit = MABD_SOFT_PART * 2 * m->volume * m->mu * bh * bh;
+    return m->s[0] > limit || m->s[1] > limit || m->s[2] > limit;
+}
+
 /// Compute the constants of a class of bodies for one beta h [s].
 MABD_FN mabd_affine_block mabd_affine_block_make(const mabd_body_material* m, mabd_real bh) {
     mabd_affine_block b;
+    mabd_affine_block_spin(&b, m);
     const mabd_real w = 1 / (bh * bh);
     const mabd_real vmu = m->volume * m->mu, vla = m->volume * m->lambda;
     for (int k = 0; k < 3; k++) b.sm[k] = m->s[k] * w;

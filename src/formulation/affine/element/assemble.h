@@ -6,27 +6,8 @@
 #include "formulation/affine/element/assemble_rows.h"
 #include "formulation/affine/element/assemble_springs.h"
 #include "formulation/affine/element/eliminate.h"
+#include "formulation/affine/element/inertia.h"
 #include "math/block.h"
-
-// Compute r in the body frame: inertia, gravity, forces applied for this step.
-MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, int32_t body,
-                                                  const mabd_affine_block* b, mabd_real mass) {
-    const size_t at = 12 * (size_t)body;
-    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
-    mabd_real q_hat[12];
-    for (size_t k = 0; k < 12; k++) {
-        q_hat[k] = mabd_affine_step_target(step, sim->q[at + k], sim->q1[at + k], sim->v[at + k],
-                                           sim->v1[at + k]);
-    }
-    mabd_vec12 target = mabd_vec12_load(q_hat);
-    const mabd_vec12 ref = mabd_vec12_load(sim->ref + at);
-    if (sim->has_applied) {
-        mabd_affine_block_apply_force(b, sim->applied + 6 * (size_t)body,
-                                      mabd_m3(ref.d1, ref.d2, ref.d3), &target);
-    }
-    const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(sim->model->gravity));
-    return mabd_affine_block_inertia(b, target, ref, weight);
-}
 
 // Add drag (wind - t') with t' = (t - t_b)/bh; the part that depends on t is in the block.
 MABD_FN void mabd_affine_body_add_drag(const mabd_affine_sim* sim, size_t body,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "formulation/affine/data.h"
+#include "formulation/affine/element/inertia.h"
 
 /// Find the largest rotation of the moving bodies of a copy. rotations (bodies): squares of twice
 /// the rotation.
@@ -49,9 +50,12 @@ MABD_FN void mabd_affine_stage_move_reals(size_t at, size_t count, bool back, ma
     for (size_t k = at; k < at + count; k++) to[k] = from[k];
 }
 
-/// Save or restore the new coordinates and stress of one body.
+/// Save or restore the new coordinates and stress of one body, and save its rotation over the
+/// solve, which finish reads. A copy that has not settled in the end (back) saves its last one.
 MABD_FN void mabd_affine_stage_move_body(const mabd_affine_sim* sim, int32_t body, bool back) {
-    if (!mabd_affine_stage_moves_copy(sim, body / sim->model->copy_bodies, back)) return;
+    const bool moves = mabd_affine_stage_moves_copy(sim, body / sim->model->copy_bodies, back);
+    if (moves != back) mabd_affine_save_spin(sim, body);
+    if (!moves) return;
     mabd_affine_stage_move_reals(12 * (size_t)body, 12, back, sim->q_new, sim->settled_q);
     mabd_affine_stage_move_reals(6 * (size_t)body, 6, back, sim->stress_new, sim->settled_stress);
 }
