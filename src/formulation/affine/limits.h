@@ -59,9 +59,10 @@
 #define MABD_SPIN_FREE_PART   ((mabd_real)0.05)
 #define MABD_SPIN_LOADED_PART ((mabd_real)0.2)
 /// Rotation per step from which the gyroscopic term of a nearly free body counts: below the first it
-/// changes the energy by less than 1e-7 in a second, above the second it is corrected in full [rad].
-#define MABD_SPIN_SLOW_RAD ((mabd_real)0.01)
-#define MABD_SPIN_FAST_RAD ((mabd_real)0.02)
+/// changes the energy by less than 1e-12 of itself in a step, above the second it is corrected in
+/// full [rad].
+#define MABD_SPIN_SLOW_RAD ((mabd_real)1e-3)
+#define MABD_SPIN_FAST_RAD ((mabd_real)2e-3)
 /// Rotation per step from which the rotation of a loaded body is damped, from which it is damped in
 /// full [rad], and the part of its rate that it loses per step then. BDF2 on the coordinates takes
 /// a third at 1 rad; without damping the last link of a whip of 100 gained energy from 2.5 rad on.

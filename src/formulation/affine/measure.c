@@ -5,7 +5,8 @@
 //   gravity    -m g . t
 //   elastic    V/2 S:e, S the stress of the last solve, e its strain
 //   spring     1/2 k (x - rest)^2, of contacts 1/2 c lambda^2
-//   momentum   p = m t',  L = sum_k s_k a_k x a_k' + m t x t'     (about the world origin)
+//   momentum   p = m t',  L = R J o + m t x t'                    (about the world origin)
+//              of soft bodies sum_k s_k a_k x a_k' instead of R J o: their inertia has the strain
 //
 // Elastic energy. Psi = V (mu e:e + lambda/2 tr(e)^2) has the stress S = 2 mu e + lambda tr(e) I.
 // With e = e' + tr(e)/3 I, e' without trace, S' = 2 mu e' and tr(S) = (2 mu + 3 lambda) tr(e), so
@@ -25,6 +26,7 @@
 
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/element/joint_jacobian.h"
+#include "formulation/affine/element/spin.h"
 
 #include "formulation/affine/cpu/isa_table.h"
 
@@ -60,9 +62,15 @@ static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* 
                      s[2] * mabd_v3_dot(v.d3, v.d3) + material->mass * mabd_v3_dot(v.tau, v.tau)) /
                     2;
     out->elastic += elastic_energy(material, mabd_sym3_load(sim->stress + 6 * body));
-    *L = mabd_v3_axpy(s[0], mabd_v3_cross(q.d1, v.d1), *L);
-    *L = mabd_v3_axpy(s[1], mabd_v3_cross(q.d2, v.d2), *L);
-    *L = mabd_v3_axpy(s[2], mabd_v3_cross(q.d3, v.d3), *L);
+    const mabd_affine_block* b = mabd_affine_block_of(sim, (int32_t)body);
+    if (b->soft) {
+        *L = mabd_v3_axpy(s[0], mabd_v3_cross(q.d1, v.d1), *L);
+        *L = mabd_v3_axpy(s[1], mabd_v3_cross(q.d2, v.d2), *L);
+        *L = mabd_v3_axpy(s[2], mabd_v3_cross(q.d3, v.d3), *L);
+    } else {
+        const mabd_spin spin = mabd_spin_load(sim->spin + MABD_SPIN_REALS * body);
+        *L = mabd_v3_add(*L, mabd_q_rotate(spin.p, mabd_spin_momentum(b->J, spin.o)));
+    }
     measure_translation(material->mass, m->gravity, q.tau, v.tau, out, p, L);
 }
 
