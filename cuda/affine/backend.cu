@@ -193,7 +193,7 @@ static bool has_impacts(const mabd_affine_sim* sim) {
 static mabd_status download_references(device_sim* d, mabd_affine_sim* sim) {
     const mabd_affine_sim* view = &d->state.view;
     TRY(MABD_CUDA(device_download)(&d->state.device, view->spin_ref,
-                                   4 * sim->sizes.bodies * sizeof *sim->spin_ref, sim->spin_ref,
+                                   4 * sim->sizes.spins * sizeof *sim->spin_ref, sim->spin_ref,
                                    &d->error));
     return download_reals(d, view->ref, coordinates_of(sim), sim->ref);
 }
@@ -207,7 +207,7 @@ static mabd_status find_contacts(mabd_affine_sim* sim, mabd_affine_find find) {
     MABD_TRY(download_references(d, sim));
     MABD_TRY(mabd_affine_backend_cpu.find_contacts(sim, find));
     if (find == MABD_FIND_FIRST && has_impacts(sim)) {
-        TRY(upload_reals(d, sim->spin_ref, 4 * sim->sizes.bodies, s->view.spin_ref));
+        TRY(upload_reals(d, sim->spin_ref, 4 * sim->sizes.spins, s->view.spin_ref));
         TRY(upload_reals(d, sim->ref, coordinates_of(sim), s->view.ref));
     }
     TRY(MABD_CUDA(contacts_upload)(&s->contacts, &s->device, sim->contacts, sim->sizes.bodies,

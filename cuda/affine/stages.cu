@@ -327,10 +327,9 @@ mabd_status MABD_CUDA(copy_state)(mabd_cuda_state* state, bool back, mabd_error*
     COPY(stress, stress1, bodies / 2);
 #undef COPY
     if (sim->sizes.turns > 0) {
-        LAUNCH("keeping the state", copy_turns, state->joint_count, *sim, back,
-               state->joint_count);
+        LAUNCH("keeping the state", copy_turns, state->joint_count, *sim, back, state->joint_count);
     }
-    const int32_t all = (int32_t)sim->sizes.bodies;
+    const int32_t all = (int32_t)sim->sizes.spins;
     LAUNCH("keeping the state", copy_spins, all, *sim, back, all);
     return MABD_OK;
 }

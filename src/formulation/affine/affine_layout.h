@@ -6,6 +6,11 @@
 
 /// Count the arrays of a simulation of a model.
 mabd_affine_sizes mabd_affine_count(const mabd_model* model);
+/// True if bodies of a class turn in their own frame (element/spin.h) with a definition whose
+/// integrator is resolved.
+bool mabd_affine_turns_in_frame(const mabd_body_material* material, const mabd_sim_def* def);
+/// Count the bodies that store their rotation: all, or none if no class turns in its own frame.
+size_t mabd_affine_count_spins(const mabd_model* model, const mabd_sim_def* def);
 /// Take all arrays from an arena. Called twice: once to measure, once to assign.
 void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena);
 /// Compute the constants of the layout and create the dual solvers. Analyses of components stay in

@@ -55,6 +55,7 @@ typedef struct mabd_affine_sizes {
     size_t groups;    // of components (factor.c)
     size_t targets;   // copies x controls (targets.c)
     size_t copies;    // 0 = none
+    size_t spins;     // bodies, or 0 if no body turns in its own frame (element/spin.h)
     size_t by_copy;   // bodies, or 0 if copies do not settle one by one (copies.c)
 } mabd_affine_sizes;
 

@@ -2,6 +2,7 @@
 // Memory, constants and start state of an affine simulation on the CPU.
 
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/affine_sim.h"
 #include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/copies.h"
 #include "formulation/affine/cpu/factor.h"
@@ -25,6 +26,20 @@
 static bool is_motor_only(const mabd_model* model, int32_t joint) {
     return model->plan->joint_slot[joint] < 0 &&
            model->row_sets[model->joints[joint].row_set].motor_count > 0;
+}
+
+bool mabd_affine_turns_in_frame(const mabd_body_material* material, const mabd_sim_def* def) {
+    return def->integrator == MABD_INTEGRATOR_BDF2 && !mabd_affine_is_soft(material, def->h);
+}
+
+size_t mabd_affine_count_spins(const mabd_model* model, const mabd_sim_def* def) {
+    mabd_sim_def resolved = *def;
+    bool turns = false;
+    mabd_affine_resolve(&resolved);
+    for (int32_t i = 0; i < model->class_count; i++) {
+        turns |= mabd_affine_turns_in_frame(&model->classes[i].material, &resolved);
+    }
+    return turns ? (size_t)model->body_count : 0;
 }
 
 mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
@@ -297,7 +312,7 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
     memcpy(sim->q_new, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->ref, sim->q, 12 * (n->bodies + 1) * sizeof(mabd_real));
     memcpy(sim->v1, sim->v, 12 * n->bodies * sizeof(mabd_real));
-    for (int32_t i = 0; i < m->body_count; i++) mabd_affine_stage_reset_spin(sim, i);
+    for (size_t i = 0; i < n->spins; i++) mabd_affine_stage_reset_spin(sim, (int32_t)i);
     memset(sim->target_set, 0, n->targets * sizeof *sim->target_set);
     memset(sim->times, 0, sizeof sim->times);
     if (sim->contacts) {
@@ -352,8 +367,7 @@ static void make_blocks(mabd_affine_sim* sim, size_t scheme, mabd_real beta_h) {
         sim->blocks[scheme * sim->sizes.classes + i] =
             mabd_affine_block_make(&m->classes[i].material, beta_h);
         sim->blocks[scheme * sim->sizes.classes + i].soft =
-            sim->def.integrator == MABD_INTEGRATOR_BDF2_LINEAR ||
-            mabd_affine_is_soft(&m->classes[i].material, sim->def.h);
+            !mabd_affine_turns_in_frame(&m->classes[i].material, &sim->def);
     }
     sim->blocks_beta_h[scheme] = beta_h;
 }

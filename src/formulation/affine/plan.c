@@ -167,6 +167,7 @@ static size_t state_bytes(const mabd_affine_sizes* n) {
 mabd_status mabd_affine_plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
                              mabd_error* error) {
     mabd_affine_sim sim = {.model = model, .dual = def->dual, .sizes = mabd_affine_count(model)};
+    sim.sizes.spins = mabd_affine_count_spins(model, def);
     sim.sizes.threads = (size_t)def->threads;
     mabd_arena arena = {0};
     if (mabd_affine_may_iterate(&sim)) sim.sizes.guess = sim.sizes.rows;

@@ -66,6 +66,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     sim->model = model;
     sim->warnings.allocator = *allocator;
     sim->sizes = mabd_affine_count(model);
+    sim->sizes.spins = mabd_affine_count_spins(model, def);
     sim->sizes.threads = (size_t)def->threads;
     sim->dual = def->dual;
     sim->gap_tolerance = def->gap_tolerance;

@@ -129,7 +129,7 @@ static void commit_state(mabd_affine_sim* sim, bool moved) {
     memcpy(sim->v, sim->ref, bytes);
     memcpy(sim->v1, sim->v, bytes);
     memcpy(sim->ref, sim->q, bytes + 12 * sizeof(mabd_real));
-    for (int32_t i = 0; i < sim->model->body_count; i++) mabd_affine_stage_reset_spin(sim, i);
+    for (size_t i = 0; i < n->spins; i++) mabd_affine_stage_reset_spin(sim, (int32_t)i);
     if (moved) memset(sim->stress, 0, 6 * n->bodies * sizeof *sim->stress);
     memset(sim->lambda, 0, n->rows * sizeof *sim->lambda);
     mabd_affine_read_coordinates(sim);

@@ -66,7 +66,9 @@ static mabd_status copy_state(mabd_affine_sim* sim, bool back) {
     for (int32_t i = 0; sim->sizes.turns > 0 && i < sim->model->joint_count; i++) {
         mabd_affine_stage_copy_turn(sim, back, i);
     }
-    for (int32_t i = 0; i < sim->model->body_count; i++) mabd_affine_stage_copy_spin(sim, back, i);
+    for (size_t i = 0; i < sim->sizes.spins; i++) {
+        mabd_affine_stage_copy_spin(sim, back, (int32_t)i);
+    }
     return MABD_OK;
 }
 

@@ -525,8 +525,21 @@ static void finish_lanes(mabd_affine_sim* sim, int32_t first, mabd_real* rates) 
     mabd_lanes_store(MABD_SPIN_REALS, next, body, MABD_LANES, sim->spin);
 }
 
+// Rates of bodies that are all soft: v = (q_new - q_b)/bh of every coordinate.
+static void finish_soft(const mabd_affine_sim* sim, int32_t first, int32_t last, mabd_real* v) {
+    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
+    const mabd_real *q = sim->q, *q1 = sim->q1, *q_new = sim->q_new;
+    for (size_t k = 12 * (size_t)first; k < 12 * (size_t)last; k++) {
+        v[k] = mabd_affine_step_rate(rate, w, w1, q_new[k], q[k], q1[k]);
+    }
+}
+
 void MABD_STAGE(finish_bodies)(mabd_affine_sim* sim, bool keep_history, int32_t first, int32_t last,
                                mabd_real* v) {
+    if (sim->sizes.spins == 0 && !sim->contacts) {
+        finish_soft(sim, first, last, v);
+        return;
+    }
     for (int32_t i = first; i < last;) {
         if (!keep_history && i + MABD_LANES <= last && finishes_in_lanes(sim, i)) {
             finish_lanes(sim, i, v);

@@ -123,7 +123,9 @@ void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mab
         mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
-        mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
+        if (sim->sizes.spins > 0) {
+            mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
+        }
         MABD_STAGE(open_lanes)
         (sim, body, MABD_LANES, mabd_affine_segment_halo(segment, k), stress, predict, w.ref, r, S,
          G);

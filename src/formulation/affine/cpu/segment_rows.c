@@ -28,7 +28,9 @@ static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* segment, 
     mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
     mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
     mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
-    mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
+    if (sim->sizes.spins > 0) {
+        mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
+    }
     MABD_STAGE(open_lanes)
     (sim, body, MABD_LANES, mabd_affine_segment_halo(segment, k), stress, predict, link->w.ref,
      link->r, S, link->G);

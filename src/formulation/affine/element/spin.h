@@ -361,6 +361,16 @@ MABD_HOT mabd_real mabd_spin_light(const mabd_affine_step_scale* s, const mabd_r
            2 * s->beta_h * mabd_spin_component(Gw, k) / J[k];
 }
 
+/// Compute the rotation vector of a rotation by d and then by y, whose quaternion is q. Beyond
+/// MABD_SPIN_FAR_RAD no turn is lost.
+MABD_FN mabd_vec3 mabd_spin_sum(mabd_vec3 d, mabd_vec3 y, mabd_quat q) {
+    const mabd_vec3 sum = mabd_v3_add(d, y);
+    if (!(mabd_v3_dot(sum, sum) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) {
+        return mabd_spin_vector(mabd_q_product(mabd_spin_quat(d), q));
+    }
+    return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(d, y), sum);
+}
+
 /// Compute the state after a solve. q: quaternion of end->y; on_light (3): 1 for the light axis. With keep_history the solve is part of
 /// a step, and the state one step ago stays.
 MABD_HOT mabd_spin mabd_spin_next(const mabd_affine_step_scale* s, const mabd_real* J,
@@ -378,7 +388,7 @@ MABD_HOT mabd_spin mabd_spin_next(const mabd_affine_step_scale* s, const mabd_re
     next.o1 = state->o, next.d = end->y;
     if (keep_history) {
         next.o1 = state->o1;
-        next.d = mabd_spin_vector(mabd_q_product(mabd_spin_quat(state->d), q));
+        next.d = mabd_spin_sum(state->d, end->y, q);
     }
     return next;
 }
