@@ -31,7 +31,7 @@ typedef struct mabd_sim mabd_sim;
 #define MABD_INTEGRATOR_LIST(X)                                                                    \
     X(AUTO, "auto")                                                                                \
     X(BDF2, "bdf2")                                                                                \
-    X(EULER, "euler") /* implicit Euler; "bdf1" finds it too */                                    \
+    X(EULER, "euler")             /* implicit Euler; "bdf1" finds it too */                        \
     X(BDF2_LINEAR, "bdf2-linear") /* affine: BDF2 on the coordinates, which damps rotation */
 #define MABD_PRESET_LIST(X)                                                                        \
     X(FAST, "fast")                                                                                \

@@ -224,7 +224,7 @@ Test(model_contact, the_last_pair_or_group_of_two_bodies_applies) {
         }
         if (n < 3) continue;
         const double kind = draw_real(&seed); // -1 .. 1
-        const bool group = kind < -0.6, apart = kind > 0.4;
+        const bool group = kind<-0.6, apart = kind> 0.4;
         const int32_t named = group ? n : 2;
         if (group) {
             exclude(n, bodies);

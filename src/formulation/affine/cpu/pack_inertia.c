@@ -61,10 +61,10 @@ void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned) {
     }
 }
 
-static void predict_soft(const mabd_affine_sim* sim, const int32_t* body, mabd_lanes* ref) {
-    mabd_lanes guess[12];
+// Compute references at a guess.
+static void place_soft(const mabd_affine_sim* sim, const int32_t* body, const mabd_lanes* guess,
+                       mabd_lanes* ref) {
     bool turned[MABD_LANES];
-    look_ahead(sim, body, NULL, guess);
     MABD_STAGE(turn_pack)(guess, ref, turned);
     for (int k = 9; k < 12; k++) {
         MABD_EACH_LANE(l) ref[k].at[l] = guess[k].at[l];
@@ -88,12 +88,18 @@ static void add_soft(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 wei
     }
 }
 
-// Compute the force of inertia of soft bodies, gravity and applied forces.
-static void soft_force(const mabd_affine_sim* sim, const int32_t* body, mabd_vec3 weight,
-                       const mabd_lanes* ref, mabd_lanes* r) {
+// Open soft bodies: references, and the forces of inertia, gravity and applied forces.
+static void open_soft(const mabd_affine_sim* sim, const int32_t* body, mabd_vec3 weight,
+                      bool predict, mabd_lanes* ref, mabd_lanes* r) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, body[0]);
-    mabd_lanes q_hat[12];
-    look_ahead(sim, body, q_hat, NULL);
+    mabd_lanes q_hat[12], guess[12];
+    if (predict) {
+        look_ahead(sim, body, q_hat, guess);
+        place_soft(sim, body, guess, ref);
+    } else {
+        look_ahead(sim, body, q_hat, NULL);
+        mabd_lanes_load(12, sim->ref, body, ref);
+    }
     for (int l = 0; l < MABD_LANES && sim->has_applied; l++) {
         mabd_vec12 target = mabd_lane_vec12(q_hat, l);
         mabd_affine_block_apply_force(block, sim->applied + 6 * (size_t)body[l],
@@ -277,7 +283,9 @@ void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack
     const int32_t* body = pack->body;
     mabd_lanes ref[12];
     if (mabd_affine_block_of(sim, body[0])->soft) {
-        predict_soft(sim, body, ref);
+        mabd_lanes guess[12];
+        look_ahead(sim, body, NULL, guess);
+        place_soft(sim, body, guess, ref);
     } else {
         turn_work w;
         center_work c;
@@ -401,12 +409,7 @@ void MABD_STAGE(open_lanes)(mabd_affine_sim* sim, const int32_t* body, int32_t c
     const mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(m->gravity));
     mabd_lanes_load(6, stress, body, S);
     if (block->soft) {
-        if (predict) {
-            predict_soft(sim, body, ref);
-        } else {
-            mabd_lanes_load(12, sim->ref, body, ref);
-        }
-        soft_force(sim, body, weight, ref, r);
+        open_soft(sim, body, weight, predict, ref, r);
     } else {
         turn_work w;
         center_work c;
@@ -525,21 +528,8 @@ static void finish_lanes(mabd_affine_sim* sim, int32_t first, mabd_real* rates) 
     mabd_lanes_store(MABD_SPIN_REALS, next, body, MABD_LANES, sim->spin);
 }
 
-// Rates of bodies that are all soft: v = (q_new - q_b)/bh of every coordinate.
-static void finish_soft(const mabd_affine_sim* sim, int32_t first, int32_t last, mabd_real* v) {
-    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
-    const mabd_real *q = sim->q, *q1 = sim->q1, *q_new = sim->q_new;
-    for (size_t k = 12 * (size_t)first; k < 12 * (size_t)last; k++) {
-        v[k] = mabd_affine_step_rate(rate, w, w1, q_new[k], q[k], q1[k]);
-    }
-}
-
 void MABD_STAGE(finish_bodies)(mabd_affine_sim* sim, bool keep_history, int32_t first, int32_t last,
                                mabd_real* v) {
-    if (sim->sizes.spins == 0 && !sim->contacts) {
-        finish_soft(sim, first, last, v);
-        return;
-    }
     for (int32_t i = first; i < last;) {
         if (!keep_history && i + MABD_LANES <= last && finishes_in_lanes(sim, i)) {
             finish_lanes(sim, i, v);

@@ -121,17 +121,17 @@ void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mab
         const int64_t ahead = next + MABD_LANES * k; // prefetch a few cache lines per round
         mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
-        mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
-        mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
-        if (sim->sizes.spins > 0) {
-            mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
-        }
         MABD_STAGE(open_lanes)
         (sim, body, MABD_LANES, mabd_affine_segment_halo(segment, k), stress, predict, w.ref, r, S,
          G);
-        mabd_affine_segment_prefetch_rows(6, stress, ahead);
+        mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
+        mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
         mabd_affine_segment_sides(sim, index, k, side);
+        mabd_affine_segment_prefetch_rows(6, stress, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->ref, ahead);
+        if (sim->sizes.spins > 0) {
+            mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
+        }
         mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
         MABD_STAGE(lanes_link)(block, G, r, &side[0], &side[1], &w, from, to, U);
         mabd_affine_segment_prefetch_rows(12, sim->q_new, ahead);

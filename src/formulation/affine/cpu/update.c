@@ -47,10 +47,23 @@ void MABD_STAGE(finish_coordinates)(mabd_affine_sim* sim, bool keep_history, int
     }
 }
 
+// Rates of bodies that are all soft: v = (q_new - q_b)/bh of every coordinate.
+static void finish_soft(const mabd_affine_sim* sim, int32_t first, int32_t last, mabd_real* v) {
+    const mabd_real rate = 1 / sim->step.beta_h, w = sim->step.w, w1 = sim->step.w1;
+    const mabd_real *q = sim->q, *q1 = sim->q1, *q_new = sim->q_new;
+    for (size_t k = 12 * (size_t)first; k < 12 * (size_t)last; k++) {
+        v[k] = mabd_affine_step_rate(rate, w, w1, q_new[k], q[k], q1[k]);
+    }
+}
+
 void MABD_STAGE(finish)(mabd_affine_sim* sim, bool keep_history, const mabd_affine_tile* tile) {
     // if history advances, rates overwrite v1, which is no longer needed
     mabd_real* v = keep_history ? sim->v : sim->v1;
-    MABD_STAGE(finish_bodies)(sim, keep_history, tile->body_first, tile->body_last, v);
+    if (sim->sizes.spins == 0 && !sim->contacts) {
+        finish_soft(sim, tile->body_first, tile->body_last, v);
+    } else {
+        MABD_STAGE(finish_bodies)(sim, keep_history, tile->body_first, tile->body_last, v);
+    }
     for (int32_t i = tile->group_first; i < tile->group_last; i++) {
         MABD_STAGE(finish_group)(sim, keep_history, &sim->packs->groups[i]);
     }
