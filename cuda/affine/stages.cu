@@ -17,7 +17,7 @@
 
 extern "C" {
 #include "formulation/affine/element/assemble.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_error.h"
 #include "formulation/affine/element/update.h"
 }

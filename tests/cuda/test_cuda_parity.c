@@ -316,6 +316,38 @@ Test(cuda_parity, copies_of_an_arm_settle_one_by_one) {
     mabd_model_destroy(model);
 }
 
+// ---- rotation in the frame of the body (affine/element/spin.h) ----------------------------------
+
+static void follow_spin(const scene_case* c) {
+    mabd_model* model = rig_model(load_scene(c));
+    mabd_sim_def def = mabd_default_sim_def();
+    const mabd_real h = mabd_model_suggested_h(model);
+    if (h > 0) def.h = h;
+    def.integrator = MABD_INTEGRATOR_BDF2;
+    expect_backend_parity_on_the_way(model, &def, c->steps);
+    mabd_model_destroy(model);
+}
+
+Test(cuda_parity, bodies_turn_in_their_own_frames) {
+    const scene_case cases[] = {{"chain", 10, {{"links", "60"}}},
+                                {"heavy-top", 20, {{0}}},
+                                {"spinning-box", 20, {{0}}},
+                                {"t-handle", 20, {{0}}},
+                                {"double-four-bar", 10, {{0}}},
+                                {"bounce", 40, {{0}}},
+                                {NULL, 0, {{0}}}};
+    for (const scene_case* c = cases; c->name; c++) follow_spin(c);
+}
+
+Test(cuda_parity, copies_settle_one_by_one_in_their_own_frames) {
+    mabd_model* model = copies_of("arm", "load", 0.1, 2.5, 12);
+    mabd_sim_def def = mabd_default_sim_def();
+    def.h = (mabd_real)0.02;
+    def.integrator = MABD_INTEGRATOR_BDF2;
+    expect_backend_parity(model, &def, 3, PLAIN);
+    mabd_model_destroy(model);
+}
+
 // Forty chains of one pattern go to the solver that has a thread for each.
 Test(cuda_parity, copies_of_a_chain) {
     mabd_model* model = copies_of("chain", "radius", 0.005, 0.001, 40);

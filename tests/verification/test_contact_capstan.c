@@ -98,9 +98,9 @@ static mabd_model* capstan_model(double mu, double force, int32_t* load, int32_t
 }
 
 // The chain slips when the load has sunk and the counter risen by 1 mm, 5 % of a link. (Both sink
-// by the stretch of the links, T L/(E A) each: 0.2 mm at 1e9 Pa, a micrometre of steel.) The force rises slowly: if it rose in a second,
-// it would be 3 % beyond the limit before the chain has moved that far. Steps of 0.25 ms give the
-// same ratios within 0.2 %.
+// by the stretch of the links, T L/(E A) each: 0.2 mm at 1e9 Pa, a micrometre of steel.) The force
+// rises slowly: if it rose in a second, it would be 3 % beyond the limit before the chain has moved
+// that far. Steps of 0.25 ms give the same ratios within 0.2 %.
 static void check(double mu, bool belt) {
     const double limit = holding_ratio(mu), h = 0.002;
     mabd_real x[3 * 64];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies that turn in their own frame (integrator bdf2): steady spin is exact for any rotation per
-// step, nutation keeps energy and momentum, a rolling ball keeps its speed. Step 10 ms unless a test
-// says otherwise.
+// step, nutation keeps energy and momentum, a rolling ball keeps its speed. Step 10 ms unless a
+// test says otherwise.
 //
 // Closed forms: a free body keeps L = R J o and E = o.J o/2, and about a principal axis it turns by
 // o t; a ball that rolls without slip on a plane keeps v = o r; a wheel at a constant rate needs no

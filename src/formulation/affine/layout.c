@@ -11,7 +11,7 @@
 #include "formulation/affine/cpu/reduced_chain.h"
 #include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/element/turn_joint.h"
 #include "formulation/affine/targets.h"

@@ -45,11 +45,11 @@
 
 // ---- rotation over a step (affine/element/spin.h) ----------------------------------------------
 
-/// Inertia of strain, relative to its stiffness, from which BDF2 acts on A itself: the turning frame
-/// treats strain as quasi-static.
+/// Inertia of strain, relative to its stiffness, from which BDF2 acts on A itself: the turning
+/// frame treats strain as quasi-static.
 #define MABD_SOFT_PART ((mabd_real)1e-3)
-/// Moment of a light axis relative to the largest one. Rods of 1 m x 2 cm spun up to 190 rad/s about
-/// their axes without it; cubes and plates have none.
+/// Moment of a light axis relative to the largest one. Rods of 1 m x 2 cm spun up to 190 rad/s
+/// about their axes without it; cubes and plates have none.
 #define MABD_SPIN_LIGHT_PART ((mabd_real)0.25)
 /// Moments that differ by less than this part are equal: the nutation of such a body is slower than
 /// its spin by this factor.
@@ -58,9 +58,9 @@
 /// free, above the second as loaded.
 #define MABD_SPIN_FREE_PART   ((mabd_real)0.05)
 #define MABD_SPIN_LOADED_PART ((mabd_real)0.2)
-/// Rotation per step from which the gyroscopic term of a nearly free body counts: below the first it
-/// changes the energy by less than 1e-12 of itself in a step, above the second it is corrected in
-/// full [rad].
+/// Rotation per step from which the gyroscopic term of a nearly free body counts: below the first
+/// it changes the energy by less than 1e-12 of itself in a step, above the second it is corrected
+/// in full [rad].
 #define MABD_SPIN_SLOW_RAD ((mabd_real)1e-3)
 #define MABD_SPIN_FAST_RAD ((mabd_real)2e-3)
 /// Rotation per step from which the rotation of a loaded body is damped, from which it is damped in

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/contact/contact_memory.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/start.h"
 #include "math/polar.h"
 #include "math/quat.h"

@@ -30,7 +30,8 @@ static mabd_collide_motion motion_of(const mabd_affine_sim* sim, bool predicted)
 
 // Displacement of a point of a body from the start of the step to the reference along the arc on
 // which the body turns, so that a rolling body does not slip: the chord is shorter by (angle)^2/6.
-// Bodies whose rotation is not known, soft ones and those that do not move by forces, take the chord.
+// Bodies whose rotation is not known, soft ones and those that do not move by forces, take the
+// chord.
 static mabd_vec3 point_arc(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
     const size_t at = 12 * (size_t)body;
     if (sim->model->body_motion[body] != MABD_MOTION_DYNAMIC ||

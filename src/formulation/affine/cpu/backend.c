@@ -14,7 +14,7 @@
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/dual_select.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/turn_joint.h"
 
 #include "base/error.h"

@@ -5,7 +5,7 @@
 // half a turn, polar decompositions far from a rotation.
 
 #include "formulation/affine/cpu/pack_lanes.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 
 #include "math/polar.h"
 

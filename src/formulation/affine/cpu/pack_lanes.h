@@ -34,8 +34,8 @@ void MABD_STAGE(turn_pack)(const mabd_lanes* A, mabd_lanes* R, bool* turned);
 /// Compute the geometric stiffness G of stresses (6), clamped.
 void MABD_STAGE(lanes_geometric)(const mabd_affine_block* block, const mabd_lanes* stress,
                                  mabd_lanes* G);
-/// Assemble bodies with two joints under forces r (12): Z and y in w, the block (6) and right-hand side (3) of each
-/// joint, and the block between them (9).
+/// Assemble bodies with two joints under forces r (12): Z and y in w, the block (6) and right-hand
+/// side (3) of each joint, and the block between them (9).
 void MABD_STAGE(lanes_link)(const mabd_affine_block* MABD_RESTRICT block,
                             const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT r,
                             const mabd_affine_pack_side* MABD_RESTRICT from,

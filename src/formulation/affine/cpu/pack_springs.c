@@ -108,8 +108,8 @@ static void prefetch_places(const mabd_affine_sim* sim, const mabd_affine_pack* 
 
 // ---- bodies ----
 
-// Compute Z, S and r. inertia (12): r without drag; wind: drag times wind [N]; t_b: w q + w1 q1, the
-// origin of the velocity in the drag.
+// Compute Z, S and r. inertia (12): r without drag; wind: drag times wind [N]; t_b: w q + w1 q1,
+// the origin of the velocity in the drag.
 static void open_bodies(const mabd_affine_block* MABD_RESTRICT block, mabd_vec3 wind,
                         const mabd_lanes* MABD_RESTRICT G, const mabd_lanes* MABD_RESTRICT inertia,
                         const mabd_lanes* MABD_RESTRICT t_b, spring_bodies* MABD_RESTRICT w) {

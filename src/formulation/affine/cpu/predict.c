@@ -3,10 +3,10 @@
 // so strain is zero there and the linear solve returns the whole stress (linearising at q^n instead
 // inflates bodies by (omega h)^2/2).
 //
-// The guess, of second order, is that of affine/element/inertia.h.
+// The guess, of second order, is that of affine/element/body_inertia.h.
 
 #include "formulation/affine/cpu/pack_lanes.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 
 #include "math/quat.h"
 #include "scene/signal.h"

@@ -64,8 +64,8 @@ MABD_FN void mabd_affine_block_spin(mabd_affine_block* b, const mabd_body_materi
     b->soft = false;
 }
 
-/// True if bodies of a class are soft at steps of h [s]: the inertia of their strain in BDF2 is more
-/// than MABD_SOFT_PART of its stiffness.
+/// True if bodies of a class are soft at steps of h [s]: the inertia of their strain in BDF2 is
+/// more than MABD_SOFT_PART of its stiffness.
 MABD_FN bool mabd_affine_is_soft(const mabd_body_material* m, mabd_real h) {
     const mabd_real bh = 2 * h / 3, limit = MABD_SOFT_PART * 2 * m->volume * m->mu * bh * bh;
     return m->s[0] > limit || m->s[1] > limit || m->s[2] > limit;

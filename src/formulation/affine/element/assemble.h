@@ -6,7 +6,7 @@
 #include "formulation/affine/element/assemble_rows.h"
 #include "formulation/affine/element/assemble_springs.h"
 #include "formulation/affine/element/eliminate.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "math/block.h"
 
 // Add drag (wind - t') with t' = (t - t_b)/bh; the part that depends on t is in the block.

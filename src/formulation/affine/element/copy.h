@@ -3,7 +3,7 @@
 #pragma once
 
 #include "formulation/affine/data.h"
-#include "formulation/affine/element/inertia.h"
+#include "formulation/affine/element/body_inertia.h"
 
 /// Find the largest rotation of the moving bodies of a copy. rotations (bodies): squares of twice
 /// the rotation.

@@ -27,9 +27,10 @@
 //
 // Light axis: an axis whose moment is less than a quarter of the largest; a body has at most one.
 // An unfinished rotation w = 2a of the solve leaves the torque 2 G w of the geometric stiffness
-// there, and the rate that follows from y would keep it. So the rate about this axis, of a body that
-// only has ball joints, follows from the torque instead of the rotation: O_k = O_k(reference) + a_k/bh + 2 bh (G w)_k/J_k. For all
-// axes this would make chains with heavy ends unstable, where 2 G w is large.
+// there, and the rate that follows from y would keep it. So the rate about this axis, of a body
+// that only has ball joints, follows from the torque instead of the rotation: O_k = O_k(reference)
+// + a_k/bh + 2 bh (G w)_k/J_k. For all axes this would make chains with heavy ends unstable, where
+// 2 G w is large.
 //
 // Nearly free bodies (mabd_spin_free): one linear solve does not contain the gyroscopic term, and
 // BDF2 damps nutation. Where the torque changes the momentum by less than a fifth in bh, the guess
@@ -221,8 +222,9 @@ MABD_FN mabd_mat3 mabd_spin_diagonal_cross(mabd_vec3 k, mabd_vec3 v) {
     return mabd_m3(mabd_v3(k.x, v.z, -v.y), mabd_v3(-v.z, k.y, v.x), mabd_v3(v.y, -v.x, k.z));
 }
 
-/// Move a free body by H seconds in one part: the rotation y = H/2 J^-1 (J o + exp(-y) J o), so that
-/// the momentum J o turns about the mean rate and keeps |J o| and the energy. *o: rate, in and out.
+/// Move a free body by H seconds in one part: the rotation y = H/2 J^-1 (J o + exp(-y) J o), so
+/// that the momentum J o turns about the mean rate and keeps |J o| and the energy. *o: rate, in and
+/// out.
 MABD_FN mabd_vec3 mabd_spin_flow_part(const mabd_real* J, mabd_real H, mabd_vec3* o) {
     const mabd_vec3 L = mabd_spin_momentum(J, *o);
     const mabd_vec3 k = mabd_v3(H / (2 * J[0]), H / (2 * J[1]), H / (2 * J[2]));
@@ -371,8 +373,8 @@ MABD_FN mabd_vec3 mabd_spin_sum(mabd_vec3 d, mabd_vec3 y, mabd_quat q) {
     return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(d, y), sum);
 }
 
-/// Compute the state after a solve. q: quaternion of end->y; on_light (3): 1 for the light axis. With keep_history the solve is part of
-/// a step, and the state one step ago stays.
+/// Compute the state after a solve. q: quaternion of end->y; on_light (3): 1 for the light axis.
+/// With keep_history the solve is part of a step, and the state one step ago stays.
 MABD_HOT mabd_spin mabd_spin_next(const mabd_affine_step_scale* s, const mabd_real* J,
                                   const mabd_real* on_light, const mabd_spin* state,
                                   const mabd_spin_flow* flow, const mabd_spin_end* end, mabd_quat q,
