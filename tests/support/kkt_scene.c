@@ -184,7 +184,8 @@ static mabd_real row_target(const mabd_affine_sim* cpu, const mabd_model_joint* 
     const mabd_real target = c->servo ? c->servo->value : 0;
     if (c->rigid) {
         return target - cpu->x_ref[i] -
-               mabd_affine_coordinate_remainder(&view, &set->control_row[k], ea, eb, cpu->x_ref[i]);
+               mabd_affine_coordinate_remainder(&view, &set->control_row[k], &ea, &eb,
+                                                cpu->x_ref[i]);
     }
     // force = k (rest - x) + kp (target - x) - d (x - x_b)/bh - I ((x - x_b)/bh - x'_b)/bh
     const mabd_real stiff = c->stiffness + c->damping / bh + c->armature / (bh * bh);

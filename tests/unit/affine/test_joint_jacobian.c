@@ -207,7 +207,8 @@ Test(joint_jacobian, the_remainder_of_an_angle_is_what_its_linearisation_leaves_
                        angle = {MABD_ROW_ANGLE_A, (uint8_t)(n % 3), 0, 1};
         const mabd_real x = value_at(&v, &slide);
         const mabd_real bilinear = mabd_affine_row_remainder(&v, &slide, ea, eb);
-        cr_assert(le(dbl, fabs(mabd_affine_coordinate_remainder(&v, &slide, ea, eb, x) - bilinear),
+        cr_assert(le(dbl,
+                     fabs(mabd_affine_coordinate_remainder(&v, &slide, &ea, &eb, x) - bilinear),
                      4e-15));
         // the coordinate of the strained bodies is reference + linear term + remainder
         set_hinge(&v, n % 3, 2 * draw_real(&state), 0.3);
@@ -219,7 +220,7 @@ Test(joint_jacobian, the_remainder_of_an_angle_is_what_its_linearisation_leaves_
             mabd_vec12_dot(mabd_affine_row_jacobian(&v, &angle, gap, 0), strain_increment(ea)) +
             mabd_vec12_dot(mabd_affine_row_jacobian(&v, &angle, gap, 1), strain_increment(eb));
         const mabd_real sum =
-            x_ref + line + mabd_affine_coordinate_remainder(&v, &angle, ea, eb, x_ref);
+            x_ref + line + mabd_affine_coordinate_remainder(&v, &angle, &ea, &eb, x_ref);
         cr_assert(le(dbl, fabs(sum - coordinate_at(&end, &angle, x_ref)), 4e-15));
     }
 }

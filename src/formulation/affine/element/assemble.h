@@ -5,8 +5,8 @@
 #include "formulation/affine/element/assemble_balls.h"
 #include "formulation/affine/element/assemble_rows.h"
 #include "formulation/affine/element/assemble_springs.h"
-#include "formulation/affine/element/eliminate.h"
 #include "formulation/affine/element/body_inertia.h"
+#include "formulation/affine/element/eliminate.h"
 #include "math/block.h"
 
 // Add drag (wind - t') with t' = (t - t_b)/bh; the part that depends on t is in the block.

@@ -81,10 +81,9 @@ MABD_FN bool mabd_affine_axis_is_held(const mabd_affine_sim* sim, const mabd_mod
 
 // Coordinate and force of the law of control r of a damped rotation after a solve, without dampers
 // and armature (element/turn_damper.h). lambda (controls): of the solve.
-MABD_CALL mabd_real mabd_affine_axis_damped(const mabd_affine_sim* sim,
-                                            const mabd_model_joint* joint,
-                                            const mabd_joint_view* ref, int32_t r,
-                                            const mabd_real* lambda, mabd_real* force) {
+MABD_FN mabd_real mabd_affine_axis_damped(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                          const mabd_joint_view* ref, int32_t r,
+                                          const mabd_real* lambda, mabd_real* force) {
     const int32_t first = sim->model->row_sets[joint->row_set].turn, row = r - first;
     const int32_t at = joint->coordinate + first;
     const mabd_real* S = sim->turn_damper + 3 * (size_t)at;
@@ -147,7 +146,6 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
     for (int32_t r = 0; r < set->control_count; r++) {
         if (!set->control[r].law) continue;
         mabd_affine_axis_state* axis = &sim->axes[joint->coordinate + r];
-        const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
         const mabd_axis_line* line = &axis->line;
         const bool held = !line->flat && line->compliance == 0;
         const mabd_real error = held ? (mabd_real)fabs(x_new[r] - line->x_star) : 0;
@@ -160,6 +158,7 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
                            : line->x_star + line->compliance * lambda[r];
             force = lambda[r];
         }
+        const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
         const mabd_real miss = mabd_affine_axis_find(&law, axis, x, force, slack);
         report->changed += axis->moves;
         if (mabd_affine_axis_larger(miss, error) >

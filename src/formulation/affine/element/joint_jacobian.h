@@ -130,15 +130,17 @@ MABD_FN mabd_mat3 mabd_m3_strained(mabd_mat3 R, mabd_vec12 e) {
 /// ea, eb: x(strained) - x_ref - J e. An angle is not bilinear in A, so this differs from the
 /// remainder of the row that represents it.
 MABD_CALL mabd_real mabd_affine_coordinate_remainder(const mabd_joint_view* v, const mabd_row* row,
-                                                     mabd_sym3 ea, mabd_sym3 eb, mabd_real x_ref) {
-    const mabd_vec12 Da = mabd_sym3_affine(ea), Db = mabd_sym3_affine(eb);
-    const mabd_vec3 gap = mabd_joint_gap(v);
-    const mabd_real linear = mabd_vec12_dot(mabd_affine_row_jacobian(v, row, gap, 0), Da) +
-                             mabd_vec12_dot(mabd_affine_row_jacobian(v, row, gap, 1), Db);
+                                                     const mabd_sym3* ea, const mabd_sym3* eb,
+                                                     mabd_real x_ref) {
     mabd_joint_view end = *v;
-    mabd_real x;
-    end.Aa = mabd_m3_strained(v->Aa, Da), end.Ab = mabd_m3_strained(v->Ab, Db);
+    mabd_real x, linear = 0;
+    end.Aa = mabd_m3_strained(v->Aa, mabd_sym3_affine(*ea));
+    end.Ab = mabd_m3_strained(v->Ab, mabd_sym3_affine(*eb));
     end.phi = NULL;
     mabd_joint_coordinates(&end, 1, row, &x_ref, &x);
+    for (int is_b = 0; is_b < 2; is_b++) {
+        const mabd_vec12 J = mabd_affine_row_jacobian(v, row, mabd_joint_gap(v), is_b);
+        linear += mabd_vec12_dot(J, mabd_sym3_affine(is_b ? *eb : *ea));
+    }
     return x - x_ref - linear;
 }

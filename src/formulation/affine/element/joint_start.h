@@ -121,35 +121,35 @@ typedef struct mabd_affine_turn_lines {
 // Find the lines of the axes of a damped rotation. damper: S and f at the reference. lambda: of the
 // last step, zeros if there was none. An axis yields to its law by at least the inverse of twice
 // its stiffness in S: the other axes may move with it.
-MABD_CALL mabd_affine_turn_lines mabd_affine_rows_turn_lines(
-    mabd_affine_sim* sim, const mabd_model_joint* joint, const mabd_joint_view* view, mabd_sym3 ea,
-    mabd_sym3 eb, const mabd_turn_gains* gains, const mabd_real* damper, const mabd_real* lambda) {
+MABD_CALL void mabd_affine_rows_turn_lines(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                           const mabd_joint_view* view, const mabd_sym3* ea,
+                                           const mabd_sym3* eb, const mabd_turn_gains* gains,
+                                           const mabd_real* damper, const mabd_real* lambda,
+                                           mabd_affine_turn_lines* lines) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const bool known = lambda[0] != 0 || lambda[1] != 0 || lambda[2] != 0;
-    mabd_affine_turn_lines lines;
     mabd_real f[3];
     mabd_v3_store(mabd_affine_turn_last_force(sim, joint, view, gains), f);
-    mabd_v3_store(gains->stiffness, lines.slope);
-    mabd_v3_store(gains->target, lines.level);
+    mabd_v3_store(gains->stiffness, lines->slope);
+    mabd_v3_store(gains->target, lines->level);
     for (int32_t k = 0; k < 3; k++) {
         const int32_t r = set->turn + k, i = joint->coordinate + r;
         const mabd_control* c = &set->control[r];
-        lines.remainder[k] = c->law || c->rigid
-                                 ? mabd_affine_coordinate_remainder(view, &set->control_row[r], ea,
-                                                                    eb, sim->x_ref[i])
-                                 : 0;
+        lines->remainder[k] = c->law || c->rigid
+                                  ? mabd_affine_coordinate_remainder(view, &set->control_row[r], ea,
+                                                                     eb, sim->x_ref[i])
+                                  : 0;
         if (c->law) {
             const mabd_axis_line* line =
                 mabd_affine_rows_find_law(sim, joint, view, r, known ? lambda[k] - f[k] : 0,
-                                          damper[k] / 2, lines.remainder[k]);
-            lines.slope[k] = line->compliance > 0 ? 1 / line->compliance : 0;
-            lines.level[k] = line->flat ? -line->lambda : lines.slope[k] * line->x_star;
+                                          damper[k] / 2, lines->remainder[k]);
+            lines->slope[k] = line->compliance > 0 ? 1 / line->compliance : 0;
+            lines->level[k] = line->flat ? -line->lambda : lines->slope[k] * line->x_star;
         } else if (sim->sizes.axes > 0) {
-            sim->axes[i].remainder = lines.remainder[k];
+            sim->axes[i].remainder = lines->remainder[k];
         }
-        lines.held[k] = mabd_affine_axis_is_held(sim, joint, r, &lines.x_star[k]);
+        lines->held[k] = mabd_affine_axis_is_held(sim, joint, r, &lines->x_star[k]);
     }
-    return lines;
 }
 
 // Set the compliance and right-hand side of the rows of a damped rotation with force laws or rigid
@@ -186,9 +186,9 @@ MABD_CALL void mabd_affine_rows_start_turn_lines(const mabd_affine_turn_lines* l
 
 // Start the rows of a damped rotation. ea, eb: strains of the bodies. row: first row of the joint.
 MABD_CALL void mabd_affine_rows_start_damped(mabd_affine_sim* sim, const mabd_model_joint* joint,
-                                             const mabd_joint_view* view, mabd_sym3 ea,
-                                             mabd_sym3 eb, int32_t row, int32_t width, mabd_real* D,
-                                             mabd_real* rhs) {
+                                             const mabd_joint_view* view, const mabd_sym3* ea,
+                                             const mabd_sym3* eb, int32_t row, int32_t width,
+                                             mabd_real* D, mabd_real* rhs) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t first = set->rigid_count + set->turn;
     const size_t at = mabd_affine_turn_place(sim, joint);
@@ -206,8 +206,9 @@ MABD_CALL void mabd_affine_rows_start_damped(mabd_affine_sim* sim, const mabd_mo
     mabd_real* damper = sim->turn_damper + 3 * at;
     mabd_sym3_store(found.S, damper);
     mabd_v3_store(found.force, damper + 6);
-    const mabd_affine_turn_lines lines = mabd_affine_rows_turn_lines(
-        sim, joint, view, ea, eb, &gains, damper, sim->lambda_last + row + first);
+    mabd_affine_turn_lines lines;
+    mabd_affine_rows_turn_lines(sim, joint, view, ea, eb, &gains, damper,
+                                sim->lambda_last + row + first, &lines);
     mabd_affine_rows_start_turn_lines(&lines, mabd_turn_least(&gains, 1 / sim->step.beta_h), damper,
                                       sim->x_ref + at, width, D, rhs);
 }
@@ -241,17 +242,13 @@ MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real*
     mabd_real near[MABD_JOINT_MAX_ROWS] = {0};
     for (int32_t r = 0; r < set->control_count; r++) near[r] = x_ref[r];
     mabd_joint_coordinates(view, set->control_count, set->control_row, near, x_ref);
-    if (set->damped) {
-        mabd_affine_rows_start_damped(sim, joint, view, ea, eb, plan->slot_row[slot], width, D,
-                                      rhs);
-    }
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
         const int32_t row = set->rigid_count + r, i = joint->coordinate + r;
         if (mabd_affine_is_damped_turn(set, r)) continue;
         const bool exact = c->rigid || c->law;
         const mabd_real remainder =
-            exact ? mabd_affine_coordinate_remainder(view, &set->control_row[r], ea, eb, x_ref[r])
+            exact ? mabd_affine_coordinate_remainder(view, &set->control_row[r], &ea, &eb, x_ref[r])
                   : 0;
         if (c->law) {
             mabd_affine_rows_start_law(sim, joint, view, r, plan->slot_row[slot] + row, remainder,
@@ -265,6 +262,10 @@ MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real*
         rhs[row] = x_ref[r] - x_star;
         if (c->rigid) rhs[row] += remainder;
         D[row * width + row] = value[r].compliance;
+    }
+    if (set->damped) {
+        mabd_affine_rows_start_damped(sim, joint, view, &ea, &eb, plan->slot_row[slot], width, D,
+                                      rhs);
     }
 }
 
