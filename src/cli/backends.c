@@ -2,11 +2,10 @@
 #include "cli/backends.h"
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/summary.h"
 #include "cli/system.h"
 #include "mabd/sim.h"
-
-#include <string.h>
 
 static void print_backend(mabd_backend backend, const mabd_backend_info* info, FILE* out) {
     char memory[32], spare[32];
@@ -40,7 +39,7 @@ static json_t* backend_json(const mabd_backend_info* info) {
 
 int backends_report(const char* json) {
     json_t* all = json_object();
-    const bool quiet = json != NULL && strcmp(json, "-") == 0;
+    const bool quiet = output_is_stdout(json);
     for (int k = 0; k < MABD_BACKEND_COUNT; k++) {
         const mabd_backend_info info = mabd_backend_get_info((mabd_backend)k);
         if (!quiet) print_backend((mabd_backend)k, &info, stdout);

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/formulations.h"
 #include "cli/load.h"
+#include "cli/output.h"
 #include "cli/path_use.h"
 #include "cli/plan_table.h"
 #include "cli/run_warnings.h"
@@ -248,7 +249,7 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan, js
 }
 
 static int report(const info_options* o, const loaded_scene* loaded, json_t* warnings) {
-    const bool json_on_stdout = o->json != NULL && strcmp(o->json, "-") == 0;
+    const bool json_on_stdout = output_is_stdout(o->json);
     const plan_table table = plan_table_make(loaded->model, &loaded->plan);
     const plan_table* plan = o->plan ? &table : NULL;
     if (!json_on_stdout) print_info(loaded, plan, stdout);

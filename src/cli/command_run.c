@@ -6,6 +6,7 @@
 // up to there.
 #include "cli/cli.h"
 #include "cli/load.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/run_extra.h"
 #include "cli/run_options.h"
@@ -446,7 +447,7 @@ static int prepare(run* r) {
 
 // Prepare, run, report and release.
 static int run_all(run* r) {
-    bool json_on_stdout = r->options.json != NULL && strcmp(r->options.json, "-") == 0;
+    bool json_on_stdout = output_is_stdout(r->options.json);
     if (!r->options.quiet) r->text = json_on_stdout ? stderr : stdout;
     int code = prepare(r);
     if (code == CLI_OK) {

@@ -2,6 +2,7 @@
 #include "cli/formulations.h"
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/summary.h"
 #include "mabd/sim.h"
 
@@ -81,7 +82,7 @@ static json_t* formulation_json(const mabd_formulation_info* info) {
 }
 
 int formulations_report(const char* json) {
-    const bool quiet = json != NULL && strcmp(json, "-") == 0;
+    const bool quiet = output_is_stdout(json);
     json_t *root = json_object(), *all = json_object();
     if (!quiet) print_head(stdout);
     for (int k = 0; k < MABD_FORMULATION_COUNT; k++) {

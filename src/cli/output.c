@@ -21,6 +21,10 @@ static bool fail_with(const mabd_error* error, char* message, size_t size) {
     return false;
 }
 
+bool output_is_stdout(const char* path) {
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
 // A device, pipe or terminal cannot be replaced by rename.
 static bool is_special(const char* path) {
     struct stat status;
@@ -28,7 +32,7 @@ static bool is_special(const char* path) {
 }
 
 bool output_check(const char* path, char* message, size_t size) {
-    if (strcmp(path, "-") == 0) return true;
+    if (output_is_stdout(path)) return true;
     if (is_special(path)) {
         return access(path, W_OK) == 0 ? true : fail(path, errno, message, size);
     }
@@ -71,7 +75,7 @@ static bool replace_file(const char* path, const char* text, char* message, size
 }
 
 bool output_write(const char* path, const char* text, char* message, size_t size) {
-    if (strcmp(path, "-") == 0) return write_standard_output(text, message, size);
+    if (output_is_stdout(path)) return write_standard_output(text, message, size);
     if (is_special(path)) return write_special(path, text, message, size);
     return replace_file(path, text, message, size);
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/// True if `path` names standard output, "-"; false for null.
+bool output_is_stdout(const char* path);
 /// True if `path` ("-" = standard output) can be written. False: message (size) gets "cannot write
 /// PATH: reason". Leaves no file behind.
 bool output_check(const char* path, char* message, size_t size);

@@ -30,6 +30,13 @@ void summary_set_real(json_t* object, const char* key, double value) {
     json_object_set_new(object, key, real_or_null(value));
 }
 
+void summary_set_origin(json_t* object, const char* machine, const char* command) {
+    summary_set_text(object, "version", mabd_version());
+    summary_set_text(object, "compiler", __VERSION__);
+    summary_set_text(object, "machine", machine);
+    summary_set_text(object, "command", command);
+}
+
 void summary_set_reals(json_t* object, const char* key, const double* values, int n) {
     json_t* array = json_array();
     for (int i = 0; i < n; i++) json_array_append_new(array, real_or_null(values[i]));

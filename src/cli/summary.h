@@ -38,6 +38,8 @@ double summary_links(const summary_source* source);
 void summary_set_real(json_t* object, const char* key, double value);
 /// Set object[key] to a text; a text that is not UTF-8 is replaced.
 void summary_set_text(json_t* object, const char* key, const char* value);
+/// Set version and compiler of this program, the machine and the command line that measured.
+void summary_set_origin(json_t* object, const char* machine, const char* command);
 /// Set object[key] to an array of n numbers.
 void summary_set_reals(json_t* object, const char* key, const double* values, int n);
 /// Set object[key] to an object {class: number of components}.

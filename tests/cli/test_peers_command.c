@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd bench peers` for a user: missing programs are reported, and a peer that crashes, hangs or
 // answers nonsense is reported as failing. The peers are shell scripts.
-#include "support/command.h"
+#include "support/command_json.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -33,15 +33,6 @@ static void write_peer(const char* name, const char* run) {
              run);
     sandbox_write(path, text);
     cr_assert(eq(int, chmod(path, 0700), 0));
-}
-
-static json_t* results_of(const char* line) {
-    json_error_t error;
-    command_result r = mabd_call(line);
-    cr_assert(eq(int, r.code, 0), "mabd %s\n%s", line, r.err);
-    json_t* root = json_loads(r.out, 0, &error);
-    cr_assert_not_null(root, "no JSON: %s\n%.500s", error.text, r.out);
-    return root;
 }
 
 static const json_t* row_of(const json_t* root, const char* peer) {
@@ -81,7 +72,7 @@ Test(peers_command, reports_missing_peers_and_runs_the_rest) {
 
 Test(peers_command, numbers_of_mabd_and_of_a_peer_are_side_by_side) {
     write_peer("ode", ANSWER);
-    json_t* root = results_of(SMALL "--peers ode --json -");
+    json_t* root = command_json(SMALL "--peers ode --json -");
     const json_t *own = row_of(root, "mabd"), *peer = row_of(root, "ode");
     cr_expect(eq(str, (char*)outcome_of(root, "mabd"), "ok"));
     cr_expect(eq(int, json_integer_value(json_object_get(own, "steps")), 4));
@@ -127,7 +118,7 @@ Test(peers_command, peers_are_given_the_scene) {
                "awk '$1 == \"bodies\" { b = $2 } $1 == \"joints\" { j = $2 }\n"
                "$1 == \"time\" { h = $2; n = $3 }\n"
                "END { exit !(b == 3 && j == 3 && h == 0.25 && n == 4) }' || exit 9\n" ANSWER);
-    json_t* root = results_of(SMALL "--peers ode --h 0.25 --json -");
+    json_t* root = command_json(SMALL "--peers ode --h 0.25 --json -");
     cr_expect(eq(str, (char*)outcome_of(root, "ode"), "ok"));
     json_decref(root);
 }
@@ -138,7 +129,7 @@ static void expect_outcome(const char* run, const char* options, const char* tex
     char line[256];
     write_peer("ode", run);
     snprintf(line, sizeof(line), SMALL "--peers ode --json - %s", options);
-    json_t* root = results_of(line);
+    json_t* root = command_json(line);
     cr_expect_not_null(strstr(outcome_of(root, "ode"), text), "%s", outcome_of(root, "ode"));
     cr_expect(eq(str, (char*)outcome_of(root, "mabd"), "ok"));
     json_decref(root);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `mabd bench work-precision` for a user: a row for each integrator and step, errors that fall with
 // the step, the same picture from a run and from its table, and bad input.
-#include "support/command.h"
+#include "support/command_json.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -13,15 +13,6 @@
 TestSuite(work_precision, .init = sandbox_enter, .fini = sandbox_leave, .timeout = 120);
 
 #define SMALL "bench work-precision --scenes pendulum --h 0.01,0.02 --repeat 1 "
-
-static json_t* results_of(const char* line) {
-    json_error_t error;
-    command_result r = mabd_call(line);
-    cr_assert(eq(int, r.code, 0), "mabd %s\n%s", line, r.err);
-    json_t* root = json_loads(r.out, 0, &error);
-    cr_assert_not_null(root, "no JSON: %s\n%.500s", error.text, r.out);
-    return root;
-}
 
 // A number of the row of a method and a step.
 static double number_of(const json_t* root, const char* variant, double h, const char* key) {
@@ -39,7 +30,7 @@ static double number_of(const json_t* root, const char* variant, double h, const
 
 // Euler is of order one, BDF2 of order two: half the step leaves about a half and a fourth.
 Test(work_precision, errors_fall_with_the_order_of_the_method) {
-    json_t* root = results_of(SMALL "--no-peers --json -");
+    json_t* root = command_json(SMALL "--no-peers --json -");
     const double coarse = number_of(root, "bdf2", 0.02, "position_error");
     const double fine = number_of(root, "bdf2", 0.01, "position_error");
     cr_expect(lt(dbl, fine, coarse / 3));
@@ -89,7 +80,7 @@ Test(work_precision, a_peer_without_all_positions_has_no_position_error) {
         "echo energy_scale 2; echo apart_step -1; echo failed_step -1; echo stopped 0\n"
         "echo 'failure '\n");
     cr_assert(eq(int, chmod("mabd-peer-mujoco", 0700), 0));
-    json_t* root = results_of(SMALL "--programs . --json -");
+    json_t* root = command_json(SMALL "--programs . --json -");
     cr_expect(eq(dbl, number_of(root, "tree", 0.02, "energy_error"), 0.5));
     cr_expect(eq(dbl, number_of(root, "tree", 0.02, "cost"), 0.05));
     cr_expect(eq(dbl, number_of(root, "tree", 0.02, "position_error"), 0)); // null

@@ -77,10 +77,7 @@ static json_t* result_json(const bench_report* b, int32_t row) {
 static void add_head(const bench_report* b, json_t* root) {
     const bench_stream* stream = &b->streams[0];
     summary_set_text(root, "topic", b->topic);
-    summary_set_text(root, "version", mabd_version());
-    summary_set_text(root, "compiler", __VERSION__);
-    summary_set_text(root, "machine", b->machine);
-    summary_set_text(root, "command", b->command);
+    summary_set_origin(root, b->machine, b->command);
     summary_set_text(root, "integrator", b->integrator);
     summary_set_text(root, "preset", b->preset);
     summary_set_text(root, "dual", b->dual);

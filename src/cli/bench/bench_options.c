@@ -3,6 +3,7 @@
 #include "cli/bench/bench_options.h"
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/path_use.h"
 #include "cli/system.h"
 
@@ -163,15 +164,11 @@ static int check_backends(bench_options* o, const char* text) {
     return CLI_OK;
 }
 
-static bool is_stdout(const char* path) {
-    return path != NULL && strcmp(path, "-") == 0;
-}
-
 static int check_outputs(const bench_options* o) {
     path_use uses[BENCH_SCENES_MAX + 2] = {{PATH_WRITTEN, "--json", o->json},
                                            {PATH_WRITTEN, "--csv", o->csv}};
     int32_t count = 2;
-    if (is_stdout(o->json) && is_stdout(o->csv)) {
+    if (output_is_stdout(o->json) && output_is_stdout(o->csv)) {
         return say_usage("--json and --csv cannot both go to standard output");
     }
     for (int32_t i = 0; i < o->files.count; i++) {
@@ -203,7 +200,7 @@ bool bench_options_is_topic(const char* name) {
 }
 
 bool bench_options_use_stdout(const bench_options* o) {
-    return is_stdout(o->json) || is_stdout(o->csv);
+    return output_is_stdout(o->json) || output_is_stdout(o->csv);
 }
 
 bool bench_options_read(int argc, char** argv, bench_options* options, int* exit_code) {

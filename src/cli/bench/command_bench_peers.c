@@ -7,12 +7,12 @@
 #include "cli/bench/peers_report.h"
 #include "cli/cli.h"
 #include "cli/load.h"
+#include "cli/output.h"
 #include "cli/path_use.h"
 #include "cli/system.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CASES_MAX 64
 
@@ -92,10 +92,6 @@ static int say(const char* text, int code) {
 
 // ---- checks ------------------------------------------------------------------------------------
 
-static bool is_stdout(const char* path) {
-    return path != NULL && strcmp(path, "-") == 0;
-}
-
 static int check_names(const char* name, const char* list, const char* const* choices,
                        bool* chosen) {
     char unknown[64], message[256];
@@ -132,7 +128,7 @@ static int check_cases(peers_bench* b) {
 
 static int check_options(peers_bench* b) {
     const peers_options* o = &b->options;
-    if (is_stdout(o->json) && is_stdout(o->csv)) {
+    if (output_is_stdout(o->json) && output_is_stdout(o->csv)) {
         return say("--json and --csv cannot both go to standard output", CLI_BAD_INPUT);
     }
     int code = check_names("peers", o->peers, PEERS, b->peer_wanted);
@@ -246,7 +242,7 @@ static int run_all(peers_bench* b, const char* command) {
     int code = CLI_OK;
     r->json = o->json, r->csv = o->csv, r->command = command;
     r->repeats = o->repeats, r->limit = o->limit;
-    r->text = is_stdout(o->json) || is_stdout(o->csv) ? stderr : stdout;
+    r->text = output_is_stdout(o->json) || output_is_stdout(o->csv) ? stderr : stdout;
     system_machine(r->machine, sizeof(r->machine));
     peers_report_head(r);
     for (int32_t i = 0; i < b->case_count && code == CLI_OK; i++) code = run_case(b, &b->cases[i]);

@@ -107,10 +107,6 @@ static int say(const char* text, int code) {
 
 // ---- checks ------------------------------------------------------------------------------------
 
-static bool is_stdout(const char* path) {
-    return path != NULL && strcmp(path, "-") == 0;
-}
-
 static int by_size(const void* a, const void* b) {
     const double x = *(const double*)a, y = *(const double*)b;
     return (x < y) - (x > y);
@@ -136,7 +132,7 @@ static int check_steps(work_bench* b) {
 static int check_options(work_bench* b) {
     const work_options* o = &b->options;
     char unknown[64], message[128];
-    if (is_stdout(o->json) + is_stdout(o->csv) + is_stdout(o->svg) > 1) {
+    if (output_is_stdout(o->json) + output_is_stdout(o->csv) + output_is_stdout(o->svg) > 1) {
         return say("only one of --json, --csv and --svg can go to standard output", CLI_BAD_INPUT);
     }
     if (!options_names(o->scenes, SCENES, b->wanted, unknown, sizeof(unknown))) {
@@ -354,7 +350,9 @@ static int measure(work_bench* b) {
     const work_options* o = &b->options;
     int code = CLI_OK;
     r->json = o->json, r->csv = o->csv;
-    r->text = is_stdout(o->json) || is_stdout(o->csv) || is_stdout(o->svg) ? stderr : stdout;
+    r->text = output_is_stdout(o->json) || output_is_stdout(o->csv) || output_is_stdout(o->svg)
+                  ? stderr
+                  : stdout;
     system_machine(r->machine, sizeof(r->machine));
     if (!o->no_peers) {
         b->has_mujoco = peer_program_find(PEER_PROGRAM_MUJOCO, o->programs, &b->mujoco, message,

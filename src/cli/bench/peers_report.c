@@ -146,10 +146,7 @@ static int write_json(const peers_report* b) {
     if (b->json == NULL) return CLI_OK;
     json_t *root = json_object(), *results = json_array();
     summary_set_text(root, "topic", "peers");
-    summary_set_text(root, "version", mabd_version());
-    summary_set_text(root, "compiler", __VERSION__);
-    summary_set_text(root, "machine", b->machine);
-    summary_set_text(root, "command", b->command);
+    summary_set_origin(root, b->machine, b->command);
     summary_set_text(root, "measured", METHOD);
     for (int32_t i = 0; i < b->count; i++) json_array_append_new(results, row_json(&b->rows[i]));
     json_object_set_new(root, "results", results);

@@ -104,10 +104,7 @@ static json_t* row_json(const work_row* row) {
 static int write_json(const work_report* r) {
     if (r->json == NULL) return CLI_OK;
     json_t *root = json_object(), *results = json_array(), *references = json_object();
-    summary_set_text(root, "version", mabd_version());
-    summary_set_text(root, "compiler", __VERSION__);
-    summary_set_text(root, "machine", r->machine);
-    summary_set_text(root, "command", r->command);
+    summary_set_origin(root, r->machine, r->command);
     summary_set_text(root, "measured", METHOD);
     for (int32_t i = 0; i < r->reference_count; i++) {
         summary_set_text(references, r->references[i].scene, r->references[i].text);

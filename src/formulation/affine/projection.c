@@ -161,19 +161,6 @@ static mabd_real joint_errors(const mabd_affine_projection* p, int32_t index, ma
     return worst;
 }
 
-mabd_real mabd_affine_projection_errors(const mabd_affine_projection* p, int32_t component) {
-    const mabd_plan* plan = p->sim->model->plan;
-    const mabd_plan_component* c = &plan->components[component];
-    mabd_real worst = 0;
-    for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
-        const slot_rows rows = slot_of(plan, s);
-        mabd_real* C = p->sim->lambda_last + rows.first;
-        memset(C, 0, (size_t)rows.width * sizeof *C);
-        if (rows.joint >= 0) worst = larger(worst, joint_errors(p, rows.joint, C));
-    }
-    return worst;
-}
-
 static mabd_real joint_rates(const mabd_affine_projection* p, int32_t index, const mabd_real* v,
                              mabd_real* rates) {
     const mabd_model* m = p->sim->model;
@@ -193,18 +180,31 @@ static mabd_real joint_rates(const mabd_affine_projection* p, int32_t index, con
     return worst;
 }
 
-mabd_real mabd_affine_projection_rates(const mabd_affine_projection* p, int32_t component,
-                                       const mabd_real* v) {
+// Fill the rows of a component with the rates of its joints at velocities v, or with their errors
+// if v is null. Returns the largest.
+static mabd_real fill_component(const mabd_affine_projection* p, int32_t component,
+                                const mabd_real* v) {
     const mabd_plan* plan = p->sim->model->plan;
     const mabd_plan_component* c = &plan->components[component];
     mabd_real worst = 0;
     for (int32_t s = c->slot_first; s < c->slot_first + c->slot_count; s++) {
         const slot_rows rows = slot_of(plan, s);
-        mabd_real* rates = p->sim->lambda_last + rows.first;
-        memset(rates, 0, (size_t)rows.width * sizeof *rates);
-        if (rows.joint >= 0) worst = larger(worst, joint_rates(p, rows.joint, v, rates));
+        mabd_real* row = p->sim->lambda_last + rows.first;
+        memset(row, 0, (size_t)rows.width * sizeof *row);
+        if (rows.joint < 0) continue;
+        worst = larger(worst,
+                       v ? joint_rates(p, rows.joint, v, row) : joint_errors(p, rows.joint, row));
     }
     return worst;
+}
+
+mabd_real mabd_affine_projection_errors(const mabd_affine_projection* p, int32_t component) {
+    return fill_component(p, component, NULL);
+}
+
+mabd_real mabd_affine_projection_rates(const mabd_affine_projection* p, int32_t component,
+                                       const mabd_real* v) {
+    return fill_component(p, component, v);
 }
 
 // ---- the matrix ----

@@ -104,6 +104,13 @@ MABD_FN mabd_vec3 mabd_vec12_rotation(mabd_vec12 y) {
     return mabd_v3(y.d2.z - y.d3.y, y.d3.x - y.d1.z, y.d1.y - y.d2.x);
 }
 
+/// Compute M (t_hat - t)/bh^2 + force of a body, body frame. force [N]: world axes.
+MABD_HOT mabd_vec3 mabd_affine_center_force(const mabd_affine_block* b, mabd_vec3 t_hat,
+                                            mabd_vec12 ref, mabd_vec3 force) {
+    const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
+    return mabd_m3_tmul(R, mabd_v3_axpy(b->mm, mabd_v3_sub(t_hat, ref.tau), force));
+}
+
 /// Compute r = M (q_hat - ref)/(bh)^2 + weight in the body frame. q_hat and ref are coordinates
 /// (a1, a2, a3, t), ref is rigid, weight [N] is in world axes.
 MABD_FN mabd_vec12 mabd_affine_block_inertia(const mabd_affine_block* b, mabd_vec12 q_hat,
@@ -117,7 +124,7 @@ MABD_FN mabd_vec12 mabd_affine_block_inertia(const mabd_affine_block* b, mabd_ve
     r.d1 = mabd_v3_scale(b->sm[0], r.d1);
     r.d2 = mabd_v3_scale(b->sm[1], r.d2);
     r.d3 = mabd_v3_scale(b->sm[2], r.d3);
-    r.tau = mabd_m3_tmul(R, mabd_v3_axpy(b->mm, mabd_v3_sub(q_hat.tau, ref.tau), weight));
+    r.tau = mabd_affine_center_force(b, q_hat.tau, ref, weight);
     return r;
 }
 

@@ -139,13 +139,6 @@ MABD_FN mabd_vec12 mabd_affine_spin_force(const mabd_affine_sim* sim, int32_t bo
     return mabd_spin_force(b->sm, step->beta_h, O, torque, mabd_affine_block_strain(b, stress));
 }
 
-/// Compute M (t_hat - t)/bh^2 + force of a body, body frame. force [N]: world axes.
-MABD_HOT mabd_vec3 mabd_affine_center_force(const mabd_affine_block* b, mabd_vec3 t_hat,
-                                            mabd_vec12 ref, mabd_vec3 force) {
-    const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
-    return mabd_m3_tmul(R, mabd_v3_axpy(b->mm, mabd_v3_sub(t_hat, ref.tau), force));
-}
-
 /// Compute r in the body frame: inertia, gravity, forces applied for this step. mass [kg].
 MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, int32_t body,
                                                   const mabd_affine_block* b, mabd_real mass) {
@@ -263,7 +256,8 @@ MABD_FN void mabd_affine_stage_reset_spin(mabd_affine_sim* sim, int32_t body) {
     mabd_spin s;
     mabd_polar(mabd_m3_load(sim->q + at), &R);
     s.p = mabd_q_from_matrix(R);
-    s.o = s.o1 = mabd_spin_axial(mabd_m3_tproduct(R, mabd_m3_load(sim->v + at)));
+    const mabd_mat3 skew = mabd_m3_tproduct(R, mabd_m3_load(sim->v + at)); // [o]
+    s.o = s.o1 = mabd_v3_scale((mabd_real)0.5, mabd_so3_two_sines(skew));
     s.d = s.torque = mabd_v3(0, 0, 0);
     mabd_spin_store(s, sim->spin + MABD_SPIN_REALS * (size_t)body);
 }

@@ -333,7 +333,7 @@ typedef struct mabd_spin_end {
 MABD_HOT void mabd_spin_small(mabd_mat3 R, mabd_mat3 A, mabd_vec3* a, mabd_vec3* u) {
     const mabd_mat3 D = mabd_m3_tproduct(R, A);
     const mabd_real h = (mabd_real)0.5;
-    *a = mabd_v3(h * (D.c2.z - D.c3.y), h * (D.c3.x - D.c1.z), h * (D.c1.y - D.c2.x));
+    *a = mabd_v3_scale(h, mabd_so3_two_sines(D));
     mabd_sym3 E;
     E.xx = D.c1.x - 1, E.yy = D.c2.y - 1, E.zz = D.c3.z - 1;
     E.xy = h * (D.c2.x + D.c1.y), E.xz = h * (D.c3.x + D.c1.z), E.yz = h * (D.c3.y + D.c2.z);
@@ -350,17 +350,12 @@ MABD_HOT mabd_vec3 mabd_spin_stiff(const mabd_real* c, mabd_sym3 Z, mabd_vec3 w)
     return mabd_spin_solve3(mabd_m3(n1, n2, n3), mabd_sym3_mul(Z, w));
 }
 
-/// Returns component k of a vector, 0 .. 2.
-MABD_HOT mabd_real mabd_spin_component(mabd_vec3 v, int32_t k) {
-    return k == 0 ? v.x : k == 1 ? v.y : v.z;
-}
-
 /// Compute the rate about light axis k from its torque. O: at the reference; a: rotation from it;
 /// Gw: G times 2a.
 MABD_HOT mabd_real mabd_spin_light(const mabd_affine_step_scale* s, const mabd_real* J, int32_t k,
                                    mabd_vec3 O, mabd_vec3 a, mabd_vec3 Gw) {
-    return mabd_spin_component(O, k) + mabd_spin_component(a, k) / s->beta_h +
-           2 * s->beta_h * mabd_spin_component(Gw, k) / J[k];
+    return mabd_v3_get(O, k) + mabd_v3_get(a, k) / s->beta_h +
+           2 * s->beta_h * mabd_v3_get(Gw, k) / J[k];
 }
 
 /// Compute the rotation vector of a rotation by d and then by y, whose quaternion is q. Beyond
@@ -401,10 +396,4 @@ MABD_HOT mabd_mat3 mabd_spin_rates(mabd_quat p, mabd_vec3 o) {
     return mabd_m3(mabd_v3_sub(mabd_v3_scale(o.z, R.c2), mabd_v3_scale(o.y, R.c3)),
                    mabd_v3_sub(mabd_v3_scale(o.x, R.c3), mabd_v3_scale(o.z, R.c1)),
                    mabd_v3_sub(mabd_v3_scale(o.y, R.c1), mabd_v3_scale(o.x, R.c2)));
-}
-
-/// Compute x of the skew part [x] of a matrix.
-MABD_HOT mabd_vec3 mabd_spin_axial(mabd_mat3 M) {
-    const mabd_real h = (mabd_real)0.5;
-    return mabd_v3(h * (M.c2.z - M.c3.y), h * (M.c3.x - M.c1.z), h * (M.c1.y - M.c2.x));
 }
