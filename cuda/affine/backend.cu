@@ -257,9 +257,12 @@ static mabd_status accept_best(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     const size_t stresses = 6 * sim->sizes.bodies;
     if (d->on_host) return mabd_affine_backend_cpu.accept_best(sim);
+    const size_t steps = 4 * sim->sizes.spins;
     TRY(download_reals(d, s->view.stress_new, stresses, sim->stress_new));
+    if (steps > 0) TRY(download_reals(d, s->view.spin_step, steps, sim->spin_step));
     MABD_TRY(mabd_affine_backend_cpu.accept_best(sim));
     TRY(upload_reals(d, sim->stress_new, stresses, s->view.stress_new));
+    if (steps > 0) TRY(upload_reals(d, sim->spin_step, steps, s->view.spin_step));
     return upload_reals(d, sim->q_new, coordinates_of(sim), s->view.q_new);
 }
 
@@ -279,7 +282,6 @@ static mabd_status predict(mabd_affine_sim* sim) {
     ON_DEVICE(sim);
     const mabd_affine_contacts* c = sim->contacts;
     mabd_affine_host.predict_rest(sim);
-    sim->spin_ref_set = s->view.spin_ref_set = true;
     if (c) {
         for (size_t i = 0; i < sim->sizes.bodies; i++) {
             c->by_body.euler[i] = c->by_body.euler_steps[i] > 0;

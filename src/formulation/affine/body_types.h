@@ -25,6 +25,11 @@ MABD_FN void mabd_vec12_store(mabd_vec12 a, mabd_real* p) {
 
 /// Reals of a row of sim->spin: p, o, o1, d, torque (affine/element/spin.h).
 #define MABD_SPIN_REALS 16
+/// Reals of a row of sim->center: t, t1, v, v1 (affine/element/body_inertia.h).
+#define MABD_CENTER_REALS 12
+/// Marks of a row of sim->spin_ref: its rates are damped, its corrections are in sim->spin_flow.
+#define MABD_SPIN_DAMPED 1
+#define MABD_SPIN_FLOWS  2
 
 /// Constants of a class of bodies for one beta h. Pairs are numbered by their rotation axis:
 /// pair 1 = (D23, D32), pair 2 = (D31, D13), pair 3 = (D12, D21), written (p, q): w_k = q - p.

@@ -217,7 +217,6 @@ struct mabd_affine_sim {
     mabd_sim_def def;
     bool iterates;      // some component has an iterative dual solver
     bool has_history;   // q1, v1 are one step h behind: BDF2 may use them
-    bool spin_ref_set;  // spin_ref is stored; if not, the reference is the prediction
     void* memory;       // the arena
     size_t memory_size; // [bytes]
     const mabd_affine_isa_table* stages;

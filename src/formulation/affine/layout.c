@@ -240,7 +240,7 @@ mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_mod
         const int32_t body = is_b ? joint->b : joint->a;
         if (body == sim->model->body_count) continue;
         const mabd_mat3 R = is_b ? view->Ab : view->Aa;
-        const mabd_vec12 w = mabd_vec12_load(sim->v + 12 * (size_t)body);
+        const mabd_vec12 w = mabd_affine_body_rates(sim, body);
         mabd_vec12 rates;
         rates.d1 = mabd_m3_tmul(R, w.d1), rates.d2 = mabd_m3_tmul(R, w.d2);
         rates.d3 = mabd_m3_tmul(R, w.d3), rates.tau = mabd_m3_tmul(R, w.tau);
@@ -257,7 +257,7 @@ static mabd_vec3 relative_rate(const mabd_affine_sim* sim, const mabd_model_join
         const int32_t body = is_b ? joint->b : joint->a;
         if (body == sim->model->body_count) continue;
         mabd_mat3 R = is_b ? view->Ab : view->Aa;
-        const mabd_vec12 v = mabd_vec12_load(sim->v + 12 * (size_t)body);
+        const mabd_vec12 v = mabd_affine_body_rates(sim, body);
         mabd_vec12 rates = {mabd_v3(0, 0, 0), mabd_v3(0, 0, 0), mabd_v3(0, 0, 0), mabd_v3(0, 0, 0)};
         mabd_polar(R, &R);
         rates.d1 = mabd_m3_tmul(R, v.d1), rates.d2 = mabd_m3_tmul(R, v.d2);

@@ -58,11 +58,16 @@
 /// free, above the second as loaded.
 #define MABD_SPIN_FREE_PART   ((mabd_real)0.05)
 #define MABD_SPIN_LOADED_PART ((mabd_real)0.2)
-/// Rotation per step from which the gyroscopic term of a nearly free body counts: below the first
-/// it changes the energy by less than 1e-12 of itself in a step, above the second it is corrected
-/// in full [rad].
-#define MABD_SPIN_SLOW_RAD ((mabd_real)1e-3)
-#define MABD_SPIN_FAST_RAD ((mabd_real)2e-3)
+/// Rotation of its momentum per step by the gyroscopic term from which a nearly free body is
+/// corrected, and from which it is corrected in full [rad]: below the first the term changes by
+/// less than 1e-8 of the momentum within the step.
+#define MABD_SPIN_SLOW_RAD ((mabd_real)1e-4)
+#define MABD_SPIN_FAST_RAD ((mabd_real)2e-4)
+/// Square of the relative residual at which Newton's method for the free motion ends.
+#define MABD_SPIN_ROUND_OFF ((mabd_real)1e-31)
+/// Rotation from the reference up to which the series of the whole rotation is used: those of
+/// converged steps are below; the terms left out are 4e-8 rad at this angle and 0.3 rad per step.
+#define MABD_SPIN_NEAR_RAD ((mabd_real)0.01)
 /// Rotation per step from which the rotation of a loaded body is damped, from which it is damped in
 /// full [rad], and the part of its rate that it loses per step then. BDF2 on the coordinates takes
 /// a third at 1 rad; without damping the last link of a whip of 100 gained energy from 2.5 rad on.

@@ -25,8 +25,8 @@
 #include "formulation/affine/affine_measure.h"
 
 #include "formulation/affine/affine_sim.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
-#include "formulation/affine/element/spin.h"
 
 #include "formulation/affine/cpu/isa_table.h"
 
@@ -56,7 +56,7 @@ static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* 
     const mabd_model* m = sim->model;
     const mabd_body_material* material = &m->classes[m->body_class[body]].material;
     const mabd_vec12 q = mabd_vec12_load(sim->q + 12 * body);
-    const mabd_vec12 v = mabd_vec12_load(sim->v + 12 * body);
+    const mabd_vec12 v = mabd_affine_body_rates(sim, (int32_t)body);
     const mabd_real* s = material->s;
     out->kinetic += (s[0] * mabd_v3_dot(v.d1, v.d1) + s[1] * mabd_v3_dot(v.d2, v.d2) +
                      s[2] * mabd_v3_dot(v.d3, v.d3) + material->mass * mabd_v3_dot(v.tau, v.tau)) /

@@ -10,6 +10,7 @@
 
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/contact/contact_rows.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/limits.h"
 
@@ -39,7 +40,7 @@ static user_pose user_pose_of(const mabd_model_class* c, mabd_mat3 R, mabd_vec3 
 static user_pose pose_of(const mabd_affine_sim* sim, size_t body) {
     const mabd_model_class* c = &sim->model->classes[sim->model->body_class[body]];
     const mabd_vec12 q = mabd_vec12_load(sim->q + 12 * body);
-    const mabd_vec12 v = mabd_vec12_load(sim->v + 12 * body);
+    const mabd_vec12 v = mabd_affine_body_rates(sim, (int32_t)body);
     mabd_mat3 R = mabd_m3(q.d1, q.d2, q.d3);
     mabd_polar(R, &R);
     // W = A' R' column by column: W = sum a_k' r_k'; omega = axial of its skew part

@@ -28,6 +28,7 @@
 
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/affine_body.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/contact_law.h"
 #include "formulation/affine/limits.h"
 
@@ -274,7 +275,8 @@ static void move_best(const search_work* w) {
     }
 }
 
-// Compute the stress of the new coordinates of a body, from D = R'A - I at the reference R.
+// Compute the stress and the rotation of the new coordinates of a body, from D = R'A - I at the
+// reference R.
 static void find_stress(mabd_affine_sim* sim, int32_t body) {
     const mabd_real *q = sim->q_new + 12 * (size_t)body, *ref = sim->ref + 12 * (size_t)body;
     const mabd_mat3 S = mabd_m3_product(mabd_m3_transpose(mabd_m3_load(ref)), mabd_m3_load(q));
@@ -282,6 +284,9 @@ static void find_stress(mabd_affine_sim* sim, int32_t body) {
     d.d1.x -= 1, d.d2.y -= 1, d.d3.z -= 1;
     mabd_sym3_store(mabd_affine_block_stress(mabd_affine_block_of(sim, body), d),
                     sim->stress_new + 6 * (size_t)body);
+    if (mabd_affine_turns(sim, body)) {
+        mabd_affine_store_spin_step(sim, body, mabd_m3(d.d1, d.d2, d.d3), NULL);
+    }
 }
 
 void mabd_affine_contacts_accept_best(mabd_affine_sim* sim) {

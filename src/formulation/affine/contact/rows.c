@@ -8,6 +8,7 @@
 #include "formulation/affine/contact/saved.h"
 #include "formulation/affine/cpu/schedule.h"
 #include "formulation/affine/data.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/limits.h"
 
@@ -64,8 +65,10 @@ static mabd_real own_compliance(const mabd_affine_sim* sim, int32_t body, mabd_v
 // Velocity of a point of a body at the start of the step [m/s]; of a scripted body the mean of the
 // step.
 static mabd_vec3 start_velocity(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
-    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC)
-        return mabd_affine_point_of(sim->v, body, X);
+    if (sim->model->body_motion[body] == MABD_MOTION_DYNAMIC) {
+        const mabd_vec12 v = mabd_affine_body_rates(sim, body);
+        return mabd_v3_add(mabd_m3_mul(mabd_m3(v.d1, v.d2, v.d3), X), v.tau);
+    }
     const mabd_vec3 displacement =
         mabd_v3_sub(mabd_affine_point_of(sim->ref, body, X), mabd_affine_point_of(sim->q, body, X));
     return mabd_v3_scale(1 / sim->step.lead, displacement);

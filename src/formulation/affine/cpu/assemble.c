@@ -77,15 +77,22 @@ void MABD_STAGE(start)(mabd_affine_sim* sim, mabd_affine_pass pass, const mabd_a
     MABD_STAGE_END();
 }
 
+MABD_HOT void prefetch_row(size_t columns, const mabd_real* base, int32_t body) {
+    const mabd_real* row = base + columns * (size_t)body;
+    MABD_PREFETCH_FAR(row);
+    MABD_PREFETCH_FAR(row + columns - 1);
+}
+
 // Prefetch the bodies of a pack while the previous pack is processed.
 MABD_HOT void prefetch_bodies(const mabd_affine_sim* sim, const mabd_affine_pack* pack) {
-    const mabd_real* arrays[5] = {sim->q, sim->q1, sim->v, sim->v1, sim->ref};
+    const bool soft = mabd_affine_block_of(sim, pack->body[0])->soft;
+    const mabd_real* arrays[4] = {sim->q, sim->q1, sim->v, sim->v1};
     for (int32_t l = 0; l < pack->count; l++) {
-        for (int k = 0; k < 5; k++) {
-            const mabd_real* row = arrays[k] + 12 * (size_t)pack->body[l];
-            MABD_PREFETCH_FAR(row);
-            MABD_PREFETCH_FAR(row + 11);
-        }
+        prefetch_row(12, sim->ref, pack->body[l]);
+        for (int k = 0; k < 4 && soft; k++) prefetch_row(12, arrays[k], pack->body[l]);
+        if (soft) continue;
+        prefetch_row(MABD_SPIN_REALS, sim->spin, pack->body[l]);
+        prefetch_row(MABD_CENTER_REALS, sim->center, pack->body[l]);
     }
 }
 

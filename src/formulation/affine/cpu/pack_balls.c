@@ -10,6 +10,7 @@
 
 #include "formulation/affine/cpu/pack_lanes.h"
 #include "formulation/affine/element/affine_body.h"
+#include "formulation/affine/element/body_inertia.h"
 
 #include "math/block.h"
 
@@ -271,9 +272,38 @@ void MABD_STAGE(lanes_move)(const mabd_affine_block* MABD_RESTRICT b,
         const mabd_vec3 w = mabd_vec12_rotation(d);
         mabd_lane_put_s3(mabd_affine_block_stress(b, d), out->stress, l);
         mabd_lane_put_vec12(mabd_vec12_place(mabd_lane_vec12(ref, l), d), out->q, l);
+        mabd_vec3 a, u;
+        mabd_spin_small(mabd_m3(d.d1, d.d2, d.d3), &a, &u);
+        mabd_lane_put_v3(u, out->step, l), mabd_lane_put_v3(a, out->skew, l);
         out->rotation.at[l] = mabd_v3_dot(w, w);
         out->size.at[l] = mabd_vec12_dot(d, d);
     }
+}
+
+static void find_light(const mabd_affine_block* MABD_RESTRICT block, mabd_real bh,
+                       const mabd_lanes* MABD_RESTRICT Z, const mabd_lanes* MABD_RESTRICT skew,
+                       mabd_lanes* MABD_RESTRICT light) {
+    const mabd_affine_block b = *block;
+    const int32_t k = b.light;
+    MABD_EACH_LANE(l) {
+        const mabd_vec3 a = mabd_lane_v3(skew, l);
+        const mabd_vec3 Gw = mabd_spin_stiff(b.c, mabd_lane_s3(Z, l), mabd_v3_scale(2, a));
+        light->at[l] = mabd_spin_light(bh, b.J, k, a, Gw);
+    }
+}
+
+void MABD_STAGE(store_moved)(mabd_affine_sim* sim, const int32_t* body, int32_t count,
+                             const mabd_lanes* Z, mabd_affine_moved_lanes* moved) {
+    const mabd_affine_block* block = mabd_affine_block_of(sim, body[0]);
+    mabd_lanes_store(12, moved->q, body, count, sim->q_new);
+    mabd_lanes_store(6, moved->stress, body, count, sim->stress_new);
+    if (block->soft) return;
+    if (mabd_affine_has_light(sim, body[0], block)) {
+        find_light(block, mabd_affine_scale(sim, body[0])->beta_h, Z, moved->skew, &moved->step[3]);
+    } else {
+        MABD_EACH_LANE(l) moved->step[3].at[l] = 0;
+    }
+    mabd_lanes_store(4, moved->step, body, count, sim->spin_step);
 }
 
 // Add the forces of all joints of a pack: f += J' lambda
@@ -298,8 +328,7 @@ void MABD_STAGE(move_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack,
     mabd_lanes_load(6, sim->geometric, pack->body, Z);
     mabd_lanes_load(12, sim->q_new, pack->body, y);
     MABD_STAGE(lanes_move)(mabd_affine_block_of(sim, pack->body[0]), ref, Z, y, f, &moved);
-    mabd_lanes_store(12, moved.q, pack->body, pack->count, sim->q_new);
-    mabd_lanes_store(6, moved.stress, pack->body, pack->count, sim->stress_new);
+    MABD_STAGE(store_moved)(sim, pack->body, pack->count, Z, &moved);
     for (int l = 0; l < pack->count; l++) {
         mabd_affine_report_motion(report, pack->body[l], moved.rotation.at[l], moved.size.at[l]);
     }

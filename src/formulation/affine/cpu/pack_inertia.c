@@ -111,10 +111,11 @@ static void open_soft(const mabd_affine_sim* sim, const int32_t* body, mabd_vec3
 
 // ---- rotations ---------------------------------------------------------------------------------
 
-// Rows of sim->spin in lanes, and what follows from them in a solve.
+// Rows of sim->spin and sim->center in lanes, and what follows from them in a solve.
 typedef struct turn_work {
-    mabd_lanes state[MABD_SPIN_REALS];
-    mabd_lanes y[4], flow[6];
+    mabd_lanes state[MABD_SPIN_REALS], center[MABD_CENTER_REALS];
+    mabd_lanes y[4]; // to the reference, and marks
+    mabd_lanes flow[6];
 } turn_work;
 
 MABD_HOT mabd_spin lane_turn(const mabd_lanes* a, int l) {
@@ -125,10 +126,33 @@ MABD_HOT mabd_spin lane_turn(const mabd_lanes* a, int l) {
     return s;
 }
 
+MABD_HOT mabd_affine_center lane_center(const mabd_lanes* a, int l) {
+    mabd_affine_center c;
+    c.t = mabd_lane_v3(a, l), c.t1 = mabd_lane_v3(a + 3, l);
+    c.v = mabd_lane_v3(a + 6, l), c.v1 = mabd_lane_v3(a + 9, l);
+    return c;
+}
+
 MABD_HOT mabd_spin_flow lane_flow(const mabd_lanes* a, int l) {
     mabd_spin_flow f;
     f.cw = mabd_lane_v3(a, l), f.ck = mabd_lane_v3(a + 3, l);
     return f;
+}
+
+static void load_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
+    mabd_lanes_load(MABD_SPIN_REALS, sim->spin, body, w->state);
+    mabd_lanes_load(MABD_CENTER_REALS, sim->center, body, w->center);
+    for (int k = 0; k < 6; k++) {
+        MABD_EACH_LANE(l) w->flow[k].at[l] = 0;
+    }
+}
+
+static void damp_lane(const mabd_affine_step_scale* step, const mabd_affine_block* block, int l,
+                      turn_work* w) {
+    mabd_spin state = lane_turn(w->state, l);
+    mabd_spin_damp(step, block->J, &state);
+    mabd_lane_put_v3(state.o, w->state + 4, l), mabd_lane_put_v3(state.o1, w->state + 7, l);
+    mabd_lane_put_v3(state.d, w->state + 10, l);
 }
 
 static void guess_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
@@ -139,26 +163,25 @@ static void guess_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
     MABD_EACH_LANE(l) {
         const mabd_spin state = lane_turn(w->state, l);
         mabd_lane_put_v3(mabd_spin_guess(&s, &state), w->y, l);
+        w->y[3].at[l] = 0;
         is_free->at[l] = mabd_spin_is_free(&s, b.J, &state) ? 1 : 0;
         is_wild->at[l] = mabd_spin_is_wild(&s, &state) ? 1 : 0;
-        for (int k = 0; k < 6; k++) w->flow[k].at[l] = 0;
     }
 }
 
-// Load the rotations of bodies and predict them over the solve.
+// Load bodies and predict their rotations over the solve.
 static void predict_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, body[0]);
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body[0]);
     mabd_lanes is_free, is_wild;
-    mabd_lanes_load(MABD_SPIN_REALS, sim->spin, body, w->state);
+    load_turns(sim, body, w);
     guess_turns(step, block, w, &is_free, &is_wild);
     for (int l = 0; l < MABD_LANES; l++) {
         if (!(is_wild.at[l] > 0)) continue;
-        mabd_spin state = lane_turn(w->state, l);
-        mabd_spin_damp(step, block->J, &state);
-        mabd_lane_put_v3(state.o, w->state + 4, l), mabd_lane_put_v3(state.o1, w->state + 7, l);
-        mabd_lane_put_v3(state.d, w->state + 10, l);
+        damp_lane(step, block, l, w);
+        const mabd_spin state = lane_turn(w->state, l);
         mabd_lane_put_v3(mabd_spin_guess(step, &state), w->y, l);
+        w->y[3].at[l] = MABD_SPIN_DAMPED;
         is_free.at[l] = mabd_spin_is_free(step, block->J, &state) ? 1 : 0;
     }
     for (int l = 0; l < MABD_LANES && !block->even; l++) {
@@ -168,14 +191,24 @@ static void predict_turns(const mabd_affine_sim* sim, const int32_t* body, turn_
         mabd_spin_flow flow;
         mabd_spin_free(step, block->J, &state, &y, &flow);
         mabd_lane_put_v3(y, w->y, l);
+        w->y[3].at[l] += MABD_SPIN_FLOWS;
         mabd_lane_put_v3(flow.cw, w->flow, l), mabd_lane_put_v3(flow.ck, w->flow + 3, l);
     }
 }
 
-// Load the rotations of bodies, and those to the reference.
+// Load bodies and their rotations to the reference.
 static void open_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
-    predict_turns(sim, body, w);
-    if (sim->spin_ref_set) mabd_lanes_load(4, sim->spin_ref, body, w->y);
+    load_turns(sim, body, w);
+    mabd_lanes_load(4, sim->spin_ref, body, w->y);
+    for (int l = 0; l < MABD_LANES; l++) {
+        const int marks = (int)w->y[3].at[l];
+        if (marks & MABD_SPIN_DAMPED) {
+            damp_lane(mabd_affine_scale(sim, body[0]), mabd_affine_block_of(sim, body[0]), l, w);
+        }
+        if (!(marks & MABD_SPIN_FLOWS)) continue;
+        const mabd_real* flow = sim->spin_flow + 6 * (size_t)body[l];
+        for (int k = 0; k < 6; k++) w->flow[k].at[l] = flow[k];
+    }
 }
 
 static void place_turns(const mabd_lanes* MABD_RESTRICT p, const mabd_lanes* MABD_RESTRICT y,
@@ -201,72 +234,41 @@ static void turn_references(const turn_work* w, mabd_lanes* ref) {
     }
 }
 
-// Centres of bodies in lanes, each after an entry of A.
-typedef struct center_work {
-    mabd_lanes q[4], q1[4], v[4], v1[4];
-} center_work;
-
-static void load_centers(const mabd_affine_sim* sim, const int32_t* body, center_work* c) {
-    const mabd_real *q[MABD_LANES], *q1[MABD_LANES], *v[MABD_LANES], *v1[MABD_LANES];
-    for (int l = 0; l < MABD_LANES; l++) {
-        const size_t at = 12 * (size_t)body[l] + 8;
-        q[l] = sim->q + at, q1[l] = sim->q1 + at, v[l] = sim->v + at, v1[l] = sim->v1 + at;
-    }
-    mabd_lanes_gather(4, q, c->q);
-    mabd_lanes_gather(4, q1, c->q1);
-    mabd_lanes_gather(4, v, c->v);
-    mabd_lanes_gather(4, v1, c->v1);
-}
-
 static void guess_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
-                          const center_work* MABD_RESTRICT c, mabd_lanes* MABD_RESTRICT t) {
+                          const mabd_lanes* MABD_RESTRICT center, mabd_lanes* MABD_RESTRICT t) {
     const mabd_affine_step_scale s = *step;
-    for (int k = 0; k < 3; k++) {
-        MABD_EACH_LANE(l) {
-            t[k].at[l] = mabd_affine_step_guess(&s, c->q[k + 1].at[l], c->v[k + 1].at[l],
-                                                c->v1[k + 1].at[l]);
-        }
+    MABD_EACH_LANE(l) {
+        const mabd_affine_center c = lane_center(center, l);
+        mabd_lane_put_v3(mabd_affine_center_guess(&s, &c), t, l);
     }
 }
 
-// Compute the force of inertia at references. force (3): other forces at the centre, world.
+// Compute the force of inertia at references. weight: other forces at the centre, world.
 static void turn_force(const mabd_affine_step_scale* MABD_RESTRICT step,
                        const mabd_affine_block* MABD_RESTRICT block,
-                       const turn_work* MABD_RESTRICT w, const center_work* MABD_RESTRICT c,
-                       const mabd_lanes* MABD_RESTRICT stress, const mabd_lanes* MABD_RESTRICT ref,
-                       mabd_vec3 weight, mabd_lanes* MABD_RESTRICT r) {
+                       const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT stress,
+                       const mabd_lanes* MABD_RESTRICT ref, mabd_vec3 weight,
+                       mabd_lanes* MABD_RESTRICT r) {
     const mabd_affine_step_scale s = *step;
     const mabd_affine_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_spin state = lane_turn(w->state, l);
+        const mabd_affine_center c = lane_center(w->center, l);
         const mabd_spin_flow flow = lane_flow(w->flow, l);
         const mabd_vec3 O = mabd_spin_rate(&s, state.d, flow.ck, mabd_lane_v3(w->y, l));
         const mabd_vec3 torque = mabd_spin_torque(&s, b.J, &state, flow.cw, O);
         const mabd_sym3 e = mabd_affine_block_strain(&b, mabd_lane_s3(stress, l));
         mabd_vec12 one = mabd_spin_force(b.sm, s.beta_h, O, torque, e);
-        mabd_vec3 t_hat;
-        t_hat.x = mabd_affine_step_target(&s, c->q[1].at[l], c->q1[1].at[l], c->v[1].at[l],
-                                          c->v1[1].at[l]);
-        t_hat.y = mabd_affine_step_target(&s, c->q[2].at[l], c->q1[2].at[l], c->v[2].at[l],
-                                          c->v1[2].at[l]);
-        t_hat.z = mabd_affine_step_target(&s, c->q[3].at[l], c->q1[3].at[l], c->v[3].at[l],
-                                          c->v1[3].at[l]);
-        one.tau = mabd_affine_center_force(&b, t_hat, mabd_lane_vec12(ref, l), weight);
+        one.tau = mabd_affine_center_force(&b, mabd_affine_center_target(&s, &c),
+                                           mabd_lane_vec12(ref, l), weight);
         mabd_lane_put_vec12(one, r, l);
     }
 }
 
 // ---- references --------------------------------------------------------------------------------
 
-static void store_turns(mabd_affine_sim* sim, const int32_t* body, int32_t count,
-                        const mabd_lanes* y) {
-    for (int32_t l = 0; l < count; l++) {
-        mabd_v3_store(mabd_lane_v3(y, l), sim->spin_ref + 4 * (size_t)body[l]);
-    }
-}
-
-// Store references, except those in the halo: other threads may be reading their predicted values
-// (affine/cpu/pack.h).
+// Store references, except those in the halo (bit l): other threads may be reading their predicted
+// values (affine/cpu/pack.h).
 static void store_references(mabd_affine_sim* sim, const mabd_lanes* ref, const int32_t* body,
                              int32_t count, uint8_t halo) {
     if (halo == 0) {
@@ -279,8 +281,32 @@ static void store_references(mabd_affine_sim* sim, const mabd_lanes* ref, const 
     }
 }
 
+// Store predicted rotations, except those in the halo.
+static void store_turns(mabd_affine_sim* sim, const int32_t* body, int32_t count, uint8_t halo,
+                        const turn_work* w) {
+    if (halo == 0) mabd_lanes_store(4, w->y, body, count, sim->spin_ref);
+    for (int32_t l = 0; l < count; l++) {
+        if (halo >> l & 1) continue;
+        mabd_real* y = sim->spin_ref + 4 * (size_t)body[l];
+        for (int k = 0; k < 4 && halo != 0; k++) y[k] = w->y[k].at[l];
+        if (!((int)w->y[3].at[l] & MABD_SPIN_FLOWS)) continue;
+        mabd_real* flow = sim->spin_flow + 6 * (size_t)body[l];
+        for (int k = 0; k < 6; k++) flow[k] = w->flow[k].at[l];
+    }
+}
+
+// Predict bodies that turn in their own frames: references (12).
+static void predict_references(mabd_affine_sim* sim, const int32_t* body, int32_t count,
+                               uint8_t halo, turn_work* w, mabd_lanes* ref) {
+    predict_turns(sim, body, w);
+    turn_references(w, ref);
+    guess_centers(mabd_affine_scale(sim, body[0]), w->center, ref + 9);
+    store_turns(sim, body, count, halo, w);
+}
+
 void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack, bool inside) {
     const int32_t* body = pack->body;
+    const uint8_t halo = inside ? pack->halo : 0;
     mabd_lanes ref[12];
     if (mabd_affine_block_of(sim, body[0])->soft) {
         mabd_lanes guess[12];
@@ -288,59 +314,44 @@ void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack
         place_soft(sim, body, guess, ref);
     } else {
         turn_work w;
-        center_work c;
-        predict_turns(sim, body, &w);
-        load_centers(sim, body, &c);
-        turn_references(&w, ref);
-        guess_centers(mabd_affine_scale(sim, body[0]), &c, ref + 9);
-        if (sim->spin_ref_set) store_turns(sim, body, pack->count, w.y);
+        predict_references(sim, body, pack->count, halo, &w, ref);
     }
-    store_references(sim, ref, body, pack->count, inside ? pack->halo : 0);
+    store_references(sim, ref, body, pack->count, halo);
 }
 
-static void continue_turns(const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT A,
-                           turn_work* MABD_RESTRICT w, mabd_lanes* MABD_RESTRICT q,
-                           mabd_lanes* MABD_RESTRICT a, mabd_lanes* MABD_RESTRICT u,
-                           mabd_lanes* MABD_RESTRICT y, mabd_lanes* MABD_RESTRICT det) {
+static void join_turns(const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT u,
+                       mabd_lanes* MABD_RESTRICT sum, mabd_lanes* MABD_RESTRICT is_near) {
     MABD_EACH_LANE(l) {
-        const mabd_mat3 X = mabd_lane_m3(A, l);
-        mabd_vec3 skew, small;
-        mabd_spin_small(mabd_lane_m3(ref, l), X, &skew, &small);
-        const mabd_quat n =
-            mabd_q_product(mabd_spin_quat(mabd_lane_v3(w->y, l)), mabd_spin_tangent(small));
-        mabd_lane_put_v3(mabd_spin_vector(n), y, l);
-        mabd_lane_put_v3(skew, a, l), mabd_lane_put_v3(small, u, l);
-        q[0].at[l] = n.w, q[1].at[l] = n.x, q[2].at[l] = n.y, q[3].at[l] = n.z;
-        det->at[l] = mabd_m3_det(X);
+        const mabd_vec3 from = mabd_lane_v3(y, l), more = mabd_lane_v3(u, l);
+        mabd_lane_put_v3(mabd_spin_join_near(from, more), sum, l);
+        is_near->at[l] = mabd_spin_is_near(from, more) ? 1 : 0;
     }
 }
 
-// Rotations of bodies at q_new.
-typedef struct end_work {
-    mabd_lanes q[4], y[3]; // from the state
-    mabd_lanes a[3], u[3]; // from the reference: axial(skew D), and u of affine/element/spin.h
-    mabd_lanes det;
-} end_work;
-
-static void end_turns(const mabd_lanes* ref, const mabd_lanes* A, turn_work* w, end_work* end) {
-    continue_turns(ref, A, w, end->q, end->a, end->u, end->y, &end->det);
+// Compute rotation vectors (3) of rotations by y and then by those of I + [u].
+static void end_turns(const mabd_lanes* y, const mabd_lanes* u, mabd_lanes* sum) {
+    mabd_lanes is_near;
+    join_turns(y, u, sum, &is_near);
     for (int l = 0; l < MABD_LANES; l++) {
-        const mabd_vec3 y = mabd_lane_v3(w->y, l);
-        if (!(mabd_v3_dot(y, y) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) continue;
-        mabd_quat q;
-        mabd_lane_put_v3(mabd_affine_continue_spin(y, mabd_lane_v3(end->u, l), &q), end->y, l);
-        end->q[0].at[l] = q.w, end->q[1].at[l] = q.x, end->q[2].at[l] = q.y;
-        end->q[3].at[l] = q.z;
+        if (is_near.at[l] > 0) continue;
+        mabd_lane_put_v3(mabd_spin_join(mabd_lane_v3(y, l), mabd_lane_v3(u, l)), sum, l);
     }
 }
 
-static void place_ends(const mabd_lanes* MABD_RESTRICT p, const mabd_lanes* MABD_RESTRICT q,
-                       mabd_lanes* MABD_RESTRICT ref) {
-    MABD_EACH_LANE(l) {
-        const mabd_quat from = mabd_q(p[0].at[l], p[1].at[l], p[2].at[l], p[3].at[l]);
-        const mabd_quat turn = mabd_q(q[0].at[l], q[1].at[l], q[2].at[l], q[3].at[l]);
-        mabd_lane_put_m3(mabd_q_matrix(mabd_spin_advance(from, turn)), ref, l);
-    }
+// Move the references of bodies that turn in their own frames; turned[l]: A of lane l has a
+// rotation.
+static void relinearize_turns(mabd_affine_sim* sim, const int32_t* body, int32_t count,
+                              const mabd_lanes* A, mabd_lanes* ref, bool* turned) {
+    turn_work w;
+    mabd_lanes from[4], u[4];
+    mabd_lanes_load(MABD_SPIN_REALS, sim->spin, body, w.state);
+    mabd_lanes_load(4, sim->spin_ref, body, from);
+    mabd_lanes_load(4, sim->spin_step, body, u);
+    end_turns(from, u, w.y);
+    w.y[3] = from[3];
+    turn_references(&w, ref);
+    for (int l = 0; l < MABD_LANES; l++) turned[l] = mabd_m3_det(mabd_lane_m3(A, l)) > 0;
+    mabd_lanes_store(4, w.y, body, count, sim->spin_ref);
 }
 
 int32_t MABD_STAGE(relinearize_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack) {
@@ -351,19 +362,7 @@ int32_t MABD_STAGE(relinearize_pack)(mabd_affine_sim* sim, const mabd_affine_pac
     if (mabd_affine_block_of(sim, body[0])->soft) {
         MABD_STAGE(turn_pack)(A, ref, turned);
     } else {
-        turn_work w;
-        end_work end;
-        mabd_lanes_load(12, sim->ref, body, ref);
-        if (sim->spin_ref_set) {
-            mabd_lanes_load(MABD_SPIN_REALS, sim->spin, body, w.state);
-            mabd_lanes_load(4, sim->spin_ref, body, w.y);
-        } else {
-            predict_turns(sim, body, &w);
-        }
-        end_turns(ref, A, &w, &end);
-        place_ends(w.state, end.q, ref);
-        for (int l = 0; l < MABD_LANES; l++) turned[l] = end.det.at[l] > 0;
-        store_turns(sim, body, pack->count, end.y);
+        relinearize_turns(sim, body, pack->count, A, ref, turned);
     }
     for (int l = 0; l < pack->count; l++) {
         if (!turned[l]) return body[l];
@@ -378,23 +377,19 @@ int32_t MABD_STAGE(relinearize_pack)(mabd_affine_sim* sim, const mabd_affine_pac
 // ---- forces ------------------------------------------------------------------------------------
 
 // Add the forces and torques that were applied for this step.
-static void add_applied(const mabd_affine_sim* sim, const int32_t* body, const center_work* c,
+static void add_applied(const mabd_affine_sim* sim, const int32_t* body, const mabd_lanes* center,
                         const mabd_lanes* ref, mabd_vec3 weight, mabd_lanes* r) {
     const mabd_affine_block* b = mabd_affine_block_of(sim, body[0]);
     const mabd_affine_step_scale* s = mabd_affine_scale(sim, body[0]);
     for (int l = 0; l < MABD_LANES; l++) {
         const mabd_real* wrench = sim->applied + 6 * (size_t)body[l];
+        const mabd_affine_center c = lane_center(center, l);
         mabd_vec12 one = mabd_lane_vec12(r, l);
         const mabd_vec12 at = mabd_lane_vec12(ref, l);
         const mabd_vec3 torque =
             mabd_m3_tmul(mabd_m3(at.d1, at.d2, at.d3), mabd_v3_load(wrench + 3));
-        mabd_real t_hat[3];
-        for (int k = 0; k < 3; k++) {
-            t_hat[k] = mabd_affine_step_target(s, c->q[k + 1].at[l], c->q1[k + 1].at[l],
-                                               c->v[k + 1].at[l], c->v1[k + 1].at[l]);
-        }
         one = mabd_vec12_axpy(1, mabd_vec12_torque(torque), one);
-        one.tau = mabd_affine_center_force(b, mabd_v3_load(t_hat), at,
+        one.tau = mabd_affine_center_force(b, mabd_affine_center_target(s, &c), at,
                                            mabd_v3_add(weight, mabd_v3_load(wrench)));
         mabd_lane_put_vec12(one, r, l);
     }
@@ -412,14 +407,9 @@ void MABD_STAGE(open_lanes)(mabd_affine_sim* sim, const int32_t* body, int32_t c
         open_soft(sim, body, weight, predict, ref, r);
     } else {
         turn_work w;
-        center_work c;
         mabd_lanes start[6], *carried = S; // stress of the state
-        load_centers(sim, body, &c);
         if (predict) {
-            predict_turns(sim, body, &w);
-            turn_references(&w, ref);
-            guess_centers(mabd_affine_scale(sim, body[0]), &c, ref + 9);
-            if (sim->spin_ref_set) store_turns(sim, body, count, w.y);
+            predict_references(sim, body, count, halo, &w, ref);
         } else {
             open_turns(sim, body, &w);
             mabd_lanes_load(12, sim->ref, body, ref);
@@ -428,8 +418,8 @@ void MABD_STAGE(open_lanes)(mabd_affine_sim* sim, const int32_t* body, int32_t c
             mabd_lanes_load(6, sim->stress, body, start);
             carried = start;
         }
-        turn_force(mabd_affine_scale(sim, body[0]), block, &w, &c, carried, ref, weight, r);
-        if (sim->has_applied) add_applied(sim, body, &c, ref, weight, r);
+        turn_force(mabd_affine_scale(sim, body[0]), block, &w, carried, ref, weight, r);
+        if (sim->has_applied) add_applied(sim, body, w.center, ref, weight, r);
     }
     if (predict) store_references(sim, ref, body, count, halo);
     MABD_STAGE(lanes_geometric)(block, S, G);
@@ -437,29 +427,11 @@ void MABD_STAGE(open_lanes)(mabd_affine_sim* sim, const int32_t* body, int32_t c
 
 // ---- the end of a step -------------------------------------------------------------------------
 
-static void find_light(const mabd_affine_step_scale* MABD_RESTRICT step,
-                       const mabd_affine_block* MABD_RESTRICT block,
-                       const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT Z,
-                       const mabd_lanes* MABD_RESTRICT a, mabd_lanes* MABD_RESTRICT light) {
-    const mabd_affine_step_scale s = *step;
-    const mabd_affine_block b = *block;
-    const int32_t k = b.light;
-    MABD_EACH_LANE(l) {
-        const mabd_spin state = lane_turn(w->state, l);
-        const mabd_spin_flow flow = lane_flow(w->flow, l);
-        const mabd_vec3 O = mabd_spin_rate(&s, state.d, flow.ck, mabd_lane_v3(w->y, l));
-        const mabd_vec3 turn = mabd_lane_v3(a, l);
-        const mabd_vec3 Gw = mabd_spin_stiff(b.c, mabd_lane_s3(Z, l), mabd_v3_scale(2, turn));
-        light->at[l] = mabd_spin_light(&s, b.J, k, O, turn, Gw);
-    }
-}
-
-// Advance rotations to `next` (16); rates of A (9) to v.
+// Advance rotations (16) by y, and y by the reference.
 static void next_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
                        const mabd_affine_block* MABD_RESTRICT block, bool has_light,
-                       const turn_work* MABD_RESTRICT w, const end_work* MABD_RESTRICT end,
-                       const mabd_lanes* MABD_RESTRICT light, mabd_lanes* MABD_RESTRICT next,
-                       mabd_lanes* MABD_RESTRICT v) {
+                       const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT y,
+                       const mabd_lanes* MABD_RESTRICT light, mabd_lanes* MABD_RESTRICT next) {
     const mabd_affine_step_scale s = *step;
     const mabd_affine_block b = *block;
     const mabd_real on = has_light ? 1 : 0;
@@ -467,23 +439,35 @@ static void next_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
     MABD_EACH_LANE(l) {
         const mabd_spin state = lane_turn(w->state, l);
         const mabd_spin_flow flow = lane_flow(w->flow, l);
-        mabd_spin_end one;
-        one.y = mabd_lane_v3(end->y, l), one.light = light->at[l];
-        const mabd_quat q =
-            mabd_q(end->q[0].at[l], end->q[1].at[l], end->q[2].at[l], end->q[3].at[l]);
-        const mabd_spin n = mabd_spin_next(&s, b.J, on_light, &state, &flow, &one, q, false);
+        mabd_spin_end end;
+        end.reference = mabd_lane_v3(w->y, l), end.y = mabd_lane_v3(y, l);
+        end.light = light->at[l];
+        const mabd_spin n =
+            mabd_spin_next(&s, b.J, on_light, &state, &flow, &end, mabd_spin_quat(end.y), false);
         next[0].at[l] = n.p.w, next[1].at[l] = n.p.x;
         next[2].at[l] = n.p.y, next[3].at[l] = n.p.z;
         mabd_lane_put_v3(n.o, next + 4, l), mabd_lane_put_v3(n.o1, next + 7, l);
         mabd_lane_put_v3(n.d, next + 10, l), mabd_lane_put_v3(n.torque, next + 13, l);
-        mabd_lane_put_m3(mabd_spin_rates(n.p, n.o), v, l);
+    }
+}
+
+// Advance centres (12) to t.
+static void next_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
+                         const mabd_lanes* MABD_RESTRICT center, const mabd_lanes* MABD_RESTRICT t,
+                         mabd_lanes* MABD_RESTRICT next) {
+    const mabd_affine_step_scale s = *step;
+    MABD_EACH_LANE(l) {
+        const mabd_affine_center c = lane_center(center, l);
+        const mabd_affine_center n = mabd_affine_center_next(&s, &c, mabd_lane_v3(t, l), false);
+        mabd_lane_put_v3(n.t, next, l), mabd_lane_put_v3(n.t1, next + 3, l);
+        mabd_lane_put_v3(n.v, next + 6, l), mabd_lane_put_v3(n.v1, next + 9, l);
     }
 }
 
 // True if consecutive bodies from `first` on can be finished in lanes.
 static bool finishes_in_lanes(const mabd_affine_sim* sim, int32_t first) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, first);
-    bool alike = !block->soft && sim->sizes.by_copy == 0;
+    bool alike = !block->soft;
     for (int32_t l = 0; l < MABD_LANES && alike; l++) {
         alike = sim->model->body_motion[first + l] == MABD_MOTION_DYNAMIC &&
                 mabd_affine_block_of(sim, first + l) == block &&
@@ -492,47 +476,39 @@ static bool finishes_in_lanes(const mabd_affine_sim* sim, int32_t first) {
     return alike;
 }
 
-static void finish_lanes(mabd_affine_sim* sim, int32_t first, mabd_real* rates) {
+static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, first);
     const mabd_affine_step_scale* s = mabd_affine_scale(sim, first);
-    int32_t body[MABD_LANES];
-    mabd_lanes ref[12], A[12], v[12], next[MABD_SPIN_REALS], light, t[4], t1[4];
-    const mabd_real *q[MABD_LANES], *q1[MABD_LANES];
-    turn_work w;
-    end_work end;
-    for (int l = 0; l < MABD_LANES; l++) {
-        body[l] = first + l, light.at[l] = 0;
-        q[l] = sim->q + 12 * (size_t)body[l] + 8, q1[l] = sim->q1 + 12 * (size_t)body[l] + 8;
-    }
-    mabd_lanes_load(12, sim->q_new, body, A);
-    mabd_lanes_load(12, sim->ref, body, ref);
-    mabd_lanes_gather(4, q, t);
-    mabd_lanes_gather(4, q1, t1);
-    open_turns(sim, body, &w);
-    end_turns(ref, A, &w, &end);
     const bool has_light = mabd_affine_has_light(sim, first, block);
-    if (has_light) {
-        mabd_lanes Z[6];
-        mabd_lanes_load(6, sim->geometric, body, Z);
-        find_light(s, block, &w, Z, end.a, &light);
+    int32_t body[MABD_LANES];
+    const mabd_real* at[MABD_LANES];
+    mabd_lanes t[4], moved[4], y[3], turns[MABD_SPIN_REALS], centers[MABD_CENTER_REALS];
+    turn_work w;
+    for (int l = 0; l < MABD_LANES; l++) {
+        body[l] = first + l;
+        at[l] = sim->q_new + 12 * (size_t)body[l] + 8; // an entry of A before t: four are loaded
     }
-    next_turns(s, block, has_light, &w, &end, &light, next, v);
-    const mabd_real rate = 1 / s->beta_h;
-    for (int k = 0; k < 3; k++) {
-        MABD_EACH_LANE(l) {
-            v[9 + k].at[l] = mabd_affine_step_rate(rate, s->w, s->w1, A[9 + k].at[l],
-                                                   t[k + 1].at[l], t1[k + 1].at[l]);
-        }
+    mabd_lanes_gather(4, at, t);
+    mabd_lanes_load(4, sim->spin_step, body, moved);
+    open_turns(sim, body, &w);
+    end_turns(w.y, moved, y);
+    next_turns(s, block, has_light, &w, y, &moved[3], turns);
+    next_centers(s, w.center, t + 1, centers);
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_vec3 far = mabd_lane_v3(y, l);
+        if (!(mabd_v3_dot(far, far) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) continue;
+        const mabd_quat p = mabd_spin_advance(lane_turn(w.state, l).p, mabd_spin_quat_any(far));
+        turns[0].at[l] = p.w, turns[1].at[l] = p.x, turns[2].at[l] = p.y, turns[3].at[l] = p.z;
     }
-    mabd_lanes_store(12, v, body, MABD_LANES, rates);
-    mabd_lanes_store(MABD_SPIN_REALS, next, body, MABD_LANES, sim->spin);
+    mabd_lanes_store(MABD_SPIN_REALS, turns, body, MABD_LANES, sim->spin);
+    mabd_lanes_store(MABD_CENTER_REALS, centers, body, MABD_LANES, sim->center);
 }
 
 void MABD_STAGE(finish_bodies)(mabd_affine_sim* sim, bool keep_history, int32_t first, int32_t last,
                                mabd_real* v) {
     for (int32_t i = first; i < last;) {
         if (!keep_history && i + MABD_LANES <= last && finishes_in_lanes(sim, i)) {
-            finish_lanes(sim, i, v);
+            finish_lanes(sim, i);
             i += MABD_LANES;
         } else {
             mabd_affine_stage_finish_body(sim, keep_history, i, v + 12 * (size_t)i);

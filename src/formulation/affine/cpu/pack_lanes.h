@@ -51,12 +51,17 @@ void MABD_STAGE(lanes_pull)(const mabd_lanes* MABD_RESTRICT ref,
 typedef struct mabd_affine_moved_lanes {
     mabd_lanes q[12], stress[6];
     mabd_lanes rotation, size; // squared
+    mabd_lanes step[4];        // row of sim->spin_step; store_moved sets the last
+    mabd_lanes skew[3];        // axial part of D
 } mabd_affine_moved_lanes;
 /// Compute new states from references, y and forces f of the joints.
 void MABD_STAGE(lanes_move)(const mabd_affine_block* MABD_RESTRICT block,
                             const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
                             const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
                             mabd_affine_moved_lanes* MABD_RESTRICT out);
+/// Store new states of `count` bodies of one class. Z (6): of lanes_move.
+void MABD_STAGE(store_moved)(mabd_affine_sim* sim, const int32_t* body, int32_t count,
+                             const mabd_lanes* Z, mabd_affine_moved_lanes* moved);
 
 /// Both ends of a joint; `here` is the current body.
 typedef struct mabd_affine_joint_ends {

@@ -60,6 +60,20 @@ static void prefetch_rows(int columns, const mabd_real* base, const mabd_affine_
     }
 }
 
+// Prefetch the state of a pack, in two parts. block: of the current one.
+static void prefetch_history(const mabd_affine_sim* sim, const mabd_affine_block* block,
+                             bool second, const mabd_affine_pack* pack) {
+    if (block->soft) {
+        prefetch_rows(12, second ? sim->v : sim->q, pack);
+        prefetch_rows(12, second ? sim->v1 : sim->q1, pack);
+    } else if (second) {
+        prefetch_rows(MABD_CENTER_REALS, sim->center, pack);
+    } else {
+        prefetch_rows(MABD_SPIN_REALS, sim->spin, pack);
+        prefetch_rows(4, sim->spin_ref, pack);
+    }
+}
+
 static void prefetch_block(const mabd_real* block) {
     for (int k = 0; k < 36; k += 8) MABD_PREFETCH_FAR(block + k);
 }
@@ -383,10 +397,10 @@ void MABD_STAGE(assemble_spring_pack)(mabd_affine_sim* sim, const mabd_affine_pa
     spring_side own[MABD_PACK_SIDES];
     spring_blocks blocks;
     const mabd_affine_pack* next = pack_ahead(sim, pack, MABD_PREFETCH_PACKS);
-    prefetch_rows(12, sim->q, next), prefetch_rows(12, sim->q1, next);
+    prefetch_history(sim, block, false, next);
     MABD_STAGE(open_lanes)
     (sim, pack->body, pack->count, pack->halo, stress, predict, w.ref, r, S, G);
-    prefetch_rows(12, sim->v, next), prefetch_rows(12, sim->v1, next);
+    prefetch_history(sim, block, true, next);
     find_bodies(sim, pack, G, r, &w);
     prefetch_rows(12, sim->ref, next), prefetch_rows(6, stress, next);
     for (int32_t i = 0; i < pack->side_count; i++) {

@@ -75,7 +75,6 @@ static void predict_halo(void* context, int32_t part, int32_t thread) {
 
 void mabd_affine_predict(mabd_affine_sim* sim) {
     tile_job job = {.flag = !mabd_affine_fuses_predict(sim)};
-    sim->spin_ref_set = job.flag || sim->sizes.by_copy > 0;
     run_tiles(sim, predict_tile, &job);
     if (!job.flag && sim->packs->halo_count > 0) run_tiles(sim, predict_halo, &job);
     sim->stages->predict_rest(sim);
@@ -172,7 +171,6 @@ static void relinearize_tile(void* context, int32_t tile, int32_t thread) {
 bool mabd_affine_relinearize(mabd_affine_sim* sim, int32_t* body) {
     tile_job job = {0};
     run_tiles(sim, relinearize_tile, &job);
-    sim->spin_ref_set = true;
     for (int32_t i = 0; i < sim->packs->tile_count; i++) {
         if (sim->packs->motions[i].broken_body < 0) continue;
         *body = sim->packs->motions[i].broken_body;

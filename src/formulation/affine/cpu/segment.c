@@ -119,19 +119,14 @@ void MABD_STAGE(assemble_segment)(mabd_affine_sim* sim, int32_t index, const mab
         int32_t body[MABD_LANES];
         mabd_affine_segment_bodies(segment, k, body);
         const int64_t ahead = next + MABD_LANES * k; // prefetch a few cache lines per round
-        mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
-        mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
+        mabd_affine_segment_prefetch_history(sim, block, false, ahead);
         MABD_STAGE(open_lanes)
         (sim, body, MABD_LANES, mabd_affine_segment_halo(segment, k), stress, predict, w.ref, r, S,
          G);
-        mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
-        mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
+        mabd_affine_segment_prefetch_history(sim, block, true, ahead);
         mabd_affine_segment_sides(sim, index, k, side);
         mabd_affine_segment_prefetch_rows(6, stress, ahead);
         mabd_affine_segment_prefetch_rows(12, sim->ref, ahead);
-        if (sim->sizes.spins > 0) {
-            mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
-        }
         mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
         MABD_STAGE(lanes_link)(block, G, r, &side[0], &side[1], &w, from, to, U);
         mabd_affine_segment_prefetch_rows(12, sim->q_new, ahead);
@@ -246,13 +241,13 @@ void MABD_STAGE(update_segment)(mabd_affine_sim* sim, int32_t index,
         MABD_STAGE(lanes_pull)(ref, &side[1], lambda[1], f);
         mabd_affine_segment_prefetch_rows(6, sim->stress_new, ahead);
         mabd_affine_segment_prefetch_rows(6, sim->geometric, ahead);
+        if (!block->soft) mabd_affine_segment_prefetch_rows(4, sim->spin_step, ahead);
         MABD_STAGE(lanes_move)(block, ref, Z, y, f, &moved);
         mabd_affine_segment_prefetch_rows(3, rows, ahead - segment->body);
         mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
         watch((mabd_real)k, side, &moved, &worst);
         for (int i = 0; i < 3 && k == MABD_SEGMENT_LINKS - 1; i++) worst.last[i] = worst.here[i];
-        mabd_lanes_store(12, moved.q, body, MABD_LANES, sim->q_new);
-        mabd_lanes_store(6, moved.stress, body, MABD_LANES, sim->stress_new);
+        MABD_STAGE(store_moved)(sim, body, MABD_LANES, Z, &moved);
         for (int i = 0; i < 3; i++) lambda[1][i] = lambda[0][i];
     }
     MABD_STAGE(report_segment)(segment, &worst.motion, report);

@@ -289,6 +289,20 @@ MABD_HOT void mabd_affine_segment_prefetch_rows(int columns, const mabd_real* ba
     const uintptr_t at = (uintptr_t)base + (uintptr_t)body * row;
     for (uintptr_t k = 0; k < MABD_LANES * row; k += 64) MABD_PREFETCH_FAR(at + k);
 }
+/// Prefetch the state of MABD_LANES consecutive bodies, in two parts.
+MABD_HOT void mabd_affine_segment_prefetch_history(const mabd_affine_sim* sim,
+                                                   const mabd_affine_block* block, bool second,
+                                                   int64_t body) {
+    if (block->soft) {
+        mabd_affine_segment_prefetch_rows(12, second ? sim->v : sim->q, body);
+        mabd_affine_segment_prefetch_rows(12, second ? sim->v1 : sim->q1, body);
+    } else if (second) {
+        mabd_affine_segment_prefetch_rows(MABD_CENTER_REALS, sim->center, body);
+    } else {
+        mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, body);
+        mabd_affine_segment_prefetch_rows(4, sim->spin_ref, body);
+    }
+}
 /// Prefetch the shares of the cuts, which are far apart in memory: one lane in each of some rounds.
 MABD_HOT void mabd_affine_segment_prefetch_cuts(const mabd_affine_sim* sim,
                                                 const mabd_affine_segment* segment, int32_t k) {

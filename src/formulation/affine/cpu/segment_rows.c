@@ -24,13 +24,8 @@ static void open_link(mabd_affine_sim* sim, const mabd_affine_segment* segment, 
     mabd_lanes S[6];
     int32_t body[MABD_LANES];
     mabd_affine_segment_bodies(segment, k, body);
-    mabd_affine_segment_prefetch_rows(12, sim->q, ahead);
-    mabd_affine_segment_prefetch_rows(12, sim->q1, ahead);
-    mabd_affine_segment_prefetch_rows(12, sim->v, ahead);
-    mabd_affine_segment_prefetch_rows(12, sim->v1, ahead);
-    if (sim->sizes.spins > 0) {
-        mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, ahead);
-    }
+    mabd_affine_segment_prefetch_history(sim, block, false, ahead);
+    mabd_affine_segment_prefetch_history(sim, block, true, ahead);
     MABD_STAGE(open_lanes)
     (sim, body, MABD_LANES, mabd_affine_segment_halo(segment, k), stress, predict, link->w.ref,
      link->r, S, link->G);
@@ -265,10 +260,10 @@ void MABD_STAGE(update_row_segment)(mabd_affine_sim* sim, int32_t index,
         MABD_STAGE(lanes_pull_rows)(set, &side[1], &ends[1], lambda[1], f);
         mabd_affine_segment_prefetch_rows(w, rows, ahead - segment->body);
         mabd_affine_segment_prefetch(6, mabd_affine_segment_X(sim, index + 1, k));
+        if (!block->soft) mabd_affine_segment_prefetch_rows(4, sim->spin_step, ahead);
         MABD_STAGE(lanes_move)(block, ref[1], Z, y, f, &moved);
         watch((mabd_real)k, &moved, &worst);
-        mabd_lanes_store(12, moved.q, body, MABD_LANES, sim->q_new);
-        mabd_lanes_store(6, moved.stress, body, MABD_LANES, sim->stress_new);
+        MABD_STAGE(store_moved)(sim, body, MABD_LANES, Z, &moved);
         for (int i = 0; i < w; i++) lambda[1][i] = lambda[0][i];
     }
     MABD_STAGE(report_segment)(segment, &worst, report);

@@ -8,6 +8,13 @@
 //   q_hat = q_b + bh v_b,   v = (q_new - q_b)/bh
 //
 // The centre takes BDF2 on t in both cases.
+//
+// A step of a body that is not soft reads and writes its rows of sim->spin and sim->center, a row
+// of q_new and nothing else of the state: its rows of v and v1 are not used, and its row of q1 is
+// for failed steps. Between predict and finish it has in addition
+//   spin_ref    y to the reference, and which of the two below apply (mabd_spin_marks)
+//   spin_flow   corrections of a nearly free body
+//   spin_step   u from the reference to q_new, and the change of the rate about a light axis
 #pragma once
 
 #include "formulation/affine/data.h"
@@ -18,6 +25,70 @@
 
 #include <string.h>
 
+/// Centre of a body at the state and one step ago, world.
+typedef struct mabd_affine_center {
+    mabd_vec3 t, t1; // [m]
+    mabd_vec3 v, v1; // [m/s]
+} mabd_affine_center;
+
+/// Load a row of sim->center.
+MABD_FN mabd_affine_center mabd_affine_center_load(const mabd_real* row) {
+    mabd_affine_center c;
+    c.t = mabd_v3_load(row), c.t1 = mabd_v3_load(row + 3);
+    c.v = mabd_v3_load(row + 6), c.v1 = mabd_v3_load(row + 9);
+    return c;
+}
+/// Store a row of sim->center.
+MABD_FN void mabd_affine_center_store(mabd_affine_center c, mabd_real* row) {
+    mabd_v3_store(c.t, row), mabd_v3_store(c.t1, row + 3);
+    mabd_v3_store(c.v, row + 6), mabd_v3_store(c.v1, row + 9);
+}
+
+/// Compute the motion of a centre by inertia only: t_b + bh v_b.
+MABD_HOT mabd_vec3 mabd_affine_center_target(const mabd_affine_step_scale* s,
+                                             const mabd_affine_center* c) {
+    return mabd_v3(mabd_affine_step_target(s, c->t.x, c->t1.x, c->v.x, c->v1.x),
+                   mabd_affine_step_target(s, c->t.y, c->t1.y, c->v.y, c->v1.y),
+                   mabd_affine_step_target(s, c->t.z, c->t1.z, c->v.z, c->v1.z));
+}
+/// Compute the prediction t + lead (v + curve (v - v1)) of a centre.
+MABD_HOT mabd_vec3 mabd_affine_center_guess(const mabd_affine_step_scale* s,
+                                            const mabd_affine_center* c) {
+    return mabd_v3(mabd_affine_step_guess(s, c->t.x, c->v.x, c->v1.x),
+                   mabd_affine_step_guess(s, c->t.y, c->v.y, c->v1.y),
+                   mabd_affine_step_guess(s, c->t.z, c->v.z, c->v1.z));
+}
+/// Compute the centre after a solve that moved it to t. With keep_history the solve is part of a
+/// step, and the state one step ago stays.
+MABD_HOT mabd_affine_center mabd_affine_center_next(const mabd_affine_step_scale* s,
+                                                    const mabd_affine_center* c, mabd_vec3 t,
+                                                    bool keep_history) {
+    const mabd_vec3 base = mabd_v3_axpy(s->w1, c->t1, mabd_v3_scale(s->w, c->t));
+    mabd_affine_center next;
+    next.t = t;
+    next.v = mabd_v3_scale(1 / s->beta_h, mabd_v3_sub(t, base));
+    next.t1 = keep_history ? c->t1 : c->t;
+    next.v1 = keep_history ? c->v1 : c->v;
+    return next;
+}
+
+/// True if a body turns in its own frame and its history is in sim->spin and sim->center.
+MABD_FN bool mabd_affine_turns(const mabd_affine_sim* sim, int32_t body) {
+    return sim->sizes.spins > 0 && !mabd_affine_block_of(sim, body)->soft &&
+           sim->model->body_motion[body] == MABD_MOTION_DYNAMIC;
+}
+
+/// Compute the rates of the affine coordinates of a body at the state.
+MABD_FN mabd_vec12 mabd_affine_body_rates(const mabd_affine_sim* sim, int32_t body) {
+    if (!mabd_affine_turns(sim, body)) return mabd_vec12_load(sim->v + 12 * (size_t)body);
+    const mabd_spin spin = mabd_spin_load(sim->spin + MABD_SPIN_REALS * (size_t)body);
+    const mabd_mat3 V = mabd_spin_rates(spin.p, spin.o);
+    mabd_vec12 v;
+    v.d1 = V.c1, v.d2 = V.c2, v.d3 = V.c3;
+    v.tau = mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body).v;
+    return v;
+}
+
 /// A body at the state, and its rotation to the current reference.
 typedef struct mabd_affine_spin_open {
     mabd_spin state;
@@ -25,25 +96,22 @@ typedef struct mabd_affine_spin_open {
     mabd_spin_flow flow;
 } mabd_affine_spin_open;
 
-/// Load the rotation of a body that is not soft, and predict its rotation over the solve.
-MABD_FN mabd_affine_spin_open mabd_affine_predict_spin(const mabd_affine_sim* sim, int32_t body) {
-    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
-    const mabd_affine_block* b = mabd_affine_block_of(sim, body);
-    mabd_affine_spin_open open;
-    open.state = mabd_spin_load(sim->spin + MABD_SPIN_REALS * (size_t)body);
-    if (mabd_spin_is_wild(step, &open.state)) mabd_spin_damp(step, b->J, &open.state);
-    open.y = mabd_spin_guess(step, &open.state);
-    open.flow.cw = open.flow.ck = mabd_v3(0, 0, 0);
-    if (!b->even && mabd_spin_is_free(step, b->J, &open.state)) {
-        mabd_spin_free(step, b->J, &open.state, &open.y, &open.flow);
-    }
-    return open;
-}
-
 /// Load the rotation of a body that is not soft, and its rotation to the reference.
 MABD_FN mabd_affine_spin_open mabd_affine_open_spin(const mabd_affine_sim* sim, int32_t body) {
-    mabd_affine_spin_open open = mabd_affine_predict_spin(sim, body);
-    if (sim->spin_ref_set) open.y = mabd_v3_load(sim->spin_ref + 4 * (size_t)body);
+    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
+    const mabd_real* to = sim->spin_ref + 4 * (size_t)body;
+    const int marks = (int)to[3];
+    mabd_affine_spin_open open;
+    open.state = mabd_spin_load(sim->spin + MABD_SPIN_REALS * (size_t)body);
+    open.y = mabd_v3_load(to);
+    open.flow.cw = open.flow.ck = mabd_v3(0, 0, 0);
+    if (marks & MABD_SPIN_DAMPED) {
+        mabd_spin_damp(step, mabd_affine_block_of(sim, body)->J, &open.state);
+    }
+    if (marks & MABD_SPIN_FLOWS) {
+        const mabd_real* flow = sim->spin_flow + 6 * (size_t)body;
+        open.flow.cw = mabd_v3_load(flow), open.flow.ck = mabd_v3_load(flow + 3);
+    }
     return open;
 }
 
@@ -53,7 +121,26 @@ MABD_FN mabd_affine_spin_open mabd_affine_open_spin(const mabd_affine_sim* sim, 
 MABD_FN void mabd_affine_place_spin(mabd_affine_sim* sim, int32_t body, mabd_quat p, mabd_vec3 y) {
     const mabd_quat q = mabd_spin_advance(p, mabd_spin_quat_any(y));
     mabd_m3_store(mabd_q_matrix(q), sim->ref + 12 * (size_t)body);
-    if (sim->spin_ref_set) mabd_v3_store(y, sim->spin_ref + 4 * (size_t)body);
+    mabd_v3_store(y, sim->spin_ref + 4 * (size_t)body);
+}
+
+// Predict the rotation of a body that is not soft over the solve: reference, marks and corrections.
+MABD_FN void mabd_affine_predict_spin(mabd_affine_sim* sim, int32_t body) {
+    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
+    const mabd_affine_block* b = mabd_affine_block_of(sim, body);
+    mabd_spin state = mabd_spin_load(sim->spin + MABD_SPIN_REALS * (size_t)body);
+    int marks = mabd_spin_is_wild(step, &state) ? MABD_SPIN_DAMPED : 0;
+    if (marks) mabd_spin_damp(step, b->J, &state);
+    mabd_vec3 y = mabd_spin_guess(step, &state);
+    if (!b->even && mabd_spin_is_free(step, b->J, &state)) {
+        mabd_spin_flow flow;
+        mabd_real* to = sim->spin_flow + 6 * (size_t)body;
+        mabd_spin_free(step, b->J, &state, &y, &flow);
+        mabd_v3_store(flow.cw, to), mabd_v3_store(flow.ck, to + 3);
+        marks |= MABD_SPIN_FLOWS;
+    }
+    mabd_affine_place_spin(sim, body, state.p, y);
+    sim->spin_ref[4 * (size_t)body + 3] = (mabd_real)marks;
 }
 
 // Compute the rotation of the reference of a body of a soft class.
@@ -83,22 +170,15 @@ MABD_FN void mabd_affine_stage_predict_body(mabd_affine_sim* sim, int32_t body) 
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
     if (mabd_affine_block_of(sim, body)->soft) {
         mabd_affine_predict_soft(sim, body);
+        for (size_t k = at + 9; k < at + 12; k++) {
+            sim->ref[k] = mabd_affine_step_guess(step, sim->q[k], sim->v[k], sim->v1[k]);
+        }
     } else {
-        const mabd_affine_spin_open open = mabd_affine_predict_spin(sim, body);
-        mabd_affine_place_spin(sim, body, open.state.p, open.y);
+        const mabd_affine_center c =
+            mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body);
+        mabd_affine_predict_spin(sim, body);
+        mabd_v3_store(mabd_affine_center_guess(step, &c), sim->ref + at + 9);
     }
-    for (size_t k = at + 9; k < at + 12; k++) {
-        sim->ref[k] = mabd_affine_step_guess(step, sim->q[k], sim->v[k], sim->v1[k]);
-    }
-}
-
-/// Continue a rotation by y with the small rotation of I + [u]. *q: quaternion of the whole.
-MABD_FN mabd_vec3 mabd_affine_continue_spin(mabd_vec3 y, mabd_vec3 u, mabd_quat* q) {
-    const mabd_quat more = mabd_spin_tangent(u);
-    *q = mabd_q_product(mabd_spin_quat_any(y), more);
-    if (!(mabd_v3_dot(y, y) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) return mabd_spin_vector(*q);
-    const mabd_vec3 z = mabd_spin_vector(more); // beyond half a turn: no turn is lost
-    return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(y, z), mabd_v3_add(y, z));
 }
 
 /// Move the reference of a body to q_new. False if A_new has no rotation.
@@ -106,21 +186,16 @@ MABD_FN bool mabd_affine_stage_relinearize_body(mabd_affine_sim* sim, int32_t bo
     const mabd_real* q = sim->q_new + 12 * (size_t)body;
     mabd_real* ref = sim->ref + 12 * (size_t)body;
     const mabd_mat3 A = mabd_m3_load(q);
-    mabd_mat3 R = A;
     if (mabd_affine_block_of(sim, body)->soft) {
+        mabd_mat3 R = A;
         if (!mabd_polar(A, &R)) return false;
         mabd_m3_store(R, ref);
     } else {
         if (!(mabd_m3_det(A) > 0)) return false;
-        mabd_real* stored = sim->spin_ref + 4 * (size_t)body;
+        const mabd_vec3 y = mabd_v3_load(sim->spin_ref + 4 * (size_t)body);
+        const mabd_vec3 u = mabd_v3_load(sim->spin_step + 4 * (size_t)body);
         const mabd_quat p = mabd_q_load(sim->spin + MABD_SPIN_REALS * (size_t)body);
-        const mabd_vec3 y =
-            sim->spin_ref_set ? mabd_v3_load(stored) : mabd_affine_predict_spin(sim, body).y;
-        mabd_vec3 a, u;
-        mabd_quat turn;
-        mabd_spin_small(mabd_m3_load(ref), A, &a, &u);
-        mabd_v3_store(mabd_affine_continue_spin(y, u, &turn), stored);
-        mabd_m3_store(mabd_q_matrix(mabd_spin_advance(p, turn)), ref);
+        mabd_affine_place_spin(sim, body, p, mabd_spin_join(y, u));
     }
     memcpy(ref + 9, q + 9, 3 * sizeof(mabd_real));
     return true;
@@ -147,18 +222,20 @@ MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, in
     const mabd_vec12 ref = mabd_vec12_load(sim->ref + at);
     const mabd_mat3 R = mabd_m3(ref.d1, ref.d2, ref.d3);
     mabd_vec3 weight = mabd_v3_scale(mass, mabd_v3_load(sim->model->gravity));
-    mabd_real q_hat[12];
-    for (size_t k = b->soft ? 0 : 9; k < 12; k++) {
-        q_hat[k] = mabd_affine_step_target(step, sim->q[at + k], sim->q1[at + k], sim->v[at + k],
-                                           sim->v1[at + k]);
-    }
     if (b->soft) {
+        mabd_real q_hat[12];
+        for (size_t k = 0; k < 12; k++) {
+            q_hat[k] = mabd_affine_step_target(step, sim->q[at + k], sim->q1[at + k],
+                                               sim->v[at + k], sim->v1[at + k]);
+        }
         mabd_vec12 target = mabd_vec12_load(q_hat);
         if (sim->has_applied) {
             mabd_affine_block_apply_force(b, sim->applied + 6 * (size_t)body, R, &target);
         }
         return mabd_affine_block_inertia(b, target, ref, weight);
     }
+    const mabd_affine_center c =
+        mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body);
     mabd_vec12 r = mabd_affine_spin_force(sim, body, b);
     if (sim->has_applied) {
         const mabd_real* wrench = sim->applied + 6 * (size_t)body;
@@ -166,7 +243,7 @@ MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, in
         const mabd_vec3 torque = mabd_m3_tmul(R, mabd_v3_load(wrench + 3));
         r = mabd_vec12_axpy(1, mabd_vec12_torque(torque), r);
     }
-    r.tau = mabd_affine_center_force(b, mabd_v3_load(q_hat + 9), ref, weight);
+    r.tau = mabd_affine_center_force(b, mabd_affine_center_target(step, &c), ref, weight);
     return r;
 }
 
@@ -179,99 +256,93 @@ MABD_FN bool mabd_affine_has_light(const mabd_affine_sim* sim, int32_t body,
     return b->light >= 0 && sim->body_kind[body] == MABD_BODY_SIMPLE;
 }
 
-/// Compute the rotation of a body that is not soft over the solve that led to q_new.
-MABD_FN mabd_spin_end mabd_affine_end_spin(const mabd_affine_sim* sim, int32_t body,
-                                           const mabd_affine_spin_open* open, mabd_quat* q) {
-    const size_t at = (size_t)body;
+/// Store the rotation of a body that is not soft from its reference: of the columns D of an
+/// increment. Z: of the body in this solve, null if not known: a light axis is then treated like
+/// the others.
+MABD_FN void mabd_affine_store_spin_step(const mabd_affine_sim* sim, int32_t body, mabd_mat3 D,
+                                         const mabd_real* Z) {
     const mabd_affine_block* b = mabd_affine_block_of(sim, body);
-    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
-    mabd_spin_end end;
+    mabd_real* to = sim->spin_step + 4 * (size_t)body;
     mabd_vec3 a, u;
-    mabd_spin_small(mabd_m3_load(sim->ref + 12 * at), mabd_m3_load(sim->q_new + 12 * at), &a, &u);
-    end.y = mabd_affine_continue_spin(open->y, u, q);
-    end.light = 0;
-    if (!mabd_affine_has_light(sim, body, b)) return end;
-    const mabd_vec3 O = mabd_spin_rate(step, open->state.d, open->flow.ck, open->y);
-    const mabd_vec3 Gw =
-        mabd_spin_stiff(b->c, mabd_sym3_load(sim->geometric + 6 * at), mabd_v3_scale(2, a));
-    end.light = mabd_spin_light(step, b->J, b->light, O, a, Gw);
-    return end;
+    mabd_spin_small(D, &a, &u);
+    mabd_v3_store(u, to);
+    to[3] = 0;
+    if (!mabd_affine_has_light(sim, body, b)) return;
+    mabd_vec3 Gw = mabd_v3(0, 0, 0);
+    if (Z) Gw = mabd_spin_stiff(b->c, mabd_sym3_load(Z), mabd_v3_scale(2, a));
+    to[3] = mabd_spin_light(mabd_affine_scale(sim, body)->beta_h, b->J, b->light, a, Gw);
 }
 
-/// Save the rotation of a body of a copy that has settled.
-MABD_FN void mabd_affine_save_spin(const mabd_affine_sim* sim, int32_t body) {
-    const mabd_affine_block* b = mabd_affine_block_of(sim, body);
-    if (b->soft || sim->model->body_motion[body] != MABD_MOTION_DYNAMIC) return;
-    const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
-    mabd_quat q;
-    const mabd_spin_end end = mabd_affine_end_spin(sim, body, &open, &q);
-    mabd_real* to = sim->spin_end + 8 * (size_t)body;
-    mabd_v3_store(end.y, to);
-    to[3] = end.light;
-    mabd_q_store(q, to + 4);
-}
-
-// Compute the rotation at the end of a solve and its rates v (9); the row of sim->spin moves on.
-MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, int32_t body,
-                                     mabd_real* v) {
+// Advance the rotation of a body to the end of a solve.
+MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, int32_t body) {
     const mabd_affine_block* b = mabd_affine_block_of(sim, body);
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
-    mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
+    const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
+    const mabd_real* moved = sim->spin_step + 4 * (size_t)body;
     mabd_spin_end end;
-    mabd_quat q;
-    if (sim->sizes.by_copy > 0) {
-        const mabd_real* from = sim->spin_end + 8 * (size_t)body;
-        end.y = mabd_v3_load(from), end.light = from[3];
-        q = mabd_q_load(from + 4);
-    } else {
-        end = mabd_affine_end_spin(sim, body, &open, &q);
-    }
+    end.reference = open.y;
+    end.y = mabd_spin_join(open.y, mabd_v3_load(moved));
+    end.light = moved[3];
     const mabd_real none[3] = {0, 0, 0};
     const mabd_real* on_light = mabd_affine_has_light(sim, body, b) ? b->on_light : none;
-    const mabd_spin next =
-        mabd_spin_next(step, b->J, on_light, &open.state, &open.flow, &end, q, keep_history);
+    const mabd_spin next = mabd_spin_next(step, b->J, on_light, &open.state, &open.flow, &end,
+                                          mabd_spin_quat_any(end.y), keep_history);
     mabd_spin_store(next, sim->spin + MABD_SPIN_REALS * (size_t)body);
-    mabd_m3_store(mabd_spin_rates(next.p, next.o), v);
 }
 
-/// Compute the rates of one body at the end of a solve, to row v (12) of its array.
+/// Advance the history of one body to the end of a solve. Of a body that does not turn in its own
+/// frame, only the rates are computed, to row v (12) of their array.
 MABD_FN void mabd_affine_stage_finish_body(mabd_affine_sim* sim, bool keep_history, int32_t body,
                                            mabd_real* v) {
     const size_t at = 12 * (size_t)body;
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
+    if (mabd_affine_turns(sim, body)) {
+        mabd_real* row = sim->center + MABD_CENTER_REALS * (size_t)body;
+        const mabd_affine_center c = mabd_affine_center_load(row);
+        const mabd_vec3 t = mabd_v3_load(sim->q_new + at + 9);
+        mabd_affine_center_store(mabd_affine_center_next(step, &c, t, keep_history), row);
+        mabd_affine_finish_spin(sim, keep_history, body);
+        return;
+    }
     const mabd_real rate = 1 / step->beta_h;
-    const bool turns = !mabd_affine_block_of(sim, body)->soft &&
-                       sim->model->body_motion[body] == MABD_MOTION_DYNAMIC;
-    for (size_t k = turns ? 9 : 0; k < 12; k++) {
+    for (size_t k = 0; k < 12; k++) {
         v[k] = mabd_affine_step_rate(rate, step->w, step->w1, sim->q_new[at + k], sim->q[at + k],
                                      sim->q1[at + k]);
     }
-    if (turns) mabd_affine_finish_spin(sim, keep_history, body, v);
 }
 
-/// Set the rotation of a body from q and v, without history.
+/// Set the history of a body from q and v: there is no step before.
 MABD_FN void mabd_affine_stage_reset_spin(mabd_affine_sim* sim, int32_t body) {
     const size_t at = 12 * (size_t)body;
     mabd_mat3 R = mabd_m3_identity();
     mabd_spin s;
+    mabd_affine_center c;
     mabd_polar(mabd_m3_load(sim->q + at), &R);
     s.p = mabd_q_from_matrix(R);
     const mabd_mat3 skew = mabd_m3_tproduct(R, mabd_m3_load(sim->v + at)); // [o]
     s.o = s.o1 = mabd_v3_scale((mabd_real)0.5, mabd_so3_two_sines(skew));
     s.d = s.torque = mabd_v3(0, 0, 0);
+    c.t = c.t1 = mabd_v3_load(sim->q + at + 9);
+    c.v = c.v1 = mabd_v3_load(sim->v + at + 9);
     mabd_spin_store(s, sim->spin + MABD_SPIN_REALS * (size_t)body);
+    mabd_affine_center_store(c, sim->center + MABD_CENTER_REALS * (size_t)body);
 }
 
-/// Make the rotation of the state that one step ago, or go back to it.
+/// Make the state of a body that one step ago, or go back to it.
 MABD_FN void mabd_affine_stage_copy_spin(mabd_affine_sim* sim, bool back, int32_t body) {
     mabd_real* row = sim->spin + MABD_SPIN_REALS * (size_t)body;
+    mabd_real* center = sim->center + MABD_CENTER_REALS * (size_t)body;
     mabd_spin s = mabd_spin_load(row);
+    mabd_affine_center c = mabd_affine_center_load(center);
     if (back) {
         s.p = mabd_spin_advance(s.p, mabd_spin_quat_any(mabd_v3_scale(-1, s.d)));
         s.o = s.o1;
+        c.t = c.t1, c.v = c.v1;
     } else {
         s.o1 = s.o;
+        c.t1 = c.t, c.v1 = c.v;
     }
     s.d = mabd_v3(0, 0, 0);
     mabd_spin_store(s, row);
+    mabd_affine_center_store(c, center);
 }

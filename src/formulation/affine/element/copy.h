@@ -3,7 +3,6 @@
 #pragma once
 
 #include "formulation/affine/data.h"
-#include "formulation/affine/element/body_inertia.h"
 
 /// Find the largest rotation of the moving bodies of a copy. rotations (bodies): squares of twice
 /// the rotation.
@@ -50,14 +49,16 @@ MABD_FN void mabd_affine_stage_move_reals(size_t at, size_t count, bool back, ma
     for (size_t k = at; k < at + count; k++) to[k] = from[k];
 }
 
-/// Save or restore the new coordinates and stress of one body, and save its rotation over the
-/// solve, which finish reads. A copy that has not settled in the end (back) saves its last one.
+/// Save or restore the new coordinates, rotation and stress of one body.
 MABD_FN void mabd_affine_stage_move_body(const mabd_affine_sim* sim, int32_t body, bool back) {
-    const bool moves = mabd_affine_stage_moves_copy(sim, body / sim->model->copy_bodies, back);
-    if (moves != back) mabd_affine_save_spin(sim, body);
-    if (!moves) return;
-    mabd_affine_stage_move_reals(12 * (size_t)body, 12, back, sim->q_new, sim->settled_q);
-    mabd_affine_stage_move_reals(6 * (size_t)body, 6, back, sim->stress_new, sim->settled_stress);
+    if (!mabd_affine_stage_moves_copy(sim, body / sim->model->copy_bodies, back)) return;
+    const size_t at = (size_t)body;
+    mabd_affine_stage_move_reals(12 * at, 12, back, sim->q_new, sim->settled_q);
+    mabd_affine_stage_move_reals(6 * at, 6, back, sim->stress_new, sim->settled_stress);
+    if (sim->sizes.spins == 0) return;
+    mabd_real* aside = sim->settled_spin + 8 * at;
+    mabd_affine_stage_move_reals(0, 4, back, sim->spin_ref + 4 * at, aside);
+    mabd_affine_stage_move_reals(0, 4, back, sim->spin_step + 4 * at, aside + 4);
 }
 
 /// Save or restore the reference of one coordinate. All copies have the same number of coordinates.

@@ -23,7 +23,11 @@
 //
 // A solve from the reference gives A = R (I + D). Its rotation, with a = axial(skew D) and E =
 // sym(D), is that of I + [u], u = a - (tr(E) a - E a)/2, to the order of E^2 a and E a^3: rotation
-// by atan|u| about u, exact without strain.
+// by atan|u| about u, exact without strain. The whole rotation follows from exp(y) exp(z), z = u
+// atan|u|/|u|. Where u is small, as at the end of a converged step, by the series
+//   log(exp(y) exp(z)) = y + z + (y x z)/2 + c y x (y x z) + z x (z x y)/12 + O(z^2 y^2),
+//   c = (1 - (|y|/2) cot(|y|/2))/|y|^2 = 1/12 + |y|^2/720 + ...,
+// and otherwise by quaternions.
 //
 // Light axis: an axis whose moment is less than a quarter of the largest; a body has at most one.
 // An unfinished rotation w = 2a of the solve leaves the torque 2 G w of the geometric stiffness
@@ -33,9 +37,10 @@
 // 2 G w is large.
 //
 // Nearly free bodies (mabd_spin_free): one linear solve does not contain the gyroscopic term, and
-// BDF2 damps nutation. Where the torque changes the momentum by less than a fifth in bh, the guess
-// is the solution of Euler's equations in the step, and cw, ck are the errors of the scheme on the
-// free motion through the state, computed by a flow that conserves energy and momentum.
+// BDF2 damps nutation. Where the torque changes the momentum by less than a fifth in bh, and the
+// gyroscopic term turns it, the guess is the solution of Euler's equations in the step, and cw, ck
+// are the errors of the scheme on the free motion through the state, computed by a flow that
+// conserves energy and momentum.
 #pragma once
 
 #include "formulation/affine/body_types.h"
@@ -172,15 +177,23 @@ MABD_FN mabd_real mabd_spin_fade(mabd_real a, mabd_real b, mabd_real x) {
     return t < 1 ? 1 - t * t * (3 - 2 * t) : 0;
 }
 
-/// True if a body is nearly free, bh |torque| < MABD_SPIN_LOADED_PART |J o|, and turns by more than
-/// MABD_SPIN_SLOW_RAD in the solve.
+/// Compute the square of the angle by which the gyroscopic term turns the momentum L in the solve,
+/// times L.L.
+MABD_HOT mabd_real mabd_spin_gyration(const mabd_affine_step_scale* s, mabd_vec3 o, mabd_vec3 L) {
+    const mabd_vec3 turn = mabd_v3_scale(s->lead, mabd_v3_cross(o, L));
+    return mabd_v3_dot(turn, turn);
+}
+
+/// True if a body is nearly free, bh |torque| < MABD_SPIN_LOADED_PART |J o|, and the gyroscopic
+/// term turns its momentum by more than MABD_SPIN_SLOW_RAD in the solve. Bodies that turn in a
+/// plane, or as rods without spin, have no such term.
 MABD_HOT bool mabd_spin_is_free(const mabd_affine_step_scale* s, const mabd_real* J,
                                 const mabd_spin* state) {
     const mabd_vec3 L = mabd_spin_momentum(J, state->o);
-    const mabd_real k = s->beta_h / MABD_SPIN_LOADED_PART;
-    const bool loaded = k * k * mabd_v3_dot(state->torque, state->torque) >= mabd_v3_dot(L, L);
+    const mabd_real k = s->beta_h / MABD_SPIN_LOADED_PART, size = mabd_v3_dot(L, L);
+    const bool loaded = k * k * mabd_v3_dot(state->torque, state->torque) >= size;
     const mabd_real slow = MABD_SPIN_SLOW_RAD * MABD_SPIN_SLOW_RAD;
-    return !loaded & (s->lead * s->lead * mabd_v3_dot(state->o, state->o) > slow);
+    return !loaded & (mabd_spin_gyration(s, state->o, L) > slow * size);
 }
 
 /// True if a body turns by more than MABD_SPIN_CALM_RAD in the solve.
@@ -236,6 +249,7 @@ MABD_FN mabd_vec3 mabd_spin_flow_part(const mabd_real* J, mabd_real H, mabd_vec3
         const mabd_vec3 sum = mabd_v3_add(L, end);
         const mabd_vec3 off =
             mabd_v3_sub(y, mabd_v3(k.x * sum.x, k.y * sum.y, k.z * sum.z)); // residual
+        if (mabd_v3_dot(off, off) <= MABD_SPIN_ROUND_OFF * mabd_v3_dot(y, y)) break;
         // d(exp(-y) L) = [end] Dr(y) dy, with Dr = I - [y]/2 + [y]^2/6 up to small terms
         const mabd_vec3 e1 = mabd_v3(1, 0, 0), e2 = mabd_v3(0, 1, 0), e3 = mabd_v3(0, 0, 1);
         mabd_mat3 M;
@@ -275,8 +289,10 @@ MABD_FN mabd_vec3 mabd_spin_move_free(const mabd_real* J, mabd_real H, mabd_vec3
 MABD_CALL void mabd_spin_free(const mabd_affine_step_scale* s, const mabd_real* J,
                               const mabd_spin* state, mabd_vec3* y, mabd_spin_flow* flow) {
     const mabd_real angle = s->lead * (mabd_real)sqrt(mabd_v3_dot(state->o, state->o));
+    const mabd_vec3 L = mabd_spin_momentum(J, state->o);
+    const mabd_real turn = (mabd_real)sqrt(mabd_spin_gyration(s, state->o, L) / mabd_v3_dot(L, L));
     const mabd_real part = mabd_spin_freedom(s, J, state) *
-                           (1 - mabd_spin_fade(MABD_SPIN_SLOW_RAD, MABD_SPIN_FAST_RAD, angle));
+                           (1 - mabd_spin_fade(MABD_SPIN_SLOW_RAD, MABD_SPIN_FAST_RAD, turn));
     const mabd_real resolved =
         mabd_spin_fade(MABD_SPIN_RESOLVED_RAD, MABD_SPIN_UNRESOLVED_RAD, angle);
     const mabd_real rate = 1 / s->beta_h, w1 = s->w1;
@@ -323,23 +339,56 @@ MABD_CALL void mabd_spin_free(const mabd_affine_step_scale* s, const mabd_real* 
 
 // ---- the end of a solve ------------------------------------------------------------------------
 
-/// Rotation of a body over a solve, and the rate of its light axis.
+/// Rotation of a body over a solve.
 typedef struct mabd_spin_end {
-    mabd_vec3 y;     // [rad]
-    mabd_real light; // [rad/s]
+    mabd_vec3 reference; // rotation vector to the reference [rad]
+    mabd_vec3 y;         // rotation vector to the end [rad]
+    mabd_real light;     // change of the rate about the light axis from the reference [rad/s]
 } mabd_spin_end;
 
-/// Compute axial(skew D) and u of the file head for D = R'A - I. R: reference.
-MABD_HOT void mabd_spin_small(mabd_mat3 R, mabd_mat3 A, mabd_vec3* a, mabd_vec3* u) {
-    const mabd_mat3 D = mabd_m3_tproduct(R, A);
+/// Compute axial(skew D) and u of the file head from the columns of D.
+MABD_HOT void mabd_spin_small(mabd_mat3 D, mabd_vec3* a, mabd_vec3* u) {
     const mabd_real h = (mabd_real)0.5;
     *a = mabd_v3_scale(h, mabd_so3_two_sines(D));
     mabd_sym3 E;
-    E.xx = D.c1.x - 1, E.yy = D.c2.y - 1, E.zz = D.c3.z - 1;
+    E.xx = D.c1.x, E.yy = D.c2.y, E.zz = D.c3.z;
     E.xy = h * (D.c2.x + D.c1.y), E.xz = h * (D.c3.x + D.c1.z), E.yz = h * (D.c3.y + D.c2.z);
     const mabd_vec3 coupled =
         mabd_v3_sub(mabd_v3_scale(E.xx + E.yy + E.zz, *a), mabd_sym3_mul(E, *a));
     *u = mabd_v3_axpy(-h, coupled, *a);
+}
+
+/// True if the series of the file head gives the rotation by y and then by that of I + [u].
+MABD_HOT bool mabd_spin_is_near(mabd_vec3 y, mabd_vec3 u) {
+    return (mabd_v3_dot(u, u) <= MABD_SPIN_NEAR_RAD * MABD_SPIN_NEAR_RAD) &
+           (mabd_v3_dot(y, y) <= 1);
+}
+
+/// Compute the rotation vector of a rotation by y and then by that of I + [u], by the series.
+MABD_HOT mabd_vec3 mabd_spin_join_near(mabd_vec3 y, mabd_vec3 u) {
+    const mabd_real w = mabd_v3_dot(u, u), x = mabd_v3_dot(y, y);
+    const mabd_vec3 z = mabd_v3_scale(
+        1 - w * ((mabd_real)1 / 3 - w * ((mabd_real)1 / 5 - w * ((mabd_real)1 / 7))), u);
+    const mabd_real c =
+        (mabd_real)1 / 12 +
+        x * ((mabd_real)1 / 720 + x * ((mabd_real)1 / 30240 + x * ((mabd_real)1 / 1209600 +
+                                                                   x * ((mabd_real)1 / 47900160))));
+    const mabd_vec3 yz = mabd_v3_cross(y, z);
+    mabd_vec3 sum = mabd_v3_axpy((mabd_real)0.5, yz, mabd_v3_add(y, z));
+    sum = mabd_v3_axpy(c, mabd_v3_cross(y, yz), sum);
+    return mabd_v3_axpy((mabd_real)-1 / 12, mabd_v3_cross(z, yz), sum);
+}
+
+/// Compute the rotation vector of a rotation by y and then by that of I + [u]. Beyond
+/// MABD_SPIN_FAR_RAD no turn is lost.
+MABD_FN mabd_vec3 mabd_spin_join(mabd_vec3 y, mabd_vec3 u) {
+    if (mabd_spin_is_near(y, u)) return mabd_spin_join_near(y, u);
+    const mabd_quat more = mabd_spin_tangent(u);
+    if (!(mabd_v3_dot(y, y) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) {
+        return mabd_spin_vector(mabd_q_product(mabd_spin_quat(y), more));
+    }
+    const mabd_vec3 z = mabd_spin_vector(more);
+    return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(y, z), mabd_v3_add(y, z));
 }
 
 /// Compute G w from Z = (I + G C)^-1 G: G = (I - Z C)^-1 Z. c: diagonal of C.
@@ -350,12 +399,11 @@ MABD_HOT mabd_vec3 mabd_spin_stiff(const mabd_real* c, mabd_sym3 Z, mabd_vec3 w)
     return mabd_spin_solve3(mabd_m3(n1, n2, n3), mabd_sym3_mul(Z, w));
 }
 
-/// Compute the rate about light axis k from its torque. O: at the reference; a: rotation from it;
-/// Gw: G times 2a.
-MABD_HOT mabd_real mabd_spin_light(const mabd_affine_step_scale* s, const mabd_real* J, int32_t k,
-                                   mabd_vec3 O, mabd_vec3 a, mabd_vec3 Gw) {
-    return mabd_v3_get(O, k) + mabd_v3_get(a, k) / s->beta_h +
-           2 * s->beta_h * mabd_v3_get(Gw, k) / J[k];
+/// Compute the change of the rate about light axis k from the reference to the end, by its torque.
+/// a: rotation from the reference; Gw: G times 2a.
+MABD_HOT mabd_real mabd_spin_light(mabd_real bh, const mabd_real* J, int32_t k, mabd_vec3 a,
+                                   mabd_vec3 Gw) {
+    return mabd_v3_get(a, k) / bh + 2 * bh * mabd_v3_get(Gw, k) / J[k];
 }
 
 /// Compute the rotation vector of a rotation by d and then by y, whose quaternion is q. Beyond
@@ -375,10 +423,11 @@ MABD_HOT mabd_spin mabd_spin_next(const mabd_affine_step_scale* s, const mabd_re
                                   const mabd_spin_flow* flow, const mabd_spin_end* end, mabd_quat q,
                                   bool keep_history) {
     mabd_spin next;
+    const mabd_vec3 at = mabd_spin_rate(s, state->d, flow->ck, end->reference);
     mabd_vec3 O = mabd_spin_rate(s, state->d, flow->ck, end->y);
-    O.x = on_light[0] > 0 ? end->light : O.x;
-    O.y = on_light[1] > 0 ? end->light : O.y;
-    O.z = on_light[2] > 0 ? end->light : O.z;
+    O.x = on_light[0] > 0 ? at.x + end->light : O.x;
+    O.y = on_light[1] > 0 ? at.y + end->light : O.y;
+    O.z = on_light[2] > 0 ? at.z + end->light : O.z;
     next.p = mabd_spin_advance(state->p, q);
     next.o = O;
     next.torque = mabd_spin_torque(s, J, state, flow->cw, O);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "formulation/affine/element/assembly.h"
+#include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/element/turn_joint.h"
 
@@ -130,6 +131,9 @@ MABD_BLOCK_FN void mabd_affine_stage_update_kind(mabd_affine_sim* sim, mabd_affi
     const mabd_vec3 w = mabd_vec12_rotation(d);
     mabd_sym3_store(mabd_affine_block_stress(b, d), sim->stress_new + 6 * at);
     mabd_vec12_store(mabd_vec12_place(ref, d), q);
+    if (!b->soft) {
+        mabd_affine_store_spin_step(sim, body, mabd_m3(d.d1, d.d2, d.d3), sim->geometric + 6 * at);
+    }
     mabd_affine_report_motion(report, body, mabd_v3_dot(w, w), mabd_vec12_dot(d, d));
 }
 
