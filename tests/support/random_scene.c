@@ -63,16 +63,17 @@ static bool is_free(mabd_joint type, int axis) {
     return false;
 }
 
-static void random_control(uint64_t* state, bool soft, mabd_axis_def* axis) {
+static void random_control(uint64_t* state, const random_scene_def* def, mabd_axis_def* axis) {
     const mabd_axis_def none = {0};
     *axis = none;
     axis->stiffness = 50 * (1 + random_real(state));
     axis->rest = (mabd_real)0.1 * random_real(state);
     axis->damping = 2 * (1 + random_real(state));
     axis->armature = (mabd_real)0.1 * (1 + random_real(state));
+    if (def->passive) return;
     if (random_real(state) > 0) {
         axis->servo_rigid = random_real(state) > (mabd_real)0.5;
-        axis->servo_rigid &= !soft;
+        axis->servo_rigid &= !def->soft;
         const mabd_real target = axis->servo_rigid ? 0 : (mabd_real)0.1 * random_real(state);
         axis->servo = mabd_signal_constant(target);
         if (!axis->servo_rigid) axis->servo_stiffness = 100;
@@ -93,8 +94,12 @@ static void add_joint(mabd_scene* scene, const random_scene_def* def, uint64_t* 
     joint.anchor[0] += (mabd_real)0.4 * (mabd_real)b;
     random_rotation(state, joint.frame);
     for (int k = 0; def->controls && !def->balls_only && k < MABD_AXIS_COUNT; k++) {
-        if (!is_free(joint.type, k) || random_real(state) < 0) continue;
-        random_control(state, def->soft, &axes[k]);
+        if (!is_free(joint.type, k) || (!def->passive && random_real(state) < 0)) continue;
+        random_control(state, def, &axes[k]);
+        // springs on a rotation vector push the other way beyond half a turn: their energy jumps
+        const bool vector = free_axes[joint.type][1][0] != 0 && free_axes[joint.type][1][1] != 0 &&
+                            free_axes[joint.type][1][2] != 0;
+        if (def->passive && vector && k >= 3) axes[k].stiffness = axes[k].rest = 0;
         joint.axes[k] = &axes[k];
     }
     check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error);

@@ -25,6 +25,7 @@ typedef struct random_scene_def {
     bool balls_only;      // ball joints without controls
     bool controls;        // springs, dampers, armature, servos, motors on some free axes
     bool soft;            // controls without rigid servos
+    bool passive;         // all free axes have springs and dampers, and no servos and motors
     mabd_real mass_range; // masses differ by up to this factor, >= 1
 } random_scene_def;
 
