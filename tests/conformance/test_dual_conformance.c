@@ -154,6 +154,7 @@ static test_case case_make(const conformance_class* class, int32_t index, double
     mabd_sim_def def = mabd_default_sim_def();
     test_case c = {.scene = class->make(index)};
     def.h = STEP;
+    def.integrator = MABD_INTEGRATOR_BDF2_LINEAR; // whose right-hand side the oracle has
     def.dual = MABD_DUAL_DIRECT;
     cr_assert(eq(int, mabd_scene_set_young(c.scene, (mabd_real)young, &error), MABD_OK));
     cr_assert(eq(int, mabd_model_build(c.scene, NULL, &c.model, &error), MABD_OK), "%s",

@@ -156,3 +156,13 @@ static inline double rig_order(const char* what, double h, int n, const double* 
     }
     return least;
 }
+
+/// Return the largest errors[i]/(h/2^i)^2 of errors at steps h, h/2, ..., and print them: an error
+/// of second order stays below this number times the square of the step, although its observed
+/// order may vary where it changes sign or a correction of the step sets in.
+static inline double rig_square_bound(const char* what, double h, int n, const double* errors) {
+    double most = 0;
+    rig_order(what, h, n, errors);
+    for (int i = 0; i < n; i++) most = fmax(most, errors[i] / ldexp(h * h, -2 * i));
+    return isfinite(most) ? most : INFINITY;
+}

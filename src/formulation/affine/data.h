@@ -244,6 +244,7 @@ struct mabd_affine_sim {
     mabd_real* start;   // (24 x bodies) q, then v of a start that is not the model's, or null
     mabd_warnings warnings;           // from creation on
     uint8_t* body_kind;               // (bodies) mabd_affine_body_kind
+    bool* hangs_on_points;            // (bodies) its joints have point rows only, no controls
     int32_t* motor_only;              // (motor_only) joints that have motors but no rows
     mabd_affine_side_work* sides;     // (widest_body)
     mabd_affine_spring_work* springs; // (widest_body)

@@ -29,7 +29,7 @@ static bool is_motor_only(const mabd_model* model, int32_t joint) {
 }
 
 bool mabd_affine_turns_in_frame(const mabd_body_material* material, const mabd_sim_def* def) {
-    return def->integrator == MABD_INTEGRATOR_BDF2 && !mabd_affine_is_soft(material, def->h);
+    return def->integrator != MABD_INTEGRATOR_BDF2_LINEAR && !mabd_affine_is_soft(material, def->h);
 }
 
 size_t mabd_affine_count_spins(const mabd_model* model, const mabd_sim_def* def) {
@@ -101,6 +101,7 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
+    sim->hangs_on_points = mabd_arena_take(arena, n->bodies, sizeof *sim->hangs_on_points);
     sim->motor_only = mabd_arena_take(arena, n->motor_only, sizeof *sim->motor_only);
     const size_t widest = n->threads * n->widest_body;
     sim->sides = mabd_arena_take(arena, widest, sizeof *sim->sides);
@@ -157,6 +158,22 @@ static void find_body_kinds(const mabd_model* m, uint8_t* kinds) {
     }
 }
 
+static bool has_points_only(const mabd_row_set* set) {
+    bool points = set->control_count == 0;
+    for (int32_t r = 0; r < set->rigid_count; r++) points &= set->rigid[r].kind == MABD_ROW_POINT;
+    return points;
+}
+
+static void find_points_only(mabd_affine_sim* sim) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; i < m->body_count; i++) sim->hangs_on_points[i] = true;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        if (has_points_only(&m->row_sets[m->joints[i].row_set])) continue;
+        if (m->joints[i].a < m->body_count) sim->hangs_on_points[m->joints[i].a] = false;
+        if (m->joints[i].b < m->body_count) sim->hangs_on_points[m->joints[i].b] = false;
+    }
+}
+
 static void find_motor_only(mabd_affine_sim* sim) {
     size_t count = 0;
     for (int32_t i = 0; i < sim->model->joint_count; i++) {
@@ -183,6 +200,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     sim->stages = mabd_affine_isa_table_of(mabd_isa_count() - 1);
     MABD_TRY(mabd_affine_contacts_create(sim->model, allocator, &sim->contacts));
     find_body_kinds(sim->model, sim->body_kind);
+    find_points_only(sim);
     find_motor_only(sim);
     find_shared_edges(sim);
     const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
@@ -336,6 +354,7 @@ static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, 
     step->w = 1;
     step->w1 = step->curve = step->back = 0;
     step->time_end = time + h;
+    step->saves_start = scheme == MABD_SCHEME_SDIRK_FIRST;
     switch (scheme) {
     case MABD_SCHEME_EULER:
         break;

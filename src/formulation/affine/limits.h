@@ -72,8 +72,8 @@
 /// full [rad], and the part of its rate that it loses per step then. BDF2 on the coordinates takes
 /// a third at 1 rad; without damping the last link of a whip of 100 gained energy from 2.5 rad on.
 #define MABD_SPIN_CALM_RAD    ((mabd_real)0.7)
-#define MABD_SPIN_WILD_RAD    ((mabd_real)1.5)
-#define MABD_SPIN_DAMPED_PART ((mabd_real)0.4)
+#define MABD_SPIN_WILD_RAD    ((mabd_real)1.2)
+#define MABD_SPIN_DAMPED_PART ((mabd_real)0.7)
 /// Rotation per step up to which nutation is resolved, and from which it is left to the damping of
 /// the scheme [rad].
 #define MABD_SPIN_RESOLVED_RAD   ((mabd_real)1.6)

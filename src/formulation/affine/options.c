@@ -19,7 +19,7 @@ void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset) {
 }
 
 void mabd_affine_resolve(mabd_sim_def* def) {
-    if (def->integrator == MABD_INTEGRATOR_AUTO) def->integrator = MABD_INTEGRATOR_BDF2_LINEAR;
+    if (def->integrator == MABD_INTEGRATOR_AUTO) def->integrator = MABD_INTEGRATOR_BDF2;
     if (def->max_iterations == 0) def->max_iterations = presets[def->preset].max_iterations;
 }
 

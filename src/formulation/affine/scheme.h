@@ -5,6 +5,8 @@
 
 #include "math/vec3.h"
 
+#include <stdbool.h>
+
 /// One implicit solve: v = (q_new - q_b)/bh and v' = (v - v_b)/bh at its end. Each scheme is a
 /// choice of numbers: q_b = w q + w1 q1, v_b = w v + w1 v1 [VQ eq. 25, App. A].
 ///
@@ -31,6 +33,7 @@ typedef struct mabd_affine_step_scale {
     mabd_real back;     // from q1 to q [s], 0 if w1 = 0
     mabd_real curve;    // guess: q + lead (v + curve (v - v1))
     mabd_real time_end; // of the solve [s]
+    bool saves_start;   // its state is restored if a later solve of the step fails
     mabd_vec3 wind;     // [m/s]
 } mabd_affine_step_scale;
 

@@ -285,7 +285,7 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .name = "affine",
     .alias = "mabd",
     .paper_name = "M-ABD",
-    .state_version = 3,
+    .state_version = 4,
     .can = MABD_CAN_CONTACTS | MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_BDF2_LINEAR,

@@ -271,7 +271,7 @@ Test(record, records_its_origin) {
     expect_text(file, "scene", "chain");
     expect_text(file, "formulation", "affine");
     expect_text(file, "backend", "cpu");
-    expect_text(file, "integrator", "bdf2-linear");
+    expect_text(file, "integrator", "bdf2");
     expect_text(file, "command", "mabd run chain.json");
 
     char names[CHAIN_LINKS + 1][6];

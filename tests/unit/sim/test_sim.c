@@ -213,7 +213,7 @@ Test(sim, choices_are_resolved_in_create) {
     cr_expect(eq(int, def.preset, MABD_PRESET_EXACT));
     cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
     const mabd_sim_def resolved = mabd_sim_get_def(sim);
-    cr_expect(eq(int, resolved.integrator, MABD_INTEGRATOR_BDF2_LINEAR));
+    cr_expect(eq(int, resolved.integrator, MABD_INTEGRATOR_BDF2));
     cr_expect(eq(int, resolved.max_iterations, 20));
     mabd_sim_destroy(sim);
     mabd_model_destroy(model);

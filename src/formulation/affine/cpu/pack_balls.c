@@ -282,24 +282,38 @@ void MABD_STAGE(lanes_move)(const mabd_affine_block* MABD_RESTRICT b,
 
 static void find_light(const mabd_affine_block* MABD_RESTRICT block, mabd_real bh,
                        const mabd_lanes* MABD_RESTRICT Z, const mabd_lanes* MABD_RESTRICT skew,
-                       mabd_lanes* MABD_RESTRICT light) {
+                       const mabd_lanes* MABD_RESTRICT on, mabd_lanes* MABD_RESTRICT light) {
     const mabd_affine_block b = *block;
     const int32_t k = b.light;
     MABD_EACH_LANE(l) {
         const mabd_vec3 a = mabd_lane_v3(skew, l);
         const mabd_vec3 Gw = mabd_spin_stiff(b.c, mabd_lane_s3(Z, l), mabd_v3_scale(2, a));
-        light->at[l] = mabd_spin_light(bh, b.J, k, a, Gw);
+        const mabd_real rate = mabd_spin_light(bh, b.J, k, a, Gw);
+        light->at[l] = on->at[l] > 0 ? rate : 0;
     }
+}
+
+bool MABD_STAGE(lanes_light)(const mabd_affine_sim* sim, const int32_t* body, mabd_lanes* on) {
+    const mabd_affine_block* block = mabd_affine_block_of(sim, body[0]);
+    bool any = false;
+    for (int l = 0; l < MABD_LANES; l++) {
+        const bool light = mabd_affine_has_light(sim, body[l], block);
+        on->at[l] = light ? 1 : 0;
+        any |= light;
+    }
+    return any;
 }
 
 void MABD_STAGE(store_moved)(mabd_affine_sim* sim, const int32_t* body, int32_t count,
                              const mabd_lanes* Z, mabd_affine_moved_lanes* moved) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, body[0]);
+    mabd_lanes on;
     mabd_lanes_store(12, moved->q, body, count, sim->q_new);
     mabd_lanes_store(6, moved->stress, body, count, sim->stress_new);
     if (block->soft) return;
-    if (mabd_affine_has_light(sim, body[0], block)) {
-        find_light(block, mabd_affine_scale(sim, body[0])->beta_h, Z, moved->skew, &moved->step[3]);
+    if (MABD_STAGE(lanes_light)(sim, body, &on)) {
+        find_light(block, mabd_affine_scale(sim, body[0])->beta_h, Z, moved->skew, &on,
+                   &moved->step[3]);
     } else {
         MABD_EACH_LANE(l) moved->step[3].at[l] = 0;
     }

@@ -429,14 +429,15 @@ void MABD_STAGE(open_lanes)(mabd_affine_sim* sim, const int32_t* body, int32_t c
 
 // Advance rotations (16) by y, and y by the reference.
 static void next_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
-                       const mabd_affine_block* MABD_RESTRICT block, bool has_light,
-                       const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT y,
-                       const mabd_lanes* MABD_RESTRICT light, mabd_lanes* MABD_RESTRICT next) {
+                       const mabd_affine_block* MABD_RESTRICT block,
+                       const mabd_lanes* MABD_RESTRICT on, const turn_work* MABD_RESTRICT w,
+                       const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT light,
+                       mabd_lanes* MABD_RESTRICT next) {
     const mabd_affine_step_scale s = *step;
     const mabd_affine_block b = *block;
-    const mabd_real on = has_light ? 1 : 0;
-    const mabd_real on_light[3] = {on * b.on_light[0], on * b.on_light[1], on * b.on_light[2]};
     MABD_EACH_LANE(l) {
+        const mabd_real k = on->at[l];
+        const mabd_real on_light[3] = {k * b.on_light[0], k * b.on_light[1], k * b.on_light[2]};
         const mabd_spin state = lane_turn(w->state, l);
         const mabd_spin_flow flow = lane_flow(w->flow, l);
         mabd_spin_end end;
@@ -467,11 +468,10 @@ static void next_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
 // True if consecutive bodies from `first` on can be finished in lanes.
 static bool finishes_in_lanes(const mabd_affine_sim* sim, int32_t first) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, first);
-    bool alike = !block->soft;
+    bool alike = !block->soft && !mabd_affine_scale(sim, first)->saves_start;
     for (int32_t l = 0; l < MABD_LANES && alike; l++) {
         alike = sim->model->body_motion[first + l] == MABD_MOTION_DYNAMIC &&
-                mabd_affine_block_of(sim, first + l) == block &&
-                sim->body_kind[first + l] == sim->body_kind[first];
+                mabd_affine_block_of(sim, first + l) == block;
     }
     return alike;
 }
@@ -479,10 +479,9 @@ static bool finishes_in_lanes(const mabd_affine_sim* sim, int32_t first) {
 static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, first);
     const mabd_affine_step_scale* s = mabd_affine_scale(sim, first);
-    const bool has_light = mabd_affine_has_light(sim, first, block);
     int32_t body[MABD_LANES];
     const mabd_real* at[MABD_LANES];
-    mabd_lanes t[4], moved[4], y[3], turns[MABD_SPIN_REALS], centers[MABD_CENTER_REALS];
+    mabd_lanes on, t[4], moved[4], y[3], turns[MABD_SPIN_REALS], centers[MABD_CENTER_REALS];
     turn_work w;
     for (int l = 0; l < MABD_LANES; l++) {
         body[l] = first + l;
@@ -492,7 +491,8 @@ static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     mabd_lanes_load(4, sim->spin_step, body, moved);
     open_turns(sim, body, &w);
     end_turns(w.y, moved, y);
-    next_turns(s, block, has_light, &w, y, &moved[3], turns);
+    MABD_STAGE(lanes_light)(sim, body, &on);
+    next_turns(s, block, &on, &w, y, &moved[3], turns);
     next_centers(s, w.center, t + 1, centers);
     for (int l = 0; l < MABD_LANES; l++) {
         const mabd_vec3 far = mabd_lane_v3(y, l);

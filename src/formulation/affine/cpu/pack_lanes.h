@@ -59,6 +59,9 @@ void MABD_STAGE(lanes_move)(const mabd_affine_block* MABD_RESTRICT block,
                             const mabd_lanes* MABD_RESTRICT ref, const mabd_lanes* MABD_RESTRICT Z,
                             const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT f,
                             mabd_affine_moved_lanes* MABD_RESTRICT out);
+/// Set on to 1 in the lanes of bodies whose light axis is treated by its torque, else 0; true if
+/// there are any.
+bool MABD_STAGE(lanes_light)(const mabd_affine_sim* sim, const int32_t* body, mabd_lanes* on);
 /// Store new states of `count` bodies of one class. Z (6): of lanes_move.
 void MABD_STAGE(store_moved)(mabd_affine_sim* sim, const int32_t* body, int32_t count,
                              const mabd_lanes* Z, mabd_affine_moved_lanes* moved);

@@ -249,11 +249,11 @@ MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, in
 
 // ---- the end of a step -------------------------------------------------------------------------
 
-/// True if the rate about a light axis follows from its torque: joints with rows other than points
-/// hold that axis, and its rate follows from its rotation.
+/// True if the rate about a light axis follows from its torque: joints with rows other than points,
+/// and springs, hold that axis, and its rate follows from its rotation.
 MABD_FN bool mabd_affine_has_light(const mabd_affine_sim* sim, int32_t body,
                                    const mabd_affine_block* b) {
-    return b->light >= 0 && sim->body_kind[body] == MABD_BODY_SIMPLE;
+    return b->light >= 0 && sim->hangs_on_points[body];
 }
 
 /// Store the rotation of a body that is not soft from its reference: of the columns D of an
@@ -273,6 +273,13 @@ MABD_FN void mabd_affine_store_spin_step(const mabd_affine_sim* sim, int32_t bod
     to[3] = mabd_spin_light(mabd_affine_scale(sim, body)->beta_h, b->J, b->light, a, Gw);
 }
 
+// Save what a failed step restores and the history does not have; the rate there may be damped.
+MABD_FN void mabd_affine_save_start(const mabd_affine_sim* sim, int32_t body) {
+    const mabd_spin s = mabd_spin_load(sim->spin + MABD_SPIN_REALS * (size_t)body);
+    mabd_real* start = sim->spin_start + 10 * (size_t)body;
+    mabd_q_store(s.p, start), mabd_v3_store(s.o, start + 4), mabd_v3_store(s.torque, start + 7);
+}
+
 // Advance the rotation of a body to the end of a solve.
 MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, int32_t body) {
     const mabd_affine_block* b = mabd_affine_block_of(sim, body);
@@ -287,6 +294,7 @@ MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, in
     const mabd_real* on_light = mabd_affine_has_light(sim, body, b) ? b->on_light : none;
     const mabd_spin next = mabd_spin_next(step, b->J, on_light, &open.state, &open.flow, &end,
                                           mabd_spin_quat_any(end.y), keep_history);
+    if (step->saves_start) mabd_affine_save_start(sim, body);
     mabd_spin_store(next, sim->spin + MABD_SPIN_REALS * (size_t)body);
 }
 
@@ -332,13 +340,15 @@ MABD_FN void mabd_affine_stage_reset_spin(mabd_affine_sim* sim, int32_t body) {
 MABD_FN void mabd_affine_stage_copy_spin(mabd_affine_sim* sim, bool back, int32_t body) {
     mabd_real* row = sim->spin + MABD_SPIN_REALS * (size_t)body;
     mabd_real* center = sim->center + MABD_CENTER_REALS * (size_t)body;
+    const mabd_real* start = sim->spin_start + 10 * (size_t)body;
     mabd_spin s = mabd_spin_load(row);
     mabd_affine_center c = mabd_affine_center_load(center);
     if (back) {
-        s.p = mabd_spin_advance(s.p, mabd_spin_quat_any(mabd_v3_scale(-1, s.d)));
-        s.o = s.o1;
+        s.p = mabd_q_load(start);
+        s.o = s.o1 = mabd_v3_load(start + 4), s.torque = mabd_v3_load(start + 7);
         c.t = c.t1, c.v = c.v1;
     } else {
+        mabd_affine_save_start(sim, body);
         s.o1 = s.o;
         c.t1 = c.t, c.v1 = c.v;
     }

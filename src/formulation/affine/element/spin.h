@@ -211,12 +211,26 @@ MABD_FN mabd_real mabd_spin_freedom(const mabd_affine_step_scale* s, const mabd_
     return mabd_spin_fade(MABD_SPIN_FREE_PART, MABD_SPIN_LOADED_PART, load);
 }
 
-/// Damp a loaded body that turns by more than MABD_SPIN_CALM_RAD in the solve: its torque varies by
-/// all of itself within the step, which is not resolved and would do work (the end of a whip).
+/// Compute how much the torque on a body varies within a step, 0 to 1: the part of the momentum by
+/// which J o' at the state, from the torque, and its mean over the last step differ in bh. A torque
+/// that stays, as that of a motor, does not vary.
+MABD_FN mabd_real mabd_spin_variation(const mabd_affine_step_scale* s, const mabd_real* J,
+                                      const mabd_spin* state) {
+    const mabd_vec3 L = mabd_spin_momentum(J, state->o);
+    const mabd_vec3 mean = mabd_spin_momentum(J, mabd_v3_sub(state->o, state->o1));
+    const mabd_vec3 now = mabd_v3_sub(state->torque, mabd_v3_cross(state->o, L));
+    const mabd_vec3 off = mabd_v3_axpy(-1 / s->lead, mean, now);
+    const mabd_real part =
+        s->beta_h * (mabd_real)sqrt(mabd_v3_dot(off, off) / mabd_v3_dot(L, L));
+    return 1 - mabd_spin_fade(MABD_SPIN_FREE_PART, MABD_SPIN_LOADED_PART, part);
+}
+
+/// Damp a body that turns by more than MABD_SPIN_CALM_RAD in the solve under a torque that varies
+/// within the step, is not resolved and would do work (the end of a whip).
 MABD_FN void mabd_spin_damp(const mabd_affine_step_scale* s, const mabd_real* J, mabd_spin* state) {
     const mabd_real angle = s->lead * (mabd_real)sqrt(mabd_v3_dot(state->o, state->o));
     const mabd_real wild = 1 - mabd_spin_fade(MABD_SPIN_CALM_RAD, MABD_SPIN_WILD_RAD, angle);
-    const mabd_real k = 1 - MABD_SPIN_DAMPED_PART * wild * (1 - mabd_spin_freedom(s, J, state));
+    const mabd_real k = 1 - MABD_SPIN_DAMPED_PART * wild * mabd_spin_variation(s, J, state);
     state->o = mabd_v3_scale(k, state->o), state->o1 = mabd_v3_scale(k, state->o1);
     state->d = mabd_v3_scale(k, state->d);
 }
