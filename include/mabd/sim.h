@@ -175,6 +175,7 @@ typedef struct mabd_affine_def {
     mabd_real rotation_tolerance; // largest rotation of a body from its reference at the end of a
                                   // solve [rad], > 0
     int32_t friction_updates;     // times per step that friction bounds follow normal forces, >= 0
+    bool orbit; // correct the path of centres that whirl, which BDF2 damps (bdf2; default true)
 } mabd_affine_def;
 
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field

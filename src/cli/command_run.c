@@ -104,6 +104,7 @@ static mabd_sim_def make_def(const run* r) {
     if (o->gap_tolerance_given) def.gap_tolerance = (mabd_real)o->gap_tolerance;
     if (o->contact_tolerance_given) def.contact_tolerance = (mabd_real)o->contact_tolerance;
     if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
+    def.affine.orbit = o->orbit == 0;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &r->loaded.allocator;

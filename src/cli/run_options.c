@@ -14,6 +14,7 @@
 static const char* const FORMULATIONS[] = {MABD_FORMULATION_LIST(X) NULL};
 static const char* const BACKENDS[] = {MABD_BACKEND_LIST(X) NULL};
 static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
+static const char* const ON_OFF[] = {"on", "off", NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 #undef X
@@ -33,6 +34,8 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
         option_alias(mabd_integrator_find,
                      option_choice("integrator", INTEGRATORS, &o->integrator,
                                    "time integration (default: the formulation's own)")),
+        option_choice("orbit", ON_OFF, &o->orbit,
+                      "correct the paths of centres that whirl (default on)"),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
         option_real("gap-tolerance", "M", OPTION_POSITIVE, &o->gap_tolerance,

@@ -18,6 +18,7 @@ typedef struct run_options {
     double young;                            // [Pa], 0 = not given
     double gap_tolerance, contact_tolerance; // [m]
     int64_t friction_updates;
+    int orbit; // 0 = on, 1 = off
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
         friction_updates_given, close_joints, quiet;

@@ -79,6 +79,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "gap_tolerance", def.gap_tolerance);
     summary_set_real(root, "contact_tolerance", def.contact_tolerance);
     set_integer(root, "friction_updates", def.affine.friction_updates);
+    json_object_set_new(root, "orbit", json_boolean(def.affine.orbit));
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);

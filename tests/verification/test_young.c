@@ -197,7 +197,8 @@ Test(young, chains_with_a_heavy_end_run_at_every_modulus) {
 }
 
 Test(young, stiff_whips_take_fewer_iterations_than_soft_ones) {
-    static const double iterations[MODULI] = {2.8, 1.95, 1.2, 1.2};
+    // ten whips of 400 to 1100 links at 1e9 Pa: mean 1.78, with bdf2-linear 1.68
+    static const double iterations[MODULI] = {2.8, 2.1, 1.2, 1.2};
     static const int unconverged[MODULI] = {80, 12, 1, 2};
     for (int i = 0; i < MODULI; i++) {
         mabd_model* model = chain_model(moduli[i], 1000, MABD_JOINT_BALL, 1);

@@ -245,6 +245,7 @@ struct mabd_affine_sim {
     mabd_warnings warnings;           // from creation on
     uint8_t* body_kind;               // (bodies) mabd_affine_body_kind
     bool* hangs_on_points;            // (bodies) its joints have point rows only, no controls
+    bool* anchored;                   // (bodies) its component has a joint to the ground
     int32_t* motor_only;              // (motor_only) joints that have motors but no rows
     mabd_affine_side_work* sides;     // (widest_body)
     mabd_affine_spring_work* springs; // (widest_body)

@@ -102,6 +102,7 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
     sim->hangs_on_points = mabd_arena_take(arena, n->bodies, sizeof *sim->hangs_on_points);
+    sim->anchored = mabd_arena_take(arena, n->bodies, sizeof *sim->anchored);
     sim->motor_only = mabd_arena_take(arena, n->motor_only, sizeof *sim->motor_only);
     const size_t widest = n->threads * n->widest_body;
     sim->sides = mabd_arena_take(arena, widest, sizeof *sim->sides);
@@ -174,6 +175,18 @@ static void find_points_only(mabd_affine_sim* sim) {
     }
 }
 
+static void find_anchored(mabd_affine_sim* sim) {
+    const mabd_plan* plan = sim->model->plan;
+    memset(sim->anchored, 0, sim->sizes.bodies * sizeof *sim->anchored);
+    for (int32_t i = 0; i < plan->component_count; i++) {
+        const mabd_plan_component* component = &plan->components[i];
+        const int32_t* bodies = plan->component_bodies + component->body_first;
+        for (int32_t k = 0; k < component->body_count; k++) {
+            sim->anchored[bodies[k]] = component->ground_count > 0;
+        }
+    }
+}
+
 static void find_motor_only(mabd_affine_sim* sim) {
     size_t count = 0;
     for (int32_t i = 0; i < sim->model->joint_count; i++) {
@@ -201,6 +214,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     MABD_TRY(mabd_affine_contacts_create(sim->model, allocator, &sim->contacts));
     find_body_kinds(sim->model, sim->body_kind);
     find_points_only(sim);
+    find_anchored(sim);
     find_motor_only(sim);
     find_shared_edges(sim);
     const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
@@ -396,6 +410,7 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
     const mabd_model* m = sim->model;
     mabd_affine_step_scale* step = &sim->step;
     set_scheme(step, scheme, time, h);
+    step->orbits = scheme == MABD_SCHEME_BDF2 && sim->sizes.spins > 0 && sim->def.affine.orbit;
     step->wind = mabd_v3_scale(signal(m->wind, step->time_end, 0), mabd_v3_load(m->wind_direction));
     make_blocks(sim, 0, step->beta_h);
     if (sim->contacts) {

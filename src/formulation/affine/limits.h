@@ -86,6 +86,18 @@
 /// continued beyond half a turn by adding rotations to them [rad].
 #define MABD_SPIN_FAR_RAD ((mabd_real)2.5)
 
+// ---- orbits (affine/element/orbit.h) -----------------------------------------------------------
+
+/// Largest rotation per step of an acceleration that is corrected: beyond it orbits decay [rad].
+#define MABD_ORBIT_MAX_RAD ((mabd_real)0.7)
+/// Part of the change of f that a step takes: 1 lets the corrections alternate.
+#define MABD_ORBIT_FILTER ((mabd_real)0.25)
+/// Added to a square of accelerations per second, so that the quotient is 0 where both are 0.
+#define MABD_ORBIT_TINY ((mabd_real)1e-30)
+/// Squares of the change of an acceleration in a step other than by turning, relative to itself, up
+/// to which its orbit is corrected in full, and from which it is not.
+#define MABD_ORBIT_STEADY_SQUARE   ((mabd_real)0.01)
+#define MABD_ORBIT_UNSTEADY_SQUARE ((mabd_real)0.09)
 // ---- axes with laws (affine/active_set.c, element/axis.h) --------------------------------------
 
 /// Times in a row that all axes may change branch without fewer of them being wrong. Then one axis

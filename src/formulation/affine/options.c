@@ -16,6 +16,7 @@ static const struct {
 void mabd_affine_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     def->affine.rotation_tolerance = presets[preset].rotation_tolerance;
     def->affine.friction_updates = presets[preset].friction_updates;
+    def->affine.orbit = true;
 }
 
 void mabd_affine_resolve(mabd_sim_def* def) {

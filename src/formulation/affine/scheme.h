@@ -34,6 +34,7 @@ typedef struct mabd_affine_step_scale {
     mabd_real curve;    // guess: q + lead (v + curve (v - v1))
     mabd_real time_end; // of the solve [s]
     bool saves_start;   // its state is restored if a later solve of the step fails
+    bool orbits;        // paths of centres are corrected (affine/element/orbit.h)
     mabd_vec3 wind;     // [m/s]
 } mabd_affine_step_scale;
 

@@ -115,7 +115,7 @@ static void open_soft(const mabd_affine_sim* sim, const int32_t* body, mabd_vec3
 typedef struct turn_work {
     mabd_lanes state[MABD_SPIN_REALS], center[MABD_CENTER_REALS];
     mabd_lanes y[4]; // to the reference, and marks
-    mabd_lanes flow[6];
+    mabd_lanes flow[6], orbit[7];
 } turn_work;
 
 MABD_HOT mabd_spin lane_turn(const mabd_lanes* a, int l) {
@@ -130,7 +130,14 @@ MABD_HOT mabd_affine_center lane_center(const mabd_lanes* a, int l) {
     mabd_affine_center c;
     c.t = mabd_lane_v3(a, l), c.t1 = mabd_lane_v3(a + 3, l);
     c.v = mabd_lane_v3(a + 6, l), c.v1 = mabd_lane_v3(a + 9, l);
+    c.a = mabd_lane_v3(a + 12, l), c.a1 = mabd_lane_v3(a + 15, l), c.f = a[18].at[l];
     return c;
+}
+
+MABD_HOT mabd_orbit lane_orbit(const mabd_lanes* a, int l) {
+    mabd_orbit o;
+    o.cv = mabd_lane_v3(a, l), o.ct = mabd_lane_v3(a + 3, l), o.f = a[6].at[l];
+    return o;
 }
 
 MABD_HOT mabd_spin_flow lane_flow(const mabd_lanes* a, int l) {
@@ -211,6 +218,38 @@ static void open_turns(const mabd_affine_sim* sim, const int32_t* body, turn_wor
     }
 }
 
+static void find_orbits(const mabd_affine_step_scale* MABD_RESTRICT step,
+                        const mabd_lanes* MABD_RESTRICT on, turn_work* MABD_RESTRICT w) {
+    const mabd_affine_step_scale s = *step;
+    MABD_EACH_LANE(l) {
+        const mabd_spin state = lane_turn(w->state, l);
+        const mabd_affine_center c = lane_center(w->center, l);
+        const mabd_orbit o = mabd_affine_center_orbit(&s, &c, &state, on->at[l]);
+        mabd_lane_put_v3(o.cv, w->orbit, l), mabd_lane_put_v3(o.ct, w->orbit + 3, l);
+        w->orbit[6].at[l] = on->at[l] > 0 ? o.f : -1;
+    }
+}
+
+// Compute the corrections of the paths of centres, from the states that predict_turns or open_turns
+// loaded.
+static void correct_orbits(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
+    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body[0]);
+    mabd_lanes on;
+    bool any = false;
+    for (int l = 0; l < MABD_LANES; l++) {
+        const bool anchored = step->orbits && sim->anchored[body[l]];
+        on.at[l] = anchored ? 1 : 0;
+        any |= anchored;
+    }
+    if (any) {
+        find_orbits(step, &on, w);
+        return;
+    }
+    for (int k = 0; k < 7; k++) {
+        MABD_EACH_LANE(l) w->orbit[k].at[l] = k < 6 ? 0 : -1;
+    }
+}
+
 static void place_turns(const mabd_lanes* MABD_RESTRICT p, const mabd_lanes* MABD_RESTRICT y,
                         mabd_lanes* MABD_RESTRICT ref, mabd_lanes* MABD_RESTRICT square) {
     MABD_EACH_LANE(l) {
@@ -255,11 +294,12 @@ static void turn_force(const mabd_affine_step_scale* MABD_RESTRICT step,
         const mabd_spin state = lane_turn(w->state, l);
         const mabd_affine_center c = lane_center(w->center, l);
         const mabd_spin_flow flow = lane_flow(w->flow, l);
+        const mabd_orbit orbit = lane_orbit(w->orbit, l);
         const mabd_vec3 O = mabd_spin_rate(&s, state.d, flow.ck, mabd_lane_v3(w->y, l));
         const mabd_vec3 torque = mabd_spin_torque(&s, b.J, &state, flow.cw, O);
         const mabd_sym3 e = mabd_affine_block_strain(&b, mabd_lane_s3(stress, l));
         mabd_vec12 one = mabd_spin_force(b.sm, s.beta_h, O, torque, e);
-        one.tau = mabd_affine_center_force(&b, mabd_affine_center_target(&s, &c),
+        one.tau = mabd_affine_center_force(&b, mabd_affine_center_target(&s, &c, &orbit),
                                            mabd_lane_vec12(ref, l), weight);
         mabd_lane_put_vec12(one, r, l);
     }
@@ -377,19 +417,20 @@ int32_t MABD_STAGE(relinearize_pack)(mabd_affine_sim* sim, const mabd_affine_pac
 // ---- forces ------------------------------------------------------------------------------------
 
 // Add the forces and torques that were applied for this step.
-static void add_applied(const mabd_affine_sim* sim, const int32_t* body, const mabd_lanes* center,
+static void add_applied(const mabd_affine_sim* sim, const int32_t* body, const turn_work* w,
                         const mabd_lanes* ref, mabd_vec3 weight, mabd_lanes* r) {
     const mabd_affine_block* b = mabd_affine_block_of(sim, body[0]);
     const mabd_affine_step_scale* s = mabd_affine_scale(sim, body[0]);
     for (int l = 0; l < MABD_LANES; l++) {
         const mabd_real* wrench = sim->applied + 6 * (size_t)body[l];
-        const mabd_affine_center c = lane_center(center, l);
+        const mabd_affine_center c = lane_center(w->center, l);
+        const mabd_orbit orbit = lane_orbit(w->orbit, l);
         mabd_vec12 one = mabd_lane_vec12(r, l);
         const mabd_vec12 at = mabd_lane_vec12(ref, l);
         const mabd_vec3 torque =
             mabd_m3_tmul(mabd_m3(at.d1, at.d2, at.d3), mabd_v3_load(wrench + 3));
         one = mabd_vec12_axpy(1, mabd_vec12_torque(torque), one);
-        one.tau = mabd_affine_center_force(b, mabd_affine_center_target(s, &c), at,
+        one.tau = mabd_affine_center_force(b, mabd_affine_center_target(s, &c, &orbit), at,
                                            mabd_v3_add(weight, mabd_v3_load(wrench)));
         mabd_lane_put_vec12(one, r, l);
     }
@@ -418,8 +459,9 @@ void MABD_STAGE(open_lanes)(mabd_affine_sim* sim, const int32_t* body, int32_t c
             mabd_lanes_load(6, sim->stress, body, start);
             carried = start;
         }
+        correct_orbits(sim, body, &w);
         turn_force(mabd_affine_scale(sim, body[0]), block, &w, carried, ref, weight, r);
-        if (sim->has_applied) add_applied(sim, body, w.center, ref, weight, r);
+        if (sim->has_applied) add_applied(sim, body, &w, ref, weight, r);
     }
     if (predict) store_references(sim, ref, body, count, halo);
     MABD_STAGE(lanes_geometric)(block, S, G);
@@ -452,16 +494,20 @@ static void next_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
     }
 }
 
-// Advance centres (12) to t.
+// Advance centres (20) to t.
 static void next_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
-                         const mabd_lanes* MABD_RESTRICT center, const mabd_lanes* MABD_RESTRICT t,
+                         const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT t,
                          mabd_lanes* MABD_RESTRICT next) {
     const mabd_affine_step_scale s = *step;
     MABD_EACH_LANE(l) {
-        const mabd_affine_center c = lane_center(center, l);
-        const mabd_affine_center n = mabd_affine_center_next(&s, &c, mabd_lane_v3(t, l), false);
+        const mabd_affine_center c = lane_center(w->center, l);
+        const mabd_orbit orbit = lane_orbit(w->orbit, l);
+        const mabd_affine_center n =
+            mabd_affine_center_next(&s, &c, &orbit, mabd_lane_v3(t, l), false);
         mabd_lane_put_v3(n.t, next, l), mabd_lane_put_v3(n.t1, next + 3, l);
         mabd_lane_put_v3(n.v, next + 6, l), mabd_lane_put_v3(n.v1, next + 9, l);
+        mabd_lane_put_v3(n.a, next + 12, l), mabd_lane_put_v3(n.a1, next + 15, l);
+        next[18].at[l] = n.f, next[19].at[l] = 0;
     }
 }
 
@@ -493,7 +539,8 @@ static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     end_turns(w.y, moved, y);
     MABD_STAGE(lanes_light)(sim, body, &on);
     next_turns(s, block, &on, &w, y, &moved[3], turns);
-    next_centers(s, w.center, t + 1, centers);
+    correct_orbits(sim, body, &w);
+    next_centers(s, &w, t + 1, centers);
     for (int l = 0; l < MABD_LANES; l++) {
         const mabd_vec3 far = mabd_lane_v3(y, l);
         if (!(mabd_v3_dot(far, far) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) continue;

@@ -7,7 +7,7 @@
 //   reference = polar of q + lead (v + curve (v - v1)),   r = M (q_hat - ref)/bh^2,
 //   q_hat = q_b + bh v_b,   v = (q_new - q_b)/bh
 //
-// The centre takes BDF2 on t in both cases.
+// The centre takes BDF2 on t in both cases, in the second case corrected by affine/element/orbit.h.
 //
 // A step of a body that is not soft reads and writes its rows of sim->spin and sim->center, a row
 // of q_new and nothing else of the state: its rows of v and v1 are not used, and its row of q1 is
@@ -19,6 +19,7 @@
 
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/affine_body.h"
+#include "formulation/affine/element/orbit.h"
 #include "formulation/affine/element/spin.h"
 
 #include "math/polar.h"
@@ -29,6 +30,8 @@
 typedef struct mabd_affine_center {
     mabd_vec3 t, t1; // [m]
     mabd_vec3 v, v1; // [m/s]
+    mabd_vec3 a, a1; // [m/s^2]; equal if the acceleration one step ago is not known
+    mabd_real f;     // of affine/element/orbit.h, < 0 if not known
 } mabd_affine_center;
 
 /// Load a row of sim->center.
@@ -36,20 +39,34 @@ MABD_FN mabd_affine_center mabd_affine_center_load(const mabd_real* row) {
     mabd_affine_center c;
     c.t = mabd_v3_load(row), c.t1 = mabd_v3_load(row + 3);
     c.v = mabd_v3_load(row + 6), c.v1 = mabd_v3_load(row + 9);
+    c.a = mabd_v3_load(row + 12), c.a1 = mabd_v3_load(row + 15), c.f = row[18];
     return c;
 }
 /// Store a row of sim->center.
 MABD_FN void mabd_affine_center_store(mabd_affine_center c, mabd_real* row) {
     mabd_v3_store(c.t, row), mabd_v3_store(c.t1, row + 3);
     mabd_v3_store(c.v, row + 6), mabd_v3_store(c.v1, row + 9);
+    mabd_v3_store(c.a, row + 12), mabd_v3_store(c.a1, row + 15), row[18] = c.f;
 }
 
-/// Compute the motion of a centre by inertia only: t_b + bh v_b.
+/// Compute the corrections of the path of a centre. on: 0 for bodies that have none.
+MABD_HOT mabd_orbit mabd_affine_center_orbit(const mabd_affine_step_scale* s,
+                                             const mabd_affine_center* c, const mabd_spin* spin,
+                                             mabd_real on) {
+    const mabd_vec3 w = mabd_q_rotate(spin->p, spin->o);
+    const mabd_real f = mabd_orbit_part(s->lead, w, c->a, c->a1, c->f);
+    const mabd_vec3 z = mabd_orbit_rotation(s->lead, w, c->a, c->a1, f);
+    mabd_orbit orbit = mabd_orbit_correction(s->lead, mabd_v3_scale(on, z), c->a);
+    orbit.f = f;
+    return orbit;
+}
+/// Compute the motion of a centre by inertia only: t_b + bh v_b, less its corrections.
 MABD_HOT mabd_vec3 mabd_affine_center_target(const mabd_affine_step_scale* s,
-                                             const mabd_affine_center* c) {
-    return mabd_v3(mabd_affine_step_target(s, c->t.x, c->t1.x, c->v.x, c->v1.x),
-                   mabd_affine_step_target(s, c->t.y, c->t1.y, c->v.y, c->v1.y),
-                   mabd_affine_step_target(s, c->t.z, c->t1.z, c->v.z, c->v1.z));
+                                             const mabd_affine_center* c, const mabd_orbit* orbit) {
+    const mabd_vec3 t = mabd_v3(mabd_affine_step_target(s, c->t.x, c->t1.x, c->v.x, c->v1.x),
+                                mabd_affine_step_target(s, c->t.y, c->t1.y, c->v.y, c->v1.y),
+                                mabd_affine_step_target(s, c->t.z, c->t1.z, c->v.z, c->v1.z));
+    return mabd_v3_axpy(-s->beta_h, mabd_v3_axpy(s->beta_h, orbit->cv, orbit->ct), t);
 }
 /// Compute the prediction t + lead (v + curve (v - v1)) of a centre.
 MABD_HOT mabd_vec3 mabd_affine_center_guess(const mabd_affine_step_scale* s,
@@ -61,14 +78,20 @@ MABD_HOT mabd_vec3 mabd_affine_center_guess(const mabd_affine_step_scale* s,
 /// Compute the centre after a solve that moved it to t. With keep_history the solve is part of a
 /// step, and the state one step ago stays.
 MABD_HOT mabd_affine_center mabd_affine_center_next(const mabd_affine_step_scale* s,
-                                                    const mabd_affine_center* c, mabd_vec3 t,
+                                                    const mabd_affine_center* c,
+                                                    const mabd_orbit* orbit, mabd_vec3 t,
                                                     bool keep_history) {
+    const mabd_real rate = 1 / s->beta_h;
     const mabd_vec3 base = mabd_v3_axpy(s->w1, c->t1, mabd_v3_scale(s->w, c->t));
+    const mabd_vec3 base_v = mabd_v3_axpy(s->w1, c->v1, mabd_v3_scale(s->w, c->v));
     mabd_affine_center next;
     next.t = t;
-    next.v = mabd_v3_scale(1 / s->beta_h, mabd_v3_sub(t, base));
+    next.v = mabd_v3_axpy(rate, mabd_v3_sub(t, base), orbit->ct);
+    next.a = mabd_v3_axpy(rate, mabd_v3_sub(next.v, base_v), orbit->cv);
     next.t1 = keep_history ? c->t1 : c->t;
     next.v1 = keep_history ? c->v1 : c->v;
+    next.a1 = s->orbits ? c->a : next.a;
+    next.f = s->orbits ? orbit->f : -1;
     return next;
 }
 
@@ -87,6 +110,15 @@ MABD_FN mabd_vec12 mabd_affine_body_rates(const mabd_affine_sim* sim, int32_t bo
     v.d1 = V.c1, v.d2 = V.c2, v.d3 = V.c3;
     v.tau = mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body).v;
     return v;
+}
+
+/// Compute the corrections of the path of the centre of a body that turns in its own frame.
+MABD_FN mabd_orbit mabd_affine_body_orbit(const mabd_affine_sim* sim, int32_t body,
+                                          const mabd_affine_center* c, const mabd_spin* spin) {
+    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
+    const mabd_orbit none = {{0, 0, 0}, {0, 0, 0}, -1};
+    if (!step->orbits || !sim->anchored[body]) return none;
+    return mabd_affine_center_orbit(step, c, spin, 1);
 }
 
 /// A body at the state, and its rotation to the current reference.
@@ -205,11 +237,11 @@ MABD_FN bool mabd_affine_stage_relinearize_body(mabd_affine_sim* sim, int32_t bo
 
 // Compute the inertia of the rotation of a body that is not soft, at its reference.
 MABD_FN mabd_vec12 mabd_affine_spin_force(const mabd_affine_sim* sim, int32_t body,
-                                          const mabd_affine_block* b) {
+                                          const mabd_affine_block* b,
+                                          const mabd_affine_spin_open* open) {
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
-    const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
-    const mabd_vec3 O = mabd_spin_rate(step, open.state.d, open.flow.ck, open.y);
-    const mabd_vec3 torque = mabd_spin_torque(step, b->J, &open.state, open.flow.cw, O);
+    const mabd_vec3 O = mabd_spin_rate(step, open->state.d, open->flow.ck, open->y);
+    const mabd_vec3 torque = mabd_spin_torque(step, b->J, &open->state, open->flow.cw, O);
     const mabd_sym3 stress = mabd_sym3_load(sim->stress + 6 * (size_t)body);
     return mabd_spin_force(b->sm, step->beta_h, O, torque, mabd_affine_block_strain(b, stress));
 }
@@ -236,14 +268,16 @@ MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, in
     }
     const mabd_affine_center c =
         mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body);
-    mabd_vec12 r = mabd_affine_spin_force(sim, body, b);
+    const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
+    const mabd_orbit orbit = mabd_affine_body_orbit(sim, body, &c, &open.state);
+    mabd_vec12 r = mabd_affine_spin_force(sim, body, b, &open);
     if (sim->has_applied) {
         const mabd_real* wrench = sim->applied + 6 * (size_t)body;
         weight = mabd_v3_add(weight, mabd_v3_load(wrench));
         const mabd_vec3 torque = mabd_m3_tmul(R, mabd_v3_load(wrench + 3));
         r = mabd_vec12_axpy(1, mabd_vec12_torque(torque), r);
     }
-    r.tau = mabd_affine_center_force(b, mabd_affine_center_target(step, &c), ref, weight);
+    r.tau = mabd_affine_center_force(b, mabd_affine_center_target(step, &c, &orbit), ref, weight);
     return r;
 }
 
@@ -281,18 +315,18 @@ MABD_FN void mabd_affine_save_start(const mabd_affine_sim* sim, int32_t body) {
 }
 
 // Advance the rotation of a body to the end of a solve.
-MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, int32_t body) {
+MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, int32_t body,
+                                     const mabd_affine_spin_open* open) {
     const mabd_affine_block* b = mabd_affine_block_of(sim, body);
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
-    const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
     const mabd_real* moved = sim->spin_step + 4 * (size_t)body;
     mabd_spin_end end;
-    end.reference = open.y;
-    end.y = mabd_spin_join(open.y, mabd_v3_load(moved));
+    end.reference = open->y;
+    end.y = mabd_spin_join(open->y, mabd_v3_load(moved));
     end.light = moved[3];
     const mabd_real none[3] = {0, 0, 0};
     const mabd_real* on_light = mabd_affine_has_light(sim, body, b) ? b->on_light : none;
-    const mabd_spin next = mabd_spin_next(step, b->J, on_light, &open.state, &open.flow, &end,
+    const mabd_spin next = mabd_spin_next(step, b->J, on_light, &open->state, &open->flow, &end,
                                           mabd_spin_quat_any(end.y), keep_history);
     if (step->saves_start) mabd_affine_save_start(sim, body);
     mabd_spin_store(next, sim->spin + MABD_SPIN_REALS * (size_t)body);
@@ -307,9 +341,11 @@ MABD_FN void mabd_affine_stage_finish_body(mabd_affine_sim* sim, bool keep_histo
     if (mabd_affine_turns(sim, body)) {
         mabd_real* row = sim->center + MABD_CENTER_REALS * (size_t)body;
         const mabd_affine_center c = mabd_affine_center_load(row);
+        const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
+        const mabd_orbit orbit = mabd_affine_body_orbit(sim, body, &c, &open.state);
         const mabd_vec3 t = mabd_v3_load(sim->q_new + at + 9);
-        mabd_affine_center_store(mabd_affine_center_next(step, &c, t, keep_history), row);
-        mabd_affine_finish_spin(sim, keep_history, body);
+        mabd_affine_center_store(mabd_affine_center_next(step, &c, &orbit, t, keep_history), row);
+        mabd_affine_finish_spin(sim, keep_history, body, &open);
         return;
     }
     const mabd_real rate = 1 / step->beta_h;
@@ -332,6 +368,7 @@ MABD_FN void mabd_affine_stage_reset_spin(mabd_affine_sim* sim, int32_t body) {
     s.d = s.torque = mabd_v3(0, 0, 0);
     c.t = c.t1 = mabd_v3_load(sim->q + at + 9);
     c.v = c.v1 = mabd_v3_load(sim->v + at + 9);
+    c.a = c.a1 = mabd_v3(0, 0, 0), c.f = -1;
     mabd_spin_store(s, sim->spin + MABD_SPIN_REALS * (size_t)body);
     mabd_affine_center_store(c, sim->center + MABD_CENTER_REALS * (size_t)body);
 }
@@ -353,6 +390,7 @@ MABD_FN void mabd_affine_stage_copy_spin(mabd_affine_sim* sim, bool back, int32_
         c.t1 = c.t, c.v1 = c.v;
     }
     s.d = mabd_v3(0, 0, 0);
+    c.a1 = c.a, c.f = -1;
     mabd_spin_store(s, row);
     mabd_affine_center_store(c, center);
 }

@@ -220,8 +220,7 @@ MABD_FN mabd_real mabd_spin_variation(const mabd_affine_step_scale* s, const mab
     const mabd_vec3 mean = mabd_spin_momentum(J, mabd_v3_sub(state->o, state->o1));
     const mabd_vec3 now = mabd_v3_sub(state->torque, mabd_v3_cross(state->o, L));
     const mabd_vec3 off = mabd_v3_axpy(-1 / s->lead, mean, now);
-    const mabd_real part =
-        s->beta_h * (mabd_real)sqrt(mabd_v3_dot(off, off) / mabd_v3_dot(L, L));
+    const mabd_real part = s->beta_h * (mabd_real)sqrt(mabd_v3_dot(off, off) / mabd_v3_dot(L, L));
     return 1 - mabd_spin_fade(MABD_SPIN_FREE_PART, MABD_SPIN_LOADED_PART, part);
 }
 
