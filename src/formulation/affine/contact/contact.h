@@ -315,6 +315,19 @@ MABD_FN void mabd_affine_contact_along(const mabd_affine_contact* p, mabd_vec3 v
 MABD_FN mabd_vec3 mabd_affine_contact_force(const mabd_affine_contact* p) {
     return mabd_affine_contact_vector(p, p->force);
 }
+/// Add the energy stored in the softness of a contact to stored (2): of its normal row and of its
+/// tangential rows [J].
+MABD_FN void mabd_affine_contact_add_stored(const mabd_affine_contact* p, mabd_real softness,
+                                            mabd_real* stored) {
+    const mabd_real *f = p->force, across = f[1] * f[1] + f[2] * f[2];
+    if (!(f[0] > 0) || !(p->end_distance < 0)) return; // not a rebound
+    const mabd_real soft = softness * p->own_n,
+                    deep = p->end_distance * p->end_distance / (2 * soft);
+    // less than `deep` while overlapping bodies are pushed apart
+    const mabd_real pressed = soft * f[0] * f[0] / 2;
+    stored[0] += pressed < deep ? pressed : deep;
+    stored[1] += softness * p->own_t * across / 2;
+}
 /// Contact i of the current list.
 MABD_FN mabd_affine_contact* mabd_affine_contacts_at(const mabd_affine_contacts* c, int32_t i) {
     return (mabd_affine_contact*)c->list.current.data + i;
