@@ -2,23 +2,33 @@
 // Work of contacts in one solve (energy_books.c).
 //
 // A contact has the force f on b and -f on a; d is the displacement of b over a in the solve, at
-// the contact point, along the arcs on which bodies turn across the normal (contact/rows.c). The
-// bodies lose -f . d: its normal part is taken by impacts, its tangential part by friction. If a is
-// scripted, the script does the work f . d_a.
+// the contact point. The bodies lose -f . d: its normal part is taken by impacts, its tangential
+// part by friction. If a is scripted, the script does the work f . d_a.
 //
-// Bodies by BDF2. d is that displacement, and friction the mean of both ends of the step, which is
-// of second order. Normal rows stay closed there and do next to no work.
+// The contact point of bodies that roll or slide over round surfaces is another one in each step,
+// and points approach along the normal before they touch and part after it. So the normal part is
+// the change of the distance of the surfaces, which is 0 for a contact that stays closed; only a
+// contact that did not press before has the displacement of its point. Across the normal d follows
+// the arcs on which bodies turn (contact/rows.c).
+//
+// Bodies by BDF2. d is that displacement, and the force the mean of both ends of the step, which is
+// of second order.
 //
 // Bodies by implicit Euler: those that were hit and those around them. Euler changes the kinetic
-// energy by exactly f . (v0 h + d)/2, v0 the velocity of b over a at the start: so a contact that
-// ends a speed takes its energy, one that reverses the part e of it takes 1 - e^2. Part of f
-// carries the weight of the bodies, and a weight does the work of its displacement dt, not of the
-// mean of both rates. While a body is hit, impacts are spared the difference m g . (v0 h - dt)/2:
+// energy by f . (v0 h + d)/2, v0 the velocity of b over a at the start: so a contact that ends a
+// speed takes its energy, one that reverses the part e of it takes 1 - e^2. Along the normal of a
+// contact that pressed before v0 is the rate of the distance in the solve before. Part of f carries
+// the weight of the bodies, and a weight does the work of its displacement dt, not of the mean of
+// both rates. While a contact takes the speed of a body, impacts are spared the difference
+// m g . (v0 h - dt)/2:
 //
 //   ball, speed v at the distance s:   f h = m (v + w) + m g h      leaves with the speed w
 //   (f h) (v - w)/2 - m g h (v + w)/2 = m (v^2 - w^2)/2 - m g h w
 //
 // which is the energy m (v^2/2 + g s) before the solve minus m (w^2/2 + g (s + h w)) after it.
+//
+// The point of a scripted body that turns by the vector p moves along an arc with the chord c. The
+// force has its direction at the end of the arc, so d_a is c + p x c/2, the velocity there times h.
 
 #include "formulation/affine/contact/contact_books.h"
 
@@ -45,24 +55,47 @@ static bool is_euler(const mabd_affine_sim* sim, const mabd_affine_contact* p) {
            (p->moving && mabd_affine_is_euler(sim, p->a));
 }
 
+static bool was_held(const mabd_affine_contact* p) {
+    return p->start_gap < (mabd_real)INFINITY;
+}
+
 // Displacement of b over a along the normal and the tangents of a contact [m].
 static void displacement(const mabd_affine_sim* sim, const mabd_affine_contact* p,
                          mabd_real along[3]) {
     mabd_vec3 move = path_of(sim->ref, sim->q_new, p->b, p->Xb);
     if (p->moving) move = mabd_v3_sub(move, path_of(sim->ref, sim->q_new, p->a, p->Xa));
     mabd_affine_contact_along(p, move, along);
-    along[0] += mabd_v3_dot(p->n, p->displacement);
+    along[0] = mabd_affine_contact_closing(p);
     along[1] += p->slip1, along[2] += p->slip2;
+}
+
+// The same at the velocities of the start of the solve [m].
+static void free_displacement(const mabd_affine_sim* sim, const mabd_affine_contact* p,
+                              mabd_real along[3]) {
+    const mabd_vec3 free = mabd_v3_sub(free_path(sim, p->b, p->Xb), free_path(sim, p->a, p->Xa));
+    mabd_affine_contact_along(p, free, along);
+    if (was_held(p)) along[0] = sim->step.lead * p->start_rate;
 }
 
 // Force of a contact over the solve along the normal and the tangents [N].
 static void mean_force(const mabd_affine_contact* p, bool euler, mabd_real force[3]) {
     mabd_real last[3];
     mabd_affine_contact_along(p, p->last_friction, last);
-    const bool known = !euler && mabd_v3_dot(p->last_friction, p->last_friction) > 0;
+    last[0] = p->start_pressure;
+    const bool known = mabd_v3_dot(p->last_friction, p->last_friction) > 0;
     for (int k = 0; k < 3; k++) {
-        force[k] = known && k > 0 ? (last[k] + p->force[k]) / 2 : p->force[k];
+        const bool mean = !euler && (k > 0 ? known : was_held(p));
+        force[k] = mean ? (last[k] + p->force[k]) / 2 : p->force[k];
     }
+}
+
+// Displacement d_a of the point of a scripted body, world [m].
+static mabd_vec3 script_path(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
+    const size_t at = 12 * (size_t)body;
+    const mabd_vec3 chord = path_of(sim->q, sim->q_new, body, X);
+    const mabd_vec3 turn = mabd_so3_log(mabd_m3_product(
+        mabd_m3_load(sim->q_new + at), mabd_m3_transpose(mabd_m3_load(sim->q + at))));
+    return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(turn, chord), chord);
 }
 
 static void book_one(const mabd_affine_sim* sim, const mabd_affine_contact* p,
@@ -72,35 +105,35 @@ static void book_one(const mabd_affine_sim* sim, const mabd_affine_contact* p,
     displacement(sim, p, d);
     mean_force(p, euler, force);
     if (euler) {
-        const mabd_vec3 free =
-            mabd_v3_sub(free_path(sim, p->b, p->Xb), free_path(sim, p->a, p->Xa));
         mabd_real start[3];
-        mabd_affine_contact_along(p, free, start);
+        free_displacement(sim, p, start);
         for (int k = 0; k < 3; k++) d[k] = (start[k] + d[k]) / 2;
     }
     work->impacts -= force[0] * d[0];
     work->friction -= force[1] * d[1] + force[2] * d[2];
     if (sim->model->body_motion[p->a] != MABD_MOTION_SCRIPTED) return;
     work->scripts +=
-        mabd_v3_dot(mabd_affine_contact_vector(p, force), path_of(sim->q, sim->q_new, p->a, p->Xa));
+        mabd_v3_dot(mabd_affine_contact_vector(p, force), script_path(sim, p->a, p->Xa));
 }
 
 // ---- weights -----------------------------------------------------------------------------------
 
-// True if a body is hit in this solve or was in the last one, and was not counted yet.
-static bool counts(const mabd_affine_sim* sim, int32_t body) {
-    const mabd_affine_contacts_by_body* by = &sim->contacts->by_body;
-    if (!is_dynamic(sim, body) || by->change[body] != 0) return false;
-    by->change[body] = 1;
-    return by->euler[body] == MABD_EULER_HIT ||
-           (by->euler[body] != MABD_EULER_NOT && by->euler_steps[body] > 1);
+// True if a contact by Euler takes a speed away that counts as an impact (contact/rows.c).
+static bool takes_speed(const mabd_affine_sim* sim, const mabd_affine_contact* p) {
+    const mabd_real h = sim->step.lead;
+    const mabd_real fall = mabd_v3_norm(mabd_v3_load(sim->model->gravity)) * h * h;
+    mabd_real start[3];
+    if (!(p->force[0] > 0) || !is_euler(sim, p)) return false;
+    free_displacement(sim, p, start);
+    return -start[0] > MABD_IMPACT_MIN_FALLS * fall;
 }
 
-// m g . (v0 h - dt)/2 of a body that counts.
+// m g . (v0 h - dt)/2 of a body that was not counted yet.
 static mabd_real weight_share(const mabd_affine_sim* sim, int32_t body) {
     const mabd_model* m = sim->model;
     const mabd_vec3 center = mabd_v3(0, 0, 0), g = mabd_v3_load(m->gravity);
-    if (!counts(sim, body)) return 0;
+    if (!is_dynamic(sim, body) || sim->contacts->by_body.change[body] != 0) return 0;
+    sim->contacts->by_body.change[body] = 1;
     const mabd_vec3 more =
         mabd_v3_sub(free_path(sim, body, center), path_of(sim->q, sim->q_new, body, center));
     return m->classes[m->body_class[body]].material.mass / 2 * mabd_v3_dot(g, more);
@@ -117,9 +150,7 @@ static mabd_real weight_shares(const mabd_affine_sim* sim) {
     }
     for (int32_t i = 0; i < c->list.current.count; i++) {
         const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        if (!(p->force[0] > 0)) continue;
-        sum += weight_share(sim, p->b);
-        if (p->moving) sum += weight_share(sim, p->a);
+        if (takes_speed(sim, p)) sum += weight_share(sim, p->b) + weight_share(sim, p->a);
     }
     return sum;
 }
