@@ -220,6 +220,11 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     view->copies = moved(a, host->copies);
     view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
     view->motor_only = moved(a, host->motor_only), view->applied = moved(a, host->applied);
+    view->booked_joint = moved(a, host->booked_joint);
+    view->booked_body = moved(a, host->booked_body);
+    view->controls_start = moved(a, host->controls_start);
+    view->motors_start = moved(a, host->motors_start);
+    view->force_start = moved(a, host->force_start);
     view->sides = sides, view->springs = springs, view->points = points;
     view->duals = NULL, view->solvers = NULL, view->softened = NULL, view->groups = NULL;
 }

@@ -37,10 +37,10 @@ static double error_of(const mabd_energy_balance* b, const expected* e) {
     return worst / e->scale;
 }
 
-// Mean order over all halvings: errors of two parts may cancel at one step size.
+// Mean order over the last halvings: errors of two parts may cancel at one step size.
 static double order_of(const char* what, const double* errors) {
     rig_order(what, step, STEPS, errors);
-    return log2(errors[0] / errors[STEPS - 1]) / (STEPS - 1);
+    return log2(errors[1] / errors[STEPS - 1]) / (STEPS - 2);
 }
 
 // Works and the rest must converge with order 1.8, or be below `floor` of the scale.

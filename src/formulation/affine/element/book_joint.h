@@ -30,9 +30,10 @@
 //
 // Stops are booked solve by solve. Implicit Euler, which takes all impacts, changes the kinetic
 // energy by exactly (force) (dx0 + dx1)/2 with dx0 = x0' h, dx1 = x1' h: a stop that ends x0' takes
-// the energy of that speed. Part of its force carries the weight of the bodies of the joint, and
-// the weight of a body does the work of its displacement, not of the mean of both rates; the stop is
-// spared the difference, m g . (v0 h - dt)/2. On bodies further away this remains in `integrator`.
+// the energy of that speed. Part of its force carries the springs and drives of the axis, F, and
+// the weight of the bodies of the joint. Those do the work of the displacement, not of the mean of
+// both rates; the stop is spared the difference, F (dx0 - dx1)/2 + m g . (v0 h - dt)/2. Dampers and
+// armature do the work of the mean. Weights of bodies further away remain in `integrator`.
 #pragma once
 
 #include "formulation/affine/data.h"
@@ -68,10 +69,14 @@ MABD_FN bool mabd_affine_book_stop(const mabd_affine_sim* sim, const mabd_model_
     const int32_t k = joint->coordinate + r;
     const mabd_affine_axis_state* axis = &sim->axes[k];
     if (axis->branch.stop == 0) return false;
-    const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
+    mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
+    const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
+    const size_t at = (size_t)joint->row_set * MABD_JOINT_MAX_ROWS + (size_t)r;
     const mabd_real force = axis->lambda - mabd_affine_force_without_stops(&law, axis->x);
     const mabd_real dx = axis->x - sim->x[k], dx0 = sim->step.lead * sim->xd[k];
-    row[MABD_BOOK_STOPS] += force * (dx0 + dx) / 2;
+    law.slope = c->stiffness, law.level = sim->controls[at].target; // without dampers
+    const mabd_real carried = mabd_affine_force_without_stops(&law, axis->x);
+    row[MABD_BOOK_STOPS] += (force * (dx0 + dx) + carried * (dx0 - dx)) / 2;
     row[MABD_BOOK_PUSH] += force * dx;
     return fabs(dx0 - dx) > least;
 }
