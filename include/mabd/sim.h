@@ -386,10 +386,10 @@ typedef struct mabd_energy_balance {
     MABD_ENERGY_LIST(X)
 #undef X
 } mabd_energy_balance;
-/// Energy by cause since the start state or the last reset [J]; of a batch the sums over its copies.
-/// Works are sums over steps: of second order in h for smooth forces, `integrator` too. A change of
-/// energy by mabd_sim_set_state is left out. The books are part of a saved state. O(bodies +
-/// joints).
+/// Energy by cause since the start state or the last reset [J]; of a batch the sums over its
+/// copies. Works are sums over steps: of second order in h for smooth forces, `integrator` too. A
+/// change of energy by mabd_sim_set_state is left out. The books are part of a saved state.
+/// O(bodies + joints).
 MABD_API mabd_energy_balance mabd_sim_get_energy_balance(const mabd_sim* sim);
 
 /// Write the state of all bodies in their user frames; any pointer may be null. positions

@@ -2,8 +2,8 @@
 // Two scenes in which every account of the energy balance has an entry.
 #pragma once
 
-/// Joints and forces: a scripted base with a driven arm, a slide that meets its stop, a damped ball,
-/// a rigid servo, drag, a force; wind.
+/// Joints and forces: a scripted base with a driven arm, a slide that meets its stop, a damped
+/// ball, a rigid servo, drag, a force; wind.
 static const char* const books_joints =
     "{\"gravity\": [0, 0, -9.81], \"wind\": {\"direction\": [1, 0, 0], \"strength\": {\"sine\": "
     "{\"amplitude\": 2, \"frequency\": 1}}}, \"bodies\": ["
@@ -44,8 +44,8 @@ static const char* const books_joints =
     "\"body\"}, {\"body\": \"free\", \"torque\": [0, 0.01, 0.02], \"signal\": {\"sine\": "
     "{\"amplitude\": 1, \"frequency\": 3}}}]}";
 
-/// Contacts: a box slides on the ground, a ball falls on a scripted table that turns, a jointed pair
-/// falls, a hinge falls against its stop.
+/// Contacts: a box slides on the ground, a ball falls on a scripted table that turns, a jointed
+/// pair falls, a hinge falls against its stop.
 static const char* const books_contacts =
     "{\"gravity\": [0, 0, -9.81], \"contact\": {}, \"bodies\": ["
     "{\"name\": \"ground\", \"shape\": \"plane\", \"fixed\": true, \"friction\": 0.4},"

@@ -185,8 +185,8 @@ Test(energy_balance, a_damper_takes_what_an_oscillator_loses) {
     expect_order("damped oscillator", c, &e, 1e-9);
 }
 
-// A ball joint at the centre of a cube, I = 1 kg m^2 about any axis, with dampers of 0.8 N m s/rad on
-// all axes: the angular velocity falls as exp(-0.8 t) about a fixed axis.
+// A ball joint at the centre of a cube, I = 1 kg m^2 about any axis, with dampers of 0.8 N m s/rad
+// on all axes: the angular velocity falls as exp(-0.8 t) about a fixed axis.
 Test(energy_balance, dampers_of_a_ball_take_the_energy_of_its_rotation) {
     const balance_case c = {
         "{\"gravity\": [0, 0, -9.81], \"bodies\": [{\"name\": \"b\", \"shape\": \"box\", \"size\": "
@@ -319,7 +319,8 @@ Test(energy_balance, a_script_does_all_the_work_on_what_hangs_on_it) {
     }
 }
 
-// A box of 2 kg on a slide along z on a block that rises at 2 m/s, with a motor of 30 N between them.
+// A box of 2 kg on a slide along z on a block that rises at 2 m/s, with a motor of 30 N between
+// them.
 Test(energy_balance, a_motor_on_a_script_shares_the_work) {
     const char* text =
         "{\"gravity\": [0, 0, -9.81], \"bodies\": [{\"name\": \"s\", \"shape\": \"box\", \"size\": "

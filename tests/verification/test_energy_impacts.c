@@ -27,7 +27,8 @@ static mabd_energy_balance run(const mabd_model* model, mabd_integrator integrat
 
 // ---- balls -------------------------------------------------------------------------------------
 
-// 1 m above the ground, 2 kg: the impact is at t = 0.4515 s, the second one with e = 0.5 at 0.903 s.
+// 1 m above the ground, 2 kg: the impact is at t = 0.4515 s, the second one with e = 0.5 at 0.903
+// s.
 static mabd_model* ball_model(double e) {
     const contact_body ball = {.shape = MABD_SHAPE_SPHERE,
                                .size = {0.1},
@@ -99,8 +100,8 @@ Test(energy_impacts, a_collision_of_two_bodies_takes_the_energy_of_their_approac
 
 // ---- stops -------------------------------------------------------------------------------------
 
-// A rod of 1 m and 10 kg falls from the horizontal by 0.7 rad. It is so stiff that the impact leaves
-// nothing in its oscillations.
+// A rod of 1 m and 10 kg falls from the horizontal by 0.7 rad. It is so stiff that the impact
+// leaves nothing in its oscillations.
 Test(energy_impacts, the_stop_of_a_pendulum_takes_the_energy_of_its_fall) {
     mabd_model* model = rig_text_model(
         "{\"gravity\": [0, 0, -9.81], \"bodies\": [{\"name\": \"b\", \"shape\": \"box\", \"size\": "
@@ -123,8 +124,8 @@ Test(energy_impacts, the_stop_of_a_pendulum_takes_the_energy_of_its_fall) {
     mabd_model_destroy(model);
 }
 
-// A slide of 10 kg with a drive of 2 m/s and at most 500 N: 500 N over 0.04 m are 20 J, and the stop
-// at 0.5 m takes them. Afterwards the drive pushes against the stop without work.
+// A slide of 10 kg with a drive of 2 m/s and at most 500 N: 500 N over 0.04 m are 20 J, and the
+// stop at 0.5 m takes them. Afterwards the drive pushes against the stop without work.
 Test(energy_impacts, the_stop_of_a_drive_takes_the_work_of_the_drive) {
     mabd_axis_def axis = {.limited = true, .lower = -1, .upper = 0.5};
     axis.max_force = 500;

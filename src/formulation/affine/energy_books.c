@@ -26,8 +26,8 @@
 //
 // Contacts and stops are booked solve by solve, since impulses differ from solve to solve
 // (contact/contact_books.c). They wait in `pending`, and in two columns of work_joint, until the
-// step is finished; a step that fails leaves no trace. The energy stored in the softness of contacts
-// is part of `spring`: its change is not taken by impacts and friction.
+// step is finished; a step that fails leaves no trace. The energy stored in the softness of
+// contacts is part of `spring`: its change is not taken by impacts and friction.
 //
 // Sums are in a fixed order: each joint and body has a row of its own, added up by the getter.
 // Models without such joints, bodies or contacts have empty lists. A batch has the sums over its

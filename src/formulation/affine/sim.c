@@ -139,8 +139,9 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 // ---- state as bytes ----------------------------------------------------------------------------
 //
 // The STATE fields in the order of fields.def, the targets and which of them are set, the energy
-// books of the host, a byte of flags; with contacts: euler_steps of all bodies, the number of saved contacts, and these; with
-// the flag HAS_APPLIED: the applied forces. A change of this order raises state_version.
+// books of the host, a byte of flags; with contacts: euler_steps of all bodies, the number of saved
+// contacts, and these; with the flag HAS_APPLIED: the applied forces. A change of this order raises
+// state_version.
 
 #define HAS_HISTORY 1
 #define HAS_APPLIED 2

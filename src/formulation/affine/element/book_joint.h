@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work of one joint in a finished step, from the state before it (x1, xd1, q1) to the state after it
-// (x, xd, q); energy_books.c has the signs and the causes.
+// Work of one joint in a finished step, from the state before it (x1, xd1, q1) to the state after
+// it (x, xd, q); energy_books.c has the signs and the causes.
 //
 // An axis with the coordinate x has the force -lambda on it,
 //
@@ -81,8 +81,9 @@ MABD_FN bool mabd_affine_book_stop(const mabd_affine_sim* sim, const mabd_model_
     return fabs(dx0 - dx) > least;
 }
 
-/// Book the stops of row `place` of booked joints in a solve that is not finished. more: in addition
-/// to earlier solves of the step. least: smallest displacement that an impact takes [m], [rad].
+/// Book the stops of row `place` of booked joints in a solve that is not finished. more: in
+/// addition to earlier solves of the step. least: smallest displacement that an impact takes [m],
+/// [rad].
 MABD_FN void mabd_affine_stage_book_stops(mabd_affine_sim* sim, int32_t place, bool more,
                                           mabd_real least) {
     const mabd_model_joint* joint = &sim->model->joints[sim->booked_joint[place]];
@@ -183,8 +184,8 @@ MABD_FN mabd_real mabd_affine_motor_mean(const mabd_affine_sim* sim, const mabd_
 
 #define MABD_BOOK_MAX_ROWS (3 * MABD_JOINT_MAX_ROWS)
 
-// Values of all rows of a joint: rigid ones, controls, motors. a, b: coordinates of its bodies (12).
-// near: values that the angles of motors are nearest to, null = 0.
+// Values of all rows of a joint: rigid ones, controls, motors. a, b: coordinates of its bodies
+// (12). near: values that the angles of motors are nearest to, null = 0.
 MABD_CALL void mabd_affine_book_values(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                        const mabd_real* a, const mabd_real* b,
                                        const mabd_real* near, mabd_real* values) {
@@ -251,8 +252,8 @@ MABD_FN void mabd_affine_book_forces(const mabd_affine_sim* sim, int32_t index, 
     }
 }
 
-/// Add the work of a finished step to row `place` of booked joints. continued: the step is one solve
-/// that continues the step before.
+/// Add the work of a finished step to row `place` of booked joints. continued: the step is one
+/// solve that continues the step before.
 MABD_FN void mabd_affine_stage_book_joint(mabd_affine_sim* sim, int32_t place, bool continued) {
     const mabd_model* m = sim->model;
     const int32_t index = sim->booked_joint[place];
