@@ -144,6 +144,40 @@ Test(energy_impacts, the_stop_of_a_drive_takes_the_work_of_the_drive) {
     mabd_model_destroy(model);
 }
 
+// 1 kg at 2 m/s against a stop, without gravity: Euler takes the impact in two steps, and the stop
+// takes 2 J however the distance to it divides them.
+Test(energy_impacts, a_stop_takes_the_energy_of_a_speed_at_any_distance) {
+    for (int i = 0; i < 5; i++) {
+        char text[512];
+        snprintf(
+            text, sizeof text,
+            "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"b\", \"shape\": \"box\", "
+            "\"size\": [0.1, 0.1, 0.1], \"mass\": 1, \"young\": 1e13, \"velocity\": [2, 0, 0]}], "
+            "\"joints\": [{\"type\": \"prismatic\", \"b\": \"b\", \"axis\": [1, 0, 0], \"axes\": "
+            "{\"tx\": {\"upper\": %g}}}]}",
+            0.1 + 0.0043 * i);
+        mabd_model* model = rig_text_model(text);
+        const mabd_energy_balance b = run(model, balance_integrators[i % 2], 0.01, 0.2);
+        cr_expect(fabs(b.impacts - 2) < 1e-6, "%.9g J", (double)b.impacts);
+        cr_expect(fabs(b.integrator) < 1e-6, "%.3g J", (double)b.integrator);
+        mabd_model_destroy(model);
+    }
+}
+
+// Implicit Euler on m v' = -d v, d h = m/2 (steps far too large for the motion): the damper takes
+// exactly what the body loses, so that nothing is left for the integrator.
+Test(energy_impacts, a_damper_takes_all_that_an_euler_step_loses) {
+    mabd_model* model = rig_text_model(
+        "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"b\", \"shape\": \"box\", \"size\": "
+        "[0.1, "
+        "0.1, 0.1], \"mass\": 1, \"velocity\": [2, 0, 0]}], \"joints\": [{\"type\": \"prismatic\", "
+        "\"b\": \"b\", \"axis\": [1, 0, 0], \"axes\": {\"tx\": {\"damping\": 50}}}]}");
+    const mabd_energy_balance b = run(model, MABD_INTEGRATOR_EULER, 0.01, 0.03);
+    cr_expect(fabs(b.dampers - 2 * (1 - pow(1 / 1.5, 6))) < 1e-9, "%.12g J", (double)b.dampers);
+    cr_expect(fabs(b.integrator) < 1e-9, "%.3g J", (double)b.integrator);
+    mabd_model_destroy(model);
+}
+
 // ---- contacts ----------------------------------------------------------------------------------
 
 // mu = 0.3, v = 1 m/s: at rest after d = v^2/(2 mu g) = 0.1699 m, in 0.34 s.
