@@ -200,6 +200,28 @@ Test(energy_balance, dampers_of_a_ball_take_the_energy_of_its_rotation) {
     expect_order("ball with dampers", c, &e, 1e-9);
 }
 
+// The same cube with dampers that differ by axis tumbles. Dampers are the only cause, and act on
+// the angular velocity, not on the rate of the rotation vector: the rest converges only if they do.
+Test(energy_balance, dampers_of_a_ball_that_tumbles_take_what_it_loses) {
+    const char* text =
+        "{\"gravity\": [0, 0, -9.81], \"bodies\": [{\"name\": \"b\", \"shape\": \"box\", \"size\": "
+        "[0.6, 0.6, 0.6], \"mass\": 16.666666666666667, \"angular_velocity\": [2, -1, 2]}], "
+        "\"joints\": [{\"type\": \"ball\", \"b\": \"b\", \"frame\": [1, 0, 0, 0], \"axes\": "
+        "{\"rx\": "
+        "{\"damping\": 0.2}, \"ry\": {\"damping\": 2.5}, \"rz\": {\"damping\": 0.8}}}]}";
+    for (size_t k = 0; k < 2; k++) {
+        const balance_case c = {text, balance_integrators[k], 0.8};
+        double rests[STEPS];
+        for (int i = 0; i < STEPS; i++) {
+            const mabd_energy_balance b = balance_run(&c, ldexp(step, -i), NULL);
+            rests[i] = fabs(b.integrator) / b.dampers;
+            cr_expect(b.dampers > 1);
+        }
+        const double order = order_of("tumbling ball", rests);
+        cr_expect(order > 1.8 && rests[STEPS - 1] < 1e-4, "order %g", order);
+    }
+}
+
 // ---- friction ----------------------------------------------------------------------------------
 
 // A wheel of 1 kg m^2 at 3 rad/s, braked by 1.5 N m: after 1 s it has turned by 3 - 0.75 rad.

@@ -9,7 +9,8 @@
 // and points approach along the normal before they touch and part after it. So the normal part is
 // the change of the distance of the surfaces, which is 0 for a contact that stays closed; only a
 // contact that did not press before has the displacement of its point. Across the normal d follows
-// the arcs on which bodies turn (contact/rows.c).
+// the arc on which b turns over a fixed body, as its row does (contact/rows.c); over a body that
+// moves it is the difference of both chords, which is 0 if the two turn together.
 //
 // Bodies by BDF2. d is that displacement, and the force the mean of both ends of the step, which is
 // of second order.
@@ -27,8 +28,9 @@
 //
 // which is the energy m (v^2/2 + g s) before the solve minus m (w^2/2 + g (s + h w)) after it.
 //
-// The point of a scripted body that turns by the vector p moves along an arc with the chord c. The
-// force has its direction at the end of the arc, so d_a is c + p x c/2, the velocity there times h.
+// The point of a scripted body that turns by the vector p moves along an arc with the chord c; its
+// velocity times h is c - p x c/2 at the start and c + p x c/2 at the end. A force of the end goes
+// with the latter, the mean of both ends, which points halfway, with the chord.
 
 #include "formulation/affine/contact/contact_books.h"
 
@@ -43,10 +45,20 @@ static mabd_vec3 path_of(const mabd_real* from, const mabd_real* to, int32_t bod
     return mabd_v3_sub(mabd_affine_point_of(to, body, X), mabd_affine_point_of(from, body, X));
 }
 
-// Velocity of a point at the start of the solve times its length; of a body that is not moved by
-// forces its displacement [m].
+// Velocity of the point of a scripted body times h, at the end (part = 1), at the start (-1) or on
+// the average (0) of the solve [m].
+static mabd_vec3 script_path(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X, int part) {
+    const size_t at = 12 * (size_t)body;
+    const mabd_vec3 chord = path_of(sim->q, sim->q_new, body, X);
+    if (sim->model->body_motion[body] != MABD_MOTION_SCRIPTED || part == 0) return chord;
+    const mabd_vec3 turn = mabd_so3_log(mabd_m3_product(
+        mabd_m3_load(sim->q_new + at), mabd_m3_transpose(mabd_m3_load(sim->q + at))));
+    return mabd_v3_axpy((mabd_real)part / 2, mabd_v3_cross(turn, chord), chord);
+}
+
+// Velocity of a point at the start of the solve times its length [m].
 static mabd_vec3 free_path(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
-    if (!is_dynamic(sim, body)) return path_of(sim->q, sim->q_new, body, X);
+    if (!is_dynamic(sim, body)) return script_path(sim, body, X, -1);
     return mabd_v3_scale(sim->step.lead, mabd_affine_point_of(sim->v, body, X));
 }
 
@@ -62,11 +74,15 @@ static bool was_held(const mabd_affine_contact* p) {
 // Displacement of b over a along the normal and the tangents of a contact [m].
 static void displacement(const mabd_affine_sim* sim, const mabd_affine_contact* p,
                          mabd_real along[3]) {
-    mabd_vec3 move = path_of(sim->ref, sim->q_new, p->b, p->Xb);
-    if (p->moving) move = mabd_v3_sub(move, path_of(sim->ref, sim->q_new, p->a, p->Xa));
-    mabd_affine_contact_along(p, move, along);
+    if (sim->model->body_motion[p->a] == MABD_MOTION_FIXED) {
+        mabd_affine_contact_along(p, path_of(sim->ref, sim->q_new, p->b, p->Xb), along);
+        along[1] += p->slip1, along[2] += p->slip2;
+    } else {
+        const mabd_vec3 on_b = path_of(sim->q, sim->q_new, p->b, p->Xb),
+                        on_a = path_of(sim->q, sim->q_new, p->a, p->Xa);
+        mabd_affine_contact_along(p, mabd_v3_sub(on_b, on_a), along);
+    }
     along[0] = mabd_affine_contact_closing(p);
-    along[1] += p->slip1, along[2] += p->slip2;
 }
 
 // The same at the velocities of the start of the solve [m].
@@ -77,25 +93,29 @@ static void free_displacement(const mabd_affine_sim* sim, const mabd_affine_cont
     if (was_held(p)) along[0] = sim->step.lead * p->start_rate;
 }
 
+// True if the friction of a contact at the start of the solve is known, too.
+static bool has_mean_friction(const mabd_affine_contact* p, bool euler) {
+    return !euler && mabd_v3_dot(p->last_friction, p->last_friction) > 0;
+}
+
 // Force of a contact over the solve along the normal and the tangents [N].
 static void mean_force(const mabd_affine_contact* p, bool euler, mabd_real force[3]) {
     mabd_real last[3];
     mabd_affine_contact_along(p, p->last_friction, last);
     last[0] = p->start_pressure;
-    const bool known = mabd_v3_dot(p->last_friction, p->last_friction) > 0;
     for (int k = 0; k < 3; k++) {
-        const bool mean = !euler && (k > 0 ? known : was_held(p));
+        const bool mean = k > 0 ? has_mean_friction(p, euler) : !euler && was_held(p);
         force[k] = mean ? (last[k] + p->force[k]) / 2 : p->force[k];
     }
 }
 
-// Displacement d_a of the point of a scripted body, world [m].
-static mabd_vec3 script_path(const mabd_affine_sim* sim, int32_t body, mabd_vec3 X) {
-    const size_t at = 12 * (size_t)body;
-    const mabd_vec3 chord = path_of(sim->q, sim->q_new, body, X);
-    const mabd_vec3 turn = mabd_so3_log(mabd_m3_product(
-        mabd_m3_load(sim->q_new + at), mabd_m3_transpose(mabd_m3_load(sim->q + at))));
-    return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(turn, chord), chord);
+// Work of the script of body a.
+static mabd_real script_work(const mabd_affine_sim* sim, const mabd_affine_contact* p, bool euler,
+                             const mabd_real force[3]) {
+    const mabd_real across[3] = {0, force[1], force[2]};
+    const int part = has_mean_friction(p, euler) ? 0 : 1;
+    return force[0] * mabd_v3_dot(p->n, script_path(sim, p->a, p->Xa, 1)) +
+           mabd_v3_dot(mabd_affine_contact_vector(p, across), script_path(sim, p->a, p->Xa, part));
 }
 
 static void book_one(const mabd_affine_sim* sim, const mabd_affine_contact* p,
@@ -111,9 +131,9 @@ static void book_one(const mabd_affine_sim* sim, const mabd_affine_contact* p,
     }
     work->impacts -= force[0] * d[0];
     work->friction -= force[1] * d[1] + force[2] * d[2];
-    if (sim->model->body_motion[p->a] != MABD_MOTION_SCRIPTED) return;
-    work->scripts +=
-        mabd_v3_dot(mabd_affine_contact_vector(p, force), script_path(sim, p->a, p->Xa));
+    if (sim->model->body_motion[p->a] == MABD_MOTION_SCRIPTED) {
+        work->scripts += script_work(sim, p, euler, force);
+    }
 }
 
 // ---- weights -----------------------------------------------------------------------------------
