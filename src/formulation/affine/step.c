@@ -180,8 +180,10 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
                               : mabd_affine_lost(status);
     }
     if (a.status == MABD_OK) {
+        const double clock = mabd_clock();
         const bool one = continues && !stop_changed && info->substeps == 1;
         a = mabd_affine_lost(mabd_affine_books_add_step(sim, time, one));
+        mabd_affine_lap(sim, MABD_AFFINE_STAGE_FINISH, clock);
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
