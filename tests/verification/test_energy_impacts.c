@@ -316,3 +316,28 @@ Test(energy_impacts, a_turntable_does_the_work_of_the_speed_of_its_load) {
     }
     mabd_model_destroy(model);
 }
+
+// The same with walls instead of friction: one behind the box pushes it, one outside keeps it on
+// its circle. The force of the outer wall is across the path of the wall and does no work.
+Test(energy_impacts, a_wall_that_turns_does_no_work_across_its_path) {
+    mabd_model* model = rig_text_model(
+        "{\"gravity\": [0, 0, -9.81], \"contact\": {}, \"bodies\": [{\"name\": \"s\", "
+        "\"friction\": 0,"
+        " \"shapes\": [{\"shape\": \"box\", \"size\": [1.2, 1.2, 0.1]}, {\"shape\": \"box\", "
+        "\"size\":"
+        " [0.05, 0.4, 0.2], \"position\": [0.475, 0, 0.15]}, {\"shape\": \"box\", \"size\": [0.1, "
+        "0.05, 0.2], \"position\": [0.4, -0.075, 0.15]}], \"script\": {\"axis\": [0, 0, 1], "
+        "\"angle\": {\"sine\": {\"offset\": 1.5, \"amplitude\": -1.5, \"frequency\": "
+        "0.31830988618379069, \"phase\": 1.5707963267948966}}}}, {\"name\": \"b\", \"shape\": "
+        "\"box\", \"size\": [0.1, 0.1, 0.1], \"mass\": 2, \"friction\": 0, \"position\": [0.4, 0, "
+        "0.1]}]}");
+    const double w = 3 * sin(2 * 0.7), work = w * w * (0.16 + 0.01 / 6);
+    for (size_t k = 0; k < 2; k++) {
+        const mabd_energy_balance b = run(model, balance_integrators[k], 0.01, 0.7);
+        printf("walls: scripts %.5g of %.5g J, impacts %.1e, integrator %.1e J\n",
+               (double)b.scripts, work, (double)b.impacts, (double)b.integrator);
+        cr_expect(fabs(b.scripts - work) < 0.015 * work);
+        cr_expect(fabs(b.integrator) < 0.01 * work);
+    }
+    mabd_model_destroy(model);
+}
