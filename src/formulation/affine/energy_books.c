@@ -99,6 +99,11 @@ void mabd_affine_books_list(mabd_affine_sim* sim) {
 
 // ---- the start ---------------------------------------------------------------------------------
 
+// Energy stored in contacts. A restored state has it before its contacts are found again.
+static mabd_real stored_energy(const mabd_affine_books* books) {
+    return books->stored[0] + books->stored[1];
+}
+
 void mabd_affine_books_open(mabd_affine_sim* sim) {
     memset(&sim->books, 0, sizeof sim->books);
     mabd_affine_energies(sim, sim->books.start);
@@ -108,6 +113,7 @@ void mabd_affine_books_skip(mabd_affine_sim* sim, const mabd_real* before) {
     mabd_real now[4];
     mabd_affine_energies(sim, now);
     for (int k = 0; k < 4; k++) sim->books.start[k] += now[k] - before[k];
+    sim->books.start[3] -= stored_energy(&sim->books);
     sim->books.stored[0] = sim->books.stored[1] = 0; // contacts are found again
 }
 
@@ -185,7 +191,7 @@ mabd_energy_balance mabd_affine_energy_balance(const void* self) {
     b.kinetic = now[0] - books->start[0];
     b.gravity = now[1] - books->start[1];
     b.elastic = now[2] - books->start[2];
-    b.spring = now[3] - books->start[3];
+    b.spring = now[3] + stored_energy(books) - books->start[3];
     b.drives = sum_joints(sim, MABD_BOOK_DRIVES);
     b.scripts = sum_joints(sim, MABD_BOOK_SCRIPTS) + books->contact.scripts;
     b.forces = sum_bodies(sim, MABD_BOOK_FORCES) + books->applied;

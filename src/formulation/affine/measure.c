@@ -113,7 +113,6 @@ static void measure_energies(const mabd_affine_sim* sim, mabd_measure* out, mabd
         measure_body(sim, (size_t)i, out, p, L);
     }
     measure_controls(sim, out);
-    measure_contacts(sim, out);
 }
 
 void mabd_affine_energies(const mabd_affine_sim* sim, mabd_real* energies) {
@@ -129,6 +128,7 @@ mabd_measure mabd_affine_measure(const void* self) {
     mabd_measure out = {0};
     mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
     measure_energies(sim, &out, &p, &L);
+    measure_contacts(sim, &out);
     out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
     mabd_v3_store(p, out.linear_momentum);
     mabd_v3_store(L, out.angular_momentum);

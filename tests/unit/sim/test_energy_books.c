@@ -49,11 +49,13 @@ Test(energy_books, are_restored_cloned_and_reset_bit_for_bit) {
             const size_t size = mabd_sim_state_size(sim);
             void* state = malloc(size);
             mabd_sim_save(sim, state);
+            const mabd_energy_balance half = mabd_sim_get_energy_balance(sim);
             rig_check(mabd_sim_clone(sim, &clone, &error), &error, "clone");
             advance(sim, HALF);
             const mabd_energy_balance whole = mabd_sim_get_energy_balance(sim);
             advance(other, 7); // books of another run
             rig_check(mabd_sim_restore(other, state, size, &error), &error, "restore");
+            expect_same(other, &half, "restored, before a step");
             advance(other, HALF);
             expect_same(other, &whole, "restored");
             advance(clone, HALF);
@@ -162,6 +164,43 @@ Test(energy_books, a_failed_step_leaves_no_trace) {
     cr_expect(b.dampers > 0 && b.impacts >= 0);
     balance_check(sim);
     rig_destroy(sim, model);
+}
+
+// Targets that jump every 7 steps: a motor of a given force, and a servo with a gain of 40 N/m.
+// Their works are sums over steps of F dx and 40 ((T - x0)^2 - (T - x1)^2)/2, to round-off: a jump
+// between two steps is no work.
+Test(energy_books, a_target_that_jumps_does_no_work_at_the_jump) {
+    mabd_model* model = rig_text_model(
+        "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"m\", \"shape\": \"box\", \"size\": "
+        "[0.1, "
+        "0.1, 0.1]}, {\"name\": \"s\", \"shape\": \"box\", \"size\": [0.1, 0.1, 0.1], "
+        "\"position\": [0, "
+        "1, 0]}], \"joints\": [{\"type\": \"prismatic\", \"b\": \"m\", \"axis\": [1, 0, 0], "
+        "\"axes\": "
+        "{\"tx\": {\"motor\": 0}}}, {\"type\": \"prismatic\", \"b\": \"s\", \"axis\": [1, 0, 0], "
+        "\"anchor\": [0, 1, 0], \"axes\": {\"tx\": {\"servo\": 0, \"servo_stiffness\": 40}}}]}");
+    mabd_error error = {0};
+    for (size_t k = 0; k < 2; k++) {
+        mabd_sim* sim = start(model, k, 1);
+        mabd_real target[2] = {0, 0}, before[2], after[2];
+        double work = 0;
+        for (int i = 0; i < 60; i++) {
+            if (i % 7 == 0) {
+                target[0] = 3 * cos(i), target[1] = 0.2 * sin(i);
+                rig_check(mabd_sim_set_targets(sim, 0, 1, NULL, target, &error), &error, "targets");
+            }
+            mabd_sim_get_controls(sim, before, NULL);
+            rig_step(sim);
+            mabd_sim_get_controls(sim, after, NULL);
+            work += target[0] * (after[0] - before[0]);
+            work += 20 * (pow(target[1] - before[1], 2) - pow(target[1] - after[1], 2));
+        }
+        const mabd_energy_balance b = mabd_sim_get_energy_balance(sim);
+        cr_expect(fabs(work) > 0.1 && fabs(b.drives - work) < 1e-12, "%.15g for %.15g J",
+                  (double)b.drives, work);
+        mabd_sim_destroy(sim);
+    }
+    mabd_model_destroy(model);
 }
 
 // The balance of a batch is the sum of those of its copies.
