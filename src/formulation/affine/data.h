@@ -10,6 +10,7 @@
 //   check      errors of the rows at q_new                     per joint
 //   relinearize  reference <- (rotation of A_new, t_new)         per body, before another iteration
 //   finish     rates, history                                  per body
+//   books      energy by cause (energy_books.c)                per joint and body that does work
 #pragma once
 
 #include "base/pool.h"
