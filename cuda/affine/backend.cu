@@ -143,6 +143,29 @@ static mabd_status changed_stop(mabd_affine_sim* sim, mabd_real least, bool* cha
     return MABD_OK;
 }
 
+static mabd_status book_stops(mabd_affine_sim* sim, bool more, mabd_real least) {
+    ON_DEVICE(sim);
+    if (d->on_host) return mabd_affine_backend_cpu.book_stops(sim, more, least);
+    TRY(MABD_CUDA(book_stops)(s, more, least, &d->error));
+    return MABD_OK;
+}
+
+static mabd_status book_step(mabd_affine_sim* sim, bool continued) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(book_step)(s, sim, continued, &d->error));
+    d->host_is_old = true;
+    return MABD_OK;
+}
+
+// Sum in the order of the bodies; q_new of the host, which the next solve rewrites, has room.
+static mabd_status book_applied(mabd_affine_sim* sim, mabd_real* work) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(book_applied)(s, sim->q_new, &d->error));
+    *work = 0;
+    for (size_t i = 0; i < sim->sizes.bodies; i++) *work += sim->q_new[i];
+    return MABD_OK;
+}
+
 static mabd_status finish(mabd_affine_sim* sim, bool keep_history) {
     ON_DEVICE(sim);
     if (d->on_host) {
@@ -401,6 +424,9 @@ const mabd_affine_backend_ops MABD_CUDA(backend) = {
     .copy_state = copy_state,
     .meets_stop = meets_stop,
     .changed_stop = changed_stop,
+    .book_stops = book_stops,
+    .book_step = book_step,
+    .book_applied = book_applied,
     .finish = finish,
     .begin_solve = begin_solve,
     .predict = predict,

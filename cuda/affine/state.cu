@@ -222,6 +222,11 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     view->hangs_on_points = moved(a, host->hangs_on_points);
     view->anchored = moved(a, host->anchored);
     view->motor_only = moved(a, host->motor_only), view->applied = moved(a, host->applied);
+    view->booked_joint = moved(a, host->booked_joint);
+    view->booked_body = moved(a, host->booked_body);
+    view->controls_start = moved(a, host->controls_start);
+    view->motors_start = moved(a, host->motors_start);
+    view->force_start = moved(a, host->force_start);
     view->sides = sides, view->springs = springs, view->points = points;
     view->duals = NULL, view->solvers = NULL, view->softened = NULL, view->groups = NULL;
 }

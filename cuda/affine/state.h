@@ -127,6 +127,18 @@ mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_affine_c
 mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, mabd_affine_sim* host,
                                     mabd_error* error);
 
+// ---- energy books (books.cu) --------------------------------------------------------------------
+
+/// Book the stops of all joints in the current solve (affine/backend.h).
+mabd_status MABD_CUDA(book_stops)(mabd_cuda_state* state, bool more, mabd_real least,
+                                  mabd_error* error);
+/// Book joints and bodies in a finished step. host: has the controls at the start of the step.
+mabd_status MABD_CUDA(book_step)(mabd_cuda_state* state, const mabd_affine_sim* host,
+                                 bool continued, mabd_error* error);
+/// Compute the work of the forces for one step on each body, into work (bodies) on the host [J].
+/// Waits.
+mabd_status MABD_CUDA(book_applied)(mabd_cuda_state* state, mabd_real* work, mabd_error* error);
+
 // ---- axes with laws (axes.cu) -------------------------------------------------------------------
 
 /// Move axes with a law to the branch on which the solution lies. first_solve: the first solve at

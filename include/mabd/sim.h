@@ -344,6 +344,55 @@ typedef struct mabd_measure {
 /// O(bodies + joints).
 MABD_API mabd_measure mabd_sim_measure(const mabd_sim* sim);
 
+/// Accounts of the energy balance: X(NAME, field, kind). Kinds: change of an energy; WORK of an
+/// account that adds energy; TAKEN by an account that removes it; REST, what is left.
+#define MABD_ENERGY_LIST(X)                                                                        \
+    X(KINETIC, kinetic, CHANGE) /* of bodies and armatures */                                      \
+    X(GRAVITY, gravity, CHANGE)                                                                    \
+    X(ELASTIC, elastic, CHANGE)     /* of strained bodies */                                       \
+    X(SPRING, spring, CHANGE)       /* of springs of axes, and of the softness of contacts */      \
+    X(DRIVES, drives, WORK)         /* servos, motors, rates of axes */                            \
+    X(SCRIPTS, scripts, WORK)       /* scripted bodies, by their joints and contacts */            \
+    X(FORCES, forces, WORK)         /* forces of the scene and of mabd_sim_apply_force */          \
+    X(DAMPERS, dampers, TAKEN)      /* dampers of axes, servo_damping */                           \
+    X(FRICTION, friction, TAKEN)    /* of axes and of contacts */                                  \
+    X(DRAG, drag, TAKEN)            /* drag against wind; < 0: wind drives the bodies */           \
+    X(IMPACTS, impacts, TAKEN)      /* stops of axes, normal forces of contacts */                 \
+    X(INTEGRATOR, integrator, REST) /* numerics: time steps and tolerances */
+/// Accounts in the order of the list.
+typedef enum mabd_energy {
+#define X(name, field, kind) MABD_ENERGY_##name,
+    MABD_ENERGY_LIST(X)
+#undef X
+        MABD_ENERGY_COUNT
+} mabd_energy;
+/// What the number of an account says.
+typedef enum mabd_energy_kind {
+    MABD_ENERGY_IS_CHANGE, // energy now minus energy at the start
+    MABD_ENERGY_IS_WORK,   // > 0: it has added energy to the system
+    MABD_ENERGY_IS_TAKEN,  // > 0: it has removed energy
+    MABD_ENERGY_IS_REST,   // > 0: removed by no account
+} mabd_energy_kind;
+/// Name of an account, "kinetic"; "unknown" beyond MABD_ENERGY_COUNT. Never null.
+MABD_API const char* mabd_energy_name(mabd_energy account);
+/// Kind of an account; REST beyond MABD_ENERGY_COUNT.
+MABD_API mabd_energy_kind mabd_energy_get_kind(mabd_energy account);
+
+/// Energy by cause since the start of the run [J]. For all numbers that are not NaN
+///   kinetic + gravity + elastic + spring
+///     = drives + scripts + forces - dampers - friction - drag - impacts - integrator
+/// A cause that a formulation does not tell apart is NaN, and lies in `integrator`.
+typedef struct mabd_energy_balance {
+#define X(name, field, kind) mabd_real field;
+    MABD_ENERGY_LIST(X)
+#undef X
+} mabd_energy_balance;
+/// Energy by cause since the start state or the last reset [J]; of a batch the sums over its
+/// copies. Works are sums over steps: of second order in h for smooth forces, `integrator` too. A
+/// change of energy by mabd_sim_set_state is left out. The books are part of a saved state.
+/// O(bodies + joints).
+MABD_API mabd_energy_balance mabd_sim_get_energy_balance(const mabd_sim* sim);
+
 /// Write the state of all bodies in their user frames; any pointer may be null. positions
 /// (bodies x 3) [m], quaternions (bodies x 4) w x y z, velocities (bodies x 3) of the frame origin
 /// [m/s], angular (bodies x 3) angular velocities in world axes [rad/s].

@@ -119,6 +119,15 @@ static void add_contacts(json_t* root, const summary_source* s) {
     json_object_set_new(root, "start_overlap", overlap);
 }
 
+static void add_balance(json_t* root, const mabd_sim* sim) {
+    const mabd_energy_balance balance = mabd_sim_get_energy_balance(sim);
+    json_t* accounts = json_object();
+#define X(name, field, kind) summary_set_real(accounts, #field, (double)balance.field);
+    MABD_ENERGY_LIST(X)
+#undef X
+    json_object_set_new(root, "energy_balance", accounts);
+}
+
 static void add_quality(json_t* root, const summary_source* s) {
     const run_stats* stats = s->stats;
     summary_set_real(root, "iterations_mean",
@@ -146,6 +155,7 @@ static void add_quality(json_t* root, const summary_source* s) {
     summary_set_real(root, "energy_max", stats->energy_max);
     summary_set_real(root, "energy_scale", stats->energy_scale);
     set_integer(root, "energy_samples", stats->energy_samples);
+    add_balance(root, s->sim);
     summary_set_reals(root, "linear_momentum_start", stats->linear_momentum_start, 3);
     summary_set_reals(root, "linear_momentum", stats->linear_momentum, 3);
     summary_set_reals(root, "angular_momentum_start", stats->angular_momentum_start, 3);

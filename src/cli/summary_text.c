@@ -72,6 +72,33 @@ static void print_energy(const summary_source* s, FILE* out) {
     }
 }
 
+// Print the accounts of one kind that are not 0, in a line.
+static void print_accounts(const double* accounts, mabd_energy_kind kind, const char* label,
+                           double scale, FILE* out) {
+    const char* before = label;
+    for (int k = 0; k < MABD_ENERGY_COUNT; k++) {
+        const double value = without_round_off(accounts[k], scale);
+        if (mabd_energy_get_kind((mabd_energy)k) != kind || value == 0 || isnan(value)) continue;
+        fprintf(out, "%s %s %+.4g J", before, mabd_energy_name((mabd_energy)k), value);
+        if (scale > 0) fprintf(out, " (%+.2g %%)", 100 * value / scale);
+        before = ",";
+    }
+    if (before != label) fputc('\n', out);
+}
+
+// The energy balance of the run: accounts that are 0 are left out.
+static void print_balance(const summary_source* s, FILE* out) {
+    const mabd_energy_balance balance = mabd_sim_get_energy_balance(s->sim);
+    const double scale = s->stats->energy_scale;
+#define X(name, field, kind) (double)balance.field,
+    const double accounts[MABD_ENERGY_COUNT] = {MABD_ENERGY_LIST(X)};
+#undef X
+    print_accounts(accounts, MABD_ENERGY_IS_CHANGE, "  change   ", scale, out);
+    print_accounts(accounts, MABD_ENERGY_IS_WORK, "  work     ", scale, out);
+    print_accounts(accounts, MABD_ENERGY_IS_TAKEN, "  taken    ", scale, out);
+    print_accounts(accounts, MABD_ENERGY_IS_REST, "  numerics ", scale, out);
+}
+
 static void print_vectors(const char* label, const double* start, const double* end,
                           const char* unit, FILE* out) {
     fprintf(out, "%-9s start (%.4g, %.4g, %.4g) %s, end (%.4g, %.4g, %.4g) %s\n", label, start[0],
@@ -104,6 +131,7 @@ void summary_print(const summary_source* s, FILE* out) {
     print_joint_errors(s, out);
     print_contacts(s, out);
     print_energy(s, out);
+    print_balance(s, out);
     print_vectors("momentum", stats->linear_momentum_start, stats->linear_momentum, "kg m/s", out);
     print_vectors("angular", stats->angular_momentum_start, stats->angular_momentum, "kg m^2/s",
                   out);

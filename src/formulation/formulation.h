@@ -43,6 +43,8 @@ typedef struct mabd_formulation_ops {
 
     /// The getters are those of mabd/sim.h and mabd/batch.h with the same arrays.
     mabd_measure (*measure)(const void* self);
+    /// Energy by cause since the start of the run; NaN where causes are not told apart.
+    mabd_energy_balance (*get_energy_balance)(const void* self);
     void (*get_state)(const void* self, mabd_real* positions, mabd_real* quaternions,
                       mabd_real* velocities, mabd_real* angular);
     /// Set the state at `time`, after `step` steps, as mabd_sim_set_state describes. The values of

@@ -75,6 +75,11 @@ static hid_t create_field(hid_t file, mabd_field field, const mabd_model* model)
     return set;
 }
 
+// Names of the accounts, separated by spaces.
+#define X(name, field, kind) " " #field
+static const char* const balance_columns = &(MABD_ENERGY_LIST(X))[1];
+#undef X
+
 static bool write_fields(hid_t file, const mabd_model* model) {
     hid_t sets[MABD_FIELD_COUNT];
     bool ok = true;
@@ -87,6 +92,7 @@ static bool write_fields(hid_t file, const mabd_model* model) {
     }
     ok = ok && mabd_h5_set_text(sets[MABD_FIELD_ENERGY], "columns",
                                 "kinetic gravity elastic spring total");
+    ok = ok && mabd_h5_set_text(sets[MABD_FIELD_ENERGY_BALANCE], "columns", balance_columns);
     for (int i = 0; i < MABD_FIELD_COUNT; i++) mabd_h5_close(sets[i]);
     return ok;
 }

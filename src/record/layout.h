@@ -16,6 +16,7 @@ typedef enum mabd_rows { MABD_ROWS_ONE, MABD_ROWS_BODIES, MABD_ROWS_JOINTS } mab
     X(GAP, "gap", ONE, 1, 1)                                                                       \
     X(ANGLE_ERROR, "angle_error", ONE, 1, 1)                                                       \
     X(ENERGY, "energy", ONE, 5, 2)                                                                 \
+    X(ENERGY_BALANCE, "energy_balance", ONE, MABD_ENERGY_COUNT, 2)                                 \
     X(POSITION, "position", BODIES, 3, 3)                                                          \
     X(QUATERNION, "quaternion", BODIES, 4, 3)                                                      \
     X(VELOCITY, "velocity", BODIES, 3, 3)                                                          \

@@ -284,7 +284,12 @@ static mabd_status write_scalars(mabd_recorder* recorder, const mabd_sim* sim, m
     MABD_TRY(write_field(recorder, MABD_FIELD_STEP, &step, error));
     MABD_TRY(write_field(recorder, MABD_FIELD_GAP, &gap, error));
     MABD_TRY(write_field(recorder, MABD_FIELD_ANGLE_ERROR, &angle_error, error));
-    return write_field(recorder, MABD_FIELD_ENERGY, energy, error);
+    MABD_TRY(write_field(recorder, MABD_FIELD_ENERGY, energy, error));
+    const mabd_energy_balance balance = mabd_sim_get_energy_balance(sim);
+#define X(name, field, kind) (double)balance.field,
+    const double accounts[MABD_ENERGY_COUNT] = {MABD_ENERGY_LIST(X)};
+#undef X
+    return write_field(recorder, MABD_FIELD_ENERGY_BALANCE, accounts, error);
 }
 
 static mabd_status write_state(mabd_recorder* recorder, const mabd_sim* sim, mabd_error* error) {

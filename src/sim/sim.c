@@ -88,6 +88,10 @@ mabd_measure mabd_sim_measure(const mabd_sim* sim) {
     return sim->ops->measure(sim->self);
 }
 
+mabd_energy_balance mabd_sim_get_energy_balance(const mabd_sim* sim) {
+    return sim->ops->get_energy_balance(sim->self);
+}
+
 void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd_real* quaternions,
                         mabd_real* velocities, mabd_real* angular) {
     sim->ops->get_state(sim->self, positions, quaternions, velocities, angular);

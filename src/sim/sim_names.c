@@ -16,6 +16,12 @@ static const char* const orders[] = {MABD_ORDER_LIST(X)};
 static const char* const memories[] = {MABD_MEMORY_LIST(X)};
 static const char* const features[] = {MABD_CAN_LIST(X)};
 #undef X
+#define X(name, field, kind) #field,
+static const char* const energies[] = {MABD_ENERGY_LIST(X)};
+#undef X
+#define X(name, field, kind) MABD_ENERGY_IS_##kind,
+static const mabd_energy_kind energy_kinds[] = {MABD_ENERGY_LIST(X)};
+#undef X
 
 static const char* name_of(const char* const* names, unsigned count, unsigned value) {
     return value < count ? names[value] : "unknown";
@@ -51,6 +57,12 @@ const char* mabd_memory_name(mabd_memory part) {
 }
 const char* mabd_can_name(mabd_can_index index) {
     return name_of(features, MABD_CAN_COUNT, index);
+}
+const char* mabd_energy_name(mabd_energy account) {
+    return name_of(energies, MABD_ENERGY_COUNT, account);
+}
+mabd_energy_kind mabd_energy_get_kind(mabd_energy account) {
+    return (unsigned)account < MABD_ENERGY_COUNT ? energy_kinds[account] : MABD_ENERGY_IS_REST;
 }
 int mabd_formulation_find(const char* name) {
     for (int i = 0; i < MABD_FORMULATION_COUNT; i++) {

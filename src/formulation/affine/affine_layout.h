@@ -35,6 +35,9 @@ void mabd_affine_read_coordinates(mabd_affine_sim* sim);
 /// classes and signals at the end of the solve. Sets sim->step.
 void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
                              mabd_real h);
+/// Compute controls, motors and scales of forces at a time, into the arrays of sim: signals, and
+/// targets that are set from outside. Returns the wind there [m/s].
+mabd_vec3 mabd_affine_set_values(mabd_affine_sim* sim, mabd_real time);
 /// Compute the rate x' of a coordinate: J q' of both bodies, each in its own frame. view: of
 /// sim->q.
 mabd_real mabd_affine_coordinate_rate(const mabd_affine_sim* sim, const mabd_model_joint* joint,

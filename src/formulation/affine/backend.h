@@ -48,6 +48,14 @@ struct mabd_affine_backend_ops {
     mabd_status (*meets_stop)(mabd_affine_sim* sim, mabd_real h, mabd_real least, bool* meets);
     /// Set *changed if an axis has reached or left a stop in the current solve.
     mabd_status (*changed_stop)(mabd_affine_sim* sim, mabd_real least, bool* changed);
+    /// Book the work of stops in the current solve (element/book_joint.h); `more`: of a step that
+    /// has finished a solve. least: a smaller displacement into a stop is no impact [m], [rad].
+    mabd_status (*book_stops)(mabd_affine_sim* sim, bool more, mabd_real least);
+    /// Book the work of joints and of forces on bodies in a finished step. continued: the step is
+    /// one solve that continues the step before.
+    mabd_status (*book_step)(mabd_affine_sim* sim, bool continued);
+    /// Compute the work of the forces for one step in a finished step [J].
+    mabd_status (*book_applied)(mabd_affine_sim* sim, mabd_real* work);
     /// Save the contacts for the next step, compute rates, make q_new the state.
     mabd_status (*finish)(mabd_affine_sim* sim, bool keep_history);
 

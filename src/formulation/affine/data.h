@@ -10,6 +10,7 @@
 //   check      errors of the rows at q_new                     per joint
 //   relinearize  reference <- (rotation of A_new, t_new)         per body, before another iteration
 //   finish     rates, history                                  per body
+//   books      energy by cause (energy_books.c)                per joint and body that does work
 #pragma once
 
 #include "base/pool.h"
@@ -57,6 +58,8 @@ typedef struct mabd_affine_sizes {
     size_t copies;    // 0 = none
     size_t spins;     // bodies, or 0 if no body turns in its own frame (element/spin.h)
     size_t by_copy;   // bodies, or 0 if copies do not settle one by one (copies.c)
+    size_t booked_joints, booked_bodies; // that do work of their own (energy_books.c)
+    size_t booked_controls;              // as many as controls, or 0 without them
 } mabd_affine_sizes;
 
 /// One control row at the end time of the step: lambda = (x - x_star)/c.
@@ -88,6 +91,37 @@ MABD_FN bool mabd_affine_is_damped_turn(const mabd_row_set* set, int32_t r) {
 /// while only contacts of other bodies change.
 #define MABD_SAVED_SIDES 2
 #define MABD_SAVED_REALS (12 + 9 * 3)
+
+/// Work of a booked joint since the start of the run, row of sim->work_joint [J]. The last two are
+/// of the solves of the current step.
+enum {
+    MABD_BOOK_DRIVES,
+    MABD_BOOK_SCRIPTS,
+    MABD_BOOK_DAMPERS,
+    MABD_BOOK_FRICTION,
+    MABD_BOOK_IMPACTS,
+    MABD_BOOK_STOPS, // taken by its stops
+    MABD_BOOK_PUSH,  // force of its stops times displacement
+    MABD_BOOK_JOINT_COLUMNS,
+};
+/// Work of a booked body since the start of the run, row of sim->work_body [J].
+enum { MABD_BOOK_FORCES, MABD_BOOK_DRAG, MABD_BOOK_BODY_COLUMNS };
+
+/// Work of contacts [J].
+typedef struct mabd_affine_contact_energy {
+    mabd_real friction, impacts; // taken
+    mabd_real scripts;           // done by scripted bodies
+} mabd_affine_contact_energy;
+
+/// Energy books of a simulation that are on the host on all backends (energy_books.c).
+typedef struct mabd_affine_books {
+    mabd_real start[4];                 // kinetic, gravity, elastic, spring at the start [J]
+    mabd_real applied;                  // work of forces for one step [J]
+    mabd_affine_contact_energy contact; // of finished steps
+    mabd_real stored[2]; // in contacts at the end of the last step: normal, tangential [J]
+    mabd_affine_contact_energy pending; // of the solves of the current step; not saved
+    bool solved;                        // the current step has finished a solve; not saved
+} mabd_affine_books;
 
 /// The row of an axis with a force law, and its current branch.
 typedef struct mabd_affine_axis_state {
@@ -241,12 +275,18 @@ struct mabd_affine_sim {
     mabd_real* applied; // (bodies x 6) STATE: force and torque for the next step, world [N, N m]
     bool has_applied;   // STATE: some are not 0
     bool had_applied;   // STATE: some were not 0 in the last step
-    mabd_real* start;   // (24 x bodies) q, then v of a start that is not the model's, or null
-    mabd_warnings warnings;           // from creation on
-    uint8_t* body_kind;               // (bodies) mabd_affine_body_kind
-    bool* hangs_on_points;            // (bodies) its joints have point rows only, no controls
-    bool* anchored;                   // (bodies) its component has a joint to the ground
-    int32_t* motor_only;              // (motor_only) joints that have motors but no rows
+    mabd_affine_books books;                   // STATE, in part
+    int32_t *booked_joint, *booked_body;       // (booked_joints), (booked_bodies) rising
+    mabd_affine_control_value* controls_start; // (booked_controls) controls at the start of a step
+    mabd_real* motors_start;                   // (booked_controls) motors there
+    mabd_real* force_start;                    // (forces) force_scale there
+    mabd_vec3 wind_start;                      // wind there [m/s]
+    mabd_real* start;       // (24 x bodies) q, then v of a start that is not the model's, or null
+    mabd_warnings warnings; // from creation on
+    uint8_t* body_kind;     // (bodies) mabd_affine_body_kind
+    bool* hangs_on_points;  // (bodies) its joints have point rows only, no controls
+    bool* anchored;         // (bodies) its component has a joint to the ground
+    int32_t* motor_only;    // (motor_only) joints that have motors but no rows
     mabd_affine_side_work* sides;     // (widest_body)
     mabd_affine_spring_work* springs; // (widest_body)
     mabd_vec3* points;                // (widest_body)

@@ -14,6 +14,7 @@
 #include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/element/turn_joint.h"
+#include "formulation/affine/energy_books.h"
 #include "formulation/affine/targets.h"
 
 #include "math/polar.h"
@@ -80,6 +81,7 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
         size_t sides = (size_t)(plan->side_start[i + 1] - plan->side_start[i]);
         if (sides > n.widest_body) n.widest_body = sides;
     }
+    mabd_affine_books_count(model, &n);
     return n;
 }
 
@@ -97,6 +99,11 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->target = mabd_arena_take(arena, n->targets, sizeof *sim->target);
     sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
     sim->applied = mabd_arena_take(arena, 6 * n->bodies, sizeof *sim->applied);
+    sim->booked_joint = mabd_arena_take(arena, n->booked_joints, sizeof *sim->booked_joint);
+    sim->booked_body = mabd_arena_take(arena, n->booked_bodies, sizeof *sim->booked_body);
+    sim->controls_start = mabd_arena_take(arena, n->booked_controls, sizeof *sim->controls_start);
+    sim->motors_start = mabd_arena_take(arena, n->booked_controls, sizeof *sim->motors_start);
+    sim->force_start = mabd_arena_take(arena, n->forces, sizeof *sim->force_start);
     sim->copies = mabd_arena_take(arena, n->copies, sizeof *sim->copies);
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
@@ -216,6 +223,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     find_points_only(sim);
     find_anchored(sim);
     find_motor_only(sim);
+    mabd_affine_books_list(sim);
     find_shared_edges(sim);
     const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
     mabd_affine_find_groups(sim->model->plan, sim->groups);
@@ -405,41 +413,50 @@ static void make_blocks(mabd_affine_sim* sim, size_t scheme, mabd_real beta_h) {
     sim->blocks_beta_h[scheme] = beta_h;
 }
 
+// Compute the controls of a row set and its motors at a time; the compliances of controls are those
+// of the current solve.
+static void set_row_set(mabd_affine_sim* sim, int32_t index, mabd_real time) {
+    const mabd_row_set* set = &sim->model->row_sets[index];
+    const size_t at = (size_t)index * MABD_JOINT_MAX_ROWS;
+    const mabd_real rate = 1 / sim->step.beta_h;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_control* c = &set->control[r];
+        mabd_affine_control_value* value = &sim->controls[at + (size_t)r];
+        const mabd_real target = signal(c->servo, time, 0);
+        // k + d/bh + I/bh^2
+        const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
+        // an axis of a damped rotation may have no gains
+        value->compliance = c->rigid || c->law || !(k > 0) ? 0 : 1 / k;
+        value->target = mabd_affine_control_target(c, target);
+        value->drive = signal(c->drive, time, 0);
+    }
+    for (int32_t r = 0; r < set->motor_count; r++) {
+        sim->motors[at + (size_t)r] = signal(set->motor[r].force, time, 0);
+    }
+}
+
+mabd_vec3 mabd_affine_set_values(mabd_affine_sim* sim, mabd_real time) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; i < m->row_set_count; i++) set_row_set(sim, i, time);
+    for (int32_t i = 0; i < m->force_count; i++) {
+        sim->force_scale[i] = signal(m->forces[i].signal, time, 1);
+    }
+    mabd_affine_apply_targets(sim);
+    return mabd_v3_scale(signal(m->wind, time, 0), mabd_v3_load(m->wind_direction));
+}
+
 void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
                              mabd_real h) {
     const mabd_model* m = sim->model;
     mabd_affine_step_scale* step = &sim->step;
     set_scheme(step, scheme, time, h);
     step->orbits = scheme == MABD_SCHEME_BDF2 && sim->sizes.spins > 0 && sim->def.affine.orbit;
-    step->wind = mabd_v3_scale(signal(m->wind, step->time_end, 0), mabd_v3_load(m->wind_direction));
     make_blocks(sim, 0, step->beta_h);
     if (sim->contacts) {
         set_scheme(&sim->euler, MABD_SCHEME_EULER, time, h);
         make_blocks(sim, 1, sim->euler.beta_h);
     }
-    const mabd_real rate = 1 / step->beta_h;
-    for (int32_t i = 0; i < m->row_set_count; i++) {
-        const mabd_row_set* set = &m->row_sets[i];
-        mabd_affine_control_value* value = sim->controls + (size_t)i * MABD_JOINT_MAX_ROWS;
-        for (int32_t r = 0; r < set->control_count; r++) {
-            const mabd_control* c = &set->control[r];
-            const mabd_real target = signal(c->servo, step->time_end, 0);
-            // k + d/bh + I/bh^2
-            const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
-            // an axis of a damped rotation may have no gains
-            value[r].compliance = c->rigid || c->law || !(k > 0) ? 0 : 1 / k;
-            value[r].target = mabd_affine_control_target(c, target);
-            value[r].drive = signal(c->drive, step->time_end, 0);
-        }
-        for (int32_t r = 0; r < set->motor_count; r++) {
-            sim->motors[(size_t)i * MABD_JOINT_MAX_ROWS + r] =
-                signal(set->motor[r].force, step->time_end, 0);
-        }
-    }
-    for (int32_t i = 0; i < m->force_count; i++) {
-        sim->force_scale[i] = signal(m->forces[i].signal, step->time_end, 1);
-    }
-    mabd_affine_apply_targets(sim);
+    step->wind = mabd_affine_set_values(sim, step->time_end);
     for (int32_t i = 0; i < m->row_set_count; i++) {
         if (!m->row_sets[i].damped) continue;
         const mabd_turn_gains gains = mabd_affine_turn_gains(sim, i);

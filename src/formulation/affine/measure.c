@@ -99,27 +99,35 @@ static void measure_controls(const mabd_affine_sim* sim, mabd_measure* out) {
 static void measure_contacts(const mabd_affine_sim* sim, mabd_measure* out) {
     const mabd_affine_contacts* c = sim->contacts;
     const mabd_real softness = mabd_affine_contact_softness(sim->model);
+    mabd_real stored[2] = {0, 0};
     for (int32_t i = 0; c && i < c->list.current.count; i++) {
-        const mabd_affine_contact* p = mabd_affine_contacts_at(c, i);
-        const mabd_real *f = p->force, across = f[1] * f[1] + f[2] * f[2];
-        if (!(f[0] > 0) || !(p->end_distance < 0)) continue; // not a rebound
-        const mabd_real soft = softness * p->own_n,
-                        deep = p->end_distance * p->end_distance / (2 * soft);
-        // less than `deep` while overlapping bodies are pushed apart
-        const mabd_real pressed = soft * f[0] * f[0] / 2;
-        out->spring += (pressed < deep ? pressed : deep) + softness * p->own_t * across / 2;
+        mabd_affine_contact_add_stored(mabd_affine_contacts_at(c, i), softness, stored);
     }
+    out->spring += stored[0] + stored[1];
+}
+
+static void measure_energies(const mabd_affine_sim* sim, mabd_measure* out, mabd_vec3* p,
+                             mabd_vec3* L) {
+    for (int32_t i = 0; i < sim->model->body_count; i++) {
+        if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
+        measure_body(sim, (size_t)i, out, p, L);
+    }
+    measure_controls(sim, out);
+}
+
+void mabd_affine_energies(const mabd_affine_sim* sim, mabd_real* energies) {
+    mabd_measure out = {0};
+    mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
+    measure_energies(sim, &out, &p, &L);
+    energies[0] = out.kinetic, energies[1] = out.gravity;
+    energies[2] = out.elastic, energies[3] = out.spring;
 }
 
 mabd_measure mabd_affine_measure(const void* self) {
     const mabd_affine_sim* sim = mabd_affine_state(self);
     mabd_measure out = {0};
     mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
-    for (int32_t i = 0; i < sim->model->body_count; i++) {
-        if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
-        measure_body(sim, (size_t)i, &out, &p, &L);
-    }
-    measure_controls(sim, &out);
+    measure_energies(sim, &out, &p, &L);
     measure_contacts(sim, &out);
     out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
     mabd_v3_store(p, out.linear_momentum);

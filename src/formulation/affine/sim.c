@@ -5,6 +5,7 @@
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
+#include "formulation/affine/energy_books.h"
 #include "formulation/affine/targets.h"
 
 #include "formulation/affine/affine_measure.h"
@@ -37,6 +38,7 @@ static void reset_host(mabd_affine_sim* sim) {
 static void reset(void* self) {
     mabd_affine_sim* sim = self;
     reset_host(sim);
+    mabd_affine_books_open(sim);
     sim->backend->upload(sim); // a failure is reported by the next step
 }
 
@@ -93,6 +95,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
     mabd_status status = mabd_affine_start_create(sim, allocator, error);
     if (status == MABD_OK) {
         if (sim->start) reset_host(sim);
+        mabd_affine_books_open(sim);
         status = sim->backend->create(sim, sim->memory, sim->memory_size, allocator, error);
     }
     if (status != MABD_OK) {
@@ -135,9 +138,10 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 
 // ---- state as bytes ----------------------------------------------------------------------------
 //
-// The STATE fields in the order of fields.def, the targets and which of them are set, a byte of
-// flags; with contacts: euler_steps of all bodies, the number of saved contacts, and these; with
-// the flag HAS_APPLIED: the applied forces. A change of this order raises state_version.
+// The STATE fields in the order of fields.def, the targets and which of them are set, the energy
+// books of the host, a byte of flags; with contacts: euler_steps of all bodies, the number of saved
+// contacts, and these; with the flag HAS_APPLIED: the applied forces. A change of this order raises
+// state_version.
 
 #define HAS_HISTORY 1
 #define HAS_APPLIED 2
@@ -154,6 +158,23 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 #define SIZE_STATE(name, size) total += size;
 #define SIZE_WORK(name, size)
 
+// Reals of the energy books that are saved.
+#define BOOKS_REALS 10
+
+static void pack_books(const mabd_affine_books* b, mabd_real* out) {
+    const mabd_real values[BOOKS_REALS] = {
+        b->start[0],         b->start[1],        b->start[2],        b->start[3],  b->applied,
+        b->contact.friction, b->contact.impacts, b->contact.scripts, b->stored[0], b->stored[1]};
+    memcpy(out, values, sizeof values);
+}
+
+static void unpack_books(const mabd_real* in, mabd_affine_books* b) {
+    memcpy(b->start, in, sizeof b->start);
+    b->applied = in[4];
+    b->contact.friction = in[5], b->contact.impacts = in[6], b->contact.scripts = in[7];
+    memcpy(b->stored, in + 8, sizeof b->stored);
+}
+
 static size_t applied_size(const mabd_affine_sim* sim) {
     return 6 * sim->sizes.bodies * sizeof *sim->applied;
 }
@@ -161,7 +182,8 @@ static size_t applied_size(const mabd_affine_sim* sim) {
 // Offset of the flags.
 static size_t flags_at(const mabd_affine_sim* sim) {
     const mabd_affine_sizes* n = &sim->sizes;
-    size_t total = n->targets * (sizeof *sim->target + sizeof *sim->target_set);
+    size_t total = n->targets * (sizeof *sim->target + sizeof *sim->target_set) +
+                   BOOKS_REALS * sizeof(mabd_real);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     SIZE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
@@ -209,6 +231,10 @@ static void save(const void* self, void* buffer) {
     out += n->targets * sizeof *sim->target;
     memcpy(out, sim->target_set, n->targets * sizeof *sim->target_set);
     out += n->targets * sizeof *sim->target_set;
+    mabd_real books[BOOKS_REALS];
+    pack_books(&sim->books, books);
+    memcpy(out, books, sizeof books);
+    out += sizeof books;
     *out++ = (unsigned char)((sim->has_history ? HAS_HISTORY : 0) |
                              (sim->has_applied ? HAS_APPLIED : 0) |
                              (sim->had_applied ? HAD_APPLIED : 0));
@@ -245,6 +271,10 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     memcpy(sim->target, in, n->targets * sizeof *sim->target);
     in += n->targets * sizeof *sim->target;
     for (size_t i = 0; i < n->targets; i++) sim->target_set[i] = *in++ != 0;
+    mabd_real books[BOOKS_REALS];
+    memcpy(books, in, sizeof books);
+    in += sizeof books;
+    unpack_books(books, &sim->books);
     const unsigned char flags = *in++;
     sim->has_history = (flags & HAS_HISTORY) != 0;
     sim->has_applied = (flags & HAS_APPLIED) != 0;
@@ -301,6 +331,7 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .reset = reset,
     .step = mabd_affine_step,
     .measure = mabd_affine_measure,
+    .get_energy_balance = mabd_affine_energy_balance,
     .get_state = mabd_affine_get_state,
     .get_joint_forces = mabd_affine_get_joint_forces,
     .get_joint_coordinates = mabd_affine_get_joint_coordinates,

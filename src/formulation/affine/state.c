@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/affine_measure.h"
 #include "formulation/affine/contact/contact_memory.h"
 #include "formulation/affine/element/body_inertia.h"
+#include "formulation/affine/energy_books.h"
 #include "formulation/affine/start.h"
 #include "math/polar.h"
 #include "math/quat.h"
@@ -124,6 +126,8 @@ static mabd_status stage_state(mabd_affine_sim* sim, const user_state* user, mab
 static void commit_state(mabd_affine_sim* sim, bool moved) {
     const mabd_affine_sizes* n = &sim->sizes;
     const size_t bytes = 12 * n->bodies * sizeof(mabd_real);
+    mabd_real energies[4];
+    mabd_affine_energies(sim, energies);
     memcpy(sim->q, sim->q_new, bytes);
     memcpy(sim->q1, sim->q, bytes);
     memcpy(sim->v, sim->ref, bytes);
@@ -141,6 +145,7 @@ static void commit_state(mabd_affine_sim* sim, bool moved) {
         memset(sim->contacts->by_body.euler, 0, n->bodies);
     }
     sim->has_history = false;
+    mabd_affine_books_skip(sim, energies);
 }
 
 mabd_status mabd_affine_set_state(void* self, mabd_real time, int64_t step,

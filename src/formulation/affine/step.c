@@ -17,6 +17,7 @@
 #include "formulation/affine/affine_step.h"
 
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/energy_books.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"
 
@@ -30,7 +31,8 @@ typedef mabd_affine_attempt attempt;
 // Finish a solved step; *a gets a failure of the device.
 static void finish(mabd_affine_sim* sim, bool keep_history, attempt* a) {
     const double clock = mabd_clock();
-    const mabd_status status = sim->backend->finish(sim, keep_history);
+    mabd_status status = mabd_affine_books_add_solve(sim);
+    if (status == MABD_OK) status = sim->backend->finish(sim, keep_history);
     if (status != MABD_OK) *a = mabd_affine_lost(status);
     mabd_affine_lap(sim, MABD_AFFINE_STAGE_FINISH, clock);
 }
@@ -47,6 +49,7 @@ static bool changed_stop(mabd_affine_sim* sim, attempt* a) {
 
 static void go_back(mabd_affine_sim* sim, attempt* a) {
     const mabd_status status = sim->backend->copy_state(sim, true);
+    mabd_affine_books_begin(sim);
     if (status != MABD_OK) *a = mabd_affine_lost(status);
 }
 
@@ -166,6 +169,8 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     // forces for one step begin or end: the state one step ago does not continue into this one
     if (sim->has_applied != sim->had_applied) sim->has_history = false;
     on->swap_multipliers(sim);
+    mabd_affine_books_begin(sim);
+    const bool continues = sim->has_history && sim->def.integrator != MABD_INTEGRATOR_EULER;
     bool stop_changed;
     attempt a = solve_whole(sim, time, info, &stop_changed);
     const bool halve = is_worth_halving(&a);
@@ -173,6 +178,12 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
         const mabd_status status = on->copy_state(sim, false);
         a = status == MABD_OK ? solve_in_parts(sim, time, info, &stop_changed)
                               : mabd_affine_lost(status);
+    }
+    if (a.status == MABD_OK) {
+        const double clock = mabd_clock();
+        const bool one = continues && !stop_changed && info->substeps == 1;
+        a = mabd_affine_lost(mabd_affine_books_add_step(sim, time, one));
+        mabd_affine_lap(sim, MABD_AFFINE_STAGE_FINISH, clock);
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);

@@ -100,10 +100,14 @@ typedef struct mabd_affine_contact {
     // from the last solve
     bool pressed; // the normal row holds
     mabd_affine_friction_state friction_state;
-    mabd_real force[3];       // on b along n, t1, t2 [N]
-    mabd_real bound;          // of friction [N]
-    bool bound_unknown;       // until the first solve of a new contact
-    mabd_vec3 last_friction;  // of the last step, world [N]
+    mabd_real force[3];      // on b along n, t1, t2 [N]
+    mabd_real bound;         // of friction [N]
+    bool bound_unknown;      // until the first solve of a new contact
+    mabd_vec3 last_friction; // of the last step, world [N]
+    // of the same contact at the end of the last step, if it pressed then (contact_books.c)
+    mabd_real start_gap;      // distance of the surfaces [m], infinite = it did not press
+    mabd_real start_rate;     // rate of that distance in the last solve [m/s]
+    mabd_real start_pressure; // normal force [N]
     mabd_vec3 slip_direction; // of s + s0, unit, world
     mabd_real slip_length;    // of s + s0 [m]
     // of the line search
@@ -165,9 +169,11 @@ typedef struct mabd_affine_saved_contact {
     mabd_real bound;        // of friction [N]
     mabd_real pressure;     // normal force [N]
     mabd_vec3 normal;
-    mabd_vec3 friction;      // on b, across the normal [N]
-    mabd_vec3 last_friction; // on b, across the normal, of the step before [N]
-    mabd_vec3 slip;          // s + s0 of the last solve [m]
+    mabd_vec3 friction;          // on b, across the normal [N]
+    mabd_vec3 last_friction;     // on b, across the normal, of the step before [N]
+    mabd_vec3 slip;              // s + s0 of the last solve [m]
+    mabd_real end_gap, end_rate; // of the surfaces in the last solve [m], [m/s]
+    mabd_real start_gap, start_rate, start_pressure; // of mabd_affine_contact
 } mabd_affine_saved_contact;
 
 /// Counts and sizes of one solve.
@@ -314,6 +320,26 @@ MABD_FN void mabd_affine_contact_along(const mabd_affine_contact* p, mabd_vec3 v
 /// Force of a contact on b, world [N].
 MABD_FN mabd_vec3 mabd_affine_contact_force(const mabd_affine_contact* p) {
     return mabd_affine_contact_vector(p, p->force);
+}
+/// Change of the distance of the surfaces of a contact in the current solve [m]. Of a contact that
+/// pressed before it is free of the curvature of the surfaces; of a new one it is the displacement
+/// along the normal.
+MABD_FN mabd_real mabd_affine_contact_closing(const mabd_affine_contact* p) {
+    const mabd_real start = p->distance - mabd_v3_dot(p->n, p->displacement);
+    return p->end_distance - (p->start_gap < (mabd_real)INFINITY ? p->start_gap : start);
+}
+/// Add the energy stored in the softness of a contact to stored (2): of its normal row and of its
+/// tangential rows [J].
+MABD_FN void mabd_affine_contact_add_stored(const mabd_affine_contact* p, mabd_real softness,
+                                            mabd_real* stored) {
+    const mabd_real *f = p->force, across = f[1] * f[1] + f[2] * f[2];
+    if (!(f[0] > 0) || !(p->end_distance < 0)) return; // not a rebound
+    const mabd_real soft = softness * p->own_n,
+                    deep = p->end_distance * p->end_distance / (2 * soft);
+    // less than `deep` while overlapping bodies are pushed apart
+    const mabd_real pressed = soft * f[0] * f[0] / 2;
+    stored[0] += pressed < deep ? pressed : deep;
+    stored[1] += softness * p->own_t * across / 2;
 }
 /// Contact i of the current list.
 MABD_FN mabd_affine_contact* mabd_affine_contacts_at(const mabd_affine_contacts* c, int32_t i) {

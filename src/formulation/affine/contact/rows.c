@@ -141,6 +141,7 @@ static mabd_affine_contact make_contact(const mabd_affine_sim* sim,
     p.Xa = point->Xa, p.Xb = point->Xb;
     p.n = point->normal;
     p.t1 = mabd_across(p.n), p.t2 = mabd_v3_cross(p.n, p.t1);
+    p.start_gap = (mabd_real)INFINITY;
     p.distance = point->distance;
     fill_rows(sim, motion, view, &p, impact);
     const mabd_real own_a = own_compliance(sim, p.a, p.Xa, p.n);
@@ -306,7 +307,7 @@ mabd_status mabd_affine_contacts_find(mabd_affine_sim* sim, mabd_affine_find fin
         w.find = MABD_FIND_ANEW;
         if (w.hit) MABD_TRY(find_all(&w)); // bodies that are hit have another reference now
     } else if (find == MABD_FIND_ANEW) {
-        mabd_affine_saved_write(c, &c->list.last_reference);
+        mabd_affine_saved_write(c, sim->step.lead, &c->list.last_reference);
         w.from = &c->list.last_reference;
         MABD_TRY(find_all(&w));
     } else {

@@ -47,11 +47,15 @@ void mabd_affine_saved_take(const mabd_affine_sim* sim, const mabd_affine_saved_
                             bool last_step, mabd_affine_contact* p) {
     restore_forces(p, old);
     if (last_step) p->bound = p->friction * old->pressure;
+    const bool held = last_step && old->pressure > 0;
+    p->start_gap = held ? old->end_gap : last_step ? (mabd_real)INFINITY : old->start_gap;
+    p->start_rate = last_step ? old->end_rate : old->start_rate;
+    p->start_pressure = last_step ? old->pressure : old->start_pressure;
     set_stick_offset(
         sim, p, turn_tangent(old->normal, p->n, last_step ? old->friction : old->last_friction));
 }
 
-static mabd_affine_saved_contact save_one(const mabd_affine_contact* p) {
+static mabd_affine_saved_contact save_one(const mabd_affine_contact* p, mabd_real lead) {
     mabd_affine_saved_contact kept;
     memset(&kept, 0, sizeof kept);
     kept.identity.key = p->key, kept.identity.X = p->Xb;
@@ -63,12 +67,15 @@ static mabd_affine_saved_contact save_one(const mabd_affine_contact* p) {
     kept.friction = mabd_v3_axpy(p->force[2], p->t2, mabd_v3_scale(p->force[1], p->t1));
     kept.slip = mabd_v3_scale(p->slip_length, p->slip_direction);
     kept.last_friction = p->last_friction;
+    kept.end_gap = p->end_distance, kept.end_rate = mabd_affine_contact_closing(p) / lead;
+    kept.start_gap = p->start_gap, kept.start_rate = p->start_rate;
+    kept.start_pressure = p->start_pressure;
     return kept;
 }
 
-void mabd_affine_saved_write(const mabd_affine_contacts* c, mabd_list* list) {
+void mabd_affine_saved_write(const mabd_affine_contacts* c, mabd_real lead, mabd_list* list) {
     for (int32_t i = 0; i < c->list.current.count; i++) {
-        ((mabd_affine_saved_contact*)list->data)[i] = save_one(mabd_affine_contacts_at(c, i));
+        ((mabd_affine_saved_contact*)list->data)[i] = save_one(mabd_affine_contacts_at(c, i), lead);
     }
     list->count = c->list.current.count;
 }
@@ -138,5 +145,5 @@ void mabd_affine_contacts_save(mabd_affine_sim* sim) {
     if (!sim->contacts) return;
     choose_euler_bodies(sim);
     add_changed_contacts(sim->model->plan, sim->contacts);
-    mabd_affine_saved_write(sim->contacts, &sim->contacts->list.saved);
+    mabd_affine_saved_write(sim->contacts, sim->step.lead, &sim->contacts->list.saved);
 }

@@ -10,7 +10,8 @@
 void mabd_affine_saved_take(const mabd_affine_sim* sim, const mabd_affine_saved_contact* old,
                             bool last_step, mabd_affine_contact* p);
 /// Write all contacts to a list of mabd_affine_saved_contact, for which classify has reserved room.
-void mabd_affine_saved_write(const mabd_affine_contacts* contacts, mabd_list* list);
+/// lead: length of the solve [s].
+void mabd_affine_saved_write(const mabd_affine_contacts* contacts, mabd_real lead, mabd_list* list);
 /// Save the contacts for the next step, and which bodies take it by Euler. After the last solve of
 /// a step, before finish.
 void mabd_affine_contacts_save(mabd_affine_sim* sim);

@@ -10,6 +10,7 @@
 #include "formulation/affine/contact/solve_rows.h"
 #include "formulation/affine/copies.h"
 #include "formulation/affine/cpu/axes.h"
+#include "formulation/affine/cpu/book.h"
 #include "formulation/affine/cpu/factor.h"
 #include "formulation/affine/cpu/isa_table.h"
 #include "formulation/affine/cpu/schedule.h"
@@ -78,6 +79,9 @@ CANNOT_FAIL(meets_stop, (SIM, mabd_real h, mabd_real least, bool* meets),
             *meets = mabd_affine_meets_stop(sim, h, least))
 CANNOT_FAIL(changed_stop, (SIM, mabd_real least, bool* changed),
             *changed = mabd_affine_changed_stop(sim, least))
+CANNOT_FAIL(book_stops, (SIM, bool more, mabd_real least), mabd_affine_book_stops(sim, more, least))
+CANNOT_FAIL(book_step, (SIM, bool continued), mabd_affine_book_step(sim, continued))
+CANNOT_FAIL(book_applied, (SIM, mabd_real* work), *work = mabd_affine_book_applied(sim))
 CANNOT_FAIL(finish, (SIM, bool keep_history),
             (mabd_affine_contacts_save(sim), mabd_affine_finish(sim, keep_history)))
 
@@ -122,6 +126,9 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .copy_state = copy_state,
     .meets_stop = meets_stop,
     .changed_stop = changed_stop,
+    .book_stops = book_stops,
+    .book_step = book_step,
+    .book_applied = book_applied,
     .finish = finish,
     .begin_solve = begin_solve,
     .predict = predict,

@@ -7,6 +7,7 @@
 #include "formulation/affine/element/assemble_springs.h"
 #include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/eliminate.h"
+#include "formulation/affine/element/point_force.h"
 #include "math/block.h"
 
 // Add drag (wind - t') with t' = (t - t_b)/bh; the part that depends on t is in the block.
@@ -25,17 +26,8 @@ MABD_FN void mabd_affine_body_add_drag(const mabd_affine_sim* sim, size_t body,
 MABD_FN void mabd_affine_body_add_point_forces(const mabd_affine_sim* sim, int32_t body,
                                                mabd_mat3 R, mabd_vec12* r) {
     const mabd_model* m = sim->model;
-    // forces are sorted by body: find the first one of this body
-    int32_t low = 0, high = m->force_count;
-    while (low < high) {
-        const int32_t middle = (low + high) / 2;
-        if (m->forces[middle].body < body) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (int32_t i = low; i < m->force_count && m->forces[i].body == body; i++) {
+    const int32_t first = mabd_affine_first_force(m, body);
+    for (int32_t i = first; i < m->force_count && m->forces[i].body == body; i++) {
         const mabd_model_force* force = &m->forces[i];
         const mabd_real s = sim->force_scale[i];
         mabd_vec3 f = force->force, t = force->torque;

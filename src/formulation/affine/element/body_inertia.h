@@ -112,6 +112,14 @@ MABD_FN mabd_vec12 mabd_affine_body_rates(const mabd_affine_sim* sim, int32_t bo
     return v;
 }
 
+/// Return the velocity of the centre of a body at the state, or one step ago (before) [m/s].
+MABD_FN mabd_vec3 mabd_affine_center_velocity(const mabd_affine_sim* sim, int32_t body,
+                                              bool before) {
+    const mabd_real* v = before ? sim->v1 : sim->v;
+    if (!mabd_affine_turns(sim, body)) return mabd_v3_load(v + 12 * (size_t)body + 9);
+    return mabd_v3_load(sim->center + MABD_CENTER_REALS * (size_t)body + (before ? 9 : 6));
+}
+
 /// Compute the corrections of the path of the centre of a body that turns in its own frame.
 MABD_FN mabd_orbit mabd_affine_body_orbit(const mabd_affine_sim* sim, int32_t body,
                                           const mabd_affine_center* c, const mabd_spin* spin) {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two scenes in which every account of the energy balance has an entry.
+#pragma once
+
+/// Joints and forces: a scripted base with a driven arm, a slide that meets its stop, a damped
+/// ball, a rigid servo, drag, a force; wind.
+static const char* const books_joints =
+    "{\"gravity\": [0, 0, -9.81], \"wind\": {\"direction\": [1, 0, 0], \"strength\": {\"sine\": "
+    "{\"amplitude\": 2, \"frequency\": 1}}}, \"bodies\": ["
+    "{\"name\": \"base\", \"shape\": \"box\", \"size\": [0.1, 0.1, 0.1], \"script\": "
+    "{\"direction\": "
+    "[0, 0, 1], \"translation\": {\"sine\": {\"amplitude\": 0.1, \"frequency\": 0.7}}, \"axis\": "
+    "[0, "
+    "0, 1], \"angle\": {\"sine\": {\"amplitude\": 0.5, \"frequency\": 0.5}}}},"
+    "{\"name\": \"upper\", \"shape\": \"box\", \"size\": [0.4, 0.05, 0.05], \"position\": [0.2, 0, "
+    "0]},"
+    "{\"name\": \"lower\", \"shape\": \"box\", \"size\": [0.4, 0.05, 0.05], \"position\": [0.6, 0, "
+    "0]},"
+    "{\"name\": \"slide\", \"shape\": \"box\", \"size\": [0.1, 0.1, 0.1], \"position\": [0, 2, 0]},"
+    "{\"name\": \"ball\", \"shape\": \"box\", \"size\": [0.3, 0.1, 0.05], \"position\": [0.15, 4, "
+    "0]},"
+    "{\"name\": \"crank\", \"shape\": \"box\", \"size\": [0.3, 0.1, 0.05], \"position\": [0.15, 6, "
+    "0]},"
+    "{\"name\": \"free\", \"shape\": \"sphere\", \"radius\": 0.1, \"drag\": 3, \"position\": [0, "
+    "8, "
+    "0]}],"
+    "\"joints\": ["
+    "{\"type\": \"hinge\", \"a\": \"base\", \"b\": \"upper\", \"anchor\": [0, 0, 0], \"axis\": [0, "
+    "1, "
+    "0], \"axes\": {\"rx\": {\"motor\": {\"sine\": {\"amplitude\": 4, \"frequency\": 2}}, "
+    "\"damping\": 0.1}}},"
+    "{\"type\": \"hinge\", \"a\": \"upper\", \"b\": \"lower\", \"anchor\": [0.4, 0, 0], \"axis\": "
+    "[0, "
+    "1, 0], \"axes\": {\"rx\": {\"servo\": {\"sine\": {\"amplitude\": 1, \"frequency\": 1}}, "
+    "\"servo_stiffness\": 5, \"servo_damping\": 0.1, \"max_force\": 2}}},"
+    "{\"type\": \"prismatic\", \"b\": \"slide\", \"axis\": [1, 0, 0], \"axes\": {\"tx\": "
+    "{\"motor_velocity\": 1, \"max_force\": 30, \"upper\": 0.15, \"friction\": 2}}},"
+    "{\"type\": \"ball\", \"b\": \"ball\", \"anchor\": [0, 4, 0], \"frame\": [1, 0, 0, 0], "
+    "\"axes\": "
+    "{\"rx\": {\"damping\": 0.1}, \"ry\": {\"damping\": 0.1, \"stiffness\": 2}}},"
+    "{\"type\": \"hinge\", \"b\": \"crank\", \"anchor\": [0, 6, 0], \"axis\": [0, 1, 0], \"axes\": "
+    "{\"rx\": {\"servo\": {\"ramp\": {\"to\": 2, \"end\": 1}}, \"servo_rigid\": true}}}],"
+    "\"forces\": [{\"body\": \"ball\", \"force\": [0, 1, 2], \"point\": [0.1, 0, 0], \"frame\": "
+    "\"body\"}, {\"body\": \"free\", \"torque\": [0, 0.01, 0.02], \"signal\": {\"sine\": "
+    "{\"amplitude\": 1, \"frequency\": 3}}}]}";
+
+/// Contacts: a box slides on the ground, a ball falls on a scripted table that turns, a jointed
+/// pair falls, a hinge falls against its stop.
+static const char* const books_contacts =
+    "{\"gravity\": [0, 0, -9.81], \"contact\": {}, \"bodies\": ["
+    "{\"name\": \"ground\", \"shape\": \"plane\", \"fixed\": true, \"friction\": 0.4},"
+    "{\"name\": \"table\", \"shape\": \"box\", \"size\": [1, 1, 0.1], \"position\": [3, 0, 0.5], "
+    "\"script\": {\"axis\": [0, 0, 1], \"angle\": {\"ramp\": {\"to\": 2, \"end\": 1}}}, "
+    "\"friction\": 0.4},"
+    "{\"name\": \"box\", \"shape\": \"box\", \"size\": [0.2, 0.2, 0.1], \"position\": [0, 0, "
+    "0.05], "
+    "\"velocity\": [1, 0, 0], \"friction\": 0.4},"
+    "{\"name\": \"ball\", \"shape\": \"sphere\", \"radius\": 0.1, \"position\": [3.2, 0, 0.8], "
+    "\"restitution\": 0.5, \"friction\": 0.4},"
+    "{\"name\": \"left\", \"shape\": \"capsule\", \"radius\": 0.05, \"length\": 0.3, \"position\": "
+    "[0, "
+    "2, 0.4], \"friction\": 0.4},"
+    "{\"name\": \"right\", \"shape\": \"capsule\", \"radius\": 0.05, \"length\": 0.3, "
+    "\"position\": "
+    "[0, 2, 0.8], \"friction\": 0.4},"
+    "{\"name\": \"arm\", \"shape\": \"box\", \"size\": [0.4, 0.05, 0.05], \"position\": [0.2, 5, "
+    "2]}],"
+    "\"joints\": [{\"type\": \"ball\", \"a\": \"left\", \"b\": \"right\", \"anchor\": [0, 2, 0.6]},"
+    "{\"type\": \"hinge\", \"b\": \"arm\", \"anchor\": [0, 5, 2], \"axis\": [0, 1, 0], \"axes\": "
+    "{\"rx\": {\"upper\": 0.4, \"damping\": 0.05}}}]}";
