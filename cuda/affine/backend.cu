@@ -374,6 +374,13 @@ static mabd_status close_copies(mabd_affine_sim* sim) {
     return MABD_OK;
 }
 
+static mabd_status other_copies(mabd_affine_sim* sim, mabd_affine_other part) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(other_copies)(s, sim, part, &d->error));
+    d->host_is_old = true;
+    return MABD_OK;
+}
+
 static mabd_status relinearize(mabd_affine_sim* sim, int32_t* body) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_affine_backend_cpu.relinearize(sim, body);
@@ -416,6 +423,7 @@ const mabd_affine_backend_ops MABD_CUDA(backend) = {
     .check = check,
     .settle_copies = settle_copies,
     .close_copies = close_copies,
+    .other_copies = other_copies,
     .relinearize = relinearize,
 };
 

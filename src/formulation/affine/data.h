@@ -147,6 +147,21 @@ typedef struct mabd_affine_copy_state {
     mabd_affine_joint_error open; // errors of its last solve
 } mabd_affine_copy_state;
 
+/// Copies that a solve is for. In a step in which some copies have a jump, all are solved twice,
+/// and each copy keeps the solve that is meant for it (copies.c).
+typedef enum mabd_affine_share {
+    MABD_SHARE_ALL,
+    MABD_SHARE_STEADY,  // those without a jump, by BDF2
+    MABD_SHARE_JUMPING, // those with a jump, by SDIRK2
+} mabd_affine_share;
+
+/// Parts of such a step around its solves (element/copy.h).
+typedef enum mabd_affine_other {
+    MABD_OTHER_KEEP,
+    MABD_OTHER_RETURN,
+    MABD_OTHER_TAKE,
+} mabd_affine_other;
+
 /// Tolerances at which a copy has settled.
 typedef struct mabd_affine_copy_goal {
     mabd_real rotation;    // of its bodies, at most [rad]
@@ -235,6 +250,10 @@ struct mabd_affine_sim {
     mabd_real* motors;                   // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
     mabd_real* target;                   // (targets) STATE: set from outside (targets.c)
     bool* target_set;                    // (targets) STATE: the target replaces the signal
+    mabd_real* last_target;              // (targets) STATE: of the last step (jumps.c)
+    bool* last_set;                      // (targets) STATE: of the last step
+    bool* jumps;                         // (control copies) have a jump in the current step
+    mabd_affine_share share;             // copies that the current solve is for
     mabd_affine_copy_state* copies;      // (copies) in the current solve
     mabd_affine_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
@@ -242,6 +261,9 @@ struct mabd_affine_sim {
     mabd_real* applied; // (bodies x 6) STATE: force and torque for the next step, world [N, N m]
     bool has_applied;   // STATE: some are not 0
     bool had_applied;   // STATE: some were not 0 in the last step
+    uint64_t* applied_print; // (control copies) STATE: of the forces in the last step (jumps.c)
+    bool has_steps;          // some signal of the model is piecewise constant
+    mabd_real step_time;     // beginning of the current step [s]
     mabd_real* start;   // (24 x bodies) q, then v of a start that is not the model's, or null
     mabd_warnings warnings;           // from creation on
     uint8_t* body_kind;               // (bodies) mabd_affine_body_kind

@@ -14,6 +14,7 @@
 #include "formulation/affine/element/body_inertia.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/element/turn_joint.h"
+#include "formulation/affine/jumps.h"
 #include "formulation/affine/targets.h"
 
 #include "math/polar.h"
@@ -96,6 +97,11 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
     sim->target = mabd_arena_take(arena, n->targets, sizeof *sim->target);
     sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
+    sim->last_target = mabd_arena_take(arena, n->targets, sizeof *sim->last_target);
+    sim->last_set = mabd_arena_take(arena, n->targets, sizeof *sim->last_set);
+    const size_t copies = (size_t)mabd_model_control_copies(sim->model);
+    sim->jumps = mabd_arena_take(arena, copies, sizeof *sim->jumps);
+    sim->applied_print = mabd_arena_take(arena, copies, sizeof *sim->applied_print);
     sim->applied = mabd_arena_take(arena, 6 * n->bodies, sizeof *sim->applied);
     sim->copies = mabd_arena_take(arena, n->copies, sizeof *sim->copies);
     sim->axes = mabd_arena_take(arena, n->axes, sizeof *sim->axes);
@@ -174,6 +180,12 @@ size_t mabd_affine_schedule_bytes_for(const mabd_model* m) {
     return bytes;
 }
 
+static void find_steps(mabd_affine_sim* sim) {
+    for (int32_t i = 0; i < sim->model->signal_count; i++) {
+        sim->has_steps |= sim->model->signals[i].kind == MABD_SIGNAL_STEPS;
+    }
+}
+
 static void find_shared_edges(mabd_affine_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     sim->shared_edges = plan->pair_start[plan->body_count] > plan->edge_count;
@@ -185,6 +197,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     find_body_kinds(sim->model, sim->body_kind);
     find_motor_only(sim);
     find_shared_edges(sim);
+    find_steps(sim);
     const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
     mabd_affine_find_groups(sim->model->plan, sim->groups);
     MABD_TRY(
@@ -321,12 +334,24 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
         memset(sim->contacts->by_body.euler, 0, n->bodies);
     }
     memset(sim->applied, 0, 6 * n->bodies * sizeof *sim->applied);
-    sim->has_applied = sim->had_applied = false;
+    sim->has_applied = false;
+    mabd_affine_forget_inputs(sim);
     mabd_affine_read_coordinates(sim);
 }
 
-static mabd_real signal(const mabd_signal* s, mabd_real time, mabd_real fallback) {
-    return s ? mabd_signal_value(s, time) : fallback;
+mabd_real mabd_affine_signal(const mabd_signal* signal, mabd_real time, mabd_real h,
+                             mabd_real end) {
+    return signal->kind == MABD_SIGNAL_STEPS ? mabd_signal_mean(signal, time, time + h)
+                                             : mabd_signal_value(signal, end);
+}
+
+/// The step of a solve.
+typedef struct solve_span {
+    mabd_real time, h, end; // [s]
+} solve_span;
+
+static mabd_real value_of(const mabd_signal* signal, const solve_span* s, mabd_real fallback) {
+    return signal ? mabd_affine_signal(signal, s->time, s->h, s->end) : fallback;
 }
 
 static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, mabd_real time,
@@ -377,7 +402,8 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
     const mabd_model* m = sim->model;
     mabd_affine_step_scale* step = &sim->step;
     set_scheme(step, scheme, time, h);
-    step->wind = mabd_v3_scale(signal(m->wind, step->time_end, 0), mabd_v3_load(m->wind_direction));
+    const solve_span span = {time, h, step->time_end};
+    step->wind = mabd_v3_scale(value_of(m->wind, &span, 0), mabd_v3_load(m->wind_direction));
     make_blocks(sim, 0, step->beta_h);
     if (sim->contacts) {
         set_scheme(&sim->euler, MABD_SCHEME_EULER, time, h);
@@ -389,21 +415,21 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
         mabd_affine_control_value* value = sim->controls + (size_t)i * MABD_JOINT_MAX_ROWS;
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            const mabd_real target = signal(c->servo, step->time_end, 0);
+            const mabd_real target = value_of(c->servo, &span, 0);
             // k + d/bh + I/bh^2
             const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
             // an axis of a damped rotation may have no gains
             value[r].compliance = c->rigid || c->law || !(k > 0) ? 0 : 1 / k;
             value[r].target = mabd_affine_control_target(c, target);
-            value[r].drive = signal(c->drive, step->time_end, 0);
+            value[r].drive = value_of(c->drive, &span, 0);
         }
         for (int32_t r = 0; r < set->motor_count; r++) {
             sim->motors[(size_t)i * MABD_JOINT_MAX_ROWS + r] =
-                signal(set->motor[r].force, step->time_end, 0);
+                value_of(set->motor[r].force, &span, 0);
         }
     }
     for (int32_t i = 0; i < m->force_count; i++) {
-        sim->force_scale[i] = signal(m->forces[i].signal, step->time_end, 1);
+        sim->force_scale[i] = value_of(m->forces[i].signal, &span, 1);
     }
     mabd_affine_apply_targets(sim);
     for (int32_t i = 0; i < m->row_set_count; i++) {

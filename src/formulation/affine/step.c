@@ -6,9 +6,9 @@
 // parts of h/2, h/4, ... by implicit Euler.
 //
 // BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure)
-// uses SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold
-// the state before the step: they are restored on failure, and in the end they are the history of
-// BDF2.
+// uses SDIRK2, and so does a step at whose beginning a control or a force jumps (jumps.c). During
+// the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state before the
+// step: they are restored on failure, and in the end they are the history of BDF2.
 //
 // A step in which an axis meets or leaves a stop uses implicit Euler, and leaves no history
 // (cpu/axes.c).
@@ -17,6 +17,7 @@
 #include "formulation/affine/affine_step.h"
 
 #include "formulation/affine/affine_layout.h"
+#include "formulation/affine/jumps.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"
 
@@ -73,6 +74,7 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
     *stop_changed = changed_stop(sim, &a);
     if (a.status != MABD_OK || *stop_changed) return a;
     const bool converged = info->converged;
+    sim->has_history = false; // q1, v1 get the state before the step
     finish(sim, false, &a);
     if (a.status != MABD_OK) return a;
     a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_SECOND, time, sim->def.h, info);
@@ -86,10 +88,50 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
     return a;
 }
 
+// Add the report of another solve of the same step.
+static void join_reports(const mabd_step_info* other, mabd_step_info* info) {
+    info->converged &= other->converged;
+    if (other->gap > info->gap) info->worst_joint = other->worst_joint;
+    info->gap = other->gap > info->gap ? other->gap : info->gap;
+    info->angle_error =
+        other->angle_error > info->angle_error ? other->angle_error : info->angle_error;
+    if (other->affine.rotation > info->affine.rotation) {
+        info->affine.rotation = other->affine.rotation;
+    }
+}
+
+// A part around the two solves of a step in which some copies have a jump; false if it failed.
+static bool move_others(mabd_affine_sim* sim, mabd_affine_other part, attempt* a) {
+    if (a->status == MABD_OK) *a = mabd_affine_lost(sim->backend->other_copies(sim, part));
+    return a->status == MABD_OK;
+}
+
+// A step in which some copies have a jump and others do not: BDF2 for the latter, then SDIRK2 from
+// the same state for the former (copies.c). There are no stops.
+static attempt solve_mixed(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info) {
+    bool no_stop;
+    attempt a = mabd_affine_lost(MABD_OK);
+    if (!move_others(sim, MABD_OTHER_KEEP, &a)) return a;
+    sim->share = MABD_SHARE_STEADY;
+    a = solve_by_bdf2(sim, time, info, &no_stop);
+    sim->share = MABD_SHARE_JUMPING;
+    const mabd_step_info steady = *info;
+    if (a.status == MABD_OK) sim->has_history = false;
+    if (move_others(sim, MABD_OTHER_RETURN, &a)) {
+        a = solve_by_sdirk2(sim, time, info, &no_stop);
+        join_reports(&steady, info);
+        move_others(sim, MABD_OTHER_TAKE, &a);
+    }
+    sim->share = MABD_SHARE_ALL;
+    return a;
+}
+
 // The whole step by the integrator; on failure the state before the step is restored.
 // *stop_changed: a stop was met or left, BDF2 has to start again.
 static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
                            bool* stop_changed) {
+    const mabd_affine_jump jump =
+        sim->has_history ? mabd_affine_find_jumps(sim, time) : MABD_JUMP_NONE;
     const mabd_real least = MABD_STOP_IMPACT_TOLERANCES * mabd_affine_row_tolerance(sim);
     *stop_changed = false;
     const mabd_status status = sim->backend->meets_stop(sim, sim->def.h, least, stop_changed);
@@ -98,8 +140,10 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     if (*stop_changed || first || sim->def.integrator == MABD_INTEGRATOR_EULER) {
         return solve_by_euler(sim, time, info);
     }
-    const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, stop_changed)
-                                       : solve_by_sdirk2(sim, time, info, stop_changed);
+    if (jump == MABD_JUMP_SOME) return solve_mixed(sim, time, info);
+    const bool history = sim->has_history && jump == MABD_JUMP_NONE;
+    const attempt a = history ? solve_by_bdf2(sim, time, info, stop_changed)
+                              : solve_by_sdirk2(sim, time, info, stop_changed);
     return *stop_changed ? solve_by_euler(sim, time, info) : a;
 }
 
@@ -163,8 +207,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     memset(info, 0, sizeof *info);
     info->substeps = 1;
     const mabd_affine_backend_ops* on = sim->backend;
-    // forces for one step begin or end: the state one step ago does not continue into this one
-    if (sim->has_applied != sim->had_applied) sim->has_history = false;
+    sim->step_time = time;
     on->swap_multipliers(sim);
     bool stop_changed;
     attempt a = solve_whole(sim, time, info, &stop_changed);
@@ -177,11 +220,12 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
         on->swap_multipliers(sim); // joint forces, and signals, are those of the last good step
-        mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
+        sim->step_time = time - sim->def.h;
+        mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, sim->step_time, sim->def.h);
         return report_failure(sim, &a, time, error);
     }
     sim->has_history = !stop_changed;
-    sim->had_applied = sim->has_applied;
+    mabd_affine_keep_inputs(sim);
     mabd_affine_clear_applied(sim);
     return MABD_OK;
 }
