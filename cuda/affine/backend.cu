@@ -374,9 +374,9 @@ static mabd_status close_copies(mabd_affine_sim* sim) {
     return MABD_OK;
 }
 
-static mabd_status other_copies(mabd_affine_sim* sim, mabd_affine_other part) {
+static mabd_status steady_copies(mabd_affine_sim* sim, mabd_affine_steady_part part) {
     ON_DEVICE(sim);
-    TRY(MABD_CUDA(other_copies)(s, sim, part, &d->error));
+    TRY(MABD_CUDA(steady_copies)(s, sim, part, &d->error));
     d->host_is_old = true;
     return MABD_OK;
 }
@@ -423,7 +423,7 @@ const mabd_affine_backend_ops MABD_CUDA(backend) = {
     .check = check,
     .settle_copies = settle_copies,
     .close_copies = close_copies,
-    .other_copies = other_copies,
+    .steady_copies = steady_copies,
     .relinearize = relinearize,
 };
 

@@ -101,29 +101,30 @@ mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, mabd_affine_sim* hos
 // ---- steps in which some copies have a jump -----------------------------------------------------
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    other_bodies(VIEW sim, mabd_affine_other part) {
-    if (INDEX < sim.model->body_count) mabd_affine_stage_other_body(&sim, part, INDEX);
+    steady_bodies(VIEW sim, mabd_affine_steady_part part) {
+    if (INDEX < sim.model->body_count) mabd_affine_stage_steady_body(&sim, part, INDEX);
 }
 
 __global__ static void __launch_bounds__(THREADS, 1)
-    other_coordinates(VIEW sim, mabd_affine_other part) {
+    steady_coordinates(VIEW sim, mabd_affine_steady_part part) {
     if (INDEX < (int32_t)sim.sizes.coordinates)
-        mabd_affine_stage_other_coordinate(&sim, part, INDEX);
+        mabd_affine_stage_steady_coordinate(&sim, part, INDEX);
 }
 
-__global__ static void __launch_bounds__(THREADS, 1) other_slots(VIEW sim, mabd_affine_other part) {
-    if (INDEX < sim.model->plan->slot_count) mabd_affine_stage_other_slot(&sim, part, INDEX);
+__global__ static void __launch_bounds__(THREADS, 1)
+    steady_slots(VIEW sim, mabd_affine_steady_part part) {
+    if (INDEX < sim.model->plan->slot_count) mabd_affine_stage_steady_slot(&sim, part, INDEX);
 }
 
-mabd_status MABD_CUDA(other_copies)(mabd_cuda_state* state, const mabd_affine_sim* host,
-                                    mabd_affine_other part, mabd_error* error) {
+mabd_status MABD_CUDA(steady_copies)(mabd_cuda_state* state, const mabd_affine_sim* host,
+                                     mabd_affine_steady_part part, mabd_error* error) {
     const size_t size = (size_t)host->model->copy_count * sizeof *host->jumps;
-    if (part == MABD_OTHER_KEEP) {
+    if (part == MABD_STEADY_KEEP) {
         MABD_TRY(
             MABD_CUDA(device_upload)(&state->device, host->jumps, size, state->view.jumps, error));
     }
-    LAUNCH(other_bodies, host->model->body_count, state->view, part);
-    LAUNCH(other_coordinates, (int32_t)host->sizes.coordinates, state->view, part);
-    LAUNCH(other_slots, host->model->plan->slot_count, state->view, part);
+    LAUNCH(steady_bodies, host->model->body_count, state->view, part);
+    LAUNCH(steady_coordinates, (int32_t)host->sizes.coordinates, state->view, part);
+    LAUNCH(steady_slots, host->model->plan->slot_count, state->view, part);
     return MABD_OK;
 }

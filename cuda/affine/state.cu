@@ -357,7 +357,7 @@ mabd_status MABD_CUDA(state_begin)(mabd_cuda_state* state, const mabd_affine_sim
     UPLOAD(controls, controls);
     UPLOAD(motors, controls);
     UPLOAD(force_scale, n->forces);
-    view->has_applied = host->has_applied, view->share = host->share;
+    view->has_applied = host->has_applied, view->scope = host->scope;
     if (host->has_applied) UPLOAD(applied, 6 * n->bodies);
 #undef UPLOAD
     return MABD_OK;

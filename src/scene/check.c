@@ -138,8 +138,9 @@ static mabd_status check_position(const mabd_subject* subject, const char* what,
                                   const mabd_signal* signal) {
     MABD_TRY(mabd_check_signal(subject, what, signal));
     if (signal->kind != MABD_SIGNAL_STEPS) return MABD_OK;
-    return mabd_reject(subject, "%s: a prescribed position cannot jump by 'steps'; use 'ramp' or "
-                                "'table'",
+    return mabd_reject(subject,
+                       "%s: a prescribed position cannot jump by 'steps'; use 'ramp' or "
+                       "'table'",
                        what);
 }
 

@@ -150,6 +150,10 @@ mabd_real mabd_signal_rate(const mabd_signal* signal, mabd_real time) {
     return 0;
 }
 
+mabd_real mabd_signal_stage(const mabd_signal* signal, mabd_real time, mabd_real h) {
+    return mabd_signal_value(signal, time) + h * mabd_signal_rate(signal, time + h);
+}
+
 mabd_signal mabd_signal_clean(const mabd_signal* signal) {
     mabd_signal clean = {.kind = signal->kind};
     if (signal->kind == MABD_SIGNAL_CONSTANT || signal->kind == MABD_SIGNAL_SINE ||

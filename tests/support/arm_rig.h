@@ -44,10 +44,8 @@ static inline double arm_target(int period, int k) {
 /// Write the times and targets of joint k into times and values (ARM_PERIODS each).
 static inline mabd_signal arm_steps(int k, mabd_real* times, mabd_real* values) {
     for (int i = 0; i < ARM_PERIODS; i++) times[i] = ARM_HOLD * i, values[i] = arm_target(i, k);
-    return (mabd_signal){.kind = MABD_SIGNAL_STEPS,
-                         .point_count = ARM_PERIODS,
-                         .times = times,
-                         .values = values};
+    return (mabd_signal){
+        .kind = MABD_SIGNAL_STEPS, .point_count = ARM_PERIODS, .times = times, .values = values};
 }
 
 /// What an arm has besides its servos.
@@ -65,6 +63,7 @@ static inline int32_t arm_add_link(mabd_scene* scene, const arm_case* c, int k) 
     const double factor = c->mass > 0 ? c->mass : 1;
     mabd_body_def body = mabd_default_body_def();
     body.geom_count = 1, body.geoms = &geom;
+    body.young = 1e13; // as imported robots have: links do not give way
     body.mass = factor * link->mass, body.inertia_given = true;
     for (int i = 0; i < 3; i++) body.inertia[i] = factor * link->inertia[i];
     body.position[2] = link->z + link->length / 2;
@@ -93,7 +92,8 @@ static inline mabd_scene* arm_scene(const arm_case* c) {
                                                       : mabd_signal_constant(0),
                                     .servo_stiffness = ARM_GAIN,
                                     .servo_damping = ARM_DAMPING,
-                                    .armature = ARM_ARMATURE, .max_force = c->max_force};
+                                    .armature = ARM_ARMATURE,
+                                    .max_force = c->max_force};
         mabd_joint_def def = mabd_default_joint_def();
         def.type = MABD_JOINT_HINGE, def.a = last, def.b = last = arm_add_link(scene, c, k);
         def.anchor[2] = arm_links[k].z;

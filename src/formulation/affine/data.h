@@ -149,18 +149,18 @@ typedef struct mabd_affine_copy_state {
 
 /// Copies that a solve is for. In a step in which some copies have a jump, all are solved twice,
 /// and each copy keeps the solve that is meant for it (copies.c).
-typedef enum mabd_affine_share {
-    MABD_SHARE_ALL,
-    MABD_SHARE_STEADY,  // those without a jump, by BDF2
-    MABD_SHARE_JUMPING, // those with a jump, by SDIRK2
-} mabd_affine_share;
+typedef enum mabd_affine_scope {
+    MABD_SCOPE_ALL,
+    MABD_SCOPE_STEADY,  // those without a jump, by BDF2
+    MABD_SCOPE_JUMPING, // those with a jump, by SDIRK2
+} mabd_affine_scope;
 
 /// Parts of such a step around its solves (element/copy.h).
-typedef enum mabd_affine_other {
-    MABD_OTHER_KEEP,
-    MABD_OTHER_RETURN,
-    MABD_OTHER_TAKE,
-} mabd_affine_other;
+typedef enum mabd_affine_steady_part {
+    MABD_STEADY_KEEP,
+    MABD_STEADY_RETURN,
+    MABD_STEADY_TAKE,
+} mabd_affine_steady_part;
 
 /// Tolerances at which a copy has settled.
 typedef struct mabd_affine_copy_goal {
@@ -252,8 +252,10 @@ struct mabd_affine_sim {
     bool* target_set;                    // (targets) STATE: the target replaces the signal
     mabd_real* last_target;              // (targets) STATE: of the last step (jumps.c)
     bool* last_set;                      // (targets) STATE: of the last step
+    mabd_real* older_target;             // (targets) STATE: of the step before the last
+    bool* older_set;                     // (targets) STATE: of the step before the last
     bool* jumps;                         // (control copies) have a jump in the current step
-    mabd_affine_share share;             // copies that the current solve is for
+    mabd_affine_scope scope;             // copies that the current solve is for
     mabd_affine_copy_state* copies;      // (copies) in the current solve
     mabd_affine_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
@@ -264,10 +266,12 @@ struct mabd_affine_sim {
     uint64_t* applied_print; // (control copies) STATE: of the forces in the last step (jumps.c)
     bool has_steps;          // some signal of the model is piecewise constant
     mabd_real step_time;     // beginning of the current step [s]
-    mabd_real* start;   // (24 x bodies) q, then v of a start that is not the model's, or null
-    mabd_warnings warnings;           // from creation on
-    uint8_t* body_kind;               // (bodies) mabd_affine_body_kind
-    int32_t* motor_only;              // (motor_only) joints that have motors but no rows
+    bool restarts;           // the current step has history and does not use it: jumps
+    bool is_stage;           // the current solve is the first one of SDIRK2
+    mabd_real* start;        // (24 x bodies) q, then v of a start that is not the model's, or null
+    mabd_warnings warnings;  // from creation on
+    uint8_t* body_kind;      // (bodies) mabd_affine_body_kind
+    int32_t* motor_only;     // (motor_only) joints that have motors but no rows
     mabd_affine_side_work* sides;     // (widest_body)
     mabd_affine_spring_work* springs; // (widest_body)
     mabd_vec3* points;                // (widest_body)

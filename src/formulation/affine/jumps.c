@@ -14,15 +14,15 @@
 //             or from the signal it replaces or returns to. Setting the same value is no jump.
 //   applied   forces for one step (mabd_sim_apply_force) that differ from those of the last step
 //   signal    a signal of kind `steps` that changes inside t - h < s < t + h. A change at s = t is
-//             exact: the step that begins there has the new value. A change inside a step: that step
-//             has the mean over the step (layout.c), so the impulse of the force is exact and the
-//             rest of the error is O(h^2); this step and the next one have another value than the
+//             exact: the step that begins there has the new value. A step with a change inside has
+//             the mean over the step (layout.c), so the impulse of the force is exact and the error
+//             of the position O(h^2), once; this step and the next one have another value than the
 //             step before, and both restart.
 // All are functions of the state and of t, so a resumed run restarts at the same steps.
 //
 // Not a jump: the target of a rigid servo. It is a position, which a program moves along a path,
 // one target a step, and SDIRK2 with the target of the end at both of its solves would make a
-// velocity of -4.8 times the true one. Within a step such a target moves linearly (targets.c).
+// velocity of -4.8 times the true one. Within a step such a target moves on (targets.c).
 //
 // Forces of the last step are compared by a fingerprint of 64 bits for each copy, because a second
 // array of wrenches would be a tenth of the state of a long chain.
@@ -83,7 +83,8 @@ static bool control_jumps(const mabd_affine_sim* sim, size_t at, const mabd_affi
 
 static bool is_any_set(const mabd_affine_sim* sim) {
     const size_t n = sim->sizes.targets;
-    return n > 0 && (memchr(sim->target_set, true, n) || memchr(sim->last_set, true, n));
+    return n > 0 && (memchr(sim->target_set, true, n) || memchr(sim->last_set, true, n) ||
+                     memchr(sim->older_set, true, n));
 }
 
 static void find_controls(mabd_affine_sim* sim, bool signals, mabd_real time) {
@@ -140,6 +141,8 @@ mabd_affine_jump mabd_affine_find_jumps(mabd_affine_sim* sim, mabd_real time) {
 void mabd_affine_keep_inputs(mabd_affine_sim* sim) {
     const size_t n = sim->sizes.targets;
     if (is_any_set(sim)) {
+        memcpy(sim->older_target, sim->last_target, n * sizeof *sim->target);
+        memcpy(sim->older_set, sim->last_set, n * sizeof *sim->target_set);
         memcpy(sim->last_target, sim->target, n * sizeof *sim->target);
         memcpy(sim->last_set, sim->target_set, n * sizeof *sim->target_set);
     }
@@ -154,6 +157,8 @@ void mabd_affine_forget_inputs(mabd_affine_sim* sim) {
     const size_t n = sim->sizes.targets, copies = (size_t)mabd_model_control_copies(sim->model);
     memset(sim->last_target, 0, n * sizeof *sim->last_target);
     memset(sim->last_set, 0, n * sizeof *sim->last_set);
+    memset(sim->older_target, 0, n * sizeof *sim->older_target);
+    memset(sim->older_set, 0, n * sizeof *sim->older_set);
     memset(sim->applied_print, 0, copies * sizeof *sim->applied_print);
     sim->had_applied = false;
 }

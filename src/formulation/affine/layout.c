@@ -99,6 +99,8 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
     sim->last_target = mabd_arena_take(arena, n->targets, sizeof *sim->last_target);
     sim->last_set = mabd_arena_take(arena, n->targets, sizeof *sim->last_set);
+    sim->older_target = mabd_arena_take(arena, n->targets, sizeof *sim->older_target);
+    sim->older_set = mabd_arena_take(arena, n->targets, sizeof *sim->older_set);
     const size_t copies = (size_t)mabd_model_control_copies(sim->model);
     sim->jumps = mabd_arena_take(arena, copies, sizeof *sim->jumps);
     sim->applied_print = mabd_arena_take(arena, copies, sizeof *sim->applied_print);
@@ -348,10 +350,17 @@ mabd_real mabd_affine_signal(const mabd_signal* signal, mabd_real time, mabd_rea
 /// The step of a solve.
 typedef struct solve_span {
     mabd_real time, h, end; // [s]
+    bool stage;             // prescribed positions are those of the first solve of SDIRK2
 } solve_span;
 
 static mabd_real value_of(const mabd_signal* signal, const solve_span* s, mabd_real fallback) {
     return signal ? mabd_affine_signal(signal, s->time, s->h, s->end) : fallback;
+}
+
+// Target of a servo; one of a rigid servo is a prescribed position.
+static mabd_real target_of(const mabd_control* c, const mabd_signal* signal, const solve_span* s) {
+    if (!signal || !s->stage || !mabd_affine_is_rigid(c)) return value_of(signal, s, 0);
+    return mabd_signal_stage(signal, s->time, s->end - s->time);
 }
 
 static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, mabd_real time,
@@ -402,11 +411,14 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
     const mabd_model* m = sim->model;
     mabd_affine_step_scale* step = &sim->step;
     set_scheme(step, scheme, time, h);
-    const solve_span span = {time, h, step->time_end};
+    sim->is_stage = scheme == MABD_SCHEME_SDIRK_FIRST;
+    const solve_span span = {time, h, step->time_end, sim->is_stage && sim->restarts};
     step->wind = mabd_v3_scale(value_of(m->wind, &span, 0), mabd_v3_load(m->wind_direction));
     make_blocks(sim, 0, step->beta_h);
     if (sim->contacts) {
-        set_scheme(&sim->euler, MABD_SCHEME_EULER, time, h);
+        // from where q is to the end: in both solves of SDIRK2 a part of the step
+        const bool second = scheme == MABD_SCHEME_SDIRK_SECOND;
+        set_scheme(&sim->euler, MABD_SCHEME_EULER, second ? time + step->back : time, step->lead);
         make_blocks(sim, 1, sim->euler.beta_h);
     }
     const mabd_real rate = 1 / step->beta_h;
@@ -415,13 +427,13 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
         mabd_affine_control_value* value = sim->controls + (size_t)i * MABD_JOINT_MAX_ROWS;
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
-            const mabd_real target = value_of(c->servo, &span, 0);
+            const mabd_real target = target_of(c, c->servo, &span);
             // k + d/bh + I/bh^2
             const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
             // an axis of a damped rotation may have no gains
             value[r].compliance = c->rigid || c->law || !(k > 0) ? 0 : 1 / k;
             value[r].target = mabd_affine_control_target(c, target);
-            value[r].drive = value_of(c->drive, &span, 0);
+            value[r].drive = target_of(c, c->drive, &span);
         }
         for (int32_t r = 0; r < set->motor_count; r++) {
             sim->motors[(size_t)i * MABD_JOINT_MAX_ROWS + r] =

@@ -137,8 +137,9 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 // ---- state as bytes ----------------------------------------------------------------------------
 //
 // The STATE fields in the order of fields.def, the targets and which of them are set, the same of
-// the last step, the fingerprints of applied forces of the last step, a byte of flags; with contacts: euler_steps of all bodies, the number of saved contacts, and these; with
-// the flag HAS_APPLIED: the applied forces. A change of this order raises state_version.
+// the last two steps, the fingerprints of applied forces of the last step, a byte of flags; with
+// contacts: euler_steps of all bodies, the number of saved contacts, and these; with the flag
+// HAS_APPLIED: the applied forces. A change of this order raises state_version.
 
 #define HAS_HISTORY 1
 #define HAS_APPLIED 2
@@ -165,9 +166,9 @@ static size_t prints_size(const mabd_affine_sim* sim) {
 
 static unsigned char* save_targets(const mabd_affine_sim* sim, unsigned char* out) {
     const size_t n = sim->sizes.targets;
-    const mabd_real* targets[] = {sim->target, sim->last_target};
-    const bool* set[] = {sim->target_set, sim->last_set};
-    for (int i = 0; i < 2; i++) {
+    const mabd_real* targets[] = {sim->target, sim->last_target, sim->older_target};
+    const bool* set[] = {sim->target_set, sim->last_set, sim->older_set};
+    for (int i = 0; i < 3; i++) {
         memcpy(out, targets[i], n * sizeof *targets[i]);
         out += n * sizeof *targets[i];
         memcpy(out, set[i], n * sizeof *set[i]);
@@ -179,9 +180,9 @@ static unsigned char* save_targets(const mabd_affine_sim* sim, unsigned char* ou
 
 static const unsigned char* restore_targets(mabd_affine_sim* sim, const unsigned char* in) {
     const size_t n = sim->sizes.targets;
-    mabd_real* targets[] = {sim->target, sim->last_target};
-    bool* set[] = {sim->target_set, sim->last_set};
-    for (int i = 0; i < 2; i++) {
+    mabd_real* targets[] = {sim->target, sim->last_target, sim->older_target};
+    bool* set[] = {sim->target_set, sim->last_set, sim->older_set};
+    for (int i = 0; i < 3; i++) {
         memcpy(targets[i], in, n * sizeof *targets[i]);
         in += n * sizeof *targets[i];
         for (size_t k = 0; k < n; k++) set[i][k] = *in++ != 0;
@@ -193,8 +194,8 @@ static const unsigned char* restore_targets(mabd_affine_sim* sim, const unsigned
 // Offset of the flags.
 static size_t flags_at(const mabd_affine_sim* sim) {
     const mabd_affine_sizes* n = &sim->sizes;
-    size_t total = 2 * n->targets * (sizeof *sim->target + sizeof *sim->target_set) +
-                   prints_size(sim);
+    size_t total =
+        3 * n->targets * (sizeof *sim->target + sizeof *sim->target_set) + prints_size(sim);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     SIZE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"

@@ -7,11 +7,17 @@
 //
 // BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure)
 // uses SDIRK2, and so does a step at whose beginning a control or a force jumps (jumps.c). During
-// the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state before the
-// step: they are restored on failure, and in the end they are the history of BDF2.
+// the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state before
+// the step: they are restored on failure, and in the end they are the history of BDF2.
 //
 // A step in which an axis meets or leaves a stop uses implicit Euler, and leaves no history
 // (cpu/axes.c).
+//
+// With contacts, a step without history is one of implicit Euler, except after a jump. Then bodies
+// that were hit (contact/contact.h) take the two solves of SDIRK2 as two parts of the step by
+// implicit Euler, and all others take SDIRK2. An arm of 7 servos that hits a wall, targets held for
+// 20 ms, h = 10 ms: rms error of the angles 1.4e-3 rad; 3.6e-3 if the step after a jump is one of
+// implicit Euler, 1.3e-2 by BDF2 with its history (5 ms: 1.3e-3, 1.3e-3, 6.7e-3).
 
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/affine_step.h"
@@ -101,8 +107,8 @@ static void join_reports(const mabd_step_info* other, mabd_step_info* info) {
 }
 
 // A part around the two solves of a step in which some copies have a jump; false if it failed.
-static bool move_others(mabd_affine_sim* sim, mabd_affine_other part, attempt* a) {
-    if (a->status == MABD_OK) *a = mabd_affine_lost(sim->backend->other_copies(sim, part));
+static bool move_steady(mabd_affine_sim* sim, mabd_affine_steady_part part, attempt* a) {
+    if (a->status == MABD_OK) *a = mabd_affine_lost(sim->backend->steady_copies(sim, part));
     return a->status == MABD_OK;
 }
 
@@ -111,18 +117,18 @@ static bool move_others(mabd_affine_sim* sim, mabd_affine_other part, attempt* a
 static attempt solve_mixed(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info) {
     bool no_stop;
     attempt a = mabd_affine_lost(MABD_OK);
-    if (!move_others(sim, MABD_OTHER_KEEP, &a)) return a;
-    sim->share = MABD_SHARE_STEADY;
+    if (!move_steady(sim, MABD_STEADY_KEEP, &a)) return a;
+    sim->scope = MABD_SCOPE_STEADY;
     a = solve_by_bdf2(sim, time, info, &no_stop);
-    sim->share = MABD_SHARE_JUMPING;
+    sim->scope = MABD_SCOPE_JUMPING;
     const mabd_step_info steady = *info;
     if (a.status == MABD_OK) sim->has_history = false;
-    if (move_others(sim, MABD_OTHER_RETURN, &a)) {
+    if (move_steady(sim, MABD_STEADY_RETURN, &a)) {
         a = solve_by_sdirk2(sim, time, info, &no_stop);
         join_reports(&steady, info);
-        move_others(sim, MABD_OTHER_TAKE, &a);
+        move_steady(sim, MABD_STEADY_TAKE, &a);
     }
-    sim->share = MABD_SHARE_ALL;
+    sim->scope = MABD_SCOPE_ALL;
     return a;
 }
 
@@ -136,10 +142,11 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     *stop_changed = false;
     const mabd_status status = sim->backend->meets_stop(sim, sim->def.h, least, stop_changed);
     if (status != MABD_OK) return mabd_affine_lost(status);
-    const bool first = sim->contacts && !sim->has_history; // SDIRK2 has no treatment of impacts
+    const bool first = sim->contacts && !sim->has_history; // its contacts are not known yet
     if (*stop_changed || first || sim->def.integrator == MABD_INTEGRATOR_EULER) {
         return solve_by_euler(sim, time, info);
     }
+    sim->restarts = jump != MABD_JUMP_NONE;
     if (jump == MABD_JUMP_SOME) return solve_mixed(sim, time, info);
     const bool history = sim->has_history && jump == MABD_JUMP_NONE;
     const attempt a = history ? solve_by_bdf2(sim, time, info, stop_changed)

@@ -6,8 +6,13 @@
 //
 // A target is held during the step; where it differs from that of the last step, the motion starts
 // again without history (jumps.c). The target of a rigid servo is a position, which the axis
-// reaches at the end of the step: solves that end earlier, the first one of SDIRK2 and the parts of
-// a retried step, get the part (t - t_n)/h of the way from the last target, if there was one.
+// reaches at the end of the step. Solves that end earlier need its place on the way there. With the
+// targets x1, x2 of the last two steps and p = (t - t_n)/h the path is
+//   x(p) = x1 + p (x - x2)/2 + p^2 (x - 2 x1 + x2)/2      x1 + p (x - x1) without x2; x without x1
+// Parts of a retried step get x(p). The first solve of SDIRK2 gets x1 + p x'(p): with a rate that is
+// exact there, the rate at the end of the step, (x - x1 - (1 - g) h x'(g))/gh, is of second order;
+// from x(g) it would be of first order. Prescribed positions of signals have the same rule, but not
+// in the first step of a run, which has no jump (layout.c, cpu/predict.c).
 
 #include "formulation/affine/targets.h"
 #include "formulation/affine/affine_layout.h"
@@ -21,8 +26,7 @@ static const mabd_model_joint* joint_of(const mabd_model* m, int32_t copy, int32
     return &m->joints[(size_t)copy * (size_t)m->copy_joints + (size_t)m->controls[control].joint];
 }
 
-// True for a servo that meets its target exactly, as far as the law of its axis lets it.
-static bool is_rigid(const mabd_control* c) {
+bool mabd_affine_is_rigid(const mabd_control* c) {
     return c->rigid || (c->drive && !c->drive_rate && c->drive_gain == 0 && c->drive_damping == 0);
 }
 
@@ -36,7 +40,7 @@ mabd_affine_control_of mabd_affine_find_control(const mabd_model* m, int32_t cop
         of.signal = set->motor[own->row].force;
     } else {
         of.signal = c->drive ? c->drive : c->servo;
-        of.rigid = is_rigid(c);
+        of.rigid = mabd_affine_is_rigid(c);
     }
     return of;
 }
@@ -46,7 +50,10 @@ static mabd_real move_target(const mabd_affine_sim* sim, size_t at) {
     const mabd_real part = (sim->step.time_end - sim->step_time) / sim->def.h;
     const mabd_real last = sim->last_target[at];
     if (!sim->last_set[at] || !(part < 1 - MABD_STEP_END_PART)) return sim->target[at];
-    return last + part * (sim->target[at] - last);
+    if (!sim->older_set[at]) return last + part * (sim->target[at] - last);
+    const mabd_real older = sim->older_target[at], target = sim->target[at];
+    const mabd_real bend = (target - last) + (older - last);
+    return last + part * ((target - older) / 2 + (sim->is_stage ? part : part / 2) * bend);
 }
 
 static void set_value(mabd_affine_sim* sim, const mabd_model_joint* joint,

@@ -7,8 +7,8 @@
 
 /// True if the current solve is for a copy.
 MABD_FN bool mabd_affine_stage_counts(const mabd_affine_sim* sim, int32_t copy) {
-    if (sim->share == MABD_SHARE_ALL) return true;
-    return sim->jumps[copy] == (sim->share == MABD_SHARE_JUMPING);
+    if (sim->scope == MABD_SCOPE_ALL) return true;
+    return sim->jumps[copy] == (sim->scope == MABD_SCOPE_JUMPING);
 }
 
 /// Begin a solve for one copy. A copy that the solve is not for counts as settled.
@@ -110,7 +110,7 @@ MABD_FN void mabd_affine_stage_move_slot(const mabd_affine_sim* sim, int32_t slo
 //
 // A step by BDF2 for the copies without a jump, then one by SDIRK2 from the same state for the
 // others (affine/copies.c):
-//   KEEP     before the first: keep the part of the state that its end does not leave in the history
+//   KEEP     before the first: keep the part of the state that does not become history
 //   RETURN   between the two: keep the result of the first, go back to the state before the step
 //   TAKE     after the second: copies without a jump take the result of the first
 
@@ -119,58 +119,58 @@ MABD_FN void mabd_affine_copy_reals(size_t at, size_t count, const mabd_real* fr
     for (size_t k = at; k < at + count; k++) to[k] = from[k];
 }
 /// Keep what has no history (KEEP), exchange it with what was kept (RETURN), take it (TAKE).
-MABD_FN void mabd_affine_other_row(mabd_affine_other part, size_t at, size_t count, mabd_real* now,
-                                   mabd_real* other) {
+MABD_FN void mabd_affine_steady_row(mabd_affine_steady_part part, size_t at, size_t count,
+                                    mabd_real* now, mabd_real* other) {
     for (size_t k = at; k < at + count; k++) {
         const mabd_real old = other[k];
-        if (part != MABD_OTHER_TAKE) other[k] = now[k];
-        if (part != MABD_OTHER_KEEP) now[k] = old;
+        if (part != MABD_STEADY_TAKE) other[k] = now[k];
+        if (part != MABD_STEADY_KEEP) now[k] = old;
     }
 }
 /// Keep an array and go back to its history (RETURN), or take what was kept (TAKE).
-MABD_FN void mabd_affine_other_past(mabd_affine_other part, size_t at, size_t count,
-                                    const mabd_real* past, mabd_real* now, mabd_real* other) {
-    if (part == MABD_OTHER_RETURN) {
+MABD_FN void mabd_affine_steady_past(mabd_affine_steady_part part, size_t at, size_t count,
+                                     const mabd_real* past, mabd_real* now, mabd_real* other) {
+    if (part == MABD_STEADY_RETURN) {
         mabd_affine_copy_reals(at, count, now, other);
         mabd_affine_copy_reals(at, count, past, now);
-    } else if (part == MABD_OTHER_TAKE) {
+    } else if (part == MABD_STEADY_TAKE) {
         mabd_affine_copy_reals(at, count, other, now);
     }
 }
 /// True if the data of a copy takes part.
-MABD_FN bool mabd_affine_other_counts(const mabd_affine_sim* sim, mabd_affine_other part,
-                                      int32_t copy) {
-    return part != MABD_OTHER_TAKE || !sim->jumps[copy];
+MABD_FN bool mabd_affine_steady_counts(const mabd_affine_sim* sim, mabd_affine_steady_part part,
+                                       int32_t copy) {
+    return part != MABD_STEADY_TAKE || !sim->jumps[copy];
 }
 
 /// One part of the step for the state of a body.
-MABD_FN void mabd_affine_stage_other_body(const mabd_affine_sim* sim, mabd_affine_other part,
-                                          int32_t body) {
+MABD_FN void mabd_affine_stage_steady_body(const mabd_affine_sim* sim, mabd_affine_steady_part part,
+                                           int32_t body) {
     const size_t i = (size_t)body;
-    if (!mabd_affine_other_counts(sim, part, mabd_affine_copy_of_body(sim, body))) return;
-    mabd_affine_other_past(part, 12 * i, 12, sim->q1, sim->q, sim->other_q);
-    mabd_affine_other_past(part, 12 * i, 12, sim->v1, sim->v, sim->other_v);
-    mabd_affine_other_past(part, 6 * i, 6, sim->stress1, sim->stress, sim->other_stress);
+    if (!mabd_affine_steady_counts(sim, part, mabd_affine_copy_of_body(sim, body))) return;
+    mabd_affine_steady_past(part, 12 * i, 12, sim->q1, sim->q, sim->steady_q);
+    mabd_affine_steady_past(part, 12 * i, 12, sim->v1, sim->v, sim->steady_v);
+    mabd_affine_steady_past(part, 6 * i, 6, sim->stress1, sim->stress, sim->steady_stress);
     if (sim->sizes.spins == 0) return;
-    mabd_affine_other_row(part, MABD_SPIN_REALS * i, MABD_SPIN_REALS, sim->spin, sim->other_spin);
+    mabd_affine_steady_row(part, MABD_SPIN_REALS * i, MABD_SPIN_REALS, sim->spin, sim->steady_spin);
 }
 
 /// One part of the step for a coordinate.
-MABD_FN void mabd_affine_stage_other_coordinate(const mabd_affine_sim* sim, mabd_affine_other part,
-                                                int32_t k) {
+MABD_FN void mabd_affine_stage_steady_coordinate(const mabd_affine_sim* sim,
+                                                 mabd_affine_steady_part part, int32_t k) {
     const size_t i = (size_t)k;
-    if (!mabd_affine_other_counts(sim, part, mabd_affine_copy_of_coordinate(sim, k))) return;
-    mabd_affine_other_past(part, i, 1, sim->x1, sim->x, sim->other_x);
-    mabd_affine_other_past(part, i, 1, sim->xd1, sim->xd, sim->other_xd);
+    if (!mabd_affine_steady_counts(sim, part, mabd_affine_copy_of_coordinate(sim, k))) return;
+    mabd_affine_steady_past(part, i, 1, sim->x1, sim->x, sim->steady_x);
+    mabd_affine_steady_past(part, i, 1, sim->xd1, sim->xd, sim->steady_xd);
     if (sim->sizes.turns == 0) return;
-    mabd_affine_other_row(part, 4 * i, 4, sim->turn, sim->other_turn);
+    mabd_affine_steady_row(part, 4 * i, 4, sim->turn, sim->steady_turn);
 }
 
-/// One part of the step for the multipliers of a slot. They have no history: SDIRK2 overwrites them.
-MABD_FN void mabd_affine_stage_other_slot(const mabd_affine_sim* sim, mabd_affine_other part,
-                                          int32_t slot) {
+/// One part of the step for the multipliers of a slot, which SDIRK2 overwrites.
+MABD_FN void mabd_affine_stage_steady_slot(const mabd_affine_sim* sim, mabd_affine_steady_part part,
+                                           int32_t slot) {
     const size_t at = (size_t)sim->model->plan->slot_row[slot];
     const size_t count = (size_t)sim->model->plan->slot_width[slot];
-    if (!mabd_affine_other_counts(sim, part, mabd_affine_copy_of_slot(sim, slot))) return;
-    mabd_affine_other_past(part, at, count, sim->lambda, sim->lambda, sim->other_lambda);
+    if (!mabd_affine_steady_counts(sim, part, mabd_affine_copy_of_slot(sim, slot))) return;
+    mabd_affine_steady_past(part, at, count, sim->lambda, sim->lambda, sim->steady_lambda);
 }
