@@ -41,9 +41,12 @@ static inline double arm_target(int period, int k) {
     return ARM_SWING * (2 * (x - floor(x)) - 1);
 }
 
-/// Write the times and targets of joint k into times and values (ARM_PERIODS each).
-static inline mabd_signal arm_steps(int k, mabd_real* times, mabd_real* values) {
-    for (int i = 0; i < ARM_PERIODS; i++) times[i] = ARM_HOLD * i, values[i] = arm_target(i, k);
+/// Write the times, later by `delay`, and targets of joint k into times and values (ARM_PERIODS
+/// each).
+static inline mabd_signal arm_steps(int k, double delay, mabd_real* times, mabd_real* values) {
+    for (int i = 0; i < ARM_PERIODS; i++) {
+        times[i] = ARM_HOLD * i + (i > 0 ? delay : 0), values[i] = arm_target(i, k);
+    }
     return (mabd_signal){
         .kind = MABD_SIGNAL_STEPS, .point_count = ARM_PERIODS, .times = times, .values = values};
 }
@@ -51,6 +54,7 @@ static inline mabd_signal arm_steps(int k, mabd_real* times, mabd_real* values) 
 /// What an arm has besides its servos.
 typedef struct arm_case {
     bool steps;       // targets are signals, else constant 0
+    double delay;     // of these signals [s]
     double max_force; // of the servos [N m], 0 = none
     double wall;      // distance of a wall from the arm, with contacts; 0 = no contacts [m]
     double mass;      // factor of all masses, 0 = 1
@@ -88,7 +92,7 @@ static inline mabd_scene* arm_scene(const arm_case* c) {
     for (int k = 0; k < ARM_JOINTS; k++) {
         const mabd_real along[3] = {0, arm_links[k].y, !arm_links[k].y};
         mabd_real times[ARM_PERIODS], values[ARM_PERIODS];
-        const mabd_axis_def axis = {.servo = c->steps ? arm_steps(k, times, values)
+        const mabd_axis_def axis = {.servo = c->steps ? arm_steps(k, c->delay, times, values)
                                                       : mabd_signal_constant(0),
                                     .servo_stiffness = ARM_GAIN,
                                     .servo_damping = ARM_DAMPING,

@@ -2,7 +2,8 @@
 // Controls and forces that jump, on one mass of which the motion is known (src/formulation/affine/
 // jumps.c). Between two jumps the force is constant:
 //   oscillator   m x'' = f - k x      x = f/k + (x0 - f/k) cos wt + (v0/w) sin wt
-//   wind         m x'' = d (u - x')   v = u + (v0 - u) e, e = exp(-d t/m); x = u t + (v0 - u)(1 - e) m/d
+//   wind         m x'' = d (u - x')   v = u + (v0 - u) e, x = u t + (v0 - u)(1 - e) m/d,
+//                                     e = exp(-d t/m)
 // The error must be of second order, however the force is given. BDF2 with its history is of first
 // order; a table with a ramp of 1 ns, which is no jump to the integrator, shows it.
 
@@ -273,9 +274,9 @@ Test(jumps, a_value_that_stays_is_none) {
     mabd_sim_destroy(set);
 }
 
-// A cart on a slide follows x = a sin wt by a rigid servo, and carries a rod on a hinge whose torque
-// jumps. Returns the largest error of the speed of the cart. outside: a program sets the target of
-// the end of every step before it; else the servo has a signal.
+// A cart on a slide follows x = a sin wt by a rigid servo, and carries a rod on a hinge whose
+// torque jumps. Returns the largest error of the speed of the cart. outside: a program sets the
+// target of the end of every step before it; else the servo has a signal.
 static double path_error(bool outside, double h) {
     const double a = 0.1, w = 8;
     mabd_error error = {0};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controls that are held, as a policy holds them: an arm of 7 hinges with stiff servos whose targets
-// jump every 20 ms, against a run with a small step. The error is the root of the mean square of all
-// angles at the ends of all periods.
+// Controls that are held, as a policy holds them: an arm of 7 hinges with stiff servos whose
+// targets jump every 20 ms, against a run with a small step. The error is the root of the mean
+// square of all angles at the ends of all periods.
 
 #include "support/arm_rig.h"
 

@@ -9,10 +9,10 @@
 // reaches at the end of the step. Solves that end earlier need its place on the way there. With the
 // targets x1, x2 of the last two steps and p = (t - t_n)/h the path is
 //   x(p) = x1 + p (x - x2)/2 + p^2 (x - 2 x1 + x2)/2      x1 + p (x - x1) without x2; x without x1
-// Parts of a retried step get x(p). The first solve of SDIRK2 gets x1 + p x'(p): with a rate that is
-// exact there, the rate at the end of the step, (x - x1 - (1 - g) h x'(g))/gh, is of second order;
-// from x(g) it would be of first order. Prescribed positions of signals have the same rule, but not
-// in the first step of a run, which has no jump (layout.c, cpu/predict.c).
+// Parts of a retried step get x(p). The first solve of SDIRK2 gets x1 + p x'(p): with a rate that
+// is exact there, the rate at the end of the step, (x - x1 - (1 - g) h x'(g))/gh, is of second
+// order; from x(g) it would be of first order. Prescribed positions of signals have the same rule,
+// but not in the first step of a run, which has no jump (layout.c, cpu/predict.c).
 
 #include "formulation/affine/targets.h"
 #include "formulation/affine/affine_layout.h"
