@@ -104,36 +104,3 @@ Test(jumps_arm, an_arm_that_touches_loses_nothing) {
     for (int i = 0; i < 4; i++) cr_expect(lt(dbl, errors[i], 0.7 * before[i]), "%d", i);
     mabd_model_destroy(model);
 }
-
-// A box on the floor, pushed by a force that jumps between less than friction holds: it stays, with
-// its weight on the floor, as under a constant force.
-Test(jumps_arm, a_box_that_rests_stays_at_rest) {
-    static const char* const scene =
-        "{\"contact\": {}, \"time\": {\"h\": 0.005},"
-        " \"bodies\": [{\"name\": \"floor\", \"shape\": \"plane\", \"fixed\": true, \"friction\": "
-        "0.5},"
-        " {\"name\": \"box\", \"shape\": \"box\", \"size\": [0.2, 0.2, 0.2], \"mass\": 8,"
-        "  \"position\": [0, 0, 0.1], \"friction\": 0.5}],"
-        " \"forces\": [{\"body\": \"box\", \"force\": [30, 0, 0],"
-        "  \"signal\": {\"steps\": {\"times\": [0.1, 0.12, 0.14, 0.16, 0.2],"
-        "  \"values\": [0, 1, -1, 0.5, -1]}}}]}";
-    mabd_model* model = rig_text_model(scene);
-    for (int k = 0; k < 2; k++) {
-        mabd_sim_def def =
-            rig_def(MABD_PRESET_EXACT, k == 0 ? 0.005 : 0.0037); // the second: inside
-        mabd_sim* sim = rig_sim(model, &def);
-        mabd_real at[6], speed[6];
-        double fastest = 0, farthest = 0;
-        while (mabd_sim_time(sim) < 0.5) {
-            rig_step(sim);
-            mabd_sim_get_state(sim, at, NULL, speed, NULL);
-            fastest = fmax(fastest, rig_norm(speed + 3));
-            farthest = fmax(farthest, fmax(fabs(at[3]), fabs(at[5] - 0.1)));
-        }
-        printf("box at rest: at most %.1e m/s, %.1e m\n", fastest, farthest);
-        cr_expect(lt(dbl, farthest, 1e-5));
-        cr_expect(lt(dbl, fastest, 2e-3));
-        mabd_sim_destroy(sim);
-    }
-    mabd_model_destroy(model);
-}
