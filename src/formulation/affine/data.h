@@ -255,17 +255,16 @@ struct mabd_affine_sim {
     mabd_real* older_target;             // (targets) STATE: of the step before the last
     bool* older_set;                     // (targets) STATE: of the step before the last
     bool* jumps;                         // (control copies) have a jump in the current step
-    mabd_affine_scope scope;             // copies that the current solve is for
     mabd_affine_copy_state* copies;      // (copies) in the current solve
     mabd_affine_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
     mabd_real* force_scale;              // (forces) signal values
     mabd_real* applied; // (bodies x 6) STATE: force and torque for the next step, world [N, N m]
-    bool has_applied;   // STATE: some are not 0
-    bool had_applied;   // STATE: some were not 0 in the last step
     uint64_t* applied_print; // (control copies) STATE: of the forces in the last step (jumps.c)
-    bool has_steps;          // some signal of the model is piecewise constant
     mabd_real step_time;     // beginning of the current step [s]
+    bool has_applied;        // STATE: some are not 0
+    bool had_applied;        // STATE: some were not 0 in the last step
+    bool has_steps;          // some signal of the model is piecewise constant
     bool restarts;           // the current step has history and does not use it: jumps
     bool is_stage;           // the current solve is the first one of SDIRK2
     mabd_real* start;        // (24 x bodies) q, then v of a start that is not the model's, or null
@@ -281,6 +280,7 @@ struct mabd_affine_sim {
     bool* softened;                   // (components) factored with softened rows (factor.c)
     mabd_affine_group* groups;        // (groups) of all components
     mabd_dual dual;                   // dual solver of the definition
+    mabd_affine_scope scope;          // copies that the current solve is for
     mabd_real gap_tolerance;          // of iterative solvers [m], [rad]
     // of the last solve: iterations of all components, largest residual
     mabd_dual_report dual_report;

@@ -101,7 +101,7 @@
 
 /// A solve that ends closer than this part of h to the end of its step ends there: ends of solves
 /// are sums of times, with their round-off.
-#define MABD_STEP_END_PART ((mabd_real)1e-3)
+#define MABD_STEP_END_PART ((mabd_real)1e-6)
 
 // ---- contacts: finding (affine/contact/rows.c, saved.c) ----------------------------------------
 
