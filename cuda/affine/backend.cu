@@ -399,6 +399,13 @@ static mabd_status close_copies(mabd_affine_sim* sim) {
     return MABD_OK;
 }
 
+static mabd_status steady_copies(mabd_affine_sim* sim, mabd_affine_steady_part part) {
+    ON_DEVICE(sim);
+    TRY(MABD_CUDA(steady_copies)(s, sim, part, &d->error));
+    d->host_is_old = true;
+    return MABD_OK;
+}
+
 static mabd_status relinearize(mabd_affine_sim* sim, int32_t* body) {
     ON_DEVICE(sim);
     if (d->on_host) return mabd_affine_backend_cpu.relinearize(sim, body);
@@ -444,6 +451,7 @@ const mabd_affine_backend_ops MABD_CUDA(backend) = {
     .check = check,
     .settle_copies = settle_copies,
     .close_copies = close_copies,
+    .steady_copies = steady_copies,
     .relinearize = relinearize,
 };
 

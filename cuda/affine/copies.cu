@@ -2,7 +2,7 @@
 // Copies that settle one by one (affine/copies.c): a thread checks the rotations and joint errors
 // of one copy; the results of settled copies are saved by a thread for each body, coordinate and
 // slot. The host gets the number of copies that have not settled and, at the end, the state of
-// each.
+// each. Steps in which some copies have a jump keep and take results the same way.
 
 #define MABD_KERNEL_SOURCE
 
@@ -43,6 +43,10 @@ __global__ static void __launch_bounds__(THREADS, 1)
     join_parts(shared, &own, parts);
 }
 
+__global__ static void __launch_bounds__(THREADS, 1) begin_copies(VIEW sim) {
+    if (INDEX < sim.model->copy_count) mabd_affine_stage_begin_copy(&sim, INDEX);
+}
+
 __global__ static void __launch_bounds__(THREADS, 1) move_bodies(VIEW sim, bool back) {
     if (INDEX < sim.model->body_count) mabd_affine_stage_move_body(&sim, INDEX, back);
 }
@@ -73,12 +77,7 @@ mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_affine_c
                                      mabd_error* error) {
     const int32_t copies = host->model->copy_count, parts = parts_for(copies);
     mabd_cuda_part part;
-    if (goal->first) {
-        MABD_CUDA_TRY(cudaMemsetAsync(state->view.copies, 0,
-                                      (size_t)copies * sizeof *state->view.copies,
-                                      state->device.stream),
-                      "clearing copies");
-    }
+    if (goal->first) LAUNCH(begin_copies, copies, state->view);
     MABD_TRY(MABD_CUDA(check_joints)(state, error));
     LAUNCH_BLOCKS(&state->device, "copies", check_copies, parts, state->view, *goal,
                   state->rotation, state->joint_errors, state->parts);
@@ -97,4 +96,35 @@ mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, mabd_affine_sim* hos
     MABD_TRY(
         MABD_CUDA(device_download)(&state->device, state->view.copies, size, host->copies, error));
     return MABD_CUDA(device_wait)(&state->device, error);
+}
+
+// ---- steps in which some copies have a jump -----------------------------------------------------
+
+__global__ static void __launch_bounds__(THREADS, 1)
+    steady_bodies(VIEW sim, mabd_affine_steady_part part) {
+    if (INDEX < sim.model->body_count) mabd_affine_stage_steady_body(&sim, part, INDEX);
+}
+
+__global__ static void __launch_bounds__(THREADS, 1)
+    steady_coordinates(VIEW sim, mabd_affine_steady_part part) {
+    if (INDEX < (int32_t)sim.sizes.coordinates)
+        mabd_affine_stage_steady_coordinate(&sim, part, INDEX);
+}
+
+__global__ static void __launch_bounds__(THREADS, 1)
+    steady_slots(VIEW sim, mabd_affine_steady_part part) {
+    if (INDEX < sim.model->plan->slot_count) mabd_affine_stage_steady_slot(&sim, part, INDEX);
+}
+
+mabd_status MABD_CUDA(steady_copies)(mabd_cuda_state* state, const mabd_affine_sim* host,
+                                     mabd_affine_steady_part part, mabd_error* error) {
+    const size_t size = (size_t)host->model->copy_count * sizeof *host->jumps;
+    if (part == MABD_STEADY_KEEP) {
+        MABD_TRY(
+            MABD_CUDA(device_upload)(&state->device, host->jumps, size, state->view.jumps, error));
+    }
+    LAUNCH(steady_bodies, host->model->body_count, state->view, part);
+    LAUNCH(steady_coordinates, (int32_t)host->sizes.coordinates, state->view, part);
+    LAUNCH(steady_slots, host->model->plan->slot_count, state->view, part);
+    return MABD_OK;
 }

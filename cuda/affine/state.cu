@@ -217,7 +217,7 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
 #undef FIELD
     view->blocks = moved(a, host->blocks), view->controls = moved(a, host->controls);
     view->motors = moved(a, host->motors), view->axes = moved(a, host->axes);
-    view->copies = moved(a, host->copies);
+    view->copies = moved(a, host->copies), view->jumps = moved(a, host->jumps);
     view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
     view->hangs_on_points = moved(a, host->hangs_on_points);
     view->anchored = moved(a, host->anchored);
@@ -364,7 +364,7 @@ mabd_status MABD_CUDA(state_begin)(mabd_cuda_state* state, const mabd_affine_sim
     UPLOAD(controls, controls);
     UPLOAD(motors, controls);
     UPLOAD(force_scale, n->forces);
-    view->has_applied = host->has_applied;
+    view->has_applied = host->has_applied, view->scope = host->scope;
     if (host->has_applied) UPLOAD(applied, 6 * n->bodies);
 #undef UPLOAD
     return MABD_OK;

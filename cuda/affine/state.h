@@ -126,6 +126,10 @@ mabd_status MABD_CUDA(settle_copies)(mabd_cuda_state* state, const mabd_affine_c
 /// Waits.
 mabd_status MABD_CUDA(close_copies)(mabd_cuda_state* state, mabd_affine_sim* host,
                                     mabd_error* error);
+/// Upload sim->jumps (MABD_STEADY_KEEP), and keep, exchange or take the results of copies without a
+/// jump (affine/element/copy.h).
+mabd_status MABD_CUDA(steady_copies)(mabd_cuda_state* state, const mabd_affine_sim* host,
+                                     mabd_affine_steady_part part, mabd_error* error);
 
 // ---- energy books (books.cu) --------------------------------------------------------------------
 

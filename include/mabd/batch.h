@@ -59,9 +59,12 @@ MABD_API mabd_control_info mabd_model_control(const mabd_model* model, int32_t c
 
 /// Set targets of the controls of copies first .. first + count - 1 from values (count x controls).
 /// They replace the signals of the scene from the next step on, until they are set again or
-/// cleared. which (controls): controls to set, null = all; values of the others are ignored.
-/// Targets are part of the state: saved, restored, and cleared by a reset. MABD_ERR_ARG: no such
-/// copies, or a value that is not finite; then nothing is set.
+/// cleared; each is held for whole steps. A value that differs from that of the last step restarts
+/// integrators with history in this copy, so that held controls keep the order of the method; the
+/// same value again does not. The target of a rigid servo is the position at the end of the step
+/// and restarts nothing. which (controls): controls to set, null = all; values of the others are
+/// ignored. Targets are part of the state: saved, restored, and cleared by a reset. MABD_ERR_ARG:
+/// no such copies, or a value that is not finite; then nothing is set.
 MABD_API mabd_status mabd_sim_set_targets(mabd_sim* sim, int32_t first, int32_t count,
                                           const bool* which, const mabd_real* values,
                                           mabd_error* error);

@@ -25,8 +25,13 @@ typedef enum mabd_signal_kind {
     MABD_SIGNAL_SINE,     // value + amplitude sin(2 pi frequency t + phase)
     MABD_SIGNAL_RAMP,     // value before start, value_end after end, linear between
     MABD_SIGNAL_TABLE,    // linear between points, constant outside
+    MABD_SIGNAL_STEPS,    // values[i] from times[i] up to times[i + 1], values[0] before times[0]
 } mabd_signal_kind;
 
+/// A number as a function of time. MABD_SIGNAL_STEPS jumps: integrators with history restart there,
+/// so that held controls and switched forces are integrated with the order of the method. A step
+/// that begins at a jump has the new value; a step with a jump inside has the mean over the step.
+/// What prescribes a position may not jump: scripts and rigid servos without a max_force refuse it.
 typedef struct mabd_signal {
     mabd_signal_kind kind;
     mabd_real value;         // constant, offset of a sine, start of a ramp
@@ -35,9 +40,9 @@ typedef struct mabd_signal {
     mabd_real phase;         // sine [rad]
     mabd_real start, end;    // ramp [s]
     mabd_real value_end;     // ramp
-    int32_t point_count;     // table, >= 1
-    const mabd_real* times;  // table [s] (point_count), strictly rising; copied by the scene
-    const mabd_real* values; // table (point_count); copied by the scene
+    int32_t point_count;     // table, steps: >= 1
+    const mabd_real* times;  // table, steps [s] (point_count): strictly rising; copied by the scene
+    const mabd_real* values; // table, steps (point_count): copied by the scene
 } mabd_signal;
 
 /// Make a signal that is `value` for all time.

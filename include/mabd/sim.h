@@ -411,10 +411,11 @@ MABD_API void mabd_sim_get_state(const mabd_sim* sim, mabd_real* positions, mabd
 MABD_API mabd_status mabd_sim_set_state(mabd_sim* sim, const mabd_real* positions,
                                         const mabd_real* quaternions, const mabd_real* velocities,
                                         const mabd_real* angular, mabd_error* error);
-/// Push n bodies during the next step. forces (n x 3) [N] act at the centre of mass, torques
-/// (n x 3) [N m], both along world axes; either array may be null. Several calls, and several
-/// entries of one body, add up. The forces are constant over the step, part of a saved state, and
-/// gone after the step; a step that fails keeps them. MABD_ERR_ARG: no sim or no bodies, an index
+/// Push n bodies during the next step. forces (n x 3) [N] act at the centre of mass, torques (n x
+/// 3) [N m], both along world axes; either array may be null. Several calls, and several entries of
+/// one body, add up. The forces are constant over the step, part of a saved state, and gone after
+/// the step; a step that fails keeps them. If they differ from those of the last step, integrators
+/// with history restart (in a batch: in these copies). MABD_ERR_ARG: no sim or no bodies, an index
 /// that is no body, a value that is not finite, or a force other than 0 on a fixed or scripted
 /// body; then no force has been added.
 MABD_API mabd_status mabd_sim_apply_force(mabd_sim* sim, int32_t n, const int32_t* bodies,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "math/quat.h"
 #include "model/model_analysis.h"
+#include "scene/signal.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ const mabd_signal* mabd_builder_signal(mabd_model_builder* builder, const mabd_s
     if (signal->kind == MABD_SIGNAL_NONE) return NULL;
     mabd_signal* copy = &m->signals[m->signal_count++];
     *copy = *signal;
-    if (signal->kind == MABD_SIGNAL_TABLE) {
+    if (mabd_signal_has_points(signal)) {
         const size_t n = (size_t)signal->point_count;
         mabd_real* times = m->tables + builder->table_used;
         memcpy(times, signal->times, n * sizeof *times);
@@ -31,7 +32,7 @@ static bool needs_frame(const mabd_scene_joint* joint) {
 }
 
 static size_t points(const mabd_signal* signal) {
-    return signal->kind == MABD_SIGNAL_TABLE ? 2 * (size_t)signal->point_count : 0;
+    return mabd_signal_has_points(signal) ? 2 * (size_t)signal->point_count : 0;
 }
 
 static size_t is_there(const mabd_signal* signal) {

@@ -114,19 +114,34 @@ mabd_status mabd_check_not_negative(const mabd_subject* subject, const char* wha
 
 // ---- signals -----------------------------------------------------------------------------------
 
-static mabd_status check_table(const mabd_subject* subject, const char* what,
-                               const mabd_signal* signal) {
+static mabd_status check_points(const mabd_subject* subject, const char* what,
+                                const mabd_signal* signal) {
+    const bool steps = signal->kind == MABD_SIGNAL_STEPS;
     if (signal->point_count < 1 || !signal->times || !signal->values) {
-        return mabd_reject(subject, "%s is a table without points", what);
+        return steps ? mabd_reject(subject, "%s has steps without points", what)
+                     : mabd_reject(subject, "%s is a table without points", what);
     }
     MABD_TRY(mabd_check_finite(subject, what, signal->point_count, signal->times));
     MABD_TRY(mabd_check_finite(subject, what, signal->point_count, signal->values));
     for (int32_t i = 1; i < signal->point_count; i++) {
         if (signal->times[i] > signal->times[i - 1]) continue;
-        return mabd_reject(subject, "%s: times of a table must rise, but %g s follows %g s", what,
-                           (double)signal->times[i], (double)signal->times[i - 1]);
+        return mabd_reject(subject, "%s: times of %s must rise, but %g s follows %g s", what,
+                           steps ? "steps" : "a table", (double)signal->times[i],
+                           (double)signal->times[i - 1]);
     }
     return MABD_OK;
+}
+
+// Reject a signal that jumps where it prescribes a position: its velocity would be infinite, and
+// no step would be right.
+static mabd_status check_position(const mabd_subject* subject, const char* what,
+                                  const mabd_signal* signal) {
+    MABD_TRY(mabd_check_signal(subject, what, signal));
+    if (signal->kind != MABD_SIGNAL_STEPS) return MABD_OK;
+    return mabd_reject(subject,
+                       "%s: a prescribed position cannot jump by 'steps'; use 'ramp' or "
+                       "'table'",
+                       what);
 }
 
 mabd_status mabd_check_signal(const mabd_subject* subject, const char* what,
@@ -141,7 +156,8 @@ mabd_status mabd_check_signal(const mabd_subject* subject, const char* what,
     case MABD_SIGNAL_SINE:
         return mabd_check_finite(subject, what, 4, sine);
     case MABD_SIGNAL_TABLE:
-        return check_table(subject, what, signal);
+    case MABD_SIGNAL_STEPS:
+        return check_points(subject, what, signal);
     case MABD_SIGNAL_RAMP:
         MABD_TRY(mabd_check_finite(subject, what, 4, ramp));
         if (signal->end > signal->start) return MABD_OK;
@@ -230,8 +246,8 @@ mabd_status mabd_check_geom(const mabd_subject* body, mabd_motion motion, int32_
 
 static mabd_status check_script(const mabd_subject* subject, const mabd_script* script) {
     mabd_real unit[3];
-    MABD_TRY(mabd_check_signal(subject, "script translation", &script->translation));
-    MABD_TRY(mabd_check_signal(subject, "script angle", &script->angle));
+    MABD_TRY(check_position(subject, "script translation", &script->translation));
+    MABD_TRY(check_position(subject, "script angle", &script->angle));
     if (script->translation.kind != MABD_SIGNAL_NONE) {
         MABD_TRY(mabd_check_direction(subject, "script direction", script->direction, unit));
     }
@@ -324,6 +340,9 @@ static mabd_status check_servo(const mabd_subject* subject, const mabd_axis_def*
     bool gains = def->servo_stiffness > 0 || def->servo_damping > 0 || def->servo_rigid;
     if (def->servo.kind == MABD_SIGNAL_NONE) {
         return gains ? mabd_reject(subject, "servo gains without a servo target") : MABD_OK;
+    }
+    if (def->servo_rigid && !(def->max_force > 0)) {
+        return check_position(subject, "rigid servo", &def->servo);
     }
     if (def->servo_rigid || def->servo_stiffness > 0) return MABD_OK;
     return mabd_reject(subject, "a servo needs a stiffness above 0, or must be rigid");

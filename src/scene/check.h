@@ -44,7 +44,8 @@ mabd_status mabd_check_rotation(const mabd_subject* subject, const char* what,
 /// Check that vector (3) has a length; unit (3) gets its direction and may be the same array.
 mabd_status mabd_check_direction(const mabd_subject* subject, const char* what,
                                  const mabd_real* vector, mabd_real* unit);
-/// Check the numbers of a signal; those of a table must have strictly rising times.
+/// Check the numbers of a signal; those of a table and of steps must have strictly
+/// rising times.
 mabd_status mabd_check_signal(const mabd_subject* subject, const char* what,
                               const mabd_signal* signal);
 /// Return how many entries of mabd_geom::size a shape uses; 0 for an unknown shape.

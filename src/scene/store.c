@@ -21,7 +21,7 @@ static size_t table_bytes(int32_t count) {
 
 mabd_status mabd_store_signal(mabd_scene* scene, const mabd_signal* signal, mabd_signal* owned) {
     mabd_signal clean = mabd_signal_clean(signal);
-    if (clean.kind == MABD_SIGNAL_TABLE) {
+    if (mabd_signal_has_points(&clean)) {
         int32_t count = clean.point_count;
         size_t half = (size_t)count * sizeof(mabd_real);
         MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->tables, sizeof(mabd_scene_table), 1));

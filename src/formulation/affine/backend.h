@@ -98,6 +98,9 @@ struct mabd_affine_backend_ops {
                                  int32_t* left);
     /// Make the saved results of copies the result.
     mabd_status (*close_copies)(mabd_affine_sim* sim);
+    /// Keep, exchange or take the results of copies without a jump (element/copy.h). Null as
+    /// settle_copies.
+    mabd_status (*steady_copies)(mabd_affine_sim* sim, mabd_affine_steady_part part);
     /// Make the rotation of q_new the reference. *body: a body without a rotation, -1 = none.
     mabd_status (*relinearize)(mabd_affine_sim* sim, int32_t* body);
 };

@@ -7,6 +7,14 @@
 //
 // With contacts and with laws on axes more is decided for all bodies at once (the number of changes
 // of branches at a reference, a step by Euler after an impact), so there copies converge together.
+//
+// Where some copies have a jump (affine/jumps.c) and others do not, the step is taken twice from
+// the same state: by BDF2, which counts for the copies without a jump, then by SDIRK2 for the
+// others (affine/step.c). Each copy has the bits that it has alone; a copy that a solve is not for
+// counts as settled, but a failure of its equations is a failure of the step. Such a step costs
+// three solves instead of one or two. Solving each set of copies by itself would take lists of
+// bodies, joints and components for every stage, and where all copies of a batch act at the same
+// times, as they do in most, no step is taken twice.
 
 #include "formulation/affine/copies.h"
 
@@ -62,7 +70,7 @@ static void move_copies(const mabd_affine_sim* sim, bool back) {
 int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal) {
     const int32_t copies = sim->model->copy_count;
     int32_t left = 0;
-    if (goal->first) memset(sim->copies, 0, sim->sizes.copies * sizeof *sim->copies);
+    for (int32_t i = 0; goal->first && i < copies; i++) mabd_affine_stage_begin_copy(sim, i);
     for (int32_t i = 0; i < copies; i++) {
         mabd_affine_copy_state* state = &sim->copies[i];
         if (!state->settled) mabd_affine_stage_check_copy(sim, sim->rotations, i, state);
@@ -84,4 +92,13 @@ int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_g
 
 void mabd_affine_close_copies(mabd_affine_sim* sim) {
     move_copies(sim, true);
+}
+
+void mabd_affine_steady_copies(mabd_affine_sim* sim, mabd_affine_steady_part part) {
+    const int32_t coordinates = (int32_t)sim->sizes.coordinates;
+    for (int32_t i = 0; i < sim->model->body_count; i++)
+        mabd_affine_stage_steady_body(sim, part, i);
+    for (int32_t i = 0; i < coordinates; i++) mabd_affine_stage_steady_coordinate(sim, part, i);
+    for (int32_t i = 0; i < sim->model->plan->slot_count; i++)
+        mabd_affine_stage_steady_slot(sim, part, i);
 }

@@ -11,3 +11,5 @@ bool mabd_affine_settles_by_copy(const mabd_model* model);
 int32_t mabd_affine_settle_copies(mabd_affine_sim* sim, const mabd_affine_copy_goal* goal);
 /// At the end of a solve: restore the saved results of settled copies.
 void mabd_affine_close_copies(mabd_affine_sim* sim);
+/// Keep, exchange or take the results of copies without a jump (element/copy.h).
+void mabd_affine_steady_copies(mabd_affine_sim* sim, mabd_affine_steady_part part);

@@ -181,6 +181,21 @@ typedef struct mabd_affine_copy_state {
     mabd_affine_joint_error open; // errors of its last solve
 } mabd_affine_copy_state;
 
+/// Copies that a solve is for. In a step in which some copies have a jump, all are solved twice,
+/// and each copy keeps the solve that is meant for it (copies.c).
+typedef enum mabd_affine_scope {
+    MABD_SCOPE_ALL,
+    MABD_SCOPE_STEADY,  // those without a jump, by BDF2
+    MABD_SCOPE_JUMPING, // those with a jump, by SDIRK2
+} mabd_affine_scope;
+
+/// Parts of such a step around its solves (element/copy.h).
+typedef enum mabd_affine_steady_part {
+    MABD_STEADY_KEEP,
+    MABD_STEADY_RETURN,
+    MABD_STEADY_TAKE,
+} mabd_affine_steady_part;
+
 /// Tolerances at which a copy has settled.
 typedef struct mabd_affine_copy_goal {
     mabd_real rotation;    // of its bodies, at most [rad]
@@ -268,14 +283,24 @@ struct mabd_affine_sim {
     mabd_real* motors;                   // (row_sets x MABD_JOINT_MAX_ROWS) [N] or [N m]
     mabd_real* target;                   // (targets) STATE: set from outside (targets.c)
     bool* target_set;                    // (targets) STATE: the target replaces the signal
+    mabd_real* last_target;              // (targets) STATE: of the last step (jumps.c)
+    bool* last_set;                      // (targets) STATE: of the last step
+    mabd_real* older_target;             // (targets) STATE: of the step before the last
+    bool* older_set;                     // (targets) STATE: of the step before the last
+    bool* jumps;                         // (control copies) have a jump in the current step
     mabd_affine_copy_state* copies;      // (copies) in the current solve
     mabd_affine_axis_state* axes;        // (axes) by coordinate
     int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
     mabd_real* force_scale;              // (forces) signal values
     mabd_real* applied; // (bodies x 6) STATE: force and torque for the next step, world [N, N m]
-    bool has_applied;   // STATE: some are not 0
-    bool had_applied;   // STATE: some were not 0 in the last step
-    mabd_affine_books books;                   // STATE, in part
+    uint64_t* applied_print; // (control copies) STATE: of the forces in the last step (jumps.c)
+    mabd_real step_time;     // beginning of the current step [s]
+    bool has_applied;        // STATE: some are not 0
+    bool had_applied;        // STATE: some were not 0 in the last step
+    bool has_steps;          // some signal of the model is piecewise constant
+    bool restarts;           // the current step has history and does not use it: jumps
+    bool is_stage;           // the current solve is the first one of SDIRK2
+    mabd_affine_books books; // STATE, in part
     int32_t *booked_joint, *booked_body;       // (booked_joints), (booked_bodies) rising
     mabd_affine_control_value* controls_start; // (booked_controls) controls at the start of a step
     mabd_real* motors_start;                   // (booked_controls) motors there
@@ -296,6 +321,7 @@ struct mabd_affine_sim {
     bool* softened;                   // (components) factored with softened rows (factor.c)
     mabd_affine_group* groups;        // (groups) of all components
     mabd_dual dual;                   // dual solver of the definition
+    mabd_affine_scope scope;          // copies that the current solve is for
     mabd_real gap_tolerance;          // of iterative solvers [m], [rad]
     // of the last solve: iterations of all components, largest residual
     mabd_dual_report dual_report;

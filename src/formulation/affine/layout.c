@@ -15,6 +15,7 @@
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/element/turn_joint.h"
 #include "formulation/affine/energy_books.h"
+#include "formulation/affine/jumps.h"
 #include "formulation/affine/targets.h"
 
 #include "math/polar.h"
@@ -98,6 +99,13 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->motors = mabd_arena_take(arena, controls, sizeof *sim->motors);
     sim->target = mabd_arena_take(arena, n->targets, sizeof *sim->target);
     sim->target_set = mabd_arena_take(arena, n->targets, sizeof *sim->target_set);
+    sim->last_target = mabd_arena_take(arena, n->targets, sizeof *sim->last_target);
+    sim->last_set = mabd_arena_take(arena, n->targets, sizeof *sim->last_set);
+    sim->older_target = mabd_arena_take(arena, n->targets, sizeof *sim->older_target);
+    sim->older_set = mabd_arena_take(arena, n->targets, sizeof *sim->older_set);
+    const size_t copies = (size_t)mabd_model_control_copies(sim->model);
+    sim->jumps = mabd_arena_take(arena, copies, sizeof *sim->jumps);
+    sim->applied_print = mabd_arena_take(arena, copies, sizeof *sim->applied_print);
     sim->applied = mabd_arena_take(arena, 6 * n->bodies, sizeof *sim->applied);
     sim->booked_joint = mabd_arena_take(arena, n->booked_joints, sizeof *sim->booked_joint);
     sim->booked_body = mabd_arena_take(arena, n->booked_bodies, sizeof *sim->booked_body);
@@ -211,6 +219,12 @@ size_t mabd_affine_schedule_bytes_for(const mabd_model* m) {
     return bytes;
 }
 
+static void find_steps(mabd_affine_sim* sim) {
+    for (int32_t i = 0; i < sim->model->signal_count; i++) {
+        sim->has_steps |= sim->model->signals[i].kind == MABD_SIGNAL_STEPS;
+    }
+}
+
 static void find_shared_edges(mabd_affine_sim* sim) {
     const mabd_plan* plan = sim->model->plan;
     sim->shared_edges = plan->pair_start[plan->body_count] > plan->edge_count;
@@ -225,6 +239,7 @@ mabd_status mabd_affine_prepare(mabd_affine_sim* sim, const mabd_allocator* allo
     find_motor_only(sim);
     mabd_affine_books_list(sim);
     find_shared_edges(sim);
+    find_steps(sim);
     const bool in_order = sim->sizes.threads == 1 || sim->contacts || sim->shared_edges;
     mabd_affine_find_groups(sim->model->plan, sim->groups);
     MABD_TRY(
@@ -361,12 +376,31 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
         memset(sim->contacts->by_body.euler, 0, n->bodies);
     }
     memset(sim->applied, 0, 6 * n->bodies * sizeof *sim->applied);
-    sim->has_applied = sim->had_applied = false;
+    sim->has_applied = false;
+    mabd_affine_forget_inputs(sim);
     mabd_affine_read_coordinates(sim);
 }
 
-static mabd_real signal(const mabd_signal* s, mabd_real time, mabd_real fallback) {
-    return s ? mabd_signal_value(s, time) : fallback;
+mabd_real mabd_affine_signal(const mabd_signal* signal, mabd_real time, mabd_real h,
+                             mabd_real end) {
+    return signal->kind == MABD_SIGNAL_STEPS ? mabd_signal_mean(signal, time, time + h)
+                                             : mabd_signal_value(signal, end);
+}
+
+/// The step of a solve.
+typedef struct solve_span {
+    mabd_real time, h, end; // [s]
+    bool stage;             // prescribed positions are those of the first solve of SDIRK2
+} solve_span;
+
+static mabd_real value_of(const mabd_signal* signal, const solve_span* s, mabd_real fallback) {
+    return signal ? mabd_affine_signal(signal, s->time, s->h, s->end) : fallback;
+}
+
+// Target of a servo; one of a rigid servo is a prescribed position.
+static mabd_real target_of(const mabd_control* c, const mabd_signal* signal, const solve_span* s) {
+    if (!signal || !s->stage || !mabd_affine_is_rigid(c)) return value_of(signal, s, 0);
+    return mabd_signal_stage(signal, s->time, s->end - s->time);
 }
 
 static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, mabd_real time,
@@ -415,34 +449,41 @@ static void make_blocks(mabd_affine_sim* sim, size_t scheme, mabd_real beta_h) {
 
 // Compute the controls of a row set and its motors at a time; the compliances of controls are those
 // of the current solve.
-static void set_row_set(mabd_affine_sim* sim, int32_t index, mabd_real time) {
+static void set_row_set(mabd_affine_sim* sim, int32_t index, const solve_span* span) {
     const mabd_row_set* set = &sim->model->row_sets[index];
     const size_t at = (size_t)index * MABD_JOINT_MAX_ROWS;
     const mabd_real rate = 1 / sim->step.beta_h;
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
         mabd_affine_control_value* value = &sim->controls[at + (size_t)r];
-        const mabd_real target = signal(c->servo, time, 0);
+        const mabd_real target = target_of(c, c->servo, span);
         // k + d/bh + I/bh^2
         const mabd_real k = c->stiffness + rate * (c->damping + rate * c->armature);
         // an axis of a damped rotation may have no gains
         value->compliance = c->rigid || c->law || !(k > 0) ? 0 : 1 / k;
         value->target = mabd_affine_control_target(c, target);
-        value->drive = signal(c->drive, time, 0);
+        value->drive = target_of(c, c->drive, span);
     }
     for (int32_t r = 0; r < set->motor_count; r++) {
-        sim->motors[at + (size_t)r] = signal(set->motor[r].force, time, 0);
+        sim->motors[at + (size_t)r] = value_of(set->motor[r].force, span, 0);
     }
 }
 
-mabd_vec3 mabd_affine_set_values(mabd_affine_sim* sim, mabd_real time) {
+// Set controls, motors and forces of a solve; returns the wind [m/s].
+static mabd_vec3 set_values(mabd_affine_sim* sim, const solve_span* span) {
     const mabd_model* m = sim->model;
-    for (int32_t i = 0; i < m->row_set_count; i++) set_row_set(sim, i, time);
+    for (int32_t i = 0; i < m->row_set_count; i++) set_row_set(sim, i, span);
     for (int32_t i = 0; i < m->force_count; i++) {
-        sim->force_scale[i] = signal(m->forces[i].signal, time, 1);
+        sim->force_scale[i] = value_of(m->forces[i].signal, span, 1);
     }
     mabd_affine_apply_targets(sim);
-    return mabd_v3_scale(signal(m->wind, time, 0), mabd_v3_load(m->wind_direction));
+    return mabd_v3_scale(value_of(m->wind, span, 0), mabd_v3_load(m->wind_direction));
+}
+
+mabd_vec3 mabd_affine_set_values(mabd_affine_sim* sim, mabd_real time) {
+    const solve_span span = {time, sim->def.h, time, false};
+    sim->is_stage = false;
+    return set_values(sim, &span);
 }
 
 void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,
@@ -451,12 +492,17 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
     mabd_affine_step_scale* step = &sim->step;
     set_scheme(step, scheme, time, h);
     step->orbits = scheme == MABD_SCHEME_BDF2 && sim->sizes.spins > 0 && sim->def.affine.orbit;
+    sim->is_stage = scheme == MABD_SCHEME_SDIRK_FIRST;
+    const solve_span span = {time, h, step->time_end, sim->is_stage && sim->restarts};
     make_blocks(sim, 0, step->beta_h);
     if (sim->contacts) {
-        set_scheme(&sim->euler, MABD_SCHEME_EULER, time, h);
+        // from where q is to the end: in both solves of SDIRK2 a part of the step
+        const bool second = scheme == MABD_SCHEME_SDIRK_SECOND;
+        set_scheme(&sim->euler, MABD_SCHEME_EULER, second ? time + step->back : time, step->lead);
+        sim->euler.saves_start = step->saves_start;
         make_blocks(sim, 1, sim->euler.beta_h);
     }
-    step->wind = mabd_affine_set_values(sim, step->time_end);
+    step->wind = set_values(sim, &span);
     for (int32_t i = 0; i < m->row_set_count; i++) {
         if (!m->row_sets[i].damped) continue;
         const mabd_turn_gains gains = mabd_affine_turn_gains(sim, i);

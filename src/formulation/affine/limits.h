@@ -114,6 +114,12 @@
 /// tolerances within a step is an impact.
 #define MABD_STOP_IMPACT_TOLERANCES 10
 
+// ---- targets from outside (affine/targets.c) ---------------------------------------------------
+
+/// A solve that ends closer than this part of h to the end of its step ends there: ends of solves
+/// are sums of times, with their round-off.
+#define MABD_STEP_END_PART ((mabd_real)1e-6)
+
 // ---- contacts: finding (affine/contact/rows.c, saved.c) ----------------------------------------
 
 /// Contacts are created below a distance of this many |g| h^2, unless the scene gives a margin: a

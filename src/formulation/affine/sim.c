@@ -31,7 +31,8 @@ static void destroy(void* self, const mabd_allocator* allocator) {
 
 static void reset_host(mabd_affine_sim* sim) {
     mabd_affine_reset(sim);
-    mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, -sim->def.h, sim->def.h); // signals at 0
+    sim->step_time = -sim->def.h;
+    mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, sim->step_time, sim->def.h); // signals at 0
     sim->has_history = false;
 }
 
@@ -138,9 +139,10 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 
 // ---- state as bytes ----------------------------------------------------------------------------
 //
-// The STATE fields in the order of fields.def, the targets and which of them are set, the energy
-// books of the host, a byte of flags; with contacts: euler_steps of all bodies, the number of saved
-// contacts, and these; with the flag HAS_APPLIED: the applied forces. A change of this order raises
+// The STATE fields in the order of fields.def, the targets and which of them are set, the same of
+// the last two steps, the fingerprints of applied forces of the last step, the energy books of the
+// host, a byte of flags; with contacts: euler_steps of all bodies, the number of saved contacts,
+// and these; with the flag HAS_APPLIED: the applied forces. A change of this order raises
 // state_version.
 
 #define HAS_HISTORY 1
@@ -179,11 +181,42 @@ static size_t applied_size(const mabd_affine_sim* sim) {
     return 6 * sim->sizes.bodies * sizeof *sim->applied;
 }
 
+static size_t prints_size(const mabd_affine_sim* sim) {
+    return (size_t)mabd_model_control_copies(sim->model) * sizeof *sim->applied_print;
+}
+
+static unsigned char* save_targets(const mabd_affine_sim* sim, unsigned char* out) {
+    const size_t n = sim->sizes.targets;
+    const mabd_real* targets[] = {sim->target, sim->last_target, sim->older_target};
+    const bool* set[] = {sim->target_set, sim->last_set, sim->older_set};
+    for (int i = 0; i < 3; i++) {
+        memcpy(out, targets[i], n * sizeof *targets[i]);
+        out += n * sizeof *targets[i];
+        memcpy(out, set[i], n * sizeof *set[i]);
+        out += n * sizeof *set[i];
+    }
+    memcpy(out, sim->applied_print, prints_size(sim));
+    return out + prints_size(sim);
+}
+
+static const unsigned char* restore_targets(mabd_affine_sim* sim, const unsigned char* in) {
+    const size_t n = sim->sizes.targets;
+    mabd_real* targets[] = {sim->target, sim->last_target, sim->older_target};
+    bool* set[] = {sim->target_set, sim->last_set, sim->older_set};
+    for (int i = 0; i < 3; i++) {
+        memcpy(targets[i], in, n * sizeof *targets[i]);
+        in += n * sizeof *targets[i];
+        for (size_t k = 0; k < n; k++) set[i][k] = *in++ != 0;
+    }
+    memcpy(sim->applied_print, in, prints_size(sim));
+    return in + prints_size(sim);
+}
+
 // Offset of the flags.
 static size_t flags_at(const mabd_affine_sim* sim) {
     const mabd_affine_sizes* n = &sim->sizes;
-    size_t total = n->targets * (sizeof *sim->target + sizeof *sim->target_set) +
-                   BOOKS_REALS * sizeof(mabd_real);
+    size_t total = 3 * n->targets * (sizeof *sim->target + sizeof *sim->target_set) +
+                   prints_size(sim) + BOOKS_REALS * sizeof(mabd_real);
 #define FIELD(kind, name, count, columns, unit, meaning)                                           \
     SIZE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
@@ -227,10 +260,7 @@ static void save(const void* self, void* buffer) {
     SAVE_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
 #undef FIELD
-    memcpy(out, sim->target, n->targets * sizeof *sim->target);
-    out += n->targets * sizeof *sim->target;
-    memcpy(out, sim->target_set, n->targets * sizeof *sim->target_set);
-    out += n->targets * sizeof *sim->target_set;
+    out = save_targets(sim, out);
     mabd_real books[BOOKS_REALS];
     pack_books(&sim->books, books);
     memcpy(out, books, sizeof books);
@@ -268,9 +298,7 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     LOAD_##kind(name, (size_t)(columns) * (count) * sizeof(mabd_real))
 #include "formulation/affine/fields.def"
 #undef FIELD
-    memcpy(sim->target, in, n->targets * sizeof *sim->target);
-    in += n->targets * sizeof *sim->target;
-    for (size_t i = 0; i < n->targets; i++) sim->target_set[i] = *in++ != 0;
+    in = restore_targets(sim, in);
     mabd_real books[BOOKS_REALS];
     memcpy(books, in, sizeof books);
     in += sizeof books;
@@ -292,7 +320,8 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
         in += (size_t)c->list.saved.count * sizeof(mabd_affine_saved_contact);
     }
     if (sim->has_applied) memcpy(sim->applied, in, applied_size(sim));
-    mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
+    sim->step_time = time - sim->def.h;
+    mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, sim->step_time, sim->def.h);
     sim->backend->upload(sim); // a failure is reported by the next step
     return MABD_OK;
 }

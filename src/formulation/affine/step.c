@@ -6,18 +6,28 @@
 // parts of h/2, h/4, ... by implicit Euler.
 //
 // BDF2 needs the state one step ago. A step without it (the first one, or the one after a failure)
-// uses SDIRK2. During the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold
-// the state before the step: they are restored on failure, and in the end they are the history of
-// BDF2.
+// uses SDIRK2, and so does a step at whose beginning a control or a force jumps (jumps.c). During
+// the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state before
+// the step: they are restored on failure, and in the end they are the history of BDF2.
 //
 // A step in which an axis meets or leaves a stop uses implicit Euler, and leaves no history
 // (cpu/axes.c).
+//
+// With contacts, a step without history is one of implicit Euler, except after a jump. Then bodies
+// that were hit (contact/contact.h) take the two solves of SDIRK2 as two parts of the step by
+// implicit Euler, and all others take SDIRK2. Measured on an arm of 7 servos, targets held for 20
+// ms, rms error of the angles [rad]:
+//                                          h = 1 ms               h = 10 ms
+//   step after a jump by         SDIRK2   Euler    BDF2     SDIRK2   Euler    BDF2
+//   contacts enabled, none       2.0e-5   5.0e-5   1.2e-3   9.6e-4   3.8e-3   1.3e-2
+//   hits a wall many times       7.3e-4   1.7e-4   1.2e-3   1.6e-3   3.6e-3   1.3e-2
 
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/affine_step.h"
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/energy_books.h"
+#include "formulation/affine/jumps.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"
 
@@ -76,6 +86,7 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
     *stop_changed = changed_stop(sim, &a);
     if (a.status != MABD_OK || *stop_changed) return a;
     const bool converged = info->converged;
+    sim->has_history = false; // q1, v1 get the state before the step
     finish(sim, false, &a);
     if (a.status != MABD_OK) return a;
     a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_SECOND, time, sim->def.h, info);
@@ -89,20 +100,62 @@ static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_i
     return a;
 }
 
+// Add the report of another solve of the same step.
+static void join_reports(const mabd_step_info* other, mabd_step_info* info) {
+    info->converged &= other->converged;
+    if (other->gap > info->gap) info->worst_joint = other->worst_joint;
+    info->gap = other->gap > info->gap ? other->gap : info->gap;
+    info->angle_error =
+        other->angle_error > info->angle_error ? other->angle_error : info->angle_error;
+    if (other->affine.rotation > info->affine.rotation) {
+        info->affine.rotation = other->affine.rotation;
+    }
+}
+
+// A part around the two solves of a step in which some copies have a jump; false if it failed.
+static bool move_steady(mabd_affine_sim* sim, mabd_affine_steady_part part, attempt* a) {
+    if (a->status == MABD_OK) *a = mabd_affine_lost(sim->backend->steady_copies(sim, part));
+    return a->status == MABD_OK;
+}
+
+// A step in which some copies have a jump and others do not: BDF2 for the latter, then SDIRK2 from
+// the same state for the former (copies.c). There are no stops.
+static attempt solve_mixed(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info) {
+    bool no_stop;
+    attempt a = mabd_affine_lost(MABD_OK);
+    if (!move_steady(sim, MABD_STEADY_KEEP, &a)) return a;
+    sim->scope = MABD_SCOPE_STEADY;
+    a = solve_by_bdf2(sim, time, info, &no_stop);
+    sim->scope = MABD_SCOPE_JUMPING;
+    const mabd_step_info steady = *info;
+    if (a.status == MABD_OK) sim->has_history = false;
+    if (move_steady(sim, MABD_STEADY_RETURN, &a)) {
+        a = solve_by_sdirk2(sim, time, info, &no_stop);
+        join_reports(&steady, info);
+        move_steady(sim, MABD_STEADY_TAKE, &a);
+    }
+    sim->scope = MABD_SCOPE_ALL;
+    return a;
+}
+
 // The whole step by the integrator; on failure the state before the step is restored.
 // *stop_changed: a stop was met or left, BDF2 has to start again.
 static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
                            bool* stop_changed) {
+    const bool euler = sim->def.integrator == MABD_INTEGRATOR_EULER;
+    const mabd_affine_jump jump =
+        sim->has_history && !euler ? mabd_affine_find_jumps(sim, time) : MABD_JUMP_NONE;
     const mabd_real least = MABD_STOP_IMPACT_TOLERANCES * mabd_affine_row_tolerance(sim);
     *stop_changed = false;
     const mabd_status status = sim->backend->meets_stop(sim, sim->def.h, least, stop_changed);
     if (status != MABD_OK) return mabd_affine_lost(status);
-    const bool first = sim->contacts && !sim->has_history; // SDIRK2 has no treatment of impacts
-    if (*stop_changed || first || sim->def.integrator == MABD_INTEGRATOR_EULER) {
-        return solve_by_euler(sim, time, info);
-    }
-    const attempt a = sim->has_history ? solve_by_bdf2(sim, time, info, stop_changed)
-                                       : solve_by_sdirk2(sim, time, info, stop_changed);
+    const bool first = sim->contacts && !sim->has_history; // its contacts are not known yet
+    if (*stop_changed || first || euler) return solve_by_euler(sim, time, info);
+    sim->restarts = jump != MABD_JUMP_NONE;
+    if (jump == MABD_JUMP_SOME) return solve_mixed(sim, time, info);
+    const bool history = sim->has_history && jump == MABD_JUMP_NONE;
+    const attempt a = history ? solve_by_bdf2(sim, time, info, stop_changed)
+                              : solve_by_sdirk2(sim, time, info, stop_changed);
     return *stop_changed ? solve_by_euler(sim, time, info) : a;
 }
 
@@ -166,8 +219,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     memset(info, 0, sizeof *info);
     info->substeps = 1;
     const mabd_affine_backend_ops* on = sim->backend;
-    // forces for one step begin or end: the state one step ago does not continue into this one
-    if (sim->has_applied != sim->had_applied) sim->has_history = false;
+    sim->step_time = time;
     on->swap_multipliers(sim);
     mabd_affine_books_begin(sim);
     const bool continues = sim->has_history && sim->def.integrator != MABD_INTEGRATOR_EULER;
@@ -181,18 +233,19 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
     }
     if (a.status == MABD_OK) {
         const double clock = mabd_clock();
-        const bool one = continues && !stop_changed && info->substeps == 1;
+        const bool one = continues && !sim->restarts && !stop_changed && info->substeps == 1;
         a = mabd_affine_lost(mabd_affine_books_add_step(sim, time, one));
         mabd_affine_lap(sim, MABD_AFFINE_STAGE_FINISH, clock);
     }
     if (a.status != MABD_OK) {
         sim->has_history = sim->has_history && (!halve || sim->def.max_halvings == 0);
         on->swap_multipliers(sim); // joint forces, and signals, are those of the last good step
-        mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, time - sim->def.h, sim->def.h);
+        sim->step_time = time - sim->def.h;
+        mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, sim->step_time, sim->def.h);
         return report_failure(sim, &a, time, error);
     }
     sim->has_history = !stop_changed;
-    sim->had_applied = sim->has_applied;
+    mabd_affine_keep_inputs(sim);
     mabd_affine_clear_applied(sim);
     return MABD_OK;
 }

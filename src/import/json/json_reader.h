@@ -67,8 +67,8 @@ mabd_status mabd_json_vec3(mabd_json_reader* reader, const mabd_json_node* objec
 /// {"axis": [x,y,z], "angle": rad} or {"axis": ..., "degrees": deg}.
 mabd_status mabd_json_rotation(mabd_json_reader* reader, const mabd_json_node* object,
                                const char* key, mabd_real* value);
-/// Read a member that is a signal: a number, {"sine": {...}}, {"ramp": {...}} or {"table": {...}};
-/// see docs/guide/scene-format.md.
+/// Read a member that is a signal: a number, {"sine": {...}}, {"ramp": {...}}, {"table": {...}} or
+/// {"steps": {...}}; see docs/guide/scene-format.md.
 mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* object,
                              const char* key, mabd_signal* value);
 /// Read the controls of axes, as springs, dampers, servos and motors: {"rx": {...}, "tx": {...}}.

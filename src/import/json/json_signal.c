@@ -95,43 +95,47 @@ static mabd_status read_ramp(mabd_json_reader* reader, const mabd_json_node* nod
     return MABD_OK;
 }
 
+// `what`: the words of messages.
 static mabd_status read_times(mabd_json_reader* reader, const mabd_json_node* times, size_t n,
-                              mabd_real* data) {
+                              const char* what, mabd_real* data) {
     for (size_t i = 0; i < n; i++) {
         mabd_json_node element = mabd_json_element(times, i);
         MABD_TRY(mabd_json_number(reader, &element, &data[i]));
         if (i > 0 && !(data[i] > data[i - 1])) {
-            return mabd_json_fail(reader, &element, "the times of a table must rise");
+            return mabd_json_fail(reader, &element, "the times of %s must rise", what);
         }
     }
     return MABD_OK;
 }
 
-static mabd_status read_table(mabd_json_reader* reader, const mabd_json_node* node,
-                              mabd_signal* signal) {
+// Read a table or steps: times and values.
+static mabd_status read_points(mabd_json_reader* reader, const mabd_json_node* node,
+                               mabd_signal_kind kind, mabd_signal* signal) {
+    const char* what = kind == MABD_SIGNAL_STEPS ? "steps" : "a table";
+    const char* verb = kind == MABD_SIGNAL_STEPS ? "need" : "needs";
     static const char* const keys[] = {"times", "values", NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_json_node times, values;
     if (!mabd_json_member(node, "times", &times)) {
-        return mabd_json_missing(reader, node, "a table", "times");
+        return mabd_json_fail(reader, node, "%s %s 'times'", what, verb);
     }
     if (!mabd_json_member(node, "values", &values)) {
-        return mabd_json_missing(reader, node, "a table", "values");
+        return mabd_json_fail(reader, node, "%s %s 'values'", what, verb);
     }
     MABD_TRY(mabd_json_array(reader, &times));
     MABD_TRY(mabd_json_array(reader, &values));
     size_t n = json_array_size(times.value);
-    if (n == 0) return mabd_json_fail(reader, &times, "a table needs at least one point");
-    if (n > INT32_MAX / 2) return mabd_json_fail(reader, &times, "a table has too many points");
+    if (n == 0) return mabd_json_fail(reader, &times, "%s %s at least one point", what, verb);
+    if (n > INT32_MAX / 2) return mabd_json_fail(reader, &times, "there are too many points");
     if (n != json_array_size(values.value)) {
         return mabd_json_fail(reader, &values, "expected %zu values, as many as times; found %zu",
                               n, json_array_size(values.value));
     }
     mabd_real* data = (mabd_real*)mabd_json_take(reader, mabd_bytes(2 * n, sizeof(mabd_real)));
     if (!data) return mabd_json_no_memory(reader);
-    MABD_TRY(read_times(reader, &times, n, data));
+    MABD_TRY(read_times(reader, &times, n, what, data));
     MABD_TRY(mabd_json_numbers(reader, node, "values", n, data + n));
-    signal->kind = MABD_SIGNAL_TABLE;
+    signal->kind = kind;
     signal->point_count = (int32_t)n;
     signal->times = data;
     signal->values = data + n;
@@ -140,7 +144,7 @@ static mabd_status read_table(mabd_json_reader* reader, const mabd_json_node* no
 
 mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* object,
                              const char* key, mabd_signal* value) {
-    static const char* const keys[] = {"sine", "ramp", "table", NULL};
+    static const char* const keys[] = {"sine", "ramp", "table", "steps", NULL};
     mabd_json_node node, form;
     if (!mabd_json_member(object, key, &node)) return MABD_OK;
     mabd_signal signal = {0};
@@ -156,14 +160,16 @@ mabd_status mabd_json_signal(mabd_json_reader* reader, const mabd_json_node* obj
     MABD_TRY(mabd_json_only(reader, &node, keys));
     if (json_object_size(node.value) != 1) {
         return mabd_json_fail(reader, &node,
-                              "a signal needs exactly one of 'sine', 'ramp', 'table'");
+                              "a signal needs exactly one of 'sine', 'ramp', 'table', 'steps'");
     }
     if (mabd_json_member(&node, "sine", &form)) {
         MABD_TRY(read_sine(reader, &form, &signal));
     } else if (mabd_json_member(&node, "ramp", &form)) {
         MABD_TRY(read_ramp(reader, &form, &signal));
     } else if (mabd_json_member(&node, "table", &form)) {
-        MABD_TRY(read_table(reader, &form, &signal));
+        MABD_TRY(read_points(reader, &form, MABD_SIGNAL_TABLE, &signal));
+    } else if (mabd_json_member(&node, "steps", &form)) {
+        MABD_TRY(read_points(reader, &form, MABD_SIGNAL_STEPS, &signal));
     }
     *value = signal;
     return MABD_OK;

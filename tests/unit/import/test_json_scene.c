@@ -316,6 +316,24 @@ Test(json_scene, what_acts_on_the_axes_of_a_joint) {
     mabd_scene_destroy(scene);
 }
 
+Test(json_scene, steps_have_times_and_values) {
+    mabd_scene* scene =
+        load(TWO_BODIES "{\"type\": \"hinge\", \"b\": \"q\", \"axes\": {\"rx\": {"
+                        "\"motor_velocity\": {\"steps\": {\"times\": [0.02, 0.04], "
+                        "\"values\": [5, -6]}}, \"max_force\": 7}}},"
+                        "{\"type\": \"hinge\", \"b\": \"p\", \"axes\": {\"rx\": {"
+                        "\"servo_rigid\": true, \"max_force\": 9,"
+                        "\"servo\": {\"steps\": {\"times\": [1], \"values\": [2]}}}}}]}");
+    const mabd_signal* rate = &axis_of(scene, 0, MABD_AXIS_RX)->motor_velocity;
+    cr_expect(eq(int, rate->kind, MABD_SIGNAL_STEPS));
+    cr_assert(eq(i32, rate->point_count, 2));
+    SAME(rate->times, 0.02, 0.04);
+    SAME(rate->values, 5, -6);
+    // a rigid servo that yields may jump
+    cr_expect(eq(int, axis_of(scene, 1, MABD_AXIS_RX)->servo.kind, MABD_SIGNAL_STEPS));
+    mabd_scene_destroy(scene);
+}
+
 Test(json_scene, stops_drives_and_friction) {
     mabd_scene* scene =
         load(TWO_BODIES "{\"type\": \"cylindrical\", \"b\": \"q\", \"axes\": {"

@@ -321,6 +321,7 @@ Test(model_hash, distinguishes_scripts_and_motor_axes) {
         {"\"values\": [0, 1, 0]", "\"values\": [0, 1, 1]"},
         {"\"direction\": [1, 0, 0], \"translation\"", "\"direction\": [0, 1, 0], \"translation\""},
         {"\"motor\": 0.2", "\"motor\": 0.3"},
+        {"\"motor\": 0.2", "\"motor\": {\"steps\": {\"times\": [0], \"values\": [0.2]}}"},
     };
     const uint64_t hash = hash_of(SCENE);
     cr_expect(eq(u64, hash, hash_of(SCENE)));

@@ -384,6 +384,7 @@ static mabd_status build_all(mabd_scene* made, mabd_error* failure) {
     const int32_t a[] = {0, 1, 2}, b[] = {1, 2, 21};
     MABD_TRY(mabd_scene_add_joint_n(made, &joints, 3, a, b, positions, NULL, NULL, failure));
     mabd_force_def force = {.signal = table};
+    force.signal.kind = MABD_SIGNAL_STEPS;
     MABD_TRY(mabd_scene_add_force(made, &force, failure));
     MABD_TRY(mabd_scene_set_wind(made, up, &table, failure));
     return mabd_scene_set_name(made, "all");

@@ -217,6 +217,11 @@ Test(refusals, scripts) {
     def.name = "box", def.velocity[0] = 1;
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
                    "body 'box': a velocity is given, but the body is moved by its script");
+    def.script.translation.kind = MABD_SIGNAL_STEPS;
+    assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
+                   "body 'box': script translation: a prescribed position cannot jump by 'steps'; "
+                   "use 'ramp' or 'table'");
+    def.script.translation = mabd_signal_constant(0);
     def.motion = MABD_MOTION_FIXED;
     assert_refused(mabd_scene_add_body(scene, &def, NULL, &error),
                    "body 'box': a velocity is given, but the body is fixed");

@@ -5,6 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static const double pi = 3.14159265358979323846;
 
@@ -91,4 +93,79 @@ Test(signal, tables_are_compared_by_their_points) {
     c = a;
     c.point_count = 1;
     cr_assert(not(mabd_signal_equal(&a, &c)));
+}
+
+// ---- steps -------------------------------------------------------------------------------------
+
+static const double step_times[] = {-1, 0.02, 0.5, 0.5625}, step_values[] = {3, 7, 7, -2};
+static const mabd_signal steps = {
+    .kind = MABD_SIGNAL_STEPS, .point_count = 4, .times = step_times, .values = step_values};
+
+Test(signal, steps_are_constant_from_each_time_on) {
+    cr_assert(mabd_signal_value(&steps, -9) == 3); // before the first time: the first value
+    cr_assert(mabd_signal_value(&steps, -1) == 3);
+    cr_assert(mabd_signal_value(&steps, nextafter(0.02, 0)) == 3);
+    cr_assert(mabd_signal_value(&steps, 0.02) == 7);
+    cr_assert(mabd_signal_value(&steps, 0.55) == 7);
+    cr_assert(mabd_signal_value(&steps, 0.5625) == -2);
+    cr_assert(mabd_signal_value(&steps, 1e9) == -2);
+    cr_assert(mabd_signal_rate(&steps, 0.02) == 0);
+}
+
+// A change of value counts inside an interval, not at its ends, and a point without a change is
+// none.
+Test(signal, steps_jump_inside_an_interval) {
+    cr_assert(mabd_signal_jumps(&steps, 0.01, 0.03));
+    cr_assert(not(mabd_signal_jumps(&steps, 0.02, 0.04)));
+    cr_assert(not(mabd_signal_jumps(&steps, 0, 0.02)));
+    cr_assert(not(mabd_signal_jumps(&steps, 0.45, 0.55)));
+    cr_assert(not(mabd_signal_jumps(&steps, -2, 0)));
+    cr_assert(mabd_signal_jumps(&steps, 0.5, 3));
+    const mabd_signal sine = {.kind = MABD_SIGNAL_SINE, .amplitude = 1, .frequency = 1};
+    cr_assert(not(mabd_signal_jumps(&sine, 0, 1)));
+}
+
+// Ends of steps are n h: 3 x 0.1 is above 0.3 by one unit in the last place. Of every h and n, the
+// step that ends at a jump has none, that with it inside, or at its beginning in the window of two
+// steps, has one.
+Test(signal, steps_forgive_the_round_off_of_times) {
+    for (int decimal = 1; decimal < 2000; decimal++) {
+        char text[32];
+        snprintf(text, sizeof text, "%d.%02d", decimal / 100, decimal % 100);
+        const double times[] = {0, strtod(text, NULL)}, values[] = {1, 2};
+        const mabd_signal one = {
+            .kind = MABD_SIGNAL_STEPS, .point_count = 2, .times = times, .values = values};
+        for (int parts = 1; parts <= 32; parts *= 2) {
+            const double h = 0.01 / parts, t = h * (decimal * parts);
+            cr_assert(not(mabd_signal_jumps(&one, t - h, t)), "%s", text);
+            cr_assert(not(mabd_signal_jumps(&one, t, t + h)), "%s", text);
+            cr_assert(mabd_signal_jumps(&one, t - h, t + h), "%s", text);
+            cr_assert(mabd_signal_mean(&one, t - h, t) == 1, "%s", text);
+            cr_assert(mabd_signal_mean(&one, t, t + h) == 2, "%s", text);
+        }
+    }
+}
+
+Test(signal, the_mean_of_steps_is_their_integral) {
+    cr_assert(mabd_signal_mean(&steps, -5, -3) == 3);
+    cr_assert(le(dbl, fabs(mabd_signal_mean(&steps, 0, 0.04) - 5), 1e-14));
+    cr_assert(le(dbl, fabs(mabd_signal_mean(&steps, 0.01, 0.05) - 6), 1e-14));
+    // 3 over 0.02, 7 over 0.5425, -2 over 0.4375
+    const double all = (3 * 0.02 + 7 * 0.5425 - 2 * 0.4375) / 1;
+    cr_assert(le(dbl, fabs(mabd_signal_mean(&steps, 0, 1) - all), 1e-14));
+}
+
+Test(signal, steps_and_a_table_of_the_same_points_differ) {
+    mabd_signal table = steps, clean = mabd_signal_clean(&steps);
+    table.kind = MABD_SIGNAL_TABLE;
+    cr_assert(not(mabd_signal_equal(&steps, &table)));
+    cr_assert(mabd_signal_equal(&steps, &clean));
+}
+
+// x(t) + h x'(t + h), x = 2 sin t.
+Test(signal, a_stage_has_the_rate_of_its_end) {
+    const mabd_signal sine = {.kind = MABD_SIGNAL_SINE, .amplitude = 2, .frequency = 1 / (2 * pi)};
+    cr_assert(
+        le(dbl, fabs(mabd_signal_stage(&sine, 0.3, 0.1) - (2 * sin(0.3) + 0.2 * cos(0.4))), 1e-15));
+    cr_assert(mabd_signal_stage(&steps, 0.1, 0.1) == 7);
 }

@@ -48,10 +48,11 @@
 // they converge and the residual is reported. The residual differs from step to step, and BDF2
 // would amplify it: such bodies take the next step by Euler.
 //
-// A body that is hit takes this step and the next two by implicit Euler, and so do the bodies
-// jointed to it: extrapolating the speed from before an impact throws bodies back. Jointed bodies
-// that rest on others stay with Euler (a chain that runs over a pulley by BDF2 gains energy from
-// the small impacts of its links), single ones return to BDF2.
+// A body that is hit takes this step and the next two by implicit Euler (in the two solves of
+// SDIRK2 as two parts of the step), and so do the bodies jointed to it: extrapolating the speed
+// from before an impact throws bodies back. Jointed bodies that rest on others stay with Euler (a
+// chain that runs over a pulley by BDF2 gains energy from the small impacts of its links), single
+// ones return to BDF2.
 #pragma once
 
 #include "base/list.h"

@@ -104,6 +104,8 @@ CANNOT_FAIL(check, (SIM, mabd_affine_joint_error* error),
 CANNOT_FAIL(settle_copies, (SIM, const mabd_affine_copy_goal* goal, int32_t* left),
             *left = mabd_affine_settle_copies(sim, goal))
 CANNOT_FAIL(close_copies, (SIM), mabd_affine_close_copies(sim))
+CANNOT_FAIL(steady_copies, (SIM, mabd_affine_steady_part part),
+            mabd_affine_steady_copies(sim, part))
 CANNOT_FAIL(relinearize, (SIM, int32_t* body),
             (*body = -1, (void)mabd_affine_relinearize(sim, body)))
 
@@ -146,6 +148,7 @@ const mabd_affine_backend_ops mabd_affine_backend_cpu = {
     .check = check,
     .settle_copies = settle_copies,
     .close_copies = close_copies,
+    .steady_copies = steady_copies,
     .relinearize = relinearize,
 };
 

@@ -18,19 +18,24 @@ void MABD_STAGE(predict_body)(mabd_affine_sim* sim, int32_t body) {
     MABD_STAGE_END();
 }
 
+// Value of a prescribed position at the end of the solve (affine/jumps.c).
+static mabd_real script_value(const mabd_affine_sim* sim, const mabd_signal* signal) {
+    const mabd_real lead = sim->step.lead, end = sim->step.time_end;
+    return sim->is_stage && sim->restarts ? mabd_signal_stage(signal, end - lead, lead)
+                                          : mabd_signal_value(signal, end);
+}
+
 // Set the pose of a scripted body at the end of the step.
 static void pose_script(mabd_affine_sim* sim, const mabd_model_script* script) {
     const mabd_model* m = sim->model;
-    const mabd_real time = sim->step.time_end;
     mabd_model_start start = m->start[script->body];
     mabd_vec3 position = mabd_v3_load(start.position);
     if (script->translation) {
-        const mabd_real s = mabd_signal_value(script->translation, time);
+        const mabd_real s = script_value(sim, script->translation);
         position = mabd_v3_axpy(s, script->direction, script->pivot);
     }
     if (script->angle) {
-        const mabd_quat turn =
-            mabd_q_axis_angle(script->axis, mabd_signal_value(script->angle, time));
+        const mabd_quat turn = mabd_q_axis_angle(script->axis, script_value(sim, script->angle));
         mabd_q_store(mabd_q_product(turn, mabd_q_load(start.rotation)), start.rotation);
     }
     mabd_v3_store(position, start.position);
