@@ -171,9 +171,9 @@ Test(cli_start, energy_of_velocities_against_a_joint_is_a_warning) {
 // ---- servos ------------------------------------------------------------------------------------
 
 Test(cli_start, a_rigid_servo_off_its_target_is_a_warning) {
-    sandbox_write("servo.json", CRANK("\"servo\": 0.2, \"servo_rigid\": true"));
+    sandbox_write("servo.json", CRANK("\"servo\": 0.05, \"servo_rigid\": true"));
     json_t* summary = run_with_warnings("run servo.json --steps 2", 1);
-    expect_warning(summary, 0, "joint 'pin': rx is 0.2 rad off the target of its rigid servo",
+    expect_warning(summary, 0, "joint 'pin': rx is 0.05 rad off the target of its rigid servo",
                    "pin");
     json_decref(summary);
 }

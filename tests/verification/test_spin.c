@@ -277,3 +277,70 @@ Test(spin, threads_clones_and_saved_states_give_the_same_bits) {
     mabd_sim_destroy(two);
     rig_destroy(one, model);
 }
+
+// Warnings about bodies that turn too far in a step: text with the body and its rate, once.
+static int fast_warnings(const mabd_model* model, int steps, mabd_warning* first) {
+    const mabd_sim_def def = spin_def();
+    mabd_sim* sim = rig_sim(model, &def);
+    const int before = mabd_sim_warnings(sim, 0, NULL);
+    rig_run(sim, steps);
+    const int after = mabd_sim_warnings(sim, 0, NULL);
+    mabd_warning all[8];
+    mabd_sim_warnings(sim, 8, all);
+    if (after > before) *first = all[before];
+    mabd_sim_destroy(sim);
+    return after - before;
+}
+
+Test(spin, warns_once_of_a_body_that_turns_too_far) {
+    const struct {
+        const char* shape;
+        mabd_real rate;
+        int warnings;
+        const char* reason;
+    } trials[5] = {{box, 100, 0, ""},
+                   {box, 130, 1, "its nutation is not resolved"},
+                   {sphere, 130, 0, ""},
+                   {sphere, 330, 1, "more than half a turn"},
+                   {cylinder, 30, 0, ""}};
+    for (int i = 0; i < 5; i++) {
+        const mabd_real rate[3] = {0, 0, trials[i].rate};
+        mabd_model* model = free_model(trials[i].shape, rate);
+        mabd_warning warning = {0};
+        cr_expect(fast_warnings(model, 20, &warning) == trials[i].warnings, "trial %d", i);
+        if (trials[i].warnings == 1) {
+            printf("%s\n", warning.text);
+            cr_expect(warning.body == 0 && warning.step == 1);
+            cr_expect(strstr(warning.text, "body 'b' turns at ") != NULL);
+            cr_expect(strstr(warning.text, trials[i].reason) != NULL);
+        }
+        mabd_model_destroy(model);
+    }
+}
+
+Test(spin, warns_of_a_whip_whose_end_is_damped) {
+    mabd_chain_def chain = mabd_default_chain_def();
+    mabd_warning warning = {0};
+    chain.links = 100;
+    mabd_model* model = rig_chain_model(&chain, (mabd_real)-9.81);
+    cr_expect(fast_warnings(model, 600, &warning) == 1);
+    printf("%s\n", warning.text);
+    mabd_model_destroy(model);
+}
+
+// A motor with a constant torque spins a wheel up far beyond the rate from which bodies with a
+// torque that varies are damped: w = torque t/J.
+Test(spin, a_motor_spins_a_wheel_up_as_its_torque_says) {
+    mabd_model* model = rig_text_model(
+        "{\"gravity\": [0, 0, 0], \"bodies\": [{\"name\": \"w\", \"mass\": 1,"
+        " \"inertia\": [0.003, 0.003, 0.005]}], \"joints\": [{\"type\": \"hinge\","
+        " \"a\": \"world\", \"b\": \"w\", \"anchor\": [0, 0, 0], \"axis\": [0, 0, 1],"
+        " \"axes\": {\"rx\": {\"motor\": 10}}}]}");
+    const mabd_sim_def def = spin_def();
+    mabd_sim* sim = rig_sim(model, &def);
+    mabd_real w[3];
+    rig_run(sim, 12); // 240 rad/s, 2.4 rad in a step
+    mabd_sim_get_state(sim, NULL, NULL, NULL, w);
+    cr_expect(fabs(w[2] / (10 / 0.005 * 0.12) - 1) < 1e-4, "%g rad/s", (double)w[2]);
+    rig_destroy(sim, model);
+}

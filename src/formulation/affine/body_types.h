@@ -25,9 +25,8 @@ MABD_FN void mabd_vec12_store(mabd_vec12 a, mabd_real* p) {
 
 /// Reals of a row of sim->spin: p, o, o1, d, torque (affine/element/spin.h).
 #define MABD_SPIN_REALS 16
-/// Reals of a row of sim->center: t, t1, v, v1, a, a1, f, one unused
-/// (affine/element/body_inertia.h).
-#define MABD_CENTER_REALS 20
+/// Reals of a row of sim->center: t, t1, v, v1 (affine/element/body_inertia.h).
+#define MABD_CENTER_REALS 12
 /// Marks of a row of sim->spin_ref: its rates are damped, its corrections are in sim->spin_flow.
 #define MABD_SPIN_DAMPED 1
 #define MABD_SPIN_FLOWS  2

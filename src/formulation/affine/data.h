@@ -308,6 +308,8 @@ struct mabd_affine_sim {
     mabd_vec3 wind_start;                      // wind there [m/s]
     mabd_real* start;       // (24 x bodies) q, then v of a start that is not the model's, or null
     mabd_warnings warnings; // from creation on
+    bool warned_fast;       // of a body that turns too far in a step (fast_bodies.c)
+    int32_t watched;        // bodies before this one were looked at
     uint8_t* body_kind;     // (bodies) mabd_affine_body_kind
     bool* hangs_on_points;  // (bodies) its joints have point rows only, no controls
     bool* anchored;         // (bodies) its component has a joint to the ground

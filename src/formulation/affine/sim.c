@@ -5,6 +5,7 @@
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
+#include "formulation/affine/fast_bodies.h"
 #include "formulation/affine/energy_books.h"
 #include "formulation/affine/targets.h"
 
@@ -46,6 +47,7 @@ static void reset(void* self) {
 const mabd_affine_sim* mabd_affine_state(const void* self) {
     mabd_affine_sim* sim = (mabd_affine_sim*)self; // the state that it represents does not change
     sim->backend->download(sim);
+    if (sim->backend->has_device) mabd_affine_watch_fast(sim, sim->step_time, true);
     return sim;
 }
 

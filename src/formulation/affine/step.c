@@ -27,6 +27,7 @@
 
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/energy_books.h"
+#include "formulation/affine/fast_bodies.h"
 #include "formulation/affine/jumps.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"
@@ -245,6 +246,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
         return report_failure(sim, &a, time, error);
     }
     sim->has_history = !stop_changed;
+    if (!on->has_device) mabd_affine_watch_fast(sim, time, false);
     mabd_affine_keep_inputs(sim);
     mabd_affine_clear_applied(sim);
     return MABD_OK;

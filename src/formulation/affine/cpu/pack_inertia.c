@@ -113,8 +113,8 @@ static void open_soft(const mabd_affine_sim* sim, const int32_t* body, mabd_vec3
 
 // Rows of sim->spin and sim->center in lanes, and what follows from them in a solve.
 typedef struct turn_work {
-    mabd_lanes state[MABD_SPIN_REALS], center[MABD_CENTER_REALS];
-    mabd_lanes y[4]; // to the reference, and marks
+    mabd_lanes state[MABD_SPIN_REALS], center[MABD_CENTER_REALS + 7]; // center, orbit, orbit_part
+    mabd_lanes y[4];                                                  // to the reference, and marks
     mabd_lanes flow[6], orbit[7];
 } turn_work;
 
@@ -146,9 +146,14 @@ MABD_HOT mabd_spin_flow lane_flow(const mabd_lanes* a, int l) {
     return f;
 }
 
+// Accelerations are loaded where they are needed (correct_orbits).
 static void load_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
     mabd_lanes_load(MABD_SPIN_REALS, sim->spin, body, w->state);
     mabd_lanes_load(MABD_CENTER_REALS, sim->center, body, w->center);
+    for (int k = 0; k < 6; k++) {
+        MABD_EACH_LANE(l) w->center[MABD_CENTER_REALS + k].at[l] = 0;
+    }
+    for (int l = 0; l < MABD_LANES; l++) w->center[18].at[l] = sim->orbit_part[body[l]];
     for (int k = 0; k < 6; k++) {
         MABD_EACH_LANE(l) w->flow[k].at[l] = 0;
     }
@@ -224,9 +229,9 @@ static void find_orbits(const mabd_affine_step_scale* MABD_RESTRICT step,
     MABD_EACH_LANE(l) {
         const mabd_spin state = lane_turn(w->state, l);
         const mabd_affine_center c = lane_center(w->center, l);
-        const mabd_orbit o = mabd_affine_center_orbit(&s, &c, &state, on->at[l]);
+        const mabd_orbit o = mabd_affine_center_orbit(&s, &c, &state, on->at[l] > 0);
         mabd_lane_put_v3(o.cv, w->orbit, l), mabd_lane_put_v3(o.ct, w->orbit + 3, l);
-        w->orbit[6].at[l] = on->at[l] > 0 ? o.f : -1;
+        w->orbit[6].at[l] = o.f;
     }
 }
 
@@ -237,16 +242,18 @@ static void correct_orbits(const mabd_affine_sim* sim, const int32_t* body, turn
     mabd_lanes on;
     bool any = false;
     for (int l = 0; l < MABD_LANES; l++) {
-        const bool anchored = step->orbits && sim->anchored[body[l]];
-        on.at[l] = anchored ? 1 : 0;
-        any |= anchored;
+        const bool fast = step->orbits && sim->anchored[body[l]] &&
+                          mabd_orbit_is_fast(step->lead, mabd_lane_v3(w->state + 4, l));
+        on.at[l] = fast ? 1 : 0;
+        any |= fast;
     }
     if (any) {
+        mabd_lanes_load(6, sim->orbit, body, w->center + MABD_CENTER_REALS);
         find_orbits(step, &on, w);
         return;
     }
     for (int k = 0; k < 7; k++) {
-        MABD_EACH_LANE(l) w->orbit[k].at[l] = k < 6 ? 0 : -1;
+        MABD_EACH_LANE(l) w->orbit[k].at[l] = k < 6 ? 0 : MABD_ORBIT_UNKNOWN;
     }
 }
 
@@ -479,7 +486,7 @@ static void next_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
     const mabd_affine_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_real k = on->at[l];
-        const mabd_real on_light[3] = {k * b.on_light[0], k * b.on_light[1], k * b.on_light[2]};
+        const mabd_vec3 on_light = mabd_v3(k * b.on_light[0], k * b.on_light[1], k * b.on_light[2]);
         const mabd_spin state = lane_turn(w->state, l);
         const mabd_spin_flow flow = lane_flow(w->flow, l);
         mabd_spin_end end;
@@ -494,7 +501,7 @@ static void next_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
     }
 }
 
-// Advance centres (20) to t.
+// Advance centres (12 + 7) to t.
 static void next_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
                          const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT t,
                          mabd_lanes* MABD_RESTRICT next) {
@@ -502,12 +509,11 @@ static void next_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
     MABD_EACH_LANE(l) {
         const mabd_affine_center c = lane_center(w->center, l);
         const mabd_orbit orbit = lane_orbit(w->orbit, l);
-        const mabd_affine_center n =
-            mabd_affine_center_next(&s, &c, &orbit, mabd_lane_v3(t, l), false);
+        const mabd_affine_center n = mabd_affine_center_next(&s, &c, &orbit, mabd_lane_v3(t, l));
         mabd_lane_put_v3(n.t, next, l), mabd_lane_put_v3(n.t1, next + 3, l);
         mabd_lane_put_v3(n.v, next + 6, l), mabd_lane_put_v3(n.v1, next + 9, l);
         mabd_lane_put_v3(n.a, next + 12, l), mabd_lane_put_v3(n.a1, next + 15, l);
-        next[18].at[l] = n.f, next[19].at[l] = 0;
+        next[18].at[l] = n.f;
     }
 }
 
@@ -527,7 +533,8 @@ static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     const mabd_affine_step_scale* s = mabd_affine_scale(sim, first);
     int32_t body[MABD_LANES];
     const mabd_real* at[MABD_LANES];
-    mabd_lanes on, t[4], moved[4], y[3], turns[MABD_SPIN_REALS], centers[MABD_CENTER_REALS];
+    mabd_lanes on, t[4], moved[4], y[3], turns[MABD_SPIN_REALS];
+    mabd_lanes centers[MABD_CENTER_REALS + 7];
     turn_work w;
     for (int l = 0; l < MABD_LANES; l++) {
         body[l] = first + l;
@@ -549,6 +556,13 @@ static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     }
     mabd_lanes_store(MABD_SPIN_REALS, turns, body, MABD_LANES, sim->spin);
     mabd_lanes_store(MABD_CENTER_REALS, centers, body, MABD_LANES, sim->center);
+    for (int l = 0; l < MABD_LANES; l++) {
+        const mabd_real f = centers[18].at[l];
+        sim->orbit_part[body[l]] = f;
+        for (int k = 0; k < 6 && f > MABD_ORBIT_UNKNOWN; k++) {
+            sim->orbit[6 * (size_t)body[l] + (size_t)k] = centers[MABD_CENTER_REALS + k].at[l];
+        }
+    }
 }
 
 void MABD_STAGE(finish_bodies)(mabd_affine_sim* sim, bool keep_history, int32_t first, int32_t last,

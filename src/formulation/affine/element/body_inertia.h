@@ -30,34 +30,48 @@
 typedef struct mabd_affine_center {
     mabd_vec3 t, t1; // [m]
     mabd_vec3 v, v1; // [m/s]
-    mabd_vec3 a, a1; // [m/s^2]; equal if the acceleration one step ago is not known
-    mabd_real f;     // of affine/element/orbit.h, < 0 if not known
+    mabd_vec3 a, a1; // [m/s^2]
+    mabd_real f;     // of affine/element/orbit.h: also how many of a, a1 are known
 } mabd_affine_center;
 
-/// Load a row of sim->center.
-MABD_FN mabd_affine_center mabd_affine_center_load(const mabd_real* row) {
+/// Load the centre of a body.
+MABD_FN mabd_affine_center mabd_affine_center_load(const mabd_affine_sim* sim, int32_t body) {
+    const mabd_real* row = sim->center + MABD_CENTER_REALS * (size_t)body;
+    const mabd_real* orbit = sim->orbit + 6 * (size_t)body;
     mabd_affine_center c;
     c.t = mabd_v3_load(row), c.t1 = mabd_v3_load(row + 3);
     c.v = mabd_v3_load(row + 6), c.v1 = mabd_v3_load(row + 9);
-    c.a = mabd_v3_load(row + 12), c.a1 = mabd_v3_load(row + 15), c.f = row[18];
+    c.a = mabd_v3_load(orbit), c.a1 = mabd_v3_load(orbit + 3), c.f = sim->orbit_part[body];
     return c;
 }
-/// Store a row of sim->center.
-MABD_FN void mabd_affine_center_store(mabd_affine_center c, mabd_real* row) {
-    mabd_v3_store(c.t, row), mabd_v3_store(c.t1, row + 3);
-    mabd_v3_store(c.v, row + 6), mabd_v3_store(c.v1, row + 9);
-    mabd_v3_store(c.a, row + 12), mabd_v3_store(c.a1, row + 15), row[18] = c.f;
+/// Store the centre of a body; accelerations only where they are known.
+MABD_FN void mabd_affine_center_store(const mabd_affine_sim* sim, int32_t body,
+                                      const mabd_affine_center* c) {
+    mabd_real* row = sim->center + MABD_CENTER_REALS * (size_t)body;
+    mabd_real* orbit = sim->orbit + 6 * (size_t)body;
+    mabd_v3_store(c->t, row), mabd_v3_store(c->t1, row + 3);
+    mabd_v3_store(c->v, row + 6), mabd_v3_store(c->v1, row + 9);
+    sim->orbit_part[body] = c->f;
+    if (c->f > MABD_ORBIT_UNKNOWN) mabd_v3_store(c->a, orbit), mabd_v3_store(c->a1, orbit + 3);
 }
 
-/// Compute the corrections of the path of a centre. on: 0 for bodies that have none.
+/// Returns a where `first` is true, else b, component by component: in lanes a choice of values.
+MABD_HOT mabd_vec3 mabd_affine_choose(bool first, mabd_vec3 a, mabd_vec3 b) {
+    return mabd_v3(first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z);
+}
+/// Compute the corrections of the path of a centre. fast: the body turns far enough to have some.
 MABD_HOT mabd_orbit mabd_affine_center_orbit(const mabd_affine_step_scale* s,
                                              const mabd_affine_center* c, const mabd_spin* spin,
-                                             mabd_real on) {
-    const mabd_vec3 w = mabd_q_rotate(spin->p, spin->o);
+                                             bool fast) {
+    const mabd_vec3 w = mabd_q_rotate(spin->p, spin->o), zero = mabd_v3(0, 0, 0);
+    const bool on = fast & (c->f >= MABD_ORBIT_TWO_STEPS);
     const mabd_real f = mabd_orbit_part(s->lead, w, c->a, c->a1, c->f);
     const mabd_vec3 z = mabd_orbit_rotation(s->lead, w, c->a, c->a1, f);
-    mabd_orbit orbit = mabd_orbit_correction(s->lead, mabd_v3_scale(on, z), c->a);
-    orbit.f = f;
+    mabd_orbit orbit = mabd_orbit_correction(s->lead, z, c->a);
+    orbit.cv = mabd_affine_choose(on, orbit.cv, zero);
+    orbit.ct = mabd_affine_choose(on, orbit.ct, zero);
+    orbit.f = on ? f : c->f + 1;
+    orbit.f = fast ? orbit.f : MABD_ORBIT_UNKNOWN;
     return orbit;
 }
 /// Compute the motion of a centre by inertia only: t_b + bh v_b, less its corrections.
@@ -75,12 +89,10 @@ MABD_HOT mabd_vec3 mabd_affine_center_guess(const mabd_affine_step_scale* s,
                    mabd_affine_step_guess(s, c->t.y, c->v.y, c->v1.y),
                    mabd_affine_step_guess(s, c->t.z, c->v.z, c->v1.z));
 }
-/// Compute the centre after a solve that moved it to t. With keep_history the solve is part of a
-/// step, and the state one step ago stays.
+/// Compute the centre after a step by BDF2 that moved it to t.
 MABD_HOT mabd_affine_center mabd_affine_center_next(const mabd_affine_step_scale* s,
                                                     const mabd_affine_center* c,
-                                                    const mabd_orbit* orbit, mabd_vec3 t,
-                                                    bool keep_history) {
+                                                    const mabd_orbit* orbit, mabd_vec3 t) {
     const mabd_real rate = 1 / s->beta_h;
     const mabd_vec3 base = mabd_v3_axpy(s->w1, c->t1, mabd_v3_scale(s->w, c->t));
     const mabd_vec3 base_v = mabd_v3_axpy(s->w1, c->v1, mabd_v3_scale(s->w, c->v));
@@ -88,10 +100,8 @@ MABD_HOT mabd_affine_center mabd_affine_center_next(const mabd_affine_step_scale
     next.t = t;
     next.v = mabd_v3_axpy(rate, mabd_v3_sub(t, base), orbit->ct);
     next.a = mabd_v3_axpy(rate, mabd_v3_sub(next.v, base_v), orbit->cv);
-    next.t1 = keep_history ? c->t1 : c->t;
-    next.v1 = keep_history ? c->v1 : c->v;
-    next.a1 = s->orbits ? c->a : next.a;
-    next.f = s->orbits ? orbit->f : -1;
+    next.t1 = c->t, next.v1 = c->v, next.a1 = c->a;
+    next.f = orbit->f;
     return next;
 }
 
@@ -108,7 +118,7 @@ MABD_FN mabd_vec12 mabd_affine_body_rates(const mabd_affine_sim* sim, int32_t bo
     const mabd_mat3 V = mabd_spin_rates(spin.p, spin.o);
     mabd_vec12 v;
     v.d1 = V.c1, v.d2 = V.c2, v.d3 = V.c3;
-    v.tau = mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body).v;
+    v.tau = mabd_affine_center_load(sim, body).v;
     return v;
 }
 
@@ -124,9 +134,10 @@ MABD_FN mabd_vec3 mabd_affine_center_velocity(const mabd_affine_sim* sim, int32_
 MABD_FN mabd_orbit mabd_affine_body_orbit(const mabd_affine_sim* sim, int32_t body,
                                           const mabd_affine_center* c, const mabd_spin* spin) {
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
-    const mabd_orbit none = {{0, 0, 0}, {0, 0, 0}, -1};
-    if (!step->orbits || !sim->anchored[body]) return none;
-    return mabd_affine_center_orbit(step, c, spin, 1);
+    const mabd_orbit none = {{0, 0, 0}, {0, 0, 0}, MABD_ORBIT_UNKNOWN};
+    const bool fast =
+        step->orbits && sim->anchored[body] && mabd_orbit_is_fast(step->lead, spin->o);
+    return fast ? mabd_affine_center_orbit(step, c, spin, true) : none;
 }
 
 /// A body at the state, and its rotation to the current reference.
@@ -214,8 +225,7 @@ MABD_FN void mabd_affine_stage_predict_body(mabd_affine_sim* sim, int32_t body) 
             sim->ref[k] = mabd_affine_step_guess(step, sim->q[k], sim->v[k], sim->v1[k]);
         }
     } else {
-        const mabd_affine_center c =
-            mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body);
+        const mabd_affine_center c = mabd_affine_center_load(sim, body);
         mabd_affine_predict_spin(sim, body);
         mabd_v3_store(mabd_affine_center_guess(step, &c), sim->ref + at + 9);
     }
@@ -274,8 +284,7 @@ MABD_FN mabd_vec12 mabd_affine_body_inertia_force(const mabd_affine_sim* sim, in
         }
         return mabd_affine_block_inertia(b, target, ref, weight);
     }
-    const mabd_affine_center c =
-        mabd_affine_center_load(sim->center + MABD_CENTER_REALS * (size_t)body);
+    const mabd_affine_center c = mabd_affine_center_load(sim, body);
     const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
     const mabd_orbit orbit = mabd_affine_body_orbit(sim, body, &c, &open.state);
     mabd_vec12 r = mabd_affine_spin_force(sim, body, b, &open);
@@ -332,8 +341,8 @@ MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, in
     end.reference = open->y;
     end.y = mabd_spin_join(open->y, mabd_v3_load(moved));
     end.light = moved[3];
-    const mabd_real none[3] = {0, 0, 0};
-    const mabd_real* on_light = mabd_affine_has_light(sim, body, b) ? b->on_light : none;
+    const mabd_vec3 on_light =
+        mabd_affine_has_light(sim, body, b) ? mabd_v3_load(b->on_light) : mabd_v3(0, 0, 0);
     const mabd_spin next = mabd_spin_next(step, b->J, on_light, &open->state, &open->flow, &end,
                                           mabd_spin_quat_any(end.y), keep_history);
     if (step->saves_start) mabd_affine_save_start(sim, body);
@@ -347,12 +356,13 @@ MABD_FN void mabd_affine_stage_finish_body(mabd_affine_sim* sim, bool keep_histo
     const size_t at = 12 * (size_t)body;
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
     if (mabd_affine_turns(sim, body)) {
-        mabd_real* row = sim->center + MABD_CENTER_REALS * (size_t)body;
-        const mabd_affine_center c = mabd_affine_center_load(row);
+        const mabd_affine_center c = mabd_affine_center_load(sim, body);
         const mabd_affine_spin_open open = mabd_affine_open_spin(sim, body);
         const mabd_orbit orbit = mabd_affine_body_orbit(sim, body, &c, &open.state);
         const mabd_vec3 t = mabd_v3_load(sim->q_new + at + 9);
-        mabd_affine_center_store(mabd_affine_center_next(step, &c, &orbit, t, keep_history), row);
+        mabd_affine_center next = mabd_affine_center_next(step, &c, &orbit, t);
+        if (keep_history) next.t1 = c.t1, next.v1 = c.v1; // a part of a step
+        mabd_affine_center_store(sim, body, &next);
         mabd_affine_finish_spin(sim, keep_history, body, &open);
         return;
     }
@@ -376,18 +386,17 @@ MABD_FN void mabd_affine_stage_reset_spin(mabd_affine_sim* sim, int32_t body) {
     s.d = s.torque = mabd_v3(0, 0, 0);
     c.t = c.t1 = mabd_v3_load(sim->q + at + 9);
     c.v = c.v1 = mabd_v3_load(sim->v + at + 9);
-    c.a = c.a1 = mabd_v3(0, 0, 0), c.f = -1;
+    c.a = c.a1 = mabd_v3(0, 0, 0), c.f = MABD_ORBIT_UNKNOWN;
     mabd_spin_store(s, sim->spin + MABD_SPIN_REALS * (size_t)body);
-    mabd_affine_center_store(c, sim->center + MABD_CENTER_REALS * (size_t)body);
+    mabd_affine_center_store(sim, body, &c);
 }
 
 /// Make the state of a body that one step ago, or go back to it.
 MABD_FN void mabd_affine_stage_copy_spin(mabd_affine_sim* sim, bool back, int32_t body) {
     mabd_real* row = sim->spin + MABD_SPIN_REALS * (size_t)body;
-    mabd_real* center = sim->center + MABD_CENTER_REALS * (size_t)body;
     const mabd_real* start = sim->spin_start + 10 * (size_t)body;
     mabd_spin s = mabd_spin_load(row);
-    mabd_affine_center c = mabd_affine_center_load(center);
+    mabd_affine_center c = mabd_affine_center_load(sim, body);
     if (back) {
         s.p = mabd_q_load(start);
         s.o = s.o1 = mabd_v3_load(start + 4), s.torque = mabd_v3_load(start + 7);
@@ -398,7 +407,7 @@ MABD_FN void mabd_affine_stage_copy_spin(mabd_affine_sim* sim, bool back, int32_
         c.t1 = c.t, c.v1 = c.v;
     }
     s.d = mabd_v3(0, 0, 0);
-    c.a1 = c.a, c.f = -1;
+    c.f = MABD_ORBIT_UNKNOWN;
     mabd_spin_store(s, row);
-    mabd_affine_center_store(c, center);
+    mabd_affine_center_store(sim, body, &c);
 }

@@ -155,6 +155,8 @@ MABD_FN void mabd_affine_stage_steady_body(const mabd_affine_sim* sim, mabd_affi
     mabd_affine_steady_row(part, MABD_SPIN_REALS * i, MABD_SPIN_REALS, sim->spin, sim->steady_spin);
     mabd_affine_steady_row(part, MABD_CENTER_REALS * i, MABD_CENTER_REALS, sim->center,
                            sim->steady_center);
+    mabd_affine_steady_row(part, 0, 6, sim->orbit + 6 * i, sim->steady_orbit + 7 * i);
+    mabd_affine_steady_row(part, 0, 1, sim->orbit_part + i, sim->steady_orbit + 7 * i + 6);
 }
 
 /// One part of the step for a coordinate.

@@ -429,18 +429,19 @@ MABD_FN mabd_vec3 mabd_spin_sum(mabd_vec3 d, mabd_vec3 y, mabd_quat q) {
     return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(d, y), sum);
 }
 
-/// Compute the state after a solve. q: quaternion of end->y; on_light (3): 1 for the light axis.
+/// Compute the state after a solve. q: quaternion of end->y; on_light: 1 for the light axis, 0 for
+/// the others.
 /// With keep_history the solve is part of a step, and the state one step ago stays.
 MABD_HOT mabd_spin mabd_spin_next(const mabd_affine_step_scale* s, const mabd_real* J,
-                                  const mabd_real* on_light, const mabd_spin* state,
+                                  mabd_vec3 on_light, const mabd_spin* state,
                                   const mabd_spin_flow* flow, const mabd_spin_end* end, mabd_quat q,
                                   bool keep_history) {
     mabd_spin next;
     const mabd_vec3 at = mabd_spin_rate(s, state->d, flow->ck, end->reference);
     mabd_vec3 O = mabd_spin_rate(s, state->d, flow->ck, end->y);
-    O.x = on_light[0] > 0 ? at.x + end->light : O.x;
-    O.y = on_light[1] > 0 ? at.y + end->light : O.y;
-    O.z = on_light[2] > 0 ? at.z + end->light : O.z;
+    O.x = on_light.x > 0 ? at.x + end->light : O.x;
+    O.y = on_light.y > 0 ? at.y + end->light : O.y;
+    O.z = on_light.z > 0 ? at.z + end->light : O.z;
     next.p = mabd_spin_advance(state->p, q);
     next.o = O;
     next.torque = mabd_spin_torque(s, J, state, flow->cw, O);
