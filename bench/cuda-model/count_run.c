@@ -124,8 +124,8 @@ static mabd_status count_steps(mabd_sim* sim, model_run* run, mabd_error* error)
     return MABD_OK;
 }
 
-static mabd_status run_model(const mabd_model* model, int32_t gpu_count, const model_gpu* gpus,
-                             model_run* run, mabd_error* error) {
+static mabd_status run_model(const mabd_model* model, mabd_integrator integrator, int32_t gpu_count,
+                             const model_gpu* gpus, model_run* run, mabd_error* error) {
     mabd_sim_def def = mabd_default_sim_def();
     mabd_sim* sim = NULL;
     const mabd_real own = mabd_model_suggested_h(model);
@@ -133,6 +133,7 @@ static mabd_status run_model(const mabd_model* model, int32_t gpu_count, const m
     mabd_sim_def_apply_preset(&def, MABD_PRESET_BALANCED);
     def.h = own > 0 ? own : (mabd_real)0.01;
     def.backend = MABD_BACKEND_EXECUTOR;
+    def.integrator = integrator;
     def.threads = 1;
     mabd_status status = mabd_sim_create(model, &def, &sim, error);
     if (status == MABD_OK) status = count_steps(sim, run, error);
@@ -147,8 +148,9 @@ static mabd_status run_model(const mabd_model* model, int32_t gpu_count, const m
     return status;
 }
 
-mabd_status model_run_scene(int32_t index, const char* folder, int32_t gpu_count,
-                            const model_gpu* gpus, model_run* run, mabd_error* error) {
+mabd_status model_run_scene(int32_t index, const char* folder, mabd_integrator integrator,
+                            int32_t gpu_count, const model_gpu* gpus, model_run* run,
+                            mabd_error* error) {
     const scene_entry* s = &SCENES[index];
     mabd_model* model = NULL;
     memset(run, 0, sizeof(*run));
@@ -158,7 +160,7 @@ mabd_status model_run_scene(int32_t index, const char* folder, int32_t gpu_count
     } else {
         MABD_TRY(bench_scaling_build(&s->def, &model, error));
     }
-    const mabd_status status = run_model(model, gpu_count, gpus, run, error);
+    const mabd_status status = run_model(model, integrator, gpu_count, gpus, run, error);
     mabd_model_destroy(model);
     if (status != MABD_ERR_UNAVAILABLE) return status;
     snprintf(run->missing, sizeof(run->missing), "%.159s", error->text);

@@ -5,7 +5,7 @@
 #include "bench/cuda-model/ptxas.h"
 #include "bench/cuda-model/roofline.h"
 
-#include "mabd/base.h"
+#include "mabd/sim.h"
 
 #define MODEL_SCENES_MAX  16
 #define MODEL_KERNELS_MAX 128 // that a scene launches
@@ -39,5 +39,6 @@ typedef struct model_run {
 const char* model_scene_name(int32_t scene);
 /// Build a scene, take a few steps, then count some more steps. folder: of scene files.
 /// run->missing names the reason if a device cannot run it.
-mabd_status model_run_scene(int32_t scene, const char* folder, int32_t gpu_count,
-                            const model_gpu* gpus, model_run* run, mabd_error* error);
+mabd_status model_run_scene(int32_t scene, const char* folder, mabd_integrator integrator,
+                            int32_t gpu_count, const model_gpu* gpus, model_run* run,
+                            mabd_error* error);

@@ -15,7 +15,12 @@
 typedef struct program_options {
     const char *gpus, *scenes, *compiler, *csv, *json, *only, *command;
     option_texts reports, assembly;
+    int integrator;
 } program_options;
+
+#define X(name, text) text,
+static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
+#undef X
 
 static bool parse(int argc, char** argv, program_options* o, int* code) {
     const option options[] = {
@@ -25,6 +30,7 @@ static bool parse(int argc, char** argv, program_options* o, int* code) {
         option_text("gpus", "FILE", &o->gpus, "table of GPUs (bench/gpus.csv)"),
         option_text("scenes", "FOLDER", &o->scenes, "scene files (scenes)"),
         option_text("only", "TEXT", &o->only, "only scenes with this in their name"),
+        option_choice("integrator", INTEGRATORS, &o->integrator, "time integration"),
         option_text("csv", "FOLDER", &o->csv, "write kernels, counts and predictions as tables"),
         option_text("json", "FILE|-", &o->json, "write all of it as JSON"),
         option_text("command", "TEXT", &o->command, "how tables say they were made"),
@@ -63,8 +69,8 @@ static int run_scenes(const program_options* o, model_report* r, FILE* out) {
         mabd_error error = {0};
         model_run* run = &r->runs[r->run_count];
         if (o->only != NULL && strstr(model_scene_name(i), o->only) == NULL) continue;
-        const mabd_status status =
-            model_run_scene(i, o->scenes, r->gpu_count, r->gpus, run, &error);
+        const mabd_status status = model_run_scene(i, o->scenes, (mabd_integrator)o->integrator,
+                                                   r->gpu_count, r->gpus, run, &error);
         if (status != MABD_OK) {
             fprintf(stderr, "mabd cuda-model: %s: %s\n", model_scene_name(i),
                     error.text[0] != '\0' ? error.text : mabd_status_text(status));
