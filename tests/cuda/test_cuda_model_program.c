@@ -39,8 +39,9 @@ static const json_t* kernel_named(const json_t* kernels, const char* name) {
     return NULL;
 }
 
-// Finish (cuda/affine/stages.cu) of bdf2-linear is v = rate (q_new - (w q + w1 q1)) for each of 12 coordinates: 3
-// products, 2 sums, 3 reals in, 1 out; and one quotient, rate = 1/(beta h), for each body.
+// Finish (cuda/affine/stages.cu) of bdf2-linear is v = rate (q_new - (w q + w1 q1)) for each of 12
+// coordinates: 3 products, 2 sums, 3 reals in, 1 out; and one quotient, rate = 1/(beta h), for each
+// body.
 Test(model_program, counts_of_finish_are_those_by_hand) {
     command_result r = call("--integrator bdf2-linear --json -" FILES);
     json_t* root = json_loads(r.out, 0, NULL);
