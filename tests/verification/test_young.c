@@ -15,6 +15,7 @@
 //                    measured means.
 
 #include "support/rig.h"
+#include "support/sanitized.h"
 
 #define MODULI 4
 
@@ -202,8 +203,8 @@ Test(young, stiff_whips_take_fewer_iterations_than_soft_ones) {
     static const int unconverged[MODULI] = {80, 12, 1, 2};
     for (int i = 0; i < MODULI; i++) {
         mabd_model* model = chain_model(moduli[i], 1000, MABD_JOINT_BALL, 1);
-        expect_steps("whip", moduli[i], run("whip", moduli[i], model, 2000), iterations[i],
-                     unconverged[i]);
+        expect_steps("whip", moduli[i], run("whip", moduli[i], model, AMOUNT(2000, 100)),
+                     iterations[i], unconverged[i]);
     }
 }
 
@@ -212,8 +213,9 @@ Test(young, hinge_chains_run_at_every_modulus) {
     static const int unconverged[MODULI] = {6, 1, 1, 1};
     for (int i = 0; i < MODULI; i++) {
         mabd_model* model = chain_model(moduli[i], 100, MABD_JOINT_HINGE, 1);
-        expect_steps("hinge chain", moduli[i], run("hinge chain", moduli[i], model, 1000),
-                     iterations[i], unconverged[i]);
+        expect_steps("hinge chain", moduli[i],
+                     run("hinge chain", moduli[i], model, AMOUNT(1000, 200)), iterations[i],
+                     unconverged[i]);
     }
 }
 
@@ -228,6 +230,7 @@ Test(young, nets_on_their_corners_run_at_every_modulus) {
         net.material.young = moduli[i];
         rig_check(mabd_generate_net(scene, &net, &error), &error, "net");
         mabd_model* model = rig_model(scene);
-        expect_steps("net", moduli[i], run("net", moduli[i], model, 100), 3.3, unconverged[i]);
+        expect_steps("net", moduli[i], run("net", moduli[i], model, AMOUNT(100, 20)), 3.3,
+                     unconverged[i]);
     }
 }

@@ -5,8 +5,8 @@
 #include "formulation/affine/affine_sim.h"
 #include "formulation/affine/dual_analysis.h"
 #include "formulation/affine/dual_select.h"
-#include "formulation/affine/fast_bodies.h"
 #include "formulation/affine/energy_books.h"
+#include "formulation/affine/fast_bodies.h"
 #include "formulation/affine/targets.h"
 
 #include "formulation/affine/affine_measure.h"

@@ -38,7 +38,7 @@ static long_chain start(mabd_joint joint, int32_t links, bool pinned, mabd_real 
     }
     sim_def.h = STEP;
     sim_def.integrator = MABD_INTEGRATOR_BDF2_LINEAR; // whose right-hand side the oracle has
-    def.material.young = (mabd_real)1e9; // the condition that the tolerances belong to
+    def.material.young = (mabd_real)1e9;              // the condition that the tolerances belong to
     rig_check(mabd_generate_chain(c.scene, &def, &error), &error, "chain");
     rig_check(mabd_model_build(c.scene, NULL, &c.model, &error), &error, "model");
     rig_check(mabd_formulation_affine.create(c.model, &sim_def, &allocator, &self, &error), &error,
