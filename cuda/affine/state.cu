@@ -220,6 +220,7 @@ static void copy_view(const mabd_affine_sim* host, const places* p, mabd_affine_
     view->copies = moved(a, host->copies), view->jumps = moved(a, host->jumps);
     view->force_scale = moved(a, host->force_scale), view->body_kind = moved(a, host->body_kind);
     view->hangs_on_points = moved(a, host->hangs_on_points);
+    view->turns_freely = moved(a, host->turns_freely);
     view->anchored = moved(a, host->anchored);
     view->motor_only = moved(a, host->motor_only), view->applied = moved(a, host->applied);
     view->booked_joint = moved(a, host->booked_joint);

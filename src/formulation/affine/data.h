@@ -312,6 +312,7 @@ struct mabd_affine_sim {
     int32_t watched;        // bodies before this one were looked at
     uint8_t* body_kind;     // (bodies) mabd_affine_body_kind
     bool* hangs_on_points;  // (bodies) its joints have point rows only, no controls
+    bool* turns_freely;     // (bodies) no rigid row of its joints holds a rotation
     bool* anchored;         // (bodies) its component has a joint to the ground
     int32_t* motor_only;    // (motor_only) joints that have motors but no rows
     mabd_affine_side_work* sides;     // (widest_body)

@@ -117,6 +117,7 @@ void mabd_affine_layout(mabd_affine_sim* sim, mabd_arena* arena) {
     sim->force_scale = mabd_arena_take(arena, n->forces, sizeof *sim->force_scale);
     sim->body_kind = mabd_arena_take(arena, n->bodies, sizeof *sim->body_kind);
     sim->hangs_on_points = mabd_arena_take(arena, n->bodies, sizeof *sim->hangs_on_points);
+    sim->turns_freely = mabd_arena_take(arena, n->bodies, sizeof *sim->turns_freely);
     sim->anchored = mabd_arena_take(arena, n->bodies, sizeof *sim->anchored);
     sim->motor_only = mabd_arena_take(arena, n->motor_only, sizeof *sim->motor_only);
     const size_t widest = n->threads * n->widest_body;
@@ -174,19 +175,31 @@ static void find_body_kinds(const mabd_model* m, uint8_t* kinds) {
     }
 }
 
-static bool has_points_only(const mabd_row_set* set) {
-    bool points = set->control_count == 0;
-    for (int32_t r = 0; r < set->rigid_count; r++) points &= set->rigid[r].kind == MABD_ROW_POINT;
-    return points;
+// True if all rigid rows of a joint are of one of two kinds.
+static bool has_rows_of(const mabd_row_set* set, mabd_row_kind kind, mabd_row_kind other) {
+    bool all = true;
+    for (int32_t r = 0; r < set->rigid_count; r++) {
+        all &= set->rigid[r].kind == kind || set->rigid[r].kind == other;
+    }
+    return all;
 }
 
 static void find_points_only(mabd_affine_sim* sim) {
     const mabd_model* m = sim->model;
-    for (int32_t i = 0; i < m->body_count; i++) sim->hangs_on_points[i] = true;
+    for (int32_t i = 0; i < m->body_count; i++) {
+        sim->turns_freely[i] = sim->hangs_on_points[i] = true;
+    }
     for (int32_t i = 0; i < m->joint_count; i++) {
-        if (has_points_only(&m->row_sets[m->joints[i].row_set])) continue;
-        if (m->joints[i].a < m->body_count) sim->hangs_on_points[m->joints[i].a] = false;
-        if (m->joints[i].b < m->body_count) sim->hangs_on_points[m->joints[i].b] = false;
+        const mabd_row_set* set = &m->row_sets[m->joints[i].row_set];
+        const bool shifts = has_rows_of(set, MABD_ROW_POINT, MABD_ROW_SLIDE);
+        const bool plain =
+            has_rows_of(set, MABD_ROW_POINT, MABD_ROW_POINT) && set->control_count == 0;
+        const int32_t bodies[2] = {m->joints[i].a, m->joints[i].b};
+        for (int k = 0; k < 2; k++) {
+            if (bodies[k] >= m->body_count) continue;
+            sim->turns_freely[bodies[k]] &= shifts;
+            sim->hangs_on_points[bodies[k]] &= plain;
+        }
     }
 }
 

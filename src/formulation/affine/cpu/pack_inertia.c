@@ -197,7 +197,7 @@ static void predict_turns(const mabd_affine_sim* sim, const int32_t* body, turn_
         is_free.at[l] = mabd_spin_is_free(step, block->J, &state) ? 1 : 0;
     }
     for (int l = 0; l < MABD_LANES && !block->even; l++) {
-        if (!(is_free.at[l] > 0)) continue;
+        if (!(is_free.at[l] > 0) || !sim->turns_freely[body[l]]) continue;
         const mabd_spin state = lane_turn(w->state, l);
         mabd_vec3 y = mabd_lane_v3(w->y, l);
         mabd_spin_flow flow;

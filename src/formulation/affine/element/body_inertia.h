@@ -183,7 +183,7 @@ MABD_FN void mabd_affine_predict_spin(mabd_affine_sim* sim, int32_t body) {
     int marks = mabd_spin_is_wild(step, &state) ? MABD_SPIN_DAMPED : 0;
     if (marks) mabd_spin_damp(step, b->J, &state);
     mabd_vec3 y = mabd_spin_guess(step, &state);
-    if (!b->even && mabd_spin_is_free(step, b->J, &state)) {
+    if (!b->even && sim->turns_freely[body] && mabd_spin_is_free(step, b->J, &state)) {
         mabd_spin_flow flow;
         mabd_real* to = sim->spin_flow + 6 * (size_t)body;
         mabd_spin_free(step, b->J, &state, &y, &flow);

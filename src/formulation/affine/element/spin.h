@@ -40,7 +40,8 @@
 // BDF2 damps nutation. Where the torque changes the momentum by less than a fifth in bh, and the
 // gyroscopic term turns it, the guess is the solution of Euler's equations in the step, and cw, ck
 // are the errors of the scheme on the free motion through the state, computed by a flow that
-// conserves energy and momentum.
+// conserves energy and momentum. A joint that holds an axis of the body takes its gyroscopic
+// torque, so such a body has no correction.
 #pragma once
 
 #include "formulation/affine/body_types.h"
