@@ -242,8 +242,7 @@ static void correct_orbits(const mabd_affine_sim* sim, const int32_t* body, turn
     mabd_lanes on;
     bool any = false;
     for (int l = 0; l < MABD_LANES; l++) {
-        const bool fast = step->orbits && sim->anchored[body[l]] &&
-                          mabd_orbit_is_fast(step->lead, mabd_lane_v3(w->state + 4, l));
+        const bool fast = mabd_affine_has_orbit(sim, body[l], mabd_lane_v3(w->state + 4, l));
         on.at[l] = fast ? 1 : 0;
         any |= fast;
     }

@@ -7,12 +7,13 @@
 //   reference = polar of q + lead (v + curve (v - v1)),   r = M (q_hat - ref)/bh^2,
 //   q_hat = q_b + bh v_b,   v = (q_new - q_b)/bh
 //
-// The centre takes BDF2 on t in both cases, in the second case corrected by affine/element/orbit.h.
+// The centre takes BDF2 on t in both cases; that of a body that is not soft is corrected
+// (affine/element/orbit.h).
 //
 // A step of a body that is not soft reads and writes its rows of sim->spin and sim->center, a row
 // of q_new and nothing else of the state: its rows of v and v1 are not used, and its row of q1 is
 // for failed steps. Between predict and finish it has in addition
-//   spin_ref    y to the reference, and which of the two below apply (mabd_spin_marks)
+//   spin_ref    y to the reference, and marks: MABD_SPIN_DAMPED, MABD_SPIN_FLOWS
 //   spin_flow   corrections of a nearly free body
 //   spin_step   u from the reference to q_new, and the change of the rate about a light axis
 #pragma once
@@ -130,14 +131,18 @@ MABD_FN mabd_vec3 mabd_affine_center_velocity(const mabd_affine_sim* sim, int32_
     return mabd_v3_load(sim->center + MABD_CENTER_REALS * (size_t)body + (before ? 9 : 6));
 }
 
+/// True if the path of the centre of a body that turns at the rate o [rad/s] is corrected.
+MABD_FN bool mabd_affine_has_orbit(const mabd_affine_sim* sim, int32_t body, mabd_vec3 o) {
+    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
+    return step->orbits && sim->anchored[body] && mabd_orbit_is_fast(step->lead, o);
+}
+
 /// Compute the corrections of the path of the centre of a body that turns in its own frame.
 MABD_FN mabd_orbit mabd_affine_body_orbit(const mabd_affine_sim* sim, int32_t body,
                                           const mabd_affine_center* c, const mabd_spin* spin) {
-    const mabd_affine_step_scale* step = mabd_affine_scale(sim, body);
     const mabd_orbit none = {{0, 0, 0}, {0, 0, 0}, MABD_ORBIT_UNKNOWN};
-    const bool fast =
-        step->orbits && sim->anchored[body] && mabd_orbit_is_fast(step->lead, spin->o);
-    return fast ? mabd_affine_center_orbit(step, c, spin, true) : none;
+    if (!mabd_affine_has_orbit(sim, body, spin->o)) return none;
+    return mabd_affine_center_orbit(mabd_affine_scale(sim, body), c, spin, true);
 }
 
 /// A body at the state, and its rotation to the current reference.
