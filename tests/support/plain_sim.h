@@ -6,6 +6,19 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <string.h>
+
+/// Create a scene from a text, with settings of its parameters.
+static inline mabd_scene* plain_scene(const char* text, int32_t count,
+                                      const mabd_setting* settings) {
+    mabd_error error = {0};
+    mabd_scene* scene;
+    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
+    cr_assert(
+        eq(int, mabd_scene_load_text(scene, text, strlen(text), count, settings, &error), MABD_OK),
+        "%d:%d %s", (int)error.line, (int)error.column, error.text);
+    return scene;
+}
 
 /// Build a model; the scene is destroyed.
 static inline mabd_model* plain_build(mabd_scene* scene) {

@@ -61,8 +61,6 @@ static double target_of(int32_t copy, int32_t control) {
 // Make the scene of a copy with the numbers of `values` (CONTROLS) in it, null = the default ones.
 static mabd_scene* make_scene(int32_t copy, const double* values, const char* more,
                               const char* value) {
-    mabd_error error = {0};
-    mabd_scene* scene;
     mabd_setting settings[CONTROLS + 2];
     char texts[CONTROLS + 1][40];
     int32_t count = 0;
@@ -74,12 +72,7 @@ static mabd_scene* make_scene(int32_t copy, const double* values, const char* mo
     settings[count] = (mabd_setting){"mass", texts[count]};
     count++;
     if (more) settings[count++] = (mabd_setting){more, value};
-    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    cr_assert(eq(int,
-                 mabd_scene_load_text(scene, mechanism, strlen(mechanism), count, settings, &error),
-                 MABD_OK),
-              "%d:%d %s", (int)error.line, (int)error.column, error.text);
-    return scene;
+    return plain_scene(mechanism, count, settings);
 }
 
 static mabd_model* build_batch(void) {

@@ -44,18 +44,11 @@ static const char* const mechanism =
     " \"axis\": [1, 0, 0], \"axes\": {\"tx\": {\"servo\": 0, \"servo_rigid\": true}}}]}";
 
 static mabd_scene* make_scene(int32_t copy) {
-    mabd_error error = {0};
-    mabd_scene* scene;
     char mass[40], begin[40];
     snprintf(mass, sizeof mass, "%.17g", 0.5 + 0.3 * copy);
     snprintf(begin, sizeof begin, "%.17g", 0.1 + 0.03 * copy);
     const mabd_setting settings[] = {{"mass", mass}, {"begin", begin}};
-    cr_assert(eq(int, mabd_scene_create(NULL, &scene), MABD_OK));
-    cr_assert(eq(int,
-                 mabd_scene_load_text(scene, mechanism, strlen(mechanism), 2, settings, &error),
-                 MABD_OK),
-              "%d:%d %s", (int)error.line, (int)error.column, error.text);
-    return scene;
+    return plain_scene(mechanism, 2, settings);
 }
 
 static mabd_model* build_batch(void) {
