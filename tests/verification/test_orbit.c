@@ -53,7 +53,7 @@ static double rate_left(const mabd_model* model, bool orbit, double seconds, dou
 }
 
 Test(orbit, a_whirling_rod_keeps_its_rate) {
-    const double rates[2] = {10, 30}, least[2] = {0.9993, 0.98};
+    const double rates[2] = {10, 30}, least[2] = {0.9999, 0.998};
     for (int i = 0; i < 2; i++) {
         mabd_model* model = whirling(1, rates[i], true);
         double above;
@@ -64,6 +64,7 @@ Test(orbit, a_whirling_rod_keeps_its_rate) {
                rates[i], with, without, above);
         cr_expect(with > least[i] && with < 1, "%g rad/s: %g", rates[i], with);
         cr_expect(without < with, "%g rad/s: %g without", rates[i], without);
+        cr_expect(above < 1e-4, "%g rad/s: %g above the start", rates[i], above);
         mabd_model_destroy(model);
     }
 }
@@ -75,6 +76,19 @@ Test(orbit, a_whirling_rod_loses_its_rate_in_the_first_steps_only) {
     const double one = rate_left(model, true, 1, NULL), ten = rate_left(model, true, 10, NULL);
     cr_expect(fabs(ten / one - 1) < 1e-3, "%g after 1 s, %g after 10 s", one, ten);
     mabd_model_destroy(model);
+}
+
+// SDIRK2 over the whole first step left up to 28 % too much energy.
+Test(orbit, the_first_steps_gain_no_energy) {
+    for (int links = 1; links <= 8; links++) {
+        for (int rate = 10; rate <= 100; rate += 30) {
+            mabd_model* model = whirling(links, rate, true);
+            double above;
+            rate_left(model, true, 0.2, &above);
+            cr_expect(above < 1e-4, "%d links at %d rad/s: %g", links, rate, above);
+            mabd_model_destroy(model);
+        }
+    }
 }
 
 Test(orbit, the_pivot_carries_the_centripetal_force) {
@@ -99,7 +113,7 @@ Test(orbit, a_whirling_chain_keeps_its_rate) {
     const double without = rate_left(model, false, 10, NULL);
     printf("chain of 10 at 20 rad/s, 10 s: %.5f of its rate left, without correction %.3f\n", with,
            without);
-    cr_expect(with > 0.99 && with < 1, "%g", with);
+    cr_expect(with > 0.999 && with < 1, "%g", with);
     cr_expect(without < 0.9, "%g", without);
     mabd_model_destroy(model);
 }
@@ -121,6 +135,35 @@ Test(orbit, a_floating_chain_keeps_its_momentum) {
            linear, angular);
     cr_expect(linear < 1e-10, "%g", linear);
     cr_expect(angular < 1e-2, "%g", angular);
+    rig_destroy(sim, model);
+}
+
+// A state that is saved before the first step, or set, starts as the model does.
+Test(orbit, a_restored_and_a_set_start_are_divided_too) {
+    mabd_model* model = whirling(2, 20, true);
+    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    mabd_sim *sim = rig_sim(model, &def), *other = rig_sim(model, &def);
+    mabd_real x[3][6], q[8], v[6], w[6];
+    const size_t size = mabd_sim_state_size(sim);
+    void* state = malloc(size);
+    cr_assert(state != NULL);
+    mabd_sim_save(sim, state);
+    mabd_sim_get_state(sim, x[0], q, v, w);
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) cr_assert(mabd_sim_restore(other, state, size, NULL) == MABD_OK);
+        if (i == 2) cr_assert(mabd_sim_set_state(other, x[0], q, v, w, NULL) == MABD_OK);
+        mabd_sim* run = i == 0 ? sim : other;
+        rig_run(run, 1);
+        mabd_real after[6];
+        mabd_sim_get_state(run, after, NULL, NULL, NULL);
+        if (i == 0) memcpy(x[1], after, sizeof after);
+        for (int k = 0; k < 6; k++) {
+            cr_expect(fabs(after[k] - x[1][k]) < (i == 2 ? 1e-13 : 1e-300), "%d: %g", i,
+                      after[k] - x[1][k]);
+        }
+    }
+    free(state);
+    mabd_sim_destroy(other);
     rig_destroy(sim, model);
 }
 

@@ -266,6 +266,7 @@ struct mabd_affine_sim {
     mabd_sim_def def;
     bool iterates;      // some component has an iterative dual solver
     bool has_history;   // q1, v1 are one step h behind: BDF2 may use them
+    bool is_start;      // no step has been taken since the state was set
     void* memory;       // the arena
     size_t memory_size; // [bytes]
     const mabd_affine_isa_table* stages;

@@ -428,6 +428,7 @@ static void set_scheme(mabd_affine_step_scale* step, mabd_affine_scheme scheme, 
     case MABD_SCHEME_EULER:
         break;
     case MABD_SCHEME_BDF2:
+    case MABD_SCHEME_START:
         step->beta_h = 2 * h / 3;
         step->w = (mabd_real)4 / 3, step->w1 = (mabd_real)-1 / 3;
         step->curve = (mabd_real)0.5;
@@ -504,7 +505,9 @@ void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, ma
     const mabd_model* m = sim->model;
     mabd_affine_step_scale* step = &sim->step;
     set_scheme(step, scheme, time, h);
-    step->orbits = scheme == MABD_SCHEME_BDF2 && sim->sizes.spins > 0 && sim->def.affine.orbit;
+    const bool orbits = sim->sizes.spins > 0 && sim->def.affine.orbit;
+    step->orbits = orbits && scheme == MABD_SCHEME_BDF2;
+    step->starts_orbits = orbits && scheme == MABD_SCHEME_START;
     sim->is_stage = scheme == MABD_SCHEME_SDIRK_FIRST;
     const solve_span span = {time, h, step->time_end, sim->is_stage && sim->restarts};
     make_blocks(sim, 0, step->beta_h);

@@ -15,14 +15,15 @@
 ///   bdf2           t         t + h    2h/3    4/3    -1/3         q1 at t - h
 ///   sdirk first    t         t + gh   gh      1       0
 ///   sdirk second   t + gh    t + h    gh      k       1 - k       q1 at t
+///   start          the numbers of bdf2, over a part of the first step (first_step.h)
 ///
-/// The two solves of SDIRK2 are the first step of BDF2; unlike one Euler step they add no visible
-/// damping.
+/// The two solves of SDIRK2 start BDF2; unlike one Euler step they add no visible damping.
 typedef enum mabd_affine_scheme {
     MABD_SCHEME_EULER,
     MABD_SCHEME_BDF2,
     MABD_SCHEME_SDIRK_FIRST,
     MABD_SCHEME_SDIRK_SECOND,
+    MABD_SCHEME_START,
 } mabd_affine_scheme;
 
 /// Coefficients of a solve, equal for all bodies of one scheme.
@@ -35,6 +36,7 @@ typedef struct mabd_affine_step_scale {
     mabd_real time_end; // of the solve [s]
     bool saves_start;   // its state is restored if a later solve of the step fails
     bool orbits;        // paths of centres are corrected (affine/element/orbit.h)
+    bool starts_orbits; // accelerations one step ago are extrapolated, for corrections to follow
     mabd_vec3 wind;     // [m/s]
 } mabd_affine_step_scale;
 

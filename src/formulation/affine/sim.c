@@ -35,6 +35,7 @@ static void reset_host(mabd_affine_sim* sim) {
     sim->step_time = -sim->def.h;
     mabd_affine_begin_solve(sim, MABD_SCHEME_EULER, sim->step_time, sim->def.h); // signals at 0
     sim->has_history = false;
+    sim->is_start = true;
 }
 
 static void reset(void* self) {
@@ -150,6 +151,7 @@ static void get_controls(const void* self, mabd_real* coordinates, mabd_real* ra
 #define HAS_HISTORY 1
 #define HAS_APPLIED 2
 #define HAD_APPLIED 4
+#define IS_START    8
 
 #define SAVE_STATE(name, size)                                                                     \
     memcpy(out, sim->name, size);                                                                  \
@@ -269,7 +271,7 @@ static void save(const void* self, void* buffer) {
     out += sizeof books;
     *out++ = (unsigned char)((sim->has_history ? HAS_HISTORY : 0) |
                              (sim->has_applied ? HAS_APPLIED : 0) |
-                             (sim->had_applied ? HAD_APPLIED : 0));
+                             (sim->had_applied ? HAD_APPLIED : 0) | (sim->is_start ? IS_START : 0));
     if (sim->contacts) out = save_contacts(sim, out);
     if (sim->has_applied) memcpy(out, sim->applied, applied_size(sim));
 }
@@ -309,6 +311,7 @@ static mabd_status restore(void* self, const void* buffer, size_t size, mabd_rea
     sim->has_history = (flags & HAS_HISTORY) != 0;
     sim->has_applied = (flags & HAS_APPLIED) != 0;
     sim->had_applied = (flags & HAD_APPLIED) != 0;
+    sim->is_start = (flags & IS_START) != 0;
     mabd_affine_contacts* c = sim->contacts;
     if (c) {
         memcpy(c->by_body.euler_steps, in, n->bodies * sizeof *c->by_body.euler_steps);

@@ -145,6 +145,7 @@ static void commit_state(mabd_affine_sim* sim, bool moved) {
         memset(sim->contacts->by_body.euler, 0, n->bodies);
     }
     sim->has_history = false;
+    sim->is_start = true;
     mabd_affine_books_skip(sim, energies);
 }
 

@@ -10,6 +10,8 @@
 // the two solves of SDIRK2, and during the parts of a retried step, q1, v1 hold the state before
 // the step: they are restored on failure, and in the end they are the history of BDF2.
 //
+// The first step of a simulation that whirls is divided (first_step.h).
+//
 // A step in which an axis meets or leaves a stop uses implicit Euler, and leaves no history
 // (cpu/axes.c).
 //
@@ -28,6 +30,7 @@
 #include "formulation/affine/affine_layout.h"
 #include "formulation/affine/energy_books.h"
 #include "formulation/affine/fast_bodies.h"
+#include "formulation/affine/first_step.h"
 #include "formulation/affine/jumps.h"
 #include "formulation/affine/limits.h"
 #include "formulation/affine/newton.h"
@@ -79,24 +82,46 @@ static attempt solve_by_bdf2(mabd_affine_sim* sim, mabd_real time, mabd_step_inf
     return a;
 }
 
-// A step by SDIRK2; *stop_changed: it met or left a stop, and the state before the step is
+// End a solve after the first of a step; the state before the step is restored on failure and if
+// the solve met or left a stop. converged: the solves before it.
+static void end_part(mabd_affine_sim* sim, bool converged, mabd_step_info* info, attempt* a,
+                     bool* stop_changed) {
+    info->converged &= converged;
+    *stop_changed = changed_stop(sim, a);
+    if (a->status == MABD_OK && !*stop_changed) {
+        finish(sim, true, a);
+    } else {
+        go_back(sim, a);
+    }
+}
+
+// A step of h by SDIRK2; *stop_changed: it met or left a stop, and the state before the step is
 // restored.
-static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_step_info* info,
-                               bool* stop_changed) {
-    attempt a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_FIRST, time, sim->def.h, info);
+static attempt solve_by_sdirk2(mabd_affine_sim* sim, mabd_real time, mabd_real h,
+                               mabd_step_info* info, bool* stop_changed) {
+    attempt a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_FIRST, time, h, info);
     *stop_changed = changed_stop(sim, &a);
     if (a.status != MABD_OK || *stop_changed) return a;
     const bool converged = info->converged;
     sim->has_history = false; // q1, v1 get the state before the step
     finish(sim, false, &a);
     if (a.status != MABD_OK) return a;
-    a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_SECOND, time, sim->def.h, info);
-    info->converged &= converged;
-    *stop_changed = changed_stop(sim, &a);
-    if (a.status == MABD_OK && !*stop_changed) {
-        finish(sim, true, &a);
-    } else {
-        go_back(sim, &a);
+    a = mabd_affine_newton(sim, MABD_SCHEME_SDIRK_SECOND, time, h, info);
+    end_part(sim, converged, info, &a, stop_changed);
+    return a;
+}
+
+// A step without history of `units` shortest parts (first_step.h); *stop_changed: it met or left a
+// stop, and the state before the step is restored.
+static attempt solve_start(mabd_affine_sim* sim, int32_t units, mabd_real time,
+                           mabd_step_info* info, bool* stop_changed) {
+    const mabd_real h = sim->def.h / (mabd_real)units;
+    attempt a = solve_by_sdirk2(sim, time, h, info, stop_changed);
+    for (int32_t n = 1; n < units && a.status == MABD_OK && !*stop_changed; n *= 2) {
+        const bool converged = info->converged;
+        const mabd_real part = (mabd_real)n * h;
+        a = mabd_affine_newton(sim, MABD_SCHEME_START, time + part, part, info);
+        end_part(sim, converged, info, &a, stop_changed);
     }
     return a;
 }
@@ -131,7 +156,7 @@ static attempt solve_mixed(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     const mabd_step_info steady = *info;
     if (a.status == MABD_OK) sim->has_history = false;
     if (move_steady(sim, MABD_STEADY_RETURN, &a)) {
-        a = solve_by_sdirk2(sim, time, info, &no_stop);
+        a = solve_by_sdirk2(sim, time, sim->def.h, info, &no_stop);
         join_reports(&steady, info);
         move_steady(sim, MABD_STEADY_TAKE, &a);
     }
@@ -155,8 +180,9 @@ static attempt solve_whole(mabd_affine_sim* sim, mabd_real time, mabd_step_info*
     sim->restarts = jump != MABD_JUMP_NONE;
     if (jump == MABD_JUMP_SOME) return solve_mixed(sim, time, info);
     const bool history = sim->has_history && jump == MABD_JUMP_NONE;
+    const int32_t units = sim->is_start ? mabd_affine_start_units(sim) : 1;
     const attempt a = history ? solve_by_bdf2(sim, time, info, stop_changed)
-                              : solve_by_sdirk2(sim, time, info, stop_changed);
+                              : solve_start(sim, units, time, info, stop_changed);
     return *stop_changed ? solve_by_euler(sim, time, info) : a;
 }
 
@@ -246,6 +272,7 @@ mabd_status mabd_affine_step(void* self, mabd_real time, mabd_step_info* info, m
         return report_failure(sim, &a, time, error);
     }
     sim->has_history = !stop_changed;
+    sim->is_start = false;
     if (!on->has_device) mabd_affine_watch_fast(sim, time, false);
     mabd_affine_keep_inputs(sim);
     mabd_affine_clear_applied(sim);

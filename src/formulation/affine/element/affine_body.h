@@ -64,11 +64,16 @@ MABD_FN void mabd_affine_block_spin(mabd_affine_block* b, const mabd_body_materi
     b->soft = false;
 }
 
-/// True if bodies of a class are soft at steps of h [s]: the inertia of their strain in BDF2 is
-/// more than MABD_SOFT_PART of its stiffness.
+/// Compute the inertia of the strain of a class, relative to its stiffness, in BDF2 at steps of h
+/// [s].
+MABD_FN mabd_real mabd_affine_strain_inertia(const mabd_body_material* m, mabd_real h) {
+    const mabd_real bh = 2 * h / 3, one = m->s[0] > m->s[1] ? m->s[0] : m->s[1];
+    return (one > m->s[2] ? one : m->s[2]) / (2 * m->volume * m->mu * bh * bh);
+}
+
+/// True if bodies of a class are soft at steps of h [s].
 MABD_FN bool mabd_affine_is_soft(const mabd_body_material* m, mabd_real h) {
-    const mabd_real bh = 2 * h / 3, limit = MABD_SOFT_PART * 2 * m->volume * m->mu * bh * bh;
-    return m->s[0] > limit || m->s[1] > limit || m->s[2] > limit;
+    return mabd_affine_strain_inertia(m, h) > MABD_SOFT_PART;
 }
 
 /// Compute the constants of a class of bodies for one beta h [s].

@@ -354,6 +354,16 @@ MABD_FN void mabd_affine_finish_spin(mabd_affine_sim* sim, bool keep_history, in
     mabd_spin_store(next, sim->spin + MABD_SPIN_REALS * (size_t)body);
 }
 
+// Know the acceleration of a centre at the start of the step before the first correction: a, at the
+// middle of the step until now, c->a, goes on in a straight line to both sides.
+MABD_FN void mabd_affine_start_orbit(const mabd_affine_sim* sim, int32_t body,
+                                     const mabd_affine_center* c, mabd_vec3 o,
+                                     mabd_affine_center* next) {
+    if (!sim->anchored[body] || !mabd_orbit_is_fast(sim->def.h, o)) return;
+    next->a1 = mabd_v3_sub(mabd_v3_scale(2, c->a), next->a);
+    next->f = MABD_ORBIT_TWO_STEPS;
+}
+
 /// Advance the history of one body to the end of a solve. Of a body that does not turn in its own
 /// frame, only the rates are computed, to row v (12) of their array.
 MABD_FN void mabd_affine_stage_finish_body(mabd_affine_sim* sim, bool keep_history, int32_t body,
@@ -367,6 +377,7 @@ MABD_FN void mabd_affine_stage_finish_body(mabd_affine_sim* sim, bool keep_histo
         const mabd_vec3 t = mabd_v3_load(sim->q_new + at + 9);
         mabd_affine_center next = mabd_affine_center_next(step, &c, &orbit, t);
         if (keep_history) next.t1 = c.t1, next.v1 = c.v1; // a part of a step
+        if (step->starts_orbits) mabd_affine_start_orbit(sim, body, &c, open.state.o, &next);
         mabd_affine_center_store(sim, body, &next);
         mabd_affine_finish_spin(sim, keep_history, body, &open);
         return;
