@@ -241,8 +241,8 @@ static double* singular_values(jacobian* J) {
     return values;
 }
 
-// Expect that all rows leave `freedoms` and that `redundant` of them follow from the others: exactly
-// the rank's number of singular values is above round-off, with nothing between them and the rest.
+// Expect that all rows leave `freedoms` and that `redundant` of them follow from the others: as
+// many singular values as the rank are above round-off, with nothing between them and the rest.
 static void expect_rank(const mabd_hoberman_sphere_def* def, int freedoms, int redundant) {
     mabd_scene* scene = sphere(def);
     jacobian J = scene_jacobian(scene);
