@@ -87,14 +87,16 @@ static mabd_model* stiff_sphere(void) {
     return rig_model(scene);
 }
 
-// Until 0.16 s, shortly before full expansion: errors of second order, all pairs open alike. Bars
-// of steel stretch by 1e-7 m, as much as the error at 1 ms; these are 100 times stiffer.
+// Until 0.16 s, shortly before full expansion: second order, all pairs open alike. The order is the
+// mean of three halvings; single ones vary from 1.66 to 2.26, because iterations end at 1e-9 rad
+// (1.75 to 1.90 with the tolerance of the preset exact, which no step reaches on these redundant
+// rows). The bars are 100 times stiffer than steel, whose stretch adds 6e-8 m.
 Test(hoberman_motion, spin_opens_the_sphere_as_one_freedom) {
     const ball s = {0.1, 0.01, pi / 10, 1000 * 0.1 * 0.01 * 0.01, 480};
     const double L = 6 * spin_inertia(&s, 1);
-    double psi = 1, rate = 0, errors[3];
+    double psi = 1, rate = 0, errors[4];
     advance(&s, L, 0.16, &psi, &rate);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const double h = 0.004 / (1 << i);
         mabd_model* model = stiff_sphere();
         const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, h);
@@ -106,7 +108,9 @@ Test(hoberman_motion, spin_opens_the_sphere_as_one_freedom) {
         rig_destroy(sim, model);
     }
     printf("radius at 0.16 s: %.6f m\n", radius_of(&s, psi));
-    cr_assert(rig_square_bound("hoberman radius", 0.004, 3, errors) < 0.3); // [m/s^2]
+    rig_order("hoberman radius", 0.004, 4, errors);
+    const double order = log2(errors[0] / errors[3]) / 3;
+    cr_assert(order > 1.8 && order < 2.2, "%g", order);
 }
 
 // Twice through full expansion, where 49 freedoms are open: every step converges with all rows
