@@ -311,6 +311,36 @@ MABD_API mabd_scissor_ring_def mabd_default_scissor_ring_def(void);
 MABD_API mabd_status mabd_generate_scissor_ring(mabd_scene* scene, const mabd_scissor_ring_def* def,
                                                 mabd_error* error);
 
+/// Hoberman's sphere: 3, 4 or 6 great circles, each a ring of `pairs` pairs of equal angulated bars
+/// name/ring0/a/i, name/ring0/b/i with the bend a = 2 pi / pairs. Hinges name/ring0/middle/i are
+/// the pivots of the pairs; name/ring0/inner/i and name/ring0/outer/i join pairs i - 1 and i. Where
+/// two rings cross, the balls name/inner/i and name/outer/i hold their hinges together. One degree
+/// of freedom besides those of a rigid body, the angle psi between the radius and an outer arm: the
+/// pivots are at radius arm sin(psi - a/2) / sin(a/2). The default of 6 x 20 pairs has 240 bars,
+/// 420 joints and 1980 rows, of which 547 are redundant.
+typedef struct mabd_hoberman_sphere_def {
+    const char* name;
+    int32_t rings;   // 3, 4 or 6
+    int32_t pairs;   // of a ring, a multiple of 2 (rings - 1), its crossings
+    mabd_real arm;   // from the pivot of a pair to an end of its bars [m]
+    mabd_real width; // of the square bars [m]
+    mabd_material material;
+    mabd_real drag;        // of each body [N s/m]
+    mabd_real angle;       // psi at the start [rad], in (a, pi); fully expanded at (pi + a)/2
+    mabd_real speed;       // psi' at the start [rad/s]
+    mabd_real spin;        // of the whole sphere about +z through its middle at the start [rad/s]
+    mabd_real velocity[3]; // of the middle at the start [m/s]
+    mabd_real position[3]; // of the middle [m]
+    uint32_t cookie;
+} mabd_hoberman_sphere_def;
+
+/// Return the default Hoberman sphere: 6 rings of 20 pairs, arms of 0.1 m, psi = 1 rad, at rest.
+MABD_API mabd_hoberman_sphere_def mabd_default_hoberman_sphere_def(void);
+/// Add a Hoberman sphere to a scene as `def` describes; new bodies and joints get the next indices.
+MABD_API mabd_status mabd_generate_hoberman_sphere(mabd_scene* scene,
+                                                   const mabd_hoberman_sphere_def* def,
+                                                   mabd_error* error);
+
 // ---- branching ---------------------------------------------------------------------------------
 
 #define MABD_BRANCH_LEVELS 8

@@ -72,6 +72,11 @@ static const mabd_field scissor_ring_fields[] = {
 #include "generate/scissor_ring.def"
 };
 #undef OWNER
+#define OWNER mabd_hoberman_sphere_def
+static const mabd_field hoberman_sphere_fields[] = {
+#include "generate/hoberman.def"
+};
+#undef OWNER
 #define OWNER mabd_branching_def
 static const mabd_field branching_fields[] = {
 #include "generate/branching.def"

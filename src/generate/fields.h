@@ -78,6 +78,7 @@ typedef struct mabd_generate_field_list {
     X(four_bar_chain, "four-bar-chain")                                                            \
     X(jansen, "jansen")                                                                            \
     X(scissor_ring, "scissor-ring")                                                                \
+    X(hoberman_sphere, "hoberman-sphere")                                                          \
     X(branching, "branching")                                                                      \
     X(backbone, "backbone")                                                                        \
     X(star, "star")                                                                                \

@@ -45,6 +45,8 @@ Test(generate_json, shipped_scenes_load_with_their_parameters) {
         {"strandbeest", {{"pairs", "1"}, {"driven", "0"}}, 2, 13, 19},
         {"scissor-ring", {{0}}, 0, 24, 36},
         {"scissor-ring", {{"units", "30"}, {"swing", "0.2"}}, 2, 60, 90},
+        {"hoberman-sphere", {{0}}, 0, 240, 420},
+        {"hoberman-sphere", {{"rings", "3"}, {"pairs", "12"}}, 2, 72, 120},
         {"star", {{0}}, 0, 201, 201},
         {"star", {{"arms", "50"}, {"links", "3"}}, 2, 151, 151},
         {"protein", {{0}}, 0, 14000, 14000},
