@@ -184,7 +184,7 @@ MABD_FN void mabd_rigid_by_acceleration(mabd_vec3 J, mabd_quat q, mabd_real* E_a
     const mabd_mat3 M = mabd_rigid_diagonal_product(J, mabd_m3_identity());
     mabd_rigid_h_columns(M, q, mabd_v3(0, 0, 0), E_a);
 }
-/// Compute E_v, the derivative of E_t by w (3 x 4, row-major); that of E_f by v is the drag times I.
+/// Compute E_v, the derivative of E_t by w (3 x 4, row-major); that of E_f by v is drag times I.
 MABD_FN void mabd_rigid_by_velocity(mabd_vec3 J, mabd_quat q, mabd_quat w, mabd_real* E_v) {
     const mabd_vec3 om = mabd_rigid_spin(q, w);
     const mabd_vec3 y = mabd_v3_scale(2, mabd_rigid_diagonal_mul(J, om));

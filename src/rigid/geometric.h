@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second derivatives of the rows of rigid bodies: G = d(J' lambda)/dx, x = (dc, phi) of both bodies.
+// Second derivatives of rows of rigid bodies: G = d(J' lambda)/dx, x = (dc, phi) of both bodies.
 //
 // J is the Jacobian of rigid/row_jacobian.h, taken at the moved pose with its torques in the moved
 // frames. G is therefore not symmetric: the antisymmetric part of a body's own block is [t]/2 with

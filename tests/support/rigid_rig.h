@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joints of rigid bodies at random poses, and fourth-order differences over the increments (dc, phi)
-// of both bodies.
+// Joints of rigid bodies at random poses, and fourth-order differences over the increments
+// (dc, phi) of both bodies.
 #pragma once
 
 #include "rigid/row_jacobian.h"
@@ -42,8 +42,8 @@ static inline mabd_vec3 draw_free_gap(const rigid_case* c, uint64_t* state) {
     return gap;
 }
 
-/// Draw a joint of one type: closed, opened by 0.2 m and 0.2 rad, or (ball, slot and free joints
-/// apart, whose rotations are free anyway) by up to 1 m and 0.6 rad.
+/// Draw a joint of one type: closed, or tilted by 0.2 or 0.6 rad and opened along each axis by up
+/// to 0.2 or 0.6 m.
 static inline rigid_case draw_rigid_case(mabd_joint type, rigid_pose pose, uint64_t* state) {
     rigid_case c = {.v = draw_view(state)};
     c.count = c.rigid = mabd_joint_rigid_rows(type, c.rows);

@@ -170,7 +170,7 @@ static mabd_real wrench_distance(mabd_rigid_wrench x, mabd_rigid_wrench y) {
     return fmax(mabd_v3_norm(mabd_v3_sub(x.f, y.f)), mabd_v3_norm(mabd_v3_sub(x.t, y.t)));
 }
 
-// The affine angle row is the cross row at the current angle: r dx, r = 1 where the joint is closed.
+// The affine angle row is the cross row at the current angle: r dx, r = 1 if the joint is closed.
 static mabd_real affine_distance(const rigid_case* c, int r, const mabd_rigid_row* J) {
     const mabd_row* row = c->rows + r;
     mabd_real s = 0, k = 1;
