@@ -41,7 +41,7 @@ for path in $(find include src bench -name '*.h' | LC_ALL=C sort); do
     case $path in
         src/math/lanes.h) ;; # uses vector extensions of C compilers
         include/mabd/* | src/math/* | src/joint/* | src/contact/* | src/formulation/affine/element/* | \
-            src/dual/*_kernel.h)
+            src/dual/*_kernel.h | src/rigid/*)
             compile "$header" c++ c++17 "$cxx" "$@"
             ;;
     esac

@@ -52,6 +52,7 @@ BEGIN {
     room("model",       4, 3,  "a scene turned into trusted arrays and a plan")
     room("collide",     5, "", "model and poses to contact points")
     room("dual",        5, 1,  "solvers see arrays of blocks: no scene, no model, no simulation")
+    room("rigid",       6, "", "rows, inertia and loads of rigid bodies: knows no formulation")
     room("formulation", 7, "", "the table of a formulation and the registry")
     room("affine types",    7.1, "", "the data of the affine formulation")
     room("affine/element",  7.2, "", "one body, one joint, one contact: inline source for lanes and threads")

@@ -113,18 +113,31 @@ MABD_CALL mabd_real mabd_row_value(const mabd_joint_view* v, const mabd_row* row
     return mabd_cross_value(v->Aa, u, v->Ab, w);
 }
 
+/// Compute the rotation vector of the joint frames whose components are nearest to those that
+/// `near` (count) gives for vector rows; zero if no row is one.
+MABD_FN mabd_vec3 mabd_joint_vector_near(const mabd_joint_view* v, int count, const mabd_row* rows,
+                                         const mabd_real* near) {
+    mabd_real last[3] = {0, 0, 0}, known[3] = {0, 0, 0};
+    bool vectors = false;
+    for (int r = 0; r < count; r++) {
+        if (rows[r].kind != MABD_ROW_VECTOR) continue;
+        last[rows[r].axis] = near[r], known[rows[r].axis] = 1;
+        vectors = true;
+    }
+    if (!vectors) return mabd_v3(0, 0, 0);
+    return mabd_rotvec_unwrap(mabd_joint_rotation_vector(v), mabd_v3_load(last),
+                              mabd_v3_load(known));
+}
+
 /// Compute the coordinates x (count) of rows [m] or [rad]. Among the equivalent angles and rotation
 /// vectors it returns those nearest to `near` (count); x and near must not overlap.
 MABD_CALL void mabd_joint_coordinates(const mabd_joint_view* v, int count, const mabd_row* rows,
                                       const mabd_real* near, mabd_real* x) {
-    const mabd_vec3 gap = mabd_joint_gap(v);
-    mabd_real last[3] = {0, 0, 0}, known[3] = {0, 0, 0};
-    bool vectors = false;
+    const mabd_vec3 gap = mabd_joint_gap(v), phi = mabd_joint_vector_near(v, count, rows, near);
     for (int r = 0; r < count; r++) {
         const mabd_row* row = rows + r;
         if (row->kind == MABD_ROW_VECTOR) {
-            last[row->axis] = near[r], known[row->axis] = 1;
-            vectors = true;
+            x[r] = mabd_v3_get(phi, row->axis);
         } else if (row->kind == MABD_ROW_ANGLE_A || row->kind == MABD_ROW_ANGLE_B) {
             mabd_real sine, cosine;
             mabd_row_angle(v, row, &sine, &cosine);
@@ -132,11 +145,5 @@ MABD_CALL void mabd_joint_coordinates(const mabd_joint_view* v, int count, const
         } else {
             x[r] = mabd_row_value(v, row, gap);
         }
-    }
-    if (!vectors) return;
-    mabd_vec3 phi =
-        mabd_rotvec_unwrap(mabd_joint_rotation_vector(v), mabd_v3_load(last), mabd_v3_load(known));
-    for (int r = 0; r < count; r++) {
-        if (rows[r].kind == MABD_ROW_VECTOR) x[r] = mabd_v3_get(phi, rows[r].axis);
     }
 }

@@ -53,3 +53,20 @@ MABD_FN mabd_real mabd_m3_det(mabd_mat3 m) {
 MABD_FN mabd_vec3 mabd_m3_column(const mabd_mat3* m, int k) {
     return k == 0 ? m->c1 : k == 1 ? m->c2 : m->c3;
 }
+/// A + s B
+MABD_FN mabd_mat3 mabd_m3_axpy(mabd_real s, mabd_mat3 b, mabd_mat3 a) {
+    return mabd_m3(mabd_v3_axpy(s, b.c1, a.c1), mabd_v3_axpy(s, b.c2, a.c2),
+                   mabd_v3_axpy(s, b.c3, a.c3));
+}
+/// a b'
+MABD_FN mabd_mat3 mabd_m3_outer(mabd_vec3 a, mabd_vec3 b) {
+    return mabd_m3(mabd_v3_scale(b.x, a), mabd_v3_scale(b.y, a), mabd_v3_scale(b.z, a));
+}
+/// Return the cross matrix [x]: [x] y = x x y.
+MABD_FN mabd_mat3 mabd_m3_skew(mabd_vec3 x) {
+    return mabd_m3(mabd_v3(0, x.z, -x.y), mabd_v3(-x.z, 0, x.x), mabd_v3(x.y, -x.x, 0));
+}
+/// [x] M
+MABD_FN mabd_mat3 mabd_m3_skew_product(mabd_vec3 x, mabd_mat3 m) {
+    return mabd_m3(mabd_v3_cross(x, m.c1), mabd_v3_cross(x, m.c2), mabd_v3_cross(x, m.c3));
+}

@@ -94,12 +94,26 @@ MABD_FN mabd_vec3 mabd_so3_log(mabd_mat3 Q) {
     return mabd_v3_scale((mabd_real)atan2(sine, cosine), axis);
 }
 
-/// Compute the factor c of the gradients of a rotation vector, |phi| <= pi.
+/// Compute the factor c of the gradients of a rotation vector. Vectors longer than pi are unwrapped
+/// ones; whole turns other than 0, where the axis is undetermined, are poles.
 MABD_FN mabd_real mabd_so3_gradient_factor(mabd_vec3 phi) {
     const mabd_real square = mabd_v3_dot(phi, phi), half = (mabd_real)sqrt(square) / 2;
     return square < (mabd_real)1e-4 // 1/12 + p^2/720 + ...
                ? (mabd_real)1 / 12 + square / 720
                : (1 - half * (mabd_real)cos(half) / (mabd_real)sin(half)) / square;
+}
+/// Compute (dc/dp)/p of the factor c of the gradients, p = |phi|: dc = result (phi . dphi). Whole
+/// turns other than 0 are poles.
+MABD_FN mabd_real mabd_so3_gradient_slope(mabd_vec3 phi) {
+    const mabd_real square = mabd_v3_dot(phi, phi), half = (mabd_real)sqrt(square) / 2;
+    if (square < (mabd_real)1e-2) { // 1/360 + p^2/7560 + p^4/201600 + ...
+        return (mabd_real)1 / 360 +
+               square * ((mabd_real)1 / 7560 + square * ((mabd_real)1 / 201600));
+    }
+    // 4 p dc/dp = (cos h/sin h) / h + 1/sin^2 h - 2/h^2,  h = p/2
+    const mabd_real sine = (mabd_real)sin(half), cosine = (mabd_real)cos(half);
+    const mabd_real sum = cosine / (sine * half) + 1 / (sine * sine) - 2 / (half * half);
+    return sum / (4 * square);
 }
 /// Compute the gradients n_k of phi_k as columns.
 MABD_HOT mabd_mat3 mabd_rotvec_gradients(mabd_rotvec turn) {
@@ -112,7 +126,8 @@ MABD_HOT mabd_mat3 mabd_rotvec_gradients(mabd_rotvec turn) {
                    mabd_v3_axpy(c, mabd_v3_cross(phi, t2), mabd_v3_axpy(h, t2, e2)),
                    mabd_v3_axpy(c, mabd_v3_cross(phi, t3), mabd_v3_axpy(h, t3, e3)));
 }
-/// Compute the gradients n_k of a rotation vector phi as columns, |phi| <= pi.
+/// Compute the gradients n_k of a rotation vector phi as columns; whole turns other than 0 are
+/// poles.
 MABD_FN mabd_mat3 mabd_so3_log_gradients(mabd_vec3 phi) {
     mabd_rotvec turn;
     turn.phi = phi, turn.c = mabd_so3_gradient_factor(phi);

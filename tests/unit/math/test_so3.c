@@ -83,6 +83,28 @@ Test(so3, small_turns_and_their_gradients_have_the_accuracy_of_round_off) {
     cr_assert(lt(dbl, worst_c, 2e-15));
 }
 
+// (dc/dp)/p by a difference of c in long double, from 1e-3 over half a turn to 5 rad. The closed
+// form loses digits as 1e-16/p^5 down to 0.1, where the series begins; the slope multiplies p^3.
+Test(so3, the_slope_of_the_gradient_factor_is_its_derivative) {
+    uint64_t state = 17;
+    double worst = 0, relative = 0;
+    for (int n = 0; n < 10 * DRAWS; n++) {
+        const mabd_real p =
+            n % 2 ? 1e-3 + 5 * fabs(draw_real(&state)) : pow(10, 1.5 * draw_real(&state) - 1.5);
+        const mabd_vec3 phi = mabd_v3_scale(p, draw_direction(&state));
+        const long double d = (p < 0.5 ? 1e-2L : 1e-4L) * p;
+        const long double near = curve_of(p + d) - curve_of(p - d),
+                          far = curve_of(p + 2 * d) - curve_of(p - 2 * d);
+        const double slope = (double)((8 * near - far) / (12 * d) / p);
+        const double miss = fabs(mabd_so3_gradient_slope(phi) - slope);
+        worst = fmax(worst, miss * fmin(1, p * p * p));
+        relative = fmax(relative, miss / slope);
+    }
+    printf("slope of c: %.1e, relative %.1e\n", worst, relative);
+    cr_assert(lt(dbl, worst, 1e-13));
+    cr_assert(lt(dbl, relative, 1e-8));
+}
+
 Test(so3, the_logarithm_of_the_identity_is_zero_and_of_half_turns_has_length_pi) {
     cr_assert(le(dbl, mabd_v3_norm(mabd_so3_log(mabd_m3_identity())), 0));
     for (int k = 0; k < 3; k++) {
