@@ -26,6 +26,9 @@
 #include <math.h>
 #include <string.h>
 
+// Blocks are prefetched this many nodes ahead: small nodes take less time than a memory access.
+#define AHEAD 4
+
 // A node's front as the kernels see it.
 typedef struct front {
     int32_t width, wide, below, deep; // rows, and padded to tiles
@@ -543,12 +546,38 @@ static void backward_transposed(const mabd_dual_lu_numbers* f, const mabd_dual_b
 
 // ---- all nodes ----------------------------------------------------------------------------------
 
+// Prefetch the blocks of a node: they are read in elimination order, not in the order of memory.
+MABD_HOT void prefetch(const mabd_dual_block_symbolic* m, const mabd_dual_lu_system* system,
+                       const mabd_dual_block_node* node) {
+    for (int32_t k = node->slot; k < node->slot + node->slot_count; k++) {
+        const mabd_dual_block_slot* slot = &m->slots[k];
+        mabd_block_prefetch(slot->width, slot->width, system->blocks.D + slot->block, 0);
+    }
+    for (int32_t i = node->place; i < node->place + node->place_count; i++) {
+        const mabd_dual_block_place* place = &m->places[i];
+        mabd_block_prefetch(place->rows, place->columns, system->blocks.U + place->block, 0);
+        mabd_block_prefetch(place->rows, place->columns, system->lower + place->block, 0);
+    }
+}
+
+// Prefetch a node's part of the factor, unless it is so large that processing hides the latency.
+#define LARGE 4096 // doubles
+MABD_HOT void prefetch_factor(const mabd_dual_lu_numbers* f, const mabd_dual_block_node* node) {
+    const int64_t deep = MABD_BLOCK_PAD(node->below) * (int64_t)node->width;
+    const int64_t size = deep + MABD_BLOCK_PAD(node->width) * (int64_t)node->width;
+    const double *L = f->L + node->panel, *U = f->U + f->across[node - f->symbolic->nodes];
+    for (int64_t i = 0; i < size && size < LARGE; i += MABD_TILE) MABD_PREFETCH(L + i);
+    for (int64_t i = 0; i < deep && size < LARGE; i += MABD_TILE) MABD_PREFETCH(U + i);
+}
+
 int32_t MABD_LU_JOIN(factor, MABD_ISA)(const mabd_dual_lu_numbers* f,
                                        const mabd_dual_lu_system* system, double* growth) {
     *growth = 0;
     for (int32_t s = 0; s < f->symbolic->node_count; s++) {
         const mabd_dual_block_node* node = &f->symbolic->nodes[s];
         const front a = open_front(f, node);
+        if (s + AHEAD < f->symbolic->node_count) prefetch(f->symbolic, system, node + AHEAD);
+        if (s + 1 < f->symbolic->node_count) prefetch_factor(f, node + 1);
         assemble(f, system, node, &a);
         const int32_t bad = eliminate(&a, f->pack);
         if (bad >= 0) return node->row + bad;
@@ -562,11 +591,17 @@ int32_t MABD_LU_JOIN(factor, MABD_ISA)(const mabd_dual_lu_numbers* f,
 void MABD_LU_JOIN(solve, MABD_ISA)(const mabd_dual_lu_numbers* f) {
     const mabd_dual_block_node* nodes = f->symbolic->nodes;
     for (int32_t s = 0; s < f->symbolic->node_count; s++) forward(f, nodes + s);
-    for (int32_t s = f->symbolic->node_count - 1; s >= 0; s--) backward(f, nodes + s);
+    for (int32_t s = f->symbolic->node_count - 1; s >= 0; s--) {
+        if (s >= 2) prefetch_factor(f, nodes + s - 2);
+        backward(f, nodes + s);
+    }
 }
 
 void MABD_LU_JOIN(solve_transposed, MABD_ISA)(const mabd_dual_lu_numbers* f) {
     const mabd_dual_block_node* nodes = f->symbolic->nodes;
     for (int32_t s = 0; s < f->symbolic->node_count; s++) forward_transposed(f, nodes + s);
-    for (int32_t s = f->symbolic->node_count - 1; s >= 0; s--) backward_transposed(f, nodes + s);
+    for (int32_t s = f->symbolic->node_count - 1; s >= 0; s--) {
+        if (s >= 2) prefetch_factor(f, nodes + s - 2);
+        backward_transposed(f, nodes + s);
+    }
 }
