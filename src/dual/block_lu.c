@@ -6,7 +6,7 @@
 //            system's own), analysis (block_symbolic.h), memory
 //   factor   scale of every column, then the fronts (block_lu_numeric.c)
 //
-// Operations of the fronts: with w rows eliminated and r below, 2 w^3 / 3 + 2 w^2 r + 2 w r^2, twice
+// A front with w rows eliminated and r below takes 2 w^3 / 3 + 2 w^2 r + 2 w r^2 operations, twice
 // those of a symmetric factor.
 
 #include "dual/block_lu.h"
@@ -204,8 +204,8 @@ static double most_of(const mabd_real* x, int32_t n) {
     return larger(larger(most[0], most[1]), larger(most[2], most[3]));
 }
 
-// Set the least pivots of a slot by the columns of its block; a column of zeros gets 0 and marks the
-// slot as empty.
+// Set the least pivots of a slot by the columns of its block; a column of zeros gets 0 and marks
+// the slot as empty.
 static void scale_slot(mabd_dual_lu* lu, const mabd_real* D, const mabd_dual_block_slot* s) {
     double* least = lu->factor.least + s->first;
     lu->size[s->slot] = lu->schur[s->slot] = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense kernels of the block factorisation, on tiles of 8 rows.
+// Dense kernels of the block factorisations, on tiles of 8 rows.
 //
 // A front's columns of L are kept tile by tile: 8 rows of all columns, column after column,
 //
@@ -197,8 +197,8 @@ MABD_HOT int mabd_dual_at_most(int a, int b) {
     return a < b ? a : b;
 }
 
-/// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'. The width of a strip is a
-/// constant in each case, so that its sums stay in registers.
+/// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'. The width of a strip is
+/// a constant in each case, so that its sums stay in registers.
 MABD_HOT void mabd_dual_tile_sub(int n, int32_t depth, const double* A, const double* B,
                                  const double* from, double* T, int64_t stride) {
 #pragma GCC unroll 4
@@ -207,7 +207,8 @@ MABD_HOT void mabd_dual_tile_sub(int n, int32_t depth, const double* A, const do
                              from ? from + j * stride : NULL, T + j * stride, stride);
     }
 }
-/// x[i ..] = L_ii^-1 (x[i ..] - L_ik x_k), n rows
+
+/// x[i ..] = L_ii^-1 (x[i ..] - L_ik x_k), n rows; L points at the first column of their tile
 MABD_HOT void mabd_dual_tile_forward(int n, const double* L, int64_t i, double* x) {
     double z[MABD_TILE] = {0};
     if (i > 0) {
@@ -246,8 +247,8 @@ MABD_HOT double mabd_dual_column_sum(const double* p) {
     return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
 }
 
-/// Subtract from z (n) the sum over `count` tiles of L_i' y_i, n columns: L points at the first column
-/// of the first tile, the next one is `tile` doubles further; y (8 count).
+/// Subtract from z (n) the sum over `count` tiles of L_i' y_i, n columns. L points at the first
+/// column of the first tile, the next tile is `tile` doubles further; y (8 count).
 MABD_HOT void mabd_dual_tile_dots(int n, const double* L, int64_t tile, int64_t count,
                                   const double* y, double* z) {
     mabd_dual_column sum[MABD_TILE];

@@ -206,19 +206,27 @@ Test(block_lu, works_on_a_component_that_is_not_the_first) {
 
 // ---- pivots ------------------------------------------------------------------------------------
 
-// Chain of bodies and weld joints (6 rows), both blocks of the first body multiplied: m I for the
-// block of the leaf.
+// Chain of bodies and weld joints (6 rows). The leaf has the block m diag(1, -1, 1, -1, 1, -1), its
+// joint the block I, and
+//
+//   L = | 1 1 |  three times, U = L':   L D^-1 U = | 1/m - 1/m  0 | = 0
+//       | 0 0 |                                    |     0      0 |
+//
+// so the Schur complement of the joint does not show how large the products are.
 static lu_case light_leaf(double mass) {
     lu_case c = lu_case_bodies(dual_graph_chain(6, 6, 1), (lu_bodies){.mass = 1, .seed = 1});
-    mabd_real* D = c.D + c.block[5];
-    for (int k = 0; k < 36; k++) D[k] = (mabd_real)(k % 7 ? 0 : mass);
-    const int32_t edges = c.system.blocks.edge_count;
-    const size_t at = c.edge_block[edges - 1]; // of the leaf and its joint
-    for (int k = 0; k < 36; k++) c.U[at + (size_t)k] = c.L[at + (size_t)k] = k % 7 ? 0 : 1;
+    const size_t at = c.edge_block[c.system.blocks.edge_count - 1]; // of the leaf and its joint
+    for (int k = 0; k < 36; k++) {
+        const int row = k / 6, column = k % 6;
+        const bool one = row % 2 == 0 && column / 2 == row / 2;
+        c.D[c.block[5] + (size_t)k] = (mabd_real)(row != column ? 0 : row % 2 ? -mass : mass);
+        c.D[c.block[11] + (size_t)k] = row == column;
+        c.L[at + (size_t)k] = c.U[at + (size_t)(6 * column + row)] = one;
+    }
     return c;
 }
 
-// The front of the leaf has the pivot block m I and the blocks I beside it, so l = 1 / m, u = 1.
+// l = 1 / m, u = 1.
 Test(block_lu, reports_the_growth) {
     for (int power = -8; power <= -2; power++) {
         const double mass = pow(10, power);
