@@ -30,9 +30,9 @@ typedef struct lu_bodies {
 /// Copy pattern and numbers of a dual system; lower = U'. With `skew` > 0, random numbers of that
 /// size are added to all blocks.
 lu_case lu_case_copy(const dual_case* c, double skew, uint64_t seed);
-/// Make K = [A - G, -J'; J, shift] of a graph, which is freed: slot i = body i, 6 wide; slot
-/// bodies + i = joint i. The first joint of a body to an earlier body, or to the ground, must be the one
-/// towards the root.
+/// Make K = [A - G, -J'; J, shift] of a graph, which is freed: slot i = body i, 6 wide, and slot
+/// bodies + i = joint i. The first joint of a body to an earlier body, or to the ground, must be
+/// the one towards the root.
 lu_case lu_case_bodies(dual_graph graph, lu_bodies how);
 void lu_case_free(lu_case* c);
 
@@ -40,6 +40,6 @@ void lu_case_free(lu_case* c);
 void lu_case_product(const lu_case* c, bool transposed, const mabd_real* x, double* y);
 /// Compute |b - K x| / (|K| |x| + |b|), largest entries and row sums; K' if transposed.
 double lu_case_backward_error(const lu_case* c, bool transposed);
-/// Compute |x - y| / |y|, y by LAPACK's dense LU (dgetrf, dgetrs), with K' if transposed. *condition
+/// Compute |x - y| / |y|, y by LAPACK's dense LU (dgetrf, dgetrs); K' if transposed. *condition
 /// gets the condition number of K in the 1-norm, as estimated by dgecon.
 double lu_case_dense_difference(const lu_case* c, bool transposed, double* condition);
