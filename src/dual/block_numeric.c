@@ -53,58 +53,14 @@ static front open_front(const mabd_dual_block_factor* f, const mabd_dual_block_n
     return a;
 }
 
-// One call per count from 1 to 8: the compiler unrolls loops of constant length.
-#define FOR_COUNT(n, call)                                                                         \
-    switch (n) {                                                                                   \
-    case 1:                                                                                        \
-        call(1);                                                                                   \
-        break;                                                                                     \
-    case 2:                                                                                        \
-        call(2);                                                                                   \
-        break;                                                                                     \
-    case 3:                                                                                        \
-        call(3);                                                                                   \
-        break;                                                                                     \
-    case 4:                                                                                        \
-        call(4);                                                                                   \
-        break;                                                                                     \
-    case 5:                                                                                        \
-        call(5);                                                                                   \
-        break;                                                                                     \
-    case 6:                                                                                        \
-        call(6);                                                                                   \
-        break;                                                                                     \
-    case 7:                                                                                        \
-        call(7);                                                                                   \
-        break;                                                                                     \
-    default:                                                                                       \
-        call(8);                                                                                   \
-        break;                                                                                     \
-    }
-
 // ---- assemble ----------------------------------------------------------------------------------
-
-MABD_HOT void copy_just(int n, const mabd_real* MABD_RESTRICT from, int64_t stride,
-                        double* MABD_RESTRICT to) {
-#pragma GCC unroll 8
-    for (int i = 0; i < n; i++) to[i] = (double)from[i * stride];
-}
-// to[i] = from[i stride]
-MABD_HOT void copy_few(int32_t n, const mabd_real* from, int64_t stride, double* to) {
-    for (; n > MABD_TILE; n -= MABD_TILE, from += MABD_TILE * stride, to += MABD_TILE) {
-        copy_just(MABD_TILE, from, stride, to);
-    }
-#define CALL(count) copy_just(count, from, stride, to)
-    FOR_COUNT(n, CALL)
-#undef CALL
-}
 
 // Write both triangles: no code reads the upper one. D is symmetric, its rows are its columns.
 MABD_HOT void add_diagonal(int w, const mabd_real* D, double sign, const front* a, int32_t column,
                            double* least) {
     double* F = a->F + column * a->height + column;
     for (int j = 0; j < w; j++, F += a->height) {
-        copy_few(w, D + j * w, 1, F);
+        mabd_dual_copy(w, D + j * w, 1, F);
         least[column + j] = sign * fabs(LEAST_PIVOT * (double)D[j * w + j]);
     }
 }
@@ -113,61 +69,29 @@ MABD_HOT void add_diagonal(int w, const mabd_real* D, double sign, const front* 
 MABD_HOT void add_edge(int from, int to, const mabd_real* U, bool transposed, double* F,
                        int64_t height) {
     if (transposed) {
-        for (int i = 0; i < from; i++) copy_few(to, U + i * to, 1, F + i * height);
+        for (int i = 0; i < from; i++) mabd_dual_copy(to, U + i * to, 1, F + i * height);
     } else {
-        for (int j = 0; j < to; j++) copy_few(from, U + j, to, F + j * height);
+        for (int j = 0; j < to; j++) mabd_dual_copy(from, U + j, to, F + j * height);
     }
-}
-
-MABD_HOT void add_just(int n, const double* MABD_RESTRICT from, double* MABD_RESTRICT to) {
-#pragma GCC unroll 8
-    for (int i = 0; i < n; i++) to[i] += from[i];
-}
-MABD_HOT void add_to(int32_t n, const double* from, double* to) {
-    for (; n >= MABD_TILE; n -= MABD_TILE, from += MABD_TILE, to += MABD_TILE) {
-        mabd_dual_column_store(
-            mabd_dual_column_add(mabd_dual_column_load(to), mabd_dual_column_load(from)), to);
-    }
-    if (n == 0) return;
-#define CALL(count) add_just(count, from, to)
-    FOR_COUNT(n, CALL)
-#undef CALL
-}
-
-MABD_HOT void add_columns(int rows, int32_t columns, const double* from, int64_t from_stride,
-                          double* to, int64_t to_stride) {
-    for (int32_t j = 0; j < columns; j++)
-        add_just(rows, from + j * from_stride, to + j * to_stride);
-}
-// to += from, rows x columns
-static void add_block(int32_t rows, int32_t columns, const double* from, int64_t from_stride,
-                      double* to, int64_t to_stride) {
-    if (rows <= MABD_TILE) {
-#define CALL(n) add_columns(n, columns, from, from_stride, to, to_stride)
-        FOR_COUNT(rows, CALL)
-#undef CALL
-        return;
-    }
-    for (int32_t j = 0; j < columns; j++) add_to(rows, from + j * from_stride, to + j * to_stride);
 }
 
 MABD_HOT void add_triangle_just(int n, const double* from, int64_t from_stride, double* to,
                                 int64_t to_stride) {
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++)
-        add_just(n - j, from + j * (from_stride + 1), to + j * (to_stride + 1));
+        mabd_dual_add_just(n - j, from + j * (from_stride + 1), to + j * (to_stride + 1));
 }
 // to += from, lower triangles, n x n
 static void add_triangle(int32_t n, const double* from, int64_t from_stride, double* to,
                          int64_t to_stride) {
     if (n <= MABD_TILE) {
 #define CALL(count) add_triangle_just(count, from, from_stride, to, to_stride)
-        FOR_COUNT(n, CALL)
+        MABD_FOR_COUNT(n, CALL)
 #undef CALL
         return;
     }
     for (int32_t j = 0; j < n; j++)
-        add_to(n - j, from + j * (from_stride + 1), to + j * (to_stride + 1));
+        mabd_dual_add(n - j, from + j * (from_stride + 1), to + j * (to_stride + 1));
 }
 
 // Add a child's update matrix to the own columns of the front, or to those below: for each run of
@@ -187,7 +111,7 @@ static void add_child(const mabd_dual_block_factor* f, const mabd_dual_block_nod
             const double* rows = from + columns;
             add_triangle(columns, from, stride, to + across->at, height);
             for (const mabd_dual_block_run* down = across + 1; down < end; down++) {
-                add_block(down->length, columns, rows, stride, to + down->at, height);
+                mabd_dual_add_block(down->length, columns, rows, stride, to + down->at, height);
                 rows += down->length;
             }
         }
@@ -246,20 +170,6 @@ static void assemble(const mabd_dual_block_factor* f, const mabd_dual_system* sy
 
 // ---- eliminate ---------------------------------------------------------------------------------
 
-MABD_HOT int at_most(int a, int b) {
-    return a < b ? a : b;
-}
-
-// T (8 x n, columns `stride` apart) = from - A B', `from` null: 0 - A B'. The width of a strip is a
-// constant in each case, so that its sums stay in registers.
-MABD_HOT void tile_sub_just(int n, int32_t depth, const double* A, const double* B,
-                            const double* from, double* T, int64_t stride) {
-#pragma GCC unroll 4
-    for (int j = 0; j < n; j += MABD_STRIP) {
-        mabd_dual_tile_strip(at_most(n - j, MABD_STRIP), depth, A, B + j,
-                             from ? from + j * stride : NULL, T + j * stride, stride);
-    }
-}
 // scaled (columns x 8) = the rows of a tile times d
 static void scale_rows(int32_t columns, const double* L, const double* d, double* scaled) {
     for (int32_t k = 0; k < columns; k++) {
@@ -335,7 +245,7 @@ MABD_HOT void eliminate_rows(int n, const columns* c, int64_t i, int64_t end) {
     double* F = a->F + c->j * a->height;
     for (; i < end; i += MABD_TILE) {
         double* L = a->L + i / MABD_TILE * tile;
-        if (c->j > 0) tile_sub_just(n, c->j, L, c->scaled, F + i, F + i, a->height);
+        if (c->j > 0) mabd_dual_tile_sub(n, c->j, L, c->scaled, F + i, F + i, a->height);
         finish_tile(n, c->T, a->inverse + c->j, F + i, a->height, L + MABD_TILE * (int64_t)c->j);
     }
 }
@@ -347,7 +257,7 @@ static void eliminate_rows_part(void* context, int32_t part, int32_t thread) {
     const int64_t end = beyond < c->a->height ? beyond : c->a->height;
     (void)thread;
 #define CALL(count) eliminate_rows(count, c, first, end)
-    FOR_COUNT(c->n, CALL)
+    MABD_FOR_COUNT(c->n, CALL)
 #undef CALL
 }
 
@@ -362,7 +272,7 @@ MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_dual
         mabd_dual_column_store((mabd_dual_column){{{0}}}, T + MABD_TILE * k);
     if (j > 0) {
         scale_rows(j, own, a->d, f->scaled);
-        tile_sub_just(n, j, own, f->scaled, F + j, F + j, a->height);
+        mabd_dual_tile_sub(n, j, own, f->scaled, F + j, F + j, a->height);
     }
     const int bad = factor_tile(n, F + j, a->height, T, f->least + j, a->d + j, a->inverse + j);
     if (bad >= 0) return bad;
@@ -380,7 +290,7 @@ MABD_HOT int eliminate_columns(int n, int32_t j, const front* a, const mabd_dual
 static int eliminate_some(int n, int32_t j, const front* a, const mabd_dual_block_factor* f) {
     int bad;
 #define CALL(count) bad = eliminate_columns(count, j, a, f)
-    FOR_COUNT(n, CALL)
+    MABD_FOR_COUNT(n, CALL)
 #undef CALL
     return bad;
 }
@@ -402,12 +312,12 @@ MABD_HOT void pass_on_columns(int n, int64_t j, const front* a, double* scaled) 
     double* update = a->update + j * a->deep;
     scale_rows(a->width, L, a->d, scaled);
     for (int64_t i = j; i < a->deep; i += MABD_TILE, L += tile) {
-        tile_sub_just(n, a->width, L, scaled, NULL, update + i, a->deep);
+        mabd_dual_tile_sub(n, a->width, L, scaled, NULL, update + i, a->deep);
     }
 }
 static void pass_on_some(const front* a, int64_t j, double* scaled) {
 #define CALL(n) pass_on_columns(n, j, a, scaled)
-    FOR_COUNT(a->below - j, CALL)
+    MABD_FOR_COUNT(a->below - j, CALL)
 #undef CALL
 }
 // The own columns of the front are no longer needed: they serve as workspace of the parts.
@@ -426,29 +336,6 @@ static void pass_on(front* a, const mabd_dual_block_factor* f) {
 
 // ---- solve -------------------------------------------------------------------------------------
 
-// x[i ..] = L_ii^-1 (x[i ..] - L_ik x_k), n rows
-MABD_HOT void forward_tile(int n, const double* L, int64_t i, double* x) {
-    double z[MABD_TILE] = {0};
-    if (i > 0) {
-        mabd_dual_column sum = {{{0}}};
-        for (int64_t k = 0; k < i; k++) {
-            sum = mabd_dual_column_sub(sum, mabd_dual_column_load(L + MABD_TILE * k), x[k]);
-        }
-        mabd_dual_column_store(sum, z);
-    }
-    L += MABD_TILE * i;
-    x += i;
-#pragma GCC unroll 8
-    for (int r = 0; r < n; r++) z[r] += x[r];
-#pragma GCC unroll 8
-    for (int j = 0; j < n; j++) {
-#pragma GCC unroll 8
-        for (int r = j + 1; r < n; r++) z[r] -= L[MABD_TILE * j + r] * z[j];
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < n; r++) x[r] = z[r];
-}
-
 // Compute x of the own rows = d^-1 L_11^-1 x, and subtract L_21 (L_11^-1 x) from x of the rows
 // below.
 static void solve_forward(const mabd_dual_block_factor* f, const mabd_dual_block_node* node) {
@@ -457,8 +344,8 @@ static void solve_forward(const mabd_dual_block_factor* f, const mabd_dual_block
     double* x = f->x + node->row;
     for (int64_t i = 0; i < a.wide; i += MABD_TILE) {
         const double* L = a.L + i / MABD_TILE * tile;
-#define CALL(n) forward_tile(n, L, i, x)
-        FOR_COUNT(a.width - i, CALL)
+#define CALL(n) mabd_dual_tile_forward(n, L, i, x)
+        MABD_FOR_COUNT(a.width - i, CALL)
 #undef CALL
     }
     for (int64_t i = 0; i < a.deep; i += MABD_TILE) {
@@ -473,55 +360,18 @@ static void solve_forward(const mabd_dual_block_factor* f, const mabd_dual_block
     for (int32_t i = 0; i < node->run_count; i++) {
         const mabd_dual_block_run* run = &f->symbolic->runs[node->run + i];
         const int32_t up = run->row - f->symbolic->top_row;
-        add_to(run->length, z, up >= 0 ? f->above + up : f->x + run->row);
+        mabd_dual_add(run->length, z, up >= 0 ? f->above + up : f->x + run->row);
         z += run->length;
     }
     for (int32_t k = 0; k < a.width; k++) x[k] *= a.inverse[k];
 }
 
-// Return the sum of a column's 8 entries, always in the same order.
-MABD_HOT double column_sum(const double* p) {
-    return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
-}
-
-// z[j ..] -= sum over the tiles from row `first` on of L_i' z_i, n columns
-MABD_HOT void dot_strip(int n, const front* a, int64_t first, int64_t j, double* z) {
-    const int64_t tile = MABD_TILE * (int64_t)a->width;
-    const double* L = a->L + first / MABD_TILE * tile + MABD_TILE * j;
-    mabd_dual_column sum[MABD_TILE];
-    double parts[MABD_TILE];
-    const uintptr_t ahead =
-        (uintptr_t)(4 * tile) * sizeof(double); // tiles are far apart where they are many
-#pragma GCC unroll 8
-    for (int c = 0; c < n; c++) sum[c] = (mabd_dual_column){{{0}}};
-    for (int64_t i = first; i < a->height; i += MABD_TILE, L += tile) {
-        const mabd_dual_column y = mabd_dual_column_load(z + i);
-#pragma GCC unroll 8
-        for (int c = 0; c < n; c++) {
-            MABD_PREFETCH((uintptr_t)(L + MABD_TILE * c) + ahead);
-            sum[c] =
-                mabd_dual_column_add_product(sum[c], mabd_dual_column_load(L + MABD_TILE * c), y);
-        }
-    }
-#pragma GCC unroll 8
-    for (int c = 0; c < n; c++) {
-        mabd_dual_column_store(sum[c], parts);
-        z[j + c] -= column_sum(parts);
-    }
-}
-
 // z[j ..] = L_jj'^-1 (z[j ..] - L_ij' z_i), n rows; z holds all rows of the front
 MABD_HOT void backward_tile(int n, const front* a, int64_t j, double* z) {
     const double* L = a->L + (j / MABD_TILE * a->width + j) * MABD_TILE;
-    dot_strip(n, a, j + MABD_TILE, j, z);
-    z += j;
-#pragma GCC unroll 8
-    for (int c = n - 2; c >= 0; c--) {
-        double sum = z[c];
-#pragma GCC unroll 8
-        for (int r = n - 1; r > c; r--) sum -= L[MABD_TILE * c + r] * z[r];
-        z[c] = sum;
-    }
+    const int64_t tile = MABD_TILE * (int64_t)a->width, first = j + MABD_TILE;
+    mabd_dual_tile_dots(n, L + tile, tile, (a->height - first) / MABD_TILE, z + first, z + j);
+    mabd_dual_tile_backward(n, L, z + j);
 }
 
 // x of the own rows = L_11'^-1 (x - L_21' x of the rows below); z: room for all rows of the front
@@ -539,7 +389,7 @@ static void solve_backward(const mabd_dual_block_factor* f, const mabd_dual_bloc
     for (double* end = z + a.height; below < end; below++) *below = 0;
     for (int64_t j = a.wide - MABD_TILE; j >= 0; j -= MABD_TILE) {
 #define CALL(n) backward_tile(n, &a, j, z)
-        FOR_COUNT(a.width - j, CALL)
+        MABD_FOR_COUNT(a.width - j, CALL)
 #undef CALL
     }
     memcpy(f->x + node->row, z, (size_t)a.width * sizeof(double));
