@@ -59,6 +59,7 @@ BEGIN {
     room("affine/cpu",      7.3, "", "stages on the CPU: lanes, tiles, threads")
     room("affine/contact",  7.4, "", "contact rows of the affine formulation")
     room("affine",          7.5, "", "the affine time step")
+    room("quaternion",      7.5, "", "the quaternion formulation")
     room("formulation registry", 7.9, "", "the only place that names formulations")
     room("sim",         8, "", "the object behind mabd_sim: knows formulation.h and no formulation")
     room("record",      9, 1,  "files are written through the public API, so that it is always enough")
@@ -125,6 +126,7 @@ function room_of(path,    name) {
     sub(/\/[^\/]*$/, "", name)
     sub(/^src\//, "", name)
     sub(/^formulation\/affine/, "affine", name)
+    sub(/^formulation\/quaternion/, "quaternion", name)
     return name
 }
 # The file that an include names, "" if there is none.

@@ -32,7 +32,10 @@ typedef struct mabd_sim mabd_sim;
     X(AUTO, "auto")                                                                                \
     X(BDF2, "bdf2")                                                                                \
     X(EULER, "euler")             /* implicit Euler; "bdf1" finds it too */                        \
-    X(BDF2_LINEAR, "bdf2-linear") /* affine: BDF2 on the coordinates, which damps rotation */
+    X(BDF2_LINEAR, "bdf2-linear") /* affine: BDF2 on the coordinates, which damps rotation */      \
+    X(SDIRK2, "sdirk2")           /* two implicit solves; order 1 on mechanisms */                 \
+    X(TRBDF2, "trbdf2")           /* trapezoidal rule, then BDF2, in one step; order 2 */          \
+    X(PARESCHI_RUSSO, "pareschi-russo") /* two implicit solves; rows stay open by O(h^2) */
 #define MABD_PRESET_LIST(X)                                                                        \
     X(FAST, "fast")                                                                                \
     X(BALANCED, "balanced")                                                                        \
@@ -178,6 +181,13 @@ typedef struct mabd_affine_def {
     bool orbit; // correct the path of centres that whirl, which BDF2 damps (bdf2; default true)
 } mabd_affine_def;
 
+/// Fields of mabd_sim_def that only the quaternion formulation uses.
+typedef struct mabd_quaternion_def {
+    mabd_real newton_tolerance; // largest residual of a solve, every entry as a length [m] or an
+                                // angle [rad]: |E_f| bh^2/m, |E_t| bh^2/J, |C|; > 0
+    mabd_integrator bdf2_start; // first step of bdf2, and after jumps: trbdf2, sdirk2 or euler
+} mabd_quaternion_def;
+
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
 /// that the chosen formulation does not use and that differs from mabd_default_sim_def() followed
 /// by mabd_sim_def_apply_preset() of `preset`.
@@ -196,6 +206,7 @@ typedef struct mabd_sim_def {
     int32_t threads;                 // >= 1; results do not depend on it
     const mabd_allocator* allocator; // null = mabd_default_allocator(); copied by create
     mabd_affine_def affine;
+    mabd_quaternion_def quaternion;
     uint32_t cookie; // set by mabd_default_sim_def
 } mabd_sim_def;
 
@@ -204,8 +215,9 @@ typedef struct mabd_sim_def {
 MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// Write `preset`, its tolerances and budget into a definition, for all formulations. fast,
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
-/// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50.
-/// max_iterations becomes 0. Other fields stay as they are; an unknown preset changes nothing.
+/// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
+/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2. max_iterations
+/// becomes 0. Other fields stay as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------
@@ -288,6 +300,12 @@ typedef struct mabd_affine_step_info {
     mabd_real friction_lag; // of friction bounds behind the normal forces, relative to their sum
 } mabd_affine_step_info;
 
+/// Fields of mabd_step_info of the quaternion formulation.
+typedef struct mabd_quaternion_step_info {
+    int32_t refinements;   // of linear solves, over all parts of the step
+    mabd_real consistency; // least cosine of axes that a joint keeps parallel; 1 at a closed pose
+} mabd_quaternion_step_info;
+
 /// Report of one step.
 typedef struct mabd_step_info {
     int32_t iterations;         // linear solves over all parts of the step
@@ -305,7 +323,8 @@ typedef struct mabd_step_info {
     int32_t contact_iterations; // products, sweeps, and solves made only because contacts changed
     mabd_real contact_residual; // largest error of a contact law at the end [m]
     mabd_real penetration;      // deepest overlap at the end [m]
-    mabd_affine_step_info affine; // zero in other formulations
+    mabd_affine_step_info affine;         // zero in other formulations
+    mabd_quaternion_step_info quaternion; // zero in other formulations
 } mabd_step_info;
 
 /// Advance by h. `info` and `error` may be null. On failure the state is that before the step and

@@ -105,6 +105,12 @@ static mabd_sim_def make_def(const run* r) {
     if (o->contact_tolerance_given) def.contact_tolerance = (mabd_real)o->contact_tolerance;
     if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
     def.affine.orbit = o->orbit == 0;
+    if (o->newton_tolerance_given) {
+        def.quaternion.newton_tolerance = (mabd_real)o->newton_tolerance;
+    }
+    if (o->bdf2_start != MABD_INTEGRATOR_AUTO) {
+        def.quaternion.bdf2_start = (mabd_integrator)o->bdf2_start;
+    }
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &r->loaded.allocator;

@@ -36,6 +36,12 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                                    "time integration (default: the formulation's own)")),
         option_choice("orbit", ON_OFF, &o->orbit,
                       "correct the paths of centres that whirl (default on)"),
+        option_real("newton-tolerance", "M", OPTION_POSITIVE, &o->newton_tolerance,
+                    &o->newton_tolerance_given,
+                    "largest residual of a Newton iteration [m], [rad] (quaternion; default: the "
+                    "preset's)"),
+        option_choice("bdf2-start", INTEGRATORS, &o->bdf2_start,
+                      "first step of bdf2: trbdf2, sdirk2, euler (quaternion; default trbdf2)"),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
         option_real("gap-tolerance", "M", OPTION_POSITIVE, &o->gap_tolerance,

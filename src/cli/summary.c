@@ -80,6 +80,8 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "contact_tolerance", def.contact_tolerance);
     set_integer(root, "friction_updates", def.affine.friction_updates);
     json_object_set_new(root, "orbit", json_boolean(def.affine.orbit));
+    summary_set_real(root, "newton_tolerance", def.quaternion.newton_tolerance);
+    summary_set_text(root, "bdf2_start", mabd_integrator_name(def.quaternion.bdf2_start));
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);

@@ -48,6 +48,19 @@ void mabd_builder_classes(mabd_model_builder* builder) {
     }
 }
 
+mabd_model_start mabd_model_script_pose(const mabd_model* m, const mabd_model_script* script,
+                                        mabd_real way, mabd_real angle) {
+    mabd_model_start start = m->start[script->body];
+    mabd_vec3 position = mabd_v3_load(start.position);
+    if (script->translation) position = mabd_v3_axpy(way, script->direction, script->pivot);
+    if (script->angle) {
+        const mabd_quat turn = mabd_q_axis_angle(script->axis, angle);
+        mabd_q_store(mabd_q_product(turn, mabd_q_load(start.rotation)), start.rotation);
+    }
+    mabd_v3_store(position, start.position);
+    return start;
+}
+
 void mabd_model_to_affine(const mabd_model_class* c, const mabd_model_start* start, mabd_real* q,
                           mabd_real* v) {
     const mabd_mat3 R = mabd_q_matrix(mabd_q_load(start->rotation));

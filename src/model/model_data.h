@@ -221,6 +221,11 @@ void mabd_model_surface(const mabd_model* m, int32_t a, const mabd_model_collide
                         const mabd_model_collider* on_b, mabd_real* friction,
                         mabd_real* restitution);
 
+/// Compute the pose of a scripted body in its user frame from the values of its signals: `way` [m]
+/// along the direction, `angle` [rad] about the axis; a signal that is not there is not read. Its
+/// velocities are those of the start state.
+mabd_model_start mabd_model_script_pose(const mabd_model* m, const mabd_model_script* script,
+                                        mabd_real way, mabd_real angle);
 /// Convert a start state in the user frame to affine coordinates q and rates v (12 each) of a rigid
 /// body in the principal frame of its class.
 void mabd_model_to_affine(const mabd_model_class* c, const mabd_model_start* start, mabd_real* q,

@@ -108,6 +108,11 @@ bool mabd_signal_jumps(const mabd_signal* signal, mabd_real from, mabd_real to) 
     return false;
 }
 
+mabd_real mabd_signal_over(const mabd_signal* signal, mabd_real time, mabd_real h, mabd_real end) {
+    return signal->kind == MABD_SIGNAL_STEPS ? mabd_signal_mean(signal, time, time + h)
+                                             : mabd_signal_value(signal, end);
+}
+
 bool mabd_signal_has_points(const mabd_signal* signal) {
     return signal->kind == MABD_SIGNAL_TABLE || signal->kind == MABD_SIGNAL_STEPS;
 }

@@ -13,6 +13,10 @@ mabd_real mabd_signal_mean(const mabd_signal* signal, mabd_real from, mabd_real 
 /// True if a signal of kind MABD_SIGNAL_STEPS changes its value inside from < t < to [s]; at the
 /// ends, up to round-off of times, does not count. False for other kinds. O(log points + jumps).
 bool mabd_signal_jumps(const mabd_signal* signal, mabd_real from, mabd_real to);
+/// Compute the value of a signal for a solve that ends at `end`, in a step from `time` over `h`
+/// [s]: its value at the end, but the mean over the step for MABD_SIGNAL_STEPS, whose impulse is
+/// exact then. The signal must be a checked one.
+mabd_real mabd_signal_over(const mabd_signal* signal, mabd_real time, mabd_real h, mabd_real end);
 /// True if the kind of a signal has points: times and values.
 bool mabd_signal_has_points(const mabd_signal* signal);
 /// Compute the rate of a signal at `time` [s], from the right, in its unit per second; 0 for

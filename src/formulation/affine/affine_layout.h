@@ -31,9 +31,6 @@ void mabd_affine_reset(mabd_affine_sim* sim);
 /// previous x.
 void mabd_affine_read_coordinates(mabd_affine_sim* sim);
 
-/// Compute the value of a signal that acts in a solve of the step from `time` by h [s] which ends
-/// at `end` [s]: of steps the mean over the step, of all others the value at the end.
-mabd_real mabd_affine_signal(const mabd_signal* signal, mabd_real time, mabd_real h, mabd_real end);
 /// Compute the constants of a solve in the step of size h that starts at `time`: blocks of all
 /// classes and signals at the end of the solve. Sets sim->step.
 void mabd_affine_begin_solve(mabd_affine_sim* sim, mabd_affine_scheme scheme, mabd_real time,

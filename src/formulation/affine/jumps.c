@@ -77,7 +77,7 @@ static bool control_jumps(const mabd_affine_sim* sim, size_t at, const mabd_affi
     if (!set && !was_set) return of->signal && mabd_signal_jumps(of->signal, time - h, time + h);
     // the signal in the last step, or in this one
     const mabd_real from = set ? time - h : time;
-    const mabd_real value = of->signal ? mabd_affine_signal(of->signal, from, h, time) : 0;
+    const mabd_real value = of->signal ? mabd_signal_over(of->signal, from, h, time) : 0;
     return (set ? sim->target[at] : sim->last_target[at]) != value;
 }
 

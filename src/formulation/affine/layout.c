@@ -394,12 +394,6 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
     mabd_affine_read_coordinates(sim);
 }
 
-mabd_real mabd_affine_signal(const mabd_signal* signal, mabd_real time, mabd_real h,
-                             mabd_real end) {
-    return signal->kind == MABD_SIGNAL_STEPS ? mabd_signal_mean(signal, time, time + h)
-                                             : mabd_signal_value(signal, end);
-}
-
 /// The step of a solve.
 typedef struct solve_span {
     mabd_real time, h, end; // [s]
@@ -407,7 +401,7 @@ typedef struct solve_span {
 } solve_span;
 
 static mabd_real value_of(const mabd_signal* signal, const solve_span* s, mabd_real fallback) {
-    return signal ? mabd_affine_signal(signal, s->time, s->h, s->end) : fallback;
+    return signal ? mabd_signal_over(signal, s->time, s->h, s->end) : fallback;
 }
 
 // Target of a servo; one of a rigid servo is a prescribed position.

@@ -16,6 +16,7 @@
 
 #include "math/polar.h"
 #include "math/quat.h"
+#include "rigid/joint_coordinates.h"
 
 #include <string.h>
 
@@ -122,51 +123,24 @@ void mabd_affine_get_joint_forces(const void* self, mabd_real* forces) {
     }
 }
 
+// Rotation of a body in the start pose; that of the world is the identity.
+static mabd_mat3 start_rotation(const mabd_affine_sim* sim, int32_t body) {
+    const mabd_model* m = sim->model;
+    mabd_real q[12], rates[12];
+    if (body == m->body_count) return mabd_m3_identity();
+    if (sim->start) return mabd_m3_load(sim->start + 12 * (size_t)body);
+    mabd_model_to_affine(&m->classes[m->body_class[body]], &m->start[body], q, rates);
+    return mabd_m3_load(q);
+}
+
 void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_real* coordinates) {
     const mabd_affine_sim* sim = mabd_affine_state(self);
-    const mabd_model* m = sim->model;
-    const mabd_model_joint* joint = &m->joints[index];
-    const mabd_row_set* set = &m->row_sets[joint->row_set];
+    const mabd_model_joint* joint = &sim->model->joints[index];
     mabd_joint_view view;
     mabd_affine_view(sim, joint, sim->q, &view);
-    if (joint->frame < 0) { // a plain ball joint: world axes of the start pose
-        mabd_real q[24] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
-        mabd_real rates[12];
-        const int32_t bodies[2] = {joint->a, joint->b};
-        for (int s = 0; s < 2; s++) {
-            const int32_t body = bodies[s];
-            if (body == m->body_count) continue;
-            mabd_model_to_affine(&m->classes[m->body_class[body]], &m->start[body], q + 12 * s,
-                                 rates);
-            if (sim->start) memcpy(q + 12 * s, sim->start + 12 * (size_t)body, sizeof rates);
-        }
-        view.Fa = mabd_m3_transpose(mabd_m3_load(q));
-        view.Fb = mabd_m3_transpose(mabd_m3_load(q + 12));
-    }
-    const mabd_vec3 gap = mabd_joint_gap(&view);
-    for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
-        const mabd_row slide = {MABD_ROW_SLIDE, (uint8_t)(axis % 3), 0, 1};
-        const mabd_real near = 0;
-        mabd_row row = slide;
-        coordinates[axis] = 0;
-        if (axis <= MABD_AXIS_TZ) {
-            coordinates[axis] = mabd_row_value(&view, &row, gap);
-        } else if (mabd_joint_coordinate((mabd_joint)joint->type, (mabd_axis)axis, &row)) {
-            mabd_joint_coordinates(&view, 1, &row, &near, &coordinates[axis]);
-            for (int32_t r = 0; r < set->control_count; r++) { // followed over whole turns
-                const mabd_row* known = &set->control_row[r];
-                if (known->kind == row.kind && known->axis == row.axis) {
-                    coordinates[axis] = sim->x[joint->coordinate + r];
-                }
-            }
-        }
-    }
-    for (int32_t r = 0; r < set->rigid_count; r++) { // errors of locked rotations
-        const mabd_row* row = &set->rigid[r];
-        if (row->kind != MABD_ROW_CROSS) continue;
-        const int locked = 3 - row->axis - row->other;
-        coordinates[MABD_AXIS_RX + locked] = mabd_row_value(&view, row, gap);
-    }
+    mabd_rigid_joint_coordinates(
+        sim->model, index, view, start_rotation(sim, joint->a), start_rotation(sim, joint->b),
+        joint->coordinate < 0 ? NULL : sim->x + joint->coordinate, coordinates);
 }
 
 // ---- contacts ----------------------------------------------------------------------------------

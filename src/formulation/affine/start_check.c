@@ -3,27 +3,13 @@
 
 #include "base/error.h"
 #include "math/polar.h"
+#include "rigid/row_error.h"
 
 static void keep_worse(mabd_affine_open_joint* worst, int32_t joint, mabd_real size,
                        mabd_real tolerance, bool angle) {
     if (!(size - tolerance > worst->excess)) return;
     worst->joint = joint, worst->size = size, worst->angle = angle;
     worst->excess = size - tolerance;
-}
-
-static void measure_joint(const mabd_joint_view* view, const mabd_row_set* set, mabd_real* gap,
-                          mabd_real* angle) {
-    const mabd_vec3 gap_vector = mabd_joint_gap(view);
-    *gap = *angle = 0;
-    if (set->rigid_count > 0 && set->rigid[0].kind == MABD_ROW_POINT)
-        *gap = mabd_v3_norm(gap_vector);
-    for (int32_t r = 0; r < set->rigid_count; r++) {
-        const mabd_row* row = &set->rigid[r];
-        const mabd_real C = (mabd_real)fabs(mabd_row_value(view, row, gap_vector));
-        const mabd_real turn = C < 1 ? (mabd_real)asin(C) : MABD_PI / 2;
-        if (row->kind == MABD_ROW_SLIDE && C > *gap) *gap = C;
-        if (row->kind == MABD_ROW_CROSS && turn > *angle) *angle = turn;
-    }
 }
 
 mabd_joint_view mabd_affine_unstrained_view(const mabd_affine_start_work* s,
@@ -42,11 +28,11 @@ static void add_joint_error(const mabd_affine_start_work* s, const mabd_real* q,
     mabd_joint_view view;
     mabd_real gap, angle, strain_gap = 0, strain_angle = 0;
     mabd_affine_view(s->sim, joint, q, &view);
-    measure_joint(&view, set, &gap, &angle);
+    mabd_rigid_joint_error(&view, set, &gap, &angle);
     if (!s->start->is_initial &&
         (gap > MABD_AFFINE_START_TOLERANCE || angle > MABD_AFFINE_START_TOLERANCE)) {
         const mabd_joint_view now = mabd_affine_unstrained_view(s, joint);
-        measure_joint(&now, set, &strain_gap, &strain_angle);
+        mabd_rigid_joint_error(&now, set, &strain_gap, &strain_angle);
     }
     const mabd_real size = mabd_v3_norm(view.ta) + mabd_v3_norm(view.tb) + mabd_v3_norm(view.Xa) +
                            mabd_v3_norm(view.Xb);

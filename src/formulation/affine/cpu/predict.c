@@ -28,17 +28,9 @@ static mabd_real script_value(const mabd_affine_sim* sim, const mabd_signal* sig
 // Set the pose of a scripted body at the end of the step.
 static void pose_script(mabd_affine_sim* sim, const mabd_model_script* script) {
     const mabd_model* m = sim->model;
-    mabd_model_start start = m->start[script->body];
-    mabd_vec3 position = mabd_v3_load(start.position);
-    if (script->translation) {
-        const mabd_real s = script_value(sim, script->translation);
-        position = mabd_v3_axpy(s, script->direction, script->pivot);
-    }
-    if (script->angle) {
-        const mabd_quat turn = mabd_q_axis_angle(script->axis, script_value(sim, script->angle));
-        mabd_q_store(mabd_q_product(turn, mabd_q_load(start.rotation)), start.rotation);
-    }
-    mabd_v3_store(position, start.position);
+    const mabd_real way = script->translation ? script_value(sim, script->translation) : 0;
+    const mabd_real angle = script->angle ? script_value(sim, script->angle) : 0;
+    const mabd_model_start start = mabd_model_script_pose(m, script, way, angle);
     mabd_real rates[12], *q = sim->q_new + 12 * (size_t)script->body;
     mabd_model_to_affine(&m->classes[m->body_class[script->body]], &start, q, rates);
     memcpy(sim->ref + 12 * (size_t)script->body, q, 12 * sizeof(mabd_real));

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+// Solves with the mass matrix at a pose.
+//
+//   [ M  -J' ] [ a ]   [ f - omega x J omega ]        accelerations: J a = -u' G u of each row,
+//   [ J   c  ] [ l ] = [ b                   ]        the derivative of J u along the motion
+//
+// A control with armature I has the force l = f - I x'': its row is J a + l/I = f/I - u'Gu. Without
+// armature its force is known: l = f. A rigid servo has J a = p'' - u'Gu. Bodies with a prescribed
+// motion enter the right-hand side with their velocity and acceleration.
+//
+// The same matrix with b = -C closes rows by the least motion in the mass metric, and with b = -J u
+// it projects velocities.
+
+#include "formulation/quaternion/kinematics.h"
+
+#include "formulation/quaternion/quaternion_layout.h"
+#include "rigid/frames.h"
+#include "scene/signal.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Time between the samples from which derivatives of prescribed motions are taken [s].
+#define SAMPLE_S ((mabd_real)1e-5)
+/// Iterations that close rows, and the error at which they end.
+#define CLOSE_MAX_ITERATIONS 50
+#define CLOSE_GOAL           ((mabd_real)1e-13)
+
+typedef struct side_motion {
+    mabd_real u[6]; // velocity of the centre (world), angular velocity (principal frame)
+    mabd_real a[6]; // accelerations, for prescribed motions
+} side_motion;
+
+// ---- rows at a pose ----------------------------------------------------------------------------
+
+void mabd_quaternion_take_pose(const mabd_quaternion_solve* s, const mabd_quaternion_node* node) {
+    for (int32_t i = 0; i < s->part->body_count; i++) {
+        const size_t body = (size_t)s->sim->bodies[s->part->body_first + i];
+        const mabd_real* row = node->body + MABD_NODE_REALS * body;
+        memcpy(s->sim->pose + 7 * body, row, 3 * sizeof *row);
+        mabd_q_store(mabd_q_normalize(mabd_q_load(row + 3)), s->sim->pose + 7 * body + 3);
+    }
+}
+
+static const mabd_row_set* set_of(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j) {
+    return &s->sim->model->row_sets[s->sim->model->joints[j->joint].row_set];
+}
+
+void mabd_quaternion_rows(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                          mabd_real* C, mabd_rigid_row* J) {
+    const mabd_quaternion_sim* sim = s->sim;
+    const mabd_model_joint* joint = &sim->model->joints[j->joint];
+    const mabd_row_set* set = set_of(s, j);
+    const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
+    mabd_real near[MABD_JOINT_MAX_ROWS] = {0};
+    mabd_rigid_joint_rows(&view, set->rigid_count, set->rigid, NULL, C, J);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        near[r] = sim->now.x[2 * (size_t)(joint->coordinate + r)];
+    }
+    if (set->control_count > 0) {
+        mabd_rigid_joint_rows(&view, set->control_count, set->control_row, near,
+                              C + set->rigid_count, J + set->rigid_count);
+    }
+}
+
+static mabd_real dot6(const mabd_rigid_wrench* w, const mabd_real* u) {
+    return mabd_v3_dot(w->f, mabd_v3_load(u)) + mabd_v3_dot(w->t, mabd_v3_load(u + 3));
+}
+
+// ---- motions of sides --------------------------------------------------------------------------
+
+// Derivatives of a prescribed motion from three samples, forward: signals may begin at their time.
+static void sample_script(const mabd_quaternion_sim* sim, mabd_real time, int32_t body,
+                          side_motion* out) {
+    mabd_mat3 R[3];
+    mabd_vec3 c[3], phi[3];
+    for (int k = 0; k < 3; k++) {
+        mabd_quaternion_side(sim, NULL, time + (mabd_real)k * SAMPLE_S, body, &R[k], &c[k]);
+        phi[k] = mabd_so3_log(mabd_m3_tproduct(R[0], R[k]));
+    }
+    const mabd_real rate = 1 / (2 * SAMPLE_S), bend = 1 / (SAMPLE_S * SAMPLE_S);
+    for (int k = 0; k < 2; k++) {
+        const mabd_vec3* x = k == 0 ? c : phi;
+        const mabd_vec3 d1 = mabd_v3_sub(x[1], x[0]), d2 = mabd_v3_sub(x[2], x[0]);
+        const mabd_vec3 v = mabd_v3_sub(mabd_v3_scale(4, d1), d2);
+        mabd_v3_store(mabd_v3_scale(rate, v), out->u + 3 * k);
+        mabd_v3_store(mabd_v3_scale(bend, mabd_v3_axpy(-2, d1, d2)), out->a + 3 * k);
+    }
+}
+
+static side_motion motion_of_side(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                                  int32_t body) {
+    const mabd_quaternion_sim* sim = s->sim;
+    side_motion out;
+    memset(&out, 0, sizeof out);
+    if (sim->body_slot[body] >= 0) {
+        const mabd_real* row = node->body + MABD_NODE_REALS * (size_t)body;
+        memcpy(out.u, row + 7, 3 * sizeof *row);
+        mabd_v3_store(
+            mabd_rigid_spin(mabd_q_load(sim->pose + 7 * (size_t)body + 3), mabd_q_load(row + 10)),
+            out.u + 3);
+    } else if (sim->body_script[body] >= 0) {
+        sample_script(sim, s->time, body, &out);
+    }
+    return out;
+}
+
+mabd_vec3 mabd_quaternion_prescribed_spin(const mabd_quaternion_sim* sim, mabd_real time,
+                                          int32_t body) {
+    side_motion m;
+    if (body == sim->model->body_count || sim->body_script[body] < 0) return mabd_v3(0, 0, 0);
+    sample_script(sim, time, body, &m);
+    return mabd_v3_load(m.u + 3);
+}
+
+void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
+    const mabd_quaternion_sim* sim = s->sim;
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const int32_t index = sim->joints[s->part->joint_first + i].joint;
+        const mabd_model_joint* joint = &sim->model->joints[index];
+        const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+        if (!set->damped) continue;
+        const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
+        const side_motion a = motion_of_side(s, node, joint->a);
+        const side_motion b = motion_of_side(s, node, joint->b);
+        const mabd_vec3 rate = mabd_ball_rate(view.Fb, mabd_m3_tproduct(view.Ab, view.Aa),
+                                              mabd_v3_load(a.u + 3), mabd_v3_load(b.u + 3));
+        for (int32_t r = 0; r < set->control_count; r++) {
+            if (!mabd_quaternion_is_damped_turn(set, r)) continue;
+            node->x[2 * (size_t)(joint->coordinate + r) + 1] =
+                mabd_v3_get(rate, set->control_row[r].axis);
+        }
+    }
+}
+
+// u' G u of one row: G with the multiplier 1, of all four blocks.
+static mabd_real curvature(const mabd_rigid_joint* at, const mabd_row* row, const mabd_real* ua,
+                           const mabd_real* ub) {
+    mabd_real G[4][36], sum = 0;
+    const mabd_real one = 1, *left[4] = {ua, ua, ub, ub}, *right[4] = {ua, ub, ua, ub};
+    memset(G, 0, sizeof G);
+    const mabd_rigid_blocks blocks = {G[0], G[1], G[2], G[3]};
+    mabd_rigid_add_geometric(at, 1, row, &one, &blocks);
+    for (int k = 0; k < 4; k++) {
+        for (int i = 0; i < 36; i++) sum += left[k][i / 6] * G[k][i] * right[k][i % 6];
+    }
+    return sum;
+}
+
+// ---- matrix and right-hand side ----------------------------------------------------------------
+
+void mabd_quaternion_store_rows(const mabd_quaternion_solve* s) {
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
+        mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+        if (j->slot < 0) continue;
+        mabd_quaternion_rows(s, j, C, J);
+        mabd_quaternion_store_jacobian(s->sim, j, J, false);
+        mabd_quaternion_store_jacobian(s->sim, j, J, true);
+    }
+}
+
+void mabd_quaternion_store_matrix(const mabd_quaternion_solve* s) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_model* m = sim->model;
+    const mabd_quaternion_part* part = s->part;
+    mabd_quaternion_clear(sim, part);
+    mabd_quaternion_store_rows(s);
+    for (int32_t i = 0; i < part->body_count; i++) {
+        const int32_t body = sim->bodies[part->body_first + i];
+        const mabd_model_class* c = &m->classes[m->body_class[body]];
+        mabd_real* D = sim->D + sim->slot_block[part->slot_first + i];
+        for (int k = 0; k < 6; k++) D[7 * k] = k < 3 ? c->material.mass : c->principal[k - 3];
+    }
+}
+
+// Leave a row out: its multiplier is the right-hand side. reaction: its force stays.
+static void release_row(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j, int32_t r,
+                        mabd_real diagonal, bool hold) {
+    const mabd_quaternion_sim* sim = s->sim;
+    const size_t blocks[2] = {j->block_a, j->block_b};
+    mabd_real* D = sim->D + sim->slot_block[s->part->slot_first + j->slot];
+    D[(size_t)(r * (j->width + 1))] = diagonal;
+    for (int k = 0; !hold && k < 2; k++) {
+        if (blocks[k] != SIZE_MAX) memset(sim->lower + blocks[k] + 6 * r, 0, 6 * sizeof *D);
+    }
+}
+
+// Second derivative of the target of a rigid servo.
+static mabd_real target_bend(const mabd_quaternion_solve* s, const mabd_control* c, int32_t k) {
+    if (!c->servo || s->sim->target_set[k]) return 0;
+    const mabd_real x0 = mabd_signal_value(c->servo, s->time);
+    const mabd_real x1 = mabd_signal_value(c->servo, s->time + SAMPLE_S);
+    const mabd_real x2 = mabd_signal_value(c->servo, s->time + 2 * SAMPLE_S);
+    return ((x2 - x1) - (x1 - x0)) / (SAMPLE_S * SAMPLE_S);
+}
+
+// Force of a control at the state, armature left out.
+static mabd_real control_force(const mabd_quaternion_solve* s, const mabd_control* c, int32_t k,
+                               mabd_real x, mabd_real rate) {
+    return c->offset + c->gain * s->sim->input[k] - c->stiffness * x - c->damping * rate;
+}
+
+// Add armature of damped rotations to the mass matrix, and their dampers to the right-hand side:
+// with r' = al_b - Q al_a + om_b x Q om_a the torque on b is -F (D F'r + I F'r').
+static void add_turns(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                      const mabd_joint_view* view, mabd_vec3 om_a, mabd_vec3 om_b) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_model_joint* joint = &sim->model->joints[j->joint];
+    const mabd_ball_damper d = mabd_quaternion_damper(sim, joint, 0);
+    const mabd_mat3 Q = mabd_m3_tproduct(view->Ab, view->Aa);
+    const mabd_mat3 I = mabd_ball_gain(view->Fb, d.armature);
+    const mabd_vec3 seen = mabd_m3_mul(Q, om_a), r = mabd_v3_sub(om_b, seen);
+    const mabd_vec3 y = mabd_v3_add(mabd_m3_mul(mabd_ball_gain(view->Fb, d.damping), r),
+                                    mabd_m3_mul(I, mabd_v3_cross(om_b, seen)));
+    const mabd_rigid_blocks M = mabd_quaternion_blocks(s, j);
+    const mabd_mat3 IQ = mabd_m3_product(I, Q);
+    const int t = MABD_RIGID_T;
+    mabd_real* rhs = sim->rhs + s->part->vector_first;
+    mabd_rigid_add_part(M.bb, t, t, 1, I);
+    mabd_rigid_add_part(M.ba, t, t, -1, IQ);
+    mabd_rigid_add_part(M.ab, t, t, -1, mabd_m3_transpose(IQ));
+    mabd_rigid_add_part(M.aa, t, t, 1, mabd_m3_tproduct(Q, IQ));
+    if (j->slot_b >= 0) {
+        mabd_real* to = rhs + 6 * (size_t)j->slot_b + 3;
+        mabd_v3_store(mabd_v3_sub(mabd_v3_load(to), y), to);
+    }
+    if (j->slot_a >= 0) {
+        mabd_real* to = rhs + 6 * (size_t)j->slot_a + 3;
+        mabd_v3_store(mabd_v3_add(mabd_v3_load(to), mabd_m3_tmul(Q, y)), to);
+    }
+}
+
+// Right-hand sides of the rows of a joint for accelerations.
+static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                      const mabd_quaternion_joint* j, mabd_real* b) {
+    const mabd_quaternion_sim* sim = s->sim;
+    const mabd_model_joint* joint = &sim->model->joints[j->joint];
+    const mabd_row_set* set = set_of(s, j);
+    const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
+    const side_motion a = motion_of_side(s, node, joint->a), o = motion_of_side(s, node, joint->b);
+    mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+    mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+    mabd_quaternion_rows(s, j, C, J);
+    for (int32_t r = 0; r < j->width; r++) {
+        const bool rigid = r < set->rigid_count;
+        const int32_t k = rigid ? 0 : r - set->rigid_count;
+        const mabd_row* row = rigid ? &set->rigid[r] : &set->control_row[k];
+        const mabd_rigid_joint at = mabd_rigid_joint_at(&view, 1, row, &C[r]);
+        b[r] = -curvature(&at, row, a.u, o.u) - dot6(&J[r].a, a.a) - dot6(&J[r].b, o.a);
+        if (rigid) continue;
+        const mabd_control* c = &set->control[k];
+        const int32_t coordinate = joint->coordinate + k;
+        const mabd_real rate = dot6(&J[r].a, a.u) + dot6(&J[r].b, o.u);
+        const bool turns = mabd_quaternion_is_damped_turn(set, k);
+        const mabd_real force = control_force(s, c, coordinate, C[r], turns ? 0 : rate);
+        if (c->rigid) {
+            b[r] += target_bend(s, c, coordinate);
+        } else if (c->armature > 0 && !turns) {
+            b[r] += force / c->armature;
+            release_row(s, j, r, 1 / c->armature, true);
+        } else {
+            b[r] = force;
+            release_row(s, j, r, 1, false);
+        }
+    }
+    if (set->damped) add_turns(s, j, &view, mabd_v3_load(a.u + 3), mabd_v3_load(o.u + 3));
+}
+
+mabd_status mabd_quaternion_accelerate(const mabd_quaternion_solve* s,
+                                       const mabd_quaternion_node* node) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_quaternion_part* part = s->part;
+    mabd_real* b = sim->rhs + part->vector_first;
+    int32_t body, joint;
+    mabd_quaternion_take_pose(s, node);
+    mabd_quaternion_store_matrix(s);
+    mabd_quaternion_forces(s, node, b);
+    for (int32_t i = 0; i < part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
+        if (j->slot < 0) continue;
+        set_joint(s, node, j, b + 6 * (size_t)part->body_count + (j->row - part->row_first));
+    }
+    const mabd_status status = mabd_quaternion_factor(s, &body, &joint);
+    if (status != MABD_OK) {
+        s->report->body = body, s->report->joint = joint;
+        s->report->reason = "the accelerations have no solution at";
+        return status;
+    }
+    mabd_quaternion_solve_linear(s);
+    return MABD_OK;
+}
+
+// Angular acceleration of a side, principal frame, from the last solve.
+static mabd_vec3 side_turn(const mabd_quaternion_solve* s, int32_t body) {
+    const int32_t slot = s->sim->body_slot[body];
+    side_motion m;
+    if (slot >= 0) {
+        return mabd_v3_load(s->sim->y + s->part->vector_first + 6 * (size_t)slot + 3);
+    }
+    if (body == s->sim->model->body_count || s->sim->body_script[body] < 0) {
+        return mabd_v3(0, 0, 0);
+    }
+    sample_script(s->sim, s->time, body, &m);
+    return mabd_v3_load(m.a + 3);
+}
+
+// Derivatives of the relative angular velocities of a damped joint: F'r'.
+static void write_turn_slopes(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                              const mabd_model_joint* joint, const mabd_quaternion_node* slope) {
+    const mabd_quaternion_sim* sim = s->sim;
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
+    const mabd_mat3 Q = mabd_m3_tproduct(view.Ab, view.Aa);
+    const mabd_vec3 om_a = mabd_v3_load(motion_of_side(s, node, joint->a).u + 3);
+    const mabd_vec3 om_b = mabd_v3_load(motion_of_side(s, node, joint->b).u + 3);
+    const mabd_vec3 turn =
+        mabd_v3_sub(side_turn(s, joint->b), mabd_m3_mul(Q, side_turn(s, joint->a)));
+    const mabd_vec3 bend =
+        mabd_m3_tmul(view.Fb, mabd_v3_add(turn, mabd_v3_cross(om_b, mabd_m3_mul(Q, om_a))));
+    for (int32_t r = 0; r < set->control_count; r++) {
+        if (!mabd_quaternion_is_damped_turn(set, r)) continue;
+        slope->x[2 * (size_t)(joint->coordinate + r) + 1] =
+            mabd_v3_get(bend, set->control_row[r].axis);
+    }
+}
+
+void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                                 const mabd_quaternion_node* slope) {
+    const mabd_quaternion_sim* sim = s->sim;
+    const mabd_quaternion_part* part = s->part;
+    const mabd_real* y = sim->y + part->vector_first;
+    for (int32_t i = 0; i < part->body_count; i++) {
+        const size_t at = MABD_NODE_REALS * (size_t)sim->bodies[part->body_first + i];
+        const mabd_quat q = mabd_q_load(node->body + at + 3), w = mabd_q_load(node->body + at + 10);
+        const mabd_quat turn = mabd_rigid_h_tmul(q, mabd_v3_load(y + 6 * (size_t)i + 3));
+        const mabd_real square = mabd_rigid_q_dot(w, w), half = (mabd_real)0.5;
+        memcpy(slope->body + at, node->body + at + 7, 7 * sizeof *y);
+        memcpy(slope->body + at + 7, y + 6 * (size_t)i, 3 * sizeof *y);
+        mabd_q_store(mabd_q(half * turn.w - square * q.w, half * turn.x - square * q.x,
+                            half * turn.y - square * q.y, half * turn.z - square * q.z),
+                     slope->body + at + 10);
+    }
+    for (int32_t i = 0; i < part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
+        const mabd_model_joint* joint = &sim->model->joints[j->joint];
+        const mabd_row_set* set = set_of(s, j);
+        const mabd_real* l = y + 6 * (size_t)part->body_count + (j->row - part->row_first);
+        for (int32_t k = 0; k < set->control_count; k++) {
+            const mabd_control* c = &set->control[k];
+            const size_t at = 2 * (size_t)(joint->coordinate + k);
+            const mabd_real x = node->x[at], rate = node->x[at + 1];
+            slope->x[at] = rate, slope->x[at + 1] = 0;
+            if (!c->rigid && c->armature > 0 && !mabd_quaternion_is_damped_turn(set, k)) {
+                // x'' = (f - l)/I
+                slope->x[at + 1] = (control_force(s, c, joint->coordinate + k, x, rate) -
+                                    l[set->rigid_count + k]) /
+                                   c->armature;
+            }
+        }
+        if (set->damped) write_turn_slopes(s, node, joint, slope);
+    }
+}
+
+// ---- start states ------------------------------------------------------------------------------
+
+// Release all rows of controls; rigid servos too.
+static void release_controls(const mabd_quaternion_solve* s) {
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
+        const mabd_row_set* set = set_of(s, j);
+        for (int32_t r = set->rigid_count; j->slot >= 0 && r < j->width; r++) {
+            release_row(s, j, r, 1, false);
+        }
+    }
+}
+
+// Write -C of rigid rows, or -J u with a node, to the right-hand side; returns the largest.
+static mabd_real set_rows(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                          int32_t* joint) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_quaternion_part* part = s->part;
+    mabd_real* b = sim->rhs + part->vector_first;
+    mabd_real largest = 0;
+    *joint = -1;
+    memset(b, 0, (6 * (size_t)part->body_count + (size_t)part->row_count) * sizeof *b);
+    for (int32_t i = 0; i < part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
+        const mabd_model_joint* own = &sim->model->joints[j->joint];
+        mabd_real* to = b + 6 * (size_t)part->body_count + (j->row - part->row_first);
+        mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+        side_motion a, o;
+        if (j->slot < 0) continue;
+        mabd_quaternion_rows(s, j, C, J);
+        if (node) a = motion_of_side(s, node, own->a), o = motion_of_side(s, node, own->b);
+        for (int32_t r = 0; r < set_of(s, j)->rigid_count; r++) {
+            to[r] = node ? -dot6(&J[r].a, a.u) - dot6(&J[r].b, o.u) : -C[r];
+            if (!((mabd_real)fabs(to[r]) > largest)) continue;
+            largest = (mabd_real)fabs(to[r]), *joint = j->joint;
+        }
+    }
+    return largest;
+}
+
+static mabd_status solve_rows(const mabd_quaternion_solve* s) {
+    int32_t body, joint;
+    mabd_quaternion_store_matrix(s);
+    release_controls(s);
+    MABD_TRY(mabd_quaternion_factor(s, &body, &joint));
+    mabd_quaternion_solve_linear(s);
+    return MABD_OK;
+}
+
+mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_real* y = sim->y + s->part->vector_first;
+    int32_t joint;
+    mabd_real error = set_rows(s, NULL, &joint);
+    for (int k = 0; k < CLOSE_MAX_ITERATIONS && error > CLOSE_GOAL; k++) {
+        if (solve_rows(s) != MABD_OK) return error;
+        for (int32_t i = 0; i < s->part->body_count; i++) {
+            mabd_real* row = sim->pose + 7 * (size_t)sim->bodies[s->part->body_first + i];
+            const mabd_vec3 way = mabd_v3_load(y + 6 * (size_t)i);
+            mabd_v3_store(mabd_v3_add(mabd_v3_load(row), way), row);
+            mabd_q_store(mabd_rigid_turn(mabd_q_load(row + 3), mabd_v3_load(y + 6 * (size_t)i + 3)),
+                         row + 3);
+        }
+        const mabd_real now = set_rows(s, NULL, &joint);
+        const bool falls = now < error / 2;
+        error = now;
+        if (!falls && error < (mabd_real)1e-9) break; // round-off
+    }
+    return error;
+}
+
+mabd_status mabd_quaternion_project(const mabd_quaternion_solve* s, mabd_quaternion_node* node,
+                                    mabd_real* rate, int32_t* joint) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_real* y = sim->y + s->part->vector_first;
+    *rate = set_rows(s, node, joint);
+    if (*rate == 0) return MABD_OK;
+    MABD_TRY(solve_rows(s));
+    for (int32_t i = 0; i < s->part->body_count; i++) {
+        const size_t body = (size_t)sim->bodies[s->part->body_first + i];
+        mabd_real* row = node->body + MABD_NODE_REALS * body;
+        const mabd_quat q = mabd_q_load(row + 3), w = mabd_q_load(row + 10);
+        const mabd_quat d = mabd_rigid_h_tmul(
+            q, mabd_v3_scale((mabd_real)0.5, mabd_v3_load(y + 6 * (size_t)i + 3)));
+        mabd_v3_store(mabd_v3_add(mabd_v3_load(row + 7), mabd_v3_load(y + 6 * (size_t)i)), row + 7);
+        mabd_q_store(mabd_q(w.w + d.w, w.x + d.x, w.y + d.y, w.z + d.z), row + 10);
+    }
+    return MABD_OK;
+}
+
+void mabd_quaternion_read_coordinates(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
+    mabd_quaternion_take_pose(s, node);
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
+        const mabd_model_joint* joint = &s->sim->model->joints[j->joint];
+        const mabd_row_set* set = set_of(s, j);
+        mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+        if (set->control_count == 0) continue;
+        mabd_quaternion_rows(s, j, C, J);
+        const side_motion a = motion_of_side(s, node, joint->a);
+        const side_motion o = motion_of_side(s, node, joint->b);
+        for (int32_t k = 0; k < set->control_count; k++) {
+            const int32_t r = set->rigid_count + k;
+            mabd_real* x = node->x + 2 * (size_t)(joint->coordinate + k);
+            x[0] = C[r], x[1] = dot6(&J[r].a, a.u) + dot6(&J[r].b, o.u);
+        }
+    }
+    mabd_quaternion_write_turns(s, node);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Solves with the mass matrix at a pose: accelerations, and consistent start states.
+#pragma once
+
+#include "formulation/quaternion/solve.h"
+
+/// Evaluate the rows of a joint at sim->pose and s->time: rigid rows, then controls, with the
+/// coordinates of controls as values. C, J (width of the joint). near: coordinates before.
+void mabd_quaternion_rows(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                          mabd_real* C, mabd_rigid_row* J);
+/// Write J and -J' of all joints of a part at sim->pose into the matrix.
+void mabd_quaternion_store_rows(const mabd_quaternion_solve* s);
+/// Write M, J and -J' of a part at sim->pose into the matrix; rows have no compliance.
+void mabd_quaternion_store_matrix(const mabd_quaternion_solve* s);
+/// Judge whether the rows of a part are redundant at sim->now, and set its shift (redundancy.c).
+void mabd_quaternion_judge_rows(mabd_quaternion_sim* sim, int32_t part);
+/// Copy the poses of the bodies of a part from a node to sim->pose.
+void mabd_quaternion_take_pose(const mabd_quaternion_solve* s, const mabd_quaternion_node* node);
+
+/// Compute the accelerations of a part at a node: sim->y gets (c'', body-frame angular
+/// acceleration) of its bodies, then the multipliers of its rows [N], [N m]. sim->input holds the
+/// controls. MABD_ERR_SINGULAR: the report names the slot.
+mabd_status mabd_quaternion_accelerate(const mabd_quaternion_solve* s,
+                                       const mabd_quaternion_node* node);
+/// Write the derivative of a node after mabd_quaternion_accelerate: velocities and accelerations of
+/// bodies and coordinates.
+void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                                 const mabd_quaternion_node* slope);
+
+/// Close the rigid rows of a part by the least motion in the mass metric, iterated; sim->pose is
+/// changed. Returns the largest error that is left [m] or [rad].
+mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s);
+/// Project the velocities of a node on those that the rigid rows allow, in the mass metric. The
+/// node's poses are in sim->pose. *rate gets the largest rate of a row before [m/s] or [rad/s] and
+/// *joint its joint.
+mabd_status mabd_quaternion_project(const mabd_quaternion_solve* s, mabd_quaternion_node* node,
+                                    mabd_real* rate, int32_t* joint);
+/// Write the relative angular velocities of damped rotations into a node whose poses are in
+/// sim->pose.
+void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion_node* node);
+/// Compute the rates of the coordinates of a node from its velocities, and the coordinates.
+void mabd_quaternion_read_coordinates(const mabd_quaternion_solve* s, mabd_quaternion_node* node);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definition of a simulation in the quaternion formulation: presets, choices, checks.
+
+#include "base/error.h"
+#include "formulation/quaternion/quaternion_sim.h"
+
+static const mabd_real tolerances[MABD_PRESET_COUNT] = {
+    [MABD_PRESET_FAST] = (mabd_real)1e-8,
+    [MABD_PRESET_BALANCED] = (mabd_real)1e-10,
+    [MABD_PRESET_EXACT] = (mabd_real)1e-12,
+};
+
+void mabd_quaternion_apply_preset(mabd_sim_def* def, mabd_preset preset) {
+    def->quaternion.newton_tolerance = tolerances[preset];
+    def->quaternion.bdf2_start = MABD_INTEGRATOR_TRBDF2;
+}
+
+void mabd_quaternion_resolve(mabd_sim_def* def) {
+    if (def->integrator == MABD_INTEGRATOR_AUTO) def->integrator = MABD_INTEGRATOR_BDF2;
+    if (def->max_iterations == 0) def->max_iterations = 40;
+}
+
+mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* def,
+                                  mabd_error* error) {
+    const mabd_integrator start = def->quaternion.bdf2_start;
+    if (!(def->quaternion.newton_tolerance > 0)) {
+        return mabd_fail(error, MABD_ERR_ARG, "quaternion.newton_tolerance must be positive");
+    }
+    if (start != MABD_INTEGRATOR_TRBDF2 && start != MABD_INTEGRATOR_SDIRK2 &&
+        start != MABD_INTEGRATOR_EULER) {
+        return mabd_fail(error, MABD_ERR_ARG,
+                         "quaternion.bdf2_start must be trbdf2, sdirk2 or euler");
+    }
+    (void)model; // features are refused by sim/sim_def.c
+    return MABD_OK;
+}

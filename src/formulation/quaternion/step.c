@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time step of the quaternion formulation.
+//
+// Each part takes the step on its own: the solves of its method (tableau.h), or, where one fails,
+// parts of h/2, h/4, ... by implicit Euler: near singular poses the accelerations that trbdf2 would
+// need at the start of each part are not bounded. Results go to `next`; if all parts succeed,
+// `next` becomes `now` and `now` becomes `last`. A failed step leaves the state as it was.
+
+#include "formulation/quaternion/quaternion_sim.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/tableau.h"
+#include "rigid/row_error.h"
+
+#include <math.h>
+#include <string.h>
+
+/// The step of a part: where it comes from and what it may use.
+typedef struct part_step {
+    mabd_quaternion_solve solve;
+    const mabd_quaternion_node *from, *last, *slope; // last, slope: null = not known
+} part_step;
+
+// ---- one solve ---------------------------------------------------------------------------------
+
+static void combine(mabd_real* out, int count, const mabd_tableau_solve* t, mabd_real h,
+                    const mabd_real* start, const mabd_real* last, const mabd_real* stage,
+                    const mabd_real* slope) {
+    for (int k = 0; k < count; k++) {
+        mabd_real sum = t->on_start * start[k];
+        if (last) sum += t->on_last * last[k];
+        if (stage) sum += t->on_stage * stage[k];
+        if (slope) sum += t->slope * h * slope[k];
+        out[k] = sum;
+    }
+}
+
+static const mabd_real* at_body(const mabd_quaternion_node* node, size_t at) {
+    return node ? node->body + at : NULL;
+}
+static const mabd_real* at_coordinate(const mabd_quaternion_node* node, size_t at) {
+    return node ? node->x + at : NULL;
+}
+
+// Call for each controlled coordinate of a part.
+typedef void coordinate_fn(part_step* p, int32_t coordinate, int32_t row, void* context);
+static void for_coordinates(part_step* p, coordinate_fn* fn, void* context) {
+    const mabd_quaternion_sim* sim = p->solve.sim;
+    for (int32_t i = 0; i < p->solve.part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[p->solve.part->joint_first + i];
+        const mabd_model_joint* joint = &sim->model->joints[j->joint];
+        const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+        for (int32_t r = 0; r < set->control_count; r++) {
+            fn(p, joint->coordinate + r, j->row + set->rigid_count + r, context);
+        }
+    }
+}
+
+typedef struct past_work {
+    const mabd_tableau_solve* t;
+    const mabd_quaternion_node *last, *stage, *slope;
+} past_work;
+
+static void past_coordinate(part_step* p, int32_t coordinate, int32_t row, void* context) {
+    const past_work* w = context;
+    const size_t at = 2 * (size_t)coordinate;
+    (void)row;
+    combine(p->solve.sim->past.x + at, 2, w->t, p->solve.h, p->from->x + at,
+            at_coordinate(w->last, at), at_coordinate(w->stage, at), at_coordinate(w->slope, at));
+}
+
+// Write the past of a solve; nodes with weight 0 are not read.
+static void set_past(part_step* p, const mabd_tableau_solve* t, const mabd_quaternion_node* stage) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    past_work w = {t, t->on_last != 0 ? p->last : NULL, t->on_stage != 0 ? stage : NULL,
+                   t->slope != 0 ? p->slope : NULL};
+    for (int32_t i = 0; i < p->solve.part->body_count; i++) {
+        const size_t body = (size_t)sim->bodies[p->solve.part->body_first + i];
+        const size_t at = MABD_NODE_REALS * body;
+        combine(sim->past.body + at, MABD_NODE_REALS, t, p->solve.h, p->from->body + at,
+                at_body(w.last, at), at_body(w.stage, at), at_body(w.slope, at));
+    }
+    for_coordinates(p, past_coordinate, &w);
+}
+
+// First guess of poses: the node goes on with its velocity for `lead` seconds.
+static void guess(part_step* p, const mabd_quaternion_node* node, mabd_real lead) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    for (int32_t i = 0; i < p->solve.part->body_count; i++) {
+        const size_t body = (size_t)sim->bodies[p->solve.part->body_first + i];
+        const mabd_real* row = node->body + MABD_NODE_REALS * body;
+        mabd_real* pose = sim->pose + 7 * body;
+        for (int k = 0; k < 7; k++) pose[k] = row[k] + lead * row[7 + k];
+        mabd_q_store(mabd_q_normalize(mabd_q_load(pose + 3)), pose + 3);
+    }
+}
+
+static void write_coordinate(part_step* p, int32_t coordinate, int32_t row, void* context) {
+    const mabd_quaternion_sim* sim = p->solve.sim;
+    const mabd_quaternion_node* to = context;
+    const size_t at = 2 * (size_t)coordinate;
+    to->x[at] = sim->row_x[row];
+    to->x[at + 1] = (sim->row_x[row] - sim->past.x[at]) / p->solve.bh;
+}
+
+// Write the node at the end of a solve.
+static void write_node(part_step* p, mabd_quaternion_node* to) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    const mabd_quaternion_part* part = p->solve.part;
+    for (int32_t i = 0; i < part->body_count; i++) {
+        const size_t body = (size_t)sim->bodies[part->body_first + i];
+        const mabd_real *pose = sim->pose + 7 * body,
+                        *past = sim->past.body + MABD_NODE_REALS * body;
+        mabd_real* row = to->body + MABD_NODE_REALS * body;
+        for (int k = 0; k < 7; k++) {
+            row[k] = pose[k], row[7 + k] = (pose[k] - past[k]) / p->solve.bh;
+        }
+    }
+    for_coordinates(p, write_coordinate, to);
+    mabd_quaternion_write_turns(&p->solve, to);
+    for (int32_t r = part->row_first; r < part->row_first + part->row_count; r++) {
+        sim->next_lambda[r] = sim->multiplier[r] / (p->solve.bh * p->solve.bh);
+    }
+}
+
+// One solve: from t over h, number `index` of its method; stage: result of the one before.
+static mabd_status solve_once(part_step* p, const mabd_tableau* t, int index, mabd_real time,
+                              const mabd_quaternion_node* stage, mabd_quaternion_node* to) {
+    mabd_quaternion_solve* s = &p->solve;
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_tableau_solve* own = &t->solve[index];
+    const mabd_real begin = index == 0 ? 0 : t->solve[0].end;
+    s->bh = own->bh * s->h, s->from = time, s->time = time + own->end * s->h;
+    mabd_quaternion_set_inputs(s);
+    set_past(p, own, stage);
+    guess(p, index == 0 ? p->from : stage, (own->end - begin) * s->h);
+    for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
+        sim->multiplier[r] = sim->next_lambda[r] * s->bh * s->bh;
+    }
+    MABD_TRY(mabd_quaternion_newton(s));
+    write_node(p, to);
+    return MABD_OK;
+}
+
+// ---- a step of a part --------------------------------------------------------------------------
+
+typedef struct mix_work {
+    mabd_real first, second;
+    const mabd_quaternion_node* stage;
+    mabd_quaternion_node* to;
+} mix_work;
+
+static void mix_values(const part_step* p, const mix_work* w, int count, const mabd_real* start,
+                       const mabd_real* stage, mabd_real* to) {
+    (void)p;
+    for (int k = 0; k < count; k++) {
+        to[k] = (1 - w->first - w->second) * start[k] + w->first * stage[k] + w->second * to[k];
+    }
+}
+
+static void mix_coordinate(part_step* p, int32_t coordinate, int32_t row, void* context) {
+    const mix_work* w = context;
+    const size_t at = 2 * (size_t)coordinate;
+    (void)row;
+    mix_values(p, w, 2, p->from->x + at, w->stage->x + at, w->to->x + at);
+}
+
+// Combine the two solves of a method to its result.
+static void mix(part_step* p, const mabd_tableau* t, mabd_quaternion_node* to) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    mix_work w = {t->first, t->second, &sim->stage, to};
+    for (int32_t i = 0; i < p->solve.part->body_count; i++) {
+        const size_t at = MABD_NODE_REALS * (size_t)sim->bodies[p->solve.part->body_first + i];
+        mix_values(p, &w, MABD_NODE_REALS, p->from->body + at, sim->stage.body + at, to->body + at);
+    }
+    for_coordinates(p, mix_coordinate, &w);
+}
+
+static void slope_coordinate(part_step* p, int32_t coordinate, int32_t row, void* context) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    const mabd_quaternion_node* to = context;
+    const size_t at = 2 * (size_t)coordinate;
+    (void)row;
+    for (size_t k = at; k < at + 2; k++) {
+        sim->next_slope.x[k] = (to->x[k] - sim->past.x[k]) / p->solve.bh;
+    }
+}
+
+// The derivative at the end of the last solve: (y - past)/bh.
+static void write_end_slope(part_step* p, mabd_quaternion_node* to) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    for (int32_t i = 0; i < p->solve.part->body_count; i++) {
+        const size_t at = MABD_NODE_REALS * (size_t)sim->bodies[p->solve.part->body_first + i];
+        for (size_t k = at; k < at + MABD_NODE_REALS; k++) {
+            sim->next_slope.body[k] = (to->body[k] - sim->past.body[k]) / p->solve.bh;
+        }
+    }
+    for_coordinates(p, slope_coordinate, to);
+}
+
+// Compute the derivative at the start of a step that does not know it.
+static mabd_status find_slope(part_step* p, mabd_real time) {
+    mabd_quaternion_solve* s = &p->solve;
+    s->from = s->time = time;
+    mabd_quaternion_set_inputs(s);
+    MABD_TRY(mabd_quaternion_accelerate(s, p->from));
+    mabd_quaternion_write_slope(s, p->from, &s->sim->next_slope);
+    p->slope = &s->sim->next_slope;
+    return MABD_OK;
+}
+
+// Advance a part from p->from at `time` by p->solve.h to `to`, by one method.
+static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
+                           mabd_quaternion_node* to) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    const mabd_tableau t = mabd_tableau_of(method);
+    if (t.uses_slope && !p->slope) MABD_TRY(find_slope(p, time));
+    if (t.count == 1) return solve_once(p, &t, 0, time, NULL, to);
+    MABD_TRY(solve_once(p, &t, 0, time, NULL, &sim->stage));
+    MABD_TRY(solve_once(p, &t, 1, time, &sim->stage, to));
+    if (t.uses_slope) write_end_slope(p, to);
+    if (t.combines) mix(p, &t, to);
+    return MABD_OK;
+}
+
+// The method of a step without history.
+static mabd_integrator one_step_method(const mabd_sim_def* def) {
+    return def->integrator == MABD_INTEGRATOR_BDF2 ? def->quaternion.bdf2_start : def->integrator;
+}
+
+static void copy_coordinate(part_step* p, int32_t coordinate, int32_t row, void* context) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    (void)row, (void)context;
+    memcpy(sim->base.x + 2 * (size_t)coordinate, sim->next.x + 2 * (size_t)coordinate,
+           2 * sizeof *sim->base.x);
+}
+
+// Make `next` the node from which the rest of a halved step goes on.
+static void go_on(part_step* p) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    for (int32_t i = 0; i < p->solve.part->body_count; i++) {
+        const size_t at = MABD_NODE_REALS * (size_t)sim->bodies[p->solve.part->body_first + i];
+        memcpy(sim->base.body + at, sim->next.body + at, MABD_NODE_REALS * sizeof(mabd_real));
+    }
+    for_coordinates(p, copy_coordinate, NULL);
+    p->from = &sim->base, p->slope = NULL;
+}
+
+static void restore_lambda(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part) {
+    memcpy(sim->next_lambda + part->row_first, sim->lambda + part->row_first,
+           (size_t)part->row_count * sizeof *sim->lambda);
+}
+
+// The step in parts of h/2, h/4, ...: a part that fails is halved, and so are all after it.
+static mabd_status advance_in_parts(part_step* p, mabd_real time) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    mabd_quaternion_report* report = p->solve.report;
+    const int32_t units = (int32_t)1 << sim->def.max_halvings;
+    int32_t size = units / 2, done = 0;
+    report->retries++;
+    report->substeps = 0;
+    p->from = &sim->now, p->last = p->slope = NULL;
+    restore_lambda(sim, p->solve.part);
+    while (done < units) {
+        const mabd_real unit = sim->def.h / (mabd_real)units;
+        p->solve.h = (mabd_real)size * unit;
+        p->slope = NULL;
+        const mabd_status status =
+            advance(p, MABD_INTEGRATOR_EULER, time + (mabd_real)done * unit, &sim->next);
+        if (status == MABD_OK) {
+            go_on(p);
+            done += size;
+            report->substeps++;
+        } else if (size == 1) {
+            return status;
+        } else {
+            report->retries++;
+            size /= 2;
+        }
+    }
+    return MABD_OK;
+}
+
+static void measure_rows(part_step* p) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    mabd_quaternion_report* report = p->solve.report;
+    mabd_quaternion_take_pose(&p->solve, &sim->next);
+    for (int32_t i = 0; i < p->solve.part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[p->solve.part->joint_first + i];
+        const mabd_model_joint* joint = &sim->model->joints[j->joint];
+        const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, p->solve.time, joint);
+        mabd_real gap, angle;
+        mabd_rigid_joint_error(&view, &sim->model->row_sets[joint->row_set], &gap, &angle);
+        if (gap > report->gap || angle > report->angle_error || report->worst_joint < 0) {
+            report->worst_joint = j->joint;
+        }
+        if (gap > report->gap) report->gap = gap;
+        if (angle > report->angle_error) report->angle_error = angle;
+    }
+}
+
+static void step_part(void* context, int32_t index, int32_t thread) {
+    mabd_quaternion_sim* sim = context;
+    mabd_quaternion_part* part = &sim->parts[index];
+    mabd_quaternion_report* report = &sim->reports[index];
+    const mabd_real time = sim->time;
+    (void)thread;
+    *report = (mabd_quaternion_report){.body = -1,
+                                       .joint = -1,
+                                       .worst_joint = -1,
+                                       .substeps = 1,
+                                       .converged = true,
+                                       .consistency = 1};
+    const bool restart = mabd_quaternion_jumps(sim, part, time);
+    const bool history = part->has_history && !restart;
+    part_step p = {.solve = {.sim = sim, .part = part, .h = sim->def.h, .report = report},
+                   .from = &sim->now,
+                   .last = history ? &sim->last : NULL,
+                   .slope = part->has_slope && !restart ? &sim->slope : NULL};
+    const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2;
+    const mabd_integrator method =
+        bdf2 && history ? MABD_INTEGRATOR_BDF2 : one_step_method(&sim->def);
+    restore_lambda(sim, part);
+    report->status = advance(&p, method, time, &sim->next);
+    const bool halve = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
+    if (halve && sim->def.max_halvings > 0) report->status = advance_in_parts(&p, time);
+    if (report->status != MABD_OK) return;
+    part->history_after = true;
+    part->slope_after = mabd_tableau_of(sim->def.integrator).uses_slope;
+    measure_rows(&p);
+}
+
+// ---- the step ----------------------------------------------------------------------------------
+
+static void rotate(mabd_quaternion_sim* sim) {
+    const mabd_quaternion_node oldest = sim->last, slope = sim->slope;
+    mabd_real* lambda = sim->lambda;
+    sim->last = sim->now, sim->now = sim->next, sim->next = oldest;
+    sim->slope = sim->next_slope, sim->next_slope = slope;
+    sim->lambda = sim->next_lambda, sim->next_lambda = lambda;
+    sim->forces_known = false;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        sim->parts[i].has_history = sim->parts[i].history_after;
+        sim->parts[i].has_slope = sim->parts[i].slope_after;
+    }
+}
+
+static void add_report(const mabd_quaternion_report* r, mabd_step_info* info) {
+    info->iterations += r->iterations;
+    info->retries += r->retries;
+    if (r->substeps > info->substeps) info->substeps = r->substeps;
+    info->line_searches += r->line_searches;
+    info->converged &= r->converged;
+    if (r->gap > info->gap || r->angle_error > info->angle_error || info->worst_joint < 0) {
+        if (r->worst_joint >= 0) info->worst_joint = r->worst_joint;
+    }
+    if (r->gap > info->gap) info->gap = r->gap;
+    if (r->angle_error > info->angle_error) info->angle_error = r->angle_error;
+    info->quaternion.refinements += r->refinements;
+    if (r->consistency < info->quaternion.consistency) {
+        info->quaternion.consistency = r->consistency;
+    }
+}
+
+static mabd_status report_failure(const mabd_quaternion_sim* sim, const mabd_quaternion_report* r,
+                                  mabd_real time, mabd_error* error) {
+    char label[160];
+    if (r->joint >= 0) {
+        mabd_model_joint_label(sim->model, r->joint, label, sizeof label);
+    } else {
+        mabd_model_body_label(sim->model, r->body < 0 ? 0 : r->body, label, sizeof label);
+    }
+    return mabd_fail_at(error, r->status, r->body, r->joint, time, "%s %s (t = %g s)",
+                        r->reason ? r->reason : "the step fails at", label, (double)time);
+}
+
+mabd_status mabd_quaternion_step(void* self, mabd_real time, mabd_step_info* info,
+                                 mabd_error* error) {
+    mabd_quaternion_sim* sim = self;
+    mabd_step_info local;
+    const double clock = mabd_clock();
+    if (!info) info = &local;
+    memset(info, 0, sizeof *info);
+    info->converged = true, info->worst_joint = -1;
+    info->quaternion.consistency = 1;
+    sim->time = time;
+    mabd_pool_run(sim->pool, sim->part_count, step_part, sim);
+    double factor = 0, solve = 0;
+    const mabd_quaternion_report* bad = NULL;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const mabd_quaternion_report* r = &sim->reports[i];
+        if (r->status != MABD_OK && !bad) bad = r;
+        factor += r->factor_seconds, solve += r->solve_seconds;
+        add_report(r, info);
+    }
+    sim->times[MABD_QUATERNION_FACTOR] += factor, sim->times[MABD_QUATERNION_SOLVE] += solve;
+    sim->times[MABD_QUATERNION_STEP] += mabd_clock() - clock - factor - solve;
+    if (bad) return report_failure(sim, bad, time, error);
+    rotate(sim);
+    sim->time = time + sim->def.h;
+    mabd_quaternion_keep_inputs(sim);
+    return MABD_OK;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rigid/joint_coordinates.h"
+
+// Write the coordinate of a free rotation.
+static void write_turn(const mabd_joint_view* view, const mabd_row_set* set, const mabd_row* row,
+                       const mabd_real* known, mabd_real* coordinate) {
+    const mabd_real near = 0;
+    mabd_joint_coordinates(view, 1, row, &near, coordinate);
+    for (int32_t r = 0; r < set->control_count; r++) { // followed over whole turns
+        const mabd_row* own = &set->control_row[r];
+        if (own->kind == row->kind && own->axis == row->axis) *coordinate = known[r];
+    }
+}
+
+void mabd_rigid_joint_coordinates(const mabd_model* m, int32_t joint, mabd_joint_view view,
+                                  mabd_mat3 start_a, mabd_mat3 start_b, const mabd_real* known,
+                                  mabd_real* coordinates) {
+    const mabd_model_joint* own = &m->joints[joint];
+    const mabd_row_set* set = &m->row_sets[own->row_set];
+    if (own->frame < 0) { // a plain ball joint: world axes of the start pose
+        view.Fa = mabd_m3_transpose(start_a), view.Fb = mabd_m3_transpose(start_b);
+    }
+    const mabd_vec3 gap = mabd_joint_gap(&view);
+    for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
+        mabd_row row = {MABD_ROW_SLIDE, (uint8_t)(axis % 3), 0, 1};
+        coordinates[axis] = 0;
+        if (axis <= MABD_AXIS_TZ) {
+            coordinates[axis] = mabd_row_value(&view, &row, gap);
+        } else if (mabd_joint_coordinate((mabd_joint)own->type, (mabd_axis)axis, &row)) {
+            write_turn(&view, set, &row, known, &coordinates[axis]);
+        }
+    }
+    for (int32_t r = 0; r < set->rigid_count; r++) { // errors of locked rotations
+        const mabd_row* row = &set->rigid[r];
+        if (row->kind != MABD_ROW_CROSS) continue;
+        const int locked = 3 - row->axis - row->other;
+        coordinates[MABD_AXIS_RX + locked] = mabd_row_value(&view, row, gap);
+    }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The six coordinates of a joint, as mabd_sim_get_joint_coordinates gives them.
+#pragma once
+
+#include "model/model_data.h"
+
+/// Compute the coordinates (MABD_AXIS_COUNT) of a joint [m], [rad]: those of its free axes, and the
+/// errors of its locked ones. view: both sides of the joint now. start_a, start_b: rotations of its
+/// bodies in the start pose, which define the axes of a joint that has none. known
+/// (control_count of the joint): its controlled coordinates, followed over whole turns.
+void mabd_rigid_joint_coordinates(const mabd_model* m, int32_t joint, mabd_joint_view view,
+                                  mabd_mat3 start_a, mabd_mat3 start_b, const mabd_real* known,
+                                  mabd_real* coordinates);
