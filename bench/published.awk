@@ -10,7 +10,7 @@ function value(text) { return text == "" ? "–" : text }
     delete f
     delete ours
     split_line($0, f)
-    if (!rows++) {
+    if (!printed++) {
         print "| scene | published in | links | constraints | h [ms] | tolerance | iterations | ms per step | ours: bodies | rows | h [ms] | iterations | gap [m] | ms per step | table |"
         print "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|"
     }
