@@ -62,6 +62,7 @@ BEGIN {
     room("quaternion",      7.5, "", "the quaternion formulation")
     room("formulation registry", 7.9, "", "the only place that names formulations")
     room("sim",         8, "", "the object behind mabd_sim: knows formulation.h and no formulation")
+    room("gradient",    9, "", "tape, losses and optimiser: knows formulation.h and no formulation")
     room("record",      9, 1,  "files are written through the public API, so that it is always enough")
     room("render",      9, 1,  "pictures need geometry only")
     room("cli",        11,   "", "the command is a user of the public API")
@@ -76,6 +77,7 @@ BEGIN {
 
     only("collide", "base math contact scene model collide")
     only("sim", "base math scene topology model formulation sim")
+    only("gradient", "base math scene topology joint model rigid formulation sim gradient")
     only("cuda/exec", "base cuda/exec")
     only("cuda/runtime", "base math cuda/exec cuda/runtime")
     only("cuda/dual", "base math topology dual cuda/exec cuda/runtime cuda/dual")

@@ -5,6 +5,7 @@
 #include "mabd/base.h"
 #include "mabd/batch.h"
 #include "mabd/generate.h"
+#include "mabd/gradient.h"
 #include "mabd/model.h"
 #include "mabd/record.h"
 #include "mabd/render.h"
