@@ -85,6 +85,8 @@
 /// Rotation vectors above this length are reduced by whole turns before their exponential, and are
 /// continued beyond half a turn by adding rotations to them [rad].
 #define MABD_SPIN_FAR_RAD ((mabd_real)2.5)
+/// Distance from a whole turn below which such a sum has no axis of its own [rad].
+#define MABD_SPIN_AXIS_RAD ((mabd_real)0.1)
 
 /// Rotation per step from which a body whose moments of inertia differ by more than the part below
 /// is reported [rad].

@@ -393,16 +393,27 @@ MABD_HOT mabd_vec3 mabd_spin_join_near(mabd_vec3 y, mabd_vec3 u) {
     return mabd_v3_axpy((mabd_real)-1 / 12, mabd_v3_cross(z, yz), sum);
 }
 
+/// Compute the rotation vector of the unit quaternion q that is nearest to `near` [rad]. Close to
+/// whole turns, where q has no axis, it is `near` itself.
+MABD_FN mabd_vec3 mabd_spin_continue(mabd_quat q, mabd_vec3 near) {
+    const mabd_vec3 v = mabd_spin_vector(q);
+    const mabd_real angle = mabd_v3_norm(v), turn = 2 * MABD_PI;
+    if (!(angle > MABD_SPIN_AXIS_RAD)) return near;
+    const mabd_real more = mabd_v3_dot(near, v) / angle - angle;
+    const mabd_real turns = (mabd_real)floor(more / turn + (mabd_real)0.5);
+    return mabd_v3_scale(1 + turn * turns / angle, v);
+}
+
 /// Compute the rotation vector of a rotation by y and then by that of I + [u]. Beyond
 /// MABD_SPIN_FAR_RAD no turn is lost.
 MABD_FN mabd_vec3 mabd_spin_join(mabd_vec3 y, mabd_vec3 u) {
     if (mabd_spin_is_near(y, u)) return mabd_spin_join_near(y, u);
     const mabd_quat more = mabd_spin_tangent(u);
-    if (!(mabd_v3_dot(y, y) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) {
-        return mabd_spin_vector(mabd_q_product(mabd_spin_quat(y), more));
-    }
+    const mabd_quat q = mabd_q_product(mabd_spin_quat_any(y), more);
+    if (!(mabd_v3_dot(y, y) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) return mabd_spin_vector(q);
     const mabd_vec3 z = mabd_spin_vector(more);
-    return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(y, z), mabd_v3_add(y, z));
+    return mabd_spin_continue(q,
+                              mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(y, z), mabd_v3_add(y, z)));
 }
 
 /// Compute G w from Z = (I + G C)^-1 G: G = (I - Z C)^-1 Z. c: diagonal of C.
@@ -427,7 +438,8 @@ MABD_FN mabd_vec3 mabd_spin_sum(mabd_vec3 d, mabd_vec3 y, mabd_quat q) {
     if (!(mabd_v3_dot(sum, sum) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) {
         return mabd_spin_vector(mabd_q_product(mabd_spin_quat(d), q));
     }
-    return mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(d, y), sum);
+    return mabd_spin_continue(mabd_q_product(mabd_spin_quat_any(d), q),
+                              mabd_v3_axpy((mabd_real)0.5, mabd_v3_cross(d, y), sum));
 }
 
 /// Compute the state after a solve. q: quaternion of end->y; on_light: 1 for the light axis, 0 for
