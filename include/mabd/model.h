@@ -107,8 +107,9 @@ typedef struct mabd_model_info {
     int32_t components[MABD_COMPONENT_COUNT]; // by class
     int32_t loops;                            // independent cycles over all components
     int32_t widest_block;                     // rows of the widest joint
-    size_t bytes_model;                       // held by the model
-    uint64_t hash;                            // mabd_model_hash
+    int32_t weighted_joints; // with weights of forces other than 1; for quaternion only
+    size_t bytes_model;      // held by the model
+    uint64_t hash;           // mabd_model_hash
 } mabd_model_info;
 /// Counts of a model; O(1). Memory and solvers of a simulation of it: mabd_sim_get_plan.
 MABD_API mabd_model_info mabd_model_get_info(const mabd_model* model);

@@ -198,6 +198,9 @@ typedef struct mabd_axis_def {
     mabd_signal motor_velocity; // target rate [m/s] or [rad/s]; NONE = none; not beside a servo
     mabd_real max_force;        // of servo or motor_velocity [N] or [N m]; 0 = unlimited
     mabd_real friction;         // Coulomb friction [N] or [N m]
+    /// Weight of the force on this axis among redundant rows (mabd_joint_def), > 0; 0 = that of the
+    /// joint. An axis with nothing but a weight may be locked: it is that of the row that locks it.
+    mabd_real weight;
 } mabd_axis_def;
 
 /// Axes of a joint, in this order everywhere.
@@ -226,11 +229,15 @@ typedef struct mabd_joint_def {
     mabd_real frame_b[4];
     const mabd_axis_def*
         axes[MABD_AXIS_COUNT]; // null = nothing on that axis; free axes only; copied
+    /// Weights of the forces and torques of the joint, > 0. Where rows are redundant, formulations
+    /// that solve for the least forces (quaternion) minimise the sum of weight times force or
+    /// torque squared, components in the joint frame on a; others ignore weights.
+    mabd_real force_weight, torque_weight;
     uint32_t cookie;
 } mabd_joint_def;
 
 /// Return the default joint: a ball joint at the world origin between the world (a) and body 0 (b),
-/// with the axes of the world, without name and axis controls.
+/// with the axes of the world, without name and axis controls, both weights 1.
 MABD_API mabd_joint_def mabd_default_joint_def(void);
 
 /// Compute the quaternion `frame` (4) of the frame whose x axis is along `x` (3) and whose y axis

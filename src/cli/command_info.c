@@ -156,6 +156,10 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE*
     fprintf(out, "joints        %d\n", (int)info->joints);
     fprintf(out, "rows          %d, %d of them compliant, widest block %d\n", (int)info->rows,
             (int)info->compliant_rows, (int)info->widest_block);
+    if (info->weighted_joints > 0) {
+        fprintf(out, "weights       of %d joints; only formulation quaternion reads them\n",
+                (int)info->weighted_joints);
+    }
     fprintf(out, "components    %s; %d loops\n", load_format_components(info, text, sizeof(text)),
             (int)info->loops);
     fprintf(out, "memory        model %s, simulation %s\n              ",
@@ -234,6 +238,7 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan, js
     json_object_update(root, numbers);
     json_decref(numbers);
     add_geoms_json(info, loaded->plan.bytes_per_contact, root);
+    json_object_set_new(root, "weighted_joints", json_integer(info->weighted_joints));
     summary_set_components(root, "components", info);
     summary_set_real(root, "bytes_per_body", (double)loaded->plan.bytes_per_body);
     summary_set_real(root, "suggested_h", (double)mabd_model_suggested_h(loaded->model));

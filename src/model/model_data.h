@@ -65,6 +65,7 @@ typedef struct mabd_row_set {
     mabd_row control_row[MABD_JOINT_MAX_ROWS]; // their coordinates
     mabd_control control[MABD_JOINT_MAX_ROWS];
     mabd_motor motor[MABD_JOINT_MAX_ROWS];
+    mabd_real weight[MABD_AXIS_COUNT]; // of forces and torques along the axes of the joint
 } mabd_row_set;
 
 typedef struct mabd_model_joint {

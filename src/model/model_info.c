@@ -39,6 +39,12 @@ static void count_geoms(const mabd_model* m, mabd_model_info* info) {
     }
 }
 
+static bool is_weighted(const mabd_row_set* set) {
+    bool weighted = false;
+    for (int k = 0; k < MABD_AXIS_COUNT; k++) weighted |= set->weight[k] != 1;
+    return weighted;
+}
+
 mabd_model_info mabd_model_count(const mabd_model* m) {
     const mabd_plan* plan = m->plan;
     size_t bytes[MABD_MEMORY_COUNT];
@@ -55,6 +61,9 @@ mabd_model_info mabd_model_count(const mabd_model* m) {
     for (int k = 0; k < MABD_COMPONENT_COUNT; k++) info.components[k] = plan->counts[k];
     info.loops = plan->loops;
     info.widest_block = plan->widest;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        info.weighted_joints += is_weighted(&m->row_sets[m->joints[i].row_set]);
+    }
     mabd_model_memory(m, bytes);
     info.bytes_model = bytes[MABD_MEMORY_MODEL] + bytes[MABD_MEMORY_PLAN];
     return info;

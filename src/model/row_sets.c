@@ -78,6 +78,9 @@ static void make_set(mabd_model_builder* builder, mabd_joint type, const mabd_sc
     static const mabd_axis_def none;
     set->rigid_count = mabd_joint_rigid_rows(type, set->rigid);
     set->damped = is_damped(type, axes);
+    for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
+        set->weight[axis] = axes ? axes->weight[axis] : 1;
+    }
     for (int axis = 0; axes && axis < MABD_AXIS_COUNT; axis++) {
         mabd_row row;
         if (!mabd_joint_coordinate(type, (mabd_axis)axis, &row)) continue;

@@ -111,7 +111,7 @@ static mabd_status stage_axes(mabd_scene* scene, const mabd_joint_def* def, int3
     mabd_scene_axes axes;
     *added = false;
     *index = -1;
-    if (!mabd_store_make_axes(def->axes, &axes)) return MABD_OK;
+    if (!mabd_store_make_axes(def, &axes)) return MABD_OK;
     *index = scene->axes.count - 1;
     if (mabd_store_is_last_axes(scene, &axes)) return MABD_OK;
     MABD_TRY(mabd_list_reserve(&scene->allocator, &scene->axes, sizeof axes, 1));
@@ -129,6 +129,7 @@ static mabd_status try_joints(mabd_scene* scene, const joint_batch* batch, mabd_
     if ((unsigned)def->type >= MABD_JOINT_COUNT) {
         return mabd_reject(&subject, "unknown joint type %d", (int)def->type);
     }
+    MABD_TRY(mabd_check_weights(&subject, def));
     MABD_TRY(mabd_check_axes(&subject, def->type, def->axes));
     int32_t axes;
     bool new_axes;

@@ -9,6 +9,7 @@
 
 #include "math/eigen3.h"
 #include "math/quat.h"
+#include "scene/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -385,12 +386,18 @@ static mabd_status check_axis(const mabd_subject* subject, const mabd_axis_def* 
     MABD_TRY(check_positive(subject, "armature", def->armature, true));
     MABD_TRY(check_positive(subject, "servo stiffness", def->servo_stiffness, true));
     MABD_TRY(check_positive(subject, "servo damping", def->servo_damping, true));
+    MABD_TRY(check_positive(subject, "weight", def->weight, true));
     MABD_TRY(mabd_check_finite(subject, "rest", 1, &def->rest));
     MABD_TRY(mabd_check_signal(subject, "servo", &def->servo));
     MABD_TRY(mabd_check_signal(subject, "motor", &def->motor));
     MABD_TRY(check_stops(subject, def));
     MABD_TRY(check_drive(subject, def));
     return check_servo(subject, def);
+}
+
+mabd_status mabd_check_weights(const mabd_subject* joint, const mabd_joint_def* def) {
+    MABD_TRY(check_positive(joint, "force weight", def->force_weight, false));
+    return check_positive(joint, "torque weight", def->torque_weight, false);
 }
 
 mabd_status mabd_check_axes(const mabd_subject* joint, mabd_joint type,
@@ -401,7 +408,8 @@ mabd_status mabd_check_axes(const mabd_subject* joint, mabd_joint type,
         mabd_subject subject = *joint;
         subject.part = words[k];
         subject.part_index = -1;
-        if (!axis_is_free(type, k)) {
+        const bool weighted = axes[k]->weight > 0 && !mabd_store_axis_acts(axes[k]);
+        if (!axis_is_free(type, k) && !weighted) {
             return mabd_reject(&subject, "this axis of a %s joint is locked, nothing can act on it",
                                mabd_joint_name(type));
         }

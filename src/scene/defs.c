@@ -47,6 +47,8 @@ mabd_joint_def mabd_default_joint_def(void) {
                           .frame = {1, 0, 0, 0},
                           .frame_a = {1, 0, 0, 0},
                           .frame_b = {1, 0, 0, 0},
+                          .force_weight = 1,
+                          .torque_weight = 1,
                           .cookie = MABD_JOINT_COOKIE};
     return def;
 }

@@ -28,10 +28,11 @@ typedef struct mabd_scene_body {
     mabd_real velocity[3], angular_velocity[3];
 } mabd_scene_body;
 
-/// Controls of the axes of one joint type; shared by the joints of one add call.
+/// Controls and weights of the axes of one joint type; shared by the joints of one add call.
 typedef struct mabd_scene_axes {
     bool used[MABD_AXIS_COUNT];
-    mabd_axis_def axis[MABD_AXIS_COUNT]; // signal tables are owned by the scene
+    mabd_axis_def axis[MABD_AXIS_COUNT]; // signal tables are owned by the scene; weight is 0
+    mabd_real weight[MABD_AXIS_COUNT];   // of the forces on all axes, also on locked ones
 } mabd_scene_axes;
 
 typedef struct mabd_scene_joint {

@@ -240,19 +240,24 @@ int32_t mabd_store_commit_class(mabd_scene* scene, const mabd_scene_class* added
 
 // ---- axes --------------------------------------------------------------------------------------
 
-static bool axis_acts(const mabd_axis_def* def) {
+bool mabd_store_axis_acts(const mabd_axis_def* def) {
     return def->stiffness > 0 || def->damping > 0 || def->armature > 0 ||
            def->servo.kind != MABD_SIGNAL_NONE || def->motor.kind != MABD_SIGNAL_NONE ||
            def->motor_velocity.kind != MABD_SIGNAL_NONE || def->limited || def->friction > 0;
 }
 
-bool mabd_store_make_axes(const mabd_axis_def* const* defs, mabd_scene_axes* axes) {
+bool mabd_store_make_axes(const mabd_joint_def* def, mabd_scene_axes* axes) {
+    const mabd_axis_def* const* defs = def->axes;
     bool any = false;
     memset(axes, 0, sizeof *axes);
     for (int k = 0; k < MABD_AXIS_COUNT; k++) {
-        if (!defs[k] || !axis_acts(defs[k])) continue;
+        axes->weight[k] = k < MABD_AXIS_RX ? def->force_weight : def->torque_weight;
+        if (defs[k] && defs[k]->weight > 0) axes->weight[k] = defs[k]->weight;
+        any |= axes->weight[k] != 1;
+        if (!defs[k] || !mabd_store_axis_acts(defs[k])) continue;
         axes->used[k] = any = true;
         axes->axis[k] = *defs[k];
+        axes->axis[k].weight = 0;
         axes->axis[k].servo = mabd_signal_clean(&defs[k]->servo);
         axes->axis[k].motor = mabd_signal_clean(&defs[k]->motor);
         axes->axis[k].motor_velocity = mabd_signal_clean(&defs[k]->motor_velocity);
@@ -274,6 +279,7 @@ static bool axis_equal(const mabd_axis_def* a, const mabd_axis_def* b) {
 bool mabd_store_equal_axes(const mabd_scene_axes* a, const mabd_scene_axes* b) {
     for (int k = 0; k < MABD_AXIS_COUNT; k++) {
         if (a->used[k] != b->used[k] || !axis_equal(&a->axis[k], &b->axis[k])) return false;
+        if (a->weight[k] != b->weight[k]) return false;
     }
     return true;
 }

@@ -30,9 +30,11 @@ mabd_status mabd_store_reserve_class(mabd_scene* scene);
 /// Add a class and its staged geoms, for which memory was reserved. Returns its index.
 int32_t mabd_store_commit_class(mabd_scene* scene, const mabd_scene_class* added);
 
-/// Make the set of axes of a checked joint, without axes that have no effect. False if none is
-/// left.
-bool mabd_store_make_axes(const mabd_axis_def* const* defs, mabd_scene_axes* axes);
+/// True if something acts on an axis; a weight alone does not.
+bool mabd_store_axis_acts(const mabd_axis_def* def);
+/// Make the set of axes of a checked joint, without axes that have no effect. False if none is left
+/// and all weights are 1.
+bool mabd_store_make_axes(const mabd_joint_def* def, mabd_scene_axes* axes);
 /// True if two sets of axes are equal, signals included.
 bool mabd_store_equal_axes(const mabd_scene_axes* a, const mabd_scene_axes* b);
 /// True if the last set of axes of the scene equals `axes`.

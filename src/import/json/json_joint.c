@@ -100,11 +100,21 @@ static mabd_status read_bodies(mabd_json_reader* reader, const mabd_json_node* n
     return mabd_json_fail(reader, &b, "a joint needs two different bodies");
 }
 
+static mabd_status read_weights(mabd_json_reader* reader, const mabd_json_node* node,
+                                mabd_joint_def* def) {
+    static const char* const keys[] = {"force", "torque", NULL};
+    mabd_json_node weights;
+    if (!mabd_json_member(node, "weight", &weights)) return MABD_OK;
+    MABD_TRY(mabd_json_only(reader, &weights, keys));
+    MABD_TRY(mabd_json_positive(reader, &weights, "force", &def->force_weight));
+    return mabd_json_positive(reader, &weights, "torque", &def->torque_weight);
+}
+
 mabd_status mabd_json_joint(mabd_json_reader* reader, const mabd_json_node* node) {
     static const char* const keys[] = {"name",    "type",    "a",        "b",        "anchor",
                                        "axis",    "axis2",   "frame",    "anchor_a", "axis_a",
                                        "axis2_a", "frame_a", "anchor_b", "axis_b",   "axis2_b",
-                                       "frame_b", "axes",    NULL};
+                                       "frame_b", "axes",    "weight",   NULL};
     MABD_TRY(mabd_json_only(reader, node, keys));
     mabd_joint_def def = mabd_default_joint_def();
     mabd_axis_def storage[MABD_AXIS_COUNT];
@@ -113,6 +123,7 @@ mabd_status mabd_json_joint(mabd_json_reader* reader, const mabd_json_node* node
     MABD_TRY(read_bodies(reader, node, &def));
     MABD_TRY(read_frames(reader, node, &def));
     MABD_TRY(mabd_json_axes(reader, node, "axes", storage, def.axes));
+    MABD_TRY(read_weights(reader, node, &def));
     return mabd_json_place(reader, node,
                            mabd_scene_add_joint(reader->scene, &def, NULL, &reader->error));
 }

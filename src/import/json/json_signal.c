@@ -237,7 +237,7 @@ static mabd_status read_axis(mabd_json_reader* reader, const mabd_json_node* nod
     static const char* const keys[] = {"stiffness",       "rest",          "damping",   "armature",
                                        "servo",           "servo_rigid",   "lower",     "upper",
                                        "servo_stiffness", "servo_damping", "max_force", "motor",
-                                       "motor_velocity",  "friction",      NULL};
+                                       "motor_velocity",  "friction",      "weight",    NULL};
     memset(axis, 0, sizeof *axis);
     MABD_TRY(mabd_json_only(reader, node, keys));
     MABD_TRY(mabd_json_not_negative(reader, node, "stiffness", &axis->stiffness));
@@ -250,6 +250,7 @@ static mabd_status read_axis(mabd_json_reader* reader, const mabd_json_node* nod
     MABD_TRY(mabd_json_not_negative(reader, node, "servo_damping", &axis->servo_damping));
     MABD_TRY(mabd_json_signal(reader, node, "motor", &axis->motor));
     MABD_TRY(mabd_json_not_negative(reader, node, "friction", &axis->friction));
+    MABD_TRY(mabd_json_positive(reader, node, "weight", &axis->weight));
     MABD_TRY(read_limits(reader, node, axis));
     MABD_TRY(read_drive(reader, node, axis));
     return check_servo(reader, node, axis);
