@@ -37,9 +37,10 @@
 ///   spring            spring, component: 0 stiffness, 1 damping, 2 length
 ///   gravity           component 0..2: world [m/s^2]
 ///   ground            component: 0 stiffness, 1 damping, 2 tangent, 3 friction
-///   control           control (mabd_model_control), steps first .. last: target that is held
-///                     there, in the unit of the control; the value of the scene is its signal at
-///                     the end of step `first`. Other steps keep the signal of the scene
+///   control           control (mabd_model_control; copy * controls + control in a batch), steps
+///                     first .. last: target that is held there, in the unit of the control; the
+///                     value of the scene is its signal at the end of step `first`. Other steps
+///                     keep the signal of the scene
 ///   force             body, component 0..5, steps first .. last: force at the centre of mass [N],
 ///                     torque [N m], world, besides those of the scene; the value of the scene
 ///                     is 0
@@ -98,6 +99,12 @@ typedef struct mabd_parameter {
 } mabd_parameter;
 /// Parameter of a kind: index 0, axis TX, component 0, steps 1 to 1, no bounds, scale 1.
 MABD_API mabd_parameter mabd_default_parameter(mabd_parameter_kind kind);
+/// Unit of the value of a parameter of a model, "m/s"; "" if the model has no such parameter.
+MABD_API const char* mabd_parameter_unit(const mabd_model* model, const mabd_parameter* parameter);
+/// Value that a parameter has in the scene, in a run with step h [s]: where an optimisation starts.
+/// NaN if the model has no such parameter.
+MABD_API mabd_real mabd_parameter_value(const mabd_model* model, mabd_real h,
+                                        const mabd_parameter* parameter);
 
 // ---- losses ------------------------------------------------------------------------------------
 
