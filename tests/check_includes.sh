@@ -67,6 +67,7 @@ BEGIN {
     room("render",      9, 1,  "pictures need geometry only")
     room("cli",        11,   "", "the command is a user of the public API")
     room("cli/bench",  11.5, "", "measures through the public API, but for kernels of contact")
+    room("cli/compare", 11.6, "", "formulations on one scene; draws with the plots of cli/bench")
     room("cli main",   11.9, "", "the table of commands")
     room("cuda/exec",     1.5, "", "runs kernels on the processor")
     room("cuda/runtime",  2.5, "", "devices, launches, reductions, libraries")
@@ -85,7 +86,8 @@ BEGIN {
          "formulation affine_types affine/element")
     only("cli", "base math cli")
     only("cli/bench", "base math contact cli cli/bench bench/peers")
-    only("cli main", "cli cli/bench")
+    only("cli/compare", "base math cli cli/bench cli/compare")
+    only("cli main", "cli cli/bench cli/compare")
 
     root("src/cli/main.c", "cli main")
     root("src/formulation/registry.c", "formulation registry")

@@ -2,6 +2,7 @@
 // The command `mabd`: chooses one of the commands in the table.
 #include "cli/bench/command_bench.h"
 #include "cli/cli.h"
+#include "cli/compare/command_compare.h"
 #include "cli/help.h"
 #include "cli/system.h"
 #include "mabd/base.h"
@@ -13,6 +14,7 @@ static const help_command COMMANDS[] = {
     {"run", command_run, "simulate a scene"},
     {"batch", command_batch, "simulate many copies of a scene as one problem"},
     {"info", command_info, "describe a scene: bodies, joints, rows, memory, parameters"},
+    {"compare", command_compare, "compare formulations, integrators and steps on one scene"},
     {"render", command_render, "draw a frame of a recording as a PNG picture"},
     {"bench", command_bench, "measure speed"},
     {"bench plot", command_bench_plot, "draw tables of results"},

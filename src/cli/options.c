@@ -60,6 +60,35 @@ int32_t options_integers(const char* text, int32_t max, int64_t* values) {
     return count;
 }
 
+int32_t options_reals(const char* text, int32_t max, double* values) {
+    const char* rest = text;
+    char item[NAME_MAX_LENGTH];
+    int32_t count = 0;
+    while (rest != NULL) {
+        if (count == max || !next_item(&rest, item, sizeof(item))) return 0;
+        if (!options_real(item, &values[count]) || values[count] <= 0) return 0;
+        count++;
+    }
+    return count;
+}
+
+int32_t options_find_all(const char* text, int (*find)(const char*), int32_t max, int* values,
+                         char* unknown, size_t size) {
+    const char* rest = text;
+    char item[NAME_MAX_LENGTH] = "";
+    int32_t count = 0;
+    while (rest != NULL) {
+        const bool taken = next_item(&rest, item, sizeof(item));
+        const int value = taken ? find(item) : -1;
+        if (value < 0 || count == max) {
+            snprintf(unknown, size, "%s", taken ? item : text);
+            return 0;
+        }
+        values[count++] = value;
+    }
+    return count;
+}
+
 bool options_names(const char* text, const char* const* choices, bool* chosen, char* unknown,
                    size_t size) {
     const char* rest = text;

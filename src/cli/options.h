@@ -178,6 +178,13 @@ bool options_integer(const char* text, int64_t* value);
 /// Parse a list "1,2,3" of at most `max` integers > 0; returns their number, 0 if it is no such
 /// list.
 int32_t options_integers(const char* text, int32_t max, int64_t* values);
+/// Parse a list "0.1,0.01" of at most `max` numbers > 0; returns their number, 0 if it is no such
+/// list.
+int32_t options_reals(const char* text, int32_t max, double* values);
+/// Parse a list "a,b" of at most `max` names, in order: values[i] = find(name). Returns their
+/// number, 0 if `find` returns -1 for a name or there are too many; unknown (size bytes) gets it.
+int32_t options_find_all(const char* text, int (*find)(const char*), int32_t max, int* values,
+                         char* unknown, size_t size);
 /// Parse a list "a,b" of names: chosen[i] is true for each choice (null-terminated list) in it.
 /// Returns false if a name is no choice; unknown (size bytes) gets it.
 bool options_names(const char* text, const char* const* choices, bool* chosen, char* unknown,

@@ -113,17 +113,15 @@ static int by_size(const void* a, const void* b) {
 }
 
 static int check_steps(work_bench* b) {
-    char text[32];
-    for (const char* at = b->options.h; at != NULL; at = strchr(at, ',')) {
-        if (*at == ',') at++;
-        double h = 0;
-        snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, ","), at);
-        const bool good = options_real(text, &h) && h > 0 && h <= INTERVAL;
-        if (!good || fabs(INTERVAL / h - round(INTERVAL / h)) > 1e-6 || b->h_count == STEPS_MAX) {
-            return say("--h: expected at most 16 steps > 0 that divide 0.1 s, as H,H,...",
-                       CLI_BAD_INPUT);
-        }
-        b->h[b->h_count++] = h;
+    b->h_count = options_reals(b->options.h, STEPS_MAX, b->h);
+    bool good = b->h_count > 0;
+    for (int32_t i = 0; i < b->h_count; i++) {
+        const double steps = INTERVAL / b->h[i];
+        good = good && b->h[i] <= INTERVAL && fabs(steps - round(steps)) <= 1e-6;
+    }
+    if (!good) {
+        return say("--h: expected at most 16 steps > 0 that divide 0.1 s, as H,H,...",
+                   CLI_BAD_INPUT);
     }
     qsort(b->h, (size_t)b->h_count, sizeof(b->h[0]), by_size);
     return CLI_OK;

@@ -17,6 +17,7 @@
 #include "cli/bench/work_plot.h"
 
 #include "cli/bench/plot_axes.h"
+#include "cli/bench/plot_panel.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,8 +44,7 @@ typedef struct drawing {
     int scene_count, series_count;
     const work_row* scenes[SCENES_MAX]; // (scene_count) the first row of each
     const work_row* series[SERIES_MAX]; // (series_count) the first row of each
-    plot_decades x, y;                  // of the current plot
-    double left, top;                   // of the current plot
+    plot_panel panel;                   // the current plot
 } drawing;
 
 static bool is_own(const work_row* row) {
@@ -82,60 +82,27 @@ static bool is_drawn(const drawing* d, const work_row* row, int scene, int colum
 }
 
 static void choose_axes(drawing* d, int scene, int column) {
-    d->x = d->y = (plot_decades){1000, -1000};
+    plot_decades x = {1000, -1000}, y = {1000, -1000};
     for (int32_t i = 0; i < d->report->count; i++) {
         const work_row* row = &d->report->rows[i];
         if (!is_drawn(d, row, scene, column)) continue;
-        plot_widen(&d->x, row->cost);
-        plot_widen(&d->y, error_of(row, column));
+        plot_widen(&x, row->cost);
+        plot_widen(&y, error_of(row, column));
     }
-    if (d->x.to < d->x.from) d->x = d->y = (plot_decades){0, 1};
-    d->x.to += d->x.to == d->x.from;
-    d->y.to += d->y.to == d->y.from;
-    d->left = LEFT + column * COLUMN;
-    d->top = TOP + scene * ROW;
+    d->panel = (plot_panel){.left = LEFT + column * COLUMN,
+                            .top = TOP + scene * ROW,
+                            .width = PLOT_WIDTH,
+                            .height = PLOT_HEIGHT,
+                            .x = x,
+                            .y = y};
+    plot_panel_close(&d->panel);
 }
 
-static double x_of(const drawing* d, double value) {
-    return d->left + plot_place(&d->x, value) * PLOT_WIDTH;
-}
-
-static double y_of(const drawing* d, double value) {
-    return d->top + PLOT_HEIGHT - plot_place(&d->y, value) * PLOT_HEIGHT;
-}
-
-static void put_grid(const drawing* d, FILE* out) {
-    fputs("<path stroke=\"#ccc\" d=\"", out);
-    for (int p = d->x.from; p <= d->x.to; p++) {
-        fprintf(out, "M%.1f %.1fv%d", x_of(d, pow(10, p)), d->top, PLOT_HEIGHT);
-    }
-    for (int p = d->y.from; p <= d->y.to; p++) {
-        fprintf(out, "M%.1f %.1fh%d", d->left, y_of(d, pow(10, p)), PLOT_WIDTH);
-    }
-    fputs("\"/>\n", out);
-}
-
-static void put_tick(double x, double y, const char* anchor, int power, FILE* out) {
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">1e%d</text>\n", x, y, anchor,
-            power);
-}
-
-static void put_labels(const drawing* d, int scene, int column, FILE* out) {
+static void put_axes(const drawing* d, int scene, int column, FILE* out) {
     static const char* const TITLES[] = {"position error", "energy error"};
     char title[96];
-    fputs("<g fill=\"#222\">\n", out);
-    for (int p = d->x.from; p <= d->x.to; p++) {
-        put_tick(x_of(d, pow(10, p)), d->top + PLOT_HEIGHT + 19, "middle", p, out);
-    }
-    const int span = d->y.to - d->y.from, every = span > 6 ? 2 : 1;
-    for (int p = d->y.from; p <= d->y.to; p += every) {
-        put_tick(d->left - 8, y_of(d, pow(10, p)) + 4.5, "end", p, out);
-    }
     snprintf(title, sizeof(title), "%s: %s", d->scenes[scene]->scene, TITLES[column]);
-    plot_put_text(d->left, d->top - 8, " font-weight=\"bold\"", title, out);
-    plot_put_text(d->left + PLOT_WIDTH / 2.0, d->top + PLOT_HEIGHT + 38, " text-anchor=\"middle\"",
-                  "processor time per simulated second [s]", out);
-    fputs("</g>\n", out);
+    plot_panel_put_axes(&d->panel, title, "processor time per simulated second [s]", out);
 }
 
 // True if another row of the same engine and scene costs no more and has no larger error, one of
@@ -177,7 +144,8 @@ static void put_line(const drawing* d, int series, int scene, int column, FILE* 
     fprintf(out, "<g stroke=\"%s\" stroke-width=\"1.8\">\n", plot_colours[series % PLOT_COLOURS]);
     if (row != NULL) fprintf(out, "<path%s d=\"", dashes_of(row));
     for (char move = 'M'; row != NULL; move = 'L') {
-        fprintf(out, "%c%.2f %.2f", move, x_of(d, row->cost), y_of(d, error_of(row, column)));
+        fprintf(out, "%c%.2f %.2f", move, plot_panel_x(&d->panel, row->cost),
+                plot_panel_y(&d->panel, error_of(row, column)));
         row = next_row(d, series, scene, column, row->cost);
         if (row == NULL) fputs("\"/>\n", out);
     }
@@ -186,8 +154,9 @@ static void put_line(const drawing* d, int series, int scene, int column, FILE* 
         fprintf(out,
                 "<circle fill=\"#fff\" cx=\"%.2f\" cy=\"%.2f\" r=\"2.8\"><title>%s %s, h = %g ms: "
                 "error %.2g, cost %.3g</title></circle>\n",
-                x_of(d, row->cost), y_of(d, error_of(row, column)), row->peer, row->variant,
-                1e3 * row->h, column == 0 ? row->position_error : row->energy_error, row->cost);
+                plot_panel_x(&d->panel, row->cost), plot_panel_y(&d->panel, error_of(row, column)),
+                row->peer, row->variant, 1e3 * row->h,
+                column == 0 ? row->position_error : row->energy_error, row->cost);
     }
     fputs("</g>\n", out);
 }
@@ -220,8 +189,7 @@ void work_plot_write(const work_report* report, FILE* out) {
     for (int scene = 0; scene < d.scene_count; scene++) {
         for (int column = 0; column < 2; column++) {
             choose_axes(&d, scene, column);
-            put_grid(&d, out);
-            put_labels(&d, scene, column, out);
+            put_axes(&d, scene, column, out);
             for (int i = 0; i < d.series_count; i++) put_line(&d, i, scene, column, out);
         }
     }
