@@ -115,15 +115,6 @@ Test(compare, a_formulation_that_cannot_do_the_scene_is_a_row_with_its_reason) {
 
 // ---- files -------------------------------------------------------------------------------------
 
-static const char* read_text(const char* name) {
-    static char text[1 << 17];
-    FILE* file = fopen(name, "r");
-    cr_assert_not_null(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
-
 static int count_of(const char* text, const char* part) {
     int count = 0;
     for (const char* at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) count++;
@@ -136,11 +127,11 @@ Test(compare, writes_a_table_and_a_picture_over_steps) {
                   "--csv t.csv --svg p.svg");
     cr_assert(eq(int, r.code, 0), "%s", r.err);
     cr_expect_not_null(strstr(r.out, "quaternion   bdf2"));
-    const char* csv = read_text("t.csv");
+    const char* csv = sandbox_read("t.csv");
     cr_expect_not_null(strstr(csv, "\nformulation,integrator,h,steps,reference,outcome,position,"));
     cr_expect_not_null(strstr(csv, "\naffine,bdf2,0.02,10,1,ok,0,0,0,0,"));
     cr_expect_not_null(strstr(csv, "\nquaternion,bdf2,0.01,20,0,ok,"));
-    const char* svg = read_text("p.svg");
+    const char* svg = sandbox_read("p.svg");
     cr_expect_not_null(strstr(svg, "step h [s]"));
     cr_expect_not_null(strstr(svg, "affine bdf2 (reference)"));
     // two steps: two circles of the other method in each of three plots, two of the reference in
@@ -151,7 +142,7 @@ Test(compare, writes_a_table_and_a_picture_over_steps) {
 Test(compare, a_single_step_is_drawn_over_time) {
     const command_result r = mabd_call("compare @pendulum.json --h 0.01 --time 0.2 --svg p.svg");
     cr_assert(eq(int, r.code, 0), "%s", r.err);
-    const char* svg = read_text("p.svg");
+    const char* svg = sandbox_read("p.svg");
     cr_expect_not_null(strstr(svg, "time [s]"));
     cr_expect_null(strstr(svg, "step h [s]"));
     cr_expect_not_null(strstr(svg, ">0.05</text>")); // a tick of the linear axis

@@ -45,15 +45,6 @@ Test(work_precision, errors_fall_with_the_order_of_the_method) {
     json_decref(root);
 }
 
-static char* read_text(const char* name) {
-    static char text[1 << 16];
-    FILE* file = fopen(name, "r");
-    cr_assert_not_null(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-    fclose(file);
-    return text;
-}
-
 Test(work_precision, draws_the_same_from_a_run_and_from_its_table) {
     command_result r = mabd_call(SMALL "--no-peers --csv t.csv --svg a.svg");
     cr_assert(eq(int, r.code, 0), "%s", r.err);
@@ -62,10 +53,10 @@ Test(work_precision, draws_the_same_from_a_run_and_from_its_table) {
     const char* marks[] = {"pendulum: position error", "pendulum: energy error", "mabd bdf2",
                            "mabd euler", "h = 20 ms"};
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        cr_expect_not_null(strstr(read_text("a.svg"), marks[i]), "lacks %s", marks[i]);
-        cr_expect_not_null(strstr(read_text("b.svg"), marks[i]), "lacks %s", marks[i]);
+        cr_expect_not_null(strstr(sandbox_read("a.svg"), marks[i]), "lacks %s", marks[i]);
+        cr_expect_not_null(strstr(sandbox_read("b.svg"), marks[i]), "lacks %s", marks[i]);
     }
-    cr_expect_not_null(strstr(read_text("t.csv"), "# reference pendulum: rigid bodies"));
+    cr_expect_not_null(strstr(sandbox_read("t.csv"), "# reference pendulum: rigid bodies"));
 }
 
 // The answer of this peer has one line of positions instead of twenty.

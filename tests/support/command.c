@@ -88,6 +88,11 @@ static const char* read_text(const char* name, char* text) {
     return text;
 }
 
+const char* sandbox_read(const char* name) {
+    static char text[TEXT_MAX];
+    return read_text(name, text);
+}
+
 command_result command_wait(pid_t child) {
     int status = 0;
     if (waitpid(child, &status, 0) != child) fail("waitpid");

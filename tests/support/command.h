@@ -19,6 +19,8 @@ void sandbox_enter(void);
 void sandbox_leave(void);
 /// Write a text file in the working directory.
 void sandbox_write(const char* name, const char* text);
+/// Read a text file of the working directory; valid until the next call.
+const char* sandbox_read(const char* name);
 bool sandbox_exists(const char* name);
 
 /// Start `program` with the words of `line` (split at blanks). A word "@chain.json" becomes the

@@ -2,8 +2,8 @@
 // One run of `mabd compare`; see compare_run.h.
 //
 //   position(t) = max_i |p_i - p_i^ref|
-//   angle(t)    = max_i 4 asin(c / 2),  c = min(|q_i - q_i^ref|, |q_i + q_i^ref|)      chord in R^4:
-// exact for small angles, 0 for equal bits, the same for q and -q.
+//   angle(t)    = max_i 4 asin(c / 2),  c = min(|q_i - q_i^ref|, |q_i + q_i^ref|)
+// The chord in R^4 is exact for small angles, 0 for equal bits, the same for q and -q.
 #include "cli/compare/compare_run.h"
 
 #include "cli/run_stats.h"
