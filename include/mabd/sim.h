@@ -79,6 +79,43 @@ typedef enum mabd_dual {
         MABD_DUAL_COUNT
 } mabd_dual;
 
+/// How redundant rows are handled (quaternion).
+#define MABD_REDUNDANCY_LIST(X)                                                                    \
+    X(PROXIMAL, "proximal")   /* all rows are kept, no decision about rank */                      \
+    X(ELIMINATE, "eliminate") /* as in [VQ App. B]: dense analysis, redundant rows are left out */
+
+typedef enum mabd_redundancy {
+#define X(name, text) MABD_REDUNDANCY_##name,
+    MABD_REDUNDANCY_LIST(X)
+#undef X
+        MABD_REDUNDANCY_COUNT
+} mabd_redundancy;
+
+/// Which equations are solved for poses (quaternion).
+#define MABD_SOLVER_LIST(X)                                                                        \
+    X(AUTO, "auto")       /* fully constrained where every joint coordinate is driven */           \
+    X(GENERAL, "general") /* poses and multipliers together */                                     \
+    X(FULLY_CONSTRAINED, "fully-constrained") /* poses from the rows alone, then multipliers */
+
+typedef enum mabd_solver {
+#define X(name, text) MABD_SOLVER_##name,
+    MABD_SOLVER_LIST(X)
+#undef X
+        MABD_SOLVER_COUNT
+} mabd_solver;
+
+/// Which of the joint forces that give the same motion are reported (quaternion).
+#define MABD_MULTIPLIERS_LIST(X)                                                                   \
+    X(LEAST_NORM, "least-norm") /* the least sum of weight times force squared */                  \
+    X(ANY, "any")               /* those of the solver */
+
+typedef enum mabd_multipliers {
+#define X(name, text) MABD_MULTIPLIERS_##name,
+    MABD_MULTIPLIERS_LIST(X)
+#undef X
+        MABD_MULTIPLIERS_COUNT
+} mabd_multipliers;
+
 /// Orders in which the rows of a component can be eliminated (docs/theory/solvers.md).
 #define MABD_ORDER_LIST(X)                                                                         \
     X(TREE, "tree") /* leaf to root: no fill */                                                    \
@@ -103,6 +140,12 @@ MABD_API const char* mabd_integrator_name(mabd_integrator value);
 MABD_API const char* mabd_preset_name(mabd_preset value);
 /// Name of a choice of dual solvers as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_dual_name(mabd_dual value);
+/// Name of a handling of redundant rows as on the command line; "unknown" for other values.
+MABD_API const char* mabd_redundancy_name(mabd_redundancy value);
+/// Name of a choice of equations as on the command line; "unknown" for other values. Never null.
+MABD_API const char* mabd_solver_name(mabd_solver value);
+/// Name of a choice of multipliers as on the command line; "unknown" for other values. Never null.
+MABD_API const char* mabd_multipliers_name(mabd_multipliers value);
 /// Name of an elimination order as `mabd info --plan` prints it; "unknown" for other values.
 MABD_API const char* mabd_order_name(mabd_order value);
 /// Formulation of a name, -1 if no formulation has it. "mabd" is accepted for affine.
@@ -186,6 +229,9 @@ typedef struct mabd_quaternion_def {
     mabd_real newton_tolerance; // largest residual of a solve, every entry as a length [m] or an
                                 // angle [rad]: |E_f| bh^2/m, |E_t| bh^2/J, |C|; > 0
     mabd_integrator bdf2_start; // first step of bdf2, and after jumps: trbdf2, sdirk2 or euler
+    mabd_redundancy redundancy; // of rows
+    mabd_solver solver;
+    mabd_multipliers multipliers; // reported by mabd_sim_get_joint_forces
 } mabd_quaternion_def;
 
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field

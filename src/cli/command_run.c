@@ -111,6 +111,9 @@ static mabd_sim_def make_def(const run* r) {
     if (o->bdf2_start != MABD_INTEGRATOR_AUTO) {
         def.quaternion.bdf2_start = (mabd_integrator)o->bdf2_start;
     }
+    def.quaternion.redundancy = (mabd_redundancy)o->redundancy;
+    def.quaternion.solver = (mabd_solver)o->solver;
+    def.quaternion.multipliers = (mabd_multipliers)o->multipliers;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &r->loaded.allocator;

@@ -17,6 +17,9 @@ static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
 static const char* const ON_OFF[] = {"on", "off", NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
+static const char* const REDUNDANCIES[] = {MABD_REDUNDANCY_LIST(X) NULL};
+static const char* const SOLVERS[] = {MABD_SOLVER_LIST(X) NULL};
+static const char* const MULTIPLIERS[] = {MABD_MULTIPLIERS_LIST(X) NULL};
 #undef X
 
 #define OPTIONS_MAX 40
@@ -42,6 +45,14 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                     "preset's)"),
         option_choice("bdf2-start", INTEGRATORS, &o->bdf2_start,
                       "first step of bdf2: trbdf2, sdirk2, euler (quaternion; default trbdf2)"),
+        option_choice("redundancy", REDUNDANCIES, &o->redundancy,
+                      "redundant rows: kept, or left out after a dense analysis (quaternion; "
+                      "default proximal)"),
+        option_choice("solver", SOLVERS, &o->solver,
+                      "equations for poses (quaternion; default auto: from the rows alone where "
+                      "every axis is driven)"),
+        option_choice("multipliers", MULTIPLIERS, &o->multipliers,
+                      "joint forces where rows are redundant (quaternion; default least-norm)"),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
         option_real("gap-tolerance", "M", OPTION_POSITIVE, &o->gap_tolerance,

@@ -82,6 +82,9 @@ static void add_setup(json_t* root, const summary_source* s) {
     json_object_set_new(root, "orbit", json_boolean(def.affine.orbit));
     summary_set_real(root, "newton_tolerance", def.quaternion.newton_tolerance);
     summary_set_text(root, "bdf2_start", mabd_integrator_name(def.quaternion.bdf2_start));
+    summary_set_text(root, "redundancy", mabd_redundancy_name(def.quaternion.redundancy));
+    summary_set_text(root, "solver", mabd_solver_name(def.quaternion.solver));
+    summary_set_text(root, "multipliers", mabd_multipliers_name(def.quaternion.multipliers));
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);

@@ -12,6 +12,9 @@ static const char* const backends[] = {MABD_BACKEND_LIST(X)};
 static const char* const integrators[] = {MABD_INTEGRATOR_LIST(X)};
 static const char* const presets[] = {MABD_PRESET_LIST(X)};
 static const char* const duals[] = {MABD_DUAL_LIST(X)};
+static const char* const redundancies[] = {MABD_REDUNDANCY_LIST(X)};
+static const char* const solvers[] = {MABD_SOLVER_LIST(X)};
+static const char* const multipliers[] = {MABD_MULTIPLIERS_LIST(X)};
 static const char* const orders[] = {MABD_ORDER_LIST(X)};
 static const char* const memories[] = {MABD_MEMORY_LIST(X)};
 static const char* const features[] = {MABD_CAN_LIST(X)};
@@ -48,6 +51,15 @@ const char* mabd_preset_name(mabd_preset value) {
 }
 const char* mabd_dual_name(mabd_dual value) {
     return name_of(duals, MABD_DUAL_COUNT, value);
+}
+const char* mabd_redundancy_name(mabd_redundancy value) {
+    return name_of(redundancies, MABD_REDUNDANCY_COUNT, value);
+}
+const char* mabd_solver_name(mabd_solver value) {
+    return name_of(solvers, MABD_SOLVER_COUNT, value);
+}
+const char* mabd_multipliers_name(mabd_multipliers value) {
+    return name_of(multipliers, MABD_MULTIPLIERS_COUNT, value);
 }
 const char* mabd_order_name(mabd_order value) {
     return name_of(orders, MABD_ORDER_COUNT, value);

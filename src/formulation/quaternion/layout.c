@@ -4,6 +4,7 @@
 
 #include "formulation/quaternion/quaternion_layout.h"
 
+#include "formulation/quaternion/body_graph.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/pattern.h"
 #include "formulation/quaternion/quaternion_sim.h"
@@ -151,6 +152,15 @@ static mabd_status create_factor(mabd_quaternion_sim* sim, mabd_quaternion_part*
     return MABD_OK;
 }
 
+// Create the graph of bodies of a part whose rows are redundant, for its multipliers.
+static mabd_status create_graph(mabd_quaternion_sim* sim, mabd_quaternion_part* part) {
+    const bool least = sim->def.quaternion.multipliers == MABD_MULTIPLIERS_LEAST_NORM;
+    if (!part->redundant || !least) return MABD_OK;
+    MABD_TRY(mabd_body_graph_create(sim, part, &part->graph));
+    sim->lu_bytes += mabd_body_graph_bytes(part->graph);
+    return MABD_OK;
+}
+
 // Create the factors: in an order without fill if there is one; else in one where joints follow
 // their bodies; if rows are redundant, in the cheapest one, whose pivots may be those of the shift.
 static mabd_status create_factors(mabd_quaternion_sim* sim, int32_t* work, bool* done) {
@@ -161,6 +171,7 @@ static mabd_status create_factors(mabd_quaternion_sim* sim, int32_t* work, bool*
         MABD_TRY(create_factor(sim, part, tree ? order : NULL, true));
         mabd_quaternion_judge_rows(sim, p);
         if (part->redundant && !tree) MABD_TRY(create_factor(sim, part, NULL, false));
+        MABD_TRY(create_graph(sim, part));
     }
     return MABD_OK;
 }
@@ -193,6 +204,7 @@ void mabd_quaternion_release(mabd_quaternion_sim* sim) {
     mabd_pool_destroy(sim->pool);
     for (int32_t p = 0; sim->memory && p < sim->part_count; p++) {
         mabd_dual_lu_destroy(&sim->allocator, sim->parts[p].lu);
+        mabd_body_graph_destroy(&sim->allocator, sim->parts[p].graph);
     }
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
     sim->memory = NULL;

@@ -13,6 +13,9 @@ static const mabd_real tolerances[MABD_PRESET_COUNT] = {
 void mabd_quaternion_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     def->quaternion.newton_tolerance = tolerances[preset];
     def->quaternion.bdf2_start = MABD_INTEGRATOR_TRBDF2;
+    def->quaternion.redundancy = MABD_REDUNDANCY_PROXIMAL;
+    def->quaternion.solver = MABD_SOLVER_AUTO;
+    def->quaternion.multipliers = MABD_MULTIPLIERS_LEAST_NORM;
 }
 
 void mabd_quaternion_resolve(mabd_sim_def* def) {
@@ -23,6 +26,17 @@ void mabd_quaternion_resolve(mabd_sim_def* def) {
 mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* def,
                                   mabd_error* error) {
     const mabd_integrator start = def->quaternion.bdf2_start;
+    const mabd_quaternion_def* own = &def->quaternion;
+    if ((unsigned)own->redundancy >= MABD_REDUNDANCY_COUNT ||
+        (unsigned)own->solver >= MABD_SOLVER_COUNT ||
+        (unsigned)own->multipliers >= MABD_MULTIPLIERS_COUNT) {
+        return mabd_fail(error, MABD_ERR_ARG,
+                         "quaternion.redundancy, solver and multipliers must be of their enums");
+    }
+    if (own->redundancy == MABD_REDUNDANCY_ELIMINATE || own->solver > MABD_SOLVER_GENERAL) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "redundancy 'eliminate' and solver 'fully-constrained' are not built");
+    }
     if (!(def->quaternion.newton_tolerance > 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "quaternion.newton_tolerance must be positive");
     }

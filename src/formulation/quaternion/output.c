@@ -2,12 +2,14 @@
 // Results for a user: poses in user frames, energies, joint forces, coordinates.
 //
 // Multipliers of methods with one solve are those of the solve. Those of two solves do not converge
-// at the last one, so joint forces come from the accelerations at the state (kinematics.h), when
-// they are first requested.
+// at the last one, so joint forces come from the accelerations at the state (kinematics.h). Where
+// rows are redundant both are replaced by the weighted least-norm ones with the same forces on the
+// bodies (multipliers.h). All of it is computed when joint forces are first requested.
 
 #include "formulation/quaternion/quaternion_sim.h"
 
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/multipliers.h"
 #include "rigid/frames.h"
 #include "rigid/joint_coordinates.h"
 #include "rigid/row_error.h"
@@ -151,22 +153,30 @@ mabd_joint_view mabd_quaternion_view_now(const mabd_quaternion_sim* sim,
     return view;
 }
 
+// Write the multipliers of a part at the state to sim->force_lambda.
+static void find_multipliers(mabd_quaternion_sim* sim, mabd_quaternion_part* part, bool solved) {
+    mabd_real* out = sim->force_lambda + part->row_first;
+    const mabd_real* known = sim->lambda + part->row_first;
+    mabd_quaternion_report report = {0};
+    mabd_quaternion_solve s = {.sim = sim, .part = part, .report = &report};
+    s.from = s.time = sim->time, s.h = sim->def.h;
+    if (!solved) {
+        mabd_quaternion_set_inputs(&s);
+        if (mabd_quaternion_accelerate(&s, &sim->now) == MABD_OK) {
+            known = sim->y + part->vector_first + 6 * (size_t)part->body_count;
+        }
+    }
+    memcpy(out, known, (size_t)part->row_count * sizeof *out);
+    mabd_quaternion_reduce(&s, &sim->now, out);
+}
+
 // Multipliers at the state.
 static const mabd_real* multipliers(const mabd_quaternion_sim* self) {
     mabd_quaternion_sim* sim = (mabd_quaternion_sim*)self; // its state does not change
     const mabd_integrator i = sim->def.integrator;
-    if (i == MABD_INTEGRATOR_EULER || i == MABD_INTEGRATOR_BDF2) return sim->lambda;
-    if (sim->forces_known) return sim->force_lambda;
-    for (int32_t p = 0; p < sim->part_count; p++) {
-        mabd_quaternion_part* part = &sim->parts[p];
-        mabd_quaternion_report report = {0};
-        mabd_quaternion_solve s = {.sim = sim, .part = part, .report = &report};
-        s.from = s.time = sim->time, s.h = sim->def.h;
-        mabd_quaternion_set_inputs(&s);
-        const bool known = mabd_quaternion_accelerate(&s, &sim->now) == MABD_OK;
-        const mabd_real* l = sim->y + part->vector_first + 6 * (size_t)part->body_count;
-        memcpy(sim->force_lambda + part->row_first, known ? l : sim->lambda + part->row_first,
-               (size_t)part->row_count * sizeof *l);
+    const bool solved = i == MABD_INTEGRATOR_EULER || i == MABD_INTEGRATOR_BDF2;
+    for (int32_t p = 0; !sim->forces_known && p < sim->part_count; p++) {
+        find_multipliers(sim, &sim->parts[p], solved);
     }
     sim->forces_known = true;
     return sim->force_lambda;

@@ -57,6 +57,8 @@ typedef struct mabd_quaternion_joint {
     size_t block_a, block_b, block_ab;
 } mabd_quaternion_joint;
 
+struct mabd_body_graph;
+
 /// A component of the joint graph.
 typedef struct mabd_quaternion_part {
     int32_t body_first, body_count;   // in sim->bodies
@@ -66,11 +68,12 @@ typedef struct mabd_quaternion_part {
     int32_t edge_first, edge_count;   // in the edge arrays
     size_t vector_first;              // of its unknowns in vectors: 6 per body, then its rows
     mabd_dual_lu* lu;
-    bool redundant;     // its rows depend on each other at the start
-    mabd_real shift;    // e of the file head
-    bool has_history;   // `last` is one step before `now`: BDF2 may use it
-    bool has_slope;     // `slope` is the derivative at `now`
-    bool history_after; // values after the step that is being taken
+    struct mabd_body_graph* graph; // for multipliers of redundant rows (body_graph.h); null = none
+    bool redundant;                // its rows depend on each other at the start
+    mabd_real shift;               // e of the file head
+    bool has_history;              // `last` is one step before `now`: BDF2 may use it
+    bool has_slope;                // `slope` is the derivative at `now`
+    bool history_after;            // values after the step that is being taken
     bool slope_after;
 } mabd_quaternion_part;
 
