@@ -221,8 +221,7 @@ typedef struct mabd_optimize_def {
     int32_t max_iterations;       // >= 1
     int32_t memory;               // pairs of steps and gradients that model the curvature, >= 1
     mabd_real gradient_tolerance; // stop if no entry of the projected gradient is larger, >= 0
-    mabd_real loss_tolerance;     // stop if the loss is not larger, or if an iteration lowers it by
-                                  // less than 1e-16 of itself, >= 0
+    mabd_real loss_tolerance;     // stop if the loss is not larger; 0 = never
     mabd_optimize_fn* progress;   // called at the start and after each iteration; may be null
     void* user;                   // passed to progress
     uint32_t cookie;              // set by mabd_default_optimize_def
