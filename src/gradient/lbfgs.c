@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "gradient/lbfgs_model.h"
-#include "gradient/line_search.h"
+#include "gradient/wolfe_search.h"
 
 #include <float.h>
 #include <math.h>

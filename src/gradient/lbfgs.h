@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Minimise a function of n variables inside bounds: L-BFGS-B [LBFGSB] with a strong Wolfe line
-// search (line_search.h) on the quadratic model of lbfgs_model.h. Knows nothing of simulations.
+// search (wolfe_search.h) on the quadratic model of lbfgs_model.h. Knows nothing of simulations.
 #pragma once
 
 #include "base/memory.h"

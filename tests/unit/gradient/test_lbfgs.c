@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optimiser (src/gradient/lbfgs.c, lbfgs_model.c). Oracles: known minima, the Karush-Kuhn-Tucker
-// conditions, the Wolfe conditions at every accepted step, and for the quadratic model the textbook
-// recursion of BFGS on a dense matrix in this file.
+// The optimiser (src/gradient/lbfgs.c, lbfgs_model.c). Oracles: known minima, the conditions of
+// Karush, Kuhn and Tucker, those of Wolfe at every accepted step, and for the quadratic model the
+// textbook recursion of BFGS on a dense matrix in this file.
 #include "gradient/lbfgs.h"
 #include "gradient/lbfgs_model.h"
 #include "support/counting_allocator.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gradient/line_search.h"
+#include "gradient/wolfe_search.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line search (src/gradient/line_search.c). The oracle is the definition: the two conditions
+// The line search (src/gradient/wolfe_search.c). The oracle is the definition: the two conditions
 // are evaluated in closed form at the step that it returns.
-#include "gradient/line_search.h"
+#include "gradient/wolfe_search.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
