@@ -8,7 +8,8 @@
 #include "import/json/json_reader.h"
 
 struct mabd_json_reader {
-    mabd_scene* scene;
+    const char* what;  // kind of document, "scene"
+    mabd_scene* scene; // null for other documents
     mabd_allocator allocator;
     mabd_error error;
     const char* text; // the document (length), valid JSON

@@ -33,7 +33,9 @@ void mabd_json_release(mabd_json_reader* reader) {
 }
 
 mabd_status mabd_json_no_memory(mabd_json_reader* reader) {
-    return mabd_fail_memory(&reader->error, "loading the scene");
+    char text[40];
+    snprintf(text, sizeof text, "loading the %s", reader->what);
+    return mabd_fail_memory(&reader->error, text);
 }
 
 // ---- failures ----------------------------------------------------------------------------------
@@ -120,6 +122,18 @@ mabd_json_node mabd_json_element(const mabd_json_node* array, size_t index) {
 
 mabd_status mabd_json_array(mabd_json_reader* reader, const mabd_json_node* node) {
     return json_is_array(node->value) ? MABD_OK : mabd_json_expected(reader, node, "an array");
+}
+
+mabd_status mabd_json_list(mabd_json_reader* reader, const mabd_json_node* root, const char* key,
+                           mabd_status (*read)(mabd_json_reader*, const mabd_json_node*)) {
+    mabd_json_node array;
+    if (!mabd_json_member(root, key, &array)) return MABD_OK;
+    MABD_TRY(mabd_json_array(reader, &array));
+    for (size_t i = 0; i < json_array_size(array.value); i++) {
+        mabd_json_node element = mabd_json_element(&array, i);
+        MABD_TRY(read(reader, &element));
+    }
+    return MABD_OK;
 }
 
 #define LONGEST_KEY 32

@@ -39,6 +39,9 @@ mabd_status mabd_json_only(mabd_json_reader* reader, const mabd_json_node* node,
                            const char* const* keys);
 /// Fail unless node is an array.
 mabd_status mabd_json_array(mabd_json_reader* reader, const mabd_json_node* node);
+/// Call `read` for each element of the member `key`, an array, in order; nothing if it is absent.
+mabd_status mabd_json_list(mabd_json_reader* reader, const mabd_json_node* object, const char* key,
+                           mabd_status (*read)(mabd_json_reader*, const mabd_json_node*));
 
 // Members of an object: *value is left alone if the key is absent; wrong type or a number that is
 // not finite fails.
