@@ -78,7 +78,7 @@ BEGIN {
 
     only("collide", "base math contact scene model collide")
     only("sim", "base math scene topology model formulation sim")
-    only("gradient", "base math scene topology joint model rigid formulation sim gradient")
+    only("gradient", "base math scene topology joint import/json model rigid formulation sim gradient")
     only("cuda/exec", "base cuda/exec")
     only("cuda/runtime", "base math cuda/exec cuda/runtime")
     only("cuda/dual", "base math topology dual cuda/exec cuda/runtime cuda/dual")

@@ -202,6 +202,31 @@ typedef struct mabd_gradient_info {
     double backward_seconds; // wall time of the adjoint
 } mabd_gradient_info;
 
+// ---- loss files --------------------------------------------------------------------------------
+
+/// Parameters and terms that were read from a file (docs/guide/gradients.md).
+typedef struct mabd_loss mabd_loss;
+/// Read a loss file for runs of `model` with `steps` steps of h [s]; names become indices. *loss is
+/// null on failure: MABD_ERR_ARG; MABD_ERR_IO: the file cannot be read; MABD_ERR_INPUT: the file is
+/// wrong, or names what the model does not have, and the error has line and column;
+/// MABD_ERR_MEMORY.
+MABD_API mabd_status mabd_loss_load(const mabd_model* model, mabd_real h, int64_t steps,
+                                    const char* path, mabd_loss** loss, mabd_error* error);
+/// Read the text of a loss file, of `length` bytes, as mabd_loss_load does.
+MABD_API mabd_status mabd_loss_load_text(const mabd_model* model, mabd_real h, int64_t steps,
+                                         const char* text, size_t length, mabd_loss** loss,
+                                         mabd_error* error);
+/// Destroy a loss; null does nothing.
+MABD_API void mabd_loss_destroy(mabd_loss* loss);
+/// Definition of a gradient with the parameters and terms of a loss, which must outlive it.
+MABD_API mabd_gradient_def mabd_loss_gradient_def(const mabd_loss* loss);
+/// Values (parameter_count) of the parameters: those that the file gives, else those of the scene.
+/// They live as long as the loss.
+MABD_API const mabd_real* mabd_loss_values(const mabd_loss* loss);
+/// Number, from 0, of the entry of the file that a parameter comes from; an entry may stand for
+/// several parameters in sequence.
+MABD_API int32_t mabd_loss_entry(const mabd_loss* loss, int32_t parameter);
+
 // ---- optimisation ------------------------------------------------------------------------------
 
 /// Report of one iteration of mabd_optimize to its progress callback.

@@ -43,10 +43,11 @@ static mabd_status check_axis(const mabd_model* m, const mabd_loss_term* term, m
     const bool any = term->axis >= (t->all_axes ? -1 : 0) && term->axis < MABD_AXIS_COUNT;
     const mabd_joint type = (mabd_joint)m->joints[term->index].type;
     if (!any || (!t->all_axes && !mabd_joint_coordinate(type, (mabd_axis)term->axis, &row))) {
-        return mabd_fail_at(error, MABD_ERR_INPUT, -1, term->index, 0,
-                            "%s: %s, a %s joint, has no free axis %d", kind,
-                            mabd_model_joint_label(m, term->index, label, sizeof label),
-                            mabd_joint_name(type), (int)term->axis);
+        return mabd_fail_at(
+            error, MABD_ERR_INPUT, -1, term->index, 0, "%s: %s, a %s joint, has no free axis %s",
+            kind, mabd_model_joint_label(m, term->index, label, sizeof label),
+            mabd_joint_name(type),
+            any && term->axis >= 0 ? mabd_parameter_axes[term->axis] : "of that number");
     }
     if (term->kind != MABD_LOSS_CONTROL_EFFORT || is_driven(m, term->index, term->axis)) {
         return MABD_OK;

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+const char* const mabd_parameter_axes[] = {"tx", "ty", "tz", "rx", "ry", "rz"};
+
 #define BODY            MABD_OWNER_BODY
 #define JOINT           MABD_OWNER_JOINT
 #define AXIS            MABD_OWNER_AXIS
@@ -86,7 +88,6 @@ static mabd_status check_body(const mabd_model* m, const mabd_parameter* p, mabd
 }
 
 static mabd_status check_joint(const mabd_model* m, const mabd_parameter* p, mabd_error* error) {
-    static const char* const axes[] = {"tx", "ty", "tz", "rx", "ry", "rz"};
     const char* kind = mabd_parameter_kind_name(p->kind);
     char label[160];
     mabd_row row;
@@ -100,12 +101,13 @@ static mabd_status check_joint(const mabd_model* m, const mabd_parameter* p, mab
         return mabd_fail_at(
             error, MABD_ERR_INPUT, -1, p->index, 0, "%s: %s, a %s joint, has no free axis %s", kind,
             mabd_model_joint_label(m, p->index, label, sizeof label), mabd_joint_name(type),
-            (uint32_t)p->axis < MABD_AXIS_COUNT ? axes[p->axis] : "of that number");
+            (uint32_t)p->axis < MABD_AXIS_COUNT ? mabd_parameter_axes[p->axis] : "of that number");
     }
     if (!is_axis_law(p->kind) || control_on(m, p->index, p->axis)) return MABD_OK;
     return mabd_fail_at(error, MABD_ERR_INPUT, -1, p->index, 0,
                         "%s: %s has no spring, damper, armature or servo on axis %s", kind,
-                        mabd_model_joint_label(m, p->index, label, sizeof label), axes[p->axis]);
+                        mabd_model_joint_label(m, p->index, label, sizeof label),
+                        mabd_parameter_axes[p->axis]);
 }
 
 static mabd_status check_owner(const mabd_model* m, const mabd_parameter* p, mabd_error* error) {

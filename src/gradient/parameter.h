@@ -4,6 +4,9 @@
 
 #include "mabd/gradient.h"
 
+/// Names of the axes of a joint, as in scenes: "tx" .. "rz".
+extern const char* const mabd_parameter_axes[MABD_AXIS_COUNT];
+
 /// What `index` of a parameter or a loss term names.
 typedef enum mabd_gradient_owner {
     MABD_OWNER_NONE,    // nothing: the whole scene

@@ -3,6 +3,7 @@
 // loaded and built. No result crashes or leaks, and a failure is reported in one line with its
 // place.
 #include "fuzz/feed.h"
+#include "fuzz/mutate.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -21,11 +22,6 @@ typedef struct seed_text {
 
 static seed_text seeds[MOST_SEEDS]; // the shipped scenes first
 static int seed_count, shipped_count;
-
-static uint32_t next(uint64_t* state) {
-    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(*state >> 33);
-}
 
 static int by_name(const struct dirent** a, const struct dirent** b) {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -55,50 +51,6 @@ static void free_seeds(void) {
     while (seed_count > 0) free(seeds[--seed_count].data);
 }
 
-// Replace `cut` bytes at `at` by n others.
-static size_t splice(char* text, size_t size, size_t at, size_t cut, const char* with, size_t n) {
-    if (at > size) at = size;
-    if (cut > size - at) cut = size - at;
-    if (size - cut + n > ROOM) return size;
-    memmove(text + at + n, text + at + cut, size - at - cut);
-    memcpy(text + at, with, n);
-    return size - cut + n;
-}
-
-// Apply one random change; return the new size.
-static size_t mutate(char* text, size_t size, uint64_t* state) {
-    static const char* const pieces[] = {
-        "{",       "}",     "[",  "]",    "\"",        ":",       ",",        "-",      "0",
-        "1e9",     "1e308", "-1", "null", "true",      "=n",      "\"=1/0\"", "1e-320", "0.5",
-        "\\u00e9", "\xFF",  "[]", "{}",   "\"world\"", "1000000", "/0",       "\"\"",   "e"};
-    size_t at = size ? next(state) % (size + 1) : 0;
-    char byte = (char)next(state), chunk[32];
-    switch (next(state) % 8) {
-    case 0:
-        if (at < size) text[at] = (char)(text[at] ^ (1 << next(state) % 8));
-        return size;
-    case 1:
-        return splice(text, size, at, 1, &byte, 1);
-    case 2:
-        return splice(text, size, at, 1 + next(state) % 8, "", 0);
-    case 3: { // another part of the text
-        size_t from = size ? next(state) % size : 0, n = size - from;
-        if (n > sizeof chunk) n = sizeof chunk;
-        memcpy(chunk, text + from, n);
-        return splice(text, size, at, next(state) % 4, chunk, n);
-    }
-    case 4:
-    case 5: // another digit, which leaves the text well formed
-        while (at < size && (text[at] < '0' || text[at] > '9')) at++;
-        if (at < size) text[at] = (char)('0' + next(state) % 10);
-        return size;
-    default: {
-        const char* piece = pieces[next(state) % (sizeof pieces / sizeof pieces[0])];
-        return splice(text, size, at, next(state) % 3, piece, strlen(piece));
-    }
-    }
-}
-
 static void check(const feed_result* result, int round) {
     const mabd_error* error = &result->error;
     cr_expect(eq(sz, result->leaked, 0), "round %d", round);
@@ -122,12 +74,13 @@ Test(json_mutations, damaged_scenes_never_crash_or_leak) {
     uint64_t state = 20240607;
     int loaded = 0;
     for (int round = 0; round < ROUNDS; round++) {
-        int among = next(&state) % 2 ? shipped_count : seed_count;
-        const seed_text* seed = &seeds[next(&state) % (uint32_t)among];
+        int among = mutate_draw(&state) % 2 ? shipped_count : seed_count;
+        const seed_text* seed = &seeds[mutate_draw(&state) % (uint32_t)among];
         char* text = malloc(ROOM);
         size_t size = seed->size;
         memcpy(text, seed->data, size);
-        for (uint32_t i = next(&state) % 3; i < 3; i++) size = mutate(text, size, &state);
+        for (uint32_t i = mutate_draw(&state) % 3; i < 3; i++)
+            size = mutate(text, size, ROOM, &state);
         // an exact copy, so that a read beyond the end is detected
         char* exact = malloc(size ? size : 1);
         memcpy(exact, text, size);
