@@ -9,7 +9,7 @@
 /// Writer of one recording.
 typedef struct mabd_recorder mabd_recorder;
 
-/// An array that a recording stores as dataset `batch/NAME`.
+/// An array of numbers in a file: in a recording it is dataset `batch/NAME`.
 typedef struct mabd_record_array {
     const char* name;
     int32_t rank;       // 1 to 3
@@ -73,6 +73,21 @@ MABD_API bool mabd_recording_is_static(const mabd_recording* recording, int32_t 
 MABD_API mabd_status mabd_recording_read(mabd_recording* recording, int32_t frame,
                                          mabd_real* positions, mabd_real* quaternions,
                                          mabd_error* error);
+
+// ---- arrays ------------------------------------------------------------------------------------
+
+/// A list of texts in a file.
+typedef struct mabd_record_texts {
+    const char* name;
+    int32_t count;
+    const char* const* texts; // (count)
+} mabd_record_texts;
+/// Write arrays (array_count) and lists of texts (text_count) as datasets of one HDF5 file, with the
+/// attributes `created-by`, `version` and `command` (null = ""). An existing file is replaced as a
+/// whole. MABD_ERR_ARG, MABD_ERR_IO with path and reason, MABD_ERR_MEMORY.
+MABD_API mabd_status mabd_arrays_write(const char* path, const char* command, int32_t array_count,
+                                       const mabd_record_array* arrays, int32_t text_count,
+                                       const mabd_record_texts* texts, mabd_error* error);
 
 // ---- checkpoints -------------------------------------------------------------------------------
 

@@ -178,3 +178,34 @@ bool mabd_h5_read_array(hid_t place, const char* name, hid_t type, int32_t rank,
     mabd_h5_close(set);
     return ok;
 }
+
+bool mabd_h5_write_record(hid_t place, const mabd_record_array* array) {
+    hsize_t extents[3];
+    for (int32_t k = 0; k < array->rank; k++) extents[k] = (hsize_t)array->extents[k];
+    return mabd_h5_write_array(place, array->name, H5T_NATIVE_DOUBLE, array->rank, extents,
+                               array->data);
+}
+
+// ---- files in memory ---------------------------------------------------------------------------
+
+hid_t mabd_h5_create_in_memory(const void* unique) {
+    char name[64];
+    snprintf(name, sizeof name, "mabd recording %p", unique);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    bool ok = access >= 0 && H5Pset_fapl_core(access, 1 << 20, false) >= 0 &&
+              H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18) >= 0;
+    hid_t file = ok ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access) : H5I_INVALID_HID;
+    mabd_h5_close(access);
+    return file;
+}
+
+mabd_status mabd_h5_take_image(const mabd_allocator* allocator, hid_t file, void** bytes,
+                               size_t* size) {
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) return MABD_ERR_IO;
+    const ssize_t count = H5Fget_file_image(file, NULL, 0);
+    if (count <= 0) return MABD_ERR_IO;
+    *bytes = mabd_alloc(allocator, (size_t)count);
+    if (!*bytes) return MABD_ERR_MEMORY;
+    *size = (size_t)count;
+    return H5Fget_file_image(file, *bytes, *size) == count ? MABD_OK : MABD_ERR_IO;
+}

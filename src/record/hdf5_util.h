@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/memory.h"
+#include "mabd/record.h"
 
 #include <hdf5.h>
 
@@ -23,6 +24,8 @@ void mabd_h5_close(hid_t id);
 /// Write data (extents[0] x ...) of `type` as a contiguous dataset of the same type.
 bool mabd_h5_write_array(hid_t place, const char* name, hid_t type, int32_t rank,
                          const hsize_t* extents, const void* data);
+/// Write an array of a caller as a dataset of doubles.
+bool mabd_h5_write_record(hid_t place, const mabd_record_array* array);
 /// Write n texts of variable length as a dataset; with rank 0 and n = 1 as a scalar.
 bool mabd_h5_write_texts(hid_t place, const char* name, int32_t rank, hsize_t n,
                          const char* const* texts);
@@ -42,3 +45,11 @@ hid_t mabd_h5_open_array(hid_t place, const char* name, int32_t rank, hsize_t* e
 /// Read a whole dataset as `type`; false unless its extents (rank) are equal to `extents`.
 bool mabd_h5_read_array(hid_t place, const char* name, hid_t type, int32_t rank,
                         const hsize_t* extents, void* data);
+
+/// Create a file in memory; returns a negative id on failure. HDF5 identifies such files by name:
+/// `unique` is an address that only the caller owns.
+hid_t mabd_h5_create_in_memory(const void* unique);
+/// Copy the bytes of a file in memory. *bytes (*size) is to be freed by mabd_free, also on failure.
+/// MABD_ERR_MEMORY; MABD_ERR_IO: the reason is on HDF5's error stack.
+mabd_status mabd_h5_take_image(const mabd_allocator* allocator, hid_t file, void** bytes,
+                               size_t* size);

@@ -312,13 +312,6 @@ static mabd_status write_geometry(const mabd_allocator* allocator, hid_t group,
 
 // ---- batches -----------------------------------------------------------------------------------
 
-static bool write_array(hid_t group, const mabd_record_array* array) {
-    hsize_t extents[3];
-    for (int32_t k = 0; k < array->rank; k++) extents[k] = (hsize_t)array->extents[k];
-    return mabd_h5_write_array(group, array->name, H5T_NATIVE_DOUBLE, array->rank, extents,
-                               array->data);
-}
-
 static bool write_batch(hid_t file, const mabd_model* model, const mabd_record_def* def) {
     const int32_t copies = mabd_model_copy_count(model);
     if (copies == 0) return true;
@@ -328,7 +321,8 @@ static bool write_batch(hid_t file, const mabd_model* model, const mabd_record_d
     bool ok = group >= 0 && mabd_h5_set_number(group, "copies", H5T_NATIVE_INT32, &copies) &&
               mabd_h5_set_number(group, "bodies_per_copy", H5T_NATIVE_INT32, &bodies) &&
               mabd_h5_set_number(group, "joints_per_copy", H5T_NATIVE_INT32, &joints);
-    for (int32_t i = 0; ok && i < def->array_count; i++) ok = write_array(group, &def->arrays[i]);
+    for (int32_t i = 0; ok && i < def->array_count; i++)
+        ok = mabd_h5_write_record(group, &def->arrays[i]);
     mabd_h5_close(group);
     return ok;
 }
@@ -360,27 +354,11 @@ static mabd_status write_content(const mabd_allocator* allocator, hid_t file, co
     return status;
 }
 
-// HDF5 identifies files in memory by name: `unique` is an address that only the caller owns.
-static hid_t create_in_memory(const void* unique) {
-    char name[64];
-    snprintf(name, sizeof name, "mabd recording %p", unique);
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    bool ok = access >= 0 && H5Pset_fapl_core(access, 1 << 20, false) >= 0 &&
-              H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18) >= 0;
-    hid_t file = ok ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access) : H5I_INVALID_HID;
-    mabd_h5_close(access);
-    return file;
-}
-
 static mabd_status take_image(const mabd_allocator* allocator, hid_t file, mabd_image* image,
                               mabd_error* error) {
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) return MABD_ERR_IO;
-    ssize_t size = H5Fget_file_image(file, NULL, 0);
-    if (size <= 0) return MABD_ERR_IO;
-    image->bytes = mabd_alloc(allocator, (size_t)size);
-    if (!image->bytes) return mabd_fail_memory(error, "creating a recording");
-    image->size = (size_t)size;
-    if (H5Fget_file_image(file, image->bytes, image->size) != size) return MABD_ERR_IO;
+    const mabd_status status = mabd_h5_take_image(allocator, file, &image->bytes, &image->size);
+    if (status == MABD_ERR_MEMORY) return mabd_fail_memory(error, "creating a recording");
+    if (status != MABD_OK) return status;
     for (int i = 0; i < MABD_FIELD_COUNT; i++) {
         hobj_ref_t reference; // an object reference is the address of the header
         if (H5Rcreate(&reference, file, mabd_fields[i].name, H5R_OBJECT, -1) < 0) {
@@ -395,7 +373,7 @@ mabd_status mabd_image_build(const mabd_allocator* allocator, const char* path, 
                              const mabd_record_def* def, mabd_image* image, mabd_error* error) {
     *image = (mabd_image){0};
     mabd_h5_quiet quiet = mabd_h5_quiet_begin();
-    hid_t file = create_in_memory(image);
+    hid_t file = mabd_h5_create_in_memory(image);
     mabd_status status = file >= 0 ? MABD_OK : MABD_ERR_IO;
     if (status == MABD_OK) status = write_content(allocator, file, sim, def, error);
     if (status == MABD_OK) status = take_image(allocator, file, image, error);
