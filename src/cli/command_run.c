@@ -92,10 +92,9 @@ static int say_file_error(const run* r, const char* path, mabd_status status,
     return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_CANNOT_WRITE;
 }
 
-static mabd_sim_def make_def(const run* r) {
-    const run_options* o = &r->options;
+mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     mabd_sim_def def = mabd_default_sim_def();
-    double suggested = mabd_model_suggested_h(r->loaded.model);
+    double suggested = mabd_model_suggested_h(loaded->model);
     mabd_sim_def_apply_preset(&def, (mabd_preset)o->preset);
     def.formulation = (mabd_formulation)o->formulation;
     def.backend = (mabd_backend)o->backend;
@@ -116,7 +115,7 @@ static mabd_sim_def make_def(const run* r) {
     def.quaternion.multipliers = (mabd_multipliers)o->multipliers;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
-    def.allocator = &r->loaded.allocator;
+    def.allocator = &loaded->allocator;
     return def;
 }
 
@@ -131,16 +130,25 @@ static void warn_of_rounding(run* r, double duration, double h) {
                      (long long)r->total_steps, simulated);
 }
 
-static int count_steps(run* r, double h) {
-    const run_options* o = &r->options;
-    double suggested = mabd_model_suggested_duration(r->loaded.model);
-    double duration = o->time_given ? o->time : suggested > 0 ? suggested : DEFAULT_DURATION;
-    r->total_steps = o->steps;
-    if (o->steps_given) return CLI_OK;
-    if (duration / h > 1e15) return run_options_say(o, "--time: too many steps of this h");
-    r->total_steps = (int64_t)llround(duration / h);
-    warn_of_rounding(r, duration, h);
+int run_count_steps(const run_options* o, const loaded_scene* loaded, double h, int64_t* steps,
+                    double* duration) {
+    double suggested = mabd_model_suggested_duration(loaded->model);
+    *duration = o->time_given ? o->time : suggested > 0 ? suggested : DEFAULT_DURATION;
+    *steps = o->steps;
+    if (o->steps_given) {
+        *duration = (double)*steps * h;
+        return CLI_OK;
+    }
+    if (*duration / h > 1e15) return run_options_say(o, "--time: too many steps of this h");
+    *steps = (int64_t)llround(*duration / h);
     return CLI_OK;
+}
+
+static int count_steps(run* r, double h) {
+    double duration = 0;
+    const int code = run_count_steps(&r->options, &r->loaded, h, &r->total_steps, &duration);
+    if (code == CLI_OK) warn_of_rounding(r, duration, h);
+    return code;
 }
 
 static void print_plan(const run* r, const mabd_sim_def* def) {
@@ -439,7 +447,7 @@ static int prepare(run* r) {
         const json_t* text = json_array_get(r->loaded.warnings, i);
         run_warnings_add(&r->warnings, "%s", json_string_value(text));
     }
-    mabd_sim_def def = make_def(r);
+    mabd_sim_def def = run_make_def(o, &r->loaded);
     if ((code = count_steps(r, (double)def.h)) != CLI_OK) return code;
     if ((code = load_plan(&r->loaded, &def)) != CLI_OK) return code;
     print_plan(r, &r->loaded.plan.def);

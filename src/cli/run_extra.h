@@ -29,3 +29,10 @@ typedef struct run_extra {
 
 /// Read a command line and run it. extra may be null: plain `mabd run`. Returns an exit code.
 int run_command_line(const run_command* command, int argc, char** argv, const run_extra* extra);
+
+/// Make the definition of a simulation from the options, for a loaded scene.
+mabd_sim_def run_make_def(const run_options* options, const loaded_scene* loaded);
+/// Count the steps of h [s] of a run: --steps, --time, the duration of the scene, or 10 s.
+/// *duration gets the time that was wanted [s]. Returns an exit code, after a message.
+int run_count_steps(const run_options* options, const loaded_scene* loaded, double h,
+                    int64_t* steps, double* duration);

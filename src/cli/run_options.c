@@ -22,7 +22,7 @@ static const char* const SOLVERS[] = {MABD_SOLVER_LIST(X) NULL};
 static const char* const MULTIPLIERS[] = {MABD_MULTIPLIERS_LIST(X) NULL};
 #undef X
 
-#define OPTIONS_MAX 40
+#define OPTIONS_MAX 48
 
 // List the options of all such commands; *memory gets the text of --memory-limit. Returns their
 // number.
@@ -96,13 +96,24 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
     return (int32_t)count;
 }
 
+// Leave out the options that a command lacks; returns how many are left.
+static int32_t leave_out(const char* const* names, int32_t count, option* list) {
+    int32_t kept = 0;
+    for (int32_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (names != NULL && names[k] != NULL && strcmp(names[k], list[i].name) != 0) k++;
+        if (names == NULL || names[k] == NULL) list[kept++] = list[i];
+    }
+    return kept;
+}
+
 static bool parse(const run_command* of, int argc, char** argv, run_options* o, const char** memory,
                   int* code) {
     const char* names[] = {"SCENE"};
     option options[OPTIONS_MAX];
     int32_t count = 0;
     for (; count < of->more_count; count++) options[count] = of->more[count];
-    count += list_options(o, memory, options + count);
+    count += leave_out(of->without, list_options(o, memory, options + count), options + count);
     const option_command command = {.name = of->name,
                                     .about = of->about,
                                     .argument_count = 1,

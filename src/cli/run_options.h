@@ -8,7 +8,8 @@
 typedef struct run_command {
     const char *name, *about, *notes;
     int32_t more_count;
-    const option* more; // (more_count)
+    const option* more;         // (more_count)
+    const char* const* without; // options of `mabd run` that it lacks, then null; may be null
 } run_command;
 
 typedef struct run_options {
