@@ -348,8 +348,9 @@ typedef struct mabd_affine_step_info {
 
 /// Fields of mabd_step_info of the quaternion formulation.
 typedef struct mabd_quaternion_step_info {
-    int32_t refinements;   // of linear solves, over all parts of the step
-    mabd_real consistency; // least cosine of axes that a joint keeps parallel; 1 at a closed pose
+    int32_t refinements;    // of linear solves, over all parts of the step
+    int32_t redundant_rows; // left out at the end of the step (redundancy eliminate; else 0)
+    mabd_real consistency;  // least cosine of axes that a joint keeps parallel; 1 at a closed pose
 } mabd_quaternion_step_info;
 
 /// Report of one step.
@@ -505,6 +506,18 @@ MABD_API void mabd_sim_get_joint_forces(const mabd_sim* sim, mabd_real* forces);
 /// axes of the start pose.
 MABD_API void mabd_sim_get_joint_coordinates(const mabd_sim* sim, int32_t joint,
                                              mabd_real* coordinates);
+
+/// Rank of the rows of a simulation.
+typedef struct mabd_rank_info {
+    int32_t rows;      // rigid rows of joints, and one per rigid servo
+    int32_t rank;      // of their derivatives by the poses of rigid bodies
+    int32_t redundant; // rows - rank
+    int32_t freedoms;  // 6 per body that moves by forces - rank
+} mabd_rank_info;
+/// Find the rank of the rows at the current state, by the singular values of a dense matrix for
+/// each mechanism: seconds for 2000 rows. MABD_ERR_UNAVAILABLE for formulations other than
+/// quaternion and above 4000 coupled rows, MABD_ERR_MEMORY, MABD_ERR_ARG for null.
+MABD_API mabd_status mabd_sim_get_rank(mabd_sim* sim, mabd_rank_info* rank, mabd_error* error);
 
 /// One contact point at the end of the last step.
 typedef struct mabd_contact_info {

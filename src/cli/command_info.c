@@ -17,7 +17,7 @@
 
 typedef struct info_options {
     const char *scene, *json;
-    bool plan, backends, formulations, close_joints;
+    bool plan, rank, backends, formulations, close_joints;
     int dual, formulation; // mabd_dual, mabd_formulation
     double young;          // [Pa], 0 = not given
     option_texts settings;
@@ -49,6 +49,8 @@ static bool parse_options(int argc, char** argv, info_options* o, int* code) {
                     "write the description as JSON; - = standard output"),
         option_flag("plan", &o->plan,
                     "print components by class, joints by type, and their solvers"),
+        option_flag("rank", &o->rank,
+                    "print how many rows are redundant at the start, their rank and the freedoms"),
         option_flag("close-joints", &o->close_joints,
                     "close joints at the start and print how far bodies move"),
         option_flag("backends", &o->backends,
@@ -146,7 +148,8 @@ static void print_geoms(const mabd_model_info* info, size_t bytes_per_contact, F
     }
 }
 
-static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE* out) {
+static void print_info(const loaded_scene* loaded, const plan_table* plan,
+                       const mabd_rank_info* rank, FILE* out) {
     const mabd_model_info* info = &loaded->info;
     char text[128], model[32], sim[32];
     fprintf(out, "scene         %s\n", mabd_model_name(loaded->model));
@@ -156,6 +159,10 @@ static void print_info(const loaded_scene* loaded, const plan_table* plan, FILE*
     fprintf(out, "joints        %d\n", (int)info->joints);
     fprintf(out, "rows          %d, %d of them compliant, widest block %d\n", (int)info->rows,
             (int)info->compliant_rows, (int)info->widest_block);
+    if (rank) {
+        fprintf(out, "rank          %d of %d rigid rows, %d redundant; %d freedoms\n",
+                (int)rank->rank, (int)rank->rows, (int)rank->redundant, (int)rank->freedoms);
+    }
     if (info->weighted_joints > 0) {
         fprintf(out, "weights       of %d joints; only formulation quaternion reads them\n",
                 (int)info->weighted_joints);
@@ -253,13 +260,20 @@ static json_t* build_json(const loaded_scene* loaded, const plan_table* plan, js
     return root;
 }
 
-static int report(const info_options* o, const loaded_scene* loaded, json_t* warnings) {
+static json_t* rank_json(const mabd_rank_info* rank) {
+    return json_pack("{si si si si}", "rows", (int)rank->rows, "rank", (int)rank->rank, "redundant",
+                     (int)rank->redundant, "freedoms", (int)rank->freedoms);
+}
+
+static int report(const info_options* o, const loaded_scene* loaded, const mabd_rank_info* rank,
+                  json_t* warnings) {
     const bool json_on_stdout = output_is_stdout(o->json);
     const plan_table table = plan_table_make(loaded->model, &loaded->plan);
     const plan_table* plan = o->plan ? &table : NULL;
-    if (!json_on_stdout) print_info(loaded, plan, stdout);
+    if (!json_on_stdout) print_info(loaded, plan, rank, stdout);
     if (o->json == NULL) return CLI_OK;
     json_t* root = build_json(loaded, plan, warnings);
+    if (rank) json_object_set_new(root, "rank", rank_json(rank));
     const int code = summary_write("info", o->json, root);
     json_decref(root);
     return code;
@@ -289,6 +303,19 @@ static int close_joints(const loaded_scene* loaded, const mabd_sim_def* def,
     return CLI_OK;
 }
 
+// Find the rank of the rows of the start state, as rigid bodies.
+static int find_rank(const loaded_scene* loaded, mabd_rank_info* rank) {
+    mabd_sim* sim = NULL;
+    mabd_error error = {0};
+    mabd_sim_def def = mabd_default_sim_def();
+    def.formulation = MABD_FORMULATION_QUATERNION;
+    def.allocator = &loaded->allocator;
+    mabd_status status = mabd_sim_create(loaded->model, &def, &sim, &error);
+    if (status == MABD_OK) status = mabd_sim_get_rank(sim, rank, &error);
+    mabd_sim_destroy(sim);
+    return status == MABD_OK ? CLI_OK : load_say_refused(loaded, &def, status, &error);
+}
+
 static int load_and_report(const info_options* o, loaded_scene* loaded) {
     run_warnings warnings = {.command = "info"};
     loaded->close_joints = o->close_joints;
@@ -299,7 +326,9 @@ static int load_and_report(const info_options* o, loaded_scene* loaded) {
     const mabd_sim_def def = make_def(o, &loaded->allocator);
     code = load_plan(loaded, &def);
     if (code == CLI_OK && o->close_joints) code = close_joints(loaded, &def, &warnings);
-    if (code == CLI_OK) code = report(o, loaded, warnings.list);
+    mabd_rank_info rank;
+    if (code == CLI_OK && o->rank) code = find_rank(loaded, &rank);
+    if (code == CLI_OK) code = report(o, loaded, o->rank ? &rank : NULL, warnings.list);
     run_warnings_release(&warnings);
     return code;
 }

@@ -43,6 +43,7 @@ mabd_status run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sampl
     stats->version = RUN_STATS_VERSION;
     stats->sample_every = sample_every;
     stats->worst_joint = -1;
+    stats->consistency_min = 1;
     mabd_measure measure = mabd_sim_measure(sim);
     stats->energy_start = measure.energy;
     stats->energy_max = measure.energy;
@@ -51,6 +52,17 @@ mabd_status run_stats_start(run_stats* stats, const mabd_sim* sim, int64_t sampl
     memcpy(stats->linear_momentum_start, stats->linear_momentum, sizeof(stats->linear_momentum));
     memcpy(stats->angular_momentum_start, stats->angular_momentum, sizeof(stats->angular_momentum));
     return find_overlap(stats, sim);
+}
+
+// Add the parts of the report that belong to one formulation.
+static void add_own(run_stats* stats, const mabd_step_info* info) {
+    stats->friction_lag_max = fmax(stats->friction_lag_max, (double)info->affine.friction_lag);
+    stats->rotation_max = fmax(stats->rotation_max, (double)info->affine.rotation);
+    stats->refinements += info->quaternion.refinements;
+    if (info->quaternion.redundant_rows > stats->redundant_rows_max) {
+        stats->redundant_rows_max = info->quaternion.redundant_rows;
+    }
+    stats->consistency_min = fmin(stats->consistency_min, (double)info->quaternion.consistency);
 }
 
 static void add_contacts(run_stats* stats, const mabd_step_info* info) {
@@ -77,6 +89,7 @@ void run_stats_add_step(run_stats* stats, const mabd_step_info* info, double sec
     }
     stats->dual_residual_max = fmax(stats->dual_residual_max, info->dual_residual);
     add_contacts(stats, info);
+    add_own(stats, info);
     stats->retries += info->retries;
     if (!info->converged) stats->unconverged_steps++;
     stats->max_gap = fmax(stats->max_gap, info->gap);

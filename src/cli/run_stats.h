@@ -5,7 +5,7 @@
 
 #include "mabd/sim.h"
 
-#define RUN_STATS_VERSION 4
+#define RUN_STATS_VERSION 5
 
 typedef struct run_stats {
     uint64_t version; // RUN_STATS_VERSION
@@ -20,13 +20,16 @@ typedef struct run_stats {
     int64_t sample_every;                               // steps between two measurements
     int64_t energy_samples;                             // measurements taken, the start included
     int64_t worst_joint;                                // -1 = none
-    double dual_residual_max;                           // [m], [rad]
-    double contact_residual_max;                        // [m]
-    double friction_lag;                                // sum over the steps
-    double penetration_max;                             // deepest overlap at the end of a step [m]
-    double start_overlap;                               // deepest overlap of the start state [m]
-    double max_gap;                                     // [m]
-    double max_angle_error;                             // [rad]
+    int64_t refinements, redundant_rows_max; // of the quaternion formulation: in all, in one step
+    double consistency_min;
+    double rotation_max, friction_lag_max;       // of the affine formulation
+    double dual_residual_max;                    // [m], [rad]
+    double contact_residual_max;                 // [m]
+    double friction_lag;                         // sum over the steps
+    double penetration_max;                      // deepest overlap at the end of a step [m]
+    double start_overlap;                        // deepest overlap of the start state [m]
+    double max_gap;                              // [m]
+    double max_angle_error;                      // [rad]
     double worst_joint_error;                    // larger of gap and angle error at worst_joint
     double energy_start, energy_end, energy_max; // [J]
     double potential_start;                      // gravity, elastic and spring energy [J]

@@ -124,6 +124,25 @@ static void add_contacts(json_t* root, const summary_source* s) {
     json_object_set_new(root, "start_overlap", overlap);
 }
 
+static void add_own(json_t* root, const summary_source* s) {
+    const run_stats* stats = s->stats;
+    json_t* own = json_object();
+    switch (mabd_sim_get_def(s->sim).formulation) {
+    case MABD_FORMULATION_AFFINE:
+        summary_set_real(own, "rotation", stats->rotation_max);
+        summary_set_real(own, "friction_lag", stats->friction_lag_max);
+        break;
+    case MABD_FORMULATION_QUATERNION:
+        set_integer(own, "refinements", stats->refinements);
+        set_integer(own, "redundant_rows", stats->redundant_rows_max);
+        summary_set_real(own, "consistency", stats->consistency_min);
+        break;
+    default:
+        break;
+    }
+    json_object_set_new(root, "formulation_info", own);
+}
+
 static void add_balance(json_t* root, const mabd_sim* sim) {
     const mabd_energy_balance balance = mabd_sim_get_energy_balance(sim);
     json_t* accounts = json_object();
@@ -143,6 +162,7 @@ static void add_quality(json_t* root, const summary_source* s) {
     set_integer(root, "dual_iterations_max", stats->dual_iterations_max);
     summary_set_real(root, "dual_residual_max", stats->dual_residual_max);
     add_contacts(root, s);
+    add_own(root, s);
     set_integer(root, "retries", stats->retries);
     set_integer(root, "unconverged_steps", stats->unconverged_steps);
     summary_set_real(root, "max_gap", stats->max_gap);

@@ -60,6 +60,8 @@ typedef struct mabd_formulation_ops {
     mabd_warnings* (*warnings)(void* self);
     void (*get_joint_forces)(const void* self, mabd_real* forces);
     void (*get_joint_coordinates)(const void* self, int32_t joint, mabd_real* coordinates);
+    /// Find the rank of the rows at the state. Null: the formulation has none.
+    mabd_status (*get_rank)(void* self, mabd_rank_info* rank, mabd_error* error);
     int32_t (*get_contacts)(const void* self, int32_t capacity, mabd_contact_info* contacts);
     mabd_status (*overlap)(const void* self, mabd_real* depth, int32_t* a, int32_t* b);
     /// Set the targets of copies first .. first + count - 1. which (controls): null = all. values

@@ -105,6 +105,15 @@ void mabd_sim_get_joint_coordinates(const mabd_sim* sim, int32_t joint, mabd_rea
     sim->ops->get_joint_coordinates(sim->self, joint, coordinates);
 }
 
+mabd_status mabd_sim_get_rank(mabd_sim* sim, mabd_rank_info* rank, mabd_error* error) {
+    if (!sim || !rank) return mabd_fail(error, MABD_ERR_ARG, "get_rank: null argument");
+    if (!sim->ops->get_rank) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s' has no rank of rows",
+                         sim->ops->name);
+    }
+    return sim->ops->get_rank(sim->self, rank, error);
+}
+
 int32_t mabd_sim_get_contacts(const mabd_sim* sim, int32_t capacity, mabd_contact_info* contacts) {
     return sim->ops->get_contacts(sim->self, capacity, contacts);
 }

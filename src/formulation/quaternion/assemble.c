@@ -155,7 +155,7 @@ static void control_row(const mabd_quaternion_solve* s, const mabd_control* c, i
     *C -= *compliance * (base + damping * x_p + inertia * (x_p + s->bh * xd_p));
 }
 
-// A row without gains: its multiplier is zero.
+// A row without gains, or one that is left out: its multiplier is zero.
 static void release(const mabd_quaternion_solve* s, joint_rows* rows, int32_t r) {
     memset(&rows->J[r], 0, sizeof rows->J[r]);
     rows->C[r] = 0, rows->compliance[r] = s->bh * s->bh;
@@ -324,6 +324,7 @@ static void evaluate_joint(const mabd_quaternion_solve* s, const mabd_quaternion
     joint_rows rows;
     find_rows(s, j, pose, &rows);
     for (int32_t r = 0; r < j->width; r++) {
+        if (sim->dropped[j->row + r]) release(s, &rows, r);
         out[r] = rows.C[r] + rows.compliance[r] / (s->bh * s->bh) * l[r];
         subtract_row(residual, j, l[r], &rows.J[r]);
     }

@@ -5,6 +5,7 @@
 #include "formulation/quaternion/quaternion_layout.h"
 
 #include "formulation/quaternion/body_graph.h"
+#include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/pattern.h"
 #include "formulation/quaternion/quaternion_sim.h"
@@ -28,6 +29,7 @@ static size_t lay_out_state(mabd_quaternion_sim* sim, mabd_arena* arena) {
     take_node(&sim->last, bodies, coordinates, arena);
     take_node(&sim->slope, bodies, coordinates, arena);
     TAKE(lambda, rows);
+    TAKE(dropped, rows);
     TAKE(applied, 6 * bodies);
     TAKE(target, inputs);
     TAKE(target_set, inputs);
@@ -73,6 +75,7 @@ static void lay_out_work(mabd_quaternion_sim* sim, const mabd_quaternion_counts*
         take_node(nodes[i], bodies, coordinates, arena);
     }
     TAKE(next_lambda, rows);
+    TAKE(last_dropped, rows);
     TAKE(pose, 7 * bodies);
     TAKE(trial, 7 * bodies);
     TAKE(y, unknowns);
@@ -152,12 +155,17 @@ static mabd_status create_factor(mabd_quaternion_sim* sim, mabd_quaternion_part*
     return MABD_OK;
 }
 
-// Create the graph of bodies of a part whose rows are redundant, for its multipliers.
-static mabd_status create_graph(mabd_quaternion_sim* sim, mabd_quaternion_part* part) {
-    const bool least = sim->def.quaternion.multipliers == MABD_MULTIPLIERS_LEAST_NORM;
-    if (!part->redundant || !least) return MABD_OK;
-    MABD_TRY(mabd_body_graph_create(sim, part, &part->graph));
-    sim->lu_bytes += mabd_body_graph_bytes(part->graph);
+// Create what a part with redundant rows needs: the graph of its bodies for its multipliers, and
+// the analysis of rows that are left out.
+static mabd_status create_extras(mabd_quaternion_sim* sim, mabd_quaternion_part* part) {
+    const mabd_quaternion_def* def = &sim->def.quaternion;
+    if (part->redundant && def->multipliers == MABD_MULTIPLIERS_LEAST_NORM) {
+        MABD_TRY(mabd_body_graph_create(sim, part, &part->graph));
+    }
+    if (part->redundant && def->redundancy == MABD_REDUNDANCY_ELIMINATE) {
+        MABD_TRY(mabd_elimination_create(sim, part, true, &part->elimination));
+    }
+    sim->lu_bytes += mabd_body_graph_bytes(part->graph) + mabd_elimination_bytes(part->elimination);
     return MABD_OK;
 }
 
@@ -171,7 +179,7 @@ static mabd_status create_factors(mabd_quaternion_sim* sim, int32_t* work, bool*
         MABD_TRY(create_factor(sim, part, tree ? order : NULL, true));
         mabd_quaternion_judge_rows(sim, p);
         if (part->redundant && !tree) MABD_TRY(create_factor(sim, part, NULL, false));
-        MABD_TRY(create_graph(sim, part));
+        MABD_TRY(create_extras(sim, part));
     }
     return MABD_OK;
 }
@@ -205,6 +213,7 @@ void mabd_quaternion_release(mabd_quaternion_sim* sim) {
     for (int32_t p = 0; sim->memory && p < sim->part_count; p++) {
         mabd_dual_lu_destroy(&sim->allocator, sim->parts[p].lu);
         mabd_body_graph_destroy(&sim->allocator, sim->parts[p].graph);
+        mabd_elimination_destroy(&sim->allocator, sim->parts[p].elimination);
     }
     mabd_free(&sim->allocator, sim->memory, sim->memory_size);
     sim->memory = NULL;

@@ -2,6 +2,7 @@
 // The definition of a simulation in the quaternion formulation: presets, choices, checks.
 
 #include "base/error.h"
+#include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/quaternion_sim.h"
 
 static const mabd_real tolerances[MABD_PRESET_COUNT] = {
@@ -33,9 +34,15 @@ mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* d
         return mabd_fail(error, MABD_ERR_ARG,
                          "quaternion.redundancy, solver and multipliers must be of their enums");
     }
-    if (own->redundancy == MABD_REDUNDANCY_ELIMINATE || own->solver > MABD_SOLVER_GENERAL) {
+    const int32_t rows = mabd_plan_joint_rows(model->plan);
+    if (own->redundancy == MABD_REDUNDANCY_ELIMINATE && rows > MABD_DENSE_ROWS) {
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "redundancy 'eliminate' and solver 'fully-constrained' are not built");
+                         "redundancy 'eliminate' analyses a dense matrix of at most %d rows, and "
+                         "the model has %d; 'proximal', the default, has no limit",
+                         MABD_DENSE_ROWS, (int)rows);
+    }
+    if (own->solver > MABD_SOLVER_GENERAL) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "solver 'fully-constrained' is not built");
     }
     if (!(def->quaternion.newton_tolerance > 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "quaternion.newton_tolerance must be positive");
@@ -45,6 +52,6 @@ mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* d
         return mabd_fail(error, MABD_ERR_ARG,
                          "quaternion.bdf2_start must be trbdf2, sdirk2 or euler");
     }
-    (void)model; // features are refused by sim/sim_def.c
+    // features are refused by sim/sim_def.c
     return MABD_OK;
 }

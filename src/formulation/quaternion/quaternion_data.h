@@ -58,6 +58,7 @@ typedef struct mabd_quaternion_joint {
 } mabd_quaternion_joint;
 
 struct mabd_body_graph;
+struct mabd_elimination;
 
 /// A component of the joint graph.
 typedef struct mabd_quaternion_part {
@@ -69,11 +70,12 @@ typedef struct mabd_quaternion_part {
     size_t vector_first;              // of its unknowns in vectors: 6 per body, then its rows
     mabd_dual_lu* lu;
     struct mabd_body_graph* graph; // for multipliers of redundant rows (body_graph.h); null = none
-    bool redundant;                // its rows depend on each other at the start
-    mabd_real shift;               // e of the file head
-    bool has_history;              // `last` is one step before `now`: BDF2 may use it
-    bool has_slope;                // `slope` is the derivative at `now`
-    bool history_after;            // values after the step that is being taken
+    struct mabd_elimination* elimination; // of redundant rows (elimination.h); null = none
+    bool redundant;                       // its rows depend on each other at the start
+    mabd_real shift;                      // e of the file head
+    bool has_history;                     // `last` is one step before `now`: BDF2 may use it
+    bool has_slope;                       // `slope` is the derivative at `now`
+    bool history_after;                   // values after the step that is being taken
     bool slope_after;
 } mabd_quaternion_part;
 
@@ -82,7 +84,7 @@ typedef struct mabd_quaternion_report {
     mabd_status status;
     int32_t body, joint; // of a failure, -1 = none
     const char* reason;
-    int32_t iterations, line_searches, refinements, retries, substeps;
+    int32_t iterations, line_searches, refinements, retries, substeps, redundant_rows;
     bool converged;
     mabd_real gap, angle_error, consistency;
     int32_t worst_joint;
@@ -121,6 +123,7 @@ typedef struct mabd_quaternion_sim {
     // state
     mabd_quaternion_node now, last, slope; // at the time, one step ago; derivative at the time
     mabd_real* lambda;                     // (rows) of the last solve, force on b [N] or [N m]
+    bool* dropped;                         // (rows) left out as redundant
     mabd_real* applied;                    // (bodies x 6) forces of the next step
     mabd_real* target;                     // (coordinates + motors) set from outside
     bool* target_set;                      // (coordinates + motors)
@@ -131,6 +134,7 @@ typedef struct mabd_quaternion_sim {
     // workspace
     mabd_quaternion_node base, stage, past, next, next_slope;
     mabd_real* next_lambda;               // (rows)
+    bool* last_dropped;                   // (rows) before the step
     mabd_real* trial;                     // (bodies x 7) pose that a line search tries
     mabd_real* pose;                      // (bodies x 7) of the iterate
     mabd_real *y, *rhs, *rest, *residual; // (unknowns)

@@ -4,6 +4,7 @@
 #include "formulation/quaternion/quaternion_sim.h"
 
 #include "base/error.h"
+#include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/quaternion_layout.h"
 
 #include <stdio.h>
@@ -107,13 +108,12 @@ static void get_times(const void* self, double* seconds) {
 #define X(name, text) text,
 static const char* const stage_names[] = {MABD_QUATERNION_STAGE_LIST(X) NULL};
 #undef X
-static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", "contact_tolerance",
-                                     NULL};
+static const char* const unused[] = {"dual", "gap_tolerance", "contact_tolerance", NULL};
 
 const mabd_formulation_ops mabd_formulation_quaternion = {
     .name = "quaternion",
     .paper_name = "VQ",
-    .state_version = 1,
+    .state_version = 2,
     .can = MABD_CAN_LOOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_TRBDF2 |
@@ -134,6 +134,7 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .get_state = mabd_quaternion_get_state,
     .get_joint_forces = mabd_quaternion_get_joint_forces,
     .get_joint_coordinates = mabd_quaternion_get_joint_coordinates,
+    .get_rank = mabd_quaternion_get_rank,
     .set_state = mabd_quaternion_set_state,
     .apply_force = mabd_quaternion_apply_force,
     .warnings = warnings,

@@ -9,6 +9,7 @@
 #include "formulation/quaternion/quaternion_sim.h"
 
 #include "base/error.h"
+#include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "rigid/frames.h"
 #include "rigid/row_error.h"
@@ -141,6 +142,24 @@ static mabd_status settle(mabd_quaternion_sim* sim, mabd_quaternion_node* node, 
     return MABD_OK;
 }
 
+// Leave out the redundant rows at a node. On failure the choice is as before.
+static mabd_status eliminate(mabd_quaternion_sim* sim, const mabd_quaternion_node* node, bool first,
+                             mabd_error* error) {
+    const size_t rows = (size_t)sim->row_count * sizeof *sim->dropped;
+    memcpy(sim->last_dropped, sim->dropped, rows);
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        mabd_quaternion_report report = {0};
+        const mabd_quaternion_solve s = solve_at(sim, p, &report);
+        if (!s.part->elimination) continue;
+        mabd_quaternion_take_pose(&s, node);
+        if (mabd_quaternion_eliminate(&s, first) == MABD_OK) continue;
+        memcpy(sim->dropped, sim->last_dropped, rows);
+        return mabd_fail(error, MABD_ERR_DIVERGED,
+                         "redundant rows cannot be left out: singular values do not converge");
+    }
+    return MABD_OK;
+}
+
 // Forget the history: the state is that of `now`.
 static void forget_history(mabd_quaternion_sim* sim) {
     const size_t bodies = MABD_NODE_REALS * (size_t)sim->model->body_count * sizeof(mabd_real);
@@ -180,6 +199,7 @@ mabd_status mabd_quaternion_start(mabd_quaternion_sim* sim, mabd_error* error) {
     sim->has_applied = sim->had_applied = false;
     memset(sim->times, 0, sizeof sim->times);
     MABD_TRY(settle(sim, &sim->now, 0, error));
+    MABD_TRY(eliminate(sim, &sim->now, true, error));
     forget_history(sim);
     for (size_t i = 0; i < (size_t)m->body_count; i++) {
         memcpy(sim->start_turn + 4 * i, sim->now.body + MABD_NODE_REALS * i + 3,
@@ -260,6 +280,7 @@ mabd_status mabd_quaternion_set_state(void* self, mabd_real time, int64_t step,
         place_body(sim, &user, i, row);
     }
     MABD_TRY(settle(sim, &sim->next, step, error));
+    MABD_TRY(eliminate(sim, &sim->next, false, error));
     const mabd_measure before = mabd_quaternion_measure(sim);
     const mabd_quaternion_node now = sim->now;
     sim->now = sim->next, sim->next = now;
@@ -273,9 +294,9 @@ mabd_status mabd_quaternion_set_state(void* self, mabd_real time, int64_t step,
 
 // ---- states as bytes ---------------------------------------------------------------------------
 //
-// Nodes now, last, slope; multipliers; targets and applied forces of this step and the last one;
-// start energies; flags of the parts (bit 0: history, bit 1: slope), then one byte: bit 0: forces
-// are applied, bit 1: were applied. A change of this order raises state_version.
+// Nodes now, last, slope; multipliers; rows left out; targets and applied forces of this step and
+// the last one; start energies; flags of the parts (bit 0: history, bit 1: slope), then one byte:
+// bit 0: forces are applied, bit 1: were applied. A change of this order raises state_version.
 
 // Visit every array of a state: copy it out of the simulation, or into it.
 typedef struct state_cursor {
@@ -300,6 +321,7 @@ static void visit_arrays(mabd_quaternion_sim* sim, state_cursor* at) {
         visit(at, nodes[i]->x, 2 * (size_t)m->coordinate_count * real);
     }
     visit(at, sim->lambda, (size_t)sim->row_count * real);
+    visit(at, sim->dropped, (size_t)sim->row_count * sizeof(bool));
     visit(at, sim->target, inputs * real);
     visit(at, sim->last_target, inputs * real);
     visit(at, sim->target_set, inputs * sizeof(bool));

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/tableau.h"
 #include "rigid/row_error.h"
@@ -137,7 +138,7 @@ static mabd_status solve_once(part_step* p, const mabd_tableau* t, int index, ma
     set_past(p, own, stage);
     guess(p, index == 0 ? p->from : stage, (own->end - begin) * s->h);
     for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
-        sim->multiplier[r] = sim->next_lambda[r] * s->bh * s->bh;
+        sim->multiplier[r] = sim->dropped[r] ? 0 : sim->next_lambda[r] * s->bh * s->bh;
     }
     MABD_TRY(mabd_quaternion_newton(s));
     write_node(p, to);
@@ -301,6 +302,53 @@ static void measure_rows(part_step* p) {
     }
 }
 
+// The step by one method, or in parts if it fails.
+static mabd_status take_step(part_step* p, mabd_integrator method, mabd_real time) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    restore_lambda(sim, p->solve.part);
+    const mabd_status status = advance(p, method, time, &sim->next);
+    const bool halve = status == MABD_ERR_SINGULAR || status == MABD_ERR_DIVERGED;
+    return halve && sim->def.max_halvings > 0 ? advance_in_parts(p, time) : status;
+}
+
+// True if a row that was left out is open at the end of the step.
+static bool is_open(part_step* p, mabd_real time, int32_t* joint) {
+    mabd_quaternion_solve* s = &p->solve;
+    s->h = s->sim->def.h, s->from = time, s->time = time + s->h;
+    mabd_quaternion_set_inputs(s);
+    mabd_quaternion_take_pose(s, &s->sim->next);
+    return mabd_quaternion_dropped_open(s, joint);
+}
+
+// A step with rows that are left out. If it fails, or leaves such a row open, other rows are left
+// out, and it is taken once more: those of the state before it, or at its end.
+static mabd_status step_without_rows(part_step* p, mabd_integrator method, mabd_real time) {
+    const part_step start = *p;
+    mabd_quaternion_sim* sim = p->solve.sim;
+    mabd_quaternion_report* report = p->solve.report;
+    const mabd_quaternion_part* part = p->solve.part;
+    const size_t rows = (size_t)part->row_count * sizeof *sim->dropped;
+    bool *now = sim->dropped + part->row_first, *last = sim->last_dropped + part->row_first;
+    int32_t joint;
+    report->redundant_rows = mabd_quaternion_dropped_count(sim, part);
+    restore_lambda(sim, part);
+    mabd_status status = advance(p, method, time, &sim->next);
+    if (status == MABD_OK && !is_open(p, time, &joint)) return MABD_OK;
+    if (status != MABD_OK) mabd_quaternion_take_pose(&p->solve, &sim->now);
+    memcpy(last, now, rows);
+    if (mabd_quaternion_eliminate(&p->solve, false) == MABD_OK) {
+        *p = start;
+        status = take_step(p, method, time);
+    }
+    if (status == MABD_OK && is_open(p, time, &joint)) {
+        report->reason = "a redundant row that was left out is open at";
+        report->body = -1, report->joint = joint;
+        status = MABD_ERR_DIVERGED;
+    }
+    if (status != MABD_OK) memcpy(now, last, rows);
+    return status;
+}
+
 static void step_part(void* context, int32_t index, int32_t thread) {
     mabd_quaternion_sim* sim = context;
     mabd_quaternion_part* part = &sim->parts[index];
@@ -322,10 +370,8 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2;
     const mabd_integrator method =
         bdf2 && history ? MABD_INTEGRATOR_BDF2 : one_step_method(&sim->def);
-    restore_lambda(sim, part);
-    report->status = advance(&p, method, time, &sim->next);
-    const bool halve = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
-    if (halve && sim->def.max_halvings > 0) report->status = advance_in_parts(&p, time);
+    report->status =
+        part->elimination ? step_without_rows(&p, method, time) : take_step(&p, method, time);
     if (report->status != MABD_OK) return;
     part->history_after = true;
     part->slope_after = mabd_tableau_of(sim->def.integrator).uses_slope;
@@ -359,6 +405,7 @@ static void add_report(const mabd_quaternion_report* r, mabd_step_info* info) {
     if (r->gap > info->gap) info->gap = r->gap;
     if (r->angle_error > info->angle_error) info->angle_error = r->angle_error;
     info->quaternion.refinements += r->refinements;
+    info->quaternion.redundant_rows += r->redundant_rows;
     if (r->consistency < info->quaternion.consistency) {
         info->quaternion.consistency = r->consistency;
     }
