@@ -83,8 +83,8 @@ typedef struct mabd_record_texts {
     const char* const* texts; // (count)
 } mabd_record_texts;
 /// Write arrays (array_count) and lists of texts (text_count) as datasets of one HDF5 file, with
-/// the attributes `created-by`, `version` and `command` (null = ""). An existing file is replaced as
-/// a whole. MABD_ERR_ARG, MABD_ERR_IO with path and reason, MABD_ERR_MEMORY.
+/// the attributes `created-by`, `version` and `command` (null = ""). An existing file is replaced
+/// as a whole. MABD_ERR_ARG, MABD_ERR_IO with path and reason, MABD_ERR_MEMORY.
 MABD_API mabd_status mabd_arrays_write(const char* path, const char* command, int32_t array_count,
                                        const mabd_record_array* arrays, int32_t text_count,
                                        const mabd_record_texts* texts, mabd_error* error);

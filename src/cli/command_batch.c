@@ -377,8 +377,11 @@ int command_batch(int argc, char** argv) {
         option_integer("seed", "S", OPTION_NOT_NEGATIVE, 0, &b->seed, NULL,
                        "of all that is drawn (default 0)"),
     };
-    const run_command command = {"batch", "Simulate many copies of a scene as one problem.", NOTES,
-                                 sizeof(more) / sizeof(more[0]), more};
+    const run_command command = {.name = "batch",
+                                 .about = "Simulate many copies of a scene as one problem.",
+                                 .notes = NOTES,
+                                 .more_count = sizeof(more) / sizeof(more[0]),
+                                 .more = more};
     const run_extra extra = {b, check, load, prepare, record, before_step, print, report};
     const int code = run_command_line(&command, argc, argv, &extra);
     release(b);
