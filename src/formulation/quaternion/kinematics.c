@@ -25,6 +25,8 @@
 /// Iterations that close rows, and the error at which they end.
 #define CLOSE_MAX_ITERATIONS 50
 #define CLOSE_GOAL           ((mabd_real)1e-13)
+/// Largest rotation of a body in such an iteration [rad].
+#define CLOSE_TURN_RAD ((mabd_real)0.5)
 
 typedef struct side_motion {
     mabd_real u[6]; // velocity of the centre (world), angular velocity (principal frame)
@@ -365,20 +367,25 @@ void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quat
 
 // ---- start states ------------------------------------------------------------------------------
 
-// Release all rows of controls; rigid servos too.
-static void release_controls(const mabd_quaternion_solve* s) {
+// True if row r of a joint is held: rigid rows, and rigid servos if they count.
+static bool is_held(const mabd_row_set* set, int32_t r, bool servos) {
+    return r < set->rigid_count || (servos && set->control[r - set->rigid_count].rigid);
+}
+
+// Release all rows of controls that are not held.
+static void release_controls(const mabd_quaternion_solve* s, bool servos) {
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
         const mabd_row_set* set = set_of(s, j);
         for (int32_t r = set->rigid_count; j->slot >= 0 && r < j->width; r++) {
-            release_row(s, j, r, 1, false);
+            if (!is_held(set, r, servos)) release_row(s, j, r, 1, false);
         }
     }
 }
 
-// Write -C of rigid rows, or -J u with a node, to the right-hand side; returns the largest.
+// Write -C of rows that are held, or -J u with a node, to the right-hand side; returns the largest.
 static mabd_real set_rows(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
-                          int32_t* joint) {
+                          bool servos, int32_t* joint) {
     mabd_quaternion_sim* sim = s->sim;
     const mabd_quaternion_part* part = s->part;
     mabd_real* b = sim->rhs + part->vector_first;
@@ -395,7 +402,10 @@ static mabd_real set_rows(const mabd_quaternion_solve* s, const mabd_quaternion_
         if (j->slot < 0) continue;
         mabd_quaternion_rows(s, j, C, J);
         if (node) a = motion_of_side(s, node, own->a), o = motion_of_side(s, node, own->b);
-        for (int32_t r = 0; r < set_of(s, j)->rigid_count; r++) {
+        for (int32_t r = 0; r < j->width; r++) {
+            const int32_t control = r - set_of(s, j)->rigid_count;
+            if (!is_held(set_of(s, j), r, servos)) continue;
+            if (control >= 0) C[r] -= sim->input[own->coordinate + control];
             to[r] = node ? -dot6(&J[r].a, a.u) - dot6(&J[r].b, o.u) : -C[r];
             if (!((mabd_real)fabs(to[r]) > largest)) continue;
             largest = (mabd_real)fabs(to[r]), *joint = j->joint;
@@ -404,30 +414,40 @@ static mabd_real set_rows(const mabd_quaternion_solve* s, const mabd_quaternion_
     return largest;
 }
 
-static mabd_status solve_rows(const mabd_quaternion_solve* s) {
+static mabd_status solve_rows(const mabd_quaternion_solve* s, bool servos) {
     int32_t body, joint;
     mabd_quaternion_store_matrix(s);
-    release_controls(s);
+    release_controls(s, servos);
     MABD_TRY(mabd_quaternion_factor(s, &body, &joint));
     mabd_quaternion_solve_linear(s);
     return MABD_OK;
 }
 
-mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s) {
+// Move the poses of a part by sim->y; no body turns by more than CLOSE_TURN_RAD.
+static void move_pose(const mabd_quaternion_solve* s) {
     mabd_quaternion_sim* sim = s->sim;
     const mabd_real* y = sim->y + s->part->vector_first;
+    mabd_real most = CLOSE_TURN_RAD;
+    for (int32_t i = 0; i < s->part->body_count; i++) {
+        most = (mabd_real)fmax(most, mabd_v3_norm(mabd_v3_load(y + 6 * (size_t)i + 3)));
+    }
+    const mabd_real part = CLOSE_TURN_RAD / most;
+    for (int32_t i = 0; i < s->part->body_count; i++) {
+        mabd_real* row = sim->pose + 7 * (size_t)sim->bodies[s->part->body_first + i];
+        const mabd_vec3 way = mabd_v3_load(y + 6 * (size_t)i);
+        const mabd_vec3 turn = mabd_v3_scale(part, mabd_v3_load(y + 6 * (size_t)i + 3));
+        mabd_v3_store(mabd_v3_axpy(part, way, mabd_v3_load(row)), row);
+        mabd_q_store(mabd_rigid_turn(mabd_q_load(row + 3), turn), row + 3);
+    }
+}
+
+mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s, bool servos) {
     int32_t joint;
-    mabd_real error = set_rows(s, NULL, &joint);
+    mabd_real error = set_rows(s, NULL, servos, &joint);
     for (int k = 0; k < CLOSE_MAX_ITERATIONS && error > CLOSE_GOAL; k++) {
-        if (solve_rows(s) != MABD_OK) return error;
-        for (int32_t i = 0; i < s->part->body_count; i++) {
-            mabd_real* row = sim->pose + 7 * (size_t)sim->bodies[s->part->body_first + i];
-            const mabd_vec3 way = mabd_v3_load(y + 6 * (size_t)i);
-            mabd_v3_store(mabd_v3_add(mabd_v3_load(row), way), row);
-            mabd_q_store(mabd_rigid_turn(mabd_q_load(row + 3), mabd_v3_load(y + 6 * (size_t)i + 3)),
-                         row + 3);
-        }
-        const mabd_real now = set_rows(s, NULL, &joint);
+        if (solve_rows(s, servos) != MABD_OK) return error;
+        move_pose(s);
+        const mabd_real now = set_rows(s, NULL, servos, &joint);
         const bool falls = now < error / 2;
         error = now;
         if (!falls && error < (mabd_real)1e-9) break; // round-off
@@ -439,9 +459,9 @@ mabd_status mabd_quaternion_project(const mabd_quaternion_solve* s, mabd_quatern
                                     mabd_real* rate, int32_t* joint) {
     mabd_quaternion_sim* sim = s->sim;
     const mabd_real* y = sim->y + s->part->vector_first;
-    *rate = set_rows(s, node, joint);
+    *rate = set_rows(s, node, false, joint);
     if (*rate == 0) return MABD_OK;
-    MABD_TRY(solve_rows(s));
+    MABD_TRY(solve_rows(s, false));
     for (int32_t i = 0; i < s->part->body_count; i++) {
         const size_t body = (size_t)sim->bodies[s->part->body_first + i];
         mabd_real* row = node->body + MABD_NODE_REALS * body;

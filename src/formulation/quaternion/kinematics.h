@@ -28,8 +28,9 @@ void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quat
                                  const mabd_quaternion_node* slope);
 
 /// Close the rigid rows of a part by the least motion in the mass metric, iterated; sim->pose is
-/// changed. Returns the largest error that is left [m] or [rad].
-mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s);
+/// changed. servos: rigid servos meet their targets, sim->input, too. Returns the largest error
+/// that is left [m] or [rad].
+mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s, bool servos);
 /// Project the velocities of a node on those that the rigid rows allow, in the mass metric. The
 /// node's poses are in sim->pose. *rate gets the largest rate of a row before [m/s] or [rad/s] and
 /// *joint its joint.

@@ -84,6 +84,7 @@ typedef struct mabd_quaternion_report {
     mabd_status status;
     int32_t body, joint; // of a failure, -1 = none
     const char* reason;
+    mabd_real off; // of a target, before the reason; 0 = none
     int32_t iterations, line_searches, refinements, retries, substeps, redundant_rows;
     bool converged;
     mabd_real gap, angle_error, consistency;

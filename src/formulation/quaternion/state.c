@@ -9,6 +9,7 @@
 #include "formulation/quaternion/quaternion_sim.h"
 
 #include "base/error.h"
+#include "formulation/quaternion/drives.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "rigid/frames.h"
@@ -72,7 +73,7 @@ static mabd_status close_part(const mabd_quaternion_solve* s, mabd_error* error)
                            error);
     }
     if (open == 0) return MABD_OK;
-    mabd_quaternion_close(s);
+    mabd_quaternion_close(s, false);
     const mabd_real left = find_open(s, &joint, &angle);
     if (left <= START_TOLERANCE) return MABD_OK;
     return refuse_open(s, joint, left, angle, ": the joints cannot be closed", error);
@@ -131,7 +132,8 @@ static mabd_status settle_part(mabd_quaternion_sim* sim, int32_t part, mabd_quat
     write_closed(&s, node);
     MABD_TRY(project_part(&s, node, step, error));
     mabd_quaternion_read_coordinates(&s, node);
-    return MABD_OK;
+    mabd_quaternion_set_inputs(&s);
+    return mabd_quaternion_check_drives(&s, START_TOLERANCE, step, error);
 }
 
 static mabd_status settle(mabd_quaternion_sim* sim, mabd_quaternion_node* node, int64_t step,

@@ -10,12 +10,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "formulation/quaternion/drives.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/tableau.h"
 #include "rigid/row_error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /// The step of a part: where it comes from and what it may use.
@@ -349,6 +351,17 @@ static mabd_status step_without_rows(part_step* p, mabd_integrator method, mabd_
     return status;
 }
 
+// Name the drive whose target cannot be met, at the end of a failed step or at that of its last
+// solve.
+static void blame_drive(const part_step* p, mabd_real time) {
+    mabd_quaternion_solve end = p->solve, failed = p->solve;
+    end.h = end.sim->def.h, end.from = time, end.time = time + end.h;
+    mabd_quaternion_set_inputs(&end);
+    if (mabd_quaternion_blame_drive(&end)) return;
+    mabd_quaternion_set_inputs(&failed);
+    mabd_quaternion_blame_drive(&failed);
+}
+
 static void step_part(void* context, int32_t index, int32_t thread) {
     mabd_quaternion_sim* sim = context;
     mabd_quaternion_part* part = &sim->parts[index];
@@ -372,6 +385,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
         bdf2 && history ? MABD_INTEGRATOR_BDF2 : one_step_method(&sim->def);
     report->status =
         part->elimination ? step_without_rows(&p, method, time) : take_step(&p, method, time);
+    if (report->status == MABD_ERR_DIVERGED) blame_drive(&p, time);
     if (report->status != MABD_OK) return;
     part->history_after = true;
     part->slope_after = mabd_tableau_of(sim->def.integrator).uses_slope;
@@ -413,13 +427,14 @@ static void add_report(const mabd_quaternion_report* r, mabd_step_info* info) {
 
 static mabd_status report_failure(const mabd_quaternion_sim* sim, const mabd_quaternion_report* r,
                                   mabd_real time, mabd_error* error) {
-    char label[160];
+    char label[160], off[32] = "";
+    if (r->off > 0) snprintf(off, sizeof off, "%.4g ", (double)r->off);
     if (r->joint >= 0) {
         mabd_model_joint_label(sim->model, r->joint, label, sizeof label);
     } else {
         mabd_model_body_label(sim->model, r->body < 0 ? 0 : r->body, label, sizeof label);
     }
-    return mabd_fail_at(error, r->status, r->body, r->joint, time, "%s %s (t = %g s)",
+    return mabd_fail_at(error, r->status, r->body, r->joint, time, "%s%s %s (t = %g s)", off,
                         r->reason ? r->reason : "the step fails at", label, (double)time);
 }
 
