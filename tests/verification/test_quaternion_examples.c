@@ -29,7 +29,7 @@ static mabd_model* model_of(const char* path, int count, const mabd_setting* set
     return rig_model(scene);
 }
 
-// ---- T-handle: 15 rad/s about the intermediate axis, 0.1 about the others, no gravity -----------
+// ---- T-handle: 15 rad/s about the intermediate axis, 0.1 about the others, no gravity -------
 
 typedef struct loss {
     double energy, momentum; // |E - E_0|/E_0, |L - L_0|/|L_0| at the end
@@ -70,7 +70,7 @@ Test(quaternion_examples, t_handle_loses_energy_in_the_order_of_its_integrators)
     cr_expect(trbdf2.energy > 1.5e-5 / 2 && trbdf2.energy < 1.5e-5 * 2, "trbdf2 %g", trbdf2.energy);
 }
 
-// ---- top: h = 0.1 ms, 10 s ----------------------------------------------------------------------
+// ---- top: h = 0.1 ms, 10 s ------------------------------------------------------------------
 
 Test(quaternion_examples, top_keeps_its_rows_closed) {
     const mabd_integrator integrators[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_BDF2,
@@ -92,7 +92,7 @@ Test(quaternion_examples, top_keeps_its_rows_closed) {
     }
 }
 
-// ---- pendulum without gravity: the angle after ten steps of 10 ms is 10 omega h ------------------
+// ---- pendulum without gravity: the angle after ten steps of 10 ms is 10 omega h --------------
 
 static double pendulum_error(mabd_integrator integrator, const char* turn, double* gap) {
     const mabd_setting setting = {"turn", turn};
@@ -136,7 +136,7 @@ Test(quaternion_examples, fast_pendulum_loses_its_angle_and_keeps_its_rows) {
     }
 }
 
-// ---- stand-ins: counts --------------------------------------------------------------------------
+// ---- stand-ins: counts ----------------------------------------------------------------------
 
 Test(quaternion_examples, stand_ins_have_the_published_counts) {
     static const struct {
@@ -179,7 +179,7 @@ Test(quaternion_examples, figure_has_the_published_range_of_masses) {
     mabd_model_destroy(model);
 }
 
-// ---- rows at the published steps, and at ten times the step --------------------------------------
+// ---- rows at the published steps, and at ten times the step ----------------------------------
 
 typedef struct course {
     double gap, iterations, linear, angular; // largest row; mean; momenta at the end
@@ -236,7 +236,7 @@ Test(quaternion_examples, satellite_keeps_its_momenta) {
     cr_expect(fine.angular < 1e-3, "%g", fine.angular);
 }
 
-// ---- weights -------------------------------------------------------------------------------------
+// ---- weights ---------------------------------------------------------------------------------
 
 // True for a drive of a leg; axis (3) gets its direction in the start pose, world.
 static bool leg_drive(const mabd_model* model, int32_t joint, double* axis) {
