@@ -259,7 +259,7 @@ static mabd_status build_plan(mabd_model* m) {
             width[i] = set->rigid_count + set->control_count;
         }
         mabd_status status = mabd_plan_build(&m->allocator, m->body_count, moving, m->joint_count,
-                                             a, b, width, &m->plan);
+                                             a, b, width, MABD_PLAN_AFFINE_ROWS, &m->plan);
         mabd_free(&m->allocator, arena.memory, arena.size);
         return status;
     }

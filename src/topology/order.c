@@ -6,26 +6,26 @@
 //   chain          Along the path, from the end body with the lower index; a joint to the ground
 //                  comes first on the first body and last on the last one. Bodies in path order.
 //   tree           Leaf to root: bodies by falling index if each has a higher one than its parent,
-//                  else in the order of the tree; each with its own two slots if it is a junction,
+//                  else in the order of the tree; each with its own slots if it is a junction,
 //                  its joints to the ground, then the joint to its parent. So all other joints of a
 //                  body have lower slots than the joint to its parent. A large tree is cut into
 //                  subtrees (base/parts.h), which come one group after the other, each in this
 //                  order, and then the bodies above them: threads that eliminate groups read
 //                  memory in sequence.
-//   loops, graph   Bodies by index, each with its own two slots if it is a junction and those of
+//   loops, graph   Bodies by index, each with its own slots if it is a junction and those of
 //                  its joints that have none yet. The order of elimination is kept beside: the
 //                  joints of the spanning tree as in a tree, then the cut joints by index.
 //
 // O(bodies + joints).
 //
 // Junctions. A body couples all its joints with each other in K = J H^-1 J': r rows make a dense
-// block whose elimination takes r^3 / 3 products. With the 12 freedoms z of the body as unknowns of
-// their own,
+// block whose elimination takes r^3 / 3 products. With the n = 12 or 6 freedoms z of the body as
+// unknowns of their own,
 //
 //   | K'  J | |lambda|   | b |       K' without the body's share; z = H^-1 J' lambda puts it back
 //   | J' -H | |  z   | = | 0 |
 //
-// a row is coupled with these 12 only, and r rows take about (w^2 / 3 + 12 w + 144) r products, w =
+// a row is coupled with these n only, and r rows take about (w^2 / 3 + n w + n^2) r products, w =
 // rows of a joint. Joints to the ground do not count: K' of such a joint is zero, it comes after
 // the junction's slots and is coupled with the others there as if the junction were none.
 #include "topology/order.h"
@@ -52,7 +52,7 @@ static bool is_junction(mabd_slots* s, int32_t body) {
         const int32_t other = mabd_graph_across(graph, joint, body);
         if (other >= 0 && is_new_neighbour(s, body, other)) rows += graph->width[joint];
     }
-    return rows >= MABD_PLAN_JUNCTION_ROWS;
+    return rows >= mabd_plan_junction_limit(s->junction_slots);
 }
 
 static void find_junctions(mabd_slots* s) {
@@ -62,7 +62,7 @@ static void find_junctions(mabd_slots* s) {
         s->junctions[s->tree->component[body]] += s->junction[body];
         s->junction_count += s->junction[body];
     }
-    s->slot_count = s->graph->active_count + 2 * s->junction_count;
+    s->slot_count = s->graph->active_count + s->junction_slots * s->junction_count;
 }
 
 // ---- slots -------------------------------------------------------------------------------------
@@ -82,11 +82,11 @@ static int32_t place_grounded(mabd_slots* s, int32_t body, int32_t slot) {
     return slot;
 }
 
-// Place the freedoms of a body if it is a junction, 6 in each of two slots. Returns the next slot.
+// Place the freedoms of a body if it is a junction, 6 in each of its slots. Returns the next slot.
 static int32_t place_junction(mabd_slots* s, int32_t body, int32_t slot) {
     if (!s->junction[body]) return slot;
-    s->slot_joint[slot] = s->slot_joint[slot + 1] = -1 - body;
-    return slot + 2;
+    for (int32_t k = 0; k < s->junction_slots; k++) s->slot_joint[slot++] = -1 - body;
+    return slot;
 }
 
 // ---- chains ------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ static void number_by_body(mabd_slots* s, int32_t component, int32_t first) {
             if (s->joint_slot[joint] < 0) place(s, joint, slot++);
         }
     }
-    for (int32_t k = 0; k < count; k++) { // the two slots of a junction follow each other
+    for (int32_t k = 0; k < count; k++) { // the slots of a junction follow each other
         const int32_t at = order[k] >= 0 ? s->joint_slot[order[k]] : s->place[-1 - order[k]]++;
         order[k] = at - first;
     }
@@ -278,8 +278,9 @@ static void layout(mabd_slots* s, mabd_arena* arena) {
     const size_t bodies = (size_t)s->graph->body_count, joints = (size_t)s->graph->joint_count;
     const size_t moving = (size_t)s->graph->moving_count, sides = (size_t)s->graph->side_count;
     const size_t components = (size_t)s->tree->component_count;
-    const size_t junctions = sides * MABD_PLAN_SLOT_ROWS / MABD_PLAN_JUNCTION_ROWS; // at most
-    const size_t slots = (size_t)s->graph->active_count + 2 * junctions;
+    const size_t least = (size_t)mabd_plan_junction_limit(s->junction_slots);
+    const size_t junctions = sides * MABD_PLAN_SLOT_ROWS / least; // at most
+    const size_t slots = (size_t)s->graph->active_count + (size_t)s->junction_slots * junctions;
     s->slot_joint = mabd_arena_take(arena, slots, sizeof(int32_t));
     s->elimination = mabd_arena_take(arena, slots, sizeof(int32_t));
     s->joint_slot = mabd_arena_take(arena, joints, sizeof(int32_t));
@@ -293,9 +294,9 @@ static void layout(mabd_slots* s, mabd_arena* arena) {
 }
 
 mabd_status mabd_slots_init(const mabd_allocator* allocator, const mabd_graph* graph,
-                            const mabd_tree* tree, mabd_slots* slots) {
+                            const mabd_tree* tree, int32_t junction_slots, mabd_slots* slots) {
     mabd_arena arena = {0};
-    *slots = (mabd_slots){.graph = graph, .tree = tree};
+    *slots = (mabd_slots){.graph = graph, .tree = tree, .junction_slots = junction_slots};
     layout(slots, &arena);
     MABD_TRY(mabd_arena_allocate(allocator, &arena));
     slots->bytes = arena.size;

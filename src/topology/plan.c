@@ -15,7 +15,7 @@
 // The side lists while the plan's size is not known yet, and a cursor into each for the merge.
 typedef struct side_lists {
     int32_t* start;  // sides of a body (body_count + 1)
-    int32_t* early;  // sides of a junction before its own two slots (body_count)
+    int32_t* early;  // sides of a junction before its own slots (body_count)
     int32_t* cursor; // sides of a body already merged (body_count)
     mabd_plan_side* sides;
     size_t bytes;
@@ -23,7 +23,8 @@ typedef struct side_lists {
 
 static void side_lists_layout(const mabd_slots* s, mabd_arena* arena, side_lists* lists) {
     const size_t bodies = (size_t)s->graph->body_count;
-    const size_t sides = (size_t)s->graph->start[bodies] + 2 * (size_t)s->junction_count;
+    const size_t sides =
+        (size_t)s->graph->start[bodies] + (size_t)s->junction_slots * (size_t)s->junction_count;
     lists->start = mabd_arena_take(arena, bodies + 1, sizeof(int32_t));
     lists->early = mabd_arena_take(arena, bodies, sizeof(int32_t));
     lists->cursor = mabd_arena_take(arena, bodies, sizeof(int32_t));
@@ -45,7 +46,7 @@ static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_s
 
     for (int32_t i = 0; i < s->graph->body_count; i++) {
         const int32_t joints = s->graph->start[i + 1] - s->graph->start[i];
-        lists->start[i + 1] = lists->start[i] + joints + (s->junction[i] ? 2 : 0);
+        lists->start[i + 1] = lists->start[i] + joints + (s->junction[i] ? s->junction_slots : 0);
     }
     // slots ascending, so every list comes out sorted
     for (int32_t slot = 0; slot < s->slot_count; slot++) {
@@ -54,22 +55,24 @@ static mabd_status side_lists_init(const mabd_allocator* allocator, const mabd_s
             int32_t body = mabd_slots_end(s, slot, side);
             if (body < 0) continue;
             add_side(lists, body, slot, junction ? -1 : side);
-            if (junction) lists->early[body] = lists->cursor[body] - 2; // right at the second one
+            // right at the last of its slots
+            if (junction) lists->early[body] = lists->cursor[body] - s->junction_slots;
         }
     }
     return MABD_OK;
 }
 
-// Pairs of a body. The joints of a junction before its own two slots are coupled with these; joints
+// Pairs of a body. The joints of a junction before its own slots are coupled with these; joints
 // behind them are coupled with them, and in a tree with each other: there, eliminating the junction
 // leaves blocks. (In other components the solver finds this fill by itself.)
 typedef struct pair_shape {
     int64_t early, late; // sides before the junction's own slots, sides from there on
+    int64_t own;         // slots of a junction
     bool junction, fill; // fill: late joints are coupled with each other
 } pair_shape;
 
 static pair_shape shape_of(const mabd_slots* s, const side_lists* lists, int32_t body) {
-    pair_shape shape = {lists->early[body], 0, s->junction[body], true};
+    pair_shape shape = {lists->early[body], 0, s->junction_slots, s->junction[body], true};
     shape.late = lists->start[body + 1] - lists->start[body] - shape.early;
     if (shape.junction) shape.fill = s->tree->components[s->tree->component[body]].cut_count == 0;
     return shape;
@@ -77,10 +80,10 @@ static pair_shape shape_of(const mabd_slots* s, const side_lists* lists, int32_t
 
 // Pairs before those of side i, i = all sides: number of pairs.
 static int64_t pairs_before(const pair_shape* s, int64_t i) {
-    if (i <= s->early) return 2 * i;
+    if (i <= s->early) return s->own * i;
     i -= s->early;
-    if (!s->fill && i > 2) i = 2; // later sides have none
-    return 2 * s->early + i * s->late - i * (i + 1) / 2;
+    if (!s->fill && i > s->own) i = s->own; // later sides have none
+    return s->own * s->early + i * s->late - i * (i + 1) / 2;
 }
 
 // The rest of one body's side list, behind the slot that is merged.
@@ -95,11 +98,12 @@ static tail tail_begin(const mabd_slots* s, const side_lists* lists, int32_t bod
     tail t = {NULL, 0, 0, 0, NULL};
     if (body < 0) return t;
     const pair_shape shape = shape_of(s, lists, body);
-    const int32_t early = (int32_t)shape.early, end = (int32_t)(shape.early + shape.late);
+    const int32_t early = (int32_t)shape.early, after = early + s->junction_slots;
+    const int32_t end = (int32_t)(shape.early + shape.late);
     t.sides = lists->sides + lists->start[body];
     t.i = lists->cursor[body]++;
     t.at = t.i < early ? early : t.i + 1;
-    t.end = t.i < early ? early + 2 : shape.fill || t.i < early + 2 ? end : t.at;
+    t.end = t.i < early ? after : shape.fill || t.i < after ? end : t.at;
     if (plan) t.pairs = plan->pairs + plan->pair_start[body] + pairs_before(&shape, t.i);
     return t;
 }
@@ -147,7 +151,7 @@ typedef struct array_sizes {
 static bool count_pairs_and_rows(const mabd_slots* s, const side_lists* lists, int64_t* pairs,
                                  int64_t* rows) {
     *pairs = 0;
-    *rows = 2 * MABD_PLAN_SLOT_ROWS * (int64_t)s->junction_count;
+    *rows = (int64_t)s->junction_slots * MABD_PLAN_SLOT_ROWS * s->junction_count;
     for (int32_t body = 0; body < s->graph->body_count; body++) {
         const pair_shape shape = shape_of(s, lists, body);
         *pairs += pairs_before(&shape, shape.early + shape.late);
@@ -279,6 +283,7 @@ static mabd_status assemble(const mabd_allocator* allocator, const mabd_slots* s
         .joint_count = s->graph->joint_count,
         .slot_count = s->slot_count,
         .junction_count = s->junction_count,
+        .junction_slots = s->junction_slots,
         .row_count = (int32_t)rows,
         .edge_count = merge_edges(s, lists, NULL),
         .component_count = s->tree->component_count,
@@ -306,26 +311,27 @@ static mabd_status build_from_slots(const mabd_allocator* allocator, const mabd_
 }
 
 static mabd_status build_from_tree(const mabd_allocator* allocator, const mabd_graph* graph,
-                                   const mabd_tree* tree, mabd_plan** plan) {
+                                   const mabd_tree* tree, int32_t junction_slots,
+                                   mabd_plan** plan) {
     mabd_slots slots;
-    MABD_TRY(mabd_slots_init(allocator, graph, tree, &slots));
+    MABD_TRY(mabd_slots_init(allocator, graph, tree, junction_slots, &slots));
     mabd_status status = build_from_slots(allocator, &slots, plan);
     mabd_slots_free(allocator, &slots);
     return status;
 }
 
 static mabd_status build_from_graph(const mabd_allocator* allocator, const mabd_graph* graph,
-                                    mabd_plan** plan) {
+                                    int32_t junction_slots, mabd_plan** plan) {
     mabd_tree tree;
     MABD_TRY(mabd_tree_init(allocator, graph, &tree));
-    mabd_status status = build_from_tree(allocator, graph, &tree, plan);
+    mabd_status status = build_from_tree(allocator, graph, &tree, junction_slots, plan);
     mabd_tree_free(allocator, &tree);
     return status;
 }
 
 mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
                             int32_t joint_count, const int32_t* a, const int32_t* b,
-                            const int32_t* width, mabd_plan** plan) {
+                            const int32_t* width, int32_t junction_rows, mabd_plan** plan) {
     mabd_graph graph = {.body_count = body_count,
                         .joint_count = joint_count,
                         .moving = moving,
@@ -333,8 +339,12 @@ mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count,
                         .b = b,
                         .width = width};
     *plan = NULL;
+    if (junction_rows != MABD_PLAN_RIGID_ROWS && junction_rows != MABD_PLAN_AFFINE_ROWS) {
+        return MABD_ERR_ARG;
+    }
     MABD_TRY(mabd_graph_init(allocator, &graph));
-    mabd_status status = build_from_graph(allocator, &graph, plan);
+    mabd_status status =
+        build_from_graph(allocator, &graph, junction_rows / MABD_PLAN_SLOT_ROWS, plan);
     mabd_graph_free(allocator, &graph);
     return status;
 }

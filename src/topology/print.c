@@ -10,10 +10,11 @@ mabd_plan_totals mabd_plan_sum(const mabd_plan* plan, mabd_component kind) {
         if (c->kind != kind) continue;
         t.components++;
         t.bodies += c->body_count;
-        t.joints += c->slot_count - 2 * c->junction_count;
+        const int64_t own = (int64_t)plan->junction_slots * c->junction_count;
+        t.joints += c->slot_count - own;
         t.junctions += c->junction_count;
         t.rows += plan->slot_row[c->slot_first + c->slot_count] - plan->slot_row[c->slot_first];
-        t.rows -= 2 * MABD_PLAN_SLOT_ROWS * (int64_t)c->junction_count;
+        t.rows -= MABD_PLAN_SLOT_ROWS * own;
         t.couplings += c->edge_count;
         t.cycles += c->loops;
         t.cut_rows += c->cut_rows;

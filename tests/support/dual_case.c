@@ -235,7 +235,7 @@ dual_case dual_case_make(dual_graph graph, int32_t component, int rank, double s
     bool* moving = must(malloc((size_t)graph.bodies));
     memset(moving, 1, (size_t)graph.bodies);
     if (mabd_plan_build(&allocator, graph.bodies, moving, graph.joints, graph.a, graph.b,
-                        graph.width, &c.plan)) {
+                        graph.width, MABD_PLAN_AFFINE_ROWS, &c.plan)) {
         abort();
     }
     size_t diagonal = c.plan->slot_block[c.plan->slot_count] * sizeof(mabd_real);

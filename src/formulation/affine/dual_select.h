@@ -3,9 +3,8 @@
 #pragma once
 
 #include "formulation/affine/data.h"
+#include "rigid/component_dual.h"
 
-/// Returns the direct dual solver of a component; null if it has no rows.
-const mabd_dual_ops* mabd_affine_direct_dual(const mabd_plan_component* component);
 /// Select the dual solver of a component according to sim->dual. Reads model and dual only, and
 /// analyses a large component into sim->analysis (mabd_affine_analysis_begin).
 const mabd_dual_ops* mabd_affine_dual_select(const mabd_affine_sim* sim, int32_t component);

@@ -73,7 +73,7 @@ mabd_affine_sizes mabd_affine_count(const mabd_model* model) {
     for (int32_t i = 0; i < model->joint_count; i++) n.motor_only += is_motor_only(model, i);
     for (int32_t i = 0; i < plan->component_count; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        const mabd_dual_ops* ops = mabd_affine_direct_dual(c);
+        const mabd_dual_ops* ops = mabd_rigid_direct_dual(c);
         if (ops && ops->keeps_system) n.rest = n.rows;
     }
     n.widest_body = 1;

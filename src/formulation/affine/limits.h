@@ -239,12 +239,8 @@
 /// square.
 #define MABD_SMALL_MAX_CONTACTS 64
 
-// ---- dual solvers (affine/dual_select.c, cpu/factor.c) -----------------------------------------
+// ---- dual solvers (cpu/factor.c) ---------------------------------------------------------------
 
-/// Slots up to which `auto` factors every component without an analysis of its pattern.
-#define MABD_DUAL_AUTO_MAX_SLOTS INT32_C(200000)
-/// Largest factor that `auto` creates [bytes]: a larger component is solved by PCG.
-#define MABD_DUAL_AUTO_MAX_BYTES ((size_t)4 << 30)
 /// Goal of iterative solvers relative to the gap tolerance: leaves room for round-off between
 /// residual and gap.
 #define MABD_DUAL_GOAL_PART ((mabd_real)0.5)

@@ -26,7 +26,7 @@ static mabd_plan* plan_of(const dual_graph* graph) {
     memset(moving, 1, (size_t)graph->bodies);
     cr_assert(eq(int,
                  mabd_plan_build(&allocator, graph->bodies, moving, graph->joints, graph->a,
-                                 graph->b, graph->width, &plan),
+                                 graph->b, graph->width, MABD_PLAN_AFFINE_ROWS, &plan),
                  MABD_OK));
     free(moving);
     return plan;

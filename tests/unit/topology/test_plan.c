@@ -15,10 +15,11 @@ typedef struct topology {
     int32_t bodies, joints;
     bool* moving;
     int32_t *a, *b, *width;
+    int32_t junction_rows; // 12 or 6
 } topology;
 
 static topology make(int32_t bodies, int32_t joints) {
-    topology t = {bodies, joints, malloc((size_t)bodies + 1), NULL, NULL, NULL};
+    topology t = {bodies, joints, malloc((size_t)bodies + 1), NULL, NULL, NULL, 12};
     size_t bytes = ((size_t)joints + 1) * sizeof(int32_t);
     t.a = malloc(bytes), t.b = malloc(bytes), t.width = malloc(bytes);
     for (int32_t i = 0; i < bodies; i++) t.moving[i] = true;
@@ -34,7 +35,8 @@ static void join(topology* t, int32_t joint, int32_t a, int32_t b, int32_t width
 }
 
 static mabd_status build(const mabd_allocator* allocator, const topology* t, mabd_plan** plan) {
-    return mabd_plan_build(allocator, t->bodies, t->moving, t->joints, t->a, t->b, t->width, plan);
+    return mabd_plan_build(allocator, t->bodies, t->moving, t->joints, t->a, t->b, t->width,
+                           t->junction_rows, plan);
 }
 
 static mabd_plan* plan_of(const topology* t) {
@@ -106,7 +108,7 @@ static bool is_junction(const topology* t, int32_t body) {
         }
         if (on && first && moves(t, t->a[j]) && moves(t, t->b[j])) rows += t->width[j];
     }
-    return t->moving[body] && rows >= MABD_PLAN_JUNCTION_ROWS;
+    return t->moving[body] && rows >= mabd_plan_junction_limit(t->junction_rows / 6);
 }
 
 static bool has_joint_on(const topology* t, const mabd_plan* plan, int32_t slot, int32_t body) {
@@ -154,7 +156,7 @@ static void check_slots(const topology* t, const mabd_plan* plan) {
         cr_assert(eq(i32, plan->slot_joint[slot], j));
         slots++;
     }
-    slots += 2 * junctions;
+    slots += t->junction_rows / 6 * junctions;
     cr_assert(eq(i32, plan->slot_count, slots));
     for (int32_t s = 0; s < slots; s++) {
         const int32_t joint = plan->slot_joint[s];
@@ -214,14 +216,15 @@ static void check_bodies(const topology* t, const mabd_plan* plan) {
             bool on = t->a[j] == body || t->b[j] == body;
             degree += on && t->width[j] > 0 && t->moving[body];
         }
-        cr_assert(eq(i32, d, degree + (is_junction(t, body) ? 2 : 0)));
+        cr_assert(eq(i32, d, degree + (is_junction(t, body) ? t->junction_rows / 6 : 0)));
         cr_assert(eq(int, plan->early[body] >= 0, is_junction(t, body)));
         int32_t expected = 0;
         for (int32_t i = 0; i < d; i++) {
             int32_t joint = plan->slot_joint[sides[i].slot];
             cr_assert(eq(int, sides[i].is_b < 0, joint < 0));
             if (joint >= 0) cr_assert(eq(i32, sides[i].is_b ? t->b[joint] : t->a[joint], body));
-            if (joint < 0) cr_assert(i == plan->early[body] || i == plan->early[body] + 1);
+            const int32_t own = i - plan->early[body];
+            if (joint < 0) cr_assert(own >= 0 && own < t->junction_rows / 6);
             cr_assert(i == 0 || sides[i - 1].slot < sides[i].slot);
             for (int32_t k = i + 1; k < d; k++) {
                 expected += coupled_by(t, plan, body, sides[i].slot, sides[k].slot);
@@ -457,16 +460,32 @@ static topology random_junctions(uint64_t seed) {
 }
 
 Test(plan, random_junctions_agree_with_brute_force) {
-    int32_t junctions = 0;
-    for (uint64_t seed = 1; seed <= 200; seed++) {
-        topology t = random_junctions(seed);
-        mabd_plan* plan = plan_of(&t);
-        check(&t, plan);
-        junctions += plan->junction_count;
-        mabd_plan_destroy(plan);
-        drop(&t);
+    for (int32_t rows = 6; rows <= 12; rows += 6) {
+        int32_t junctions = 0;
+        for (uint64_t seed = 1; seed <= 200; seed++) {
+            topology t = random_junctions(seed);
+            t.junction_rows = rows;
+            mabd_plan* plan = plan_of(&t);
+            check(&t, plan);
+            junctions += plan->junction_count;
+            mabd_plan_destroy(plan);
+            drop(&t);
+        }
+        cr_assert(lt(i32, 200, junctions));
     }
-    cr_assert(lt(i32, 200, junctions));
+}
+
+Test(plan, a_junction_has_six_or_twelve_freedoms) {
+    topology t = random_junctions(1);
+    mabd_allocator allocator = mabd_default_allocator();
+    mabd_plan* plan = NULL;
+    for (int32_t rows = 0; rows <= 13; rows++) {
+        t.junction_rows = rows;
+        if (rows == 6 || rows == 12) continue;
+        cr_assert(eq(int, build(&allocator, &t, &plan), MABD_ERR_ARG));
+        cr_assert(plan == NULL);
+    }
+    drop(&t);
 }
 
 Test(plan, random_graphs_agree_with_brute_force) {
@@ -663,7 +682,7 @@ Test(plan, bodies_with_too_many_pairs_are_refused) {
     }
 }
 
-// Two pairs for each child, and the junction's own pair.
+// Two pairs for each child and the junction's own pair, or one for each child.
 Test(plan, the_pairs_of_a_junction_are_linear_in_its_joints) {
     for (int32_t children = 11; children <= 1100000; children *= 10) {
         topology t = make(children + 1, children);
@@ -672,6 +691,12 @@ Test(plan, the_pairs_of_a_junction_are_linear_in_its_joints) {
         cr_assert(eq(i32, plan->junction_count, 1));
         cr_assert(eq(i32, plan->edge_count, 2 * children + 1));
         cr_assert(eq(i32, plan->row_count, 3 * children + 12));
+        cr_assert(eq(i32, mabd_plan_joint_rows(plan), 3 * children));
+        mabd_plan_destroy(plan);
+        t.junction_rows = 6;
+        plan = plan_of(&t);
+        cr_assert(eq(i32, plan->edge_count, children));
+        cr_assert(eq(i32, plan->row_count, 3 * children + 6));
         cr_assert(eq(i32, mabd_plan_joint_rows(plan), 3 * children));
         mabd_plan_destroy(plan);
         drop(&t);

@@ -162,7 +162,7 @@ const mabd_affine_host_ops mabd_affine_host = {
     .predict_rest = predict_rest,
     .save_contacts = mabd_affine_contacts_save,
     .moves_all_axes = mabd_affine_moves_all_axes,
-    .direct_dual = mabd_affine_direct_dual,
+    .direct_dual = mabd_rigid_direct_dual,
     .make_solver = mabd_affine_make_solver,
     .solve_component = mabd_affine_solve_component,
 };

@@ -239,7 +239,7 @@ static void find_all_segments(walk* w) {
     for (int32_t i = 0; i < w->model->body_count; i++) w->segment_at[i] = -1;
     for (int32_t i = 0; i < plan->component_count && !w->model->contact.enabled; i++) {
         const mabd_plan_component* c = &plan->components[i];
-        if (mabd_affine_direct_dual(c) == &mabd_dual_chain) find_segments(w, c);
+        if (mabd_rigid_direct_dual(c) == &mabd_dual_chain) find_segments(w, c);
     }
 }
 
