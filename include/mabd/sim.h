@@ -40,6 +40,13 @@ typedef struct mabd_sim mabd_sim;
     X(FAST, "fast")                                                                                \
     X(BALANCED, "balanced")                                                                        \
     X(EXACT, "exact")
+/// Newton matrices of implicit formulations. AUTO is replaced by the formulation's own choice in
+/// mabd_sim_create.
+#define MABD_NEWTON_LIST(X)                                                                        \
+    X(AUTO, "auto")                                                                                \
+    X(EXACT, "exact")         /* all derivatives: fewest iterations */                             \
+    X(SYMMETRIC, "symmetric") /* symmetric part, body by body: dual system of the joints */        \
+    X(FROZEN, "frozen")       /* variational: one matrix for all iterations of a step */
 /// Solvers of the dual system for components with branches or cycles (docs/theory/solvers.md).
 #define MABD_DUAL_LIST(X)                                                                          \
     X(AUTO, "auto")     /* direct, but pcg where the factor would be too large */                  \
@@ -72,6 +79,12 @@ typedef enum mabd_preset {
 #undef X
         MABD_PRESET_COUNT
 } mabd_preset;
+typedef enum mabd_newton {
+#define X(name, text) MABD_NEWTON_##name,
+    MABD_NEWTON_LIST(X)
+#undef X
+        MABD_NEWTON_COUNT
+} mabd_newton;
 typedef enum mabd_dual {
 #define X(name, text) MABD_DUAL_##name,
     MABD_DUAL_LIST(X)
@@ -138,6 +151,8 @@ MABD_API const char* mabd_backend_name(mabd_backend value);
 MABD_API const char* mabd_integrator_name(mabd_integrator value);
 /// Name of a preset as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_preset_name(mabd_preset value);
+/// Name of a Newton matrix as on the command line; "unknown" for other values. Never null.
+MABD_API const char* mabd_newton_name(mabd_newton value);
 /// Name of a choice of dual solvers as on the command line; "unknown" for other values. Never null.
 MABD_API const char* mabd_dual_name(mabd_dual value);
 /// Name of a handling of redundant rows as on the command line; "unknown" for other values.
@@ -156,6 +171,8 @@ MABD_API int mabd_backend_find(const char* name);
 MABD_API int mabd_integrator_find(const char* name);
 /// Preset of a name, -1 if no preset has it.
 MABD_API int mabd_preset_find(const char* name);
+/// Newton matrix of a name, -1 if none has it.
+MABD_API int mabd_newton_find(const char* name);
 /// Choice of dual solvers of a name, -1 if no choice has it.
 MABD_API int mabd_dual_find(const char* name);
 
@@ -232,6 +249,8 @@ typedef struct mabd_quaternion_def {
     mabd_redundancy redundancy; // of rows
     mabd_solver solver;
     mabd_multipliers multipliers; // reported by mabd_sim_get_joint_forces
+    mabd_newton newton; // auto, exact or symmetric; the solution is the same. `dual` is used
+                        // with symmetric only
 } mabd_quaternion_def;
 
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
@@ -262,8 +281,8 @@ MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// Write `preset`, its tolerances and budget into a definition, for all formulations. fast,
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
 /// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
-/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2. max_iterations
-/// becomes 0. Other fields stay as they are; an unknown preset changes nothing.
+/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto.
+/// max_iterations becomes 0. Other fields stay as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------

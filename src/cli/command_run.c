@@ -113,6 +113,7 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     def.quaternion.redundancy = (mabd_redundancy)o->redundancy;
     def.quaternion.solver = (mabd_solver)o->solver;
     def.quaternion.multipliers = (mabd_multipliers)o->multipliers;
+    def.quaternion.newton = (mabd_newton)o->newton;
     def.h = (mabd_real)(o->h_given ? o->h : suggested > 0 ? suggested : DEFAULT_H);
     def.threads = (int32_t)o->threads;
     def.allocator = &loaded->allocator;

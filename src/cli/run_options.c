@@ -20,6 +20,7 @@ static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
 static const char* const REDUNDANCIES[] = {MABD_REDUNDANCY_LIST(X) NULL};
 static const char* const SOLVERS[] = {MABD_SOLVER_LIST(X) NULL};
 static const char* const MULTIPLIERS[] = {MABD_MULTIPLIERS_LIST(X) NULL};
+static const char* const NEWTONS[] = {MABD_NEWTON_LIST(X) NULL};
 #undef X
 
 #define OPTIONS_MAX 48
@@ -53,6 +54,9 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                       "every axis is driven)"),
         option_choice("multipliers", MULTIPLIERS, &o->multipliers,
                       "joint forces where rows are redundant (quaternion; default least-norm)"),
+        option_choice(
+            "newton", NEWTONS, &o->newton,
+            "matrix of the Newton iteration: exact, symmetric (quaternion; default exact)"),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
         option_real("gap-tolerance", "M", OPTION_POSITIVE, &o->gap_tolerance,

@@ -21,8 +21,8 @@ typedef struct run_options {
     int64_t friction_updates;
     int orbit; // 0 = on, 1 = off
     double newton_tolerance;
-    int bdf2_start;                      // mabd_integrator, auto = not given
-    int redundancy, solver, multipliers; // values of the enums of sim.h
+    int bdf2_start;                              // mabd_integrator, auto = not given
+    int redundancy, solver, multipliers, newton; // values of the enums of sim.h
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
         friction_updates_given, newton_tolerance_given, close_joints, quiet;

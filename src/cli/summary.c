@@ -85,6 +85,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_text(root, "redundancy", mabd_redundancy_name(def.quaternion.redundancy));
     summary_set_text(root, "solver", mabd_solver_name(def.quaternion.solver));
     summary_set_text(root, "multipliers", mabd_multipliers_name(def.quaternion.multipliers));
+    summary_set_text(root, "newton", mabd_newton_name(def.quaternion.newton));
     set_integer(root, "threads", def.threads);
     set_integer(root, "bodies", info->bodies);
     set_integer(root, "dynamic_bodies", info->dynamic_bodies);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rigid/component_dual.h"
 
+#include <stdio.h>
+#include <string.h>
+
 mabd_dual_system mabd_rigid_dual_system(const mabd_plan* plan, int32_t component, mabd_real* D,
                                         mabd_real* U) {
     const mabd_plan_component* c = &plan->components[component];
@@ -63,4 +66,10 @@ const mabd_dual_ops* mabd_rigid_select_dual(const mabd_plan_component* c, mabd_d
     default:
         return direct;
     }
+}
+
+void mabd_rigid_add_solver_name(char text[64], const char* name) {
+    const size_t length = strlen(text);
+    if (strstr(text, name)) return;
+    snprintf(text + length, 64 - length, "%s%s", length ? ", " : "", name);
 }

@@ -27,3 +27,5 @@ bool mabd_rigid_may_be_too_large(const mabd_plan_component* component);
 /// only if mabd_rigid_may_be_too_large.
 const mabd_dual_ops* mabd_rigid_select_dual(const mabd_plan_component* component, mabd_dual dual,
                                             size_t direct_bytes);
+/// Append the name of a solver to a list as in mabd_sim_plan.solvers, unless it is in it.
+void mabd_rigid_add_solver_name(char text[64], const char* name);

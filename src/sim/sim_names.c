@@ -11,6 +11,7 @@ static const char* const formulations[] = {MABD_FORMULATION_LIST(X)};
 static const char* const backends[] = {MABD_BACKEND_LIST(X)};
 static const char* const integrators[] = {MABD_INTEGRATOR_LIST(X)};
 static const char* const presets[] = {MABD_PRESET_LIST(X)};
+static const char* const newtons[] = {MABD_NEWTON_LIST(X)};
 static const char* const duals[] = {MABD_DUAL_LIST(X)};
 static const char* const redundancies[] = {MABD_REDUNDANCY_LIST(X)};
 static const char* const solvers[] = {MABD_SOLVER_LIST(X)};
@@ -48,6 +49,9 @@ const char* mabd_integrator_name(mabd_integrator value) {
 }
 const char* mabd_preset_name(mabd_preset value) {
     return name_of(presets, MABD_PRESET_COUNT, value);
+}
+const char* mabd_newton_name(mabd_newton value) {
+    return name_of(newtons, MABD_NEWTON_COUNT, value);
 }
 const char* mabd_dual_name(mabd_dual value) {
     return name_of(duals, MABD_DUAL_COUNT, value);
@@ -92,6 +96,9 @@ int mabd_integrator_find(const char* name) {
 }
 int mabd_preset_find(const char* name) {
     return find(presets, MABD_PRESET_COUNT, name);
+}
+int mabd_newton_find(const char* name) {
+    return find(newtons, MABD_NEWTON_COUNT, name);
 }
 int mabd_dual_find(const char* name) {
     return find(duals, MABD_DUAL_COUNT, name);

@@ -11,8 +11,8 @@
 // consecutive; within a chain, slot s couples with s-1 and s+1 only. Joints without rows (type
 // free, no controls) have no slot.
 //
-// A body with many joints is a junction: its freedoms are unknowns of the dual system as well (12 of
-// an affine body, 6 of a rigid one), in one or two slots of 6 rows that follow each other (order.c).
+// A body with many joints is a junction: its freedoms are unknowns of the dual system as well, 12
+// of an affine body or 6 of a rigid one, in slots of 6 rows that follow each other (order.c).
 // Joints before them are coupled with them and not with each other.
 #pragma once
 
@@ -30,8 +30,10 @@
 /// 10 ball joints takes the same number of instructions in both forms; one of 12 takes 0.86 times
 /// as many with a junction.
 #define MABD_PLAN_JUNCTION_ROWS 31
-/// The same for junctions of 6 freedoms.
-#define MABD_PLAN_RIGID_JUNCTION_ROWS 18
+/// The same for junctions of 6 freedoms. A star of 6 ball joints takes the same number of
+/// instructions in both forms, one of 8 takes 0.94 times as many with a junction; in a mesh of
+/// loops it costs more: Hoberman's sphere (15 to 21 rows a bar) takes 1.4 times as many with 18.
+#define MABD_PLAN_RIGID_JUNCTION_ROWS 24
 
 /// Rows from which a body is a junction of one slot (junction_slots 1) or of two.
 static inline int32_t mabd_plan_junction_limit(int32_t junction_slots) {
@@ -92,11 +94,12 @@ typedef struct mabd_plan {
 } mabd_plan;
 
 /// Build a plan. moving (body_count): the body is dynamic; a, b (joint_count): bodies or -1; width
-/// (joint_count): rows, 0..6; junction_rows: freedoms of a junction, 12 or 6 (MABD_ERR_ARG). Joints between two bodies that do not move must have width 0; other
-/// joints with rows must have two different bodies (MABD_ERR_ARG). Chains are numbered from the end
-/// with the lower body or joint index; components by their lowest body. O(bodies + joints + pairs);
-/// pairs of a junction: one or two for each joint, and those of the joints after it. MABD_ERR_MEMORY also
-/// if there are more than INT32_MAX pairs. On failure *plan is null.
+/// (joint_count): rows, 0..6; junction_rows: freedoms of a junction, 12 or 6. Joints between two
+/// bodies that do not move must have width 0; other joints with rows must have two different bodies
+/// (MABD_ERR_ARG). Chains are numbered from the end with the lower body or joint index; components
+/// by their lowest body. O(bodies + joints + pairs); pairs of a junction: one for each of its slots
+/// and each joint, and those of the joints after it. MABD_ERR_MEMORY also if there are more than
+/// INT32_MAX pairs. On failure *plan is null.
 mabd_status mabd_plan_build(const mabd_allocator* allocator, int32_t body_count, const bool* moving,
                             int32_t joint_count, const int32_t* a, const int32_t* b,
                             const int32_t* width, int32_t junction_rows, mabd_plan** plan);

@@ -114,12 +114,6 @@ static mabd_status foresee(const mabd_affine_sim* sim, int32_t component, const 
 
 // ---- one component -----------------------------------------------------------------------------
 
-static void add_solver_name(char* text, size_t size, const char* name) {
-    const size_t length = strlen(text);
-    if (strstr(text, name)) return;
-    snprintf(text + length, size - length, "%s%s", length ? ", " : "", name);
-}
-
 static size_t add(size_t a, size_t b) {
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
 }
@@ -138,7 +132,7 @@ static mabd_status add_component(const mabd_affine_sim* sim, int32_t component,
         return MABD_OK;
     }
     const mabd_dual_ops* ops = mabd_affine_dual_select(sim, component);
-    add_solver_name(plan->solvers[c->kind], sizeof plan->solvers[0], ops->name);
+    mabd_rigid_add_solver_name(plan->solvers[c->kind], ops->name);
     if (plan->line_count == MABD_PLAN_MAX_LINES) {
         plan->lines_left_out++;
         MABD_TRY(solver_bytes(sim, component, ops, &line.bytes));

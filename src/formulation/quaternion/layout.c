@@ -9,6 +9,7 @@
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/pattern.h"
 #include "formulation/quaternion/quaternion_sim.h"
+#include "formulation/quaternion/symmetric.h"
 
 #include <string.h>
 
@@ -169,14 +170,15 @@ static mabd_status create_extras(mabd_quaternion_sim* sim, mabd_quaternion_part*
     return MABD_OK;
 }
 
-// Create the factors: in an order without fill if there is one; else in one where joints follow
-// their bodies; if rows are redundant, in the cheapest one, whose pivots may be those of the shift.
+// Create the factors, unless the symmetric Newton has its own: in an order without fill if there is
+// one; else in one where joints follow their bodies; if rows are redundant, in the cheapest one,
+// whose pivots may be those of the shift.
 static mabd_status create_factors(mabd_quaternion_sim* sim, int32_t* work, bool* done) {
     for (int32_t p = 0; p < sim->part_count; p++) {
         mabd_quaternion_part* part = &sim->parts[p];
         int32_t* order = sim->order + part->slot_first;
-        const bool tree = mabd_quaternion_leaf_order(sim, part, work, done, order);
-        MABD_TRY(create_factor(sim, part, tree ? order : NULL, true));
+        const bool tree = sim->dual || mabd_quaternion_leaf_order(sim, part, work, done, order);
+        if (!sim->dual) MABD_TRY(create_factor(sim, part, tree ? order : NULL, true));
         mabd_quaternion_judge_rows(sim, p);
         if (part->redundant && !tree) MABD_TRY(create_factor(sim, part, NULL, false));
         MABD_TRY(create_extras(sim, part));
@@ -200,7 +202,9 @@ mabd_status mabd_quaternion_prepare(mabd_quaternion_sim* sim) {
         map_bodies(sim);
         mabd_quaternion_fill_pattern(sim, work, work + bodies);
         mabd_quaternion_place_bodies(sim);
-        status = create_factors(sim, work, done);
+        const bool dual = sim->def.quaternion.newton == MABD_NEWTON_SYMMETRIC;
+        if (dual) status = mabd_quaternion_dual_create(sim);
+        if (status == MABD_OK) status = create_factors(sim, work, done);
     }
     if (status == MABD_OK) status = mabd_pool_create(&sim->allocator, sim->def.threads, &sim->pool);
     mabd_free(&sim->allocator, work, work_bytes);
@@ -210,6 +214,7 @@ mabd_status mabd_quaternion_prepare(mabd_quaternion_sim* sim) {
 
 void mabd_quaternion_release(mabd_quaternion_sim* sim) {
     mabd_pool_destroy(sim->pool);
+    mabd_quaternion_dual_destroy(sim);
     for (int32_t p = 0; sim->memory && p < sim->part_count; p++) {
         mabd_dual_lu_destroy(&sim->allocator, sim->parts[p].lu);
         mabd_body_graph_destroy(&sim->allocator, sim->parts[p].graph);
@@ -223,5 +228,5 @@ void mabd_quaternion_memory(const mabd_quaternion_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_STATE] = sim->state_bytes;
     bytes[MABD_MEMORY_WORKSPACE] = sim->memory_size - sim->state_bytes + sizeof *sim;
     bytes[MABD_MEMORY_CONTACTS] = 0;
-    bytes[MABD_MEMORY_DUAL] = sim->lu_bytes;
+    bytes[MABD_MEMORY_DUAL] = sim->lu_bytes + mabd_quaternion_dual_bytes(sim);
 }

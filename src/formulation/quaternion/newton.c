@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "formulation/quaternion/quaternion_layout.h"
+#include "formulation/quaternion/symmetric.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,23 +79,40 @@ static void shift_rows(const mabd_quaternion_solve* s, mabd_real shift) {
     }
 }
 
+// *bad: slot of the part whose pivot failed.
+static mabd_status factor_matrix(const mabd_quaternion_solve* s, int32_t* bad) {
+    if (s->sim->dual) return mabd_quaternion_dual_factor(s, bad);
+    const mabd_dual_lu_system system = mabd_quaternion_system(s->sim, s->part);
+    mabd_dual_lu_report report;
+    const mabd_status status = mabd_dual_lu_factor(s->part->lu, &system, &report);
+    *bad = report.bad;
+    return status;
+}
+
 mabd_status mabd_quaternion_factor(const mabd_quaternion_solve* s, int32_t* body, int32_t* joint) {
     const mabd_quaternion_part* part = s->part;
-    const mabd_dual_lu_system system = mabd_quaternion_system(s->sim, part);
-    mabd_dual_lu_report report;
     const double clock = mabd_clock();
+    int32_t bad = -1;
     shift_rows(s, part->shift);
-    const mabd_status status = mabd_dual_lu_factor(part->lu, &system, &report);
+    const mabd_status status = factor_matrix(s, &bad);
     shift_rows(s, -part->shift);
     s->report->factor_seconds += mabd_clock() - clock;
     if (status == MABD_OK) return MABD_OK;
     *body = *joint = -1;
-    if (report.bad < part->body_count) *body = s->sim->bodies[part->body_first + report.bad];
+    if (bad < part->body_count) *body = s->sim->bodies[part->body_first + bad];
     for (int32_t i = 0; i < part->joint_count; i++) {
         const mabd_quaternion_joint* j = &s->sim->joints[part->joint_first + i];
-        if (j->slot == report.bad) *joint = j->joint;
+        if (j->slot == bad) *joint = j->joint;
     }
     return status;
+}
+
+void mabd_quaternion_apply_factor(const mabd_quaternion_solve* s, mabd_real* x) {
+    if (s->sim->dual) {
+        mabd_quaternion_dual_solve(s, x);
+    } else {
+        mabd_dual_lu_solve(s->part->lu, x);
+    }
 }
 
 int32_t mabd_quaternion_solve_linear(const mabd_quaternion_solve* s) {
@@ -110,7 +128,7 @@ int32_t mabd_quaternion_solve_linear(const mabd_quaternion_solve* s) {
     memset(y, 0, n * sizeof *y);
     memcpy(rest, rhs, n * sizeof *rest);
     for (;; count++) {
-        mabd_dual_lu_solve(s->part->lu, rest);
+        mabd_quaternion_apply_factor(s, rest);
         for (size_t i = 0; i < n; i++) y[i] += rest[i];
         multiply(s, y, rest);
         for (size_t i = 0; i < n; i++) rest[i] = rhs[i] - rest[i];
@@ -266,6 +284,7 @@ mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s) {
         if (i > 0 && size.largest <= tolerance) return check_consistency(s);
         if (i == sim->def.max_iterations) break;
         size = mabd_quaternion_evaluate(s, sim->pose, sim->multiplier, true);
+        if (sim->dual) mabd_quaternion_make_symmetric(s);
         MABD_TRY(iterate(s, remember(merits, i, size.merit), &size, &stalls));
     }
     s->report->converged = false;

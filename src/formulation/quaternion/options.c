@@ -17,11 +17,46 @@ void mabd_quaternion_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     def->quaternion.redundancy = MABD_REDUNDANCY_PROXIMAL;
     def->quaternion.solver = MABD_SOLVER_AUTO;
     def->quaternion.multipliers = MABD_MULTIPLIERS_LEAST_NORM;
+    def->quaternion.newton = MABD_NEWTON_AUTO;
 }
 
 void mabd_quaternion_resolve(mabd_sim_def* def) {
     if (def->integrator == MABD_INTEGRATOR_AUTO) def->integrator = MABD_INTEGRATOR_BDF2;
+    if (def->quaternion.newton == MABD_NEWTON_AUTO) def->quaternion.newton = MABD_NEWTON_EXACT;
     if (def->max_iterations == 0) def->max_iterations = 40;
+}
+
+// Blocks between bodies of damped rotations are stiff, and the symmetric Newton leaves them out.
+static mabd_status check_turns(const mabd_model* model, mabd_error* error) {
+    for (int32_t i = 0; i < model->joint_count; i++) {
+        char label[160];
+        if (!model->row_sets[model->joints[i].row_set].damped) continue;
+        mabd_model_joint_label(model, i, label, sizeof label);
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'quaternion' has no dampers or armature on three free "
+                         "rotations with newton 'symmetric': use 'exact' for %s",
+                         label);
+    }
+    return MABD_OK;
+}
+
+static mabd_status check_newton(const mabd_model* model, const mabd_sim_def* def,
+                                mabd_error* error) {
+    const mabd_newton newton = def->quaternion.newton;
+    if ((unsigned)newton >= MABD_NEWTON_COUNT) {
+        return mabd_fail(error, MABD_ERR_ARG, "quaternion.newton must be one of enum mabd_newton");
+    }
+    if (newton != MABD_NEWTON_EXACT && newton != MABD_NEWTON_SYMMETRIC) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'quaternion' does not have newton '%s'",
+                         mabd_newton_name(newton));
+    }
+    if (newton == MABD_NEWTON_SYMMETRIC) return check_turns(model, error);
+    if (def->dual == MABD_DUAL_AUTO) return MABD_OK;
+    return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                     "formulation 'quaternion' does not use dual with newton '%s': it must stay "
+                     "auto, or newton be symmetric",
+                     mabd_newton_name(newton));
 }
 
 mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* def,
@@ -52,6 +87,5 @@ mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* d
         return mabd_fail(error, MABD_ERR_ARG,
                          "quaternion.bdf2_start must be trbdf2, sdirk2 or euler");
     }
-    // features are refused by sim/sim_def.c
-    return MABD_OK;
+    return check_newton(model, def, error); // features are refused by sim/sim_def.c
 }

@@ -68,7 +68,7 @@ typedef struct mabd_quaternion_part {
     int32_t slot_first, slot_count;   // in the slot arrays
     int32_t edge_first, edge_count;   // in the edge arrays
     size_t vector_first;              // of its unknowns in vectors: 6 per body, then its rows
-    mabd_dual_lu* lu;
+    mabd_dual_lu* lu;                 // null with the symmetric Newton
     struct mabd_body_graph* graph; // for multipliers of redundant rows (body_graph.h); null = none
     struct mabd_elimination* elimination; // of redundant rows (elimination.h); null = none
     bool redundant;                       // its rows depend on each other at the start
@@ -89,8 +89,12 @@ typedef struct mabd_quaternion_report {
     bool converged;
     mabd_real gap, angle_error, consistency;
     int32_t worst_joint;
+    int32_t dual_iterations; // of iterative dual solvers
+    mabd_real dual_residual;
     double factor_seconds, solve_seconds;
 } mabd_quaternion_report;
+
+struct mabd_quaternion_dual;
 
 typedef struct mabd_quaternion_sim {
     const mabd_model* model;
@@ -118,6 +122,7 @@ typedef struct mabd_quaternion_sim {
     bool* late; // joints: their diagonal blocks may be zero
     int32_t *edge_from, *edge_to;
     size_t *slot_block, *edge_block;
+    struct mabd_quaternion_dual* dual; // of the symmetric Newton (symmetric.h), null = exact
     // numbers of K
     mabd_real *D, *U, *lower;
 

@@ -10,6 +10,7 @@
 // Rows are redundant if the solution for a right-hand side without a pattern is of the size 1/e.
 
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/symmetric.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,11 +90,15 @@ void mabd_quaternion_judge_rows(mabd_quaternion_sim* sim, int32_t index) {
     const mabd_real median = median_compliance(&s);
     part->shift = SMALL_SHIFT_PART * median;
     fill_rows(&s);
+    if (sim->dual && mabd_quaternion_dual_iterates(sim, part)) { // a shift helps it to converge
+        part->shift = SHIFT_PART * median;
+        return;
+    }
     const mabd_status status = mabd_quaternion_factor(&s, &body, &joint);
     if (status == MABD_OK) {
         const size_t n = 6 * (size_t)part->body_count + (size_t)part->row_count;
         memcpy(sim->y + part->vector_first, sim->rhs + part->vector_first, n * sizeof *y);
-        mabd_dual_lu_solve(part->lu, sim->y + part->vector_first);
+        mabd_quaternion_apply_factor(&s, sim->y + part->vector_first);
     }
     for (int32_t i = 0; status == MABD_OK && i < part->row_count; i++) {
         if (!(fabs(y[i]) <= largest)) largest = (mabd_real)fabs(y[i]);

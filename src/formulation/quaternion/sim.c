@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/quaternion_layout.h"
+#include "formulation/quaternion/symmetric.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_s
     mabd_quaternion_sim* sim = NULL;
     MABD_TRY(make(model, def, &model->allocator, &sim, error));
     mabd_quaternion_memory(sim, plan_out->bytes);
-    for (int32_t i = 0; i < model->plan->component_count; i++) {
+    if (sim->dual) mabd_quaternion_dual_name(sim, plan_out);
+    for (int32_t i = 0; !sim->dual && i < model->plan->component_count; i++) {
         const mabd_component kind = model->plan->components[i].kind;
         snprintf(plan_out->solvers[kind], sizeof plan_out->solvers[kind], "block-lu");
     }
@@ -88,7 +90,7 @@ static mabd_status overlap(const void* self, mabd_real* depth, int32_t* a, int32
 
 static size_t bytes(const void* self) {
     const mabd_quaternion_sim* sim = self;
-    return sizeof *sim + sim->memory_size + sim->lu_bytes;
+    return sizeof *sim + sim->memory_size + sim->lu_bytes + mabd_quaternion_dual_bytes(sim);
 }
 
 static size_t device_bytes(const void* self) {
@@ -108,7 +110,7 @@ static void get_times(const void* self, double* seconds) {
 #define X(name, text) text,
 static const char* const stage_names[] = {MABD_QUATERNION_STAGE_LIST(X) NULL};
 #undef X
-static const char* const unused[] = {"dual", "gap_tolerance", "contact_tolerance", NULL};
+static const char* const unused[] = {"gap_tolerance", "contact_tolerance", NULL};
 
 const mabd_formulation_ops mabd_formulation_quaternion = {
     .name = "quaternion",

@@ -71,6 +71,9 @@ mabd_quaternion_size mabd_quaternion_size_of(const mabd_quaternion_sim* sim,
 /// sim->multiplier (scaled) likewise. Writes the report; status is that of the solve.
 mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s);
 
+/// Solve with the factor of K + shift as it is. x (unknowns of the part): right-hand side in,
+/// solution out.
+void mabd_quaternion_apply_factor(const mabd_quaternion_solve* s, mabd_real* x);
 /// Solve K y = rhs with the factor of K + shift: refined until the residual falls by less than 4.
 /// Both in the arrays of the simulation; rhs is kept. Returns the number of refinements.
 int32_t mabd_quaternion_solve_linear(const mabd_quaternion_solve* s);

@@ -13,6 +13,7 @@
 #include "formulation/quaternion/drives.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/symmetric.h"
 #include "formulation/quaternion/tableau.h"
 #include "rigid/row_error.h"
 
@@ -383,6 +384,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2;
     const mabd_integrator method =
         bdf2 && history ? MABD_INTEGRATOR_BDF2 : one_step_method(&sim->def);
+    if (sim->dual) mabd_quaternion_dual_restart(sim, part);
     report->status =
         part->elimination ? step_without_rows(&p, method, time) : take_step(&p, method, time);
     if (report->status == MABD_ERR_DIVERGED) blame_drive(&p, time);
@@ -418,6 +420,8 @@ static void add_report(const mabd_quaternion_report* r, mabd_step_info* info) {
     }
     if (r->gap > info->gap) info->gap = r->gap;
     if (r->angle_error > info->angle_error) info->angle_error = r->angle_error;
+    info->dual_iterations += r->dual_iterations;
+    if (r->dual_residual > info->dual_residual) info->dual_residual = r->dual_residual;
     info->quaternion.refinements += r->refinements;
     info->quaternion.redundant_rows += r->redundant_rows;
     if (r->consistency < info->quaternion.consistency) {
