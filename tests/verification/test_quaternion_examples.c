@@ -29,7 +29,7 @@ static mabd_model* model_of(const char* path, int count, const mabd_setting* set
     return rig_model(scene);
 }
 
-// ---- T-handle: 15 rad/s about the intermediate axis, 0.1 about the others, no gravity -------
+// ---- T-handle: 15 rad/s about the intermediate axis, 0.1 about the others, no gravity ----------
 
 typedef struct loss {
     double energy, momentum; // |E - E_0|/E_0, |L - L_0|/|L_0| at the end
@@ -70,7 +70,7 @@ Test(quaternion_examples, t_handle_loses_energy_in_the_order_of_its_integrators)
     cr_expect(trbdf2.energy > 1.5e-5 / 2 && trbdf2.energy < 1.5e-5 * 2, "trbdf2 %g", trbdf2.energy);
 }
 
-// ---- top: h = 0.1 ms, 10 s ------------------------------------------------------------------
+// ---- top: h = 0.1 ms, 10 s ---------------------------------------------------------------------
 
 Test(quaternion_examples, top_keeps_its_rows_closed) {
     const mabd_integrator integrators[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_BDF2,
@@ -92,7 +92,7 @@ Test(quaternion_examples, top_keeps_its_rows_closed) {
     }
 }
 
-// ---- pendulum without gravity: the angle after ten steps of 10 ms is 10 omega h --------------
+// ---- pendulum without gravity: the angle after ten steps of 10 ms is 10 omega h ----------------
 
 static double pendulum_error(mabd_integrator integrator, const char* turn, double* gap) {
     const mabd_setting setting = {"turn", turn};
@@ -136,7 +136,7 @@ Test(quaternion_examples, fast_pendulum_loses_its_angle_and_keeps_its_rows) {
     }
 }
 
-// ---- stand-ins: counts ----------------------------------------------------------------------
+// ---- stand-ins: counts -------------------------------------------------------------------------
 
 Test(quaternion_examples, stand_ins_have_the_published_counts) {
     static const struct {
@@ -167,6 +167,28 @@ Test(quaternion_examples, stand_ins_have_the_published_counts) {
     }
 }
 
+// 6 per body less the freedoms is the rank: the satellite is free and its drives hold the rest, of
+// the other two every freedom is driven.
+Test(quaternion_examples, stand_ins_have_redundant_rows_and_no_freedom_of_their_own) {
+    static const struct {
+        const char* scene;
+        int32_t redundant, freedoms;
+    } cases[] = {{"scenes/satellite.json", 192 - (6 * 26 - 6), 6},
+                 {"scenes/walker.json", 236 - 6 * 38, 0},
+                 {"scenes/figure.json", 982 - 6 * 151, 0}};
+    for (int i = 0; i < AMOUNT(3, 2); i++) {
+        mabd_model* model = rig_file_model(cases[i].scene, NULL, NULL);
+        const mabd_sim_def def = quaternion_def(MABD_INTEGRATOR_BDF2, 0.01);
+        mabd_sim* sim = rig_sim(model, &def);
+        mabd_rank_info rank;
+        mabd_error error = {0};
+        rig_check(mabd_sim_get_rank(sim, &rank, &error), &error, "rank");
+        cr_expect(eq(i32, rank.redundant, cases[i].redundant));
+        cr_expect(eq(i32, rank.freedoms, cases[i].freedoms));
+        rig_destroy(sim, model);
+    }
+}
+
 // The heaviest body of the figure has 49.2 kg, the lightest 0.3 g.
 Test(quaternion_examples, figure_has_the_published_range_of_masses) {
     mabd_model* model = rig_file_model("scenes/figure.json", NULL, NULL);
@@ -179,7 +201,7 @@ Test(quaternion_examples, figure_has_the_published_range_of_masses) {
     mabd_model_destroy(model);
 }
 
-// ---- rows at the published steps, and at ten times the step ----------------------------------
+// ---- rows at the published steps, and at ten times the step ------------------------------------
 
 typedef struct course {
     double gap, iterations, linear, angular; // largest row; mean; momenta at the end
@@ -236,7 +258,7 @@ Test(quaternion_examples, satellite_keeps_its_momenta) {
     cr_expect(fine.angular < 1e-3, "%g", fine.angular);
 }
 
-// ---- weights ---------------------------------------------------------------------------------
+// ---- weights -----------------------------------------------------------------------------------
 
 // True for a drive of a leg; axis (3) gets its direction in the start pose, world.
 static bool leg_drive(const mabd_model* model, int32_t joint, double* axis) {
@@ -313,4 +335,123 @@ Test(quaternion_examples, uniform_weights_need_more_torque_of_the_walker) {
     printf("walker: rms torque %.3f N m uniform, %.3f weighted, ratio %.2f\n", uniform, weighted,
            uniform / weighted);
     cr_expect(uniform > 1.2 * weighted, "%g, %g", uniform, weighted);
+}
+
+// ---- replay ------------------------------------------------------------------------------------
+
+#define DAMPING     5
+#define DRIVE_RIGID "\"servo_rigid\": true, \"weight\""
+#define DRIVE_PD    "\"servo_stiffness\": 100, \"servo_damping\": 5, \"motor\": 0, \"weight\""
+
+// The walker with motors and servos of 100 N m/rad and 5 N m s/rad in place of the rigid servos of
+// its legs.
+static mabd_model* walker_by_torque(void) {
+    static char text[1 << 16], changed[1 << 16];
+    FILE* file = fopen(MABD_SOURCE_DIR "/scenes/walker.json", "r");
+    cr_assert_not_null(file);
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    cr_assert(length < sizeof text - 1);
+    text[length] = '\0';
+    char* to = changed;
+    int count = 0;
+    for (const char* at = text; *at != '\0';) {
+        if (strncmp(at, DRIVE_RIGID, strlen(DRIVE_RIGID)) == 0) {
+            to += sprintf(to, "%s", DRIVE_PD);
+            at += strlen(DRIVE_RIGID), count++;
+        } else {
+            *to++ = *at++;
+        }
+    }
+    *to = '\0';
+    cr_assert(eq(int, count, WALKER_CONTROLS - 6));
+    return rig_text_model(changed);
+}
+
+// Set the motors of the walker by torque to the torques (WALKER_CONTROLS) of the rigid drives.
+static void set_motors(mabd_sim* sim, const mabd_model* rigid, const double* torques) {
+    enum { MOST = 2 * WALKER_CONTROLS };
+    const mabd_model* model = mabd_sim_model(sim);
+    const int32_t count = mabd_model_control_count(model);
+    bool which[MOST] = {false};
+    mabd_real values[MOST] = {0};
+    mabd_error error = {0};
+    cr_assert(eq(i32, count, 2 * WALKER_CONTROLS - 6));
+    for (int32_t i = 0; i < count; i++) {
+        const mabd_control_info control = mabd_model_control(model, i);
+        if (control.kind != MABD_CONTROL_FORCE) continue;
+        which[i] = true;
+        for (int32_t k = 0; k < WALKER_CONTROLS; k++) {
+            if (mabd_model_control(rigid, k).joint == control.joint) values[i] = torques[k];
+        }
+    }
+    rig_check(mabd_sim_set_targets(sim, 0, 1, which, values, &error), &error, "targets");
+}
+
+// Add DAMPING times the rates of the rigid drives: dampers of servos act on the rate, and a position
+// control needs the error of the rate.
+static void add_rates(const mabd_sim* rigid, double* torques) {
+    mabd_real rates[WALKER_CONTROLS];
+    mabd_sim_get_controls(rigid, NULL, rates);
+    for (int32_t i = 0; i < WALKER_CONTROLS; i++) torques[i] += DAMPING * rates[i];
+}
+
+// Largest difference of the coordinates of the leg drives of both walkers [rad]; adds their sum.
+static double replay_error(const mabd_sim* rigid, const mabd_sim* free, double* sum) {
+    mabd_real a[WALKER_CONTROLS], b[2 * WALKER_CONTROLS];
+    const mabd_model *from = mabd_sim_model(rigid), *to = mabd_sim_model(free);
+    double most = 0;
+    mabd_sim_get_controls(rigid, a, NULL);
+    mabd_sim_get_controls(free, b, NULL);
+    for (int32_t i = 0; i < mabd_model_control_count(to); i++) {
+        const mabd_control_info control = mabd_model_control(to, i);
+        if (control.kind != MABD_CONTROL_FORCE) continue;
+        for (int32_t k = 0; k < WALKER_CONTROLS; k++) {
+            if (mabd_model_control(from, k).joint != control.joint) continue;
+            most = fmax(most, fabs(a[k] - b[i]));
+            *sum += fabs(a[k] - b[i]);
+        }
+    }
+    return most;
+}
+
+// Torques of the rigid drives, replayed as motors that hold the mean over each step with a weak
+// position control beside them, move the walker in the same way ([VQ]: 0.03 degrees mean, 1.44
+// peak).
+static void replay(bool feed_forward, int steps, double* mean, double* peak) {
+    static mabd_real start[4 * WALKER_BODIES];
+    mabd_model* models[2] = {rig_file_model("scenes/walker.json", NULL, NULL), walker_by_torque()};
+    const mabd_sim_def def = quaternion_def(MABD_INTEGRATOR_TRBDF2, 0.01);
+    mabd_sim *rigid = rig_sim(models[0], &def), *free = rig_sim(models[1], &def);
+    double before[WALKER_CONTROLS] = {0}, now[WALKER_CONTROLS], held[WALKER_CONTROLS], sum = 0;
+    mabd_sim_get_state(rigid, NULL, start, NULL, NULL);
+    *peak = 0;
+    for (int i = 0; i < steps; i++) {
+        rig_step(rigid);
+        memset(now, 0, sizeof now);
+        if (feed_forward) drive_torques(rigid, start, now);
+        add_rates(rigid, now);
+        for (int k = 0; k < WALKER_CONTROLS; k++)
+            held[k] = ((i > 0 ? before : now)[k] + now[k]) / 2;
+        memcpy(before, now, sizeof before);
+        set_motors(free, models[0], held);
+        rig_step(free);
+        *peak = fmax(*peak, replay_error(rigid, free, &sum));
+    }
+    *mean = sum / steps / (WALKER_CONTROLS - 6);
+    rig_destroy(rigid, models[0]);
+    rig_destroy(free, models[1]);
+}
+
+Test(quaternion_examples, torques_of_the_walker_replay_its_motion) {
+    const double degrees = 180 / acos(-1);
+    double mean, peak, without, ignored;
+    const int steps = AMOUNT(240, 20);
+    replay(true, steps, &mean, &peak);
+    replay(false, steps, &without, &ignored);
+    printf("walker: replay off by %.2e degrees mean, %.2e peak; %.2e mean without torques\n",
+           mean * degrees, peak * degrees, without * degrees);
+    cr_expect(mean * degrees <= 0.03, "%g", mean * degrees);
+    cr_expect(peak * degrees <= 1.44, "%g", peak * degrees);
+    cr_expect(mean < without / 10, "%g, %g", mean, without);
 }
