@@ -388,8 +388,8 @@ static void set_motors(mabd_sim* sim, const mabd_model* rigid, const double* tor
     rig_check(mabd_sim_set_targets(sim, 0, 1, which, values, &error), &error, "targets");
 }
 
-// Add DAMPING times the rates of the rigid drives: dampers of servos act on the rate, and a position
-// control needs the error of the rate.
+// Add DAMPING times the rates of the rigid drives: dampers of servos act on the rate, and a
+// position control needs the error of the rate.
 static void add_rates(const mabd_sim* rigid, double* torques) {
     mabd_real rates[WALKER_CONTROLS];
     mabd_sim_get_controls(rigid, NULL, rates);
