@@ -127,6 +127,16 @@ static int32_t slot_of_row(const mabd_dual_block_symbolic* symbolic, int32_t row
     return s->slot;
 }
 
+double mabd_dual_block_least_pivot(const void* object, int32_t* slot) {
+    const mabd_dual_block_solver* solver = object;
+    int32_t row = 0;
+    for (int32_t i = 1; i < solver->symbolic->row_count; i++) {
+        if (solver->factor.d[i] < solver->factor.d[row]) row = i;
+    }
+    *slot = slot_of_row(solver->symbolic, row);
+    return solver->factor.d[row];
+}
+
 // ---- parts -------------------------------------------------------------------------------------
 
 typedef struct block_job {

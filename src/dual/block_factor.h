@@ -16,3 +16,6 @@ typedef struct mabd_dual_block_solver {
     mabd_dual_block_symbolic* symbolic;
     size_t bytes; // of this object and its numbers
 } mabd_dual_block_solver;
+
+/// Return the least pivot of the last factor of a mabd_dual_block solver, and its slot in *slot.
+double mabd_dual_block_least_pivot(const void* solver, int32_t* slot);

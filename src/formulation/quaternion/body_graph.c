@@ -246,7 +246,7 @@ static void add_block(const joint_sides* j, const mabd_real* L, const mabd_real*
     }
 }
 
-static void assemble(const mabd_quaternion_solve* s) {
+void mabd_body_graph_assemble(const mabd_quaternion_solve* s) {
     mabd_body_graph* g = s->part->graph;
     memset(g->system.D, 0, BLOCK * (size_t)g->system.slot_count * sizeof(mabd_real));
     memset(g->system.U, 0, BLOCK * (size_t)g->system.edge_count * sizeof(mabd_real));
@@ -270,7 +270,7 @@ static mabd_real trace(const mabd_real* D, int first) {
 // Add `shift` times the mean diagonal of translations, and of rotations, to each block; a body that
 // no row holds gets that of the others.
 static void shift_diagonal(mabd_body_graph* g, mabd_real shift) {
-    for (int first = 0; first < 6; first += 3) {
+    for (int first = 0; shift > 0 && first < 6; first += 3) {
         mabd_real most = 0;
         for (int32_t i = 0; i < g->system.slot_count; i++) {
             const mabd_real own = trace(g->system.D + g->block[i], first);
@@ -286,7 +286,7 @@ static void shift_diagonal(mabd_body_graph* g, mabd_real shift) {
 
 mabd_status mabd_body_graph_factor(const mabd_quaternion_solve* s, mabd_real shift, int32_t* slot) {
     mabd_body_graph* g = s->part->graph;
-    assemble(s);
+    mabd_body_graph_assemble(s);
     shift_diagonal(g, shift);
     return mabd_dual_block.factor(g->solver, &g->system, slot);
 }

@@ -7,6 +7,7 @@
 // have a force that the pose determines.
 #pragma once
 
+#include "dual/block_factor.h"
 #include "formulation/quaternion/solve.h"
 
 /// Rows of a joint at most.
@@ -49,6 +50,8 @@ void mabd_body_graph_row_forces(const mabd_quaternion_solve* s, const mabd_real*
 /// out (6 per body) = J' lambda over the free rows.
 void mabd_body_graph_body_forces(const mabd_quaternion_solve* s, const mabd_real* lambda,
                                  mabd_real* out);
+/// Assemble J' V J with J of the matrix of the part.
+void mabd_body_graph_assemble(const mabd_quaternion_solve* s);
 /// Assemble S with J of the matrix of the part and V, and factor it. shift: relative to the
 /// diagonal. MABD_ERR_SINGULAR: *slot is the body, from 0, whose pivot is below it.
 mabd_status mabd_body_graph_factor(const mabd_quaternion_solve* s, mabd_real shift, int32_t* slot);

@@ -5,6 +5,7 @@
 #include "formulation/quaternion/quaternion_layout.h"
 
 #include "formulation/quaternion/body_graph.h"
+#include "formulation/quaternion/constrained.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/pattern.h"
@@ -156,11 +157,14 @@ static mabd_status create_factor(mabd_quaternion_sim* sim, mabd_quaternion_part*
     return MABD_OK;
 }
 
-// Create what a part with redundant rows needs: the graph of its bodies for its multipliers, and
-// the analysis of rows that are left out.
+// Create what a part needs besides its factor: the graph of its bodies, for multipliers of
+// redundant rows or if its rows may determine its poses, and the analysis of rows left out.
 static mabd_status create_extras(mabd_quaternion_sim* sim, mabd_quaternion_part* part) {
     const mabd_quaternion_def* def = &sim->def.quaternion;
-    if (part->redundant && def->multipliers == MABD_MULTIPLIERS_LEAST_NORM) {
+    const bool constrained =
+        def->solver != MABD_SOLVER_GENERAL && mabd_quaternion_may_be_constrained(sim, part);
+    const bool least = part->redundant && def->multipliers == MABD_MULTIPLIERS_LEAST_NORM;
+    if (constrained || least) {
         MABD_TRY(mabd_body_graph_create(sim, part, &part->graph));
     }
     if (part->redundant && def->redundancy == MABD_REDUNDANCY_ELIMINATE) {

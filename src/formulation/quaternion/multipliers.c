@@ -89,7 +89,6 @@ void mabd_quaternion_least_norm(const mabd_quaternion_solve* s, const mabd_real*
 void mabd_quaternion_reduce(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
                             mabd_real* lambda) {
     mabd_body_graph* graph = s->part->graph;
-    if (!graph) return;
     mabd_quaternion_take_pose(s, node);
     mabd_quaternion_store_rows(s);
     mabd_body_graph_body_forces(s, lambda, graph->force);

@@ -19,7 +19,7 @@ mabd_status mabd_quaternion_factor_weighted(const mabd_quaternion_solve* s);
 void mabd_quaternion_least_norm(const mabd_quaternion_solve* s, const mabd_real* E0,
                                 mabd_real* lambda);
 /// Replace the multipliers (rows of the part) by those of least norm that have the same forces on
-/// the bodies, at the poses of a node. Nothing changes in parts without a graph. Overwrites J of
-/// the matrix and sim->pose.
+/// the bodies, at the poses of a node. The part has a graph. Overwrites J of the matrix and
+/// sim->pose.
 void mabd_quaternion_reduce(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
                             mabd_real* lambda);

@@ -241,7 +241,7 @@ static mabd_real consistency_of(const mabd_quaternion_solve* s, const mabd_quate
     return least;
 }
 
-static mabd_status check_consistency(const mabd_quaternion_solve* s) {
+mabd_status mabd_quaternion_check_consistency(const mabd_quaternion_solve* s) {
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
         const mabd_real least = consistency_of(s, j);
@@ -281,7 +281,7 @@ mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s) {
     mabd_quaternion_size size = {0, 0, -1, -1};
     bool stalls = false;
     for (int32_t i = 0; !stalls; i++) {
-        if (i > 0 && size.largest <= tolerance) return check_consistency(s);
+        if (i > 0 && size.largest <= tolerance) return mabd_quaternion_check_consistency(s);
         if (i == sim->def.max_iterations) break;
         size = mabd_quaternion_evaluate(s, sim->pose, sim->multiplier, true);
         if (sim->dual) mabd_quaternion_make_symmetric(s);
@@ -292,5 +292,5 @@ mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s) {
         return fail(s, MABD_ERR_DIVERGED, size.body, size.joint,
                     "the equations do not converge at");
     }
-    return check_consistency(s);
+    return mabd_quaternion_check_consistency(s);
 }

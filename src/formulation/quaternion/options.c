@@ -76,9 +76,6 @@ mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* d
                          "the model has %d; 'proximal', the default, has no limit",
                          MABD_DENSE_ROWS, (int)rows);
     }
-    if (own->solver > MABD_SOLVER_GENERAL) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE, "solver 'fully-constrained' is not built");
-    }
     if (!(def->quaternion.newton_tolerance > 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "quaternion.newton_tolerance must be positive");
     }

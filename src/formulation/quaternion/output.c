@@ -167,7 +167,10 @@ static void find_multipliers(mabd_quaternion_sim* sim, mabd_quaternion_part* par
         }
     }
     memcpy(out, known, (size_t)part->row_count * sizeof *out);
-    mabd_quaternion_reduce(&s, &sim->now, out);
+    if (!part->redundant) return;
+    if (sim->def.quaternion.multipliers == MABD_MULTIPLIERS_LEAST_NORM) {
+        mabd_quaternion_reduce(&s, &sim->now, out);
+    }
 }
 
 // Multipliers at the state.

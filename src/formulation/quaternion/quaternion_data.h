@@ -71,6 +71,7 @@ typedef struct mabd_quaternion_part {
     mabd_dual_lu* lu;                 // null with the symmetric Newton
     struct mabd_body_graph* graph; // for multipliers of redundant rows (body_graph.h); null = none
     struct mabd_elimination* elimination; // of redundant rows (elimination.h); null = none
+    bool constrained;                     // its rows determine all poses (constrained.h)
     bool redundant;                       // its rows depend on each other at the start
     mabd_real shift;                      // e of the file head
     bool has_history;                     // `last` is one step before `now`: BDF2 may use it

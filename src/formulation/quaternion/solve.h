@@ -71,6 +71,10 @@ mabd_quaternion_size mabd_quaternion_size_of(const mabd_quaternion_sim* sim,
 /// sim->multiplier (scaled) likewise. Writes the report; status is that of the solve.
 mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s);
 
+/// Check that no joint of a part has flipped over at sim->pose; writes the report.
+/// MABD_ERR_DIVERGED.
+mabd_status mabd_quaternion_check_consistency(const mabd_quaternion_solve* s);
+
 /// Solve with the factor of K + shift as it is. x (unknowns of the part): right-hand side in,
 /// solution out.
 void mabd_quaternion_apply_factor(const mabd_quaternion_solve* s, mabd_real* x);

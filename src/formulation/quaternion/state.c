@@ -9,6 +9,7 @@
 #include "formulation/quaternion/quaternion_sim.h"
 
 #include "base/error.h"
+#include "formulation/quaternion/constrained.h"
 #include "formulation/quaternion/drives.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
@@ -162,6 +163,17 @@ static mabd_status eliminate(mabd_quaternion_sim* sim, const mabd_quaternion_nod
     return MABD_OK;
 }
 
+// Decide which parts are fully constrained at a node.
+static mabd_status judge_parts(mabd_quaternion_sim* sim, const mabd_quaternion_node* node,
+                               mabd_error* error) {
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        mabd_quaternion_report report = {0};
+        const mabd_quaternion_solve s = solve_at(sim, p, &report);
+        MABD_TRY(mabd_quaternion_judge_constrained(&s, node, error));
+    }
+    return MABD_OK;
+}
+
 // Forget the history: the state is that of `now`.
 static void forget_history(mabd_quaternion_sim* sim) {
     const size_t bodies = MABD_NODE_REALS * (size_t)sim->model->body_count * sizeof(mabd_real);
@@ -202,6 +214,7 @@ mabd_status mabd_quaternion_start(mabd_quaternion_sim* sim, mabd_error* error) {
     memset(sim->times, 0, sizeof sim->times);
     MABD_TRY(settle(sim, &sim->now, 0, error));
     MABD_TRY(eliminate(sim, &sim->now, true, error));
+    MABD_TRY(judge_parts(sim, &sim->now, error));
     forget_history(sim);
     for (size_t i = 0; i < (size_t)m->body_count; i++) {
         memcpy(sim->start_turn + 4 * i, sim->now.body + MABD_NODE_REALS * i + 3,

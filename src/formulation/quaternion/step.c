@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "formulation/quaternion/constrained.h"
 #include "formulation/quaternion/drives.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
@@ -129,21 +130,40 @@ static void write_node(part_step* p, mabd_quaternion_node* to) {
     }
 }
 
+// First guess of the scaled multipliers.
+static void start_multipliers(const mabd_quaternion_solve* s) {
+    const mabd_quaternion_sim* sim = s->sim;
+    for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
+        sim->multiplier[r] = sim->dropped[r] ? 0 : sim->next_lambda[r] * s->bh * s->bh;
+    }
+}
+
+// Solve a part whose rows determine its poses. Near poses where they do not, the choice `auto`
+// takes the general equations.
+static mabd_status solve_constrained(part_step* p, int index, const mabd_quaternion_node* stage,
+                                     mabd_real lead) {
+    mabd_quaternion_solve* s = &p->solve;
+    const mabd_status status = mabd_quaternion_solve_constrained(s);
+    if (status == MABD_OK || s->sim->def.quaternion.solver != MABD_SOLVER_AUTO) return status;
+    guess(p, index == 0 ? p->from : stage, lead);
+    start_multipliers(s);
+    return mabd_quaternion_newton(s);
+}
+
 // One solve: from t over h, number `index` of its method; stage: result of the one before.
 static mabd_status solve_once(part_step* p, const mabd_tableau* t, int index, mabd_real time,
                               const mabd_quaternion_node* stage, mabd_quaternion_node* to) {
     mabd_quaternion_solve* s = &p->solve;
-    mabd_quaternion_sim* sim = s->sim;
     const mabd_tableau_solve* own = &t->solve[index];
     const mabd_real begin = index == 0 ? 0 : t->solve[0].end;
     s->bh = own->bh * s->h, s->from = time, s->time = time + own->end * s->h;
     mabd_quaternion_set_inputs(s);
     set_past(p, own, stage);
-    guess(p, index == 0 ? p->from : stage, (own->end - begin) * s->h);
-    for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
-        sim->multiplier[r] = sim->dropped[r] ? 0 : sim->next_lambda[r] * s->bh * s->bh;
-    }
-    MABD_TRY(mabd_quaternion_newton(s));
+    const mabd_real lead = (own->end - begin) * s->h;
+    guess(p, index == 0 ? p->from : stage, lead);
+    start_multipliers(s);
+    MABD_TRY(s->part->constrained ? solve_constrained(p, index, stage, lead)
+                                  : mabd_quaternion_newton(s));
     write_node(p, to);
     return MABD_OK;
 }
