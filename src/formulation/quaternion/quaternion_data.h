@@ -90,6 +90,7 @@ typedef struct mabd_quaternion_report {
     bool converged;
     mabd_real gap, angle_error, consistency;
     int32_t worst_joint;
+    int32_t fallbacks;       // iterations with the symmetric part of the matrix
     int32_t dual_iterations; // of iterative dual solvers
     mabd_real dual_residual;
     double factor_seconds, solve_seconds;
