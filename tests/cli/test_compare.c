@@ -113,6 +113,15 @@ Test(compare, a_formulation_that_cannot_do_the_scene_is_a_row_with_its_reason) {
     cr_expect_not_null(strstr(r.err, "none of them can simulate the scene"));
 }
 
+// A flag of one formulation is refused by the others, in their rows.
+Test(compare, flags_of_a_formulation_are_those_of_run) {
+    json_t* root = command_json("compare @four-bar.json --formulation affine,quaternion --newton "
+                                "symmetric --h 0.01 --time 0.1 --json -");
+    cr_expect_not_null(strstr(text_of(root, 0, "outcome"), "newton"));
+    cr_expect_str_eq(text_of(root, 1, "outcome"), "ok");
+    json_decref(root);
+}
+
 // ---- files -------------------------------------------------------------------------------------
 
 static int count_of(const char* text, const char* part) {
@@ -162,7 +171,8 @@ Test(compare, refuses_bad_input) {
     expect_refused("compare @pendulum.json --integrator bdf3", "unknown name 'bdf3'");
     expect_refused("compare @pendulum.json --h 0.01,-1", "--h: expected at most 16 steps > 0");
     expect_refused("compare @pendulum.json --h 1 --time 0.1", "--h: longer than the run");
-    expect_refused("compare @pendulum.json --time 0", "--time: expected a number > 0");
+    expect_refused("compare @pendulum.json --time 0", "--h: longer than the run");
+    expect_refused("compare @pendulum.json --steps 5", "unknown option");
     expect_refused("compare @pendulum.json --csv - --json -", "only one of --json, --csv");
     expect_refused("compare @pendulum.json --csv a --svg a", "a");
     expect_refused("compare none.json", "none.json");

@@ -11,23 +11,18 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "cli/path_use.h"
+#include "cli/run_extra.h"
 #include "cli/system.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_MAX        16
-#define DEFAULT_H        0.01 // [s]
-#define DEFAULT_DURATION 10.0 // [s]
+#define STEPS_MAX 16
 
 typedef struct compare_options {
-    const char *scene, *formulations, *integrators, *steps, *json, *csv, *svg;
-    double time, young;
-    bool time_given, close_joints;
-    int preset;
-    int64_t threads;
-    option_texts settings;
+    run_options run; // without formulation, integrator and h
+    const char *formulations, *integrators, *steps, *csv, *svg;
 } compare_options;
 
 typedef struct comparison {
@@ -39,9 +34,10 @@ typedef struct comparison {
     compare_report report;
 } comparison;
 
-#define X(name, text) text,
-static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
-#undef X
+// Options of `mabd run` that are lists here, or belong to a single run.
+static const char* const WITHOUT[] = {"formulation", "integrator", "h",          "steps",
+                                      "out",         "every",      "checkpoint", "checkpoint-every",
+                                      "resume",      "quiet",      NULL};
 
 static const char NOTES[] =
     "For each step the first pair of formulation and integrator that completes is the reference:\n"
@@ -51,38 +47,24 @@ static const char NOTES[] =
     "Example: mabd compare scenes/four-bar.json --formulation affine,quaternion --h 0.004,0.002";
 
 static bool parse_options(int argc, char** argv, compare_options* o, int* code) {
-    const char* names[] = {"SCENE"};
     const option options[] = {
         option_text("formulation", "NAME,...", &o->formulations,
                     "formulations, the reference first (default: all that are built)"),
         option_text("integrator", "NAME,...", &o->integrators,
                     "integrators of each (default: the formulation's own)"),
         option_text("h", "H,...", &o->steps, "time steps [s] (default: the scene's, else 0.01)"),
-        option_real("time", "T", OPTION_POSITIVE, &o->time, &o->time_given,
-                    "simulate until this time [s] (default: the scene's, else 10)"),
-        option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
-        option_list("set", "NAME=VALUE", &o->settings,
-                    "change a parameter of the scene, repeatable (mabd info lists them)"),
-        option_young(&o->young),
-        option_flag("close-joints", &o->close_joints,
-                    "move bodies by the least motion that closes all joints at the start"),
-        option_integer("threads", "N", OPTION_POSITIVE, 4096, &o->threads, NULL,
-                       "threads (default 1)"),
         option_text("csv", "FILE|-", &o->csv, "write the rows as a table; - = standard output"),
-        option_text("json", "FILE|-", &o->json, "write the rows and their courses over time"),
         option_text("svg", "FILE|-", &o->svg,
                     "draw differences and energy against the step, with one step against time"),
     };
-    const option_command command = {.name = "compare",
-                                    .about =
-                                        "Compare formulations, integrators and steps on one scene.",
-                                    .argument_count = 1,
-                                    .argument_names = names,
-                                    .arguments = &o->scene,
-                                    .option_count = sizeof(options) / sizeof(options[0]),
-                                    .options = options,
-                                    .notes = NOTES};
-    return options_start(&command, argc, argv, code);
+    const run_command command = {.name = "compare",
+                                 .about = "Compare formulations, integrators and steps on one "
+                                          "scene.",
+                                 .notes = NOTES,
+                                 .more_count = sizeof(options) / sizeof(options[0]),
+                                 .more = options,
+                                 .without = WITHOUT};
+    return run_options_read(&command, argc, argv, &o->run, code);
 }
 
 static int say(const char* text, int code) {
@@ -126,11 +108,12 @@ static int check_lists(comparison* c) {
 
 static int check_options(comparison* c) {
     const compare_options* o = &c->options;
-    if (output_is_stdout(o->json) + output_is_stdout(o->csv) + output_is_stdout(o->svg) > 1) {
+    const char* json = o->run.json;
+    if (output_is_stdout(json) + output_is_stdout(o->csv) + output_is_stdout(o->svg) > 1) {
         return say("only one of --json, --csv and --svg can go to standard output", CLI_BAD_INPUT);
     }
-    const path_use uses[] = {{PATH_SCENE, "SCENE", o->scene},
-                             {PATH_WRITTEN, "--json", o->json},
+    const path_use uses[] = {{PATH_SCENE, "SCENE", o->run.scene},
+                             {PATH_WRITTEN, "--json", json},
                              {PATH_WRITTEN, "--csv", o->csv},
                              {PATH_WRITTEN, "--svg", o->svg}};
     const int code = check_lists(c);
@@ -140,13 +123,10 @@ static int check_options(comparison* c) {
 // ---- rows --------------------------------------------------------------------------------------
 
 static mabd_sim_def make_def(const comparison* c, int formulation, int integrator, double h) {
-    mabd_sim_def def = mabd_default_sim_def();
-    mabd_sim_def_apply_preset(&def, (mabd_preset)c->options.preset);
+    mabd_sim_def def = run_make_def(&c->options.run, &c->loaded);
     def.formulation = (mabd_formulation)formulation;
     def.integrator = (mabd_integrator)integrator;
     def.h = (mabd_real)h;
-    def.threads = (int32_t)c->options.threads;
-    def.allocator = &c->loaded.allocator;
     return def;
 }
 
@@ -184,36 +164,34 @@ static int run_step(comparison* c, double h) {
 // ---- the command -------------------------------------------------------------------------------
 
 static int load(comparison* c) {
-    const compare_options* o = &c->options;
+    const run_options* o = &c->options.run;
     c->loaded.close_joints = o->close_joints;
     c->loaded.young = o->young;
-    const int code = load_scene("compare", o->scene, &o->settings, 0, &c->loaded);
+    int code = load_scene("compare", o->scene, &o->settings, o->memory_limit, &c->loaded);
     if (code != CLI_OK) return code;
     load_say_warnings(&c->loaded);
-    const double h = (double)mabd_model_suggested_h(c->loaded.model);
-    const double duration = (double)mabd_model_suggested_duration(c->loaded.model);
-    if (c->h_count == 0) c->h[c->h_count++] = h > 0 ? h : DEFAULT_H;
-    c->report.time = o->time_given ? o->time : duration > 0 ? duration : DEFAULT_DURATION;
-    for (int32_t i = 0; i < c->h_count; i++) {
-        if (c->report.time / c->h[i] > 1e9) return say("--h: too many steps", CLI_BAD_INPUT);
-        if (c->report.time < 0.5 * c->h[i]) return say("--h: longer than the run", CLI_BAD_INPUT);
+    if (c->h_count == 0) c->h[c->h_count++] = (double)run_make_def(o, &c->loaded).h;
+    for (int32_t i = 0; i < c->h_count && code == CLI_OK; i++) {
+        int64_t steps = 0;
+        code = run_count_steps(o, &c->loaded, c->h[i], &steps, &c->report.time);
+        if (code == CLI_OK && steps == 0) code = say("--h: longer than the run", CLI_BAD_INPUT);
     }
-    return CLI_OK;
+    return code;
 }
 
 static void describe(comparison* c, const char* command) {
     compare_report* r = &c->report;
     const compare_options* o = &c->options;
-    r->json = o->json, r->csv = o->csv, r->svg = o->svg;
+    r->json = o->run.json, r->csv = o->csv, r->svg = o->svg;
     r->scene = mabd_model_name(c->loaded.model);
     r->command = command;
-    r->preset = mabd_preset_name((mabd_preset)o->preset);
+    r->preset = mabd_preset_name((mabd_preset)o->run.preset);
     r->bodies = c->loaded.info.bodies;
     r->joints = c->loaded.info.joints;
     r->rows_of_joints = c->loaded.info.rows;
     system_machine(r->machine, sizeof(r->machine));
     const bool taken =
-        output_is_stdout(o->json) || output_is_stdout(o->csv) || output_is_stdout(o->svg);
+        output_is_stdout(r->json) || output_is_stdout(o->csv) || output_is_stdout(o->svg);
     r->text = taken ? stderr : stdout;
 }
 
@@ -242,7 +220,6 @@ int command_compare(int argc, char** argv) {
     if (c == NULL || command == NULL) {
         say("out of memory", CLI_FAILED);
     } else {
-        c->options = (compare_options){.preset = MABD_PRESET_BALANCED, .threads = 1};
         if (parse_options(argc, argv, &c->options, &code)) {
             code = run(c, command);
             for (int32_t i = 0; i < c->report.count; i++) {
