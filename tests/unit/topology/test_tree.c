@@ -2,54 +2,18 @@
 // Tests for src/topology/tree.h: spanning trees of small random graphs against enumeration of all
 // subsets of joints.
 #include "support/counting_allocator.h"
+#include "support/graph_sample.h"
 #include "topology/tree.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdlib.h>
 
-#define BODIES 8
-#define JOINTS 10
+#define BODIES GRAPH_BODIES
+#define JOINTS GRAPH_JOINTS
 #define GRAPHS 1000
 
-/// A small graph with its own arrays.
-typedef struct sample {
-    bool moving[BODIES];
-    int32_t a[JOINTS], b[JOINTS], width[JOINTS];
-    mabd_graph graph;
-    int32_t inner[JOINTS], inner_count; // joints with rows between two moving bodies
-} sample;
-
-static uint32_t random_below(uint64_t* seed, uint32_t n) {
-    *seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)((*seed >> 33) % n);
-}
-
-static bool moves(const sample* s, int32_t body) {
-    return body >= 0 && s->moving[body];
-}
-
-// Every fifth body does not move; some joints lead to the ground, are parallel, or have no rows.
-static void draw(sample* s, uint64_t seed) {
-    uint64_t r = seed * 7919 + 1;
-    const int32_t bodies = 1 + (int32_t)random_below(&r, BODIES);
-    const int32_t joints = (int32_t)random_below(&r, JOINTS + 1);
-    s->inner_count = 0;
-    for (int32_t i = 0; i < bodies; i++) s->moving[i] = random_below(&r, 5) != 0;
-    for (int32_t j = 0; j < joints; j++) {
-        const int32_t a = (int32_t)random_below(&r, (uint32_t)bodies + 1) - 1;
-        const int32_t b = (int32_t)random_below(&r, (uint32_t)bodies + 1) - 1;
-        s->a[j] = a, s->b[j] = b, s->width[j] = (int32_t)random_below(&r, 7);
-        if (a == b || (!moves(s, a) && !moves(s, b))) s->width[j] = 0;
-        if (s->width[j] > 0 && moves(s, a) && moves(s, b)) s->inner[s->inner_count++] = j;
-    }
-    s->graph = (mabd_graph){.body_count = bodies,
-                            .joint_count = joints,
-                            .moving = s->moving,
-                            .a = s->a,
-                            .b = s->b,
-                            .width = s->width};
-}
+typedef graph_sample sample;
 
 static mabd_tree tree_of(sample* s) {
     const mabd_allocator allocator = mabd_default_allocator();
@@ -142,7 +106,7 @@ Test(tree, components_are_the_connected_bodies_by_their_lowest_one) {
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         sample s;
         int32_t label[BODIES], count = 0, number[BODIES];
-        draw(&s, seed);
+        draw_graph(&s, seed);
         mabd_tree tree = tree_of(&s);
         connect(&s, UINT32_MAX, label);
         for (int32_t i = 0; i < s.graph.body_count; i++) {
@@ -158,7 +122,7 @@ Test(tree, every_body_comes_before_its_parent_over_a_joint_between_them) {
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         sample s;
         bool seen[BODIES] = {false};
-        draw(&s, seed);
+        draw_graph(&s, seed);
         mabd_tree tree = tree_of(&s);
         for (int32_t c = 0; c < tree.component_count; c++) {
             const mabd_tree_component* part = &tree.components[c];
@@ -185,7 +149,7 @@ Test(tree, every_body_comes_before_its_parent_over_a_joint_between_them) {
 Test(tree, the_root_of_a_component_without_cycles_is_its_lowest_body) {
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         sample s;
-        draw(&s, seed);
+        draw_graph(&s, seed);
         mabd_tree tree = tree_of(&s);
         for (int32_t c = 0; c < tree.component_count; c++) {
             const mabd_tree_component* part = &tree.components[c];
@@ -201,7 +165,7 @@ Test(tree, the_root_of_a_component_without_cycles_is_its_lowest_body) {
 Test(tree, levels_split_the_order_by_depth_with_the_deepest_first) {
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         sample s;
-        draw(&s, seed);
+        draw_graph(&s, seed);
         mabd_tree tree = tree_of(&s);
         int32_t level = 0;
         for (int32_t c = 0; c < tree.component_count; c++) {
@@ -225,7 +189,7 @@ Test(tree, cut_joints_are_the_inner_joints_outside_the_tree_and_have_the_fewest_
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         sample s;
         int32_t label[BODIES], next[BODIES] = {0};
-        draw(&s, seed);
+        draw_graph(&s, seed);
         mabd_tree tree = tree_of(&s);
         connect(&s, UINT32_MAX, label);
         for (int32_t k = 0; k < s.inner_count; k++) { // ascending, so cuts must have this order
@@ -250,7 +214,7 @@ Test(tree, cycles_meet_where_some_joint_lies_on_two) {
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         sample s;
         int32_t label[BODIES];
-        draw(&s, seed);
+        draw_graph(&s, seed);
         mabd_tree tree = tree_of(&s);
         connect(&s, UINT32_MAX, label);
         for (int32_t c = 0; c < tree.component_count; c++) {
@@ -270,7 +234,7 @@ Test(tree, every_failing_allocation_leaves_nothing_behind) {
     sample s;
     uint64_t seed = 0;
     do { // a graph with cycles, which makes all allocations
-        draw(&s, seed++);
+        draw_graph(&s, seed++);
     } while (s.inner_count < BODIES);
     for (int fail = 0;; fail++) {
         counting_allocator counter = {.fail_at = fail};
