@@ -60,6 +60,7 @@ BEGIN {
     room("affine/contact",  7.4, "", "contact rows of the affine formulation")
     room("affine",          7.5, "", "the affine time step")
     room("quaternion",      7.5, "", "the quaternion formulation")
+    room("redmax",          7.5, "", "the redmax formulation")
     room("formulation registry", 7.9, "", "the only place that names formulations")
     room("sim",         8, "", "the object behind mabd_sim: knows formulation.h and no formulation")
     room("gradient",    9, "", "tape, losses and optimiser: knows formulation.h and no formulation")

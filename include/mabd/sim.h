@@ -35,7 +35,10 @@ typedef struct mabd_sim mabd_sim;
     X(BDF2_LINEAR, "bdf2-linear") /* affine: BDF2 on the coordinates, which damps rotation */      \
     X(SDIRK2, "sdirk2")           /* two implicit solves; order 1 on mechanisms */                 \
     X(TRBDF2, "trbdf2")           /* trapezoidal rule, then BDF2, in one step; order 2 */          \
-    X(PARESCHI_RUSSO, "pareschi-russo") /* two implicit solves; rows stay open by O(h^2) */
+    X(PARESCHI_RUSSO, "pareschi-russo")   /* two implicit solves; rows stay open by O(h^2) */      \
+    X(SEMI_IMPLICIT, "semi-implicit")     /* explicit forces, new velocities move the poses */     \
+    X(LINEAR_IMPLICIT, "linear-implicit") /* one Newton iteration of implicit Euler */             \
+    X(RK45, "rk45")                       /* Runge-Kutta pair that controls its own steps */
 #define MABD_PRESET_LIST(X)                                                                        \
     X(FAST, "fast")                                                                                \
     X(BALANCED, "balanced")                                                                        \
@@ -253,6 +256,15 @@ typedef struct mabd_quaternion_def {
                         // with symmetric only
 } mabd_quaternion_def;
 
+/// Fields of mabd_sim_def that only the redmax formulation uses.
+typedef struct mabd_redmax_def {
+    mabd_real newton_tolerance; // largest increment of a coordinate at the end of a Newton
+                                // iteration [rad], slides relative to the length of a link; error
+                                // of a step of rk45; > 0
+    mabd_real energy_guard;     // energy that an implicit step may gain, relative to the largest
+                                // kinetic energy so far plus weight times reach; 0 = off
+} mabd_redmax_def;
+
 /// How to simulate. Start from mabd_default_sim_def(). mabd_sim_create refuses, by name, a field
 /// that the chosen formulation does not use and that differs from mabd_default_sim_def() followed
 /// by mabd_sim_def_apply_preset() of `preset`.
@@ -272,6 +284,7 @@ typedef struct mabd_sim_def {
     const mabd_allocator* allocator; // null = mabd_default_allocator(); copied by create
     mabd_affine_def affine;
     mabd_quaternion_def quaternion;
+    mabd_redmax_def redmax;
     uint32_t cookie; // set by mabd_default_sim_def
 } mabd_sim_def;
 
@@ -281,8 +294,9 @@ MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// Write `preset`, its tolerances and budget into a definition, for all formulations. fast,
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
 /// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
-/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto.
-/// max_iterations becomes 0. Other fields stay as they are; an unknown preset changes nothing.
+/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto; redmax:
+/// Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4. max_iterations becomes 0. Other fields
+/// stay as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------
@@ -372,6 +386,11 @@ typedef struct mabd_quaternion_step_info {
     mabd_real consistency;  // least cosine of axes that a joint keeps parallel; 1 at a closed pose
 } mabd_quaternion_step_info;
 
+/// Fields of mabd_step_info of the redmax formulation.
+typedef struct mabd_redmax_step_info {
+    int32_t guarded; // times that a step or a part of it gained more energy than energy_guard
+} mabd_redmax_step_info;
+
 /// Report of one step.
 typedef struct mabd_step_info {
     int32_t iterations;         // linear solves over all parts of the step
@@ -391,6 +410,7 @@ typedef struct mabd_step_info {
     mabd_real penetration;      // deepest overlap at the end [m]
     mabd_affine_step_info affine;         // zero in other formulations
     mabd_quaternion_step_info quaternion; // zero in other formulations
+    mabd_redmax_step_info redmax;         // zero in other formulations
 } mabd_step_info;
 
 /// Advance by h. `info` and `error` may be null. On failure the state is that before the step and

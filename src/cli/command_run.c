@@ -105,8 +105,11 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
     if (o->friction_updates_given) def.affine.friction_updates = (int32_t)o->friction_updates;
     def.affine.orbit = o->orbit == 0;
     if (o->newton_tolerance_given) {
-        def.quaternion.newton_tolerance = (mabd_real)o->newton_tolerance;
+        const bool redmax = def.formulation == MABD_FORMULATION_REDMAX;
+        mabd_real* own = redmax ? &def.redmax.newton_tolerance : &def.quaternion.newton_tolerance;
+        *own = (mabd_real)o->newton_tolerance;
     }
+    if (o->energy_guard_given) def.redmax.energy_guard = (mabd_real)o->energy_guard;
     if (o->bdf2_start != MABD_INTEGRATOR_AUTO) {
         def.quaternion.bdf2_start = (mabd_integrator)o->bdf2_start;
     }

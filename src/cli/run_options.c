@@ -42,8 +42,11 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
                       "correct the paths of centres that whirl (default on)"),
         option_real("newton-tolerance", "M", OPTION_POSITIVE, &o->newton_tolerance,
                     &o->newton_tolerance_given,
-                    "largest residual of a Newton iteration [m], [rad] (quaternion; default: the "
-                    "preset's)"),
+                    "largest residual of a Newton iteration [m], [rad] (quaternion), or its last "
+                    "increment [rad] (redmax; default: the preset's)"),
+        option_real("energy-guard", "E", OPTION_NOT_NEGATIVE, &o->energy_guard,
+                    &o->energy_guard_given,
+                    "energy that a step may gain, relative (redmax; 0 = off, default 1e-4)"),
         option_choice("bdf2-start", INTEGRATORS, &o->bdf2_start,
                       "first step of bdf2: trbdf2, sdirk2, euler (quaternion; default trbdf2)"),
         option_choice("redundancy", REDUNDANCIES, &o->redundancy,

@@ -80,7 +80,10 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "contact_tolerance", def.contact_tolerance);
     set_integer(root, "friction_updates", def.affine.friction_updates);
     json_object_set_new(root, "orbit", json_boolean(def.affine.orbit));
-    summary_set_real(root, "newton_tolerance", def.quaternion.newton_tolerance);
+    summary_set_real(root, "newton_tolerance",
+                     def.formulation == MABD_FORMULATION_REDMAX ? def.redmax.newton_tolerance
+                                                                : def.quaternion.newton_tolerance);
+    summary_set_real(root, "energy_guard", def.redmax.energy_guard);
     summary_set_text(root, "bdf2_start", mabd_integrator_name(def.quaternion.bdf2_start));
     summary_set_text(root, "redundancy", mabd_redundancy_name(def.quaternion.redundancy));
     summary_set_text(root, "solver", mabd_solver_name(def.quaternion.solver));

@@ -4,10 +4,12 @@
 #include "formulation/affine/affine_sim.h"
 #include "formulation/formulation.h"
 #include "formulation/quaternion/quaternion_sim.h"
+#include "formulation/redmax/redmax_sim.h"
 
 static const mabd_formulation_ops* const formulations[MABD_FORMULATION_COUNT] = {
     [MABD_FORMULATION_AFFINE] = &mabd_formulation_affine,
     [MABD_FORMULATION_QUATERNION] = &mabd_formulation_quaternion,
+    [MABD_FORMULATION_REDMAX] = &mabd_formulation_redmax,
 };
 
 const mabd_formulation_ops* mabd_formulation_ops_of(mabd_formulation formulation) {

@@ -12,8 +12,8 @@
 ///   parent_joint   joint to the parent or to the ground; -1 = free root, of a component that no
 ///                  joint connects to the ground, or not moving
 ///   depth          joints of the tree from a body to the ground; a free root has 0
-///   order          as in mabd_tree: every body before its parent; read backwards it begins with the
-///                  bodies that hang at the ground
+///   order          as in mabd_tree: every body before its parent; read backwards it begins with
+///                  the bodies that hang at the ground
 ///   cuts           joints that are not in the tree, also those to the ground
 ///
 /// Among all such trees of a component these have the fewest rows in cut joints; if its joints all

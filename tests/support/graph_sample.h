@@ -24,7 +24,8 @@ static inline bool moves(const graph_sample* s, int32_t body) {
     return body >= 0 && s->moving[body];
 }
 
-/// Draw a graph. Every fifth body does not move; some joints lead to the ground, are parallel, or have no rows.
+/// Draw a graph. Every fifth body does not move; some joints lead to the ground, are parallel, or
+/// have no rows.
 static inline void draw_graph(graph_sample* s, uint64_t seed) {
     uint64_t r = seed * 7919 + 1;
     const int32_t bodies = 1 + (int32_t)random_below(&r, GRAPH_BODIES);

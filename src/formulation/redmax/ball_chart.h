@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exponential chart of three free rotations: R = exp([q]), angular velocity in the rotated frame
-// w = J(q) q', with the right Jacobian, s = q'q,
+// The exponential chart of three free rotations: R = exp([q]), angular velocity in the rotated
+// frame w = J(q) q', with the right Jacobian, s = q'q,
 //
 //   J = 1 - a [q] + b [q]^2     a = (1 - cos)/s = sum (-s)^k/(2k + 2)!
 //                               b = (1 - sinc)/s = sum (-s)^k/(2k + 3)!

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Twists, wrenches and frames of links.
 //
-// A twist is V = (w, v), angular and linear velocity; a wrench F = (m, f), moment and force; both in
-// the axes and about the origin of a link frame. A frame E = (R, p) takes points of the child to the
-// parent. With
+// A twist is V = (w, v), angular and linear velocity; a wrench F = (m, f), moment and force; both
+// in the axes and about the origin of a link frame. A frame E = (R, p) takes points of the child to
+// the parent. With
 //
 //   Ad(E) = [ R  0; [p]R  R ]      ad(V) = [ [w]  0; [v]  [w] ]
 //

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explicit methods: accelerations a(q, v) from M a = -r(q, v, 0) by one factor and solve of the
+// mass matrix, O(links).
+//
+//   semi-implicit   v' = v + h a(q, v),  q' = q + h v'                       [RM eq. 2.21]
+//   rk45            the pair of Dormand and Prince, order 5 with an estimate of order 4
+//
+// Rk45 divides h into steps of its own. A step is taken if its estimated error is at most
+// newton_tolerance (1 + |y|) in every coordinate and rate y; the next one is
+// 0.9 (tolerance/error)^(1/5) times as long, between 1/5 and 5. Charts of balls are centred at the
+// start of each of them.
+
+#include "formulation/redmax/explicit.h"
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Shortest step of rk45, as a part of h.
+#define SHORTEST ((mabd_real)1e-9)
+
+static int32_t end_of(const mabd_redmax_solve* s) {
+    return s->part->freedom_first + s->part->freedom_count;
+}
+
+mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_redmax_load_node(s, s->from_node);
+    s->time = s->from + s->h; // prescribed freedoms: where they must be at the end
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        mabd_real q, rate;
+        if (!sim->freedoms[k].prescribed) continue;
+        mabd_redmax_prescribed(s, k, &q, &rate);
+        sim->a[k] = ((q - sim->q[k]) / s->h - sim->v[k]) / s->h;
+    }
+    s->time = s->from;
+    mabd_redmax_set_inputs(s);
+    MABD_TRY(mabd_redmax_accelerate(s));
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->v[k] += s->h * sim->a[k];
+        sim->q[k] += s->h * sim->v[k];
+    }
+    return MABD_OK;
+}
+
+// ---- rk45 --------------------------------------------------------------------------------------
+
+#define STAGES 7
+static const mabd_real nodes[STAGES] = {0, 1 / 5., 3 / 10., 4 / 5., 8 / 9., 1, 1};
+static const mabd_real table[STAGES][STAGES - 1] = {
+    {0},
+    {1 / 5.},
+    {3 / 40., 9 / 40.},
+    {44 / 45., -56 / 15., 32 / 9.},
+    {19372 / 6561., -25360 / 2187., 64448 / 6561., -212 / 729.},
+    {9017 / 3168., -355 / 33., 46732 / 5247., 49 / 176., -5103 / 18656.},
+    {35 / 384., 0, 500 / 1113., 125 / 192., -2187 / 6784., 11 / 84.},
+};
+static const mabd_real error_weights[STAGES] = {
+    71 / 57600., 0, -71 / 16695., 71 / 1920., -17253 / 339200., 22 / 525., -1 / 40.};
+
+// Slope of stage i of freedom k: (q', v').
+static mabd_real* slope(const mabd_redmax_sim* sim, int32_t k, int i) {
+    return sim->rk + 2 * (STAGES * (size_t)k + (size_t)i);
+}
+
+// Set the iterate to the start of the step plus h times a combination of slopes.
+static void set_stage(const mabd_redmax_solve* s, mabd_real h, int i) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q[k] = s->from_node->q[k], sim->v[k] = s->from_node->v[k], sim->a[k] = 0;
+        for (int j = 0; j < i; j++) {
+            sim->q[k] += h * table[i][j] * slope(sim, k, j)[0];
+            sim->v[k] += h * table[i][j] * slope(sim, k, j)[1];
+        }
+    }
+}
+
+// Largest error of the step, relative to the tolerance.
+static mabd_real error_of(const mabd_redmax_solve* s, mabd_real h) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_real most = 0;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        const mabd_real y[2] = {sim->q[k], sim->v[k]};
+        for (int c = 0; c < 2; c++) {
+            mabd_real sum = 0;
+            for (int i = 0; i < STAGES; i++) sum += error_weights[i] * slope(sim, k, i)[c];
+            const mabd_real error = (mabd_real)fabs(h * sum) / (1 + (mabd_real)fabs(y[c]));
+            if (!(error <= most)) most = error;
+        }
+    }
+    return most / sim->def.redmax.newton_tolerance;
+}
+
+// One trial: the iterate becomes the result.
+static mabd_status try_step(mabd_redmax_solve* s, mabd_real begin, mabd_real h, mabd_real* error) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int i = 0; i < STAGES; i++) {
+        set_stage(s, h, i);
+        s->time = begin + nodes[i] * h;
+        mabd_redmax_set_inputs(s);
+        MABD_TRY(mabd_redmax_accelerate(s));
+        for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+            slope(sim, k, i)[0] = sim->v[k], slope(sim, k, i)[1] = sim->a[k];
+        }
+    }
+    *error = error_of(s, h);
+    return isfinite(*error) ? MABD_OK : MABD_ERR_DIVERGED;
+}
+
+mabd_status mabd_redmax_rk45(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_real done = 0, h = s->h;
+    mabd_status status = MABD_OK;
+    s->report->substeps = 0;
+    while (done < s->h && status == MABD_OK) {
+        const bool whole = done + h >= s->h * (1 - SHORTEST);
+        const mabd_real size = whole ? s->h - done : h;
+        mabd_real error = INFINITY;
+        status = try_step(s, s->from + done, size, &error);
+        if (status == MABD_ERR_DIVERGED) status = MABD_OK, error = INFINITY;
+        const mabd_real grow = (mabd_real)(0.9 * pow((double)error, -0.2));
+        h = size * (grow < (mabd_real)0.2 ? (mabd_real)0.2 : grow > 5 ? 5 : grow);
+        if (error <= 1) {
+            done = whole ? s->h : done + size;
+            s->report->substeps++;
+            if (whole) break;
+            mabd_redmax_store_node(s, &sim->base);
+            s->from_node = &sim->base;
+        } else if (h < SHORTEST * s->h) {
+            s->report->link = s->part->link_first;
+            s->report->reason = "the steps of rk45 become too short at";
+            status = MABD_ERR_DIVERGED;
+        }
+    }
+    return status; // the iterate, in the charts of the last step
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact Newton matrix of a tree, factored in O(links).
+//
+// A variation of a link is x = (dV, dA, xi), 18 reals; xi, the variation of its pose, is needed
+// only if forces depend on poses, and drops out otherwise (12 reals). With aS = ad(S v),
+// XV = X V_p, XA = X A_p and (dS.v) the matrix with columns dS_k v, for
+// H = wq dr/dq + wv dr/dv + wa dr/da:
+//
+//   x_i = T x_p + B dq,  B = wq Bq + wv Bv + wa Ba           T = [ X 0 0; -aS X  X 0; 0 0 X ]
+//   Bq = ( ad(XV) S + dS.v ;  ad(XA) S - aS (ad(XV) S + dS.v) + ad(V) dS.v + dS.a + d2S(v,v) ; S )
+//   Bv = ( S ;  -aS S + ad(V) S + S' + dS.v ; 0 )            Ba = ( 0 ; S ; 0 )
+//
+//   N = ( -adF(M V) - ad(V)'M - dF_ext/dV | M | -dF_ext/dxi )      of the link itself
+//   W = wq ((dS_k)'F + k) + wv d + wa I                      P = wq adF(F) S
+//
+// where k, d, I are -dtau/dq, -dtau/dv, -dtau/da. Elimination of dq from the leaves to the ground:
+//
+//   D = S'N B + W     K = D^-1 S'N T     G = N B - P         N_p += X'(N T - G K)
+//
+//   H dq = b     up    u = D^-1 (b - S'n),  n_p += X'(n + G u)
+//                down  dq = u - K x_p,  x = T x_p + B dq
+//   H'z = y      up    u = y + B'x,  x_p += T'x - K'u
+//                down  t = X n_p,  z = D^-T (u + G't),  n = t - S z
+//
+// A prescribed freedom has the row dq = b: D = 1, K = 0, and S z is left out of n. D is not
+// symmetric; links of three freedoms are factored with pivoting. ([RM] fills dense J, dJ/dq and
+// dJ'/dq, n^3 numbers, and factors a dense H.)
+
+#include "formulation/redmax/redmax_motion.h"
+
+#include "formulation/redmax/small_lu.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Smallest pivot of a link, relative to the terms that it sums.
+#define PIVOT_LEAST ((mabd_real)1e-14)
+
+// ---- blocks of a link --------------------------------------------------------------------------
+
+static mabd_spatial unit(int k) {
+    mabd_real e[6] = {0};
+    e[k] = 1;
+    return mabd_sp_load(e);
+}
+
+void mabd_redmax_local(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_link* link = &sim->links[i];
+    memset(N, 0, 6 * MABD_VARIATION * sizeof *N);
+    if (link->body < 0) return;
+    const mabd_spatial momentum = mabd_inertia_mul(&link->M, sim->V[i]);
+    for (int k = 0; k < 6; k++) {
+        const mabd_spatial e = unit(k), Me = mabd_inertia_mul(&link->M, e);
+        const mabd_spatial turn =
+            mabd_sp_add(mabd_sp_cross_wrench(e, momentum), mabd_sp_cross_wrench(sim->V[i], Me));
+        mabd_real by_A[6], by_V[6];
+        mabd_sp_store(Me, by_A), mabd_sp_store(turn, by_V);
+        for (int r = 0; r < 6; r++) {
+            N[MABD_VARIATION * r + k] = -by_V[r];
+            N[MABD_VARIATION * r + 6 + k] = by_A[r];
+        }
+    }
+    mabd_redmax_load_derivatives(s, i, N);
+}
+
+// Terms of B that the derivatives of S of a ball add: dS.v, dS.a + d2S(v, v), S' along column k.
+static void ball_terms(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int k,
+                       mabd_spatial* by_v, mabd_spatial* rest, mabd_spatial* rate) {
+    *by_v = *rest = *rate = mabd_sp_zero();
+    if (link->kind != MABD_PRIMITIVE_BALL) return;
+    const mabd_redmax_ball* ball = &sim->balls[link->ball];
+    by_v->w = mabd_m3_column(&ball->by_v, k);
+    rest->w = mabd_v3_add(mabd_m3_column(&ball->by_a, k), mabd_m3_column(&ball->bend, k));
+    rate->w = mabd_m3_column(&ball->rate, k);
+}
+
+// Columns B of a link (18 each).
+static void write_columns(mabd_redmax_sim* sim, int32_t i, mabd_redmax_weights w) {
+    const mabd_redmax_link* link = &sim->links[i];
+    for (int32_t k = 0; k < link->count; k++) {
+        const mabd_spatial S = sim->S[link->first + k];
+        mabd_real* B = sim->B + MABD_VARIATION * (size_t)(link->first + k);
+        mabd_spatial by_v, rest, rate;
+        ball_terms(sim, link, k, &by_v, &rest, &rate);
+        const mabd_spatial dV = mabd_sp_add(mabd_sp_cross(sim->XV[i], S), by_v);
+        mabd_spatial q = mabd_sp_sub(mabd_sp_cross(sim->XA[i], S), mabd_sp_cross(sim->Sv[i], dV));
+        q = mabd_sp_add(mabd_sp_add(q, mabd_sp_cross(sim->V[i], by_v)), rest);
+        const mabd_spatial turn = mabd_sp_cross(mabd_sp_sub(sim->V[i], sim->Sv[i]), S);
+        const mabd_spatial v = mabd_sp_add(turn, mabd_sp_add(rate, by_v));
+        mabd_sp_store(mabd_sp_axpy(w.v, S, mabd_sp_scale(w.q, dV)), B);
+        mabd_sp_store(mabd_sp_axpy(w.a, S, mabd_sp_axpy(w.v, v, mabd_sp_scale(w.q, q))), B + 6);
+        mabd_sp_store(mabd_sp_scale(w.q, S), B + 12);
+    }
+}
+
+mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t i, mabd_redmax_weights w, int j,
+                          int k) {
+    const mabd_redmax_link* link = &sim->links[i];
+    if (link->kind != MABD_PRIMITIVE_BALL) {
+        const mabd_redmax_freedom* f = &sim->freedoms[link->first + k];
+        return j == k ? w.q * f->k + w.v * f->d + w.a * f->I : 0;
+    }
+    const mabd_redmax_ball* ball = &sim->balls[link->ball];
+    const mabd_vec3 by = mabd_v3(k == 0, k == 1, k == 2), of = mabd_v3(j == 0, j == 1, j == 2);
+    mabd_real W = w.q * mabd_v3_dot(mabd_chart_slope(&ball->chart, by, of), sim->F[i].w);
+    if (link->laws) {
+        W += w.q * ball->k[3 * j + k] + w.v * ball->d[3 * j + k] + w.a * ball->inertia[3 * j + k];
+    }
+    return W;
+}
+
+// ---- sums over variations ----------------------------------------------------------------------
+
+static mabd_real dot(int n, const mabd_real* a, const mabd_real* b) {
+    mabd_real sum = 0;
+    for (int k = 0; k < n; k++) sum += a[k] * b[k];
+    return sum;
+}
+
+// N B of one column.
+static mabd_spatial times_column(const mabd_real* N, int n, const mabd_real* B) {
+    mabd_real out[6];
+    for (int r = 0; r < 6; r++) out[r] = dot(n, N + MABD_VARIATION * r, B);
+    return mabd_sp_load(out);
+}
+
+// N T, in place.
+static void times_transfer(const mabd_redmax_sim* sim, int32_t i, int n, mabd_real* N) {
+    for (int r = 0; r < 6; r++) {
+        mabd_real* row = N + MABD_VARIATION * r;
+        const mabd_spatial a = mabd_sp_load(row + 6);
+        const mabd_spatial v = mabd_sp_sub(mabd_sp_load(row), mabd_sp_cross_wrench(sim->Sv[i], a));
+        mabd_sp_store(mabd_frame_to_parent(&sim->E[i], v), row);
+        mabd_sp_store(mabd_frame_to_parent(&sim->E[i], a), row + 6);
+        if (n == 12) continue;
+        mabd_sp_store(mabd_frame_to_parent(&sim->E[i], mabd_sp_load(row + 12)), row + 12);
+    }
+}
+
+// Np += X' N, columns of N are wrenches.
+static void add_to_parent(const mabd_frame* E, int n, const mabd_real* N, mabd_real* Np) {
+    for (int c = 0; c < n; c++) {
+        mabd_real column[6];
+        for (int r = 0; r < 6; r++) column[r] = N[MABD_VARIATION * r + c];
+        mabd_sp_store(mabd_frame_to_parent(E, mabd_sp_load(column)), column);
+        for (int r = 0; r < 6; r++) Np[MABD_VARIATION * r + c] += column[r];
+    }
+}
+
+// x = T x_p; x_p null: 0.
+static void transfer(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* x_p,
+                     mabd_real* x) {
+    memset(x, 0, MABD_VARIATION * sizeof *x);
+    if (!x_p) return;
+    const mabd_spatial dV = mabd_frame_to_child(&sim->E[i], mabd_sp_load(x_p));
+    const mabd_spatial dA = mabd_frame_to_child(&sim->E[i], mabd_sp_load(x_p + 6));
+    mabd_sp_store(dV, x);
+    mabd_sp_store(mabd_sp_sub(dA, mabd_sp_cross(sim->Sv[i], dV)), x + 6);
+    if (n == 12) return;
+    mabd_sp_store(mabd_frame_to_child(&sim->E[i], mabd_sp_load(x_p + 12)), x + 12);
+}
+
+void mabd_redmax_vary(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* dq,
+                      mabd_real* x) {
+    const mabd_redmax_link* link = &sim->links[i];
+    mabd_real* own = x + MABD_VARIATION * (size_t)i;
+    transfer(sim, i, n, link->parent < 0 ? NULL : x + MABD_VARIATION * (size_t)link->parent, own);
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const mabd_real* B = sim->B + MABD_VARIATION * (size_t)k;
+        for (int c = 0; c < n; c++) own[c] += dq[k] * B[c];
+    }
+}
+
+// ---- factor ------------------------------------------------------------------------------------
+
+// D of a link: its pivots; K and G of its freedoms.
+static mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, mabd_redmax_weights w,
+                             mabd_real* N) {
+    mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_link* link = &sim->links[i];
+    const int n = mabd_redmax_width(s->part), m = link->count;
+    mabd_real D[9], scale = 0;
+    for (int k = 0; k < m; k++) {
+        const size_t at = (size_t)(link->first + k);
+        const mabd_spatial NB = times_column(N, n, sim->B + MABD_VARIATION * at);
+        sim->G[at] = mabd_sp_axpy(-w.q, mabd_sp_cross_wrench(sim->S[at], sim->F[i]), NB);
+        for (int j = 0; j < m; j++) {
+            const mabd_spatial S = sim->S[link->first + j];
+            const mabd_real own = mabd_redmax_own(sim, i, w, j, k);
+            D[m * j + k] = mabd_sp_dot(S, NB) + own;
+            const mabd_real terms =
+                (mabd_real)fabs(own) + (mabd_real)sqrt(mabd_sp_dot(S, S) * mabd_sp_dot(NB, NB));
+            if (terms > scale) scale = terms;
+        }
+    }
+    times_transfer(sim, i, n, N);
+    if (m == 1 && sim->freedoms[link->first].prescribed) {
+        sim->D[3 * (size_t)link->first] = 1, sim->pivot[link->first] = 0;
+        memset(sim->K + MABD_VARIATION * (size_t)link->first, 0, MABD_VARIATION * sizeof *N);
+        return MABD_OK;
+    }
+    for (int k = 0; k < m; k++) { // S'N T
+        mabd_real S[6], *K = sim->K + MABD_VARIATION * (size_t)(link->first + k);
+        mabd_sp_store(sim->S[link->first + k], S);
+        for (int c = 0; c < n; c++) {
+            K[c] = 0;
+            for (int r = 0; r < 6; r++) K[c] += S[r] * N[MABD_VARIATION * r + c];
+        }
+    }
+    if (!mabd_small_lu_factor(m, D, PIVOT_LEAST * scale, sim->pivot + link->first)) {
+        return MABD_ERR_SINGULAR;
+    }
+    for (int j = 0; j < m; j++) {
+        memcpy(sim->D + 3 * (size_t)(link->first + j), D + m * j, (size_t)m * sizeof *D);
+    }
+    for (int c = 0; c < n; c++) {
+        mabd_real b[3];
+        for (int k = 0; k < m; k++) b[k] = sim->K[MABD_VARIATION * (size_t)(link->first + k) + c];
+        mabd_small_lu_solve(m, sim->D + 3 * (size_t)link->first, sim->pivot + link->first, b);
+        for (int k = 0; k < m; k++) sim->K[MABD_VARIATION * (size_t)(link->first + k) + c] = b[k];
+    }
+    return MABD_OK;
+}
+
+// N T - G K, in place.
+static void reduce(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int n, mabd_real* N) {
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const mabd_real* K = sim->K + MABD_VARIATION * (size_t)k;
+        mabd_real G[6];
+        mabd_sp_store(sim->G[k], G);
+        for (int r = 0; r < 6; r++) {
+            mabd_real* row = N + MABD_VARIATION * r;
+            for (int c = 0; c < n; c++) row[c] -= G[r] * K[c];
+        }
+    }
+}
+
+mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* at) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t first = s->part->link_first, end = first + s->part->link_count;
+    const int n = mabd_redmax_width(s->part);
+    const size_t size = 6 * MABD_VARIATION;
+    for (int32_t i = first; i < end; i++) {
+        mabd_redmax_local(s, i, sim->N + size * (size_t)i);
+        write_columns(sim, i, w);
+    }
+    for (int32_t i = end - 1; i >= first; i--) {
+        const mabd_redmax_link* link = &sim->links[i];
+        mabd_real* N = sim->N + size * (size_t)i;
+        *at = i;
+        MABD_TRY(eliminate(s, i, w, N));
+        if (link->parent < 0) continue;
+        reduce(sim, link, n, N);
+        add_to_parent(&sim->E[i], n, N, sim->N + size * (size_t)link->parent);
+    }
+    *at = -1;
+    return MABD_OK;
+}
+
+// ---- solves ------------------------------------------------------------------------------------
+
+static bool is_prescribed(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    return link->count == 1 && sim->freedoms[link->first].prescribed;
+}
+
+// u = D^-1 (b - S'n) of a link; n is a wrench.
+static void solve_pivots(const mabd_redmax_sim* sim, const mabd_redmax_link* link,
+                         const mabd_real* b, mabd_spatial n, mabd_real* u) {
+    mabd_real y[3];
+    for (int k = 0; k < link->count; k++) y[k] = b[link->first + k];
+    if (!is_prescribed(sim, link)) {
+        for (int k = 0; k < link->count; k++) y[k] -= mabd_sp_dot(sim->S[link->first + k], n);
+    }
+    mabd_small_lu_solve(link->count, sim->D + 3 * (size_t)link->first, sim->pivot + link->first, y);
+    for (int k = 0; k < link->count; k++) u[link->first + k] = y[k];
+}
+
+void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* dq) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t first = s->part->link_first, end = first + s->part->link_count;
+    const int n = mabd_redmax_width(s->part);
+    memset(sim->up + MABD_VARIATION * (size_t)first, 0,
+           MABD_VARIATION * (size_t)(end - first) * sizeof *sim->up);
+    for (int32_t i = end - 1; i >= first; i--) {
+        const mabd_redmax_link* link = &sim->links[i];
+        mabd_spatial sum = mabd_sp_load(sim->up + MABD_VARIATION * (size_t)i);
+        solve_pivots(sim, link, b, sum, sim->u);
+        if (link->parent < 0) continue;
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            sum = mabd_sp_axpy(sim->u[k], sim->G[k], sum);
+        }
+        mabd_real* up = sim->up + MABD_VARIATION * (size_t)link->parent;
+        const mabd_spatial F = mabd_frame_to_parent(&sim->E[i], sum);
+        mabd_sp_store(mabd_sp_add(mabd_sp_load(up), F), up);
+    }
+    for (int32_t i = first; i < end; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        const mabd_real* x_p =
+            sim->x + MABD_VARIATION * (size_t)(link->parent < 0 ? i : link->parent);
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            const mabd_real* K = sim->K + MABD_VARIATION * (size_t)k;
+            dq[k] = sim->u[k] - (link->parent < 0 ? 0 : dot(n, K, x_p));
+        }
+        mabd_redmax_vary(sim, i, n, dq, sim->x);
+    }
+}
+
+// x_p += T'x - K'u of a link.
+static void pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) {
+    const mabd_redmax_link* link = &sim->links[i];
+    const mabd_real* x = sim->up + MABD_VARIATION * (size_t)i;
+    mabd_real* x_p = sim->up + MABD_VARIATION * (size_t)link->parent;
+    const mabd_spatial a = mabd_sp_load(x + 6);
+    const mabd_spatial v = mabd_sp_sub(mabd_sp_load(x), mabd_sp_cross_wrench(sim->Sv[i], a));
+    const mabd_spatial parts[3] = {v, a, mabd_sp_load(x + 12)};
+    for (int k = 0; 6 * k < n; k++) {
+        const mabd_spatial F = mabd_frame_to_parent(&sim->E[i], parts[k]);
+        mabd_sp_store(mabd_sp_add(mabd_sp_load(x_p + 6 * k), F), x_p + 6 * k);
+    }
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const mabd_real* K = sim->K + MABD_VARIATION * (size_t)k;
+        for (int c = 0; c < n; c++) x_p[c] -= K[c] * u[k];
+    }
+}
+
+void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y, mabd_real* z) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t first = s->part->link_first, end = first + s->part->link_count;
+    const int n = mabd_redmax_width(s->part);
+    memset(sim->up + MABD_VARIATION * (size_t)first, 0,
+           MABD_VARIATION * (size_t)(end - first) * sizeof *sim->up);
+    for (int32_t i = end - 1; i >= first; i--) {
+        const mabd_redmax_link* link = &sim->links[i];
+        const mabd_real* x = sim->up + MABD_VARIATION * (size_t)i;
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            sim->u[k] = y[k] + dot(n, sim->B + MABD_VARIATION * (size_t)k, x);
+        }
+        if (link->parent >= 0) pull_up(sim, i, n, sim->u);
+    }
+    for (int32_t i = first; i < end; i++) { // x: n of the file head
+        const mabd_redmax_link* link = &sim->links[i];
+        const mabd_real* n_p =
+            sim->x + MABD_VARIATION * (size_t)(link->parent < 0 ? i : link->parent);
+        mabd_spatial t = mabd_sp_zero();
+        mabd_real b[3];
+        if (link->parent >= 0) t = mabd_frame_to_child(&sim->E[i], mabd_sp_load(n_p));
+        for (int k = 0; k < link->count; k++) {
+            b[k] = sim->u[link->first + k] + mabd_sp_dot(sim->G[link->first + k], t);
+        }
+        mabd_small_lu_solve_transposed(link->count, sim->D + 3 * (size_t)link->first,
+                                       sim->pivot + link->first, b);
+        for (int k = 0; k < link->count; k++) {
+            z[link->first + k] = b[k];
+            if (!is_prescribed(sim, link)) t = mabd_sp_axpy(-b[k], sim->S[link->first + k], t);
+        }
+        mabd_sp_store(t, sim->x + MABD_VARIATION * (size_t)i);
+    }
+}
+
+void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, const mabd_real* x,
+                          mabd_real* y) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t first = s->part->link_first, end = first + s->part->link_count;
+    const int n = mabd_redmax_width(s->part);
+    for (int32_t i = first; i < end; i++) {
+        mabd_real N[6 * MABD_VARIATION];
+        mabd_redmax_local(s, i, N);
+        mabd_redmax_vary(sim, i, n, x, sim->x);
+        const mabd_spatial f = times_column(N, n, sim->x + MABD_VARIATION * (size_t)i);
+        mabd_sp_store(f, sim->up + MABD_VARIATION * (size_t)i);
+    }
+    for (int32_t i = end - 1; i >= first; i--) {
+        const mabd_redmax_link* link = &sim->links[i];
+        mabd_spatial f = mabd_sp_load(sim->up + MABD_VARIATION * (size_t)i);
+        for (int j = 0; j < link->count; j++) {
+            const int32_t at = link->first + j;
+            mabd_real sum = mabd_sp_dot(sim->S[at], f);
+            for (int k = 0; k < link->count; k++) {
+                sum += mabd_redmax_own(sim, i, w, j, k) * x[link->first + k];
+            }
+            y[at] = sim->freedoms[at].prescribed ? x[at] : sum;
+        }
+        if (link->parent < 0) continue;
+        for (int32_t k = link->first; k < link->first + link->count; k++) { // f - P dq
+            f = mabd_sp_axpy(-w.q * x[k], mabd_sp_cross_wrench(sim->S[k], sim->F[i]), f);
+        }
+        mabd_real* up = sim->up + MABD_VARIATION * (size_t)link->parent;
+        mabd_sp_store(mabd_sp_add(mabd_sp_load(up), mabd_frame_to_parent(&sim->E[i], f)), up);
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The energy guard.
+//
+// Reduced coordinates turn the crack of a whip into very fast rotation, and an implicit step that
+// converges there may still gain energy. A step, and each part of a halved one, may raise
+//
+//   E - work of drives, forces and scripts
+//
+// by at most energy_guard times its share of h times a scale, the largest kinetic energy so far
+// plus weight times reach of the part. (With one budget for a whole step its first half uses it up,
+// and no later part can pass.) Forces of servos, motors, loads and wind count with their means over
+// the step as constant forces, which have a potential; what has none (torques and turning forces on
+// bodies, prescribed freedoms) counts with its power at the end of the step.
+//
+//   E = sum of V'MV/2 + I q'^2/2 + k q^2/2 - f q - m g.c - F.x
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include "formulation/redmax/redmax_motion.h"
+#include "scene/signal.h"
+
+static mabd_real dot_world(const mabd_frame* W, mabd_vec3 point, mabd_vec3 force) {
+    return mabd_v3_dot(force, mabd_v3_add(mabd_m3_mul(W->R, point), W->p));
+}
+
+static mabd_real signal_at(const mabd_redmax_solve* s, const mabd_model_force* own) {
+    return own->signal ? mabd_signal_over(own->signal, s->from, s->h, s->time) : 1;
+}
+
+// Potential of gravity, of forces that are constant in the world, and of the wind on a body.
+static mabd_real body_potential(const mabd_redmax_solve* s, int32_t i) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_link* link = &sim->links[i];
+    const mabd_frame W = mabd_frame_product(&sim->world[i], &link->principal);
+    mabd_vec3 f = mabd_v3_scale(link->M.mass, mabd_v3_load(sim->model->gravity));
+    mabd_real sum = 0;
+    f = mabd_v3_axpy(link->drag, s->wind, f);
+    if (sim->has_applied) f = mabd_v3_add(f, mabd_v3_load(sim->applied + 6 * (size_t)link->body));
+    sum -= mabd_v3_dot(f, W.p);
+    for (int32_t k = sim->body_force[link->body]; k < sim->body_force[link->body + 1]; k++) {
+        const mabd_model_force* own = &sim->model->forces[k];
+        if (own->body_frame) continue;
+        sum -= signal_at(s, own) * dot_world(&W, own->point, own->force);
+    }
+    return sum;
+}
+
+// Potential of the laws of a link, and kinetic energy of its armature.
+static mabd_real law_potential(const mabd_redmax_solve* s, const mabd_redmax_node* node,
+                               const mabd_redmax_link* link, mabd_real* kinetic) {
+    const mabd_redmax_sim* sim = s->sim;
+    const bool ball = link->kind == MABD_PRIMITIVE_BALL;
+    const mabd_real* x = ball ? node->theta + 3 * (size_t)link->ball : node->q + link->first;
+    mabd_real rho[3], sum = 0;
+    for (int32_t k = 0; k < link->count; k++) rho[k] = node->v[link->first + k];
+    if (ball && link->reversed) { // seen from b, in whose frame the joint's R takes those of a
+        const mabd_mat3 R = mabd_q_matrix(mabd_q_load(node->turn + 4 * (size_t)link->ball));
+        mabd_v3_store(mabd_m3_mul(R, mabd_v3_load(rho)), rho);
+    }
+    for (int32_t k = 0; k < link->count; k++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[link->first + k];
+        const mabd_real force = s->force[link->first + k] + s->motor[link->first + k];
+        *kinetic += f->I * rho[k] * rho[k] / 2;
+        if (!f->prescribed) sum += f->k * x[k] * x[k] / 2 - force * x[k];
+    }
+    return sum;
+}
+
+mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
+                             mabd_real* kinetic) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_real sum = 0;
+    s->from_node = node;
+    mabd_redmax_load_node(s, node);
+    mabd_redmax_velocities(s);
+    *kinetic = mabd_redmax_kinetic(s);
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->body >= 0) sum += body_potential(s, i);
+        sum += law_potential(s, node, link, kinetic);
+    }
+    return sum + *kinetic;
+}
+
+// Power of the torques and turning forces on a link.
+static mabd_real follower_power(const mabd_redmax_solve* s, int32_t i) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_link* link = &sim->links[i];
+    const mabd_frame* P = &link->principal;
+    mabd_real sum = 0;
+    for (int32_t k = sim->body_force[link->body]; k < sim->body_force[link->body + 1]; k++) {
+        const mabd_model_force* own = &sim->model->forces[k];
+        const mabd_vec3 x = mabd_v3_add(mabd_m3_mul(P->R, own->point), P->p);
+        const mabd_vec3 v = mabd_v3_add(sim->V[i].v, mabd_v3_cross(sim->V[i].w, x));
+        const mabd_vec3 t = own->body_frame ? mabd_m3_mul(P->R, own->torque)
+                                            : mabd_m3_tmul(sim->world[i].R, own->torque);
+        mabd_real power = mabd_v3_dot(t, sim->V[i].w);
+        if (own->body_frame) power += mabd_v3_dot(mabd_m3_mul(P->R, own->force), v);
+        sum += signal_at(s, own) * power;
+    }
+    if (sim->has_applied) {
+        const mabd_real* own = sim->applied + 6 * (size_t)link->body + 3;
+        sum += mabd_v3_dot(mabd_m3_tmul(sim->world[i].R, mabd_v3_load(own)), sim->V[i].w);
+    }
+    return sum;
+}
+
+mabd_real mabd_redmax_work(const mabd_redmax_solve* s) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_real power = 0;
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->body >= 0) power += follower_power(s, i);
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            if (sim->freedoms[k].prescribed) power += sim->r[k] * sim->v[k];
+        }
+    }
+    return s->h * power;
+}

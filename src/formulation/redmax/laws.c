@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws on the axes of a ball.
+//
+// Dampers and armature act on the relative angular velocity rho = P v of body b, in the joint frame
+// on b, and on rho'; springs, servos and motors on the rotation vector theta of the joint, from its
+// frame on a to that on b, theta' = N(theta) rho (math/so3.h, N with columns n_k):
+//
+//   tau = P' y,   y = -D rho - I rho' + N' f(theta),   rho' = P a + (sum v_k dP_k) v
+//   f = base - K theta for controls, theta followed over whole turns; for motors it is constant and
+//   theta is at most pi
+//
+// If the tree reaches the joint from a, P = J(q). From b the ball turns a against b, by R = C
+// exp[q] with C the centre of the chart, and P = -C exp([q]) J(q) = -C J(-q): the same functions of
+// the chart at -q. Written with a sign e = +-1, turn C or 1 and chart at e q:
+//
+//   P u = e C J u     (sum w_k dP_k) u = C dJ(w) u     its derivative along d = e C d2J(d, w) u
+
+#include "formulation/redmax/redmax_motion.h"
+
+/// P and its derivatives at an iterate.
+typedef struct ball_rate {
+    mabd_chart chart;
+    mabd_mat3 C;
+    mabd_real e;
+} ball_rate;
+
+static mabd_vec3 rate_mul(const ball_rate* p, mabd_vec3 u) {
+    return mabd_v3_scale(p->e, mabd_m3_mul(p->C, mabd_chart_mul(&p->chart, u)));
+}
+static mabd_vec3 rate_slope(const ball_rate* p, mabd_vec3 w, mabd_vec3 u) {
+    return mabd_m3_mul(p->C, mabd_chart_slope(&p->chart, w, u));
+}
+static mabd_vec3 rate_bend(const ball_rate* p, mabd_vec3 d, mabd_vec3 w, mabd_vec3 u) {
+    return mabd_v3_scale(p->e, mabd_m3_mul(p->C, mabd_chart_bend(&p->chart, d, w, u)));
+}
+
+static mabd_vec3 unit(int k) {
+    return mabd_v3(k == 0, k == 1, k == 2);
+}
+static mabd_vec3 scale_each(mabd_vec3 d, mabd_vec3 x) {
+    return mabd_v3(d.x * x.x, d.y * x.y, d.z * x.z);
+}
+
+/// Forces on a rotation vector: f = base - K theta.
+typedef struct turn_force {
+    mabd_vec3 theta, f, K;
+    mabd_mat3 N;
+    mabd_real slope; // of the factor c of N
+} turn_force;
+
+static turn_force turn_force_at(mabd_vec3 theta, mabd_vec3 base, mabd_vec3 K) {
+    turn_force t;
+    t.theta = theta, t.K = K;
+    t.f = mabd_v3_sub(base, scale_each(K, theta));
+    t.N = mabd_so3_log_gradients(theta);
+    t.slope = mabd_so3_gradient_slope(theta);
+    return t;
+}
+
+// Derivative of N' f(theta) along dtheta; N' y = y - theta x y / 2 + c theta x (theta x y).
+static mabd_vec3 turn_force_slope(const turn_force* t, mabd_vec3 d) {
+    const mabd_vec3 y = t->f, x = t->theta, xy = mabd_v3_cross(x, y), dy = mabd_v3_cross(d, y);
+    const mabd_real c = mabd_so3_gradient_factor(x);
+    mabd_vec3 out = mabd_m3_tmul(t->N, mabd_v3_scale(-1, scale_each(t->K, d)));
+    out = mabd_v3_axpy((mabd_real)-0.5, dy, out);
+    out = mabd_v3_axpy(t->slope * mabd_v3_dot(x, d), mabd_v3_cross(x, xy), out);
+    out = mabd_v3_axpy(c, mabd_v3_cross(d, xy), out);
+    return mabd_v3_axpy(c, mabd_v3_cross(x, dy), out);
+}
+
+/// Everything that the laws of a ball need at an iterate.
+typedef struct ball_laws {
+    ball_rate P;
+    mabd_vec3 v, a, D, I;
+    mabd_vec3 y; // of the file head
+    turn_force turn[2];
+} ball_laws;
+
+static mabd_vec3 gather(const mabd_redmax_sim* sim, const mabd_redmax_link* link, size_t offset) {
+    mabd_real x[3];
+    for (int k = 0; k < 3; k++) {
+        x[k] = *(const mabd_real*)((const char*)&sim->freedoms[link->first + k] + offset);
+    }
+    return mabd_v3_load(x);
+}
+
+static ball_laws laws_at(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_ball* ball = &sim->balls[link->ball];
+    const mabd_vec3 zero = mabd_v3(0, 0, 0), all = mabd_v3(1, 1, 1);
+    const mabd_vec3 K = gather(sim, link, offsetof(mabd_redmax_freedom, k));
+    ball_laws l;
+    l.P = (ball_rate){ball->chart, mabd_m3_identity(), 1};
+    if (link->reversed) {
+        const mabd_real* center = s->from_node->turn + 4 * (size_t)link->ball;
+        l.P.chart = mabd_chart_at(mabd_v3_scale(-1, ball->chart.q));
+        l.P.C = mabd_q_matrix(mabd_q_load(center)), l.P.e = -1;
+    }
+    l.v = mabd_v3_load(sim->v + link->first), l.a = mabd_v3_load(sim->a + link->first);
+    l.D = gather(sim, link, offsetof(mabd_redmax_freedom, d));
+    l.I = gather(sim, link, offsetof(mabd_redmax_freedom, I));
+    const mabd_mat3 R = link->reversed ? mabd_m3_transpose(ball->R) : ball->R;
+    const mabd_vec3 phi = mabd_so3_log(R);
+    const mabd_vec3 near = mabd_v3_load(s->from_node->theta + 3 * (size_t)link->ball);
+    l.turn[0] =
+        turn_force_at(mabd_rotvec_unwrap(phi, near, all), mabd_v3_load(s->force + link->first), K);
+    l.turn[1] = turn_force_at(phi, mabd_v3_load(s->motor + link->first), zero);
+    const mabd_vec3 rho = rate_mul(&l.P, l.v);
+    const mabd_vec3 change = mabd_v3_add(rate_mul(&l.P, l.a), rate_slope(&l.P, l.v, l.v));
+    l.y =
+        mabd_v3_add(mabd_m3_tmul(l.turn[0].N, l.turn[0].f), mabd_m3_tmul(l.turn[1].N, l.turn[1].f));
+    l.y = mabd_v3_sub(l.y, scale_each(l.D, rho));
+    l.y = mabd_v3_sub(l.y, scale_each(l.I, change));
+    return l;
+}
+
+// Derivative of y by q along e_k.
+static mabd_vec3 y_by_q(const ball_laws* l, mabd_vec3 e) {
+    const mabd_vec3 turned = rate_mul(&l->P, e);
+    mabd_vec3 dy = mabd_v3_scale(-1, scale_each(l->D, rate_slope(&l->P, e, l->v)));
+    const mabd_vec3 change =
+        mabd_v3_add(rate_slope(&l->P, e, l->a), rate_bend(&l->P, e, l->v, l->v));
+    dy = mabd_v3_sub(dy, scale_each(l->I, change));
+    for (int i = 0; i < 2; i++) {
+        dy = mabd_v3_add(dy, turn_force_slope(&l->turn[i], mabd_m3_mul(l->turn[i].N, turned)));
+    }
+    return dy;
+}
+
+// Derivative of y by v along e_k.
+static mabd_vec3 y_by_v(const ball_laws* l, mabd_vec3 e) {
+    const mabd_vec3 change = mabd_v3_add(rate_slope(&l->P, e, l->v), rate_slope(&l->P, l->v, e));
+    return mabd_v3_sub(mabd_v3_scale(-1, scale_each(l->D, rate_mul(&l->P, e))),
+                       scale_each(l->I, change));
+}
+
+void mabd_redmax_ball_laws(const mabd_redmax_solve* s, int32_t i, mabd_real* tau) {
+    const mabd_redmax_link* link = &s->sim->links[i];
+    mabd_redmax_ball* ball = &s->sim->balls[link->ball];
+    const ball_laws l = laws_at(s, link);
+    for (int k = 0; k < 3; k++) {
+        const mabd_vec3 e = unit(k), by_q = y_by_q(&l, e), by_v = y_by_v(&l, e);
+        const mabd_vec3 by_a = mabd_v3_scale(-1, scale_each(l.I, rate_mul(&l.P, e)));
+        tau[k] = mabd_v3_dot(rate_mul(&l.P, e), l.y);
+        for (int j = 0; j < 3; j++) { // row j, column k; P'y varies with P too
+            const mabd_vec3 P = rate_mul(&l.P, unit(j));
+            ball->k[3 * j + k] =
+                -mabd_v3_dot(P, by_q) - mabd_v3_dot(rate_slope(&l.P, e, unit(j)), l.y);
+            ball->d[3 * j + k] = -mabd_v3_dot(P, by_v);
+            ball->inertia[3 * j + k] = -mabd_v3_dot(P, by_a);
+        }
+    }
+}

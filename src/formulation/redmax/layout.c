@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a simulation in the redmax formulation: one arena, laid out twice.
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include "formulation/redmax/redmax_tree.h"
+
+#define TAKE(field, n) sim->field = mabd_arena_take(arena, (n), sizeof *sim->field)
+
+static void take_node(mabd_redmax_node* node, const mabd_redmax_counts* n, mabd_arena* arena) {
+    node->q = mabd_arena_take(arena, (size_t)n->freedoms, sizeof *node->q);
+    node->v = mabd_arena_take(arena, (size_t)n->freedoms, sizeof *node->v);
+    node->turn = mabd_arena_take(arena, 4 * (size_t)n->balls, sizeof *node->turn);
+    node->theta = mabd_arena_take(arena, 3 * (size_t)n->balls, sizeof *node->theta);
+}
+
+static void lay_out_state(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
+    const size_t bodies = (size_t)sim->model->body_count;
+    const size_t inputs = (size_t)(sim->model->coordinate_count + n->motors);
+    take_node(&sim->now, n, arena);
+    take_node(&sim->last, n, arena);
+    TAKE(wrench, 6 * (size_t)n->links);
+    TAKE(applied, 6 * bodies);
+    TAKE(target, inputs);
+    TAKE(target_set, inputs);
+    TAKE(last_target, inputs);
+    TAKE(last_set, inputs);
+    TAKE(last_applied, 6 * bodies);
+    TAKE(start_turn, 4 * bodies);
+}
+
+static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
+    const size_t bodies = (size_t)sim->model->body_count;
+    const size_t joints = (size_t)sim->model->joint_count;
+    TAKE(parts, (size_t)n->parts);
+    TAKE(reports, (size_t)n->parts);
+    TAKE(links, (size_t)n->links);
+    TAKE(freedoms, (size_t)n->freedoms);
+    TAKE(body_link, bodies + 1);
+    TAKE(body_script, bodies + 1);
+    TAKE(body_force, bodies + 1);
+    TAKE(joint_link, joints);
+    TAKE(joint_motor, joints);
+}
+
+static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
+    const size_t freedoms = (size_t)n->freedoms, links = (size_t)n->links;
+    const bool rk45 = sim->def.integrator == MABD_INTEGRATOR_RK45;
+    mabd_real** vectors[] = {&sim->q,     &sim->v,           &sim->a,           &sim->q_b,
+                             &sim->v_b,   &sim->q_m,         &sim->v_m,         &sim->trial,
+                             &sim->step,  &sim->r,           &sim->weight,      &sim->force,
+                             &sim->motor, &sim->guard_force, &sim->guard_motor, &sim->u};
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        *vectors[i] = mabd_arena_take(arena, freedoms, sizeof **vectors[i]);
+    }
+    take_node(&sim->next, n, arena);
+    take_node(&sim->base, n, arena);
+    TAKE(rk, rk45 ? 14 * freedoms : 0);
+    TAKE(user, (size_t)sim->model->body_count);
+    TAKE(balls, (size_t)n->balls);
+    TAKE(E, links);
+    TAKE(world, links);
+    TAKE(V, links);
+    TAKE(A, links);
+    TAKE(F, links);
+    TAKE(XV, links);
+    TAKE(XA, links);
+    TAKE(Sv, links);
+    TAKE(S, freedoms);
+}
+
+static void lay_out_factor(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
+    const size_t freedoms = (size_t)n->freedoms, links = (size_t)n->links;
+    TAKE(N, 6 * MABD_VARIATION * links);
+    TAKE(up, MABD_VARIATION * links);
+    TAKE(x, MABD_VARIATION * links);
+    TAKE(G, freedoms);
+    TAKE(B, MABD_VARIATION * freedoms);
+    TAKE(K, MABD_VARIATION * freedoms);
+    TAKE(D, 3 * freedoms);
+    TAKE(pivot, freedoms);
+}
+
+static void lay_out(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
+    lay_out_state(sim, n, arena);
+    sim->state_bytes = arena->used;
+    lay_out_tree(sim, n, arena);
+    lay_out_work(sim, n, arena);
+    sim->factor_bytes = arena->used;
+    lay_out_factor(sim, n, arena);
+    sim->factor_bytes = arena->used - sim->factor_bytes;
+}
+
+static mabd_status build(mabd_redmax_sim* sim, const mabd_redmax_graph* graph) {
+    const mabd_redmax_counts n = mabd_redmax_count(sim->model, graph);
+    mabd_arena arena = {0};
+    sim->part_count = n.parts, sim->link_count = n.links, sim->freedom_count = n.freedoms;
+    sim->ball_count = n.balls, sim->motor_count = n.motors;
+    lay_out(sim, &n, &arena);
+    MABD_TRY(mabd_arena_allocate(&sim->allocator, &arena));
+    lay_out(sim, &n, &arena);
+    sim->memory = arena.memory, sim->memory_size = arena.size;
+    mabd_redmax_fill(sim, graph);
+    return mabd_pool_create(&sim->allocator, sim->def.threads, &sim->pool);
+}
+
+mabd_status mabd_redmax_prepare(mabd_redmax_sim* sim) {
+    mabd_redmax_graph graph;
+    MABD_TRY(mabd_redmax_graph_init(&sim->allocator, sim->model, &graph));
+    const mabd_status status = build(sim, &graph);
+    mabd_redmax_graph_free(&sim->allocator, &graph);
+    return status;
+}
+
+void mabd_redmax_release(mabd_redmax_sim* sim) {
+    mabd_pool_destroy(sim->pool);
+    mabd_free(&sim->allocator, sim->memory, sim->memory_size);
+    sim->memory = NULL;
+}
+
+void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes) {
+    bytes[MABD_MEMORY_STATE] = sim->state_bytes;
+    bytes[MABD_MEMORY_WORKSPACE] =
+        sim->memory_size - sim->state_bytes - sim->factor_bytes + sizeof *sim;
+    bytes[MABD_MEMORY_CONTACTS] = 0;
+    bytes[MABD_MEMORY_DUAL] = sim->factor_bytes;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Newton's method on a stage, with the exact matrix.
+//
+//   H dq = -r,   q += alpha dq
+//
+// dq is limited to half a radian, and slides to half the length of a link. alpha = 1, 1/2, ...
+// until phi = sum r_i^2/|D_i| falls by 1e-4 alpha of itself, D of the first factor. The iteration
+// ends when |dq| is below the tolerance. Without these safeguards Newton's method fails at the
+// crack of a whip, and what it returns then has gained energy ([RM sec. 3.4] has none).
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include "base/clock.h"
+#include "formulation/redmax/redmax_motion.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STEP_LIMIT     ((mabd_real)0.5)
+#define SEARCH_MAX     8
+#define SEARCH_DECLINE ((mabd_real)1e-4)
+/// Increments below which an iteration that no longer declines has met round-off.
+#define NOISE ((mabd_real)1e-7)
+
+static mabd_status fail(const mabd_redmax_solve* s, mabd_status status, int32_t link,
+                        const char* reason) {
+    s->report->link = link, s->report->reason = reason;
+    return status;
+}
+
+static int32_t end_of(const mabd_redmax_solve* s) {
+    return s->part->freedom_first + s->part->freedom_count;
+}
+
+static void evaluate(const mabd_redmax_solve* s) {
+    const double clock = mabd_clock();
+    mabd_redmax_rates(s);
+    mabd_redmax_residual(s);
+    s->report->seconds[MABD_REDMAX_RESIDUAL] += mabd_clock() - clock;
+}
+
+// Factor, and solve for -r; prescribed freedoms stay.
+static mabd_status find_step(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const double clock = mabd_clock();
+    int32_t link;
+    const mabd_status status = mabd_redmax_factor(s, mabd_redmax_stage_weights(s->gamma), &link);
+    const double factored = mabd_clock();
+    s->report->seconds[MABD_REDMAX_FACTOR] += factored - clock;
+    if (status != MABD_OK) return fail(s, status, link, "the inertia vanishes at");
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->step[k] = sim->freedoms[k].prescribed ? 0 : -sim->r[k];
+    }
+    mabd_redmax_apply(s, sim->step, sim->step);
+    s->report->seconds[MABD_REDMAX_SOLVE] += mabd_clock() - factored;
+    s->report->iterations++;
+    return MABD_OK;
+}
+
+static void set_weights(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        const int32_t own = k - sim->links[sim->freedoms[k].link].first;
+        sim->weight[k] =
+            sim->freedoms[k].prescribed ? 0 : 1 / (mabd_real)fabs(sim->D[3 * (size_t)k + own]);
+    }
+}
+
+static mabd_real merit(const mabd_redmax_solve* s) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_real sum = 0;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sum += sim->r[k] * sim->r[k] * sim->weight[k];
+    }
+    return sum;
+}
+
+// Largest increment, as an angle; *at: its link.
+static mabd_real step_size(const mabd_redmax_solve* s, int32_t* at) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_real most = 0;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        const mabd_real size = (mabd_real)fabs(sim->step[k]) / sim->freedoms[k].length;
+        if (!(size <= most)) most = size, *at = sim->freedoms[k].link;
+    }
+    return most;
+}
+
+static void move(const mabd_redmax_solve* s, mabd_real alpha) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q[k] = sim->trial[k] + alpha * sim->step[k];
+    }
+    evaluate(s);
+}
+
+// Move by the step, shortened until the merit declines; false if it does not.
+static bool search(const mabd_redmax_solve* s, mabd_real alpha, mabd_real* phi) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first;
+    memcpy(sim->trial + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *sim->q);
+    for (int i = 0; i <= SEARCH_MAX; i++, alpha /= 2) {
+        move(s, alpha);
+        const mabd_real now = merit(s);
+        if (now <= *phi * (1 - SEARCH_DECLINE * alpha)) {
+            *phi = now;
+            return true;
+        }
+        s->report->line_searches++;
+    }
+    return false;
+}
+
+// A ball must not leave its chart: a turn by more than half pi in a step.
+static mabd_status check_balls(const mabd_redmax_solve* s) {
+    const mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        if (sim->links[i].kind != MABD_PRIMITIVE_BALL) continue;
+        const mabd_real turn = mabd_v3_norm(mabd_v3_load(sim->q + sim->links[i].first));
+        if (!(turn < MABD_PI / 2)) {
+            return fail(s, MABD_ERR_DIVERGED, i, "more than a quarter of a turn in a step at");
+        }
+    }
+    return MABD_OK;
+}
+
+// The last step: without a search, since the merit is at round-off.
+static mabd_status finish(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first;
+    memcpy(sim->trial + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *sim->q);
+    move(s, 1);
+    return check_balls(s);
+}
+
+mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
+    const mabd_real goal = s->sim->def.redmax.newton_tolerance;
+    int32_t link = s->part->link_first;
+    mabd_real phi = 0;
+    evaluate(s);
+    for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {
+        MABD_TRY(find_step(s));
+        const mabd_real size = step_size(s, &link);
+        if (i == 0) set_weights(s), phi = merit(s);
+        if (!isfinite(size) || !isfinite(phi)) {
+            return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
+        }
+        if (size <= goal) return finish(s);
+        if (search(s, size > STEP_LIMIT ? STEP_LIMIT / size : 1, &phi)) continue;
+        if (!(size < NOISE)) {
+            return fail(s, MABD_ERR_DIVERGED, link, "Newton's method does not converge at");
+        }
+        s->report->converged = false;
+        move(s, 1); // from the start of the search
+        return check_balls(s);
+    }
+    return fail(s, MABD_ERR_DIVERGED, link, "Newton's method does not converge at");
+}
+
+mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s) {
+    int32_t link = s->part->link_first;
+    evaluate(s);
+    MABD_TRY(find_step(s));
+    if (!isfinite(step_size(s, &link))) {
+        return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
+    }
+    return finish(s);
+}
+
+mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_weights mass = {0, 0, 1};
+    int32_t link;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->step[k] = sim->a[k]; // of prescribed freedoms
+        sim->a[k] = 0;
+    }
+    mabd_redmax_residual(s);
+    const mabd_status status = mabd_redmax_factor(s, mass, &link);
+    if (status != MABD_OK) return fail(s, status, link, "the inertia vanishes at");
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        if (!sim->freedoms[k].prescribed) sim->step[k] = -sim->r[k];
+    }
+    mabd_redmax_apply(s, sim->step, sim->a);
+    mabd_redmax_residual(s);
+    s->report->iterations++;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        if (!isfinite(sim->a[k])) {
+            return fail(s, MABD_ERR_DIVERGED, sim->freedoms[k].link, "the motion is not finite at");
+        }
+    }
+    return MABD_OK;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results for a user: poses in user frames, energies, joint forces, coordinates.
+//
+// Poses and velocities of bodies follow from the coordinates by one sweep over the links, in the
+// workspace of the simulation.
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include "formulation/redmax/redmax_motion.h"
+#include "rigid/joint_coordinates.h"
+#include "rigid/row_error.h"
+#include "rigid/row_jacobian.h"
+#include "scene/signal.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- bodies ------------------------------------------------------------------------------------
+
+void mabd_redmax_place_now(const mabd_redmax_sim* self) {
+    mabd_redmax_sim* sim = (mabd_redmax_sim*)self; // its state does not change
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        const mabd_redmax_solve s = {.sim = sim, .part = &sim->parts[p], .from_node = &sim->now};
+        mabd_redmax_load_node(&s, &sim->now);
+        mabd_redmax_velocities(&s);
+    }
+}
+
+static mabd_real value_at(const mabd_signal* signal, mabd_real time) {
+    return signal ? mabd_signal_value(signal, time) : 0;
+}
+static mabd_real rate_at(const mabd_signal* signal, mabd_real time) {
+    return signal ? mabd_signal_rate(signal, time) : 0;
+}
+
+// State of a body that does not move by forces.
+static mabd_rigid_state ground_state(const mabd_redmax_sim* sim, int32_t body) {
+    const mabd_model* m = sim->model;
+    const int32_t at = sim->body_script[body];
+    mabd_model_start user = m->start[body];
+    memset(user.velocity, 0, sizeof user.velocity);
+    memset(user.angular_velocity, 0, sizeof user.angular_velocity);
+    if (at >= 0) {
+        const mabd_model_script* script = &m->scripts[at];
+        user = mabd_model_script_pose(m, script, value_at(script->translation, sim->time),
+                                      value_at(script->angle, sim->time));
+        mabd_v3_store(mabd_v3_scale(rate_at(script->translation, sim->time), script->direction),
+                      user.velocity);
+        mabd_v3_store(mabd_v3_scale(rate_at(script->angle, sim->time), script->axis),
+                      user.angular_velocity);
+    }
+    return mabd_rigid_from_user(&m->classes[m->body_class[body]], &user);
+}
+
+mabd_rigid_state mabd_redmax_body(const mabd_redmax_sim* sim, int32_t body) {
+    const int32_t i = sim->body_link[body];
+    if (i < 0) return ground_state(sim, body);
+    const mabd_frame* P = &sim->links[i].principal;
+    const mabd_frame W = mabd_frame_product(&sim->world[i], P);
+    const mabd_spatial V = mabd_frame_to_child(P, sim->V[i]);
+    mabd_rigid_state s;
+    s.c = W.p, s.q = mabd_q_from_matrix(W.R);
+    s.v = mabd_m3_mul(W.R, V.v), s.omega = mabd_m3_mul(W.R, V.w);
+    return s;
+}
+
+void mabd_redmax_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
+                           mabd_real* velocities, mabd_real* angular) {
+    const mabd_redmax_sim* sim = self;
+    const mabd_model* m = sim->model;
+    const size_t three = 3 * sizeof(mabd_real), four = 4 * sizeof(mabd_real);
+    mabd_redmax_place_now(sim);
+    for (size_t i = 0; i < (size_t)m->body_count; i++) {
+        const mabd_rigid_state s = mabd_redmax_body(sim, (int32_t)i);
+        mabd_model_start user;
+        mabd_rigid_to_user(&m->classes[m->body_class[i]], &s, &user);
+        if (positions) memcpy(positions + 3 * i, user.position, three);
+        if (quaternions) memcpy(quaternions + 4 * i, user.rotation, four);
+        if (velocities) memcpy(velocities + 3 * i, user.velocity, three);
+        if (angular) memcpy(angular + 3 * i, user.angular_velocity, three);
+    }
+}
+
+// ---- energies ----------------------------------------------------------------------------------
+
+static void measure_body(const mabd_redmax_sim* sim, int32_t i, mabd_measure* out, mabd_vec3* p,
+                         mabd_vec3* L) {
+    const mabd_redmax_link* link = &sim->links[i];
+    const mabd_spatial momentum = mabd_inertia_mul(&link->M, sim->V[i]);
+    const mabd_frame* W = &sim->world[i];
+    const mabd_vec3 c = mabd_v3_add(mabd_m3_mul(W->R, link->principal.p), W->p);
+    const mabd_vec3 linear = mabd_m3_mul(W->R, momentum.v);
+    out->kinetic += mabd_sp_dot(sim->V[i], momentum) / 2;
+    out->gravity -= link->M.mass * mabd_v3_dot(mabd_v3_load(sim->model->gravity), c);
+    *p = mabd_v3_add(*p, linear);
+    *L = mabd_v3_add(*L, mabd_v3_add(mabd_m3_mul(W->R, momentum.w), mabd_v3_cross(W->p, linear)));
+}
+
+// Coordinate and rate of a freedom with a control; those of a ball by its joint.
+static void control_of(const mabd_redmax_sim* sim, int32_t k, mabd_real* x) {
+    const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
+    const int32_t own = k - link->first;
+    x[0] = sim->now.q[k], x[1] = sim->now.v[k];
+    if (link->kind != MABD_PRIMITIVE_BALL) return;
+    mabd_vec3 rho = mabd_v3_load(sim->now.v + link->first);
+    if (link->reversed) {
+        const mabd_quat turn = mabd_q_load(sim->now.turn + 4 * (size_t)link->ball);
+        rho = mabd_v3_scale(-1, mabd_q_rotate(turn, rho));
+    }
+    x[0] = sim->now.theta[3 * (size_t)link->ball + (size_t)own];
+    x[1] = mabd_v3_get(rho, own);
+}
+
+static void measure_laws(const mabd_redmax_sim* sim, mabd_measure* out) {
+    for (int32_t k = 0; k < sim->freedom_count; k++) {
+        const mabd_control* c = sim->freedoms[k].control;
+        mabd_real x[2];
+        if (!c) continue;
+        control_of(sim, k, x);
+        out->spring += c->spring * (x[0] - c->rest) * (x[0] - c->rest) / 2;
+        out->kinetic += c->armature * x[1] * x[1] / 2;
+    }
+}
+
+// Pose of a side of a joint.
+static void side(const mabd_redmax_sim* sim, int32_t body, mabd_mat3* R, mabd_vec3* c) {
+    *R = mabd_m3_identity(), *c = mabd_v3(0, 0, 0);
+    if (body == sim->model->body_count) return;
+    const int32_t i = sim->body_link[body];
+    if (i >= 0) {
+        const mabd_frame W = mabd_frame_product(&sim->world[i], &sim->links[i].principal);
+        *R = W.R, *c = W.p;
+    } else {
+        const mabd_rigid_state s = ground_state(sim, body);
+        *R = mabd_q_matrix(s.q), *c = s.c;
+    }
+}
+
+mabd_joint_view mabd_redmax_view(const mabd_redmax_sim* sim, const mabd_model_joint* joint) {
+    mabd_joint_view view;
+    mabd_model_joint_view(sim->model, joint, &view);
+    side(sim, joint->a, &view.Aa, &view.ta);
+    side(sim, joint->b, &view.Ab, &view.tb);
+    return view;
+}
+
+// Errors of all joints at the poses in the workspace.
+static void measure_joints(const mabd_redmax_sim* sim, mabd_real* gap, mabd_real* angle,
+                           int32_t* worst) {
+    for (int32_t i = 0; i < sim->model->joint_count; i++) {
+        const mabd_model_joint* joint = &sim->model->joints[i];
+        const mabd_joint_view view = mabd_redmax_view(sim, joint);
+        mabd_real open, turn;
+        mabd_rigid_joint_error(&view, &sim->model->row_sets[joint->row_set], &open, &turn);
+        if (open > *gap || turn > *angle || *worst < 0) *worst = i;
+        if (open > *gap) *gap = open;
+        if (turn > *angle) *angle = turn;
+    }
+}
+
+void mabd_redmax_measure_rows(const mabd_redmax_sim* sim, mabd_real* gap, mabd_real* angle,
+                              int32_t* joint) {
+    mabd_redmax_place_now(sim);
+    measure_joints(sim, gap, angle, joint);
+}
+
+mabd_measure mabd_redmax_measure(const void* self) {
+    const mabd_redmax_sim* sim = self;
+    mabd_measure out = {.worst_joint = -1};
+    mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
+    mabd_redmax_place_now(sim);
+    for (int32_t i = 0; i < sim->link_count; i++) {
+        if (sim->links[i].body >= 0) measure_body(sim, i, &out, &p, &L);
+    }
+    measure_laws(sim, &out);
+    measure_joints(sim, &out.gap, &out.angle_error, &out.worst_joint);
+    out.energy = out.kinetic + out.gravity + out.spring;
+    mabd_v3_store(p, out.linear_momentum);
+    mabd_v3_store(L, out.angular_momentum);
+    return out;
+}
+
+mabd_energy_balance mabd_redmax_energy_balance(const void* self) {
+    const mabd_redmax_sim* sim = self;
+    const mabd_measure now = mabd_redmax_measure(self);
+    const mabd_real unknown = (mabd_real)NAN;
+    mabd_energy_balance b;
+    b.kinetic = now.kinetic - sim->start_energy[0];
+    b.gravity = now.gravity - sim->start_energy[1];
+    b.spring = now.spring - sim->start_energy[2];
+    b.elastic = 0;
+    b.drives = b.scripts = b.forces = b.dampers = b.friction = b.drag = b.impacts = unknown;
+    b.integrator = -(b.kinetic + b.gravity + b.spring);
+    return b;
+}
+
+// ---- joints ------------------------------------------------------------------------------------
+
+void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
+    const mabd_redmax_sim* sim = self;
+    const mabd_model* m = sim->model;
+    memset(forces, 0, 6 * (size_t)m->joint_count * sizeof *forces);
+    mabd_redmax_place_now(sim);
+    for (int32_t j = 0; j < m->joint_count; j++) {
+        const int32_t i = sim->joint_link[j];
+        if (i < 0) continue;
+        const mabd_redmax_link* link = &sim->links[i];
+        const mabd_spatial F = mabd_sp_load(sim->wrench + 6 * (size_t)i);
+        mabd_vec3 f = mabd_m3_mul(sim->world[i].R, F.v), t = mabd_m3_mul(sim->world[i].R, F.w);
+        if (link->reversed) { // on b, about its anchor
+            const mabd_joint_view view = mabd_redmax_view(sim, &m->joints[j]);
+            f = mabd_v3_scale(-1, f), t = mabd_v3_scale(-1, t);
+            t = mabd_v3_sub(t, mabd_v3_cross(mabd_joint_gap(&view), f));
+        }
+        mabd_v3_store(f, forces + 6 * (size_t)j);
+        mabd_v3_store(t, forces + 6 * (size_t)j + 3);
+    }
+}
+
+static mabd_mat3 start_rotation(const mabd_redmax_sim* sim, int32_t body) {
+    if (body == sim->model->body_count) return mabd_m3_identity();
+    return mabd_q_matrix(mabd_q_load(sim->start_turn + 4 * (size_t)body));
+}
+
+void mabd_redmax_get_joint_coordinates(const void* self, int32_t index, mabd_real* coordinates) {
+    const mabd_redmax_sim* sim = self;
+    const mabd_model_joint* joint = &sim->model->joints[index];
+    mabd_real known[MABD_JOINT_MAX_ROWS] = {0};
+    mabd_redmax_place_now(sim);
+    for (int32_t k = 0; k < sim->freedom_count; k++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[k];
+        mabd_real x[2];
+        if (f->coordinate < 0 || sim->links[f->link].joint != index) continue;
+        control_of(sim, k, x);
+        known[f->coordinate - joint->coordinate] = x[0];
+    }
+    mabd_rigid_joint_coordinates(sim->model, index, mabd_redmax_view(sim, joint),
+                                 start_rotation(sim, joint->a), start_rotation(sim, joint->b),
+                                 known, coordinates);
+    const int32_t end = sim->joint_link[index] < 0 ? 0 : sim->freedom_count;
+    for (int32_t k = 0; k < end; k++) { // angles of strings are unwrapped by nature
+        const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
+        if (link->joint != index || link->kind == MABD_PRIMITIVE_BALL) continue;
+        coordinates[sim->freedoms[k].axis] = sim->now.q[k];
+    }
+}
+
+// Freedom of a control of a joint, -1 = none.
+static int32_t find_freedom(const mabd_redmax_sim* sim, int32_t joint, int32_t coordinate,
+                            int32_t motor) {
+    int32_t i = sim->joint_link[joint];
+    for (; i >= 0 && sim->links[i].joint == joint; i = sim->links[i].parent) {
+        const mabd_redmax_link* link = &sim->links[i];
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            const mabd_redmax_freedom* f = &sim->freedoms[k];
+            if ((coordinate >= 0 && f->coordinate == coordinate) ||
+                (motor >= 0 && f->motor == motor)) {
+                return k;
+            }
+        }
+    }
+    return -1;
+}
+
+// Rotation vector and its rate of a motor on a ball: the vector is at most pi long.
+static void motor_of_ball(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int32_t own,
+                          mabd_real* x) {
+    mabd_real state[3][2];
+    for (int32_t k = 0; k < 3; k++) control_of(sim, link->first + k, state[k]);
+    const mabd_mat3 R = mabd_q_matrix(mabd_q_load(sim->now.turn + 4 * (size_t)link->ball));
+    const mabd_vec3 phi = mabd_so3_log(link->reversed ? mabd_m3_transpose(R) : R);
+    const mabd_vec3 rho = mabd_v3(state[0][1], state[1][1], state[2][1]);
+    x[0] = mabd_v3_get(phi, own);
+    x[1] = mabd_v3_get(mabd_m3_mul(mabd_so3_log_gradients(phi), rho), own);
+}
+
+void mabd_redmax_control_state(const mabd_redmax_sim* sim, int32_t copy, int32_t control,
+                               mabd_real* x) {
+    const mabd_model* m = sim->model;
+    const mabd_copy_control* own = &m->controls[control];
+    const int32_t joint = copy * m->copy_joints + own->joint;
+    const bool motor = own->kind == MABD_CONTROL_FORCE;
+    const int32_t k = motor ? find_freedom(sim, joint, -1, sim->joint_motor[joint] + own->row)
+                            : find_freedom(sim, joint, m->joints[joint].coordinate + own->row, -1);
+    x[0] = x[1] = 0;
+    if (k < 0) return;
+    const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
+    control_of(sim, k, x);
+    if (!motor) return;
+    if (link->kind == MABD_PRIMITIVE_BALL) {
+        motor_of_ball(sim, link, k - link->first, x);
+    } else if (sim->freedoms[k].coordinate < 0 && sim->freedoms[k].axis >= MABD_AXIS_RX) {
+        x[0] = mabd_unwrap_angle(x[0], 0); // an axis with nothing but a motor is not followed
+    }
+}

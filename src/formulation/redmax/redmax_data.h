@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of a simulation in the redmax formulation [RM]: coordinates of the joints of a tree that
+// hangs at the ground.
+//
+// Every joint is a string of links, each with one primitive; all but the last are without mass:
+//
+//   fixed         no freedom
+//   screw S       E = rest exp(S q)       hinge (a, 0), slide (0, a)
+//   translation   E = rest (1, +-q)       three slides at once
+//   ball          E = rest (R exp([q]), 0)  chart re-centred at R at the start of every step
+//
+// The frame of a link is that of its own joint: of the joint frame on the body that the string
+// carries. A tree may reach a joint from its body b: then the string is reversed and its axes are
+// negated, so that coordinates keep the sign and zero of the scene.
+//
+//   ground -- link 0 -- link 1 -- ...     links of a part are consecutive, parents before children
+//                  \--- link 2 -- ...     freedoms of a link are consecutive, in the order of links
+//
+// A *part* is a component of the joint graph. It has its own Newton iteration, history and retries,
+// so a copy of a batch gives the same bits alone and among others, and parts may run on any thread.
+// Scripted bodies are strings of prescribed screws, one for each part that hangs at them.
+#pragma once
+
+#include "base/pool.h"
+#include "base/warnings.h"
+#include "formulation/redmax/ball_chart.h"
+#include "formulation/redmax/spatial.h"
+#include "mabd/sim.h"
+#include "math/quat.h"
+#include "model/model_data.h"
+#include "rigid/frames.h"
+
+/// Names of the timed stages.
+#define MABD_REDMAX_STAGE_LIST(X)                                                                  \
+    X(STEP, "step") /* everything but the three below */                                           \
+    X(RESIDUAL, "residual")                                                                        \
+    X(FACTOR, "factor")                                                                            \
+    X(SOLVE, "solve")
+
+typedef enum mabd_redmax_stage_name {
+#define X(name, text) MABD_REDMAX_##name,
+    MABD_REDMAX_STAGE_LIST(X)
+#undef X
+        MABD_REDMAX_STAGE_COUNT
+} mabd_redmax_stage_name;
+
+typedef enum mabd_primitive {
+    MABD_PRIMITIVE_FIXED,
+    MABD_PRIMITIVE_SCREW,
+    MABD_PRIMITIVE_TRANSLATION,
+    MABD_PRIMITIVE_BALL,
+} mabd_primitive;
+
+typedef struct mabd_redmax_link {
+    mabd_primitive kind;
+    int32_t parent;         // link, -1 = ground
+    int32_t body;           // that it carries, -1 = none: no mass
+    int32_t joint;          // of the model, -1 = none: free body or script
+    int32_t first, count;   // freedoms
+    int32_t ball;           // number among balls, -1 = no ball
+    bool reversed;          // the tree reaches the joint from body b
+    bool laws;              // a ball with springs, dampers, armature, servos or motors
+    bool last;              // of its string
+    mabd_frame rest;        // E = rest Q
+    mabd_spatial S;         // of a screw; of a translation: sign in S.v.x
+    mabd_frame principal;   // principal frame of its body in the link frame
+    mabd_spatial_inertia M; // of its body
+    mabd_real drag;         // [N s/m]
+} mabd_redmax_link;
+
+/// One coordinate of a string: tau = base - k q - d q' - I q''.
+typedef struct mabd_redmax_freedom {
+    int32_t link;
+    int32_t axis;                // mabd_axis in the joint, -1 = free body or script
+    int32_t coordinate;          // of its control over all joints, -1 = none
+    int32_t motor;               // of its motor over all joints, -1 = none
+    bool prescribed;             // follows a signal or target exactly
+    const mabd_control* control; // null = none
+    const mabd_motor* engine;    // null = none
+    const mabd_signal* script;   // of a scripted body, null = none
+    mabd_real k, d, I;
+    mabd_real length; // [m] of a translation, by which it is compared with angles; 1 of an angle
+} mabd_redmax_freedom;
+
+/// A ball at an iterate.
+typedef struct mabd_redmax_ball {
+    mabd_chart chart;
+    mabd_mat3 R;                      // rotation of the joint: centre of the chart times exp([q])
+    mabd_mat3 by_v, by_a;             // dJ.v, dJ.a: column k = dJ_k v
+    mabd_mat3 rate;                   // J' along the motion: sum v_k dJ_k
+    mabd_mat3 bend;                   // column m = d/dq_m of (sum v_k dJ_k) v
+    mabd_real k[9], d[9], inertia[9]; // -dtau/dq, -dtau/dq', -dtau/dq'' (row-major)
+} mabd_redmax_ball;
+
+/// State of all parts at one time.
+typedef struct mabd_redmax_node {
+    mabd_real *q, *v; // (freedoms) coordinates and rates; of a ball 0 and angular velocity, link
+                      // frame
+    mabd_real* turn;  // (balls x 4) rotations of balls
+    mabd_real* theta; // (balls x 3) rotation vectors of their joints, followed over whole turns
+} mabd_redmax_node;
+
+/// A component of the joint graph.
+typedef struct mabd_redmax_part {
+    int32_t link_first, link_count;
+    int32_t freedom_first, freedom_count;
+    int32_t body_count;
+    bool poses;         // forces depend on poses: variations have 18 entries, else 12
+    bool driven;        // has prescribed freedoms or forces that turn with a body
+    mabd_real reach;    // weight times length of its longest branch [J]
+    mabd_real peak;     // largest kinetic energy so far [J]
+    bool has_history;   // `last` is one step before `now`: BDF2 may use it
+    bool history_after; // value after the step that is being taken
+    mabd_real peak_after;
+} mabd_redmax_part;
+
+/// Report of the step of one part.
+typedef struct mabd_redmax_report {
+    mabd_status status;
+    int32_t link; // of a failure, -1 = none
+    const char* reason;
+    int32_t iterations, line_searches, retries, substeps, guarded;
+    bool converged;
+    double seconds[MABD_REDMAX_STAGE_COUNT];
+} mabd_redmax_report;
+
+/// Values of one evaluation of a part: where signals are read and what the stage is.
+typedef struct mabd_redmax_solve {
+    struct mabd_redmax_sim* sim;
+    mabd_redmax_part* part;
+    mabd_redmax_report* report;
+    mabd_real from, h; // the step or part of a step that the stage belongs to [s]
+    mabd_real time;    // of the stage
+    mabd_real gamma;   // v = (q - q_b)/gamma, a = (v - v_b)/gamma
+    bool by_rate;      // prescribed freedoms follow the rate of their signal (stages of sdirk2)
+    mabd_vec3 wind;    // [m/s]
+    mabd_real* force;  // (freedoms) base of the laws
+    mabd_real* motor;  // (freedoms) forces of motors
+    const mabd_redmax_node* from_node; // charts of balls are centred here
+} mabd_redmax_solve;
+
+typedef struct mabd_redmax_sim {
+    const mabd_model* model;
+    mabd_sim_def def; // resolved
+    mabd_warnings warnings;
+    mabd_pool* pool;
+    mabd_allocator allocator;
+    void* memory;
+    size_t memory_size, state_bytes, factor_bytes;
+    double times[MABD_REDMAX_STAGE_COUNT];
+
+    int32_t part_count, link_count, freedom_count, ball_count, motor_count;
+    mabd_redmax_part* parts;
+    mabd_redmax_report* reports;   // (parts)
+    mabd_redmax_link* links;       // by part
+    mabd_redmax_freedom* freedoms; // in the order of links
+    int32_t* body_link;            // link that carries a body (bodies + 1), -1 = none
+    int32_t* body_script;          // script of a body (bodies + 1), -1 = none
+    int32_t* body_force;           // first force of a body (bodies + 1)
+    int32_t* joint_link;           // last link of the string of a joint (joints), -1 = none
+    int32_t* joint_motor;          // first motor of a joint (joints)
+
+    // state
+    mabd_redmax_node now, last;            // at the time, one step ago
+    mabd_real* wrench;                     // (links x 6) F of the last step
+    mabd_real* applied;                    // (bodies x 6) forces of the next step
+    mabd_real* target;                     // (coordinates + motors) set from outside
+    bool* target_set;                      // (coordinates + motors)
+    mabd_real *last_target, *last_applied; // of the last step
+    bool* last_set;
+    bool has_applied, had_applied;
+    mabd_real start_energy[3]; // kinetic, gravity, spring at the start [J]
+    mabd_real* start_turn;     // (bodies x 4) rotations of bodies at the start
+    mabd_real time;            // [s] of `now`
+    mabd_model_start* user;    // (bodies) workspace: a state that is set
+
+    // workspace: iterate and stages (freedoms)
+    mabd_redmax_node next, base; // result of the step; start of the rest of a halved one
+    mabd_real *q, *v, *a;        // iterate
+    mabd_real *q_b, *v_b;        // base of the stage
+    mabd_real *q_m, *v_m;        // history in the chart of the step
+    mabd_real *trial, *step, *r, *weight;
+    mabd_real *force, *motor;             // base of the laws, and of motors
+    mabd_real *guard_force, *guard_motor; // means over a step
+    mabd_real* rk;                        // (freedoms x 2 x 7) slopes of rk45
+    mabd_redmax_ball* balls;
+    // links: frames, motion, wrench, vectors of a solve
+    mabd_frame *E, *world;
+    mabd_spatial *V, *A, *F, *XV, *XA, *Sv;
+    mabd_real* N;  // (links x 6 x 18)
+    mabd_real* up; // (links x 18)
+    mabd_real* x;  // (links x 18)
+    // freedoms: columns
+    mabd_spatial *S, *G;
+    mabd_real *B, *K; // (freedoms x 18)
+    mabd_real* D;     // (freedoms x 3) rows of the factored pivots of links
+    int8_t* pivot;    // (freedoms)
+    mabd_real* u;     // (freedoms)
+} mabd_redmax_sim;
+
+/// Reals of a variation of a link: dV, dA, and xi if forces depend on poses.
+#define MABD_VARIATION 18
+MABD_FN int mabd_redmax_width(const mabd_redmax_part* part) {
+    return part->poses ? MABD_VARIATION : 12;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Motion, residual and Newton matrix of a part.
+#pragma once
+
+#include "formulation/redmax/redmax_data.h"
+
+/// Weights of the derivatives in H = q dr/dq + v dr/dv + a dr/da.
+typedef struct mabd_redmax_weights {
+    mabd_real q, v, a;
+} mabd_redmax_weights;
+
+/// Weights of a stage: 1, 1/gamma, 1/gamma^2.
+MABD_FN mabd_redmax_weights mabd_redmax_stage_weights(mabd_real gamma) {
+    mabd_redmax_weights w;
+    w.q = 1, w.v = 1 / gamma, w.a = 1 / (gamma * gamma);
+    return w;
+}
+
+/// Compute v and a of the iterate from q, q_b, v_b and gamma (motion.c).
+void mabd_redmax_rates(const mabd_redmax_solve* s);
+/// Compute frames and the rotations of balls at sim->q (motion.c).
+void mabd_redmax_place(const mabd_redmax_solve* s);
+/// Compute frames and velocities at sim->q, v; wrenches stay (motion.c).
+void mabd_redmax_velocities(const mabd_redmax_solve* s);
+/// Compute the residual r at sim->q, v, a [N], [N m], and frames, velocities, accelerations and
+/// wrenches of all links of the part (motion.c).
+void mabd_redmax_residual(const mabd_redmax_solve* s);
+/// Compute the kinetic energy of the links of the part at their velocities [J] (motion.c).
+mabd_real mabd_redmax_kinetic(const mabd_redmax_solve* s);
+
+/// External wrench on a link, without gravity and inertia, at its motion (forces.c).
+mabd_spatial mabd_redmax_load(const mabd_redmax_solve* s, int32_t link);
+/// Subtract the derivatives of the external wrench of a link by velocity and pose from N (6 x 18)
+/// (forces.c).
+void mabd_redmax_load_derivatives(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
+/// Compute tau (3) of the laws of a ball, and its derivatives into sim->balls (laws.c).
+void mabd_redmax_ball_laws(const mabd_redmax_solve* s, int32_t link, mabd_real* tau);
+
+/// Factor H at the motion of the last residual (factor.c). MABD_ERR_SINGULAR: *link names the
+/// pivot.
+mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* link);
+/// Solve H x = b (freedoms of the part; indices are those of the simulation). x may be b
+/// (factor.c).
+void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* x);
+/// Solve H' z = y. z may be y (factor.c).
+void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y, mabd_real* z);
+/// Compute H x without the factor, after mabd_redmax_factor at the same motion (factor.c).
+void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, const mabd_real* x,
+                          mabd_real* y);
+/// Compute N of a link itself (6 x 18), children left out (factor.c).
+void mabd_redmax_local(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
+/// Return the entry (j, k) of W of a link: what a freedom k adds to the residual of j besides
+/// motion (factor.c).
+mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t link, mabd_redmax_weights w, int j,
+                          int k);
+/// Compute the variation x of a link (links x 18) from that of its parent and dq (factor.c).
+void mabd_redmax_vary(const mabd_redmax_sim* sim, int32_t link, int n, const mabd_real* dq,
+                      mabd_real* x);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The redmax formulation behind its table.
+#pragma once
+
+#include "formulation/formulation.h"
+#include "formulation/redmax/redmax_data.h"
+
+/// Write the fields of a preset: entry apply_preset of the table (options.c).
+void mabd_redmax_apply_preset(mabd_sim_def* def, mabd_preset preset);
+/// Replace automatic choices: entry resolve of the table (options.c).
+void mabd_redmax_resolve(mabd_sim_def* def);
+/// Refuse what the formulation cannot simulate: entry check of the table (options.c).
+mabd_status mabd_redmax_check(const mabd_model* model, const mabd_sim_def* def, mabd_error* error);
+
+/// Build links and parts, and take all memory. sim->model, def and allocator are set, the rest is
+/// zero (layout.c). MABD_ERR_MEMORY: call mabd_redmax_release.
+mabd_status mabd_redmax_prepare(mabd_redmax_sim* sim);
+/// Free everything that mabd_redmax_prepare took; also after it failed (layout.c).
+void mabd_redmax_release(mabd_redmax_sim* sim);
+/// Write the bytes of state, workspace and factors into bytes (MABD_MEMORY_COUNT) (layout.c).
+void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes);
+
+/// Set the laws' forces and the wind of a solve at its time, into s->force, motor and wind
+/// (inputs.c).
+void mabd_redmax_set_inputs(mabd_redmax_solve* s);
+/// Coordinate and rate of a prescribed freedom at the time of a solve (inputs.c).
+void mabd_redmax_prescribed(const mabd_redmax_solve* s, int32_t freedom, mabd_real* q,
+                            mabd_real* rate);
+/// True if a prescribed freedom can follow the rate of its signal: the signal does not jump
+/// (inputs.c).
+bool mabd_redmax_has_rate(const mabd_redmax_sim* sim, int32_t freedom);
+/// True if a control, a force or a signal of steps of a part jumps at the start of the step
+/// (inputs.c).
+bool mabd_redmax_jumps(const mabd_redmax_sim* sim, const mabd_redmax_part* part, mabd_real time);
+/// Keep the inputs of a step that succeeded, and clear the applied forces (inputs.c).
+void mabd_redmax_keep_inputs(mabd_redmax_sim* sim);
+/// Entries of the table (inputs.c).
+void mabd_redmax_set_targets(void* self, int32_t first, int32_t count, const bool* which,
+                             const mabd_real* values);
+void mabd_redmax_get_controls(const void* self, mabd_real* coordinates, mabd_real* rates);
+void mabd_redmax_apply_force(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
+                             const mabd_real* torques);
+
+/// Solve a stage by Newton's method: sim->q holds the first guess and becomes the solution, with
+/// v, a, r and F (newton.c). MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: the report names the link.
+mabd_status mabd_redmax_newton(const mabd_redmax_solve* s);
+/// Take one Newton iteration without safeguards (newton.c).
+mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s);
+/// Compute the accelerations a at sim->q, v (newton.c); those of prescribed freedoms are in sim->a.
+mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s);
+/// Advance a time step: entry step of the table (step.c).
+mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
+/// Load a node into the iterate of a part: q, v in the chart that is centred at it (step.c).
+void mabd_redmax_load_node(const mabd_redmax_solve* s, const mabd_redmax_node* node);
+/// Write the iterate of a part to a node (step.c).
+void mabd_redmax_store_node(const mabd_redmax_solve* s, mabd_redmax_node* to);
+
+/// Energy of a part at a node under constant forces of the laws in s [J], for the guard; the
+/// kinetic part goes to *kinetic (guard.c).
+mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
+                             mabd_real* kinetic);
+/// Work of prescribed freedoms and of forces without a potential over h, by their power at the end
+/// of the last solve [J] (guard.c).
+mabd_real mabd_redmax_work(const mabd_redmax_solve* s);
+
+/// Place bodies and joints in the start state (state.c).
+mabd_status mabd_redmax_start(mabd_redmax_sim* sim, mabd_error* error);
+/// Entries of the table (state.c).
+mabd_status mabd_redmax_set_state(void* self, mabd_real time, int64_t step,
+                                  const mabd_real* positions, const mabd_real* quaternions,
+                                  const mabd_real* velocities, const mabd_real* angular,
+                                  mabd_error* error);
+size_t mabd_redmax_state_size(const void* self);
+void mabd_redmax_save(const void* self, void* buffer);
+mabd_status mabd_redmax_restore(void* self, const void* buffer, size_t size, mabd_real time);
+
+/// Place all links of all parts at `now`, with their velocities (output.c).
+void mabd_redmax_place_now(const mabd_redmax_sim* sim);
+/// State of a body after mabd_redmax_place_now (output.c).
+mabd_rigid_state mabd_redmax_body(const mabd_redmax_sim* sim, int32_t body);
+/// Both sides of a joint after mabd_redmax_place_now (output.c).
+mabd_joint_view mabd_redmax_view(const mabd_redmax_sim* sim, const mabd_model_joint* joint);
+/// Largest errors of rigid rows at `now` [m], [rad], and the joint that has one of them (output.c).
+void mabd_redmax_measure_rows(const mabd_redmax_sim* sim, mabd_real* gap, mabd_real* angle,
+                              int32_t* joint);
+/// Entries of the table (output.c).
+mabd_measure mabd_redmax_measure(const void* self);
+mabd_energy_balance mabd_redmax_energy_balance(const void* self);
+void mabd_redmax_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
+                           mabd_real* velocities, mabd_real* angular);
+void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces);
+void mabd_redmax_get_joint_coordinates(const void* self, int32_t joint, mabd_real* coordinates);
+/// Coordinate and rate (2) of a control of a copy after mabd_redmax_place_now (output.c).
+void mabd_redmax_control_state(const mabd_redmax_sim* sim, int32_t copy, int32_t control,
+                               mabd_real* x);
+
+extern const mabd_formulation_ops mabd_formulation_redmax;

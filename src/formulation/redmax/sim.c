@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The redmax formulation behind its table: creation, plan, memory.
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void destroy(void* self, const mabd_allocator* allocator) {
+    mabd_redmax_sim* sim = self;
+    mabd_redmax_release(sim);
+    mabd_warnings_free(&sim->warnings);
+    mabd_free(allocator, sim, sizeof *sim);
+}
+
+// Create the object without a start state.
+static mabd_status make(const mabd_model* model, const mabd_sim_def* def,
+                        const mabd_allocator* allocator, mabd_redmax_sim** out, mabd_error* error) {
+    mabd_redmax_sim* sim = mabd_alloc(allocator, sizeof *sim);
+    if (!sim) return mabd_fail_memory(error, "creating the simulation");
+    sim->model = model;
+    sim->def = *def;
+    sim->allocator = sim->warnings.allocator = *allocator;
+    mabd_redmax_resolve(&sim->def);
+    if (mabd_redmax_prepare(sim) != MABD_OK) {
+        destroy(sim, allocator);
+        return mabd_fail_memory(error, "creating the simulation");
+    }
+    *out = sim;
+    return MABD_OK;
+}
+
+static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
+                          const mabd_allocator* allocator, void** self, mabd_error* error) {
+    mabd_redmax_sim* sim = NULL;
+    MABD_TRY(make(model, def, allocator, &sim, error));
+    const mabd_status status = mabd_redmax_start(sim, error);
+    if (status != MABD_OK) {
+        destroy(sim, allocator);
+        return status;
+    }
+    *self = sim;
+    return MABD_OK;
+}
+
+static void reset(void* self) {
+    mabd_redmax_sim* sim = self;
+    mabd_error error;
+    mabd_redmax_start(sim, &error); // succeeded in create, with the same state
+}
+
+static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan_out,
+                        mabd_error* error) {
+    mabd_redmax_sim* sim = NULL;
+    MABD_TRY(make(model, def, &model->allocator, &sim, error));
+    mabd_redmax_memory(sim, plan_out->bytes);
+    for (int32_t i = 0; i < model->plan->component_count; i++) {
+        const mabd_component kind = model->plan->components[i].kind;
+        snprintf(plan_out->solvers[kind], sizeof plan_out->solvers[kind], "tree");
+    }
+    destroy(sim, &model->allocator);
+    return MABD_OK;
+}
+
+static bool has_backend(mabd_backend backend) {
+    return backend == MABD_BACKEND_CPU;
+}
+
+static mabd_warnings* warnings(void* self) {
+    return &((mabd_redmax_sim*)self)->warnings;
+}
+
+static int32_t get_contacts(const void* self, int32_t capacity, mabd_contact_info* contacts) {
+    (void)self, (void)capacity, (void)contacts;
+    return 0;
+}
+
+static mabd_status overlap(const void* self, mabd_real* depth, int32_t* a, int32_t* b) {
+    (void)self;
+    *depth = 0, *a = *b = -1;
+    return MABD_OK;
+}
+
+static size_t bytes(const void* self) {
+    const mabd_redmax_sim* sim = self;
+    return sizeof *sim + sim->memory_size;
+}
+
+static size_t device_bytes(const void* self) {
+    (void)self;
+    return 0;
+}
+
+static void memory(const void* self, size_t* out) {
+    mabd_redmax_memory(self, out);
+}
+
+static void get_times(const void* self, double* seconds) {
+    const mabd_redmax_sim* sim = self;
+    memcpy(seconds, sim->times, sizeof sim->times);
+}
+
+#define X(name, text) text,
+static const char* const stage_names[] = {MABD_REDMAX_STAGE_LIST(X) NULL};
+#undef X
+static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", "contact_tolerance",
+                                     NULL};
+
+const mabd_formulation_ops mabd_formulation_redmax = {
+    .name = "redmax",
+    .paper_name = "RedMax",
+    .state_version = 1,
+    .can = MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
+                   1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |
+                   1U << MABD_INTEGRATOR_LINEAR_IMPLICIT | 1U << MABD_INTEGRATOR_RK45,
+    .stages = stage_names,
+    .unused = unused,
+    .has_backend = has_backend,
+    .apply_preset = mabd_redmax_apply_preset,
+    .resolve = mabd_redmax_resolve,
+    .check = mabd_redmax_check,
+    .plan = plan,
+    .create = create,
+    .destroy = destroy,
+    .reset = reset,
+    .step = mabd_redmax_step,
+    .measure = mabd_redmax_measure,
+    .get_energy_balance = mabd_redmax_energy_balance,
+    .get_state = mabd_redmax_get_state,
+    .get_joint_forces = mabd_redmax_get_joint_forces,
+    .get_joint_coordinates = mabd_redmax_get_joint_coordinates,
+    .set_state = mabd_redmax_set_state,
+    .apply_force = mabd_redmax_apply_force,
+    .warnings = warnings,
+    .set_targets = mabd_redmax_set_targets,
+    .get_controls = mabd_redmax_get_controls,
+    .get_contacts = get_contacts,
+    .overlap = overlap,
+    .state_size = mabd_redmax_state_size,
+    .save = mabd_redmax_save,
+    .restore = mabd_redmax_restore,
+    .bytes = bytes,
+    .device_bytes = device_bytes,
+    .memory = memory,
+    .get_times = get_times,
+};

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// The start state, states that are set, states as bytes.
+//
+// Coordinates follow from poses by the rows of joint/rows.h, and rates from velocities by their
+// Jacobians. What the joints do not allow is dropped, so that errors of joints below the tolerance
+// are closed to round-off.
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include "base/error.h"
+#include "formulation/redmax/redmax_motion.h"
+#include "rigid/row_error.h"
+#include "rigid/row_jacobian.h"
+#include "scene/signal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define START_TOLERANCE ((mabd_real)1e-6)
+
+// ---- coordinates from states -------------------------------------------------------------------
+
+/// A state of all bodies that is turned into a node.
+typedef struct placement {
+    mabd_redmax_sim* sim;
+    const mabd_model_start* state; // (bodies) user frames
+    mabd_real time;
+    mabd_redmax_node* to;
+} placement;
+
+static mabd_real signal_rate(const mabd_signal* signal, mabd_real time) {
+    return signal ? mabd_signal_rate(signal, time) : 0;
+}
+static mabd_real signal_value(const mabd_signal* signal, mabd_real time) {
+    return signal ? mabd_signal_value(signal, time) : 0;
+}
+
+// State of a side of a joint; bodies that do not move by forces are where their scripts are.
+static mabd_rigid_state side_state(const placement* p, int32_t body) {
+    const mabd_model* m = p->sim->model;
+    mabd_rigid_state still = {{0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    if (body == m->body_count) return still;
+    mabd_model_start user = p->state[body];
+    const int32_t at = p->sim->body_script[body];
+    if (p->sim->body_link[body] < 0) {
+        memset(user.velocity, 0, sizeof user.velocity);
+        memset(user.angular_velocity, 0, sizeof user.angular_velocity);
+    }
+    if (at >= 0) {
+        const mabd_model_script* script = &m->scripts[at];
+        user = mabd_model_script_pose(m, script, signal_value(script->translation, p->time),
+                                      signal_value(script->angle, p->time));
+        const mabd_real speed = signal_rate(script->translation, p->time);
+        const mabd_real spin = signal_rate(script->angle, p->time);
+        mabd_v3_store(mabd_v3_scale(speed, script->direction), user.velocity);
+        mabd_v3_store(mabd_v3_scale(spin, script->axis), user.angular_velocity);
+    }
+    return mabd_rigid_from_user(&m->classes[m->body_class[body]], &user);
+}
+
+static mabd_joint_view view_of(const placement* p, const mabd_model_joint* joint,
+                               mabd_rigid_state* a, mabd_rigid_state* b) {
+    mabd_joint_view view;
+    *a = side_state(p, joint->a), *b = side_state(p, joint->b);
+    mabd_model_joint_view(p->sim->model, joint, &view);
+    view.Aa = mabd_q_matrix(a->q), view.Ab = mabd_q_matrix(b->q);
+    view.ta = a->c, view.tb = b->c;
+    return view;
+}
+
+// f.v + t.(R'omega)
+static mabd_real rate_of(const mabd_rigid_wrench* w, const mabd_rigid_state* s) {
+    const mabd_vec3 om = mabd_q_rotate(mabd_q_conjugate(s->q), s->omega);
+    return mabd_v3_dot(w->f, s->v) + mabd_v3_dot(w->t, om);
+}
+
+static void place_ball(const placement* p, const mabd_redmax_link* link, mabd_mat3 R,
+                       mabd_vec3 omega) {
+    const size_t ball = (size_t)link->ball;
+    const mabd_mat3 joint = link->reversed ? mabd_m3_transpose(R) : R;
+    const mabd_vec3 near = mabd_v3_load(p->to->theta + 3 * ball);
+    mabd_q_store(mabd_q_from_matrix(R), p->to->turn + 4 * ball);
+    mabd_v3_store(mabd_rotvec_unwrap(mabd_so3_log(joint), near, mabd_v3(1, 1, 1)),
+                  p->to->theta + 3 * ball);
+    mabd_v3_store(mabd_v3(0, 0, 0), p->to->q + link->first);
+    mabd_v3_store(omega, p->to->v + link->first);
+}
+
+// Ball of a joint: relative rotation and angular velocity of its child, in the link frame.
+static void place_joint_ball(const placement* p, const mabd_redmax_link* link,
+                             const mabd_joint_view* view, const mabd_rigid_state* a,
+                             const mabd_rigid_state* b) {
+    const mabd_mat3 on_a = mabd_m3_product(view->Aa, view->Fa);
+    const mabd_mat3 on_b = mabd_m3_product(view->Ab, view->Fb);
+    const mabd_vec3 turn = mabd_v3_sub(b->omega, a->omega);
+    if (link->reversed) {
+        place_ball(p, link, mabd_m3_tproduct(on_b, on_a),
+                   mabd_v3_scale(-1, mabd_m3_tmul(on_a, turn)));
+    } else {
+        place_ball(p, link, mabd_m3_tproduct(on_a, on_b), mabd_m3_tmul(on_b, turn));
+    }
+}
+
+static void place_joint(const placement* p, const mabd_redmax_link* link) {
+    const mabd_model_joint* joint = &p->sim->model->joints[link->joint];
+    mabd_rigid_state a, b;
+    const mabd_joint_view view = view_of(p, joint, &a, &b);
+    if (link->kind == MABD_PRIMITIVE_BALL) {
+        place_joint_ball(p, link, &view, &a, &b);
+        return;
+    }
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const int axis = p->sim->freedoms[k].axis;
+        mabd_row row = {MABD_ROW_SLIDE, (uint8_t)(axis % 3), 0, 1};
+        mabd_rigid_row J;
+        const mabd_real near = p->to->q[k];
+        mabd_joint_coordinate((mabd_joint)joint->type, (mabd_axis)axis, &row);
+        mabd_rigid_joint_rows(&view, 1, &row, &near, &p->to->q[k], &J);
+        p->to->v[k] = rate_of(&J.a, &a) + rate_of(&J.b, &b);
+    }
+}
+
+// Links of a body without a joint.
+static void place_free(const placement* p, int32_t index) {
+    const mabd_redmax_sim* sim = p->sim;
+    const mabd_redmax_link *ball = &sim->links[index], *slides = &sim->links[ball->parent];
+    const mabd_rigid_state s = side_state(p, ball->body);
+    mabd_v3_store(s.c, p->to->q + slides->first);
+    mabd_v3_store(s.v, p->to->v + slides->first);
+    const mabd_mat3 R = mabd_q_matrix(s.q);
+    place_ball(p, ball, R, mabd_m3_tmul(R, s.omega));
+}
+
+static void place_all(const placement* p) {
+    const mabd_redmax_sim* sim = p->sim;
+    for (int32_t i = 0; i < sim->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->joint >= 0) {
+            place_joint(p, link);
+        } else if (link->body >= 0) {
+            place_free(p, i);
+        } else if (link->count == 1) { // of a script
+            const mabd_signal* signal = sim->freedoms[link->first].script;
+            p->to->q[link->first] = mabd_signal_value(signal, p->time);
+            p->to->v[link->first] = mabd_signal_rate(signal, p->time);
+        }
+    }
+}
+
+// ---- checks ------------------------------------------------------------------------------------
+
+// Refuse joints that are open by more than the tolerance.
+static mabd_status check_joints(const placement* p, mabd_error* error) {
+    const mabd_model* m = p->sim->model;
+    for (int32_t i = 0; i < m->joint_count; i++) {
+        mabd_rigid_state a, b;
+        mabd_real gap, turn;
+        char label[160];
+        const mabd_joint_view view = view_of(p, &m->joints[i], &a, &b);
+        mabd_rigid_joint_error(&view, &m->row_sets[m->joints[i].row_set], &gap, &turn);
+        if (gap <= START_TOLERANCE && turn <= START_TOLERANCE) continue;
+        const bool angle = turn > gap;
+        return mabd_fail_at(error, MABD_ERR_INPUT, -1, i, p->time,
+                            "%s is open by %.4g %s; formulation 'redmax' does not close joints",
+                            mabd_model_joint_label(m, i, label, sizeof label),
+                            (double)(angle ? turn : gap), angle ? "rad" : "m");
+    }
+    return MABD_OK;
+}
+
+// Warn of velocities that the joints do not allow.
+static void check_velocities(const placement* p, int64_t step) {
+    mabd_redmax_sim* sim = p->sim;
+    mabd_real most = 0;
+    int32_t worst = -1;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const mabd_redmax_solve s = {.sim = sim, .part = &sim->parts[i], .from_node = p->to};
+        mabd_redmax_load_node(&s, p->to);
+        mabd_redmax_velocities(&s);
+    }
+    for (int32_t body = 0; body < sim->model->body_count; body++) {
+        if (sim->body_link[body] < 0) continue;
+        const mabd_rigid_state given = side_state(p, body), own = mabd_redmax_body(sim, body);
+        const mabd_real size = 1 + mabd_v3_norm(given.v) + mabd_v3_norm(given.omega);
+        const mabd_real lost = (mabd_v3_norm(mabd_v3_sub(given.v, own.v)) +
+                                mabd_v3_norm(mabd_v3_sub(given.omega, own.omega))) /
+                               size;
+        if (lost > most) most = lost, worst = body;
+    }
+    if (!(most > START_TOLERANCE)) return;
+    char label[160];
+    mabd_warn(&sim->warnings, worst, -1, step,
+              "velocities that the joints do not allow, most at %s, were left out",
+              mabd_model_body_label(sim->model, worst, label, sizeof label));
+}
+
+// ---- the start ---------------------------------------------------------------------------------
+
+// Forget the history: the state is that of `now`.
+static void forget_history(mabd_redmax_sim* sim) {
+    memset(sim->wrench, 0, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
+    for (int32_t p = 0; p < sim->part_count; p++) sim->parts[p].has_history = false;
+}
+
+static void keep_start(mabd_redmax_sim* sim) {
+    mabd_redmax_place_now(sim);
+    for (int32_t i = 0; i < sim->model->body_count; i++) {
+        const mabd_rigid_state s = mabd_redmax_body(sim, i);
+        mabd_q_store(s.q, sim->start_turn + 4 * (size_t)i);
+    }
+    const mabd_measure start = mabd_redmax_measure(sim);
+    sim->start_energy[0] = start.kinetic, sim->start_energy[1] = start.gravity;
+    sim->start_energy[2] = start.spring;
+}
+
+mabd_status mabd_redmax_start(mabd_redmax_sim* sim, mabd_error* error) {
+    const mabd_model* m = sim->model;
+    const size_t inputs = (size_t)(m->coordinate_count + sim->motor_count);
+    const size_t applied = 6 * (size_t)m->body_count * sizeof *sim->applied;
+    const placement p = {sim, m->start, 0, &sim->now};
+    sim->time = 0;
+    memset(sim->now.q, 0, (size_t)sim->freedom_count * sizeof *sim->now.q);
+    memset(sim->now.theta, 0, 3 * (size_t)sim->ball_count * sizeof *sim->now.theta);
+    memset(sim->target_set, 0, inputs * sizeof *sim->target_set);
+    memset(sim->last_set, 0, inputs * sizeof *sim->last_set);
+    memset(sim->applied, 0, applied);
+    memset(sim->last_applied, 0, applied);
+    sim->has_applied = sim->had_applied = false;
+    memset(sim->times, 0, sizeof sim->times);
+    for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].peak = 0;
+    MABD_TRY(check_joints(&p, error));
+    place_all(&p);
+    check_velocities(&p, 0);
+    forget_history(sim);
+    keep_start(sim);
+    return MABD_OK;
+}
+
+// ---- states that are set -----------------------------------------------------------------------
+
+static bool is_finite(const mabd_real* values, size_t at, int count) {
+    bool finite = true;
+    for (int k = 0; values && k < count; k++) {
+        finite &= isfinite(values[at * (size_t)count + (size_t)k]) != 0;
+    }
+    return finite;
+}
+
+mabd_status mabd_redmax_set_state(void* self, mabd_real time, int64_t step,
+                                  const mabd_real* positions, const mabd_real* quaternions,
+                                  const mabd_real* velocities, const mabd_real* angular,
+                                  mabd_error* error) {
+    mabd_redmax_sim* sim = self;
+    const mabd_model* m = sim->model;
+    mabd_model_start* state = sim->user;
+    mabd_redmax_place_now(sim);
+    for (size_t i = 0; i < (size_t)m->body_count; i++) {
+        const mabd_rigid_state s = mabd_redmax_body(sim, (int32_t)i);
+        mabd_rigid_to_user(&m->classes[m->body_class[i]], &s, &state[i]);
+        if (sim->body_link[i] < 0) continue;
+        const bool turned = quaternions && is_finite(quaternions, i, 4) &&
+                            mabd_q_norm(mabd_q_load(quaternions + 4 * i)) > 0;
+        if (!is_finite(positions, i, 3) || (quaternions && !turned) ||
+            !is_finite(velocities, i, 3) || !is_finite(angular, i, 3)) {
+            char label[160];
+            return mabd_fail_at(error, MABD_ERR_INPUT, (int32_t)i, -1, 0,
+                                "set_state: the position, quaternion or velocity of %s is no state",
+                                mabd_model_body_label(m, (int32_t)i, label, sizeof label));
+        }
+        if (positions) memcpy(state[i].position, positions + 3 * i, sizeof state[i].position);
+        if (quaternions) {
+            mabd_q_store(mabd_q_normalize(mabd_q_load(quaternions + 4 * i)), state[i].rotation);
+        }
+        if (velocities) memcpy(state[i].velocity, velocities + 3 * i, sizeof state[i].velocity);
+        if (angular) {
+            memcpy(state[i].angular_velocity, angular + 3 * i, sizeof state[i].angular_velocity);
+        }
+    }
+    const placement p = {sim, state, time, &sim->now};
+    MABD_TRY(check_joints(&p, error));
+    const mabd_measure before = mabd_redmax_measure(sim);
+    sim->time = time;
+    place_all(&p);
+    check_velocities(&p, step);
+    forget_history(sim);
+    const mabd_measure after = mabd_redmax_measure(sim);
+    sim->start_energy[0] += after.kinetic - before.kinetic;
+    sim->start_energy[1] += after.gravity - before.gravity;
+    sim->start_energy[2] += after.spring - before.spring;
+    return MABD_OK;
+}
+
+// ---- states as bytes ---------------------------------------------------------------------------
+//
+// Nodes now, last; wrenches; targets and applied forces of this step and the last one; start
+// energies; peaks of the parts; flags of the parts (bit 0: history), then one byte: bit 0: forces
+// are applied, bit 1: were applied. A change of this order raises state_version.
+
+/// Visit every array of a state: copy it out of the simulation, or into it.
+typedef struct state_cursor {
+    unsigned char* out;
+    const unsigned char* in;
+    size_t size;
+} state_cursor;
+
+static void visit(state_cursor* at, void* array, size_t bytes) {
+    if (at->out) memcpy(at->out + at->size, array, bytes);
+    if (at->in) memcpy(array, at->in + at->size, bytes);
+    at->size += bytes;
+}
+
+static void visit_node(state_cursor* at, const mabd_redmax_sim* sim, mabd_redmax_node* node) {
+    const size_t real = sizeof(mabd_real);
+    visit(at, node->q, (size_t)sim->freedom_count * real);
+    visit(at, node->v, (size_t)sim->freedom_count * real);
+    visit(at, node->turn, 4 * (size_t)sim->ball_count * real);
+    visit(at, node->theta, 3 * (size_t)sim->ball_count * real);
+}
+
+static void visit_arrays(mabd_redmax_sim* sim, state_cursor* at) {
+    const mabd_model* m = sim->model;
+    const size_t bodies = (size_t)m->body_count, real = sizeof(mabd_real);
+    const size_t inputs = (size_t)(m->coordinate_count + sim->motor_count);
+    visit_node(at, sim, &sim->now);
+    visit_node(at, sim, &sim->last);
+    visit(at, sim->wrench, 6 * (size_t)sim->link_count * real);
+    visit(at, sim->target, inputs * real);
+    visit(at, sim->last_target, inputs * real);
+    visit(at, sim->target_set, inputs * sizeof(bool));
+    visit(at, sim->last_set, inputs * sizeof(bool));
+    visit(at, sim->applied, 6 * bodies * real);
+    visit(at, sim->last_applied, 6 * bodies * real);
+    visit(at, sim->start_energy, sizeof sim->start_energy);
+    for (int32_t p = 0; p < sim->part_count; p++) visit(at, &sim->parts[p].peak, real);
+}
+
+size_t mabd_redmax_state_size(const void* self) {
+    mabd_redmax_sim* sim = (mabd_redmax_sim*)self; // counted, not changed
+    state_cursor at = {0};
+    visit_arrays(sim, &at);
+    return at.size + (size_t)sim->part_count + 1;
+}
+
+void mabd_redmax_save(const void* self, void* buffer) {
+    mabd_redmax_sim* sim = (mabd_redmax_sim*)self; // read, not changed
+    state_cursor at = {.out = buffer};
+    visit_arrays(sim, &at);
+    for (int32_t p = 0; p < sim->part_count; p++) at.out[at.size++] = sim->parts[p].has_history;
+    at.out[at.size] = (unsigned char)((sim->has_applied ? 1 : 0) | (sim->had_applied ? 2 : 0));
+}
+
+mabd_status mabd_redmax_restore(void* self, const void* buffer, size_t size, mabd_real time) {
+    mabd_redmax_sim* sim = self;
+    state_cursor at = {.in = buffer};
+    if (size != mabd_redmax_state_size(self)) return MABD_ERR_INPUT;
+    visit_arrays(sim, &at);
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        sim->parts[p].has_history = (at.in[at.size++] & 1) != 0;
+    }
+    sim->has_applied = (at.in[at.size] & 1) != 0, sim->had_applied = (at.in[at.size] & 2) != 0;
+    sim->time = time;
+    return MABD_OK;
+}

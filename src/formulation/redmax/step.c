@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time step of the redmax formulation.
+//
+// Implicit methods are stages (q_b, v_b, gamma) with v = (q - q_b)/gamma, a = (v - v_b)/gamma:
+//
+//   euler     gamma = h          q_b = q_n                        v_b = v_n
+//   bdf2      gamma = 2h/3       q_b = (4 q_n - q_(n-1))/3        v_b = (4 v_n - v_(n-1))/3
+//   sdirk2    gamma = alpha h    q_b = q_n                        v_b = v_n
+//             gamma = alpha h    q_b = q_n + (1-alpha) h v_al     v_b = v_n + (1-alpha) h a_al
+//
+// with alpha = 1 - sqrt(1/2) and v_al, a_al of the first stage. Bdf2 starts by sdirk2, also after
+// jumps of inputs and after a step that was halved. Explicit methods are in explicit.c.
+//
+// Each part takes the step on its own. A step that fails, or that gains energy (guard.c), is
+// repeated in parts of h/2, h/4, ... by the method without history. Results go to `next`; if all
+// parts succeed, `next` becomes `now` and `now` becomes `last`. A failed step leaves the state as
+// it was.
+//
+// Balls: charts are centred at the start of the step, so q_n = 0, v_n = omega_n, and the history is
+// q_(n-1) = log(R_n' R_(n-1)), v_(n-1) = J(q_(n-1))^-1 omega_(n-1).
+
+#include "formulation/redmax/redmax_sim.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "formulation/redmax/explicit.h"
+#include "formulation/redmax/redmax_motion.h"
+
+#include <math.h>
+#include <string.h>
+
+/// 1 - sqrt(1/2)
+#define ALPHA ((mabd_real)0.29289321881345247559915563789515)
+/// Error of energies by round-off, relative to their size.
+#define ENERGY_NOISE ((mabd_real)1e-12)
+
+static int32_t end_of(const mabd_redmax_solve* s) {
+    return s->part->freedom_first + s->part->freedom_count;
+}
+static int32_t last_link(const mabd_redmax_solve* s) {
+    return s->part->link_first + s->part->link_count;
+}
+
+// ---- nodes -------------------------------------------------------------------------------------
+
+void mabd_redmax_load_node(const mabd_redmax_solve* s, const mabd_redmax_node* node) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q[k] = node->q[k], sim->v[k] = node->v[k], sim->a[k] = 0;
+    }
+}
+
+static void store_ball(const mabd_redmax_solve* s, const mabd_redmax_link* link,
+                       mabd_redmax_node* to) {
+    const mabd_redmax_sim* sim = s->sim;
+    const mabd_vec3 q = mabd_v3_load(sim->q + link->first), v = mabd_v3_load(sim->v + link->first);
+    const mabd_chart chart = mabd_chart_at(q);
+    const mabd_real angle = mabd_v3_norm(q);
+    const mabd_vec3 axis = angle > 0 ? mabd_v3_scale(1 / angle, q) : q;
+    const mabd_quat center = mabd_q_load(s->from_node->turn + 4 * (size_t)link->ball);
+    const mabd_quat turn = mabd_q_normalize(mabd_q_product(center, mabd_q_axis_angle(axis, angle)));
+    const mabd_quat joint = link->reversed ? mabd_q_conjugate(turn) : turn;
+    const mabd_vec3 near = mabd_v3_load(s->from_node->theta + 3 * (size_t)link->ball);
+    const mabd_vec3 theta = mabd_so3_log(mabd_q_matrix(joint));
+    mabd_q_store(turn, to->turn + 4 * (size_t)link->ball);
+    mabd_v3_store(mabd_rotvec_unwrap(theta, near, mabd_v3(1, 1, 1)),
+                  to->theta + 3 * (size_t)link->ball);
+    mabd_v3_store(mabd_v3(0, 0, 0), to->q + link->first);
+    mabd_v3_store(mabd_chart_mul(&chart, v), to->v + link->first);
+}
+
+void mabd_redmax_store_node(const mabd_redmax_solve* s, mabd_redmax_node* to) {
+    const mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->link_first; i < last_link(s); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->kind == MABD_PRIMITIVE_BALL) {
+            store_ball(s, link, to);
+            continue;
+        }
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            to->q[k] = sim->q[k], to->v[k] = sim->v[k];
+        }
+    }
+}
+
+// Copy the part's share of a node.
+static void copy_node(const mabd_redmax_solve* s, const mabd_redmax_node* from,
+                      mabd_redmax_node* to) {
+    for (int32_t i = s->part->link_first; i < last_link(s); i++) {
+        const mabd_redmax_link* link = &s->sim->links[i];
+        const size_t first = (size_t)link->first, bytes = (size_t)link->count * sizeof(mabd_real);
+        memcpy(to->q + first, from->q + first, bytes);
+        memcpy(to->v + first, from->v + first, bytes);
+        if (link->ball < 0) continue;
+        const size_t ball = (size_t)link->ball;
+        memcpy(to->turn + 4 * ball, from->turn + 4 * ball, 4 * sizeof(mabd_real));
+        memcpy(to->theta + 3 * ball, from->theta + 3 * ball, 3 * sizeof(mabd_real));
+    }
+}
+
+// ---- stages ------------------------------------------------------------------------------------
+
+// History of a ball in the chart of the step.
+static void chart_history(const mabd_redmax_solve* s, const mabd_redmax_link* link) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t ball = (size_t)link->ball;
+    const mabd_quat now = mabd_q_load(sim->now.turn + 4 * ball);
+    const mabd_quat last = mabd_q_load(sim->last.turn + 4 * ball);
+    const mabd_mat3 back = mabd_q_matrix(mabd_q_product(mabd_q_conjugate(now), last));
+    const mabd_vec3 q = mabd_so3_log(back);
+    mabd_v3_store(q, sim->q_m + link->first);
+    mabd_v3_store(mabd_chart_rates(q, mabd_v3_load(sim->last.v + link->first)),
+                  sim->v_m + link->first);
+}
+
+static void load_history(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->link_first; i < last_link(s); i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->kind == MABD_PRIMITIVE_BALL) {
+            chart_history(s, link);
+            continue;
+        }
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            sim->q_m[k] = sim->last.q[k], sim->v_m[k] = sim->last.v[k];
+        }
+    }
+}
+
+// First guess of a stage: q_b + gamma v_b; prescribed freedoms are where they must be.
+static void guess(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
+        if (!sim->freedoms[k].prescribed) continue;
+        mabd_real q, rate;
+        mabd_redmax_prescribed(s, k, &q, &rate);
+        const bool follow = s->by_rate && mabd_redmax_has_rate(sim, k);
+        sim->q[k] = follow ? sim->q_b[k] + s->gamma * rate : q;
+    }
+}
+
+static mabd_status solve_stage(mabd_redmax_solve* s, mabd_real gamma, mabd_real end, bool once) {
+    s->gamma = gamma, s->time = s->from + end;
+    mabd_redmax_set_inputs(s);
+    guess(s);
+    return once ? mabd_redmax_newton_once(s) : mabd_redmax_newton(s);
+}
+
+static mabd_status advance_euler(mabd_redmax_solve* s, bool once) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q_b[k] = s->from_node->q[k], sim->v_b[k] = s->from_node->v[k];
+    }
+    return solve_stage(s, s->h, s->h, once);
+}
+
+static mabd_status advance_bdf2(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    load_history(s);
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q_b[k] = (4 * s->from_node->q[k] - sim->q_m[k]) / 3;
+        sim->v_b[k] = (4 * s->from_node->v[k] - sim->v_m[k]) / 3;
+    }
+    return solve_stage(s, 2 * s->h / 3, s->h, false);
+}
+
+// Prescribed freedoms followed the rates of their signals: put them where the signals are.
+static void settle_prescribed(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        if (!sim->freedoms[k].prescribed || !mabd_redmax_has_rate(sim, k)) continue;
+        mabd_redmax_prescribed(s, k, &sim->q[k], &sim->v[k]);
+    }
+}
+
+static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const mabd_real rest = (1 - ALPHA) * s->h;
+    s->by_rate = true;
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q_b[k] = s->from_node->q[k], sim->v_b[k] = s->from_node->v[k];
+    }
+    mabd_status status = solve_stage(s, ALPHA * s->h, ALPHA * s->h, false);
+    if (status == MABD_OK) {
+        for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+            sim->q_b[k] = s->from_node->q[k] + rest * sim->v[k];
+            sim->v_b[k] = s->from_node->v[k] + rest * sim->a[k];
+        }
+        status = solve_stage(s, ALPHA * s->h, s->h, false);
+    }
+    if (status == MABD_OK) settle_prescribed(s);
+    s->by_rate = false;
+    return status;
+}
+
+static mabd_status advance_by(mabd_redmax_solve* s, mabd_integrator method) {
+    switch (method) {
+    case MABD_INTEGRATOR_EULER:
+        return advance_euler(s, false);
+    case MABD_INTEGRATOR_BDF2:
+        return advance_bdf2(s);
+    case MABD_INTEGRATOR_LINEAR_IMPLICIT:
+        return advance_euler(s, true);
+    case MABD_INTEGRATOR_SEMI_IMPLICIT:
+        return mabd_redmax_semi_implicit(s);
+    case MABD_INTEGRATOR_RK45:
+        return mabd_redmax_rk45(s);
+    default:
+        return advance_sdirk2(s);
+    }
+}
+
+// ---- guard -------------------------------------------------------------------------------------
+
+// Set the means of the inputs at the ends of a step.
+static void set_mean_inputs(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    s->time = s->from;
+    mabd_redmax_set_inputs(s);
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->guard_force[k] = s->force[k] / 2, sim->guard_motor[k] = s->motor[k] / 2;
+    }
+    const mabd_vec3 wind = s->wind;
+    s->time = s->from + s->h;
+    mabd_redmax_set_inputs(s);
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->guard_force[k] += s->force[k] / 2, sim->guard_motor[k] += s->motor[k] / 2;
+    }
+    s->wind = mabd_v3_scale((mabd_real)0.5, mabd_v3_add(wind, s->wind));
+}
+
+// True if the step from s->from_node to `to` gained more energy than the guard allows.
+static bool gains_energy(const mabd_redmax_solve* own, const mabd_redmax_node* to) {
+    mabd_redmax_sim* sim = own->sim;
+    mabd_redmax_solve s = *own;
+    const mabd_real guard = sim->def.redmax.energy_guard;
+    mabd_real before, after;
+    if (!(guard > 0)) return false;
+    const mabd_real work = mabd_redmax_work(own);
+    set_mean_inputs(&s);
+    s.force = sim->guard_force, s.motor = sim->guard_motor;
+    s.time = s.from + s.h / 2;
+    const mabd_real start = mabd_redmax_energy(&s, own->from_node, &before);
+    const mabd_real end = mabd_redmax_energy(&s, to, &after);
+    if (before > s.part->peak_after) s.part->peak_after = before;
+    const mabd_real peak = after > s.part->peak_after ? after : s.part->peak_after;
+    const mabd_real scale = s.part->peak_after + s.part->reach;
+    const mabd_real allowed = guard * (s.h / sim->def.h) * scale + work + (mabd_real)fabs(work) +
+                              ENERGY_NOISE * ((mabd_real)fabs(start) + scale + peak);
+    if (!(end - start <= allowed)) return true;
+    s.part->peak_after = peak;
+    return false;
+}
+
+static bool is_implicit(mabd_integrator method) {
+    return method == MABD_INTEGRATOR_EULER || method == MABD_INTEGRATOR_BDF2 ||
+           method == MABD_INTEGRATOR_SDIRK2;
+}
+
+// Advance from s->from_node at s->from by s->h to `to`. MABD_ERR_DIVERGED also if it gains energy,
+// unless `last` says that the step cannot be divided further.
+static mabd_status advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
+                           mabd_redmax_node* to) {
+    MABD_TRY(advance_by(s, method));
+    mabd_redmax_store_node(s, to);
+    if (!is_implicit(method) || !gains_energy(s, to)) return MABD_OK;
+    s->report->guarded++;
+    if (!last) {
+        s->report->link = s->part->link_first, s->report->reason = "the step gains energy at";
+        return MABD_ERR_DIVERGED;
+    }
+    s->report->converged = false;
+    return MABD_OK;
+}
+
+// ---- a step of a part --------------------------------------------------------------------------
+
+static mabd_integrator one_step_method(mabd_integrator method) {
+    return method == MABD_INTEGRATOR_BDF2 ? MABD_INTEGRATOR_SDIRK2 : method;
+}
+
+// The step in parts of h/2, h/4, ...: a part that fails is halved; after a success parts may double
+// again where they fit.
+static mabd_status advance_in_parts(mabd_redmax_solve* s, mabd_real time) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t units = (int32_t)1 << sim->def.max_halvings;
+    const mabd_real unit = sim->def.h / (mabd_real)units;
+    const mabd_integrator method = one_step_method(sim->def.integrator);
+    int32_t size = units / 2, done = 0;
+    s->report->retries++, s->report->substeps = 0;
+    s->part->peak_after = s->part->peak;
+    copy_node(s, &sim->now, &sim->base);
+    s->from_node = &sim->base;
+    while (done < units) {
+        s->h = (mabd_real)size * unit, s->from = time + (mabd_real)done * unit;
+        const mabd_status status = advance(s, method, size == 1, &sim->next);
+        if (status == MABD_OK) {
+            copy_node(s, &sim->next, &sim->base);
+            done += size;
+            s->report->substeps++;
+            if (2 * size < units && done % (2 * size) == 0) size *= 2;
+        } else if (size == 1) {
+            return status;
+        } else {
+            s->report->retries++;
+            size /= 2;
+        }
+    }
+    return MABD_OK;
+}
+
+static void step_part(void* context, int32_t index, int32_t thread) {
+    mabd_redmax_sim* sim = context;
+    mabd_redmax_part* part = &sim->parts[index];
+    mabd_redmax_report* report = &sim->reports[index];
+    const mabd_real time = sim->time;
+    const mabd_integrator own = sim->def.integrator;
+    (void)thread;
+    *report = (mabd_redmax_report){.link = -1, .substeps = 1, .converged = true};
+    const bool poses = part->poses;
+    part->poses |= sim->has_applied; // forces of the world turn in the link frames
+    mabd_redmax_solve s = {.sim = sim,
+                           .part = part,
+                           .report = report,
+                           .from = time,
+                           .h = sim->def.h,
+                           .force = sim->force,
+                           .motor = sim->motor,
+                           .from_node = &sim->now};
+    const bool restart = own == MABD_INTEGRATOR_BDF2 && mabd_redmax_jumps(sim, part, time);
+    const bool history = part->has_history && !restart;
+    part->peak_after = part->peak;
+    report->status =
+        advance(&s, history ? own : one_step_method(own), sim->def.max_halvings == 0, &sim->next);
+    const bool failed = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
+    const bool halve = failed && own != MABD_INTEGRATOR_RK45; // which divides the step itself
+    part->history_after = true;
+    if (halve && sim->def.max_halvings > 0) {
+        report->status = advance_in_parts(&s, time);
+        part->history_after = false;
+    }
+    part->poses = poses;
+}
+
+// ---- the step ----------------------------------------------------------------------------------
+
+static void rotate(mabd_redmax_sim* sim) {
+    const mabd_redmax_node oldest = sim->last;
+    sim->last = sim->now, sim->now = sim->next, sim->next = oldest;
+    for (int32_t i = 0; i < sim->link_count; i++) {
+        mabd_sp_store(sim->F[i], sim->wrench + 6 * (size_t)i);
+    }
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        sim->parts[i].has_history = sim->parts[i].history_after;
+        sim->parts[i].peak = sim->parts[i].peak_after;
+    }
+}
+
+static void add_report(const mabd_redmax_report* r, mabd_step_info* info) {
+    info->iterations += r->iterations;
+    info->retries += r->retries;
+    if (r->substeps > info->substeps) info->substeps = r->substeps;
+    info->line_searches += r->line_searches;
+    info->converged &= r->converged;
+    info->redmax.guarded += r->guarded;
+}
+
+static mabd_status report_failure(const mabd_redmax_sim* sim, const mabd_redmax_report* r,
+                                  mabd_real time, mabd_error* error) {
+    const mabd_redmax_link* link = &sim->links[r->link < 0 ? 0 : r->link];
+    char label[160];
+    if (link->joint >= 0) {
+        mabd_model_joint_label(sim->model, link->joint, label, sizeof label);
+    } else {
+        mabd_model_body_label(sim->model, link->body < 0 ? 0 : link->body, label, sizeof label);
+    }
+    return mabd_fail_at(error, r->status, link->body, link->joint, time, "%s %s (t = %g s)",
+                        r->reason ? r->reason : "the step fails at", label, (double)time);
+}
+
+static void add_times(mabd_redmax_sim* sim, double elapsed) {
+    double inside = 0;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        for (int k = MABD_REDMAX_RESIDUAL; k < MABD_REDMAX_STAGE_COUNT; k++) {
+            sim->times[k] += sim->reports[i].seconds[k];
+            inside += sim->reports[i].seconds[k];
+        }
+    }
+    sim->times[MABD_REDMAX_STEP] += elapsed - inside;
+}
+
+mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error) {
+    mabd_redmax_sim* sim = self;
+    mabd_step_info local;
+    const double clock = mabd_clock();
+    if (!info) info = &local;
+    memset(info, 0, sizeof *info);
+    info->converged = true, info->worst_joint = -1;
+    sim->time = time;
+    mabd_pool_run(sim->pool, sim->part_count, step_part, sim);
+    const mabd_redmax_report* bad = NULL;
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        const mabd_redmax_report* r = &sim->reports[i];
+        if (r->status != MABD_OK && !bad) bad = r;
+        add_report(r, info);
+    }
+    add_times(sim, mabd_clock() - clock);
+    if (bad) return report_failure(sim, bad, time, error);
+    rotate(sim);
+    sim->time = time + sim->def.h;
+    mabd_redmax_keep_inputs(sim);
+    mabd_redmax_measure_rows(sim, &info->gap, &info->angle_error, &info->worst_joint);
+    return MABD_OK;
+}

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a model to links.
+//
+// The string of a joint from body a to body b, by its axes x y z; T three slides, B a ball:
+//
+//   fixed -        rectangular Tx Ty   pin-in-slot Tx Ry   planar Tx Ty Rz
+//   prismatic Tx   cylindrical Tx Rx   cartesian T         slot Tx B
+//   hinge Rx       universal Rx Ry     ball B              free T B
+//
+// These are the coordinates of joint/table.h: slides along the axes of a, then turns, of which the
+// last is about an axis of b. If the tree reaches the joint from b, E_ba = E_ab^-1: the reversed
+// string with negated axes. A fixed joint is a link without freedom, so that its wrench is there
+// like that of any other. A body that no joint connects to the ground hangs at it by T B, about its
+// centre of mass. A scripted body is a slide and a hinge at the ground that follow its signals.
+
+#include "formulation/redmax/redmax_tree.h"
+
+#include <string.h>
+
+#define STRING_MAX 4
+
+/// One primitive of a string; axis: mabd_axis of its first freedom.
+typedef struct string_entry {
+    mabd_primitive kind;
+    int axis;
+} string_entry;
+typedef struct joint_string {
+    int count;
+    string_entry entry[STRING_MAX];
+} joint_string;
+
+#define SCREW(axis)                                                                                \
+    { MABD_PRIMITIVE_SCREW, MABD_AXIS_##axis }
+#define SLIDES                                                                                     \
+    { MABD_PRIMITIVE_TRANSLATION, MABD_AXIS_TX }
+#define BALL                                                                                       \
+    { MABD_PRIMITIVE_BALL, MABD_AXIS_RX }
+
+static const joint_string strings[MABD_JOINT_COUNT] = {
+    [MABD_JOINT_FIXED] = {1, {{MABD_PRIMITIVE_FIXED, 0}}},
+    [MABD_JOINT_PRISMATIC] = {1, {SCREW(TX)}},
+    [MABD_JOINT_HINGE] = {1, {SCREW(RX)}},
+    [MABD_JOINT_RECTANGULAR] = {2, {SCREW(TX), SCREW(TY)}},
+    [MABD_JOINT_CYLINDRICAL] = {2, {SCREW(TX), SCREW(RX)}},
+    [MABD_JOINT_PIN_IN_SLOT] = {2, {SCREW(TX), SCREW(RY)}},
+    [MABD_JOINT_UNIVERSAL] = {2, {SCREW(RX), SCREW(RY)}},
+    [MABD_JOINT_CARTESIAN] = {1, {SLIDES}},
+    [MABD_JOINT_PLANAR] = {3, {SCREW(TX), SCREW(TY), SCREW(RZ)}},
+    [MABD_JOINT_BALL] = {1, {BALL}},
+    [MABD_JOINT_SLOT] = {2, {SCREW(TX), BALL}},
+    [MABD_JOINT_FREE] = {2, {SLIDES, BALL}},
+};
+
+static int freedoms_of(mabd_primitive kind) {
+    return kind == MABD_PRIMITIVE_FIXED ? 0 : kind == MABD_PRIMITIVE_SCREW ? 1 : 3;
+}
+
+// True if a slide of a joint follows its target exactly: then its slides are links of their own.
+static bool has_rigid_slide(const mabd_row_set* set) {
+    bool rigid = false;
+    for (int32_t r = 0; r < set->control_count; r++) {
+        rigid |= set->control[r].rigid && set->control_row[r].kind == MABD_ROW_SLIDE;
+    }
+    return rigid;
+}
+
+static joint_string string_of(const mabd_model* m, const mabd_model_joint* joint) {
+    joint_string s = strings[joint->type];
+    if (s.entry[0].kind != MABD_PRIMITIVE_TRANSLATION) return s;
+    if (!has_rigid_slide(&m->row_sets[joint->row_set])) return s;
+    const joint_string slides = {3, {SCREW(TX), SCREW(TY), SCREW(TZ)}};
+    joint_string out = slides;
+    for (int i = 1; i < s.count; i++) out.entry[out.count++] = s.entry[i];
+    return out;
+}
+
+// ---- graph -------------------------------------------------------------------------------------
+
+// Rows by which joints are chosen: rigid ones. A free joint with controls has none, and is
+// preferred to nothing.
+static int32_t width_of(const mabd_model* m, const mabd_model_joint* joint) {
+    const mabd_row_set* set = &m->row_sets[joint->row_set];
+    const bool moves_a = m->body_motion[joint->a] == MABD_MOTION_DYNAMIC;
+    const bool moves_b = m->body_motion[joint->b] == MABD_MOTION_DYNAMIC;
+    if (!moves_a && !moves_b) return 0;
+    if (set->rigid_count > 0) return set->rigid_count;
+    return set->control_count + set->motor_count > 0;
+}
+
+static mabd_status fill_graph(const mabd_allocator* allocator, const mabd_model* m,
+                              mabd_redmax_graph* g) {
+    const size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
+    mabd_arena arena = {0};
+    bool* moving = NULL;
+    int32_t *a = NULL, *b = NULL, *width = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        moving = mabd_arena_take(&arena, bodies, sizeof *moving);
+        a = mabd_arena_take(&arena, joints, sizeof *a);
+        b = mabd_arena_take(&arena, joints, sizeof *b);
+        width = mabd_arena_take(&arena, joints, sizeof *width);
+        if (pass == 0) MABD_TRY(mabd_arena_allocate(allocator, &arena));
+    }
+    g->memory = arena.memory, g->bytes = arena.size;
+    for (size_t i = 0; i < bodies; i++) moving[i] = m->body_motion[i] == MABD_MOTION_DYNAMIC;
+    for (size_t j = 0; j < joints; j++) {
+        const mabd_model_joint* joint = &m->joints[j];
+        a[j] = joint->a < m->body_count ? joint->a : -1;
+        b[j] = joint->b < m->body_count ? joint->b : -1;
+        width[j] = width_of(m, joint);
+    }
+    g->graph = (mabd_graph){.body_count = m->body_count,
+                            .joint_count = m->joint_count,
+                            .moving = moving,
+                            .a = a,
+                            .b = b,
+                            .width = width};
+    return mabd_graph_init(allocator, &g->graph);
+}
+
+mabd_status mabd_redmax_graph_init(const mabd_allocator* allocator, const mabd_model* m,
+                                   mabd_redmax_graph* g) {
+    *g = (mabd_redmax_graph){0};
+    mabd_status status = fill_graph(allocator, m, g);
+    if (status == MABD_OK) status = mabd_ground_tree_init(allocator, &g->graph, &g->tree);
+    if (status != MABD_OK) mabd_redmax_graph_free(allocator, g);
+    return status;
+}
+
+void mabd_redmax_graph_free(const mabd_allocator* allocator, mabd_redmax_graph* g) {
+    mabd_tree_free(allocator, &g->tree);
+    mabd_graph_free(allocator, &g->graph);
+    mabd_free(allocator, g->memory, g->bytes);
+    *g = (mabd_redmax_graph){0};
+}
+
+// ---- strings -----------------------------------------------------------------------------------
+
+/// Work on one part; links and freedoms are only counted while sim is null.
+typedef struct builder {
+    const mabd_model* model;
+    const mabd_redmax_graph* graph;
+    mabd_redmax_sim* sim;
+    mabd_redmax_counts n;
+} builder;
+
+static mabd_spatial axis_of(int axis, mabd_real sign) {
+    mabd_real e[6] = {0};
+    e[axis < 3 ? axis + 3 : axis - 3] = sign; // slides are the linear part
+    return mabd_sp_load(e);
+}
+
+static mabd_frame identity(void) {
+    const mabd_frame E = {mabd_m3_identity(), mabd_v3(0, 0, 0)};
+    return E;
+}
+
+// Add a link with its freedoms; returns its number.
+static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, mabd_frame rest) {
+    const int32_t index = w->n.links++, count = freedoms_of(entry->kind);
+    const bool ball = entry->kind == MABD_PRIMITIVE_BALL;
+    if (w->sim) {
+        w->sim->links[index] = (mabd_redmax_link){.kind = entry->kind,
+                                                  .parent = parent,
+                                                  .body = -1,
+                                                  .joint = -1,
+                                                  .first = w->n.freedoms,
+                                                  .count = count,
+                                                  .ball = ball ? w->n.balls : -1,
+                                                  .rest = rest,
+                                                  .S = axis_of(entry->axis, 1),
+                                                  .principal = identity()};
+        for (int32_t k = 0; k < count; k++) {
+            w->sim->freedoms[w->n.freedoms + k] =
+                (mabd_redmax_freedom){.link = index, .axis = -1, .coordinate = -1, .motor = -1};
+        }
+    }
+    w->n.freedoms += count, w->n.balls += ball;
+    return index;
+}
+
+// Let a link carry a body whose principal frame in the link frame is P.
+static void carry(builder* w, int32_t link, int32_t body, mabd_frame P) {
+    if (!w->sim) return;
+    const mabd_model_class* c = &w->model->classes[w->model->body_class[body]];
+    mabd_redmax_link* own = &w->sim->links[link];
+    const mabd_mat3 moments =
+        mabd_m3(mabd_v3(c->principal[0], 0, 0), mabd_v3(0, c->principal[1], 0),
+                mabd_v3(0, 0, c->principal[2]));
+    const mabd_mat3 turned = mabd_m3_product(mabd_m3_product(P.R, moments), mabd_m3_transpose(P.R));
+    const mabd_mat3 arm = mabd_m3_skew(P.p);
+    own->body = body, own->principal = P, own->drag = c->material.drag;
+    own->M.mass = c->material.mass;
+    own->M.mc = mabd_v3_scale(own->M.mass, P.p);
+    own->M.I = mabd_m3_axpy(-own->M.mass, mabd_m3_product(arm, arm), turned);
+    w->sim->body_link[body] = link;
+}
+
+// ---- roots -------------------------------------------------------------------------------------
+
+static mabd_frame frame_of(const mabd_model* m, int32_t body, const mabd_model_start* user) {
+    const mabd_rigid_state s = mabd_rigid_from_user(&m->classes[m->body_class[body]], user);
+    const mabd_frame E = {mabd_q_matrix(s.q), s.c};
+    return E;
+}
+
+static void set_script(builder* w, int32_t link, mabd_spatial S, const mabd_signal* signal) {
+    if (!w->sim) return;
+    mabd_redmax_link* own = &w->sim->links[link];
+    own->S = S;
+    w->sim->freedoms[own->first].prescribed = true;
+    w->sim->freedoms[own->first].script = signal;
+}
+
+// Add the links of a scripted body. Its principal frame in the last one, or in the world if it
+// has no signal, is written to *principal. Returns the link, -1 = ground.
+static int32_t add_script(builder* w, const mabd_model_script* script, mabd_frame* principal) {
+    const mabd_model* m = w->model;
+    const string_entry screw = {MABD_PRIMITIVE_SCREW, MABD_AXIS_TX};
+    mabd_model_start still = mabd_model_script_pose(m, script, 0, 0);
+    mabd_frame rest = identity();
+    int32_t link = -1;
+    if (!script->translation && !script->angle) {
+        *principal = frame_of(m, script->body, &still);
+        return -1;
+    }
+    rest.p = script->translation ? script->pivot : mabd_v3_load(still.position);
+    if (script->translation) {
+        link = add_link(w, &screw, link, rest);
+        set_script(w, link, mabd_sp(mabd_v3(0, 0, 0), script->direction), script->translation);
+        rest.p = mabd_v3(0, 0, 0);
+    }
+    if (script->angle) {
+        link = add_link(w, &screw, link, rest);
+        set_script(w, link, mabd_sp(script->axis, mabd_v3(0, 0, 0)), script->angle);
+    }
+    memset(still.position, 0, sizeof still.position);
+    *principal = frame_of(m, script->body, &still);
+    return link;
+}
+
+// The link and principal frame of a body of the ground.
+static int32_t ground_link(builder* w, int32_t body, mabd_frame* principal) {
+    const mabd_model* m = w->model;
+    *principal = identity();
+    if (body == m->body_count) return -1;
+    for (int32_t i = 0; i < m->script_count; i++) {
+        if (m->scripts[i].body == body) return add_script(w, &m->scripts[i], principal);
+    }
+    *principal = frame_of(m, body, &m->start[body]);
+    return -1;
+}
+
+// ---- joints ------------------------------------------------------------------------------------
+
+// Freedom of an axis of a joint; null if the string has none there.
+static mabd_redmax_freedom* find_axis(builder* w, int32_t from, int32_t joint, int axis) {
+    for (int32_t k = from; k < w->n.freedoms; k++) {
+        mabd_redmax_freedom* f = &w->sim->freedoms[k];
+        if (f->axis == axis && w->sim->links[f->link].joint == joint) return f;
+    }
+    return NULL;
+}
+
+static int axis_of_row(const mabd_row* row) {
+    return row->kind == MABD_ROW_SLIDE ? row->axis : row->axis + 3;
+}
+
+// Connect the controls and motors of a joint with the freedoms of its string.
+static void set_laws(builder* w, int32_t from, int32_t joint) {
+    const mabd_model_joint* own = &w->model->joints[joint];
+    const mabd_row_set* set = &w->model->row_sets[own->row_set];
+    for (int32_t r = 0; r < set->control_count; r++) {
+        const mabd_control* c = &set->control[r];
+        mabd_redmax_freedom* f = find_axis(w, from, joint, axis_of_row(&set->control_row[r]));
+        f->control = c, f->coordinate = own->coordinate + r;
+        f->prescribed = c->rigid;
+        f->k = c->stiffness, f->d = c->damping, f->I = c->armature;
+        w->sim->links[f->link].laws = true;
+    }
+    for (int32_t r = 0; r < set->motor_count; r++) {
+        mabd_redmax_freedom* f = find_axis(w, from, joint, axis_of_row(&set->motor[r].row));
+        f->engine = &set->motor[r], f->motor = w->sim->joint_motor[joint] + r;
+        w->sim->links[f->link].laws = true;
+    }
+}
+
+// Set axes and direction of a link of a joint.
+static void set_link(builder* w, int32_t link, const string_entry* entry, int32_t joint,
+                     bool reversed) {
+    if (!w->sim) return;
+    mabd_redmax_link* own = &w->sim->links[link];
+    const mabd_real sign = reversed ? -1 : 1;
+    own->joint = joint, own->reversed = reversed;
+    own->S = axis_of(entry->axis, sign);
+    if (entry->kind == MABD_PRIMITIVE_TRANSLATION) own->S.v.x = sign;
+    for (int32_t k = 0; k < own->count; k++) {
+        w->sim->freedoms[own->first + k].axis = entry->axis + k;
+    }
+}
+
+// Add the string of a joint from a link, in whose frame the parent's principal frame is P.
+static void add_joint(builder* w, int32_t parent, mabd_frame P, int32_t joint, int32_t body) {
+    const mabd_model_joint* own = &w->model->joints[joint];
+    const joint_string string = string_of(w->model, own);
+    const bool reversed = own->a == body;
+    const int32_t from = w->n.freedoms;
+    mabd_joint_view view;
+    mabd_model_joint_view(w->model, own, &view);
+    const mabd_frame on_a = {view.Fa, view.Xa}, on_b = {view.Fb, view.Xb};
+    mabd_frame rest = mabd_frame_product(&P, reversed ? &on_b : &on_a);
+    int32_t link = parent;
+    for (int i = 0; i < string.count; i++) {
+        const string_entry* entry = &string.entry[reversed ? string.count - 1 - i : i];
+        link = add_link(w, entry, link, rest);
+        set_link(w, link, entry, joint, reversed);
+        rest = identity();
+    }
+    carry(w, link, body, mabd_frame_inverse(reversed ? &on_a : &on_b));
+    if (!w->sim) return;
+    w->sim->links[link].last = true;
+    w->sim->joint_link[joint] = link;
+    set_laws(w, from, joint);
+}
+
+// Add a body by the joint through which the tree reaches it.
+static void add_body(builder* w, int32_t body) {
+    const mabd_tree* tree = &w->graph->tree;
+    const int32_t parent = tree->parent[body], joint = tree->parent_joint[body];
+    if (joint < 0) {
+        const joint_string* free = &strings[MABD_JOINT_FREE];
+        int32_t link = -1;
+        for (int i = 0; i < free->count; i++) {
+            link = add_link(w, &free->entry[i], link, identity());
+            if (w->sim && i == 0) w->sim->links[link].S.v.x = 1;
+        }
+        carry(w, link, body, identity());
+        return;
+    }
+    mabd_frame P = identity();
+    int32_t link = -1;
+    if (parent >= 0) {
+        if (w->sim) link = w->sim->body_link[parent], P = w->sim->links[link].principal;
+    } else {
+        const mabd_model_joint* own = &w->model->joints[joint];
+        link = ground_link(w, own->a == body ? own->b : own->a, &P);
+    }
+    add_joint(w, link, P, joint, body);
+}
+
+// ---- parts -------------------------------------------------------------------------------------
+
+// True if a force on the bodies of a part depends on their poses, or turns with them.
+static void judge_forces(const mabd_redmax_sim* sim, mabd_redmax_part* part, int32_t body) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = sim->body_force[body]; i < sim->body_force[body + 1]; i++) {
+        part->poses |= !m->forces[i].body_frame;
+        part->driven |= m->forces[i].body_frame;
+    }
+    part->poses |= m->wind != NULL && m->classes[m->body_class[body]].material.drag > 0;
+}
+
+// Length of a link: from its parent's frame, and to its centre.
+static mabd_real link_length(const mabd_redmax_link* link) {
+    return mabd_v3_norm(link->rest.p) + mabd_v3_norm(link->principal.p);
+}
+
+// Lengths, weight and reach of a part. `up` (links) holds the length of the way from the ground.
+static void measure_part(mabd_redmax_sim* sim, mabd_redmax_part* part) {
+    mabd_real weight = 0, longest = 0;
+    for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        const mabd_real g = mabd_v3_norm(mabd_v3_load(sim->model->gravity));
+        mabd_real* way = sim->up + i;
+        *way = link_length(link) + (link->parent >= 0 ? sim->up[link->parent] : 0);
+        if (*way > longest) longest = *way;
+        weight += link->M.mass * g;
+        if (link->body >= 0) judge_forces(sim, part, link->body), part->body_count++;
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            part->driven |= sim->freedoms[k].prescribed;
+        }
+    }
+    part->reach = weight * longest;
+    const mabd_real length = longest > 0 ? longest / (mabd_real)part->link_count : 1;
+    for (int32_t k = part->freedom_first; k < part->freedom_first + part->freedom_count; k++) {
+        mabd_redmax_freedom* f = &sim->freedoms[k];
+        const mabd_redmax_link* link = &sim->links[f->link];
+        const bool slide =
+            link->kind == MABD_PRIMITIVE_TRANSLATION || mabd_v3_dot(link->S.w, link->S.w) == 0;
+        f->length = slide && link->kind != MABD_PRIMITIVE_BALL ? length : 1;
+    }
+}
+
+static mabd_redmax_counts walk(builder* w) {
+    const mabd_tree* tree = &w->graph->tree;
+    for (int32_t i = 0; i < tree->component_count; i++) {
+        const mabd_tree_component* c = &tree->components[i];
+        const mabd_redmax_counts before = w->n;
+        for (int32_t k = c->body_count - 1; k >= 0; k--)
+            add_body(w, tree->order[c->body_first + k]);
+        if (w->sim) {
+            w->sim->parts[i] = (mabd_redmax_part){.link_first = before.links,
+                                                  .link_count = w->n.links - before.links,
+                                                  .freedom_first = before.freedoms,
+                                                  .freedom_count = w->n.freedoms - before.freedoms};
+            measure_part(w->sim, &w->sim->parts[i]);
+        }
+    }
+    w->n.parts = tree->component_count;
+    for (int32_t j = 0; j < w->model->joint_count; j++) {
+        w->n.motors += w->model->row_sets[w->model->joints[j].row_set].motor_count;
+    }
+    return w->n;
+}
+
+mabd_redmax_counts mabd_redmax_count(const mabd_model* model, const mabd_redmax_graph* graph) {
+    builder w = {.model = model, .graph = graph};
+    return walk(&w);
+}
+
+static void map_model(mabd_redmax_sim* sim) {
+    const mabd_model* m = sim->model;
+    for (int32_t i = 0; i <= m->body_count; i++) sim->body_link[i] = sim->body_script[i] = -1;
+    for (int32_t i = 0; i < m->script_count; i++) sim->body_script[m->scripts[i].body] = i;
+    for (int32_t i = 0, at = 0; i <= m->body_count; i++) { // forces are sorted by body
+        while (at < m->force_count && m->forces[at].body < i) at++;
+        sim->body_force[i] = at;
+    }
+    for (int32_t j = 0, motor = 0; j < m->joint_count; j++) {
+        sim->joint_link[j] = -1, sim->joint_motor[j] = motor;
+        motor += m->row_sets[m->joints[j].row_set].motor_count;
+    }
+}
+
+void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_redmax_graph* graph) {
+    builder w = {.model = sim->model, .graph = graph, .sim = sim};
+    map_model(sim);
+    walk(&w);
+}
