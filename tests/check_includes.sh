@@ -132,6 +132,7 @@ function room_of(path,    name) {
     sub(/^src\//, "", name)
     sub(/^formulation\/affine/, "affine", name)
     sub(/^formulation\/quaternion/, "quaternion", name)
+    sub(/^formulation\/redmax/, "redmax", name)
     return name
 }
 # The file that an include names, "" if there is none.
