@@ -51,7 +51,8 @@ void compare_report_row(const compare_report* r, const compare_row* row) {
 
 static void put_csv(const void* report, FILE* out) {
     const compare_report* r = report;
-    fprintf(out, "# %s\n# machine: %s\n", r->command, r->machine);
+    fprintf(out, "# %s\n# machine: %s\n# build: mabd %s, compiler %s\n", r->command, r->machine,
+            mabd_version(), __VERSION__);
     fputs("formulation,integrator,h,steps,reference,outcome", out);
 #define X(name, format, unit) fputs("," #name, out);
     COMPARE_NUMBER_LIST(X)
