@@ -416,3 +416,19 @@ mabd_quaternion_size mabd_quaternion_evaluate(const mabd_quaternion_solve* s, co
     }
     return mabd_quaternion_size_of(s->sim, part, s->sim->residual + part->vector_first);
 }
+
+void mabd_quaternion_evaluate_loads(const mabd_quaternion_solve* s, const mabd_real* pose) {
+    const mabd_quaternion_sim* sim = s->sim;
+    for (int32_t i = 0; i < s->part->body_count; i++) evaluate_body(s, i, pose, false);
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[s->part->joint_first + i];
+        const mabd_model_joint* joint = &sim->model->joints[j->joint];
+        const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+        joint_rows rows;
+        if (set->motor_count == 0 && !set->damped) continue;
+        rows.view = mabd_quaternion_view(sim, pose, s->time, joint);
+        rows.rigid.Q = mabd_m3_tproduct(rows.view.Ab, rows.view.Aa);
+        add_motors(s, j, &rows, s->bh * s->bh, false);
+        add_damper(s, j, pose, &rows, false);
+    }
+}

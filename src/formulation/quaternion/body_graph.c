@@ -19,9 +19,11 @@
 #include <math.h>
 #include <string.h>
 
-/// Refinements at most, and the least fall of the residual with which they go on.
+/// Refinements at most, the least fall of the residual with which they go on, and the part of the
+/// largest force at which they end.
 #define REFINE_MAX  60
 #define REFINE_FALL ((mabd_real)2)
+#define REFINE_PART ((mabd_real)1e-13)
 
 #define BLOCK 36 // reals of a 6 x 6 block
 
@@ -43,6 +45,7 @@ static void lay_out(mabd_body_graph* g, size_t bodies, size_t joints, size_t edg
     g->edge_block = mabd_arena_take(arena, edges, sizeof *g->edge_block);
     g->pair = mabd_arena_take(arena, joints, sizeof *g->pair);
     g->V = mabd_arena_take(arena, joints * MABD_GRAPH_WIDTH * MABD_GRAPH_WIDTH, sizeof *g->V);
+    g->mixed = mabd_arena_take(arena, joints, sizeof *g->mixed);
     g->force = mabd_arena_take(arena, 6 * bodies, sizeof *g->force);
     g->motion = mabd_arena_take(arena, 6 * bodies, sizeof *g->motion);
     g->rest = mabd_arena_take(arena, 6 * bodies, sizeof *g->rest);
@@ -138,17 +141,18 @@ typedef struct joint_sides {
     int32_t width;
     const mabd_row_set* set;
     const mabd_real* V;
+    bool mixed;
 } joint_sides;
 
 static joint_sides sides_of(const mabd_quaternion_solve* s, int32_t i) {
     const mabd_quaternion_sim* sim = s->sim;
     const mabd_quaternion_joint* j = &sim->joints[s->part->joint_first + i];
-    joint_sides out = {
-        {NULL, NULL}, {j->slot_a, j->slot_b}, j->slot >= 0 ? j->width : 0, NULL, NULL};
+    joint_sides out = {.slot = {j->slot_a, j->slot_b}, .width = j->slot >= 0 ? j->width : 0};
     if (j->block_a != SIZE_MAX) out.J[0] = sim->lower + j->block_a;
     if (j->block_b != SIZE_MAX) out.J[1] = sim->lower + j->block_b;
     out.set = &sim->model->row_sets[sim->model->joints[j->joint].row_set];
     out.V = s->part->graph->V + (size_t)i * MABD_GRAPH_WIDTH * MABD_GRAPH_WIDTH;
+    out.mixed = s->part->graph->mixed[i];
     return out;
 }
 
@@ -156,6 +160,7 @@ void mabd_body_graph_set_equal(const mabd_quaternion_solve* s) {
     const size_t size = MABD_GRAPH_WIDTH * MABD_GRAPH_WIDTH;
     mabd_real* V = s->part->graph->V;
     memset(V, 0, (size_t)s->part->joint_count * size * sizeof *V);
+    memset(s->part->graph->mixed, 0, (size_t)s->part->joint_count * sizeof(bool));
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const joint_sides j = sides_of(s, i);
         for (int32_t r = 0; r < j.width; r++) {
@@ -176,8 +181,10 @@ static void row_values(const joint_sides* j, const mabd_real* y, mabd_real* x) {
         }
     }
     for (int32_t r = 0; r < j->width; r++) {
-        x[r] = 0;
-        for (int32_t q = 0; q < j->width; q++) x[r] += j->V[r * j->width + q] * speed[q];
+        x[r] = j->V[r * (j->width + 1)] * speed[r];
+        for (int32_t q = 0; j->mixed && q < j->width; q++) {
+            if (q != r) x[r] += j->V[r * j->width + q] * speed[q];
+        }
     }
 }
 
@@ -294,8 +301,9 @@ mabd_status mabd_body_graph_factor(const mabd_quaternion_solve* s, mabd_real shi
 int32_t mabd_body_graph_solve(const mabd_quaternion_solve* s, const mabd_real* b, mabd_real* y) {
     mabd_body_graph* g = s->part->graph;
     const size_t n = 6 * (size_t)s->part->body_count;
-    mabd_real *rest = g->rest, last = (mabd_real)INFINITY;
+    mabd_real *rest = g->rest, last = (mabd_real)INFINITY, goal = 0;
     int32_t count = 0;
+    for (size_t i = 0; i < n; i++) goal = (mabd_real)fmax(goal, REFINE_PART * fabs(b[i]));
     memset(y, 0, n * sizeof *y);
     memcpy(rest, b, n * sizeof *rest);
     for (;; count++) {
@@ -307,7 +315,7 @@ int32_t mabd_body_graph_solve(const mabd_quaternion_solve* s, const mabd_real* b
             rest[i] = b[i] - rest[i];
             largest = (mabd_real)fmax(largest, fabs(rest[i]));
         }
-        if (!(largest > 0) || largest > last / REFINE_FALL || count == REFINE_MAX) return count;
+        if (!(largest > goal) || largest > last / REFINE_FALL || count == REFINE_MAX) return count;
         last = largest;
     }
 }

@@ -19,6 +19,7 @@ typedef struct mabd_body_graph {
     size_t *block, *edge_block;
     size_t* pair;      // (joints of the part) offset in U of its two bodies, SIZE_MAX = none
     mabd_real* V;      // (joints x MABD_GRAPH_WIDTH^2) inverse weights, row-major, as wide as a row
+    bool* mixed;       // (joints) V is not diagonal
     mabd_real* force;  // (6 per body) workspace of callers
     mabd_real* motion; // (6 per body) workspace of callers
     mabd_real* rest;   // (6 per body)

@@ -9,9 +9,10 @@
 // whether or not rows are redundant. Velocities follow from the history. Then the multipliers are
 // the weighted least-norm ones of J' l = bh^2 E [VQ eq. 32], with E without multipliers.
 //
-// The factor of the first iteration is kept while each iteration divides the errors of the rows by
-// FACTOR_FALL: with poses predicted to O(h^2) one factor gives three or four digits an iteration.
-// It also serves the multipliers unless weights differ: solutions are refined with J itself.
+// J and the factor of the first iteration are kept while each iteration divides the errors of the
+// rows by FACTOR_FALL: with poses predicted to O(h^2) they give three or four digits an iteration,
+// at the cost of the values of the rows. The factor also serves the multipliers unless weights
+// differ: solutions are refined with J itself.
 
 #include "formulation/quaternion/constrained.h"
 
@@ -107,8 +108,8 @@ mabd_status mabd_quaternion_judge_constrained(const mabd_quaternion_solve* s,
 
 // ---- poses -------------------------------------------------------------------------------------
 
-// Evaluate rows at sim->pose: J into the matrix, errors into sim->residual. Returns the largest.
-static mabd_real find_rows(const mabd_quaternion_solve* s, int32_t* joint) {
+// Evaluate the rows at sim->pose: errors into sim->residual. Returns the largest.
+static mabd_real find_errors(const mabd_quaternion_solve* s, int32_t* joint) {
     mabd_quaternion_sim* sim = s->sim;
     mabd_real* out = sim->residual + s->part->vector_first + 6 * (size_t)s->part->body_count;
     mabd_real largest = 0;
@@ -116,12 +117,9 @@ static mabd_real find_rows(const mabd_quaternion_solve* s, int32_t* joint) {
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const mabd_quaternion_joint* j = &sim->joints[s->part->joint_first + i];
         const int32_t rigid = set_of(sim, j)->rigid_count;
-        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
         mabd_real* C = out + (j->row - s->part->row_first);
         if (j->slot < 0) continue;
-        mabd_quaternion_rows(s, j, C, J);
-        mabd_quaternion_store_jacobian(sim, j, J, false);
-        mabd_quaternion_store_jacobian(sim, j, J, true);
+        mabd_quaternion_row_values(s, j, C);
         for (int32_t r = 0; r < j->width; r++) {
             if (r >= rigid) {
                 sim->row_x[j->row + r] = C[r];
@@ -150,8 +148,10 @@ static void move(const mabd_quaternion_solve* s, const mabd_real* motion) {
     }
 }
 
+// Factor J'J at sim->pose; J stays in the matrix.
 static mabd_status factor(const mabd_quaternion_solve* s) {
     int32_t slot = -1;
+    mabd_quaternion_store_rows(s);
     const double clock = mabd_clock();
     mabd_body_graph_set_equal(s);
     const mabd_status status = mabd_body_graph_factor(s, 0, &slot);
@@ -169,7 +169,7 @@ static mabd_status find_poses(const mabd_quaternion_solve* s) {
     const mabd_real* C = sim->residual + s->part->vector_first + 6 * (size_t)s->part->body_count;
     int32_t joint;
     bool fresh = false;
-    mabd_real error = find_rows(s, &joint);
+    mabd_real error = find_errors(s, &joint);
     for (int32_t i = 0; i < sim->def.max_iterations; i++) {
         if (i > 0 && error <= SPARE * tolerance) return MABD_OK;
         if (!fresh) MABD_TRY(factor(s));
@@ -179,7 +179,7 @@ static mabd_status find_poses(const mabd_quaternion_solve* s) {
         s->report->solve_seconds += mabd_clock() - clock;
         move(s, g->motion);
         s->report->iterations++;
-        const mabd_real now = find_rows(s, &joint);
+        const mabd_real now = find_errors(s, &joint);
         if (error <= tolerance && now > error / 2) return MABD_OK; // round-off
         fresh = now <= error / FACTOR_FALL || now <= tolerance;
         error = now;
@@ -206,17 +206,16 @@ static bool has_weights(const mabd_quaternion_solve* s) {
     return false;
 }
 
-// J' l = bh^2 E, E at zero multipliers; J of the pose is in the matrix.
+// J' l = bh^2 E, both at sim->pose.
 static mabd_status find_multipliers(const mabd_quaternion_solve* s) {
     mabd_quaternion_sim* sim = s->sim;
-    mabd_real *l = sim->multiplier + s->part->row_first, *zero = sim->trial_multiplier;
     const mabd_real* E = sim->residual + s->part->vector_first;
-    memset(zero + s->part->row_first, 0, (size_t)s->part->row_count * sizeof *zero);
-    mabd_quaternion_evaluate(s, sim->pose, zero, false);
+    mabd_quaternion_evaluate_loads(s, sim->pose);
+    mabd_quaternion_store_rows(s);
     if (has_weights(s)) MABD_TRY(mabd_quaternion_factor_weighted(s));
     const double clock = mabd_clock();
     s->report->refinements += mabd_body_graph_solve(s, E, s->part->graph->motion);
-    mabd_body_graph_row_forces(s, s->part->graph->motion, l);
+    mabd_body_graph_row_forces(s, s->part->graph->motion, sim->multiplier + s->part->row_first);
     s->report->solve_seconds += mabd_clock() - clock;
     return MABD_OK;
 }

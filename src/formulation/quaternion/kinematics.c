@@ -48,6 +48,30 @@ static const mabd_row_set* set_of(const mabd_quaternion_solve* s, const mabd_qua
     return &s->sim->model->row_sets[s->sim->model->joints[j->joint].row_set];
 }
 
+// Coordinates of the controls of a joint at the state.
+static void read_near(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                      mabd_real* near) {
+    const mabd_model_joint* joint = &s->sim->model->joints[j->joint];
+    for (int32_t r = 0; r < set_of(s, j)->control_count; r++) {
+        near[r] = s->sim->now.x[2 * (size_t)(joint->coordinate + r)];
+    }
+}
+
+void mabd_quaternion_row_values(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                                mabd_real* C) {
+    const mabd_model_joint* joint = &s->sim->model->joints[j->joint];
+    const mabd_row_set* set = set_of(s, j);
+    const mabd_joint_view view = mabd_quaternion_view(s->sim, s->sim->pose, s->time, joint);
+    const mabd_vec3 gap = mabd_joint_gap(&view);
+    mabd_real near[MABD_JOINT_MAX_ROWS] = {0};
+    for (int32_t r = 0; r < set->rigid_count; r++) {
+        C[r] = mabd_row_value(&view, &set->rigid[r], gap);
+    }
+    if (set->control_count == 0) return;
+    read_near(s, j, near);
+    mabd_joint_coordinates(&view, set->control_count, set->control_row, near, C + set->rigid_count);
+}
+
 void mabd_quaternion_rows(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
                           mabd_real* C, mabd_rigid_row* J) {
     const mabd_quaternion_sim* sim = s->sim;
@@ -56,9 +80,7 @@ void mabd_quaternion_rows(const mabd_quaternion_solve* s, const mabd_quaternion_
     const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
     mabd_real near[MABD_JOINT_MAX_ROWS] = {0};
     mabd_rigid_joint_rows(&view, set->rigid_count, set->rigid, NULL, C, J);
-    for (int32_t r = 0; r < set->control_count; r++) {
-        near[r] = sim->now.x[2 * (size_t)(joint->coordinate + r)];
-    }
+    read_near(s, j, near);
     if (set->control_count > 0) {
         mabd_rigid_joint_rows(&view, set->control_count, set->control_row, near,
                               C + set->rigid_count, J + set->rigid_count);

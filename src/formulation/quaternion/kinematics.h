@@ -8,6 +8,9 @@
 /// coordinates of controls as values. C, J (width of the joint). near: coordinates before.
 void mabd_quaternion_rows(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
                           mabd_real* C, mabd_rigid_row* J);
+/// The same values without Jacobians.
+void mabd_quaternion_row_values(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                                mabd_real* C);
 /// Write J and -J' of all joints of a part at sim->pose into the matrix.
 void mabd_quaternion_store_rows(const mabd_quaternion_solve* s);
 /// Write M, J and -J' of a part at sim->pose into the matrix; rows have no compliance.

@@ -45,7 +45,8 @@ static mabd_real point_entry(const mabd_mat3* B, const mabd_real* weight, int i,
     return sum;
 }
 
-static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+// Write V of a joint. Returns true if it is not diagonal.
+static bool set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
                       mabd_real* V) {
     const mabd_model_joint* joint = &s->sim->model->joints[j->joint];
     const mabd_row_set* set = &s->sim->model->row_sets[joint->row_set];
@@ -63,13 +64,15 @@ static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_join
             V[r * j->width + q] = point_entry(&B, set->weight, row->axis, set->rigid[q].axis);
         }
     }
+    return set->weight[0] != set->weight[1] || set->weight[1] != set->weight[2];
 }
 
 void mabd_quaternion_set_weights(const mabd_quaternion_solve* s) {
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
         if (j->slot < 0) continue;
-        set_joint(s, j, s->part->graph->V + (size_t)i * MABD_GRAPH_WIDTH * MABD_GRAPH_WIDTH);
+        mabd_real* V = s->part->graph->V + (size_t)i * MABD_GRAPH_WIDTH * MABD_GRAPH_WIDTH;
+        s->part->graph->mixed[i] = set_joint(s, j, V);
     }
 }
 

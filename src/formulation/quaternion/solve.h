@@ -37,6 +37,10 @@ mabd_joint_view mabd_quaternion_view(const mabd_quaternion_sim* sim, const mabd_
 mabd_quaternion_size mabd_quaternion_evaluate(const mabd_quaternion_solve* s, const mabd_real* pose,
                                               const mabd_real* multiplier, bool matrix);
 
+/// Compute the residual of the bodies of a part at `pose` (bodies x 7) without rows, with motors
+/// and dampers, into sim->residual: bh^2 E.
+void mabd_quaternion_evaluate_loads(const mabd_quaternion_solve* s, const mabd_real* pose);
+
 /// Set the matrix of a part to zero.
 void mabd_quaternion_clear(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part);
 /// Write J (width of the joint) and -J' of one side of a joint into the matrix.

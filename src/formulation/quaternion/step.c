@@ -90,14 +90,22 @@ static void set_past(part_step* p, const mabd_tableau_solve* t, const mabd_quate
     for_coordinates(p, past_coordinate, &w);
 }
 
-// First guess of poses: the node goes on with its velocity for `lead` seconds.
+// First guess of poses: the node goes on with its velocity for `lead` seconds. Where rows determine
+// the poses also with its acceleration, from the velocities one step ago if they are known: the
+// guess decides how many iterations one factor serves (constrained.c).
 static void guess(part_step* p, const mabd_quaternion_node* node, mabd_real lead) {
     mabd_quaternion_sim* sim = p->solve.sim;
+    const mabd_quaternion_node* last =
+        p->solve.part->constrained && node == p->from ? p->last : NULL;
+    const mabd_real bend = lead * lead / (2 * p->solve.h);
     for (int32_t i = 0; i < p->solve.part->body_count; i++) {
         const size_t body = (size_t)sim->bodies[p->solve.part->body_first + i];
         const mabd_real* row = node->body + MABD_NODE_REALS * body;
         mabd_real* pose = sim->pose + 7 * body;
         for (int k = 0; k < 7; k++) pose[k] = row[k] + lead * row[7 + k];
+        for (int k = 0; last && k < 7; k++) {
+            pose[k] += bend * (row[7 + k] - last->body[MABD_NODE_REALS * body + 7 + (size_t)k]);
+        }
         mabd_q_store(mabd_q_normalize(mabd_q_load(pose + 3)), pose + 3);
     }
 }
