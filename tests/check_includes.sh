@@ -78,7 +78,7 @@ BEGIN {
     room("bench/cuda-model", 12, "", "counts what kernels do")
 
     only("collide", "base math contact scene model collide")
-    only("sim", "base math scene topology model formulation sim")
+    only("sim", "base math scene topology model rigid formulation sim")
     only("gradient", "base math scene topology joint import/json model rigid formulation sim gradient")
     only("cuda/exec", "base cuda/exec")
     only("cuda/runtime", "base math cuda/exec cuda/runtime")

@@ -39,6 +39,19 @@ mabd_status mabd_warnings_copy(const mabd_warnings* from, mabd_warnings* to) {
     return MABD_OK;
 }
 
+void mabd_warnings_prepend(mabd_warnings* first, mabd_warnings* to) {
+    const int32_t more = to->list.count;
+    if (first->list.count == 0) return;
+    if (more > 0 &&
+        mabd_list_reserve(&first->allocator, &first->list, sizeof(mabd_warning), more) == MABD_OK) {
+        mabd_warning* end = (mabd_warning*)first->list.data + first->list.count;
+        first->list.count += mabd_warnings_read(to, more, end);
+    }
+    const mabd_list joined = first->list;
+    first->list = to->list, to->list = joined;
+    mabd_warnings_free(first);
+}
+
 void mabd_warnings_free(mabd_warnings* warnings) {
     mabd_list_free(&warnings->allocator, &warnings->list, sizeof(mabd_warning));
 }

@@ -20,5 +20,8 @@ void mabd_warn(mabd_warnings* warnings, int32_t body, int32_t joint, int64_t ste
 int32_t mabd_warnings_read(const mabd_warnings* warnings, int32_t capacity, mabd_warning* out);
 /// Replace the warnings of `to` by those of `from`. MABD_ERR_MEMORY.
 mabd_status mabd_warnings_copy(const mabd_warnings* from, mabd_warnings* to);
+/// Put the warnings of `first`, which is empty then, before those of `to`. Both have the same
+/// allocator. Without memory those of `to` are lost.
+void mabd_warnings_prepend(mabd_warnings* first, mabd_warnings* to);
 /// Free the list; it is empty then.
 void mabd_warnings_free(mabd_warnings* warnings);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/warnings.h"
 #include "mabd/sim.h"
+#include "model/model_data.h"
 
 typedef struct mabd_formulation_ops {
     const char* name;          // as in MABD_FORMULATION_LIST
@@ -16,6 +17,7 @@ typedef struct mabd_formulation_ops {
     uint32_t integrators;      // bit 1 << mabd_integrator for each one it accepts, not auto
     const char* const* stages; // names of its timers, at most MABD_MAX_STAGES, then null
     const char* const* unused; // common fields of mabd_sim_def that it does not use, then null
+    bool exact_start;          // its rows hold to round-off, at the start as well (rigid/start.h)
 
     /// True if the formulation is built for a backend, whether or not its device is present.
     bool (*has_backend)(mabd_backend backend);
@@ -32,10 +34,13 @@ typedef struct mabd_formulation_ops {
     mabd_status (*plan)(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan,
                         mabd_error* error);
 
-    /// Take all memory and set the start state. def is resolved and checked.
+    /// Take all memory and set the start state. def is resolved and checked. start (bodies): a
+    /// state that the joints allow (rigid/start.h); it outlives the simulation.
     mabd_status (*create)(const mabd_model* model, const mabd_sim_def* def,
-                          const mabd_allocator* allocator, void** self, mabd_error* error);
+                          const mabd_allocator* allocator, const mabd_model_start* start,
+                          void** self, mabd_error* error);
     void (*destroy)(void* self, const mabd_allocator* allocator);
+    /// Return to the start state.
     void (*reset)(void* self);
     /// Advance from `time` by def.h. On failure the state is that before the step. info may be
     /// null.
@@ -47,11 +52,11 @@ typedef struct mabd_formulation_ops {
     mabd_energy_balance (*get_energy_balance)(const void* self);
     void (*get_state)(const void* self, mabd_real* positions, mabd_real* quaternions,
                       mabd_real* velocities, mabd_real* angular);
-    /// Set the state at `time`, after `step` steps, as mabd_sim_set_state describes. The values of
-    /// dynamic bodies are checked here. MABD_ERR_INPUT, MABD_ERR_MEMORY: nothing has changed.
-    mabd_status (*set_state)(void* self, mabd_real time, int64_t step, const mabd_real* positions,
-                             const mabd_real* quaternions, const mabd_real* velocities,
-                             const mabd_real* angular, mabd_error* error);
+    /// Set the state of dynamic bodies at `time`: `state` (bodies) is one that the joints allow.
+    /// `moved`: false if poses are those of the current state; only velocities change then.
+    /// History restarts. A failure leaves the state as it was, unless a device has failed.
+    mabd_status (*set_state)(void* self, mabd_real time, const mabd_model_start* state, bool moved,
+                             mabd_error* error);
     /// Add forces and torques (n x 3, either null) on dynamic bodies for the next step; indices and
     /// values are checked before.
     void (*apply_force)(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
@@ -69,6 +74,9 @@ typedef struct mabd_formulation_ops {
     void (*set_targets)(void* self, int32_t first, int32_t count, const bool* which,
                         const mabd_real* values);
     void (*get_controls)(const void* self, mabd_real* coordinates, mabd_real* rates);
+    /// True if a program has set the target of a control of a copy; *target gets it. Null: targets
+    /// cannot be set.
+    bool (*get_target)(const void* self, int32_t copy, int32_t control, mabd_real* target);
 
     /// The formulation's own block of a saved state.
     size_t (*state_size)(const void* self);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rigid/joint_coordinates.h"
 
+#include "math/quat.h"
+
 // Write the coordinate of a free rotation.
 static void write_turn(const mabd_joint_view* view, const mabd_row_set* set, const mabd_row* row,
                        const mabd_real* known, mabd_real* coordinate) {
@@ -12,13 +14,21 @@ static void write_turn(const mabd_joint_view* view, const mabd_row_set* set, con
     }
 }
 
+// Rotation of the principal frame of a body in a state; that of the world is the identity.
+static mabd_mat3 rotation_in(const mabd_model* m, const mabd_model_start* state, int32_t body) {
+    if (body == m->body_count) return mabd_m3_identity();
+    const mabd_mat3 axes = mabd_q_matrix(mabd_q_load(m->classes[m->body_class[body]].axes));
+    return mabd_m3_product(mabd_q_matrix(mabd_q_load(state[body].rotation)), axes);
+}
+
 void mabd_rigid_joint_coordinates(const mabd_model* m, int32_t joint, mabd_joint_view view,
-                                  mabd_mat3 start_a, mabd_mat3 start_b, const mabd_real* known,
+                                  const mabd_model_start* start, const mabd_real* known,
                                   mabd_real* coordinates) {
     const mabd_model_joint* own = &m->joints[joint];
     const mabd_row_set* set = &m->row_sets[own->row_set];
     if (own->frame < 0) { // a plain ball joint: world axes of the start pose
-        view.Fa = mabd_m3_transpose(start_a), view.Fb = mabd_m3_transpose(start_b);
+        view.Fa = mabd_m3_transpose(rotation_in(m, start, own->a));
+        view.Fb = mabd_m3_transpose(rotation_in(m, start, own->b));
     }
     const mabd_vec3 gap = mabd_joint_gap(&view);
     for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {

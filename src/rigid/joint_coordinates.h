@@ -5,9 +5,9 @@
 #include "model/model_data.h"
 
 /// Compute the coordinates (MABD_AXIS_COUNT) of a joint [m], [rad]: those of its free axes, and the
-/// errors of its locked ones. view: both sides of the joint now. start_a, start_b: rotations of its
-/// bodies in the start pose, which define the axes of a joint that has none. known
-/// (control_count of the joint): its controlled coordinates, followed over whole turns.
+/// errors of its locked ones. view: both sides of the joint now. start (bodies): the start state,
+/// whose rotations define the axes of a joint that has none. known (control_count of the joint):
+/// its controlled coordinates, followed over whole turns.
 void mabd_rigid_joint_coordinates(const mabd_model* m, int32_t joint, mabd_joint_view view,
-                                  mabd_mat3 start_a, mabd_mat3 start_b, const mabd_real* known,
+                                  const mabd_model_start* start, const mabd_real* known,
                                   mabd_real* coordinates);

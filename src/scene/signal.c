@@ -155,6 +155,12 @@ mabd_real mabd_signal_rate(const mabd_signal* signal, mabd_real time) {
     return 0;
 }
 
+mabd_real mabd_signal_bend(const mabd_signal* signal, mabd_real time) {
+    const mabd_real omega = 2 * MABD_PI * signal->frequency;
+    if (signal->kind != MABD_SIGNAL_SINE) return 0; // piecewise linear
+    return -signal->amplitude * omega * omega * (mabd_real)sin(omega * time + signal->phase);
+}
+
 mabd_real mabd_signal_stage(const mabd_signal* signal, mabd_real time, mabd_real h) {
     return mabd_signal_value(signal, time) + h * mabd_signal_rate(signal, time + h);
 }

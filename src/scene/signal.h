@@ -22,6 +22,9 @@ bool mabd_signal_has_points(const mabd_signal* signal);
 /// Compute the rate of a signal at `time` [s], from the right, in its unit per second; 0 for
 /// MABD_SIGNAL_NONE. The signal must be a checked one. O(log points).
 mabd_real mabd_signal_rate(const mabd_signal* signal, mabd_real time);
+/// Compute the second derivative of a signal at `time` [s], from the right, in its unit per second
+/// squared; 0 for all kinds but MABD_SIGNAL_SINE. The signal must be a checked one.
+mabd_real mabd_signal_bend(const mabd_signal* signal, mabd_real time);
 /// Compute x(t) + h x'(t + h) of a signal x: the value at the end of an implicit Euler solve from
 /// t = `time` over `h` [s] whose rate is that of the signal. The signal must be a checked one.
 mabd_real mabd_signal_stage(const mabd_signal* signal, mabd_real time, mabd_real h);

@@ -7,8 +7,22 @@
 #include "model/model_data.h"
 #include "sim/sim_def.h"
 #include "sim/sim_object.h"
+#include "sim/sim_start.h"
 
 #include <string.h>
+
+// Check the start state and create the object of the formulation. Warnings of both are its.
+static mabd_status create(mabd_sim* s, mabd_error* error) {
+    mabd_warnings warnings = {.allocator = s->allocator};
+    mabd_status status = mabd_sim_start(s, &warnings, error);
+    if (status == MABD_OK) {
+        status = s->ops->create(s->model, &s->def, &s->allocator,
+                                s->start ? s->start : s->model->start, &s->self, error);
+    }
+    if (status == MABD_OK) mabd_warnings_prepend(&warnings, s->ops->warnings(s->self));
+    mabd_warnings_free(&warnings);
+    return status;
+}
 
 mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def, mabd_sim** sim,
                             mabd_error* error) {
@@ -27,8 +41,9 @@ mabd_status mabd_sim_create(const mabd_model* model, const mabd_sim_def* def, ma
     s->def.allocator = &s->allocator; // lives as long as the simulation
     s->model = model;
     s->ops = ops;
-    const mabd_status status = ops->create(model, &s->def, &s->allocator, &s->self, error);
+    const mabd_status status = create(s, error);
     if (status != MABD_OK) {
+        mabd_sim_start_end(s);
         mabd_free(&allocator, s, sizeof *s);
         return status;
     }
@@ -40,6 +55,7 @@ void mabd_sim_destroy(mabd_sim* sim) {
     if (!sim) return;
     const mabd_allocator allocator = sim->allocator;
     sim->ops->destroy(sim->self, &allocator);
+    mabd_sim_start_end(sim);
     mabd_free(&allocator, sim, sizeof *sim);
 }
 
@@ -71,7 +87,7 @@ mabd_real mabd_sim_time(const mabd_sim* sim) {
 }
 
 size_t mabd_sim_bytes(const mabd_sim* sim) {
-    return sizeof *sim + sim->ops->bytes(sim->self);
+    return sizeof *sim + mabd_sim_start_bytes(sim) + sim->ops->bytes(sim->self);
 }
 
 size_t mabd_sim_device_bytes(const mabd_sim* sim) {
@@ -81,7 +97,7 @@ size_t mabd_sim_device_bytes(const mabd_sim* sim) {
 void mabd_sim_memory(const mabd_sim* sim, size_t* bytes) {
     mabd_model_memory(sim->model, bytes);
     sim->ops->memory(sim->self, bytes);
-    bytes[MABD_MEMORY_WORKSPACE] += sizeof *sim;
+    bytes[MABD_MEMORY_WORKSPACE] += sizeof *sim + mabd_sim_start_bytes(sim);
 }
 
 mabd_measure mabd_sim_measure(const mabd_sim* sim) {

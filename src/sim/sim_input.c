@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input of a user between steps: states, forces, targets, and clones of a simulation. Arguments are
-// checked here.
+// Input of a user between steps: forces, and clones of a simulation. Arguments are checked here.
 
 #include "base/error.h"
 #include "model/model_data.h"
 #include "sim/sim_object.h"
 
 #include <math.h>
-
-mabd_status mabd_sim_set_state(mabd_sim* sim, const mabd_real* positions,
-                               const mabd_real* quaternions, const mabd_real* velocities,
-                               const mabd_real* angular, mabd_error* error) {
-    if (!sim) return mabd_fail(error, MABD_ERR_ARG, "set_state: no simulation");
-    if (!positions && !quaternions && !velocities && !angular) return MABD_OK;
-    return sim->ops->set_state(sim->self, mabd_sim_time(sim), sim->steps, positions, quaternions,
-                               velocities, angular, error);
-}
 
 // ---- forces ------------------------------------------------------------------------------------
 

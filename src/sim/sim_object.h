@@ -10,6 +10,7 @@ struct mabd_sim {
     mabd_sim_def def; // resolved
     const mabd_model* model;
     const mabd_formulation_ops* ops;
-    void* self; // of the formulation
+    void* self;              // of the formulation
+    mabd_model_start* start; // (bodies) start state that replaces the model's, null = none
     int64_t steps;
 };

@@ -160,7 +160,9 @@ static test_case case_make(const conformance_class* class, int32_t index, double
     cr_assert(eq(int, mabd_model_build(c.scene, NULL, &c.model, &error), MABD_OK), "%s",
               error.text);
     cr_assert(
-        eq(int, mabd_formulation_affine.create(c.model, &def, &allocator, &self, &error), MABD_OK));
+        eq(int,
+           mabd_formulation_affine.create(c.model, &def, &allocator, c.model->start, &self, &error),
+           MABD_OK));
     c.sim = self;
     give_velocities(c.sim);
     c.older = assemble(c.sim, MABD_SCHEME_EULER, 0);

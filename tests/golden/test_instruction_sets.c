@@ -109,8 +109,10 @@ Test(instruction_sets, a_simulation_takes_the_last_that_the_processor_runs) {
     mabd_model* model;
     void* self = NULL;
     cr_assert(eq(int, mabd_model_build(scene, NULL, &model, &error), MABD_OK));
-    cr_assert(eq(int, mabd_formulation_affine.create(model, &sim_def, &allocator, &self, &error),
-                 MABD_OK));
+    cr_assert(
+        eq(int,
+           mabd_formulation_affine.create(model, &sim_def, &allocator, model->start, &self, &error),
+           MABD_OK));
     cr_assert(ge(i32, mabd_isa_count(), 1));
     cr_assert(eq(str, (char*)mabd_isa_name(0), "baseline"));
     const mabd_affine_sim* cpu = self;

@@ -85,7 +85,7 @@ static void* run(const mabd_model* model, run_def how, size_t* size, int32_t* la
     void* self = NULL;
     def.h = (mabd_real)0.005;
     def.threads = how.threads;
-    cr_assert(eq(int, ops->create(model, &def, &allocator, &self, &error), MABD_OK));
+    cr_assert(eq(int, ops->create(model, &def, &allocator, model->start, &self, &error), MABD_OK));
     mabd_affine_sim* cpu = self;
     cpu->stages = mabd_affine_isa_table_of(how.isa);
     *lanes = BODIES - cpu->packs->unpacked_count;

@@ -13,7 +13,8 @@ uint64_t state_hash(const mabd_model* model, const mabd_sim_def* def,
     const mabd_allocator allocator = mabd_default_allocator();
     const mabd_formulation_ops* ops = &mabd_formulation_affine;
     void* self = NULL;
-    cr_assert(ops->create(model, def, &allocator, &self, &error) == MABD_OK, "%s", error.text);
+    cr_assert(ops->create(model, def, &allocator, model->start, &self, &error) == MABD_OK, "%s",
+              error.text);
     ((mabd_affine_sim*)self)->stages = stages;
     for (int32_t i = 0; i < steps; i++) {
         cr_assert(ops->step(self, (mabd_real)i * def->h, info, &error) == MABD_OK, "%s",

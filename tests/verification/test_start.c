@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start states (src/formulation/affine/start.c): open joints, closing in the mass metric,
+// Start states (src/rigid/start.c): open joints, closing in the mass metric,
 // velocities against joints, servos off their targets. Oracles are closed forms of one and two
 // bodies.
 #include "mabd/mabd.h"

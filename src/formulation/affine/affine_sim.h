@@ -9,28 +9,14 @@
 /// call. If the device has failed, the arrays of the host do not change and the next step fails.
 const mabd_affine_sim* mabd_affine_state(const void* self);
 
-/// Check the start state in q and v and make it consistent (start.h); sim->start keeps one that
-/// differs from the model's. Call after mabd_affine_reset, before the backend is created.
-/// MABD_ERR_INPUT, MABD_ERR_MEMORY.
-mabd_status mabd_affine_start_create(mabd_affine_sim* sim, const mabd_allocator* allocator,
-                                     mabd_error* error);
-/// Free sim->start; null is allowed.
-void mabd_affine_start_free(mabd_affine_sim* sim, const mabd_allocator* allocator);
-/// Bytes of sim->start.
-size_t mabd_affine_start_bytes(const mabd_affine_sim* sim);
 /// Set the state of dynamic bodies: entry set_state of the table (formulation/formulation.h).
-mabd_status mabd_affine_set_state(void* self, mabd_real time, int64_t step,
-                                  const mabd_real* positions, const mabd_real* quaternions,
-                                  const mabd_real* velocities, const mabd_real* angular,
-                                  mabd_error* error);
+mabd_status mabd_affine_set_state(void* self, mabd_real time, const mabd_model_start* state,
+                                  bool moved, mabd_error* error);
 /// Add forces on bodies for the next step: entry apply_force of the table.
 void mabd_affine_apply_force(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
                              const mabd_real* torques);
 /// Discard the forces that were applied for a step.
 void mabd_affine_clear_applied(mabd_affine_sim* sim);
-
-/// Compute pose and velocity of a body in its user frame (output.c).
-void mabd_affine_body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start* state);
 
 /// True if the formulation runs on a backend: entry has_backend of the table (options.c).
 bool mabd_affine_has_backend(mabd_backend backend);

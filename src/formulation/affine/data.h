@@ -307,15 +307,15 @@ struct mabd_affine_sim {
     mabd_real* motors_start;                   // (booked_controls) motors there
     mabd_real* force_start;                    // (forces) force_scale there
     mabd_vec3 wind_start;                      // wind there [m/s]
-    mabd_real* start;       // (24 x bodies) q, then v of a start that is not the model's, or null
-    mabd_warnings warnings; // from creation on
-    bool warned_fast;       // of a body that turns too far in a step (fast_bodies.c)
-    int32_t watched;        // bodies before this one were looked at
-    uint8_t* body_kind;     // (bodies) mabd_affine_body_kind
-    bool* hangs_on_points;  // (bodies) its joints have point rows only, no controls
-    bool* turns_freely;     // (bodies) no rigid row of its joints holds a rotation
-    bool* anchored;         // (bodies) its component has a joint to the ground
-    int32_t* motor_only;    // (motor_only) joints that have motors but no rows
+    const mabd_model_start* start;             // (bodies) of the run
+    mabd_warnings warnings;                    // from creation on
+    bool warned_fast;                 // of a body that turns too far in a step (fast_bodies.c)
+    int32_t watched;                  // bodies before this one were looked at
+    uint8_t* body_kind;               // (bodies) mabd_affine_body_kind
+    bool* hangs_on_points;            // (bodies) its joints have point rows only, no controls
+    bool* turns_freely;               // (bodies) no rigid row of its joints holds a rotation
+    bool* anchored;                   // (bodies) its component has a joint to the ground
+    int32_t* motor_only;              // (motor_only) joints that have motors but no rows
     mabd_affine_side_work* sides;     // (widest_body)
     mabd_affine_spring_work* springs; // (widest_body)
     mabd_vec3* points;                // (widest_body)

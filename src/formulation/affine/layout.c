@@ -365,14 +365,10 @@ void mabd_affine_reset(mabd_affine_sim* sim) {
 #undef FIELD
     for (int32_t i = 0; i < m->body_count; i++) {
         const mabd_model_class* c = &m->classes[m->body_class[i]];
-        mabd_model_to_affine(c, &m->start[i], sim->q + 12 * (size_t)i, sim->v + 12 * (size_t)i);
+        mabd_model_to_affine(c, &sim->start[i], sim->q + 12 * (size_t)i, sim->v + 12 * (size_t)i);
         if (m->body_motion[i] != MABD_MOTION_DYNAMIC) {
             memset(sim->v + 12 * (size_t)i, 0, 12 * sizeof(mabd_real));
         }
-    }
-    if (sim->start) {
-        memcpy(sim->q, sim->start, 12 * n->bodies * sizeof(mabd_real));
-        memcpy(sim->v, sim->start + 12 * n->bodies, 12 * n->bodies * sizeof(mabd_real));
     }
     const mabd_vec12 world = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 0}};
     mabd_vec12_store(world, sim->q + 12 * n->bodies);

@@ -295,29 +295,3 @@
 /// Square of an increment from which a state counts as not finite: its next square would overflow
 /// in single precision.
 #define MABD_BROKEN_SQUARE ((mabd_real)1e30)
-
-// ---- closing the joints of a start pose (affine/start_close.c) ---------------------------------
-
-/// Iterations. Joints that are open by a small part of a body close in 4; a hinge chain of 3,000
-/// links, displaced by 1 m and 1 rad at random, takes 336.
-#define MABD_CLOSE_MAX_ITERATIONS 1000
-/// Every so many iterations progress is checked: joints cannot be closed if the sum of squares of
-/// their errors has not fallen to the part below. That of the chain of 3,000 links falls to 0.72 in
-/// its slowest 20 iterations.
-#define MABD_CLOSE_CHECK_ITERATIONS 20
-#define MABD_CLOSE_LEAST_FALL       ((mabd_real)0.9)
-/// Largest rotation of a body in one iteration: beyond it the linearisation says nothing [rad].
-#define MABD_CLOSE_MAX_ROTATION_RAD ((mabd_real)0.5)
-/// Halvings of an iteration that does not reduce the sum of squares. Full iterations do not end
-/// where a chain is nearly straight and too short: closing it by straightening, as the
-/// linearisation proposes, bends it to the other side.
-#define MABD_CLOSE_MAX_HALVINGS 10
-/// Joint error below which an iteration that does not halve it is the last one [m], [rad]: half of
-/// the error that a start may have. In a net of 30,000 hinges an iteration takes 3 % of it from
-/// there on, since its softest modes are softer than the shift of redundant rows.
-#define MABD_CLOSE_FLOOR ((mabd_real)5e-7)
-/// Rounds of moving back along the freedoms of the joints.
-#define MABD_SHORTEN_MAX_ROUNDS 30
-/// Part of a displacement along the freedoms of the joints, relative to the displacement, at which
-/// the rounds end. It changes the squared length by the square of this number.
-#define MABD_SHORTEN_TOLERANCE ((mabd_real)1e-6)

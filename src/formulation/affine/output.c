@@ -51,7 +51,7 @@ static user_pose pose_of(const mabd_affine_sim* sim, size_t body) {
     return user_pose_of(c, R, q.tau, v.tau, omega);
 }
 
-void mabd_affine_body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start* state) {
+static void body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start* state) {
     user_pose pose = pose_of(sim, body);
     if (sim->model->body_motion[body] == MABD_MOTION_FIXED) {
         pose.velocity = pose.omega = mabd_v3(0, 0, 0);
@@ -68,7 +68,7 @@ void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* qu
     const size_t three = 3 * sizeof(mabd_real), four = 4 * sizeof(mabd_real);
     for (size_t i = 0; i < sim->sizes.bodies; i++) {
         mabd_model_start own;
-        mabd_affine_body_state(sim, i, &own);
+        body_state(sim, i, &own);
         if (positions) memcpy(positions + 3 * i, own.position, three);
         if (quaternions) memcpy(quaternions + 4 * i, own.rotation, four);
         if (velocities) memcpy(velocities + 3 * i, own.velocity, three);
@@ -123,24 +123,14 @@ void mabd_affine_get_joint_forces(const void* self, mabd_real* forces) {
     }
 }
 
-// Rotation of a body in the start pose; that of the world is the identity.
-static mabd_mat3 start_rotation(const mabd_affine_sim* sim, int32_t body) {
-    const mabd_model* m = sim->model;
-    mabd_real q[12], rates[12];
-    if (body == m->body_count) return mabd_m3_identity();
-    if (sim->start) return mabd_m3_load(sim->start + 12 * (size_t)body);
-    mabd_model_to_affine(&m->classes[m->body_class[body]], &m->start[body], q, rates);
-    return mabd_m3_load(q);
-}
-
 void mabd_affine_get_joint_coordinates(const void* self, int32_t index, mabd_real* coordinates) {
     const mabd_affine_sim* sim = mabd_affine_state(self);
     const mabd_model_joint* joint = &sim->model->joints[index];
     mabd_joint_view view;
     mabd_affine_view(sim, joint, sim->q, &view);
-    mabd_rigid_joint_coordinates(
-        sim->model, index, view, start_rotation(sim, joint->a), start_rotation(sim, joint->b),
-        joint->coordinate < 0 ? NULL : sim->x + joint->coordinate, coordinates);
+    mabd_rigid_joint_coordinates(sim->model, index, view, sim->start,
+                                 joint->coordinate < 0 ? NULL : sim->x + joint->coordinate,
+                                 coordinates);
 }
 
 // ---- contacts ----------------------------------------------------------------------------------

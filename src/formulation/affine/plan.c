@@ -192,8 +192,8 @@ void mabd_affine_memory(const void* self, size_t* bytes) {
         if (ops && sim->solvers[i]) dual += ops->bytes(sim->solvers[i]);
     }
     bytes[MABD_MEMORY_STATE] = state_bytes(&sim->sizes);
-    bytes[MABD_MEMORY_WORKSPACE] = sizeof *sim + sim->memory_size + mabd_affine_start_bytes(sim) +
-                                   sim->packs->bytes - bytes[MABD_MEMORY_STATE];
+    bytes[MABD_MEMORY_WORKSPACE] =
+        sizeof *sim + sim->memory_size + sim->packs->bytes - bytes[MABD_MEMORY_STATE];
     bytes[MABD_MEMORY_CONTACTS] = mabd_affine_contacts_bytes(sim->contacts);
     bytes[MABD_MEMORY_DUAL] = dual;
 }

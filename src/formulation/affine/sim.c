@@ -24,7 +24,6 @@ static void destroy(void* self, const mabd_allocator* allocator) {
     sim->backend->destroy(sim, allocator);
     mabd_affine_release(sim, allocator);
     mabd_affine_analysis_end(sim);
-    mabd_affine_start_free(sim, allocator);
     mabd_warnings_free(&sim->warnings);
     mabd_free(allocator, sim->memory, sim->memory_size);
     mabd_free(allocator, sim, sizeof *sim);
@@ -66,10 +65,12 @@ static mabd_status fill(mabd_affine_sim* sim, const mabd_allocator* allocator) {
 }
 
 static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
-                          const mabd_allocator* allocator, void** self, mabd_error* error) {
+                          const mabd_allocator* allocator, const mabd_model_start* start,
+                          void** self, mabd_error* error) {
     mabd_affine_sim* sim = mabd_alloc(allocator, sizeof *sim);
     if (!sim) return mabd_fail_memory(error, "creating the simulation");
     sim->model = model;
+    sim->start = start;
     sim->warnings.allocator = *allocator;
     sim->sizes = mabd_affine_count(model);
     sim->sizes.spins = mabd_affine_count_spins(model, def);
@@ -96,12 +97,9 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
         sim->contacts->search.friction_updates = def->affine.friction_updates;
     }
     reset_host(sim);
-    mabd_status status = mabd_affine_start_create(sim, allocator, error);
-    if (status == MABD_OK) {
-        if (sim->start) reset_host(sim);
-        mabd_affine_books_open(sim);
-        status = sim->backend->create(sim, sim->memory, sim->memory_size, allocator, error);
-    }
+    mabd_affine_books_open(sim);
+    const mabd_status status =
+        sim->backend->create(sim, sim->memory, sim->memory_size, allocator, error);
     if (status != MABD_OK) {
         destroy(sim, allocator);
         return status;
@@ -115,8 +113,7 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
 
 static size_t bytes(const void* self) {
     const mabd_affine_sim* sim = self;
-    return sizeof *sim + sim->memory_size + mabd_affine_solver_bytes(sim) +
-           mabd_affine_start_bytes(sim);
+    return sizeof *sim + sim->memory_size + mabd_affine_solver_bytes(sim);
 }
 
 static void get_times(const void* self, double* seconds) {
@@ -134,6 +131,13 @@ static void set_targets(void* self, int32_t first, int32_t count, const bool* wh
         sim->target[at + i] = values ? values[i] : 0;
         sim->target_set[at + i] = values != NULL;
     }
+}
+
+static bool get_target(const void* self, int32_t copy, int32_t control, mabd_real* target) {
+    const mabd_affine_sim* sim = self;
+    const size_t at = (size_t)copy * (size_t)sim->model->control_count + (size_t)control;
+    *target = sim->target[at];
+    return sim->target_set[at];
 }
 
 static void get_controls(const void* self, mabd_real* coordinates, mabd_real* rates) {
@@ -374,6 +378,7 @@ const mabd_formulation_ops mabd_formulation_affine = {
     .warnings = warnings,
     .set_targets = set_targets,
     .get_controls = get_controls,
+    .get_target = get_target,
     .get_contacts = mabd_affine_get_contacts,
     .overlap = mabd_affine_overlap,
     .state_size = state_size,

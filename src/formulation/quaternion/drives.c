@@ -2,21 +2,29 @@
 // Targets of rigid servos that the joints do not allow: drives of one loop that do not move in
 // concert, or a target out of reach. The oracle is a pose: rigid rows and servos are closed by the
 // least motion in the mass metric (kinematics.h), without inertia and loads. If that ends with open
-// rows, no step can succeed, and the servo that is farthest from its target there is named.
+// rows, no step can succeed, and the servo that is farthest from its target there is named. Start
+// states are checked before (rigid/start.h).
 
 #include "formulation/quaternion/drives.h"
 
-#include "base/error.h"
 #include "formulation/quaternion/kinematics.h"
 
 #include <math.h>
 
+/// A rigid servo that is off its target.
+typedef struct drive_error {
+    int32_t joint; // -1 = none
+    mabd_real off; // [m] or [rad]
+    bool angle;
+} drive_error;
+
 /// Errors of rows above this are contradictions, not round-off [m], [rad].
 #define CONTRADICTION ((mabd_real)1e-8)
 
-mabd_drive_error mabd_quaternion_find_drive(const mabd_quaternion_solve* s) {
+// Find the rigid servo of a part farthest from its target, sim->input, at sim->pose.
+static drive_error find_drive(const mabd_quaternion_solve* s) {
     const mabd_quaternion_sim* sim = s->sim;
-    mabd_drive_error worst = {-1, 0, false};
+    drive_error worst = {-1, 0, false};
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const mabd_quaternion_joint* j = &sim->joints[s->part->joint_first + i];
         const mabd_model_joint* joint = &sim->model->joints[j->joint];
@@ -29,37 +37,18 @@ mabd_drive_error mabd_quaternion_find_drive(const mabd_quaternion_solve* s) {
             const mabd_real target = sim->input[joint->coordinate + r];
             const mabd_real off = (mabd_real)fabs(C[set->rigid_count + r] - target);
             if (!set->control[r].rigid || !(off > worst.off)) continue;
-            worst = (mabd_drive_error){j->joint, off, set->control_row[r].kind != MABD_ROW_SLIDE};
+            worst = (drive_error){j->joint, off, set->control_row[r].kind != MABD_ROW_SLIDE};
         }
     }
     return worst;
 }
 
-mabd_status mabd_quaternion_check_drives(const mabd_quaternion_solve* s, mabd_real tolerance,
-                                         int64_t step, mabd_error* error) {
-    const mabd_drive_error worst = mabd_quaternion_find_drive(s);
-    const char* unit = worst.angle ? "rad" : "m";
-    char label[160];
-    if (worst.joint < 0 || worst.off <= tolerance) return MABD_OK;
-    mabd_model_joint_label(s->sim->model, worst.joint, label, sizeof label);
-    if (mabd_quaternion_close(s, true) > CONTRADICTION) {
-        return mabd_fail_at(error, MABD_ERR_INPUT, -1, worst.joint, s->time,
-                            "%s is %.4g %s off the target of its rigid servo, which the joints do "
-                            "not allow",
-                            label, (double)worst.off, unit);
-    }
-    mabd_warn(&s->sim->warnings, -1, worst.joint, step,
-              "%s is %.4g %s off the target of its rigid servo: the first step moves it there",
-              label, (double)worst.off, unit);
-    return MABD_OK;
-}
-
 bool mabd_quaternion_blame_drive(const mabd_quaternion_solve* s) {
     mabd_quaternion_report* report = s->report;
     mabd_quaternion_take_pose(s, &s->sim->now);
-    if (mabd_quaternion_find_drive(s).joint < 0) return false;
-    if (!(mabd_quaternion_close(s, true) > CONTRADICTION)) return false;
-    const mabd_drive_error worst = mabd_quaternion_find_drive(s);
+    if (find_drive(s).joint < 0) return false;
+    if (!(mabd_quaternion_close(s) > CONTRADICTION)) return false;
+    const drive_error worst = find_drive(s);
     if (worst.joint < 0) return false;
     report->body = -1, report->joint = worst.joint;
     report->reason = worst.angle ? "rad off the target of the rigid servo, which the joints do not "

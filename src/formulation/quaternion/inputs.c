@@ -120,6 +120,14 @@ void mabd_quaternion_set_targets(void* self, int32_t first, int32_t count, const
     }
 }
 
+bool mabd_quaternion_get_target(const void* self, int32_t copy, int32_t control,
+                                mabd_real* target) {
+    const mabd_quaternion_sim* sim = self;
+    const size_t k = place_of(sim, copy, control);
+    *target = sim->target[k];
+    return sim->target_set[k];
+}
+
 void mabd_quaternion_get_controls(const void* self, mabd_real* coordinates, mabd_real* rates) {
     const mabd_quaternion_sim* sim = self;
     const mabd_model* m = sim->model;

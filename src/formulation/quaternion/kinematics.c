@@ -8,20 +8,17 @@
 // armature its force is known: l = f. A rigid servo has J a = p'' - u'Gu. Bodies with a prescribed
 // motion enter the right-hand side with their velocity and acceleration.
 //
-// The same matrix with b = -C closes rows by the least motion in the mass metric, and with b = -J u
-// it projects velocities.
+// The same matrix with b = -C closes rows by the least motion in the mass metric.
 
 #include "formulation/quaternion/kinematics.h"
 
 #include "formulation/quaternion/quaternion_layout.h"
-#include "rigid/frames.h"
+#include "rigid/script.h"
 #include "scene/signal.h"
 
 #include <math.h>
 #include <string.h>
 
-/// Time between the samples from which derivatives of prescribed motions are taken [s].
-#define SAMPLE_S ((mabd_real)1e-5)
 /// Iterations that close rows, and the error at which they end.
 #define CLOSE_MAX_ITERATIONS 50
 #define CLOSE_GOAL           ((mabd_real)1e-13)
@@ -93,23 +90,14 @@ static mabd_real dot6(const mabd_rigid_wrench* w, const mabd_real* u) {
 
 // ---- motions of sides --------------------------------------------------------------------------
 
-// Derivatives of a prescribed motion from three samples, forward: signals may begin at their time.
-static void sample_script(const mabd_quaternion_sim* sim, mabd_real time, int32_t body,
-                          side_motion* out) {
-    mabd_mat3 R[3];
-    mabd_vec3 c[3], phi[3];
-    for (int k = 0; k < 3; k++) {
-        mabd_quaternion_side(sim, NULL, time + (mabd_real)k * SAMPLE_S, body, &R[k], &c[k]);
-        phi[k] = mabd_so3_log(mabd_m3_tproduct(R[0], R[k]));
-    }
-    const mabd_real rate = 1 / (2 * SAMPLE_S), bend = 1 / (SAMPLE_S * SAMPLE_S);
-    for (int k = 0; k < 2; k++) {
-        const mabd_vec3* x = k == 0 ? c : phi;
-        const mabd_vec3 d1 = mabd_v3_sub(x[1], x[0]), d2 = mabd_v3_sub(x[2], x[0]);
-        const mabd_vec3 v = mabd_v3_sub(mabd_v3_scale(4, d1), d2);
-        mabd_v3_store(mabd_v3_scale(rate, v), out->u + 3 * k);
-        mabd_v3_store(mabd_v3_scale(bend, mabd_v3_axpy(-2, d1, d2)), out->a + 3 * k);
-    }
+// Velocity and acceleration of a body with a script.
+static side_motion scripted_motion(const mabd_quaternion_sim* sim, mabd_real time, int32_t body) {
+    const mabd_model_script* script = &sim->model->scripts[sim->body_script[body]];
+    const mabd_rigid_script_motion at = mabd_rigid_script_at(sim->model, script, time);
+    side_motion out;
+    mabd_v3_store(at.u.v, out.u), mabd_v3_store(at.u.w, out.u + 3);
+    mabd_v3_store(at.a.v, out.a), mabd_v3_store(at.a.w, out.a + 3);
+    return out;
 }
 
 static side_motion motion_of_side(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
@@ -124,17 +112,15 @@ static side_motion motion_of_side(const mabd_quaternion_solve* s, const mabd_qua
             mabd_rigid_spin(mabd_q_load(sim->pose + 7 * (size_t)body + 3), mabd_q_load(row + 10)),
             out.u + 3);
     } else if (sim->body_script[body] >= 0) {
-        sample_script(sim, s->time, body, &out);
+        out = scripted_motion(sim, s->time, body);
     }
     return out;
 }
 
 mabd_vec3 mabd_quaternion_prescribed_spin(const mabd_quaternion_sim* sim, mabd_real time,
                                           int32_t body) {
-    side_motion m;
     if (body == sim->model->body_count || sim->body_script[body] < 0) return mabd_v3(0, 0, 0);
-    sample_script(sim, time, body, &m);
-    return mabd_v3_load(m.u + 3);
+    return mabd_v3_load(scripted_motion(sim, time, body).u + 3);
 }
 
 void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
@@ -214,10 +200,7 @@ static void release_row(const mabd_quaternion_solve* s, const mabd_quaternion_jo
 // Second derivative of the target of a rigid servo.
 static mabd_real target_bend(const mabd_quaternion_solve* s, const mabd_control* c, int32_t k) {
     if (!c->servo || s->sim->target_set[k]) return 0;
-    const mabd_real x0 = mabd_signal_value(c->servo, s->time);
-    const mabd_real x1 = mabd_signal_value(c->servo, s->time + SAMPLE_S);
-    const mabd_real x2 = mabd_signal_value(c->servo, s->time + 2 * SAMPLE_S);
-    return ((x2 - x1) - (x1 - x0)) / (SAMPLE_S * SAMPLE_S);
+    return mabd_signal_bend(c->servo, s->time);
 }
 
 // Force of a control at the state, armature left out.
@@ -319,15 +302,13 @@ mabd_status mabd_quaternion_accelerate(const mabd_quaternion_solve* s,
 // Angular acceleration of a side, principal frame, from the last solve.
 static mabd_vec3 side_turn(const mabd_quaternion_solve* s, int32_t body) {
     const int32_t slot = s->sim->body_slot[body];
-    side_motion m;
     if (slot >= 0) {
         return mabd_v3_load(s->sim->y + s->part->vector_first + 6 * (size_t)slot + 3);
     }
     if (body == s->sim->model->body_count || s->sim->body_script[body] < 0) {
         return mabd_v3(0, 0, 0);
     }
-    sample_script(s->sim, s->time, body, &m);
-    return mabd_v3_load(m.a + 3);
+    return mabd_v3_load(scripted_motion(s->sim, s->time, body).a + 3);
 }
 
 // Derivatives of the relative angular velocities of a damped joint: F'r'.
@@ -387,32 +368,30 @@ void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quat
     }
 }
 
-// ---- start states ------------------------------------------------------------------------------
+// ---- targets out of reach -----------------------------------------------------------------------
 
-// True if row r of a joint is held: rigid rows, and rigid servos if they count.
-static bool is_held(const mabd_row_set* set, int32_t r, bool servos) {
-    return r < set->rigid_count || (servos && set->control[r - set->rigid_count].rigid);
+// True if row r of a joint is held: rigid rows and rigid servos.
+static bool is_held(const mabd_row_set* set, int32_t r) {
+    return r < set->rigid_count || set->control[r - set->rigid_count].rigid;
 }
 
 // Release all rows of controls that are not held.
-static void release_controls(const mabd_quaternion_solve* s, bool servos) {
+static void release_controls(const mabd_quaternion_solve* s) {
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
         const mabd_row_set* set = set_of(s, j);
         for (int32_t r = set->rigid_count; j->slot >= 0 && r < j->width; r++) {
-            if (!is_held(set, r, servos)) release_row(s, j, r, 1, false);
+            if (!is_held(set, r)) release_row(s, j, r, 1, false);
         }
     }
 }
 
-// Write -C of rows that are held, or -J u with a node, to the right-hand side; returns the largest.
-static mabd_real set_rows(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
-                          bool servos, int32_t* joint) {
+// Write -C of rows that are held to the right-hand side; returns the largest.
+static mabd_real set_rows(const mabd_quaternion_solve* s) {
     mabd_quaternion_sim* sim = s->sim;
     const mabd_quaternion_part* part = s->part;
     mabd_real* b = sim->rhs + part->vector_first;
     mabd_real largest = 0;
-    *joint = -1;
     memset(b, 0, (6 * (size_t)part->body_count + (size_t)part->row_count) * sizeof *b);
     for (int32_t i = 0; i < part->joint_count; i++) {
         const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
@@ -420,26 +399,23 @@ static mabd_real set_rows(const mabd_quaternion_solve* s, const mabd_quaternion_
         mabd_real* to = b + 6 * (size_t)part->body_count + (j->row - part->row_first);
         mabd_real C[2 * MABD_JOINT_MAX_ROWS];
         mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
-        side_motion a, o;
         if (j->slot < 0) continue;
         mabd_quaternion_rows(s, j, C, J);
-        if (node) a = motion_of_side(s, node, own->a), o = motion_of_side(s, node, own->b);
         for (int32_t r = 0; r < j->width; r++) {
             const int32_t control = r - set_of(s, j)->rigid_count;
-            if (!is_held(set_of(s, j), r, servos)) continue;
+            if (!is_held(set_of(s, j), r)) continue;
             if (control >= 0) C[r] -= sim->input[own->coordinate + control];
-            to[r] = node ? -dot6(&J[r].a, a.u) - dot6(&J[r].b, o.u) : -C[r];
-            if (!((mabd_real)fabs(to[r]) > largest)) continue;
-            largest = (mabd_real)fabs(to[r]), *joint = j->joint;
+            to[r] = -C[r];
+            if ((mabd_real)fabs(C[r]) > largest) largest = (mabd_real)fabs(C[r]);
         }
     }
     return largest;
 }
 
-static mabd_status solve_rows(const mabd_quaternion_solve* s, bool servos) {
+static mabd_status solve_rows(const mabd_quaternion_solve* s) {
     int32_t body, joint;
     mabd_quaternion_store_matrix(s);
-    release_controls(s, servos);
+    release_controls(s);
     MABD_TRY(mabd_quaternion_factor(s, &body, &joint));
     mabd_quaternion_solve_linear(s);
     return MABD_OK;
@@ -463,13 +439,12 @@ static void move_pose(const mabd_quaternion_solve* s) {
     }
 }
 
-mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s, bool servos) {
-    int32_t joint;
-    mabd_real error = set_rows(s, NULL, servos, &joint);
+mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s) {
+    mabd_real error = set_rows(s);
     for (int k = 0; k < CLOSE_MAX_ITERATIONS && error > CLOSE_GOAL; k++) {
-        if (solve_rows(s, servos) != MABD_OK) return error;
+        if (solve_rows(s) != MABD_OK) return error;
         move_pose(s);
-        const mabd_real now = set_rows(s, NULL, servos, &joint);
+        const mabd_real now = set_rows(s);
         const bool falls = now < error / 2;
         error = now;
         if (!falls && error < (mabd_real)1e-9) break; // round-off
@@ -477,24 +452,7 @@ mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s, bool servos) {
     return error;
 }
 
-mabd_status mabd_quaternion_project(const mabd_quaternion_solve* s, mabd_quaternion_node* node,
-                                    mabd_real* rate, int32_t* joint) {
-    mabd_quaternion_sim* sim = s->sim;
-    const mabd_real* y = sim->y + s->part->vector_first;
-    *rate = set_rows(s, node, false, joint);
-    if (*rate == 0) return MABD_OK;
-    MABD_TRY(solve_rows(s, false));
-    for (int32_t i = 0; i < s->part->body_count; i++) {
-        const size_t body = (size_t)sim->bodies[s->part->body_first + i];
-        mabd_real* row = node->body + MABD_NODE_REALS * body;
-        const mabd_quat q = mabd_q_load(row + 3), w = mabd_q_load(row + 10);
-        const mabd_quat d = mabd_rigid_h_tmul(
-            q, mabd_v3_scale((mabd_real)0.5, mabd_v3_load(y + 6 * (size_t)i + 3)));
-        mabd_v3_store(mabd_v3_add(mabd_v3_load(row + 7), mabd_v3_load(y + 6 * (size_t)i)), row + 7);
-        mabd_q_store(mabd_q(w.w + d.w, w.x + d.x, w.y + d.y, w.z + d.z), row + 10);
-    }
-    return MABD_OK;
-}
+// ---- coordinates -------------------------------------------------------------------------------
 
 void mabd_quaternion_read_coordinates(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
     mabd_quaternion_take_pose(s, node);

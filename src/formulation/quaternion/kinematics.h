@@ -30,15 +30,10 @@ mabd_status mabd_quaternion_accelerate(const mabd_quaternion_solve* s,
 void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
                                  const mabd_quaternion_node* slope);
 
-/// Close the rigid rows of a part by the least motion in the mass metric, iterated; sim->pose is
-/// changed. servos: rigid servos meet their targets, sim->input, too. Returns the largest error
-/// that is left [m] or [rad].
-mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s, bool servos);
-/// Project the velocities of a node on those that the rigid rows allow, in the mass metric. The
-/// node's poses are in sim->pose. *rate gets the largest rate of a row before [m/s] or [rad/s] and
-/// *joint its joint.
-mabd_status mabd_quaternion_project(const mabd_quaternion_solve* s, mabd_quaternion_node* node,
-                                    mabd_real* rate, int32_t* joint);
+/// Close the rigid rows of a part and bring its rigid servos to their targets, sim->input, by the
+/// least motion in the mass metric, iterated; sim->pose is changed. Returns the largest error that
+/// is left [m] or [rad]. Allocates nothing: a step asks with it whether its targets can be met.
+mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s);
 /// Write the relative angular velocities of damped rotations into a node whose poses are in
 /// sim->pose.
 void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion_node* node);

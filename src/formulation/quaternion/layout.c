@@ -89,7 +89,6 @@ static void lay_out_work(mabd_quaternion_sim* sim, const mabd_quaternion_counts*
     TAKE(row_x, rows);
     TAKE(input, coordinates + (size_t)n->motors);
     TAKE(force_lambda, rows);
-    TAKE(start_turn, 4 * bodies);
 }
 
 static size_t lay_out(mabd_quaternion_sim* sim, const mabd_quaternion_counts* n,

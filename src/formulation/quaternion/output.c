@@ -13,6 +13,7 @@
 #include "rigid/frames.h"
 #include "rigid/joint_coordinates.h"
 #include "rigid/row_error.h"
+#include "rigid/script.h"
 #include "scene/signal.h"
 
 #include <math.h>
@@ -20,37 +21,17 @@
 
 // ---- bodies ------------------------------------------------------------------------------------
 
-// Velocity of a prescribed body from two poses, 1e-6 s apart.
-static mabd_rigid_state scripted_state(const mabd_quaternion_sim* sim, int32_t body) {
-    const mabd_real d = (mabd_real)1e-6;
-    mabd_rigid_state s;
-    mabd_mat3 R[2];
-    mabd_vec3 c[2];
-    for (int k = 0; k < 2; k++) {
-        mabd_quaternion_side(sim, NULL, sim->time + (mabd_real)k * d, body, &R[k], &c[k]);
-    }
-    const mabd_vec3 turn = mabd_so3_log(mabd_m3_tproduct(R[0], R[1]));
-    s.c = c[0], s.q = mabd_q_from_matrix(R[0]);
-    s.v = mabd_v3_scale(1 / d, mabd_v3_sub(c[1], c[0]));
-    s.omega = mabd_v3_scale(1 / d, mabd_m3_mul(R[0], turn));
-    return s;
-}
-
 static mabd_rigid_state state_of(const mabd_quaternion_sim* sim, int32_t body) {
     const mabd_real* row = sim->now.body + MABD_NODE_REALS * (size_t)body;
     mabd_rigid_state s;
-    if (sim->body_script[body] >= 0) return scripted_state(sim, body);
+    const int32_t script = sim->body_script[body];
+    if (script >= 0) {
+        return mabd_rigid_script_state(sim->model, &sim->model->scripts[script], sim->time);
+    }
     s.c = mabd_v3_load(row), s.q = mabd_q_normalize(mabd_q_load(row + 3));
     s.v = mabd_v3_load(row + 7);
     s.omega = mabd_q_rotate(s.q, mabd_rigid_spin(s.q, mabd_q_load(row + 10)));
     return s;
-}
-
-void mabd_quaternion_body_state(const mabd_quaternion_sim* sim, int32_t body,
-                                mabd_model_start* user) {
-    const mabd_model* m = sim->model;
-    const mabd_rigid_state s = state_of(sim, body);
-    mabd_rigid_to_user(&m->classes[m->body_class[body]], &s, user);
 }
 
 void mabd_quaternion_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
@@ -58,8 +39,9 @@ void mabd_quaternion_get_state(const void* self, mabd_real* positions, mabd_real
     const mabd_quaternion_sim* sim = self;
     const size_t three = 3 * sizeof(mabd_real), four = 4 * sizeof(mabd_real);
     for (size_t i = 0; i < (size_t)sim->model->body_count; i++) {
+        const mabd_rigid_state s = state_of(sim, (int32_t)i);
         mabd_model_start user;
-        mabd_quaternion_body_state(sim, (int32_t)i, &user);
+        mabd_rigid_to_user(&sim->model->classes[sim->model->body_class[i]], &s, &user);
         if (positions) memcpy(positions + 3 * i, user.position, three);
         if (quaternions) memcpy(quaternions + 4 * i, user.rotation, four);
         if (velocities) memcpy(velocities + 3 * i, user.velocity, three);
@@ -222,11 +204,6 @@ void mabd_quaternion_get_joint_forces(const void* self, mabd_real* forces) {
     }
 }
 
-static mabd_mat3 start_rotation(const mabd_quaternion_sim* sim, int32_t body) {
-    if (body == sim->model->body_count) return mabd_m3_identity();
-    return mabd_q_matrix(mabd_q_load(sim->start_turn + 4 * (size_t)body));
-}
-
 void mabd_quaternion_get_joint_coordinates(const void* self, int32_t index,
                                            mabd_real* coordinates) {
     const mabd_quaternion_sim* sim = self;
@@ -237,8 +214,7 @@ void mabd_quaternion_get_joint_coordinates(const void* self, int32_t index,
         known[r] = sim->now.x[2 * (size_t)(joint->coordinate + r)];
     }
     mabd_rigid_joint_coordinates(sim->model, index, mabd_quaternion_view_now(sim, joint),
-                                 start_rotation(sim, joint->a), start_rotation(sim, joint->b),
-                                 known, coordinates);
+                                 sim->start, known, coordinates);
 }
 
 // Velocity of a side (6): of the centre, world; angular, principal frame.

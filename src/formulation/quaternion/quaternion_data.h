@@ -100,7 +100,8 @@ struct mabd_quaternion_dual;
 
 typedef struct mabd_quaternion_sim {
     const mabd_model* model;
-    mabd_sim_def def; // resolved
+    const mabd_model_start* start; // (bodies) of the run
+    mabd_sim_def def;              // resolved
     mabd_warnings warnings;
     mabd_pool* pool;
     void* memory;
@@ -151,7 +152,6 @@ typedef struct mabd_quaternion_sim {
     mabd_real* row_x;                     // (rows) coordinates of controls at the iterate
     mabd_real* input;                     // (coordinates + motors) targets and forces of the solve
     mabd_real* force_lambda;              // (rows) multipliers of the accelerations
-    mabd_real* start_turn;                // (bodies x 4) rotations at the start
     mabd_real start_energy[3];            // kinetic, gravity, spring there [J]
     bool forces_known;                    // force_lambda belongs to `now`
     mabd_real time;                       // [s] of `now`

@@ -27,6 +27,7 @@ void mabd_quaternion_keep_inputs(mabd_quaternion_sim* sim);
 void mabd_quaternion_set_targets(void* self, int32_t first, int32_t count, const bool* which,
                                  const mabd_real* values);
 void mabd_quaternion_get_controls(const void* self, mabd_real* coordinates, mabd_real* rates);
+bool mabd_quaternion_get_target(const void* self, int32_t copy, int32_t control, mabd_real* target);
 void mabd_quaternion_apply_force(void* self, int32_t n, const int32_t* bodies,
                                  const mabd_real* forces, const mabd_real* torques);
 
@@ -34,16 +35,13 @@ void mabd_quaternion_apply_force(void* self, int32_t n, const int32_t* bodies,
 mabd_status mabd_quaternion_step(void* self, mabd_real time, mabd_step_info* info,
                                  mabd_error* error);
 
-/// Set the poses and velocities of the start state of the model, as it is (state.c).
+/// Set the poses and velocities of the start state (state.c).
 void mabd_quaternion_place_bodies(mabd_quaternion_sim* sim);
-/// Set the start state of the model and make it consistent (state.c). MABD_ERR_INPUT names the
-/// joint.
+/// Return to the start state (state.c). MABD_ERR_DIVERGED if redundant rows cannot be left out.
 mabd_status mabd_quaternion_start(mabd_quaternion_sim* sim, mabd_error* error);
 /// Entry set_state of the table (state.c).
-mabd_status mabd_quaternion_set_state(void* self, mabd_real time, int64_t step,
-                                      const mabd_real* positions, const mabd_real* quaternions,
-                                      const mabd_real* velocities, const mabd_real* angular,
-                                      mabd_error* error);
+mabd_status mabd_quaternion_set_state(void* self, mabd_real time, const mabd_model_start* state,
+                                      bool moved, mabd_error* error);
 /// Bytes of a saved state: entries of the table (state.c).
 size_t mabd_quaternion_state_size(const void* self);
 void mabd_quaternion_save(const void* self, void* buffer);
@@ -62,9 +60,6 @@ mabd_joint_view mabd_quaternion_view_now(const mabd_quaternion_sim* sim,
 /// Coordinate and rate (2) of a control of a copy (output.c).
 void mabd_quaternion_control_state(const mabd_quaternion_sim* sim, int32_t copy, int32_t control,
                                    mabd_real* x);
-/// State of a body in its user frame at the current time (output.c).
-void mabd_quaternion_body_state(const mabd_quaternion_sim* sim, int32_t body,
-                                mabd_model_start* user);
 
 /// The table of the quaternion formulation (sim.c).
 extern const mabd_formulation_ops mabd_formulation_quaternion;

@@ -18,13 +18,14 @@ static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_free(allocator, sim, sizeof *sim);
 }
 
-// Create the object without a start state.
+// Create the object with the bodies of a start state (bodies), but not the rest of the state.
 static mabd_status make(const mabd_model* model, const mabd_sim_def* def,
-                        const mabd_allocator* allocator, mabd_quaternion_sim** out,
-                        mabd_error* error) {
+                        const mabd_allocator* allocator, const mabd_model_start* start,
+                        mabd_quaternion_sim** out, mabd_error* error) {
     mabd_quaternion_sim* sim = mabd_alloc(allocator, sizeof *sim);
     if (!sim) return mabd_fail_memory(error, "creating the simulation");
     sim->model = model;
+    sim->start = start;
     sim->def = *def;
     sim->allocator = sim->warnings.allocator = *allocator;
     mabd_quaternion_resolve(&sim->def);
@@ -37,9 +38,10 @@ static mabd_status make(const mabd_model* model, const mabd_sim_def* def,
 }
 
 static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
-                          const mabd_allocator* allocator, void** self, mabd_error* error) {
+                          const mabd_allocator* allocator, const mabd_model_start* start,
+                          void** self, mabd_error* error) {
     mabd_quaternion_sim* sim = NULL;
-    MABD_TRY(make(model, def, allocator, &sim, error));
+    MABD_TRY(make(model, def, allocator, start, &sim, error));
     const mabd_status status = mabd_quaternion_start(sim, error);
     if (status != MABD_OK) {
         destroy(sim, allocator);
@@ -50,15 +52,14 @@ static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
 }
 
 static void reset(void* self) {
-    mabd_quaternion_sim* sim = self;
     mabd_error error;
-    mabd_quaternion_start(sim, &error); // succeeded in create, with the same state
+    mabd_quaternion_start(self, &error); // succeeded in create, with the same state
 }
 
 static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan_out,
                         mabd_error* error) {
     mabd_quaternion_sim* sim = NULL;
-    MABD_TRY(make(model, def, &model->allocator, &sim, error));
+    MABD_TRY(make(model, def, &model->allocator, model->start, &sim, error));
     mabd_quaternion_memory(sim, plan_out->bytes);
     if (sim->dual) mabd_quaternion_dual_name(sim, plan_out);
     for (int32_t i = 0; !sim->dual && i < model->plan->component_count; i++) {
@@ -122,6 +123,7 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
                    1U << MABD_INTEGRATOR_PARESCHI_RUSSO,
     .stages = stage_names,
     .unused = unused,
+    .exact_start = true,
     .has_backend = has_backend,
     .apply_preset = mabd_quaternion_apply_preset,
     .resolve = mabd_quaternion_resolve,
@@ -142,6 +144,7 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .warnings = warnings,
     .set_targets = mabd_quaternion_set_targets,
     .get_controls = mabd_quaternion_get_controls,
+    .get_target = mabd_quaternion_get_target,
     .get_contacts = get_contacts,
     .overlap = overlap,
     .state_size = mabd_quaternion_state_size,

@@ -138,6 +138,13 @@ void mabd_redmax_set_targets(void* self, int32_t first, int32_t count, const boo
     }
 }
 
+bool mabd_redmax_get_target(const void* self, int32_t copy, int32_t control, mabd_real* target) {
+    const mabd_redmax_sim* sim = self;
+    const size_t k = place_of(sim, copy, control);
+    *target = sim->target[k];
+    return sim->target_set[k];
+}
+
 void mabd_redmax_get_controls(const void* self, mabd_real* coordinates, mabd_real* rates) {
     const mabd_redmax_sim* sim = self;
     const mabd_model* m = sim->model;

@@ -26,7 +26,6 @@ static void lay_out_state(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mab
     TAKE(last_target, inputs);
     TAKE(last_set, inputs);
     TAKE(last_applied, 6 * bodies);
-    TAKE(start_turn, 4 * bodies);
 }
 
 static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
@@ -56,7 +55,6 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     take_node(&sim->next, n, arena);
     take_node(&sim->base, n, arena);
     TAKE(rk, rk45 ? 14 * freedoms : 0);
-    TAKE(user, (size_t)sim->model->body_count);
     TAKE(balls, (size_t)n->balls);
     TAKE(E, links);
     TAKE(world, links);

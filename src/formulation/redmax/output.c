@@ -10,7 +10,7 @@
 #include "rigid/joint_coordinates.h"
 #include "rigid/row_error.h"
 #include "rigid/row_jacobian.h"
-#include "scene/signal.h"
+#include "rigid/script.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,30 +26,14 @@ void mabd_redmax_place_now(const mabd_redmax_sim* self) {
     }
 }
 
-static mabd_real value_at(const mabd_signal* signal, mabd_real time) {
-    return signal ? mabd_signal_value(signal, time) : 0;
-}
-static mabd_real rate_at(const mabd_signal* signal, mabd_real time) {
-    return signal ? mabd_signal_rate(signal, time) : 0;
-}
-
 // State of a body that does not move by forces.
 static mabd_rigid_state ground_state(const mabd_redmax_sim* sim, int32_t body) {
     const mabd_model* m = sim->model;
     const int32_t at = sim->body_script[body];
-    mabd_model_start user = m->start[body];
-    memset(user.velocity, 0, sizeof user.velocity);
-    memset(user.angular_velocity, 0, sizeof user.angular_velocity);
-    if (at >= 0) {
-        const mabd_model_script* script = &m->scripts[at];
-        user = mabd_model_script_pose(m, script, value_at(script->translation, sim->time),
-                                      value_at(script->angle, sim->time));
-        mabd_v3_store(mabd_v3_scale(rate_at(script->translation, sim->time), script->direction),
-                      user.velocity);
-        mabd_v3_store(mabd_v3_scale(rate_at(script->angle, sim->time), script->axis),
-                      user.angular_velocity);
-    }
-    return mabd_rigid_from_user(&m->classes[m->body_class[body]], &user);
+    if (at >= 0) return mabd_rigid_script_state(m, &m->scripts[at], sim->time);
+    mabd_rigid_state s = mabd_rigid_from_user(&m->classes[m->body_class[body]], &m->start[body]);
+    s.v = s.omega = mabd_v3(0, 0, 0);
+    return s;
 }
 
 mabd_rigid_state mabd_redmax_body(const mabd_redmax_sim* sim, int32_t body) {
@@ -217,11 +201,6 @@ void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
     }
 }
 
-static mabd_mat3 start_rotation(const mabd_redmax_sim* sim, int32_t body) {
-    if (body == sim->model->body_count) return mabd_m3_identity();
-    return mabd_q_matrix(mabd_q_load(sim->start_turn + 4 * (size_t)body));
-}
-
 void mabd_redmax_get_joint_coordinates(const void* self, int32_t index, mabd_real* coordinates) {
     const mabd_redmax_sim* sim = self;
     const mabd_model_joint* joint = &sim->model->joints[index];
@@ -234,9 +213,8 @@ void mabd_redmax_get_joint_coordinates(const void* self, int32_t index, mabd_rea
         control_of(sim, k, x);
         known[f->coordinate - joint->coordinate] = x[0];
     }
-    mabd_rigid_joint_coordinates(sim->model, index, mabd_redmax_view(sim, joint),
-                                 start_rotation(sim, joint->a), start_rotation(sim, joint->b),
-                                 known, coordinates);
+    mabd_rigid_joint_coordinates(sim->model, index, mabd_redmax_view(sim, joint), sim->start, known,
+                                 coordinates);
     const int32_t end = sim->joint_link[index] < 0 ? 0 : sim->freedom_count;
     for (int32_t k = 0; k < end; k++) { // angles of strings are unwrapped by nature
         const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];

@@ -141,7 +141,8 @@ typedef struct mabd_redmax_solve {
 
 typedef struct mabd_redmax_sim {
     const mabd_model* model;
-    mabd_sim_def def; // resolved
+    const mabd_model_start* start; // (bodies) of the run
+    mabd_sim_def def;              // resolved
     mabd_warnings warnings;
     mabd_pool* pool;
     mabd_allocator allocator;
@@ -170,9 +171,7 @@ typedef struct mabd_redmax_sim {
     bool* last_set;
     bool has_applied, had_applied;
     mabd_real start_energy[3]; // kinetic, gravity, spring at the start [J]
-    mabd_real* start_turn;     // (bodies x 4) rotations of bodies at the start
     mabd_real time;            // [s] of `now`
-    mabd_model_start* user;    // (bodies) workspace: a state that is set
 
     // workspace: iterate and stages (freedoms)
     mabd_redmax_node next, base; // result of the step; start of the rest of a halved one

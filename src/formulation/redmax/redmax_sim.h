@@ -38,6 +38,7 @@ void mabd_redmax_keep_inputs(mabd_redmax_sim* sim);
 void mabd_redmax_set_targets(void* self, int32_t first, int32_t count, const bool* which,
                              const mabd_real* values);
 void mabd_redmax_get_controls(const void* self, mabd_real* coordinates, mabd_real* rates);
+bool mabd_redmax_get_target(const void* self, int32_t copy, int32_t control, mabd_real* target);
 void mabd_redmax_apply_force(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
                              const mabd_real* torques);
 
@@ -64,12 +65,10 @@ mabd_real mabd_redmax_energy(mabd_redmax_solve* s, const mabd_redmax_node* node,
 mabd_real mabd_redmax_work(const mabd_redmax_solve* s);
 
 /// Place bodies and joints in the start state (state.c).
-mabd_status mabd_redmax_start(mabd_redmax_sim* sim, mabd_error* error);
+void mabd_redmax_start(mabd_redmax_sim* sim);
 /// Entries of the table (state.c).
-mabd_status mabd_redmax_set_state(void* self, mabd_real time, int64_t step,
-                                  const mabd_real* positions, const mabd_real* quaternions,
-                                  const mabd_real* velocities, const mabd_real* angular,
-                                  mabd_error* error);
+mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_start* state,
+                                  bool moved, mabd_error* error);
 size_t mabd_redmax_state_size(const void* self);
 void mabd_redmax_save(const void* self, void* buffer);
 mabd_status mabd_redmax_restore(void* self, const void* buffer, size_t size, mabd_real time);

@@ -15,12 +15,14 @@ static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_free(allocator, sim, sizeof *sim);
 }
 
-// Create the object without a start state.
+// Create the object, with the place of a start state (bodies) but not the state.
 static mabd_status make(const mabd_model* model, const mabd_sim_def* def,
-                        const mabd_allocator* allocator, mabd_redmax_sim** out, mabd_error* error) {
+                        const mabd_allocator* allocator, const mabd_model_start* start,
+                        mabd_redmax_sim** out, mabd_error* error) {
     mabd_redmax_sim* sim = mabd_alloc(allocator, sizeof *sim);
     if (!sim) return mabd_fail_memory(error, "creating the simulation");
     sim->model = model;
+    sim->start = start;
     sim->def = *def;
     sim->allocator = sim->warnings.allocator = *allocator;
     mabd_redmax_resolve(&sim->def);
@@ -33,28 +35,23 @@ static mabd_status make(const mabd_model* model, const mabd_sim_def* def,
 }
 
 static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
-                          const mabd_allocator* allocator, void** self, mabd_error* error) {
+                          const mabd_allocator* allocator, const mabd_model_start* start,
+                          void** self, mabd_error* error) {
     mabd_redmax_sim* sim = NULL;
-    MABD_TRY(make(model, def, allocator, &sim, error));
-    const mabd_status status = mabd_redmax_start(sim, error);
-    if (status != MABD_OK) {
-        destroy(sim, allocator);
-        return status;
-    }
+    MABD_TRY(make(model, def, allocator, start, &sim, error));
+    mabd_redmax_start(sim);
     *self = sim;
     return MABD_OK;
 }
 
 static void reset(void* self) {
-    mabd_redmax_sim* sim = self;
-    mabd_error error;
-    mabd_redmax_start(sim, &error); // succeeded in create, with the same state
+    mabd_redmax_start(self);
 }
 
 static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan_out,
                         mabd_error* error) {
     mabd_redmax_sim* sim = NULL;
-    MABD_TRY(make(model, def, &model->allocator, &sim, error));
+    MABD_TRY(make(model, def, &model->allocator, model->start, &sim, error));
     mabd_redmax_memory(sim, plan_out->bytes);
     for (int32_t i = 0; i < model->plan->component_count; i++) {
         const mabd_component kind = model->plan->components[i].kind;
@@ -118,6 +115,7 @@ const mabd_formulation_ops mabd_formulation_redmax = {
                    1U << MABD_INTEGRATOR_LINEAR_IMPLICIT | 1U << MABD_INTEGRATOR_RK45,
     .stages = stage_names,
     .unused = unused,
+    .exact_start = true,
     .has_backend = has_backend,
     .apply_preset = mabd_redmax_apply_preset,
     .resolve = mabd_redmax_resolve,
@@ -137,6 +135,7 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .warnings = warnings,
     .set_targets = mabd_redmax_set_targets,
     .get_controls = mabd_redmax_get_controls,
+    .get_target = mabd_redmax_get_target,
     .get_contacts = get_contacts,
     .overlap = overlap,
     .state_size = mabd_redmax_state_size,

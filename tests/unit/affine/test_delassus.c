@@ -35,8 +35,10 @@ static pile make_pile(void) {
                  MABD_OK),
               "%s", error.text);
     cr_assert(eq(int, mabd_model_build(p.scene, NULL, &p.model, &error), MABD_OK));
-    cr_assert(eq(int, mabd_formulation_affine.create(p.model, &def, &allocator, &p.self, &error),
-                 MABD_OK));
+    cr_assert(eq(
+        int,
+        mabd_formulation_affine.create(p.model, &def, &allocator, p.model->start, &p.self, &error),
+        MABD_OK));
     for (int i = 0; i < STEPS; i++) {
         cr_assert(
             eq(int, mabd_formulation_affine.step(p.self, (mabd_real)i * H, NULL, &error), MABD_OK),

@@ -60,8 +60,8 @@ static mabd_affine_sim* start(const mabd_model* model, int32_t threads) {
     void* self = NULL;
     def.h = (mabd_real)0.002;
     def.threads = threads;
-    rig_check(mabd_formulation_affine.create(model, &def, &allocator, &self, &error), &error,
-              "create");
+    rig_check(mabd_formulation_affine.create(model, &def, &allocator, model->start, &self, &error),
+              &error, "create");
     return self;
 }
 

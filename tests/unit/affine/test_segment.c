@@ -41,8 +41,9 @@ static long_chain start(mabd_joint joint, int32_t links, bool pinned, mabd_real 
     def.material.young = (mabd_real)1e9;              // the condition that the tolerances belong to
     rig_check(mabd_generate_chain(c.scene, &def, &error), &error, "chain");
     rig_check(mabd_model_build(c.scene, NULL, &c.model, &error), &error, "model");
-    rig_check(mabd_formulation_affine.create(c.model, &sim_def, &allocator, &self, &error), &error,
-              "simulation");
+    rig_check(mabd_formulation_affine.create(c.model, &sim_def, &allocator, c.model->start, &self,
+                                             &error),
+              &error, "simulation");
     c.sim = self;
     for (int32_t i = 0; i < steps; i++) {
         rig_check(mabd_affine_step(c.sim, (mabd_real)i * STEP, NULL, &error), &error, "step");
@@ -190,7 +191,8 @@ static void expect_same_bits(mabd_joint joint) {
         mabd_sim_def def = mabd_default_sim_def();
         void* self = NULL;
         def.h = STEP, def.threads = threads;
-        rig_check(mabd_formulation_affine.create(one.model, &def, &allocator, &self, &error),
+        rig_check(mabd_formulation_affine.create(one.model, &def, &allocator, one.model->start,
+                                                 &self, &error),
                   &error, "simulation");
         mabd_affine_sim* sim = self;
         for (int32_t i = 0; i < 30; i++) {
