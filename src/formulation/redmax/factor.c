@@ -242,8 +242,10 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
     const int n = mabd_redmax_width(s->part);
     const size_t size = 6 * MABD_VARIATION;
     for (int32_t i = first; i < end; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
         mabd_redmax_local(s, i, sim->N + size * (size_t)i);
         write_columns(sim, i, w);
+        if (link->ball >= 0 && link->laws) mabd_redmax_ball_derivatives(s, i);
     }
     for (int32_t i = end - 1; i >= first; i--) {
         const mabd_redmax_link* link = &sim->links[i];

@@ -135,13 +135,17 @@ static mabd_vec3 y_by_v(const ball_laws* l, mabd_vec3 e) {
 }
 
 void mabd_redmax_ball_laws(const mabd_redmax_solve* s, int32_t i, mabd_real* tau) {
+    const ball_laws l = laws_at(s, &s->sim->links[i]);
+    for (int k = 0; k < 3; k++) tau[k] = mabd_v3_dot(rate_mul(&l.P, unit(k)), l.y);
+}
+
+void mabd_redmax_ball_derivatives(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_link* link = &s->sim->links[i];
     mabd_redmax_ball* ball = &s->sim->balls[link->ball];
     const ball_laws l = laws_at(s, link);
     for (int k = 0; k < 3; k++) {
         const mabd_vec3 e = unit(k), by_q = y_by_q(&l, e), by_v = y_by_v(&l, e);
         const mabd_vec3 by_a = mabd_v3_scale(-1, scale_each(l.I, rate_mul(&l.P, e)));
-        tau[k] = mabd_v3_dot(rate_mul(&l.P, e), l.y);
         for (int j = 0; j < 3; j++) { // row j, column k; P'y varies with P too
             const mabd_vec3 P = rate_mul(&l.P, unit(j));
             ball->k[3 * j + k] =

@@ -33,8 +33,10 @@ mabd_spatial mabd_redmax_load(const mabd_redmax_solve* s, int32_t link);
 /// Subtract the derivatives of the external wrench of a link by velocity and pose from N (6 x 18)
 /// (forces.c).
 void mabd_redmax_load_derivatives(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
-/// Compute tau (3) of the laws of a ball, and its derivatives into sim->balls (laws.c).
+/// Compute tau (3) of the laws of a ball (laws.c).
 void mabd_redmax_ball_laws(const mabd_redmax_solve* s, int32_t link, mabd_real* tau);
+/// Compute the derivatives of tau of a ball, into sim->balls (laws.c).
+void mabd_redmax_ball_derivatives(const mabd_redmax_solve* s, int32_t link);
 
 /// Factor H at the motion of the last residual (factor.c). MABD_ERR_SINGULAR: *link names the
 /// pivot.
