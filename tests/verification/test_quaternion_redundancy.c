@@ -5,6 +5,7 @@
 // loop of four hinges has 3 redundant rows, a door on two hinges 5, and Hoberman's sphere 547
 // (tests/unit/generate/test_generate_hoberman.c finds the same number from the scene).
 
+#include "support/counting_allocator.h"
 #include "support/rig.h"
 #include "support/sanitized.h"
 
@@ -168,4 +169,59 @@ Test(quaternion_redundancy, restored_states_leave_out_the_same_rows) {
     free(state);
     mabd_sim_destroy(sims[1]);
     rig_destroy(sims[0], model);
+}
+
+// ---- memory ------------------------------------------------------------------------------------
+
+// Both need the graph of bodies: one for multipliers and with the analysis of rows, one because its
+// rows determine all poses.
+static mabd_model* memory_case(int k, mabd_sim_def* def) {
+    *def = def_of(k ? MABD_REDUNDANCY_PROXIMAL : MABD_REDUNDANCY_ELIMINATE, MABD_INTEGRATOR_BDF2,
+                  0.005);
+    return rig_file_model("scenes/four-bar.json", "driven", k ? "1" : "0");
+}
+
+Test(quaternion_redundancy, a_step_allocates_nothing_and_the_plan_knows_the_bytes) {
+    for (int k = 0; k < 2; k++) {
+        counting_allocator counter = {.fail_at = -1};
+        const mabd_allocator allocator = counting_allocator_make(&counter);
+        mabd_sim_def def;
+        mabd_sim_plan plan;
+        mabd_error error = {0};
+        mabd_real forces[24];
+        mabd_model* model = memory_case(k, &def);
+        def.allocator = &allocator;
+        rig_check(mabd_sim_get_plan(model, &def, &plan, &error), &error, "plan");
+        mabd_sim* sim = rig_sim(model, &def);
+        cr_expect(eq(sz, plan.bytes_sim, mabd_sim_bytes(sim)));
+        const int64_t before = counter.calls;
+        for (int i = 0; i < 20; i++) {
+            rig_step(sim);
+            mabd_sim_get_joint_forces(sim, forces);
+        }
+        cr_expect(eq(i64, counter.calls, before));
+        rig_destroy(sim, model);
+        cr_expect(counter.live_blocks == 0 && counter.wrong_frees == 0);
+    }
+}
+
+Test(quaternion_redundancy, any_allocation_may_fail) {
+    for (int k = 0; k < 2; k++) {
+        mabd_sim_def def;
+        mabd_model* model = memory_case(k, &def);
+        mabd_status status = MABD_ERR_MEMORY;
+        for (int64_t at = 0; status != MABD_OK; at++) {
+            counting_allocator counter = {.fail_at = at};
+            const mabd_allocator allocator = counting_allocator_make(&counter);
+            mabd_sim* sim = NULL;
+            def.allocator = &allocator;
+            status = mabd_sim_create(model, &def, &sim, NULL);
+            cr_assert(status == MABD_OK || status == MABD_ERR_MEMORY, "call %d", (int)at);
+            cr_expect(eq(int, sim != NULL, status == MABD_OK), "call %d", (int)at);
+            mabd_sim_destroy(sim);
+            cr_expect(eq(i64, counter.live_blocks, 0), "call %d leaks", (int)at);
+            cr_expect(eq(i64, counter.wrong_frees, 0), "call %d", (int)at);
+        }
+        mabd_model_destroy(model);
+    }
 }
