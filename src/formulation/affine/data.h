@@ -20,9 +20,9 @@
 #include "formulation/affine/contact/contact.h"
 #include "formulation/affine/report.h"
 #include "formulation/affine/scheme.h"
-#include "joint/axis_law.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
+#include "rigid/axis_row.h"
 
 /// Names of the timed stages.
 #define MABD_AFFINE_STAGE_LIST(X)                                                                  \
@@ -125,18 +125,10 @@ typedef struct mabd_affine_books {
 
 /// The row of an axis with a force law, and its current branch.
 typedef struct mabd_affine_axis_state {
-    bool known;    // false until the first assemble of a solve
-    bool solved;   // false until the first update of the active set
-    mabd_real own; // compliance of the single coordinate, about J H^-1 J'
-    // estimate of the compliance used to find branches (joint/axis_law.h)
-    mabd_real rho;
+    bool known;                  // false until the first assemble of a solve
     mabd_real remainder;         // of its coordinate at the reference (joint/rows.h)
-    mabd_real x, lambda;         // of the last solve
     mabd_real x_low, lambda_low; // at the best point of the search for contacts
-    mabd_axis_line line;         // row of the branch
-    mabd_axis_branch branch;
-    bool moves; // the last solve is on another branch: `found`
-    mabd_axis_branch found;
+    mabd_axis_search search;
 } mabd_affine_axis_state;
 
 /// One row J of a body and Y = H^-1 J'.
@@ -291,7 +283,7 @@ struct mabd_affine_sim {
     bool* jumps;                         // (control copies) have a jump in the current step
     mabd_affine_copy_state* copies;      // (copies) in the current solve
     mabd_affine_axis_state* axes;        // (axes) by coordinate
-    int32_t fewest, stalls_left;         // of the active set of axes (element/axis.h)
+    mabd_axis_stalls stalls;             // of the active set of axes (rigid/axis_row.h)
     mabd_real* force_scale;              // (forces) signal values
     mabd_real* applied; // (bodies x 6) STATE: force and torque for the next step, world [N, N m]
     uint64_t* applied_print; // (control copies) STATE: of the forces in the last step (jumps.c)

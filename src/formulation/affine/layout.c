@@ -402,7 +402,7 @@ static mabd_real value_of(const mabd_signal* signal, const solve_span* s, mabd_r
 
 // Target of a servo; one of a rigid servo is a prescribed position.
 static mabd_real target_of(const mabd_control* c, const mabd_signal* signal, const solve_span* s) {
-    if (!signal || !s->stage || !mabd_affine_is_rigid(c)) return value_of(signal, s, 0);
+    if (!signal || !s->stage || !mabd_axis_is_position(c)) return value_of(signal, s, 0);
     return mabd_signal_stage(signal, s->time, s->end - s->time);
 }
 

@@ -8,8 +8,6 @@
 
 #include "math/shared.h"
 
-#include <float.h>
-
 // ---- Newton iteration (affine/newton.c) --------------------------------------------------------
 
 /// A step that used up its iterations is accepted, and reported as not converged, if no body turned
@@ -129,16 +127,6 @@
 
 // ---- axes with laws (affine/active_set.c, element/axis.h) --------------------------------------
 
-/// Times in a row that all axes may change branch without fewer of them being wrong. Then one axis
-/// changes at a time, which is sure to end (block principal pivoting).
-#define MABD_ACTIVE_SET_MAX_STALLS 3
-/// Distance from the graph of the law that counts as round-off, relative to 1 + |x| + |x + rho
-/// lambda|: a few tens of operations.
-#ifdef MABD_SINGLE
-#define MABD_AXIS_ROUND_OFF ((mabd_real)(64 * FLT_EPSILON))
-#else
-#define MABD_AXIS_ROUND_OFF ((mabd_real)(64 * DBL_EPSILON))
-#endif
 /// An axis at a stop is there within the row tolerance: a displacement into the stop of this many
 /// tolerances within a step is an impact.
 #define MABD_STOP_IMPACT_TOLERANCES 10

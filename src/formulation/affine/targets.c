@@ -26,10 +26,6 @@ static const mabd_model_joint* joint_of(const mabd_model* m, int32_t copy, int32
     return &m->joints[(size_t)copy * (size_t)m->copy_joints + (size_t)m->controls[control].joint];
 }
 
-bool mabd_affine_is_rigid(const mabd_control* c) {
-    return c->rigid || (c->drive && !c->drive_rate && c->drive_gain == 0 && c->drive_damping == 0);
-}
-
 mabd_affine_control_of mabd_affine_find_control(const mabd_model* m, int32_t copy,
                                                 int32_t control) {
     const mabd_copy_control* own = &m->controls[control];
@@ -40,7 +36,7 @@ mabd_affine_control_of mabd_affine_find_control(const mabd_model* m, int32_t cop
         of.signal = set->motor[own->row].force;
     } else {
         of.signal = c->drive ? c->drive : c->servo;
-        of.rigid = mabd_affine_is_rigid(c);
+        of.rigid = mabd_axis_is_position(c);
     }
     return of;
 }

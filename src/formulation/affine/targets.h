@@ -4,9 +4,6 @@
 
 #include "formulation/affine/data.h"
 
-/// True if a control is a servo that meets its target exactly, as far as its law allows.
-bool mabd_affine_is_rigid(const mabd_control* control);
-
 /// Signal of a control, and whether its target is a position that is met exactly.
 typedef struct mabd_affine_control_of {
     const mabd_signal* signal; // null = none

@@ -58,22 +58,22 @@ static bool is_held(const mabd_axis_law* law) {
 static void add_slope(mabd_affine_axis_state* axis, const mabd_axis_law* law,
                       mabd_affine_contact_line* line) {
     if (!line->searched || is_held(law)) return;
-    const mabd_real dx = axis->x - axis->x_low, t = line->t;
-    const mabd_real lambda = axis->lambda_low + t * (axis->lambda - axis->lambda_low);
+    const mabd_real dx = axis->search.x - axis->x_low, t = line->t;
+    const mabd_real lambda = axis->lambda_low + t * (axis->search.lambda - axis->lambda_low);
     line->slope -= (lambda - law_at(law, axis->x_low + t * dx)) * dx;
 }
 
 static void start_axis(mabd_affine_axis_state* axis, const mabd_axis_law* law,
                        mabd_affine_contact_line* line) {
     (void)law, (void)line;
-    axis->x_low = axis->x, axis->lambda_low = axis->lambda;
+    axis->x_low = axis->search.x, axis->lambda_low = axis->search.lambda;
 }
 
 static void move_axis(mabd_affine_axis_state* axis, const mabd_axis_law* law,
                       mabd_affine_contact_line* line) {
     (void)law;
-    axis->x_low += line->t * (axis->x - axis->x_low);
-    axis->lambda_low += line->t * (axis->lambda - axis->lambda_low);
+    axis->x_low += line->t * (axis->search.x - axis->x_low);
+    axis->lambda_low += line->t * (axis->search.lambda - axis->lambda_low);
 }
 
 void mabd_affine_axes_add_slopes(mabd_affine_sim* sim) {

@@ -9,7 +9,7 @@
 // round-off, keeps its branch: at a corner both branches are right.
 //
 // Changing all axes at once takes a few solves but may cycle. If the number of wrong axes has not
-// fallen below its least value MABD_ACTIVE_SET_MAX_STALLS times in a row, only the last wrong axis
+// fallen below its least value MABD_AXIS_MAX_STALLS times in a row, only the last wrong axis
 // changes until it has, which is sure to end (block principal pivoting; K is positive definite).
 //
 // Stops and velocities. A stop takes the speed away within two steps of implicit Euler: in the
@@ -26,13 +26,7 @@
 #include "formulation/affine/limits.h"
 
 bool mabd_affine_moves_all_axes(mabd_affine_sim* sim, bool first, int32_t changed) {
-    if (first || changed < sim->fewest) {
-        sim->fewest = changed;
-        sim->stalls_left = MABD_ACTIVE_SET_MAX_STALLS;
-    } else if (sim->stalls_left > 0) {
-        sim->stalls_left--;
-    }
-    return sim->stalls_left > 0;
+    return mabd_axis_moves_all(&sim->stalls, first, changed);
 }
 
 mabd_affine_axis_report mabd_affine_update_axes(mabd_affine_sim* sim, bool first, mabd_real slack) {

@@ -48,7 +48,7 @@ MABD_FN void mabd_affine_rows_side_rows(const mabd_affine_sim* sim, const mabd_p
         mabd_vec12* J = &work->rows[work->others++].J;
         *J = mabd_affine_row_jacobian(&view, &set->control_row[k], gap, side->is_b);
         if (!set->control[k].law || mabd_affine_is_damped_turn(set, k)) continue;
-        const mabd_axis_line* line = &sim->axes[joint->coordinate + k].line;
+        const mabd_axis_line* line = &sim->axes[joint->coordinate + k].search.line;
         if (!line->flat) continue;
         *r = mabd_vec12_axpy(-line->lambda, *J, *r);
         memset(J, 0, sizeof *J);

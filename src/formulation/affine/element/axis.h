@@ -5,7 +5,7 @@
 #include "formulation/affine/data.h"
 #include "formulation/affine/element/joint_jacobian.h"
 #include "formulation/affine/limits.h"
-#include "joint/axis_law.h"
+#include "rigid/axis_row.h"
 
 /// Build the force law of control r of a joint, without dampers and armature of damped rotations.
 MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
@@ -15,28 +15,11 @@ MABD_FN mabd_axis_law mabd_affine_axis_law(const mabd_affine_sim* sim,
     const mabd_affine_control_value* value =
         sim->controls + (size_t)joint->row_set * MABD_JOINT_MAX_ROWS + r;
     const int32_t i = joint->coordinate + r;
-    const mabd_real bh = sim->step.beta_h, rate = 1 / bh, w = sim->step.w, w1 = sim->step.w1;
-    const mabd_real x_b = w * sim->x[i] + w1 * sim->x1[i];
-    const mabd_real xd_b = w * sim->xd[i] + w1 * sim->xd1[i];
-    mabd_axis_law law;
-    law.slope = c->stiffness, law.level = value->target;
-    if (!mabd_affine_is_damped_turn(set, r)) {
-        law.slope += rate * (c->damping + rate * c->armature);
-        law.level += rate * (c->damping * x_b + c->armature * (rate * x_b + xd_b));
-    }
-    law.lower = c->lower, law.upper = c->upper;
-
-    mabd_axis_box *drive = &law.box[0], *friction = &law.box[1];
-    const mabd_real k = c->drive_gain + rate * c->drive_damping;
-    drive->most = c->max_force;
-    drive->compliance = k > 0 ? 1 / k : 0;
-    drive->at = c->drive_rate ? x_b + bh * value->drive : value->drive;
-    // kp (target - x) = kd (x - x_b)/bh
-    if (k > 0) drive->at = (c->drive_gain * value->drive + rate * c->drive_damping * x_b) / k;
-    friction->most = c->friction;
-    friction->compliance = 0;
-    friction->at = x_b;
-    return law;
+    const mabd_real w = sim->step.w, w1 = sim->step.w1;
+    const mabd_axis_past past = {sim->step.beta_h, w * sim->x[i] + w1 * sim->x1[i],
+                                 w * sim->xd[i] + w1 * sim->xd1[i]};
+    return mabd_axis_law_of(c, mabd_affine_is_damped_turn(set, r), value->target, value->drive,
+                            &past);
 }
 
 // The larger of two numbers; a NaN in b is ignored.
@@ -70,7 +53,7 @@ MABD_FN mabd_real mabd_affine_axis_coordinate(const mabd_affine_sim* sim,
 MABD_FN bool mabd_affine_axis_is_held(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                       int32_t r, mabd_real* place) {
     const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];
-    const mabd_axis_line* line = &sim->axes[joint->coordinate + r].line;
+    const mabd_axis_line* line = &sim->axes[joint->coordinate + r].search.line;
     if (!c->law) {
         *place = sim->controls[(size_t)joint->row_set * MABD_JOINT_MAX_ROWS + (size_t)r].target;
         return c->rigid;
@@ -87,7 +70,7 @@ MABD_FN mabd_real mabd_affine_axis_damped(const mabd_affine_sim* sim, const mabd
     const int32_t first = sim->model->row_sets[joint->row_set].turn, row = r - first;
     const int32_t at = joint->coordinate + first;
     const mabd_real* S = sim->turn_damper + 3 * (size_t)at;
-    const mabd_axis_line* line = &sim->axes[joint->coordinate + r].line;
+    const mabd_axis_line* line = &sim->axes[joint->coordinate + r].search.line;
     const int entry[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}}; // of xx yy zz xy xz yz
     mabd_real x[3];
     for (int32_t k = 0; k < 3; k++) {
@@ -103,30 +86,6 @@ MABD_FN mabd_real mabd_affine_axis_damped(const mabd_affine_sim* sim, const mabd
         for (int k = 0; k < 3; k++) *force -= S[entry[row][k]] * (x[k] - sim->x_ref[at + k]);
     }
     return x[row];
-}
-
-// Find the branch for the next solve of an axis after a solve that gave x and lambda. Returns the
-// distance from the graph, 0 if the current branch is right. A change from one stop to the other
-// passes through a branch between them: contacts may hold the bodies so that the axis yields far
-// less than rho, and it would alternate between the stops forever.
-MABD_FN mabd_real mabd_affine_axis_find(const mabd_axis_law* law, mabd_affine_axis_state* axis,
-                                        mabd_real x, mabd_real lambda, mabd_real slack) {
-    if (axis->solved) {
-        axis->rho = mabd_axis_learn(axis->own, axis->rho, x - axis->x, lambda - axis->lambda);
-    }
-    axis->solved = true, axis->x = x, axis->lambda = lambda;
-    const mabd_real z = x + axis->rho * lambda;
-    axis->found = mabd_axis_find(law, axis->rho, z);
-    const mabd_axis_line next = mabd_axis_row(law, axis->found);
-    const mabd_real miss = (mabd_real)fabs(x - mabd_axis_point(&next, axis->rho, z));
-    const mabd_real round_off = MABD_AXIS_ROUND_OFF * (1 + (mabd_real)fabs(x) + (mabd_real)fabs(z));
-    axis->moves = !(miss <= mabd_affine_axis_larger(slack, round_off));
-    if (axis->branch.stop * axis->found.stop < 0) {
-        const mabd_real low = mabd_axis_rising(law, axis->rho, law->lower, 1),
-                        high = mabd_axis_rising(law, axis->rho, law->upper, -1);
-        axis->found = mabd_axis_find(law, axis->rho, (low + high) / 2);
-    }
-    return axis->moves ? miss : 0;
 }
 
 /// Find the branches for the axes of a joint with laws, and set the multipliers of flat branches.
@@ -146,7 +105,7 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
     for (int32_t r = 0; r < set->control_count; r++) {
         if (!set->control[r].law) continue;
         mabd_affine_axis_state* axis = &sim->axes[joint->coordinate + r];
-        const mabd_axis_line* line = &axis->line;
+        const mabd_axis_line* line = &axis->search.line;
         const bool held = !line->flat && line->compliance == 0;
         const mabd_real error = held ? (mabd_real)fabs(x_new[r] - line->x_star) : 0;
         mabd_real x, force;
@@ -159,8 +118,8 @@ MABD_FN void mabd_affine_stage_find_branch(mabd_affine_sim* sim, int32_t index, 
             force = lambda[r];
         }
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
-        const mabd_real miss = mabd_affine_axis_find(&law, axis, x, force, slack);
-        report->changed += axis->moves;
+        const mabd_real miss = mabd_axis_search_find(&law, &axis->search, x, force, slack);
+        report->changed += axis->search.moves;
         if (mabd_affine_axis_larger(miss, error) >
             mabd_affine_axis_larger(report->miss, report->joint_error))
             report->joint = index;
@@ -188,10 +147,9 @@ MABD_FN bool mabd_affine_stage_move_axes(mabd_affine_sim* sim, int32_t index, bo
     bool moved = false;
     for (int32_t r = 0; set->laws && r < set->control_count && (all || !moved); r++) {
         mabd_affine_axis_state* axis = &sim->axes[joint->coordinate + r];
-        if (!set->control[r].law || !axis->moves) continue;
+        if (!set->control[r].law || !axis->search.moves) continue;
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
-        axis->branch = axis->found;
-        axis->line = mabd_axis_row(&law, axis->branch);
+        mabd_axis_search_move(&law, &axis->search);
         moved = true;
     }
     return moved;
@@ -199,21 +157,11 @@ MABD_FN bool mabd_affine_stage_move_axes(mabd_affine_sim* sim, int32_t index, bo
 
 // ---- impacts at stops ----
 
-// True if an axis between its stops would pass one within `span` [s], or still moves into the stop
-// it is at. k: its coordinate.
-MABD_FN bool mabd_affine_axis_meets(const mabd_affine_sim* sim, const mabd_control* c, int32_t k,
-                                    mabd_real span, mabd_real least) {
-    const mabd_real x = sim->x[k], displacement = span * sim->xd[k];
-    const mabd_real below = c->lower - x, above = x - c->upper; // > 0: beyond
-    if (displacement < -least && below - displacement > least) return true;
-    return displacement > least && above + displacement > least;
-}
-
 // True if an axis has reached or left a stop in this solve.
 MABD_FN bool mabd_affine_axis_changed(const mabd_affine_sim* sim, const mabd_control* c, int32_t k,
                                       mabd_real least) {
     const mabd_real x = sim->x[k];
-    const mabd_affine_axis_state* axis = &sim->axes[k];
+    const mabd_axis_search* axis = &sim->axes[k].search;
     const bool held = fabs(x - c->lower) <= least || fabs(x - c->upper) <= least;
     return held != (axis->branch.stop != 0) && fabs(axis->x - x) > least;
 }
@@ -228,7 +176,7 @@ MABD_FN bool mabd_affine_stage_any_stop(const mabd_affine_sim* sim, int32_t inde
         const mabd_control* c = &set->control[r];
         const int32_t k = joint->coordinate + r;
         if (!c->limited) continue;
-        if (span > 0 ? mabd_affine_axis_meets(sim, c, k, span, least)
+        if (span > 0 ? mabd_axis_meets_stop(c, sim->x[k], span * sim->xd[k], least)
                      : mabd_affine_axis_changed(sim, c, k, least)) {
             return true;
         }

@@ -69,7 +69,7 @@ MABD_FN mabd_real mabd_affine_weight_share(const mabd_affine_sim* sim, int32_t b
 MABD_FN bool mabd_affine_book_stop(const mabd_affine_sim* sim, const mabd_model_joint* joint,
                                    int32_t r, mabd_real least, mabd_real* row) {
     const int32_t k = joint->coordinate + r;
-    const mabd_affine_axis_state* axis = &sim->axes[k];
+    const mabd_axis_search* axis = &sim->axes[k].search;
     if (axis->branch.stop == 0) return false;
     mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
     const mabd_control* c = &sim->model->row_sets[joint->row_set].control[r];

@@ -70,15 +70,15 @@ MABD_FN const mabd_axis_line* mabd_affine_rows_find_law(mabd_affine_sim* sim,
     mabd_affine_axis_state* axis = &sim->axes[i];
     if (!axis->known) {
         const mabd_axis_law law = mabd_affine_axis_law(sim, joint, r);
-        axis->known = true, axis->solved = false;
+        axis->known = true;
         const mabd_real bodies =
             mabd_affine_rows_own_compliance(sim, joint, view, &set->control_row[r]);
-        axis->rho = axis->own = bodies / (1 + bodies * stiffness);
-        axis->branch = mabd_axis_find(&law, axis->rho, sim->x_ref[i] + axis->rho * force);
-        axis->line = mabd_axis_row(&law, axis->branch);
+        const mabd_real own = bodies / (1 + bodies * stiffness);
+        mabd_axis_search_start(&law, own, mabd_axis_find(&law, own, sim->x_ref[i] + own * force),
+                               &axis->search);
     }
     axis->remainder = remainder;
-    return &axis->line;
+    return &axis->search.line;
 }
 
 // Set the diagonal entry and right-hand side of a row with a law. A flat branch has no row: it is
