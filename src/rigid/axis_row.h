@@ -72,13 +72,16 @@ MABD_FN bool mabd_axis_is_position(const mabd_control* c) {
     return c->rigid || (c->drive && !c->drive_rate && c->drive_gain == 0 && c->drive_damping == 0);
 }
 
-/// True if two branches of a law differ in a part whose force or rate jumps: a stop, or a box
-/// without compliance. A history that reaches over such a change is none.
-MABD_FN bool mabd_axis_jumps_between(const mabd_axis_law* law, mabd_axis_branch a,
-                                     mabd_axis_branch b) {
-    bool jumps = a.stop != b.stop;
+/// True if the force or the rate of an axis jumps where it goes from one branch to the next: it
+/// arrives at a stop, at a box without compliance (it sticks, a drive reaches its target), or
+/// passes such a box. A history that reaches over a jump is none. To leave a stop, to slip and to
+/// give way are no jumps: the force is that of the end of the branch.
+MABD_FN bool mabd_axis_jumps_between(const mabd_axis_law* law, mabd_axis_branch from,
+                                     mabd_axis_branch to) {
+    bool jumps = to.stop != 0 && from.stop != to.stop;
     for (int i = 0; i < MABD_AXIS_BOXES; i++) {
-        jumps |= !(law->box[i].compliance > 0) && a.box[i] != b.box[i];
+        const bool leaves = from.box[i] == 0;
+        jumps |= !(law->box[i].compliance > 0) && from.box[i] != to.box[i] && !leaves;
     }
     return jumps;
 }
@@ -149,6 +152,12 @@ MABD_FN void mabd_axis_search_move(const mabd_axis_law* law, mabd_axis_search* a
 /// Return the force of the branch on x if it is flat.
 MABD_FN mabd_real mabd_axis_flat_force(const mabd_axis_search* axis) {
     return -axis->line.lambda;
+}
+
+/// Return the branch near x with the force of the row on it.
+MABD_FN mabd_axis_branch mabd_axis_find_by_force(const mabd_axis_law* law, mabd_real rho,
+                                                 mabd_real x, mabd_real force) {
+    return mabd_axis_find(law, rho, x - rho * force);
 }
 
 /// mabd_axis_search_find with the force of the row on x.

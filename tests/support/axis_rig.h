@@ -53,6 +53,27 @@ static inline mabd_model* axis_model(const axis_case* c) {
     return rig_model(scene);
 }
 
+/// Formulation of the running test.
+static mabd_formulation axis_formulation = MABD_FORMULATION_AFFINE;
+
+/// Define a test of any formulation with laws: it runs once in each.
+#define AXIS_TEST(suite, name)                                                                     \
+    static void name(void);                                                                        \
+    Test(suite, name) {                                                                            \
+        name();                                                                                    \
+    }                                                                                              \
+    Test(suite, name##_of_rigid_bodies) {                                                          \
+        axis_formulation = MABD_FORMULATION_QUATERNION;                                            \
+        name();                                                                                    \
+    }                                                                                              \
+    static void name(void)
+
+static inline mabd_sim_def axis_def(mabd_preset preset, double h) {
+    mabd_sim_def def = rig_def(preset, (mabd_real)h);
+    def.formulation = axis_formulation;
+    return def;
+}
+
 /// Return the coordinate of the first joint.
 static inline double axis_x(const mabd_sim* sim, const axis_case* c) {
     mabd_real x[MABD_AXIS_COUNT];

@@ -10,7 +10,7 @@
 #define STRAINED 1e-6
 
 static mabd_sim* start(const axis_case* c, mabd_model** model, double h) {
-    const mabd_sim_def def = rig_def(MABD_PRESET_EXACT, h);
+    const mabd_sim_def def = axis_def(MABD_PRESET_EXACT, h);
     *model = axis_model(c);
     return rig_sim(*model, &def);
 }
@@ -25,7 +25,7 @@ static mabd_sim* start_twin(const axis_case* c, double force, mabd_model** model
 }
 
 // I x'' = 5 until x' = 2, then no torque.
-Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) {
+AXIS_TEST(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(2), .max_force = 5}};
         mabd_model *model, *twin_model;
@@ -54,7 +54,7 @@ Test(drives, a_motor_reaches_its_rate_with_its_limit_and_keeps_it_with_nothing) 
 }
 
 // A lift of 10 kg with 50 N against 80 N: it falls with (80 - 50)/10, pulled with exactly 50 N.
-Test(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
+AXIS_TEST(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
                                       .max_force = 50,
@@ -73,7 +73,7 @@ Test(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
 }
 
 // A motor strong enough for its load holds its rate from the first steps on, with the load's force.
-Test(drives, a_motor_within_its_limit_carries_the_load) {
+AXIS_TEST(drives, a_motor_within_its_limit_carries_the_load) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(0.5),
                                       .max_force = 90,
@@ -90,7 +90,7 @@ Test(drives, a_motor_within_its_limit_carries_the_load) {
     }
 }
 
-Test(drives, a_motor_without_limit_keeps_its_rate_whatever_it_takes) {
+AXIS_TEST(drives, a_motor_without_limit_keeps_its_rate_whatever_it_takes) {
     const axis_case c = {.axis = {.motor_velocity = mabd_signal_constant(-1.5), .friction = 3},
                          .gravity = -9.81};
     for (int k = 0; k < 2; k++) {
@@ -107,7 +107,7 @@ Test(drives, a_motor_without_limit_keeps_its_rate_whatever_it_takes) {
 
 // ---- servos -------------------------------------------------------------------------------------
 
-Test(drives, a_servo_saturates_and_arrives) {
+AXIS_TEST(drives, a_servo_saturates_and_arrives) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.servo = mabd_signal_constant(1),
                                       .servo_stiffness = 100,
@@ -130,7 +130,7 @@ Test(drives, a_servo_saturates_and_arrives) {
 
 // A rigid servo of 40 N m cannot lift the rod, which needs 49.05 N m; one of 200 N m holds its
 // position.
-Test(drives, a_rigid_servo_with_a_limit_gives_way) {
+AXIS_TEST(drives, a_rigid_servo_with_a_limit_gives_way) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {
             .axis = {.servo = mabd_signal_constant(-0.5), .servo_rigid = true, .max_force = 40},
@@ -158,7 +158,7 @@ Test(drives, a_rigid_servo_with_a_limit_gives_way) {
     }
 }
 
-Test(drives, a_stop_wins_over_a_rigid_servo) {
+AXIS_TEST(drives, a_stop_wins_over_a_rigid_servo) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.servo = {.kind = MABD_SIGNAL_RAMP, .value_end = 1, .end = 1},
                                       .servo_rigid = true,
@@ -180,7 +180,7 @@ Test(drives, a_stop_wins_over_a_rigid_servo) {
 // ---- friction -----------------------------------------------------------------------------------
 
 // One part in 1e9 below its torque it holds, one part above it slips: x = (T - F)/I t^2/2.
-Test(drives, friction_holds_up_to_its_torque) {
+AXIS_TEST(drives, friction_holds_up_to_its_torque) {
     for (int k = 0; k < 4; k++) {
         const double torque = 20 * (1 + (k % 2 ? 1e-9 : -1e-9));
         const axis_case c = {.axis = {.friction = 20, .motor = mabd_signal_constant(torque)}};
@@ -198,7 +198,7 @@ Test(drives, friction_holds_up_to_its_torque) {
 }
 
 // I x'' = -5 from 3 rad/s on: stops after I 9/10 rad, having lost 5 N m times that.
-Test(drives, friction_takes_its_torque_times_the_angle) {
+AXIS_TEST(drives, friction_takes_its_torque_times_the_angle) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.friction = 5}, .rate = 3};
         mabd_model* model;
@@ -227,7 +227,7 @@ Test(drives, friction_takes_its_torque_times_the_angle) {
 
 // Spring 300 N m/rad, rest 1.1 rad, friction 60 N m: half swings about rest -+ 0.2, 0 -> 1.8 -> 0.8
 // -> 1.0, where the spring's 30 N m no longer move it.
-Test(drives, friction_ends_the_swings_of_a_spring) {
+AXIS_TEST(drives, friction_ends_the_swings_of_a_spring) {
     const double tolerance[] = {2e-2, 2e-3};
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.stiffness = 300, .rest = 1.1, .friction = 60}};
@@ -250,7 +250,7 @@ Test(drives, friction_ends_the_swings_of_a_spring) {
 }
 
 // Dry friction in a ball joint about its axis of rotation: I x'' = -2 until it stops.
-Test(drives, friction_of_a_ball_joint_slows_as_that_of_a_hinge) {
+AXIS_TEST(drives, friction_of_a_ball_joint_slows_as_that_of_a_hinge) {
     const mabd_axis_def axis = {.friction = 2};
     for (int k = 0; k < 2; k++) {
         axis_case c = {.rate = 1};
@@ -267,7 +267,7 @@ Test(drives, friction_of_a_ball_joint_slows_as_that_of_a_hinge) {
         joint.axes[MABD_AXIS_RY] = &axis;
         rig_check(mabd_scene_add_joint(scene, &joint, NULL, &error), &error, "joint");
         mabd_model* model = rig_model(scene);
-        const mabd_sim_def def = rig_def(MABD_PRESET_EXACT, axis_steps[k]);
+        const mabd_sim_def def = axis_def(MABD_PRESET_EXACT, axis_steps[k]);
         mabd_sim* sim = rig_sim(model, &def);
         const double stands = c.rate * axis_inertia() / 2;
         while (mabd_sim_time(sim) < stands - 0.1) axis_step(sim);

@@ -9,11 +9,11 @@
 
 static const double weight = AXIS_MASS * 9.81;
 
-Test(stops, a_pendulum_is_held_at_its_stop_with_the_moment_of_its_weight) {
+AXIS_TEST(stops, a_pendulum_is_held_at_its_stop_with_the_moment_of_its_weight) {
     const axis_case c = {.axis = {.limited = true, .lower = -0.5, .upper = 0.7}, .gravity = -9.81};
     mabd_model* model = axis_model(&c);
     for (int k = 0; k < 2; k++) {
-        const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, axis_steps[k]);
+        const mabd_sim_def def = axis_def(MABD_PRESET_BALANCED, axis_steps[k]);
         mabd_sim* sim = rig_sim(model, &def);
         double highest = 0;
         for (int i = 0; i < (int)lround(2 / axis_steps[k]); i++) {
@@ -39,7 +39,7 @@ Test(stops, a_pendulum_is_held_at_its_stop_with_the_moment_of_its_weight) {
 static void check_energy(const char* what, const axis_case* c, double h, double duration,
                          double free_flight, int least_blows) {
     mabd_model* model = axis_model(c);
-    const mabd_sim_def def = rig_def(MABD_PRESET_EXACT, h);
+    const mabd_sim_def def = axis_def(MABD_PRESET_EXACT, h);
     mabd_sim* sim = rig_sim(model, &def);
     const mabd_measure start = mabd_sim_measure(sim);
     const double scale = start.kinetic + start.spring + fabs(c->gravity) * AXIS_MASS * AXIS_LENGTH;
@@ -64,7 +64,7 @@ static void check_energy(const char* what, const axis_case* c, double h, double 
     mabd_model_destroy(model);
 }
 
-Test(stops, a_pendulum_between_stops_only_loses_energy) {
+AXIS_TEST(stops, a_pendulum_between_stops_only_loses_energy) {
     const axis_case c = {.axis = {.limited = true, .lower = -0.2, .upper = 2.2, .stiffness = 1},
                          .gravity = -9.81,
                          .rate = 3};
@@ -74,7 +74,7 @@ Test(stops, a_pendulum_between_stops_only_loses_energy) {
 
 // The spring pulls the slide from one stop to the other: 0.5, then -0.4; after that it oscillates
 // freely.
-Test(stops, a_slide_goes_from_stop_to_stop_and_only_loses_energy) {
+AXIS_TEST(stops, a_slide_goes_from_stop_to_stop_and_only_loses_energy) {
     const axis_case c = {.axis = {.limited = true, .lower = -0.4, .upper = 0.5, .stiffness = 1000},
                          .rate = 8,
                          .slide = true};
@@ -82,14 +82,14 @@ Test(stops, a_slide_goes_from_stop_to_stop_and_only_loses_energy) {
     check_energy("slide", &c, 0.001, 2, 1e-9, 2);
 }
 
-Test(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
+AXIS_TEST(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
     const double speeds[] = {0.37, 1.9, 7.3, -2.1, -11};
     for (int k = 0; k < 10; k++) {
         const axis_case c = {.axis = {.limited = true, .lower = -0.3, .upper = 0.5},
                              .rate = speeds[k % 5],
                              .slide = true};
         mabd_model* model = axis_model(&c);
-        const mabd_sim_def def = rig_def(MABD_PRESET_EXACT, axis_steps[k / 5]);
+        const mabd_sim_def def = axis_def(MABD_PRESET_EXACT, axis_steps[k / 5]);
         mabd_sim* sim = rig_sim(model, &def);
         const double stop = c.rate > 0 ? c.axis.upper : c.axis.lower, arrival = stop / c.rate;
         while (mabd_sim_time(sim) < arrival + 1) {
@@ -106,7 +106,7 @@ Test(stops, a_slide_without_a_spring_stays_where_it_was_stopped) {
 // A spring that is loaded beyond the stop: held at x = 0.2 the force of the joint is k (rest - x)
 // of the spring minus that of the stop, and nothing else acts: 0. Against a motor it is that
 // motor's force.
-Test(stops, a_stop_takes_what_spring_and_motor_leave) {
+AXIS_TEST(stops, a_stop_takes_what_spring_and_motor_leave) {
     for (int k = 0; k < 2; k++) {
         const axis_case c = {.axis = {.limited = true,
                                       .lower = -INFINITY,
@@ -117,7 +117,7 @@ Test(stops, a_stop_takes_what_spring_and_motor_leave) {
                                       .motor = mabd_signal_constant(7)},
                              .slide = true};
         mabd_model* model = axis_model(&c);
-        const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, axis_steps[k]);
+        const mabd_sim_def def = axis_def(MABD_PRESET_BALANCED, axis_steps[k]);
         mabd_sim* sim = rig_sim(model, &def);
         while (mabd_sim_time(sim) < 2) axis_step(sim);
         cr_expect(lt(dbl, fabs(axis_x(sim, &c) - 0.2), 1e-12));
@@ -126,7 +126,7 @@ Test(stops, a_stop_takes_what_spring_and_motor_leave) {
     }
 }
 
-Test(stops, a_body_leaves_its_stop_when_the_load_turns) {
+AXIS_TEST(stops, a_body_leaves_its_stop_when_the_load_turns) {
     const axis_case c = {.axis = {.limited = true,
                                   .lower = 0,
                                   .upper = 1,
@@ -138,7 +138,7 @@ Test(stops, a_body_leaves_its_stop_when_the_load_turns) {
                          .slide = true};
     mabd_model* model = axis_model(&c);
     for (int k = 0; k < 2; k++) {
-        const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, axis_steps[k]);
+        const mabd_sim_def def = axis_def(MABD_PRESET_BALANCED, axis_steps[k]);
         mabd_sim* sim = rig_sim(model, &def);
         while (mabd_sim_time(sim) < 0.8) {
             axis_step(sim);
@@ -155,7 +155,7 @@ Test(stops, a_body_leaves_its_stop_when_the_load_turns) {
 
 // Each free axis of each type is driven against its stop and held there, for any motion of the body
 // about the others.
-Test(stops, every_free_axis_of_every_joint_has_stops) {
+AXIS_TEST(stops, every_free_axis_of_every_joint_has_stops) {
     const block_def block = {.sides = {0.3, 0.2, 0.12}, .place = {0.02, -0.01, 0.03}};
     for (int type = 0; type < MABD_JOINT_COUNT; type++) {
         for (int axis = 0; axis < MABD_AXIS_COUNT; axis++) {
@@ -169,7 +169,7 @@ Test(stops, every_free_axis_of_every_joint_has_stops) {
             joint_add_axis(scene, (mabd_joint)type, MABD_WORLD, block_add(scene, &block),
                            (mabd_axis)axis, &stop);
             mabd_model* model = rig_model(scene);
-            const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+            const mabd_sim_def def = axis_def(MABD_PRESET_BALANCED, 0.01);
             mabd_sim* sim = rig_sim(model, &def);
             double highest = -1;
             for (int i = 0; i < 100; i++) {
@@ -201,7 +201,7 @@ static mabd_model* rope_model(int links, const mabd_axis_def* axis) {
 static void run_rope(double h, double duration) {
     const mabd_axis_def axis = {.limited = true, .lower = -0.2, .upper = 0.2};
     mabd_model* model = rope_model(50, &axis);
-    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, h);
+    const mabd_sim_def def = axis_def(MABD_PRESET_BALANCED, h);
     mabd_sim* sim = rig_sim(model, &def);
     const double start = mabd_sim_measure(sim).energy;
     double highest = start, gap = 0, beyond = 0;
@@ -223,14 +223,15 @@ static void run_rope(double h, double duration) {
         "beyond %.1e rad, energy %+.2e J of %.3g\n",
         1e3 * h, (double)iterations / steps, most, retries, unsettled, gap, beyond, highest - start,
         mabd_sim_measure(sim).energy - start);
-    cr_expect(lt(dbl, gap, 1e-12));
+    // rows of rigid bodies are closed to the tolerance of their Newton iteration, 1e-10 each
+    cr_expect(lt(dbl, gap, axis_formulation == MABD_FORMULATION_AFFINE ? 1e-12 : 2e-10));
     cr_expect(lt(dbl, beyond, 1e-6));
     cr_expect(eq(int, unsettled, 0));
     cr_expect(lt(dbl, highest, start + 1e-9));
     rig_destroy(sim, model);
 }
 
-Test(stops, a_rope_of_fifty_links_stays_within_its_stops) {
+AXIS_TEST(stops, a_rope_of_fifty_links_stays_within_its_stops) {
     run_rope(0.01, 2);
     run_rope(0.001, 0.5);
 }
@@ -258,7 +259,7 @@ Test(stops, all_dual_solvers_agree) {
         mabd_model* model = arms_model(arms, &axis);
         mabd_sim* sims[MABD_DUAL_COUNT];
         for (int d = 0; d < MABD_DUAL_COUNT; d++) {
-            mabd_sim_def def = rig_def(MABD_PRESET_EXACT, 0.005);
+            mabd_sim_def def = axis_def(MABD_PRESET_EXACT, 0.005);
             def.dual = (mabd_dual)d;
             sims[d] = rig_sim(model, &def);
         }
@@ -284,10 +285,10 @@ Test(stops, all_dual_solvers_agree) {
 }
 
 // A saved state contains all that a step needs, also at a stop and in the step after an impact.
-Test(stops, resumes_bit_for_bit) {
+AXIS_TEST(stops, resumes_bit_for_bit) {
     const mabd_axis_def axis = {.limited = true, .lower = -0.2, .upper = 0.2, .friction = 0.05};
     mabd_model* model = rope_model(6, &axis);
-    const mabd_sim_def def = rig_def(MABD_PRESET_BALANCED, 0.01);
+    const mabd_sim_def def = axis_def(MABD_PRESET_BALANCED, 0.01);
     mabd_sim *sim = rig_sim(model, &def), *other = rig_sim(model, &def);
     const size_t size = mabd_sim_state_size(sim);
     void *saved = malloc(size), *expected = malloc(size), *found = malloc(size);

@@ -16,6 +16,7 @@
 #include "formulation/quaternion/solve.h"
 
 #include "formulation/quaternion/ball_damper.h"
+#include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/quaternion_layout.h"
 #include "rigid/frames.h"
 #include "scene/signal.h"
@@ -130,6 +131,7 @@ typedef struct joint_rows {
     mabd_rigid_joint rigid, controls;
     mabd_real C[2 * MABD_JOINT_MAX_ROWS], compliance[2 * MABD_JOINT_MAX_ROWS];
     mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+    bool flat[2 * MABD_JOINT_MAX_ROWS]; // on a flat branch of a law
 } joint_rows;
 
 // Turn the coordinate x of a control into the value and compliance of its row.
@@ -170,6 +172,7 @@ static void find_rows(const mabd_quaternion_solve* s, const mabd_quaternion_join
     mabd_real near[MABD_JOINT_MAX_ROWS] = {0};
     rows->view = mabd_quaternion_view(sim, pose, s->time, joint);
     rows->rigid = mabd_rigid_joint_rows(&rows->view, n, set->rigid, NULL, rows->C, rows->J);
+    memset(rows->flat, 0, sizeof rows->flat);
     for (int32_t r = 0; r < n; r++) rows->compliance[r] = 0;
     if (set->control_count == 0) return;
     for (int32_t r = 0; r < set->control_count; r++) {
@@ -181,6 +184,11 @@ static void find_rows(const mabd_quaternion_solve* s, const mabd_quaternion_join
         const mabd_control* c = &set->control[r];
         const bool turns = mabd_quaternion_is_damped_turn(set, r);
         sim->row_x[j->row + n + r] = rows->C[n + r];
+        if (c->law) {
+            rows->flat[n + r] = mabd_quaternion_law_row(sim, joint->coordinate + r, &rows->C[n + r],
+                                                        &rows->compliance[n + r]);
+            continue;
+        }
         control_row(s, c, joint->coordinate + r, turns, &rows->C[n + r], &rows->compliance[n + r]);
         if (turns && !c->rigid && !(c->stiffness > 0)) release(s, rows, n + r);
     }
@@ -327,6 +335,7 @@ static void evaluate_joint(const mabd_quaternion_solve* s, const mabd_quaternion
         if (sim->dropped[j->row + r]) release(s, &rows, r);
         out[r] = rows.C[r] + rows.compliance[r] / (s->bh * s->bh) * l[r];
         subtract_row(residual, j, l[r], &rows.J[r]);
+        if (rows.flat[r]) memset(&rows.J[r], 0, sizeof rows.J[r]); // its multiplier is known
     }
     if (matrix && j->slot >= 0) store_joint(s, j, &rows, l);
     add_motors(s, j, &rows, s->bh * s->bh, matrix);

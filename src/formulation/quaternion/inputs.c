@@ -36,8 +36,8 @@ void mabd_quaternion_set_inputs(mabd_quaternion_solve* s) {
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_control* c = &set->control[r];
             const size_t k = (size_t)(joint->coordinate + r);
-            sim->input[k] =
-                sim->target_set[k] ? held_value(s, k, c->rigid) : signal_value(s, c->servo);
+            sim->input[k] = sim->target_set[k] ? held_value(s, k, mabd_axis_is_position(c))
+                                               : signal_value(s, c->drive ? c->drive : c->servo);
         }
         for (int32_t r = 0; r < set->motor_count; r++) {
             const size_t k = (size_t)(m->coordinate_count + j->motor + r);
@@ -61,7 +61,8 @@ static bool joint_jumps(const mabd_quaternion_sim* sim, const mabd_quaternion_jo
     const mabd_row_set* set = &m->row_sets[joint->row_set];
     bool jumps = false;
     for (int32_t r = 0; r < set->control_count; r++) {
-        jumps |= !set->control[r].rigid && differs(sim, (size_t)(joint->coordinate + r));
+        jumps |= !mabd_axis_is_position(&set->control[r]) &&
+                 differs(sim, (size_t)(joint->coordinate + r));
     }
     for (int32_t r = 0; r < set->motor_count; r++) {
         jumps |= differs(sim, (size_t)(m->coordinate_count + j->motor + r));

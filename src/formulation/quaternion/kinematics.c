@@ -12,9 +12,9 @@
 
 #include "formulation/quaternion/kinematics.h"
 
+#include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/quaternion_layout.h"
 #include "rigid/script.h"
-#include "scene/signal.h"
 
 #include <math.h>
 #include <string.h>
@@ -197,16 +197,16 @@ static void release_row(const mabd_quaternion_solve* s, const mabd_quaternion_jo
     }
 }
 
-// Second derivative of the target of a rigid servo.
-static mabd_real target_bend(const mabd_quaternion_solve* s, const mabd_control* c, int32_t k) {
-    if (!c->servo || s->sim->target_set[k]) return 0;
-    return mabd_signal_bend(c->servo, s->time);
-}
-
-// Force of a control at the state, armature left out.
-static mabd_real control_force(const mabd_quaternion_solve* s, const mabd_control* c, int32_t k,
-                               mabd_real x, mabd_real rate) {
-    return c->offset + c->gain * s->sim->input[k] - c->stiffness * x - c->damping * rate;
+// Add the armature of damped rotations, I = F diag F', to the mass matrix.
+static void add_turn_inertia(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                             mabd_mat3 I, mabd_mat3 Q) {
+    const mabd_rigid_blocks M = mabd_quaternion_blocks(s, j);
+    const mabd_mat3 IQ = mabd_m3_product(I, Q);
+    const int t = MABD_RIGID_T;
+    mabd_rigid_add_part(M.bb, t, t, 1, I);
+    mabd_rigid_add_part(M.ba, t, t, -1, IQ);
+    mabd_rigid_add_part(M.ab, t, t, -1, mabd_m3_transpose(IQ));
+    mabd_rigid_add_part(M.aa, t, t, 1, mabd_m3_tproduct(Q, IQ));
 }
 
 // Add armature of damped rotations to the mass matrix, and their dampers to the right-hand side:
@@ -221,14 +221,8 @@ static void add_turns(const mabd_quaternion_solve* s, const mabd_quaternion_join
     const mabd_vec3 seen = mabd_m3_mul(Q, om_a), r = mabd_v3_sub(om_b, seen);
     const mabd_vec3 y = mabd_v3_add(mabd_m3_mul(mabd_ball_gain(view->Fb, d.damping), r),
                                     mabd_m3_mul(I, mabd_v3_cross(om_b, seen)));
-    const mabd_rigid_blocks M = mabd_quaternion_blocks(s, j);
-    const mabd_mat3 IQ = mabd_m3_product(I, Q);
-    const int t = MABD_RIGID_T;
     mabd_real* rhs = sim->rhs + s->part->vector_first;
-    mabd_rigid_add_part(M.bb, t, t, 1, I);
-    mabd_rigid_add_part(M.ba, t, t, -1, IQ);
-    mabd_rigid_add_part(M.ab, t, t, -1, mabd_m3_transpose(IQ));
-    mabd_rigid_add_part(M.aa, t, t, 1, mabd_m3_tproduct(Q, IQ));
+    add_turn_inertia(s, j, I, Q);
     if (j->slot_b >= 0) {
         mabd_real* to = rhs + 6 * (size_t)j->slot_b + 3;
         mabd_v3_store(mabd_v3_sub(mabd_v3_load(to), y), to);
@@ -261,9 +255,12 @@ static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_node
         const int32_t coordinate = joint->coordinate + k;
         const mabd_real rate = dot6(&J[r].a, a.u) + dot6(&J[r].b, o.u);
         const bool turns = mabd_quaternion_is_damped_turn(set, k);
-        const mabd_real force = control_force(s, c, coordinate, C[r], turns ? 0 : rate);
-        if (c->rigid) {
-            b[r] += target_bend(s, c, coordinate);
+        mabd_real bend;
+        bool held;
+        const mabd_real force =
+            mabd_quaternion_control_force(s, c, coordinate, C[r], turns ? 0 : rate, &held, &bend);
+        if (held) {
+            b[r] += bend;
         } else if (c->armature > 0 && !turns) {
             b[r] += force / c->armature;
             release_row(s, j, r, 1 / c->armature, true);
@@ -282,6 +279,7 @@ mabd_status mabd_quaternion_accelerate(const mabd_quaternion_solve* s,
     mabd_real* b = sim->rhs + part->vector_first;
     int32_t body, joint;
     mabd_quaternion_take_pose(s, node);
+    if (part->laws) mabd_quaternion_take_branches(s, node);
     mabd_quaternion_store_matrix(s);
     mabd_quaternion_forces(s, node, b);
     for (int32_t i = 0; i < part->joint_count; i++) {
@@ -356,12 +354,13 @@ void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quat
             const mabd_control* c = &set->control[k];
             const size_t at = 2 * (size_t)(joint->coordinate + k);
             const mabd_real x = node->x[at], rate = node->x[at + 1];
-            slope->x[at] = rate, slope->x[at + 1] = 0;
-            if (!c->rigid && c->armature > 0 && !mabd_quaternion_is_damped_turn(set, k)) {
-                // x'' = (f - l)/I
-                slope->x[at + 1] = (control_force(s, c, joint->coordinate + k, x, rate) -
-                                    l[set->rigid_count + k]) /
-                                   c->armature;
+            bool held;
+            mabd_real bend;
+            const mabd_real force =
+                mabd_quaternion_control_force(s, c, joint->coordinate + k, x, rate, &held, &bend);
+            slope->x[at] = rate, slope->x[at + 1] = held ? bend : 0;
+            if (!held && c->armature > 0 && !mabd_quaternion_is_damped_turn(set, k)) {
+                slope->x[at + 1] = (force - l[set->rigid_count + k]) / c->armature; // x''
             }
         }
         if (set->damped) write_turn_slopes(s, node, joint, slope);
@@ -450,6 +449,115 @@ mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s) {
         if (!falls && error < (mabd_real)1e-9) break; // round-off
     }
     return error;
+}
+
+// Add the solution to the velocities of a node.
+static void add_velocities(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_real* y = sim->y + s->part->vector_first;
+    for (int32_t i = 0; i < s->part->body_count; i++) {
+        const size_t body = (size_t)sim->bodies[s->part->body_first + i];
+        mabd_real* row = node->body + MABD_NODE_REALS * body;
+        const mabd_quat q = mabd_q_load(row + 3), w = mabd_q_load(row + 10);
+        const mabd_quat d = mabd_rigid_h_tmul(
+            q, mabd_v3_scale((mabd_real)0.5, mabd_v3_load(y + 6 * (size_t)i + 3)));
+        mabd_v3_store(mabd_v3_add(mabd_v3_load(row + 7), mabd_v3_load(y + 6 * (size_t)i)), row + 7);
+        mabd_q_store(mabd_q(w.w + d.w, w.x + d.x, w.y + d.y, w.z + d.z), row + 10);
+    }
+}
+
+// ---- impacts -----------------------------------------------------------------------------------
+
+// The rows of a joint in an impact: those of unlimited force take the rates across them away,
+// armature is inertia, all other forces are too weak.
+static void set_impact(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                       const mabd_quaternion_joint* j) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_model_joint* joint = &sim->model->joints[j->joint];
+    const mabd_row_set* set = set_of(s, j);
+    const side_motion a = motion_of_side(s, node, joint->a), o = motion_of_side(s, node, joint->b);
+    mabd_real* b = sim->rhs + s->part->vector_first + 6 * (size_t)s->part->body_count +
+                   (j->row - s->part->row_first);
+    mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+    mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+    mabd_quaternion_rows(s, j, C, J);
+    for (int32_t r = 0; r < j->width; r++) {
+        const int32_t k = r - set->rigid_count;
+        mabd_real rate = 0;
+        if (k >= 0 && !mabd_quaternion_is_held(s, &set->control[k], joint->coordinate + k, &rate)) {
+            const mabd_real armature = set->control[k].armature;
+            const bool inertia = armature > 0 && !mabd_quaternion_is_damped_turn(set, k);
+            release_row(s, j, r, inertia ? 1 / armature : 1, inertia);
+            continue;
+        }
+        b[r] = rate - dot6(&J[r].a, a.u) - dot6(&J[r].b, o.u);
+    }
+    if (!set->damped) return;
+    const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
+    const mabd_ball_damper d = mabd_quaternion_damper(sim, joint, 0);
+    add_turn_inertia(s, j, mabd_ball_gain(view.Fb, d.armature), mabd_m3_tproduct(view.Ab, view.Aa));
+}
+
+// Let go of stops that would pull; true if there are some.
+static bool release_pulling(const mabd_quaternion_solve* s) {
+    const mabd_real* y = s->sim->y + s->part->vector_first + 6 * (size_t)s->part->body_count;
+    bool found = false;
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
+        const mabd_row_set* set = set_of(s, j);
+        const mabd_real* l = y + (j->row - s->part->row_first) + set->rigid_count;
+        for (int32_t k = 0; set->laws && k < set->control_count; k++) {
+            mabd_axis_branch* branch =
+                &s->sim->axes[s->sim->model->joints[j->joint].coordinate + k].found;
+            if (!set->control[k].law || !((mabd_real)branch->stop * l[k] > 0)) continue;
+            branch->stop = 0, found = true;
+        }
+    }
+    return found;
+}
+
+// Write the rates of the coordinates after an impact: those of stops are zero.
+static void write_impact_rates(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
+    const mabd_quaternion_sim* sim = s->sim;
+    const mabd_real* y = sim->y + s->part->vector_first;
+    const mabd_real zero[6] = {0};
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[s->part->joint_first + i];
+        const mabd_row_set* set = set_of(s, j);
+        const mabd_real* of_a = j->slot_a >= 0 ? y + 6 * (size_t)j->slot_a : zero;
+        const mabd_real* of_b = j->slot_b >= 0 ? y + 6 * (size_t)j->slot_b : zero;
+        mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+        if (set->control_count == 0) continue;
+        mabd_quaternion_rows(s, j, C, J);
+        for (int32_t k = 0; k < set->control_count; k++) {
+            const size_t at = (size_t)(sim->model->joints[j->joint].coordinate + k);
+            const mabd_rigid_row* row = &J[set->rigid_count + k];
+            node->x[2 * at + 1] += dot6(&row->a, of_a) + dot6(&row->b, of_b);
+            if (set->control[k].law && sim->axes[at].found.stop != 0) node->x[2 * at + 1] = 0;
+        }
+    }
+    mabd_quaternion_write_turns(s, node);
+}
+
+void mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
+    mabd_quaternion_sim* sim = s->sim;
+    const mabd_quaternion_part* part = s->part;
+    mabd_real* b = sim->rhs + part->vector_first;
+    mabd_quaternion_begin_impacts(s);
+    do {
+        int32_t body, joint;
+        mabd_quaternion_store_matrix(s);
+        memset(b, 0, (6 * (size_t)part->body_count + (size_t)part->row_count) * sizeof *b);
+        for (int32_t i = 0; i < part->joint_count; i++) {
+            const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
+            if (j->slot >= 0) set_impact(s, node, j);
+        }
+        if (mabd_quaternion_factor(s, &body, &joint) != MABD_OK) return; // the next step goes on
+        mabd_quaternion_solve_linear(s);
+    } while (release_pulling(s));
+    add_velocities(s, node);
+    write_impact_rates(s, node);
 }
 
 // ---- coordinates -------------------------------------------------------------------------------

@@ -34,6 +34,10 @@ void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quat
 /// least motion in the mass metric, iterated; sim->pose is changed. Returns the largest error that
 /// is left [m] or [rad]. Allocates nothing: a step asks with it whether its targets can be met.
 mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s);
+/// Take the rates across rigid rows, stops and unlimited drives of a part away by impulses: the
+/// velocities of a node after an impact without rebound. Its poses are in sim->pose, its branches
+/// in sim->axes; stops only push.
+void mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternion_node* node);
 /// Write the relative angular velocities of damped rotations into a node whose poses are in
 /// sim->pose.
 void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion_node* node);

@@ -9,6 +9,7 @@
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/pattern.h"
+#include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/quaternion_sim.h"
 #include "formulation/quaternion/symmetric.h"
 
@@ -38,6 +39,7 @@ static size_t lay_out_state(mabd_quaternion_sim* sim, mabd_arena* arena) {
     TAKE(last_target, inputs);
     TAKE(last_set, inputs);
     TAKE(last_applied, 6 * bodies);
+    TAKE(branch, coordinates);
     return arena->used;
 }
 
@@ -89,6 +91,7 @@ static void lay_out_work(mabd_quaternion_sim* sim, const mabd_quaternion_counts*
     TAKE(row_x, rows);
     TAKE(input, coordinates + (size_t)n->motors);
     TAKE(force_lambda, rows);
+    TAKE(axes, coordinates);
 }
 
 static size_t lay_out(mabd_quaternion_sim* sim, const mabd_quaternion_counts* n,
@@ -204,6 +207,7 @@ mabd_status mabd_quaternion_prepare(mabd_quaternion_sim* sim) {
     if (status == MABD_OK) {
         map_bodies(sim);
         mabd_quaternion_fill_pattern(sim, work, work + bodies);
+        mabd_quaternion_mark_laws(sim);
         mabd_quaternion_place_bodies(sim);
         const bool dual = sim->def.quaternion.newton == MABD_NEWTON_SYMMETRIC;
         if (dual) status = mabd_quaternion_dual_create(sim);

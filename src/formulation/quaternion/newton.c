@@ -24,6 +24,7 @@
 #include "formulation/quaternion/solve.h"
 
 #include "base/clock.h"
+#include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/quaternion_layout.h"
 #include "formulation/quaternion/symmetric.h"
 
@@ -51,6 +52,8 @@
 #define TURN_MAX_RAD ((mabd_real)1)
 /// Largest residual of a solve that used up its iterations, in tolerances, that is accepted.
 #define ACCEPT_TOLERANCES ((mabd_real)100)
+/// Changes of branches of force laws at one pose, in iterations of a solve.
+#define AXIS_CHANGES_PER_ITERATION 4
 /// Least cosine of axes that a joint keeps parallel: below it the joint has flipped over.
 #define CONSISTENT_COSINE ((mabd_real)0.5)
 
@@ -301,9 +304,23 @@ static mabd_status find_increment(const mabd_quaternion_solve* s) {
     return solve_iterate(s);
 }
 
+static mabd_status fail_axes(const mabd_quaternion_solve* s, int32_t joint) {
+    return fail(s, MABD_ERR_DIVERGED, -1, joint, "stops, drives and friction do not settle at");
+}
+
 static mabd_status iterate(const mabd_quaternion_solve* s, mabd_real highest,
                            mabd_quaternion_size* size, bool* stalls) {
+    int32_t joint, changes = 0;
     MABD_TRY(find_increment(s));
+    while (s->part->laws && mabd_quaternion_move_axes(s, changes == 0, &joint)) {
+        if (++changes > AXIS_CHANGES_PER_ITERATION * s->sim->def.max_iterations) {
+            return fail_axes(s, joint);
+        }
+        *size = mabd_quaternion_evaluate(s, s->sim->pose, s->sim->multiplier, true);
+        if (s->sim->dual) mabd_quaternion_make_symmetric(s);
+        if (size->merit > highest) highest = size->merit;
+        MABD_TRY(find_increment(s));
+    }
     *stalls = !search_line(s, highest, size);
     return MABD_OK;
 }
@@ -323,8 +340,13 @@ mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s) {
     const mabd_real tolerance = sim->def.quaternion.newton_tolerance;
     mabd_quaternion_size size = {0, 0, -1, -1};
     bool stalls = false;
+    int32_t joint = -1;
+    if (s->part->laws) mabd_quaternion_start_axes(s);
     for (int32_t i = 0; !stalls; i++) {
-        if (i > 0 && size.largest <= tolerance) return mabd_quaternion_check_consistency(s);
+        const bool solved = i > 0 && size.largest <= tolerance;
+        if (solved && mabd_quaternion_axes_settled(s, sim->multiplier, &joint)) {
+            return mabd_quaternion_check_consistency(s);
+        }
         if (i == sim->def.max_iterations) break;
         size = mabd_quaternion_evaluate(s, sim->pose, sim->multiplier, true);
         if (sim->dual) mabd_quaternion_make_symmetric(s);
@@ -335,5 +357,6 @@ mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s) {
         return fail(s, MABD_ERR_DIVERGED, size.body, size.joint,
                     "the equations do not converge at");
     }
+    if (!mabd_quaternion_axes_settled(s, sim->multiplier, &joint)) return fail_axes(s, joint);
     return mabd_quaternion_check_consistency(s);
 }

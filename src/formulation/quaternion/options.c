@@ -76,6 +76,12 @@ mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* d
                          "the model has %d; 'proximal', the default, has no limit",
                          MABD_DENSE_ROWS, (int)rows);
     }
+    if (own->redundancy == MABD_REDUNDANCY_ELIMINATE && model->laws) {
+        return mabd_fail(
+            error, MABD_ERR_UNAVAILABLE,
+            "redundancy 'eliminate' has no stops, limited drives and friction on axes, "
+            "whose rows come and go: use 'proximal'");
+    }
     if (!(def->quaternion.newton_tolerance > 0)) {
         return mabd_fail(error, MABD_ERR_ARG, "quaternion.newton_tolerance must be positive");
     }

@@ -20,6 +20,7 @@
 #include "dual/block_lu.h"
 #include "mabd/sim.h"
 #include "model/model_data.h"
+#include "rigid/axis_row.h"
 #include "rigid/body_residual.h"
 
 /// Names of the timed stages.
@@ -78,6 +79,9 @@ typedef struct mabd_quaternion_part {
     bool has_slope;                       // `slope` is the derivative at `now`
     bool history_after;                   // values after the step that is being taken
     bool slope_after;
+    bool laws;               // some axis has a force law (axes.c)
+    bool has_branches;       // `branch` is known: a step was taken
+    mabd_axis_stalls stalls; // of the search for branches
 } mabd_quaternion_part;
 
 /// Report of the step of one part.
@@ -139,6 +143,7 @@ typedef struct mabd_quaternion_sim {
     mabd_real *last_target, *last_applied; // of the last step
     bool* last_set;
     bool has_applied, had_applied;
+    mabd_axis_branch* branch; // (coordinates) of the laws of axes in the last step
 
     // workspace
     mabd_quaternion_node base, stage, past, next, next_slope;
@@ -153,6 +158,7 @@ typedef struct mabd_quaternion_sim {
     mabd_real* input;                     // (coordinates + motors) targets and forces of the solve
     mabd_real* force_lambda;              // (rows) multipliers of the accelerations
     mabd_real start_energy[3];            // kinetic, gravity, spring there [J]
+    mabd_axis_search* axes;               // (coordinates) of axes with laws
     bool forces_known;                    // force_lambda belongs to `now`
     mabd_real time;                       // [s] of `now`
 } mabd_quaternion_sim;

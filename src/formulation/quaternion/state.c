@@ -8,6 +8,7 @@
 #include "formulation/quaternion/constrained.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/quaternion_axes.h"
 #include "rigid/frames.h"
 
 #include <string.h>
@@ -75,8 +76,9 @@ static void forget_history(mabd_quaternion_sim* sim) {
         memcpy(nodes[i]->x, sim->now.x, coordinates);
     }
     memset(sim->lambda, 0, (size_t)sim->row_count * sizeof *sim->lambda);
+    memset(sim->branch, 0, (size_t)sim->model->coordinate_count * sizeof *sim->branch);
     for (int32_t p = 0; p < sim->part_count; p++) {
-        sim->parts[p].has_history = sim->parts[p].has_slope = false;
+        sim->parts[p].has_history = sim->parts[p].has_slope = sim->parts[p].has_branches = false;
     }
     sim->forces_known = false;
 }
@@ -144,8 +146,9 @@ mabd_status mabd_quaternion_set_state(void* self, mabd_real time, const mabd_mod
 // ---- states as bytes ---------------------------------------------------------------------------
 //
 // Nodes now, last, slope; multipliers; rows left out; targets and applied forces of this step and
-// the last one; start energies; flags of the parts (bit 0: history, bit 1: slope), then one byte:
-// bit 0: forces are applied, bit 1: were applied. A change of this order raises state_version.
+// the last one; start energies; branches of axes; flags of the parts (bit 0: history, bit 1: slope,
+// bit 2: branches), then one byte: bit 0: forces are applied, bit 1: were applied. A change of this
+// order raises state_version.
 
 // Visit every array of a state: copy it out of the simulation, or into it.
 typedef struct state_cursor {
@@ -178,6 +181,7 @@ static void visit_arrays(mabd_quaternion_sim* sim, state_cursor* at) {
     visit(at, sim->applied, 6 * bodies * real);
     visit(at, sim->last_applied, 6 * bodies * real);
     visit(at, sim->start_energy, sizeof sim->start_energy);
+    visit(at, sim->branch, (size_t)m->coordinate_count * sizeof *sim->branch);
 }
 
 size_t mabd_quaternion_state_size(const void* self) {
@@ -192,8 +196,10 @@ void mabd_quaternion_save(const void* self, void* buffer) {
     state_cursor at = {.out = buffer};
     visit_arrays(sim, &at);
     for (int32_t p = 0; p < sim->part_count; p++) {
-        at.out[at.size++] = (unsigned char)((sim->parts[p].has_history ? 1 : 0) |
-                                            (sim->parts[p].has_slope ? 2 : 0));
+        const mabd_quaternion_part* part = &sim->parts[p];
+        at.out[at.size++] =
+            (unsigned char)((part->has_history ? 1 : 0) | (part->has_slope ? 2 : 0) |
+                            (part->has_branches ? 4 : 0));
     }
     at.out[at.size] = (unsigned char)((sim->has_applied ? 1 : 0) | (sim->had_applied ? 2 : 0));
 }
@@ -206,6 +212,7 @@ mabd_status mabd_quaternion_restore(void* self, const void* buffer, size_t size,
     for (int32_t p = 0; p < sim->part_count; p++) {
         const unsigned char flags = at.in[at.size++];
         sim->parts[p].has_history = (flags & 1) != 0, sim->parts[p].has_slope = (flags & 2) != 0;
+        sim->parts[p].has_branches = (flags & 4) != 0;
     }
     sim->has_applied = (at.in[at.size] & 1) != 0, sim->had_applied = (at.in[at.size] & 2) != 0;
     sim->time = time;

@@ -3,8 +3,10 @@
 //
 // Each part takes the step on its own: the solves of its method (tableau.h), or, where one fails,
 // parts of h/2, h/4, ... by implicit Euler: near singular poses the accelerations that trbdf2 would
-// need at the start of each part are not bounded. Results go to `next`; if all parts succeed,
-// `next` becomes `now` and `now` becomes `last`. A failed step leaves the state as it was.
+// need at the start of each part are not bounded. A part that meets a stop in the step, or in which
+// the force of an axis jumps, takes the step by implicit Euler, and the next one without history
+// (axes.c). Results go to `next`; if all parts succeed, `next` becomes `now` and `now` becomes
+// `last`. A failed step leaves the state as it was.
 
 #include "formulation/quaternion/quaternion_sim.h"
 
@@ -14,6 +16,7 @@
 #include "formulation/quaternion/drives.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/symmetric.h"
 #include "formulation/quaternion/tableau.h"
 #include "rigid/row_error.h"
@@ -26,6 +29,8 @@
 typedef struct part_step {
     mabd_quaternion_solve solve;
     const mabd_quaternion_node *from, *last, *slope; // last, slope: null = not known
+    bool watches; // for forces that jump: `jumped` is set, and the method ends
+    bool jumped;  // the step is one of implicit Euler, without history
 } part_step;
 
 // ---- one solve ---------------------------------------------------------------------------------
@@ -173,6 +178,7 @@ static mabd_status solve_once(part_step* p, const mabd_tableau* t, int index, ma
     MABD_TRY(s->part->constrained ? solve_constrained(p, index, stage, lead)
                                   : mabd_quaternion_newton(s));
     write_node(p, to);
+    p->jumped |= p->watches && mabd_quaternion_changed_branch(s);
     return MABD_OK;
 }
 
@@ -251,6 +257,7 @@ static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
     if (t.uses_slope && !p->slope) MABD_TRY(find_slope(p, time));
     if (t.count == 1) return solve_once(p, &t, 0, time, NULL, to);
     MABD_TRY(solve_once(p, &t, 0, time, NULL, &sim->stage));
+    if (p->watches && p->jumped) return MABD_OK;
     MABD_TRY(solve_once(p, &t, 1, time, &sim->stage, to));
     if (t.uses_slope) write_end_slope(p, to);
     if (t.combines) mix(p, &t, to);
@@ -260,6 +267,17 @@ static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
 // The method of a step without history.
 static mabd_integrator one_step_method(const mabd_sim_def* def) {
     return def->integrator == MABD_INTEGRATOR_BDF2 ? def->quaternion.bdf2_start : def->integrator;
+}
+
+// The method of a step. A part that does not know its branches does not know the accelerations that
+// trbdf2 needs either.
+static mabd_integrator method_of(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
+                                 bool history) {
+    if (part->laws && mabd_quaternion_meets_stop(sim, part)) return MABD_INTEGRATOR_EULER;
+    if (sim->def.integrator == MABD_INTEGRATOR_BDF2 && history) return MABD_INTEGRATOR_BDF2;
+    const mabd_integrator method = one_step_method(&sim->def);
+    const bool unknown = part->laws && !part->has_branches && mabd_tableau_of(method).uses_slope;
+    return unknown ? MABD_INTEGRATOR_SDIRK2 : method;
 }
 
 static void copy_coordinate(part_step* p, int32_t coordinate, int32_t row, void* context) {
@@ -285,6 +303,23 @@ static void restore_lambda(const mabd_quaternion_sim* sim, const mabd_quaternion
            (size_t)part->row_count * sizeof *sim->lambda);
 }
 
+// Begin a step with the branches of the state; its inputs and poses are those of the start.
+static void take_branches(part_step* p, mabd_real time) {
+    if (!p->solve.part->laws) return;
+    p->solve.from = p->solve.time = time;
+    mabd_quaternion_set_inputs(&p->solve);
+    mabd_quaternion_take_pose(&p->solve, p->from);
+    mabd_quaternion_take_branches(&p->solve, p->from);
+}
+
+// Take the step from its start again, without history.
+static void begin_again(part_step* p, mabd_real time) {
+    p->from = &p->solve.sim->now, p->last = p->slope = NULL;
+    p->watches = false;
+    restore_lambda(p->solve.sim, p->solve.part);
+    take_branches(p, time);
+}
+
 // The step in parts of h/2, h/4, ...: a part that fails is halved, and so are all after it.
 static mabd_status advance_in_parts(part_step* p, mabd_real time) {
     mabd_quaternion_sim* sim = p->solve.sim;
@@ -293,8 +328,7 @@ static mabd_status advance_in_parts(part_step* p, mabd_real time) {
     int32_t size = units / 2, done = 0;
     report->retries++;
     report->substeps = 0;
-    p->from = &sim->now, p->last = p->slope = NULL;
-    restore_lambda(sim, p->solve.part);
+    begin_again(p, time);
     while (done < units) {
         const mabd_real unit = sim->def.h / (mabd_real)units;
         p->solve.h = (mabd_real)size * unit;
@@ -313,6 +347,22 @@ static mabd_status advance_in_parts(part_step* p, mabd_real time) {
         }
     }
     return MABD_OK;
+}
+
+static void clear_coordinate(part_step* p, int32_t coordinate, int32_t row, void* context) {
+    (void)row, (void)context;
+    memset(p->solve.sim->next_slope.x + 2 * (size_t)coordinate, 0, 2 * sizeof(mabd_real));
+}
+
+// Clear a slope that does not hold after the step: states that continue alike are equal bytes.
+static void clear_slope(part_step* p) {
+    mabd_quaternion_sim* sim = p->solve.sim;
+    if (!mabd_tableau_of(sim->def.integrator).uses_slope) return; // it is not kept
+    for (int32_t i = 0; i < p->solve.part->body_count; i++) {
+        const size_t at = MABD_NODE_REALS * (size_t)sim->bodies[p->solve.part->body_first + i];
+        memset(sim->next_slope.body + at, 0, MABD_NODE_REALS * sizeof(mabd_real));
+    }
+    for_coordinates(p, clear_coordinate, NULL);
 }
 
 static void measure_rows(part_step* p) {
@@ -337,7 +387,12 @@ static void measure_rows(part_step* p) {
 static mabd_status take_step(part_step* p, mabd_integrator method, mabd_real time) {
     mabd_quaternion_sim* sim = p->solve.sim;
     restore_lambda(sim, p->solve.part);
-    const mabd_status status = advance(p, method, time, &sim->next);
+    take_branches(p, time);
+    mabd_status status = advance(p, method, time, &sim->next);
+    if (status == MABD_OK && p->jumped) {
+        begin_again(p, time);
+        status = advance(p, MABD_INTEGRATOR_EULER, time, &sim->next);
+    }
     const bool halve = status == MABD_ERR_SINGULAR || status == MABD_ERR_DIVERGED;
     return halve && sim->def.max_halvings > 0 ? advance_in_parts(p, time) : status;
 }
@@ -409,16 +464,22 @@ static void step_part(void* context, int32_t index, int32_t thread) {
                    .from = &sim->now,
                    .last = history ? &sim->last : NULL,
                    .slope = part->has_slope && !restart ? &sim->slope : NULL};
-    const bool bdf2 = sim->def.integrator == MABD_INTEGRATOR_BDF2;
-    const mabd_integrator method =
-        bdf2 && history ? MABD_INTEGRATOR_BDF2 : one_step_method(&sim->def);
+    const mabd_integrator method = method_of(sim, part, history);
+    const bool watches = part->laws && sim->def.integrator != MABD_INTEGRATOR_EULER;
+    bool smooth = !watches || method != MABD_INTEGRATOR_EULER;
+    p.watches = watches && smooth;
     if (sim->dual) mabd_quaternion_dual_restart(sim, part);
     report->status =
         part->elimination ? step_without_rows(&p, method, time) : take_step(&p, method, time);
     if (report->status == MABD_ERR_DIVERGED) blame_drive(&p, time);
     if (report->status != MABD_OK) return;
-    part->history_after = true;
-    part->slope_after = mabd_tableau_of(sim->def.integrator).uses_slope;
+    const bool parts = report->retries > 0;
+    smooth &= !p.jumped && !(watches && parts);
+    if (!smooth) mabd_quaternion_take_impacts(&p.solve, &sim->next);
+    part->history_after = smooth;
+    part->slope_after =
+        smooth && !parts && method == sim->def.integrator && mabd_tableau_of(method).uses_slope;
+    if (!part->slope_after) clear_slope(&p);
     measure_rows(&p);
 }
 
@@ -428,7 +489,9 @@ static void rotate(mabd_quaternion_sim* sim) {
     const mabd_quaternion_node oldest = sim->last, slope = sim->slope;
     mabd_real* lambda = sim->lambda;
     sim->last = sim->now, sim->now = sim->next, sim->next = oldest;
-    sim->slope = sim->next_slope, sim->next_slope = slope;
+    if (mabd_tableau_of(sim->def.integrator).uses_slope) {
+        sim->slope = sim->next_slope, sim->next_slope = slope;
+    }
     sim->lambda = sim->next_lambda, sim->next_lambda = lambda;
     sim->forces_known = false;
     for (int32_t i = 0; i < sim->part_count; i++) {
@@ -493,6 +556,7 @@ mabd_status mabd_quaternion_step(void* self, mabd_real time, mabd_step_info* inf
     sim->times[MABD_QUATERNION_STEP] += mabd_clock() - clock - factor - solve;
     if (bad) return report_failure(sim, bad, time, error);
     rotate(sim);
+    mabd_quaternion_keep_branches(sim);
     sim->time = time + sim->def.h;
     mabd_quaternion_keep_inputs(sim);
     return MABD_OK;
