@@ -15,11 +15,11 @@
 // would hide the errors of light bodies.
 //
 // The order of pivots is fixed, and under compression the block of a body, bh^2 (A - G), may lose
-// rank although K does not. The factor then fails, or it is inaccurate: the equations of bodies have
-// a residual, which is round-off otherwise, since the shift is on rows only. The iteration is made
-// with the symmetric part of the blocks of bodies instead, made definite (symmetric.c). Not as in
-// the design: the growth of the factor says nothing here, because its entries J A^-1 J' have other
-// units than K; it is 3e10 for a chain of light links whose residuals are round-off.
+// rank although K does not. The factor then fails, or it is inaccurate: the equations of bodies
+// have a residual, which is round-off otherwise, since the shift is on rows only. The iteration is
+// made with the symmetric part of the blocks of bodies instead, made definite (symmetric.c). Not
+// as in the design: the growth of the factor says nothing here, because its entries J A^-1 J' have
+// other units than K; it is 3e10 for a chain of light links whose residuals are round-off.
 
 #include "formulation/quaternion/solve.h"
 

@@ -8,7 +8,6 @@
 #include "formulation/quaternion/constrained.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
-#include "formulation/quaternion/quaternion_axes.h"
 #include "rigid/frames.h"
 
 #include <string.h>
