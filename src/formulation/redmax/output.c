@@ -19,6 +19,8 @@
 
 void mabd_redmax_place_now(const mabd_redmax_sim* self) {
     mabd_redmax_sim* sim = (mabd_redmax_sim*)self; // its state does not change
+    if (sim->placed) return;
+    sim->placed = true;
     for (int32_t p = 0; p < sim->part_count; p++) {
         const mabd_redmax_solve s = {.sim = sim, .part = &sim->parts[p], .from_node = &sim->now};
         mabd_redmax_load_node(&s, &sim->now);
@@ -201,25 +203,34 @@ void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
     }
 }
 
+// True if a link belongs to the string of a joint; -1 = ground.
+static bool in_string(const mabd_redmax_sim* sim, int32_t link, int32_t joint) {
+    return link >= 0 && sim->links[link].joint == joint;
+}
+
 void mabd_redmax_get_joint_coordinates(const void* self, int32_t index, mabd_real* coordinates) {
     const mabd_redmax_sim* sim = self;
     const mabd_model_joint* joint = &sim->model->joints[index];
     mabd_real known[MABD_JOINT_MAX_ROWS] = {0};
     mabd_redmax_place_now(sim);
-    for (int32_t k = 0; k < sim->freedom_count; k++) {
-        const mabd_redmax_freedom* f = &sim->freedoms[k];
-        mabd_real x[2];
-        if (f->coordinate < 0 || sim->links[f->link].joint != index) continue;
-        control_of(sim, k, x);
-        known[f->coordinate - joint->coordinate] = x[0];
+    for (int32_t i = sim->joint_link[index]; in_string(sim, i, index); i = sim->links[i].parent) {
+        const mabd_redmax_link* link = &sim->links[i];
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            const int32_t coordinate = sim->freedoms[k].coordinate;
+            mabd_real x[2];
+            if (coordinate < 0) continue;
+            control_of(sim, k, x);
+            known[coordinate - joint->coordinate] = x[0];
+        }
     }
     mabd_rigid_joint_coordinates(sim->model, index, mabd_redmax_view(sim, joint), sim->start, known,
                                  coordinates);
-    const int32_t end = sim->joint_link[index] < 0 ? 0 : sim->freedom_count;
-    for (int32_t k = 0; k < end; k++) { // angles of strings are unwrapped by nature
-        const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
-        if (link->joint != index || link->kind == MABD_PRIMITIVE_BALL) continue;
-        coordinates[sim->freedoms[k].axis] = sim->now.q[k];
+    for (int32_t i = sim->joint_link[index]; in_string(sim, i, index); i = sim->links[i].parent) {
+        const mabd_redmax_link* link = &sim->links[i]; // angles are unwrapped by nature
+        const int32_t count = link->kind == MABD_PRIMITIVE_BALL ? 0 : link->count;
+        for (int32_t k = link->first; k < link->first + count; k++) {
+            coordinates[sim->freedoms[k].axis] = sim->now.q[k];
+        }
     }
 }
 
@@ -227,7 +238,7 @@ void mabd_redmax_get_joint_coordinates(const void* self, int32_t index, mabd_rea
 static int32_t find_freedom(const mabd_redmax_sim* sim, int32_t joint, int32_t coordinate,
                             int32_t motor) {
     int32_t i = sim->joint_link[joint];
-    for (; i >= 0 && sim->links[i].joint == joint; i = sim->links[i].parent) {
+    for (; in_string(sim, i, joint); i = sim->links[i].parent) {
         const mabd_redmax_link* link = &sim->links[i];
         for (int32_t k = link->first; k < link->first + link->count; k++) {
             const mabd_redmax_freedom* f = &sim->freedoms[k];

@@ -172,6 +172,7 @@ typedef struct mabd_redmax_sim {
     bool has_applied, had_applied;
     mabd_real start_energy[3]; // kinetic, gravity, spring at the start [J]
     mabd_real time;            // [s] of `now`
+    bool placed;               // frames and velocities of links are those of `now`
 
     // workspace: iterate and stages (freedoms)
     mabd_redmax_node next, base; // result of the step; start of the rest of a halved one

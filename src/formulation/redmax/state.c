@@ -129,6 +129,7 @@ static void place_all(const placement* p) {
 
 // Forget the history: the state is that of `now`.
 static void forget_history(mabd_redmax_sim* sim) {
+    sim->placed = false;
     memset(sim->wrench, 0, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
     for (int32_t p = 0; p < sim->part_count; p++) sim->parts[p].has_history = false;
 }
@@ -239,6 +240,6 @@ mabd_status mabd_redmax_restore(void* self, const void* buffer, size_t size, mab
         sim->parts[p].has_history = (at.in[at.size++] & 1) != 0;
     }
     sim->has_applied = (at.in[at.size] & 1) != 0, sim->had_applied = (at.in[at.size] & 2) != 0;
-    sim->time = time;
+    sim->time = time, sim->placed = false;
     return MABD_OK;
 }

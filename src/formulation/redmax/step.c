@@ -397,7 +397,7 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     if (!info) info = &local;
     memset(info, 0, sizeof *info);
     info->converged = true, info->worst_joint = -1;
-    sim->time = time;
+    sim->time = time, sim->placed = false;
     mabd_pool_run(sim->pool, sim->part_count, step_part, sim);
     const mabd_redmax_report* bad = NULL;
     for (int32_t i = 0; i < sim->part_count; i++) {
