@@ -4,8 +4,7 @@
 // saved states.
 
 #include "support/counting_allocator.h"
-#include "support/random_scene.h"
-#include "support/rig.h"
+#include "support/redmax_case.h"
 #include "support/sanitized.h"
 
 #include <stdlib.h>
@@ -34,7 +33,9 @@ static mabd_real* run_positions(const mabd_model* model, mabd_sim_def def, doubl
 }
 
 // Largest distance of a body in two formulations after `time`, from the start of the other one.
-static double distance_of(const mabd_model* model, mabd_formulation other, double h, double time) {
+// push: a program applies a force and a torque to the first body.
+static double distance_of(const mabd_model* model, mabd_formulation other, double h, double time,
+                          bool push) {
     const size_t n = (size_t)mabd_model_body_count(model);
     const mabd_sim_def def = redmax(h), theirs = def_of(other, h);
     mabd_sim *a = rig_sim(model, &def), *b = rig_sim(model, &theirs);
@@ -43,7 +44,15 @@ static double distance_of(const mabd_model* model, mabd_formulation other, doubl
     double worst = 0;
     mabd_sim_get_state(b, x, x + 3 * n, x + 7 * n, x + 10 * n);
     rig_check(mabd_sim_set_state(a, x, x + 3 * n, x + 7 * n, x + 10 * n, &error), &error, "start");
-    while (mabd_sim_time(a) < time - 1e-9) rig_step(a), rig_step(b);
+    while (mabd_sim_time(a) < time - 1e-9) {
+        const int32_t body = 0;
+        const mabd_real force[3] = {0, 5, 0}, torque[3] = {1, 0, 0};
+        if (push && mabd_sim_time(a) < 0.75 * time) { // and then no more: a jump
+            rig_check(mabd_sim_apply_force(a, 1, &body, force, torque, &error), &error, "push");
+            rig_check(mabd_sim_apply_force(b, 1, &body, force, torque, &error), &error, "push");
+        }
+        rig_step(a), rig_step(b);
+    }
     mabd_sim_get_state(a, x, NULL, NULL, NULL);
     mabd_sim_get_state(b, x + 3 * n, NULL, NULL, NULL);
     for (size_t i = 0; i < n; i++) {
@@ -63,7 +72,8 @@ static void expect_agreement(const mabd_model* model, const char* name, mabd_for
                              double h, double time) {
     double errors[LEVELS];
     char text[64];
-    for (int i = 0; i < LEVELS; i++) errors[i] = distance_of(model, other, ldexp(h, -i), time);
+    for (int i = 0; i < LEVELS; i++)
+        errors[i] = distance_of(model, other, ldexp(h, -i), time, false);
     snprintf(text, sizeof text, "%s, %s", name, mabd_formulation_name(other));
     const double order = rig_order(text, h, LEVELS, errors);
     cr_expect(ge(dbl, order, 1.75), "%s: order %g", text, order);
@@ -113,7 +123,8 @@ Test(redmax_mechanisms, agree_with_the_affine_formulation_at_second_order) {
 }
 
 // Trees of all joint types with springs, dampers, armature, servos and motors on their axes, half
-// of them free in space, so that joints are passed in both directions.
+// of them free in space, so that joints are passed in both directions; most with loads, drag and
+// wind, and some pushed by a program.
 Test(redmax_mechanisms, random_trees_agree_with_the_quaternion_formulation_at_second_order) {
     double sum[LEVELS] = {0};
     const mabd_real gravity[3] = {0, 1, (mabd_real)-G};
@@ -129,10 +140,16 @@ Test(redmax_mechanisms, random_trees_agree_with_the_quaternion_formulation_at_se
                                       .mass_range = 3};
         mabd_scene* scene = random_scene(&def);
         rig_check(mabd_scene_set_gravity(scene, gravity, &error), &error, "gravity");
+        uint64_t state = seed;
+        if (seed % 3 > 0) redmax_case_forces(scene, def.bodies, &state);
         mabd_model* model = rig_model(scene);
+        for (int32_t i = 0; i < model->class_count; i++) {
+            model->classes[i].material.drag = (mabd_real)(i % 3);
+        }
         for (int i = 0; i < LEVELS; i++) {
             const double h = ldexp(0.002, -i);
-            const double own = distance_of(model, MABD_FORMULATION_QUATERNION, h, 0.1);
+            const double own =
+                distance_of(model, MABD_FORMULATION_QUATERNION, h, 0.1, seed % 3 > 1);
             sum[i] += own;
             if (i == LEVELS - 1) cr_expect(lt(dbl, own, 1e-3), "seed %d", (int)seed);
         }
