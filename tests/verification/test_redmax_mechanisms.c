@@ -158,6 +158,47 @@ Test(redmax_mechanisms, random_trees_agree_with_the_quaternion_formulation_at_se
     cr_expect(ge(dbl, rig_order("random trees, sum", 0.002, LEVELS, sum), 1.75));
 }
 
+// Largest difference of the wrenches of all joints of random trees after 50 ms, relative to the
+// largest wrench.
+static double wrench_distance(uint64_t seed, double h) {
+    const random_scene_def scene = {.seed = seed,
+                                    .pattern = RANDOM_TREE,
+                                    .bodies = 6,
+                                    .grounded = seed % 2 == 0,
+                                    .controls = true,
+                                    .soft = true,
+                                    .mass_range = 3};
+    mabd_model* model = rig_model(random_scene(&scene));
+    const size_t n = 6 * (size_t)mabd_model_joint_count(model);
+    mabd_real* forces[2] = {calloc(n, sizeof **forces), calloc(n, sizeof **forces)};
+    const mabd_sim_def defs[2] = {redmax(h), def_of(MABD_FORMULATION_AFFINE, h)};
+    double most = 0, worst = 0;
+    for (int k = 0; k < 2; k++) {
+        mabd_sim* sim = rig_sim(model, &defs[k]);
+        while (mabd_sim_time(sim) < 0.05 - 1e-9) rig_step(sim);
+        mabd_sim_get_joint_forces(sim, forces[k]);
+        mabd_sim_destroy(sim);
+    }
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(forces[0][i]));
+        worst = fmax(worst, fabs(forces[0][i] - forces[1][i]));
+    }
+    free(forces[0]), free(forces[1]);
+    mabd_model_destroy(model);
+    return worst / most;
+}
+
+// Force and torque on body b, at its anchor, in world axes: of rigid rows, laws and motors,
+// whether the tree reaches the joint from a or from b.
+Test(redmax_mechanisms, wrenches_of_joints_agree_with_the_affine_formulation) {
+    double sum[LEVELS] = {0};
+    for (uint64_t seed = 0; seed < AMOUNT(16, 4); seed++) {
+        for (int i = 0; i < LEVELS; i++) sum[i] += wrench_distance(seed, ldexp(0.002, -i));
+    }
+    cr_expect(ge(dbl, rig_order("wrenches, sum", 0.002, LEVELS, sum), 1.75));
+    cr_expect(lt(dbl, sum[LEVELS - 1], 2e-3));
+}
+
 // ---- whips -------------------------------------------------------------------------------------
 
 // A chain of links of 0.1 m on hinges, let go level. Returns the largest energy above that of the
