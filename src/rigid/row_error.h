@@ -21,3 +21,15 @@ MABD_FN void mabd_rigid_joint_error(const mabd_joint_view* view, const mabd_row_
         if (row->kind == MABD_ROW_CROSS && turn > *angle) *angle = turn;
     }
 }
+
+/// Raise the largest errors so far of all joints by those of one: gap [m], angle [rad], and the
+/// joint that raised one of them last (-1 = none so far).
+MABD_FN void mabd_rigid_keep_error(const mabd_joint_view* view, const mabd_row_set* set,
+                                   int32_t joint, mabd_real* gap, mabd_real* angle,
+                                   int32_t* worst) {
+    mabd_real open, turn;
+    mabd_rigid_joint_error(view, set, &open, &turn);
+    if (open > *gap || turn > *angle || *worst < 0) *worst = joint;
+    if (open > *gap) *gap = open;
+    if (turn > *angle) *angle = turn;
+}

@@ -31,6 +31,7 @@
 #include "formulation/affine/cpu/isa_table.h"
 
 #include "math/sym3.h"
+#include "rigid/measure.h"
 
 static mabd_real elastic_energy(const mabd_body_material* material, mabd_sym3 S) {
     const mabd_real mean = (S.xx + S.yy + S.zz) / 3;
@@ -42,26 +43,18 @@ static mabd_real elastic_energy(const mabd_body_material* material, mabd_sym3 S)
     return material->volume * (shear / (4 * mu) + (mabd_real)1.5 * mean * mean / bulk);
 }
 
-// Add potential energy and momentum of the mass of a body at t with velocity v. Needs no affine
-// coordinates.
-static void measure_translation(mabd_real mass, const mabd_real* gravity, mabd_vec3 t, mabd_vec3 v,
-                                mabd_measure* out, mabd_vec3* p, mabd_vec3* L) {
-    out->gravity -= mass * mabd_v3_dot(mabd_v3_load(gravity), t);
-    *p = mabd_v3_axpy(mass, v, *p);
-    *L = mabd_v3_axpy(mass, mabd_v3_cross(t, v), *L);
-}
-
-static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* out, mabd_vec3* p,
-                         mabd_vec3* L) {
+static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_rigid_sum* sum) {
     const mabd_model* m = sim->model;
     const mabd_body_material* material = &m->classes[m->body_class[body]].material;
     const mabd_vec12 q = mabd_vec12_load(sim->q + 12 * body);
     const mabd_vec12 v = mabd_affine_body_rates(sim, (int32_t)body);
     const mabd_real* s = material->s;
-    out->kinetic += (s[0] * mabd_v3_dot(v.d1, v.d1) + s[1] * mabd_v3_dot(v.d2, v.d2) +
-                     s[2] * mabd_v3_dot(v.d3, v.d3) + material->mass * mabd_v3_dot(v.tau, v.tau)) /
-                    2;
-    out->elastic += elastic_energy(material, mabd_sym3_load(sim->stress + 6 * body));
+    mabd_vec3* L = &sum->L;
+    sum->out.kinetic +=
+        (s[0] * mabd_v3_dot(v.d1, v.d1) + s[1] * mabd_v3_dot(v.d2, v.d2) +
+         s[2] * mabd_v3_dot(v.d3, v.d3) + material->mass * mabd_v3_dot(v.tau, v.tau)) /
+        2;
+    sum->out.elastic += elastic_energy(material, mabd_sym3_load(sim->stress + 6 * body));
     const mabd_affine_block* b = mabd_affine_block_of(sim, (int32_t)body);
     if (b->soft) {
         *L = mabd_v3_axpy(s[0], mabd_v3_cross(q.d1, v.d1), *L);
@@ -71,26 +64,22 @@ static void measure_body(const mabd_affine_sim* sim, size_t body, mabd_measure* 
         const mabd_spin spin = mabd_spin_load(sim->spin + MABD_SPIN_REALS * body);
         *L = mabd_v3_add(*L, mabd_q_rotate(spin.p, mabd_spin_momentum(b->J, spin.o)));
     }
-    measure_translation(material->mass, m->gravity, q.tau, v.tau, out, p, L);
+    mabd_rigid_sum_mass(material->mass, m->gravity, q.tau, v.tau, sum);
 }
 
-// Add the energy of springs and armatures from the coordinates and rates of joints. Needs no affine
-// coordinates.
-static void measure_controls(const mabd_affine_sim* sim, mabd_measure* out) {
+// Add the energy of springs and armatures from the coordinates and rates of joints.
+static void measure_controls(const mabd_affine_sim* sim, mabd_rigid_sum* sum) {
     const mabd_model* m = sim->model;
     if (m->coordinate_count == 0) return;
     for (int32_t i = 0; i < m->joint_count; i++) {
         const mabd_model_joint* joint = &m->joints[i];
         const mabd_row_set* set = &m->row_sets[joint->row_set];
         for (int32_t r = 0; joint->coordinate >= 0 && r < set->control_count; r++) {
-            const mabd_control* c = &set->control[r];
             const int32_t k = joint->coordinate + r;
-            const mabd_real stretch = sim->x[k] - c->rest;
             const mabd_real rate = mabd_affine_is_damped_turn(set, r)
                                        ? mabd_affine_turn_rate_of(sim, joint)[r - set->turn]
                                        : sim->xd[k];
-            out->spring += c->spring * stretch * stretch / 2;
-            out->kinetic += c->armature * rate * rate / 2;
+            mabd_rigid_sum_control(&set->control[r], sim->x[k], rate, sum);
         }
     }
 }
@@ -106,32 +95,27 @@ static void measure_contacts(const mabd_affine_sim* sim, mabd_measure* out) {
     out->spring += stored[0] + stored[1];
 }
 
-static void measure_energies(const mabd_affine_sim* sim, mabd_measure* out, mabd_vec3* p,
-                             mabd_vec3* L) {
+static mabd_rigid_sum measure_energies(const mabd_affine_sim* sim) {
+    mabd_rigid_sum sum = mabd_rigid_sum_begin();
     for (int32_t i = 0; i < sim->model->body_count; i++) {
         if (sim->model->body_motion[i] != MABD_MOTION_DYNAMIC) continue;
-        measure_body(sim, (size_t)i, out, p, L);
+        measure_body(sim, (size_t)i, &sum);
     }
-    measure_controls(sim, out);
+    measure_controls(sim, &sum);
+    return sum;
 }
 
 void mabd_affine_energies(const mabd_affine_sim* sim, mabd_real* energies) {
-    mabd_measure out = {0};
-    mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
-    measure_energies(sim, &out, &p, &L);
+    const mabd_measure out = measure_energies(sim).out;
     energies[0] = out.kinetic, energies[1] = out.gravity;
     energies[2] = out.elastic, energies[3] = out.spring;
 }
 
 mabd_measure mabd_affine_measure(const void* self) {
     const mabd_affine_sim* sim = mabd_affine_state(self);
-    mabd_measure out = {0};
-    mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
-    measure_energies(sim, &out, &p, &L);
-    measure_contacts(sim, &out);
-    out.energy = out.kinetic + out.gravity + out.elastic + out.spring;
-    mabd_v3_store(p, out.linear_momentum);
-    mabd_v3_store(L, out.angular_momentum);
+    mabd_rigid_sum sum = measure_energies(sim);
+    measure_contacts(sim, &sum.out);
+    mabd_measure out = mabd_rigid_sum_end(&sum);
     mabd_affine_joint_error open = {0, 0, 0, -1};
     // on the calling thread only
     sim->stages->check(sim, sim->q, 0, sim->model->joint_count, &open);

@@ -17,6 +17,7 @@
 #include "math/polar.h"
 #include "math/quat.h"
 #include "rigid/joint_coordinates.h"
+#include "rigid/rigid_output.h"
 
 #include <string.h>
 
@@ -65,14 +66,10 @@ static void body_state(const mabd_affine_sim* sim, size_t body, mabd_model_start
 void mabd_affine_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                            mabd_real* velocities, mabd_real* angular) {
     const mabd_affine_sim* sim = mabd_affine_state(self);
-    const size_t three = 3 * sizeof(mabd_real), four = 4 * sizeof(mabd_real);
     for (size_t i = 0; i < sim->sizes.bodies; i++) {
         mabd_model_start own;
         body_state(sim, i, &own);
-        if (positions) memcpy(positions + 3 * i, own.position, three);
-        if (quaternions) memcpy(quaternions + 4 * i, own.rotation, four);
-        if (velocities) memcpy(velocities + 3 * i, own.velocity, three);
-        if (angular) memcpy(angular + 3 * i, own.angular_velocity, three);
+        mabd_rigid_write_state(&own, i, positions, quaternions, velocities, angular);
     }
 }
 

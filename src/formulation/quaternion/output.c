@@ -12,7 +12,8 @@
 #include "formulation/quaternion/multipliers.h"
 #include "rigid/frames.h"
 #include "rigid/joint_coordinates.h"
-#include "rigid/row_error.h"
+#include "rigid/measure.h"
+#include "rigid/rigid_output.h"
 #include "rigid/script.h"
 #include "scene/signal.h"
 
@@ -37,66 +38,38 @@ static mabd_rigid_state state_of(const mabd_quaternion_sim* sim, int32_t body) {
 void mabd_quaternion_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                                mabd_real* velocities, mabd_real* angular) {
     const mabd_quaternion_sim* sim = self;
-    const size_t three = 3 * sizeof(mabd_real), four = 4 * sizeof(mabd_real);
     for (size_t i = 0; i < (size_t)sim->model->body_count; i++) {
         const mabd_rigid_state s = state_of(sim, (int32_t)i);
         mabd_model_start user;
         mabd_rigid_to_user(&sim->model->classes[sim->model->body_class[i]], &s, &user);
-        if (positions) memcpy(positions + 3 * i, user.position, three);
-        if (quaternions) memcpy(quaternions + 4 * i, user.rotation, four);
-        if (velocities) memcpy(velocities + 3 * i, user.velocity, three);
-        if (angular) memcpy(angular + 3 * i, user.angular_velocity, three);
+        mabd_rigid_write_state(&user, i, positions, quaternions, velocities, angular);
     }
 }
 
 // ---- energies ----------------------------------------------------------------------------------
 
-static void measure_body(const mabd_quaternion_sim* sim, int32_t body, mabd_measure* out,
-                         mabd_vec3* p, mabd_vec3* L) {
-    const mabd_model* m = sim->model;
-    const mabd_model_class* c = &m->classes[m->body_class[body]];
-    const mabd_rigid_state s = state_of(sim, body);
-    const mabd_real mass = c->material.mass;
-    const mabd_vec3 om = mabd_q_rotate(mabd_q_conjugate(s.q), s.omega);
-    const mabd_vec3 spin = mabd_rigid_diagonal_mul(mabd_v3_load(c->principal), om);
-    out->kinetic += (mass * mabd_v3_dot(s.v, s.v) + mabd_v3_dot(om, spin)) / 2;
-    out->gravity -= mass * mabd_v3_dot(mabd_v3_load(m->gravity), s.c);
-    *p = mabd_v3_axpy(mass, s.v, *p);
-    *L = mabd_v3_add(mabd_v3_axpy(mass, mabd_v3_cross(s.c, s.v), *L), mabd_q_rotate(s.q, spin));
-}
-
 // Add springs, armatures and errors of a joint.
-static void measure_joint(const mabd_quaternion_sim* sim, int32_t index, mabd_measure* out) {
+static void measure_joint(const mabd_quaternion_sim* sim, int32_t index, mabd_rigid_sum* sum) {
     const mabd_model_joint* joint = &sim->model->joints[index];
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
-    mabd_real gap, angle;
-    for (int32_t r = 0; joint->coordinate >= 0 && r < set->control_count; r++) {
-        const mabd_control* c = &set->control[r];
-        const mabd_real* x = sim->now.x + 2 * (size_t)(joint->coordinate + r);
-        out->spring += c->spring * (x[0] - c->rest) * (x[0] - c->rest) / 2;
-        out->kinetic += c->armature * x[1] * x[1] / 2;
-    }
     const mabd_joint_view view = mabd_quaternion_view_now(sim, joint);
-    mabd_rigid_joint_error(&view, set, &gap, &angle);
-    if (gap > out->gap || angle > out->angle_error || out->worst_joint < 0) {
-        out->worst_joint = index;
+    for (int32_t r = 0; joint->coordinate >= 0 && r < set->control_count; r++) {
+        const mabd_real* x = sim->now.x + 2 * (size_t)(joint->coordinate + r);
+        mabd_rigid_sum_control(&set->control[r], x[0], x[1], sum);
     }
-    if (gap > out->gap) out->gap = gap;
-    if (angle > out->angle_error) out->angle_error = angle;
+    mabd_rigid_sum_joint(sim->model, index, &view, sum);
 }
 
 mabd_measure mabd_quaternion_measure(const void* self) {
     const mabd_quaternion_sim* sim = self;
-    mabd_measure out = {.worst_joint = -1};
-    mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
+    mabd_rigid_sum sum = mabd_rigid_sum_begin();
     for (int32_t i = 0; i < sim->model->body_count; i++) {
-        if (sim->body_slot[i] >= 0) measure_body(sim, i, &out, &p, &L);
+        if (sim->body_slot[i] < 0) continue;
+        const mabd_rigid_state s = state_of(sim, i);
+        mabd_rigid_sum_body(sim->model, i, &s, &sum);
     }
-    for (int32_t i = 0; i < sim->model->joint_count; i++) measure_joint(sim, i, &out);
-    out.energy = out.kinetic + out.gravity + out.spring;
-    mabd_v3_store(p, out.linear_momentum);
-    mabd_v3_store(L, out.angular_momentum);
-    return out;
+    for (int32_t i = 0; i < sim->model->joint_count; i++) measure_joint(sim, i, &sum);
+    return mabd_rigid_sum_end(&sum);
 }
 
 mabd_energy_balance mabd_quaternion_energy_balance(const void* self) {
@@ -167,17 +140,6 @@ static const mabd_real* multipliers(const mabd_quaternion_sim* self) {
     return sim->force_lambda;
 }
 
-// Add s times the force and torque of a row on body b, world axes.
-static void add_row(const mabd_joint_view* view, const mabd_row* row, const mabd_real* near,
-                    mabd_real s, mabd_real* wrench) {
-    const mabd_rigid_joint at = mabd_rigid_joint_at(view, 1, row, near);
-    const mabd_rigid_row J = mabd_rigid_row_jacobian(&at, row);
-    const bool force = row->kind == MABD_ROW_POINT || row->kind == MABD_ROW_SLIDE;
-    const mabd_vec3 effect = force ? J.b.f : mabd_m3_mul(view->Ab, J.b.t);
-    if (!force) wrench += 3;
-    mabd_v3_store(mabd_v3_axpy(s, effect, mabd_v3_load(wrench)), wrench);
-}
-
 void mabd_quaternion_get_joint_forces(const void* self, mabd_real* forces) {
     const mabd_quaternion_sim* sim = self;
     const mabd_model* m = sim->model;
@@ -191,15 +153,16 @@ void mabd_quaternion_get_joint_forces(const void* self, mabd_real* forces) {
         const mabd_joint_view view = mabd_quaternion_view_now(sim, joint);
         mabd_real* wrench = forces + 6 * (size_t)j->joint;
         for (int32_t r = 0; r < set->rigid_count; r++) {
-            add_row(&view, &set->rigid[r], NULL, lambda[j->row + r], wrench);
+            mabd_rigid_add_row_force(&view, &set->rigid[r], NULL, lambda[j->row + r], wrench);
         }
         for (int32_t r = 0; r < set->control_count; r++) {
             const mabd_real* x = sim->now.x + 2 * (size_t)(joint->coordinate + r);
-            add_row(&view, &set->control_row[r], x, lambda[j->row + set->rigid_count + r], wrench);
+            mabd_rigid_add_row_force(&view, &set->control_row[r], x,
+                                     lambda[j->row + set->rigid_count + r], wrench);
         }
         for (int32_t r = 0; r < set->motor_count; r++) {
             const mabd_real p = sim->input[m->coordinate_count + j->motor + r];
-            add_row(&view, &set->motor[r].row, &zero, p, wrench);
+            mabd_rigid_add_row_force(&view, &set->motor[r].row, &zero, p, wrench);
         }
     }
 }

@@ -373,13 +373,8 @@ static void measure_rows(part_step* p) {
         const mabd_quaternion_joint* j = &sim->joints[p->solve.part->joint_first + i];
         const mabd_model_joint* joint = &sim->model->joints[j->joint];
         const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, p->solve.time, joint);
-        mabd_real gap, angle;
-        mabd_rigid_joint_error(&view, &sim->model->row_sets[joint->row_set], &gap, &angle);
-        if (gap > report->gap || angle > report->angle_error || report->worst_joint < 0) {
-            report->worst_joint = j->joint;
-        }
-        if (gap > report->gap) report->gap = gap;
-        if (angle > report->angle_error) report->angle_error = angle;
+        mabd_rigid_keep_error(&view, &sim->model->row_sets[joint->row_set], j->joint, &report->gap,
+                              &report->angle_error, &report->worst_joint);
     }
 }
 

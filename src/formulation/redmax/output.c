@@ -8,7 +8,8 @@
 
 #include "formulation/redmax/redmax_motion.h"
 #include "rigid/joint_coordinates.h"
-#include "rigid/row_error.h"
+#include "rigid/measure.h"
+#include "rigid/rigid_output.h"
 #include "rigid/row_jacobian.h"
 #include "rigid/script.h"
 
@@ -54,32 +55,20 @@ void mabd_redmax_get_state(const void* self, mabd_real* positions, mabd_real* qu
                            mabd_real* velocities, mabd_real* angular) {
     const mabd_redmax_sim* sim = self;
     const mabd_model* m = sim->model;
-    const size_t three = 3 * sizeof(mabd_real), four = 4 * sizeof(mabd_real);
     mabd_redmax_place_now(sim);
     for (size_t i = 0; i < (size_t)m->body_count; i++) {
         const mabd_rigid_state s = mabd_redmax_body(sim, (int32_t)i);
         mabd_model_start user;
         mabd_rigid_to_user(&m->classes[m->body_class[i]], &s, &user);
-        if (positions) memcpy(positions + 3 * i, user.position, three);
-        if (quaternions) memcpy(quaternions + 4 * i, user.rotation, four);
-        if (velocities) memcpy(velocities + 3 * i, user.velocity, three);
-        if (angular) memcpy(angular + 3 * i, user.angular_velocity, three);
+        mabd_rigid_write_state(&user, i, positions, quaternions, velocities, angular);
     }
 }
 
 // ---- energies ----------------------------------------------------------------------------------
 
-static void measure_body(const mabd_redmax_sim* sim, int32_t i, mabd_measure* out, mabd_vec3* p,
-                         mabd_vec3* L) {
-    const mabd_redmax_link* link = &sim->links[i];
-    const mabd_spatial momentum = mabd_inertia_mul(&link->M, sim->V[i]);
-    const mabd_frame* W = &sim->world[i];
-    const mabd_vec3 c = mabd_v3_add(mabd_m3_mul(W->R, link->principal.p), W->p);
-    const mabd_vec3 linear = mabd_m3_mul(W->R, momentum.v);
-    out->kinetic += mabd_sp_dot(sim->V[i], momentum) / 2;
-    out->gravity -= link->M.mass * mabd_v3_dot(mabd_v3_load(sim->model->gravity), c);
-    *p = mabd_v3_add(*p, linear);
-    *L = mabd_v3_add(*L, mabd_v3_add(mabd_m3_mul(W->R, momentum.w), mabd_v3_cross(W->p, linear)));
+static void measure_body(const mabd_redmax_sim* sim, int32_t i, mabd_rigid_sum* sum) {
+    const mabd_rigid_state s = mabd_redmax_body(sim, sim->links[i].body);
+    mabd_rigid_sum_body(sim->model, sim->links[i].body, &s, sum);
 }
 
 // Coordinate and rate of a freedom with a control; those of a ball by its joint.
@@ -97,14 +86,13 @@ static void control_of(const mabd_redmax_sim* sim, int32_t k, mabd_real* x) {
     x[1] = mabd_v3_get(rho, own);
 }
 
-static void measure_laws(const mabd_redmax_sim* sim, mabd_measure* out) {
+static void measure_laws(const mabd_redmax_sim* sim, mabd_rigid_sum* sum) {
     for (int32_t k = 0; k < sim->freedom_count; k++) {
         const mabd_control* c = sim->freedoms[k].control;
         mabd_real x[2];
         if (!c) continue;
         control_of(sim, k, x);
-        out->spring += c->spring * (x[0] - c->rest) * (x[0] - c->rest) / 2;
-        out->kinetic += c->armature * x[1] * x[1] / 2;
+        mabd_rigid_sum_control(c, x[0], x[1], sum);
     }
 }
 
@@ -136,11 +124,7 @@ static void measure_joints(const mabd_redmax_sim* sim, mabd_real* gap, mabd_real
     for (int32_t i = 0; i < sim->model->joint_count; i++) {
         const mabd_model_joint* joint = &sim->model->joints[i];
         const mabd_joint_view view = mabd_redmax_view(sim, joint);
-        mabd_real open, turn;
-        mabd_rigid_joint_error(&view, &sim->model->row_sets[joint->row_set], &open, &turn);
-        if (open > *gap || turn > *angle || *worst < 0) *worst = i;
-        if (open > *gap) *gap = open;
-        if (turn > *angle) *angle = turn;
+        mabd_rigid_keep_error(&view, &sim->model->row_sets[joint->row_set], i, gap, angle, worst);
     }
 }
 
@@ -152,18 +136,14 @@ void mabd_redmax_measure_rows(const mabd_redmax_sim* sim, mabd_real* gap, mabd_r
 
 mabd_measure mabd_redmax_measure(const void* self) {
     const mabd_redmax_sim* sim = self;
-    mabd_measure out = {.worst_joint = -1};
-    mabd_vec3 p = {0, 0, 0}, L = {0, 0, 0};
+    mabd_rigid_sum sum = mabd_rigid_sum_begin();
     mabd_redmax_place_now(sim);
     for (int32_t i = 0; i < sim->link_count; i++) {
-        if (sim->links[i].body >= 0) measure_body(sim, i, &out, &p, &L);
+        if (sim->links[i].body >= 0) measure_body(sim, i, &sum);
     }
-    measure_laws(sim, &out);
-    measure_joints(sim, &out.gap, &out.angle_error, &out.worst_joint);
-    out.energy = out.kinetic + out.gravity + out.spring;
-    mabd_v3_store(p, out.linear_momentum);
-    mabd_v3_store(L, out.angular_momentum);
-    return out;
+    measure_laws(sim, &sum);
+    measure_joints(sim, &sum.out.gap, &sum.out.angle_error, &sum.out.worst_joint);
+    return mabd_rigid_sum_end(&sum);
 }
 
 mabd_energy_balance mabd_redmax_energy_balance(const void* self) {
