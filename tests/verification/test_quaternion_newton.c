@@ -276,6 +276,58 @@ Test(quaternion_newton, a_block_without_rank_under_compression_is_solved_by_its_
     mabd_model_destroy(model);
 }
 
+// ---- cost --------------------------------------------------------------------------------------
+
+// Entries of L and U of the factor of a model with one part, less those of its matrix: the fill.
+static int64_t count_fill(const mabd_model* model, int64_t* entries) {
+    const mabd_sim_def def = newton_def(MABD_NEWTON_EXACT, 0.01);
+    mabd_sim* sim = rig_sim(model, &def);
+    const mabd_quaternion_sim* self = sim->self;
+    const mabd_quaternion_part* part = &self->parts[0];
+    int64_t matrix = 0;
+    cr_assert(eq(i32, self->part_count, 1));
+    for (int32_t i = 0; i < part->slot_count; i++) {
+        matrix += self->width[part->slot_first + i] * self->width[part->slot_first + i];
+    }
+    for (int32_t i = 0; i < part->edge_count; i++) {
+        const int32_t edge = part->edge_first + i;
+        matrix += 2 * self->width[part->slot_first + self->edge_from[edge]] *
+                  self->width[part->slot_first + self->edge_to[edge]];
+    }
+    *entries = mabd_dual_lu_count(part->lu).pattern;
+    mabd_sim_destroy(sim);
+    return *entries - matrix;
+}
+
+// A link has its block (36), that of its joint (9) and four of 18 between them: 117 entries. The
+// only fill is that of the joint to the ground with the next joint.
+#define FILL (2 * 9)
+Test(quaternion_newton, chains_have_the_same_entries_for_every_link_and_no_fill_along_it) {
+    for (int32_t links = 100; links <= AMOUNT(100000, 10000); links *= 10) {
+        mabd_chain_def chain = mabd_default_chain_def();
+        chain.links = links;
+        mabd_model* model = rig_chain_model(&chain, (mabd_real)-9.81);
+        int64_t entries;
+        cr_expect(eq(i64, count_fill(model, &entries), FILL));
+        cr_expect(eq(i64, entries, 117 * (int64_t)links - 36 + FILL)); // a joint has one body
+        mabd_model_destroy(model);
+    }
+}
+
+Test(quaternion_newton, trees_have_no_fill) {
+    for (int32_t arms = 3; arms <= 300; arms *= 10) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "{\"name\": \"tree\", \"generators\": [{\"type\": \"star\", \"name\": \"s\","
+                 " \"arms\": %d, \"links\": 6}]}",
+                 (int)arms);
+        mabd_model* model = rig_text_model(text);
+        int64_t entries;
+        cr_expect(eq(i64, count_fill(model, &entries), 0));
+        mabd_model_destroy(model);
+    }
+}
+
 // ---- bits and memory ---------------------------------------------------------------------------
 
 // Several parts side by side: chains, trees, four-bars; states saved by one simulation go on in

@@ -80,8 +80,8 @@ static void print_timer(const bench_report* b, const bench_scaling_result* r, in
 static void print_tree(const bench_report* b, const bench_scaling_result* r) {
     fprintf(b->text, "\n  %-12s %11s %8s %9s\n", "timer", "ms", "share", "ns/link");
     print_timer(b, r, 0, "step", r->seconds_per_step);
-    for (int k = 0; k < bench_part_count(); k++) {
-        print_timer(b, r, 2, bench_part_name(k), bench_part_seconds(r, k));
+    for (int k = 0; k < bench_part_count(r->formulation); k++) {
+        print_timer(b, r, 2, bench_part_name(r->formulation, k), bench_part_seconds(r, k));
     }
 }
 

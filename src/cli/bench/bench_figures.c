@@ -28,22 +28,17 @@ double bench_per_link_iteration(const bench_scaling_result* r) {
     return bench_per_link(r, r->seconds_per_step) / r->iterations_per_step;
 }
 
-// Benchmarks run the default formulation.
-static mabd_formulation_info formulation(void) {
-    return mabd_formulation_get_info(mabd_default_sim_def().formulation);
+int bench_part_count(mabd_formulation formulation) {
+    return mabd_formulation_get_info(formulation).stage_count + 1;
 }
 
-int bench_part_count(void) {
-    return formulation().stage_count + 1;
-}
-
-const char* bench_part_name(int part) {
-    const mabd_formulation_info info = formulation();
+const char* bench_part_name(mabd_formulation formulation, int part) {
+    const mabd_formulation_info info = mabd_formulation_get_info(formulation);
     return part < info.stage_count ? info.stages[part] : "other";
 }
 
 double bench_part_seconds(const bench_scaling_result* r, int part) {
-    if (part < bench_part_count() - 1) return r->stage_seconds[part];
+    if (part < bench_part_count(r->formulation) - 1) return r->stage_seconds[part];
     double other = r->seconds_per_step;
     for (int k = 0; k < MABD_MAX_STAGES; k++) other -= r->stage_seconds[k];
     return other;

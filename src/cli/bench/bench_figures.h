@@ -30,9 +30,10 @@ const char* bench_isa(const bench_report* report, int32_t row);
 double bench_figure_of(const bench_report* report, int32_t row, bench_figure figure);
 const char* bench_figure_key(bench_figure figure);
 
-/// Parts of a step: its stages, then "other" for the time outside of them. They sum to the step.
-int bench_part_count(void);
-const char* bench_part_name(int part);
+/// Parts of a step of a formulation: its stages, then "other" for the time outside of them. They
+/// sum to the step.
+int bench_part_count(mabd_formulation formulation);
+const char* bench_part_name(mabd_formulation formulation, int part);
 double bench_part_seconds(const bench_scaling_result* result, int part); // per step
 
 /// Convert seconds per step to ns per link and step.

@@ -28,8 +28,8 @@ static void add_times(const bench_scaling_result* r, json_t* entry) {
     summary_set_real(entry, "max_angle_error", r->max_angle_error);
     summary_set_real(entry, "first_step_ms", 1e3 * r->first_step_seconds);
     summary_set_real(entry, "build_ms", 1e3 * r->build_seconds);
-    for (int k = 0; k < bench_part_count() - 1; k++) {
-        summary_set_real(stages, bench_part_name(k), 1e3 * r->stage_seconds[k]);
+    for (int k = 0; k < bench_part_count(r->formulation) - 1; k++) {
+        summary_set_real(stages, bench_part_name(r->formulation, k), 1e3 * r->stage_seconds[k]);
     }
     json_object_set_new(entry, "stage_ms_per_step", stages);
 }
@@ -45,8 +45,9 @@ static json_t* timer_json(const bench_scaling_result* r, const char* name, doubl
 
 static json_t* tree_json(const bench_scaling_result* r) {
     json_t *step = timer_json(r, "step", r->seconds_per_step), *parts = json_array();
-    for (int k = 0; k < bench_part_count(); k++) {
-        json_array_append_new(parts, timer_json(r, bench_part_name(k), bench_part_seconds(r, k)));
+    for (int k = 0; k < bench_part_count(r->formulation); k++) {
+        json_array_append_new(
+            parts, timer_json(r, bench_part_name(r->formulation, k), bench_part_seconds(r, k)));
     }
     json_object_set_new(step, "parts", parts);
     return step;
@@ -81,6 +82,8 @@ static void add_head(const bench_report* b, json_t* root) {
     summary_set_text(root, "integrator", b->integrator);
     summary_set_text(root, "preset", b->preset);
     summary_set_text(root, "dual", b->dual);
+    summary_set_text(root, "formulation", mabd_formulation_name(b->formulation));
+    summary_set_text(root, "newton", b->newton);
     summary_set_real(root, "triad_bytes_per_second", stream->bytes_per_second);
     summary_set_real(root, "bound_ns_per_link", bench_stream_bound(stream, sizeof(mabd_real)));
 }
@@ -142,11 +145,13 @@ static void fill_csv_head(const bench_report* b, FILE* out) {
     }
 }
 
-static void fill_csv_names(FILE* out) {
+static void fill_csv_names(const bench_report* b, FILE* out) {
     fprintf(out, "scene,links,joint,rows,h,steps,ms_per_step,iterations_mean,dual_iterations_mean,"
                  "ns_per_link,ns_per_link_iteration,max_gap,max_angle_error,unconverged_steps,"
                  "first_step_ms,build_ms,bytes,contacts_mean");
-    for (int k = 0; k < bench_part_count(); k++) fprintf(out, ",%s_ms", bench_part_name(k));
+    for (int k = 0; k < bench_part_count(b->formulation); k++) {
+        fprintf(out, ",%s_ms", bench_part_name(b->formulation, k));
+    }
     fprintf(out, ",retries,threads,isa");
     for (int k = 0; k < BENCH_FIGURE_COUNT; k++) {
         fprintf(out, ",%s", bench_figure_key((bench_figure)k));
@@ -154,7 +159,7 @@ static void fill_csv_names(FILE* out) {
     for (int k = 0; k < MABD_MEMORY_COUNT; k++) {
         fprintf(out, ",%s_bytes", mabd_memory_name((mabd_memory)k));
     }
-    fprintf(out, ",backend,backend_ratio\n");
+    fprintf(out, ",backend,backend_ratio,formulation\n");
 }
 
 static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
@@ -166,7 +171,7 @@ static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
             bench_per_link(r, r->seconds_per_step), bench_per_link_iteration(r), r->max_gap,
             r->max_angle_error, (long long)r->unconverged_steps, 1e3 * r->first_step_seconds,
             1e3 * r->build_seconds, r->bytes, r->contacts_per_step);
-    for (int k = 0; k < bench_part_count(); k++) {
+    for (int k = 0; k < bench_part_count(r->formulation); k++) {
         fprintf(out, ",%.5g", 1e3 * bench_part_seconds(r, k));
     }
     fprintf(out, ",%lld,%d,%s", (long long)r->retries, (int)r->threads, bench_isa(b, row));
@@ -174,13 +179,14 @@ static void fill_csv_row(const bench_report* b, int32_t row, FILE* out) {
         fprintf(out, ",%.6g", bench_figure_of(b, row, (bench_figure)k));
     }
     for (int k = 0; k < MABD_MEMORY_COUNT; k++) fprintf(out, ",%zu", r->memory[k]);
-    fprintf(out, ",%s,%.6g\n", mabd_backend_name(r->backend), bench_backend_ratio(b, row));
+    fprintf(out, ",%s,%.6g,%s\n", mabd_backend_name(r->backend), bench_backend_ratio(b, row),
+            mabd_formulation_name(r->formulation));
 }
 
 static void fill_csv(const void* report, FILE* out) {
     const bench_report* b = report;
     fill_csv_head(b, out);
-    fill_csv_names(out);
+    fill_csv_names(b, out);
     for (int32_t i = 0; i < b->count; i++) fill_csv_row(b, i, out);
 }
 

@@ -18,6 +18,8 @@ static const char* const JOINTS[] = {MABD_JOINT_LIST(X) NULL};
 static const char* const PRESETS[] = {MABD_PRESET_LIST(X) NULL};
 static const char* const INTEGRATORS[] = {MABD_INTEGRATOR_LIST(X) NULL};
 static const char* const DUALS[] = {MABD_DUAL_LIST(X) NULL};
+static const char* const FORMULATIONS[] = {MABD_FORMULATION_LIST(X) NULL};
+static const char* const NEWTONS[] = {MABD_NEWTON_LIST(X) NULL};
 static const char* const BACKENDS[] = {MABD_BACKEND_LIST(X) NULL};
 static const char* const PINS[] = {MABD_NET_PIN_LIST(X) NULL};
 static const char* const TOPICS[] = {BENCH_TOPIC_LIST(X) "scene", NULL};
@@ -73,6 +75,11 @@ static bool parse(int argc, char** argv, bench_options* o, lists* texts, int* co
                      option_choice("integrator", INTEGRATORS, &o->integrator, "time integration")),
         option_choice("preset", PRESETS, &o->preset, "tolerances (default balanced)"),
         option_choice("dual", DUALS, &o->dual, "solver of branches and cycles (default auto)"),
+        option_alias(mabd_formulation_find,
+                     option_choice("formulation", FORMULATIONS, &o->formulation,
+                                   "equations of motion and method (default affine)")),
+        option_choice("newton", NEWTONS, &o->newton,
+                      "matrix of the Newton iteration (quaternion; default exact)"),
         option_text("threads", "N,N,...", &texts->threads,
                     "numbers of threads, each scene with each of them (default all processors)"),
         option_text("backend", "NAME,...", &texts->backends,

@@ -17,9 +17,9 @@ typedef struct bench_options {
     int32_t thread_count;
     int64_t threads[BENCH_THREADS_MAX];
     int32_t backend_count;
-    mabd_backend backends[MABD_BACKEND_COUNT];   // in the order given
-    int64_t steps, repeats;                      // steps 0 = by size
-    int joint, pinned, preset, integrator, dual; // values of enums
+    mabd_backend backends[MABD_BACKEND_COUNT];                        // in the order given
+    int64_t steps, repeats;                                           // steps 0 = by size
+    int joint, pinned, preset, integrator, dual, formulation, newton; // values of enums
     bool h_given, tree;
     double h; // [s]
     option_texts files, settings;

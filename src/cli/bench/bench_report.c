@@ -55,13 +55,15 @@ void bench_report_row(const bench_report* b, int32_t row) {
 
 static void print_stages(const bench_report* b) {
     fprintf(b->text, "\nns per link and step, by stage\n%9s", "links");
-    for (int k = 0; k < bench_part_count(); k++) fprintf(b->text, " %9s", bench_part_name(k));
+    for (int k = 0; k < bench_part_count(b->formulation); k++) {
+        fprintf(b->text, " %9s", bench_part_name(b->formulation, k));
+    }
     if (b->thread_count > 1) fprintf(b->text, " %7s", "threads");
     if (b->backend_count > 1) fprintf(b->text, " %8s", "backend");
     for (int32_t i = 0; i < b->count; i++) {
         const bench_scaling_result* r = &b->results[i];
         fprintf(b->text, "\n%9d", (int)r->links);
-        for (int k = 0; k < bench_part_count(); k++) {
+        for (int k = 0; k < bench_part_count(b->formulation); k++) {
             fprintf(b->text, " %9.1f", bench_per_link(r, bench_part_seconds(r, k)));
         }
         if (b->thread_count > 1) fprintf(b->text, " %7d", (int)r->threads);

@@ -13,9 +13,11 @@
 typedef struct bench_report {
     const char* topic;                            // "chain", ..., "scene"
     const char *integrator, *preset, *dual, *isa; // names
-    const char *json, *csv;                       // files, null = not requested
-    const char* command;                          // command line of the run
-    int32_t repeats;                              // the fastest repeat counts
+    mabd_formulation formulation;
+    const char* newton;                      // its name
+    const char *json, *csv;                  // files, null = not requested
+    const char* command;                     // command line of the run
+    int32_t repeats;                         // the fastest repeat counts
     bool all_trees;                          // timer trees of all results, not only the largest
     int32_t thread_count;                    // different numbers of threads
     bench_stream streams[BENCH_THREADS_MAX]; // (thread_count)

@@ -36,6 +36,8 @@ static bench_timing timing_of(const bench_options* o, const mabd_model* model, d
     mabd_sim_def_apply_preset(&timing.sim, (mabd_preset)o->preset);
     timing.sim.integrator = (mabd_integrator)o->integrator;
     timing.sim.dual = (mabd_dual)o->dual;
+    timing.sim.formulation = (mabd_formulation)o->formulation;
+    timing.sim.quaternion.newton = (mabd_newton)o->newton;
     timing.sim.h = (mabd_real)h;
     return timing;
 }
@@ -138,6 +140,8 @@ static void start_report(bench* b, const char* command) {
     r->integrator = mabd_integrator_name((mabd_integrator)o->integrator);
     r->preset = mabd_preset_name((mabd_preset)o->preset);
     r->dual = mabd_dual_name((mabd_dual)o->dual);
+    r->formulation = (mabd_formulation)o->formulation;
+    r->newton = mabd_newton_name((mabd_newton)o->newton);
     r->isa = mabd_isa_name(mabd_isa_count() - 1); // a simulation uses the best one
     r->repeats = (int32_t)o->repeats;
     r->all_trees = o->tree || o->topic == BENCH_TOPIC_FILES;

@@ -129,6 +129,7 @@ mabd_status bench_scaling_time(const bench_timing* timing, const mabd_model* mod
                                      .h = (double)timing->sim.h,
                                      .threads = timing->sim.threads,
                                      .backend = timing->sim.backend,
+                                     .formulation = timing->sim.formulation,
                                      .steps = timing->steps,
                                      .build_seconds = result->build_seconds};
     MABD_TRY(mabd_sim_create(model, &timing->sim, &sim, error));

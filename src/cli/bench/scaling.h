@@ -41,6 +41,7 @@ typedef struct bench_scaling_result {
     double h;            // [s]
     int32_t threads;     // as requested
     mabd_backend backend;
+    mabd_formulation formulation;
     mabd_integrator integrator; // resolved
     int64_t steps;
     double build_seconds;                  // scene and model

@@ -163,14 +163,23 @@ static size_t find_pair(const mabd_quaternion_sim* sim, const mabd_quaternion_pa
     return SIZE_MAX;
 }
 
-// Add the block between the two bodies of a joint, unless an earlier joint has it.
+// True if forces of a joint depend on the poses of both bodies: G has a block between them. Points
+// that coincide have none, which saves 72 of 189 entries of a link with a ball joint.
+static bool couples(const mabd_row_set* set) {
+    for (int32_t r = 0; r < set->rigid_count; r++) {
+        if (set->rigid[r].kind != MABD_ROW_POINT) return true;
+    }
+    return set->control_count > 0 || set->motor_count > 0 || set->damped;
+}
+
+// Add the block between the two bodies of a joint, unless it needs none or an earlier joint has it.
 static void add_pair(mabd_quaternion_sim* sim, mabd_quaternion_part* part, int32_t place,
                      pattern_cursor* at, int32_t* last_joint, int32_t* next_joint) {
     mabd_quaternion_joint* j = &sim->joints[place];
     const int32_t low = j->slot_a < j->slot_b ? j->slot_a : j->slot_b;
     const int32_t high = j->slot_a < j->slot_b ? j->slot_b : j->slot_a;
     j->block_ab = SIZE_MAX;
-    if (low < 0) return;
+    if (low < 0 || !couples(&sim->model->row_sets[sim->model->joints[j->joint].row_set])) return;
     j->block_ab = find_pair(sim, part, j, last_joint, next_joint);
     if (j->block_ab == SIZE_MAX) j->block_ab = add_edge(sim, at, low, high, 36);
     const int32_t body = sim->bodies[part->body_first + low];
