@@ -47,8 +47,8 @@ mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
 // ---- rk45 --------------------------------------------------------------------------------------
 
 #define STAGES 7
-static const mabd_real nodes[STAGES] = {0, 1 / 5., 3 / 10., 4 / 5., 8 / 9., 1, 1};
-static const mabd_real table[STAGES][STAGES - 1] = {
+static const double nodes[STAGES] = {0, 1 / 5., 3 / 10., 4 / 5., 8 / 9., 1, 1};
+static const double table[STAGES][STAGES - 1] = {
     {0},
     {1 / 5.},
     {3 / 40., 9 / 40.},
@@ -57,8 +57,8 @@ static const mabd_real table[STAGES][STAGES - 1] = {
     {9017 / 3168., -355 / 33., 46732 / 5247., 49 / 176., -5103 / 18656.},
     {35 / 384., 0, 500 / 1113., 125 / 192., -2187 / 6784., 11 / 84.},
 };
-static const mabd_real error_weights[STAGES] = {
-    71 / 57600., 0, -71 / 16695., 71 / 1920., -17253 / 339200., 22 / 525., -1 / 40.};
+static const double error_weights[STAGES] = {71 / 57600.,      0,         -71 / 16695., 71 / 1920.,
+                                             -17253 / 339200., 22 / 525., -1 / 40.};
 
 // Slope of stage i of freedom k: (q', v').
 static mabd_real* slope(const mabd_redmax_sim* sim, int32_t k, int i) {
@@ -71,8 +71,8 @@ static void set_stage(const mabd_redmax_solve* s, mabd_real h, int i) {
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->q[k] = s->from_node->q[k], sim->v[k] = s->from_node->v[k], sim->a[k] = 0;
         for (int j = 0; j < i; j++) {
-            sim->q[k] += h * table[i][j] * slope(sim, k, j)[0];
-            sim->v[k] += h * table[i][j] * slope(sim, k, j)[1];
+            sim->q[k] += h * (mabd_real)table[i][j] * slope(sim, k, j)[0];
+            sim->v[k] += h * (mabd_real)table[i][j] * slope(sim, k, j)[1];
         }
     }
 }
@@ -85,7 +85,8 @@ static mabd_real error_of(const mabd_redmax_solve* s, mabd_real h) {
         const mabd_real y[2] = {sim->q[k], sim->v[k]};
         for (int c = 0; c < 2; c++) {
             mabd_real sum = 0;
-            for (int i = 0; i < STAGES; i++) sum += error_weights[i] * slope(sim, k, i)[c];
+            for (int i = 0; i < STAGES; i++)
+                sum += (mabd_real)error_weights[i] * slope(sim, k, i)[c];
             const mabd_real error = (mabd_real)fabs(h * sum) / (1 + (mabd_real)fabs(y[c]));
             if (!(error <= most)) most = error;
         }
@@ -98,7 +99,7 @@ static mabd_status try_step(mabd_redmax_solve* s, mabd_real begin, mabd_real h, 
     mabd_redmax_sim* sim = s->sim;
     for (int i = 0; i < STAGES; i++) {
         set_stage(s, h, i);
-        s->time = begin + nodes[i] * h;
+        s->time = begin + (mabd_real)nodes[i] * h;
         mabd_redmax_set_inputs(s);
         MABD_TRY(mabd_redmax_accelerate(s));
         for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
