@@ -252,8 +252,10 @@ typedef struct mabd_quaternion_def {
     mabd_redundancy redundancy; // of rows
     mabd_solver solver;
     mabd_multipliers multipliers; // reported by mabd_sim_get_joint_forces
-    mabd_newton newton; // auto, exact or symmetric; the solution is the same. `dual` is used
-                        // with symmetric only
+    mabd_newton newton;  // auto, exact or symmetric; the solution is the same. `dual` is used
+                         // with symmetric only
+    mabd_real baumgarte; // part of the row errors that a step of semi-implicit takes away, 0 to 1;
+                         // 1 with all other integrators
 } mabd_quaternion_def;
 
 /// Fields of mabd_sim_def that only the redmax formulation uses.
@@ -294,9 +296,9 @@ MABD_API mabd_sim_def mabd_default_sim_def(void);
 /// Write `preset`, its tolerances and budget into a definition, for all formulations. fast,
 /// balanced, exact: row tolerance 1e-6, 1e-9, 1e-12; gap tolerance 1e-6, 1e-7, 1e-10; contact
 /// tolerance 1e-5, 1e-6, 1e-9 m; affine: rotation 3e-2, 1e-2, 1e-6 rad, friction updates 1, 1, 50;
-/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto; redmax:
-/// Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4. max_iterations becomes 0. Other fields
-/// stay as they are; an unknown preset changes nothing.
+/// quaternion: Newton tolerance 1e-8, 1e-10, 1e-12, BDF2 started by trbdf2, Newton auto,
+/// Baumgarte 1; redmax: Newton tolerance 1e-8, 1e-8, 1e-11, energy guard 1e-4. max_iterations
+/// becomes 0. Other fields stay as they are; an unknown preset changes nothing.
 MABD_API void mabd_sim_def_apply_preset(mabd_sim_def* def, mabd_preset preset);
 
 // ---- plan: cost of a simulation before it is created -------------------------------------------

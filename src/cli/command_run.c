@@ -109,6 +109,7 @@ mabd_sim_def run_make_def(const run_options* o, const loaded_scene* loaded) {
         mabd_real* own = redmax ? &def.redmax.newton_tolerance : &def.quaternion.newton_tolerance;
         *own = (mabd_real)o->newton_tolerance;
     }
+    if (o->baumgarte_given) def.quaternion.baumgarte = (mabd_real)o->baumgarte;
     if (o->energy_guard_given) def.redmax.energy_guard = (mabd_real)o->energy_guard;
     if (o->bdf2_start != MABD_INTEGRATOR_AUTO) {
         def.quaternion.bdf2_start = (mabd_integrator)o->bdf2_start;

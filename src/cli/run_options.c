@@ -47,6 +47,9 @@ static int32_t list_options(run_options* o, const char** memory, option* list) {
         option_real("energy-guard", "E", OPTION_NOT_NEGATIVE, &o->energy_guard,
                     &o->energy_guard_given,
                     "energy that a step may gain, relative (redmax; 0 = off, default 1e-4)"),
+        option_real("baumgarte", "A", OPTION_NOT_NEGATIVE, &o->baumgarte, &o->baumgarte_given,
+                    "part of the row errors that a step takes away (quaternion with "
+                    "semi-implicit; 0 to 1, default 1)"),
         option_choice("bdf2-start", INTEGRATORS, &o->bdf2_start,
                       "first step of bdf2: trbdf2, sdirk2, euler (quaternion; default trbdf2)"),
         option_choice("redundancy", REDUNDANCIES, &o->redundancy,

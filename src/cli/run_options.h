@@ -20,12 +20,13 @@ typedef struct run_options {
     double gap_tolerance, contact_tolerance; // [m]
     int64_t friction_updates;
     int orbit; // 0 = on, 1 = off
-    double newton_tolerance, energy_guard;
+    double newton_tolerance, energy_guard, baumgarte;
     int bdf2_start;                              // mabd_integrator, auto = not given
     int redundancy, solver, multipliers, newton; // values of the enums of sim.h
     int64_t steps, every, checkpoint_every, threads;
     bool time_given, steps_given, h_given, gap_tolerance_given, contact_tolerance_given,
-        friction_updates_given, newton_tolerance_given, energy_guard_given, close_joints, quiet;
+        friction_updates_given, newton_tolerance_given, energy_guard_given, baumgarte_given,
+        close_joints, quiet;
     int integrator, preset, formulation, backend, dual; // values of the enums of sim.h
     const char *out, *json, *checkpoint, *resume;       // files, null = not given
     size_t memory_limit;                                // bytes, 0 = memory of the machine

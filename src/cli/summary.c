@@ -83,6 +83,7 @@ static void add_setup(json_t* root, const summary_source* s) {
     summary_set_real(root, "newton_tolerance",
                      def.formulation == MABD_FORMULATION_REDMAX ? def.redmax.newton_tolerance
                                                                 : def.quaternion.newton_tolerance);
+    summary_set_real(root, "baumgarte", def.quaternion.baumgarte);
     summary_set_real(root, "energy_guard", def.redmax.energy_guard);
     summary_set_text(root, "bdf2_start", mabd_integrator_name(def.quaternion.bdf2_start));
     summary_set_text(root, "redundancy", mabd_redundancy_name(def.quaternion.redundancy));

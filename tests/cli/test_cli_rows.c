@@ -68,3 +68,17 @@ Test(cli_rows, the_fully_constrained_solver_refuses_freedoms) {
            "solver 'fully-constrained'");
     expect("run " FOUR_BAR " --multipliers any", 2, "quaternion.multipliers");
 }
+
+Test(cli_rows, input_beyond_the_quaternion_formulation_is_refused_by_name) {
+#define SCENE(name) "run " MABD_SOURCE_DIR "/scenes/" name ".json --formulation quaternion"
+    expect(SCENE("double-pendulum") " --integrator semi-implicit --baumgarte 0.5 --steps 5", 0, "");
+    expect(SCENE("double-pendulum") " --integrator semi-implicit --baumgarte 1.5", 2, "baumgarte");
+    expect(SCENE("double-pendulum") " --integrator semi-implicit --baumgarte -0.5", 2, "baumgarte");
+    expect(SCENE("double-pendulum") " --baumgarte 0.5", 2, "baumgarte");
+    expect("run " FOUR_BAR " --baumgarte 0.5", 2, "quaternion.baumgarte");
+    expect(SCENE("arm") " --integrator semi-implicit", 2, "semi-implicit");
+    expect(SCENE("stack"), 2, "contacts");
+    expect(SCENE("pendulum") " --integrator rk45", 2, "rk45");
+    expect(SCENE("pendulum") " --integrator rattle", 2, "rattle");
+#undef SCENE
+}

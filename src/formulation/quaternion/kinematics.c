@@ -466,6 +466,44 @@ static void add_velocities(const mabd_quaternion_solve* s, mabd_quaternion_node*
     }
 }
 
+// ---- semi-implicit steps -----------------------------------------------------------------------
+
+static mabd_real* rows_of(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j) {
+    return s->sim->rhs + s->part->vector_first + 6 * (size_t)s->part->body_count +
+           (j->row - s->part->row_first);
+}
+
+void mabd_quaternion_add_targets(const mabd_quaternion_solve* s, mabd_real k) {
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
+        const int32_t rigid = set_of(s, j)->rigid_count;
+        const int32_t first = s->sim->model->joints[j->joint].coordinate;
+        for (int32_t r = rigid; j->slot >= 0 && r < j->width; r++) {
+            rows_of(s, j)[r] += k * s->sim->input[first + r - rigid];
+        }
+    }
+}
+
+void mabd_quaternion_add_rates(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                               mabd_real alpha) {
+    for (int32_t i = 0; i < s->part->joint_count; i++) {
+        const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
+        const mabd_model_joint* joint = &s->sim->model->joints[j->joint];
+        const int32_t rigid = set_of(s, j)->rigid_count;
+        mabd_real C[2 * MABD_JOINT_MAX_ROWS];
+        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+        if (j->slot < 0) continue;
+        const side_motion a = motion_of_side(s, node, joint->a);
+        const side_motion o = motion_of_side(s, node, joint->b);
+        mabd_quaternion_rows(s, j, C, J);
+        for (int32_t r = 0; r < j->width; r++) {
+            if (r >= rigid) C[r] -= s->sim->input[joint->coordinate + r - rigid];
+            const mabd_real rate = dot6(&J[r].a, a.u) + dot6(&J[r].b, o.u);
+            rows_of(s, j)[r] -= (rate + alpha * C[r] / s->h) / s->h;
+        }
+    }
+}
+
 // ---- impacts -----------------------------------------------------------------------------------
 
 // The rows of a joint in an impact: those of unlimited force take the rates across them away,
@@ -476,8 +514,7 @@ static void set_impact(const mabd_quaternion_solve* s, const mabd_quaternion_nod
     const mabd_model_joint* joint = &sim->model->joints[j->joint];
     const mabd_row_set* set = set_of(s, j);
     const side_motion a = motion_of_side(s, node, joint->a), o = motion_of_side(s, node, joint->b);
-    mabd_real* b = sim->rhs + s->part->vector_first + 6 * (size_t)s->part->body_count +
-                   (j->row - s->part->row_first);
+    mabd_real* b = rows_of(s, j);
     mabd_real C[2 * MABD_JOINT_MAX_ROWS];
     mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
     mabd_quaternion_rows(s, j, C, J);

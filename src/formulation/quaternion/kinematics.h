@@ -34,6 +34,12 @@ void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quat
 /// least motion in the mass metric, iterated; sim->pose is changed. Returns the largest error that
 /// is left [m] or [rad]. Allocates nothing: a step asks with it whether its targets can be met.
 mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s);
+/// Add k times the targets of rigid servos, sim->input, to their rows of the right-hand side.
+void mabd_quaternion_add_targets(const mabd_quaternion_solve* s, mabd_real k);
+/// Add (-J u - alpha C/h)/h of all rows at a node, whose poses are in sim->pose, to the right-hand
+/// side; h of the solve.
+void mabd_quaternion_add_rates(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
+                               mabd_real alpha);
 /// Take the rates across rigid rows, stops and unlimited drives of a part away by impulses: the
 /// velocities of a node after an impact without rebound. Its poses are in sim->pose, its branches
 /// in sim->axes; stops only push.

@@ -18,6 +18,7 @@ void mabd_quaternion_apply_preset(mabd_sim_def* def, mabd_preset preset) {
     def->quaternion.solver = MABD_SOLVER_AUTO;
     def->quaternion.multipliers = MABD_MULTIPLIERS_LEAST_NORM;
     def->quaternion.newton = MABD_NEWTON_AUTO;
+    def->quaternion.baumgarte = 1;
 }
 
 void mabd_quaternion_resolve(mabd_sim_def* def) {
@@ -59,6 +60,45 @@ static mabd_status check_newton(const mabd_model* model, const mabd_sim_def* def
                      mabd_newton_name(newton));
 }
 
+// True if a joint has a row that gives way: a control that is no rigid servo.
+static bool has_compliant_row(const mabd_row_set* set) {
+    bool found = false;
+    for (int32_t r = 0; r < set->control_count; r++) found |= !set->control[r].rigid;
+    return found;
+}
+
+static mabd_status check_semi_implicit(const mabd_model* model, const mabd_sim_def* def,
+                                       mabd_error* error) {
+    const mabd_quaternion_def* own = &def->quaternion;
+    if (!(own->baumgarte >= 0 && own->baumgarte <= 1)) {
+        return mabd_fail(error, MABD_ERR_ARG, "quaternion.baumgarte must be 0 to 1, and is %g",
+                         (double)own->baumgarte);
+    }
+    if (def->integrator != MABD_INTEGRATOR_SEMI_IMPLICIT) {
+        if (own->baumgarte == 1) return MABD_OK;
+        return mabd_fail(error, MABD_ERR_ARG,
+                         "quaternion.baumgarte is of integrator 'semi-implicit', and that of the "
+                         "simulation is '%s'",
+                         mabd_integrator_name(def->integrator));
+    }
+    if (own->redundancy == MABD_REDUNDANCY_ELIMINATE || own->newton == MABD_NEWTON_SYMMETRIC ||
+        own->solver == MABD_SOLVER_FULLY_CONSTRAINED) {
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "integrator 'semi-implicit' has one linear solve, without redundancy "
+                         "'eliminate', newton 'symmetric' and solver 'fully-constrained'");
+    }
+    for (int32_t i = 0; i < model->joint_count; i++) {
+        char label[160];
+        if (!has_compliant_row(&model->row_sets[model->joints[i].row_set])) continue;
+        return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, i, 0,
+                            "integrator 'semi-implicit' of formulation 'quaternion' has rigid rows "
+                            "and motors only: no springs, dampers, armature, servos with gains, "
+                            "stops and friction as at %s",
+                            mabd_model_joint_label(model, i, label, sizeof label));
+    }
+    return MABD_OK;
+}
+
 mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* def,
                                   mabd_error* error) {
     const mabd_integrator start = def->quaternion.bdf2_start;
@@ -90,5 +130,6 @@ mabd_status mabd_quaternion_check(const mabd_model* model, const mabd_sim_def* d
         return mabd_fail(error, MABD_ERR_ARG,
                          "quaternion.bdf2_start must be trbdf2, sdirk2 or euler");
     }
+    MABD_TRY(check_semi_implicit(model, def, error));
     return check_newton(model, def, error); // features are refused by sim/sim_def.c
 }

@@ -132,7 +132,8 @@ static void find_multipliers(mabd_quaternion_sim* sim, mabd_quaternion_part* par
 static const mabd_real* multipliers(const mabd_quaternion_sim* self) {
     mabd_quaternion_sim* sim = (mabd_quaternion_sim*)self; // its state does not change
     const mabd_integrator i = sim->def.integrator;
-    const bool solved = i == MABD_INTEGRATOR_EULER || i == MABD_INTEGRATOR_BDF2;
+    const bool solved = i == MABD_INTEGRATOR_EULER || i == MABD_INTEGRATOR_BDF2 ||
+                        i == MABD_INTEGRATOR_SEMI_IMPLICIT;
     for (int32_t p = 0; !sim->forces_known && p < sim->part_count; p++) {
         find_multipliers(sim, &sim->parts[p], solved);
     }

@@ -120,7 +120,7 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_TRBDF2 |
-                   1U << MABD_INTEGRATOR_PARESCHI_RUSSO,
+                   1U << MABD_INTEGRATOR_PARESCHI_RUSSO | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT,
     .stages = stage_names,
     .unused = unused,
     .exact_start = true,

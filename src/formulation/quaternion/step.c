@@ -17,6 +17,7 @@
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/quaternion_axes.h"
+#include "formulation/quaternion/semi_implicit.h"
 #include "formulation/quaternion/symmetric.h"
 #include "formulation/quaternion/tableau.h"
 #include "rigid/row_error.h"
@@ -254,6 +255,9 @@ static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
                            mabd_quaternion_node* to) {
     mabd_quaternion_sim* sim = p->solve.sim;
     const mabd_tableau t = mabd_tableau_of(method);
+    if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) {
+        return mabd_quaternion_semi_implicit(&p->solve, time, p->from, to);
+    }
     if (t.uses_slope && !p->slope) MABD_TRY(find_slope(p, time));
     if (t.count == 1) return solve_once(p, &t, 0, time, NULL, to);
     MABD_TRY(solve_once(p, &t, 0, time, NULL, &sim->stage));
@@ -388,7 +392,8 @@ static mabd_status take_step(part_step* p, mabd_integrator method, mabd_real tim
         begin_again(p, time);
         status = advance(p, MABD_INTEGRATOR_EULER, time, &sim->next);
     }
-    const bool halve = status == MABD_ERR_SINGULAR || status == MABD_ERR_DIVERGED;
+    const bool halve = method != MABD_INTEGRATOR_SEMI_IMPLICIT &&
+                       (status == MABD_ERR_SINGULAR || status == MABD_ERR_DIVERGED);
     return halve && sim->def.max_halvings > 0 ? advance_in_parts(p, time) : status;
 }
 
