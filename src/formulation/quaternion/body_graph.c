@@ -17,6 +17,7 @@
 #include "formulation/quaternion/quaternion_layout.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /// Refinements at most, the least fall of the residual with which they go on, and the part of the
@@ -29,20 +30,30 @@
 
 // ---- pattern -----------------------------------------------------------------------------------
 
-static bool is_between_bodies(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
-                              int32_t edge) {
-    return sim->edge_from[part->edge_first + edge] < part->body_count &&
-           sim->edge_to[part->edge_first + edge] < part->body_count;
+// The bodies of a joint as one number, the lower slot first; SIZE_MAX if one of them is prescribed.
+// Every joint couples its bodies here, also where its forces do not: the Newton matrix has no block
+// between the bodies of a ball joint (pattern.c).
+static uint64_t key_of(const mabd_quaternion_joint* j) {
+    const int32_t low = j->slot_a < j->slot_b ? j->slot_a : j->slot_b;
+    const int32_t high = j->slot_a < j->slot_b ? j->slot_b : j->slot_a;
+    return low < 0 ? UINT64_MAX : (uint64_t)(uint32_t)low << 32 | (uint32_t)high;
 }
 
-static void lay_out(mabd_body_graph* g, size_t bodies, size_t joints, size_t edges,
-                    mabd_arena* arena) {
+static int by_key(const void* a, const void* b) {
+    const uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+    return (x > y) - (x < y);
+}
+
+// A joint has at most one edge.
+static void lay_out(mabd_body_graph* g, size_t bodies, size_t joints, mabd_arena* arena) {
+    const size_t edges = joints;
     g->width = mabd_arena_take(arena, bodies, sizeof *g->width);
     g->row = mabd_arena_take(arena, bodies, sizeof *g->row);
     g->block = mabd_arena_take(arena, bodies, sizeof *g->block);
     g->from = mabd_arena_take(arena, edges, sizeof *g->from);
     g->to = mabd_arena_take(arena, edges, sizeof *g->to);
     g->edge_block = mabd_arena_take(arena, edges, sizeof *g->edge_block);
+    g->key = mabd_arena_take(arena, joints, sizeof *g->key);
     g->pair = mabd_arena_take(arena, joints, sizeof *g->pair);
     g->V = mabd_arena_take(arena, joints * MABD_GRAPH_WIDTH * MABD_GRAPH_WIDTH, sizeof *g->V);
     g->mixed = mabd_arena_take(arena, joints, sizeof *g->mixed);
@@ -66,25 +77,29 @@ static size_t find_edge(const mabd_body_graph* g, int32_t from, int32_t to) {
     return low;
 }
 
-static void fill_pattern(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
-                         mabd_body_graph* g) {
+// Fill the edges, sorted by (from, to), and the block of each joint; returns how many edges.
+static int32_t fill_pattern(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
+                            mabd_body_graph* g) {
+    const mabd_quaternion_joint* joints = sim->joints + part->joint_first;
     int32_t at = 0;
     for (int32_t i = 0; i < part->body_count; i++) {
         g->width[i] = 6, g->row[i] = 6 * i, g->block[i] = BLOCK * (size_t)i;
     }
-    for (int32_t i = 0; i < part->edge_count; i++) { // sorted by (from, to), as is the subset
-        if (!is_between_bodies(sim, part, i)) continue;
-        g->from[at] = sim->edge_from[part->edge_first + i];
-        g->to[at] = sim->edge_to[part->edge_first + i];
+    for (int32_t i = 0; i < part->joint_count; i++) g->key[i] = key_of(joints + i);
+    qsort(g->key, (size_t)part->joint_count, sizeof *g->key, by_key);
+    for (int32_t i = 0; i < part->joint_count && g->key[i] != UINT64_MAX; i++) {
+        if (i > 0 && g->key[i] == g->key[i - 1]) continue;
+        g->from[at] = (int32_t)(g->key[i] >> 32), g->to[at] = (int32_t)(g->key[i] & UINT32_MAX);
         g->edge_block[at] = BLOCK * (size_t)at;
         at++;
     }
+    g->system.edge_count = at;
     for (int32_t i = 0; i < part->joint_count; i++) {
-        const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
-        const int32_t low = j->slot_a < j->slot_b ? j->slot_a : j->slot_b;
-        const int32_t high = j->slot_a < j->slot_b ? j->slot_b : j->slot_a;
-        g->pair[i] = low < 0 ? SIZE_MAX : BLOCK * find_edge(g, low, high);
+        const uint64_t key = key_of(joints + i);
+        const int32_t from = (int32_t)(key >> 32), to = (int32_t)(key & UINT32_MAX);
+        g->pair[i] = key == UINT64_MAX ? SIZE_MAX : BLOCK * find_edge(g, from, to);
     }
+    return at;
 }
 
 static void set_system(mabd_body_graph* g, int32_t bodies, int32_t edges) {
@@ -98,18 +113,15 @@ mabd_status mabd_body_graph_create(const mabd_quaternion_sim* sim, const mabd_qu
                                    mabd_body_graph** graph) {
     const size_t bodies = (size_t)part->body_count, joints = (size_t)part->joint_count;
     mabd_arena arena = {0};
-    size_t edges = 0;
     *graph = NULL;
     mabd_body_graph* g = mabd_alloc(&sim->allocator, sizeof *g);
     if (!g) return MABD_ERR_MEMORY;
-    for (int32_t i = 0; i < part->edge_count; i++) edges += is_between_bodies(sim, part, i);
-    lay_out(g, bodies, joints, edges, &arena);
+    lay_out(g, bodies, joints, &arena);
     mabd_status status = mabd_arena_allocate(&sim->allocator, &arena);
     if (status == MABD_OK) {
         g->memory = arena.memory, g->memory_size = arena.size;
-        lay_out(g, bodies, joints, edges, &arena);
-        set_system(g, part->body_count, (int32_t)edges);
-        fill_pattern(sim, part, g);
+        lay_out(g, bodies, joints, &arena);
+        set_system(g, part->body_count, fill_pattern(sim, part, g));
         status = mabd_dual_block.create(&sim->allocator, &g->system, &g->solver);
     }
     if (status != MABD_OK) {

@@ -17,6 +17,7 @@ typedef struct mabd_body_graph {
     mabd_dual_system system; // slots are the bodies of the part
     int32_t *width, *row, *from, *to;
     size_t *block, *edge_block;
+    uint64_t* key;     // (joints of the part) the bodies of each, sorted
     size_t* pair;      // (joints of the part) offset in U of its two bodies, SIZE_MAX = none
     mabd_real* V;      // (joints x MABD_GRAPH_WIDTH^2) inverse weights, row-major, as wide as a row
     bool* mixed;       // (joints) V is not diagonal
