@@ -94,21 +94,23 @@ Test(quaternion_examples, top_keeps_its_rows_closed) {
 
 // ---- pendulum without gravity: the angle after ten steps of 10 ms is 10 omega h ----------------
 
-static double pendulum_error(mabd_integrator integrator, const char* turn, double* gap) {
+static double pendulum_error(mabd_integrator integrator, double baumgarte, const char* turn,
+                             double* gap) {
     const mabd_setting setting = {"turn", turn};
     mabd_model* model = model_of("scenes/spin-pendulum.json", 1, &setting);
-    const mabd_sim_def def = quaternion_def(integrator, 0.01);
+    mabd_sim_def def = quaternion_def(integrator, 0.01);
+    if (integrator == MABD_INTEGRATOR_SEMI_IMPLICIT) def.quaternion.baumgarte = baumgarte;
     mabd_sim* sim = rig_sim(model, &def);
     double angle = 0;
     *gap = 0;
     for (int i = 0; i < 10; i++) {
-        mabd_real x[3];
+        mabd_real q[4];
         rig_step(sim);
         const mabd_measure m = mabd_sim_measure(sim);
         *gap = fmax(*gap, fmax(m.gap, m.angle_error));
-        mabd_sim_get_state(sim, x, NULL, NULL, NULL);
+        mabd_sim_get_state(sim, NULL, q, NULL, NULL);
         angle +=
-            remainder(atan2(-x[2], x[0]) - angle, 2 * acos(-1)); // less than half a turn a step
+            remainder(2 * atan2(q[2], q[0]) - angle, 2 * acos(-1)); // less than half a turn a step
     }
     rig_destroy(sim, model);
     return fabs(angle - 10 * atof(turn));
@@ -127,11 +129,33 @@ Test(quaternion_examples, fast_pendulum_loses_its_angle_and_keeps_its_rows) {
         const double expected[3] = {rows[i].bdf2, rows[i].trbdf2, rows[i].euler};
         for (int k = 0; k < 3; k++) {
             double gap;
-            const double error = pendulum_error(methods[k], rows[i].turn, &gap);
+            const double error = pendulum_error(methods[k], 0, rows[i].turn, &gap);
             printf("pendulum, omega h %s, %s: %.3e rad (%.1e), rows %.1e\n", rows[i].turn,
                    mabd_integrator_name(methods[k]), error, expected[k], gap);
             cr_expect(fabs(error / expected[k] - 1) < 0.1, "%g", error);
             cr_expect(gap <= 1e-12, "rows %g", gap);
+        }
+    }
+}
+
+// The baseline of [VQ App. D] leaves its rows open, the more the faster: by more than the largest
+// single row of the other implementation, as a gap is the length of three.
+Test(quaternion_examples, fast_pendulum_opens_its_rows_by_the_semi_implicit_baseline) {
+    static const struct {
+        const char* turn;
+        double error[2], gap[2]; // baumgarte 0 and 1, of an implementation in another language
+    } rows[] = {{"0.1", {1.6e-2, 5.4e-3}, {2e-2, 2e-3}},
+                {"0.3", {3.5e-1, 1.5e-1}, {1e-1, 2e-2}},
+                {"1.0", {4.88, 3.78}, {2e-1, 7e-2}}}; // 1.4 and 2.5 short of a turn
+    for (size_t i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            double gap;
+            const double error =
+                pendulum_error(MABD_INTEGRATOR_SEMI_IMPLICIT, k, rows[i].turn, &gap);
+            printf("pendulum, omega h %s, semi-implicit %d: %.3e rad (%.1e), rows %.1e (%.0e)\n",
+                   rows[i].turn, k, error, rows[i].error[k], gap, rows[i].gap[k]);
+            cr_expect(fabs(error / rows[i].error[k] - 1) < 0.1, "%g", error);
+            cr_expect(gap > rows[i].gap[k], "rows %g", gap);
         }
     }
 }
@@ -246,6 +270,22 @@ Test(quaternion_examples, stand_ins_keep_all_rows_closed) {
         cr_expect(c.gap <= 1e-10, "%s, h %g: %g", cases[i].scene, cases[i].h, c.gap);
         cr_expect(eq(int, c.unconverged, 0));
     }
+}
+
+// The semi-implicit baseline opens the rows of the walker where the implicit methods keep them.
+Test(quaternion_examples, walker_opens_its_rows_by_the_semi_implicit_baseline) {
+    mabd_model* model = rig_file_model("scenes/walker.json", NULL, NULL);
+    mabd_sim_def def = quaternion_def(MABD_INTEGRATOR_SEMI_IMPLICIT, 0.1);
+    mabd_sim* sim = rig_sim(model, &def);
+    double gap = 0;
+    for (int i = 0; i < 24; i++) {
+        if (mabd_sim_step(sim, NULL, NULL) != MABD_OK) break;
+        const mabd_measure now = mabd_sim_measure(sim);
+        gap = fmax(gap, fmax(now.gap, now.angle_error));
+    }
+    printf("walker, semi-implicit, h 0.1: rows %.1e\n", gap);
+    cr_expect(gap > 1e-3, "%g", gap);
+    rig_destroy(sim, model);
 }
 
 // Drives are internal forces: a free satellite at rest keeps its momenta of 0, the linear one to
