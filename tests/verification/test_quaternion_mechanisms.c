@@ -245,6 +245,13 @@ Test(quaternion_mechanisms, a_damper_of_a_ball_acts_on_the_angular_velocity) {
             mabd_sim* sim = rig_sim(model, &def);
             for (int n = 0; n < 100 << k; n++) rig_step(sim);
             error[k] = fabs(mabd_sim_measure(sim).kinetic - damped_energy(1));
+            mabd_real wrench[6], w[3];
+            mabd_sim_get_joint_forces(sim, wrench);
+            mabd_sim_get_state(sim, NULL, NULL, NULL, w);
+            for (int c = 0; c < 3; c++) { // the joint carries the torque of its damper
+                cr_expect(fabs(wrench[3 + c] + 0.01 * w[c]) < 1e-12, "%g N m at %g rad/s",
+                          (double)wrench[3 + c], (double)w[c]);
+            }
             rig_destroy(sim, model);
         }
         const double order = log2(error[1] / error[2]);
@@ -272,8 +279,13 @@ Test(quaternion_mechanisms, armature_of_a_ball_is_inertia) {
         mabd_sim* sim = rig_sim(model, &def);
         mabd_real w[3];
         for (int n = 0; n < 100; n++) rig_step(sim);
+        mabd_real wrench[6];
         mabd_sim_get_state(sim, NULL, NULL, NULL, w);
+        mabd_sim_get_joint_forces(sim, wrench);
         for (int k = 0; k < 3; k++) {
+            const double torque = -0.03 * 0.1 * (k + 1) / 0.05; // -I M/(J + I)
+            cr_expect(fabs(wrench[3 + k] / torque - 1) < 1e-6, "%g of %g N m",
+                      (double)wrench[3 + k], torque);
             const double expected = 0.1 * (k + 1) / 0.05 * 0.1;
             cr_expect(fabs(w[k] / expected - 1) < 1e-6, "%s: %.9g for %g rad/s",
                       mabd_integrator_name(integrators[i]), (double)w[k], expected);

@@ -108,17 +108,31 @@ mabd_joint_view mabd_quaternion_view_now(const mabd_quaternion_sim* sim,
     return view;
 }
 
-// Write the multipliers of a part at the state to sim->force_lambda.
+static bool has_damped_turns(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part) {
+    const mabd_model* m = sim->model;
+    bool has = false;
+    for (int32_t i = 0; i < part->joint_count; i++) {
+        const int32_t joint = sim->joints[part->joint_first + i].joint;
+        has |= m->row_sets[m->joints[joint].row_set].damped;
+    }
+    return has;
+}
+
+// Write the multipliers of a part at the state to sim->force_lambda, and the derivatives of the
+// relative angular velocities of its damped rotations to sim->next_slope, which is free between
+// steps.
 static void find_multipliers(mabd_quaternion_sim* sim, mabd_quaternion_part* part, bool solved) {
     mabd_real* out = sim->force_lambda + part->row_first;
     const mabd_real* known = sim->lambda + part->row_first;
+    const bool turns = has_damped_turns(sim, part);
     mabd_quaternion_report report = {0};
     mabd_quaternion_solve s = {.sim = sim, .part = part, .report = &report};
     s.from = s.time = sim->time, s.h = sim->def.h;
-    if (!solved) {
+    if (!solved || turns) {
         mabd_quaternion_set_inputs(&s);
         if (mabd_quaternion_accelerate(&s, &sim->now) == MABD_OK) {
-            known = sim->y + part->vector_first + 6 * (size_t)part->body_count;
+            if (turns) mabd_quaternion_write_slope(&s, &sim->now, &sim->next_slope);
+            if (!solved) known = sim->y + part->vector_first + 6 * (size_t)part->body_count;
         }
     }
     memcpy(out, known, (size_t)part->row_count * sizeof *out);
@@ -126,6 +140,22 @@ static void find_multipliers(mabd_quaternion_sim* sim, mabd_quaternion_part* par
     if (sim->def.quaternion.multipliers == MABD_MULTIPLIERS_LEAST_NORM) {
         mabd_quaternion_reduce(&s, &sim->now, out);
     }
+}
+
+// Add the torque of dampers and armature of a rotation vector on b: -F (d r + I r'), with the
+// relative angular velocity r in the joint frame F on b.
+static void add_damper_torque(const mabd_quaternion_sim* sim, const mabd_model_joint* joint,
+                              const mabd_joint_view* view, mabd_real* wrench) {
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    mabd_real torque[3] = {0};
+    for (int32_t r = 0; r < set->control_count; r++) {
+        if (!mabd_quaternion_is_damped_turn(set, r)) continue;
+        const size_t rate = 2 * (size_t)(joint->coordinate + r) + 1;
+        torque[set->control_row[r].axis] = -set->control[r].damping * sim->now.x[rate] -
+                                           set->control[r].armature * sim->next_slope.x[rate];
+    }
+    const mabd_vec3 world = mabd_m3_mul(view->Ab, mabd_m3_mul(view->Fb, mabd_v3_load(torque)));
+    mabd_v3_store(mabd_v3_add(mabd_v3_load(wrench + 3), world), wrench + 3);
 }
 
 // Multipliers at the state.
@@ -165,6 +195,7 @@ void mabd_quaternion_get_joint_forces(const void* self, mabd_real* forces) {
             const mabd_real p = sim->input[m->coordinate_count + j->motor + r];
             mabd_rigid_add_row_force(&view, &set->motor[r].row, &zero, p, wrench);
         }
+        if (set->damped) add_damper_torque(sim, joint, &view, wrench);
     }
 }
 
