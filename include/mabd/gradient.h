@@ -227,6 +227,47 @@ MABD_API const mabd_real* mabd_loss_values(const mabd_loss* loss);
 /// several parameters in sequence.
 MABD_API int32_t mabd_loss_entry(const mabd_loss* loss, int32_t parameter);
 
+/// Derivatives of the loss of one model by its parameters. Owns a private copy of the numbers of
+/// the model, a simulation of it and the tape.
+typedef struct mabd_gradient mabd_gradient;
+
+/// Create a gradient of a run from the start state of a model, which must outlive it. The
+/// definition of the simulation chooses the formulation; its allocator serves the gradient, too.
+/// MABD_ERR_INPUT: a parameter or term that the model does not have. MABD_ERR_UNAVAILABLE: the
+/// formulation has no derivatives of it; the text names the thing. MABD_ERR_MEMORY, also if
+/// tape_bytes is too small; the text says how many bytes a tape with checkpoints needs.
+MABD_API mabd_status mabd_gradient_create(const mabd_model* model, const mabd_sim_def* sim_def,
+                                          const mabd_gradient_def* def, mabd_gradient** gradient,
+                                          mabd_error* error);
+/// Destroy a gradient; null is allowed.
+MABD_API void mabd_gradient_destroy(mabd_gradient* gradient);
+/// Bytes that a gradient holds, tape and simulation included; runs take no more.
+MABD_API size_t mabd_gradient_bytes(const mabd_gradient* gradient);
+/// Number of parameters.
+MABD_API int32_t mabd_gradient_parameter_count(const mabd_gradient* gradient);
+/// Parameter number `index`.
+MABD_API mabd_parameter mabd_gradient_parameter(const mabd_gradient* gradient, int32_t index);
+
+/// Run with the parameter values p (parameters) and compute the loss and, by the adjoint, its
+/// derivatives into `out` (parameters); null = the loss alone. info may be null. A start state that
+/// the parameters open is closed by the least motion in the mass metric. Errors are those of the
+/// start state and of steps.
+MABD_API mabd_status mabd_gradient_run(mabd_gradient* gradient, const mabd_real* p, mabd_real* out,
+                                       mabd_gradient_info* info, mabd_error* error);
+/// Run with the parameter values p and write the derivatives of the states 0, every, 2 every, ...
+/// by all parameters: ds_dp (steps/every + 1 x bodies x 12 x parameters), where 12 are position,
+/// turn in the body frame, velocity and angular velocity (world). Takes further memory for the
+/// time of the call: some 90 reals per body and parameter.
+MABD_API mabd_status mabd_gradient_forward(mabd_gradient* gradient, const mabd_real* p,
+                                           int64_t every, mabd_real* ds_dp, mabd_error* error);
+/// Compare the derivatives at p with differences of fourth order over +-step and +-2 step, in units
+/// of each parameter's scale. *worst gets the largest difference relative to the largest magnitude
+/// of the two gradients' entries, *which (may be null) the parameter. Differences of long or
+/// chaotic runs are not exact to more than 1e-8.
+MABD_API mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_real* p,
+                                         mabd_real step, mabd_real* worst, int32_t* which,
+                                         mabd_error* error);
+
 // ---- optimisation ------------------------------------------------------------------------------
 
 /// Report of one iteration of mabd_optimize to its progress callback.

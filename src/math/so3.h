@@ -134,6 +134,19 @@ MABD_FN mabd_mat3 mabd_so3_log_gradients(mabd_vec3 phi) {
     return mabd_rotvec_gradients(turn);
 }
 
+/// Compute the turn phi with exp(t + s d) = exp(s phi) exp(t) at first order in s: the left
+/// derivative of the exponential, d + (1 - cos p)/p^2 t x d + (p - sin p)/p^3 t x (t x d), p = |t|.
+MABD_FN mabd_vec3 mabd_so3_turn_change(mabd_vec3 t, mabd_vec3 d) {
+    const mabd_real square = mabd_v3_dot(t, t), p = (mabd_real)sqrt(square);
+    const bool small = square < (mabd_real)1e-4;
+    const mabd_real b = small ? (mabd_real)0.5 - square / 24 + square * square / 720
+                              : (1 - (mabd_real)cos(p)) / square;
+    const mabd_real c = small ? (mabd_real)1 / 6 - square / 120 + square * square / 5040
+                              : (p - (mabd_real)sin(p)) / (square * p);
+    const mabd_vec3 once = mabd_v3_cross(t, d);
+    return mabd_v3_axpy(c, mabd_v3_cross(t, once), mabd_v3_axpy(b, once, d));
+}
+
 /// Return the value among x + 2 pi n, n an integer, that is nearest to `near` [rad].
 MABD_FN mabd_real mabd_unwrap_angle(mabd_real x, mabd_real near) {
     return x + 2 * MABD_PI * (mabd_real)floor((near - x) / (2 * MABD_PI) + (mabd_real)0.5);

@@ -66,8 +66,8 @@ static mabd_quat combine(mabd_real s, mabd_quat a, mabd_quat b) {
     return mabd_q(s * (a.w - b.w), s * (a.x - b.x), s * (a.y - b.y), s * (a.z - b.z));
 }
 
-static mabd_rigid_motion motion_of(const mabd_quaternion_solve* s, const mabd_real* pose,
-                                   const mabd_real* past) {
+mabd_rigid_motion mabd_quaternion_motion(const mabd_quaternion_solve* s, const mabd_real* pose,
+                                         const mabd_real* past) {
     const mabd_real rate = 1 / s->bh;
     mabd_rigid_motion m;
     m.q = mabd_q_load(pose + 3);
@@ -102,18 +102,24 @@ static void add_loads(const mabd_quaternion_solve* s, int32_t body, const mabd_r
     mabd_rigid_add_torque(R, mabd_v3_load(applied + 3), r);
 }
 
+mabd_rigid_balance mabd_quaternion_balance(const mabd_quaternion_solve* s, int32_t body,
+                                           const mabd_rigid_motion* motion) {
+    const mabd_model* m = s->sim->model;
+    const mabd_model_class* c = &m->classes[m->body_class[body]];
+    const mabd_rigid_inertia inertia = {c->material.mass, mabd_v3_load(c->principal)};
+    mabd_rigid_balance r =
+        mabd_rigid_body_balance(&inertia, motion, mabd_v3_load(m->gravity), s->bh);
+    add_loads(s, body, motion, &r);
+    return r;
+}
+
 static void evaluate_body(const mabd_quaternion_solve* s, int32_t slot, const mabd_real* pose,
                           bool matrix) {
     mabd_quaternion_sim* sim = s->sim;
-    const mabd_model* m = sim->model;
     const int32_t body = sim->bodies[s->part->body_first + slot];
-    const mabd_model_class* c = &m->classes[m->body_class[body]];
-    const mabd_rigid_inertia inertia = {c->material.mass, mabd_v3_load(c->principal)};
-    const mabd_rigid_motion motion =
-        motion_of(s, pose + 7 * (size_t)body, sim->past.body + MABD_NODE_REALS * (size_t)body);
-    mabd_rigid_balance r =
-        mabd_rigid_body_balance(&inertia, &motion, mabd_v3_load(m->gravity), s->bh);
-    add_loads(s, body, &motion, &r);
+    const mabd_rigid_motion motion = mabd_quaternion_motion(
+        s, pose + 7 * (size_t)body, sim->past.body + MABD_NODE_REALS * (size_t)body);
+    const mabd_rigid_balance r = mabd_quaternion_balance(s, body, &motion);
     const mabd_real k = s->bh * s->bh;
     mabd_real* out = sim->residual + s->part->vector_first + 6 * (size_t)slot;
     mabd_v3_store(mabd_v3_scale(k, r.f), out);
@@ -280,13 +286,13 @@ static void store_joint(const mabd_quaternion_solve* s, const mabd_quaternion_jo
 }
 
 // Angular velocity of a side of a joint and its derivative, as the solve has them.
-static mabd_ball_side ball_side(const mabd_quaternion_solve* s, const mabd_real* pose,
-                                int32_t body) {
+mabd_ball_side mabd_quaternion_ball_side(const mabd_quaternion_solve* s, const mabd_real* pose,
+                                         int32_t body) {
     const mabd_quaternion_sim* sim = s->sim;
     mabd_ball_side side = {mabd_v3(0, 0, 0), mabd_rigid_rate_turn(0, mabd_v3(0, 0, 0))};
     if (sim->body_slot[body] >= 0) {
-        const mabd_rigid_motion m =
-            motion_of(s, pose + 7 * (size_t)body, sim->past.body + MABD_NODE_REALS * (size_t)body);
+        const mabd_rigid_motion m = mabd_quaternion_motion(
+            s, pose + 7 * (size_t)body, sim->past.body + MABD_NODE_REALS * (size_t)body);
         side.om = mabd_rigid_spin(m.q, m.w);
         side.T = mabd_rigid_rate_turn(1 / s->bh - mabd_rigid_q_dot(m.q, m.w), side.om);
     } else {
@@ -314,7 +320,8 @@ static void add_damper(const mabd_quaternion_solve* s, const mabd_quaternion_joi
     const mabd_model_joint* joint = &sim->model->joints[j->joint];
     if (!sim->model->row_sets[joint->row_set].damped) return;
     const mabd_ball_damper d = mabd_quaternion_damper(sim, joint, 1 / s->bh);
-    const mabd_ball_side a = ball_side(s, pose, joint->a), b = ball_side(s, pose, joint->b);
+    const mabd_ball_side a = mabd_quaternion_ball_side(s, pose, joint->a),
+                         b = mabd_quaternion_ball_side(s, pose, joint->b);
     const mabd_rigid_blocks G = mabd_quaternion_blocks(s, j);
     mabd_real* residual = sim->residual + s->part->vector_first;
     mabd_ball_damper_add(&d, rows->view.Fb, rows->rigid.Q, &a, &b, s->bh * s->bh,
@@ -342,22 +349,23 @@ static void evaluate_joint(const mabd_quaternion_solve* s, const mabd_quaternion
     add_damper(s, j, pose, &rows, matrix);
 }
 
+mabd_rigid_motion mabd_quaternion_motion_at(const mabd_quaternion_solve* s,
+                                            const mabd_quaternion_node* node, int32_t body) {
+    const mabd_real* row = node->body + MABD_NODE_REALS * (size_t)body;
+    const mabd_rigid_motion motion = {mabd_q_load(s->sim->pose + 7 * (size_t)body + 3),
+                                      mabd_q_load(row + 10), mabd_q(0, 0, 0, 0),
+                                      mabd_v3_load(row + 7), mabd_v3(0, 0, 0)};
+    return motion;
+}
+
 void mabd_quaternion_forces(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
                             mabd_real* out) {
     mabd_quaternion_sim* sim = s->sim;
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < s->part->body_count; i++) {
         const int32_t body = sim->bodies[s->part->body_first + i];
-        const mabd_model_class* c = &m->classes[m->body_class[body]];
-        const mabd_rigid_inertia inertia = {c->material.mass, mabd_v3_load(c->principal)};
-        const mabd_real* row = node->body + MABD_NODE_REALS * (size_t)body;
-        const mabd_vec3 zero = mabd_v3(0, 0, 0);
-        const mabd_rigid_motion motion = {mabd_q_load(sim->pose + 7 * (size_t)body + 3),
-                                          mabd_q_load(row + 10), mabd_q(0, 0, 0, 0),
-                                          mabd_v3_load(row + 7), zero};
-        mabd_rigid_balance r =
-            mabd_rigid_body_balance(&inertia, &motion, mabd_v3_load(m->gravity), 1);
-        add_loads(s, body, &motion, &r);
+        const mabd_rigid_motion motion = mabd_quaternion_motion_at(s, node, body);
+        const mabd_rigid_balance r = mabd_quaternion_balance(s, body, &motion);
         mabd_v3_store(r.f, sim->residual + s->part->vector_first + 6 * (size_t)i);
         mabd_v3_store(r.t, sim->residual + s->part->vector_first + 6 * (size_t)i + 3);
     }

@@ -25,11 +25,6 @@
 /// Largest rotation of a body in such an iteration [rad].
 #define CLOSE_TURN_RAD ((mabd_real)0.5)
 
-typedef struct side_motion {
-    mabd_real u[6]; // velocity of the centre (world), angular velocity (principal frame)
-    mabd_real a[6]; // accelerations, for prescribed motions
-} side_motion;
-
 // ---- rows at a pose ----------------------------------------------------------------------------
 
 void mabd_quaternion_take_pose(const mabd_quaternion_solve* s, const mabd_quaternion_node* node) {
@@ -91,19 +86,20 @@ static mabd_real dot6(const mabd_rigid_wrench* w, const mabd_real* u) {
 // ---- motions of sides --------------------------------------------------------------------------
 
 // Velocity and acceleration of a body with a script.
-static side_motion scripted_motion(const mabd_quaternion_sim* sim, mabd_real time, int32_t body) {
+static mabd_side_motion scripted_motion(const mabd_quaternion_sim* sim, mabd_real time,
+                                        int32_t body) {
     const mabd_model_script* script = &sim->model->scripts[sim->body_script[body]];
     const mabd_rigid_script_motion at = mabd_rigid_script_at(sim->model, script, time);
-    side_motion out;
+    mabd_side_motion out;
     mabd_v3_store(at.u.v, out.u), mabd_v3_store(at.u.w, out.u + 3);
     mabd_v3_store(at.a.v, out.a), mabd_v3_store(at.a.w, out.a + 3);
     return out;
 }
 
-static side_motion motion_of_side(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
-                                  int32_t body) {
+mabd_side_motion mabd_quaternion_side_motion(const mabd_quaternion_solve* s,
+                                             const mabd_quaternion_node* node, int32_t body) {
     const mabd_quaternion_sim* sim = s->sim;
-    side_motion out;
+    mabd_side_motion out;
     memset(&out, 0, sizeof out);
     if (sim->body_slot[body] >= 0) {
         const mabd_real* row = node->body + MABD_NODE_REALS * (size_t)body;
@@ -131,8 +127,8 @@ void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion
         const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
         if (!set->damped) continue;
         const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
-        const side_motion a = motion_of_side(s, node, joint->a);
-        const side_motion b = motion_of_side(s, node, joint->b);
+        const mabd_side_motion a = mabd_quaternion_side_motion(s, node, joint->a);
+        const mabd_side_motion b = mabd_quaternion_side_motion(s, node, joint->b);
         const mabd_vec3 rate = mabd_ball_rate(view.Fb, mabd_m3_tproduct(view.Ab, view.Aa),
                                               mabd_v3_load(a.u + 3), mabd_v3_load(b.u + 3));
         for (int32_t r = 0; r < set->control_count; r++) {
@@ -143,9 +139,8 @@ void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion
     }
 }
 
-// u' G u of one row: G with the multiplier 1, of all four blocks.
-static mabd_real curvature(const mabd_rigid_joint* at, const mabd_row* row, const mabd_real* ua,
-                           const mabd_real* ub) {
+mabd_real mabd_quaternion_curvature(const mabd_rigid_joint* at, const mabd_row* row,
+                                    const mabd_real* ua, const mabd_real* ub) {
     mabd_real G[4][36], sum = 0;
     const mabd_real one = 1, *left[4] = {ua, ua, ub, ub}, *right[4] = {ua, ub, ua, ub};
     memset(G, 0, sizeof G);
@@ -240,7 +235,8 @@ static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_node
     const mabd_model_joint* joint = &sim->model->joints[j->joint];
     const mabd_row_set* set = set_of(s, j);
     const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
-    const side_motion a = motion_of_side(s, node, joint->a), o = motion_of_side(s, node, joint->b);
+    const mabd_side_motion a = mabd_quaternion_side_motion(s, node, joint->a),
+                           o = mabd_quaternion_side_motion(s, node, joint->b);
     mabd_real C[2 * MABD_JOINT_MAX_ROWS];
     mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
     mabd_quaternion_rows(s, j, C, J);
@@ -249,7 +245,8 @@ static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_node
         const int32_t k = rigid ? 0 : r - set->rigid_count;
         const mabd_row* row = rigid ? &set->rigid[r] : &set->control_row[k];
         const mabd_rigid_joint at = mabd_rigid_joint_at(&view, 1, row, &C[r]);
-        b[r] = -curvature(&at, row, a.u, o.u) - dot6(&J[r].a, a.a) - dot6(&J[r].b, o.a);
+        b[r] = -mabd_quaternion_curvature(&at, row, a.u, o.u) - dot6(&J[r].a, a.a) -
+               dot6(&J[r].b, o.a);
         if (rigid) continue;
         const mabd_control* c = &set->control[k];
         const int32_t coordinate = joint->coordinate + k;
@@ -316,8 +313,8 @@ static void write_turn_slopes(const mabd_quaternion_solve* s, const mabd_quatern
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
     const mabd_mat3 Q = mabd_m3_tproduct(view.Ab, view.Aa);
-    const mabd_vec3 om_a = mabd_v3_load(motion_of_side(s, node, joint->a).u + 3);
-    const mabd_vec3 om_b = mabd_v3_load(motion_of_side(s, node, joint->b).u + 3);
+    const mabd_vec3 om_a = mabd_v3_load(mabd_quaternion_side_motion(s, node, joint->a).u + 3);
+    const mabd_vec3 om_b = mabd_v3_load(mabd_quaternion_side_motion(s, node, joint->b).u + 3);
     const mabd_vec3 turn =
         mabd_v3_sub(side_turn(s, joint->b), mabd_m3_mul(Q, side_turn(s, joint->a)));
     const mabd_vec3 bend =
@@ -493,8 +490,8 @@ void mabd_quaternion_add_rates(const mabd_quaternion_solve* s, const mabd_quater
         mabd_real C[2 * MABD_JOINT_MAX_ROWS];
         mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
         if (j->slot < 0) continue;
-        const side_motion a = motion_of_side(s, node, joint->a);
-        const side_motion o = motion_of_side(s, node, joint->b);
+        const mabd_side_motion a = mabd_quaternion_side_motion(s, node, joint->a);
+        const mabd_side_motion o = mabd_quaternion_side_motion(s, node, joint->b);
         mabd_quaternion_rows(s, j, C, J);
         for (int32_t r = 0; r < j->width; r++) {
             if (r >= rigid) C[r] -= s->sim->input[joint->coordinate + r - rigid];
@@ -513,7 +510,8 @@ static void set_impact(const mabd_quaternion_solve* s, const mabd_quaternion_nod
     mabd_quaternion_sim* sim = s->sim;
     const mabd_model_joint* joint = &sim->model->joints[j->joint];
     const mabd_row_set* set = set_of(s, j);
-    const side_motion a = motion_of_side(s, node, joint->a), o = motion_of_side(s, node, joint->b);
+    const mabd_side_motion a = mabd_quaternion_side_motion(s, node, joint->a),
+                           o = mabd_quaternion_side_motion(s, node, joint->b);
     mabd_real* b = rows_of(s, j);
     mabd_real C[2 * MABD_JOINT_MAX_ROWS];
     mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
@@ -609,8 +607,8 @@ void mabd_quaternion_read_coordinates(const mabd_quaternion_solve* s, mabd_quate
         mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
         if (set->control_count == 0) continue;
         mabd_quaternion_rows(s, j, C, J);
-        const side_motion a = motion_of_side(s, node, joint->a);
-        const side_motion o = motion_of_side(s, node, joint->b);
+        const mabd_side_motion a = mabd_quaternion_side_motion(s, node, joint->a);
+        const mabd_side_motion o = mabd_quaternion_side_motion(s, node, joint->b);
         for (int32_t k = 0; k < set->control_count; k++) {
             const int32_t r = set->rigid_count + k;
             mabd_real* x = node->x + 2 * (size_t)(joint->coordinate + k);

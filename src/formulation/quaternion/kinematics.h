@@ -4,6 +4,18 @@
 
 #include "formulation/quaternion/solve.h"
 
+/// Motion of a side of a joint.
+typedef struct mabd_side_motion {
+    mabd_real u[6]; // velocity of the centre (world), angular velocity (principal frame)
+    mabd_real a[6]; // accelerations, for prescribed motions
+} mabd_side_motion;
+/// Return the motion of a body at a node whose pose is in sim->pose, or of a prescribed one.
+mabd_side_motion mabd_quaternion_side_motion(const mabd_quaternion_solve* s,
+                                             const mabd_quaternion_node* node, int32_t body);
+/// u' G u of one row: G with the multiplier 1, of all four blocks. ua, ub (6): velocities.
+mabd_real mabd_quaternion_curvature(const mabd_rigid_joint* at, const mabd_row* row,
+                                    const mabd_real* ua, const mabd_real* ub);
+
 /// Evaluate the rows of a joint at sim->pose and s->time: rigid rows, then controls, with the
 /// coordinates of controls as values. C, J (width of the joint). near: coordinates before.
 void mabd_quaternion_rows(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,

@@ -60,6 +60,16 @@ typedef struct mabd_quaternion_joint {
 
 struct mabd_body_graph;
 struct mabd_elimination;
+/// Most halvings of a step, as mabd_sim_def allows them.
+#define MABD_QUATERNION_HALVINGS 20
+
+/// How a part took its last step, for derivatives.
+typedef struct mabd_quaternion_taken {
+    mabd_integrator method;
+    bool had_slope; // the slope at its start was known
+    bool halved;
+    int32_t parts[MABD_QUATERNION_HALVINGS + 1]; // parts of h/2^i, in this order
+} mabd_quaternion_taken;
 
 /// A component of the joint graph.
 typedef struct mabd_quaternion_part {
@@ -79,9 +89,10 @@ typedef struct mabd_quaternion_part {
     bool has_slope;                       // `slope` is the derivative at `now`
     bool history_after;                   // values after the step that is being taken
     bool slope_after;
-    bool laws;               // some axis has a force law (axes.c)
-    bool has_branches;       // `branch` is known: a step was taken
-    mabd_axis_stalls stalls; // of the search for branches
+    bool laws;                   // some axis has a force law (axes.c)
+    bool has_branches;           // `branch` is known: a step was taken
+    mabd_axis_stalls stalls;     // of the search for branches
+    mabd_quaternion_taken taken; // the last step
 } mabd_quaternion_part;
 
 /// Report of the step of one part.
@@ -149,6 +160,7 @@ typedef struct mabd_quaternion_sim {
     mabd_quaternion_node base, stage, past, next, next_slope;
     mabd_real* next_lambda;               // (rows)
     bool* last_dropped;                   // (rows) before the step
+    mabd_real* stage_lambda;              // (rows) of the first of two solves
     mabd_real* trial;                     // (bodies x 7) pose that a line search tries
     mabd_real* pose;                      // (bodies x 7) of the iterate
     mabd_real *y, *rhs, *rest, *residual; // (unknowns)

@@ -42,6 +42,8 @@ mabd_status mabd_quaternion_start(mabd_quaternion_sim* sim, mabd_error* error);
 /// Entry set_state of the table (state.c).
 mabd_status mabd_quaternion_set_state(void* self, mabd_real time, const mabd_model_start* state,
                                       bool moved, mabd_error* error);
+/// Forget the history: the state is that of `now` (state.c).
+void mabd_quaternion_forget_history(mabd_quaternion_sim* sim);
 /// Bytes of a saved state: entries of the table (state.c).
 size_t mabd_quaternion_state_size(const void* self);
 void mabd_quaternion_save(const void* self, void* buffer);

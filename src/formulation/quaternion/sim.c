@@ -7,6 +7,7 @@
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/quaternion_layout.h"
 #include "formulation/quaternion/symmetric.h"
+#include "formulation/quaternion/tangent.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +118,7 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .name = "quaternion",
     .paper_name = "VQ",
     .state_version = 3,
-    .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_TRBDF2 |
                    1U << MABD_INTEGRATOR_PARESCHI_RUSSO | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT,
@@ -154,4 +155,18 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .device_bytes = device_bytes,
     .memory = memory,
     .get_times = get_times,
+    .gradient_open = mabd_quaternion_gradient_open,
+    .gradient_begin = mabd_quaternion_gradient_begin,
+    .gradient_close = mabd_quaternion_gradient_close,
+    .gradient_bytes = mabd_quaternion_gradient_bytes,
+    .tape_size = mabd_quaternion_tape_size,
+    .tape_write = mabd_quaternion_tape_write,
+    .tape_read = mabd_quaternion_tape_read,
+    .adjoint_begin = mabd_quaternion_adjoint_begin,
+    .adjoint_output = mabd_quaternion_adjoint_output,
+    .adjoint_step = mabd_quaternion_adjoint_step,
+    .adjoint_start = mabd_quaternion_adjoint_start,
+    .forward_start = mabd_quaternion_forward_start,
+    .forward_step = mabd_quaternion_forward_step,
+    .forward_output = mabd_quaternion_forward_output,
 };

@@ -41,6 +41,19 @@ mabd_quaternion_size mabd_quaternion_evaluate(const mabd_quaternion_solve* s, co
 /// and dampers, into sim->residual: bh^2 E.
 void mabd_quaternion_evaluate_loads(const mabd_quaternion_solve* s, const mabd_real* pose);
 
+/// Motion of a body in a solve at `pose` (7), with its past (MABD_NODE_REALS).
+mabd_rigid_motion mabd_quaternion_motion(const mabd_quaternion_solve* s, const mabd_real* pose,
+                                         const mabd_real* past);
+/// Motion of a body at a node whose pose is in sim->pose, without accelerations.
+mabd_rigid_motion mabd_quaternion_motion_at(const mabd_quaternion_solve* s,
+                                            const mabd_quaternion_node* node, int32_t body);
+/// Balance of a body with its loads; s->bh may be infinite: then the derivatives are those at fixed
+/// velocities.
+mabd_rigid_balance mabd_quaternion_balance(const mabd_quaternion_solve* s, int32_t body,
+                                           const mabd_rigid_motion* motion);
+/// Angular velocity of a side of a joint and its derivative, as the solve has them.
+mabd_ball_side mabd_quaternion_ball_side(const mabd_quaternion_solve* s, const mabd_real* pose,
+                                         int32_t body);
 /// Set the matrix of a part to zero.
 void mabd_quaternion_clear(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part);
 /// Write J (width of the joint) and -J' of one side of a joint into the matrix.

@@ -65,8 +65,7 @@ static mabd_status judge_parts(mabd_quaternion_sim* sim, const mabd_quaternion_n
     return MABD_OK;
 }
 
-// Forget the history: the state is that of `now`.
-static void forget_history(mabd_quaternion_sim* sim) {
+void mabd_quaternion_forget_history(mabd_quaternion_sim* sim) {
     const size_t bodies = MABD_NODE_REALS * (size_t)sim->model->body_count * sizeof(mabd_real);
     const size_t coordinates = 2 * (size_t)sim->model->coordinate_count * sizeof(mabd_real);
     mabd_quaternion_node* nodes[] = {&sim->last, &sim->next, &sim->base, &sim->stage, &sim->past};
@@ -107,7 +106,7 @@ mabd_status mabd_quaternion_start(mabd_quaternion_sim* sim, mabd_error* error) {
     read_controls(sim, &sim->now);
     MABD_TRY(eliminate(sim, &sim->now, true, error));
     MABD_TRY(judge_parts(sim, &sim->now, error));
-    forget_history(sim);
+    mabd_quaternion_forget_history(sim);
     const mabd_measure start = mabd_quaternion_measure(sim);
     sim->start_energy[0] = start.kinetic, sim->start_energy[1] = start.gravity;
     sim->start_energy[2] = start.spring;
@@ -134,7 +133,7 @@ mabd_status mabd_quaternion_set_state(void* self, mabd_real time, const mabd_mod
     const mabd_measure before = mabd_quaternion_measure(sim);
     const mabd_quaternion_node now = sim->now;
     sim->now = sim->next, sim->next = now;
-    forget_history(sim);
+    mabd_quaternion_forget_history(sim);
     const mabd_measure after = mabd_quaternion_measure(sim);
     sim->start_energy[0] += after.kinetic - before.kinetic;
     sim->start_energy[1] += after.gravity - before.gravity;

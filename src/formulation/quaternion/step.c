@@ -16,10 +16,10 @@
 #include "formulation/quaternion/drives.h"
 #include "formulation/quaternion/elimination.h"
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/part_step.h"
 #include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/semi_implicit.h"
 #include "formulation/quaternion/symmetric.h"
-#include "formulation/quaternion/tableau.h"
 #include "rigid/row_error.h"
 
 #include <math.h>
@@ -261,6 +261,9 @@ static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
     if (t.uses_slope && !p->slope) MABD_TRY(find_slope(p, time));
     if (t.count == 1) return solve_once(p, &t, 0, time, NULL, to);
     MABD_TRY(solve_once(p, &t, 0, time, NULL, &sim->stage));
+    memcpy(sim->stage_lambda + p->solve.part->row_first,
+           sim->next_lambda + p->solve.part->row_first,
+           (size_t)p->solve.part->row_count * sizeof *sim->stage_lambda);
     if (p->watches && p->jumped) return MABD_OK;
     MABD_TRY(solve_once(p, &t, 1, time, &sim->stage, to));
     if (t.uses_slope) write_end_slope(p, to);
@@ -330,8 +333,11 @@ static mabd_status advance_in_parts(part_step* p, mabd_real time) {
     mabd_quaternion_report* report = p->solve.report;
     const int32_t units = (int32_t)1 << sim->def.max_halvings;
     int32_t size = units / 2, done = 0;
+    mabd_quaternion_taken* taken = &p->solve.part->taken;
+    int level = 1;
     report->retries++;
     report->substeps = 0;
+    taken->halved = true;
     begin_again(p, time);
     while (done < units) {
         const mabd_real unit = sim->def.h / (mabd_real)units;
@@ -343,11 +349,13 @@ static mabd_status advance_in_parts(part_step* p, mabd_real time) {
             go_on(p);
             done += size;
             report->substeps++;
+            taken->parts[level]++;
         } else if (size == 1) {
             return status;
         } else {
             report->retries++;
             size /= 2;
+            level++;
         }
     }
     return MABD_OK;
@@ -367,6 +375,20 @@ static void clear_slope(part_step* p) {
         memset(sim->next_slope.body + at, 0, MABD_NODE_REALS * sizeof(mabd_real));
     }
     for_coordinates(p, clear_coordinate, NULL);
+}
+
+void mabd_quaternion_take_past(const mabd_quaternion_solve* s, const mabd_tableau_solve* t,
+                               const mabd_quaternion_sources* from) {
+    part_step p = {.solve = *s, .from = from->start, .last = from->last, .slope = from->slope};
+    set_past(&p, t, from->stage);
+}
+
+mabd_status mabd_quaternion_repeat(mabd_quaternion_solve* s, mabd_integrator method, mabd_real time,
+                                   const mabd_quaternion_sources* from, mabd_quaternion_node* to) {
+    part_step p = {.solve = *s, .from = from->start, .last = from->last, .slope = from->slope};
+    const mabd_status status = advance(&p, method, time, to);
+    *s = p.solve;
+    return status;
 }
 
 static void measure_rows(part_step* p) {
@@ -469,6 +491,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     bool smooth = !watches || method != MABD_INTEGRATOR_EULER;
     p.watches = watches && smooth;
     if (sim->dual) mabd_quaternion_dual_restart(sim, part);
+    part->taken = (mabd_quaternion_taken){.method = method, .had_slope = p.slope != NULL};
     report->status =
         part->elimination ? step_without_rows(&p, method, time) : take_step(&p, method, time);
     if (report->status == MABD_ERR_DIVERGED) blame_drive(&p, time);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of states by all parameters, forward along the run, and the comparison of gradients
+// with differences.
+
+#include "gradient/gradient_run.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Memory of a run in forward mode.
+typedef struct forward_run {
+    mabd_gradient* g;
+    void* work;
+    mabd_real* start; // (parameters x bodies x 12)
+    mabd_real* state; // (bodies x 12)
+    char* records[3]; // of states k, k - 1, k - 2, by k modulo 3
+    void* memory;
+    size_t memory_size;
+} forward_run;
+
+static void lay_out(forward_run* f, mabd_arena* arena) {
+    const mabd_gradient* g = f->g;
+    const size_t reals = 12 * (size_t)g->source->body_count;
+    f->start = mabd_arena_take(arena, reals * (size_t)g->def.parameter_count, sizeof *f->start);
+    f->state = mabd_arena_take(arena, reals, sizeof *f->state);
+    for (int i = 0; i < 3; i++) f->records[i] = mabd_arena_take(arena, 1, g->record_size);
+}
+
+// Write the derivatives of the state into place `at` of ds_dp.
+static void write_state(forward_run* f, size_t at, mabd_real* ds_dp) {
+    const mabd_gradient* g = f->g;
+    const size_t reals = 12 * (size_t)g->source->body_count;
+    const size_t count = (size_t)g->def.parameter_count;
+    for (int32_t i = 0; i < g->def.parameter_count; i++) {
+        g->sim->ops->forward_output(g->sim->self, f->work, i, f->state);
+        for (size_t j = 0; j < reals; j++) {
+            ds_dp[(at * reals + j) * count + (size_t)i] = f->state[j];
+        }
+    }
+}
+
+static mabd_status run(forward_run* f, int64_t every, mabd_real* ds_dp, mabd_error* error) {
+    mabd_gradient* g = f->g;
+    const mabd_formulation_ops* ops = g->sim->ops;
+    const size_t reals = 12 * (size_t)g->source->body_count;
+    for (int32_t i = 0; i < g->def.parameter_count; i++) {
+        mabd_variant_start_change(&g->variant, i, f->start + (size_t)i * reals);
+    }
+    MABD_TRY(ops->forward_start(g->sim->self, f->work, f->start, error));
+    ops->tape_write(g->sim->self, f->work, f->records[0]);
+    write_state(f, 0, ds_dp);
+    for (int64_t k = 1; k <= g->def.steps; k++) {
+        MABD_TRY(mabd_gradient_advance(g, k, error));
+        ops->tape_write(g->sim->self, f->work, f->records[k % 3]);
+        const mabd_tape_step step = {f->records[k % 3], f->records[(k + 2) % 3],
+                                     k > 1 ? f->records[(k + 1) % 3] : NULL, k,
+                                     (mabd_real)(k - 1) * g->sim->def.h};
+        MABD_TRY(ops->forward_step(g->sim->self, f->work, &step, error));
+        if (k % every == 0) write_state(f, (size_t)(k / every), ds_dp);
+    }
+    return MABD_OK;
+}
+
+mabd_status mabd_gradient_forward(mabd_gradient* g, const mabd_real* p, int64_t every,
+                                  mabd_real* ds_dp, mabd_error* error) {
+    if (!g || !p || !ds_dp || every < 1) {
+        return mabd_fail(error, MABD_ERR_ARG,
+                         "gradient, p and ds_dp must not be null, every at least 1");
+    }
+    forward_run f = {.g = g};
+    mabd_arena arena = {0};
+    const mabd_gradient_setup setup = {g->def.parameter_count, g->parameters, g->values, true};
+    MABD_TRY(mabd_gradient_begin(g, p, error));
+    lay_out(&f, &arena);
+    if (mabd_arena_allocate(&g->allocator, &arena) != MABD_OK) {
+        return mabd_fail_memory(error, "derivatives of states");
+    }
+    lay_out(&f, &arena);
+    f.memory = arena.memory, f.memory_size = arena.size;
+    mabd_status status =
+        g->sim->ops->gradient_open(g->sim->self, &setup, &g->allocator, &f.work, error);
+    if (status == MABD_OK) status = run(&f, every, ds_dp, error);
+    if (f.work) g->sim->ops->gradient_close(f.work, &g->allocator);
+    mabd_free(&g->allocator, f.memory, f.memory_size);
+    return status;
+}
+
+// ---- differences -------------------------------------------------------------------------------
+
+// Difference of fourth order: (8 (f1 - f-1) - (f2 - f-2)) / 12 h.
+static mabd_status difference(mabd_gradient* g, mabd_real* p, int32_t i, mabd_real h,
+                              mabd_real* out, mabd_error* error) {
+    static const mabd_real weight[2] = {8, -1};
+    const mabd_real kept = p[i];
+    mabd_status status = MABD_OK;
+    *out = 0;
+    for (int k = 1; k <= 2 && status == MABD_OK; k++) {
+        for (int side = -1; side <= 1 && status == MABD_OK; side += 2) {
+            mabd_gradient_info info;
+            p[i] = kept + (mabd_real)(side * k) * h;
+            status = mabd_gradient_run(g, p, NULL, &info, error);
+            *out += (mabd_real)side * weight[k - 1] * info.loss;
+        }
+    }
+    p[i] = kept;
+    *out /= 12 * h;
+    return status;
+}
+
+static mabd_status compare(mabd_gradient* g, mabd_real* p, mabd_real step, mabd_real* own,
+                           mabd_real* found, mabd_real* worst, int32_t* which, mabd_error* error) {
+    const int32_t n = g->def.parameter_count;
+    mabd_real scale = 0;
+    MABD_TRY(mabd_gradient_run(g, p, own, NULL, error));
+    for (int32_t i = 0; i < n; i++) {
+        const mabd_real unit = g->parameters[i].scale;
+        MABD_TRY(difference(g, p, i, step * unit, &found[i], error));
+        own[i] *= unit, found[i] *= unit; // by value/scale: comparable among kinds
+        scale = (mabd_real)fmax(scale, fmax(fabs(own[i]), fabs(found[i])));
+    }
+    for (int32_t i = 0; i < n; i++) {
+        const mabd_real error_of = scale > 0 ? (mabd_real)fabs(own[i] - found[i]) / scale : 0;
+        if (error_of <= *worst) continue;
+        *worst = error_of;
+        if (which) *which = i;
+    }
+    return MABD_OK;
+}
+
+mabd_status mabd_gradient_check(mabd_gradient* g, const mabd_real* p, mabd_real step,
+                                mabd_real* worst, int32_t* which, mabd_error* error) {
+    if (!g || !p || !worst || !(step > 0)) {
+        return mabd_fail(error, MABD_ERR_ARG,
+                         "gradient, p and worst must not be null, step positive");
+    }
+    const size_t n = (size_t)g->def.parameter_count;
+    const size_t bytes = mabd_bytes(3 * n, sizeof(mabd_real));
+    mabd_real* work = mabd_alloc(&g->allocator, bytes);
+    if (!work) return mabd_fail_memory(error, "checking a gradient");
+    memcpy(work, p, n * sizeof *p);
+    *worst = 0;
+    if (which) *which = -1;
+    const mabd_status status = compare(g, work, step, work + n, work + 2 * n, worst, which, error);
+    mabd_free(&g->allocator, work, bytes);
+    return status;
+}

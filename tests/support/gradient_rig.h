@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared parts of the tests of gradients: short lists of parameters and terms, and comparisons.
+#pragma once
+
+#include "mabd/gradient.h"
+#include "support/rig.h"
+
+#define GRADIENT_MAX 64
+
+/// Parameters and terms of one gradient.
+typedef struct gradient_rig {
+    mabd_parameter parameters[GRADIENT_MAX];
+    mabd_loss_term terms[GRADIENT_MAX];
+    mabd_gradient_def def;
+    mabd_sim_def sim;
+} gradient_rig;
+
+static inline gradient_rig gradient_rig_make(mabd_integrator integrator, mabd_real h,
+                                             int64_t steps) {
+    gradient_rig rig;
+    memset(&rig, 0, sizeof rig);
+    rig.def = mabd_default_gradient_def();
+    rig.def.steps = steps;
+    rig.sim = rig_def(MABD_PRESET_EXACT, h);
+    rig.sim.formulation = MABD_FORMULATION_QUATERNION;
+    rig.sim.integrator = integrator;
+    return rig;
+}
+
+static inline mabd_parameter* gradient_rig_add(gradient_rig* rig, mabd_parameter_kind kind,
+                                               int32_t index, int32_t component) {
+    mabd_parameter* p = &rig->parameters[rig->def.parameter_count++];
+    *p = mabd_default_parameter(kind);
+    p->index = index, p->component = component;
+    return p;
+}
+static inline void gradient_rig_axis(gradient_rig* rig, mabd_parameter_kind kind, int32_t joint,
+                                     mabd_axis axis, mabd_real scale) {
+    mabd_parameter* p = gradient_rig_add(rig, kind, joint, 0);
+    p->axis = (int32_t)axis, p->scale = scale;
+}
+
+static inline mabd_loss_term* gradient_rig_term(gradient_rig* rig, mabd_loss_kind kind,
+                                                int32_t index, int64_t first, int64_t last) {
+    mabd_loss_term* t = &rig->terms[rig->def.term_count++];
+    *t = mabd_default_loss_term(kind);
+    t->index = index, t->first = first, t->last = last;
+    return t;
+}
+
+/// Create the gradient; the rig's arrays are copied.
+static inline mabd_gradient* gradient_rig_create(gradient_rig* rig, const mabd_model* model) {
+    mabd_error error = {0};
+    mabd_gradient* g;
+    rig->def.parameters = rig->parameters, rig->def.terms = rig->terms;
+    rig_check(mabd_gradient_create(model, &rig->sim, &rig->def, &g, &error), &error, "gradient");
+    return g;
+}
+
+/// Write the values of the scene, each moved by `offset` scales.
+static inline void gradient_rig_values(const gradient_rig* rig, const mabd_model* model,
+                                       mabd_real offset, mabd_real* p) {
+    for (int32_t i = 0; i < rig->def.parameter_count; i++) {
+        p[i] = mabd_parameter_value(model, rig->sim.h, &rig->parameters[i]) +
+               offset * rig->parameters[i].scale;
+    }
+}
+
+/// Compare each derivative with its difference of fourth order: relative to itself, but to no less
+/// than 1e-3 of the largest.
+static inline double gradient_rig_compare(const gradient_rig* rig, mabd_gradient* g, mabd_real* p,
+                                          mabd_real step, bool print) {
+    mabd_error error = {0};
+    mabd_gradient_info info;
+    mabd_real own[GRADIENT_MAX], found[GRADIENT_MAX];
+    double most = 0, worst = 0;
+    rig_check(mabd_gradient_run(g, p, own, &info, &error), &error, "run");
+    for (int32_t i = 0; i < rig->def.parameter_count; i++) {
+        const mabd_real kept = p[i], h = step * rig->parameters[i].scale;
+        mabd_real f[4];
+        const int at[4] = {-2, -1, 1, 2};
+        for (int k = 0; k < 4; k++) {
+            p[i] = kept + at[k] * h;
+            rig_check(mabd_gradient_run(g, p, NULL, &info, &error), &error, "run");
+            f[k] = info.loss;
+        }
+        p[i] = kept;
+        found[i] = (8 * (f[2] - f[1]) - (f[3] - f[0])) / 12 / step;
+        own[i] *= rig->parameters[i].scale;
+        most = fmax(most, fabs(found[i]));
+    }
+    for (int32_t i = 0; i < rig->def.parameter_count; i++) {
+        const double e = fabs(own[i] - found[i]) / fmax(fabs(found[i]), 1e-3 * most);
+        if (print || e > 1e-6) {
+            printf("  %-15s %d/%d  adjoint %.12g  difference %.12g  error %.1e\n",
+                   mabd_parameter_kind_name(rig->parameters[i].kind), rig->parameters[i].index,
+                   rig->parameters[i].component, (double)own[i], (double)found[i], e);
+        }
+        worst = fmax(worst, e);
+    }
+    return worst;
+}

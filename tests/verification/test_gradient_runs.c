@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of runs: by springs, dampers, controls and forces against differences; adjoint against
+// forward mode; with checkpoints the same bits; bytes as the allocator counts them; a projectile in
+// closed form.
+
+#include "support/counting_allocator.h"
+#include "support/gradient_rig.h"
+
+// An arm on a ball joint with springs and dampers, then a hinge with spring, damper, armature and
+// motor.
+static mabd_model* arm(void) {
+    return rig_text_model(
+        "{\"gravity\": [0.3, 0.1, -9.81], \"bodies\": ["
+        " {\"name\": \"upper\", \"mass\": 1.2, \"inertia\": [0.03, 0.05, 0.06, 0.004, -0.003, "
+        "0.002],"
+        "  \"position\": [0.25, 0, 0]},"
+        " {\"name\": \"lower\", \"mass\": 0.7, \"inertia\": [0.02, 0.03, 0.025],"
+        "  \"position\": [0.75, 0.1, 0]}],"
+        " \"joints\": [{\"type\": \"ball\", \"a\": \"world\", \"b\": \"upper\","
+        "  \"anchor\": [0, 0, 0], \"axes\": {"
+        "   \"rx\": {\"stiffness\": 2, \"rest\": 0.1, \"damping\": 0.1},"
+        "   \"ry\": {\"stiffness\": 3, \"damping\": 0.2, \"armature\": 0.01},"
+        "   \"rz\": {\"stiffness\": 4, \"rest\": -0.2, \"damping\": 0.3}}},"
+        " {\"type\": \"hinge\", \"a\": \"upper\", \"b\": \"lower\", \"anchor\": [0.5, 0, 0],"
+        "  \"axis\": [0, 1, 0], \"axes\": {\"rx\": {\"stiffness\": 5, \"rest\": 0.2,"
+        "   \"damping\": 0.1, \"armature\": 0.02, \"motor\": 0.5}}}]}");
+}
+
+static gradient_rig make_rig(mabd_integrator method) {
+    gradient_rig rig = gradient_rig_make(method, 0.01, 10);
+    const mabd_parameter_kind kinds[] = {MABD_PARAMETER_STIFFNESS, MABD_PARAMETER_REST,
+                                         MABD_PARAMETER_DAMPING};
+    for (int k = 0; k < 3; k++) {
+        gradient_rig_axis(&rig, kinds[k], 0, MABD_AXIS_RX, 0.1);
+        gradient_rig_axis(&rig, kinds[k], 1, MABD_AXIS_RX, 0.1);
+        gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, 1, k)->scale = 0.1;
+    }
+    gradient_rig_axis(&rig, MABD_PARAMETER_ARMATURE, 0, MABD_AXIS_RY, 0.002);
+    gradient_rig_axis(&rig, MABD_PARAMETER_ARMATURE, 1, MABD_AXIS_RX, 0.002);
+    mabd_parameter* p = gradient_rig_add(&rig, MABD_PARAMETER_CONTROL, 0, 0);
+    p->first = 3, p->last = 6;
+    p = gradient_rig_add(&rig, MABD_PARAMETER_FORCE, 1, 1);
+    p->first = 2, p->last = 5;
+    p = gradient_rig_add(&rig, MABD_PARAMETER_FORCE, 0, 5);
+    p->first = 4, p->last = 9;
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 1, 5, 10);
+    t->point[0] = 0.2, t->target[2] = -0.3;
+    t = gradient_rig_term(&rig, MABD_LOSS_ANGULAR, 1, 10, 10);
+    t->weight = 0.01;
+    t = gradient_rig_term(&rig, MABD_LOSS_ENERGY, 0, 10, 10);
+    t->weight = 0.01;
+    return rig;
+}
+
+Test(gradient, axes_and_inputs) {
+    const mabd_integrator methods[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_BDF2,
+                                       MABD_INTEGRATOR_TRBDF2};
+    mabd_model* model = arm();
+    for (int i = 0; i < 3; i++) {
+        gradient_rig rig = make_rig(methods[i]);
+        mabd_real p[GRADIENT_MAX];
+        mabd_gradient* g = gradient_rig_create(&rig, model);
+        gradient_rig_values(&rig, model, 0.1, p);
+        const double error = gradient_rig_compare(&rig, g, p, 0.02, false);
+        printf("%-15s error %.1e\n", mabd_integrator_name(methods[i]), error);
+        cr_expect(error < 1e-6);
+        mabd_gradient_destroy(g);
+    }
+    mabd_model_destroy(model);
+}
+
+// d loss/dp = sum of derivatives of the loss by the last state and of that state by p.
+Test(gradient, adjoint_equals_forward) {
+    mabd_model* model = arm();
+    mabd_error error = {0};
+    gradient_rig rig = make_rig(MABD_INTEGRATOR_TRBDF2);
+    mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX], ds[2 * 24 * GRADIENT_MAX], position[6];
+    const int32_t n = rig.def.parameter_count;
+    rig.def.term_count = 0;
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 1, 10, 10);
+    t->target[0] = 0.2, t->target[2] = -0.3;
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    gradient_rig_values(&rig, model, 0.1, p);
+    rig_check(mabd_gradient_run(g, p, own, NULL, &error), &error, "run");
+    rig_check(mabd_gradient_forward(g, p, 10, ds, &error), &error, "forward");
+    // the position from the loss itself: |x - a|^2 at three targets would do; here by its gradient
+    double most = 0, worst = 0;
+    for (int k = 0; k < 3; k++) { // one coordinate at a time: 2 (x - a) dx/dp
+        gradient_rig one = make_rig(MABD_INTEGRATOR_TRBDF2);
+        mabd_gradient_info info;
+        one.def.term_count = 0, one.def.user_fn = NULL;
+        t = gradient_rig_term(&one, MABD_LOSS_POINT, 1, 10, 10);
+        mabd_gradient* h = gradient_rig_create(&one, model);
+        rig_check(mabd_gradient_run(h, p, NULL, &info, &error), &error, "run");
+        const double zero = info.loss;
+        mabd_gradient_destroy(h);
+        one.terms[0].target[k] = 1;
+        h = gradient_rig_create(&one, model);
+        rig_check(mabd_gradient_run(h, p, NULL, &info, &error), &error, "run");
+        position[k] = (zero - info.loss + 1) / 2; // |x|^2 - |x - e|^2 = 2 x_k - 1
+        mabd_gradient_destroy(h);
+    }
+    const double target[3] = {0.2, 0, -0.3};
+    for (int32_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int k = 0; k < 3; k++) {
+            sum += 2 * (position[k] - target[k]) * ds[(24 + 12 + k) * n + i];
+        }
+        most = fmax(most, fabs(sum)), worst = fmax(worst, fabs(sum - own[i]));
+    }
+    printf("adjoint against forward: %.1e of %.3g\n", worst / most, most);
+    cr_expect(worst < 1e-11 * most);
+    mabd_gradient_destroy(g);
+    mabd_model_destroy(model);
+}
+
+Test(gradient, checkpoints_give_the_same_bits) {
+    mabd_model* model = arm();
+    mabd_error error = {0};
+    mabd_real p[GRADIENT_MAX], plain[GRADIENT_MAX], again[GRADIENT_MAX];
+    mabd_gradient_info info;
+    gradient_rig rig = make_rig(MABD_INTEGRATOR_BDF2);
+    rig.def.steps = 60;
+    gradient_rig_values(&rig, model, 0.1, p);
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    const size_t all = mabd_gradient_bytes(g);
+    rig_check(mabd_gradient_run(g, p, plain, &info, &error), &error, "run");
+    cr_expect(info.recomputed == 0);
+    mabd_gradient_destroy(g);
+    rig.def.tape_bytes = 1;
+    rig.def.parameters = rig.parameters, rig.def.terms = rig.terms;
+    cr_expect(mabd_gradient_create(model, &rig.sim, &rig.def, &g, &error) == MABD_ERR_MEMORY);
+    size_t need = 0, full = 0;
+    cr_expect(sscanf(error.text,
+                     "tape_bytes is 1; a tape with checkpoints needs %zu, all of it %zu", &need,
+                     &full) == 2);
+    cr_assert(need > 0 && need < full);
+    rig.def.tape_bytes = need;
+    g = gradient_rig_create(&rig, model);
+    rig_check(mabd_gradient_run(g, p, again, &info, &error), &error, "run");
+    cr_expect(info.recomputed > 0 && mabd_gradient_bytes(g) < all);
+    cr_expect(memcmp(plain, again, (size_t)rig.def.parameter_count * sizeof *p) == 0);
+    mabd_gradient_destroy(g);
+    printf("tape %zu bytes, with checkpoints %zu\n", full, need);
+    mabd_model_destroy(model);
+}
+
+// x = x0 + v t + g t^2/2 for trbdf2, which is exact for it: loss |x - a|^2.
+Test(gradient, projectile) {
+    mabd_model* model =
+        rig_text_model("{\"gravity\": [0, 0, -10], \"bodies\": [{\"name\": \"ball\", \"mass\": 2,"
+                       " \"inertia\": [1, 1, 1], \"velocity\": [3, 1, 4]}]}");
+    mabd_error error = {0};
+    gradient_rig rig = gradient_rig_make(MABD_INTEGRATOR_TRBDF2, 0.01, 50);
+    mabd_real p[3], own[3];
+    gradient_rig_add(&rig, MABD_PARAMETER_START_VELOCITY, 0, 0);
+    gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, 2);
+    mabd_parameter* f = gradient_rig_add(&rig, MABD_PARAMETER_FORCE, 0, 1);
+    f->first = 1, f->last = 50;
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_POINT, 0, 50, 50);
+    t->target[0] = 1, t->target[1] = 2, t->target[2] = 3;
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    gradient_rig_values(&rig, model, 0, p);
+    rig_check(mabd_gradient_run(g, p, own, NULL, &error), &error, "run");
+    const double x[3] = {1.5, 0.5, 2 - 1.25};
+    cr_expect(fabs(own[0] - 2 * (x[0] - 1) * 0.5) < 1e-10, "%g", (double)own[0]);
+    cr_expect(fabs(own[1] - 2 * (x[2] - 3) * 0.125) < 1e-10, "%g", (double)own[1]);
+    cr_expect(fabs(own[2] - 2 * (x[1] - 2) * 0.125 / 2) < 1e-10, "%g", (double)own[2]);
+    mabd_gradient_destroy(g);
+    mabd_model_destroy(model);
+}
+
+Test(gradient, bytes) {
+    counting_allocator counter = {.fail_at = -1};
+    const mabd_allocator allocator = counting_allocator_make(&counter);
+    mabd_model* model = arm();
+    gradient_rig rig = make_rig(MABD_INTEGRATOR_BDF2);
+    rig.sim.allocator = &allocator;
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    const int64_t before = counter.live_bytes;
+    const int64_t rest = before - (int64_t)mabd_gradient_bytes(g);
+    // mabd_sim_bytes counts its two structs without the rounding of blocks to 64 bytes
+    cr_expect(rest >= 0 && rest < 128, "%lld live, %zu said", (long long)before,
+              mabd_gradient_bytes(g));
+    mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
+    mabd_error error = {0};
+    gradient_rig_values(&rig, model, 0.1, p);
+    rig_check(mabd_gradient_run(g, p, own, NULL, &error), &error, "run");
+    cr_expect(counter.live_bytes == before);
+    mabd_gradient_destroy(g);
+    cr_expect(counter.live_blocks == 0 && counter.wrong_frees == 0);
+    mabd_model_destroy(model);
+}
