@@ -69,6 +69,7 @@ BEGIN {
     room("cli",        11,   "", "the command is a user of the public API")
     room("cli/bench",  11.5, "", "measures through the public API, but for kernels of contact")
     room("cli/compare", 11.6, "", "formulations on one scene; draws with the plots of cli/bench")
+    room("cli/gradient", 11.5, "", "derivatives of a run, through the public API")
     room("cli main",   11.9, "", "the table of commands")
     room("cuda/exec",     1.5, "", "runs kernels on the processor")
     room("cuda/runtime",  2.5, "", "devices, launches, reductions, libraries")
@@ -88,7 +89,8 @@ BEGIN {
     only("cli", "base math cli")
     only("cli/bench", "base math contact cli cli/bench bench/peers")
     only("cli/compare", "base math cli cli/bench cli/compare")
-    only("cli main", "cli cli/bench cli/compare")
+    only("cli/gradient", "base math cli cli/gradient")
+    only("cli main", "cli cli/bench cli/compare cli/gradient")
 
     root("src/cli/main.c", "cli main")
     root("src/formulation/registry.c", "formulation registry")

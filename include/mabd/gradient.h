@@ -268,6 +268,14 @@ MABD_API mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_rea
                                          mabd_real step, mabd_real* worst, int32_t* which,
                                          mabd_error* error);
 
+/// Compute differences of fourth order of the loss by every parameter into differences
+/// (parameters), to compare derivatives with: (8 (f(p + d) - f(p - d)) - (f(p + 2d) - f(p - 2d))) /
+/// (12 d) with d = step times the scale of the parameter; step 0 = 1e-3. Four runs for each
+/// parameter; bounds are not looked at. Fails as mabd_gradient_run does.
+MABD_API mabd_status mabd_gradient_differences(mabd_gradient* gradient, const mabd_real* p,
+                                               mabd_real step, mabd_real* differences,
+                                               mabd_error* error);
+
 // ---- optimisation ------------------------------------------------------------------------------
 
 /// Report of one iteration of mabd_optimize to its progress callback.
@@ -321,3 +329,11 @@ typedef struct mabd_optimize_info {
     mabd_real gradient;   // largest entry of the projected gradient, by value / scale
     mabd_stop reason;
 } mabd_optimize_info;
+
+/// Minimise the loss of a gradient over its parameters inside their bounds by L-BFGS-B with a
+/// strong Wolfe line search. p (parameter_count) holds the start, which is moved inside the bounds
+/// first, and gets the result; also after a failure it has the best values found. A step to values
+/// at which the run fails with MABD_ERR_DIVERGED is shortened. MABD_ERR_ARG; MABD_ERR_MEMORY; the
+/// status of a run that fails at the start, or for another reason. `info` may be null.
+MABD_API mabd_status mabd_optimize(mabd_gradient* gradient, const mabd_optimize_def* def,
+                                   mabd_real* p, mabd_optimize_info* info, mabd_error* error);

@@ -5,6 +5,7 @@
 // that counts it, so a run killed at any moment continues from its checkpoint and finds every frame
 // up to there.
 #include "cli/cli.h"
+#include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -54,23 +55,6 @@ typedef struct run {
     double create_seconds, wall_seconds;
     char failed[1024]; // failure of a step, "" = none
 } run;
-
-static volatile sig_atomic_t caught_signal;
-
-static void remember_signal(int number) {
-    caught_signal = number;
-}
-
-// The first signal lets the step finish; a second one ends the process.
-static void catch_signals(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = remember_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 static void say(const run* r, const char* format, ...) {
     if (r->text == NULL) return;
@@ -361,7 +345,7 @@ static int run_steps(run* r) {
     double before = r->stats.step_seconds, start = system_seconds();
     progress shown = progress_start(r->options.quiet, r->stats.steps, r->total_steps,
                                     (double)mabd_sim_get_def(r->sim).h);
-    while (code == CLI_OK && r->stats.steps < r->total_steps && caught_signal == 0) {
+    while (code == CLI_OK && r->stats.steps < r->total_steps && interrupt_signal() == 0) {
         code = take_step(r);
         if (code == CLI_OK) code = keep_step(r);
         progress_update(&shown, r->stats.steps, r->stats.step_seconds - before);
@@ -375,7 +359,7 @@ static int run_steps(run* r) {
 
 static void say_interrupted(const run* r) {
     fprintf(stderr, "mabd %s: stopped by %s after step %lld of %lld; ", r->options.name,
-            caught_signal == SIGINT ? "SIGINT" : "SIGTERM", (long long)r->stats.steps,
+            interrupt_signal() == SIGINT ? "SIGINT" : "SIGTERM", (long long)r->stats.steps,
             (long long)r->total_steps);
     if (r->options.checkpoint != NULL) {
         fprintf(stderr, "to continue, repeat the command with --resume %s\n",
@@ -399,7 +383,7 @@ static int report(run* r) {
         .sim_create_seconds = r->create_seconds,
         .wall_seconds = r->wall_seconds,
         .failed = r->failed[0] != '\0' ? r->failed : NULL,
-        .signal = r->stats.steps < r->total_steps ? (int)caught_signal : 0,
+        .signal = r->stats.steps < r->total_steps ? interrupt_signal() : 0,
     };
     if (r->text != NULL) summary_print(&source, r->text);
     if (r->text != NULL && r->extra != NULL) {
@@ -436,7 +420,7 @@ static int finish(run* r, int code) {
     if (stopped) say_interrupted(r);
     int reported = report(r);
     if (code == CLI_OK) code = reported;
-    return stopped && code == CLI_OK ? CLI_INTERRUPTED + (int)caught_signal : code;
+    return stopped && code == CLI_OK ? CLI_INTERRUPTED + interrupt_signal() : code;
 }
 
 // Load, plan, create and open files: all before the first step. The caller releases the parts.
@@ -474,7 +458,7 @@ static int run_all(run* r) {
     if (!r->options.quiet) r->text = json_on_stdout ? stderr : stdout;
     int code = prepare(r);
     if (code == CLI_OK) {
-        catch_signals();
+        interrupt_catch();
         code = finish(r, run_steps(r));
     }
     mabd_recorder_close(r->recorder, NULL);

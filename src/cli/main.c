@@ -3,6 +3,7 @@
 #include "cli/bench/command_bench.h"
 #include "cli/cli.h"
 #include "cli/compare/command_compare.h"
+#include "cli/gradient/command_gradient.h"
 #include "cli/help.h"
 #include "cli/system.h"
 #include "mabd/base.h"
@@ -15,6 +16,9 @@ static const help_command COMMANDS[] = {
     {"batch", command_batch, "simulate many copies of a scene as one problem"},
     {"info", command_info, "describe a scene: bodies, joints, rows, memory, parameters"},
     {"compare", command_compare, "compare formulations, integrators and steps on one scene"},
+    {"gradient", command_gradient, "differentiate a loss over a run by its parameters"},
+    {"optimize", command_optimize, "find parameters that make a loss small"},
+    {"sensitivity", command_sensitivity, "differentiate the motion of a scene by its motors"},
     {"render", command_render, "draw a frame of a recording as a PNG picture"},
     {"bench", command_bench, "measure speed"},
     {"bench plot", command_bench_plot, "draw tables of results"},

@@ -158,6 +158,7 @@ bool run_options_read(const run_command* command, int argc, char** argv, run_opt
     const char* memory = NULL;
     *options = (run_options){.every = 1, .checkpoint_every = 1000, .threads = system_processors()};
     options->preset = MABD_PRESET_BALANCED;
+    options->formulation = command->formulation;
     options->name = command->name;
     if (!parse(command, argc, argv, options, &memory, exit_code)) return false;
     if (options->time_given && options->steps_given) {

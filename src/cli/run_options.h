@@ -10,6 +10,7 @@ typedef struct run_command {
     int32_t more_count;
     const option* more;         // (more_count)
     const char* const* without; // options of `mabd run` that it lacks, then null; may be null
+    int formulation;            // default of --formulation
 } run_command;
 
 typedef struct run_options {
