@@ -100,6 +100,11 @@ __global__ static void __launch_bounds__(THREADS, 1)
     if (INDEX < count) mabd_affine_stage_start_joints(SIM, stress, bodies[INDEX]);
 }
 
+__global__ static void __launch_bounds__(THREADS, 1)
+    start_turns(VIEW sim, const mabd_real* stress, int32_t count, const int32_t* bodies) {
+    if (INDEX < count) mabd_affine_stage_start_turns(SIM, stress, bodies[INDEX]);
+}
+
 // place: workspace of the first body, counted in bodies.
 template <mabd_affine_body_kind kind, bool contacts>
 __global__ static void __launch_bounds__(THREADS, 1)
@@ -138,6 +143,10 @@ static mabd_status start_group(mabd_cuda_state* state, const mabd_cuda_group* g,
     if (g->kind == MABD_BODY_SIMPLE) return MABD_OK; // their joints need no start
     LAUNCH("start", start_bodies, g->count, state->view, stress, g->count,
            state->bodies + g->first);
+    if (state->view.sizes.turns > 0) {
+        LAUNCH("start", start_turns, g->count, state->view, stress, g->count,
+               state->bodies + g->first);
+    }
     return MABD_OK;
 }
 

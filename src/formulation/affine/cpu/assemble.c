@@ -58,6 +58,11 @@ static void assemble_singly(mabd_affine_sim* sim, const mabd_affine_pack* pack,
     }
 }
 
+static void start_joints(mabd_affine_sim* sim, const mabd_real* stress, int32_t body) {
+    mabd_affine_stage_start_joints(sim, stress, body);
+    if (sim->sizes.turns > 0) mabd_affine_stage_start_turns(sim, stress, body);
+}
+
 void MABD_STAGE(start)(mabd_affine_sim* sim, mabd_affine_pass pass, const mabd_affine_tile* tile) {
     const mabd_affine_packs* packs = sim->packs;
     const mabd_real* stress = choose_stress(sim, pass);
@@ -65,11 +70,11 @@ void MABD_STAGE(start)(mabd_affine_sim* sim, mabd_affine_pass pass, const mabd_a
         const mabd_affine_pack* pack = &packs->packs[p]; // lanes begin joints during assembly
         if (pack->kind == MABD_BODY_SIMPLE || MABD_STAGE(fits_lanes)(sim, pack)) continue;
         for (int32_t l = 0; l < pack->count; l++) {
-            mabd_affine_stage_start_joints(sim, stress, pack->body[l]);
+            start_joints(sim, stress, pack->body[l]);
         }
     }
     for (int32_t i = tile->unpacked_first; i < tile->unpacked_last; i++) {
-        mabd_affine_stage_start_joints(sim, stress, packs->unpacked[i]);
+        start_joints(sim, stress, packs->unpacked[i]);
     }
     for (int32_t i = tile->group_first; i < tile->group_last; i++) {
         MABD_STAGE(start_group)(sim, &packs->groups[i]);

@@ -150,21 +150,35 @@ MABD_FN void mabd_affine_rows_add_coupling(const mabd_affine_assembly* own,
     }
 }
 
-/// Start the joints whose first side is on this body with their parts that do not depend on H.
-/// Joints with point rows only have no such parts.
+// True if a side starts its joint: joints with point rows only have nothing to start.
+MABD_FN bool mabd_affine_starts_joint(const mabd_affine_sim* sim, int32_t s) {
+    const mabd_plan* plan = sim->model->plan;
+    const uint8_t mode = sim->shares->side_mode[s];
+    if (plan->sides[s].is_b < 0) return false;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[plan->sides[s].slot]];
+    const bool first = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
+    return first && !sim->model->row_sets[joint->row_set].points_only &&
+           !mabd_affine_in_group(sim, joint);
+}
+
+/// Start the joints whose first side is on this body with their parts that do not depend on H, but
+/// for the rows of damped rotations.
 MABD_FN void mabd_affine_stage_start_joints(mabd_affine_sim* sim, const mabd_real* stress,
                                             int32_t body) {
-    const mabd_model* m = sim->model;
-    const mabd_plan* plan = m->plan;
+    const mabd_plan* plan = sim->model->plan;
     for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
-        const uint8_t mode = sim->shares->side_mode[s];
-        if (plan->sides[s].is_b < 0) continue;
-        const mabd_model_joint* joint = &m->joints[plan->slot_joint[plan->sides[s].slot]];
-        const bool first = mode == MABD_SIDE_FIRST || mode == MABD_SIDE_GROUND;
-        if (first && !m->row_sets[joint->row_set].points_only &&
-            !mabd_affine_in_group(sim, joint)) {
-            mabd_affine_rows_start_side(sim, stress, &plan->sides[s]);
-        }
+        if (!mabd_affine_starts_joint(sim, s)) continue;
+        mabd_affine_rows_start_side(sim, stress, &plan->sides[s]);
+    }
+}
+
+/// Start the rows of damped rotations of the same joints, after mabd_affine_stage_start_joints.
+MABD_FN void mabd_affine_stage_start_turns(mabd_affine_sim* sim, const mabd_real* stress,
+                                           int32_t body) {
+    const mabd_plan* plan = sim->model->plan;
+    for (int32_t s = plan->side_start[body]; s < plan->side_start[body + 1]; s++) {
+        if (!mabd_affine_starts_joint(sim, s)) continue;
+        mabd_affine_rows_start_side_turn(sim, stress, &plan->sides[s]);
     }
 }
 

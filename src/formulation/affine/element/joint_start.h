@@ -94,10 +94,9 @@ MABD_FN void mabd_affine_rows_start_law(mabd_affine_sim* sim, const mabd_model_j
 
 // Set the compliance and right-hand side of the rows of a damped rotation without force laws. D,
 // rhs: of the first of them, in a block of `width` rows.
-MABD_CALL void mabd_affine_rows_start_turn(const mabd_affine_sim* sim,
-                                           const mabd_model_joint* joint,
-                                           const mabd_joint_view* view, int32_t width, mabd_real* D,
-                                           mabd_real* rhs) {
+MABD_FN void mabd_affine_rows_start_turn(const mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                         const mabd_joint_view* view, int32_t width, mabd_real* D,
+                                         mabd_real* rhs) {
     const size_t at = mabd_affine_turn_place(sim, joint);
     const mabd_turn_gains gains = mabd_affine_turn_gains(sim, joint->row_set);
     const mabd_turn_damper damper = mabd_affine_turn_damper(sim, joint, view, &gains);
@@ -121,11 +120,11 @@ typedef struct mabd_affine_turn_lines {
 // Find the lines of the axes of a damped rotation. damper: S and f at the reference. lambda: of the
 // last step, zeros if there was none. An axis yields to its law by at least the inverse of twice
 // its stiffness in S: the other axes may move with it.
-MABD_CALL void mabd_affine_rows_turn_lines(mabd_affine_sim* sim, const mabd_model_joint* joint,
-                                           const mabd_joint_view* view, const mabd_sym3* ea,
-                                           const mabd_sym3* eb, const mabd_turn_gains* gains,
-                                           const mabd_real* damper, const mabd_real* lambda,
-                                           mabd_affine_turn_lines* lines) {
+MABD_FN void mabd_affine_rows_turn_lines(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                         const mabd_joint_view* view, const mabd_sym3* ea,
+                                         const mabd_sym3* eb, const mabd_turn_gains* gains,
+                                         const mabd_real* damper, const mabd_real* lambda,
+                                         mabd_affine_turn_lines* lines) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const bool known = lambda[0] != 0 || lambda[1] != 0 || lambda[2] != 0;
     mabd_real f[3];
@@ -154,10 +153,9 @@ MABD_CALL void mabd_affine_rows_turn_lines(mabd_affine_sim* sim, const mabd_mode
 
 // Set the compliance and right-hand side of the rows of a damped rotation with force laws or rigid
 // servos. D, rhs: of the first of them, in a block of `width` rows. x_ref (3): its coordinates.
-MABD_CALL void mabd_affine_rows_start_turn_lines(const mabd_affine_turn_lines* lines,
-                                                 mabd_real least, const mabd_real* damper,
-                                                 const mabd_real* x_ref, int32_t width,
-                                                 mabd_real* D, mabd_real* rhs) {
+MABD_FN void mabd_affine_rows_start_turn_lines(const mabd_affine_turn_lines* lines, mabd_real least,
+                                               const mabd_real* damper, const mabd_real* x_ref,
+                                               int32_t width, mabd_real* D, mabd_real* rhs) {
     const int entry[3][3] = {{0, 3, 4}, {3, 1, 5}, {4, 5, 2}}; // of xx yy zz xy xz yz
     const mabd_real *S = damper, *f = damper + 6;
     mabd_real M[6], C[6], b[3];
@@ -185,10 +183,10 @@ MABD_CALL void mabd_affine_rows_start_turn_lines(const mabd_affine_turn_lines* l
 }
 
 // Start the rows of a damped rotation. ea, eb: strains of the bodies. row: first row of the joint.
-MABD_CALL void mabd_affine_rows_start_damped(mabd_affine_sim* sim, const mabd_model_joint* joint,
-                                             const mabd_joint_view* view, const mabd_sym3* ea,
-                                             const mabd_sym3* eb, int32_t row, int32_t width,
-                                             mabd_real* D, mabd_real* rhs) {
+MABD_FN void mabd_affine_rows_start_damped(mabd_affine_sim* sim, const mabd_model_joint* joint,
+                                           const mabd_joint_view* view, const mabd_sym3* ea,
+                                           const mabd_sym3* eb, int32_t row, int32_t width,
+                                           mabd_real* D, mabd_real* rhs) {
     const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
     const int32_t first = set->rigid_count + set->turn;
     const size_t at = mabd_affine_turn_place(sim, joint);
@@ -263,13 +261,26 @@ MABD_FN void mabd_affine_rows_start_joint(mabd_affine_sim* sim, const mabd_real*
         if (c->rigid) rhs[row] += remainder;
         D[row * width + row] = value[r].compliance;
     }
-    if (set->damped) {
-        mabd_affine_rows_start_damped(sim, joint, view, &ea, &eb, plan->slot_row[slot], width, D,
-                                      rhs);
-    }
 }
 
-// Start the blocks of a joint from its first side.
+// Start the rows of the damped rotation of a joint, after the others. On a device it is a kernel of
+// its own: in one kernel both need more registers than sm_120 has.
+MABD_FN void mabd_affine_rows_start_joint_turn(mabd_affine_sim* sim, const mabd_real* stress,
+                                               const mabd_model_joint* joint,
+                                               const mabd_joint_view* view, int32_t slot) {
+    const mabd_plan* plan = sim->model->plan;
+    mabd_real *D = sim->D + plan->slot_block[slot], *rhs = sim->lambda + plan->slot_row[slot];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    mabd_sym3 ea = {0, 0, 0, 0, 0, 0}, eb = ea;
+    if (set->nonlinear) {
+        ea = mabd_affine_rows_strain_of(sim, stress, joint->a),
+        eb = mabd_affine_rows_strain_of(sim, stress, joint->b);
+    }
+    mabd_affine_rows_start_damped(sim, joint, view, &ea, &eb, plan->slot_row[slot],
+                                  set->rigid_count + set->control_count, D, rhs);
+}
+
+// Start the blocks of a joint from its first side, without the rows of a damped rotation.
 MABD_FN void mabd_affine_rows_start_side(mabd_affine_sim* sim, const mabd_real* stress,
                                          const mabd_plan_side* side) {
     const mabd_plan* plan = sim->model->plan;
@@ -279,4 +290,16 @@ MABD_FN void mabd_affine_rows_start_side(mabd_affine_sim* sim, const mabd_real* 
     if (sim->model->row_sets[joint->row_set].vectors) mabd_affine_rows_find_turn(sim, joint);
     mabd_affine_ref_view(sim, joint, &phi, &view);
     mabd_affine_rows_start_joint(sim, stress, joint, &view, side->slot);
+}
+
+// Start the rows of the damped rotation of a joint from its first side.
+MABD_FN void mabd_affine_rows_start_side_turn(mabd_affine_sim* sim, const mabd_real* stress,
+                                              const mabd_plan_side* side) {
+    const mabd_plan* plan = sim->model->plan;
+    const mabd_model_joint* joint = &sim->model->joints[plan->slot_joint[side->slot]];
+    mabd_joint_view view;
+    mabd_vec3 phi;
+    if (!sim->model->row_sets[joint->row_set].damped) return;
+    mabd_affine_ref_view(sim, joint, &phi, &view);
+    mabd_affine_rows_start_joint_turn(sim, stress, joint, &view, side->slot);
 }

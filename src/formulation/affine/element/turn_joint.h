@@ -39,10 +39,10 @@ MABD_FN mabd_turn_history mabd_affine_turn_history(const mabd_affine_sim* sim, s
 
 /// Compute the dampers of a joint at the reference. view: of the reference, with its rotation
 /// vector.
-MABD_CALL mabd_turn_damper mabd_affine_turn_damper(const mabd_affine_sim* sim,
-                                                   const mabd_model_joint* joint,
-                                                   const mabd_joint_view* view,
-                                                   const mabd_turn_gains* gains) {
+MABD_FN mabd_turn_damper mabd_affine_turn_damper(const mabd_affine_sim* sim,
+                                                 const mabd_model_joint* joint,
+                                                 const mabd_joint_view* view,
+                                                 const mabd_turn_gains* gains) {
     const mabd_turn_history h = mabd_affine_turn_history(sim, mabd_affine_turn_place(sim, joint));
     mabd_rotvec turn;
     turn.phi = mabd_joint_rotation_vector(view);
@@ -52,10 +52,10 @@ MABD_CALL mabd_turn_damper mabd_affine_turn_damper(const mabd_affine_sim* sim,
 
 /// Compute the forces of dampers and armature on the rotation vector at the end of the last step,
 /// approximately: by the map at the reference and the mean angular acceleration [N m].
-MABD_CALL mabd_vec3 mabd_affine_turn_last_force(const mabd_affine_sim* sim,
-                                                const mabd_model_joint* joint,
-                                                const mabd_joint_view* view,
-                                                const mabd_turn_gains* gains) {
+MABD_FN mabd_vec3 mabd_affine_turn_last_force(const mabd_affine_sim* sim,
+                                              const mabd_model_joint* joint,
+                                              const mabd_joint_view* view,
+                                              const mabd_turn_gains* gains) {
     const size_t at = mabd_affine_turn_place(sim, joint);
     const mabd_vec3 rate = mabd_v3_load(sim->turn + 4 * at + 6);
     const mabd_vec3 growth =
@@ -90,8 +90,8 @@ MABD_FN void mabd_affine_stage_copy_turn(mabd_affine_sim* sim, bool back, int32_
 
 /// Update the history of the damped rotation whose first coordinate is `at` at the end of a step.
 /// Q, phi: its new rotation and the vector of it, at most half a turn.
-MABD_CALL void mabd_affine_turn_finish(mabd_affine_sim* sim, bool keep_history, size_t at,
-                                       mabd_mat3 Q, mabd_vec3 phi) {
+MABD_FN void mabd_affine_turn_finish(mabd_affine_sim* sim, bool keep_history, size_t at,
+                                     mabd_mat3 Q, mabd_vec3 phi) {
     const mabd_turn_history h = mabd_affine_turn_history(sim, at);
     const mabd_vec3 y = mabd_turn_from(h.x, Q);
     mabd_real* to = sim->turn + 4 * at;
