@@ -14,6 +14,8 @@
 #include "rigid/frames.h"
 #include "rigid/row_error.h"
 
+#include <string.h>
+
 /// A measure while it is summed up.
 typedef struct mabd_rigid_sum {
     mabd_measure out;
@@ -22,7 +24,8 @@ typedef struct mabd_rigid_sum {
 
 /// Return the sums of nothing.
 MABD_FN mabd_rigid_sum mabd_rigid_sum_begin(void) {
-    mabd_rigid_sum sum = {{0}, {0, 0, 0}, {0, 0, 0}};
+    mabd_rigid_sum sum;
+    memset(&sum, 0, sizeof sum);
     sum.out.worst_joint = -1;
     return sum;
 }
