@@ -30,7 +30,7 @@ static mabd_sim_def def_of(mabd_real h) {
 // Return the effect of one unit of round-off in h on a step.
 static double rounding(const mabd_model* model, const parity_snapshot* cpu) {
     const mabd_real h = STEP * (1 + (mabd_real)DBL_EPSILON);
-    parity_snapshot other = parity_run(model, def_of(h), MABD_BACKEND_CPU, 1);
+    parity_snapshot other = parity_run(model, def_of(h), false, MABD_BACKEND_CPU, 1);
     const double s = parity_difference(&other, cpu, STEP);
     parity_drop(&other);
     return s;
@@ -41,11 +41,11 @@ static bool expect_conformance(const conformance_class* class, int32_t index) {
     mabd_scene* scene = class->make(index);
     cr_assert(eq(int, mabd_scene_set_young(scene, (mabd_real)1e9, NULL), MABD_OK));
     mabd_model* model = rig_model(scene);
-    parity_snapshot cpu = parity_run(model, def_of(STEP), MABD_BACKEND_CPU, 1);
+    parity_snapshot cpu = parity_run(model, def_of(STEP), false, MABD_BACKEND_CPU, 1);
     setenv("MABD_EXEC_ORDER", "forward", 1);
-    parity_snapshot got = parity_run(model, def_of(STEP), MABD_BACKEND_EXECUTOR, 1);
+    parity_snapshot got = parity_run(model, def_of(STEP), false, MABD_BACKEND_EXECUTOR, 1);
     setenv("MABD_EXEC_ORDER", "random:7", 1);
-    parity_snapshot shuffled = parity_run(model, def_of(STEP), MABD_BACKEND_EXECUTOR, 1);
+    parity_snapshot shuffled = parity_run(model, def_of(STEP), false, MABD_BACKEND_EXECUTOR, 1);
     cr_expect(eq(u64, shuffled.hash, got.hash), "%s %d", class->name, (int)index);
     const double off = parity_difference(&got, &cpu, STEP);
     const bool ill = !(off <= PARITY_NEAR);

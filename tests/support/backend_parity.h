@@ -47,14 +47,15 @@ static inline void parity_drop(parity_snapshot* s) {
     free(s->positions), free(s->turns), free(s->velocities), free(s->spins), free(s->forces);
 }
 
-static inline parity_snapshot parity_run(const mabd_model* model, mabd_sim_def def,
+// given: keep start velocities against the joints (support/given_velocities.h).
+static inline parity_snapshot parity_run(const mabd_model* model, mabd_sim_def def, bool given,
                                          mabd_backend backend, int steps) {
     parity_snapshot s = {0};
     mabd_error error = {0};
     mabd_sim* sim = NULL;
     def.backend = backend;
     cr_assert(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_OK), "%s", error.text);
-    give_velocities(sim->self);
+    if (given) give_velocities(sim->self);
     for (int i = 0; i < steps; i++) {
         cr_assert(eq(int, mabd_sim_step(sim, &s.info, &error), MABD_OK), "step %d: %s", i,
                   error.text);
@@ -122,11 +123,11 @@ static inline void expect_backend_parity(const mabd_model* model, const mabd_sim
     static const char* const orders[] = {"forward", "reverse", "random:1"};
     const mabd_sim_def chosen = def ? *def : mabd_default_sim_def();
     uint64_t hash = 0;
-    parity_snapshot cpu = parity_run(model, chosen, MABD_BACKEND_CPU, steps);
+    parity_snapshot cpu = parity_run(model, chosen, true, MABD_BACKEND_CPU, steps);
     for (int k = 0; k < 3; k++) {
         setenv("MABD_EXEC_ORDER", orders[k], 1);
         setenv("MABD_EXEC_ASYNC", k == 1 ? "1" : "0", 1); // streams that wait as long as possible
-        parity_snapshot got = parity_run(model, chosen, MABD_BACKEND_EXECUTOR, steps);
+        parity_snapshot got = parity_run(model, chosen, true, MABD_BACKEND_EXECUTOR, steps);
         if (k == 0) hash = got.hash, parity_expect_same(&got, &cpu, condition, chosen.h);
         cr_expect(eq(u64, got.hash, hash), "order %s", orders[k]);
         parity_drop(&got);
