@@ -122,7 +122,7 @@ Test(quaternion_redundancy, elimination_agrees_on_hobermans_sphere) {
 // The rank changes at full expansion, twice in these steps: the rows that are kept lose rank there,
 // and others must be chosen for the steps to converge with all rows closed.
 Test(quaternion_redundancy, rows_are_chosen_anew_where_the_rank_changes) {
-    mabd_model* model = sphere(3, AMOUNT(8, 4), 1.2, 6);
+    mabd_model* model = sphere(3, 8, 1.2, 6);
     const mabd_sim_def def = def_of(MABD_REDUNDANCY_ELIMINATE, MABD_INTEGRATOR_BDF2, 0.01);
     mabd_sim* sim = rig_sim(model, &def);
     double gap = 0, angle = 0;

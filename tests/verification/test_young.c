@@ -221,7 +221,7 @@ Test(young, hinge_chains_run_at_every_modulus) {
 
 Test(young, nets_on_their_corners_run_at_every_modulus) {
     static const int unconverged[MODULI] = {2, 0, 0, 0};
-    for (int i = 0; i < MODULI; i++) {
+    for (int i = 0; i < MODULI; i += AMOUNT(1, MODULI)) {
         mabd_error error = {0};
         mabd_scene* scene = rig_scene(-gravity);
         mabd_net_def net = mabd_default_net_def();
