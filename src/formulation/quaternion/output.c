@@ -17,7 +17,6 @@
 #include "rigid/script.h"
 #include "scene/signal.h"
 
-#include <math.h>
 #include <string.h>
 
 // ---- bodies ------------------------------------------------------------------------------------
@@ -75,15 +74,7 @@ mabd_measure mabd_quaternion_measure(const void* self) {
 mabd_energy_balance mabd_quaternion_energy_balance(const void* self) {
     const mabd_quaternion_sim* sim = self;
     const mabd_measure now = mabd_quaternion_measure(self);
-    const mabd_real unknown = (mabd_real)NAN;
-    mabd_energy_balance b;
-    b.kinetic = now.kinetic - sim->start_energy[0];
-    b.gravity = now.gravity - sim->start_energy[1];
-    b.spring = now.spring - sim->start_energy[2];
-    b.elastic = 0;
-    b.drives = b.scripts = b.forces = b.dampers = b.friction = b.drag = b.impacts = unknown;
-    b.integrator = -(b.kinetic + b.gravity + b.spring);
-    return b;
+    return mabd_rigid_energy_change(&now, sim->start_energy);
 }
 
 // ---- joints ------------------------------------------------------------------------------------

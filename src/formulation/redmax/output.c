@@ -13,7 +13,6 @@
 #include "rigid/row_jacobian.h"
 #include "rigid/script.h"
 
-#include <math.h>
 #include <string.h>
 
 // ---- bodies ------------------------------------------------------------------------------------
@@ -149,15 +148,7 @@ mabd_measure mabd_redmax_measure(const void* self) {
 mabd_energy_balance mabd_redmax_energy_balance(const void* self) {
     const mabd_redmax_sim* sim = self;
     const mabd_measure now = mabd_redmax_measure(self);
-    const mabd_real unknown = (mabd_real)NAN;
-    mabd_energy_balance b;
-    b.kinetic = now.kinetic - sim->start_energy[0];
-    b.gravity = now.gravity - sim->start_energy[1];
-    b.spring = now.spring - sim->start_energy[2];
-    b.elastic = 0;
-    b.drives = b.scripts = b.forces = b.dampers = b.friction = b.drag = b.impacts = unknown;
-    b.integrator = -(b.kinetic + b.gravity + b.spring);
-    return b;
+    return mabd_rigid_energy_change(&now, sim->start_energy);
 }
 
 // ---- joints ------------------------------------------------------------------------------------
