@@ -16,11 +16,12 @@ typedef struct mabd_gradient_setup {
     bool forward;                     // for forward mode, else for adjoints
 } mabd_gradient_setup;
 
-/// A step of a run with the records of its tape.
+/// A step of a run with the records of its tape. Step 0 is the projection of the start state onto
+/// the joints: it leads from the start state of the model to state 0.
 typedef struct mabd_tape_step {
-    const void *after, *before, *last; // states k, k - 1, k - 2; last: null if k is 1
-    int64_t step;                      // k, from 1
-    mabd_real time;                    // [s] of state k - 1
+    const void *after, *before, *last; // states k, k - 1, k - 2; null if there is none
+    int64_t step;                      // k, from 0
+    mabd_real time;                    // [s] of state k - 1; 0 in step 0
 } mabd_tape_step;
 
 /// Derivatives of the loss by what a user sees of one state.
@@ -115,44 +116,38 @@ typedef struct mabd_formulation_ops {
     /// Write the seconds of each stage into seconds (MABD_MAX_STAGES); unused entries stay 0.
     void (*get_times)(const void* self, double* seconds);
 
-    /// Derivatives of a run (mabd/gradient.h); all null = MABD_ERR_UNAVAILABLE. `work` belongs to
-    /// one simulation. open refuses what has no derivative here: MABD_ERR_UNAVAILABLE, the text
-    /// names it.
+    /// Derivatives of a run (mabd/gradient.h); all null = MABD_ERR_UNAVAILABLE. `work` holds those
+    /// of one simulation: its memory between open and close. open refuses what has no derivative
+    /// here: MABD_ERR_UNAVAILABLE, the text names it.
     mabd_status (*gradient_open)(void* self, const mabd_gradient_setup* setup,
                                  const mabd_allocator* allocator, void** work, mabd_error* error);
     void (*gradient_close)(void* work, const mabd_allocator* allocator);
     size_t (*gradient_bytes)(const void* work);
     /// Return to the start state of the model, whose numbers have changed since create, closed and
-    /// projected on its joints. MABD_ERR_INPUT names the joint that cannot be closed.
+    /// projected on its joints, and set all derivatives to zero. MABD_ERR_INPUT names the joint
+    /// that cannot be closed.
     mabd_status (*gradient_begin)(void* self, void* work, mabd_error* error);
     /// Bytes of the record of one state, the same for all.
     size_t (*tape_size)(const void* self, const void* work);
     /// Write the record of the state: at the start, and after each step.
     void (*tape_write)(const void* self, const void* work, void* record);
-    /// Put the state of a record, at `time` [s], into the simulation, for its getters only. True if
-    /// the step to it was not smooth: halved, or a law changed its piece.
+    /// Put the state of a record, at `time` [s], into the simulation, for its getters: losses read
+    /// it there. True if the step to it was not smooth: halved, or a law changed its piece.
     bool (*tape_read)(void* self, const void* work, const void* record, mabd_real time);
-    /// Begin an adjoint at the end of a run: all derivatives are zero.
-    void (*adjoint_begin)(void* work);
-    /// Add derivatives by the outputs of the state that tape_read has put into the simulation; its
-    /// part by parameters goes into gradient.
-    mabd_status (*adjoint_output)(void* self, void* work, const mabd_output_bars* bars,
-                                  mabd_real* gradient, mabd_error* error);
-    /// Go back over a step; gradient (parameters) gets the derivatives by the parameters in it.
+    /// Add the derivatives by the outputs of state k, which tape_read has put into the simulation
+    /// (bars null = none), then go back over step k. Called for k = steps .. 0. The products with
+    /// the derivatives by parameters are summed up for parameter_product.
     mabd_status (*adjoint_step)(void* self, void* work, const mabd_tape_step* step,
-                                mabd_real* gradient, mabd_error* error);
-    /// Go back over the projection of the start state: derivatives by the start state of the model,
-    /// start (bodies x 12) as in mabd_output_bars, and by the parameters in the projection.
-    mabd_status (*adjoint_start)(void* self, void* work, mabd_real* start, mabd_real* gradient,
-                                 mabd_error* error);
-    /// Set the derivatives of the state by all parameters at the start: those of the start state of
-    /// the model are given, start (parameters x bodies x 12).
-    mabd_status (*forward_start)(void* self, void* work, const mabd_real* start, mabd_error* error);
+                                const mabd_output_bars* bars, mabd_error* error);
+    /// Go forward over step k with the derivatives by all parameters; k = 0 .. steps. states
+    /// (parameters x bodies x 12), as in mabd_output_bars: in step 0 it has the derivatives of the
+    /// start state of the model; it gets those of state k, null = not wanted. The simulation is in
+    /// state k.
     mabd_status (*forward_step)(void* self, void* work, const mabd_tape_step* step,
-                                mabd_error* error);
-    /// Write the derivatives of the state by a parameter, (bodies x 12) as in mabd_output_bars. The
-    /// simulation is in that state.
-    void (*forward_output)(const void* self, const void* work, int32_t parameter, mabd_real* state);
+                                mabd_real* states, mabd_error* error);
+    /// After adjoint_step 0: the derivative of the loss by a parameter that changes the start state
+    /// of the model by start (bodies x 12), null = not at all.
+    mabd_real (*parameter_product)(const void* work, int32_t parameter, const mabd_real* start);
 } mabd_formulation_ops;
 
 /// The table of a formulation; null if it is not built or no formulation at all.

@@ -13,9 +13,8 @@
 typedef struct forward_run {
     mabd_gradient* g;
     void* work;
-    mabd_real* start; // (parameters x bodies x 12)
-    mabd_real* state; // (bodies x 12)
-    char* records[3]; // of states k, k - 1, k - 2, by k modulo 3
+    mabd_real* states; // (parameters x bodies x 12) derivatives of a state
+    char* records[3];  // of states k, k - 1, k - 2, by k modulo 3
     void* memory;
     size_t memory_size;
 } forward_run;
@@ -23,20 +22,17 @@ typedef struct forward_run {
 static void lay_out(forward_run* f, mabd_arena* arena) {
     const mabd_gradient* g = f->g;
     const size_t reals = 12 * (size_t)g->source->body_count;
-    f->start = mabd_arena_take(arena, reals * (size_t)g->def.parameter_count, sizeof *f->start);
-    f->state = mabd_arena_take(arena, reals, sizeof *f->state);
+    f->states = mabd_arena_take(arena, reals * (size_t)g->def.parameter_count, sizeof *f->states);
     for (int i = 0; i < 3; i++) f->records[i] = mabd_arena_take(arena, 1, g->record_size);
 }
 
 // Write the derivatives of the state into place `at` of ds_dp.
-static void write_state(forward_run* f, size_t at, mabd_real* ds_dp) {
-    const mabd_gradient* g = f->g;
-    const size_t reals = 12 * (size_t)g->source->body_count;
-    const size_t count = (size_t)g->def.parameter_count;
-    for (int32_t i = 0; i < g->def.parameter_count; i++) {
-        g->sim->ops->forward_output(g->sim->self, f->work, i, f->state);
+static void write_state(const forward_run* f, size_t at, mabd_real* ds_dp) {
+    const size_t reals = 12 * (size_t)f->g->source->body_count;
+    const size_t count = (size_t)f->g->def.parameter_count;
+    for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < reals; j++) {
-            ds_dp[(at * reals + j) * count + (size_t)i] = f->state[j];
+            ds_dp[(at * reals + j) * count + i] = f->states[i * reals + j];
         }
     }
 }
@@ -46,19 +42,17 @@ static mabd_status run(forward_run* f, int64_t every, mabd_real* ds_dp, mabd_err
     const mabd_formulation_ops* ops = g->sim->ops;
     const size_t reals = 12 * (size_t)g->source->body_count;
     for (int32_t i = 0; i < g->def.parameter_count; i++) {
-        mabd_variant_start_change(&g->variant, i, f->start + (size_t)i * reals);
+        mabd_variant_start_change(&g->variant, i, f->states + (size_t)i * reals);
     }
-    MABD_TRY(ops->forward_start(g->sim->self, f->work, f->start, error));
-    ops->tape_write(g->sim->self, f->work, f->records[0]);
-    write_state(f, 0, ds_dp);
-    for (int64_t k = 1; k <= g->def.steps; k++) {
-        MABD_TRY(mabd_gradient_advance(g, k, error));
+    for (int64_t k = 0; k <= g->def.steps; k++) {
+        if (k > 0) MABD_TRY(mabd_gradient_advance(g, k, error));
         ops->tape_write(g->sim->self, f->work, f->records[k % 3]);
-        const mabd_tape_step step = {f->records[k % 3], f->records[(k + 2) % 3],
+        const bool wanted = k % every == 0;
+        const mabd_tape_step step = {f->records[k % 3], k > 0 ? f->records[(k + 2) % 3] : NULL,
                                      k > 1 ? f->records[(k + 1) % 3] : NULL, k,
-                                     (mabd_real)(k - 1) * g->sim->def.h};
-        MABD_TRY(ops->forward_step(g->sim->self, f->work, &step, error));
-        if (k % every == 0) write_state(f, (size_t)(k / every), ds_dp);
+                                     k > 0 ? (mabd_real)(k - 1) * g->sim->def.h : 0};
+        MABD_TRY(ops->forward_step(g->sim->self, f->work, &step, wanted ? f->states : NULL, error));
+        if (wanted) write_state(f, (size_t)(k / every), ds_dp);
     }
     return MABD_OK;
 }

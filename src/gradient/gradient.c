@@ -39,7 +39,6 @@ static void lay_out(mabd_gradient* g, const mabd_gradient_def* def, mabd_arena* 
     TAKE(parameters, (size_t)def->parameter_count);
     TAKE(terms, (size_t)def->term_count);
     TAKE(values, (size_t)def->parameter_count);
-    TAKE(start, 12 * bodies);
     TAKE(start_change, 12 * bodies);
     TAKE(which, (size_t)g->source->control_count);
     TAKE(targets, (size_t)g->source->control_count);
@@ -108,6 +107,14 @@ char* mabd_gradient_record(const mabd_gradient* g, int64_t k) {
 char* mabd_gradient_checkpoint(const mabd_gradient* g, int64_t group) {
     const size_t own = mabd_bytes(1, g->state_size) + 2 * g->record_size;
     return g->tape + ((size_t)g->group + 2) * g->record_size + (size_t)group * own;
+}
+
+static mabd_tape_step tape_step_of(const mabd_gradient* g, int64_t k) {
+    mabd_tape_step step = {.after = mabd_gradient_record(g, k), .step = k};
+    if (k > 0) step.before = mabd_gradient_record(g, k - 1);
+    if (k > 1) step.last = mabd_gradient_record(g, k - 2);
+    if (k > 0) step.time = (mabd_real)(k - 1) * g->sim->def.h;
+    return step;
 }
 
 // ---- create ------------------------------------------------------------------------------------
@@ -304,43 +311,37 @@ static mabd_status repeat_group(mabd_gradient* g, int64_t group, mabd_gradient_i
     return MABD_OK;
 }
 
-// Add the derivatives of the loss by state k.
-static mabd_status adjoint_state(mabd_gradient* g, int64_t k, mabd_real* out,
-                                 mabd_gradient_info* info, mabd_error* error) {
+// Add the derivatives of the loss by state k and go back over step k.
+static mabd_status step_back(mabd_gradient* g, int64_t k, mabd_real* out, mabd_gradient_info* info,
+                             mabd_error* error) {
     const mabd_formulation_ops* ops = g->sim->ops;
+    const mabd_tape_step step = tape_step_of(g, k);
     mabd_real unused = 0;
-    const bool rough = ops->tape_read(g->sim->self, g->work, mabd_gradient_record(g, k),
-                                      (mabd_real)k * g->sim->def.h);
+    const bool rough =
+        ops->tape_read(g->sim->self, g->work, step.after, (mabd_real)k * g->sim->def.h);
     if (rough && k > 0) info->non_smooth++;
-    if (!mabd_loss_active(&g->frame, k)) return MABD_OK;
+    if (!mabd_loss_active(&g->frame, k)) {
+        return ops->adjoint_step(g->sim->self, g->work, &step, NULL, error);
+    }
     g->sim->steps = k;
     mabd_loss_evaluate(&g->frame, g->sim, k, &unused, out);
     const mabd_output_bars bars = {
         g->frame.state_bars, g->frame.forces ? g->frame.force_bars : NULL, g->frame.energy_bar};
-    return ops->adjoint_output(g->sim->self, g->work, &bars, out, error);
+    return ops->adjoint_step(g->sim->self, g->work, &step, &bars, error);
 }
 
 static mabd_status run_back(mabd_gradient* g, mabd_real* out, mabd_gradient_info* info,
                             mabd_error* error) {
-    const mabd_formulation_ops* ops = g->sim->ops;
-    const size_t reals = 12 * (size_t)g->source->body_count;
     memset(out, 0, (size_t)g->def.parameter_count * sizeof *out);
-    ops->adjoint_begin(g->work);
-    for (int64_t k = g->def.steps; k >= 1; k--) {
-        if (k == g->group_first) { // of the group before it, this is the end
+    for (int64_t k = g->def.steps; k >= 0; k--) {
+        if (k == g->group_first && k > 0) { // of the group before it, this is the end
             MABD_TRY(repeat_group(g, (k - 1) / g->group, info, error));
         }
-        MABD_TRY(adjoint_state(g, k, out, info, error));
-        const mabd_tape_step step = {mabd_gradient_record(g, k), mabd_gradient_record(g, k - 1),
-                                     k > 1 ? mabd_gradient_record(g, k - 2) : NULL, k,
-                                     (mabd_real)(k - 1) * g->sim->def.h};
-        MABD_TRY(ops->adjoint_step(g->sim->self, g->work, &step, out, error));
+        MABD_TRY(step_back(g, k, out, info, error));
     }
-    MABD_TRY(adjoint_state(g, 0, out, info, error));
-    MABD_TRY(ops->adjoint_start(g->sim->self, g->work, g->start, out, error));
     for (int32_t i = 0; i < g->def.parameter_count; i++) {
-        mabd_variant_start_change(&g->variant, i, g->start_change);
-        for (size_t j = 0; j < reals; j++) out[i] += g->start[j] * g->start_change[j];
+        const bool starts = mabd_variant_start_change(&g->variant, i, g->start_change);
+        out[i] += g->sim->ops->parameter_product(g->work, i, starts ? g->start_change : NULL);
     }
     mabd_real unused = 0;
     mabd_loss_parameters(&g->frame, &unused, out);

@@ -16,9 +16,9 @@ struct mabd_gradient {
     mabd_sim* sim; // of the variant
     void* work;    // derivatives of the formulation
     mabd_loss_frame frame;
-    mabd_real *start, *start_change; // (bodies x 12)
-    bool* which;                     // (controls of a copy)
-    mabd_real* targets;              // (controls of a copy)
+    mabd_real* start_change; // (bodies x 12)
+    bool* which;             // (controls of a copy)
+    mabd_real* targets;      // (controls of a copy)
     char* tape;
     size_t tape_size, record_size, state_size;
     int64_t group;       // steps between checkpoints; steps = none

@@ -424,18 +424,19 @@ static void group_change(const mabd_variant* v, const mabd_parameter* p, int32_t
     }
 }
 
-void mabd_variant_start_change(const mabd_variant* v, int32_t parameter, mabd_real* start) {
+bool mabd_variant_start_change(const mabd_variant* v, int32_t parameter, mabd_real* start) {
     const mabd_parameter* p = &v->parameters[parameter];
     memset(start, 0, 12 * (size_t)v->model.body_count * sizeof *start);
-    if (!is_start(p->kind)) return;
+    if (!is_start(p->kind)) return false;
     if (p->index >= 0) {
         body_change(v, p, start);
-        return;
+        return true;
     }
     for (int32_t i = 0; i < v->model.body_count; i++) {
         if (v->model.body_motion[i] != MABD_MOTION_DYNAMIC) continue;
         group_change(v, p, i, start + 12 * (size_t)i);
     }
+    return true;
 }
 
 mabd_vec3 mabd_variant_turn(const mabd_variant* v, int32_t parameter) {

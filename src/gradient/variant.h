@@ -29,8 +29,9 @@ void mabd_variant_free(const mabd_allocator* allocator, mabd_variant* variant);
 mabd_status mabd_variant_update(mabd_variant* variant, mabd_error* error);
 
 /// Write the derivatives of the start state of the model by a parameter (bodies x 12): position,
-/// turn in the body frame, velocity, angular velocity.
-void mabd_variant_start_change(const mabd_variant* variant, int32_t parameter, mabd_real* start);
+/// turn in the body frame, velocity, angular velocity. False: the parameter does not change it, and
+/// all are zero.
+bool mabd_variant_start_change(const mabd_variant* variant, int32_t parameter, mabd_real* start);
 /// The change of an anchor or the turn of the axes of a joint, user's frame, by one unit of a
 /// parameter of kind anchor or axis.
 mabd_vec3 mabd_variant_turn(const mabd_variant* variant, int32_t parameter);

@@ -162,11 +162,7 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .tape_size = mabd_quaternion_tape_size,
     .tape_write = mabd_quaternion_tape_write,
     .tape_read = mabd_quaternion_tape_read,
-    .adjoint_begin = mabd_quaternion_adjoint_begin,
-    .adjoint_output = mabd_quaternion_adjoint_output,
     .adjoint_step = mabd_quaternion_adjoint_step,
-    .adjoint_start = mabd_quaternion_adjoint_start,
-    .forward_start = mabd_quaternion_forward_start,
     .forward_step = mabd_quaternion_forward_step,
-    .forward_output = mabd_quaternion_forward_output,
+    .parameter_product = mabd_quaternion_parameter_product,
 };

@@ -102,6 +102,8 @@ typedef struct mabd_quaternion_gradient {
     mabd_real* solution;               // (unknowns) of an implicit function
     mabd_real* open_pose;              // (bodies x 7) start poses before closing
     mabd_real* placed;                 // (bodies x 12) start state before closing
+    mabd_real* start;                  // (bodies x 12) bars of the start state of the model
+    mabd_real* product;                // (parameters) products with the derivatives by parameters
     mabd_real *closing, *projecting;   // (rows) multipliers of the projections
     mabd_real *least, *force_bars;     // (rows) least-norm multipliers and their bars
     mabd_quaternion_node slope, begin; // slope of a step; start before projection
@@ -167,6 +169,23 @@ void mabd_tangent_clear(const mabd_quaternion_sim* sim, mabd_quaternion_node nod
 /// Set all directions to zero (tangent_memory.c).
 void mabd_quaternion_clear_directions(mabd_quaternion_gradient* g);
 
+// ---- steps: the entries of the table pass these on ----
+
+/// Add derivatives by the outputs of the state in the simulation to the bars and to g->product
+/// (tangent_output.c).
+mabd_status mabd_tangent_add_output(mabd_quaternion_gradient* g, const mabd_output_bars* bars,
+                                    mabd_error* error);
+/// Write the derivatives of the state in the simulation by a parameter into state (bodies x 12)
+/// (tangent_output.c).
+void mabd_tangent_write_output(const mabd_quaternion_gradient* g, int32_t parameter,
+                               mabd_real* state);
+/// Go back over the projection of the start state to g->start (tangent_start.c).
+mabd_status mabd_tangent_start_back(mabd_quaternion_gradient* g, mabd_error* error);
+/// Set the derivatives of the start by all parameters; start (parameters x bodies x 12) are those
+/// of the start state of the model (tangent_start.c).
+mabd_status mabd_tangent_start_forward(mabd_quaternion_gradient* g, const mabd_real* start,
+                                       mabd_error* error);
+
 // ---- entries of the table ----
 
 mabd_status mabd_quaternion_gradient_open(void* self, const mabd_gradient_setup* setup,
@@ -178,16 +197,9 @@ size_t mabd_quaternion_gradient_bytes(const void* work);
 size_t mabd_quaternion_tape_size(const void* self, const void* work);
 void mabd_quaternion_tape_write(const void* self, const void* work, void* record);
 bool mabd_quaternion_tape_read(void* self, const void* work, const void* record, mabd_real time);
-void mabd_quaternion_adjoint_begin(void* work);
-mabd_status mabd_quaternion_adjoint_output(void* self, void* work, const mabd_output_bars* bars,
-                                           mabd_real* gradient, mabd_error* error);
 mabd_status mabd_quaternion_adjoint_step(void* self, void* work, const mabd_tape_step* step,
-                                         mabd_real* gradient, mabd_error* error);
-mabd_status mabd_quaternion_adjoint_start(void* self, void* work, mabd_real* start,
-                                          mabd_real* gradient, mabd_error* error);
-mabd_status mabd_quaternion_forward_start(void* self, void* work, const mabd_real* start,
-                                          mabd_error* error);
+                                         const mabd_output_bars* bars, mabd_error* error);
 mabd_status mabd_quaternion_forward_step(void* self, void* work, const mabd_tape_step* step,
-                                         mabd_error* error);
-void mabd_quaternion_forward_output(const void* self, const void* work, int32_t parameter,
-                                    mabd_real* state);
+                                         mabd_real* states, mabd_error* error);
+mabd_real mabd_quaternion_parameter_product(const void* work, int32_t parameter,
+                                            const mabd_real* start);

@@ -30,6 +30,8 @@ static void lay_out(mabd_quaternion_gradient* g, mabd_arena* arena) {
     TAKE(eta, 6 * bodies);
     TAKE(open_pose, 7 * bodies);
     TAKE(placed, 12 * bodies);
+    TAKE(start, 12 * bodies);
+    TAKE(product, (size_t)g->parameter_count);
     TAKE(closing, rows);
     TAKE(projecting, rows);
     TAKE(least, rows);
@@ -221,4 +223,14 @@ void mabd_quaternion_clear_directions(mabd_quaternion_gradient* g) {
         mabd_tangent_clear(g->sim, t->slope);
     }
     memset(g->lambda, 0, (size_t)g->sim->row_count * sizeof *g->lambda);
+    memset(g->product, 0, (size_t)g->parameter_count * sizeof *g->product);
+}
+
+mabd_real mabd_quaternion_parameter_product(const void* work, int32_t parameter,
+                                            const mabd_real* start) {
+    const mabd_quaternion_gradient* g = work;
+    const size_t reals = 12 * (size_t)g->sim->model->body_count;
+    mabd_real sum = g->product[parameter];
+    for (size_t i = 0; start && i < reals; i++) sum += g->start[i] * start[i];
+    return sum;
 }

@@ -78,16 +78,15 @@ static void pass_part(const mabd_quaternion_gradient* g, int32_t part, bool back
     if (back) mabd_tangent_state(&s, true, &sim->now, g->xi, g->eta, node);
 }
 
-void mabd_quaternion_forward_output(const void* self, const void* work, int32_t parameter,
-                                    mabd_real* state) {
-    const mabd_quaternion_gradient* g = work;
+void mabd_tangent_write_output(const mabd_quaternion_gradient* g, int32_t parameter,
+                               mabd_real* state) {
     const mabd_parameter* own = &g->parameters[parameter];
     mabd_real one = 1;
     memset(state, 0, 12 * (size_t)g->sim->model->body_count * sizeof *state);
     for (int32_t i = 0; i < g->sim->part_count; i++) {
         pass_part(g, i, false, state, g->directions[parameter].now);
     }
-    pass_user_center(self, own, false, state, &one);
+    pass_user_center(g->sim, own, false, state, &one);
 }
 
 // ---- energy ------------------------------------------------------------------------------------
@@ -181,16 +180,15 @@ static void add_energy(const mabd_quaternion_gradient* g, mabd_real s, mabd_real
     }
 }
 
-mabd_status mabd_quaternion_adjoint_output(void* self, void* work, const mabd_output_bars* bars,
-                                           mabd_real* gradient, mabd_error* error) {
-    mabd_quaternion_gradient* g = work;
+mabd_status mabd_tangent_add_output(mabd_quaternion_gradient* g, const mabd_output_bars* bars,
+                                    mabd_error* error) {
     mabd_real* state = (mabd_real*)bars->state; // read only
     for (int32_t i = 0; i < g->sim->part_count; i++) {
         pass_part(g, i, true, state, g->directions[0].now);
     }
     for (int32_t i = 0; i < g->parameter_count; i++) {
-        pass_user_center(self, &g->parameters[i], true, state, &gradient[i]);
+        pass_user_center(g->sim, &g->parameters[i], true, state, &g->product[i]);
     }
-    if (bars->energy != 0) add_energy(g, bars->energy, gradient);
-    return bars->forces ? mabd_tangent_forces(g, bars->forces, gradient, error) : MABD_OK;
+    if (bars->energy != 0) add_energy(g, bars->energy, g->product);
+    return bars->forces ? mabd_tangent_forces(g, bars->forces, g->product, error) : MABD_OK;
 }

@@ -326,9 +326,9 @@ static size_t unknowns_of(const mabd_quaternion_part* part) {
     return 6 * (size_t)part->body_count + (size_t)part->row_count;
 }
 
-static mabd_status adjoint_part(start_point* at, mabd_real* placed, mabd_real* user,
-                                mabd_real* gradient, mabd_error* error) {
+static mabd_status adjoint_part(start_point* at, mabd_error* error) {
     mabd_quaternion_gradient* g = at->g;
+    mabd_real *placed = g->placed, *gradient = g->product;
     const mabd_quaternion_node bars = g->directions[0].now;
     const mabd_quaternion_part* part = at->close.s.part;
     const size_t bytes = unknowns_of(part) * sizeof(mabd_real);
@@ -353,7 +353,7 @@ static mabd_status adjoint_part(start_point* at, mabd_real* placed, mabd_real* u
         mabd_tangent_parameter(g, &at->close, i, 0, true, F, none, &gradient[i]);
         pass_place_center(g, &at->close, i, true, placed, &gradient[i]);
     }
-    pass_place(&at->close, true, placed, user);
+    pass_place(&at->close, true, placed, g->start);
     return MABD_OK;
 }
 
@@ -403,7 +403,7 @@ static void place_model(mabd_quaternion_sim* sim) {
 
 mabd_status mabd_quaternion_gradient_begin(void* self, void* work, mabd_error* error) {
     mabd_quaternion_sim* sim = self;
-    (void)work;
+    mabd_quaternion_clear_directions(work);
     MABD_TRY(mabd_quaternion_start(sim, error));
     place_model(sim);
     for (int32_t i = 0; i < sim->part_count; i++) {
@@ -433,30 +433,29 @@ static void leave_now(mabd_quaternion_gradient* g) {
     place_model(sim);
 }
 
-mabd_status mabd_quaternion_adjoint_start(void* self, void* work, mabd_real* start,
-                                          mabd_real* gradient, mabd_error* error) {
-    mabd_quaternion_sim* sim = self;
-    start_point at = {.g = work};
+mabd_status mabd_tangent_start_back(mabd_quaternion_gradient* g, mabd_error* error) {
+    mabd_quaternion_sim* sim = g->sim;
+    start_point at = {.g = g};
     mabd_status status = MABD_OK;
-    const size_t bytes = 12 * (size_t)sim->model->body_count * sizeof *start;
-    leave_now(work);
-    memset(at.g->placed, 0, bytes), memset(start, 0, bytes);
+    const size_t bytes = 12 * (size_t)sim->model->body_count * sizeof *g->start;
+    leave_now(g);
+    memset(g->placed, 0, bytes), memset(g->start, 0, bytes);
     for (int32_t i = 0; i < sim->part_count && status == MABD_OK; i++) {
         status = enter_start(&at, i, error);
-        if (status == MABD_OK) status = adjoint_part(&at, at.g->placed, start, gradient, error);
+        if (status == MABD_OK) status = adjoint_part(&at, error);
     }
     const mabd_quaternion_node now = sim->now;
     sim->now = sim->next, sim->next = now;
     return status;
 }
 
-mabd_status mabd_quaternion_forward_start(void* self, void* work, const mabd_real* start,
-                                          mabd_error* error) {
-    mabd_quaternion_sim* sim = self;
-    start_point at = {.g = work};
+mabd_status mabd_tangent_start_forward(mabd_quaternion_gradient* g, const mabd_real* start,
+                                       mabd_error* error) {
+    mabd_quaternion_sim* sim = g->sim;
+    start_point at = {.g = g};
     mabd_status status = MABD_OK;
-    mabd_quaternion_clear_directions(at.g);
-    leave_now(work);
+    mabd_quaternion_clear_directions(g);
+    leave_now(g);
     for (int32_t i = 0; i < sim->part_count && status == MABD_OK; i++) {
         status = enter_start(&at, i, error);
         if (status == MABD_OK) status = forward_part(&at, start, error);

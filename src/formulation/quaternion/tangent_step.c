@@ -29,7 +29,6 @@ typedef struct part_run {
     mabd_quaternion_node slope; // at the start, null = not used
     mabd_real h, time;          // of this step, or of the part of it
     bool back;
-    mabd_real* gradient;
     mabd_error* error;
 } part_run;
 
@@ -141,7 +140,7 @@ static void adjoint_solve(part_run* r, const mabd_quaternion_point* p, mabd_quat
     mabd_tangent_solve(p, true, g->dy, g->F);
     mabd_tangent_past(p, true, past, g->F);
     for (int32_t i = 0; i < g->parameter_count; i++) {
-        mabd_tangent_parameter(g, p, i, r->step->step, true, g->F, node, &r->gradient[i]);
+        mabd_tangent_parameter(g, p, i, r->step->step, true, g->F, node, &g->product[i]);
     }
 }
 
@@ -224,7 +223,7 @@ static mabd_status adjoint_slope(part_run* r, mabd_quaternion_node slope,
     mabd_tangent_acceleration(&p, true, g->F, g->xi, g->eta, state);
     mabd_tangent_state(&p.s, true, p.node, g->xi, g->eta, state);
     for (int32_t i = 0; i < g->parameter_count; i++) {
-        mabd_tangent_parameter(g, &p, i, r->step->step, true, g->F, slope, &r->gradient[i]);
+        mabd_tangent_parameter(g, &p, i, r->step->step, true, g->F, slope, &g->product[i]);
     }
     return MABD_OK;
 }
@@ -490,9 +489,8 @@ static mabd_status forward_part(part_run* r, const mabd_quaternion_taken* taken)
 }
 
 static mabd_status pass_step(mabd_quaternion_sim* sim, mabd_quaternion_gradient* g,
-                             const mabd_tape_step* step, bool back, mabd_real* gradient,
-                             mabd_error* error) {
-    part_run r = {.g = g, .step = step, .back = back, .gradient = gradient, .error = error};
+                             const mabd_tape_step* step, bool back, mabd_error* error) {
+    part_run r = {.g = g, .step = step, .back = back, .error = error};
     mabd_status status = MABD_OK;
     r.after = mabd_quaternion_record_at(g, step->after);
     r.before = mabd_quaternion_record_at(g, step->before);
@@ -510,16 +508,24 @@ static mabd_status pass_step(mabd_quaternion_sim* sim, mabd_quaternion_gradient*
     return status;
 }
 
-void mabd_quaternion_adjoint_begin(void* work) {
-    mabd_quaternion_clear_directions(work);
-}
-
 mabd_status mabd_quaternion_adjoint_step(void* self, void* work, const mabd_tape_step* step,
-                                         mabd_real* gradient, mabd_error* error) {
-    return pass_step(self, work, step, true, gradient, error);
+                                         const mabd_output_bars* bars, mabd_error* error) {
+    if (bars) MABD_TRY(mabd_tangent_add_output(work, bars, error));
+    return step->step == 0 ? mabd_tangent_start_back(work, error)
+                           : pass_step(self, work, step, true, error);
 }
 
 mabd_status mabd_quaternion_forward_step(void* self, void* work, const mabd_tape_step* step,
-                                         mabd_error* error) {
-    return pass_step(self, work, step, false, NULL, error);
+                                         mabd_real* states, mabd_error* error) {
+    const mabd_quaternion_gradient* g = work;
+    const size_t reals = 12 * (size_t)g->sim->model->body_count;
+    if (step->step == 0) {
+        MABD_TRY(mabd_tangent_start_forward(work, states, error));
+    } else {
+        MABD_TRY(pass_step(self, work, step, false, error));
+    }
+    for (int32_t i = 0; states && i < g->parameter_count; i++) {
+        mabd_tangent_write_output(g, i, states + (size_t)i * reals);
+    }
+    return MABD_OK;
 }
