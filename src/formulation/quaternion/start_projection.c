@@ -90,7 +90,7 @@ mabd_status mabd_start_close_step(const mabd_quaternion_solve* s, const mabd_rea
         const mabd_model_class* c = &m->classes[m->body_class[body]];
         mabd_real* b = sim->rhs + s->part->vector_first + 6 * (size_t)i;
         mabd_vec3 way, turn;
-        mabd_start_way(sim->pose + 7 * (size_t)body, from + 7 * (size_t)body, &way, &turn);
+        mabd_rigid_way(sim->pose + 7 * (size_t)body, from + 7 * (size_t)body, &way, &turn);
         mabd_v3_store(mabd_v3_scale(-c->material.mass, way), b);
         turn = mabd_rigid_diagonal_mul(mabd_v3_load(c->principal), turn);
         mabd_v3_store(mabd_v3_scale(-1, turn), b + 3);

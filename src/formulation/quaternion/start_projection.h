@@ -3,19 +3,11 @@
 #pragma once
 
 #include "formulation/quaternion/solve.h"
+#include "rigid/user_change.h"
 
 /// Largest error of a joint that is accepted at the start [m] or [rad].
 #define MABD_START_TOLERANCE ((mabd_real)1e-6)
 
-/// Compute the way from pose `from` to `to` (7 each): of the centre [m], and the turn
-/// 2 vec(q0* q)/(q0.q) in the principal frame [rad].
-MABD_FN void mabd_start_way(const mabd_real* to, const mabd_real* from, mabd_vec3* way,
-                            mabd_vec3* turn) {
-    const mabd_quat s =
-        mabd_q_product(mabd_q_conjugate(mabd_q_load(from + 3)), mabd_q_load(to + 3));
-    *way = mabd_v3_sub(mabd_v3_load(to), mabd_v3_load(from));
-    *turn = mabd_v3_scale(2 / s.w, mabd_v3(s.x, s.y, s.z));
-}
 /// Leave the rows of all controls out of the matrix of a part.
 void mabd_start_release(const mabd_quaternion_solve* s);
 /// One iteration of the projection below from the poses `from` (bodies x 7): sim->y gets the

@@ -21,42 +21,9 @@
 #include "formulation/quaternion/quaternion_sim.h"
 #include "formulation/quaternion/solve.h"
 #include "mabd/gradient.h"
-
-/// y (rows) += s M x (columns), M row-major; backwards x += s M' y.
-MABD_FN void mabd_pass(bool back, mabd_real s, const mabd_real* M, int rows, int columns,
-                       mabd_real* y, mabd_real* x) {
-    for (int i = 0; i < rows; i++) {
-        for (int k = 0; k < columns; k++) {
-            if (back) {
-                x[k] += s * M[i * columns + k] * y[i];
-            } else {
-                y[i] += s * M[i * columns + k] * x[k];
-            }
-        }
-    }
-}
-/// y += s x of n reals; backwards x += s y.
-MABD_FN void mabd_pass_scaled(bool back, mabd_real s, int n, mabd_real* y, mabd_real* x) {
-    for (int i = 0; i < n; i++) {
-        if (back) {
-            x[i] += s * y[i];
-        } else {
-            y[i] += s * x[i];
-        }
-    }
-}
-/// y += s M x of 3 reals; backwards x += s M' y.
-MABD_FN void mabd_pass_m3(bool back, mabd_real s, mabd_mat3 M, mabd_real* y, mabd_real* x) {
-    if (back) {
-        mabd_v3_store(mabd_v3_axpy(s, mabd_m3_tmul(M, mabd_v3_load(y)), mabd_v3_load(x)), x);
-    } else {
-        mabd_v3_store(mabd_v3_axpy(s, mabd_m3_mul(M, mabd_v3_load(x)), mabd_v3_load(y)), y);
-    }
-}
-/// y += a . x (n reals), y a single real; backwards x += a y. a null: nothing.
-MABD_FN void mabd_pass_dot(bool back, const mabd_real* a, int n, mabd_real* y, mabd_real* x) {
-    mabd_pass(back, 1, a, 1, n, y, x);
-}
+#include "rigid/linear_pass.h"
+#include "rigid/parameter_change.h"
+#include "rigid/user_change.h"
 
 /// The implicit functions of a step.
 typedef enum mabd_quaternion_function {
@@ -156,13 +123,6 @@ bool mabd_tangent_move(const mabd_quaternion_gradient* g, int32_t index,
 /// bars and to gradient (tangent_force.c).
 mabd_status mabd_tangent_forces(mabd_quaternion_gradient* g, const mabd_real* forces,
                                 mabd_real* gradient, mabd_error* error);
-/// Change of the inertia by one unit of a component (xx yy zz xy xz yz of the user's frame),
-/// principal frame (tangent_parameter.c).
-mabd_mat3 mabd_tangent_inertia(const mabd_model_class* c, int component);
-/// The control that a parameter of an axis belongs to, and its number in the joint; null = none, or
-/// another kind of parameter (tangent_parameter.c).
-const mabd_control* mabd_tangent_control(const mabd_model* m, const mabd_parameter* p,
-                                         int32_t* number);
 
 /// Set a node to zero (tangent_memory.c).
 void mabd_tangent_clear(const mabd_quaternion_sim* sim, mabd_quaternion_node node);

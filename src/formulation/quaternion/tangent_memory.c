@@ -56,7 +56,7 @@ static mabd_status refuse(const char* kind, const char* why, mabd_error* error) 
 static mabd_status check_control(const mabd_model* m, const mabd_parameter* p, const char* name,
                                  mabd_error* error) {
     int32_t k = 0;
-    const mabd_control* c = mabd_tangent_control(m, p, &k);
+    const mabd_control* c = mabd_rigid_axis_control(m, p, &k);
     if (!c) return refuse(name, "the axis has no control", error);
     const mabd_row_set* set = &m->row_sets[m->joints[p->index].row_set];
     const bool turns = mabd_quaternion_is_damped_turn(set, k);

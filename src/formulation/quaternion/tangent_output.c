@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of what a user sees of a state: user frames, energy.
-//
-// With the pose change (dc, phi) and the velocity change (dv, d om) of a body, U = R V' its user
-// frame, arm = U center and omega = R om,
-//
-//   turn theta = V phi                d position = dc + U [center] theta
-//   d omega = R d om - R [om] phi     d velocity = dv + [arm] d omega + [omega] U [center] theta
+// Derivatives of what a user sees of a state: user frames (rigid/user_change.h), energy.
 
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/tangent.h"
@@ -15,25 +9,10 @@
 // out (12) += derivative of the user's state of a body.
 static void pass_user(const mabd_quaternion_sim* sim, int32_t body, bool back, mabd_real* out,
                       mabd_real* xi, mabd_real* eta) {
-    const mabd_model* m = sim->model;
-    const mabd_model_class* c = &m->classes[m->body_class[body]];
     const mabd_quat q = mabd_q_load(sim->pose + 7 * (size_t)body + 3);
     const mabd_quat w = mabd_q_load(sim->now.body + MABD_NODE_REALS * (size_t)body + 10);
-    const mabd_mat3 R = mabd_q_matrix(q), V = mabd_q_matrix(mabd_q_load(c->axes));
-    const mabd_mat3 U = mabd_m3_product(R, mabd_m3_transpose(V));
-    const mabd_vec3 center = mabd_v3_load(c->center), om = mabd_rigid_spin(q, w);
-    const mabd_mat3 arm = mabd_m3_skew(mabd_m3_mul(U, center));
-    const mabd_mat3 spin = mabd_m3_skew(mabd_m3_mul(R, om)), by_om = mabd_rigid_product_skew(R, om);
-    const mabd_mat3 UcV = mabd_m3_product(mabd_rigid_product_skew(U, center), V);
-    mabd_pass_scaled(back, 1, 3, out, xi);
-    mabd_pass_m3(back, 1, UcV, out, xi + 3);
-    mabd_pass_m3(back, 1, V, out + 3, xi + 3);
-    mabd_pass_scaled(back, 1, 3, out + 6, eta);
-    mabd_pass_m3(back, 1, mabd_m3_product(spin, UcV), out + 6, xi + 3);
-    mabd_pass_m3(back, 1, mabd_m3_product(arm, R), out + 6, eta + 3);
-    mabd_pass_m3(back, -1, mabd_m3_product(arm, by_om), out + 6, xi + 3);
-    mabd_pass_m3(back, 1, R, out + 9, eta + 3);
-    mabd_pass_m3(back, -1, by_om, out + 9, xi + 3);
+    mabd_rigid_pass_user(&sim->model->classes[sim->model->body_class[body]], q,
+                         mabd_rigid_spin(q, w), back, out, xi, eta);
 }
 
 // state += derivative of the user's states by the center of mass of a body.
@@ -43,16 +22,8 @@ static void pass_user_center(const mabd_quaternion_sim* sim, const mabd_paramete
     const mabd_model_class* c = &sim->model->classes[sim->model->body_class[own->index]];
     const mabd_real* row = sim->now.body + MABD_NODE_REALS * (size_t)own->index;
     const mabd_quat q = mabd_q_normalize(mabd_q_load(row + 3));
-    const mabd_quat turn = mabd_q_product(q, mabd_q_conjugate(mabd_q_load(c->axes)));
-    const mabd_vec3 omega = mabd_q_rotate(q, mabd_rigid_spin(q, mabd_q_load(row + 10)));
-    const mabd_mat3 U = mabd_q_matrix(turn);
-    const mabd_vec3 arm = mabd_m3_column(&U, own->component);
-    mabd_real* out = state + 12 * (size_t)own->index;
-    mabd_real column[3];
-    mabd_v3_store(arm, column);
-    mabd_pass(back, -1, column, 3, 1, out, value);
-    mabd_v3_store(mabd_v3_cross(omega, arm), column);
-    mabd_pass(back, -1, column, 3, 1, out + 6, value);
+    mabd_rigid_pass_user_center(c, q, mabd_rigid_spin(q, mabd_q_load(row + 10)), own->component,
+                                back, state + 12 * (size_t)own->index, value);
 }
 
 static mabd_quaternion_solve solve_of(mabd_quaternion_sim* sim, int32_t part) {
@@ -140,11 +111,11 @@ static mabd_real energy_by(const mabd_quaternion_gradient* g, const mabd_paramet
             return mabd_v3_dot(v, v) / 2 - mabd_v3_dot(mabd_v3_load(m->gravity), mabd_v3_load(row));
         }
         const mabd_mat3 dI =
-            mabd_tangent_inertia(&m->classes[m->body_class[own->index]], own->component);
+            mabd_rigid_inertia_change(&m->classes[m->body_class[own->index]], own->component);
         return mabd_v3_dot(om, mabd_m3_mul(dI, om)) / 2;
     }
     int32_t k;
-    const mabd_control* c = mabd_tangent_control(m, own, &k);
+    const mabd_control* c = mabd_rigid_axis_control(m, own, &k);
     if (!c) return 0;
     const mabd_real* x = sim->now.x + 2 * (size_t)(m->joints[own->index].coordinate + k);
     switch (own->kind) {

@@ -70,7 +70,7 @@ static body_motion motion_of(const mabd_quaternion_point* p, int32_t body, int32
         out.a = mabd_v3_sub(mabd_v3_load(p->y + 6 * (size_t)slot), g);
         out.al = mabd_v3_load(p->y + 6 * (size_t)slot + 3);
     } else if (p->function == MABD_FUNCTION_CLOSE) {
-        mabd_start_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &out.a, &out.al);
+        mabd_rigid_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &out.a, &out.al);
         return out;
     } else {
         const mabd_side_motion u = mabd_quaternion_side_motion(&p->s, p->node, body);
@@ -80,15 +80,6 @@ static body_motion motion_of(const mabd_quaternion_point* p, int32_t body, int32
     }
     out.om = mabd_rigid_spin(m.q, m.w), out.ka = mabd_rigid_q_dot(m.q, m.w);
     return out;
-}
-
-mabd_mat3 mabd_tangent_inertia(const mabd_model_class* c, int component) {
-    static const int row[] = {0, 1, 2, 0, 0, 1}, column[] = {0, 1, 2, 1, 2, 2};
-    const mabd_mat3 V = mabd_m3_transpose(mabd_q_matrix(mabd_q_load(c->axes)));
-    const mabd_vec3 a = mabd_m3_column(&V, row[component]);
-    const mabd_vec3 b = mabd_m3_column(&V, column[component]);
-    const mabd_mat3 M = mabd_m3_outer(a, b);
-    return component < 3 ? M : mabd_m3_axpy(1, mabd_m3_outer(b, a), M);
 }
 
 static void pass_mass(const parameter_view* v, int32_t slot) {
@@ -101,7 +92,8 @@ static void pass_mass(const parameter_view* v, int32_t slot) {
         add(v, p->scale, motion.a, F);
         return;
     }
-    const mabd_mat3 dI = mabd_tangent_inertia(&m->classes[m->body_class[body]], v->own->component);
+    const mabd_mat3 dI =
+        mabd_rigid_inertia_change(&m->classes[m->body_class[body]], v->own->component);
     const mabd_vec3 L = mabd_m3_mul(dI, motion.om);
     const mabd_vec3 gyro = mabd_v3_axpy(2 * motion.ka, L, mabd_v3_cross(motion.om, L));
     add(v, p->scale, mabd_v3_add(mabd_m3_mul(dI, motion.al), gyro), F + 3);
@@ -131,21 +123,6 @@ static void pass_force(const parameter_view* v, int32_t slot) {
 }
 
 // ---- axes --------------------------------------------------------------------------------------
-
-const mabd_control* mabd_tangent_control(const mabd_model* m, const mabd_parameter* p,
-                                         int32_t* number) {
-    mabd_row row;
-    if (p->kind < MABD_PARAMETER_STIFFNESS || p->kind > MABD_PARAMETER_FRICTION) return NULL;
-    const mabd_model_joint* joint = &m->joints[p->index];
-    const mabd_row_set* set = &m->row_sets[joint->row_set];
-    if (!mabd_joint_coordinate((mabd_joint)joint->type, (mabd_axis)p->axis, &row)) return NULL;
-    for (int32_t r = 0; r < set->control_count; r++) {
-        const mabd_row* own = &set->control_row[r];
-        *number = r;
-        if (own->kind == row.kind && own->axis == row.axis) return &set->control[r];
-    }
-    return NULL;
-}
 
 // Coordinate of a control, its rate and the rate of that, as F has them.
 static void find_coordinate(const mabd_quaternion_point* p, const mabd_tangent_joint* at, int32_t k,
@@ -241,7 +218,7 @@ static void pass_control_force(const parameter_view* v, const mabd_tangent_joint
 
 static void pass_axis(const parameter_view* v, const mabd_tangent_joint* at) {
     int32_t k;
-    const mabd_control* c = mabd_tangent_control(v->p->s.sim->model, v->own, &k);
+    const mabd_control* c = mabd_rigid_axis_control(v->p->s.sim->model, v->own, &k);
     const bool gain =
         v->own->kind == MABD_PARAMETER_DAMPING || v->own->kind == MABD_PARAMETER_ARMATURE;
     mabd_real x[3];
@@ -321,17 +298,6 @@ static void pass_input(const parameter_view* v, const mabd_tangent_joint* at) {
 
 // ---- moves of joint frames ---------------------------------------------------------------------
 
-// The turn that one unit of component k adds to exp(t): the left derivative of exp, times e_k.
-static mabd_vec3 turn_change(const mabd_quaternion_gradient* g, int32_t index) {
-    const mabd_parameter* own = &g->parameters[index];
-    mabd_real t[3] = {0, 0, 0};
-    for (int32_t i = 0; i < g->parameter_count; i++) {
-        const mabd_parameter* p = &g->parameters[i];
-        if (p->kind == own->kind && p->index == own->index) t[p->component] = g->values[i];
-    }
-    return mabd_so3_turn_change(mabd_v3_load(t), unit(own->component));
-}
-
 bool mabd_tangent_move(const mabd_quaternion_gradient* g, int32_t index,
                        const mabd_model_joint* joint, int32_t number, int side, mabd_vec3* shift,
                        mabd_vec3* turn) {
@@ -353,7 +319,9 @@ bool mabd_tangent_move(const mabd_quaternion_gradient* g, int32_t index,
     const bool axis = own->kind == (side == 0 ? MABD_PARAMETER_AXIS_A : MABD_PARAMETER_AXIS_B);
     if (own->index != number || (!anchor && !axis)) return false;
     if (anchor) *shift = mabd_m3_tmul(V, unit(own->component));
-    if (axis) *turn = mabd_m3_tmul(V, turn_change(g, index));
+    if (axis)
+        *turn = mabd_m3_tmul(
+            V, mabd_rigid_turn_change(g->parameter_count, g->parameters, g->values, index));
     return true;
 }
 

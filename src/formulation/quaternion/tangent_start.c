@@ -80,13 +80,6 @@ static mabd_status enter_start(start_point* at, int32_t index, mabd_error* error
 
 // ---- closing -----------------------------------------------------------------------------------
 
-// I + s [tau]/2 + tau tau'/4, times the moments J.
-static mabd_mat3 turn_block(mabd_vec3 J, mabd_vec3 tau, mabd_real s) {
-    mabd_mat3 M = mabd_rigid_rate_turn(1, mabd_v3_scale(s, tau));
-    M = mabd_m3_axpy((mabd_real)0.25, mabd_m3_outer(tau, tau), M);
-    return mabd_rigid_diagonal_product(J, M);
-}
-
 static mabd_status factor_close(const mabd_quaternion_point* p, mabd_error* error) {
     mabd_quaternion_sim* sim = p->s.sim;
     const mabd_model* m = sim->model;
@@ -96,8 +89,8 @@ static mabd_status factor_close(const mabd_quaternion_point* p, mabd_error* erro
         const int32_t body = sim->bodies[p->s.part->body_first + i];
         const mabd_vec3 J = mabd_v3_load(m->classes[m->body_class[body]].principal);
         mabd_vec3 way, tau;
-        mabd_start_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &way, &tau);
-        mabd_mat3 M = turn_block(J, tau, 1);
+        mabd_rigid_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &way, &tau);
+        mabd_mat3 M = mabd_rigid_way_slope(J, tau, 1);
         M.c1.x -= J.x, M.c2.y -= J.y, M.c3.z -= J.z; // they are there
         mabd_rigid_add_part(sim->D + sim->slot_block[p->s.part->slot_first + i], MABD_RIGID_T,
                             MABD_RIGID_T, 1, M);
@@ -122,9 +115,10 @@ static void pass_close(const mabd_quaternion_point* p, bool back, mabd_real* F, 
         const mabd_model_class* c = &m->classes[m->body_class[body]];
         mabd_real *f = F + 6 * (size_t)i, *x = placed + 12 * (size_t)body;
         mabd_vec3 way, tau;
-        mabd_start_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &way, &tau);
+        mabd_rigid_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &way, &tau);
         mabd_pass_scaled(back, -c->material.mass, 3, f, x);
-        mabd_pass_m3(back, -1, turn_block(mabd_v3_load(c->principal), tau, -1), f + 3, x + 3);
+        mabd_pass_m3(back, -1, mabd_rigid_way_slope(mabd_v3_load(c->principal), tau, -1), f + 3,
+                     x + 3);
     }
 }
 
@@ -285,21 +279,8 @@ static void pass_place(const mabd_quaternion_point* p, bool back, mabd_real* pla
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < p->s.part->body_count; i++) {
         const int32_t body = sim->bodies[p->s.part->body_first + i];
-        const mabd_model_class* c = &m->classes[m->body_class[body]];
-        const mabd_model_start* start = &m->start[body];
-        const mabd_mat3 U = mabd_q_matrix(mabd_q_load(start->rotation));
-        const mabd_mat3 V = mabd_q_matrix(mabd_q_load(c->axes));
-        const mabd_vec3 center = mabd_v3_load(c->center), arm = mabd_m3_mul(U, center);
-        const mabd_mat3 by_turn = mabd_rigid_product_skew(U, center); // minus d arm
-        const mabd_mat3 spin = mabd_m3_skew(mabd_v3_load(start->angular_velocity));
-        mabd_real *x = placed + 12 * (size_t)body, *y = user + 12 * (size_t)body;
-        mabd_pass_scaled(back, 1, 3, x, y);
-        mabd_pass_m3(back, -1, by_turn, x, y + 3);
-        mabd_pass_m3(back, 1, mabd_m3_transpose(V), x + 3, y + 3);
-        mabd_pass_scaled(back, 1, 3, x + 6, y + 6);
-        mabd_pass_m3(back, -1, mabd_m3_skew(arm), x + 6, y + 9);
-        mabd_pass_m3(back, -1, mabd_m3_product(spin, by_turn), x + 6, y + 3);
-        mabd_pass_scaled(back, 1, 3, x + 9, y + 9);
+        mabd_rigid_pass_placed(&m->classes[m->body_class[body]], &m->start[body], back,
+                               placed + 12 * (size_t)body, user + 12 * (size_t)body);
     }
 }
 
@@ -310,14 +291,8 @@ static void pass_place_center(const mabd_quaternion_gradient* g, const mabd_quat
     const mabd_model* m = g->sim->model;
     if (own->kind != MABD_PARAMETER_CENTER) return;
     if (&g->sim->parts[g->parameter_part[index]] != p->s.part) return;
-    const mabd_model_start* start = &m->start[own->index];
-    const mabd_mat3 U = mabd_q_matrix(mabd_q_load(start->rotation));
-    const mabd_vec3 arm = mabd_m3_column(&U, own->component);
-    mabd_real column[3], *x = placed + 12 * (size_t)own->index;
-    mabd_v3_store(arm, column);
-    mabd_pass(back, 1, column, 3, 1, x, value);
-    mabd_v3_store(mabd_v3_cross(mabd_v3_load(start->angular_velocity), arm), column);
-    mabd_pass(back, 1, column, 3, 1, x + 6, value);
+    mabd_rigid_pass_placed_center(&m->start[own->index], own->component, back,
+                                  placed + 12 * (size_t)own->index, value);
 }
 
 // ---- both directions ---------------------------------------------------------------------------
