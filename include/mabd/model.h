@@ -69,6 +69,39 @@ MABD_API void mabd_model_joint_axes(const mabd_model* model, int32_t joint, mabd
 /// Number of rigid rows of a joint; *compliant gets the number of compliant ones and may be null.
 MABD_API int32_t mabd_model_joint_rows(const mabd_model* model, int32_t joint, int32_t* compliant);
 
+/// Where the joint state of one entry lies: of a joint of the tree that hangs at the ground, or of a
+/// body that hangs at no joint (`joint` = -1) and moves freely.
+///
+/// Positions of a joint: its free axes in the order of mabd_axis, slides [m] and angles [rad], 0 in
+/// the start pose; three free rotations (ball, slot, free) are one unit quaternion w x y z, the
+/// joint frame on b seen from that on a. Velocities: their rates [m/s], [rad/s]; of three free
+/// rotations the angular velocity of b against a, in the joint frame on b [rad/s].
+/// Positions of a free body: position and quaternion of mabd_sim_get_state; velocities: its
+/// velocity, world, and its angular velocity, in the user frame of the body.
+typedef struct mabd_joint_layout {
+    int32_t joint;                          // -1 = none
+    int32_t body;                           // that the joint carries away from the ground
+    bool reversed;                          // body is a of the joint, else b
+    int32_t position_first, position_count; // count: that of velocities, one more with a quaternion
+    int32_t velocity_first, velocity_count;
+} mabd_joint_layout;
+
+/// Sizes of a joint state.
+typedef struct mabd_joint_layout_info {
+    int32_t entries;               // joints of the tree, then free bodies
+    int32_t positions, velocities; // of a state
+    int32_t cut_joints;            // that close loops: they follow from the others
+} mabd_joint_layout_info;
+
+/// Lay out the joint state of a model: joints of the tree with the ground as root whose cut joints
+/// have the fewest rows, in the order of the scene, then bodies without a joint to hang at; with
+/// copies (mabd/batch.h) that of the first, which all others have too. Computed on demand, in
+/// O(bodies + joints). The first `capacity` entries go to `entries`, which may be null if capacity
+/// is 0; *info gets the sizes. MABD_ERR_ARG: null; MABD_ERR_MEMORY.
+MABD_API mabd_status mabd_model_joint_layout(const mabd_model* model, int32_t capacity,
+                                             mabd_joint_layout* entries,
+                                             mabd_joint_layout_info* info, mabd_error* error);
+
 /// Step that the scene suggests [s], 0 = none.
 MABD_API mabd_real mabd_model_suggested_h(const mabd_model* model);
 /// Duration that the scene suggests [s], 0 = none.

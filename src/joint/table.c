@@ -83,3 +83,8 @@ bool mabd_joint_coordinate(mabd_joint type, mabd_axis axis, mabd_row* row) {
     *row = turns[type][axis - MABD_AXIS_RX];
     return true;
 }
+
+int mabd_joint_freedoms(mabd_joint type, int* rotations) {
+    *rotations = (int)strlen(free_rotations[type]);
+    return (int)strlen(free_translations[type]) + *rotations;
+}

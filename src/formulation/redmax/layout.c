@@ -89,7 +89,7 @@ static void lay_out(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_aren
     sim->factor_bytes = arena->used - sim->factor_bytes;
 }
 
-static mabd_status build(mabd_redmax_sim* sim, const mabd_redmax_graph* graph) {
+static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     const mabd_redmax_counts n = mabd_redmax_count(sim->model, graph);
     mabd_arena arena = {0};
     sim->part_count = n.parts, sim->link_count = n.links, sim->freedom_count = n.freedoms;
@@ -103,10 +103,10 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_redmax_graph* graph) {
 }
 
 mabd_status mabd_redmax_prepare(mabd_redmax_sim* sim) {
-    mabd_redmax_graph graph;
-    MABD_TRY(mabd_redmax_graph_init(&sim->allocator, sim->model, &graph));
+    mabd_joint_tree graph;
+    MABD_TRY(mabd_joint_tree_init(&sim->allocator, sim->model, &graph));
     const mabd_status status = build(sim, &graph);
-    mabd_redmax_graph_free(&sim->allocator, &graph);
+    mabd_joint_tree_free(&sim->allocator, &graph);
     return status;
 }
 

@@ -30,12 +30,12 @@ static mabd_status refuse(const mabd_model* m, int32_t joint, const char* what, 
 
 // A free joint with controls or motors that is not in the tree is a spring between two bodies.
 static mabd_status check_tree(const mabd_model* m, mabd_error* error) {
-    mabd_redmax_graph graph;
-    if (mabd_redmax_graph_init(&m->allocator, m, &graph) != MABD_OK) {
+    mabd_joint_tree graph;
+    if (mabd_joint_tree_init(&m->allocator, m, &graph) != MABD_OK) {
         return mabd_fail_memory(error, "building the tree of joints");
     }
     const int32_t cut = graph.tree.cut_count > 0 ? graph.tree.cuts[0] : -1;
-    mabd_redmax_graph_free(&m->allocator, &graph);
+    mabd_joint_tree_free(&m->allocator, &graph);
     return cut < 0 ? MABD_OK : refuse(m, cut, "loops", error);
 }
 

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of joints of a model that hangs at the ground, for joint coordinates.
+#pragma once
+
+#include "model/model_data.h"
+#include "topology/ground_tree.h"
+
+/// The joint graph of a model and its tree from the ground (topology/ground_tree.h). Joints without
+/// freedoms to hold are not in it: those between bodies that do not move by forces, and free joints
+/// without controls and motors.
+typedef struct mabd_joint_tree {
+    mabd_graph graph;
+    mabd_tree tree;
+    void* memory; // behind the arrays of the graph
+    size_t bytes;
+} mabd_joint_tree;
+
+/// Build the graph of a model and its tree, in O(bodies + joints). MABD_ERR_MEMORY: it holds
+/// nothing.
+mabd_status mabd_joint_tree_init(const mabd_allocator* allocator, const mabd_model* model,
+                                 mabd_joint_tree* tree);
+/// Free a tree; all zero is allowed.
+void mabd_joint_tree_free(const mabd_allocator* allocator, mabd_joint_tree* tree);
