@@ -66,6 +66,10 @@ static mabd_formulation axis_formulation = MABD_FORMULATION_AFFINE;
         axis_formulation = MABD_FORMULATION_QUATERNION;                                            \
         name();                                                                                    \
     }                                                                                              \
+    Test(suite, name##_of_joint_coordinates) {                                                     \
+        axis_formulation = MABD_FORMULATION_REDMAX;                                                \
+        name();                                                                                    \
+    }                                                                                              \
     static void name(void)
 
 static inline mabd_sim_def axis_def(mabd_preset preset, double h) {

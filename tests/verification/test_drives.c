@@ -64,7 +64,12 @@ AXIS_TEST(drives, a_motor_under_overload_pulls_with_exactly_its_limit) {
         mabd_sim* sim = start(&c, &model, axis_steps[k]);
         while (mabd_sim_time(sim) < 0.5) {
             axis_step(sim);
-            cr_assert(lt(dbl, fabs(axis_force(sim, &c) + 30), 1e-12), "%.17g", axis_force(sim, &c));
+            // accelerations are second differences of coordinates: round-off over h^2
+            const double noise = 4 * AXIS_MASS * DBL_EPSILON * fabs(axis_x(sim, &c)) /
+                                 (axis_steps[k] * axis_steps[k]);
+            const double bound = axis_formulation == MABD_FORMULATION_REDMAX ? noise : 0;
+            cr_assert(lt(dbl, fabs(axis_force(sim, &c) + 30), 1e-12 + bound), "%.17g",
+                      axis_force(sim, &c));
         }
         const double t = mabd_sim_time(sim);
         cr_expect(lt(dbl, fabs(axis_x(sim, &c) + 3 * t * t / 2), 1e-6), "%g", axis_x(sim, &c));

@@ -577,10 +577,6 @@ static void expect_refused(const char* text, const char* word) {
 
 Test(redmax_mechanisms, what_is_not_there_is_refused_by_name) {
     expect_refused("{\"bodies\": [{\"name\": \"a\", \"shape\": \"box\", \"size\": [1, 1, 1]}],"
-                   "\"joints\": [{\"name\": \"knee\", \"type\": \"ball\", \"a\": \"world\","
-                   "\"b\": \"a\", \"axes\": {\"rx\": {\"servo\": 0, \"servo_rigid\": true}}}]}",
-                   "knee");
-    expect_refused("{\"bodies\": [{\"name\": \"a\", \"shape\": \"box\", \"size\": [1, 1, 1]}],"
                    "\"joints\": [{\"type\": \"hinge\", \"a\": \"world\", \"b\": \"a\"},"
                    "{\"type\": \"hinge\", \"a\": \"world\", \"b\": \"a\"}]}",
                    "loops");

@@ -227,7 +227,10 @@ static void run_rope(double h, double duration) {
     cr_expect(lt(dbl, gap, axis_formulation == MABD_FORMULATION_AFFINE ? 1e-12 : 2e-10));
     cr_expect(lt(dbl, beyond, 1e-6));
     cr_expect(eq(int, unsettled, 0));
-    cr_expect(lt(dbl, highest, start + 1e-9));
+    // in joint coordinates the methods err in the energy by either sign: 1e-8 of weight times
+    // length, which is 98 J
+    const double gain = axis_formulation == MABD_FORMULATION_REDMAX ? 1e-6 : 1e-9;
+    cr_expect(lt(dbl, highest, start + gain));
     rig_destroy(sim, model);
 }
 

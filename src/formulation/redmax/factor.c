@@ -22,9 +22,14 @@
 //   H'z = y      up    u = y + B'x,  x_p += T'x - K'u
 //                down  t = X n_p,  z = D^-T (u + G't),  n = t - S z
 //
-// A prescribed freedom has the row dq = b: D = 1, K = 0, and S z is left out of n. D is not
-// symmetric; links of three freedoms are factored with pivoting. ([RM] fills dense J, dJ/dq and
-// dJ'/dq, n^3 numbers, and factors a dense H.)
+// A held freedom has the row dq = b: D = 1, K = 0, and S z is left out of n. Where components of
+// the rotation vector of a ball are held, dtheta = Y dq, its equations of motion are multiplied by
+// L, which is Y^-T with zero rows for the held ones, and these rows are Y_k dq = b_k:
+//
+//   D -> L D + Y_held    K = D^-1 L S'N T    u = D^-1 (b - L S'n)    n = t - S L'z
+//
+// D is not symmetric; links of three freedoms are factored with pivoting. ([RM] fills dense J,
+// dJ/dq and dJ'/dq, n^3 numbers, and factors a dense H.)
 
 #include "formulation/redmax/redmax_motion.h"
 
@@ -99,7 +104,7 @@ mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t i, mabd_redmax_wei
     const mabd_redmax_link* link = &sim->links[i];
     if (link->kind != MABD_PRIMITIVE_BALL) {
         const mabd_redmax_freedom* f = &sim->freedoms[link->first + k];
-        return j == k ? w.q * f->k + w.v * f->d + w.a * f->I : 0;
+        return j == k && !f->held ? w.q * f->k + w.v * f->d + w.a * f->I : 0;
     }
     const mabd_redmax_ball* ball = &sim->balls[link->ball];
     const mabd_vec3 by = mabd_v3(k == 0, k == 1, k == 2), of = mabd_v3(j == 0, j == 1, j == 2);
@@ -172,6 +177,40 @@ void mabd_redmax_vary(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_r
     }
 }
 
+// ---- held axes ---------------------------------------------------------------------------------
+
+static bool is_held(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    return link->count == 1 && sim->freedoms[link->first].held;
+}
+
+static bool has_holds(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    return link->kind == MABD_PRIMITIVE_BALL && sim->balls[link->ball].holds;
+}
+
+// Replace the rows of held components of a ball in D and in S'N T (its K). Returns the size of D.
+static mabd_real hold_rows(mabd_redmax_sim* sim, const mabd_redmax_link* link, int n,
+                           mabd_real* D) {
+    const mabd_redmax_ball* ball = &sim->balls[link->ball];
+    mabd_real* K = sim->K + MABD_VARIATION * (size_t)link->first;
+    mabd_real scale = 0;
+    for (int c = 0; c < 3; c++) {
+        const mabd_vec3 column = mabd_m3_mul(ball->forces, mabd_v3(D[c], D[3 + c], D[6 + c]));
+        for (int k = 0; k < 3; k++) {
+            const bool held = sim->freedoms[link->first + k].held;
+            const mabd_vec3 Y = mabd_m3_column(&ball->rows, c);
+            D[3 * k + c] = held ? mabd_v3_get(Y, k) : mabd_v3_get(column, k);
+            const mabd_real size = (mabd_real)fabs(D[3 * k + c]);
+            if (!(size <= scale)) scale = size;
+        }
+    }
+    for (int c = 0; c < n; c++) {
+        mabd_real *a = K + c, *b = a + MABD_VARIATION, *d = b + MABD_VARIATION;
+        const mabd_vec3 column = mabd_m3_mul(ball->forces, mabd_v3(*a, *b, *d));
+        *a = column.x, *b = column.y, *d = column.z;
+    }
+    return scale;
+}
+
 // ---- factor ------------------------------------------------------------------------------------
 
 // D of a link: its pivots; K and G of its freedoms.
@@ -193,9 +232,10 @@ static mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, mabd_redmax_
                 (mabd_real)fabs(own) + (mabd_real)sqrt(mabd_sp_dot(S, S) * mabd_sp_dot(NB, NB));
             if (terms > scale) scale = terms;
         }
+        sim->stiff[at] = D[m * k + k];
     }
     times_transfer(sim, i, n, N);
-    if (m == 1 && sim->freedoms[link->first].prescribed) {
+    if (m == 1 && sim->freedoms[link->first].held) {
         sim->D[3 * (size_t)link->first] = 1, sim->pivot[link->first] = 0;
         memset(sim->K + MABD_VARIATION * (size_t)link->first, 0, MABD_VARIATION * sizeof *N);
         return MABD_OK;
@@ -208,6 +248,7 @@ static mabd_status eliminate(const mabd_redmax_solve* s, int32_t i, mabd_redmax_
             for (int r = 0; r < 6; r++) K[c] += S[r] * N[MABD_VARIATION * r + c];
         }
     }
+    if (has_holds(sim, link)) scale = hold_rows(sim, link, n, D);
     if (!mabd_small_lu_factor(m, D, PIVOT_LEAST * scale, sim->pivot + link->first)) {
         return MABD_ERR_SINGULAR;
     }
@@ -262,16 +303,18 @@ mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w
 
 // ---- solves ------------------------------------------------------------------------------------
 
-static bool is_prescribed(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
-    return link->count == 1 && sim->freedoms[link->first].prescribed;
-}
-
 // u = D^-1 (b - S'n) of a link; n is a wrench.
 static void solve_pivots(const mabd_redmax_sim* sim, const mabd_redmax_link* link,
                          const mabd_real* b, mabd_spatial n, mabd_real* u) {
     mabd_real y[3];
     for (int k = 0; k < link->count; k++) y[k] = b[link->first + k];
-    if (!is_prescribed(sim, link)) {
+    if (has_holds(sim, link)) {
+        const mabd_mat3 L = sim->balls[link->ball].forces;
+        const mabd_vec3 t = mabd_m3_mul(L, mabd_v3(mabd_sp_dot(sim->S[link->first], n),
+                                                   mabd_sp_dot(sim->S[link->first + 1], n),
+                                                   mabd_sp_dot(sim->S[link->first + 2], n)));
+        for (int k = 0; k < 3; k++) y[k] -= mabd_v3_get(t, k);
+    } else if (!is_held(sim, link)) {
         for (int k = 0; k < link->count; k++) y[k] -= mabd_sp_dot(sim->S[link->first + k], n);
     }
     mabd_small_lu_solve(link->count, sim->D + 3 * (size_t)link->first, sim->pivot + link->first, y);
@@ -352,9 +395,13 @@ void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y
         }
         mabd_small_lu_solve_transposed(link->count, sim->D + 3 * (size_t)link->first,
                                        sim->pivot + link->first, b);
-        for (int k = 0; k < link->count; k++) {
-            z[link->first + k] = b[k];
-            if (!is_prescribed(sim, link)) t = mabd_sp_axpy(-b[k], sim->S[link->first + k], t);
+        for (int k = 0; k < link->count; k++) z[link->first + k] = b[k];
+        if (has_holds(sim, link)) {
+            const mabd_mat3 L = sim->balls[link->ball].forces;
+            mabd_v3_store(mabd_m3_tmul(L, mabd_v3_load(b)), b);
+        }
+        for (int k = 0; k < link->count && !is_held(sim, link); k++) {
+            t = mabd_sp_axpy(-b[k], sim->S[link->first + k], t);
         }
         mabd_sp_store(t, sim->x + MABD_VARIATION * (size_t)i);
     }
@@ -362,6 +409,23 @@ void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y
 
 void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, const mabd_real* x,
                           mabd_real* y) {
+    const mabd_redmax_sim* sim = s->sim;
+    mabd_redmax_multiply_forces(s, w, x, y);
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (is_held(sim, link)) y[link->first] = x[link->first];
+        if (!has_holds(sim, link)) continue;
+        const mabd_redmax_ball* ball = &sim->balls[link->ball];
+        const mabd_vec3 f = mabd_m3_mul(ball->forces, mabd_v3_load(y + link->first));
+        const mabd_vec3 way = mabd_m3_mul(ball->rows, mabd_v3_load(x + link->first));
+        for (int k = 0; k < 3; k++) {
+            y[link->first + k] = mabd_v3_get(sim->freedoms[link->first + k].held ? way : f, k);
+        }
+    }
+}
+
+void mabd_redmax_multiply_forces(const mabd_redmax_solve* s, mabd_redmax_weights w,
+                                 const mabd_real* x, mabd_real* y) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t first = s->part->link_first, end = first + s->part->link_count;
     const int n = mabd_redmax_width(s->part);
@@ -381,7 +445,7 @@ void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, con
             for (int k = 0; k < link->count; k++) {
                 sum += mabd_redmax_own(sim, i, w, j, k) * x[link->first + k];
             }
-            y[at] = sim->freedoms[at].prescribed ? x[at] : sum;
+            y[at] = sum;
         }
         if (link->parent < 0) continue;
         for (int32_t k = link->first; k < link->first + link->count; k++) { // f - P dq

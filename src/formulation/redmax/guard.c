@@ -10,7 +10,9 @@
 // plus weight times reach of the part. (With one budget for a whole step its first half uses it up,
 // and no later part can pass.) Forces of servos, motors, loads and wind count with their means over
 // the step as constant forces, which have a potential; what has none (torques and turning forces on
-// bodies, prescribed freedoms) counts with its power at the end of the step.
+// bodies, prescribed freedoms) counts with its power at the end of the step; that of drives without
+// limit with the power of the stages, that of limited ones with what it can be, limit times way.
+// Stops and friction only take energy.
 //
 //   E = sum of V'MV/2 + I q'^2/2 + k q^2/2 - f q - m g.c - F.x
 
@@ -61,7 +63,8 @@ static mabd_real law_potential(const mabd_redmax_solve* s, const mabd_redmax_nod
         const mabd_redmax_freedom* f = &sim->freedoms[link->first + k];
         const mabd_real force = s->force[link->first + k] + s->motor[link->first + k];
         *kinetic += f->I * rho[k] * rho[k] / 2;
-        if (!f->prescribed) sum += f->k * x[k] * x[k] / 2 - force * x[k];
+        const mabd_real stiffness = f->control ? f->control->stiffness : 0;
+        if (!f->prescribed) sum += stiffness * x[k] * x[k] / 2 - force * x[k];
     }
     return sum;
 }
@@ -115,5 +118,5 @@ mabd_real mabd_redmax_work(const mabd_redmax_solve* s) {
             if (sim->freedoms[k].prescribed) power += sim->r[k] * sim->v[k];
         }
     }
-    return s->h * power;
+    return s->h * power + s->law_work;
 }

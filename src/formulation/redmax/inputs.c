@@ -28,7 +28,7 @@ void mabd_redmax_set_inputs(mabd_redmax_solve* s) {
     for (int32_t k = s->part->freedom_first; k < end; k++) {
         const mabd_redmax_freedom* f = &sim->freedoms[k];
         s->force[k] = s->motor[k] = 0;
-        if (f->control && !f->prescribed) {
+        if (f->control && !f->control->rigid) {
             const bool set = sim->target_set[f->coordinate];
             const mabd_real target =
                 set ? sim->target[f->coordinate] : signal_value(s, f->control->servo);
@@ -78,7 +78,8 @@ static bool differs(const mabd_redmax_sim* sim, size_t k) {
 
 static bool freedom_jumps(const mabd_redmax_sim* sim, const mabd_redmax_freedom* f) {
     bool jumps = false;
-    if (f->control && !f->prescribed) jumps |= differs(sim, (size_t)f->coordinate);
+    const bool position = f->control && mabd_axis_is_position(f->control);
+    if (f->control && !position) jumps |= differs(sim, (size_t)f->coordinate);
     if (f->engine) jumps |= differs(sim, motor_place(sim, f->motor));
     return jumps;
 }

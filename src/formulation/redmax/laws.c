@@ -6,8 +6,8 @@
 // frame on a to that on b, theta' = N(theta) rho (math/so3.h, N with columns n_k):
 //
 //   tau = P' y,   y = -D rho - I rho' + N' f(theta),   rho' = P a + (sum v_k dP_k) v
-//   f = base - K theta for controls, theta followed over whole turns; for motors it is constant and
-//   theta is at most pi
+//   f = base + push - K theta for controls, theta followed over whole turns; for motors it is
+//   constant and theta is at most pi
 //
 // If the tree reaches the joint from a, P = J(q). From b the ball turns a against b, by R = C
 // exp[q] with C the centre of the chart, and P = -C exp([q]) J(q) = -C J(-q): the same functions of
@@ -102,8 +102,9 @@ static ball_laws laws_at(const mabd_redmax_solve* s, const mabd_redmax_link* lin
     const mabd_mat3 R = link->reversed ? mabd_m3_transpose(ball->R) : ball->R;
     const mabd_vec3 phi = mabd_so3_log(R);
     const mabd_vec3 near = mabd_v3_load(s->from_node->theta + 3 * (size_t)link->ball);
-    l.turn[0] =
-        turn_force_at(mabd_rotvec_unwrap(phi, near, all), mabd_v3_load(s->force + link->first), K);
+    const mabd_vec3 push = gather(sim, link, offsetof(mabd_redmax_freedom, push));
+    const mabd_vec3 base = mabd_v3_add(push, mabd_v3_load(s->force + link->first));
+    l.turn[0] = turn_force_at(mabd_rotvec_unwrap(phi, near, all), base, K);
     l.turn[1] = turn_force_at(phi, mabd_v3_load(s->motor + link->first), zero);
     const mabd_vec3 rho = rate_mul(&l.P, l.v);
     const mabd_vec3 change = mabd_v3_add(rate_mul(&l.P, l.a), rate_slope(&l.P, l.v, l.v));
@@ -139,10 +140,49 @@ void mabd_redmax_ball_laws(const mabd_redmax_solve* s, int32_t i, mabd_real* tau
     for (int k = 0; k < 3; k++) tau[k] = mabd_v3_dot(rate_mul(&l.P, unit(k)), l.y);
 }
 
+void mabd_redmax_ball_turn(const mabd_redmax_solve* s, int32_t i, mabd_vec3* theta,
+                           mabd_mat3* rows) {
+    const ball_laws l = laws_at(s, &s->sim->links[i]);
+    *theta = l.turn[0].theta;
+    *rows = mabd_m3(mabd_m3_mul(l.turn[0].N, rate_mul(&l.P, unit(0))),
+                    mabd_m3_mul(l.turn[0].N, rate_mul(&l.P, unit(1))),
+                    mabd_m3_mul(l.turn[0].N, rate_mul(&l.P, unit(2))));
+}
+
+// Y^-T: the columns are cross products of those of Y over its determinant.
+static mabd_mat3 inverse_transposed(mabd_mat3 Y) {
+    const mabd_vec3 a = mabd_v3_cross(Y.c2, Y.c3), b = mabd_v3_cross(Y.c3, Y.c1),
+                    c = mabd_v3_cross(Y.c1, Y.c2);
+    const mabd_real over = 1 / mabd_v3_dot(Y.c1, a);
+    return mabd_m3(mabd_v3_scale(over, a), mabd_v3_scale(over, b), mabd_v3_scale(over, c));
+}
+
+mabd_vec3 mabd_redmax_ball_forces(mabd_mat3 rows, mabd_vec3 tau) {
+    return mabd_m3_mul(inverse_transposed(rows), tau);
+}
+
+// Rows of the held components of theta (factor.c).
+static void write_holds(const mabd_redmax_solve* s, int32_t i) {
+    const mabd_redmax_link* link = &s->sim->links[i];
+    mabd_redmax_ball* ball = &s->sim->balls[link->ball];
+    mabd_vec3 theta;
+    ball->holds = false;
+    for (int32_t k = 0; k < 3; k++) ball->holds |= s->sim->freedoms[link->first + k].held;
+    if (!ball->holds) return;
+    mabd_redmax_ball_turn(s, i, &theta, &ball->rows);
+    const mabd_mat3 over = inverse_transposed(ball->rows);
+    mabd_real left[3];
+    for (int k = 0; k < 3; k++) left[k] = s->sim->freedoms[link->first + k].held ? 0 : 1;
+    const mabd_vec3 mask = mabd_v3_load(left);
+    ball->forces =
+        mabd_m3(scale_each(mask, over.c1), scale_each(mask, over.c2), scale_each(mask, over.c3));
+}
+
 void mabd_redmax_ball_derivatives(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_link* link = &s->sim->links[i];
     mabd_redmax_ball* ball = &s->sim->balls[link->ball];
     const ball_laws l = laws_at(s, link);
+    write_holds(s, i);
     for (int k = 0; k < 3; k++) {
         const mabd_vec3 e = unit(k), by_q = y_by_q(&l, e), by_v = y_by_v(&l, e);
         const mabd_vec3 by_a = mabd_v3_scale(-1, scale_each(l.I, rate_mul(&l.P, e)));

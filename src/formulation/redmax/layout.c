@@ -20,6 +20,7 @@ static void lay_out_state(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mab
     take_node(&sim->now, n, arena);
     take_node(&sim->last, n, arena);
     TAKE(wrench, 6 * (size_t)n->links);
+    TAKE(branch, (size_t)n->laws);
     TAKE(applied, 6 * bodies);
     TAKE(target, inputs);
     TAKE(target_set, inputs);
@@ -35,6 +36,7 @@ static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(reports, (size_t)n->parts);
     TAKE(links, (size_t)n->links);
     TAKE(freedoms, (size_t)n->freedoms);
+    TAKE(laws, (size_t)n->laws);
     TAKE(body_link, bodies + 1);
     TAKE(body_script, bodies + 1);
     TAKE(body_force, bodies + 1);
@@ -45,10 +47,11 @@ static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
 static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
     const size_t freedoms = (size_t)n->freedoms, links = (size_t)n->links;
     const bool rk45 = sim->def.integrator == MABD_INTEGRATOR_RK45;
-    mabd_real** vectors[] = {&sim->q,     &sim->v,           &sim->a,           &sim->q_b,
-                             &sim->v_b,   &sim->q_m,         &sim->v_m,         &sim->trial,
-                             &sim->step,  &sim->r,           &sim->weight,      &sim->force,
-                             &sim->motor, &sim->guard_force, &sim->guard_motor, &sim->u};
+    mabd_real** vectors[] = {&sim->q,     &sim->v,     &sim->a,           &sim->q_b,
+                             &sim->v_b,   &sim->q_m,   &sim->v_m,         &sim->trial,
+                             &sim->step,  &sim->r,     &sim->rows,        &sim->weight,
+                             &sim->force, &sim->motor, &sim->guard_force, &sim->guard_motor,
+                             &sim->u,     &sim->stiff, &sim->reaction};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = mabd_arena_take(arena, freedoms, sizeof **vectors[i]);
     }
@@ -93,7 +96,7 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     const mabd_redmax_counts n = mabd_redmax_count(sim->model, graph);
     mabd_arena arena = {0};
     sim->part_count = n.parts, sim->link_count = n.links, sim->freedom_count = n.freedoms;
-    sim->ball_count = n.balls, sim->motor_count = n.motors;
+    sim->ball_count = n.balls, sim->motor_count = n.motors, sim->law_count = n.laws;
     lay_out(sim, &n, &arena);
     MABD_TRY(mabd_arena_allocate(&sim->allocator, &arena));
     lay_out(sim, &n, &arena);

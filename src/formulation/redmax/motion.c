@@ -181,8 +181,10 @@ static void write_residual(const mabd_redmax_solve* s, int32_t i) {
             const int32_t at = link->first + k;
             const mabd_redmax_freedom* f = &sim->freedoms[at];
             if (f->prescribed) continue; // r is all that holds it
-            tau[k] = s->force[at] + s->motor[at] - f->k * sim->q[at] - f->d * sim->v[at] -
-                     f->I * sim->a[at];
+            tau[k] = s->motor[at];
+            if (f->held) continue; // r is the force of the law
+            tau[k] +=
+                s->force[at] + f->push - f->k * sim->q[at] - f->d * sim->v[at] - f->I * sim->a[at];
         }
     }
     for (int32_t k = 0; k < link->count; k++) {

@@ -3,6 +3,9 @@
 //
 //   H dq = -r,   q += alpha dq
 //
+// where laws of axes are moved to the branches that dq is on before q moves (axes.c). The merit of
+// a held axis is that of its way, D (q - hold)^2.
+//
 // dq is limited to half a radian, and slides to half the length of a link. alpha = 1, 1/2, ...
 // until phi = sum r_i^2/|D_i| falls by 1e-4 alpha of itself, D of the first factor. The iteration
 // ends when |dq| is below the tolerance. Without these safeguards Newton's method fails at the
@@ -11,6 +14,7 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/clock.h"
+#include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_motion.h"
 
 #include <math.h>
@@ -21,6 +25,8 @@
 #define SEARCH_DECLINE ((mabd_real)1e-4)
 /// Increments below which an iteration that no longer declines has met round-off.
 #define NOISE ((mabd_real)1e-7)
+/// Changes of branches of laws, in multiples of the iterations that a solve may take.
+#define BRANCH_CHANGES_PER_ITERATION 4
 
 static mabd_status fail(const mabd_redmax_solve* s, mabd_status status, int32_t link,
                         const char* reason) {
@@ -36,11 +42,12 @@ static void evaluate(const mabd_redmax_solve* s) {
     const double clock = mabd_clock();
     mabd_redmax_rates(s);
     mabd_redmax_residual(s);
+    mabd_redmax_axes_rows(s);
     s->report->seconds[MABD_REDMAX_RESIDUAL] += mabd_clock() - clock;
 }
 
-// Factor, and solve for -r; prescribed freedoms stay.
-static mabd_status find_step(const mabd_redmax_solve* s) {
+// Factor, and solve for -r on the current branches of laws; prescribed freedoms stay.
+static mabd_status solve_branches(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     const double clock = mabd_clock();
     int32_t link;
@@ -48,12 +55,24 @@ static mabd_status find_step(const mabd_redmax_solve* s) {
     const double factored = mabd_clock();
     s->report->seconds[MABD_REDMAX_FACTOR] += factored - clock;
     if (status != MABD_OK) return fail(s, status, link, "the inertia vanishes at");
-    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->step[k] = sim->freedoms[k].prescribed ? 0 : -sim->r[k];
-    }
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) sim->step[k] = -sim->rows[k];
     mabd_redmax_apply(s, sim->step, sim->step);
     s->report->seconds[MABD_REDMAX_SOLVE] += mabd_clock() - factored;
     s->report->iterations++;
+    return MABD_OK;
+}
+
+// Find the step, with laws on the branches that it is on.
+static mabd_status find_step(const mabd_redmax_solve* s) {
+    int32_t link, changes = 0;
+    MABD_TRY(solve_branches(s));
+    while (s->part->law_count > 0 && mabd_redmax_move_axes(s, changes == 0, &link)) {
+        if (++changes > BRANCH_CHANGES_PER_ITERATION * s->sim->def.max_iterations) {
+            return fail(s, MABD_ERR_DIVERGED, link, "stops, drives and friction do not settle at");
+        }
+        evaluate(s);
+        MABD_TRY(solve_branches(s));
+    }
     return MABD_OK;
 }
 
@@ -61,8 +80,9 @@ static void set_weights(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         const int32_t own = k - sim->links[sim->freedoms[k].link].first;
-        sim->weight[k] =
-            sim->freedoms[k].prescribed ? 0 : 1 / (mabd_real)fabs(sim->D[3 * (size_t)k + own]);
+        const mabd_real pivot =
+            s->part->law_count > 0 ? sim->stiff[k] : sim->D[3 * (size_t)k + own];
+        sim->weight[k] = sim->freedoms[k].prescribed ? 0 : 1 / (mabd_real)fabs(pivot);
     }
 }
 
@@ -70,7 +90,10 @@ static mabd_real merit(const mabd_redmax_solve* s) {
     const mabd_redmax_sim* sim = s->sim;
     mabd_real sum = 0;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sum += sim->r[k] * sim->r[k] * sim->weight[k];
+        const mabd_redmax_freedom* f = &sim->freedoms[k];
+        const bool coordinate = f->held && !f->prescribed; // the row is one of q, not of forces
+        const mabd_real weight = coordinate ? 1 / sim->weight[k] : sim->weight[k];
+        sum += sim->rows[k] * sim->rows[k] * weight;
     }
     return sum;
 }
@@ -137,11 +160,13 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
     const mabd_real goal = s->sim->def.redmax.newton_tolerance;
     int32_t link = s->part->link_first;
     mabd_real phi = 0;
+    mabd_redmax_start_axes(s);
     evaluate(s);
     for (int32_t i = 0; i < s->sim->def.max_iterations; i++) {
         MABD_TRY(find_step(s));
         const mabd_real size = step_size(s, &link);
-        if (i == 0) set_weights(s), phi = merit(s);
+        if (i == 0) set_weights(s);
+        if (i == 0 || s->part->law_count > 0) phi = merit(s); // branches change it
         if (!isfinite(size) || !isfinite(phi)) {
             return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
         }
@@ -159,6 +184,7 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
 
 mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s) {
     int32_t link = s->part->link_first;
+    mabd_redmax_start_axes(s);
     evaluate(s);
     MABD_TRY(find_step(s));
     if (!isfinite(step_size(s, &link))) {

@@ -42,13 +42,23 @@ static mabd_status check_tree(const mabd_model* m, mabd_error* error) {
 static mabd_status check_controls(const mabd_model* m, const mabd_sim_def* def, int32_t joint,
                                   mabd_error* error) {
     const mabd_row_set* set = &m->row_sets[m->joints[joint].row_set];
+    const bool rk45 = def->integrator == MABD_INTEGRATOR_RK45;
+    const bool explicit = rk45 || def->integrator == MABD_INTEGRATOR_SEMI_IMPLICIT;
     for (int32_t r = 0; r < set->control_count; r++) {
-        if (!set->control[r].rigid) continue;
-        if (set->control_row[r].kind == MABD_ROW_VECTOR) {
-            return refuse(m, joint, "rigid servos on an axis of three free rotations", error);
+        const mabd_control* c = &set->control[r];
+        const bool turn = set->control_row[r].kind == MABD_ROW_VECTOR;
+        if (c->rigid && turn && explicit) {
+            return refuse(m, joint,
+                          "rigid servos on an axis of three free rotations with explicit "
+                          "integrators",
+                          error);
         }
-        if (def->integrator == MABD_INTEGRATOR_RK45) {
+        if (c->rigid && rk45) {
             return refuse(m, joint, "prescribed motion with integrator 'rk45'", error);
+        }
+        if (c->law && explicit) {
+            return refuse(m, joint, "stops, limited drives and friction with explicit integrators",
+                          error);
         }
     }
     return MABD_OK;

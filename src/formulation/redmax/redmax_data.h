@@ -28,6 +28,7 @@
 #include "mabd/sim.h"
 #include "math/quat.h"
 #include "model/model_data.h"
+#include "rigid/axis_row.h"
 #include "rigid/frames.h"
 
 /// Names of the timed stages.
@@ -68,17 +69,22 @@ typedef struct mabd_redmax_link {
     mabd_real drag;         // [N s/m]
 } mabd_redmax_link;
 
-/// One coordinate of a string: tau = base - k q - d q' - I q''.
+/// One coordinate of a string: tau = base + push - k q - d q' - I q''. Where it has a law (axes.c),
+/// push, k, d, held and hold are those of the branch of the law at the current solve.
 typedef struct mabd_redmax_freedom {
     int32_t link;
     int32_t axis;                // mabd_axis in the joint, -1 = free body or script
     int32_t coordinate;          // of its control over all joints, -1 = none
     int32_t motor;               // of its motor over all joints, -1 = none
-    bool prescribed;             // follows a signal or target exactly
+    int32_t law;                 // of its force law over all parts, -1 = none
+    bool prescribed;             // follows a signal or target exactly; not of a ball
+    bool held;                   // q = hold instead of its equation of motion; of a ball: theta
     const mabd_control* control; // null = none
     const mabd_motor* engine;    // null = none
     const mabd_signal* script;   // of a scripted body, null = none
     mabd_real k, d, I;
+    mabd_real push;   // [N] or [N m]
+    mabd_real hold;   // [m] or [rad]
     mabd_real length; // [m] of a translation, by which it is compared with angles; 1 of an angle
 } mabd_redmax_freedom;
 
@@ -90,7 +96,20 @@ typedef struct mabd_redmax_ball {
     mabd_mat3 rate;                   // J' along the motion: sum v_k dJ_k
     mabd_mat3 bend;                   // column m = d/dq_m of (sum v_k dJ_k) v
     mabd_real k[9], d[9], inertia[9]; // -dtau/dq, -dtau/dq', -dtau/dq'' (row-major)
+    bool holds;                       // some component of theta is held
+    mabd_mat3 rows;   // then dtheta/dq, and the rows of its equations of motion that are left:
+    mabd_mat3 forces; // those of the inverse transposed of `rows`, zero where theta is held
 } mabd_redmax_ball;
+
+/// The force law of a freedom with stops, a limited drive or friction, or of a rigid servo on a
+/// component of a rotation vector.
+typedef struct mabd_redmax_law {
+    int32_t freedom;
+    mabd_axis_search search;
+    mabd_real drive; // target of its drive or rigid servo at the time of a solve
+    mabd_real x_b;   // history of the coordinate of a ball: theta' = (theta - x_b)/gamma
+    mabd_real yield; // bound of the compliance of the single coordinate over gamma^2
+} mabd_redmax_law;
 
 /// State of all parts at one time.
 typedef struct mabd_redmax_node {
@@ -105,12 +124,15 @@ typedef struct mabd_redmax_part {
     int32_t link_first, link_count;
     int32_t freedom_first, freedom_count;
     int32_t body_count;
-    bool poses;         // forces depend on poses: variations have 18 entries, else 12
-    bool driven;        // has prescribed freedoms or forces that turn with a body
-    mabd_real reach;    // weight times length of its longest branch [J]
-    mabd_real peak;     // largest kinetic energy so far [J]
-    bool has_history;   // `last` is one step before `now`: BDF2 may use it
-    bool history_after; // value after the step that is being taken
+    int32_t law_first, law_count;
+    mabd_axis_stalls stalls; // of the search for branches
+    bool has_branches;       // sim->branch is known
+    bool poses;              // forces depend on poses: variations have 18 entries, else 12
+    bool driven;             // has prescribed freedoms or forces that turn with a body
+    mabd_real reach;         // weight times length of its longest branch [J]
+    mabd_real peak;          // largest kinetic energy so far [J]
+    bool has_history;        // `last` is one step before `now`: BDF2 may use it
+    bool history_after;      // value after the step that is being taken
     mabd_real peak_after;
 } mabd_redmax_part;
 
@@ -129,13 +151,16 @@ typedef struct mabd_redmax_solve {
     struct mabd_redmax_sim* sim;
     mabd_redmax_part* part;
     mabd_redmax_report* report;
-    mabd_real from, h; // the step or part of a step that the stage belongs to [s]
-    mabd_real time;    // of the stage
-    mabd_real gamma;   // v = (q - q_b)/gamma, a = (v - v_b)/gamma
-    bool by_rate;      // prescribed freedoms follow the rate of their signal (stages of sdirk2)
-    mabd_vec3 wind;    // [m/s]
-    mabd_real* force;  // (freedoms) base of the laws
-    mabd_real* motor;  // (freedoms) forces of motors
+    mabd_real from, h;  // the step or part of a step that the stage belongs to [s]
+    mabd_real time;     // of the stage
+    mabd_real gamma;    // v = (q - q_b)/gamma, a = (v - v_b)/gamma
+    mabd_real law_work; // of drives without limit over the step [J]
+    bool watches;       // notes jumps of laws
+    bool jumped;        // the force or rate of a law has jumped
+    bool by_rate;       // prescribed freedoms follow the rate of their signal (stages of sdirk2)
+    mabd_vec3 wind;     // [m/s]
+    mabd_real* force;   // (freedoms) base of the laws
+    mabd_real* motor;   // (freedoms) forces of motors
     const mabd_redmax_node* from_node; // charts of balls are centred here
 } mabd_redmax_solve;
 
@@ -150,11 +175,12 @@ typedef struct mabd_redmax_sim {
     size_t memory_size, state_bytes, factor_bytes;
     double times[MABD_REDMAX_STAGE_COUNT];
 
-    int32_t part_count, link_count, freedom_count, ball_count, motor_count;
+    int32_t part_count, link_count, freedom_count, ball_count, motor_count, law_count;
     mabd_redmax_part* parts;
     mabd_redmax_report* reports;   // (parts)
     mabd_redmax_link* links;       // by part
     mabd_redmax_freedom* freedoms; // in the order of links
+    mabd_redmax_law* laws;         // in the order of freedoms
     int32_t* body_link;            // link that carries a body (bodies + 1), -1 = none
     int32_t* body_script;          // script of a body (bodies + 1), -1 = none
     int32_t* body_force;           // first force of a body (bodies + 1)
@@ -164,6 +190,7 @@ typedef struct mabd_redmax_sim {
     // state
     mabd_redmax_node now, last;            // at the time, one step ago
     mabd_real* wrench;                     // (links x 6) F of the last step
+    mabd_axis_branch* branch;              // (laws) of the last step
     mabd_real* applied;                    // (bodies x 6) forces of the next step
     mabd_real* target;                     // (coordinates + motors) set from outside
     bool* target_set;                      // (coordinates + motors)
@@ -180,6 +207,9 @@ typedef struct mabd_redmax_sim {
     mabd_real *q_b, *v_b;        // base of the stage
     mabd_real *q_m, *v_m;        // history in the chart of the step
     mabd_real *trial, *step, *r, *weight;
+    mabd_real* rows;  // residual of the rows that a solve closes: r, or where axes are held from q
+    mabd_real* stiff; // diagonal of D where no axis is held
+    mabd_real* reaction;                  // change of r by a step
     mabd_real *force, *motor;             // base of the laws, and of motors
     mabd_real *guard_force, *guard_motor; // means over a step
     mabd_real* rk;                        // (freedoms x 2 x 7) slopes of rk45

@@ -35,20 +35,31 @@ mabd_spatial mabd_redmax_load(const mabd_redmax_solve* s, int32_t link);
 void mabd_redmax_load_derivatives(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
 /// Compute tau (3) of the laws of a ball (laws.c).
 void mabd_redmax_ball_laws(const mabd_redmax_solve* s, int32_t link, mabd_real* tau);
-/// Compute the derivatives of tau of a ball, into sim->balls (laws.c).
+/// Compute the rotation vector theta of a ball, near that of s->from_node, and rows = dtheta/dq
+/// (laws.c).
+void mabd_redmax_ball_turn(const mabd_redmax_solve* s, int32_t link, mabd_vec3* theta,
+                           mabd_mat3* rows);
+/// Compute the forces on theta whose torques on q are tau: rows^-T tau (laws.c).
+mabd_vec3 mabd_redmax_ball_forces(mabd_mat3 rows, mabd_vec3 tau);
+/// Compute the derivatives of tau of a ball, and the rows of its held axes, into sim->balls
+/// (laws.c).
 void mabd_redmax_ball_derivatives(const mabd_redmax_solve* s, int32_t link);
 
 /// Factor H at the motion of the last residual (factor.c). MABD_ERR_SINGULAR: *link names the
 /// pivot.
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* link);
-/// Solve H x = b (freedoms of the part; indices are those of the simulation). x may be b
-/// (factor.c).
+/// Solve H x = b (freedoms of the part; indices are those of the simulation). x may be b. Rows of
+/// held axes are dq = b, or dtheta = b of a ball, whose other rows are those of forces on theta:
+/// mabd_redmax_axes_rows writes a residual of these rows (factor.c).
 void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real* x);
 /// Solve H' z = y. z may be y (factor.c).
 void mabd_redmax_apply_transposed(const mabd_redmax_solve* s, const mabd_real* y, mabd_real* z);
 /// Compute H x without the factor, after mabd_redmax_factor at the same motion (factor.c).
 void mabd_redmax_multiply(const mabd_redmax_solve* s, mabd_redmax_weights w, const mabd_real* x,
                           mabd_real* y);
+/// Compute the change of the residual r by x: H x without the rows of held axes (factor.c).
+void mabd_redmax_multiply_forces(const mabd_redmax_solve* s, mabd_redmax_weights w,
+                                 const mabd_real* x, mabd_real* y);
 /// Compute N of a link itself (6 x 18), children left out (factor.c).
 void mabd_redmax_local(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
 /// Return the entry (j, k) of W of a link: what a freedom k adds to the residual of j besides

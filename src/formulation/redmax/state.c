@@ -131,7 +131,9 @@ static void place_all(const placement* p) {
 static void forget_history(mabd_redmax_sim* sim) {
     sim->placed = false;
     memset(sim->wrench, 0, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
-    for (int32_t p = 0; p < sim->part_count; p++) sim->parts[p].has_history = false;
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        sim->parts[p].has_history = sim->parts[p].has_branches = false;
+    }
 }
 
 void mabd_redmax_start(mabd_redmax_sim* sim) {
@@ -174,8 +176,9 @@ mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_s
 
 // ---- states as bytes ---------------------------------------------------------------------------
 //
-// Nodes now, last; wrenches; targets and applied forces of this step and the last one; start
-// energies; peaks of the parts; flags of the parts (bit 0: history), then one byte: bit 0: forces
+// Nodes now, last; wrenches; branches of laws; targets and applied forces of this step and the last
+// one; start energies; peaks of the parts; flags of the parts (bit 0: history, bit 1: branches),
+// then one byte: bit 0: forces
 // are applied, bit 1: were applied. A change of this order raises state_version.
 
 /// Visit every array of a state: copy it out of the simulation, or into it.
@@ -206,6 +209,7 @@ static void visit_arrays(mabd_redmax_sim* sim, state_cursor* at) {
     visit_node(at, sim, &sim->now);
     visit_node(at, sim, &sim->last);
     visit(at, sim->wrench, 6 * (size_t)sim->link_count * real);
+    visit(at, sim->branch, (size_t)sim->law_count * sizeof *sim->branch);
     visit(at, sim->target, inputs * real);
     visit(at, sim->last_target, inputs * real);
     visit(at, sim->target_set, inputs * sizeof(bool));
@@ -227,7 +231,10 @@ void mabd_redmax_save(const void* self, void* buffer) {
     mabd_redmax_sim* sim = (mabd_redmax_sim*)self; // read, not changed
     state_cursor at = {.out = buffer};
     visit_arrays(sim, &at);
-    for (int32_t p = 0; p < sim->part_count; p++) at.out[at.size++] = sim->parts[p].has_history;
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        at.out[at.size++] = (unsigned char)((sim->parts[p].has_history ? 1 : 0) |
+                                            (sim->parts[p].has_branches ? 2 : 0));
+    }
     at.out[at.size] = (unsigned char)((sim->has_applied ? 1 : 0) | (sim->had_applied ? 2 : 0));
 }
 
@@ -237,7 +244,8 @@ mabd_status mabd_redmax_restore(void* self, const void* buffer, size_t size, mab
     if (size != mabd_redmax_state_size(self)) return MABD_ERR_INPUT;
     visit_arrays(sim, &at);
     for (int32_t p = 0; p < sim->part_count; p++) {
-        sim->parts[p].has_history = (at.in[at.size++] & 1) != 0;
+        sim->parts[p].has_history = (at.in[at.size] & 1) != 0;
+        sim->parts[p].has_branches = (at.in[at.size++] & 2) != 0;
     }
     sim->has_applied = (at.in[at.size] & 1) != 0, sim->had_applied = (at.in[at.size] & 2) != 0;
     sim->time = time, sim->placed = false;

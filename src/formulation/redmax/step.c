@@ -14,7 +14,7 @@
 // Each part takes the step on its own. A step that fails, or that gains energy (guard.c), is
 // repeated in parts of h/2, h/4, ... by the method without history. Results go to `next`; if all
 // parts succeed, `next` becomes `now` and `now` becomes `last`. A failed step leaves the state as
-// it was.
+// it was. Steps in which the law of an axis jumps: axes.c.
 //
 // Balls: charts are centred at the start of the step, so q_n = 0, v_n = omega_n, and the history is
 // q_(n-1) = log(R_n' R_(n-1)), v_(n-1) = J(q_(n-1))^-1 omega_(n-1).
@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "formulation/redmax/explicit.h"
+#include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_motion.h"
 
 #include <math.h>
@@ -140,11 +141,16 @@ static void guess(const mabd_redmax_solve* s) {
     }
 }
 
-static mabd_status solve_stage(mabd_redmax_solve* s, mabd_real gamma, mabd_real end, bool once) {
+// Solve a stage of gamma that ends at `end`; share: time over which its rates advance the step.
+static mabd_status solve_stage(mabd_redmax_solve* s, mabd_real gamma, mabd_real end,
+                               mabd_real share, bool once) {
     s->gamma = gamma, s->time = s->from + end;
     mabd_redmax_set_inputs(s);
     guess(s);
-    return once ? mabd_redmax_newton_once(s) : mabd_redmax_newton(s);
+    MABD_TRY(once ? mabd_redmax_newton_once(s) : mabd_redmax_newton(s));
+    s->jumped |= s->watches && mabd_redmax_changed_branch(s);
+    s->law_work += share * mabd_redmax_law_power(s);
+    return MABD_OK;
 }
 
 static mabd_status advance_euler(mabd_redmax_solve* s, bool once) {
@@ -152,7 +158,8 @@ static mabd_status advance_euler(mabd_redmax_solve* s, bool once) {
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->q_b[k] = s->from_node->q[k], sim->v_b[k] = s->from_node->v[k];
     }
-    return solve_stage(s, s->h, s->h, once);
+    mabd_redmax_set_pasts(s, 0, NULL);
+    return solve_stage(s, s->h, s->h, s->h, once);
 }
 
 static mabd_status advance_bdf2(mabd_redmax_solve* s) {
@@ -162,7 +169,8 @@ static mabd_status advance_bdf2(mabd_redmax_solve* s) {
         sim->q_b[k] = (4 * s->from_node->q[k] - sim->q_m[k]) / 3;
         sim->v_b[k] = (4 * s->from_node->v[k] - sim->v_m[k]) / 3;
     }
-    return solve_stage(s, 2 * s->h / 3, s->h, false);
+    mabd_redmax_set_pasts(s, 0, &sim->last);
+    return solve_stage(s, 2 * s->h / 3, s->h, s->h, false);
 }
 
 // Prescribed freedoms followed the rates of their signals: put them where the signals are.
@@ -181,13 +189,15 @@ static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->q_b[k] = s->from_node->q[k], sim->v_b[k] = s->from_node->v[k];
     }
-    mabd_status status = solve_stage(s, ALPHA * s->h, ALPHA * s->h, false);
-    if (status == MABD_OK) {
+    mabd_redmax_set_pasts(s, 0, NULL);
+    mabd_status status = solve_stage(s, ALPHA * s->h, ALPHA * s->h, rest, false);
+    if (status == MABD_OK && !s->jumped) {
+        mabd_redmax_set_pasts(s, rest, NULL);
         for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
             sim->q_b[k] = s->from_node->q[k] + rest * sim->v[k];
             sim->v_b[k] = s->from_node->v[k] + rest * sim->a[k];
         }
-        status = solve_stage(s, ALPHA * s->h, s->h, false);
+        status = solve_stage(s, ALPHA * s->h, s->h, ALPHA * s->h, false);
     }
     if (status == MABD_OK) settle_prescribed(s);
     s->by_rate = false;
@@ -195,6 +205,7 @@ static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
 }
 
 static mabd_status advance_by(mabd_redmax_solve* s, mabd_integrator method) {
+    s->law_work = 0;
     switch (method) {
     case MABD_INTEGRATOR_EULER:
         return advance_euler(s, false);
@@ -247,6 +258,7 @@ static bool gains_energy(const mabd_redmax_solve* own, const mabd_redmax_node* t
     const mabd_real peak = after > s.part->peak_after ? after : s.part->peak_after;
     const mabd_real scale = s.part->peak_after + s.part->reach;
     const mabd_real allowed = guard * (s.h / sim->def.h) * scale + work + (mabd_real)fabs(work) +
+                              mabd_redmax_drive_work(own, to) +
                               ENERGY_NOISE * ((mabd_real)fabs(start) + scale + peak);
     if (!(end - start <= allowed)) return true;
     s.part->peak_after = peak;
@@ -286,7 +298,9 @@ static mabd_status advance_in_parts(mabd_redmax_solve* s, mabd_real time) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t units = (int32_t)1 << sim->def.max_halvings;
     const mabd_real unit = sim->def.h / (mabd_real)units;
-    const mabd_integrator method = one_step_method(sim->def.integrator);
+    const mabd_integrator method = s->part->law_count > 0 && is_implicit(sim->def.integrator)
+                                       ? MABD_INTEGRATOR_EULER
+                                       : one_step_method(sim->def.integrator);
     int32_t size = units / 2, done = 0;
     s->report->retries++, s->report->substeps = 0;
     s->part->peak_after = s->part->peak;
@@ -310,6 +324,36 @@ static mabd_status advance_in_parts(mabd_redmax_solve* s, mabd_real time) {
     return MABD_OK;
 }
 
+// Begin a step with the branches of the state.
+static void take_branches(mabd_redmax_solve* s, mabd_real time) {
+    if (s->part->law_count == 0) return;
+    s->from_node = &s->sim->now, s->from = s->time = time, s->h = s->sim->def.h;
+    mabd_redmax_set_inputs(s);
+    mabd_redmax_take_branches(s);
+}
+
+// The method of a step: parts that meet a stop within it take it by implicit Euler.
+static mabd_integrator method_of(const mabd_redmax_sim* sim, const mabd_redmax_part* part,
+                                 bool history) {
+    const mabd_integrator own = sim->def.integrator;
+    if (part->law_count > 0 && is_implicit(own) && mabd_redmax_meets_stop(sim, part)) {
+        return MABD_INTEGRATOR_EULER;
+    }
+    return history ? own : one_step_method(own);
+}
+
+// The step by one method; by implicit Euler if a law jumps in it.
+static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, mabd_real time) {
+    mabd_redmax_sim* sim = s->sim;
+    const bool last = sim->def.max_halvings == 0;
+    take_branches(s, time);
+    const mabd_status status = advance(s, method, last, &sim->next);
+    if (!s->jumped) return status;
+    s->watches = false, s->part->peak_after = s->part->peak;
+    take_branches(s, time);
+    return advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
+}
+
 static void step_part(void* context, int32_t index, int32_t thread) {
     mabd_redmax_sim* sim = context;
     mabd_redmax_part* part = &sim->parts[index];
@@ -330,16 +374,24 @@ static void step_part(void* context, int32_t index, int32_t thread) {
                            .from_node = &sim->now};
     const bool restart = own == MABD_INTEGRATOR_BDF2 && mabd_redmax_jumps(sim, part, time);
     const bool history = part->has_history && !restart;
+    const mabd_integrator method = method_of(sim, part, history);
+    const bool lawful = part->law_count > 0 && is_implicit(own) && own != MABD_INTEGRATOR_EULER;
+    bool smooth = !lawful || method != MABD_INTEGRATOR_EULER;
+    s.watches = lawful && smooth;
     part->peak_after = part->peak;
-    report->status =
-        advance(&s, history ? own : one_step_method(own), sim->def.max_halvings == 0, &sim->next);
+    report->status = advance_once(&s, method, time);
     const bool failed = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
     const bool halve = failed && own != MABD_INTEGRATOR_RK45; // which divides the step itself
     part->history_after = true;
     if (halve && sim->def.max_halvings > 0) {
+        s.watches = false;
+        take_branches(&s, time);
         report->status = advance_in_parts(&s, time);
         part->history_after = false;
     }
+    smooth &= !s.jumped && !(lawful && report->retries > 0);
+    part->history_after &= smooth && !(lawful && mabd_redmax_starts_drive(&s));
+    if (!smooth && report->status == MABD_OK) mabd_redmax_take_impacts(&s, &sim->next);
     part->poses = poses;
 }
 
@@ -408,6 +460,7 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     add_times(sim, mabd_clock() - clock);
     if (bad) return report_failure(sim, bad, time, error);
     rotate(sim);
+    mabd_redmax_keep_branches(sim);
     sim->time = time + sim->def.h;
     mabd_redmax_keep_inputs(sim);
     mabd_redmax_measure_rows(sim, &info->gap, &info->angle_error, &info->worst_joint);

@@ -55,19 +55,20 @@ static int freedoms_of(mabd_primitive kind) {
     return kind == MABD_PRIMITIVE_FIXED ? 0 : kind == MABD_PRIMITIVE_SCREW ? 1 : 3;
 }
 
-// True if a slide of a joint follows its target exactly: then its slides are links of their own.
-static bool has_rigid_slide(const mabd_row_set* set) {
-    bool rigid = false;
+// True if a slide of a joint may be held: then its slides are links of their own.
+static bool has_held_slide(const mabd_row_set* set) {
+    bool held = false;
     for (int32_t r = 0; r < set->control_count; r++) {
-        rigid |= set->control[r].rigid && set->control_row[r].kind == MABD_ROW_SLIDE;
+        const mabd_control* c = &set->control[r];
+        held |= (c->rigid || c->law) && set->control_row[r].kind == MABD_ROW_SLIDE;
     }
-    return rigid;
+    return held;
 }
 
 static joint_string string_of(const mabd_model* m, const mabd_model_joint* joint) {
     joint_string s = strings[joint->type];
     if (s.entry[0].kind != MABD_PRIMITIVE_TRANSLATION) return s;
-    if (!has_rigid_slide(&m->row_sets[joint->row_set])) return s;
+    if (!has_held_slide(&m->row_sets[joint->row_set])) return s;
     const joint_string slides = {3, {SCREW(TX), SCREW(TY), SCREW(TZ)}};
     joint_string out = slides;
     for (int i = 1; i < s.count; i++) out.entry[out.count++] = s.entry[i];
@@ -111,8 +112,8 @@ static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, m
                                                   .S = axis_of(entry->axis, 1),
                                                   .principal = identity()};
         for (int32_t k = 0; k < count; k++) {
-            w->sim->freedoms[w->n.freedoms + k] =
-                (mabd_redmax_freedom){.link = index, .axis = -1, .coordinate = -1, .motor = -1};
+            w->sim->freedoms[w->n.freedoms + k] = (mabd_redmax_freedom){
+                .link = index, .axis = -1, .coordinate = -1, .motor = -1, .law = -1};
         }
     }
     w->n.freedoms += count, w->n.balls += ball;
@@ -148,7 +149,7 @@ static void set_script(builder* w, int32_t link, mabd_spatial S, const mabd_sign
     if (!w->sim) return;
     mabd_redmax_link* own = &w->sim->links[link];
     own->S = S;
-    w->sim->freedoms[own->first].prescribed = true;
+    w->sim->freedoms[own->first].prescribed = w->sim->freedoms[own->first].held = true;
     w->sim->freedoms[own->first].script = signal;
 }
 
@@ -206,18 +207,55 @@ static int axis_of_row(const mabd_row* row) {
     return row->kind == MABD_ROW_SLIDE ? row->axis : row->axis + 3;
 }
 
+// True if a control of a joint needs a branch: a law, or a rigid servo on a rotation vector.
+static bool has_branch(const mabd_row_set* set, int32_t r) {
+    return set->control[r].law ||
+           (set->control[r].rigid && set->control_row[r].kind == MABD_ROW_VECTOR);
+}
+
+// Bound of the compliance of one axis of a joint, of both bodies if they were free [1/kg] or
+// [1/(kg m^2)].
+static mabd_real yield_of(const mabd_model* m, const mabd_model_joint* joint, bool slide) {
+    const int32_t bodies[2] = {joint->a, joint->b};
+    const mabd_real* anchors[2] = {joint->Xa, joint->Xb};
+    mabd_real sum = 0;
+    for (int side = 0; side < 2; side++) {
+        if (m->body_motion[bodies[side]] != MABD_MOTION_DYNAMIC) continue;
+        const mabd_model_class* c = &m->classes[m->body_class[bodies[side]]];
+        const mabd_vec3 arm = mabd_v3_load(anchors[side]);
+        mabd_real least = c->principal[0];
+        for (int k = 1; k < 3; k++) least = c->principal[k] < least ? c->principal[k] : least;
+        sum += slide ? 1 / c->material.mass + mabd_v3_dot(arm, arm) / least : 1 / least;
+    }
+    return sum;
+}
+
+static void add_law(builder* w, int32_t joint, mabd_redmax_freedom* f) {
+    const mabd_redmax_law law = {
+        .freedom = (int32_t)(f - w->sim->freedoms),
+        .yield = yield_of(w->model, &w->model->joints[joint], f->axis < MABD_AXIS_RX)};
+    f->law = w->n.laws;
+    w->sim->laws[w->n.laws] = law;
+}
+
 // Connect the controls and motors of a joint with the freedoms of its string.
 static void set_laws(builder* w, int32_t from, int32_t joint) {
     const mabd_model_joint* own = &w->model->joints[joint];
     const mabd_row_set* set = &w->model->row_sets[own->row_set];
     for (int32_t r = 0; r < set->control_count; r++) {
         const mabd_control* c = &set->control[r];
-        mabd_redmax_freedom* f = find_axis(w, from, joint, axis_of_row(&set->control_row[r]));
-        f->control = c, f->coordinate = own->coordinate + r;
-        f->prescribed = c->rigid;
-        f->k = c->stiffness, f->d = c->damping, f->I = c->armature;
-        w->sim->links[f->link].laws = true;
+        const bool branch = has_branch(set, r);
+        if (w->sim) {
+            mabd_redmax_freedom* f = find_axis(w, from, joint, axis_of_row(&set->control_row[r]));
+            f->control = c, f->coordinate = own->coordinate + r;
+            f->prescribed = f->held = c->rigid && !branch;
+            f->k = c->stiffness, f->d = c->damping, f->I = c->armature;
+            w->sim->links[f->link].laws = true;
+            if (branch) add_law(w, joint, f);
+        }
+        w->n.laws += branch;
     }
+    if (!w->sim) return;
     for (int32_t r = 0; r < set->motor_count; r++) {
         mabd_redmax_freedom* f = find_axis(w, from, joint, axis_of_row(&set->motor[r].row));
         f->engine = &set->motor[r], f->motor = w->sim->joint_motor[joint] + r;
@@ -257,9 +295,7 @@ static void add_joint(builder* w, int32_t parent, mabd_frame P, int32_t joint, i
         rest = identity();
     }
     carry(w, link, body, mabd_frame_inverse(reversed ? &on_a : &on_b));
-    if (!w->sim) return;
-    w->sim->links[link].last = true;
-    w->sim->joint_link[joint] = link;
+    if (w->sim) w->sim->links[link].last = true, w->sim->joint_link[joint] = link;
     set_laws(w, from, joint);
 }
 
@@ -342,7 +378,9 @@ static mabd_redmax_counts walk(builder* w) {
             w->sim->parts[i] = (mabd_redmax_part){.link_first = before.links,
                                                   .link_count = w->n.links - before.links,
                                                   .freedom_first = before.freedoms,
-                                                  .freedom_count = w->n.freedoms - before.freedoms};
+                                                  .freedom_count = w->n.freedoms - before.freedoms,
+                                                  .law_first = before.laws,
+                                                  .law_count = w->n.laws - before.laws};
             measure_part(w->sim, &w->sim->parts[i]);
         }
     }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Force laws of axes (rigid/axis_row.h) in the solves of a part: stops, limited drives, dry
+// friction, and rigid servos on rotation vectors.
+#pragma once
+
+#include "formulation/redmax/redmax_data.h"
+#include "formulation/redmax/redmax_motion.h"
+
+/// Begin a step with the branches of the state; where it has none, guess them from the coordinates
+/// and rates of s->from_node.
+void mabd_redmax_take_branches(const mabd_redmax_solve* s);
+/// Set the histories of rotation vectors for a stage: x_b = now theta of s->from_node plus `rest`
+/// times their rates in the last stage (rest 0: none), or with `last` the node of one step ago
+/// (4 theta - last)/3.
+void mabd_redmax_set_pasts(const mabd_redmax_solve* s, mabd_real rest,
+                           const mabd_redmax_node* last);
+/// Set the targets of drives at the time of the solve, and begin the search with the branches of
+/// the last one.
+void mabd_redmax_start_axes(const mabd_redmax_solve* s);
+/// Write the residual of the rows that a solve closes into sim->rows, from sim->r.
+void mabd_redmax_axes_rows(const mabd_redmax_solve* s);
+/// Move axes to the branches that the increment sim->step is on. first: the first solve at this
+/// iterate. Returns whether some axis was on a wrong one; *link gets its link. A solve that keeps
+/// all of them updates the forces on held components of rotation vectors.
+bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link);
+
+/// True if an axis of a part will pass a stop within the step, or moves into the one it is at.
+bool mabd_redmax_meets_stop(const mabd_redmax_sim* sim, const mabd_redmax_part* part);
+/// True if the force or rate of some axis jumps between the branch of the state and that of the
+/// last solve.
+bool mabd_redmax_changed_branch(const mabd_redmax_solve* s);
+/// True if a step whose branches before it are not known sets a rate: that of a drive or rigid servo
+/// without limit, which the state does not have.
+bool mabd_redmax_starts_drive(const mabd_redmax_solve* s);
+/// Keep the branches of a step that succeeded.
+void mabd_redmax_keep_branches(mabd_redmax_sim* sim);
+/// Take the rates across stops and unlimited drives away by impulses: the rates of `node`, at the
+/// time of s, after an impact without rebound.
+void mabd_redmax_take_impacts(const mabd_redmax_solve* s, mabd_redmax_node* node);
+/// Power of drives without limit at the end of the last solve [W].
+mabd_real mabd_redmax_law_power(const mabd_redmax_solve* s);
+/// Bound of the work of limited drives from s->from_node to `to` [J].
+mabd_real mabd_redmax_drive_work(const mabd_redmax_solve* s, const mabd_redmax_node* to);
