@@ -34,6 +34,8 @@ typedef enum mabd_quaternion_function {
     MABD_FUNCTION_REDUCE,     // least-norm multipliers: J' multiplier, J y
 } mabd_quaternion_function;
 
+struct mabd_start_holds;
+
 /// An implicit function at its solution: sim->pose holds the pose, sim->past the history of a solve
 /// and sim->input the controls.
 typedef struct mabd_quaternion_point {
@@ -44,6 +46,7 @@ typedef struct mabd_quaternion_point {
     const mabd_real* y;               // (unknowns of the part) accelerations or changes of velocity
     const mabd_quaternion_node* node; // of accelerations and velocities: their state
     const mabd_real* from;            // (bodies x 7) poses before they are closed
+    struct mabd_start_holds* holds;   // held axes of a projection (start_hold.h), null = none
 } mabd_quaternion_point;
 
 /// Tangents or bars of one direction. Nodes as in mabd_quaternion_sim.
@@ -74,6 +77,7 @@ typedef struct mabd_quaternion_gradient {
     mabd_real *closing, *projecting;   // (rows) multipliers of the projections
     mabd_real *least, *force_bars;     // (rows) least-norm multipliers and their bars
     mabd_quaternion_node slope, begin; // slope of a step; start before projection
+    struct mabd_start_holds* holds;    // (2) held coordinates and rates of the start
     void* memory;
     size_t memory_size;
 } mabd_quaternion_gradient;

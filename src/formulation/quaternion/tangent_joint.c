@@ -12,11 +12,24 @@
 #include "formulation/quaternion/tangent_joint.h"
 
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/start_hold.h"
 
 #include <string.h>
 
 /// Step of differences [m] or [rad].
 #define MOVE ((mabd_real)0.01)
+
+// Append the held axes of a joint to its rows.
+static void find_held(const mabd_quaternion_point* p, mabd_tangent_joint* at) {
+    at->held_count = 0;
+    for (int32_t i = 0; p->holds && i < p->holds->count; i++) {
+        mabd_start_hold* h = &p->holds->hold[i];
+        const int32_t r = at->j->width + at->held_count;
+        if (&p->s.sim->joints[h->place] != at->j) continue;
+        mabd_rigid_joint_rows(&at->view, 1, &h->row, &h->near, &at->x[r], &at->J[r]);
+        at->held[at->held_count++] = h;
+    }
+}
 
 void mabd_tangent_joint_at(const mabd_quaternion_point* p, int32_t i, mabd_tangent_joint* at) {
     const mabd_quaternion_sim* sim = p->s.sim;
@@ -32,13 +45,16 @@ void mabd_tangent_joint_at(const mabd_quaternion_point* p, int32_t i, mabd_tange
     for (int32_t r = 0; r < at->set->control_count; r++) {
         near[r] = sim->now.x[2 * (size_t)(at->joint->coordinate + r)];
     }
-    if (at->set->control_count == 0) return;
-    at->controls = mabd_rigid_joint_rows(&at->view, at->set->control_count, at->set->control_row,
-                                         near, at->x + n, at->J + n);
+    if (at->set->control_count > 0) {
+        at->controls = mabd_rigid_joint_rows(&at->view, at->set->control_count,
+                                             at->set->control_row, near, at->x + n, at->J + n);
+    }
+    find_held(p, at);
 }
 
 const mabd_row* mabd_tangent_row_of(const mabd_tangent_joint* at, int32_t r) {
     const int32_t n = at->set->rigid_count;
+    if (r >= at->j->width) return &at->held[r - at->j->width]->row;
     return r < n ? &at->set->rigid[r] : &at->set->control_row[r - n];
 }
 
@@ -105,6 +121,12 @@ void mabd_tangent_geometric(const mabd_quaternion_point* p, const mabd_tangent_j
                                  &G);
     }
     for (int32_t r = 0; wrench && r < at->j->width; r++) add_wrench(&at->J[r], l[r], wrench);
+    for (int32_t k = 0; k < at->held_count; k++) {
+        const mabd_start_hold* h = at->held[k];
+        const mabd_rigid_joint own = mabd_rigid_joint_at(&at->view, 1, &h->row, &h->near);
+        mabd_rigid_add_geometric(&own, 1, &h->row, &h->multiplier, &G);
+        if (wrench) add_wrench(&at->J[at->j->width + k], h->multiplier, wrench);
+    }
     for (int32_t r = 0; motors && r < at->set->motor_count; r++) {
         const mabd_row* row = &at->set->motor[r].row;
         const mabd_real force =

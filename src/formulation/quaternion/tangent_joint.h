@@ -12,8 +12,11 @@ typedef struct mabd_tangent_joint {
     size_t first_row; // of its rows in a vector of unknowns of the part
     mabd_joint_view view;
     mabd_rigid_joint rigid, controls;
-    mabd_real x[2 * MABD_JOINT_MAX_ROWS]; // values of rigid rows, coordinates of controls
+    /// Values of rigid rows, coordinates of controls, then of held axes of the start.
+    mabd_real x[2 * MABD_JOINT_MAX_ROWS];
     mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
+    int32_t held_count;
+    struct mabd_start_hold* held[MABD_JOINT_MAX_ROWS];
 } mabd_tangent_joint;
 
 /// Quantities of a row that change with the pose and with the place of the joint on its bodies.
@@ -34,7 +37,7 @@ void mabd_tangent_joint_at(const mabd_quaternion_point* p, int32_t i, mabd_tange
 /// MABD_FUNCTION_PROJECT and MABD_FUNCTION_REDUCE, in which all other sides are at rest.
 mabd_tangent_motion mabd_tangent_motion_of(const mabd_quaternion_point* p,
                                            const mabd_tangent_joint* at);
-/// Row r of a joint: rigid rows, then controls.
+/// Row r of a joint: rigid rows, then controls, then held axes.
 const mabd_row* mabd_tangent_row_of(const mabd_tangent_joint* at, int32_t r);
 
 /// y += s J dx of one row with dx (6 per body of the part); backwards dx += s J' y.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of derivatives, and what has none.
 
-#include "formulation/quaternion/tangent.h"
+#include "formulation/quaternion/start_hold.h"
 
 #include "base/error.h"
 
@@ -36,6 +36,12 @@ static void lay_out(mabd_quaternion_gradient* g, mabd_arena* arena) {
     TAKE(projecting, rows);
     TAKE(least, rows);
     TAKE(force_bars, rows);
+    TAKE(holds, 2);
+    for (int k = 0; k < 2; k++) {
+        mabd_start_holds holds = {0};
+        mabd_start_lay_out_holds(g, k == 0, &holds, arena);
+        if (arena->memory) g->holds[k] = holds;
+    }
     g->slope = take_node(sim, arena);
     g->begin = take_node(sim, arena);
     for (int32_t i = 0; i < g->direction_count; i++) {
@@ -71,12 +77,14 @@ static mabd_status check_control(const mabd_model* m, const mabd_parameter* p, c
     return MABD_OK;
 }
 
-static mabd_status check_parameter(const mabd_model* m, const mabd_parameter* p,
+static mabd_status check_parameter(const mabd_quaternion_sim* sim, const mabd_parameter* p,
                                    mabd_error* error) {
+    const mabd_model* m = sim->model;
     const char* name = mabd_parameter_kind_name(p->kind);
     switch (p->kind) {
     case MABD_PARAMETER_COORDINATE:
     case MABD_PARAMETER_RATE:
+        return mabd_start_check_hold(sim, p, error);
     case MABD_PARAMETER_FRICTION:
     case MABD_PARAMETER_SPRING:
     case MABD_PARAMETER_GROUND:
@@ -131,6 +139,8 @@ static void place_parameters(mabd_quaternion_gradient* g) {
             joint = p->index / m->control_count * m->copy_joints +
                     m->controls[p->index % m->control_count].joint;
             break;
+        case MABD_PARAMETER_COORDINATE:
+        case MABD_PARAMETER_RATE:
         case MABD_PARAMETER_ANCHOR_A:
         case MABD_PARAMETER_ANCHOR_B:
         case MABD_PARAMETER_AXIS_A:
@@ -174,7 +184,7 @@ mabd_status mabd_quaternion_gradient_open(void* self, const mabd_gradient_setup*
                          "formulation 'quaternion': derivatives need redundancy 'proximal'");
     }
     for (int32_t i = 0; i < setup->parameter_count; i++) {
-        MABD_TRY(check_parameter(sim->model, &setup->parameters[i], error));
+        MABD_TRY(check_parameter(sim, &setup->parameters[i], error));
     }
     mabd_quaternion_gradient* g = mabd_alloc(allocator, sizeof *g);
     if (!g) return mabd_fail_memory(error, "creating a gradient");

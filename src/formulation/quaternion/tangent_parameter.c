@@ -16,6 +16,7 @@
 // The centre of mass moves the anchors of all joints of its body, and the points of its forces.
 
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/start_hold.h"
 #include "formulation/quaternion/start_projection.h"
 #include "formulation/quaternion/tangent_joint.h"
 #include "scene/signal.h"
@@ -333,7 +334,7 @@ static mabd_real row_change(const mabd_quaternion_point* p, const mabd_tangent_j
     const mabd_real x =
         mabd_v3_dot(J->f, mabd_v3_load(move)) + mabd_v3_dot(J->t, mabd_v3_load(move + 3));
     const int32_t k = r - at->set->rigid_count;
-    const mabd_control* c = k < 0 ? NULL : &at->set->control[k];
+    const mabd_control* c = k < 0 || r >= at->j->width ? NULL : &at->set->control[k];
     const bool turns = c && mabd_quaternion_is_damped_turn(at->set, k);
     switch (p->function) {
     case MABD_FUNCTION_SOLVE:
@@ -390,6 +391,10 @@ static void pass_move(const parameter_view* v, const mabd_tangent_joint* at, int
     }
     for (int32_t r = 0; r < at->j->width; r++) {
         add_one(v, row_change(p, at, r, side, shift, turn, move, &m), v->F + at->first_row + r);
+    }
+    for (int32_t k = 0; k < at->held_count; k++) { // coordinate or rate, as a rigid row
+        const int32_t r = at->j->width + k;
+        add_one(v, row_change(p, at, r, side, shift, turn, move, &m), &at->held[k]->f);
     }
     if (p->function != MABD_FUNCTION_SOLVE) return;
     for (int32_t k = 0; k < at->set->control_count; k++) { // coordinates of the node

@@ -14,6 +14,7 @@
 // The center of mass moves c0 and v0 at a fixed state of the user: d arm = U d center besides.
 
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/start_hold.h"
 #include "formulation/quaternion/start_projection.h"
 #include "formulation/quaternion/tangent_joint.h"
 #include "rigid/frames.h"
@@ -31,79 +32,59 @@ typedef struct start_point {
 
 // ---- the point ---------------------------------------------------------------------------------
 
-static mabd_status fail_start(mabd_error* error) {
-    return mabd_fail(error, MABD_ERR_SINGULAR, "the start state has no derivatives");
+// Copy the poses or nodes of the bodies of a part, `reals` each.
+static void copy_bodies(const mabd_quaternion_solve* s, size_t reals, const mabd_real* from,
+                        mabd_real* to) {
+    for (int32_t i = 0; i < s->part->body_count; i++) {
+        const size_t at = reals * (size_t)s->sim->bodies[s->part->body_first + i];
+        memcpy(to + at, from + at, reals * sizeof *to);
+    }
 }
 
-// Take the projections of a part again. sim->now holds the start state of the model as it is.
+// The two implicit functions of a part.
+static void set_points(start_point* at, const mabd_quaternion_solve* s) {
+    mabd_quaternion_gradient* g = at->g;
+    at->close = (mabd_quaternion_point){.s = *s, .function = MABD_FUNCTION_CLOSE, .scale = 1};
+    at->close.multiplier = g->closing, at->close.from = g->open_pose;
+    at->close.node = &g->begin, at->close.holds = &g->holds[0];
+    at->project = at->close;
+    at->project.function = MABD_FUNCTION_PROJECT;
+    at->project.multiplier = g->projecting, at->project.holds = &g->holds[1];
+    at->project.y = g->solution + s->part->vector_first;
+}
+
+// Take the projections of a part. sim->now holds the start state of the model as it is.
 static mabd_status enter_start(start_point* at, int32_t index, mabd_error* error) {
     mabd_quaternion_gradient* g = at->g;
     mabd_quaternion_sim* sim = g->sim;
     mabd_quaternion_part* part = &sim->parts[index];
     mabd_quaternion_solve s = {.sim = sim, .part = part, .report = &at->report};
-    const size_t bodies = 6 * (size_t)part->body_count;
     s.h = s.bh = sim->def.h;
+    set_points(at, &s);
+    MABD_TRY(mabd_start_take_holds(g, true, index, at->close.holds, error));
+    MABD_TRY(mabd_start_take_holds(g, false, index, at->project.holds, error));
     mabd_quaternion_take_pose(&s, &sim->now);
-    mabd_start_close(&s);
-    for (int32_t i = 0; i < part->body_count; i++) {
-        const size_t body = (size_t)sim->bodies[part->body_first + i];
-        memcpy(g->open_pose + 7 * body, sim->trial + 7 * body, 7 * sizeof *sim->trial);
-    }
-    if (mabd_start_close_step(&s, g->open_pose) != MABD_OK) return fail_start(error);
-    memcpy(g->closing + part->row_first, sim->y + part->vector_first + bodies,
-           (size_t)part->row_count * sizeof *sim->y);
+    copy_bodies(&s, 7, sim->pose, g->open_pose);
+    MABD_TRY(mabd_start_close(&at->close, g->closing, error));
     mabd_start_write(&s, &sim->now);
-    // `begin` keeps the velocities before the projection
-    for (int32_t i = 0; i < part->body_count; i++) {
-        const size_t place = MABD_NODE_REALS * (size_t)sim->bodies[part->body_first + i];
-        memcpy(g->begin.body + place, sim->now.body + place, MABD_NODE_REALS * sizeof(mabd_real));
-    }
-    memset(sim->y + part->vector_first, 0, (bodies + (size_t)part->row_count) * sizeof *sim->y);
-    if (mabd_start_project(&s, &sim->now) != MABD_OK) return fail_start(error);
-    memcpy(g->projecting + part->row_first, sim->y + part->vector_first + bodies,
-           (size_t)part->row_count * sizeof *sim->y);
+    copy_bodies(&s, MABD_NODE_REALS, sim->now.body, g->begin.body); // its velocities stay
+    MABD_TRY(mabd_start_project(&at->project, &sim->now, g->projecting, error));
     mabd_quaternion_read_coordinates(&s, &sim->now);
     for (int32_t i = 0; i < part->body_count; i++) {
         const mabd_side_motion m =
             mabd_quaternion_side_motion(&s, &sim->now, sim->bodies[part->body_first + i]);
         memcpy(g->solution + part->vector_first + 6 * (size_t)i, m.u, sizeof m.u);
     }
-    at->close = (mabd_quaternion_point){.s = s, .function = MABD_FUNCTION_CLOSE, .scale = 1};
-    at->close.multiplier = g->closing, at->close.from = g->open_pose;
-    at->close.node = &g->begin;
-    at->project = at->close;
-    at->project.function = MABD_FUNCTION_PROJECT;
-    at->project.multiplier = g->projecting;
-    at->project.y = g->solution + part->vector_first;
     return MABD_OK;
 }
 
 // ---- closing -----------------------------------------------------------------------------------
 
-static mabd_status factor_close(const mabd_quaternion_point* p, mabd_error* error) {
-    mabd_quaternion_sim* sim = p->s.sim;
-    const mabd_model* m = sim->model;
-    mabd_quaternion_store_matrix(&p->s);
-    mabd_start_release(&p->s);
-    for (int32_t i = 0; i < p->s.part->body_count; i++) {
-        const int32_t body = sim->bodies[p->s.part->body_first + i];
-        const mabd_vec3 J = mabd_v3_load(m->classes[m->body_class[body]].principal);
-        mabd_vec3 way, tau;
-        mabd_rigid_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &way, &tau);
-        mabd_mat3 M = mabd_rigid_way_slope(J, tau, 1);
-        M.c1.x -= J.x, M.c2.y -= J.y, M.c3.z -= J.z; // they are there
-        mabd_rigid_add_part(sim->D + sim->slot_block[p->s.part->slot_first + i], MABD_RIGID_T,
-                            MABD_RIGID_T, 1, M);
-    }
-    for (int32_t i = 0; i < p->s.part->joint_count; i++) {
-        mabd_real minus[MABD_JOINT_MAX_ROWS];
-        mabd_tangent_joint at;
-        mabd_tangent_joint_at(p, i, &at);
-        const mabd_rigid_blocks G = mabd_quaternion_blocks(&p->s, at.j);
-        for (int32_t r = 0; r < at.set->rigid_count; r++) minus[r] = -p->multiplier[at.j->row + r];
-        mabd_rigid_add_geometric(&at.rigid, at.set->rigid_count, at.set->rigid, minus, &G);
-    }
-    return mabd_tangent_factor(p, error);
+static mabd_status factor_close(const mabd_quaternion_point* p, bool back, mabd_error* error) {
+    mabd_start_store_close(p);
+    MABD_TRY(mabd_tangent_factor(p, error));
+    mabd_start_hold_rows(&p->s, p->holds);
+    return mabd_start_border(p, back, p->holds, error);
 }
 
 // F += F_in (dc0, phi0) of the first projection.
@@ -124,10 +105,11 @@ static void pass_close(const mabd_quaternion_point* p, bool back, mabd_real* F, 
 
 // ---- projecting --------------------------------------------------------------------------------
 
-static mabd_status factor_project(const mabd_quaternion_point* p, mabd_error* error) {
-    mabd_quaternion_store_matrix(&p->s);
-    mabd_start_release(&p->s);
-    return mabd_tangent_factor(p, error);
+static mabd_status factor_project(const mabd_quaternion_point* p, bool back, mabd_error* error) {
+    mabd_start_store_project(&p->s);
+    MABD_TRY(mabd_tangent_factor(p, error));
+    mabd_start_hold_rows(&p->s, p->holds);
+    return mabd_start_border(p, back, p->holds, error);
 }
 
 // F += F_in by the closed pose xi and by dv0, d omega of `placed`.
@@ -165,6 +147,11 @@ static void pass_project(const mabd_quaternion_point* p, bool back, mabd_real* F
             mabd_real rate[12];
             mabd_tangent_rate_gradient(&at, r, motion.u[0], motion.u[1], rate);
             mabd_tangent_sides(&at, rate, back, 1, F + at.first_row + r, xi);
+        }
+        for (int32_t k = 0; k < at.held_count; k++) {
+            mabd_real rate[12];
+            mabd_tangent_rate_gradient(&at, at.j->width + k, motion.u[0], motion.u[1], rate);
+            mabd_tangent_sides(&at, rate, back, 1, &at.held[k]->f, xi);
         }
     }
 }
@@ -301,6 +288,21 @@ static size_t unknowns_of(const mabd_quaternion_part* part) {
     return 6 * (size_t)part->body_count + (size_t)part->row_count;
 }
 
+// The row of a held axis is x - p or B u - p.
+static void clear_held(const mabd_quaternion_point* p) {
+    for (int32_t i = 0; i < p->holds->count; i++) p->holds->hold[i].f = 0;
+}
+static void set_held(const mabd_quaternion_point* p, int32_t parameter) {
+    for (int32_t i = 0; i < p->holds->count; i++) {
+        p->holds->hold[i].f = p->holds->hold[i].parameter == parameter ? -1 : 0;
+    }
+}
+static void add_held(const mabd_quaternion_point* p, mabd_real* gradient) {
+    for (int32_t i = 0; i < p->holds->count; i++) {
+        gradient[p->holds->hold[i].parameter] -= p->holds->hold[i].f;
+    }
+}
+
 static mabd_status adjoint_part(start_point* at, mabd_error* error) {
     mabd_quaternion_gradient* g = at->g;
     mabd_real *placed = g->placed, *gradient = g->product;
@@ -312,18 +314,22 @@ static mabd_status adjoint_part(start_point* at, mabd_error* error) {
     memset(xi, 0, 6 * (size_t)part->body_count * sizeof *xi);
     memset(dy, 0, bytes);
     pass_end(&at->project, true, bars, xi, dy);
-    MABD_TRY(factor_project(&at->project, error));
-    mabd_tangent_solve(&at->project, true, dy, F);
+    MABD_TRY(factor_project(&at->project, true, error));
+    clear_held(&at->project);
+    mabd_start_solve(&at->project, true, at->project.holds, dy, F);
     pass_project(&at->project, true, F, xi, placed);
+    add_held(&at->project, gradient);
     for (int32_t i = 0; i < g->parameter_count; i++) {
         pass_end_parameter(g, &at->project, i, true, bars, &gradient[i]);
         mabd_tangent_parameter(g, &at->project, i, 0, true, F, none, &gradient[i]);
     }
     memset(dy, 0, bytes);
     memcpy(dy, xi, 6 * (size_t)part->body_count * sizeof *xi);
-    MABD_TRY(factor_close(&at->close, error));
-    mabd_tangent_solve(&at->close, true, dy, F);
+    MABD_TRY(factor_close(&at->close, true, error));
+    clear_held(&at->close);
+    mabd_start_solve(&at->close, true, at->close.holds, dy, F);
     pass_close(&at->close, true, F, placed);
+    add_held(&at->close, gradient);
     for (int32_t i = 0; i < g->parameter_count; i++) {
         mabd_tangent_parameter(g, &at->close, i, 0, true, F, none, &gradient[i]);
         pass_place_center(g, &at->close, i, true, placed, &gradient[i]);
@@ -338,6 +344,7 @@ static void forward_close(start_point* at, const mabd_real* start, int32_t i, ma
     const mabd_quaternion_part* part = at->close.s.part;
     const mabd_quaternion_node none = {NULL, NULL};
     mabd_real one = 1;
+    set_held(&at->close, i);
     memset(g->F, 0, unknowns_of(part) * sizeof *g->F);
     memset(placed, 0, reals * sizeof *placed);
     pass_place(&at->close, false, placed, (mabd_real*)start + (size_t)i * reals); // read only
@@ -353,15 +360,16 @@ static mabd_status forward_part(start_point* at, const mabd_real* start, mabd_er
     mabd_real* placed = g->placed;
     for (int32_t i = 0; i < g->parameter_count; i++) {
         mabd_real one = 1;
-        MABD_TRY(factor_close(&at->close, error));
+        MABD_TRY(factor_close(&at->close, false, error));
         forward_close(at, start, i, placed);
-        mabd_tangent_solve(&at->close, false, g->F, g->dy);
+        mabd_start_solve(&at->close, false, at->close.holds, g->F, g->dy);
         memcpy(g->xi, g->dy, 6 * (size_t)part->body_count * sizeof *g->xi);
-        MABD_TRY(factor_project(&at->project, error));
+        MABD_TRY(factor_project(&at->project, false, error));
+        set_held(&at->project, i);
         memset(g->F, 0, unknowns_of(part) * sizeof *g->F);
         pass_project(&at->project, false, g->F, g->xi, placed);
         mabd_tangent_parameter(g, &at->project, i, 0, false, g->F, none, &one);
-        mabd_tangent_solve(&at->project, false, g->F, g->dy);
+        mabd_start_solve(&at->project, false, at->project.holds, g->F, g->dy);
         pass_end(&at->project, false, g->directions[i].now, g->xi, g->dy);
         pass_end_parameter(g, &at->project, i, false, g->directions[i].now, &one);
     }
@@ -378,22 +386,11 @@ static void place_model(mabd_quaternion_sim* sim) {
 
 mabd_status mabd_quaternion_gradient_begin(void* self, void* work, mabd_error* error) {
     mabd_quaternion_sim* sim = self;
+    start_point at = {.g = work};
     mabd_quaternion_clear_directions(work);
     MABD_TRY(mabd_quaternion_start(sim, error));
     place_model(sim);
-    for (int32_t i = 0; i < sim->part_count; i++) {
-        mabd_quaternion_report report = {0};
-        mabd_quaternion_solve s = {.sim = sim, .part = &sim->parts[i], .report = &report};
-        s.h = s.bh = sim->def.h;
-        mabd_quaternion_take_pose(&s, &sim->now);
-        if (mabd_start_close(&s) > MABD_START_TOLERANCE) {
-            return mabd_fail(error, MABD_ERR_INPUT,
-                             "the joints cannot be closed at these parameters");
-        }
-        mabd_start_write(&s, &sim->now);
-        if (mabd_start_project(&s, &sim->now) != MABD_OK) return fail_start(error);
-        mabd_quaternion_read_coordinates(&s, &sim->now);
-    }
+    for (int32_t i = 0; i < sim->part_count; i++) MABD_TRY(enter_start(&at, i, error));
     mabd_quaternion_forget_history(sim);
     return MABD_OK;
 }
