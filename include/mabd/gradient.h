@@ -196,8 +196,10 @@ typedef struct mabd_gradient_info {
     mabd_real loss;
     int64_t steps;           // of the run
     int64_t recomputed;      // steps that were taken twice because the tape is too small for all
-    int32_t non_smooth;      // steps where a law changed its piece or a step was halved: there the
-                             // derivative is one-sided
+    int32_t non_smooth;      // steps in which the law of an axis changed its branch (a stop was met
+                             // or left, an axis stuck or slipped, a drive reached its target or its
+                             // limit) or ended where two branches meet, and steps that were halved.
+                             // The derivative is that of the branch on which each solve ended
     double forward_seconds;  // wall time of the run
     double backward_seconds; // wall time of the adjoint
 } mabd_gradient_info;

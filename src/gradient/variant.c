@@ -322,6 +322,7 @@ static void set_axis(mabd_variant* v, const mabd_parameter* p, mabd_real value) 
         if (p->kind == MABD_PARAMETER_REST) c->rest = value;
         if (p->kind == MABD_PARAMETER_DAMPING) c->damping = value;
         if (p->kind == MABD_PARAMETER_ARMATURE) c->armature = value;
+        if (p->kind == MABD_PARAMETER_FRICTION) c->friction = value;
         c->offset = c->spring * c->rest;
     }
 }

@@ -100,3 +100,46 @@ static inline double gradient_rig_compare(const gradient_rig* rig, mabd_gradient
     }
     return worst;
 }
+
+/// Weight of entry i of a state in the loss of gradient_rig_forward_error: no pattern.
+static inline mabd_real gradient_rig_weight(size_t i) {
+    return (mabd_real)(0.3 + 0.7 * sin(1.7 * (double)i + 0.4));
+}
+static inline void gradient_rig_linear(void* user, int64_t step, const mabd_sim* sim,
+                                       mabd_real* value, mabd_real* d_position,
+                                       mabd_real* d_rotation, mabd_real* d_velocity,
+                                       mabd_real* d_angular) {
+    const size_t bodies = *(const size_t*)user;
+    mabd_real* const parts[4] = {d_position, d_rotation, d_velocity, d_angular};
+    (void)step, (void)sim;
+    *value = 0;
+    for (size_t i = 0; d_position && i < 12 * bodies; i++) {
+        parts[i % 12 / 3][3 * (i / 12) + i % 3] = gradient_rig_weight(i);
+    }
+}
+
+/// Compare the adjoint of a linear function of the last state with forward mode at p: the largest
+/// difference, relative to the largest derivative.
+static inline double gradient_rig_forward_error(const gradient_rig* from, const mabd_model* model,
+                                                const mabd_real* p) {
+    gradient_rig rig = *from;
+    mabd_error error = {0};
+    size_t bodies = (size_t)mabd_model_body_count(model);
+    const size_t n = (size_t)rig.def.parameter_count, reals = 12 * bodies;
+    mabd_real own[GRADIENT_MAX];
+    double most = 0, worst = 0;
+    mabd_real* ds = malloc(2 * reals * n * sizeof *ds);
+    rig.def.term_count = 0, rig.def.user_fn = gradient_rig_linear, rig.def.user = &bodies;
+    gradient_rig_term(&rig, MABD_LOSS_USER, 0, rig.def.steps, rig.def.steps);
+    mabd_gradient* g = gradient_rig_create(&rig, model);
+    rig_check(mabd_gradient_run(g, p, own, NULL, &error), &error, "adjoint");
+    rig_check(mabd_gradient_forward(g, p, rig.def.steps, ds, &error), &error, "forward");
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < reals; k++) sum += gradient_rig_weight(k) * ds[(reals + k) * n + i];
+        most = fmax(most, fabs(sum)), worst = fmax(worst, fabs(sum - own[i]));
+    }
+    mabd_gradient_destroy(g);
+    free(ds);
+    return most > 0 ? worst / most : 1;
+}

@@ -25,6 +25,7 @@
 #include "scene/signal.h"
 
 #include <math.h>
+#include <string.h>
 
 /// An axis that moves by less than this many tolerances in a step has no impact and no jump.
 #define IMPACT_TOLERANCES 10
@@ -362,12 +363,48 @@ bool mabd_quaternion_changed_branch(const mabd_quaternion_solve* s) {
     return false;
 }
 
+// True if the point (x, force) of an axis is where two branches of its law meet.
+static bool is_edge(const mabd_axis_law* law, mabd_real rho, mabd_real x, mabd_real force,
+                    mabd_real least) {
+    const mabd_axis_branch below = mabd_axis_find_by_force(law, rho, x - least, force);
+    const mabd_axis_branch above = mabd_axis_find_by_force(law, rho, x + least, force);
+    return memcmp(&below, &above, sizeof below) != 0;
+}
+
+bool mabd_quaternion_axes_kinked(const mabd_quaternion_solve* s) {
+    const mabd_quaternion_sim* sim = s->sim;
+    law_axis axis = {0};
+    while (next_axis(sim, s->part, &axis)) {
+        const int32_t k = axis.coordinate, row = row_of(sim, &axis);
+        const mabd_axis_search* own = &sim->axes[k];
+        const mabd_axis_law law = law_of(s, &axis);
+        const mabd_real force = sim->multiplier[row] / (s->bh * s->bh);
+        const bool changed =
+            s->part->has_branches && memcmp(&own->branch, &sim->branch[k], sizeof own->branch) != 0;
+        if (changed || is_edge(&law, own->own, sim->row_x[row], force, least_way(sim))) return true;
+    }
+    return false;
+}
+
+void mabd_quaternion_copy_branches(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
+                                   mabd_axis_branch* to) {
+    law_axis axis = {0};
+    while (next_axis(sim, part, &axis)) to[axis.coordinate] = sim->axes[axis.coordinate].branch;
+}
+
+void mabd_quaternion_set_branches(const mabd_quaternion_solve* s, const mabd_axis_branch* from) {
+    law_axis axis = {0};
+    while (next_axis(s->sim, s->part, &axis)) {
+        const mabd_axis_law law = law_of(s, &axis);
+        mabd_real x;
+        const mabd_real own = own_compliance(s, &axis, s->bh, &x);
+        mabd_axis_search_start(&law, own, from[axis.coordinate], &s->sim->axes[axis.coordinate]);
+    }
+}
+
 void mabd_quaternion_keep_branches(mabd_quaternion_sim* sim) {
     for (int32_t p = 0; p < sim->part_count; p++) {
-        law_axis axis = {0};
-        while (next_axis(sim, &sim->parts[p], &axis)) {
-            sim->branch[axis.coordinate] = sim->axes[axis.coordinate].branch;
-        }
+        mabd_quaternion_copy_branches(sim, &sim->parts[p], sim->branch);
         sim->parts[p].has_branches = true;
     }
 }

@@ -575,7 +575,7 @@ static void write_impact_rates(const mabd_quaternion_solve* s, mabd_quaternion_n
     mabd_quaternion_write_turns(s, node);
 }
 
-void mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
+bool mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
     mabd_quaternion_sim* sim = s->sim;
     const mabd_quaternion_part* part = s->part;
     mabd_real* b = sim->rhs + part->vector_first;
@@ -588,11 +588,12 @@ void mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternio
             const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
             if (j->slot >= 0) set_impact(s, node, j);
         }
-        if (mabd_quaternion_factor(s, &body, &joint) != MABD_OK) return; // the next step goes on
+        if (mabd_quaternion_factor(s, &body, &joint) != MABD_OK) return false;
         mabd_quaternion_solve_linear(s);
     } while (release_pulling(s));
     add_velocities(s, node);
     write_impact_rates(s, node);
+    return true;
 }
 
 // ---- coordinates -------------------------------------------------------------------------------

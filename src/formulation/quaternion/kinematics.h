@@ -54,8 +54,10 @@ void mabd_quaternion_add_rates(const mabd_quaternion_solve* s, const mabd_quater
                                mabd_real alpha);
 /// Take the rates across rigid rows, stops and unlimited drives of a part away by impulses: the
 /// velocities of a node after an impact without rebound. Its poses are in sim->pose, its branches
-/// in sim->axes; stops only push.
-void mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternion_node* node);
+/// in sim->axes; stops only push. sim->y gets the changes of velocity (6 per body) and the
+/// impulses of the rows, sim->axes the branches `found`. False: they have no solution, and the node
+/// stays as it is.
+bool mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternion_node* node);
 /// Write the relative angular velocities of damped rotations into a node whose poses are in
 /// sim->pose.
 void mabd_quaternion_write_turns(const mabd_quaternion_solve* s, mabd_quaternion_node* node);

@@ -46,5 +46,14 @@ bool mabd_quaternion_meets_stop(const mabd_quaternion_sim* sim, const mabd_quate
 /// True if the force or rate of some axis jumps between the branch of the state and that of the
 /// last solve.
 bool mabd_quaternion_changed_branch(const mabd_quaternion_solve* s);
+/// True if the last solve of a part ended with an axis on another branch than that of the state, or
+/// where two branches meet: its derivatives are those of one side.
+bool mabd_quaternion_axes_kinked(const mabd_quaternion_solve* s);
+/// Copy the branches of the last solve of a part to an array (coordinates).
+void mabd_quaternion_copy_branches(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
+                                   mabd_axis_branch* to);
+/// Put the axes of a part on given branches (coordinates), with the past and the inputs of a solve
+/// and at sim->pose: rows of sim->axes.
+void mabd_quaternion_set_branches(const mabd_quaternion_solve* s, const mabd_axis_branch* from);
 /// Keep the branches of a step that succeeded.
 void mabd_quaternion_keep_branches(mabd_quaternion_sim* sim);

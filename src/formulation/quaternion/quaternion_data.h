@@ -68,6 +68,8 @@ typedef struct mabd_quaternion_taken {
     mabd_integrator method;
     bool had_slope; // the slope at its start was known
     bool halved;
+    bool impact; // velocities jumped at its end (kinematics.h)
+    bool rough;  // the law of an axis changed its branch, or is where two meet
     int32_t parts[MABD_QUATERNION_HALVINGS + 1]; // parts of h/2^i, in this order
 } mabd_quaternion_taken;
 
@@ -161,6 +163,7 @@ typedef struct mabd_quaternion_sim {
     mabd_real* next_lambda;               // (rows)
     bool* last_dropped;                   // (rows) before the step
     mabd_real* stage_lambda;              // (rows) of the first of two solves
+    mabd_axis_branch* stage_branch;       // (coordinates) likewise
     mabd_real* trial;                     // (bodies x 7) pose that a line search tries
     mabd_real* pose;                      // (bodies x 7) of the iterate
     mabd_real *y, *rhs, *rest, *residual; // (unknowns)

@@ -180,6 +180,7 @@ static mabd_status solve_once(part_step* p, const mabd_tableau* t, int index, ma
                                   : mabd_quaternion_newton(s));
     write_node(p, to);
     p->jumped |= p->watches && mabd_quaternion_changed_branch(s);
+    s->part->taken.rough |= s->part->laws && mabd_quaternion_axes_kinked(s);
     return MABD_OK;
 }
 
@@ -264,6 +265,7 @@ static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
     memcpy(sim->stage_lambda + p->solve.part->row_first,
            sim->next_lambda + p->solve.part->row_first,
            (size_t)p->solve.part->row_count * sizeof *sim->stage_lambda);
+    mabd_quaternion_copy_branches(sim, p->solve.part, sim->stage_branch);
     if (p->watches && p->jumped) return MABD_OK;
     MABD_TRY(solve_once(p, &t, 1, time, &sim->stage, to));
     if (t.uses_slope) write_end_slope(p, to);
@@ -412,6 +414,7 @@ static mabd_status take_step(part_step* p, mabd_integrator method, mabd_real tim
     mabd_status status = advance(p, method, time, &sim->next);
     if (status == MABD_OK && p->jumped) {
         begin_again(p, time);
+        p->solve.part->taken.method = MABD_INTEGRATOR_EULER;
         status = advance(p, MABD_INTEGRATOR_EULER, time, &sim->next);
     }
     const bool halve = method != MABD_INTEGRATOR_SEMI_IMPLICIT &&
@@ -498,7 +501,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     if (report->status != MABD_OK) return;
     const bool parts = report->retries > 0;
     smooth &= !p.jumped && !(watches && parts);
-    if (!smooth) mabd_quaternion_take_impacts(&p.solve, &sim->next);
+    if (!smooth) part->taken.impact = mabd_quaternion_take_impacts(&p.solve, &sim->next);
     part->history_after = smooth;
     part->slope_after =
         smooth && !parts && method == sim->def.integrator && mabd_tableau_of(method).uses_slope;

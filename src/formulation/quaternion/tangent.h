@@ -32,6 +32,7 @@ typedef enum mabd_quaternion_function {
     MABD_FUNCTION_CLOSE,      // projection of the start pose
     MABD_FUNCTION_PROJECT,    // projection of the start velocities
     MABD_FUNCTION_REDUCE,     // least-norm multipliers: J' multiplier, J y
+    MABD_FUNCTION_IMPACT,     // jump of the velocities at the end of a step
 } mabd_quaternion_function;
 
 struct mabd_start_holds;
@@ -78,6 +79,8 @@ typedef struct mabd_quaternion_gradient {
     mabd_real *least, *force_bars;     // (rows) least-norm multipliers and their bars
     mabd_quaternion_node slope, begin; // slope of a step; start before projection
     struct mabd_start_holds* holds;    // (2) held coordinates and rates of the start
+    mabd_quaternion_node struck;       // before an impact
+    mabd_axis_branch* branch;          // (coordinates) of a part of a halved step
     void* memory;
     size_t memory_size;
 } mabd_quaternion_gradient;

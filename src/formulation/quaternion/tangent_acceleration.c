@@ -7,6 +7,8 @@
 //            J a + u'G u + (lambda - f)/I        controls with armature I
 //            lambda - f                          controls without: f = base - k x - d x'
 //
+// and axes on a branch of their law that holds them are rigid rows (tangent_axis.h),
+//
 // by (dc, phi) = xi and (dv, d om) = eta of the bodies. Damped rotations (ball_damper.h) have the
 // torque Y = D r + I r' on b and -Q'Y on a, with r = om_b - Q om_a, r' = al_b - Q al_a + om_b x
 // Q om_a and d(Q y) = [Q y] phi_b - Q [y] phi_a, d(Q'y) = [Q'y] phi_a - Q'[y] phi_b:
@@ -17,7 +19,7 @@
 
 #include "formulation/quaternion/tangent.h"
 
-#include "formulation/quaternion/tangent_joint.h"
+#include "formulation/quaternion/tangent_axis.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,19 +91,19 @@ static turn_blocks find_turns(const mabd_tangent_joint* at, const mabd_tangent_m
     return t;
 }
 
-static void pass_damper(const mabd_quaternion_point* p, const mabd_tangent_joint* at,
-                        const mabd_tangent_motion* m, bool back, mabd_real* F, mabd_real* xi,
-                        mabd_real* eta) {
-    const mabd_ball_damper d = mabd_quaternion_damper(p->s.sim, at->joint, 0);
+void mabd_tangent_damper(const mabd_tangent_joint* at, mabd_vec3 damping, mabd_vec3 armature,
+                         const mabd_tangent_motion* m, bool back, mabd_real* F, mabd_real* xi,
+                         mabd_real* eta) {
     const mabd_mat3 Q = at->rigid.Q;
-    const mabd_mat3 D = mabd_ball_gain(at->view.Fb, d.damping);
-    const mabd_mat3 I = mabd_ball_gain(at->view.Fb, d.armature);
+    const mabd_mat3 D = mabd_ball_gain(at->view.Fb, damping);
+    const mabd_mat3 I = mabd_ball_gain(at->view.Fb, armature);
     const turn_blocks t = find_turns(at, m);
     const int32_t slots[2] = {at->j->slot_a, at->j->slot_b};
     const mabd_vec3 Y = mabd_v3_add(mabd_m3_mul(D, t.r), mabd_m3_mul(I, t.s));
     for (int of = 0; of < 2; of++) {
         if (slots[of] < 0) continue;
-        mabd_real *phi = xi + 6 * (size_t)slots[of] + 3, *om = eta + 6 * (size_t)slots[of] + 3;
+        mabd_real* phi = xi + 6 * (size_t)slots[of] + 3;
+        mabd_real* om = eta ? eta + 6 * (size_t)slots[of] + 3 : NULL;
         const mabd_mat3 by_phi =
             mabd_m3_axpy(1, mabd_m3_product(D, t.r_phi[of]), mabd_m3_product(I, t.s_phi[of]));
         const mabd_mat3 by_om =
@@ -109,7 +111,7 @@ static void pass_damper(const mabd_quaternion_point* p, const mabd_tangent_joint
         if (slots[1] >= 0) {
             mabd_real* torque = F + 6 * (size_t)slots[1] + 3;
             mabd_pass_m3(back, 1, by_phi, torque, phi);
-            mabd_pass_m3(back, 1, by_om, torque, om);
+            if (om) mabd_pass_m3(back, 1, by_om, torque, om);
         }
         if (slots[0] < 0) continue;
         mabd_real* torque = F + 6 * (size_t)slots[0] + 3;
@@ -118,15 +120,14 @@ static void pass_damper(const mabd_quaternion_point* p, const mabd_tangent_joint
                                                      mabd_m3_tproduct(Q, mabd_m3_skew(Y)));
         mabd_pass_m3(back, -1, mabd_m3_tproduct(Q, by_phi), torque, phi);
         mabd_pass_m3(back, -1, own, torque, phi);
-        mabd_pass_m3(back, -1, mabd_m3_tproduct(Q, by_om), torque, om);
+        if (om) mabd_pass_m3(back, -1, mabd_m3_tproduct(Q, by_om), torque, om);
     }
 }
 
 // ---- joints ------------------------------------------------------------------------------------
 
-// F -= G xi of the rows and motors of a joint.
-static void pass_wrenches(const mabd_quaternion_point* p, const mabd_tangent_joint* at, bool back,
-                          mabd_real* F, mabd_real* xi) {
+void mabd_tangent_wrenches(const mabd_quaternion_point* p, const mabd_tangent_joint* at, bool back,
+                           mabd_real* F, mabd_real* xi) {
     const int32_t slots[2] = {at->j->slot_a, at->j->slot_b};
     mabd_real G[4][36];
     memset(G, 0, sizeof G);
@@ -139,41 +140,40 @@ static void pass_wrenches(const mabd_quaternion_point* p, const mabd_tangent_joi
     }
 }
 
-// F += s d(-f) = s (k dx + d dx') of a control.
-static void pass_control(const mabd_tangent_joint* at, int32_t k, const mabd_tangent_motion* m,
-                         bool back, mabd_real s, mabd_real* F, mabd_real* xi, mabd_real* eta) {
-    const mabd_control* c = &at->set->control[k];
+// F += weight d(-f) = weight (k dx + d dx') of a control.
+static void pass_control(const mabd_tangent_joint* at, int32_t k, const mabd_tangent_axis* axis,
+                         const mabd_tangent_motion* m, bool back, mabd_real* F, mabd_real* xi,
+                         mabd_real* eta) {
     const int32_t r = at->set->rigid_count + k;
-    mabd_tangent_row(at, &at->J[r], back, s * c->stiffness, F, xi);
-    if (mabd_quaternion_is_damped_turn(at->set, k)) return;
+    mabd_tangent_row(at, &at->J[r], back, axis->weight * axis->stiffness, F, xi);
+    if (axis->turns) return;
     mabd_real bend[12];
     mabd_tangent_rate_gradient(at, r, m->u[0], m->u[1], bend);
-    mabd_tangent_sides(at, bend, back, s * c->damping, F, xi);
-    mabd_tangent_row(at, &at->J[r], back, s * c->damping, F, eta);
+    mabd_tangent_sides(at, bend, back, axis->weight * axis->damping, F, xi);
+    mabd_tangent_row(at, &at->J[r], back, axis->weight * axis->damping, F, eta);
 }
 
 static void pass_joint(const mabd_quaternion_point* p, const mabd_tangent_joint* at, bool back,
                        mabd_real* F, mabd_real* xi, mabd_real* eta) {
     const mabd_tangent_motion m = mabd_tangent_motion_of(p, at);
-    pass_wrenches(p, at, back, F, xi);
+    mabd_tangent_wrenches(p, at, back, F, xi);
     for (int32_t r = 0; r < at->j->width; r++) {
         const int32_t k = r - at->set->rigid_count;
-        const mabd_control* c = k < 0 ? NULL : &at->set->control[k];
-        const bool turns = c && mabd_quaternion_is_damped_turn(at->set, k);
-        const bool armed = c && !c->rigid && c->armature > 0 && !turns;
+        mabd_tangent_axis axis = {.held = true};
         mabd_real* row = F + at->first_row + r;
-        if (!c || c->rigid || armed) {
+        if (k >= 0) axis = mabd_tangent_axis_of(p, at, k);
+        if (axis.held || axis.armed) {
             mabd_real bend[12], rates[12];
             mabd_tangent_bend_gradient(at, r, &m, bend);
             mabd_tangent_bend_rates(at, r, m.u[0], m.u[1], rates);
             mabd_tangent_sides(at, bend, back, 1, row, xi);
             mabd_tangent_sides(at, rates, back, 1, row, eta);
         }
-        if (c && !c->rigid) {
-            pass_control(at, k, &m, back, armed ? 1 / c->armature : 1, row, xi, eta);
-        }
+        if (!axis.held) pass_control(at, k, &axis, &m, back, row, xi, eta);
     }
-    if (at->set->damped) pass_damper(p, at, &m, back, F, xi, eta);
+    if (!at->set->damped) return;
+    const mabd_ball_damper d = mabd_quaternion_damper(p->s.sim, at->joint, 0);
+    mabd_tangent_damper(at, d.damping, d.armature, &m, back, F, xi, eta);
 }
 
 void mabd_tangent_acceleration(const mabd_quaternion_point* p, bool back, mabd_real* F,
@@ -192,6 +192,14 @@ void mabd_tangent_acceleration(const mabd_quaternion_point* p, bool back, mabd_r
 
 // ---- the slope ---------------------------------------------------------------------------------
 
+void mabd_tangent_spin(bool back, mabd_vec3 y, mabd_real* w, mabd_real* dq) {
+    for (int k = 0; k < 4; k++) {
+        const mabd_quat h = mabd_rigid_h_tmul(mabd_q(k == 0, k == 1, k == 2, k == 3), y);
+        const mabd_real column[4] = {h.w / 2, h.x / 2, h.y / 2, h.z / 2};
+        mabd_pass(back, 1, column, 4, 1, w, dq + k);
+    }
+}
+
 static void pass_body_slope(const mabd_quaternion_point* p, int32_t slot, bool back,
                             mabd_real* slope, mabd_real* dy, mabd_real* node) {
     const mabd_quaternion_sim* sim = p->s.sim;
@@ -200,21 +208,14 @@ static void pass_body_slope(const mabd_quaternion_point* p, int32_t slot, bool b
     const mabd_quat q = mabd_q_load(row + 3), w = mabd_q_load(row + 10);
     const mabd_vec3 al = mabd_v3_load(p->y + 6 * (size_t)slot + 3);
     const mabd_real parts[4] = {q.w, q.x, q.y, q.z}, rates[4] = {w.w, w.x, w.y, w.z};
-    mabd_real by_q[16], by_w[16];
+    mabd_real by_w[16];
     mabd_pass_scaled(back, 1, 7, slope, node + 7);
     mabd_pass_scaled(back, 1, 3, slope + 7, dy);
     // w' = q (x) (0, al)/2 - |w|^2 q
     mabd_tangent_turn(back, 1, q, slope + 10, dy + 3);
-    for (int k = 0; k < 4; k++) {
-        const mabd_quat e = mabd_q(k == 0, k == 1, k == 2, k == 3);
-        const mabd_quat h = mabd_rigid_h_tmul(e, al);
-        const mabd_real column[4] = {h.w, h.x, h.y, h.z};
-        for (int i = 0; i < 4; i++) {
-            by_q[4 * i + k] = column[i] / 2 - (i == k ? mabd_rigid_q_dot(w, w) : 0);
-            by_w[4 * i + k] = -2 * parts[i] * rates[k];
-        }
-    }
-    mabd_pass(back, 1, by_q, 4, 4, slope + 10, node + 3);
+    mabd_tangent_spin(back, al, slope + 10, node + 3);
+    mabd_pass_scaled(back, -mabd_rigid_q_dot(w, w), 4, slope + 10, node + 3);
+    for (int i = 0; i < 16; i++) by_w[i] = -2 * parts[i / 4] * rates[i % 4];
     mabd_pass(back, 1, by_w, 4, 4, slope + 10, node + 10);
 }
 
@@ -253,18 +254,16 @@ void mabd_tangent_slope(const mabd_quaternion_point* p, bool back, mabd_quaterni
         mabd_tangent_joint at;
         mabd_tangent_joint_at(p, i, &at);
         for (int32_t k = 0; k < at.set->control_count; k++) {
-            const mabd_control* c = &at.set->control[k];
+            const mabd_tangent_axis axis = mabd_tangent_axis_of(p, &at, k);
             const size_t place = 2 * (size_t)(at.joint->coordinate + k);
             mabd_pass_scaled(back, 1, 1, slope.x + place, node.x + place + 1);
-            if (c->rigid || !(c->armature > 0) || mabd_quaternion_is_damped_turn(at.set, k)) {
-                continue;
-            }
+            if (!axis.armed) continue;
             // x'' = (f - lambda)/I
             mabd_real* bend = slope.x + place + 1;
             mabd_real* row = dy + at.first_row + at.set->rigid_count + k;
-            mabd_pass_scaled(back, -c->stiffness / c->armature, 1, bend, node.x + place);
-            mabd_pass_scaled(back, -c->damping / c->armature, 1, bend, node.x + place + 1);
-            mabd_pass_scaled(back, -1 / c->armature, 1, bend, row);
+            mabd_pass_scaled(back, -axis.weight * axis.stiffness, 1, bend, node.x + place);
+            mabd_pass_scaled(back, -axis.weight * axis.damping, 1, bend, node.x + place + 1);
+            mabd_pass_scaled(back, -axis.weight, 1, bend, row);
         }
         if (!at.set->damped) continue;
         const mabd_tangent_motion m = mabd_tangent_motion_of(p, &at);

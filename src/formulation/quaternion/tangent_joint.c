@@ -67,7 +67,13 @@ mabd_tangent_motion mabd_tangent_motion_of(const mabd_quaternion_point* p,
         const mabd_side_motion m = mabd_quaternion_side_motion(&p->s, p->node, bodies[k]);
         memcpy(out.u[k], m.u, sizeof m.u), memcpy(out.a[k], m.a, sizeof m.a);
         if (p->function == MABD_FUNCTION_REDUCE) memset(out.u[k], 0, sizeof m.u);
+        if (p->function == MABD_FUNCTION_IMPACT) memset(out.a[k], 0, sizeof m.a);
         if (slots[k] < 0 || !p->y) continue;
+        if (p->function == MABD_FUNCTION_IMPACT) {
+            memcpy(out.a[k], p->y + 6 * (size_t)slots[k], sizeof m.a);
+            for (int i = 0; i < 6; i++) out.u[k][i] += out.a[k][i];
+            continue;
+        }
         mabd_real* to = p->function == MABD_FUNCTION_ACCELERATE ? out.a[k] : out.u[k];
         memcpy(to, p->y + 6 * (size_t)slots[k], sizeof m.u);
     }

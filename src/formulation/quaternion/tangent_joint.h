@@ -34,7 +34,8 @@ typedef struct mabd_tangent_motion {
 void mabd_tangent_joint_at(const mabd_quaternion_point* p, int32_t i, mabd_tangent_joint* at);
 /// Motions of the sides of a joint: velocities of the node of the point; accelerations of its
 /// solution for MABD_FUNCTION_ACCELERATE, and velocities of its solution for
-/// MABD_FUNCTION_PROJECT and MABD_FUNCTION_REDUCE, in which all other sides are at rest.
+/// MABD_FUNCTION_PROJECT and MABD_FUNCTION_REDUCE, in which all other sides are at rest; for
+/// MABD_FUNCTION_IMPACT velocities after the impact, and their jumps instead of accelerations.
 mabd_tangent_motion mabd_tangent_motion_of(const mabd_quaternion_point* p,
                                            const mabd_tangent_joint* at);
 /// Row r of a joint: rigid rows, then controls, then held axes.
@@ -66,5 +67,22 @@ mabd_real mabd_tangent_moved(const mabd_tangent_joint* at, int32_t r, mabd_row_q
                              const mabd_tangent_motion* m, int side, mabd_vec3 shift,
                              mabd_vec3 turn);
 
-/// dq += s H(q)'phi/2; backwards phi += s H dq/2.
+/// F += the derivatives of the torques D r + I r' of a damped rotation (ball_damper.h) by poses xi
+/// and angular velocities eta, null = fixed, with r and r' of the motion of the sides; gains in the
+/// joint frame (tangent_acceleration.c).
+void mabd_tangent_damper(const mabd_tangent_joint* at, mabd_vec3 damping, mabd_vec3 armature,
+                         const mabd_tangent_motion* m, bool back, mabd_real* F, mabd_real* xi,
+                         mabd_real* eta);
+
+/// F -= G xi of the rows and motors of a joint (tangent_acceleration.c).
+void mabd_tangent_wrenches(const mabd_quaternion_point* p, const mabd_tangent_joint* at, bool back,
+                           mabd_real* F, mabd_real* xi);
+/// Rates of damped rotations in a node, += F'(om_b - Q om_a) by the poses xi, null = fixed, and the
+/// angular velocities eta; om of the motion of the sides (tangent_start.c).
+void mabd_tangent_turn_rates(const mabd_tangent_joint* at, const mabd_tangent_motion* m, bool back,
+                             mabd_quaternion_node node, mabd_real* xi, mabd_real* eta);
+
+/// w += dq (x) (0, y)/2; backwards dq += the transpose (tangent_acceleration.c).
+void mabd_tangent_spin(bool back, mabd_vec3 y, mabd_real* w, mabd_real* dq);
+/// dq += s H(q)'phi/2; backwards phi += s H dq/2 (tangent_solve.c).
 void mabd_tangent_turn(bool back, mabd_real s, mabd_quat q, mabd_real* dq, mabd_real* phi);

@@ -44,6 +44,8 @@ static void lay_out(mabd_quaternion_gradient* g, mabd_arena* arena) {
     }
     g->slope = take_node(sim, arena);
     g->begin = take_node(sim, arena);
+    g->struck = take_node(sim, arena);
+    TAKE(branch, (size_t)sim->model->coordinate_count);
     for (int32_t i = 0; i < g->direction_count; i++) {
         mabd_quaternion_tangent t;
         t.now = take_node(sim, arena), t.last = take_node(sim, arena);
@@ -68,11 +70,14 @@ static mabd_status check_control(const mabd_model* m, const mabd_parameter* p, c
     const bool turns = mabd_quaternion_is_damped_turn(set, k);
     const bool spring = p->kind == MABD_PARAMETER_STIFFNESS || p->kind == MABD_PARAMETER_REST;
     if (c->rigid) return refuse(name, "a rigid servo overrules it", error);
-    if (spring && turns && !(c->stiffness > 0)) {
+    if (spring && turns && !c->law && !(c->stiffness > 0)) {
         return refuse(name, "a damped rotation without a spring has no derivative by it", error);
     }
     if (p->kind == MABD_PARAMETER_ARMATURE && !(c->armature > 0)) {
         return refuse(name, "an axis without armature has no derivative by it", error);
+    }
+    if (p->kind == MABD_PARAMETER_FRICTION && !(c->friction > 0)) {
+        return refuse(name, "an axis without dry friction has no derivative by it", error);
     }
     return MABD_OK;
 }
@@ -85,7 +90,6 @@ static mabd_status check_parameter(const mabd_quaternion_sim* sim, const mabd_pa
     case MABD_PARAMETER_COORDINATE:
     case MABD_PARAMETER_RATE:
         return mabd_start_check_hold(sim, p, error);
-    case MABD_PARAMETER_FRICTION:
     case MABD_PARAMETER_SPRING:
     case MABD_PARAMETER_GROUND:
     case MABD_PARAMETER_SPLINE:
@@ -94,6 +98,7 @@ static mabd_status check_parameter(const mabd_quaternion_sim* sim, const mabd_pa
     case MABD_PARAMETER_REST:
     case MABD_PARAMETER_DAMPING:
     case MABD_PARAMETER_ARMATURE:
+    case MABD_PARAMETER_FRICTION:
         return check_control(m, p, name, error);
     case MABD_PARAMETER_AXIS_A:
     case MABD_PARAMETER_AXIS_B:
@@ -149,6 +154,7 @@ static void place_parameters(mabd_quaternion_gradient* g) {
         case MABD_PARAMETER_REST:
         case MABD_PARAMETER_DAMPING:
         case MABD_PARAMETER_ARMATURE:
+        case MABD_PARAMETER_FRICTION:
             joint = p->index;
             break;
         default:
@@ -168,11 +174,6 @@ mabd_status mabd_quaternion_gradient_open(void* self, const mabd_gradient_setup*
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,
                          "formulation 'quaternion': integrator '%s' has no derivatives",
                          mabd_integrator_name(sim->def.integrator));
-    }
-    if (sim->model->laws) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'quaternion': stops, limited drives, rate motors and dry "
-                         "friction have no derivatives");
     }
     if (sim->dual) {
         return mabd_fail(error, MABD_ERR_UNAVAILABLE,

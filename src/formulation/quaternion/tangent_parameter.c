@@ -16,9 +16,11 @@
 // The centre of mass moves the anchors of all joints of its body, and the points of its forces.
 
 #include "formulation/quaternion/kinematics.h"
+#include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/start_hold.h"
 #include "formulation/quaternion/start_projection.h"
-#include "formulation/quaternion/tangent_joint.h"
+#include "formulation/quaternion/tangent_axis.h"
+#include "formulation/quaternion/tangent_impact.h"
 #include "scene/signal.h"
 
 #include <math.h>
@@ -70,6 +72,10 @@ static body_motion motion_of(const mabd_quaternion_point* p, int32_t body, int32
         m = mabd_quaternion_motion_at(&p->s, p->node, body);
         out.a = mabd_v3_sub(mabd_v3_load(p->y + 6 * (size_t)slot), g);
         out.al = mabd_v3_load(p->y + 6 * (size_t)slot + 3);
+    } else if (p->function == MABD_FUNCTION_IMPACT) {
+        out.a = mabd_v3_load(p->y + 6 * (size_t)slot);
+        out.al = mabd_v3_load(p->y + 6 * (size_t)slot + 3);
+        return out;
     } else if (p->function == MABD_FUNCTION_CLOSE) {
         mabd_rigid_way(sim->pose + 7 * (size_t)body, p->from + 7 * (size_t)body, &out.a, &out.al);
         return out;
@@ -165,6 +171,10 @@ static void pass_turn_gain(const parameter_view* v, const mabd_tangent_joint* at
             gain -= sim->past.x[2 * (size_t)(at->joint->coordinate + k) + 1];
             gain /= p->s.bh;
         }
+    } else if (p->function == MABD_FUNCTION_IMPACT) {
+        const mabd_tangent_motion m = mabd_tangent_motion_of(p, at);
+        gain = mabd_v3_dot(
+            f, mabd_v3_sub(mabd_v3_load(m.a[1] + 3), mabd_m3_mul(Q, mabd_v3_load(m.a[0] + 3))));
     } else {
         const mabd_tangent_motion m = mabd_tangent_motion_of(p, at);
         const mabd_vec3 seen = mabd_m3_mul(Q, mabd_v3_load(m.u[0] + 3));
@@ -182,7 +192,8 @@ static void pass_turn_gain(const parameter_view* v, const mabd_tangent_joint* at
 }
 
 // Derivative of -f of a control by a parameter of its axis; x: coordinate, rate, bend.
-static mabd_real force_change(const parameter_view* v, const mabd_control* c, const mabd_real* x) {
+static mabd_real force_change(const parameter_view* v, const mabd_control* c,
+                              const mabd_tangent_axis* axis, const mabd_real* x) {
     switch (v->own->kind) {
     case MABD_PARAMETER_STIFFNESS:
         return x[0] - c->rest;
@@ -190,6 +201,8 @@ static mabd_real force_change(const parameter_view* v, const mabd_control* c, co
         return -c->spring;
     case MABD_PARAMETER_DAMPING:
         return x[1];
+    case MABD_PARAMETER_FRICTION:
+        return axis->friction;
     default: // armature
         return x[2];
     }
@@ -198,28 +211,26 @@ static mabd_real force_change(const parameter_view* v, const mabd_control* c, co
 // Add the derivative `change` of -f, f the force of a control, to its row; slope_change: that of
 // the force in the slope, which has coordinate and rate of the node.
 static void pass_control_force(const parameter_view* v, const mabd_tangent_joint* at, int32_t k,
-                               mabd_real change, mabd_real slope_change) {
-    const mabd_quaternion_point* p = v->p;
-    const mabd_control* c = &at->set->control[k];
-    const bool turns = mabd_quaternion_is_damped_turn(at->set, k);
-    mabd_real* row = v->F + at->first_row + at->set->rigid_count + k;
-    if (p->function == MABD_FUNCTION_SOLVE) {
-        const mabd_real rate = turns ? 0 : 1 / p->s.bh;
-        const mabd_real sum = c->stiffness + rate * c->damping + rate * rate * c->armature;
-        if (sum > 0) add_one(v, change / sum, row);
-        return;
-    }
-    const bool armed = c->armature > 0 && !turns;
-    add_one(v, armed ? change / c->armature : change, row);
-    if (armed) { // of the slope
-        add_one(v, -slope_change / c->armature,
-                v->out.x + 2 * (size_t)(at->joint->coordinate + k) + 1);
-    }
+                               const mabd_tangent_axis* axis, mabd_real change,
+                               mabd_real slope_change) {
+    add_one(v, axis->weight * change, v->F + at->first_row + at->set->rigid_count + k);
+    if (!axis->armed) return;
+    add_one(v, -axis->weight * slope_change,
+            v->out.x + 2 * (size_t)(at->joint->coordinate + k) + 1);
+}
+
+// Force of a control among accelerations, without armature, at coordinate and rate x.
+static mabd_real control_force(const mabd_quaternion_point* p, const mabd_control* c,
+                               int32_t coordinate, const mabd_real* x) {
+    bool held;
+    mabd_real bend;
+    return mabd_quaternion_control_force(&p->s, c, coordinate, x[0], x[1], &held, &bend);
 }
 
 static void pass_axis(const parameter_view* v, const mabd_tangent_joint* at) {
     int32_t k;
-    const mabd_control* c = mabd_rigid_axis_control(v->p->s.sim->model, v->own, &k);
+    const mabd_quaternion_point* p = v->p;
+    const mabd_control* c = mabd_rigid_axis_control(p->s.sim->model, v->own, &k);
     const bool gain =
         v->own->kind == MABD_PARAMETER_DAMPING || v->own->kind == MABD_PARAMETER_ARMATURE;
     mabd_real x[3];
@@ -228,17 +239,32 @@ static void pass_axis(const parameter_view* v, const mabd_tangent_joint* at) {
         pass_turn_gain(v, at, k);
         return;
     }
-    find_coordinate(v->p, at, k, x);
-    const mabd_real change = force_change(v, c, x);
-    if (v->p->function == MABD_FUNCTION_ACCELERATE && c->armature > 0) {
-        const mabd_quaternion_point* p = v->p;
+    const mabd_tangent_axis axis = mabd_tangent_axis_of(p, at, k);
+    if (axis.held) return;
+    find_coordinate(p, at, k, x);
+    const mabd_real change = force_change(v, c, &axis, x);
+    if (axis.armed) { // the slope has coordinate and rate of the node
         const int32_t coordinate = at->joint->coordinate + k;
         memcpy(x, p->node->x + 2 * (size_t)coordinate, 2 * sizeof *x);
-        x[2] = (c->offset + c->gain * p->s.sim->input[coordinate] - c->stiffness * x[0] -
-                c->damping * x[1] - p->multiplier[at->j->row + at->set->rigid_count + k]) /
-               c->armature;
+        x[2] = axis.weight * (control_force(p, c, coordinate, x) -
+                              p->multiplier[at->j->row + at->set->rigid_count + k]);
     }
-    pass_control_force(v, at, k, change, force_change(v, c, x));
+    pass_control_force(v, at, k, &axis, change, force_change(v, c, &axis, x));
+}
+
+// Armature and rates of drives in an impact.
+static void pass_impact_axis(const parameter_view* v, const mabd_tangent_joint* at) {
+    int32_t k;
+    const mabd_quaternion_point* p = v->p;
+    const mabd_control* c = mabd_rigid_axis_control(p->s.sim->model, v->own, &k);
+    if (!c || v->own->kind != MABD_PARAMETER_ARMATURE) return;
+    const int32_t r = at->set->rigid_count + k;
+    if (mabd_quaternion_is_damped_turn(at->set, k)) {
+        pass_turn_gain(v, at, k);
+    } else if (mabd_tangent_impact_row(p, at, r) == MABD_IMPACT_ARMED) {
+        add_one(v, -p->multiplier[at->j->row + r] / (c->armature * c->armature),
+                v->F + at->first_row + r);
+    }
 }
 
 // ---- controls ----------------------------------------------------------------------------------
@@ -281,6 +307,19 @@ static void pass_motor(const parameter_view* v, const mabd_tangent_joint* at, in
     }
 }
 
+// The rate that a drive without limit keeps in an impact.
+static void pass_impact_input(const parameter_view* v, const mabd_tangent_joint* at) {
+    const mabd_quaternion_sim* sim = v->p->s.sim;
+    const mabd_copy_control* own = &sim->model->controls[v->own->index % sim->model->control_count];
+    if (own->kind == MABD_CONTROL_FORCE) return;
+    const mabd_control* c = &at->set->control[own->row];
+    const int32_t r = at->set->rigid_count + own->row;
+    const bool stopped = sim->axes[at->joint->coordinate + own->row].found.stop != 0;
+    if (!c->drive_rate || stopped) return;
+    if (mabd_tangent_impact_row(v->p, at, r) != MABD_IMPACT_HELD) return;
+    add_one(v, -input_change(v, false), v->F + at->first_row + r);
+}
+
 static void pass_input(const parameter_view* v, const mabd_tangent_joint* at) {
     const mabd_model* m = v->p->s.sim->model;
     const mabd_copy_control* own = &m->controls[v->own->index % m->control_count];
@@ -288,12 +327,13 @@ static void pass_input(const parameter_view* v, const mabd_tangent_joint* at) {
         pass_motor(v, at, own->row);
         return;
     }
-    const mabd_control* c = &at->set->control[own->row];
-    const mabd_real change = input_change(v, c->rigid);
-    if (!c->rigid) {
-        pass_control_force(v, at, own->row, -c->gain * change, -c->gain * change);
-    } else if (v->p->function == MABD_FUNCTION_SOLVE) {
-        add_one(v, -change, v->F + at->first_row + at->set->rigid_count + own->row);
+    const mabd_tangent_axis axis = mabd_tangent_axis_of(v->p, at, own->row);
+    const bool position = mabd_axis_is_position(&at->set->control[own->row]);
+    const mabd_real change = -axis.by_target * input_change(v, position);
+    if (axis.held) {
+        add_one(v, change, v->F + at->first_row + at->set->rigid_count + own->row);
+    } else {
+        pass_control_force(v, at, own->row, &axis, change, change);
     }
 }
 
@@ -326,6 +366,10 @@ bool mabd_tangent_move(const mabd_quaternion_gradient* g, int32_t index,
     return true;
 }
 
+static bool is_motion(const mabd_quaternion_point* p) {
+    return p->function == MABD_FUNCTION_SOLVE || p->function == MABD_FUNCTION_ACCELERATE;
+}
+
 // Derivative of row r, of its value in F, by a move.
 static mabd_real row_change(const mabd_quaternion_point* p, const mabd_tangent_joint* at, int32_t r,
                             int side, mabd_vec3 shift, mabd_vec3 turn, const mabd_real* move,
@@ -335,28 +379,30 @@ static mabd_real row_change(const mabd_quaternion_point* p, const mabd_tangent_j
         mabd_v3_dot(J->f, mabd_v3_load(move)) + mabd_v3_dot(J->t, mabd_v3_load(move + 3));
     const int32_t k = r - at->set->rigid_count;
     const mabd_control* c = k < 0 || r >= at->j->width ? NULL : &at->set->control[k];
-    const bool turns = c && mabd_quaternion_is_damped_turn(at->set, k);
+    mabd_tangent_axis axis = {.held = true};
+    if (c && is_motion(p)) axis = mabd_tangent_axis_of(p, at, k);
     switch (p->function) {
     case MABD_FUNCTION_SOLVE:
-        return turns && !c->rigid && !(c->stiffness > 0) ? 0 : x; // released
+        return axis.flat ? 0 : x;
     case MABD_FUNCTION_CLOSE:
         return c ? 0 : x;
     case MABD_FUNCTION_REDUCE:
         return c && !c->rigid ? 0 : mabd_tangent_moved(at, r, MABD_ROW_RATE, m, side, shift, turn);
+    case MABD_FUNCTION_IMPACT:
+        return mabd_tangent_impact_moved(p, at, r, m, side, shift, turn);
     case MABD_FUNCTION_PROJECT:
         return c ? 0 : mabd_tangent_moved(at, r, MABD_ROW_RATE, m, side, shift, turn);
     default:
         break;
     }
-    const bool armed = c && !c->rigid && c->armature > 0 && !turns;
     mabd_real sum = 0;
-    if (!c || c->rigid || armed) {
+    if (axis.held || axis.armed) {
         sum = mabd_tangent_moved(at, r, MABD_ROW_BEND, m, side, shift, turn);
     }
-    if (c && !c->rigid) { // k dx + d dx'
+    if (!axis.held) { // k dx + d dx'
         const mabd_real rate =
-            turns ? 0 : mabd_tangent_moved(at, r, MABD_ROW_RATE, m, side, shift, turn);
-        sum += (c->stiffness * x + c->damping * rate) / (armed ? c->armature : 1);
+            axis.turns ? 0 : mabd_tangent_moved(at, r, MABD_ROW_RATE, m, side, shift, turn);
+        sum += axis.weight * (axis.stiffness * x + axis.damping * rate);
     }
     return sum;
 }
@@ -395,6 +441,10 @@ static void pass_move(const parameter_view* v, const mabd_tangent_joint* at, int
     for (int32_t k = 0; k < at->held_count; k++) { // coordinate or rate, as a rigid row
         const int32_t r = at->j->width + k;
         add_one(v, row_change(p, at, r, side, shift, turn, move, &m), &at->held[k]->f);
+    }
+    for (int32_t k = 0; p->function == MABD_FUNCTION_IMPACT && k < at->set->control_count; k++) {
+        add_one(v, mabd_tangent_impact_rate_moved(p, at, k, &m, side, shift, turn),
+                v->out.x + 2 * (size_t)(at->joint->coordinate + k) + 1);
     }
     if (p->function != MABD_FUNCTION_SOLVE) return;
     for (int32_t k = 0; k < at->set->control_count; k++) { // coordinates of the node
@@ -462,8 +512,7 @@ void mabd_tangent_parameter(const mabd_quaternion_gradient* g, const mabd_quater
     const mabd_parameter* own = &g->parameters[index];
     const mabd_quaternion_sim* sim = p->s.sim;
     const parameter_view v = {g, p, own, index, step, back, F, out, value};
-    const bool motion =
-        p->function == MABD_FUNCTION_SOLVE || p->function == MABD_FUNCTION_ACCELERATE;
+    const bool motion = is_motion(p), impact = p->function == MABD_FUNCTION_IMPACT;
     const mabd_quaternion_part* part = p->s.part;
     const int32_t place = g->parameter_part[index];
     if (place >= 0 && &sim->parts[place] != part) return;
@@ -485,14 +534,15 @@ void mabd_tangent_parameter(const mabd_quaternion_gradient* g, const mabd_quater
     case MABD_PARAMETER_REST:
     case MABD_PARAMETER_DAMPING:
     case MABD_PARAMETER_ARMATURE:
+    case MABD_PARAMETER_FRICTION:
     case MABD_PARAMETER_CONTROL:
-        if (!motion) break;
+        if (!motion && !impact) break;
         mabd_tangent_joint_at(p, sim->joint_place[joint_of(sim->model, own)] - part->joint_first,
                               &at);
         if (own->kind == MABD_PARAMETER_CONTROL) {
-            pass_input(&v, &at);
+            (impact ? pass_impact_input : pass_input)(&v, &at);
         } else {
-            pass_axis(&v, &at);
+            (impact ? pass_impact_axis : pass_axis)(&v, &at);
         }
         break;
     default:

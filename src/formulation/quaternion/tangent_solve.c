@@ -7,14 +7,15 @@
 //   dF_f = -k (m/bh^2 + drag/bh) dc_p - k m/bh dv_p
 //   dF_t = -k (E_a/bh^2 + E_v/bh) dq_p - k E_a/bh dw_p
 //
-// A compliant row has dF = -c (d/bh + I/bh^2) dx_p - c I/bh dx'_p (assemble.c), a damped rotation
+// A compliant row has dF = -c (d/bh + I/bh^2) dx_p - c I/bh dx'_p (assemble.c), a row that friction
+// or a rate drive holds dF = -dx_p (tangent_axis.h), a damped rotation
 // (ball_damper.h) d om = -2/bh H dq_p of both sides and -F I/bh of its past rates.
 //
 // The node: dc, dq = H'phi/2, and v, w, x, x' by differences with the past.
 
 #include "formulation/quaternion/tangent.h"
 
-#include "formulation/quaternion/tangent_joint.h"
+#include "formulation/quaternion/tangent_axis.h"
 
 // ---- bodies ------------------------------------------------------------------------------------
 
@@ -98,14 +99,13 @@ static void pass_joint_past(const mabd_quaternion_point* p, const mabd_tangent_j
                             mabd_quaternion_node past, mabd_real* F) {
     const mabd_real rate = 1 / p->s.bh;
     for (int32_t r = 0; r < at->set->control_count; r++) {
-        const mabd_control* c = &at->set->control[r];
+        const mabd_tangent_axis axis = mabd_tangent_axis_of(p, at, r);
         mabd_real* x = past.x + 2 * (size_t)(at->joint->coordinate + r);
         mabd_real* row = F + at->first_row + at->set->rigid_count + r;
-        if (c->rigid || mabd_quaternion_is_damped_turn(at->set, r)) continue;
-        const mabd_real damping = rate * c->damping, inertia = rate * rate * c->armature;
-        const mabd_real compliance = 1 / (c->stiffness + damping + inertia);
-        mabd_pass_scaled(back, -compliance * (damping + inertia), 1, row, x);
-        mabd_pass_scaled(back, -compliance * rate * c->armature, 1, row, x + 1);
+        const mabd_real inertia = axis.weight * rate * axis.armature;
+        mabd_pass_scaled(back, -axis.by_past, 1, row, x);
+        mabd_pass_scaled(back, -rate * (axis.weight * axis.damping + inertia), 1, row, x);
+        mabd_pass_scaled(back, -inertia, 1, row, x + 1);
     }
     if (at->set->damped) pass_damper_past(p, at, back, past, F);
 }

@@ -176,8 +176,8 @@ static void pass_end_body(const mabd_quaternion_point* p, int32_t slot, bool bac
 }
 
 // F'(om_b - Q om_a) of damped rotations, om fixed in the bodies.
-static void pass_end_turns(const mabd_tangent_joint* at, const mabd_tangent_motion* m, bool back,
-                           mabd_quaternion_node node, mabd_real* xi, mabd_real* eta) {
+void mabd_tangent_turn_rates(const mabd_tangent_joint* at, const mabd_tangent_motion* m, bool back,
+                             mabd_quaternion_node node, mabd_real* xi, mabd_real* eta) {
     const mabd_mat3 Q = at->rigid.Q;
     const mabd_vec3 om_a = mabd_v3_load(m->u[0] + 3);
     const mabd_mat3 seen = mabd_m3_skew(mabd_m3_mul(Q, om_a));
@@ -192,7 +192,7 @@ static void pass_end_turns(const mabd_tangent_joint* at, const mabd_tangent_moti
             mabd_real by[3];
             if (slots[k] < 0) continue;
             mabd_v3_store(mabd_m3_tmul(turn[k], f), by);
-            mabd_pass(back, 1, by, 1, 3, out, xi + 6 * (size_t)slots[k] + 3);
+            if (xi) mabd_pass(back, 1, by, 1, 3, out, xi + 6 * (size_t)slots[k] + 3);
             mabd_v3_store(mabd_m3_tmul(spin[k], f), by);
             mabd_pass(back, 1, by, 1, 3, out, eta + 6 * (size_t)slots[k] + 3);
         }
@@ -220,7 +220,7 @@ static void pass_end(const mabd_quaternion_point* p, bool back, mabd_quaternion_
             mabd_tangent_sides(&at, rate, back, 1, x + 1, xi);
             mabd_tangent_row(&at, &at.J[r], back, 1, x + 1, eta);
         }
-        if (at.set->damped) pass_end_turns(&at, &m, back, node, xi, eta);
+        if (at.set->damped) mabd_tangent_turn_rates(&at, &m, back, node, xi, eta);
     }
 }
 

@@ -8,10 +8,14 @@
 //
 // so its derivatives spread with the same weights. The adjoint takes the same pieces in the
 // opposite order. A step in halves is a chain of Euler solves; going back over it, each is reached
-// by taking the ones before it again.
+// by taking the ones before it again. Axes with laws stay on the branches of each solve
+// (tangent_axis.h), and the impact at the end of a step is one more function (tangent_impact.h).
 
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/part_step.h"
+#include "formulation/quaternion/quaternion_axes.h"
+#include "formulation/quaternion/tangent_axis.h"
+#include "formulation/quaternion/tangent_impact.h"
 #include "formulation/quaternion/tape.h"
 
 #include "base/error.h"
@@ -96,8 +100,8 @@ static mabd_quaternion_sources sources_of(const part_run* r, const mabd_tableau_
 
 // Point of a solve at the node `end` with multipliers lambda: matrix and factor.
 static mabd_status enter_solve(part_run* r, int index, const mabd_quaternion_node* end,
-                               const mabd_real* lambda, const mabd_quaternion_node* stage,
-                               mabd_quaternion_point* p) {
+                               const mabd_real* lambda, const mabd_axis_branch* branch,
+                               const mabd_quaternion_node* stage, mabd_quaternion_point* p) {
     mabd_quaternion_sim* sim = r->g->sim;
     const mabd_tableau_solve* t = &r->tableau.solve[index];
     mabd_quaternion_solve s = {.sim = sim, .part = r->part, .report = &r->report};
@@ -111,7 +115,9 @@ static mabd_status enter_solve(part_run* r, int index, const mabd_quaternion_nod
     }
     *p = (mabd_quaternion_point){.s = s, .function = MABD_FUNCTION_SOLVE, .scale = s.bh * s.bh};
     p->multiplier = sim->multiplier;
+    if (r->part->laws) mabd_quaternion_set_branches(&s, branch);
     mabd_quaternion_evaluate(&s, sim->pose, sim->multiplier, true);
+    mabd_tangent_store_flat(p);
     return mabd_tangent_factor(p, r->error);
 }
 
@@ -253,6 +259,7 @@ static mabd_status forward_slope(part_run* r) {
 typedef struct step_ends {
     const mabd_quaternion_node *first, *second; // Y1, Y2; of one solve only the second
     const mabd_real *first_lambda, *second_lambda;
+    const mabd_axis_branch *first_branch, *second_branch;
 } step_ends;
 
 static void begin_lambda(const part_run* r) {
@@ -265,7 +272,8 @@ static void begin_lambda(const part_run* r) {
 static mabd_status find_ends(part_run* r, mabd_integrator method, step_ends* ends) {
     mabd_quaternion_sim* sim = r->g->sim;
     const mabd_tableau* t = &r->tableau;
-    *ends = (step_ends){&r->after.stage, &r->after.node, r->after.stage_lambda, r->after.lambda};
+    *ends = (step_ends){&r->after.stage, &r->after.node,        r->after.stage_lambda,
+                        r->after.lambda, r->after.stage_branch, r->after.branch};
     if (t->count == 1) return MABD_OK;
     if (!r->after.stage.body) {
         mabd_quaternion_solve s = {.sim = sim, .part = r->part, .h = r->h, .report = &r->report};
@@ -277,6 +285,7 @@ static mabd_status find_ends(part_run* r, mabd_integrator method, step_ends* end
                              (double)r->time);
         }
         ends->first = &sim->stage, ends->first_lambda = sim->stage_lambda;
+        ends->first_branch = sim->stage_branch;
     } else if (t->combines) { // Y2 from the combination
         copy(r, sim->next, r->after.node);
         for_entries(r, add_entries, t->first + t->second - 1, sim->next, r->before.node);
@@ -307,14 +316,14 @@ static mabd_status adjoint_method(part_run* r, const step_ends* ends, mabd_quate
         for_entries(r, add_entries, rate, end, d->slope);
         for_entries(r, add_entries, -rate, d->past, d->slope);
     }
-    MABD_TRY(enter_solve(r, index, ends->second, ends->second_lambda,
+    MABD_TRY(enter_solve(r, index, ends->second, ends->second_lambda, ends->second_branch,
                          index == 1 ? ends->first : NULL, &p));
     adjoint_solve(r, &p, end, r->g->lambda);
     clear(r, d->slope);
     pass_past(r, &t->solve[index], d->past, d, start, last, slope);
     if (index == 0) return MABD_OK;
     clear(r, d->past);
-    MABD_TRY(enter_solve(r, 0, ends->first, ends->first_lambda, NULL, &p));
+    MABD_TRY(enter_solve(r, 0, ends->first, ends->first_lambda, ends->first_branch, NULL, &p));
     adjoint_solve(r, &p, d->stage, NULL);
     pass_past(r, &t->solve[0], d->past, d, start, last, slope);
     return MABD_OK;
@@ -328,6 +337,7 @@ static mabd_status forward_method(part_run* r, const step_ends* ends) {
         const bool end = index == t->count - 1;
         MABD_TRY(enter_solve(r, index, end ? ends->second : ends->first,
                              end ? ends->second_lambda : ends->first_lambda,
+                             end ? ends->second_branch : ends->first_branch,
                              index == 1 ? ends->first : NULL, &p));
         for (int32_t i = 0; i < g->direction_count; i++) {
             const mabd_quaternion_tangent* d = &g->directions[i];
@@ -416,7 +426,8 @@ static mabd_status pass_halves(part_run* r, const mabd_quaternion_taken* taken,
     for (int32_t k = 0; k < count; k++) {
         r->before.node = before;
         MABD_TRY(reach_half(r, taken, r->back ? count - 1 - k : k));
-        const step_ends ends = {NULL, &sim->next, NULL, sim->next_lambda};
+        const step_ends ends = {NULL, &sim->next, NULL, sim->next_lambda, NULL, g->branch};
+        mabd_quaternion_copy_branches(sim, r->part, g->branch);
         r->before.node = sim->base;
         if (r->back) {
             clear(r, g->directions[0].fresh);
@@ -436,6 +447,93 @@ static mabd_status pass_halves(part_run* r, const mabd_quaternion_taken* taken,
     return MABD_OK;
 }
 
+// ---- impacts -----------------------------------------------------------------------------------
+
+// Write the node before the impact at the end of a step of Euler into g->struck: velocities are the
+// differences over the step.
+static void find_struck(part_run* r, const mabd_quaternion_solve* s) {
+    mabd_quaternion_sim* sim = r->g->sim;
+    const mabd_quaternion_node to = r->g->struck, past = sim->past;
+    copy(r, to, r->after.node);
+    for (int32_t i = 0; i < r->part->body_count; i++) {
+        const size_t at = MABD_NODE_REALS * (size_t)sim->bodies[r->part->body_first + i];
+        for (size_t k = at; k < at + 7; k++) to.body[k + 7] = (to.body[k] - past.body[k]) / s->bh;
+    }
+    for (int32_t i = 0; i < r->part->joint_count; i++) {
+        const int32_t index = sim->joints[r->part->joint_first + i].joint;
+        const mabd_model_joint* joint = &sim->model->joints[index];
+        const int32_t count = sim->model->row_sets[joint->row_set].control_count;
+        for (size_t k = 2 * (size_t)joint->coordinate, n = 0; n < (size_t)count; n++, k += 2) {
+            to.x[k + 1] = (to.x[k] - past.x[k]) / s->bh;
+        }
+    }
+}
+
+// Point of the impact at the end of a step of Euler, or of one in halves.
+static mabd_status enter_impact(part_run* r, const mabd_quaternion_taken* taken,
+                                mabd_quaternion_point* p) {
+    mabd_quaternion_gradient* g = r->g;
+    mabd_quaternion_sim* sim = g->sim;
+    const mabd_tableau euler = mabd_tableau_of(MABD_INTEGRATOR_EULER);
+    mabd_quaternion_sources from = {.start = &r->before.node};
+    if (taken->halved) {
+        MABD_TRY(reach_half(r, taken, count_halves(taken) - 1));
+        mabd_quaternion_copy_branches(sim, r->part, g->branch);
+        from.start = &sim->base;
+    }
+    mabd_quaternion_solve s = {.sim = sim, .part = r->part, .report = &r->report};
+    s.h = s.bh = r->h, s.from = r->time, s.time = r->time + r->h;
+    mabd_quaternion_set_inputs(&s);
+    mabd_quaternion_take_past(&s, &euler.solve[0], &from);
+    find_struck(r, &s);
+    mabd_quaternion_take_pose(&s, &g->struck);
+    if (r->part->laws) {
+        mabd_quaternion_set_branches(&s, taken->halved ? g->branch : r->after.branch);
+    }
+    mabd_quaternion_write_turns(&s, &g->struck);
+    copy(r, sim->stage, g->struck);
+    return mabd_tangent_enter_impact(g, &s, &g->struck, &sim->stage, p, r->error);
+}
+
+// Backwards over an impact: the bars of the node after it become those of the node before it.
+static mabd_status adjoint_impact(part_run* r, const mabd_quaternion_taken* taken,
+                                  mabd_quaternion_node node) {
+    mabd_quaternion_gradient* g = r->g;
+    const mabd_quaternion_node after = g->directions[0].stage;
+    mabd_quaternion_point p;
+    MABD_TRY(enter_impact(r, taken, &p));
+    clear_changes(r);
+    copy(r, after, node);
+    mabd_tangent_impact_end(&p, true, node, g->dy, g->xi, g->eta);
+    mabd_tangent_solve(&p, true, g->dy, g->F);
+    mabd_tangent_impact(&p, true, g->F, g->xi, g->eta);
+    mabd_tangent_state(&p.s, true, p.node, g->xi, g->eta, node);
+    for (int32_t i = 0; i < g->parameter_count; i++) {
+        mabd_tangent_parameter(g, &p, i, r->step->step, true, g->F, after, &g->product[i]);
+    }
+    return MABD_OK;
+}
+
+// Forward over an impact: the tangents `now` of all directions.
+static mabd_status forward_impact(part_run* r, const mabd_quaternion_taken* taken) {
+    mabd_quaternion_gradient* g = r->g;
+    mabd_quaternion_point p;
+    MABD_TRY(enter_impact(r, taken, &p));
+    for (int32_t i = 0; i < g->direction_count; i++) {
+        const mabd_quaternion_node node = g->directions[i].now, moved = g->directions[i].fresh;
+        mabd_real one = 1;
+        clear_changes(r);
+        clear(r, moved);
+        mabd_tangent_state(&p.s, false, p.node, g->xi, g->eta, node);
+        mabd_tangent_impact(&p, false, g->F, g->xi, g->eta);
+        mabd_tangent_parameter(g, &p, i, r->step->step, false, g->F, moved, &one);
+        mabd_tangent_solve(&p, false, g->F, g->dy);
+        mabd_tangent_impact_end(&p, false, node, g->dy, g->xi, g->eta);
+        pass(r, 1, node, moved);
+    }
+    return MABD_OK;
+}
+
 // ---- entries -----------------------------------------------------------------------------------
 
 static mabd_status adjoint_part(part_run* r, const mabd_quaternion_taken* taken) {
@@ -447,6 +545,7 @@ static mabd_status adjoint_part(part_run* r, const mabd_quaternion_taken* taken)
     copy(r, end, d->now);
     copy(r, d->now, d->last);
     clear(r, d->last), clear(r, slope);
+    if (taken->impact) MABD_TRY(adjoint_impact(r, taken, end));
     if (taken->halved) {
         clear(r, d->slope);
         const mabd_quaternion_node bars = g->slope;
@@ -475,7 +574,7 @@ static mabd_status forward_part(part_run* r, const mabd_quaternion_taken* taken)
         for (int32_t i = 0; i < g->direction_count; i++) {
             copy(r, g->directions[i].last, g->directions[i].stage);
         }
-        return MABD_OK;
+        return taken->impact ? forward_impact(r, taken) : MABD_OK;
     }
     MABD_TRY(find_slope(r, taken->had_slope));
     if (r->tableau.uses_slope && !taken->had_slope) MABD_TRY(forward_slope(r));
@@ -485,7 +584,7 @@ static mabd_status forward_part(part_run* r, const mabd_quaternion_taken* taken)
         copy(r, g->directions[i].last, g->directions[i].now);
         copy(r, g->directions[i].now, g->directions[i].fresh);
     }
-    return MABD_OK;
+    return taken->impact ? forward_impact(r, taken) : MABD_OK;
 }
 
 static mabd_status pass_step(mabd_quaternion_sim* sim, mabd_quaternion_gradient* g,

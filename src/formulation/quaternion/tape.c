@@ -2,8 +2,9 @@
 // The tape of a run: one record per state.
 //
 // A record holds the node (14 reals per body, 2 per controlled coordinate), the multipliers of the
-// last solve, the first of two solves where the integrator has two, the targets of the step, the
-// applied forces if forces are parameters, and how each part took the step. Everything else is
+// last solve, the first of two solves where the integrator has two, the branches of laws of axes in
+// them, the targets of the step, the applied forces if forces are parameters, and how each part
+// took the step. Everything else is
 // rebuilt from it: the past of a solve from the nodes before, the inputs from time and targets, K
 // from pose and multipliers. Steps that are not of the integrator's own kind, the start of bdf2
 // and steps in halves, are taken again from the record before.
@@ -31,6 +32,11 @@ static mabd_quaternion_record lay_out(const mabd_quaternion_gradient* g, mabd_ar
     }
     r.target = mabd_arena_take(arena, inputs, real);
     r.target_set = mabd_arena_take(arena, inputs, sizeof *r.target_set);
+    if (sim->model->laws) {
+        r.branch = mabd_arena_take(arena, coordinates, sizeof *r.branch);
+        r.stage_branch = mabd_arena_take(arena, coordinates, sizeof *r.branch);
+        r.has_branches = mabd_arena_take(arena, 1, sizeof *r.has_branches);
+    }
     if (g->has_forces) r.applied = mabd_arena_take(arena, 6 * bodies, real);
     r.taken = mabd_arena_take(arena, (size_t)sim->part_count, sizeof *r.taken);
     return r;
@@ -59,6 +65,14 @@ static void copy_node(const mabd_quaternion_sim* sim, const mabd_quaternion_node
     memcpy(to->x, from->x, 2 * coordinates * sizeof *to->x);
 }
 
+// The branches of the laws of axes are known: all parts learn them in the first step.
+static bool has_branches(const mabd_quaternion_sim* sim) {
+    return sim->part_count > 0 && sim->parts[0].has_branches;
+}
+static void set_branches(mabd_quaternion_sim* sim, bool known) {
+    for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].has_branches = known;
+}
+
 void mabd_quaternion_tape_write(const void* self, const void* work, void* bytes) {
     const mabd_quaternion_sim* sim = self;
     const mabd_quaternion_gradient* g = work;
@@ -73,6 +87,12 @@ void mabd_quaternion_tape_write(const void* self, const void* work, void* bytes)
     }
     memcpy(r.target, sim->target, inputs * sizeof *r.target);
     memcpy(r.target_set, sim->target_set, inputs * sizeof *r.target_set);
+    if (r.branch) {
+        const size_t size = (size_t)sim->model->coordinate_count * sizeof *r.branch;
+        memcpy(r.branch, sim->branch, size);
+        memcpy(r.stage_branch, sim->stage_branch, size);
+        *r.has_branches = has_branches(sim);
+    }
     if (r.applied) { // those of the step that ended here
         memcpy(r.applied, sim->last_applied,
                6 * (size_t)sim->model->body_count * sizeof *r.applied);
@@ -89,6 +109,10 @@ bool mabd_quaternion_tape_read(void* self, const void* work, const void* bytes, 
     memcpy(sim->lambda, r.lambda, (size_t)sim->row_count * sizeof *r.lambda);
     memcpy(sim->target, r.target, inputs * sizeof *r.target);
     memcpy(sim->target_set, r.target_set, inputs * sizeof *r.target_set);
+    if (r.branch) {
+        memcpy(sim->branch, r.branch, (size_t)sim->model->coordinate_count * sizeof *r.branch);
+        set_branches(sim, *r.has_branches);
+    }
     sim->time = time;
     sim->forces_known = false;
     for (int32_t i = 0; i < sim->part_count; i++) {
@@ -96,7 +120,7 @@ bool mabd_quaternion_tape_read(void* self, const void* work, const void* bytes, 
         mabd_quaternion_solve s = {.sim = sim, .part = &sim->parts[i], .report = &report};
         s.from = time - sim->def.h, s.time = time, s.h = sim->def.h; // as its last solve
         mabd_quaternion_set_inputs(&s);
-        rough |= r.taken[i].halved;
+        rough |= r.taken[i].halved || r.taken[i].rough || r.taken[i].impact;
     }
     return rough;
 }
@@ -112,7 +136,9 @@ mabd_quaternion_saved mabd_quaternion_enter(mabd_quaternion_sim* sim,
         .applied = sim->applied,
         .target_set = sim->target_set,
         .last_set = sim->last_set,
+        .branch = sim->branch,
         .has_applied = sim->has_applied,
+        .has_branches = has_branches(sim),
         .time = sim->time,
     };
     sim->now = before->node, sim->lambda = before->lambda;
@@ -120,6 +146,7 @@ mabd_quaternion_saved mabd_quaternion_enter(mabd_quaternion_sim* sim,
     sim->last_target = before->target, sim->last_set = before->target_set;
     if (after->applied) sim->applied = after->applied;
     sim->has_applied = after->applied != NULL;
+    if (before->branch) sim->branch = before->branch, set_branches(sim, *before->has_branches);
     sim->time = time;
     return saved;
 }
@@ -129,6 +156,8 @@ void mabd_quaternion_leave(mabd_quaternion_sim* sim, const mabd_quaternion_saved
     sim->target = saved->target, sim->last_target = saved->last_target;
     sim->applied = saved->applied;
     sim->target_set = saved->target_set, sim->last_set = saved->last_set;
+    if (sim->branch != saved->branch) set_branches(sim, saved->has_branches);
+    sim->branch = saved->branch;
     sim->has_applied = saved->has_applied;
     sim->time = saved->time;
 }

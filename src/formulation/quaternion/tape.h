@@ -6,14 +6,17 @@
 
 /// One record: a state, and how the step to it was taken. Pointers into the bytes of the record.
 typedef struct mabd_quaternion_record {
-    mabd_quaternion_node node;    // the state
-    mabd_real* lambda;            // (rows) of the last solve
-    mabd_quaternion_node stage;   // first of two solves; null if the integrator has one
-    mabd_real* stage_lambda;      // (rows) its multipliers
-    mabd_real* target;            // (coordinates + motors) set from outside during the step
-    bool* target_set;             // (coordinates + motors)
-    mabd_real* applied;           // (bodies x 6) forces of the step; null without parameters
-    mabd_quaternion_taken* taken; // (parts)
+    mabd_quaternion_node node;      // the state
+    mabd_real* lambda;              // (rows) of the last solve
+    mabd_quaternion_node stage;     // first of two solves; null if the integrator has one
+    mabd_real* stage_lambda;        // (rows) its multipliers
+    mabd_real* target;              // (coordinates + motors) set from outside during the step
+    bool* target_set;               // (coordinates + motors)
+    mabd_axis_branch* branch;       // (coordinates) of the last solve; null without laws of axes
+    mabd_axis_branch* stage_branch; // (coordinates) of the first of two solves
+    bool* has_branches;             // (1) false at the start of a run
+    mabd_real* applied;             // (bodies x 6) forces of the step; null without parameters
+    mabd_quaternion_taken* taken;   // (parts)
 } mabd_quaternion_record;
 
 /// Return the pointers into the bytes of a record; null: all pointers are null.
@@ -25,7 +28,8 @@ typedef struct mabd_quaternion_saved {
     mabd_quaternion_node now;
     mabd_real *lambda, *target, *last_target, *applied;
     bool *target_set, *last_set;
-    bool has_applied;
+    mabd_axis_branch* branch;
+    bool has_applied, has_branches;
     mabd_real time;
 } mabd_quaternion_saved;
 
