@@ -2,7 +2,8 @@
 // Gradients of joint forces against differences of fourth order: a tumbling door on two coaxial
 // hinges, 5 of whose 10 rows are redundant, on a body that flies free, so that nothing is planar;
 // the same with one hinge. Leaving out the difference of G(lambda) and G(lambda_ln)
-// (tangent_force.c) must show.
+// (tangent_force.c) must show, and so must leaving out what redundant rows contradict each other by
+// (tangent_redundant.c): it is largest with sdirk2, whose velocities are of first order.
 
 #include "support/gradient_rig.h"
 
@@ -33,7 +34,9 @@ static void check(mabd_integrator method, int hinges) {
         gradient_rig_add(&rig, MABD_PARAMETER_START_VELOCITY, 0, k)->scale = 0.1;
         gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 0, k)->scale = 0.1;
         gradient_rig_add(&rig, MABD_PARAMETER_CENTER, 1, k)->scale = 0.02;
-        gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, k);
+        // in free flight gravity has no effect on forces: differences are noise, which is larger
+        // where redundant rows contradict each other
+        if (method != MABD_INTEGRATOR_SDIRK2) gradient_rig_add(&rig, MABD_PARAMETER_GRAVITY, 0, k);
     }
     if (hinges == 1) {
         for (int k = 0; k < 3; k++) {
@@ -68,4 +71,6 @@ Test(gradient, regular_forces) {
 Test(gradient, redundant_forces) {
     check(MABD_INTEGRATOR_EULER, 2);
     check(MABD_INTEGRATOR_BDF2, 2);
+    check(MABD_INTEGRATOR_SDIRK2, 2);
+    check(MABD_INTEGRATOR_TRBDF2, 2);
 }

@@ -47,6 +47,7 @@ typedef struct mabd_quaternion_point {
     const mabd_real* y;               // (unknowns of the part) accelerations or changes of velocity
     const mabd_quaternion_node* node; // of accelerations and velocities: their state
     const mabd_real* from;            // (bodies x 7) poses before they are closed
+    const mabd_real* contradiction;   // (rows) of accelerations (tangent_redundant.c), null = none
     struct mabd_start_holds* holds;   // held axes of a projection (start_hold.h), null = none
 } mabd_quaternion_point;
 
@@ -79,6 +80,7 @@ typedef struct mabd_quaternion_gradient {
     mabd_real *least, *force_bars;     // (rows) least-norm multipliers and their bars
     mabd_quaternion_node slope, begin; // slope of a step; start before projection
     struct mabd_start_holds* holds;    // (2) held coordinates and rates of the start
+    mabd_real* contradiction;          // (rows) of accelerations of redundant rows
     mabd_quaternion_node struck;       // before an impact
     mabd_axis_branch* branch;          // (coordinates) of a part of a halved step
     void* memory;
@@ -110,6 +112,13 @@ void mabd_tangent_state(const mabd_quaternion_solve* s, bool back, const mabd_qu
 /// (tangent_acceleration.c).
 void mabd_tangent_acceleration(const mabd_quaternion_point* p, bool back, mabd_real* F,
                                mabd_real* xi, mabd_real* eta, mabd_quaternion_node node);
+/// Find what redundant rows of the accelerations in sim->y, sim->rhs and sim->rest contradict each
+/// other by (tangent_redundant.c). MABD_ERR_SINGULAR.
+mabd_status mabd_tangent_find_contradiction(mabd_quaternion_gradient* g, mabd_quaternion_point* p);
+/// F += the derivatives of these contradictions by the pose and by parameter number `parameter`;
+/// -1 = backwards, with all parameters into g->product (tangent_redundant.c).
+void mabd_tangent_contradict(mabd_quaternion_gradient* g, const mabd_quaternion_point* p,
+                             int32_t parameter, int64_t step, mabd_real* F, mabd_real* xi);
 /// slope += the derivative of the slope of a node by node and accelerations
 /// (tangent_acceleration.c).
 void mabd_tangent_slope(const mabd_quaternion_point* p, bool back, mabd_quaternion_node slope,

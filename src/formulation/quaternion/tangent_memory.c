@@ -36,6 +36,7 @@ static void lay_out(mabd_quaternion_gradient* g, mabd_arena* arena) {
     TAKE(projecting, rows);
     TAKE(least, rows);
     TAKE(force_bars, rows);
+    TAKE(contradiction, rows);
     TAKE(holds, 2);
     for (int k = 0; k < 2; k++) {
         mabd_start_holds holds = {0};

@@ -180,7 +180,7 @@ static mabd_status enter_slope(part_run* r, mabd_quaternion_point* p) {
            (size_t)r->part->row_count * sizeof *r->g->solution);
     *p = (mabd_quaternion_point){.s = s, .function = MABD_FUNCTION_ACCELERATE, .scale = 1};
     p->multiplier = r->g->projecting, p->y = r->g->solution, p->node = &r->before.node;
-    return MABD_OK;
+    return mabd_tangent_find_contradiction(r->g, p);
 }
 
 // The slope of the state before the step, from the step to it.
@@ -226,6 +226,7 @@ static mabd_status adjoint_slope(part_run* r, mabd_quaternion_node slope,
     clear_changes(r);
     mabd_tangent_slope(&p, true, slope, g->dy, g->xi, g->eta, state);
     mabd_tangent_solve(&p, true, g->dy, g->F);
+    mabd_tangent_contradict(g, &p, -1, r->step->step, g->F, g->xi);
     mabd_tangent_acceleration(&p, true, g->F, g->xi, g->eta, state);
     mabd_tangent_state(&p.s, true, p.node, g->xi, g->eta, state);
     for (int32_t i = 0; i < g->parameter_count; i++) {
@@ -247,6 +248,7 @@ static mabd_status forward_slope(part_run* r) {
         mabd_tangent_state(&p.s, false, p.node, g->xi, g->eta, d->now);
         mabd_tangent_acceleration(&p, false, g->F, g->xi, g->eta, d->now);
         mabd_tangent_parameter(g, &p, i, r->step->step, false, g->F, d->slope, &one);
+        mabd_tangent_contradict(g, &p, i, r->step->step, g->F, g->xi);
         mabd_tangent_solve(&p, false, g->F, g->dy);
         mabd_tangent_slope(&p, false, d->slope, g->dy, g->xi, g->eta, d->now);
     }
