@@ -75,18 +75,3 @@ MABD_FN mabd_measure mabd_rigid_sum_end(const mabd_rigid_sum* sum) {
     mabd_v3_store(sum->L, out.angular_momentum);
     return out;
 }
-
-/// Return the energy balance of rigid bodies whose works are not told apart: what kinetic, gravity
-/// and spring energy changed by since start (3) [J] is all of the integrator.
-MABD_FN mabd_energy_balance mabd_rigid_energy_change(const mabd_measure* now,
-                                                     const mabd_real* start) {
-    const mabd_real unknown = (mabd_real)NAN;
-    mabd_energy_balance b;
-    b.kinetic = now->kinetic - start[0];
-    b.gravity = now->gravity - start[1];
-    b.spring = now->spring - start[2];
-    b.elastic = 0;
-    b.drives = b.scripts = b.forces = b.dampers = b.friction = b.drag = b.impacts = unknown;
-    b.integrator = -(b.kinetic + b.gravity + b.spring);
-    return b;
-}

@@ -96,8 +96,8 @@ static void add_loads(const mabd_quaternion_solve* s, int32_t body, const mabd_r
             mabd_rigid_add_torque(R, torque, r);
         }
     }
-    if (!sim->has_applied) return;
-    const mabd_real* applied = sim->applied + 6 * (size_t)body;
+    if (!sim->inputs.has_applied) return;
+    const mabd_real* applied = sim->inputs.applied + 6 * (size_t)body;
     r->f = mabd_v3_sub(r->f, mabd_v3_load(applied));
     mabd_rigid_add_torque(R, mabd_v3_load(applied + 3), r);
 }

@@ -103,7 +103,7 @@ static mabd_axis_law law_of(const mabd_quaternion_solve* s, const law_axis* axis
 static mabd_real target_slope(const mabd_quaternion_solve* s, const mabd_control* c, int32_t k,
                               bool second) {
     const mabd_signal* signal = c->drive ? c->drive : c->servo;
-    if (!signal || s->sim->target_set[k]) return 0;
+    if (!signal || s->sim->inputs.target_set[k]) return 0;
     return second ? mabd_signal_bend(signal, s->time) : mabd_signal_rate(signal, s->time);
 }
 

@@ -27,18 +27,12 @@ static void take_node(mabd_quaternion_node* node, size_t bodies, size_t coordina
 static size_t lay_out_state(mabd_quaternion_sim* sim, mabd_arena* arena) {
     const size_t bodies = (size_t)sim->model->body_count, rows = (size_t)sim->row_count;
     const size_t coordinates = (size_t)sim->model->coordinate_count;
-    const size_t inputs = coordinates + (size_t)sim->motor_count;
     take_node(&sim->now, bodies, coordinates, arena);
     take_node(&sim->last, bodies, coordinates, arena);
     take_node(&sim->slope, bodies, coordinates, arena);
     TAKE(lambda, rows);
     TAKE(dropped, rows);
-    TAKE(applied, 6 * bodies);
-    TAKE(target, inputs);
-    TAKE(target_set, inputs);
-    TAKE(last_target, inputs);
-    TAKE(last_set, inputs);
-    TAKE(last_applied, 6 * bodies);
+    mabd_rigid_inputs_lay_out(&sim->inputs, sim->model, arena);
     TAKE(branch, coordinates);
     return arena->used;
 }
@@ -55,6 +49,7 @@ static void lay_out_pattern(mabd_quaternion_sim* sim, const mabd_quaternion_coun
     TAKE(body_slot, all + 1);
     TAKE(body_script, all + 1);
     TAKE(body_force, all + 1);
+    mabd_rigid_inputs_number(&sim->inputs, arena);
     TAKE(width, slots);
     TAKE(slot_row, slots);
     TAKE(order, slots);
@@ -91,7 +86,7 @@ static void lay_out_work(mabd_quaternion_sim* sim, const mabd_quaternion_counts*
     TAKE(multiplier, rows);
     TAKE(trial_multiplier, rows);
     TAKE(row_x, rows);
-    TAKE(input, coordinates + (size_t)n->motors);
+    TAKE(input, sim->inputs.count);
     TAKE(force_lambda, rows);
     TAKE(axes, coordinates);
 }
@@ -107,7 +102,7 @@ static size_t lay_out(mabd_quaternion_sim* sim, const mabd_quaternion_counts* n,
 static mabd_status take_memory(mabd_quaternion_sim* sim, const mabd_quaternion_counts* n) {
     mabd_arena arena = {0};
     sim->part_count = n->parts, sim->body_count = n->bodies, sim->joint_count = n->joints;
-    sim->row_count = n->rows, sim->motor_count = n->motors;
+    sim->row_count = n->rows;
     sim->unknown_count = 6 * (size_t)n->bodies + (size_t)n->rows;
     sim->diagonal_reals = n->diagonal_reals, sim->edge_reals = n->edge_reals;
     sim->state_bytes = lay_out(sim, n, &arena);

@@ -74,7 +74,7 @@ mabd_measure mabd_quaternion_measure(const void* self) {
 mabd_energy_balance mabd_quaternion_energy_balance(const void* self) {
     const mabd_quaternion_sim* sim = self;
     const mabd_measure now = mabd_quaternion_measure(self);
-    return mabd_rigid_energy_change(&now, sim->start_energy);
+    return mabd_rigid_books_balance(&sim->books, &now);
 }
 
 // ---- joints ------------------------------------------------------------------------------------
@@ -212,8 +212,8 @@ static void side_velocity(const mabd_quaternion_sim* sim, int32_t body, mabd_rea
     mabd_v3_store(mabd_q_rotate(mabd_q_conjugate(s.q), s.omega), u + 3);
 }
 
-void mabd_quaternion_control_state(const mabd_quaternion_sim* sim, int32_t copy, int32_t control,
-                                   mabd_real* x) {
+void mabd_quaternion_control_state(const void* self, int32_t copy, int32_t control, mabd_real* x) {
+    const mabd_quaternion_sim* sim = self;
     const mabd_model* m = sim->model;
     const mabd_copy_control* own = &m->controls[control];
     const mabd_model_joint* joint = &m->joints[copy * m->copy_joints + own->joint];

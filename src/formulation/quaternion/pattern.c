@@ -68,7 +68,6 @@ mabd_quaternion_counts mabd_quaternion_count(const mabd_model* m, int32_t* part)
         const int32_t width = set->rigid_count + set->control_count;
         n.joints++;
         n.rows += width;
-        n.motors += set->motor_count;
         n.diagonal_reals += (size_t)(width * width);
         n.edge_reals += (size_t)(2 * 6 * width + 36);
     }
@@ -124,7 +123,7 @@ static void list_joints(mabd_quaternion_sim* sim, const int32_t* part) {
 // ---- slots and edges ---------------------------------------------------------------------------
 
 typedef struct pattern_cursor {
-    int32_t row, motor, slot, edge;
+    int32_t row, slot, edge;
     size_t vector, diagonal, block;
 } pattern_cursor;
 
@@ -227,12 +226,10 @@ static void lay_out_part(mabd_quaternion_sim* sim, mabd_quaternion_part* part, p
     for (int32_t i = 0; i < part->body_count; i++) add_slot(sim, at, 6, 6 * i, false);
     for (int32_t i = 0; i < part->joint_count; i++) {
         mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
-        const mabd_model_joint* joint = &sim->model->joints[j->joint];
-        j->row = at->row, j->motor = at->motor;
+        j->row = at->row, j->motor = sim->inputs.joint_motor[j->joint];
         j->slot = -1;
         j->block_a = j->block_b = SIZE_MAX;
         add_pair(sim, part, part->joint_first + i, at, last_joint, next_joint);
-        at->motor += sim->model->row_sets[joint->row_set].motor_count;
         if (j->width == 0) continue;
         j->slot = at->slot - part->slot_first;
         add_slot(sim, at, j->width, 6 * part->body_count + at->row - part->row_first, true);

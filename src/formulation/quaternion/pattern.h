@@ -6,7 +6,7 @@
 
 /// Sizes of the arrays of a simulation; those of edges and their reals are upper bounds.
 typedef struct mabd_quaternion_counts {
-    int32_t parts, bodies, joints, rows, motors;
+    int32_t parts, bodies, joints, rows;
     size_t diagonal_reals, edge_reals;
 } mabd_quaternion_counts;
 

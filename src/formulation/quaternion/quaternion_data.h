@@ -22,6 +22,8 @@
 #include "model/model_data.h"
 #include "rigid/axis_row.h"
 #include "rigid/body_residual.h"
+#include "rigid/books.h"
+#include "rigid/inputs.h"
 
 /// Names of the timed stages.
 #define MABD_QUATERNION_STAGE_LIST(X)                                                              \
@@ -51,7 +53,7 @@ typedef struct mabd_quaternion_joint {
     int32_t joint;          // in the model
     int32_t row;            // first of its rows, over all parts
     int32_t width;          // rows: rigid ones, then one per control; may be 0
-    int32_t motor;          // first of its motors, over all parts
+    int32_t motor;          // first of its motors, as numbered by the inputs
     int32_t slot_a, slot_b; // of its bodies
     int32_t slot;           // its own, -1 = no rows
     /// Offsets in U and lower of the blocks (a, joint), (b, joint), (a, b); SIZE_MAX = none.
@@ -126,7 +128,7 @@ typedef struct mabd_quaternion_sim {
     mabd_allocator allocator; // of the factors
     double times[MABD_QUATERNION_STAGE_COUNT];
 
-    int32_t part_count, body_count, joint_count, row_count, motor_count, slot_count, edge_count;
+    int32_t part_count, body_count, joint_count, row_count, slot_count, edge_count;
     size_t unknown_count, diagonal_reals, edge_reals;
     mabd_quaternion_part* parts;
     mabd_quaternion_report* reports; // (parts)
@@ -150,13 +152,9 @@ typedef struct mabd_quaternion_sim {
     mabd_quaternion_node now, last, slope; // at the time, one step ago; derivative at the time
     mabd_real* lambda;                     // (rows) of the last solve, force on b [N] or [N m]
     bool* dropped;                         // (rows) left out as redundant
-    mabd_real* applied;                    // (bodies x 6) forces of the next step
-    mabd_real* target;                     // (coordinates + motors) set from outside
-    bool* target_set;                      // (coordinates + motors)
-    mabd_real *last_target, *last_applied; // of the last step
-    bool* last_set;
-    bool has_applied, had_applied;
-    mabd_axis_branch* branch; // (coordinates) of the laws of axes in the last step
+    mabd_rigid_inputs inputs;              // targets and forces from outside
+    mabd_axis_branch* branch;              // (coordinates) of the laws of axes in the last step
+    mabd_rigid_books books;                // energies at the start
 
     // workspace
     mabd_quaternion_node base, stage, past, next, next_slope;
@@ -172,7 +170,6 @@ typedef struct mabd_quaternion_sim {
     mabd_real* row_x;                     // (rows) coordinates of controls at the iterate
     mabd_real* input;                     // (coordinates + motors) targets and forces of the solve
     mabd_real* force_lambda;              // (rows) multipliers of the accelerations
-    mabd_real start_energy[3];            // kinetic, gravity, spring there [J]
     mabd_axis_search* axes;               // (coordinates) of axes with laws
     bool forces_known;                    // force_lambda belongs to `now`
     mabd_real time;                       // [s] of `now`

@@ -21,8 +21,6 @@ void mabd_quaternion_set_inputs(struct mabd_quaternion_solve* s);
 /// (inputs.c).
 bool mabd_quaternion_jumps(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
                            mabd_real time);
-/// Keep the inputs of a step that succeeded, and clear the applied forces (inputs.c).
-void mabd_quaternion_keep_inputs(mabd_quaternion_sim* sim);
 /// Entries of the table (inputs.c).
 void mabd_quaternion_set_targets(void* self, int32_t first, int32_t count, const bool* which,
                                  const mabd_real* values);
@@ -60,8 +58,7 @@ void mabd_quaternion_get_joint_coordinates(const void* self, int32_t joint, mabd
 mabd_joint_view mabd_quaternion_view_now(const mabd_quaternion_sim* sim,
                                          const mabd_model_joint* joint);
 /// Coordinate and rate (2) of a control of a copy (output.c).
-void mabd_quaternion_control_state(const mabd_quaternion_sim* sim, int32_t copy, int32_t control,
-                                   mabd_real* x);
+void mabd_quaternion_control_state(const void* self, int32_t copy, int32_t control, mabd_real* x);
 
 /// The table of the quaternion formulation (sim.c).
 extern const mabd_formulation_ops mabd_formulation_quaternion;

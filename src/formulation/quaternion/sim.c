@@ -8,6 +8,7 @@
 #include "formulation/quaternion/quaternion_layout.h"
 #include "formulation/quaternion/symmetric.h"
 #include "formulation/quaternion/tangent.h"
+#include "rigid/creation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,37 +20,27 @@ static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_free(allocator, sim, sizeof *sim);
 }
 
-// Create the object with the bodies of a start state (bodies), but not the rest of the state.
-static mabd_status make(const mabd_model* model, const mabd_sim_def* def,
-                        const mabd_allocator* allocator, const mabd_model_start* start,
-                        mabd_quaternion_sim** out, mabd_error* error) {
-    mabd_quaternion_sim* sim = mabd_alloc(allocator, sizeof *sim);
-    if (!sim) return mabd_fail_memory(error, "creating the simulation");
-    sim->model = model;
-    sim->start = start;
-    sim->def = *def;
-    sim->allocator = sim->warnings.allocator = *allocator;
+static mabd_status prepare(void* self, const mabd_rigid_given* given) {
+    mabd_quaternion_sim* sim = self;
+    sim->model = given->model;
+    sim->start = given->start;
+    sim->def = *given->def;
+    sim->allocator = sim->warnings.allocator = *given->allocator;
     mabd_quaternion_resolve(&sim->def);
-    if (mabd_quaternion_prepare(sim) != MABD_OK) {
-        destroy(sim, allocator);
-        return mabd_fail_memory(error, "creating the simulation");
-    }
-    *out = sim;
-    return MABD_OK;
+    return mabd_quaternion_prepare(sim);
 }
 
+static mabd_status start(void* self, mabd_error* error) {
+    return mabd_quaternion_start(self, error);
+}
+
+static const mabd_rigid_kind object = {sizeof(mabd_quaternion_sim), prepare, start, destroy};
+
 static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
-                          const mabd_allocator* allocator, const mabd_model_start* start,
+                          const mabd_allocator* allocator, const mabd_model_start* first,
                           void** self, mabd_error* error) {
-    mabd_quaternion_sim* sim = NULL;
-    MABD_TRY(make(model, def, allocator, start, &sim, error));
-    const mabd_status status = mabd_quaternion_start(sim, error);
-    if (status != MABD_OK) {
-        destroy(sim, allocator);
-        return status;
-    }
-    *self = sim;
-    return MABD_OK;
+    const mabd_rigid_given given = {model, def, allocator, first};
+    return mabd_rigid_create(&object, &given, self, error);
 }
 
 static void reset(void* self) {
@@ -59,8 +50,10 @@ static void reset(void* self) {
 
 static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan_out,
                         mabd_error* error) {
-    mabd_quaternion_sim* sim = NULL;
-    MABD_TRY(make(model, def, &model->allocator, model->start, &sim, error));
+    const mabd_rigid_given given = {model, def, &model->allocator, model->start};
+    void* made = NULL;
+    MABD_TRY(mabd_rigid_make(&object, &given, &made, error));
+    mabd_quaternion_sim* sim = made;
     mabd_quaternion_memory(sim, plan_out->bytes);
     if (sim->dual) mabd_quaternion_dual_name(sim, plan_out);
     for (int32_t i = 0; !sim->dual && i < model->plan->component_count; i++) {
@@ -71,33 +64,13 @@ static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_s
     return MABD_OK;
 }
 
-static bool has_backend(mabd_backend backend) {
-    return backend == MABD_BACKEND_CPU;
-}
-
 static mabd_warnings* warnings(void* self) {
     return &((mabd_quaternion_sim*)self)->warnings;
-}
-
-static int32_t get_contacts(const void* self, int32_t capacity, mabd_contact_info* contacts) {
-    (void)self, (void)capacity, (void)contacts;
-    return 0;
-}
-
-static mabd_status overlap(const void* self, mabd_real* depth, int32_t* a, int32_t* b) {
-    (void)self;
-    *depth = 0, *a = *b = -1;
-    return MABD_OK;
 }
 
 static size_t bytes(const void* self) {
     const mabd_quaternion_sim* sim = self;
     return sizeof *sim + sim->memory_size + sim->lu_bytes + mabd_quaternion_dual_bytes(sim);
-}
-
-static size_t device_bytes(const void* self) {
-    (void)self;
-    return 0;
 }
 
 static void memory(const void* self, size_t* out) {
@@ -117,7 +90,7 @@ static const char* const unused[] = {"gap_tolerance", "contact_tolerance", NULL}
 const mabd_formulation_ops mabd_formulation_quaternion = {
     .name = "quaternion",
     .paper_name = "VQ",
-    .state_version = 3,
+    .state_version = 4,
     .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_TRBDF2 |
@@ -125,7 +98,7 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .stages = stage_names,
     .unused = unused,
     .exact_start = true,
-    .has_backend = has_backend,
+    .has_backend = mabd_rigid_on_cpu,
     .apply_preset = mabd_quaternion_apply_preset,
     .resolve = mabd_quaternion_resolve,
     .check = mabd_quaternion_check,
@@ -146,13 +119,13 @@ const mabd_formulation_ops mabd_formulation_quaternion = {
     .set_targets = mabd_quaternion_set_targets,
     .get_controls = mabd_quaternion_get_controls,
     .get_target = mabd_quaternion_get_target,
-    .get_contacts = get_contacts,
-    .overlap = overlap,
+    .get_contacts = mabd_rigid_no_contacts,
+    .overlap = mabd_rigid_no_overlap,
     .state_size = mabd_quaternion_state_size,
     .save = mabd_quaternion_save,
     .restore = mabd_quaternion_restore,
     .bytes = bytes,
-    .device_bytes = device_bytes,
+    .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,
     .gradient_open = mabd_quaternion_gradient_open,

@@ -92,24 +92,17 @@ void mabd_quaternion_place_bodies(mabd_quaternion_sim* sim) {
 
 mabd_status mabd_quaternion_start(mabd_quaternion_sim* sim, mabd_error* error) {
     const mabd_model* m = sim->model;
-    const size_t inputs = (size_t)(m->coordinate_count + sim->motor_count);
-    const size_t applied = 6 * (size_t)m->body_count * sizeof *sim->applied;
     sim->time = 0;
     mabd_quaternion_place_bodies(sim);
     memset(sim->now.x, 0, 2 * (size_t)m->coordinate_count * sizeof *sim->now.x);
-    memset(sim->target_set, 0, inputs * sizeof *sim->target_set);
-    memset(sim->last_set, 0, inputs * sizeof *sim->last_set);
-    memset(sim->applied, 0, applied);
-    memset(sim->last_applied, 0, applied);
-    sim->has_applied = sim->had_applied = false;
+    mabd_rigid_inputs_clear(&sim->inputs);
     memset(sim->times, 0, sizeof sim->times);
     read_controls(sim, &sim->now);
     MABD_TRY(eliminate(sim, &sim->now, true, error));
     MABD_TRY(judge_parts(sim, &sim->now, error));
     mabd_quaternion_forget_history(sim);
     const mabd_measure start = mabd_quaternion_measure(sim);
-    sim->start_energy[0] = start.kinetic, sim->start_energy[1] = start.gravity;
-    sim->start_energy[2] = start.spring;
+    mabd_rigid_books_open(&sim->books, &start);
     return MABD_OK;
 }
 
@@ -135,84 +128,45 @@ mabd_status mabd_quaternion_set_state(void* self, mabd_real time, const mabd_mod
     sim->now = sim->next, sim->next = now;
     mabd_quaternion_forget_history(sim);
     const mabd_measure after = mabd_quaternion_measure(sim);
-    sim->start_energy[0] += after.kinetic - before.kinetic;
-    sim->start_energy[1] += after.gravity - before.gravity;
-    sim->start_energy[2] += after.spring - before.spring;
+    mabd_rigid_books_carry(&sim->books, &before, &after);
     return MABD_OK;
 }
 
 // ---- states as bytes ---------------------------------------------------------------------------
-//
-// Nodes now, last, slope; multipliers; rows left out; targets and applied forces of this step and
-// the last one; start energies; branches of axes; flags of the parts (bit 0: history, bit 1: slope,
-// bit 2: branches), then one byte: bit 0: forces are applied, bit 1: were applied. A change of this
-// order raises state_version.
 
-// Visit every array of a state: copy it out of the simulation, or into it.
-typedef struct state_cursor {
-    unsigned char* out;
-    const unsigned char* in;
-    size_t size;
-} state_cursor;
-
-static void visit(state_cursor* at, void* array, size_t bytes) {
-    if (at->out) memcpy(at->out + at->size, array, bytes);
-    if (at->in) memcpy(array, at->in + at->size, bytes);
-    at->size += bytes;
-}
-
-static void visit_arrays(mabd_quaternion_sim* sim, state_cursor* at) {
-    const mabd_model* m = sim->model;
-    const size_t bodies = (size_t)m->body_count, real = sizeof(mabd_real);
-    const size_t inputs = (size_t)(m->coordinate_count + sim->motor_count);
+// Visit every array of a state. A change of this order raises state_version.
+static void visit(void* self, mabd_rigid_cursor* at) {
+    mabd_quaternion_sim* sim = self;
+    const size_t bodies = (size_t)sim->model->body_count, real = sizeof(mabd_real);
+    const size_t coordinates = (size_t)sim->model->coordinate_count;
     mabd_quaternion_node* nodes[] = {&sim->now, &sim->last, &sim->slope};
     for (int i = 0; i < 3; i++) {
-        visit(at, nodes[i]->body, MABD_NODE_REALS * bodies * real);
-        visit(at, nodes[i]->x, 2 * (size_t)m->coordinate_count * real);
+        mabd_rigid_visit(at, nodes[i]->body, MABD_NODE_REALS * bodies * real);
+        mabd_rigid_visit(at, nodes[i]->x, 2 * coordinates * real);
     }
-    visit(at, sim->lambda, (size_t)sim->row_count * real);
-    visit(at, sim->dropped, (size_t)sim->row_count * sizeof(bool));
-    visit(at, sim->target, inputs * real);
-    visit(at, sim->last_target, inputs * real);
-    visit(at, sim->target_set, inputs * sizeof(bool));
-    visit(at, sim->last_set, inputs * sizeof(bool));
-    visit(at, sim->applied, 6 * bodies * real);
-    visit(at, sim->last_applied, 6 * bodies * real);
-    visit(at, sim->start_energy, sizeof sim->start_energy);
-    visit(at, sim->branch, (size_t)m->coordinate_count * sizeof *sim->branch);
+    mabd_rigid_visit(at, sim->lambda, (size_t)sim->row_count * real);
+    mabd_rigid_visit_flags(at, sim->dropped, (size_t)sim->row_count);
+    mabd_rigid_inputs_visit(&sim->inputs, at);
+    mabd_rigid_visit(at, &sim->books, sizeof sim->books);
+    mabd_rigid_visit(at, sim->branch, coordinates * sizeof *sim->branch);
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        mabd_rigid_visit_flags(at, &sim->parts[p].has_history, 1);
+        mabd_rigid_visit_flags(at, &sim->parts[p].has_slope, 1);
+        mabd_rigid_visit_flags(at, &sim->parts[p].has_branches, 1);
+    }
 }
 
 size_t mabd_quaternion_state_size(const void* self) {
-    mabd_quaternion_sim* sim = (mabd_quaternion_sim*)self; // counted, not changed
-    state_cursor at = {0};
-    visit_arrays(sim, &at);
-    return at.size + (size_t)sim->part_count + 1;
+    return mabd_rigid_state_size(self, visit);
 }
 
 void mabd_quaternion_save(const void* self, void* buffer) {
-    mabd_quaternion_sim* sim = (mabd_quaternion_sim*)self; // read, not changed
-    state_cursor at = {.out = buffer};
-    visit_arrays(sim, &at);
-    for (int32_t p = 0; p < sim->part_count; p++) {
-        const mabd_quaternion_part* part = &sim->parts[p];
-        at.out[at.size++] =
-            (unsigned char)((part->has_history ? 1 : 0) | (part->has_slope ? 2 : 0) |
-                            (part->has_branches ? 4 : 0));
-    }
-    at.out[at.size] = (unsigned char)((sim->has_applied ? 1 : 0) | (sim->had_applied ? 2 : 0));
+    mabd_rigid_save(self, visit, buffer);
 }
 
 mabd_status mabd_quaternion_restore(void* self, const void* buffer, size_t size, mabd_real time) {
     mabd_quaternion_sim* sim = self;
-    state_cursor at = {.in = buffer};
-    if (size != mabd_quaternion_state_size(self)) return MABD_ERR_INPUT;
-    visit_arrays(sim, &at);
-    for (int32_t p = 0; p < sim->part_count; p++) {
-        const unsigned char flags = at.in[at.size++];
-        sim->parts[p].has_history = (flags & 1) != 0, sim->parts[p].has_slope = (flags & 2) != 0;
-        sim->parts[p].has_branches = (flags & 4) != 0;
-    }
-    sim->has_applied = (at.in[at.size] & 1) != 0, sim->had_applied = (at.in[at.size] & 2) != 0;
+    MABD_TRY(mabd_rigid_restore(self, visit, buffer, size));
     sim->time = time;
     sim->forces_known = false;
     for (int32_t p = 0; p < sim->part_count; p++) { // motors at the state, for joint forces

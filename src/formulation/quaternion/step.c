@@ -584,6 +584,6 @@ mabd_status mabd_quaternion_step(void* self, mabd_real time, mabd_step_info* inf
     rotate(sim);
     mabd_quaternion_keep_branches(sim);
     sim->time = time + sim->def.h;
-    mabd_quaternion_keep_inputs(sim);
+    mabd_rigid_inputs_keep(&sim->inputs);
     return MABD_OK;
 }

@@ -19,7 +19,6 @@ static mabd_quaternion_record lay_out(const mabd_quaternion_gradient* g, mabd_ar
     const mabd_quaternion_sim* sim = g->sim;
     const size_t bodies = (size_t)sim->model->body_count, real = sizeof(mabd_real);
     const size_t coordinates = (size_t)sim->model->coordinate_count, rows = (size_t)sim->row_count;
-    const size_t inputs = coordinates + (size_t)sim->motor_count;
     mabd_quaternion_record r;
     memset(&r, 0, sizeof r);
     r.node.body = mabd_arena_take(arena, MABD_NODE_REALS * bodies, real);
@@ -30,8 +29,8 @@ static mabd_quaternion_record lay_out(const mabd_quaternion_gradient* g, mabd_ar
         r.stage.x = mabd_arena_take(arena, 2 * coordinates, real);
         r.stage_lambda = mabd_arena_take(arena, rows, real);
     }
-    r.target = mabd_arena_take(arena, inputs, real);
-    r.target_set = mabd_arena_take(arena, inputs, sizeof *r.target_set);
+    r.target = mabd_arena_take(arena, sim->inputs.count, real);
+    r.target_set = mabd_arena_take(arena, sim->inputs.count, sizeof *r.target_set);
     if (sim->model->laws) {
         r.branch = mabd_arena_take(arena, coordinates, sizeof *r.branch);
         r.stage_branch = mabd_arena_take(arena, coordinates, sizeof *r.branch);
@@ -77,7 +76,7 @@ void mabd_quaternion_tape_write(const void* self, const void* work, void* bytes)
     const mabd_quaternion_sim* sim = self;
     const mabd_quaternion_gradient* g = work;
     const mabd_quaternion_record r = mabd_quaternion_record_at(g, bytes);
-    const size_t inputs = (size_t)(sim->model->coordinate_count + sim->motor_count);
+    const size_t inputs = sim->inputs.count;
     const size_t rows = (size_t)sim->row_count * sizeof(mabd_real);
     copy_node(sim, &sim->now, &r.node);
     memcpy(r.lambda, sim->lambda, rows);
@@ -85,8 +84,8 @@ void mabd_quaternion_tape_write(const void* self, const void* work, void* bytes)
         copy_node(sim, &sim->stage, &r.stage);
         memcpy(r.stage_lambda, sim->stage_lambda, rows);
     }
-    memcpy(r.target, sim->target, inputs * sizeof *r.target);
-    memcpy(r.target_set, sim->target_set, inputs * sizeof *r.target_set);
+    memcpy(r.target, sim->inputs.target, inputs * sizeof *r.target);
+    memcpy(r.target_set, sim->inputs.target_set, inputs * sizeof *r.target_set);
     if (r.branch) {
         const size_t size = (size_t)sim->model->coordinate_count * sizeof *r.branch;
         memcpy(r.branch, sim->branch, size);
@@ -94,7 +93,7 @@ void mabd_quaternion_tape_write(const void* self, const void* work, void* bytes)
         *r.has_branches = has_branches(sim);
     }
     if (r.applied) { // those of the step that ended here
-        memcpy(r.applied, sim->last_applied,
+        memcpy(r.applied, sim->inputs.last_applied,
                6 * (size_t)sim->model->body_count * sizeof *r.applied);
     }
     for (int32_t i = 0; i < sim->part_count; i++) r.taken[i] = sim->parts[i].taken;
@@ -103,12 +102,12 @@ void mabd_quaternion_tape_write(const void* self, const void* work, void* bytes)
 bool mabd_quaternion_tape_read(void* self, const void* work, const void* bytes, mabd_real time) {
     mabd_quaternion_sim* sim = self;
     const mabd_quaternion_record r = mabd_quaternion_record_at(work, bytes);
-    const size_t inputs = (size_t)(sim->model->coordinate_count + sim->motor_count);
+    const size_t inputs = sim->inputs.count;
     bool rough = false;
     copy_node(sim, &r.node, &sim->now);
     memcpy(sim->lambda, r.lambda, (size_t)sim->row_count * sizeof *r.lambda);
-    memcpy(sim->target, r.target, inputs * sizeof *r.target);
-    memcpy(sim->target_set, r.target_set, inputs * sizeof *r.target_set);
+    memcpy(sim->inputs.target, r.target, inputs * sizeof *r.target);
+    memcpy(sim->inputs.target_set, r.target_set, inputs * sizeof *r.target_set);
     if (r.branch) {
         memcpy(sim->branch, r.branch, (size_t)sim->model->coordinate_count * sizeof *r.branch);
         set_branches(sim, *r.has_branches);
@@ -131,21 +130,16 @@ mabd_quaternion_saved mabd_quaternion_enter(mabd_quaternion_sim* sim,
     const mabd_quaternion_saved saved = {
         .now = sim->now,
         .lambda = sim->lambda,
-        .target = sim->target,
-        .last_target = sim->last_target,
-        .applied = sim->applied,
-        .target_set = sim->target_set,
-        .last_set = sim->last_set,
+        .inputs = sim->inputs,
         .branch = sim->branch,
-        .has_applied = sim->has_applied,
         .has_branches = has_branches(sim),
         .time = sim->time,
     };
     sim->now = before->node, sim->lambda = before->lambda;
-    sim->target = after->target, sim->target_set = after->target_set;
-    sim->last_target = before->target, sim->last_set = before->target_set;
-    if (after->applied) sim->applied = after->applied;
-    sim->has_applied = after->applied != NULL;
+    sim->inputs.target = after->target, sim->inputs.target_set = after->target_set;
+    sim->inputs.last_target = before->target, sim->inputs.last_set = before->target_set;
+    if (after->applied) sim->inputs.applied = after->applied;
+    sim->inputs.has_applied = after->applied != NULL;
     if (before->branch) sim->branch = before->branch, set_branches(sim, *before->has_branches);
     sim->time = time;
     return saved;
@@ -153,11 +147,8 @@ mabd_quaternion_saved mabd_quaternion_enter(mabd_quaternion_sim* sim,
 
 void mabd_quaternion_leave(mabd_quaternion_sim* sim, const mabd_quaternion_saved* saved) {
     sim->now = saved->now, sim->lambda = saved->lambda;
-    sim->target = saved->target, sim->last_target = saved->last_target;
-    sim->applied = saved->applied;
-    sim->target_set = saved->target_set, sim->last_set = saved->last_set;
+    sim->inputs = saved->inputs;
     if (sim->branch != saved->branch) set_branches(sim, saved->has_branches);
     sim->branch = saved->branch;
-    sim->has_applied = saved->has_applied;
     sim->time = saved->time;
 }

@@ -26,10 +26,10 @@ mabd_quaternion_record mabd_quaternion_record_at(const mabd_quaternion_gradient*
 /// State of the simulation that a record replaces while derivatives are taken.
 typedef struct mabd_quaternion_saved {
     mabd_quaternion_node now;
-    mabd_real *lambda, *target, *last_target, *applied;
-    bool *target_set, *last_set;
+    mabd_real* lambda;
+    mabd_rigid_inputs inputs;
     mabd_axis_branch* branch;
-    bool has_applied, has_branches;
+    bool has_branches;
     mabd_real time;
 } mabd_quaternion_saved;
 

@@ -51,12 +51,9 @@ static mabd_real target_of(const mabd_redmax_solve* s, const mabd_redmax_freedom
     const mabd_redmax_sim* sim = s->sim;
     const mabd_signal* signal = f->control->drive ? f->control->drive : f->control->servo;
     const size_t k = (size_t)f->coordinate;
-    if (!sim->target_set[k]) {
-        return signal ? mabd_signal_over(signal, s->from, s->h, s->time) : 0;
-    }
-    if (!mabd_axis_is_position(f->control) || !sim->last_set[k]) return sim->target[k];
-    const mabd_real part = (s->time - sim->time) / sim->def.h;
-    return sim->last_target[k] + part * (sim->target[k] - sim->last_target[k]);
+    if (!sim->inputs.target_set[k]) return mabd_rigid_signal(signal, s->from, s->h, s->time);
+    return mabd_rigid_held_target(&sim->inputs, k, mabd_axis_is_position(f->control),
+                                  (s->time - sim->time) / sim->def.h);
 }
 
 // The law of an axis in a solve with the given past.
@@ -353,7 +350,7 @@ static mabd_real target_rate(const mabd_redmax_solve* s, const mabd_redmax_law* 
     const mabd_redmax_freedom* f = freedom_of(s->sim, law);
     const mabd_signal* signal = f->control->drive ? f->control->drive : f->control->servo;
     if (f->control->drive_rate) return law->drive;
-    if (!signal || s->sim->target_set[f->coordinate]) return 0;
+    if (!signal || s->sim->inputs.target_set[f->coordinate]) return 0;
     return mabd_signal_rate(signal, s->time);
 }
 

@@ -64,8 +64,8 @@ static load_sum loads(const mabd_redmax_solve* s, int32_t i, bool derivatives) {
     load_sum sum = {mabd_sp_zero(), mabd_m3(zero, zero, zero), mabd_m3(zero, zero, zero),
                     derivatives};
     add_scene_forces(s, link, R, &sum);
-    if (sim->has_applied) {
-        const mabd_real* own = sim->applied + 6 * (size_t)link->body;
+    if (sim->inputs.has_applied) {
+        const mabd_real* own = sim->inputs.applied + 6 * (size_t)link->body;
         add_force(&sum, c, mabd_m3_tmul(R, mabd_v3_load(own)));
         add_torque(&sum, mabd_m3_tmul(R, mabd_v3_load(own + 3)));
     }

@@ -37,7 +37,8 @@ static mabd_real body_potential(const mabd_redmax_solve* s, int32_t i) {
     mabd_vec3 f = mabd_v3_scale(link->M.mass, mabd_v3_load(sim->model->gravity));
     mabd_real sum = 0;
     f = mabd_v3_axpy(link->drag, s->wind, f);
-    if (sim->has_applied) f = mabd_v3_add(f, mabd_v3_load(sim->applied + 6 * (size_t)link->body));
+    if (sim->inputs.has_applied)
+        f = mabd_v3_add(f, mabd_v3_load(sim->inputs.applied + 6 * (size_t)link->body));
     sum -= mabd_v3_dot(f, W.p);
     for (int32_t k = sim->body_force[link->body]; k < sim->body_force[link->body + 1]; k++) {
         const mabd_model_force* own = &sim->model->forces[k];
@@ -101,8 +102,8 @@ static mabd_real follower_power(const mabd_redmax_solve* s, int32_t i) {
         if (own->body_frame) power += mabd_v3_dot(mabd_m3_mul(P->R, own->force), v);
         sum += signal_at(s, own) * power;
     }
-    if (sim->has_applied) {
-        const mabd_real* own = sim->applied + 6 * (size_t)link->body + 3;
+    if (sim->inputs.has_applied) {
+        const mabd_real* own = sim->inputs.applied + 6 * (size_t)link->body + 3;
         sum += mabd_v3_dot(mabd_m3_tmul(sim->world[i].R, mabd_v3_load(own)), sim->V[i].w);
     }
     return sum;

@@ -15,18 +15,11 @@ static void take_node(mabd_redmax_node* node, const mabd_redmax_counts* n, mabd_
 }
 
 static void lay_out_state(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
-    const size_t bodies = (size_t)sim->model->body_count;
-    const size_t inputs = (size_t)(sim->model->coordinate_count + n->motors);
     take_node(&sim->now, n, arena);
     take_node(&sim->last, n, arena);
     TAKE(wrench, 6 * (size_t)n->links);
     TAKE(branch, (size_t)n->laws);
-    TAKE(applied, 6 * bodies);
-    TAKE(target, inputs);
-    TAKE(target_set, inputs);
-    TAKE(last_target, inputs);
-    TAKE(last_set, inputs);
-    TAKE(last_applied, 6 * bodies);
+    mabd_rigid_inputs_lay_out(&sim->inputs, sim->model, arena);
 }
 
 static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
@@ -41,7 +34,7 @@ static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(body_script, bodies + 1);
     TAKE(body_force, bodies + 1);
     TAKE(joint_link, joints);
-    TAKE(joint_motor, joints);
+    mabd_rigid_inputs_number(&sim->inputs, arena);
 }
 
 static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
@@ -96,7 +89,7 @@ static mabd_status build(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     const mabd_redmax_counts n = mabd_redmax_count(sim->model, graph);
     mabd_arena arena = {0};
     sim->part_count = n.parts, sim->link_count = n.links, sim->freedom_count = n.freedoms;
-    sim->ball_count = n.balls, sim->motor_count = n.motors, sim->law_count = n.laws;
+    sim->ball_count = n.balls, sim->law_count = n.laws;
     lay_out(sim, &n, &arena);
     MABD_TRY(mabd_arena_allocate(&sim->allocator, &arena));
     lay_out(sim, &n, &arena);

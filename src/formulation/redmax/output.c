@@ -148,7 +148,7 @@ mabd_measure mabd_redmax_measure(const void* self) {
 mabd_energy_balance mabd_redmax_energy_balance(const void* self) {
     const mabd_redmax_sim* sim = self;
     const mabd_measure now = mabd_redmax_measure(self);
-    return mabd_rigid_energy_change(&now, sim->start_energy);
+    return mabd_rigid_books_balance(&sim->books, &now);
 }
 
 // ---- joints ------------------------------------------------------------------------------------
@@ -234,14 +234,15 @@ static void motor_of_ball(const mabd_redmax_sim* sim, const mabd_redmax_link* li
     x[1] = mabd_v3_get(mabd_m3_mul(mabd_so3_log_gradients(phi), rho), own);
 }
 
-void mabd_redmax_control_state(const mabd_redmax_sim* sim, int32_t copy, int32_t control,
-                               mabd_real* x) {
+void mabd_redmax_control_state(const void* self, int32_t copy, int32_t control, mabd_real* x) {
+    const mabd_redmax_sim* sim = self;
     const mabd_model* m = sim->model;
     const mabd_copy_control* own = &m->controls[control];
     const int32_t joint = copy * m->copy_joints + own->joint;
     const bool motor = own->kind == MABD_CONTROL_FORCE;
-    const int32_t k = motor ? find_freedom(sim, joint, -1, sim->joint_motor[joint] + own->row)
-                            : find_freedom(sim, joint, m->joints[joint].coordinate + own->row, -1);
+    const int32_t k = motor
+                          ? find_freedom(sim, joint, -1, sim->inputs.joint_motor[joint] + own->row)
+                          : find_freedom(sim, joint, m->joints[joint].coordinate + own->row, -1);
     x[0] = x[1] = 0;
     if (k < 0) return;
     const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];

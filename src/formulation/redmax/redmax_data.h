@@ -29,7 +29,9 @@
 #include "math/quat.h"
 #include "model/model_data.h"
 #include "rigid/axis_row.h"
+#include "rigid/books.h"
 #include "rigid/frames.h"
+#include "rigid/inputs.h"
 
 /// Names of the timed stages.
 #define MABD_REDMAX_STAGE_LIST(X)                                                                  \
@@ -175,7 +177,7 @@ typedef struct mabd_redmax_sim {
     size_t memory_size, state_bytes, factor_bytes;
     double times[MABD_REDMAX_STAGE_COUNT];
 
-    int32_t part_count, link_count, freedom_count, ball_count, motor_count, law_count;
+    int32_t part_count, link_count, freedom_count, ball_count, law_count;
     mabd_redmax_part* parts;
     mabd_redmax_report* reports;   // (parts)
     mabd_redmax_link* links;       // by part
@@ -185,21 +187,15 @@ typedef struct mabd_redmax_sim {
     int32_t* body_script;          // script of a body (bodies + 1), -1 = none
     int32_t* body_force;           // first force of a body (bodies + 1)
     int32_t* joint_link;           // last link of the string of a joint (joints), -1 = none
-    int32_t* joint_motor;          // first motor of a joint (joints)
 
     // state
-    mabd_redmax_node now, last;            // at the time, one step ago
-    mabd_real* wrench;                     // (links x 6) F of the last step
-    mabd_axis_branch* branch;              // (laws) of the last step
-    mabd_real* applied;                    // (bodies x 6) forces of the next step
-    mabd_real* target;                     // (coordinates + motors) set from outside
-    bool* target_set;                      // (coordinates + motors)
-    mabd_real *last_target, *last_applied; // of the last step
-    bool* last_set;
-    bool has_applied, had_applied;
-    mabd_real start_energy[3]; // kinetic, gravity, spring at the start [J]
-    mabd_real time;            // [s] of `now`
-    bool placed;               // frames and velocities of links are those of `now`
+    mabd_redmax_node now, last; // at the time, one step ago
+    mabd_real* wrench;          // (links x 6) F of the last step
+    mabd_axis_branch* branch;   // (laws) of the last step
+    mabd_rigid_inputs inputs;   // targets and forces from outside
+    mabd_rigid_books books;     // energies at the start
+    mabd_real time;             // [s] of `now`
+    bool placed;                // frames and velocities of links are those of `now`
 
     // workspace: iterate and stages (freedoms)
     mabd_redmax_node next, base; // result of the step; start of the rest of a halved one

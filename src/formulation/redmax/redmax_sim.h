@@ -32,8 +32,6 @@ bool mabd_redmax_has_rate(const mabd_redmax_sim* sim, int32_t freedom);
 /// True if a control, a force or a signal of steps of a part jumps at the start of the step
 /// (inputs.c).
 bool mabd_redmax_jumps(const mabd_redmax_sim* sim, const mabd_redmax_part* part, mabd_real time);
-/// Keep the inputs of a step that succeeded, and clear the applied forces (inputs.c).
-void mabd_redmax_keep_inputs(mabd_redmax_sim* sim);
 /// Entries of the table (inputs.c).
 void mabd_redmax_set_targets(void* self, int32_t first, int32_t count, const bool* which,
                              const mabd_real* values);
@@ -90,7 +88,6 @@ void mabd_redmax_get_state(const void* self, mabd_real* positions, mabd_real* qu
 void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces);
 void mabd_redmax_get_joint_coordinates(const void* self, int32_t joint, mabd_real* coordinates);
 /// Coordinate and rate (2) of a control of a copy after mabd_redmax_place_now (output.c).
-void mabd_redmax_control_state(const mabd_redmax_sim* sim, int32_t copy, int32_t control,
-                               mabd_real* x);
+void mabd_redmax_control_state(const void* self, int32_t copy, int32_t control, mabd_real* x);
 
 extern const mabd_formulation_ops mabd_formulation_redmax;

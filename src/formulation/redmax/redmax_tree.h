@@ -6,10 +6,10 @@
 #include "model/joint_tree.h"
 
 typedef struct mabd_redmax_counts {
-    int32_t parts, links, freedoms, balls, motors, laws;
+    int32_t parts, links, freedoms, balls, laws;
 } mabd_redmax_counts;
 
-/// Count parts, links, freedoms, balls, motors and laws of a model.
+/// Count parts, links, freedoms, balls and laws of a model.
 mabd_redmax_counts mabd_redmax_count(const mabd_model* model, const mabd_joint_tree* graph);
 /// Fill parts, links, freedoms and the maps from bodies and joints; all arrays are there.
 void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_joint_tree* graph);

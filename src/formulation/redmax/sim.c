@@ -4,6 +4,7 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/error.h"
+#include "rigid/creation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,33 +16,29 @@ static void destroy(void* self, const mabd_allocator* allocator) {
     mabd_free(allocator, sim, sizeof *sim);
 }
 
-// Create the object, with the place of a start state (bodies) but not the state.
-static mabd_status make(const mabd_model* model, const mabd_sim_def* def,
-                        const mabd_allocator* allocator, const mabd_model_start* start,
-                        mabd_redmax_sim** out, mabd_error* error) {
-    mabd_redmax_sim* sim = mabd_alloc(allocator, sizeof *sim);
-    if (!sim) return mabd_fail_memory(error, "creating the simulation");
-    sim->model = model;
-    sim->start = start;
-    sim->def = *def;
-    sim->allocator = sim->warnings.allocator = *allocator;
+static mabd_status prepare(void* self, const mabd_rigid_given* given) {
+    mabd_redmax_sim* sim = self;
+    sim->model = given->model;
+    sim->start = given->start;
+    sim->def = *given->def;
+    sim->allocator = sim->warnings.allocator = *given->allocator;
     mabd_redmax_resolve(&sim->def);
-    if (mabd_redmax_prepare(sim) != MABD_OK) {
-        destroy(sim, allocator);
-        return mabd_fail_memory(error, "creating the simulation");
-    }
-    *out = sim;
+    return mabd_redmax_prepare(sim);
+}
+
+static mabd_status start(void* self, mabd_error* error) {
+    (void)error; // nothing can fail
+    mabd_redmax_start(self);
     return MABD_OK;
 }
 
+static const mabd_rigid_kind object = {sizeof(mabd_redmax_sim), prepare, start, destroy};
+
 static mabd_status create(const mabd_model* model, const mabd_sim_def* def,
-                          const mabd_allocator* allocator, const mabd_model_start* start,
+                          const mabd_allocator* allocator, const mabd_model_start* first,
                           void** self, mabd_error* error) {
-    mabd_redmax_sim* sim = NULL;
-    MABD_TRY(make(model, def, allocator, start, &sim, error));
-    mabd_redmax_start(sim);
-    *self = sim;
-    return MABD_OK;
+    const mabd_rigid_given given = {model, def, allocator, first};
+    return mabd_rigid_create(&object, &given, self, error);
 }
 
 static void reset(void* self) {
@@ -50,8 +47,10 @@ static void reset(void* self) {
 
 static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_sim_plan* plan_out,
                         mabd_error* error) {
-    mabd_redmax_sim* sim = NULL;
-    MABD_TRY(make(model, def, &model->allocator, model->start, &sim, error));
+    const mabd_rigid_given given = {model, def, &model->allocator, model->start};
+    void* made = NULL;
+    MABD_TRY(mabd_rigid_make(&object, &given, &made, error));
+    mabd_redmax_sim* sim = made;
     mabd_redmax_memory(sim, plan_out->bytes);
     for (int32_t i = 0; i < model->plan->component_count; i++) {
         const mabd_component kind = model->plan->components[i].kind;
@@ -61,33 +60,13 @@ static mabd_status plan(const mabd_model* model, const mabd_sim_def* def, mabd_s
     return MABD_OK;
 }
 
-static bool has_backend(mabd_backend backend) {
-    return backend == MABD_BACKEND_CPU;
-}
-
 static mabd_warnings* warnings(void* self) {
     return &((mabd_redmax_sim*)self)->warnings;
-}
-
-static int32_t get_contacts(const void* self, int32_t capacity, mabd_contact_info* contacts) {
-    (void)self, (void)capacity, (void)contacts;
-    return 0;
-}
-
-static mabd_status overlap(const void* self, mabd_real* depth, int32_t* a, int32_t* b) {
-    (void)self;
-    *depth = 0, *a = *b = -1;
-    return MABD_OK;
 }
 
 static size_t bytes(const void* self) {
     const mabd_redmax_sim* sim = self;
     return sizeof *sim + sim->memory_size;
-}
-
-static size_t device_bytes(const void* self) {
-    (void)self;
-    return 0;
 }
 
 static void memory(const void* self, size_t* out) {
@@ -108,7 +87,7 @@ static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", "
 const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
-    .state_version = 2,
+    .state_version = 3,
     .can = MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |
@@ -116,7 +95,7 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .stages = stage_names,
     .unused = unused,
     .exact_start = true,
-    .has_backend = has_backend,
+    .has_backend = mabd_rigid_on_cpu,
     .apply_preset = mabd_redmax_apply_preset,
     .resolve = mabd_redmax_resolve,
     .check = mabd_redmax_check,
@@ -136,13 +115,13 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .set_targets = mabd_redmax_set_targets,
     .get_controls = mabd_redmax_get_controls,
     .get_target = mabd_redmax_get_target,
-    .get_contacts = get_contacts,
-    .overlap = overlap,
+    .get_contacts = mabd_rigid_no_contacts,
+    .overlap = mabd_rigid_no_overlap,
     .state_size = mabd_redmax_state_size,
     .save = mabd_redmax_save,
     .restore = mabd_redmax_restore,
     .bytes = bytes,
-    .device_bytes = device_bytes,
+    .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,
 };

@@ -6,6 +6,7 @@
 
 #include "formulation/redmax/redmax_sim.h"
 
+#include "base/error.h"
 #include "formulation/redmax/redmax_motion.h"
 #include "rigid/row_jacobian.h"
 #include "rigid/script.h"
@@ -137,25 +138,17 @@ static void forget_history(mabd_redmax_sim* sim) {
 }
 
 void mabd_redmax_start(mabd_redmax_sim* sim) {
-    const mabd_model* m = sim->model;
-    const size_t inputs = (size_t)(m->coordinate_count + sim->motor_count);
-    const size_t applied = 6 * (size_t)m->body_count * sizeof *sim->applied;
     const placement p = {sim, sim->start, 0, &sim->now};
     sim->time = 0;
     memset(sim->now.q, 0, (size_t)sim->freedom_count * sizeof *sim->now.q);
     memset(sim->now.theta, 0, 3 * (size_t)sim->ball_count * sizeof *sim->now.theta);
-    memset(sim->target_set, 0, inputs * sizeof *sim->target_set);
-    memset(sim->last_set, 0, inputs * sizeof *sim->last_set);
-    memset(sim->applied, 0, applied);
-    memset(sim->last_applied, 0, applied);
-    sim->has_applied = sim->had_applied = false;
+    mabd_rigid_inputs_clear(&sim->inputs);
     memset(sim->times, 0, sizeof sim->times);
     for (int32_t i = 0; i < sim->part_count; i++) sim->parts[i].peak = 0;
     place_all(&p);
     forget_history(sim);
     const mabd_measure start = mabd_redmax_measure(sim);
-    sim->start_energy[0] = start.kinetic, sim->start_energy[1] = start.gravity;
-    sim->start_energy[2] = start.spring;
+    mabd_rigid_books_open(&sim->books, &start);
 }
 
 mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_start* state,
@@ -168,86 +161,47 @@ mabd_status mabd_redmax_set_state(void* self, mabd_real time, const mabd_model_s
     place_all(&p);
     forget_history(sim);
     const mabd_measure after = mabd_redmax_measure(sim);
-    sim->start_energy[0] += after.kinetic - before.kinetic;
-    sim->start_energy[1] += after.gravity - before.gravity;
-    sim->start_energy[2] += after.spring - before.spring;
+    mabd_rigid_books_carry(&sim->books, &before, &after);
     return MABD_OK;
 }
 
 // ---- states as bytes ---------------------------------------------------------------------------
-//
-// Nodes now, last; wrenches; branches of laws; targets and applied forces of this step and the last
-// one; start energies; peaks of the parts; flags of the parts (bit 0: history, bit 1: branches),
-// then one byte: bit 0: forces
-// are applied, bit 1: were applied. A change of this order raises state_version.
 
-/// Visit every array of a state: copy it out of the simulation, or into it.
-typedef struct state_cursor {
-    unsigned char* out;
-    const unsigned char* in;
-    size_t size;
-} state_cursor;
-
-static void visit(state_cursor* at, void* array, size_t bytes) {
-    if (at->out) memcpy(at->out + at->size, array, bytes);
-    if (at->in) memcpy(array, at->in + at->size, bytes);
-    at->size += bytes;
-}
-
-static void visit_node(state_cursor* at, const mabd_redmax_sim* sim, mabd_redmax_node* node) {
+static void visit_node(mabd_rigid_cursor* at, const mabd_redmax_sim* sim, mabd_redmax_node* node) {
     const size_t real = sizeof(mabd_real);
-    visit(at, node->q, (size_t)sim->freedom_count * real);
-    visit(at, node->v, (size_t)sim->freedom_count * real);
-    visit(at, node->turn, 4 * (size_t)sim->ball_count * real);
-    visit(at, node->theta, 3 * (size_t)sim->ball_count * real);
+    mabd_rigid_visit(at, node->q, (size_t)sim->freedom_count * real);
+    mabd_rigid_visit(at, node->v, (size_t)sim->freedom_count * real);
+    mabd_rigid_visit(at, node->turn, 4 * (size_t)sim->ball_count * real);
+    mabd_rigid_visit(at, node->theta, 3 * (size_t)sim->ball_count * real);
 }
 
-static void visit_arrays(mabd_redmax_sim* sim, state_cursor* at) {
-    const mabd_model* m = sim->model;
-    const size_t bodies = (size_t)m->body_count, real = sizeof(mabd_real);
-    const size_t inputs = (size_t)(m->coordinate_count + sim->motor_count);
+// Visit every array of a state. A change of this order raises state_version.
+static void visit(void* self, mabd_rigid_cursor* at) {
+    mabd_redmax_sim* sim = self;
     visit_node(at, sim, &sim->now);
     visit_node(at, sim, &sim->last);
-    visit(at, sim->wrench, 6 * (size_t)sim->link_count * real);
-    visit(at, sim->branch, (size_t)sim->law_count * sizeof *sim->branch);
-    visit(at, sim->target, inputs * real);
-    visit(at, sim->last_target, inputs * real);
-    visit(at, sim->target_set, inputs * sizeof(bool));
-    visit(at, sim->last_set, inputs * sizeof(bool));
-    visit(at, sim->applied, 6 * bodies * real);
-    visit(at, sim->last_applied, 6 * bodies * real);
-    visit(at, sim->start_energy, sizeof sim->start_energy);
-    for (int32_t p = 0; p < sim->part_count; p++) visit(at, &sim->parts[p].peak, real);
+    mabd_rigid_visit(at, sim->wrench, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
+    mabd_rigid_visit(at, sim->branch, (size_t)sim->law_count * sizeof *sim->branch);
+    mabd_rigid_inputs_visit(&sim->inputs, at);
+    mabd_rigid_visit(at, &sim->books, sizeof sim->books);
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        mabd_rigid_visit(at, &sim->parts[p].peak, sizeof sim->parts[p].peak);
+        mabd_rigid_visit_flags(at, &sim->parts[p].has_history, 1);
+        mabd_rigid_visit_flags(at, &sim->parts[p].has_branches, 1);
+    }
 }
 
 size_t mabd_redmax_state_size(const void* self) {
-    mabd_redmax_sim* sim = (mabd_redmax_sim*)self; // counted, not changed
-    state_cursor at = {0};
-    visit_arrays(sim, &at);
-    return at.size + (size_t)sim->part_count + 1;
+    return mabd_rigid_state_size(self, visit);
 }
 
 void mabd_redmax_save(const void* self, void* buffer) {
-    mabd_redmax_sim* sim = (mabd_redmax_sim*)self; // read, not changed
-    state_cursor at = {.out = buffer};
-    visit_arrays(sim, &at);
-    for (int32_t p = 0; p < sim->part_count; p++) {
-        at.out[at.size++] = (unsigned char)((sim->parts[p].has_history ? 1 : 0) |
-                                            (sim->parts[p].has_branches ? 2 : 0));
-    }
-    at.out[at.size] = (unsigned char)((sim->has_applied ? 1 : 0) | (sim->had_applied ? 2 : 0));
+    mabd_rigid_save(self, visit, buffer);
 }
 
 mabd_status mabd_redmax_restore(void* self, const void* buffer, size_t size, mabd_real time) {
     mabd_redmax_sim* sim = self;
-    state_cursor at = {.in = buffer};
-    if (size != mabd_redmax_state_size(self)) return MABD_ERR_INPUT;
-    visit_arrays(sim, &at);
-    for (int32_t p = 0; p < sim->part_count; p++) {
-        sim->parts[p].has_history = (at.in[at.size] & 1) != 0;
-        sim->parts[p].has_branches = (at.in[at.size++] & 2) != 0;
-    }
-    sim->has_applied = (at.in[at.size] & 1) != 0, sim->had_applied = (at.in[at.size] & 2) != 0;
+    MABD_TRY(mabd_rigid_restore(self, visit, buffer, size));
     sim->time = time, sim->placed = false;
     return MABD_OK;
 }

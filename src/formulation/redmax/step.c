@@ -363,7 +363,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     (void)thread;
     *report = (mabd_redmax_report){.link = -1, .substeps = 1, .converged = true};
     const bool poses = part->poses;
-    part->poses |= sim->has_applied; // forces of the world turn in the link frames
+    part->poses |= sim->inputs.has_applied; // forces of the world turn in the link frames
     mabd_redmax_solve s = {.sim = sim,
                            .part = part,
                            .report = report,
@@ -462,7 +462,7 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     rotate(sim);
     mabd_redmax_keep_branches(sim);
     sim->time = time + sim->def.h;
-    mabd_redmax_keep_inputs(sim);
+    mabd_rigid_inputs_keep(&sim->inputs);
     mabd_redmax_measure_rows(sim, &info->gap, &info->angle_error, &info->worst_joint);
     return MABD_OK;
 }

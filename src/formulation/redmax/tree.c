@@ -258,7 +258,7 @@ static void set_laws(builder* w, int32_t from, int32_t joint) {
     if (!w->sim) return;
     for (int32_t r = 0; r < set->motor_count; r++) {
         mabd_redmax_freedom* f = find_axis(w, from, joint, axis_of_row(&set->motor[r].row));
-        f->engine = &set->motor[r], f->motor = w->sim->joint_motor[joint] + r;
+        f->engine = &set->motor[r], f->motor = w->sim->inputs.joint_motor[joint] + r;
         w->sim->links[f->link].laws = true;
     }
 }
@@ -385,9 +385,6 @@ static mabd_redmax_counts walk(builder* w) {
         }
     }
     w->n.parts = tree->component_count;
-    for (int32_t j = 0; j < w->model->joint_count; j++) {
-        w->n.motors += w->model->row_sets[w->model->joints[j].row_set].motor_count;
-    }
     return w->n;
 }
 
@@ -404,10 +401,7 @@ static void map_model(mabd_redmax_sim* sim) {
         while (at < m->force_count && m->forces[at].body < i) at++;
         sim->body_force[i] = at;
     }
-    for (int32_t j = 0, motor = 0; j < m->joint_count; j++) {
-        sim->joint_link[j] = -1, sim->joint_motor[j] = motor;
-        motor += m->row_sets[m->joints[j].row_set].motor_count;
-    }
+    for (int32_t j = 0; j < m->joint_count; j++) sim->joint_link[j] = -1;
 }
 
 void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
