@@ -46,6 +46,12 @@ typedef struct mabd_rigid_wrench {
     mabd_vec3 f, t;
 } mabd_rigid_wrench;
 
+/// f.v + t.w of a wrench and a velocity u (6): linear in world axes, angular in the principal
+/// frame.
+MABD_FN mabd_real mabd_rigid_wrench_dot(const mabd_rigid_wrench* w, const mabd_real* u) {
+    return mabd_v3_dot(w->f, mabd_v3_load(u)) + mabd_v3_dot(w->t, mabd_v3_load(u + 3));
+}
+
 /// The Jacobian of one row: its derivatives by (dc, phi) of a and of b, 12 consecutive reals.
 typedef struct mabd_rigid_row {
     mabd_rigid_wrench a, b;

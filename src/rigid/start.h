@@ -6,6 +6,13 @@
 #include "base/warnings.h"
 #include "model/model_data.h"
 
+/// Largest joint error and rate of a row that is accepted [m], [rad], [m/s], [rad/s], in addition
+/// to round-off.
+#define MABD_START_TOLERANCE ((mabd_real)1e-6)
+/// Largest rotation of a body in an iteration that closes rows: beyond it the linearisation says
+/// nothing [rad].
+#define MABD_START_TURN_RAD ((mabd_real)0.5)
+
 /// A state to start from: it is checked, and replaced if the user allows it.
 typedef struct mabd_rigid_start {
     const mabd_model* model;

@@ -15,8 +15,6 @@
 // its slowest 20 iterations.
 #define CLOSE_CHECK_ITERATIONS 20
 #define CLOSE_LEAST_FALL       ((mabd_real)0.9)
-// Largest rotation of a body in one iteration: beyond it the linearisation says nothing [rad].
-#define CLOSE_MAX_ROTATION_RAD ((mabd_real)0.5)
 // Halvings of an iteration that does not reduce the sum of squares. Full iterations do not end
 // where a chain is nearly straight and too short: closing it by straightening, as the linearisation
 // proposes, bends it to the other side.
@@ -69,7 +67,7 @@ static mabd_real longest_step(const mabd_rigid_start_work* s, const mabd_plan_co
         const mabd_real angle = mabd_v3_norm(s->p.twists[bodies[i]].w);
         if (angle > largest) largest = angle;
     }
-    return largest > CLOSE_MAX_ROTATION_RAD ? CLOSE_MAX_ROTATION_RAD / largest : 1;
+    return largest > MABD_START_TURN_RAD ? MABD_START_TURN_RAD / largest : 1;
 }
 
 static void copy_component(const mabd_rigid_start_work* s, const mabd_plan_component* c,

@@ -11,9 +11,7 @@
 #define MABD_START_EPSILON ((mabd_real)2.2e-16)
 #endif
 
-/// Largest joint error and rate of a row that is accepted [m], [rad], [m/s], [rad/s], in addition
-/// to round-off.
-#define MABD_START_TOLERANCE ((mabd_real)1e-6)
+/// Round-off, relative to the sizes of a joint.
 #define MABD_START_ROUND_OFF (64 * MABD_START_EPSILON)
 
 /// A start state while mabd_rigid_start_settle works on it.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets of rigid servos that the joints do not allow: drives of one loop that do not move in
 // concert, or a target out of reach. The oracle is a pose: rigid rows and servos are closed by the
-// least motion in the mass metric (kinematics.h), without inertia and loads. If that ends with open
+// least motion in the mass metric (closing.h), without inertia and loads. If that ends with open
 // rows, no step can succeed, and the servo that is farthest from its target there is named. Start
 // states are checked before (rigid/start.h).
 
 #include "formulation/quaternion/drives.h"
 
+#include "formulation/quaternion/closing.h"
 #include "formulation/quaternion/kinematics.h"
 
 #include <math.h>

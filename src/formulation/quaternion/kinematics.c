@@ -8,22 +8,17 @@
 // armature its force is known: l = f. A rigid servo has J a = p'' - u'Gu. Bodies with a prescribed
 // motion enter the right-hand side with their velocity and acceleration.
 //
-// The same matrix with b = -C closes rows by the least motion in the mass metric.
+// The same matrix with b = -C closes rows by the least motion in the mass metric (closing.c).
 
 #include "formulation/quaternion/kinematics.h"
 
+#include "formulation/quaternion/closing.h"
 #include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/quaternion_layout.h"
 #include "rigid/script.h"
 
 #include <math.h>
 #include <string.h>
-
-/// Iterations that close rows, and the error at which they end.
-#define CLOSE_MAX_ITERATIONS 50
-#define CLOSE_GOAL           ((mabd_real)1e-13)
-/// Largest rotation of a body in such an iteration [rad].
-#define CLOSE_TURN_RAD ((mabd_real)0.5)
 
 // ---- rows at a pose ----------------------------------------------------------------------------
 
@@ -77,10 +72,6 @@ void mabd_quaternion_rows(const mabd_quaternion_solve* s, const mabd_quaternion_
         mabd_rigid_joint_rows(&view, set->control_count, set->control_row, near,
                               C + set->rigid_count, J + set->rigid_count);
     }
-}
-
-static mabd_real dot6(const mabd_rigid_wrench* w, const mabd_real* u) {
-    return mabd_v3_dot(w->f, mabd_v3_load(u)) + mabd_v3_dot(w->t, mabd_v3_load(u + 3));
 }
 
 // ---- motions of sides --------------------------------------------------------------------------
@@ -180,9 +171,8 @@ void mabd_quaternion_store_matrix(const mabd_quaternion_solve* s) {
     }
 }
 
-// Leave a row out: its multiplier is the right-hand side. reaction: its force stays.
-static void release_row(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j, int32_t r,
-                        mabd_real diagonal, bool hold) {
+void mabd_quaternion_release_row(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                                 int32_t r, mabd_real diagonal, bool hold) {
     const mabd_quaternion_sim* sim = s->sim;
     const size_t blocks[2] = {j->block_a, j->block_b};
     mabd_real* D = sim->D + sim->slot_block[s->part->slot_first + j->slot];
@@ -245,12 +235,13 @@ static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_node
         const int32_t k = rigid ? 0 : r - set->rigid_count;
         const mabd_row* row = rigid ? &set->rigid[r] : &set->control_row[k];
         const mabd_rigid_joint at = mabd_rigid_joint_at(&view, 1, row, &C[r]);
-        b[r] = -mabd_quaternion_curvature(&at, row, a.u, o.u) - dot6(&J[r].a, a.a) -
-               dot6(&J[r].b, o.a);
+        b[r] = -mabd_quaternion_curvature(&at, row, a.u, o.u) -
+               mabd_rigid_wrench_dot(&J[r].a, a.a) - mabd_rigid_wrench_dot(&J[r].b, o.a);
         if (rigid) continue;
         const mabd_control* c = &set->control[k];
         const int32_t coordinate = joint->coordinate + k;
-        const mabd_real rate = dot6(&J[r].a, a.u) + dot6(&J[r].b, o.u);
+        const mabd_real rate =
+            mabd_rigid_wrench_dot(&J[r].a, a.u) + mabd_rigid_wrench_dot(&J[r].b, o.u);
         const bool turns = mabd_quaternion_is_damped_turn(set, k);
         mabd_real bend;
         bool held;
@@ -260,10 +251,10 @@ static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_node
             b[r] += bend;
         } else if (c->armature > 0 && !turns) {
             b[r] += force / c->armature;
-            release_row(s, j, r, 1 / c->armature, true);
+            mabd_quaternion_release_row(s, j, r, 1 / c->armature, true);
         } else {
             b[r] = force;
-            release_row(s, j, r, 1, false);
+            mabd_quaternion_release_row(s, j, r, 1, false);
         }
     }
     if (set->damped) add_turns(s, j, &view, mabd_v3_load(a.u + 3), mabd_v3_load(o.u + 3));
@@ -364,105 +355,6 @@ void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quat
     }
 }
 
-// ---- targets out of reach -----------------------------------------------------------------------
-
-// True if row r of a joint is held: rigid rows and rigid servos.
-static bool is_held(const mabd_row_set* set, int32_t r) {
-    return r < set->rigid_count || set->control[r - set->rigid_count].rigid;
-}
-
-// Release all rows of controls that are not held.
-static void release_controls(const mabd_quaternion_solve* s) {
-    for (int32_t i = 0; i < s->part->joint_count; i++) {
-        const mabd_quaternion_joint* j = &s->sim->joints[s->part->joint_first + i];
-        const mabd_row_set* set = set_of(s, j);
-        for (int32_t r = set->rigid_count; j->slot >= 0 && r < j->width; r++) {
-            if (!is_held(set, r)) release_row(s, j, r, 1, false);
-        }
-    }
-}
-
-// Write -C of rows that are held to the right-hand side; returns the largest.
-static mabd_real set_rows(const mabd_quaternion_solve* s) {
-    mabd_quaternion_sim* sim = s->sim;
-    const mabd_quaternion_part* part = s->part;
-    mabd_real* b = sim->rhs + part->vector_first;
-    mabd_real largest = 0;
-    memset(b, 0, (6 * (size_t)part->body_count + (size_t)part->row_count) * sizeof *b);
-    for (int32_t i = 0; i < part->joint_count; i++) {
-        const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
-        const mabd_model_joint* own = &sim->model->joints[j->joint];
-        mabd_real* to = b + 6 * (size_t)part->body_count + (j->row - part->row_first);
-        mabd_real C[2 * MABD_JOINT_MAX_ROWS];
-        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
-        if (j->slot < 0) continue;
-        mabd_quaternion_rows(s, j, C, J);
-        for (int32_t r = 0; r < j->width; r++) {
-            const int32_t control = r - set_of(s, j)->rigid_count;
-            if (!is_held(set_of(s, j), r)) continue;
-            if (control >= 0) C[r] -= sim->input[own->coordinate + control];
-            to[r] = -C[r];
-            if ((mabd_real)fabs(C[r]) > largest) largest = (mabd_real)fabs(C[r]);
-        }
-    }
-    return largest;
-}
-
-static mabd_status solve_rows(const mabd_quaternion_solve* s) {
-    int32_t body, joint;
-    mabd_quaternion_store_matrix(s);
-    release_controls(s);
-    MABD_TRY(mabd_quaternion_factor(s, &body, &joint));
-    mabd_quaternion_solve_linear(s);
-    return MABD_OK;
-}
-
-// Move the poses of a part by sim->y; no body turns by more than CLOSE_TURN_RAD.
-static void move_pose(const mabd_quaternion_solve* s) {
-    mabd_quaternion_sim* sim = s->sim;
-    const mabd_real* y = sim->y + s->part->vector_first;
-    mabd_real most = CLOSE_TURN_RAD;
-    for (int32_t i = 0; i < s->part->body_count; i++) {
-        most = (mabd_real)fmax(most, mabd_v3_norm(mabd_v3_load(y + 6 * (size_t)i + 3)));
-    }
-    const mabd_real part = CLOSE_TURN_RAD / most;
-    for (int32_t i = 0; i < s->part->body_count; i++) {
-        mabd_real* row = sim->pose + 7 * (size_t)sim->bodies[s->part->body_first + i];
-        const mabd_vec3 way = mabd_v3_load(y + 6 * (size_t)i);
-        const mabd_vec3 turn = mabd_v3_scale(part, mabd_v3_load(y + 6 * (size_t)i + 3));
-        mabd_v3_store(mabd_v3_axpy(part, way, mabd_v3_load(row)), row);
-        mabd_q_store(mabd_rigid_turn(mabd_q_load(row + 3), turn), row + 3);
-    }
-}
-
-mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s) {
-    mabd_real error = set_rows(s);
-    for (int k = 0; k < CLOSE_MAX_ITERATIONS && error > CLOSE_GOAL; k++) {
-        if (solve_rows(s) != MABD_OK) return error;
-        move_pose(s);
-        const mabd_real now = set_rows(s);
-        const bool falls = now < error / 2;
-        error = now;
-        if (!falls && error < (mabd_real)1e-9) break; // round-off
-    }
-    return error;
-}
-
-// Add the solution to the velocities of a node.
-static void add_velocities(const mabd_quaternion_solve* s, mabd_quaternion_node* node) {
-    mabd_quaternion_sim* sim = s->sim;
-    const mabd_real* y = sim->y + s->part->vector_first;
-    for (int32_t i = 0; i < s->part->body_count; i++) {
-        const size_t body = (size_t)sim->bodies[s->part->body_first + i];
-        mabd_real* row = node->body + MABD_NODE_REALS * body;
-        const mabd_quat q = mabd_q_load(row + 3), w = mabd_q_load(row + 10);
-        const mabd_quat d = mabd_rigid_h_tmul(
-            q, mabd_v3_scale((mabd_real)0.5, mabd_v3_load(y + 6 * (size_t)i + 3)));
-        mabd_v3_store(mabd_v3_add(mabd_v3_load(row + 7), mabd_v3_load(y + 6 * (size_t)i)), row + 7);
-        mabd_q_store(mabd_q(w.w + d.w, w.x + d.x, w.y + d.y, w.z + d.z), row + 10);
-    }
-}
-
 // ---- semi-implicit steps -----------------------------------------------------------------------
 
 static mabd_real* rows_of(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j) {
@@ -495,7 +387,8 @@ void mabd_quaternion_add_rates(const mabd_quaternion_solve* s, const mabd_quater
         mabd_quaternion_rows(s, j, C, J);
         for (int32_t r = 0; r < j->width; r++) {
             if (r >= rigid) C[r] -= s->sim->input[joint->coordinate + r - rigid];
-            const mabd_real rate = dot6(&J[r].a, a.u) + dot6(&J[r].b, o.u);
+            const mabd_real rate =
+                mabd_rigid_wrench_dot(&J[r].a, a.u) + mabd_rigid_wrench_dot(&J[r].b, o.u);
             rows_of(s, j)[r] -= (rate + alpha * C[r] / s->h) / s->h;
         }
     }
@@ -522,10 +415,10 @@ static void set_impact(const mabd_quaternion_solve* s, const mabd_quaternion_nod
         if (k >= 0 && !mabd_quaternion_is_held(s, &set->control[k], joint->coordinate + k, &rate)) {
             const mabd_real armature = set->control[k].armature;
             const bool inertia = armature > 0 && !mabd_quaternion_is_damped_turn(set, k);
-            release_row(s, j, r, inertia ? 1 / armature : 1, inertia);
+            mabd_quaternion_release_row(s, j, r, inertia ? 1 / armature : 1, inertia);
             continue;
         }
-        b[r] = rate - dot6(&J[r].a, a.u) - dot6(&J[r].b, o.u);
+        b[r] = rate - mabd_rigid_wrench_dot(&J[r].a, a.u) - mabd_rigid_wrench_dot(&J[r].b, o.u);
     }
     if (!set->damped) return;
     const mabd_joint_view view = mabd_quaternion_view(sim, sim->pose, s->time, joint);
@@ -568,7 +461,8 @@ static void write_impact_rates(const mabd_quaternion_solve* s, mabd_quaternion_n
         for (int32_t k = 0; k < set->control_count; k++) {
             const size_t at = (size_t)(sim->model->joints[j->joint].coordinate + k);
             const mabd_rigid_row* row = &J[set->rigid_count + k];
-            node->x[2 * at + 1] += dot6(&row->a, of_a) + dot6(&row->b, of_b);
+            node->x[2 * at + 1] +=
+                mabd_rigid_wrench_dot(&row->a, of_a) + mabd_rigid_wrench_dot(&row->b, of_b);
             if (set->control[k].law && sim->axes[at].found.stop != 0) node->x[2 * at + 1] = 0;
         }
     }
@@ -591,7 +485,7 @@ bool mabd_quaternion_take_impacts(const mabd_quaternion_solve* s, mabd_quaternio
         if (mabd_quaternion_factor(s, &body, &joint) != MABD_OK) return false;
         mabd_quaternion_solve_linear(s);
     } while (release_pulling(s));
-    add_velocities(s, node);
+    mabd_quaternion_add_velocities(s, sim->y + part->vector_first, node);
     write_impact_rates(s, node);
     return true;
 }
@@ -613,7 +507,8 @@ void mabd_quaternion_read_coordinates(const mabd_quaternion_solve* s, mabd_quate
         for (int32_t k = 0; k < set->control_count; k++) {
             const int32_t r = set->rigid_count + k;
             mabd_real* x = node->x + 2 * (size_t)(joint->coordinate + k);
-            x[0] = C[r], x[1] = dot6(&J[r].a, a.u) + dot6(&J[r].b, o.u);
+            x[0] = C[r],
+            x[1] = mabd_rigid_wrench_dot(&J[r].a, a.u) + mabd_rigid_wrench_dot(&J[r].b, o.u);
         }
     }
     mabd_quaternion_write_turns(s, node);

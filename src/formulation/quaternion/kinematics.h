@@ -27,6 +27,10 @@ void mabd_quaternion_row_values(const mabd_quaternion_solve* s, const mabd_quate
 void mabd_quaternion_store_rows(const mabd_quaternion_solve* s);
 /// Write M, J and -J' of a part at sim->pose into the matrix; rows have no compliance.
 void mabd_quaternion_store_matrix(const mabd_quaternion_solve* s);
+/// Leave row r of a joint out of the matrix: its diagonal is `diagonal`. hold: its row stays, as a
+/// compliant one; otherwise its multiplier is the right-hand side over the diagonal.
+void mabd_quaternion_release_row(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
+                                 int32_t r, mabd_real diagonal, bool hold);
 /// Judge whether the rows of a part are redundant at sim->now, and set its shift (redundancy.c).
 void mabd_quaternion_judge_rows(mabd_quaternion_sim* sim, int32_t part);
 /// Copy the poses of the bodies of a part from a node to sim->pose.
@@ -42,10 +46,6 @@ mabd_status mabd_quaternion_accelerate(const mabd_quaternion_solve* s,
 void mabd_quaternion_write_slope(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
                                  const mabd_quaternion_node* slope);
 
-/// Close the rigid rows of a part and bring its rigid servos to their targets, sim->input, by the
-/// least motion in the mass metric, iterated; sim->pose is changed. Returns the largest error that
-/// is left [m] or [rad]. Allocates nothing: a step asks with it whether its targets can be met.
-mabd_real mabd_quaternion_close(const mabd_quaternion_solve* s);
 /// Add k times the targets of rigid servos, sim->input, to their rows of the right-hand side.
 void mabd_quaternion_add_targets(const mabd_quaternion_solve* s, mabd_real k);
 /// Add (-J u - alpha C/h)/h of all rows at a node, whose poses are in sim->pose, to the right-hand

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Projections of a start state for runs that are differentiated: rigid/start.h does the same for
-// all other runs, on a plan of its own and without multipliers.
+// Projections of a start state for runs that are differentiated. rigid/start.h checks and closes
+// the states of all runs, on a plan of its own and without multipliers; here the least motion is an
+// equation with multipliers, whose matrix is that of the derivatives.
 //
 //   close     [ M  -J' ] [ d  ]   [ -M (x - x0) ]     iterated; at the end M (x - x0) = J' mu, with
 //             [ J   0  ] [ mu ] = [ -C          ]     the turn from q0 to q as 2 vec(q0* q)/(q0.q)
@@ -16,80 +17,26 @@
 #include "formulation/quaternion/start_projection.h"
 
 #include "base/error.h"
+#include "formulation/quaternion/closing.h"
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/start_hold.h"
 #include "formulation/quaternion/tangent_joint.h"
+#include "rigid/start.h"
 
 #include <math.h>
 #include <string.h>
 
-/// Iterations that close rows; error, and change of the pose in an iteration, [m] or [rad], at
-/// which they end; largest rotation of a body in one [rad].
-#define CLOSE_MAX_ITERATIONS 50
-#define CLOSE_GOAL           ((mabd_real)1e-13)
-#define CLOSE_CHANGE         ((mabd_real)1e-12)
-#define CLOSE_TURN_RAD       ((mabd_real)0.5)
+/// Change of the pose in an iteration at which it ends [m] or [rad].
+#define CLOSE_CHANGE ((mabd_real)1e-12)
 /// Held axes go to their coordinates in parts of at most this angle, in more parts where the
 /// iteration fails; error and change at which a part ends.
 #define CLOSE_PART_RAD   ((mabd_real)0.3)
 #define CLOSE_MOST_PARTS 64
 #define CLOSE_ON_WAY     ((mabd_real)1e-4)
 
-void mabd_start_release(const mabd_quaternion_solve* s) {
-    const mabd_quaternion_sim* sim = s->sim;
-    for (int32_t i = 0; i < s->part->joint_count; i++) {
-        const mabd_quaternion_joint* j = &sim->joints[s->part->joint_first + i];
-        const mabd_row_set* set = &sim->model->row_sets[sim->model->joints[j->joint].row_set];
-        const size_t blocks[2] = {j->block_a, j->block_b};
-        if (j->slot < 0) continue;
-        mabd_real* D = sim->D + sim->slot_block[s->part->slot_first + j->slot];
-        for (int32_t r = set->rigid_count; r < j->width; r++) {
-            D[(size_t)(r * (j->width + 1))] = 1;
-            for (int k = 0; k < 2; k++) {
-                if (blocks[k] != SIZE_MAX) memset(sim->lower + blocks[k] + 6 * r, 0, 6 * sizeof *D);
-            }
-        }
-    }
-}
-
-static mabd_real dot6(const mabd_rigid_wrench* w, const mabd_real* u) {
-    return mabd_v3_dot(w->f, mabd_v3_load(u)) + mabd_v3_dot(w->t, mabd_v3_load(u + 3));
-}
-
-// Write -C of rigid rows, or -J u with a node, to the right-hand side; returns the largest, which
-// *joint has.
-static mabd_real set_rows(const mabd_quaternion_solve* s, const mabd_quaternion_node* node,
-                          int32_t* joint) {
-    mabd_quaternion_sim* sim = s->sim;
-    const mabd_quaternion_part* part = s->part;
-    mabd_real* b = sim->rhs + part->vector_first;
-    mabd_real largest = 0;
-    memset(b, 0, (6 * (size_t)part->body_count + (size_t)part->row_count) * sizeof *b);
-    for (int32_t i = 0; i < part->joint_count; i++) {
-        const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
-        const mabd_model_joint* own = &sim->model->joints[j->joint];
-        mabd_real* to = b + 6 * (size_t)part->body_count + (j->row - part->row_first);
-        mabd_real C[2 * MABD_JOINT_MAX_ROWS];
-        mabd_rigid_row J[2 * MABD_JOINT_MAX_ROWS];
-        if (j->slot < 0) continue;
-        mabd_quaternion_rows(s, j, C, J);
-        for (int32_t r = 0; r < sim->model->row_sets[own->row_set].rigid_count; r++) {
-            to[r] = -C[r];
-            if (node) {
-                const mabd_side_motion a = mabd_quaternion_side_motion(s, node, own->a);
-                const mabd_side_motion o = mabd_quaternion_side_motion(s, node, own->b);
-                to[r] = -dot6(&J[r].a, a.u) - dot6(&J[r].b, o.u);
-            }
-            if ((mabd_real)fabs(to[r]) <= largest) continue;
-            largest = (mabd_real)fabs(to[r]), *joint = j->joint;
-        }
-    }
-    return largest;
-}
-
 void mabd_start_store_project(const mabd_quaternion_solve* s) {
     mabd_quaternion_store_matrix(s);
-    mabd_start_release(s);
+    mabd_quaternion_release_controls(s, false);
 }
 
 // Write the geometric stiffness of the rows of joints and held axes, with their multipliers.
@@ -132,8 +79,7 @@ static void set_way(const mabd_quaternion_point* p) {
     const mabd_quaternion_solve* s = &p->s;
     const mabd_quaternion_sim* sim = s->sim;
     const mabd_model* m = sim->model;
-    int32_t joint;
-    set_rows(s, NULL, &joint);
+    mabd_quaternion_set_rows(s, false, NULL, NULL);
     for (int32_t i = 0; i < s->part->body_count; i++) {
         const int32_t body = sim->bodies[s->part->body_first + i];
         const mabd_model_class* c = &m->classes[m->body_class[body]];
@@ -146,28 +92,6 @@ static void set_way(const mabd_quaternion_point* p) {
     }
 }
 
-// Move the poses of a part by sim->y. Returns the largest change [m] or [rad].
-static mabd_real move_pose(const mabd_quaternion_solve* s) {
-    mabd_quaternion_sim* sim = s->sim;
-    const mabd_real* y = sim->y + s->part->vector_first;
-    mabd_real most = CLOSE_TURN_RAD, change = 0;
-    for (int32_t i = 0; i < s->part->body_count; i++) {
-        const mabd_real way = mabd_v3_norm(mabd_v3_load(y + 6 * (size_t)i));
-        const mabd_real turn = mabd_v3_norm(mabd_v3_load(y + 6 * (size_t)i + 3));
-        most = (mabd_real)fmax(most, turn);
-        change = (mabd_real)fmax(change, fmax(way, turn));
-    }
-    const mabd_real part = CLOSE_TURN_RAD / most;
-    for (int32_t i = 0; i < s->part->body_count; i++) {
-        mabd_real* row = sim->pose + 7 * (size_t)sim->bodies[s->part->body_first + i];
-        const mabd_vec3 way = mabd_v3_load(y + 6 * (size_t)i);
-        const mabd_vec3 turn = mabd_v3_scale(part, mabd_v3_load(y + 6 * (size_t)i + 3));
-        mabd_v3_store(mabd_v3_axpy(part, way, mabd_v3_load(row)), row);
-        mabd_q_store(mabd_rigid_turn(mabd_q_load(row + 3), turn), row + 3);
-    }
-    return change;
-}
-
 // Coordinate of a held axis in part t of the way to its target.
 static mabd_real aim_of(const mabd_start_hold* h, mabd_real t) {
     return h->begin + t * (h->target - h->begin);
@@ -175,7 +99,7 @@ static mabd_real aim_of(const mabd_start_hold* h, mabd_real t) {
 
 // Largest error of the rigid rows and of the held axes, in part t of the way; *joint has it.
 static mabd_real find_error(const mabd_quaternion_point* p, mabd_real t, int32_t* joint) {
-    mabd_real error = set_rows(&p->s, NULL, joint);
+    mabd_real error = mabd_quaternion_set_rows(&p->s, false, NULL, joint);
     mabd_start_hold_rows(&p->s, p->holds);
     for (int32_t i = 0; i < p->holds->count; i++) {
         const mabd_start_hold* h = &p->holds->hold[i];
@@ -216,14 +140,14 @@ static mabd_status iterate(const mabd_quaternion_point* p, mabd_real t, mabd_rea
 // Close the rows with the held axes in part t of their way. *left gets the largest error.
 static mabd_status close_at(const mabd_quaternion_point* p, mabd_real t, mabd_real* multiplier,
                             mabd_real* left, int32_t* joint, mabd_error* error) {
-    const mabd_real goal = t < 1 ? CLOSE_ON_WAY : CLOSE_GOAL;
+    const mabd_real goal = t < 1 ? CLOSE_ON_WAY : MABD_CLOSE_GOAL;
     const mabd_real least = t < 1 ? CLOSE_ON_WAY : CLOSE_CHANGE;
     mabd_real change = (mabd_real)INFINITY;
     *left = find_error(p, t, joint);
     if (p->holds->count == 0 && !(*left > goal)) return MABD_OK; // closed as it is
-    for (int k = 0; k < CLOSE_MAX_ITERATIONS; k++) {
+    for (int k = 0; k < MABD_CLOSE_MAX_ITERATIONS; k++) {
         MABD_TRY(iterate(p, t, multiplier, error));
-        const mabd_real moved = move_pose(&p->s), now = find_error(p, t, joint);
+        const mabd_real moved = mabd_quaternion_move_pose(&p->s), now = find_error(p, t, joint);
         const bool falls = now < *left / 2 || moved < change / 2;
         *left = now, change = moved;
         if (!(*left > goal) && change < least) break;
@@ -306,21 +230,8 @@ static void set_held_rates(const mabd_quaternion_point* p, const mabd_quaternion
         const mabd_model_joint* own = &p->s.sim->model->joints[p->s.sim->joints[h->place].joint];
         const mabd_side_motion a = mabd_quaternion_side_motion(&p->s, node, own->a);
         const mabd_side_motion o = mabd_quaternion_side_motion(&p->s, node, own->b);
-        h->f = dot6(&h->J.a, a.u) + dot6(&h->J.b, o.u) - h->target;
-    }
-}
-
-// Add the changes y (6 per body) to the velocities of a node.
-static void add_velocities(const mabd_quaternion_solve* s, const mabd_real* y,
-                           mabd_quaternion_node* node) {
-    for (int32_t i = 0; i < s->part->body_count; i++, y += 6) {
-        mabd_real* row =
-            node->body + MABD_NODE_REALS * (size_t)s->sim->bodies[s->part->body_first + i];
-        const mabd_quat w = mabd_q_load(row + 10);
-        const mabd_quat d = mabd_rigid_h_tmul(mabd_q_load(row + 3),
-                                              mabd_v3_scale((mabd_real)0.5, mabd_v3_load(y + 3)));
-        mabd_v3_store(mabd_v3_add(mabd_v3_load(row + 7), mabd_v3_load(y)), row + 7);
-        mabd_q_store(mabd_q(w.w + d.w, w.x + d.x, w.y + d.y, w.z + d.z), row + 10);
+        h->f =
+            mabd_rigid_wrench_dot(&h->J.a, a.u) + mabd_rigid_wrench_dot(&h->J.b, o.u) - h->target;
     }
 }
 
@@ -329,9 +240,8 @@ mabd_status mabd_start_project(const mabd_quaternion_point* p, mabd_quaternion_n
     const mabd_quaternion_part* part = p->s.part;
     const size_t bodies = 6 * (size_t)part->body_count, rows = (size_t)part->row_count;
     mabd_start_holds* holds = p->holds;
-    int32_t joint;
     memset(multiplier + part->row_first, 0, rows * sizeof *multiplier);
-    const mabd_real across = set_rows(&p->s, node, &joint);
+    const mabd_real across = mabd_quaternion_set_rows(&p->s, false, node, NULL);
     if (holds->count == 0 && across == 0) return MABD_OK;
     set_held_rates(p, node);
     for (size_t i = 0; i < bodies + rows; i++) {
@@ -341,7 +251,7 @@ mabd_status mabd_start_project(const mabd_quaternion_point* p, mabd_quaternion_n
     MABD_TRY(mabd_tangent_factor(p, error));
     MABD_TRY(mabd_start_border(p, false, holds, error));
     mabd_start_solve(p, false, holds, holds->b, holds->y);
-    add_velocities(&p->s, holds->y, node);
+    mabd_quaternion_add_velocities(&p->s, holds->y, node);
     memcpy(multiplier + part->row_first, holds->y + bodies, rows * sizeof *multiplier);
     for (int32_t i = 0; i < holds->count; i++) holds->hold[i].multiplier = holds->hold[i].f;
     return MABD_OK;

@@ -5,11 +5,6 @@
 #include "formulation/quaternion/tangent.h"
 #include "rigid/user_change.h"
 
-/// Largest error of a joint that is accepted at the start [m] or [rad].
-#define MABD_START_TOLERANCE ((mabd_real)1e-6)
-
-/// Leave the rows of all controls out of the matrix of a part.
-void mabd_start_release(const mabd_quaternion_solve* s);
 /// Write the matrix of the second projection, M, J and -J', into that of a part.
 void mabd_start_store_project(const mabd_quaternion_solve* s);
 /// Write the derivative of the first projection at sim->pose with the multipliers of the point into
