@@ -42,9 +42,10 @@ endif()
 set(MABD_ISA_FLAGS_baseline)
 set(MABD_ISA_FLAGS_avx2 -mavx2)
 # gcc 12 makes one fused instruction of alternating sums and differences of products (vfmaddsub)
-# although contraction is off, and so different bits: not among scalars of stages (no SLP).
+# although contraction is off, and so different bits: not among scalars of stages (no SLP). Loops
+# that set a few lanes to zero stay loops: `rep stos`, which gcc makes of them, is slower.
 set(MABD_ISA_FLAGS_avx512 -mavx2 -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=256
-    -fno-tree-slp-vectorize)
+    -fno-tree-slp-vectorize -fno-tree-loop-distribute-patterns)
 set(MABD_LANE_FLAGS_avx512 -mprefer-vector-width=512)
 set(MABD_EXTRA_ISAS)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")

@@ -265,6 +265,8 @@
 /// Distance of the prefetch of factors of a segment, in joints. At a larger distance they would
 /// evict the bodies of the next segment from the second-level cache.
 #define MABD_PREFETCH_JOINTS 4
+/// Distance of the prefetch at the end of a step, in bodies: 400 bytes each.
+#define MABD_PREFETCH_FINISH 64
 
 // ---- bodies (affine/element/affine_body.h, cpu/pack_balls.c, cpu/pack_turns.c) -----------------
 

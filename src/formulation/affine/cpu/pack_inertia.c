@@ -5,6 +5,7 @@
 // half a turn, polar decompositions far from a rotation.
 
 #include "formulation/affine/cpu/pack_lanes.h"
+#include "formulation/affine/cpu/segment.h"
 #include "formulation/affine/element/body_inertia.h"
 
 #include "math/polar.h"
@@ -116,7 +117,21 @@ typedef struct turn_work {
     mabd_lanes state[MABD_SPIN_REALS], center[MABD_CENTER_REALS + 7]; // center, orbit, orbit_part
     mabd_lanes y[4];                                                  // to the reference, and marks
     mabd_lanes flow[6], orbit[7];
+    bool has_orbit; // of some lane; if false, the entries of center after the first 12 are not set
 } turn_work;
+
+// Set lanes to zero, one store each.
+MABD_HOT void clear_lanes(int count, mabd_lanes* a) {
+    for (int k = 0; k < count; k++) {
+        MABD_EACH_LANE(l) a[k].at[l] = 0;
+    }
+}
+// True if a lane is above a limit.
+MABD_HOT bool any_above(const mabd_lanes* a, mabd_real limit) {
+    int above = 0;
+    MABD_EACH_LANE(l) above |= a->at[l] > limit;
+    return above != 0;
+}
 
 MABD_HOT mabd_spin lane_turn(const mabd_lanes* a, int l) {
     mabd_spin s;
@@ -126,11 +141,15 @@ MABD_HOT mabd_spin lane_turn(const mabd_lanes* a, int l) {
     return s;
 }
 
-MABD_HOT mabd_affine_center lane_center(const mabd_lanes* a, int l) {
+// accelerates: its accelerations are in lanes too.
+MABD_HOT mabd_affine_center lane_center(const mabd_lanes* a, bool accelerates, int l) {
     mabd_affine_center c;
     c.t = mabd_lane_v3(a, l), c.t1 = mabd_lane_v3(a + 3, l);
     c.v = mabd_lane_v3(a + 6, l), c.v1 = mabd_lane_v3(a + 9, l);
-    c.a = mabd_lane_v3(a + 12, l), c.a1 = mabd_lane_v3(a + 15, l), c.f = a[18].at[l];
+    c.a = c.a1 = mabd_v3(0, 0, 0), c.f = MABD_ORBIT_UNKNOWN;
+    if (accelerates) {
+        c.a = mabd_lane_v3(a + 12, l), c.a1 = mabd_lane_v3(a + 15, l), c.f = a[18].at[l];
+    }
     return c;
 }
 
@@ -147,16 +166,10 @@ MABD_HOT mabd_spin_flow lane_flow(const mabd_lanes* a, int l) {
 }
 
 // Accelerations are loaded where they are needed (correct_orbits).
-static void load_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
-    mabd_lanes_load(MABD_SPIN_REALS, sim->spin, body, w->state);
-    mabd_lanes_load(MABD_CENTER_REALS, sim->center, body, w->center);
-    for (int k = 0; k < 6; k++) {
-        MABD_EACH_LANE(l) w->center[MABD_CENTER_REALS + k].at[l] = 0;
-    }
-    for (int l = 0; l < MABD_LANES; l++) w->center[18].at[l] = sim->orbit_part[body[l]];
-    for (int k = 0; k < 6; k++) {
-        MABD_EACH_LANE(l) w->flow[k].at[l] = 0;
-    }
+MABD_HOT void load_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
+    mabd_lanes_load_at_once(MABD_SPIN_REALS, sim->spin, body, w->state);
+    mabd_lanes_load_at_once(MABD_CENTER_REALS, sim->center, body, w->center);
+    clear_lanes(6, w->flow);
 }
 
 static void damp_lane(const mabd_affine_step_scale* step, const mabd_affine_block* block, int l,
@@ -188,7 +201,8 @@ static void predict_turns(const mabd_affine_sim* sim, const int32_t* body, turn_
     mabd_lanes is_free, is_wild;
     load_turns(sim, body, w);
     guess_turns(step, block, w, &is_free, &is_wild);
-    for (int l = 0; l < MABD_LANES; l++) {
+    const bool any_wild = any_above(&is_wild, 0);
+    for (int l = 0; l < MABD_LANES && any_wild; l++) {
         if (!(is_wild.at[l] > 0)) continue;
         damp_lane(step, block, l, w);
         const mabd_spin state = lane_turn(w->state, l);
@@ -196,7 +210,8 @@ static void predict_turns(const mabd_affine_sim* sim, const int32_t* body, turn_
         w->y[3].at[l] = MABD_SPIN_DAMPED;
         is_free.at[l] = mabd_spin_is_free(step, block->J, &state) ? 1 : 0;
     }
-    for (int l = 0; l < MABD_LANES && !block->even; l++) {
+    const bool any_free = !block->even && any_above(&is_free, 0);
+    for (int l = 0; l < MABD_LANES && any_free; l++) {
         if (!(is_free.at[l] > 0) || !sim->turns_freely[body[l]]) continue;
         const mabd_spin state = lane_turn(w->state, l);
         mabd_vec3 y = mabd_lane_v3(w->y, l);
@@ -208,10 +223,8 @@ static void predict_turns(const mabd_affine_sim* sim, const int32_t* body, turn_
     }
 }
 
-// Load bodies and their rotations to the reference.
-static void open_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
-    load_turns(sim, body, w);
-    mabd_lanes_load(4, sim->spin_ref, body, w->y);
+// Do what marked bodies need.
+static void open_marked(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
     for (int l = 0; l < MABD_LANES; l++) {
         const int marks = (int)w->y[3].at[l];
         if (marks & MABD_SPIN_DAMPED) {
@@ -223,12 +236,24 @@ static void open_turns(const mabd_affine_sim* sim, const int32_t* body, turn_wor
     }
 }
 
+// Load bodies and their rotations to the reference.
+MABD_HOT void open_turns(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
+    load_turns(sim, body, w);
+    mabd_lanes_load_at_once(4, sim->spin_ref, body, w->y);
+    if (any_above(&w->y[3], 0)) open_marked(sim, body, w);
+}
+
+static void find_fast(mabd_real h, const mabd_lanes* MABD_RESTRICT o,
+                      mabd_lanes* MABD_RESTRICT fast) {
+    MABD_EACH_LANE(l) fast->at[l] = mabd_orbit_is_fast(h, mabd_lane_v3(o, l)) ? 1 : 0;
+}
+
 static void find_orbits(const mabd_affine_step_scale* MABD_RESTRICT step,
                         const mabd_lanes* MABD_RESTRICT on, turn_work* MABD_RESTRICT w) {
     const mabd_affine_step_scale s = *step;
     MABD_EACH_LANE(l) {
         const mabd_spin state = lane_turn(w->state, l);
-        const mabd_affine_center c = lane_center(w->center, l);
+        const mabd_affine_center c = lane_center(w->center, true, l);
         const mabd_orbit o = mabd_affine_center_orbit(&s, &c, &state, on->at[l] > 0);
         mabd_lane_put_v3(o.cv, w->orbit, l), mabd_lane_put_v3(o.ct, w->orbit + 3, l);
         w->orbit[6].at[l] = o.f;
@@ -236,24 +261,27 @@ static void find_orbits(const mabd_affine_step_scale* MABD_RESTRICT step,
 }
 
 // Compute the corrections of the paths of centres, from the states that predict_turns or open_turns
-// loaded.
+// loaded: as mabd_affine_has_orbit says.
 static void correct_orbits(const mabd_affine_sim* sim, const int32_t* body, turn_work* w) {
     const mabd_affine_step_scale* step = mabd_affine_scale(sim, body[0]);
     mabd_lanes on;
-    bool any = false;
-    for (int l = 0; l < MABD_LANES; l++) {
-        const bool fast = mabd_affine_has_orbit(sim, body[l], mabd_lane_v3(w->state + 4, l));
-        on.at[l] = fast ? 1 : 0;
-        any |= fast;
+    w->has_orbit = false;
+    if (step->orbits) {
+        find_fast(step->lead, w->state + 4, &on);
+        const bool any = any_above(&on, 0);
+        for (int l = 0; l < MABD_LANES && any; l++) {
+            if (!sim->anchored[body[l]]) on.at[l] = 0;
+            w->has_orbit |= on.at[l] > 0;
+        }
     }
-    if (any) {
+    if (w->has_orbit) {
         mabd_lanes_load(6, sim->orbit, body, w->center + MABD_CENTER_REALS);
+        for (int l = 0; l < MABD_LANES; l++) w->center[18].at[l] = sim->orbit_part[body[l]];
         find_orbits(step, &on, w);
         return;
     }
-    for (int k = 0; k < 7; k++) {
-        MABD_EACH_LANE(l) w->orbit[k].at[l] = k < 6 ? 0 : MABD_ORBIT_UNKNOWN;
-    }
+    clear_lanes(6, w->orbit);
+    MABD_EACH_LANE(l) w->orbit[6].at[l] = MABD_ORBIT_UNKNOWN;
 }
 
 static void place_turns(const mabd_lanes* MABD_RESTRICT p, const mabd_lanes* MABD_RESTRICT y,
@@ -270,9 +298,11 @@ static void place_turns(const mabd_lanes* MABD_RESTRICT p, const mabd_lanes* MAB
 // Compute the rotations of references from those of states.
 static void turn_references(const turn_work* w, mabd_lanes* ref) {
     mabd_lanes square;
+    const mabd_real far = MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD;
     place_turns(w->state, w->y, ref, &square);
-    for (int l = 0; l < MABD_LANES; l++) {
-        if (!(square.at[l] > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) continue;
+    const bool any = any_above(&square, far);
+    for (int l = 0; l < MABD_LANES && any; l++) {
+        if (!(square.at[l] > far)) continue;
         const mabd_quat q = mabd_spin_quat_any(mabd_lane_v3(w->y, l));
         const mabd_mat3 R = mabd_q_matrix(mabd_spin_advance(lane_turn(w->state, l).p, q));
         mabd_lane_put_m3(R, ref, l);
@@ -283,7 +313,7 @@ static void guess_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
                           const mabd_lanes* MABD_RESTRICT center, mabd_lanes* MABD_RESTRICT t) {
     const mabd_affine_step_scale s = *step;
     MABD_EACH_LANE(l) {
-        const mabd_affine_center c = lane_center(center, l);
+        const mabd_affine_center c = lane_center(center, false, l);
         mabd_lane_put_v3(mabd_affine_center_guess(&s, &c), t, l);
     }
 }
@@ -298,7 +328,7 @@ static void turn_force(const mabd_affine_step_scale* MABD_RESTRICT step,
     const mabd_affine_block b = *block;
     MABD_EACH_LANE(l) {
         const mabd_spin state = lane_turn(w->state, l);
-        const mabd_affine_center c = lane_center(w->center, l);
+        const mabd_affine_center c = lane_center(w->center, false, l);
         const mabd_spin_flow flow = lane_flow(w->flow, l);
         const mabd_orbit orbit = lane_orbit(w->orbit, l);
         const mabd_vec3 O = mabd_spin_rate(&s, state.d, flow.ck, mabd_lane_v3(w->y, l));
@@ -366,20 +396,21 @@ void MABD_STAGE(predict_pack)(mabd_affine_sim* sim, const mabd_affine_pack* pack
 }
 
 static void join_turns(const mabd_lanes* MABD_RESTRICT y, const mabd_lanes* MABD_RESTRICT u,
-                       mabd_lanes* MABD_RESTRICT sum, mabd_lanes* MABD_RESTRICT is_near) {
+                       mabd_lanes* MABD_RESTRICT sum, mabd_lanes* MABD_RESTRICT is_far) {
     MABD_EACH_LANE(l) {
         const mabd_vec3 from = mabd_lane_v3(y, l), more = mabd_lane_v3(u, l);
         mabd_lane_put_v3(mabd_spin_join_near(from, more), sum, l);
-        is_near->at[l] = mabd_spin_is_near(from, more) ? 1 : 0;
+        is_far->at[l] = mabd_spin_is_near(from, more) ? 0 : 1;
     }
 }
 
 // Compute rotation vectors (3) of rotations by y and then by those of I + [u].
 static void end_turns(const mabd_lanes* y, const mabd_lanes* u, mabd_lanes* sum) {
-    mabd_lanes is_near;
-    join_turns(y, u, sum, &is_near);
-    for (int l = 0; l < MABD_LANES; l++) {
-        if (is_near.at[l] > 0) continue;
+    mabd_lanes is_far;
+    join_turns(y, u, sum, &is_far);
+    const bool any = any_above(&is_far, 0);
+    for (int l = 0; l < MABD_LANES && any; l++) {
+        if (!(is_far.at[l] > 0)) continue;
         mabd_lane_put_v3(mabd_spin_join(mabd_lane_v3(y, l), mabd_lane_v3(u, l)), sum, l);
     }
 }
@@ -429,7 +460,7 @@ static void add_applied(const mabd_affine_sim* sim, const int32_t* body, const t
     const mabd_affine_step_scale* s = mabd_affine_scale(sim, body[0]);
     for (int l = 0; l < MABD_LANES; l++) {
         const mabd_real* wrench = sim->applied + 6 * (size_t)body[l];
-        const mabd_affine_center c = lane_center(w->center, l);
+        const mabd_affine_center c = lane_center(w->center, false, l);
         const mabd_orbit orbit = lane_orbit(w->orbit, l);
         mabd_vec12 one = mabd_lane_vec12(r, l);
         const mabd_vec12 at = mabd_lane_vec12(ref, l);
@@ -500,19 +531,34 @@ static void next_turns(const mabd_affine_step_scale* MABD_RESTRICT step,
     }
 }
 
+MABD_HOT void put_center(const mabd_affine_center* c, mabd_lanes* to, int l) {
+    mabd_lane_put_v3(c->t, to, l), mabd_lane_put_v3(c->t1, to + 3, l);
+    mabd_lane_put_v3(c->v, to + 6, l), mabd_lane_put_v3(c->v1, to + 9, l);
+}
 // Advance centres (12 + 7) to t.
+static void next_orbits(const mabd_affine_step_scale* MABD_RESTRICT step,
+                        const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT t,
+                        mabd_lanes* MABD_RESTRICT next) {
+    const mabd_affine_step_scale s = *step;
+    MABD_EACH_LANE(l) {
+        const mabd_affine_center c = lane_center(w->center, true, l);
+        const mabd_orbit orbit = lane_orbit(w->orbit, l);
+        const mabd_affine_center n = mabd_affine_center_next(&s, &c, &orbit, mabd_lane_v3(t, l));
+        put_center(&n, next, l);
+        mabd_lane_put_v3(n.a, next + 12, l), mabd_lane_put_v3(n.a1, next + 15, l);
+        next[18].at[l] = n.f;
+    }
+}
+// Advance centres without corrections (12) to t.
 static void next_centers(const mabd_affine_step_scale* MABD_RESTRICT step,
                          const turn_work* MABD_RESTRICT w, const mabd_lanes* MABD_RESTRICT t,
                          mabd_lanes* MABD_RESTRICT next) {
     const mabd_affine_step_scale s = *step;
+    const mabd_orbit none = {{0, 0, 0}, {0, 0, 0}, MABD_ORBIT_UNKNOWN};
     MABD_EACH_LANE(l) {
-        const mabd_affine_center c = lane_center(w->center, l);
-        const mabd_orbit orbit = lane_orbit(w->orbit, l);
-        const mabd_affine_center n = mabd_affine_center_next(&s, &c, &orbit, mabd_lane_v3(t, l));
-        mabd_lane_put_v3(n.t, next, l), mabd_lane_put_v3(n.t1, next + 3, l);
-        mabd_lane_put_v3(n.v, next + 6, l), mabd_lane_put_v3(n.v1, next + 9, l);
-        mabd_lane_put_v3(n.a, next + 12, l), mabd_lane_put_v3(n.a1, next + 15, l);
-        next[18].at[l] = n.f;
+        const mabd_affine_center c = lane_center(w->center, false, l);
+        const mabd_affine_center n = mabd_affine_center_next(&s, &c, &none, mabd_lane_v3(t, l));
+        put_center(&n, next, l);
     }
 }
 
@@ -527,6 +573,35 @@ static bool finishes_in_lanes(const mabd_affine_sim* sim, int32_t first) {
     return alike;
 }
 
+static void store_orbits(mabd_affine_sim* sim, int32_t first, const mabd_lanes* centers) {
+    for (int32_t l = 0; l < MABD_LANES; l++) {
+        const size_t body = (size_t)(first + l);
+        const mabd_real f = centers[18].at[l];
+        sim->orbit_part[body] = f;
+        for (size_t k = 0; k < 6 && f > MABD_ORBIT_UNKNOWN; k++) {
+            sim->orbit[6 * body + k] = centers[MABD_CENTER_REALS + k].at[l];
+        }
+    }
+}
+
+static void find_squares(const mabd_lanes* MABD_RESTRICT y, mabd_lanes* MABD_RESTRICT square) {
+    MABD_EACH_LANE(l) square->at[l] = mabd_v3_dot(mabd_lane_v3(y, l), mabd_lane_v3(y, l));
+}
+
+// Advance rotations of more than MABD_SPIN_FAR_RAD.
+static void advance_far(const turn_work* w, const mabd_lanes* y, mabd_lanes* turns) {
+    const mabd_real far = MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD;
+    mabd_lanes square;
+    find_squares(y, &square);
+    const bool any = any_above(&square, far);
+    for (int l = 0; l < MABD_LANES && any; l++) {
+        if (!(square.at[l] > far)) continue;
+        const mabd_quat more = mabd_spin_quat_any(mabd_lane_v3(y, l));
+        const mabd_quat p = mabd_spin_advance(lane_turn(w->state, l).p, more);
+        turns[0].at[l] = p.w, turns[1].at[l] = p.x, turns[2].at[l] = p.y, turns[3].at[l] = p.z;
+    }
+}
+
 static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     const mabd_affine_block* block = mabd_affine_block_of(sim, first);
     const mabd_affine_step_scale* s = mabd_affine_scale(sim, first);
@@ -537,37 +612,44 @@ static void finish_lanes(mabd_affine_sim* sim, int32_t first) {
     turn_work w;
     for (int l = 0; l < MABD_LANES; l++) {
         body[l] = first + l;
-        at[l] = sim->q_new + 12 * (size_t)body[l] + 8; // an entry of A before t: four are loaded
+        at[l] = sim->q_new + 12 * ((size_t)first + (size_t)l) + 8; // four: an entry of A before t
     }
-    mabd_lanes_gather(4, at, t);
-    mabd_lanes_load(4, sim->spin_step, body, moved);
+    mabd_lanes_gather_at_once(4, at, t);
+    mabd_lanes_load_at_once(4, sim->spin_step, body, moved);
     open_turns(sim, body, &w);
     end_turns(w.y, moved, y);
     MABD_STAGE(lanes_light)(sim, body, &on);
     next_turns(s, block, &on, &w, y, &moved[3], turns);
+    advance_far(&w, y, turns);
     correct_orbits(sim, body, &w);
-    next_centers(s, &w, t + 1, centers);
-    for (int l = 0; l < MABD_LANES; l++) {
-        const mabd_vec3 far = mabd_lane_v3(y, l);
-        if (!(mabd_v3_dot(far, far) > MABD_SPIN_FAR_RAD * MABD_SPIN_FAR_RAD)) continue;
-        const mabd_quat p = mabd_spin_advance(lane_turn(w.state, l).p, mabd_spin_quat_any(far));
-        turns[0].at[l] = p.w, turns[1].at[l] = p.x, turns[2].at[l] = p.y, turns[3].at[l] = p.z;
+    if (w.has_orbit) {
+        next_orbits(s, &w, t + 1, centers);
+        store_orbits(sim, first, centers);
+    } else {
+        next_centers(s, &w, t + 1, centers);
+        mabd_real* part = sim->orbit_part + first;
+        MABD_EACH_LANE(l) part[l] = MABD_ORBIT_UNKNOWN;
     }
     mabd_lanes_store(MABD_SPIN_REALS, turns, body, MABD_LANES, sim->spin);
     mabd_lanes_store(MABD_CENTER_REALS, centers, body, MABD_LANES, sim->center);
-    for (int l = 0; l < MABD_LANES; l++) {
-        const mabd_real f = centers[18].at[l];
-        sim->orbit_part[body[l]] = f;
-        for (int k = 0; k < 6 && f > MABD_ORBIT_UNKNOWN; k++) {
-            sim->orbit[6 * (size_t)body[l] + (size_t)k] = centers[MABD_CENTER_REALS + k].at[l];
-        }
-    }
+}
+
+// Prefetch what finish_lanes will read of the bodies from `first` on: between one pack and the next
+// is too much work for the processor to look ahead by itself.
+static void prefetch_finish(const mabd_affine_sim* sim, int64_t first) {
+    mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, first);
+    mabd_affine_segment_prefetch_rows(MABD_CENTER_REALS, sim->center, first);
+    mabd_affine_segment_prefetch_rows(12, sim->q_new, first);
+    mabd_affine_segment_prefetch_rows(4, sim->spin_ref, first);
+    mabd_affine_segment_prefetch_rows(4, sim->spin_step, first);
+    mabd_affine_segment_prefetch_rows(1, sim->orbit_part, first);
 }
 
 void MABD_STAGE(finish_bodies)(mabd_affine_sim* sim, bool keep_history, int32_t first, int32_t last,
                                mabd_real* v) {
     for (int32_t i = first; i < last;) {
         if (!keep_history && i + MABD_LANES <= last && finishes_in_lanes(sim, i)) {
+            prefetch_finish(sim, (int64_t)i + MABD_PREFETCH_FINISH);
             finish_lanes(sim, i);
             i += MABD_LANES;
         } else {

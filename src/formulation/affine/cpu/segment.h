@@ -298,6 +298,7 @@ MABD_HOT void mabd_affine_segment_prefetch_history(const mabd_affine_sim* sim,
         mabd_affine_segment_prefetch_rows(12, second ? sim->v1 : sim->q1, body);
     } else if (second) {
         mabd_affine_segment_prefetch_rows(MABD_CENTER_REALS, sim->center, body);
+        mabd_affine_segment_prefetch_rows(1, sim->orbit_part, body);
     } else {
         mabd_affine_segment_prefetch_rows(MABD_SPIN_REALS, sim->spin, body);
         mabd_affine_segment_prefetch_rows(4, sim->spin_ref, body);
