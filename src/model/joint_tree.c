@@ -16,10 +16,11 @@ static mabd_status fill_graph(const mabd_allocator* allocator, const mabd_model*
                               mabd_joint_tree* g) {
     const size_t bodies = (size_t)m->body_count, joints = (size_t)m->joint_count;
     mabd_arena arena = {0};
-    bool* moving = NULL;
+    bool *moving = NULL, *keep = NULL;
     int32_t *a = NULL, *b = NULL, *width = NULL;
     for (int pass = 0; pass < 2; pass++) {
         moving = mabd_arena_take(&arena, bodies, sizeof *moving);
+        keep = mabd_arena_take(&arena, joints, sizeof *keep);
         a = mabd_arena_take(&arena, joints, sizeof *a);
         b = mabd_arena_take(&arena, joints, sizeof *b);
         width = mabd_arena_take(&arena, joints, sizeof *width);
@@ -31,14 +32,17 @@ static mabd_status fill_graph(const mabd_allocator* allocator, const mabd_model*
         const mabd_model_joint* joint = &m->joints[j];
         a[j] = joint->a < m->body_count ? joint->a : -1;
         b[j] = joint->b < m->body_count ? joint->b : -1;
+        const mabd_row_set* set = &m->row_sets[joint->row_set];
         width[j] = width_of(m, joint);
+        keep[j] = set->control_count + set->motor_count > 0;
     }
     g->graph = (mabd_graph){.body_count = m->body_count,
                             .joint_count = m->joint_count,
                             .moving = moving,
                             .a = a,
                             .b = b,
-                            .width = width};
+                            .width = width,
+                            .keep = keep};
     return mabd_graph_init(allocator, &g->graph);
 }
 

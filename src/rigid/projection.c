@@ -3,6 +3,7 @@
 
 #include "dual/block_analysis.h"
 #include "rigid/component_dual.h"
+#include "rigid/refine.h"
 #include "scene/signal.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ static size_t twist_bytes(const mabd_rigid_projection* p) {
 mabd_status mabd_rigid_projection_create(mabd_rigid_projection* p) {
     p->component = -1;
     p->rows = mabd_alloc(p->allocator, mabd_bytes(row_count(p), sizeof *p->rows));
-    p->work = mabd_alloc(p->allocator, mabd_bytes(3 * row_count(p), sizeof *p->work));
+    p->work = mabd_alloc(p->allocator, mabd_bytes(2 * row_count(p), sizeof *p->work));
     p->J = mabd_alloc(p->allocator, mabd_bytes(row_count(p), sizeof *p->J));
     p->D = mabd_alloc(p->allocator, diagonal_bytes(p));
     p->U = mabd_alloc(p->allocator, edge_bytes(p));
@@ -59,7 +60,7 @@ void mabd_rigid_projection_destroy(mabd_rigid_projection* p) {
     drop_solver(p);
     mabd_pool_destroy(p->pool);
     mabd_free(p->allocator, p->rows, mabd_bytes(row_count(p), sizeof *p->rows));
-    mabd_free(p->allocator, p->work, mabd_bytes(3 * row_count(p), sizeof *p->work));
+    mabd_free(p->allocator, p->work, mabd_bytes(2 * row_count(p), sizeof *p->work));
     mabd_free(p->allocator, p->J, mabd_bytes(row_count(p), sizeof *p->J));
     mabd_free(p->allocator, p->D, diagonal_bytes(p));
     mabd_free(p->allocator, p->U, edge_bytes(p));
@@ -381,36 +382,39 @@ static void multiply(const solve_work* w, const mabd_real* x, mabd_real* y) {
     }
 }
 
-// z = (K + S)^-1 r, 0 in the rows of junctions
-static void precondition(const solve_work* w, const mabd_real* r, mabd_real* z) {
+// x <- (K + S)^-1 x of the rows of a component, 0 in the rows of junctions
+static void precondition(void* context, mabd_real* x) {
+    const solve_work* w = context;
     const mabd_plan* plan = w->p->m->plan;
-    memcpy(z + w->first, r + w->first, w->count * sizeof *z);
-    w->p->ops->solve(w->p->solver, &w->system, z + w->first);
+    w->p->ops->solve(w->p->solver, &w->system, x);
     for (int32_t s = w->c->slot_first;
          w->c->junction_count > 0 && s < w->c->slot_first + w->c->slot_count; s++) {
         const slot_rows slot = slot_of(plan, s);
-        if (slot.joint < 0) memset(z + slot.first, 0, (size_t)slot.width * sizeof *z);
+        if (slot.joint < 0) {
+            memset(x + (size_t)slot.first - w->first, 0, (size_t)slot.width * sizeof *x);
+        }
     }
 }
 
-// Refine x += (K + S)^-1 (b - K x) while the residual falls; x: right-hand side in, solution out.
-static void refine(const solve_work* w, mabd_real* x) {
-    const size_t rows = row_count(w->p), first = w->first, last = first + w->count;
-    mabd_real *b = w->p->work, *r = b + rows, *z = r + rows;
+static void multiply_rows(void* context, const mabd_real* x, mabd_real* y) {
+    const solve_work* w = context;
+    multiply(w, x - w->first, y - w->first);
+}
+
+static mabd_real largest_row(void* context, const mabd_real* x) {
+    return largest_of(((const solve_work*)context)->count, x);
+}
+
+// Solve K x = b; x: right-hand side in, solution out.
+static void refine(solve_work* w, mabd_real* x) {
+    const size_t rows = row_count(w->p), first = w->first;
+    mabd_real *b = w->p->work, *rest = b + rows;
+    const mabd_rigid_system system = {w->count, w, precondition, multiply_rows, largest_row};
     memcpy(b + first, x + first, w->count * sizeof *b);
-    memcpy(r + first, x + first, w->count * sizeof *r);
-    memset(x + first, 0, w->count * sizeof *x);
-    const mabd_real goal = REFINE_TOLERANCE * largest_of(w->count, b + first);
-    mabd_real left = (mabd_real)INFINITY;
-    for (int k = 0; k < REFINE_MAX_ITERATIONS; k++) {
-        const mabd_real now = largest_of(w->count, r + first);
-        if (!(now > goal) || now > REFINE_LEAST_FALL * left) return;
-        left = now;
-        precondition(w, r, z);
-        for (size_t i = first; i < last; i++) x[i] += z[i];
-        multiply(w, x, r);
-        for (size_t i = first; i < last; i++) r[i] = b[i] - r[i];
-    }
+    const mabd_real size = largest_of(w->count, b + first);
+    const mabd_rigid_refinement until = {REFINE_TOLERANCE * size, size, REFINE_LEAST_FALL,
+                                         size > 0 ? REFINE_MAX_ITERATIONS : 0};
+    mabd_rigid_refine(&system, &until, b + first, x + first, rest + first);
 }
 
 static void iterate(const solve_work* w, mabd_real* x) {

@@ -33,7 +33,7 @@ typedef struct mabd_rigid_projection {
     mabd_real* rows;              // (rows of the plan) right-hand sides, and solutions
     mabd_rigid_twist* twists;     // (bodies) u of the bodies of the last solved component
     // workspace
-    mabd_real *D, *U, *work; // as the plan says; (3 x rows)
+    mabd_real *D, *U, *work; // as the plan says; (2 x rows)
     mabd_rigid_row* J;       // (rows) of the last solved component
     mabd_pool* pool;
     const mabd_dual_ops* ops; // solver of one component

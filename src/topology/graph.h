@@ -16,6 +16,8 @@ typedef struct mabd_graph {
     const bool* moving;   // the body is dynamic (body_count)
     const int32_t *a, *b; // bodies of a joint, -1 = world (joint_count)
     const int32_t* width; // rows of a joint, 0..6; joints without rows are ignored (joint_count)
+    const bool* keep;     // joints that a ground tree takes before others of their width
+                          // (joint_count), null = none
     int32_t moving_count; // moving bodies
     int32_t active_count; // joints that have rows
     int32_t side_count;   // moving ends of these joints

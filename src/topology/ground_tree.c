@@ -3,7 +3,7 @@
 // the ground. Every joint that is not in the tree (a cut joint) costs its rows, so the tree is a
 // spanning tree of greatest width, with the ground as one more node:
 //
-//   Kruskal over the joints, sorted by (width falling, d(a) + d(b), index)
+//   Kruskal over the joints, sorted by (width falling, kept first, d(a) + d(b), index)
 //
 // where d is the distance from the ground over all joints and d(ground) = 0. If all widths are the
 // same, the joints from level n to n + 1 have key 2n + 1, those within a level 2n, and the tree is
@@ -24,7 +24,7 @@ typedef struct builder {
     int32_t* distance;       // of a body from the ground over all joints, -1 = none (bodies)
     int32_t* queue;          // (moving)
     int32_t* up;             // union-find forest (bodies + components)
-    int32_t* count;          // of a counting sort (2 bodies + 8)
+    int32_t* count;          // of a counting sort (2 bodies + 16)
     int32_t *joint, *sorted; // joints with rows (joints)
     uint8_t* in_tree;        // (joints)
     uint8_t* grounded;       // the component has a joint to the ground (components)
@@ -37,7 +37,7 @@ static void layout(builder* w, mabd_arena* arena) {
     w->distance = mabd_arena_take(arena, bodies, sizeof(int32_t));
     w->queue = mabd_arena_take(arena, (size_t)w->graph->moving_count, sizeof(int32_t));
     w->up = mabd_arena_take(arena, bodies + components, sizeof(int32_t));
-    w->count = mabd_arena_take(arena, 2 * bodies + 8, sizeof(int32_t));
+    w->count = mabd_arena_take(arena, 2 * bodies + 16, sizeof(int32_t));
     w->joint = mabd_arena_take(arena, joints, sizeof(int32_t));
     w->sorted = mabd_arena_take(arena, joints, sizeof(int32_t));
     w->in_tree = mabd_arena_take(arena, joints, sizeof(uint8_t));
@@ -70,13 +70,16 @@ static int32_t component_of(const builder* w, int32_t joint) {
 
 static int32_t key(const builder* w, int32_t joint, bool by_width) {
     const int32_t a = mabd_graph_end(w->graph, joint, 0), b = mabd_graph_end(w->graph, joint, 1);
-    if (by_width) return MABD_GRAPH_JOINT_ROWS - w->graph->width[joint];
+    if (by_width) {
+        const bool kept = w->graph->keep && w->graph->keep[joint];
+        return 2 * (MABD_GRAPH_JOINT_ROWS - w->graph->width[joint]) + !kept;
+    }
     return (a >= 0 ? w->distance[a] : 0) + (b >= 0 ? w->distance[b] : 0);
 }
 
 // Stable counting sort by one key.
 static void sort(builder* w, int32_t n, bool by_width, const int32_t* from, int32_t* to) {
-    const int32_t keys = by_width ? MABD_GRAPH_JOINT_ROWS + 1 : 2 * w->graph->body_count + 1;
+    const int32_t keys = by_width ? 2 * MABD_GRAPH_JOINT_ROWS + 2 : 2 * w->graph->body_count + 1;
     memset(w->count, 0, ((size_t)keys + 1) * sizeof *w->count);
     for (int32_t i = 0; i < n; i++) w->count[key(w, from[i], by_width) + 1]++;
     for (int32_t i = 0; i < keys; i++) w->count[i + 1] += w->count[i];

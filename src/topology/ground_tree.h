@@ -16,9 +16,10 @@
 ///                  the bodies that hang at the ground
 ///   cuts           joints that are not in the tree, also those to the ground
 ///
-/// Among all such trees of a component these have the fewest rows in cut joints; if its joints all
-/// have the same number of rows, every body has the least depth. A free root is the body whose
-/// farthest body is nearest, exact in a component without cycles. MABD_ERR_MEMORY: the tree holds
-/// nothing. Free it with mabd_tree_free.
+/// Among all such trees of a component these have the fewest rows in cut joints; of those that hang
+/// at the ground, one with the fewest kept joints among the cuts of each width; if its joints all
+/// have the same number of rows and none is kept, every body has the least depth. A free root is
+/// the body whose farthest body is nearest, exact in a component without cycles. MABD_ERR_MEMORY:
+/// the tree holds nothing. Free it with mabd_tree_free.
 mabd_status mabd_ground_tree_init(const mabd_allocator* allocator, const mabd_graph* graph,
                                   mabd_tree* tree);

@@ -561,23 +561,3 @@ Test(redmax_mechanisms, a_step_allocates_nothing_and_every_failing_allocation_is
     }
     mabd_model_destroy(model);
 }
-
-// ---- refusals ----------------------------------------------------------------------------------
-
-static void expect_refused(const char* text, const char* word) {
-    mabd_model* model = rig_text_model(text);
-    const mabd_sim_def def = redmax(0.01);
-    mabd_error error = {0};
-    mabd_sim* sim = NULL;
-    cr_expect(eq(int, mabd_sim_create(model, &def, &sim, &error), MABD_ERR_UNAVAILABLE));
-    cr_expect(sim == NULL && strstr(error.text, word) && strstr(error.text, "redmax"), "%s",
-              error.text);
-    mabd_model_destroy(model);
-}
-
-Test(redmax_mechanisms, what_is_not_there_is_refused_by_name) {
-    expect_refused("{\"bodies\": [{\"name\": \"a\", \"shape\": \"box\", \"size\": [1, 1, 1]}],"
-                   "\"joints\": [{\"type\": \"hinge\", \"a\": \"world\", \"b\": \"a\"},"
-                   "{\"type\": \"hinge\", \"a\": \"world\", \"b\": \"a\"}]}",
-                   "loops");
-}

@@ -25,6 +25,7 @@
 
 #include "formulation/redmax/redmax_axes.h"
 
+#include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
 #include "scene/signal.h"
 
@@ -278,6 +279,7 @@ bool mabd_redmax_move_axes(const mabd_redmax_solve* s, bool first, int32_t* link
     if (holds_some(s)) {
         mabd_redmax_multiply_forces(s, mabd_redmax_stage_weights(s->gamma), sim->step,
                                     sim->reaction);
+        if (s->part->cut_count > 0) mabd_redmax_subtract_border(s, false, sim->reaction);
     }
     for (int32_t i = s->part->law_first; i < s->part->law_first + s->part->law_count; i++) {
         mabd_redmax_law* law = &sim->laws[i];
@@ -415,12 +417,29 @@ static bool release_pulling(const mabd_redmax_solve* s, const mabd_real* y) {
     return found;
 }
 
+// Solve for the change of the rates, after which loops are closed in rates too.
+static mabd_status solve_impact(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_real* rows = sim->loops.step + s->part->row_first;
+    if (s->part->cut_count == 0) {
+        mabd_redmax_apply(s, sim->step, sim->step);
+        return MABD_OK;
+    }
+    mabd_redmax_rows(s);
+    MABD_TRY(mabd_redmax_mass_border(s));
+    for (int32_t r = 0; r < s->part->row_count; r++) {
+        rows[r] = -sim->loops.gap[s->part->row_first + r];
+    }
+    mabd_redmax_mass_solve(s, sim->step, rows);
+    return MABD_OK;
+}
+
 void mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* node) {
     mabd_redmax_solve s = *own;
     mabd_redmax_sim* sim = s.sim;
     const mabd_redmax_weights mass = {0, 0, 1};
     int32_t link;
-    s.from_node = node;
+    s.from_node = node, s.by_rate = true; // loops: rates of rows
     mabd_redmax_load_node(&s, node);
     mabd_redmax_velocities(&s);
     for (int32_t i = s.part->law_first; i < s.part->law_first + s.part->law_count; i++) {
@@ -429,8 +448,9 @@ void mabd_redmax_take_impacts(const mabd_redmax_solve* own, mabd_redmax_node* no
     do {
         set_impact(&s, node);
         if (mabd_redmax_factor(&s, mass, &link) != MABD_OK) return; // the next step goes on
-        mabd_redmax_apply(&s, sim->step, sim->step);
+        if (solve_impact(&s) != MABD_OK) return;
         mabd_redmax_multiply_forces(&s, mass, sim->step, sim->reaction);
+        if (s.part->cut_count > 0) mabd_redmax_subtract_border(&s, true, sim->reaction);
     } while (release_pulling(&s, sim->reaction));
     const int32_t end = s.part->freedom_first + s.part->freedom_count;
     for (int32_t k = s.part->freedom_first; k < end; k++) node->v[k] += sim->step[k];

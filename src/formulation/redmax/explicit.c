@@ -34,9 +34,11 @@ mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
         mabd_redmax_prescribed(s, k, &q, &rate);
         sim->a[k] = ((q - sim->q[k]) / s->h - sim->v[k]) / s->h;
     }
-    s->time = s->from;
+    s->time = s->from, s->gamma = s->h, s->by_rate = true;
     mabd_redmax_set_inputs(s);
-    MABD_TRY(mabd_redmax_accelerate(s));
+    const mabd_status status = mabd_redmax_accelerate(s);
+    s->by_rate = false;
+    if (status != MABD_OK) return status;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->v[k] += s->h * sim->a[k];
         sim->q[k] += s->h * sim->v[k];

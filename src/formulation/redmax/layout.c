@@ -19,6 +19,7 @@ static void lay_out_state(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mab
     take_node(&sim->last, n, arena);
     TAKE(wrench, 6 * (size_t)n->links);
     TAKE(branch, (size_t)n->laws);
+    TAKE(loops.lambda, (size_t)n->rows);
     mabd_rigid_inputs_lay_out(&sim->inputs, sim->model, arena);
 }
 
@@ -61,6 +62,7 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
     TAKE(XA, links);
     TAKE(Sv, links);
     TAKE(S, freedoms);
+    mabd_redmax_lay_out_loops(&sim->loops, n, arena);
 }
 
 static void lay_out_factor(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {

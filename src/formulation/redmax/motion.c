@@ -8,7 +8,7 @@
 // the last link of a string is the wrench that its joint transmits. (The reaction of [RM eq. 2.124]
 // leaves out what the motion of the links adds to the accelerations.)
 
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_loops.h"
 
 #include <string.h>
 
@@ -208,6 +208,7 @@ void mabd_redmax_residual(const mabd_redmax_solve* s) {
         accelerate_link(sim, i);
         sim->F[i] = own_wrench(s, i);
     }
+    if (s->part->cut_count > 0) mabd_redmax_pull_rows(s);
     for (int32_t i = end - 1; i >= first; i--) {
         const int32_t parent = sim->links[i].parent;
         write_residual(s, i);

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "formulation/redmax/redmax_axes.h"
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_loops.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,11 +27,19 @@
 #define NOISE ((mabd_real)1e-7)
 /// Changes of branches of laws, in multiples of the iterations that a solve may take.
 #define BRANCH_CHANGES_PER_ITERATION 4
+/// Largest error of a row of a loop at the end of an iteration [m], [rad].
+#define GAP_MAX ((mabd_real)1e-8)
 
 static mabd_status fail(const mabd_redmax_solve* s, mabd_status status, int32_t link,
                         const char* reason) {
     s->report->link = link, s->report->reason = reason;
     return status;
+}
+
+// Failure of the loop that is most open.
+static mabd_status fail_loop(const mabd_redmax_solve* s, mabd_status status) {
+    mabd_redmax_largest_gap(s, &s->report->joint);
+    return fail(s, status, -1, "the loop does not close at");
 }
 
 static int32_t end_of(const mabd_redmax_solve* s) {
@@ -56,7 +64,13 @@ static mabd_status solve_branches(const mabd_redmax_solve* s) {
     s->report->seconds[MABD_REDMAX_FACTOR] += factored - clock;
     if (status != MABD_OK) return fail(s, status, link, "the inertia vanishes at");
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) sim->step[k] = -sim->rows[k];
-    mabd_redmax_apply(s, sim->step, sim->step);
+    if (s->part->cut_count == 0) {
+        mabd_redmax_apply(s, sim->step, sim->step);
+    } else if (mabd_redmax_border_factor(s) == MABD_OK) {
+        mabd_redmax_border_solve(s);
+    } else {
+        return fail_loop(s, MABD_ERR_SINGULAR);
+    }
     s->report->seconds[MABD_REDMAX_SOLVE] += mabd_clock() - factored;
     s->report->iterations++;
     return MABD_OK;
@@ -84,6 +98,7 @@ static void set_weights(const mabd_redmax_solve* s) {
             s->part->law_count > 0 ? sim->stiff[k] : sim->D[3 * (size_t)k + own];
         sim->weight[k] = sim->freedoms[k].prescribed ? 0 : 1 / (mabd_real)fabs(pivot);
     }
+    if (s->part->cut_count > 0) mabd_redmax_set_row_weights(s);
 }
 
 static mabd_real merit(const mabd_redmax_solve* s) {
@@ -94,6 +109,9 @@ static mabd_real merit(const mabd_redmax_solve* s) {
         const bool coordinate = f->held && !f->prescribed; // the row is one of q, not of forces
         const mabd_real weight = coordinate ? 1 / sim->weight[k] : sim->weight[k];
         sum += sim->rows[k] * sim->rows[k] * weight;
+    }
+    for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
+        sum += sim->loops.gap[r] * sim->loops.gap[r] * sim->loops.weight[r];
     }
     return sum;
 }
@@ -114,14 +132,24 @@ static void move(const mabd_redmax_solve* s, mabd_real alpha) {
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->q[k] = sim->trial[k] + alpha * sim->step[k];
     }
+    for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
+        sim->loops.force[r] = sim->loops.trial[r] + alpha * sim->loops.step[r];
+    }
     evaluate(s);
+}
+
+// Keep the iterate as the start of a search.
+static void keep(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first, row = (size_t)s->part->row_first;
+    memcpy(sim->trial + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *sim->q);
+    memcpy(sim->loops.trial + row, sim->loops.force + row,
+           (size_t)s->part->row_count * sizeof *sim->q);
 }
 
 // Move by the step, shortened until the merit declines; false if it does not.
 static bool search(const mabd_redmax_solve* s, mabd_real alpha, mabd_real* phi) {
-    mabd_redmax_sim* sim = s->sim;
-    const size_t first = (size_t)s->part->freedom_first;
-    memcpy(sim->trial + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *sim->q);
+    keep(s);
     for (int i = 0; i <= SEARCH_MAX; i++, alpha /= 2) {
         move(s, alpha);
         const mabd_real now = merit(s);
@@ -147,13 +175,19 @@ static mabd_status check_balls(const mabd_redmax_solve* s) {
     return MABD_OK;
 }
 
-// The last step: without a search, since the merit is at round-off.
-static mabd_status finish(const mabd_redmax_solve* s) {
-    mabd_redmax_sim* sim = s->sim;
-    const size_t first = (size_t)s->part->freedom_first;
-    memcpy(sim->trial + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *sim->q);
-    move(s, 1);
+// The end of an iteration: loops are closed, and balls in their charts. Rows that contradict each
+// other, or prescribed motion that loops do not allow, let the coordinates converge and stay open.
+static mabd_status check_end(const mabd_redmax_solve* s) {
+    int32_t joint = -1;
+    const mabd_real gap = mabd_redmax_largest_gap(s, &joint) * (s->by_rate ? s->gamma : 1);
+    if (!(gap <= GAP_MAX)) return fail_loop(s, MABD_ERR_DIVERGED);
     return check_balls(s);
+}
+
+// A step without a search: the last one, since the merit is at round-off, or the only one.
+static void move_fully(const mabd_redmax_solve* s) {
+    keep(s);
+    move(s, 1);
 }
 
 mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
@@ -170,14 +204,17 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s) {
         if (!isfinite(size) || !isfinite(phi)) {
             return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
         }
-        if (size <= goal) return finish(s);
+        if (size <= goal) {
+            move_fully(s);
+            return check_end(s);
+        }
         if (search(s, size > STEP_LIMIT ? STEP_LIMIT / size : 1, &phi)) continue;
         if (!(size < NOISE)) {
             return fail(s, MABD_ERR_DIVERGED, link, "Newton's method does not converge at");
         }
         s->report->converged = false;
         move(s, 1); // from the start of the search
-        return check_balls(s);
+        return check_end(s);
     }
     return fail(s, MABD_ERR_DIVERGED, link, "Newton's method does not converge at");
 }
@@ -190,7 +227,27 @@ mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s) {
     if (!isfinite(step_size(s, &link))) {
         return fail(s, MABD_ERR_DIVERGED, link, "the motion is not finite at");
     }
-    return finish(s);
+    move_fully(s);
+    return check_balls(s); // loops are closed afterwards
+}
+
+// Solve for the accelerations at the factored mass matrix, with the forces in sim->step. Rows of
+// loops have no acceleration if gamma is 0; else their rates vanish after gamma.
+static mabd_status solve_accelerations(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_real* rows = sim->loops.force + s->part->row_first;
+    if (s->part->cut_count == 0) {
+        mabd_redmax_apply(s, sim->step, sim->a);
+        return MABD_OK;
+    }
+    if (mabd_redmax_mass_border(s) != MABD_OK) return fail_loop(s, MABD_ERR_SINGULAR);
+    if (!(s->gamma > 0)) mabd_redmax_row_accelerations(s, rows);
+    for (int32_t r = 0; r < s->part->row_count; r++) {
+        rows[r] = s->gamma > 0 ? -sim->loops.gap[s->part->row_first + r] / s->gamma : -rows[r];
+    }
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) sim->a[k] = sim->step[k];
+    mabd_redmax_mass_solve(s, sim->a, rows);
+    return MABD_OK;
 }
 
 mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s) {
@@ -201,13 +258,16 @@ mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s) {
         sim->step[k] = sim->a[k]; // of prescribed freedoms
         sim->a[k] = 0;
     }
+    for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
+        sim->loops.force[r] = 0;
+    }
     mabd_redmax_residual(s);
     const mabd_status status = mabd_redmax_factor(s, mass, &link);
     if (status != MABD_OK) return fail(s, status, link, "the inertia vanishes at");
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         if (!sim->freedoms[k].prescribed) sim->step[k] = -sim->r[k];
     }
-    mabd_redmax_apply(s, sim->step, sim->a);
+    MABD_TRY(solve_accelerations(s));
     mabd_redmax_residual(s);
     s->report->iterations++;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {

@@ -2,6 +2,7 @@
 // The definition of a simulation in the redmax formulation: presets, choices, checks.
 
 #include "base/error.h"
+#include "formulation/redmax/redmax_loops.h"
 #include "formulation/redmax/redmax_sim.h"
 #include "formulation/redmax/redmax_tree.h"
 
@@ -28,15 +29,20 @@ static mabd_status refuse(const mabd_model* m, int32_t joint, const char* what, 
                         mabd_model_joint_label(m, joint, label, sizeof label));
 }
 
-// A free joint with controls or motors that is not in the tree is a spring between two bodies.
+// Cut joints have their rigid rows and nothing on their axes.
 static mabd_status check_tree(const mabd_model* m, mabd_error* error) {
     mabd_joint_tree graph;
+    const char* what = NULL;
+    int32_t bad = -1;
     if (mabd_joint_tree_init(&m->allocator, m, &graph) != MABD_OK) {
         return mabd_fail_memory(error, "building the tree of joints");
     }
-    const int32_t cut = graph.tree.cut_count > 0 ? graph.tree.cuts[0] : -1;
+    for (int32_t i = 0; i < graph.tree.cut_count && bad < 0; i++) {
+        const mabd_row_set* set = &m->row_sets[m->joints[graph.tree.cuts[i]].row_set];
+        if (mabd_redmax_cut_refuses(set, &what)) bad = graph.tree.cuts[i];
+    }
     mabd_joint_tree_free(&m->allocator, &graph);
-    return cut < 0 ? MABD_OK : refuse(m, cut, "loops", error);
+    return bad < 0 ? MABD_OK : refuse(m, bad, what, error);
 }
 
 static mabd_status check_controls(const mabd_model* m, const mabd_sim_def* def, int32_t joint,

@@ -28,11 +28,13 @@ void mabd_redmax_place_now(const mabd_redmax_sim* self) {
     }
 }
 
-// State of a body that does not move by forces.
-static mabd_rigid_state ground_state(const mabd_redmax_sim* sim, int32_t body) {
+mabd_rigid_state mabd_redmax_ground_state(const mabd_redmax_sim* sim, int32_t body,
+                                          mabd_real time) {
     const mabd_model* m = sim->model;
+    const mabd_rigid_state still = {{0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    if (body == m->body_count) return still;
     const int32_t at = sim->body_script[body];
-    if (at >= 0) return mabd_rigid_script_state(m, &m->scripts[at], sim->time);
+    if (at >= 0) return mabd_rigid_script_state(m, &m->scripts[at], time);
     mabd_rigid_state s = mabd_rigid_from_user(&m->classes[m->body_class[body]], &m->start[body]);
     s.v = s.omega = mabd_v3(0, 0, 0);
     return s;
@@ -40,7 +42,7 @@ static mabd_rigid_state ground_state(const mabd_redmax_sim* sim, int32_t body) {
 
 mabd_rigid_state mabd_redmax_body(const mabd_redmax_sim* sim, int32_t body) {
     const int32_t i = sim->body_link[body];
-    if (i < 0) return ground_state(sim, body);
+    if (i < 0) return mabd_redmax_ground_state(sim, body, sim->time);
     const mabd_frame* P = &sim->links[i].principal;
     const mabd_frame W = mabd_frame_product(&sim->world[i], P);
     const mabd_spatial V = mabd_frame_to_child(P, sim->V[i]);
@@ -97,14 +99,12 @@ static void measure_laws(const mabd_redmax_sim* sim, mabd_rigid_sum* sum) {
 
 // Pose of a side of a joint.
 static void side(const mabd_redmax_sim* sim, int32_t body, mabd_mat3* R, mabd_vec3* c) {
-    *R = mabd_m3_identity(), *c = mabd_v3(0, 0, 0);
-    if (body == sim->model->body_count) return;
     const int32_t i = sim->body_link[body];
     if (i >= 0) {
         const mabd_frame W = mabd_frame_product(&sim->world[i], &sim->links[i].principal);
         *R = W.R, *c = W.p;
     } else {
-        const mabd_rigid_state s = ground_state(sim, body);
+        const mabd_rigid_state s = mabd_redmax_ground_state(sim, body, sim->time);
         *R = mabd_q_matrix(s.q), *c = s.c;
     }
 }
@@ -153,6 +153,20 @@ mabd_energy_balance mabd_redmax_energy_balance(const void* self) {
 
 // ---- joints ------------------------------------------------------------------------------------
 
+// Forces of cut joints, by their rows.
+static void add_cut_forces(const mabd_redmax_sim* sim, mabd_real* forces) {
+    for (int32_t i = 0; i < sim->loops.cut_count; i++) {
+        const mabd_redmax_cut* cut = &sim->loops.cuts[i];
+        const mabd_model_joint* joint = &sim->model->joints[cut->joint];
+        const mabd_joint_view view = mabd_redmax_view(sim, joint);
+        for (int32_t r = 0; r < cut->row_count; r++) {
+            mabd_rigid_add_row_force(&view, &sim->model->row_sets[joint->row_set].rigid[r], NULL,
+                                     sim->loops.lambda[cut->row_first + r],
+                                     forces + 6 * (size_t)cut->joint);
+        }
+    }
+}
+
 void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
     const mabd_redmax_sim* sim = self;
     const mabd_model* m = sim->model;
@@ -160,7 +174,7 @@ void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
     mabd_redmax_place_now(sim);
     for (int32_t j = 0; j < m->joint_count; j++) {
         const int32_t i = sim->joint_link[j];
-        if (i < 0) continue;
+        if (i < 0) continue; // cut, or between bodies that do not move
         const mabd_redmax_link* link = &sim->links[i];
         const mabd_spatial F = mabd_sp_load(sim->wrench + 6 * (size_t)i);
         mabd_vec3 f = mabd_m3_mul(sim->world[i].R, F.v), t = mabd_m3_mul(sim->world[i].R, F.w);
@@ -172,6 +186,7 @@ void mabd_redmax_get_joint_forces(const void* self, mabd_real* forces) {
         mabd_v3_store(f, forces + 6 * (size_t)j);
         mabd_v3_store(t, forces + 6 * (size_t)j + 3);
     }
+    add_cut_forces(sim, forces);
 }
 
 // True if a link belongs to the string of a joint; -1 = ground.

@@ -24,7 +24,7 @@
 #include "base/pool.h"
 #include "base/warnings.h"
 #include "formulation/redmax/ball_chart.h"
-#include "formulation/redmax/spatial.h"
+#include "formulation/redmax/loop_data.h"
 #include "mabd/sim.h"
 #include "math/quat.h"
 #include "model/model_data.h"
@@ -61,6 +61,7 @@ typedef struct mabd_redmax_link {
     int32_t joint;          // of the model, -1 = none: free body or script
     int32_t first, count;   // freedoms
     int32_t ball;           // number among balls, -1 = no ball
+    int32_t loop;           // number among links with cut joints, -1 = none
     bool reversed;          // the tree reaches the joint from body b
     bool laws;              // a ball with springs, dampers, armature, servos or motors
     bool last;              // of its string
@@ -127,6 +128,10 @@ typedef struct mabd_redmax_part {
     int32_t freedom_first, freedom_count;
     int32_t body_count;
     int32_t law_first, law_count;
+    int32_t cut_first, cut_count;       // joints that close loops
+    int32_t row_first, row_count;       // their rows
+    int32_t border_first, border_count; // rows and relative motions
+    size_t matrix_first;
     mabd_axis_stalls stalls; // of the search for branches
     bool has_branches;       // sim->branch is known
     bool poses;              // forces depend on poses: variations have 18 entries, else 12
@@ -141,7 +146,8 @@ typedef struct mabd_redmax_part {
 /// Report of the step of one part.
 typedef struct mabd_redmax_report {
     mabd_status status;
-    int32_t link; // of a failure, -1 = none
+    int32_t link;  // of a failure, -1 = none
+    int32_t joint; // of a failure at a cut joint, -1 = none
     const char* reason;
     int32_t iterations, line_searches, retries, substeps, guarded;
     bool converged;
@@ -159,7 +165,8 @@ typedef struct mabd_redmax_solve {
     mabd_real law_work; // of drives without limit over the step [J]
     bool watches;       // notes jumps of laws
     bool jumped;        // the force or rate of a law has jumped
-    bool by_rate;       // prescribed freedoms follow the rate of their signal (stages of sdirk2)
+    bool by_rate;       // prescribed freedoms follow the rate of their signal, and rows of cut
+                        // joints hold their rates (stages of sdirk2)
     mabd_vec3 wind;     // [m/s]
     mabd_real* force;   // (freedoms) base of the laws
     mabd_real* motor;   // (freedoms) forces of motors
@@ -210,6 +217,7 @@ typedef struct mabd_redmax_sim {
     mabd_real *guard_force, *guard_motor; // means over a step
     mabd_real* rk;                        // (freedoms x 2 x 7) slopes of rk45
     mabd_redmax_ball* balls;
+    mabd_redmax_loops loops; // lambda is state
     // links: frames, motion, wrench, vectors of a solve
     mabd_frame *E, *world;
     mabd_spatial *V, *A, *F, *XV, *XA, *Sv;

@@ -46,6 +46,7 @@ mabd_status mabd_redmax_newton(const mabd_redmax_solve* s);
 /// Take one Newton iteration without safeguards (newton.c).
 mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s);
 /// Compute the accelerations a at sim->q, v (newton.c); those of prescribed freedoms are in sim->a.
+/// Rows of loops keep their rates if s->gamma is 0, else their rates vanish after gamma by them.
 mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s);
 /// Advance a time step: entry step of the table (step.c).
 mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
@@ -71,6 +72,8 @@ size_t mabd_redmax_state_size(const void* self);
 void mabd_redmax_save(const void* self, void* buffer);
 mabd_status mabd_redmax_restore(void* self, const void* buffer, size_t size, mabd_real time);
 
+/// State of a body that does not move by forces at a time [s] (output.c).
+mabd_rigid_state mabd_redmax_ground_state(const mabd_redmax_sim* sim, int32_t body, mabd_real time);
 /// Place all links of all parts at `now`, with their velocities (output.c).
 void mabd_redmax_place_now(const mabd_redmax_sim* sim);
 /// State of a body after mabd_redmax_place_now (output.c).

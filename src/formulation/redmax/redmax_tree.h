@@ -7,9 +7,19 @@
 
 typedef struct mabd_redmax_counts {
     int32_t parts, links, freedoms, balls, laws;
+    int32_t cuts, rows, borders, loop_links; // of loops
+    size_t matrix;                           // entries of the matrices of borders
 } mabd_redmax_counts;
 
 /// Count parts, links, freedoms, balls and laws of a model.
 mabd_redmax_counts mabd_redmax_count(const mabd_model* model, const mabd_joint_tree* graph);
 /// Fill parts, links, freedoms and the maps from bodies and joints; all arrays are there.
 void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_joint_tree* graph);
+
+/// Add cut joints, rows and borders to the counts (cuts.c).
+void mabd_redmax_count_cuts(const mabd_model* model, const mabd_tree* tree, mabd_redmax_counts* n);
+/// Fill the cut joints of all parts, whose links are there (cuts.c).
+void mabd_redmax_fill_cuts(mabd_redmax_sim* sim, const mabd_tree* tree);
+/// Lay out the arrays of loops but for lambda (cuts.c).
+void mabd_redmax_lay_out_loops(mabd_redmax_loops* loops, const mabd_redmax_counts* n,
+                               mabd_arena* arena);

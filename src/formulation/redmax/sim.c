@@ -87,8 +87,8 @@ static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", "
 const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
-    .state_version = 3,
-    .can = MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .state_version = 4,
+    .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |
                    1U << MABD_INTEGRATOR_LINEAR_IMPLICIT | 1U << MABD_INTEGRATOR_RK45,

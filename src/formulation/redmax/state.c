@@ -132,6 +132,7 @@ static void place_all(const placement* p) {
 static void forget_history(mabd_redmax_sim* sim) {
     sim->placed = false;
     memset(sim->wrench, 0, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
+    memset(sim->loops.lambda, 0, (size_t)sim->loops.row_count * sizeof *sim->loops.lambda);
     for (int32_t p = 0; p < sim->part_count; p++) {
         sim->parts[p].has_history = sim->parts[p].has_branches = false;
     }
@@ -182,6 +183,8 @@ static void visit(void* self, mabd_rigid_cursor* at) {
     visit_node(at, sim, &sim->last);
     mabd_rigid_visit(at, sim->wrench, 6 * (size_t)sim->link_count * sizeof *sim->wrench);
     mabd_rigid_visit(at, sim->branch, (size_t)sim->law_count * sizeof *sim->branch);
+    mabd_rigid_visit(at, sim->loops.lambda,
+                     (size_t)sim->loops.row_count * sizeof *sim->loops.lambda);
     mabd_rigid_inputs_visit(&sim->inputs, at);
     mabd_rigid_visit(at, &sim->books, sizeof sim->books);
     for (int32_t p = 0; p < sim->part_count; p++) {

@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "formulation/redmax/explicit.h"
 #include "formulation/redmax/redmax_axes.h"
-#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_loops.h"
 
 #include <math.h>
 #include <string.h>
@@ -270,11 +270,21 @@ static bool is_implicit(mabd_integrator method) {
            method == MABD_INTEGRATOR_SDIRK2;
 }
 
+// True if a method holds the poses of loops; others hold rates, and end by a projection.
+static bool holds_poses(mabd_integrator method) {
+    return method == MABD_INTEGRATOR_EULER || method == MABD_INTEGRATOR_BDF2;
+}
+
 // Advance from s->from_node at s->from by s->h to `to`. MABD_ERR_DIVERGED also if it gains energy,
 // unless `last` says that the step cannot be divided further.
 static mabd_status advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
                            mabd_redmax_node* to) {
+    s->report->joint = -1;
     MABD_TRY(advance_by(s, method));
+    if (s->part->cut_count > 0 && !holds_poses(method)) {
+        s->time = s->from + s->h;
+        MABD_TRY(mabd_redmax_close_loops(s));
+    }
     mabd_redmax_store_node(s, to);
     if (!is_implicit(method) || !gains_energy(s, to)) return MABD_OK;
     s->report->guarded++;
@@ -292,6 +302,14 @@ static mabd_integrator one_step_method(mabd_integrator method) {
     return method == MABD_INTEGRATOR_BDF2 ? MABD_INTEGRATOR_SDIRK2 : method;
 }
 
+// Begin with the forces of the loops in the last step.
+static void load_forces(const mabd_redmax_solve* s) {
+    const mabd_redmax_loops* loops = &s->sim->loops;
+    const size_t first = (size_t)s->part->row_first;
+    memcpy(loops->force + first, loops->lambda + first,
+           (size_t)s->part->row_count * sizeof *loops->force);
+}
+
 // The step in parts of h/2, h/4, ...: a part that fails is halved; after a success parts may double
 // again where they fit.
 static mabd_status advance_in_parts(mabd_redmax_solve* s, mabd_real time) {
@@ -305,6 +323,7 @@ static mabd_status advance_in_parts(mabd_redmax_solve* s, mabd_real time) {
     s->report->retries++, s->report->substeps = 0;
     s->part->peak_after = s->part->peak;
     copy_node(s, &sim->now, &sim->base);
+    load_forces(s);
     s->from_node = &sim->base;
     while (done < units) {
         s->h = (mabd_real)size * unit, s->from = time + (mabd_real)done * unit;
@@ -347,10 +366,12 @@ static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, ma
     mabd_redmax_sim* sim = s->sim;
     const bool last = sim->def.max_halvings == 0;
     take_branches(s, time);
+    load_forces(s);
     const mabd_status status = advance(s, method, last, &sim->next);
     if (!s->jumped) return status;
     s->watches = false, s->part->peak_after = s->part->peak;
     take_branches(s, time);
+    load_forces(s);
     return advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
 }
 
@@ -361,7 +382,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     const mabd_real time = sim->time;
     const mabd_integrator own = sim->def.integrator;
     (void)thread;
-    *report = (mabd_redmax_report){.link = -1, .substeps = 1, .converged = true};
+    *report = (mabd_redmax_report){.link = -1, .joint = -1, .substeps = 1, .converged = true};
     const bool poses = part->poses;
     part->poses |= sim->inputs.has_applied; // forces of the world turn in the link frames
     mabd_redmax_solve s = {.sim = sim,
@@ -403,6 +424,8 @@ static void rotate(mabd_redmax_sim* sim) {
     for (int32_t i = 0; i < sim->link_count; i++) {
         mabd_sp_store(sim->F[i], sim->wrench + 6 * (size_t)i);
     }
+    memcpy(sim->loops.lambda, sim->loops.force,
+           (size_t)sim->loops.row_count * sizeof *sim->loops.force);
     for (int32_t i = 0; i < sim->part_count; i++) {
         sim->parts[i].has_history = sim->parts[i].history_after;
         sim->parts[i].peak = sim->parts[i].peak_after;
@@ -421,13 +444,15 @@ static void add_report(const mabd_redmax_report* r, mabd_step_info* info) {
 static mabd_status report_failure(const mabd_redmax_sim* sim, const mabd_redmax_report* r,
                                   mabd_real time, mabd_error* error) {
     const mabd_redmax_link* link = &sim->links[r->link < 0 ? 0 : r->link];
+    const bool cut = r->joint >= 0;
+    const int32_t joint = cut ? r->joint : link->joint, body = cut ? -1 : link->body;
     char label[160];
-    if (link->joint >= 0) {
-        mabd_model_joint_label(sim->model, link->joint, label, sizeof label);
+    if (joint >= 0) {
+        mabd_model_joint_label(sim->model, joint, label, sizeof label);
     } else {
-        mabd_model_body_label(sim->model, link->body < 0 ? 0 : link->body, label, sizeof label);
+        mabd_model_body_label(sim->model, body < 0 ? 0 : body, label, sizeof label);
     }
-    return mabd_fail_at(error, r->status, link->body, link->joint, time, "%s %s (t = %g s)",
+    return mabd_fail_at(error, r->status, body, joint, time, "%s %s (t = %g s)",
                         r->reason ? r->reason : "the step fails at", label, (double)time);
 }
 

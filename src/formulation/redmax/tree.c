@@ -108,6 +108,7 @@ static int32_t add_link(builder* w, const string_entry* entry, int32_t parent, m
                                                   .first = w->n.freedoms,
                                                   .count = count,
                                                   .ball = ball ? w->n.balls : -1,
+                                                  .loop = -1,
                                                   .rest = rest,
                                                   .S = axis_of(entry->axis, 1),
                                                   .principal = identity()};
@@ -390,7 +391,9 @@ static mabd_redmax_counts walk(builder* w) {
 
 mabd_redmax_counts mabd_redmax_count(const mabd_model* model, const mabd_joint_tree* graph) {
     builder w = {.model = model, .graph = graph};
-    return walk(&w);
+    mabd_redmax_counts n = walk(&w);
+    mabd_redmax_count_cuts(model, &graph->tree, &n);
+    return n;
 }
 
 static void map_model(mabd_redmax_sim* sim) {
@@ -408,4 +411,5 @@ void mabd_redmax_fill(mabd_redmax_sim* sim, const mabd_joint_tree* graph) {
     builder w = {.model = sim->model, .graph = graph, .sim = sim};
     map_model(sim);
     walk(&w);
+    mabd_redmax_fill_cuts(sim, &graph->tree);
 }

@@ -231,3 +231,25 @@ Test(ground_tree, every_failing_allocation_leaves_nothing_behind) {
         cr_assert(lt(int, fail, 12));
     }
 }
+
+Test(ground_tree, of_joints_of_one_width_it_cuts_one_that_is_not_kept) {
+    for (int32_t cut = 0; cut < 4; cut++) { // three bars in a ring with the ground
+        bool keep[4] = {true, true, true, true};
+        graph_sample s = {.moving = {true, true, true},
+                          .a = {-1, 0, 1, 2},
+                          .b = {0, 1, 2, -1},
+                          .width = {5, 5, 5, 5}};
+        keep[cut] = false;
+        s.graph = (mabd_graph){.body_count = 3,
+                               .joint_count = 4,
+                               .moving = s.moving,
+                               .a = s.a,
+                               .b = s.b,
+                               .width = s.width,
+                               .keep = keep};
+        mabd_tree tree = tree_of(&s);
+        cr_expect(eq(int, tree.cut_count, 1));
+        cr_expect(eq(int, tree.cuts[0], cut));
+        drop(&s, &tree);
+    }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Newton system of a part with loops: H of the tree (factor.c) with a border of rows and of
+// relative motions p (loops.c), y = (lambda, p):
+//
+//   | H  -U | | dq |   | -r |       U  wrenches of a unit of y on the links
+//   | L   e | | dy | = | -C |       L  rows by the variations of the links;  e = 0, or -1 for p
+//
+//   (L H^-1 U + e) dy = -C + L H^-1 r        dq = H^-1 (-r + U dy)
+//
+// One solve in O(links) for each column of U, then a dense matrix of the size of y. Rows may be
+// redundant: a four-bar of hinges in a plane has five rows at its cut joint and needs two of them,
+// and at a dead point it needs none. So the factor has a shift of the rows, a small part of the
+// mean diagonal entry of L H^-1 U, and the solution is refined without it (rigid/refine.h). Solved
+// is for lambda + dlambda, from zero, not for dlambda: what is left in directions without effect
+// does not add up over the iterations.
+//
+// With the mass matrix in place of H, and G in place of L, the same matrix G M^-1 G' gives
+// accelerations and projections (closing.c).
+
+#include "dual/dense_lu.h"
+#include "formulation/redmax/redmax_loops.h"
+#include "rigid/refine.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Shift of the rows relative to the mean of their diagonal entries.
+#define SHIFT ((mabd_real)1e-8)
+/// Refinement: the residual that is enough, relative to the right-hand side; the fall that is
+/// progress; solves.
+#define ENOUGH ((mabd_real)1e-14)
+#define FALL   ((mabd_real)0.5)
+#define SOLVES 20
+
+// ---- matrix ------------------------------------------------------------------------------------
+
+/// A bordered system: of a stage, with p, or of the mass matrix, with rows only.
+typedef struct bordered {
+    const mabd_redmax_solve* s;
+    bool mass;
+    int32_t n;
+    const mabd_redmax_border* borders;
+    mabd_real *matrix, *factor;
+    int32_t* pivot;
+} bordered;
+
+static bordered bordered_of(const mabd_redmax_solve* s, bool mass) {
+    const mabd_redmax_loops* loops = &s->sim->loops;
+    const bordered w = {.s = s,
+                        .mass = mass,
+                        .n = mass ? s->part->row_count : s->part->border_count,
+                        .borders = mabd_redmax_borders(s),
+                        .matrix = loops->matrix + s->part->matrix_first,
+                        .factor = loops->factor + s->part->matrix_first,
+                        .pivot = loops->pivot + s->part->border_first};
+    return w;
+}
+
+// Forces (count) of a wrench on the freedoms of a link, in the rows of H: held ones do not yield.
+static void rows_of_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link, mabd_real* f) {
+    if (link->kind == MABD_PRIMITIVE_BALL && sim->balls[link->ball].holds) {
+        mabd_v3_store(mabd_m3_mul(sim->balls[link->ball].forces, mabd_v3_load(f)), f);
+        return;
+    }
+    for (int32_t k = 0; k < link->count; k++) {
+        if (sim->freedoms[link->first + k].held) f[k] = 0;
+    }
+}
+
+// b += U y of a wrench on a link; rows: in the rows of H, else as forces.
+static void pull_link(const mabd_redmax_sim* sim, int32_t link, mabd_spatial F, bool rows,
+                      mabd_real* b) {
+    for (int32_t i = link; i >= 0; i = sim->links[i].parent) {
+        const mabd_redmax_link* own = &sim->links[i];
+        mabd_real f[3];
+        for (int32_t k = 0; k < own->count; k++) f[k] = mabd_sp_dot(sim->S[own->first + k], F);
+        if (rows) rows_of_link(sim, own, f);
+        for (int32_t k = 0; k < own->count; k++) b[own->first + k] += f[k];
+        F = mabd_frame_to_parent(&sim->E[i], F);
+    }
+}
+
+static void pull_as(const bordered* w, int32_t at, mabd_real y, bool rows, mabd_real* b) {
+    const mabd_redmax_border* border = &w->borders[at];
+    if (y == 0) return;
+    pull_link(w->s->sim, border->a, mabd_sp_scale(y, border->on_a), rows, b);
+    pull_link(w->s->sim, border->b, mabd_sp_scale(y, border->on_b), rows, b);
+}
+
+static void pull(const bordered* w, int32_t at, mabd_real y, mabd_real* b) {
+    pull_as(w, at, y, true, b);
+}
+
+// Row `at` of L at the variations of the last solve.
+static mabd_real read_row(const bordered* w, int32_t at) {
+    const mabd_redmax_border* border = &w->borders[at];
+    const int32_t link[2] = {border->a, border->b};
+    const mabd_spatial on[2] = {border->on_a, border->on_b};
+    const mabd_spatial rate[2] = {border->rate_a, border->rate_b};
+    const mabd_spatial pose[2] = {border->pose_a, border->pose_b};
+    mabd_real sum = 0;
+    for (int i = 0; i < 2; i++) {
+        if (link[i] < 0) continue;
+        const mabd_real* x = w->s->sim->x + MABD_VARIATION * (size_t)link[i];
+        if (w->mass) {
+            sum += mabd_sp_dot(on[i], mabd_sp_load(x + 6));
+        } else {
+            sum +=
+                mabd_sp_dot(rate[i], mabd_sp_load(x)) + mabd_sp_dot(pose[i], mabd_sp_load(x + 12));
+        }
+    }
+    return sum;
+}
+
+static void clear(const mabd_redmax_solve* s, mabd_real* b) {
+    memset(b + s->part->freedom_first, 0, (size_t)s->part->freedom_count * sizeof *b);
+}
+
+static void fill_matrix(const bordered* w) {
+    mabd_real* b = w->s->sim->loops.pull;
+    const size_t n = (size_t)w->n;
+    for (int32_t c = 0; c < w->n; c++) {
+        clear(w->s, b);
+        pull(w, c, 1, b);
+        mabd_redmax_apply(w->s, b, b);
+        for (int32_t r = 0; r < w->n; r++) {
+            const mabd_real own = r == c && !w->mass ? w->borders[r].own : 0;
+            w->matrix[(size_t)r * n + (size_t)c] = read_row(w, r) + own;
+        }
+    }
+}
+
+// Mean diagonal entry of the rows; 1 if they have no effect at all.
+static mabd_real mean_row(const bordered* w) {
+    const int32_t rows = w->s->part->row_count;
+    mabd_real sum = 0;
+    for (int32_t r = 0; r < rows; r++) {
+        sum += (mabd_real)fabs(w->matrix[(size_t)r * (size_t)w->n + (size_t)r]);
+    }
+    return sum > 0 ? sum / (mabd_real)rows : 1;
+}
+
+static mabd_status factor_border(const bordered* w) {
+    const size_t n = (size_t)w->n;
+    int32_t bad;
+    fill_matrix(w);
+    memcpy(w->factor, w->matrix, n * n * sizeof *w->matrix);
+    const mabd_real shift = SHIFT * mean_row(w);
+    for (int32_t r = 0; r < w->s->part->row_count; r++) {
+        w->factor[(size_t)r * n + (size_t)r] += shift;
+    }
+    mabd_real* scale = w->s->sim->loops.scale + w->s->part->border_first;
+    return mabd_dense_lu_factor(w->n, w->factor, w->pivot, scale, &bad) ? MABD_OK
+                                                                        : MABD_ERR_SINGULAR;
+}
+
+mabd_status mabd_redmax_mass_border(const mabd_redmax_solve* s) {
+    const bordered w = bordered_of(s, true);
+    return factor_border(&w);
+}
+
+// Weights of the rows in the merit: that of C^2/(2 L H^-1 U), an energy. A rate counts with gamma.
+void mabd_redmax_set_row_weights(const mabd_redmax_solve* s) {
+    const bordered w = bordered_of(s, false);
+    const mabd_real mean = mean_row(&w), scale = s->by_rate ? s->gamma : 1;
+    for (int32_t r = 0; r < s->part->row_count; r++) {
+        const mabd_real own = (mabd_real)fabs(w.matrix[(size_t)r * (size_t)w.n + (size_t)r]);
+        s->sim->loops.weight[s->part->row_first + r] = scale / (own > mean ? own : mean);
+    }
+}
+
+mabd_status mabd_redmax_border_factor(const mabd_redmax_solve* s) {
+    const bordered w = bordered_of(s, false);
+    return factor_border(&w);
+}
+
+// ---- solves ------------------------------------------------------------------------------------
+
+static void apply_factor(void* context, mabd_real* x) {
+    const bordered* w = context;
+    mabd_dense_lu_solve(w->n, w->factor, w->pivot, x);
+}
+
+static void multiply(void* context, const mabd_real* x, mabd_real* y) {
+    const bordered* w = context;
+    for (int32_t r = 0; r < w->n; r++) {
+        const mabd_real* row = w->matrix + (size_t)r * (size_t)w->n;
+        y[r] = 0;
+        for (int32_t k = 0; k < w->n; k++) y[r] += row[k] * x[k];
+    }
+}
+
+static mabd_real largest(void* context, const mabd_real* x) {
+    const bordered* w = context;
+    mabd_real most = 0;
+    for (int32_t i = 0; i < w->n; i++) {
+        if (!(fabs(x[i]) <= most)) most = (mabd_real)fabs(x[i]);
+    }
+    return most;
+}
+
+// Solve for y of the part with its right-hand side in loops.rhs.
+static void solve_border(bordered* w) {
+    const mabd_redmax_loops* loops = &w->s->sim->loops;
+    const size_t at = (size_t)w->s->part->border_first;
+    const mabd_rigid_system system = {(size_t)w->n, w, apply_factor, multiply, largest};
+    const mabd_real size = largest(w, loops->rhs + at);
+    const mabd_rigid_refinement until = {ENOUGH * size, (mabd_real)INFINITY, FALL, SOLVES};
+    mabd_rigid_refine(&system, &until, loops->rhs + at, loops->y + at, loops->rest + at);
+}
+
+void mabd_redmax_border_solve(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const mabd_redmax_loops* loops = &sim->loops;
+    bordered w = bordered_of(s, false);
+    const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
+    const int32_t rows = s->part->row_count, row = s->part->row_first;
+    mabd_real *rhs = loops->rhs + at, *y = loops->y + at;
+    memcpy(loops->pull + first, sim->step + first, (size_t)s->part->freedom_count * sizeof *y);
+    mabd_redmax_apply(s, loops->pull, loops->pull); // -H^-1 r
+    for (int32_t r = 0; r < w.n; r++) y[r] = r < rows ? loops->force[row + r] : 0;
+    multiply(&w, y, rhs);
+    for (int32_t r = 0; r < w.n; r++) {
+        rhs[r] -= read_row(&w, r) + (r < rows ? loops->gap[row + r] : 0);
+    }
+    solve_border(&w);
+    for (int32_t r = 0; r < rows; r++) {
+        y[r] -= loops->force[row + r];
+        loops->step[row + r] = y[r];
+    }
+    for (int32_t r = 0; r < w.n; r++) pull(&w, r, y[r], sim->step);
+    mabd_redmax_apply(s, sim->step, sim->step);
+}
+
+void mabd_redmax_mass_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real* c) {
+    const mabd_redmax_loops* loops = &s->sim->loops;
+    bordered w = bordered_of(s, true);
+    const size_t first = (size_t)s->part->freedom_first, at = (size_t)s->part->border_first;
+    memcpy(loops->pull + first, x + first, (size_t)s->part->freedom_count * sizeof *x);
+    mabd_redmax_apply(s, loops->pull, loops->pull);
+    for (int32_t r = 0; r < w.n; r++) loops->rhs[at + (size_t)r] = c[r] - read_row(&w, r);
+    solve_border(&w);
+    for (int32_t r = 0; r < w.n; r++) {
+        c[r] = loops->y[at + (size_t)r];
+        pull(&w, r, c[r], x);
+    }
+    mabd_redmax_apply(s, x, x);
+}
+
+void mabd_redmax_subtract_border(const mabd_redmax_solve* s, bool mass, mabd_real* forces) {
+    const bordered w = bordered_of(s, mass);
+    const mabd_real* y = s->sim->loops.y + s->part->border_first;
+    for (int32_t r = 0; r < w.n; r++) pull_as(&w, r, -y[r], false, forces);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Projection of an iterate onto closed loops, in the mass metric.
+//
+//   M dq = G'y,  G dq = -C      until C is at round-off, M and G at each pose
+//   M dv = G'y,  G dv = -G v
+//
+// Methods that hold the rates or accelerations of rows (sdirk2, semi-implicit, linear-implicit,
+// rk45) end their steps by it. Prescribed freedoms stay where they are.
+
+#include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_sim.h"
+
+#include <math.h>
+#include <string.h>
+
+/// Corrections of a pose; convergence is quadratic, from errors of the step.
+#define CORRECTIONS 8
+/// Errors of rows at round-off [m], [rad].
+#define CLOSED ((mabd_real)1e-14)
+/// Largest error of a pose that no longer improves.
+#define ACCEPTED ((mabd_real)1e-10)
+
+static mabd_status fail(const mabd_redmax_solve* s, mabd_status status, int32_t joint) {
+    s->report->joint = joint, s->report->reason = "the loop does not close at";
+    return status;
+}
+
+// Factor the mass matrix and G M^-1 G' at the iterate, with the rows there.
+static mabd_status factor_at(const mabd_redmax_solve* s, int32_t joint) {
+    const mabd_redmax_weights mass = {0, 0, 1};
+    int32_t link;
+    const mabd_status status = mabd_redmax_factor(s, mass, &link);
+    if (status != MABD_OK) {
+        s->report->link = link, s->report->reason = "the inertia vanishes at";
+        return status;
+    }
+    return mabd_redmax_mass_border(s) == MABD_OK ? MABD_OK : fail(s, MABD_ERR_SINGULAR, joint);
+}
+
+// Add the least correction of x that changes the rows by -gap.
+static void correct(const mabd_redmax_solve* s, mabd_real* x) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_real* change = sim->loops.step + s->part->row_first;
+    const int32_t end = s->part->freedom_first + s->part->freedom_count;
+    for (int32_t k = s->part->freedom_first; k < end; k++) sim->step[k] = 0;
+    for (int32_t r = 0; r < s->part->row_count; r++) {
+        change[r] = -sim->loops.gap[s->part->row_first + r];
+    }
+    mabd_redmax_mass_solve(s, sim->step, change);
+    for (int32_t k = s->part->freedom_first; k < end; k++) x[k] += sim->step[k];
+}
+
+mabd_status mabd_redmax_close_loops(const mabd_redmax_solve* own) {
+    mabd_redmax_solve s = *own;
+    mabd_real last = (mabd_real)INFINITY;
+    int32_t joint = -1;
+    s.by_rate = false;
+    for (int i = 0;; i++) {
+        mabd_redmax_velocities(&s);
+        mabd_redmax_rows(&s);
+        const mabd_real gap = mabd_redmax_largest_gap(&s, &joint);
+        if (!(gap > CLOSED) || (i > 1 && !(gap < last / 2) && gap < ACCEPTED)) break;
+        if (i == CORRECTIONS || !isfinite(gap)) return fail(&s, MABD_ERR_DIVERGED, joint);
+        last = gap;
+        MABD_TRY(factor_at(&s, joint));
+        correct(&s, s.sim->q);
+    }
+    s.by_rate = true;
+    mabd_redmax_rows(&s);
+    mabd_redmax_largest_gap(&s, &joint);
+    MABD_TRY(factor_at(&s, joint));
+    correct(&s, s.sim->v);
+    return MABD_OK;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of the loops of a simulation in the redmax formulation: joints that the tree cuts, their
+// rows, and the border that they add to the Newton matrix (border.c).
+#pragma once
+
+#include "formulation/redmax/spatial.h"
+
+/// A joint that is not in the tree.
+typedef struct mabd_redmax_cut {
+    int32_t joint;                // of the model
+    int32_t a, b;                 // links of its bodies, -1 = ground or script
+    int32_t row_first, row_count; // rigid rows, in the rows of the simulation
+    int32_t turn_first;           // relative motions, in the borders of the simulation
+    int32_t turn_count;           // 0, 3 (turns) or 6 (turns and shifts)
+} mabd_redmax_cut;
+
+/// One column and one row of the border. Wrenches and twists in the frames of the links a and b,
+/// which may be -1.
+typedef struct mabd_redmax_border {
+    int32_t a, b;
+    mabd_spatial on_a, on_b;     // wrenches of a unit
+    mabd_spatial rate_a, rate_b; // row: coefficients of the variations dV
+    mabd_spatial pose_a, pose_b; // of xi
+    mabd_real own;               // diagonal entry
+} mabd_redmax_border;
+
+/// Rows and borders of all parts.
+typedef struct mabd_redmax_loops {
+    int32_t cut_count, row_count;
+    mabd_redmax_cut* cuts;       // by part
+    mabd_redmax_border* borders; // by part: its rows, then its relative motions
+    mabd_real* own;              // (links with cut joints x 6 x 6) derivatives by their own motion
+    mabd_real* lambda;           // (rows) state: forces of the last step [N], [N m]
+    // iterate (rows)
+    mabd_real *force, *trial, *step; // forces, at the start of a search, their increment
+    mabd_real* gap;                  // values [m], [rad], or rates [m/s], [rad/s]
+    mabd_real* weight;               // of the merit
+    // vectors of a bordered solve (borders)
+    mabd_real *y, *rhs, *rest, *scale;
+    int32_t* pivot;
+    mabd_real *matrix, *factor; // (borders x borders of each part)
+    mabd_real* pull;            // (freedoms)
+} mabd_redmax_loops;

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of cut joints.
+//
+// A joint that is not in the tree holds its bodies by its rigid rows C(q) = 0 (joint/rows.h), all
+// of them, with forces +J'lambda on the bodies:
+//
+//   r(q) - G'lambda = 0,   C(q) = 0,   G = dC/dq
+//
+// The wrenches act on links like loads, so the wrenches that tree joints transmit contain them.
+// ([RM sec. 2.8] holds two hand-picked directions at the level of velocities; a four-bar opens by
+// 45 mm in 1 s at 10 ms.) With (dc, phi) = D xi of a link with frame (R, .) and principal frame
+// (P, p) in it, rigid/row_jacobian.h gives in the link frame
+//
+//   D = [ -R[p]  R; P'  0 ]     W = D'(f, t) = (P t + p x l, l),  l = R'f,      dC = W . xi
+//
+// and rigid/geometric.h, with the turn of the link frame against a force that stays in the world,
+//
+//   dW_i = sum_j H_ij xi_j,   H_ij = D_i' G_ij D_j + [ [p][l]  0; [l]  0 ] if i = j
+//
+// Point rows have own terms H_aa, H_bb only, which go to N of the links. Slide and cross rows are
+// functions of the relative pose, so both wrenches, each in its own link frame, vary with the
+// relative twist alone, p = xi_b - Z xi_a in the frame of b:
+//
+//   dW_a = H_ab p,   dW_b = H_bb p
+//
+// p is one more unknown of the border, 3 turns if the joint has no slide rows, else 6. If one body
+// is on the ground no p is needed.
+//
+// Stages of sdirk2 hold the rates of the rows instead, c = sum_i W_i . V_i (the order on loops is
+// 0.8 with positions and 2 with rates), with dc = sum_i W_i . dV_i + sum_ij V_i' H_ij xi_j.
+
+#include "formulation/redmax/redmax_loops.h"
+
+#include "formulation/redmax/redmax_sim.h"
+#include "rigid/geometric.h"
+#include "rigid/twist.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- sides -------------------------------------------------------------------------------------
+
+/// A body of a cut joint: its link or, on the ground, its given motion.
+typedef struct loop_side {
+    int32_t link;
+    mabd_rigid_pose pose;
+    mabd_rigid_twist u; // velocity of the centre, world; angular velocity, principal frame
+    mabd_real D[36];    // (dc, phi) = D xi; zero on the ground
+} loop_side;
+
+static void set_part(mabd_real* D, int row, int column, mabd_real s, mabd_mat3 M) {
+    mabd_rigid_add_part(D, row, column, s, M);
+}
+
+static loop_side side_of(const mabd_redmax_solve* s, int32_t link, int32_t body) {
+    const mabd_redmax_sim* sim = s->sim;
+    loop_side out;
+    memset(&out, 0, sizeof out);
+    out.link = link;
+    if (link < 0) {
+        const mabd_rigid_state state = mabd_redmax_ground_state(sim, body, s->time);
+        out.pose.R = mabd_q_matrix(state.q), out.pose.c = state.c;
+        out.u.v = state.v, out.u.w = mabd_m3_tmul(out.pose.R, state.omega);
+        return out;
+    }
+    const mabd_frame *P = &sim->links[link].principal, W = mabd_frame_product(&sim->world[link], P);
+    const mabd_mat3 R = sim->world[link].R;
+    const mabd_spatial V = mabd_frame_to_child(P, sim->V[link]);
+    out.pose.R = W.R, out.pose.c = W.p;
+    out.u.v = mabd_m3_mul(W.R, V.v), out.u.w = V.w;
+    set_part(out.D, 0, 0, -1, mabd_m3_product(R, mabd_m3_skew(P->p)));
+    set_part(out.D, 0, 3, 1, R);
+    set_part(out.D, 3, 0, 1, mabd_m3_transpose(P->R));
+    return out;
+}
+
+static mabd_joint_view view_of(const mabd_redmax_solve* s, const mabd_redmax_cut* cut,
+                               loop_side side[2]) {
+    const mabd_model_joint* joint = &s->sim->model->joints[cut->joint];
+    mabd_joint_view view;
+    side[0] = side_of(s, cut->a, joint->a), side[1] = side_of(s, cut->b, joint->b);
+    mabd_model_joint_view(s->sim->model, joint, &view);
+    view.Aa = side[0].pose.R, view.ta = side[0].pose.c;
+    view.Ab = side[1].pose.R, view.tb = side[1].pose.c;
+    return view;
+}
+
+static const mabd_row_set* rows_of(const mabd_redmax_solve* s, const mabd_redmax_cut* cut) {
+    return &s->sim->model->row_sets[s->sim->model->joints[cut->joint].row_set];
+}
+
+// W = D'(f, t)
+static mabd_spatial to_link(const loop_side* side, const mabd_rigid_wrench* w) {
+    const mabd_real x[6] = {w->f.x, w->f.y, w->f.z, w->t.x, w->t.y, w->t.z};
+    mabd_real out[6] = {0};
+    for (int i = 0; i < 36; i++) out[i % 6] += side->D[i] * x[i / 6];
+    return mabd_sp_load(out);
+}
+
+// ---- rows --------------------------------------------------------------------------------------
+
+// Border of a row whose place in the rows of the part is `row`.
+static mabd_redmax_border* border_of(const mabd_redmax_solve* s, int32_t row) {
+    return mabd_redmax_borders(s) + (row - s->part->row_first);
+}
+
+static void write_row(const mabd_redmax_solve* s, const mabd_redmax_cut* cut,
+                      const loop_side side[2], const mabd_rigid_row* J, int32_t r, mabd_real C) {
+    mabd_redmax_border* border = border_of(s, cut->row_first + r);
+    memset(border, 0, sizeof *border);
+    border->a = cut->a, border->b = cut->b;
+    border->on_a = to_link(&side[0], &J->a), border->on_b = to_link(&side[1], &J->b);
+    s->sim->loops.gap[cut->row_first + r] =
+        s->by_rate ? mabd_rigid_row_rate(J, side[0].u, side[1].u) : C;
+    if (s->by_rate) {
+        border->rate_a = border->on_a, border->rate_b = border->on_b;
+    } else {
+        border->pose_a = border->on_a, border->pose_b = border->on_b;
+    }
+}
+
+void mabd_redmax_rows(const mabd_redmax_solve* s) {
+    const mabd_redmax_loops* loops = &s->sim->loops;
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        const mabd_redmax_cut* cut = &loops->cuts[i];
+        const mabd_row_set* set = rows_of(s, cut);
+        loop_side side[2];
+        const mabd_joint_view view = view_of(s, cut, side);
+        mabd_real C[MABD_JOINT_MAX_ROWS];
+        mabd_rigid_row J[MABD_JOINT_MAX_ROWS];
+        mabd_rigid_joint_rows(&view, set->rigid_count, set->rigid, NULL, C, J);
+        for (int32_t r = 0; r < cut->row_count; r++) write_row(s, cut, side, &J[r], r, C[r]);
+    }
+}
+
+void mabd_redmax_pull_rows(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    mabd_redmax_rows(s);
+    for (int32_t r = s->part->row_first; r < s->part->row_first + s->part->row_count; r++) {
+        const mabd_redmax_border* border = border_of(s, r);
+        const mabd_real force = sim->loops.force[r];
+        if (border->a >= 0) {
+            sim->F[border->a] = mabd_sp_axpy(-force, border->on_a, sim->F[border->a]);
+        }
+        if (border->b >= 0) {
+            sim->F[border->b] = mabd_sp_axpy(-force, border->on_b, sim->F[border->b]);
+        }
+    }
+}
+
+mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint) {
+    const mabd_redmax_loops* loops = &s->sim->loops;
+    mabd_real most = 0;
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        const mabd_redmax_cut* cut = &loops->cuts[i];
+        for (int32_t r = cut->row_first; r < cut->row_first + cut->row_count; r++) {
+            const mabd_real size = (mabd_real)fabs(loops->gap[r]);
+            if (!(size <= most)) most = size, *joint = cut->joint;
+        }
+    }
+    return most;
+}
+
+bool mabd_redmax_cut_refuses(const mabd_row_set* set, const char** what) {
+    if (set->rigid_count == 0) {
+        *what = "springs and drives between bodies that other joints connect";
+    } else if (set->control_count + set->motor_count > 0) {
+        *what = "springs, drives, stops and friction on the axis of a joint that closes a loop "
+                "beside others of its kind";
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// ---- second derivatives ------------------------------------------------------------------------
+
+/// H of a joint in link frames: (wrench of the first side, by the second), 6 x 6, row-major.
+typedef struct link_blocks {
+    mabd_real aa[36], ab[36], ba[36], bb[36];
+} link_blocks;
+
+// out (6 x 6) = D_i' G D_j
+static void turn_block(const mabd_real* Di, const mabd_real* G, const mabd_real* Dj,
+                       mabd_real* out) {
+    mabd_real GD[36] = {0};
+    memset(out, 0, 36 * sizeof *out);
+    for (int r = 0; r < 6; r++) {
+        for (int k = 0; k < 6; k++) {
+            if (G[6 * r + k] == 0) continue;
+            for (int c = 0; c < 6; c++) GD[6 * r + c] += G[6 * r + k] * Dj[6 * k + c];
+        }
+    }
+    for (int k = 0; k < 6; k++) {
+        for (int r = 0; r < 6; r++) {
+            for (int c = 0; c < 6; c++) out[6 * r + c] += Di[6 * k + r] * GD[6 * k + c];
+        }
+    }
+}
+
+// Add [ [p][l]  0; [l]  0 ], the turn of a link against a force l that stays in the world.
+static void add_turn(const mabd_redmax_sim* sim, const loop_side* side, mabd_vec3 f, mabd_real* H) {
+    if (side->link < 0) return;
+    const mabd_vec3 l = mabd_m3_tmul(sim->world[side->link].R, f);
+    const mabd_mat3 turn = mabd_m3_skew(l);
+    mabd_rigid_add_part(H, 0, 0, 1, mabd_m3_skew_product(sim->links[side->link].principal.p, turn));
+    mabd_rigid_add_part(H, 3, 0, 1, turn);
+}
+
+/// A cut joint at a motion.
+typedef struct loop_joint {
+    const mabd_redmax_solve* s;
+    const mabd_row_set* set;
+    loop_side side[2];
+    mabd_joint_view view;
+    mabd_rigid_joint at;
+    mabd_rigid_row J[MABD_JOINT_MAX_ROWS];
+} loop_joint;
+
+static void loop_joint_at(const mabd_redmax_solve* s, const mabd_redmax_cut* cut, loop_joint* out) {
+    mabd_real C[MABD_JOINT_MAX_ROWS];
+    out->s = s, out->set = rows_of(s, cut);
+    out->view = view_of(s, cut, out->side);
+    out->at =
+        mabd_rigid_joint_rows(&out->view, out->set->rigid_count, out->set->rigid, NULL, C, out->J);
+}
+
+// H of row r with force lambda; blocks of sides on the ground are zero, but for their columns.
+static void add_row_blocks(const loop_joint* j, int32_t r, mabd_real lambda, link_blocks* H) {
+    link_blocks G, own;
+    const mabd_rigid_blocks to = {G.aa, G.ab, G.ba, G.bb};
+    const mabd_real *Da = j->side[0].D, *Db = j->side[1].D;
+    memset(&G, 0, sizeof G);
+    mabd_rigid_add_row(&j->at, &j->set->rigid[r], lambda, &to);
+    turn_block(Da, G.aa, Da, own.aa), turn_block(Da, G.ab, Db, own.ab);
+    turn_block(Db, G.ba, Da, own.ba), turn_block(Db, G.bb, Db, own.bb);
+    add_turn(j->s->sim, &j->side[0], mabd_v3_scale(lambda, j->J[r].a.f), own.aa);
+    add_turn(j->s->sim, &j->side[1], mabd_v3_scale(lambda, j->J[r].b.f), own.bb);
+    for (int i = 0; i < 36; i++) {
+        H->aa[i] += own.aa[i], H->ab[i] += own.ab[i];
+        H->ba[i] += own.ba[i], H->bb[i] += own.bb[i];
+    }
+}
+
+// Derivatives by the own motion of a link.
+static mabd_real* own_of(const mabd_redmax_sim* sim, int32_t link) {
+    return sim->loops.own + 36 * (size_t)sim->links[link].loop;
+}
+
+static void add_own(const mabd_redmax_sim* sim, int32_t link, const mabd_real* H) {
+    if (link < 0) return;
+    mabd_real* own = own_of(sim, link);
+    for (int i = 0; i < 36; i++) own[i] += H[i];
+}
+
+static void clear_own(const mabd_redmax_sim* sim, int32_t link) {
+    if (link >= 0) memset(own_of(sim, link), 0, 36 * sizeof(mabd_real));
+}
+
+void mabd_redmax_subtract_own(const mabd_redmax_sim* sim, int32_t link, mabd_real* N) {
+    const mabd_real* own = own_of(sim, link);
+    for (int i = 0; i < 36; i++) N[MABD_VARIATION * (i / 6) + 12 + i % 6] -= own[i];
+}
+
+static mabd_spatial column_of(const mabd_real* H, int k) {
+    mabd_real out[6];
+    for (int r = 0; r < 6; r++) out[r] = H[6 * r + k];
+    return mabd_sp_load(out);
+}
+
+// Borders of the relative twist of a cut joint.
+static void write_turns(const loop_joint* j, const mabd_redmax_cut* cut, const link_blocks* H) {
+    const mabd_redmax_sim* sim = j->s->sim;
+    const mabd_frame back = mabd_frame_inverse(&sim->world[cut->a]);
+    const mabd_frame E = mabd_frame_product(&back, &sim->world[cut->b]);
+    for (int k = 0; k < cut->turn_count; k++) {
+        mabd_redmax_border* border = &sim->loops.borders[cut->turn_first + k];
+        mabd_real unit[6] = {0};
+        unit[k] = 1;
+        memset(border, 0, sizeof *border);
+        border->a = cut->a, border->b = cut->b;
+        border->on_a = column_of(H->ab, k), border->on_b = column_of(H->bb, k);
+        border->pose_b = mabd_sp_load(unit);
+        border->pose_a = mabd_sp_scale(-1, mabd_frame_to_parent(&E, border->pose_b));
+        border->own = -1;
+    }
+}
+
+// Derivatives of the forces of a cut joint.
+static void write_stiffness(const loop_joint* j, const mabd_redmax_cut* cut) {
+    const mabd_redmax_sim* sim = j->s->sim;
+    link_blocks own, both;
+    memset(&own, 0, sizeof own), memset(&both, 0, sizeof both);
+    for (int32_t r = 0; r < cut->row_count; r++) {
+        const bool apart = cut->turn_count == 0 || j->set->rigid[r].kind == MABD_ROW_POINT;
+        add_row_blocks(j, r, sim->loops.force[cut->row_first + r], apart ? &own : &both);
+    }
+    add_own(sim, cut->a, own.aa);
+    add_own(sim, cut->b, own.bb);
+    write_turns(j, cut, &both);
+}
+
+// Velocity (v, omega) of a side as 6 numbers.
+static void store_twist(const loop_side* side, mabd_real* u) {
+    mabd_v3_store(side->u.v, u), mabd_v3_store(side->u.w, u + 3);
+}
+
+// out += V_i' H_ij of a row, by the twists of both links. H of geometric.h is taken to link frames
+// on the right only: on the left stand the velocities of the centres.
+static void add_row_rate(const loop_joint* j, int32_t r, mabd_spatial* by_a, mabd_spatial* by_b) {
+    const mabd_redmax_sim* sim = j->s->sim;
+    link_blocks G;
+    const mabd_rigid_blocks to = {G.aa, G.ab, G.ba, G.bb};
+    mabd_real u[2][6];
+    memset(&G, 0, sizeof G);
+    mabd_rigid_add_row(&j->at, &j->set->rigid[r], 1, &to);
+    for (int i = 0; i < 2; i++) store_twist(&j->side[i], u[i]);
+    for (int k = 0; k < 2; k++) { // by the motion of side k
+        const loop_side* side = &j->side[k];
+        const mabd_real *first = k == 0 ? G.aa : G.ab, *second = k == 0 ? G.ba : G.bb;
+        mabd_real sum[6] = {0}, turn[36] = {0}, V[6], out[6] = {0};
+        if (side->link < 0) continue;
+        for (int i = 0; i < 36; i++) {
+            sum[i % 6] += u[0][i / 6] * first[i] + u[1][i / 6] * second[i];
+        }
+        for (int i = 0; i < 36; i++) out[i % 6] += sum[i / 6] * side->D[i];
+        add_turn(sim, side, k == 0 ? j->J[r].a.f : j->J[r].b.f, turn);
+        mabd_sp_store(sim->V[side->link], V);
+        for (int i = 0; i < 36; i++) out[i % 6] += V[i / 6] * turn[i];
+        *(k == 0 ? by_a : by_b) = mabd_sp_load(out);
+    }
+}
+
+void mabd_redmax_border_derivatives(const mabd_redmax_solve* s) {
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        clear_own(s->sim, s->sim->loops.cuts[i].a);
+        clear_own(s->sim, s->sim->loops.cuts[i].b);
+    }
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        const mabd_redmax_cut* cut = &s->sim->loops.cuts[i];
+        loop_joint j;
+        loop_joint_at(s, cut, &j);
+        write_stiffness(&j, cut);
+        for (int32_t r = 0; s->by_rate && r < cut->row_count; r++) {
+            mabd_redmax_border* border = border_of(s, cut->row_first + r);
+            add_row_rate(&j, r, &border->pose_a, &border->pose_b);
+        }
+    }
+}
+
+// W . V' + (V' H) . V of one side; A of a link contains the acceleration -g of the ground.
+static mabd_real side_acceleration(const mabd_redmax_sim* sim, int32_t link, mabd_spatial W,
+                                   mabd_spatial by) {
+    if (link < 0) return 0;
+    const mabd_vec3 g = mabd_v3_load(sim->model->gravity);
+    mabd_spatial A = sim->A[link];
+    A.v = mabd_v3_add(A.v, mabd_m3_tmul(sim->world[link].R, g));
+    return mabd_sp_dot(W, A) + mabd_sp_dot(by, sim->V[link]);
+}
+
+void mabd_redmax_row_accelerations(const mabd_redmax_solve* s, mabd_real* out) {
+    const mabd_redmax_sim* sim = s->sim;
+    for (int32_t i = s->part->cut_first; i < s->part->cut_first + s->part->cut_count; i++) {
+        const mabd_redmax_cut* cut = &sim->loops.cuts[i];
+        loop_joint j;
+        loop_joint_at(s, cut, &j);
+        for (int32_t r = 0; r < cut->row_count; r++) {
+            const mabd_redmax_border* border = border_of(s, cut->row_first + r);
+            mabd_spatial by_a = mabd_sp_zero(), by_b = mabd_sp_zero();
+            add_row_rate(&j, r, &by_a, &by_b);
+            out[cut->row_first - s->part->row_first + r] =
+                side_acceleration(sim, cut->a, border->on_a, by_a) +
+                side_acceleration(sim, cut->b, border->on_b, by_b);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops of a part: rows of cut joints (loops.c), the bordered Newton system (border.c), and the
+// projection onto closed loops (closing.c). Parts without cut joints need none of these calls.
+#pragma once
+
+#include "formulation/redmax/redmax_motion.h"
+
+/// Index of the rows of a part in the borders of the simulation.
+MABD_FN mabd_redmax_border* mabd_redmax_borders(const mabd_redmax_solve* s) {
+    return s->sim->loops.borders + s->part->border_first;
+}
+
+/// Compute the rows of the cut joints of a part at the poses and velocities of its links: their
+/// values (gap) and columns. Rows are rates if s->by_rate (loops.c).
+void mabd_redmax_rows(const mabd_redmax_solve* s);
+/// mabd_redmax_rows, and subtract the wrenches of the rows from those of the links (loops.c).
+void mabd_redmax_pull_rows(const mabd_redmax_solve* s);
+/// Complete the border at the motion of the last residual: derivatives of rows that are rates, and
+/// of the forces of all rows by the motion of the bodies (loops.c).
+void mabd_redmax_border_derivatives(const mabd_redmax_solve* s);
+/// Subtract the derivatives of the rows on a link by its own motion from N (6 x 18), after
+/// mabd_redmax_border_derivatives (loops.c).
+void mabd_redmax_subtract_own(const mabd_redmax_sim* sim, int32_t link, mabd_real* N);
+/// Accelerations of the rows of a part at sim->v and a = 0, at the motion of the last residual
+/// (loops.c). out: rows of the part.
+void mabd_redmax_row_accelerations(const mabd_redmax_solve* s, mabd_real* out);
+/// Largest magnitude of the values of the rows of a part; *joint names it (loops.c).
+mabd_real mabd_redmax_largest_gap(const mabd_redmax_solve* s, int32_t* joint);
+/// True if a cut joint needs what rows do not have; *what names it (loops.c).
+bool mabd_redmax_cut_refuses(const mabd_row_set* set, const char** what);
+
+/// Build and factor the border over the factored H of a stage (border.c). MABD_ERR_SINGULAR.
+mabd_status mabd_redmax_border_factor(const mabd_redmax_solve* s);
+/// Set the weights of the rows in the merit, of the last factor (border.c).
+void mabd_redmax_set_row_weights(const mabd_redmax_solve* s);
+/// Solve for the step of q into sim->step, with -r in it, and for that of the forces of the rows
+/// (border.c).
+void mabd_redmax_border_solve(const mabd_redmax_solve* s);
+/// Solve M x = b + G'y with G x = c: b (freedoms) in, x out; c (rows of the part) in, y out. Needs
+/// the factor of the mass matrix and mabd_redmax_mass_border (border.c).
+void mabd_redmax_mass_solve(const mabd_redmax_solve* s, mabd_real* x, mabd_real* c);
+/// Subtract the forces U y of the last bordered solve, of a stage or of the mass matrix, from
+/// `forces` (freedoms) (border.c).
+void mabd_redmax_subtract_border(const mabd_redmax_solve* s, bool mass, mabd_real* forces);
+/// Factor G M^-1 G' over the factored mass matrix (border.c). MABD_ERR_SINGULAR.
+mabd_status mabd_redmax_mass_border(const mabd_redmax_solve* s);
+
+/// Move the iterate to closed loops in the mass metric, first its coordinates, then its rates
+/// (closing.c). MABD_ERR_SINGULAR, MABD_ERR_DIVERGED: the report names the joint.
+mabd_status mabd_redmax_close_loops(const mabd_redmax_solve* s);
