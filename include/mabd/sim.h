@@ -386,6 +386,7 @@ typedef struct mabd_quaternion_step_info {
     int32_t refinements;    // of linear solves, over all parts of the step
     int32_t redundant_rows; // left out at the end of the step (redundancy eliminate; else 0)
     mabd_real consistency;  // least cosine of axes that a joint keeps parallel; 1 at a closed pose
+    mabd_real round_off;    // largest residual above newton_tolerance that is round-off [m], [rad]
 } mabd_quaternion_step_info;
 
 /// Fields of mabd_step_info of the redmax formulation.

@@ -141,6 +141,7 @@ static void add_own(json_t* root, const summary_source* s) {
         set_integer(own, "refinements", stats->refinements);
         set_integer(own, "redundant_rows", stats->redundant_rows_max);
         summary_set_real(own, "consistency", stats->consistency_min);
+        summary_set_real(own, "round_off", stats->round_off_max);
         break;
     default:
         break;

@@ -120,6 +120,9 @@ void summary_print(const summary_source* s, FILE* out) {
     if (stats->unconverged_steps > 0) {
         fprintf(out, ", %lld steps not converged", (long long)stats->unconverged_steps);
     }
+    if (stats->round_off_max > 0) {
+        fprintf(out, ", residuals up to %.1e m or rad are round-off", stats->round_off_max);
+    }
     if (stats->dual_iterations > 0) {
         fprintf(
             out,

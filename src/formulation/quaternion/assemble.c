@@ -314,12 +314,27 @@ mabd_ball_damper mabd_quaternion_damper(const mabd_quaternion_sim* sim,
     return (mabd_ball_damper){mabd_v3_load(d), mabd_v3_load(inertia), mabd_v3_load(past), rate};
 }
 
+// The gains of axes with force laws: the symmetric Newton has the others in rows of their axes
+// (symmetric_turns.c).
+static mabd_ball_damper keep_laws(const mabd_row_set* set, mabd_ball_damper d) {
+    mabd_real damping[3], armature[3];
+    mabd_v3_store(d.damping, damping), mabd_v3_store(d.armature, armature);
+    for (int32_t r = 0; r < set->control_count; r++) {
+        if (!mabd_quaternion_is_damped_turn(set, r) || set->control[r].law) continue;
+        damping[set->control_row[r].axis] = armature[set->control_row[r].axis] = 0;
+    }
+    d.damping = mabd_v3_load(damping), d.armature = mabd_v3_load(armature);
+    return d;
+}
+
 static void add_damper(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
                        const mabd_real* pose, const joint_rows* rows, bool matrix) {
     mabd_quaternion_sim* sim = s->sim;
     const mabd_model_joint* joint = &sim->model->joints[j->joint];
-    if (!sim->model->row_sets[joint->row_set].damped) return;
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    if (!set->damped) return;
     const mabd_ball_damper d = mabd_quaternion_damper(sim, joint, 1 / s->bh);
+    const bool whole = matrix && !sim->dual;
     const mabd_ball_side a = mabd_quaternion_ball_side(s, pose, joint->a),
                          b = mabd_quaternion_ball_side(s, pose, joint->b);
     const mabd_rigid_blocks G = mabd_quaternion_blocks(s, j);
@@ -327,7 +342,11 @@ static void add_damper(const mabd_quaternion_solve* s, const mabd_quaternion_joi
     mabd_ball_damper_add(&d, rows->view.Fb, rows->rigid.Q, &a, &b, s->bh * s->bh,
                          j->slot_a >= 0 ? residual + 6 * (size_t)j->slot_a + 3 : NULL,
                          j->slot_b >= 0 ? residual + 6 * (size_t)j->slot_b + 3 : NULL,
-                         matrix ? &G : NULL);
+                         whole ? &G : NULL);
+    if (whole || !matrix) return;
+    const mabd_ball_damper kept = keep_laws(set, d);
+    mabd_ball_damper_add(&kept, rows->view.Fb, rows->rigid.Q, &a, &b, s->bh * s->bh, NULL, NULL,
+                         &G);
 }
 
 static void evaluate_joint(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j,
@@ -406,7 +425,7 @@ mabd_quaternion_size mabd_quaternion_size_of(const mabd_quaternion_sim* sim,
                                              const mabd_quaternion_part* part,
                                              const mabd_real* vector) {
     const mabd_model* m = sim->model;
-    mabd_quaternion_size size = {0, 0, -1, -1};
+    mabd_quaternion_size size = {0, 0, 0, -1, -1};
     for (int32_t i = 0; i < part->body_count; i++) {
         const int32_t body = sim->bodies[part->body_first + i];
         const mabd_model_class* c = &m->classes[m->body_class[body]];
@@ -415,6 +434,7 @@ mabd_quaternion_size mabd_quaternion_size_of(const mabd_quaternion_sim* sim,
             measure(vector[6 * i + k] / mass, body, -1, &size);
         }
     }
+    size.balance = size.largest;
     for (int32_t i = 0; i < part->joint_count; i++) {
         const mabd_quaternion_joint* j = &sim->joints[part->joint_first + i];
         const mabd_real* row = vector + 6 * (size_t)part->body_count + (j->row - part->row_first);

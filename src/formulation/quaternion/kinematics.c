@@ -15,6 +15,7 @@
 #include "formulation/quaternion/closing.h"
 #include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/quaternion_layout.h"
+#include "formulation/quaternion/symmetric_turns.h"
 #include "rigid/script.h"
 
 #include <math.h>
@@ -207,7 +208,7 @@ static void add_turns(const mabd_quaternion_solve* s, const mabd_quaternion_join
     const mabd_vec3 y = mabd_v3_add(mabd_m3_mul(mabd_ball_gain(view->Fb, d.damping), r),
                                     mabd_m3_mul(I, mabd_v3_cross(om_b, seen)));
     mabd_real* rhs = sim->rhs + s->part->vector_first;
-    add_turn_inertia(s, j, I, Q);
+    if (!sim->dual) add_turn_inertia(s, j, I, Q); // it has rows of the axes instead
     if (j->slot_b >= 0) {
         mabd_real* to = rhs + 6 * (size_t)j->slot_b + 3;
         mabd_v3_store(mabd_v3_sub(mabd_v3_load(to), y), to);
@@ -215,6 +216,19 @@ static void add_turns(const mabd_quaternion_solve* s, const mabd_quaternion_join
     if (j->slot_a >= 0) {
         mabd_real* to = rhs + 6 * (size_t)j->slot_a + 3;
         mabd_v3_store(mabd_v3_add(mabd_v3_load(to), mabd_m3_tmul(Q, y)), to);
+    }
+}
+
+// Add a force along a row to the right-hand side of its bodies.
+static void push(const mabd_quaternion_solve* s, const mabd_quaternion_joint* j, mabd_real force,
+                 const mabd_rigid_row* J) {
+    const mabd_rigid_wrench* side[2] = {&J->a, &J->b};
+    const int32_t slots[2] = {j->slot_a, j->slot_b};
+    for (int k = 0; k < 2; k++) {
+        if (slots[k] < 0) continue;
+        mabd_real* to = s->sim->rhs + s->part->vector_first + 6 * (size_t)slots[k];
+        mabd_v3_store(mabd_v3_axpy(force, side[k]->f, mabd_v3_load(to)), to);
+        mabd_v3_store(mabd_v3_axpy(force, side[k]->t, mabd_v3_load(to + 3)), to + 3);
     }
 }
 
@@ -252,6 +266,10 @@ static void set_joint(const mabd_quaternion_solve* s, const mabd_quaternion_node
         } else if (c->armature > 0 && !turns) {
             b[r] += force / c->armature;
             mabd_quaternion_release_row(s, j, r, 1 / c->armature, true);
+        } else if (c->armature > 0 && sim->dual) {
+            push(s, j, force, &J[r]);
+            b[r] = 0;
+            mabd_quaternion_store_turn(s, j, r, row->axis, 1 / c->armature);
         } else {
             b[r] = force;
             mabd_quaternion_release_row(s, j, r, 1, false);

@@ -12,7 +12,14 @@
 // The step is halved while the sum of squares of the residual grows by more than GROWTH_MAX, each
 // entry in metres or radians: |E_f| bh^2/m, |E_t| bh^2/J, |C|. No body turns by more than a radian
 // at once. The iteration ends when every entry is below the tolerance; one norm over all entries
-// would hide the errors of light bodies.
+// would hide the errors of light bodies. Entries that round-off keeps above the tolerance end it as
+// well (round_off.c).
+//
+// An iteration that stalls above that fails, and the step is taken in halves (step.c). There is one
+// kind of stall that halves do not cure: rows that only an infinite force closes, such as those of
+// a straight line of links between two fixed points under a load across it. The bodies balance
+// then, and each row is a spring of the stiffness 1/(e bh^2): open by d with the force d/(e bh^2).
+// Such a pose is accepted where the caller has no smaller step left, and reported.
 //
 // The order of pivots is fixed, and under compression the block of a body, bh^2 (A - G), may lose
 // rank although K does not. The factor then fails, or it is inaccurate: the equations of bodies
@@ -26,7 +33,9 @@
 #include "base/clock.h"
 #include "formulation/quaternion/quaternion_axes.h"
 #include "formulation/quaternion/quaternion_layout.h"
+#include "formulation/quaternion/round_off.h"
 #include "formulation/quaternion/symmetric.h"
+#include "formulation/quaternion/symmetric_turns.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,8 +63,24 @@
 #define SEARCH_MAX_HALVINGS 8
 /// Largest rotation of a body in an iteration [rad].
 #define TURN_MAX_RAD ((mabd_real)1)
-/// Largest residual of a solve that used up its iterations, in tolerances, that is accepted.
-#define ACCEPT_TOLERANCES ((mabd_real)100)
+/// Residual of the bodies, in tolerances, and errors of rows [m], [rad], of a solve that stalled and
+/// may be accepted: openings up to which a start is taken as closed. Those of a net on an edge, 10
+/// x 10, h = 10 ms, are 1e-8 to 6e-8 m.
+#define NEAR_TOLERANCES ((mabd_real)100)
+#define NEAR_ROWS       ((mabd_real)1e-6)
+/// An iteration stalls if its residual is the same in some iterations, to this part, or does not
+/// halve in more of them. The symmetric Newton converges linearly, at worst as 0.93.
+#define STILL_PART       ((mabd_real)1e-2)
+#define STILL_ITERATIONS 2
+#define SLOW_ITERATIONS  10
+/// Residuals, in tolerances, that are compared with round-off: those that do not fall by the factor
+/// beside it in an iteration, and all below NEAR_TOLERANCES. It spares the comparison of others.
+#define ROUND_OFF_TOLERANCES ((mabd_real)1e4)
+#define ROUND_OFF_FALL       ((mabd_real)0.1)
+/// Largest rotation of a body in an iteration, in roots of the tolerance, after which the next
+/// residual is expected to be below it: what is left is of second order. Only the residual is
+/// evaluated there; the matrix would not be used.
+#define LAST_TURN_ROOTS ((mabd_real)0.3)
 /// Changes of branches of force laws at one pose, in iterations of a solve.
 #define AXIS_CHANGES_PER_ITERATION 4
 /// Least cosine of axes that a joint keeps parallel: below it the joint has flipped over.
@@ -186,19 +211,21 @@ static void solve_for_all(const mabd_quaternion_solve* s) {
         multiply(s, sim->y + at, sim->rhs + at);
     }
     for (size_t i = at; i < end; i++) sim->rhs[i] -= sim->residual[i];
+    if (sim->dual) mabd_quaternion_scale_turns(s);
     s->report->refinements += solve_refined(s, whole ? REFINE_PART : REFINE_LOOSE_PART);
     for (size_t i = 0; !whole && i < rows; i++) sim->y[at + bodies + i] += l[i];
+    if (sim->dual) mabd_quaternion_finish_turns(s);
 }
 
-// The largest part of the increment that turns no body too far.
-static mabd_real longest_part(const mabd_quaternion_solve* s) {
+// Largest rotation of a body by the increment [rad].
+static mabd_real largest_turn(const mabd_quaternion_solve* s) {
     mabd_real most = 0;
     for (int32_t i = 0; i < s->part->body_count; i++) {
-        const mabd_real* phi = s->sim->y + s->part->vector_first + 6 * (size_t)i + 3;
-        const mabd_real turn = mabd_v3_norm(mabd_v3_load(phi));
-        if (turn > most) most = turn;
+        const mabd_vec3 phi = mabd_v3_load(s->sim->y + s->part->vector_first + 6 * (size_t)i + 3);
+        const mabd_real square = mabd_v3_dot(phi, phi);
+        if (square > most) most = square;
     }
-    return most > TURN_MAX_RAD ? TURN_MAX_RAD / most : 1;
+    return (mabd_real)sqrt(most);
 }
 
 // Move the iterate by a part of the increment into trial and trial_multiplier.
@@ -230,17 +257,19 @@ static void accept(const mabd_quaternion_solve* s) {
            (size_t)s->part->row_count * sizeof *sim->multiplier);
 }
 
-// Move along the increment. False if the residual grows too far above `highest`.
+// Move along the increment. False if the residual grows too far above `highest`. *matrix: K at the
+// new iterate is known.
 static bool search_line(const mabd_quaternion_solve* s, mabd_real highest,
-                        mabd_quaternion_size* size) {
-    const mabd_sim_def* def = &s->sim->def;
-    mabd_real part = longest_part(s);
+                        mabd_quaternion_size* size, bool* matrix) {
+    const mabd_real tolerance = s->sim->def.quaternion.newton_tolerance, turn = largest_turn(s);
+    mabd_real part = turn > TURN_MAX_RAD ? TURN_MAX_RAD / turn : 1;
+    *matrix = turn > LAST_TURN_ROOTS * (mabd_real)sqrt(tolerance);
     for (int k = 0; k <= SEARCH_MAX_HALVINGS; k++, part /= 2) {
         try_part(s, part);
         const mabd_quaternion_size next =
-            mabd_quaternion_evaluate(s, s->sim->trial, s->sim->trial_multiplier, false);
+            mabd_quaternion_evaluate(s, s->sim->trial, s->sim->trial_multiplier, *matrix);
         if (next.merit <= GROWTH_MAX * highest ||
-            next.largest <= def->quaternion.newton_tolerance) {
+            (isfinite(next.merit) && next.largest <= tolerance)) {
             *size = next;
             accept(s);
             return true;
@@ -330,8 +359,9 @@ static mabd_status fail_axes(const mabd_quaternion_solve* s, int32_t joint) {
 }
 
 static mabd_status iterate(const mabd_quaternion_solve* s, mabd_real highest,
-                           mabd_quaternion_size* size, bool* stalls) {
+                           mabd_quaternion_size* size, bool* matrix, bool* stalls) {
     int32_t joint, changes = 0;
+    if (s->sim->dual) mabd_quaternion_make_symmetric(s);
     MABD_TRY(find_increment(s));
     while (s->part->laws && mabd_quaternion_move_axes(s, changes == 0, &joint)) {
         if (++changes > AXIS_CHANGES_PER_ITERATION * s->sim->def.max_iterations) {
@@ -342,7 +372,7 @@ static mabd_status iterate(const mabd_quaternion_solve* s, mabd_real highest,
         if (size->merit > highest) highest = size->merit;
         MABD_TRY(find_increment(s));
     }
-    *stalls = !search_line(s, highest, size);
+    *stalls = !search_line(s, highest, size, matrix);
     return MABD_OK;
 }
 
@@ -355,29 +385,71 @@ static mabd_real remember(mabd_real* merits, int32_t i, mabd_real merit) {
     return most;
 }
 
+/// How the residual falls.
+typedef struct progress {
+    mabd_real last, balance; // largest of the last iterate, and that of its bodies
+    mabd_real mark;          // largest when it last halved
+    int32_t still, slow;     // iterates since then
+} progress;
+
+// Note the residual of an iterate; returns whether the iteration stalls. Where rows stay open the
+// balance of the bodies goes on to converge.
+static bool note_progress(progress* p, const mabd_quaternion_size* size, mabd_real tolerance) {
+    const mabd_real largest = size->largest;
+    const bool balanced = size->balance <= tolerance || size->balance > p->balance / 2;
+    p->still = balanced && fabs(largest - p->last) <= STILL_PART * p->last ? p->still + 1 : 0;
+    p->slow = largest <= p->mark / 2 ? 0 : p->slow + 1;
+    if (p->slow == 0) p->mark = largest;
+    p->last = largest, p->balance = size->balance;
+    return p->still >= STILL_ITERATIONS || p->slow >= SLOW_ITERATIONS;
+}
+
+// Judge an iteration that ended above the tolerance; sim->residual is that of the iterate.
+static mabd_status judge_stall(const mabd_quaternion_solve* s, const mabd_quaternion_size* size) {
+    const mabd_real tolerance = s->sim->def.quaternion.newton_tolerance;
+    int32_t joint = -1;
+    if (!mabd_quaternion_axes_settled(s, s->sim->multiplier, &joint)) return fail_axes(s, joint);
+    s->report->near = size->balance <= NEAR_TOLERANCES * tolerance && size->largest <= NEAR_ROWS;
+    if (s->accepts && s->report->near) {
+        s->report->converged = false;
+        return mabd_quaternion_check_consistency(s);
+    }
+    return fail(s, MABD_ERR_DIVERGED, size->body, size->joint, "the equations do not converge at");
+}
+
+// True if the iterate solves the equations, to the tolerance or to round-off. last: residual of the
+// iterate before it.
+static bool is_solved(const mabd_quaternion_solve* s, const mabd_quaternion_size* size,
+                      mabd_real last) {
+    const mabd_real tolerance = s->sim->def.quaternion.newton_tolerance;
+    const mabd_real falls =
+        size->largest <= ROUND_OFF_FALL * last ? NEAR_TOLERANCES : ROUND_OFF_TOLERANCES;
+    if (size->largest <= tolerance) return true;
+    if (!(size->largest <= falls * tolerance)) return false;
+    if (!mabd_quaternion_is_round_off(s)) return false;
+    if (size->largest > s->report->round_off) s->report->round_off = size->largest;
+    return true;
+}
+
 mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s) {
     mabd_real merits[GROWTH_MEMORY];
     mabd_quaternion_sim* sim = s->sim;
-    const mabd_real tolerance = sim->def.quaternion.newton_tolerance;
-    mabd_quaternion_size size = {0, 0, -1, -1};
-    bool stalls = false;
-    int32_t joint = -1;
+    const mabd_real far = (mabd_real)INFINITY;
+    progress so_far = {far, far, far, 0, 0};
+    bool stalls = false, matrix = true;
+    int32_t joint;
     if (s->part->laws) mabd_quaternion_start_axes(s);
-    for (int32_t i = 0; !stalls; i++) {
-        const bool solved = i > 0 && size.largest <= tolerance;
-        if (solved && mabd_quaternion_axes_settled(s, sim->multiplier, &joint)) {
-            return mabd_quaternion_check_consistency(s);
+    mabd_quaternion_size size = mabd_quaternion_evaluate(s, sim->pose, sim->multiplier, true);
+    for (int32_t i = 0; i < sim->def.max_iterations && !stalls; i++) {
+        if (!matrix) mabd_quaternion_evaluate(s, sim->pose, sim->multiplier, true);
+        MABD_TRY(iterate(s, remember(merits, i, size.merit), &size, &matrix, &stalls));
+        if (!stalls && is_solved(s, &size, so_far.last)) {
+            if (mabd_quaternion_axes_settled(s, sim->multiplier, &joint)) {
+                return mabd_quaternion_check_consistency(s);
+            }
+        } else {
+            stalls |= note_progress(&so_far, &size, sim->def.quaternion.newton_tolerance);
         }
-        if (i == sim->def.max_iterations) break;
-        size = mabd_quaternion_evaluate(s, sim->pose, sim->multiplier, true);
-        if (sim->dual) mabd_quaternion_make_symmetric(s);
-        MABD_TRY(iterate(s, remember(merits, i, size.merit), &size, &stalls));
     }
-    s->report->converged = false;
-    if (!(size.largest <= ACCEPT_TOLERANCES * tolerance)) {
-        return fail(s, MABD_ERR_DIVERGED, size.body, size.joint,
-                    "the equations do not converge at");
-    }
-    if (!mabd_quaternion_axes_settled(s, sim->multiplier, &joint)) return fail_axes(s, joint);
-    return mabd_quaternion_check_consistency(s);
+    return judge_stall(s, &size);
 }

@@ -27,16 +27,24 @@ void mabd_quaternion_resolve(mabd_sim_def* def) {
     if (def->max_iterations == 0) def->max_iterations = 40;
 }
 
-// Blocks between bodies of damped rotations are stiff, and the symmetric Newton leaves them out.
+// The symmetric Newton has armature on three free rotations in the rows of their axes, which rigid
+// servos, stops and friction need for themselves.
 static mabd_status check_turns(const mabd_model* model, mabd_error* error) {
     for (int32_t i = 0; i < model->joint_count; i++) {
+        const mabd_row_set* set = &model->row_sets[model->joints[i].row_set];
         char label[160];
-        if (!model->row_sets[model->joints[i].row_set].damped) continue;
-        mabd_model_joint_label(model, i, label, sizeof label);
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'quaternion' has no dampers or armature on three free "
-                         "rotations with newton 'symmetric': use 'exact' for %s",
-                         label);
+        bool taken = false;
+        for (int32_t r = 0; set->damped && r < set->control_count; r++) {
+            const mabd_control* c = &set->control[r];
+            taken |= set->control_row[r].kind == MABD_ROW_VECTOR && c->armature > 0 &&
+                     (c->rigid || c->law);
+        }
+        if (!taken) continue;
+        return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, i, 0,
+                            "formulation 'quaternion' has no armature on three free rotations with "
+                            "rigid servos, stops, force limits or friction with newton "
+                            "'symmetric': use 'exact' for %s",
+                            mabd_model_joint_label(model, i, label, sizeof label));
     }
     return MABD_OK;
 }

@@ -107,6 +107,8 @@ typedef struct mabd_quaternion_report {
     mabd_real off; // of a target, before the reason; 0 = none
     int32_t iterations, line_searches, refinements, retries, substeps, redundant_rows;
     bool converged;
+    bool near;           // the last failure was a stall near a solution (newton.c)
+    mabd_real round_off; // largest residual above the tolerance that is round-off (round_off.c)
     mabd_real gap, angle_error, consistency;
     int32_t worst_joint;
     int32_t fallbacks;       // iterations with the symmetric part of the matrix

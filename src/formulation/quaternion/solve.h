@@ -14,6 +14,7 @@ typedef struct mabd_quaternion_solve {
     mabd_real time;    // of its end [s]
     mabd_real from, h; // start and length of the step [s]
     mabd_vec3 wind;    // [m/s]
+    bool accepts;      // a pose near which the iteration stalls: there is no smaller step left
     mabd_quaternion_report* report;
 } mabd_quaternion_solve;
 
@@ -21,6 +22,7 @@ typedef struct mabd_quaternion_solve {
 typedef struct mabd_quaternion_size {
     mabd_real merit;     // sum of squares of the entries below
     mabd_real largest;   // of |E_f| bh^2/m [m], |E_t,k| bh^2/J_k [rad], |C| [m] or [rad]
+    mabd_real balance;   // of the bodies alone
     int32_t body, joint; // where it is, the other is -1
 } mabd_quaternion_size;
 
@@ -85,7 +87,8 @@ mabd_quaternion_size mabd_quaternion_size_of(const mabd_quaternion_sim* sim,
                                              const mabd_real* vector);
 
 /// Solve the equations of a part. sim->pose holds the first guess and gets the result;
-/// sim->multiplier (scaled) likewise. Writes the report; status is that of the solve.
+/// sim->multiplier (scaled) likewise. Writes the report; status is that of the solve. A solve that
+/// stalls is MABD_ERR_DIVERGED, with report->near if a solve with s->accepts would take its pose.
 mabd_status mabd_quaternion_newton(mabd_quaternion_solve* s);
 
 /// Check that no joint of a part has flipped over at sim->pose; writes the report.

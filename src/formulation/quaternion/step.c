@@ -26,6 +26,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/// Halvings of the start of a step after which stalls near a solution come from its start pose.
+#define STUCK_LEVEL 2
+
 /// The step of a part: where it comes from and what it may use.
 typedef struct part_step {
     mabd_quaternion_solve solve;
@@ -329,7 +332,9 @@ static void begin_again(part_step* p, mabd_real time) {
     take_branches(p, time);
 }
 
-// The step in parts of h/2, h/4, ...: a part that fails is halved, and so are all after it.
+// The step in parts of h/2, h/4, ...: a part that fails is halved, and so are all after it. Stalls
+// near a solution (newton.c) right at the start of the step, again in its first quarter, come from
+// its start pose: smaller parts do not cure them.
 static mabd_status advance_in_parts(part_step* p, mabd_real time) {
     mabd_quaternion_sim* sim = p->solve.sim;
     mabd_quaternion_report* report = p->solve.report;
@@ -344,7 +349,9 @@ static mabd_status advance_in_parts(part_step* p, mabd_real time) {
     while (done < units) {
         const mabd_real unit = sim->def.h / (mabd_real)units;
         p->solve.h = (mabd_real)size * unit;
+        p->solve.accepts = size == 1;
         p->slope = NULL;
+        report->near = false;
         const mabd_status status =
             advance(p, MABD_INTEGRATOR_EULER, time + (mabd_real)done * unit, &sim->next);
         if (status == MABD_OK) {
@@ -352,7 +359,7 @@ static mabd_status advance_in_parts(part_step* p, mabd_real time) {
             done += size;
             report->substeps++;
             taken->parts[level]++;
-        } else if (size == 1) {
+        } else if (size == 1 || (report->near && done == 0 && level == STUCK_LEVEL)) {
             return status;
         } else {
             report->retries++;
@@ -388,6 +395,7 @@ void mabd_quaternion_take_past(const mabd_quaternion_solve* s, const mabd_tablea
 mabd_status mabd_quaternion_repeat(mabd_quaternion_solve* s, mabd_integrator method, mabd_real time,
                                    const mabd_quaternion_sources* from, mabd_quaternion_node* to) {
     part_step p = {.solve = *s, .from = from->start, .last = from->last, .slope = from->slope};
+    p.solve.accepts = true; // what the step accepted
     const mabd_status status = advance(&p, method, time, to);
     *s = p.solve;
     return status;
@@ -406,20 +414,55 @@ static void measure_rows(part_step* p) {
     }
 }
 
-// The step by one method, or in parts if it fails.
-static mabd_status take_step(part_step* p, mabd_integrator method, mabd_real time) {
+// The step by one method.
+static mabd_status take_whole_step(part_step* p, mabd_integrator method, mabd_real time) {
     mabd_quaternion_sim* sim = p->solve.sim;
     restore_lambda(sim, p->solve.part);
     take_branches(p, time);
-    mabd_status status = advance(p, method, time, &sim->next);
-    if (status == MABD_OK && p->jumped) {
-        begin_again(p, time);
-        p->solve.part->taken.method = MABD_INTEGRATOR_EULER;
-        status = advance(p, MABD_INTEGRATOR_EULER, time, &sim->next);
-    }
-    const bool halve = method != MABD_INTEGRATOR_SEMI_IMPLICIT &&
+    const mabd_status status = advance(p, method, time, &sim->next);
+    if (status != MABD_OK || !p->jumped) return status;
+    begin_again(p, time);
+    p->solve.part->taken.method = MABD_INTEGRATOR_EULER;
+    return advance(p, MABD_INTEGRATOR_EULER, time, &sim->next);
+}
+
+// The step by implicit Euler, whose one solve is at the end of the step. Rigid servos from a table
+// may be in concert there and not at the first solve of two: BDF2 still starts on them.
+static mabd_status take_euler_step(part_step* p, mabd_real time) {
+    p->solve.report->retries++;
+    p->solve.part->taken.method = MABD_INTEGRATOR_EULER;
+    p->solve.part->taken.had_slope = false;
+    begin_again(p, time);
+    return advance(p, MABD_INTEGRATOR_EULER, time, &p->solve.sim->next);
+}
+
+// A step that stalled near a solution and that no smaller one cures: it is reported as not
+// converged.
+static mabd_status accept_near(part_step* p, mabd_integrator method, mabd_real time) {
+    mabd_quaternion_taken* taken = &p->solve.part->taken;
+    *taken = (mabd_quaternion_taken){.method = method, .had_slope = p->slope != NULL};
+    p->solve.accepts = true;
+    p->solve.report->substeps = 1;
+    return take_whole_step(p, method, time);
+}
+
+// The step by one method; if it fails by implicit Euler, or in parts.
+static mabd_status take_step(part_step* p, mabd_integrator method, mabd_real time) {
+    const part_step start = *p;
+    p->solve.accepts = p->solve.sim->def.max_halvings == 0;
+    mabd_status status = take_whole_step(p, method, time);
+    const bool near = p->solve.report->near;
+    const bool again = method != MABD_INTEGRATOR_SEMI_IMPLICIT &&
                        (status == MABD_ERR_SINGULAR || status == MABD_ERR_DIVERGED);
-    return halve && sim->def.max_halvings > 0 ? advance_in_parts(p, time) : status;
+    if (!again || p->solve.sim->def.max_halvings == 0) return status;
+    if (mabd_tableau_of(method).count == 2) {
+        *p = start;
+        if (take_euler_step(p, time) == MABD_OK) return MABD_OK;
+    }
+    status = advance_in_parts(p, time);
+    if (status == MABD_OK || !near) return status;
+    *p = start;
+    return accept_near(p, method, time);
 }
 
 // True if a row that was left out is open at the end of the step.
@@ -499,7 +542,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
         part->elimination ? step_without_rows(&p, method, time) : take_step(&p, method, time);
     if (report->status == MABD_ERR_DIVERGED) blame_drive(&p, time);
     if (report->status != MABD_OK) return;
-    const bool parts = report->retries > 0;
+    const bool parts = part->taken.halved || part->taken.method != method; // by implicit Euler
     smooth &= !p.jumped && !(watches && parts);
     if (!smooth) part->taken.impact = mabd_quaternion_take_impacts(&p.solve, &sim->next);
     part->history_after = smooth;
@@ -541,6 +584,7 @@ static void add_report(const mabd_quaternion_report* r, mabd_step_info* info) {
     if (r->dual_residual > info->dual_residual) info->dual_residual = r->dual_residual;
     info->quaternion.refinements += r->refinements;
     info->quaternion.redundant_rows += r->redundant_rows;
+    if (r->round_off > info->quaternion.round_off) info->quaternion.round_off = r->round_off;
     if (r->consistency < info->quaternion.consistency) {
         info->quaternion.consistency = r->consistency;
     }

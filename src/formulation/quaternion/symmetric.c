@@ -23,6 +23,7 @@
 #include "formulation/quaternion/symmetric.h"
 
 #include "formulation/quaternion/quaternion_layout.h"
+#include "formulation/quaternion/symmetric_turns.h"
 #include "rigid/component_dual.h"
 #include "rigid/definite.h"
 
@@ -80,6 +81,7 @@ void mabd_quaternion_make_symmetric(const mabd_quaternion_solve* s) {
         memset(sim->U + block, 0, 36 * sizeof *sim->U);
         memset(sim->lower + block, 0, 36 * sizeof *sim->lower);
     }
+    if (sim->dual) mabd_quaternion_store_turns(s);
 }
 
 // ---- bodies ------------------------------------------------------------------------------------
