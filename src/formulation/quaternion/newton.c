@@ -63,9 +63,9 @@
 #define SEARCH_MAX_HALVINGS 8
 /// Largest rotation of a body in an iteration [rad].
 #define TURN_MAX_RAD ((mabd_real)1)
-/// Residual of the bodies, in tolerances, and errors of rows [m], [rad], of a solve that stalled and
-/// may be accepted: openings up to which a start is taken as closed. Those of a net on an edge, 10
-/// x 10, h = 10 ms, are 1e-8 to 6e-8 m.
+/// Residual of the bodies, in tolerances, and errors of rows [m], [rad], of a solve that stalled
+/// and may be accepted: openings up to which a start is taken as closed. Those of a net on an edge,
+/// 10 x 10, h = 10 ms, are 1e-8 to 6e-8 m.
 #define NEAR_TOLERANCES ((mabd_real)100)
 #define NEAR_ROWS       ((mabd_real)1e-6)
 /// An iteration stalls if its residual is the same in some iterations, to this part, or does not
