@@ -155,7 +155,8 @@ static mabd_status fill(mabd_gradient* g, const mabd_sim_def* sim_def, const mab
         return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s' has no gradients",
                          ops->name);
     }
-    const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false};
+    const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false,
+                                       needs_forces(def)};
     MABD_TRY(ops->gradient_open(g->sim->self, &setup, &g->allocator, &g->work, error));
     g->frame.variant = &g->variant, g->frame.def = g->def, g->frame.h = g->sim->def.h;
     for (int32_t i = 0; i < def->parameter_count; i++) {
