@@ -14,7 +14,6 @@ typedef struct mabd_gradient_setup {
     const mabd_parameter* parameters; // (parameter_count), checked against the model
     const mabd_real* values;          // (parameter_count), may change between runs
     bool forward;                     // for forward mode, else for adjoints
-    bool forces;                      // some bars are by joint forces
 } mabd_gradient_setup;
 
 /// A step of a run with the records of its tape. Step 0 is the projection of the start state onto
@@ -30,7 +29,8 @@ typedef struct mabd_output_bars {
     const mabd_real* state;  // (bodies x 12) by position, turn in the body frame, velocity, angular
                              // velocity
     const mabd_real* forces; // (joints x 6) by mabd_sim_get_joint_forces, null = none
-    mabd_real energy;        // by mabd_measure.energy
+    const mabd_real* efforts; // (joints x 6) by get_efforts, null = none
+    mabd_real energy;         // by mabd_measure.energy
 } mabd_output_bars;
 
 typedef struct mabd_formulation_ops {
@@ -86,9 +86,16 @@ typedef struct mabd_formulation_ops {
     /// values are checked before.
     void (*apply_force)(void* self, int32_t n, const int32_t* bodies, const mabd_real* forces,
                         const mabd_real* torques);
+    /// Take the target of a control (copy * controls + control, -1 = none) and the force on a body
+    /// (-1 = none) as jumping at the start of the next step, whatever their values are: a run then
+    /// depends smoothly on inputs that are equal by chance. Null: inputs have no history.
+    void (*restart_input)(void* self, int32_t control, int32_t body);
     /// The list of warnings, from creation on.
     mabd_warnings* (*warnings)(void* self);
     void (*get_joint_forces)(const void* self, mabd_real* forces);
+    /// Write the forces of servos and rate drives on the axes of joints (joints x 6) at the state
+    /// [N], [N m], 0 where there is none; motors are not in them. Null: they are not known.
+    void (*get_efforts)(const void* self, mabd_real* efforts);
     void (*get_joint_coordinates)(const void* self, int32_t joint, mabd_real* coordinates);
     /// Find the rank of the rows at the state. Null: the formulation has none.
     mabd_status (*get_rank)(void* self, mabd_rank_info* rank, mabd_error* error);

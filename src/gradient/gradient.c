@@ -26,12 +26,10 @@
 
 #define TAKE(field, n) g->field = mabd_arena_take(arena, (n), sizeof *g->field)
 
-static bool needs_forces(const mabd_gradient_def* def) {
-    bool needs = false;
-    for (int32_t i = 0; i < def->term_count; i++) {
-        needs |= def->terms[i].kind == MABD_LOSS_JOINT_FORCE;
-    }
-    return needs;
+static bool has_kind(const mabd_gradient_def* def, mabd_loss_kind kind) {
+    bool has = false;
+    for (int32_t i = 0; i < def->term_count; i++) has |= def->terms[i].kind == kind;
+    return has;
 }
 
 static void lay_out(mabd_gradient* g, const mabd_gradient_def* def, mabd_arena* arena) {
@@ -48,9 +46,18 @@ static void lay_out(mabd_gradient* g, const mabd_gradient_def* def, mabd_arena* 
     TAKE(frame.angular, 3 * bodies);
     TAKE(frame.state_bars, 12 * bodies);
     if (def->user_fn) TAKE(frame.user_bars, 12 * bodies);
-    if (!needs_forces(def)) return;
-    TAKE(frame.forces, 6 * joints);
-    TAKE(frame.force_bars, 6 * joints);
+    if (mabd_loss_needs_start(g->source, def)) {
+        TAKE(frame.start_quaternions, 4 * bodies);
+        TAKE(frame.start_bars, 3 * bodies);
+    }
+    if (has_kind(def, MABD_LOSS_JOINT_FORCE)) {
+        TAKE(frame.forces, 6 * joints);
+        TAKE(frame.force_bars, 6 * joints);
+    }
+    if (has_kind(def, MABD_LOSS_CONTROL_EFFORT)) {
+        TAKE(frame.efforts, 6 * joints);
+        TAKE(frame.effort_bars, 6 * joints);
+    }
 }
 
 static mabd_status take_memory(mabd_gradient* g, const mabd_gradient_def* def) {
@@ -135,7 +142,6 @@ static mabd_status check_def(const mabd_model* model, const mabd_gradient_def* d
     for (int32_t i = 0; i < def->term_count; i++) {
         MABD_TRY(mabd_loss_term_check(model, def->steps, def->parameter_count, def->user_fn != NULL,
                                       &def->terms[i], error));
-        MABD_TRY(mabd_loss_refuse(model, &def->terms[i], error));
     }
     return MABD_OK;
 }
@@ -155,8 +161,10 @@ static mabd_status fill(mabd_gradient* g, const mabd_sim_def* sim_def, const mab
         return mabd_fail(error, MABD_ERR_UNAVAILABLE, "formulation '%s' has no gradients",
                          ops->name);
     }
-    const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false,
-                                       needs_forces(def)};
+    for (int32_t i = 0; i < def->term_count; i++) {
+        MABD_TRY(mabd_loss_refuse(g->source, ops, &def->terms[i], error));
+    }
+    const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false};
     MABD_TRY(ops->gradient_open(g->sim->self, &setup, &g->allocator, &g->work, error));
     g->frame.variant = &g->variant, g->frame.def = g->def, g->frame.h = g->sim->def.h;
     for (int32_t i = 0; i < def->parameter_count; i++) {
@@ -259,8 +267,22 @@ mabd_status mabd_gradient_begin(mabd_gradient* g, const mabd_real* p, mabd_error
     return MABD_OK;
 }
 
+// Let inputs that begin or end with a parameter jump, also where their values are equal: by default
+// those of a parameter are, and a loss would change by the error of the integrator as soon as they
+// differ.
+static void restart_inputs(mabd_gradient* g, int64_t step) {
+    for (int32_t i = 0; i < g->def.parameter_count; i++) {
+        const mabd_parameter* p = &g->parameters[i];
+        const bool control = p->kind == MABD_PARAMETER_CONTROL;
+        if (!control && p->kind != MABD_PARAMETER_FORCE) continue;
+        if (step != p->first && step != p->last + 1) continue;
+        g->sim->ops->restart_input(g->sim->self, control ? p->index : -1, control ? -1 : p->index);
+    }
+}
+
 mabd_status mabd_gradient_advance(mabd_gradient* g, int64_t step, mabd_error* error) {
     set_inputs(g, step);
+    if (g->sim->ops->restart_input) restart_inputs(g, step);
     return mabd_sim_step(g->sim, NULL, error);
 }
 
@@ -281,6 +303,7 @@ static mabd_status run_forward(mabd_gradient* g, bool record, mabd_gradient_info
     const mabd_formulation_ops* ops = g->sim->ops;
     const bool grouped = g->group < g->def.steps;
     g->group_first = 0;
+    mabd_loss_start(&g->frame, g->sim);
     if (record) ops->tape_write(g->sim->self, g->work, mabd_gradient_record(g, 0));
     for (int64_t k = 0; k <= g->def.steps; k++) {
         if (mabd_loss_active(&g->frame, k)) {
@@ -326,8 +349,8 @@ static mabd_status step_back(mabd_gradient* g, int64_t k, mabd_real* out, mabd_g
     }
     g->sim->steps = k;
     mabd_loss_evaluate(&g->frame, g->sim, k, &unused, out);
-    const mabd_output_bars bars = {
-        g->frame.state_bars, g->frame.forces ? g->frame.force_bars : NULL, g->frame.energy_bar};
+    const mabd_output_bars bars = {g->frame.state_bars, g->frame.force_bars, g->frame.effort_bars,
+                                   g->frame.energy_bar};
     return ops->adjoint_step(g->sim->self, g->work, &step, &bars, error);
 }
 

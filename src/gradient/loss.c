@@ -9,15 +9,17 @@
 //   rate         J u with u = (v + omega x U center, R'omega); by the pose u'G besides
 //
 // Anchors and axes of a joint are parameters of its coordinates: a move of the joint frame on a
-// body is a move of that body for the row (formulation/quaternion/tangent_parameter.c).
+// body is a move of that body for the row (formulation/quaternion/tangent_parameter.c). The axes of
+// a plain ball joint are those of the world in the start pose, F = R_0' on each body: a turn theta_0
+// of a body in state 0 turns them by -V'theta_0.
 
 #include "gradient/loss.h"
 
 #include "base/error.h"
-#include "mabd/sim.h"
 #include "rigid/frames.h"
 #include "rigid/geometric.h"
 #include "scene/signal.h"
+#include "sim/sim_object.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,6 +105,15 @@ static void store_side(mabd_rigid_state s, mabd_mat3* R, mabd_vec3* c, mabd_real
     mabd_v3_store(s.v, u), mabd_v3_store(mabd_m3_tmul(*R, s.omega), u + 3);
 }
 
+// Axes of the world in the start pose, on a body (principal frame).
+static mabd_mat3 start_axes(const mabd_loss_frame* f, int32_t body) {
+    const mabd_model* m = &f->variant->model;
+    if (body == m->body_count) return mabd_m3_identity();
+    const mabd_mat3 U = mabd_q_matrix(mabd_q_load(f->start_quaternions + 4 * (size_t)body));
+    const mabd_mat3 V = mabd_q_matrix(mabd_q_load(m->classes[m->body_class[body]].axes));
+    return mabd_m3_transpose(mabd_m3_product(U, V));
+}
+
 static void find_row(const mabd_loss_frame* f, const mabd_sim* sim, const mabd_loss_term* t,
                      loss_row* r) {
     const mabd_model* m = &f->variant->model;
@@ -113,6 +124,9 @@ static void find_row(const mabd_loss_frame* f, const mabd_sim* sim, const mabd_l
     mabd_model_joint_view(m, r->joint, &r->view);
     store_side(side_of(f, r->joint->a), &r->view.Aa, &r->view.ta, r->u[0]);
     store_side(side_of(f, r->joint->b), &r->view.Ab, &r->view.tb, r->u[1]);
+    if (r->joint->frame < 0) {
+        r->view.Fa = start_axes(f, r->joint->a), r->view.Fb = start_axes(f, r->joint->b);
+    }
     mabd_sim_get_joint_coordinates(sim, t->index, known);
     const mabd_rigid_joint at =
         mabd_rigid_joint_rows(&r->view, 1, &r->row, &known[t->axis], &r->x, &r->J);
@@ -157,36 +171,55 @@ static void add_side(const mabd_loss_frame* f, int32_t body, mabd_real s, mabd_r
     add(b + 3, s, mabd_v3_cross(center, mabd_m3_tmul(U, on_arm)));
 }
 
+// Derivative of the coordinate, or of its rate, by a move of the joint frame on b, or else on a:
+// the anchor by `shift`, the axes by `turn`, both in the principal frame.
+static mabd_real moved(const loss_row* r, bool rate, bool is_b, mabd_vec3 shift, mabd_vec3 turn) {
+    const mabd_mat3 R = is_b ? r->view.Ab : r->view.Aa;
+    const mabd_vec3 arm =
+        mabd_m3_mul(R, mabd_v3_sub(shift, mabd_v3_cross(turn, is_b ? r->view.Xb : r->view.Xa)));
+    const mabd_rigid_wrench* J = is_b ? &r->J.b : &r->J.a;
+    if (!rate) return mabd_v3_dot(J->f, arm) + mabd_v3_dot(J->t, turn);
+    const mabd_real* by = r->by_pose + (is_b ? 6 : 0);
+    const mabd_vec3 om = mabd_v3_load(r->u[is_b] + 3);
+    return mabd_v3_dot(mabd_v3_load(by), arm) + mabd_v3_dot(mabd_v3_load(by + 3), turn) +
+           mabd_v3_dot(J->f, mabd_v3_cross(mabd_m3_mul(R, om), arm)) +
+           mabd_v3_dot(J->t, mabd_v3_cross(om, turn));
+}
+
+static mabd_mat3 axes_of(const mabd_model* m, int32_t body) {
+    if (body == m->body_count) return mabd_m3_identity();
+    return mabd_q_matrix(mabd_q_load(m->classes[m->body_class[body]].axes));
+}
+
 // Derivative of the coordinate, or of its rate, by an anchor or axis of the joint.
 static mabd_real move_change(const mabd_loss_frame* f, const loss_row* r, const mabd_loss_term* t,
                              int32_t parameter) {
     const mabd_parameter* p = &f->variant->parameters[parameter];
-    const mabd_model* m = &f->variant->model;
     if (p->index != t->index || p->kind < MABD_PARAMETER_ANCHOR_A ||
         p->kind > MABD_PARAMETER_AXIS_B) {
         return 0;
     }
     const bool is_b = p->kind == MABD_PARAMETER_ANCHOR_B || p->kind == MABD_PARAMETER_AXIS_B;
     const bool anchor = p->kind == MABD_PARAMETER_ANCHOR_A || p->kind == MABD_PARAMETER_ANCHOR_B;
-    const int32_t body = is_b ? r->joint->b : r->joint->a;
-    const mabd_mat3 R = is_b ? r->view.Ab : r->view.Aa;
-    mabd_mat3 V = mabd_m3_identity();
-    if (body < m->body_count) {
-        V = mabd_q_matrix(mabd_q_load(m->classes[m->body_class[body]].axes));
-    }
+    const mabd_mat3 V = axes_of(&f->variant->model, is_b ? r->joint->b : r->joint->a);
     const mabd_vec3 zero = mabd_v3(0, 0, 0);
     const mabd_vec3 change = mabd_m3_tmul(V, mabd_variant_turn(f->variant, parameter));
-    const mabd_vec3 turn = anchor ? zero : change;
-    const mabd_vec3 shift = anchor ? change : zero;
-    const mabd_vec3 arm =
-        mabd_m3_mul(R, mabd_v3_sub(shift, mabd_v3_cross(turn, is_b ? r->view.Xb : r->view.Xa)));
-    const mabd_rigid_wrench* J = is_b ? &r->J.b : &r->J.a;
-    if (t->kind == MABD_LOSS_COORDINATE) return mabd_v3_dot(J->f, arm) + mabd_v3_dot(J->t, turn);
-    const mabd_real* by = r->by_pose + (is_b ? 6 : 0);
-    const mabd_vec3 om = mabd_v3_load(r->u[is_b] + 3);
-    return mabd_v3_dot(mabd_v3_load(by), arm) + mabd_v3_dot(mabd_v3_load(by + 3), turn) +
-           mabd_v3_dot(J->f, mabd_v3_cross(mabd_m3_mul(R, om), arm)) +
-           mabd_v3_dot(J->t, mabd_v3_cross(om, turn));
+    return moved(r, t->kind == MABD_LOSS_RATE, is_b, anchor ? change : zero,
+                 anchor ? zero : change);
+}
+
+// Add bars of the start rotations, which the axes of a plain ball joint follow, times s.
+static void add_start(const mabd_loss_frame* f, const loss_row* r, mabd_real s, bool rate) {
+    const mabd_vec3 zero = mabd_v3(0, 0, 0);
+    for (int side = 0; side < 2; side++) {
+        const int32_t body = side ? r->joint->b : r->joint->a;
+        if (body == f->variant->model.body_count) continue;
+        const mabd_vec3 by = {moved(r, rate, side, zero, mabd_v3(1, 0, 0)),
+                              moved(r, rate, side, zero, mabd_v3(0, 1, 0)),
+                              moved(r, rate, side, zero, mabd_v3(0, 0, 1))};
+        add(f->start_bars + 3 * (size_t)body, -s,
+            mabd_m3_mul(axes_of(&f->variant->model, body), by));
+    }
 }
 
 static mabd_real row_loss(const mabd_loss_frame* f, const mabd_sim* sim, const mabd_loss_term* t,
@@ -201,6 +234,7 @@ static mabd_real row_loss(const mabd_loss_frame* f, const mabd_sim* sim, const m
         const mabd_rigid_wrench b = {mabd_v3_load(by + 6), mabd_v3_load(by + 9)};
         add_side(f, r.joint->a, s, rate ? a : r.J.a, rate ? &r.J.a : NULL);
         add_side(f, r.joint->b, s, rate ? b : r.J.b, rate ? &r.J.b : NULL);
+        if (r.joint->frame < 0) add_start(f, &r, s, rate);
         for (int32_t i = 0; i < f->variant->parameter_count; i++) {
             gradient[i] += s * move_change(f, &r, t, i);
         }
@@ -220,36 +254,48 @@ static mabd_real force_loss(const mabd_loss_frame* f, const mabd_loss_term* t, b
     return sum;
 }
 
-// The motor of a joint axis among the controls, -1 = none.
-static int32_t motor_of(const mabd_model* m, int32_t joint, int32_t axis) {
+// The motor of a joint axis among the controls, or else its servo or rate drive; -1 = none.
+static int32_t control_of(const mabd_model* m, int32_t joint, int32_t axis, bool motor) {
     const int32_t member = m->copy_joints > 0 ? joint % m->copy_joints : joint;
     const int32_t copy = m->copy_joints > 0 ? joint / m->copy_joints : 0;
     for (int32_t i = 0; i < m->control_count; i++) {
         const mabd_copy_control* c = &m->controls[i];
-        if (c->joint == member && (int32_t)c->axis == axis && c->kind == MABD_CONTROL_FORCE) {
+        if (c->joint == member && (int32_t)c->axis == axis &&
+            (c->kind == MABD_CONTROL_FORCE) == motor) {
             return copy * m->control_count + i;
         }
     }
     return -1;
 }
 
-// The force of a motor during the step to a state.
-static mabd_real effort_loss(const mabd_loss_frame* f, const mabd_loss_term* t, int64_t state,
-                             mabd_real* gradient) {
+// The force of a motor on an axis during the step to a state, 0 = there is none; *set_by gets the
+// parameter that sets it, -1 = none.
+static mabd_real motor_force(const mabd_loss_frame* f, const mabd_loss_term* t, int64_t state,
+                             int32_t* set_by) {
     const mabd_model* m = &f->variant->model;
-    const int32_t control = motor_of(m, t->index, t->axis);
-    const mabd_copy_control* own = &m->controls[control % m->control_count];
-    const mabd_row_set* set = &m->row_sets[m->joints[t->index].row_set];
-    const mabd_real end = f->h * (mabd_real)state;
-    mabd_real value = mabd_signal_over(set->motor[own->row].force, end - f->h, f->h, end);
-    int32_t set_by = -1;
+    const int32_t control = control_of(m, t->index, t->axis, true);
+    *set_by = -1;
+    if (control < 0) return 0;
     for (int32_t i = 0; i < f->variant->parameter_count; i++) {
         const mabd_parameter* p = &f->variant->parameters[i];
         if (p->kind != MABD_PARAMETER_CONTROL || p->index != control) continue;
-        if (p->first <= state && state <= p->last) set_by = i;
+        if (p->first <= state && state <= p->last) *set_by = i;
     }
-    if (set_by >= 0) value = f->variant->values[set_by];
+    if (*set_by >= 0) return f->variant->values[*set_by];
+    const mabd_copy_control* own = &m->controls[control % m->control_count];
+    const mabd_row_set* set = &m->row_sets[m->joints[t->index].row_set];
+    const mabd_real end = f->h * (mabd_real)state;
+    return mabd_signal_over(set->motor[own->row].force, end - f->h, f->h, end);
+}
+
+// The force of motor, servo and rate drive.
+static mabd_real effort_loss(const mabd_loss_frame* f, const mabd_loss_term* t, int64_t state,
+                             mabd_real* gradient) {
+    const size_t place = 6 * (size_t)t->index + (size_t)t->axis;
+    int32_t set_by;
+    const mabd_real value = motor_force(f, t, state, &set_by) + f->efforts[place];
     const mabd_real e = value - t->target[0];
+    if (gradient) f->effort_bars[place] += 2 * t->weight * e;
     if (gradient && set_by >= 0) gradient[set_by] += 2 * t->weight * e;
     return t->weight * e * e;
 }
@@ -282,7 +328,24 @@ static bool is_active(const mabd_loss_term* t, int64_t state) {
     return t->kind != MABD_LOSS_PARAMETER && t->first <= state && state <= t->last;
 }
 
+bool mabd_loss_needs_start(const mabd_model* model, const mabd_gradient_def* def) {
+    bool needs = false;
+    for (int32_t i = 0; i < def->term_count; i++) {
+        const mabd_loss_term* t = &def->terms[i];
+        const bool row = t->kind == MABD_LOSS_COORDINATE || t->kind == MABD_LOSS_RATE;
+        needs |= row && model->joints[t->index].frame < 0;
+    }
+    return needs;
+}
+
+void mabd_loss_start(const mabd_loss_frame* f, const mabd_sim* sim) {
+    if (!f->start_bars) return;
+    mabd_sim_get_state(sim, NULL, f->start_quaternions, NULL, NULL);
+    memset(f->start_bars, 0, 3 * (size_t)f->variant->model.body_count * sizeof *f->start_bars);
+}
+
 bool mabd_loss_active(const mabd_loss_frame* f, int64_t state) {
+    if (state == 0 && f->start_bars) return true;
     for (int32_t i = 0; i < f->def.term_count; i++) {
         if (is_active(&f->def.terms[i], state)) return true;
     }
@@ -322,13 +385,21 @@ void mabd_loss_evaluate(mabd_loss_frame* f, const mabd_sim* sim, int64_t state, 
         if (f->forces) {
             memset(f->force_bars, 0, 6 * (size_t)m->joint_count * sizeof *f->force_bars);
         }
+        if (f->efforts) {
+            memset(f->effort_bars, 0, 6 * (size_t)m->joint_count * sizeof *f->effort_bars);
+        }
         f->energy_bar = 0;
     }
     mabd_sim_get_state(sim, f->positions, f->quaternions, f->velocities, f->angular);
     if (f->forces) mabd_sim_get_joint_forces(sim, f->forces);
+    if (f->efforts && sim->ops->get_efforts) sim->ops->get_efforts(sim->self, f->efforts);
     for (int32_t i = 0; i < f->def.term_count; i++) {
         const mabd_loss_term* t = &f->def.terms[i];
         if (is_active(t, state)) *loss += term_loss(f, sim, t, state, gradient);
+    }
+    for (size_t i = 0; gradient && state == 0 && f->start_bars && i < 3 * (size_t)m->body_count;
+         i++) {
+        f->state_bars[12 * (i / 3) + 3 + i % 3] += f->start_bars[i];
     }
 }
 
@@ -342,19 +413,11 @@ void mabd_loss_parameters(const mabd_loss_frame* f, mabd_real* loss, mabd_real* 
     }
 }
 
-mabd_status mabd_loss_refuse(const mabd_model* model, const mabd_loss_term* t, mabd_error* error) {
-    const char* name = mabd_loss_kind_name(t->kind);
-    char label[160];
-    const bool row = t->kind == MABD_LOSS_COORDINATE || t->kind == MABD_LOSS_RATE;
-    if (row && model->joints[t->index].frame < 0) {
-        return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, t->index, 0,
-                            "%s: %s has no axes of its own, so its coordinates have no derivatives",
-                            name, mabd_model_joint_label(model, t->index, label, sizeof label));
-    }
-    if (t->kind == MABD_LOSS_CONTROL_EFFORT && motor_of(model, t->index, t->axis) < 0) {
-        return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, t->index, 0,
-                            "%s: the effort of a servo has no derivatives, only that of a motor",
-                            name);
-    }
-    return MABD_OK;
+mabd_status mabd_loss_refuse(const mabd_model* model, const mabd_formulation_ops* ops,
+                             const mabd_loss_term* t, mabd_error* error) {
+    if (t->kind != MABD_LOSS_CONTROL_EFFORT || ops->get_efforts) return MABD_OK;
+    if (control_of(model, t->index, t->axis, false) < 0) return MABD_OK;
+    return mabd_fail_at(error, MABD_ERR_UNAVAILABLE, -1, t->index, 0,
+                        "formulation '%s', %s: only the effort of motors has derivatives",
+                        ops->name, mabd_loss_kind_name(t->kind));
 }

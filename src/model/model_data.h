@@ -30,6 +30,7 @@ typedef struct mabd_control {
     mabd_real armature;                  // I
     mabd_real offset;                    // k rest
     mabd_real gain;                      // kp
+    mabd_real gain_damping;              // kd, for the force of the servo alone
     mabd_real spring;                    // k alone, for the energy
     mabd_real rest;                      // [m] or [rad]
     const mabd_signal* servo;            // null = none

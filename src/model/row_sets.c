@@ -66,6 +66,7 @@ static void add_control(mabd_model_builder* builder, const mabd_axis_def* def, m
     control->armature = def->armature;
     control->offset = def->stiffness * def->rest;
     control->gain = kp;
+    control->gain_damping = kd;
     control->spring = def->stiffness;
     control->rest = def->rest;
     control->law = law;

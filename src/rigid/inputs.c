@@ -3,6 +3,7 @@
 
 #include "rigid/axis_row.h"
 
+#include <math.h>
 #include <string.h>
 
 static const mabd_row_set* set_of(const mabd_model* m, int32_t joint) {
@@ -122,6 +123,19 @@ void mabd_rigid_set_targets(mabd_rigid_inputs* in, int32_t first, int32_t count,
         in->target[k] = values ? values[i] : 0;
         in->target_set[k] = values != NULL;
     }
+}
+
+// What differs from every number jumps; both values are replaced after the step.
+void mabd_rigid_restart_input(mabd_rigid_inputs* in, int32_t control, int32_t body) {
+    const mabd_model* m = in->model;
+    if (body >= 0) in->last_applied[6 * (size_t)body] = (mabd_real)NAN;
+    if (control < 0) return;
+    const int32_t copy = control / m->control_count, own = control % m->control_count;
+    const mabd_copy_control* c = &m->controls[own];
+    const mabd_row_set* set = set_of(m, copy * m->copy_joints + c->joint);
+    const bool position =
+        c->kind != MABD_CONTROL_FORCE && mabd_axis_is_position(&set->control[c->row]);
+    if (!position) in->last_target[place_of(in, copy, own)] = (mabd_real)NAN;
 }
 
 bool mabd_rigid_get_target(const mabd_rigid_inputs* in, int32_t copy, int32_t control,

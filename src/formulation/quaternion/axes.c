@@ -153,6 +153,50 @@ bool mabd_quaternion_is_held(const mabd_quaternion_solve* s, const mabd_control*
     return true;
 }
 
+// Force of a drive that holds its axis: what the row does besides the rest of its line.
+static mabd_quaternion_effort effort_of_hold(const mabd_control* c, bool turns, int side,
+                                             const mabd_real* x, mabd_real lambda) {
+    const mabd_real damping = turns ? 0 : c->damping;
+    mabd_quaternion_effort out = {.by_lambda = 1, .by_x = c->spring, .by_rate = damping};
+    out.force = lambda + c->spring * (x[0] - c->rest) + damping * x[1];
+    out.by_spring = x[0] - c->rest, out.by_rest = -c->spring, out.by_damping = turns ? 0 : x[1];
+    if (c->law && c->friction > 0) {
+        out.force += (mabd_real)side * c->friction, out.by_friction = (mabd_real)side;
+    }
+    return out;
+}
+
+mabd_quaternion_effort mabd_quaternion_effort_of(const mabd_quaternion_sim* sim, int32_t index,
+                                                 int32_t r, mabd_real lambda) {
+    const mabd_model_joint* joint = &sim->model->joints[index];
+    const mabd_row_set* set = &sim->model->row_sets[joint->row_set];
+    const mabd_control* c = &set->control[r];
+    const int32_t k = joint->coordinate + r;
+    const mabd_real* x = sim->now.x + 2 * (size_t)k;
+    const mabd_axis_branch branch = sim->branch[k];
+    const mabd_real gain = c->drive ? c->drive_gain : c->gain;
+    const mabd_real damping = c->drive ? c->drive_damping : c->gain_damping;
+    mabd_quaternion_effort out = {0};
+    if (!c->servo && !c->drive) return out;
+    const bool holds = c->rigid || !(gain > 0 || damping > 0);
+    const mabd_real pull = gain * (sim->input[k] - x[0]) - damping * x[1];
+    int side = c->drive ? branch.box[0] : 0;
+    if (c->drive && branch.stop != 0) { // the law does not tell its parts apart at a stop
+        const mabd_real ahead = c->drive_rate ? sim->input[k] : sim->input[k] - x[0];
+        if (holds || fabs(pull) > c->max_force) side = (holds ? ahead : pull) > 0 ? -1 : 1;
+    }
+    if (side != 0) {
+        out.force = -(mabd_real)side * c->max_force;
+        return out;
+    }
+    if (holds) {
+        return effort_of_hold(c, mabd_quaternion_is_damped_turn(set, r), branch.box[1], x, lambda);
+    }
+    out.force = pull;
+    out.by_x = -gain, out.by_rate = -damping, out.by_target = gain;
+    return out;
+}
+
 // ---- rows --------------------------------------------------------------------------------------
 
 bool mabd_quaternion_law_row(const mabd_quaternion_sim* sim, int32_t k, mabd_real* C,

@@ -49,6 +49,10 @@ bool mabd_quaternion_jumps(const mabd_quaternion_sim* sim, const mabd_quaternion
 
 // ---- entries of the table ----------------------------------------------------------------------
 
+void mabd_quaternion_restart_input(void* self, int32_t control, int32_t body) {
+    mabd_rigid_restart_input(&((mabd_quaternion_sim*)self)->inputs, control, body);
+}
+
 void mabd_quaternion_set_targets(void* self, int32_t first, int32_t count, const bool* which,
                                  const mabd_real* values) {
     mabd_rigid_set_targets(&((mabd_quaternion_sim*)self)->inputs, first, count, which, values);

@@ -10,6 +10,7 @@
 
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/multipliers.h"
+#include "formulation/quaternion/quaternion_axes.h"
 #include "rigid/frames.h"
 #include "rigid/joint_coordinates.h"
 #include "rigid/measure.h"
@@ -187,6 +188,23 @@ void mabd_quaternion_get_joint_forces(const void* self, mabd_real* forces) {
             mabd_rigid_add_row_force(&view, &set->motor[r].row, &zero, p, wrench);
         }
         if (set->damped) add_damper_torque(sim, joint, &view, wrench);
+    }
+}
+
+void mabd_quaternion_get_efforts(const void* self, mabd_real* efforts) {
+    const mabd_quaternion_sim* sim = self;
+    const mabd_model* m = sim->model;
+    const mabd_real* lambda = multipliers(sim);
+    memset(efforts, 0, 6 * (size_t)m->joint_count * sizeof *efforts);
+    for (int32_t i = 0; i < sim->joint_count; i++) {
+        const mabd_quaternion_joint* j = &sim->joints[i];
+        const mabd_row_set* set = &m->row_sets[m->joints[j->joint].row_set];
+        for (int32_t r = 0; r < set->control_count; r++) {
+            const mabd_axis axis = mabd_quaternion_axis_of(&set->control_row[r]);
+            const mabd_real own = lambda[j->row + set->rigid_count + r];
+            efforts[6 * (size_t)j->joint + (size_t)axis] =
+                mabd_quaternion_effort_of(sim, j->joint, r, own).force;
+        }
     }
 }
 

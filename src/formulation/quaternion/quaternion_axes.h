@@ -15,6 +15,22 @@ mabd_real mabd_quaternion_control_force(const mabd_quaternion_solve* s, const ma
                                         int32_t k, mabd_real x, mabd_real rate, bool* held,
                                         mabd_real* bend);
 
+/// Axis of the joint that the row of a control is on.
+MABD_FN mabd_axis mabd_quaternion_axis_of(const mabd_row* row) {
+    return (mabd_axis)(row->kind == MABD_ROW_SLIDE ? row->axis : MABD_AXIS_RX + row->axis);
+}
+/// Force of servo and rate drive on the coordinate of a control [N] or [N m], and its derivatives.
+typedef struct mabd_quaternion_effort {
+    mabd_real force;
+    mabd_real by_lambda, by_x, by_rate, by_target;
+    mabd_real by_spring, by_rest, by_damping, by_friction; // parameters of the axis
+} mabd_quaternion_effort;
+/// Return the force of servo and rate drive of control r of a joint at the state, whose target is in
+/// sim->input and whose multiplier is lambda. What holds an axis exerts all that its row does besides
+/// spring, damper and friction of the axis; the part that accelerates the armature is not in it.
+mabd_quaternion_effort mabd_quaternion_effort_of(const mabd_quaternion_sim* sim, int32_t joint,
+                                                 int32_t r, mabd_real lambda);
+
 /// True if a row of unlimited force determines the rate of control k: a stop (branch `found`), a
 /// rigid servo or a drive without limit. *to gets the rate [m/s] or [rad/s].
 bool mabd_quaternion_is_held(const mabd_quaternion_solve* s, const mabd_control* c, int32_t k,

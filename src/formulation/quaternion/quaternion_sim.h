@@ -22,6 +22,7 @@ void mabd_quaternion_set_inputs(struct mabd_quaternion_solve* s);
 bool mabd_quaternion_jumps(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part,
                            mabd_real time);
 /// Entries of the table (inputs.c).
+void mabd_quaternion_restart_input(void* self, int32_t control, int32_t body);
 void mabd_quaternion_set_targets(void* self, int32_t first, int32_t count, const bool* which,
                                  const mabd_real* values);
 void mabd_quaternion_get_controls(const void* self, mabd_real* coordinates, mabd_real* rates);
@@ -53,6 +54,7 @@ mabd_energy_balance mabd_quaternion_energy_balance(const void* self);
 void mabd_quaternion_get_state(const void* self, mabd_real* positions, mabd_real* quaternions,
                                mabd_real* velocities, mabd_real* angular);
 void mabd_quaternion_get_joint_forces(const void* self, mabd_real* forces);
+void mabd_quaternion_get_efforts(const void* self, mabd_real* efforts);
 void mabd_quaternion_get_joint_coordinates(const void* self, int32_t joint, mabd_real* coordinates);
 /// Both sides of a joint at the state (output.c).
 mabd_joint_view mabd_quaternion_view_now(const mabd_quaternion_sim* sim,

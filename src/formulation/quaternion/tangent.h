@@ -137,7 +137,7 @@ bool mabd_tangent_move(const mabd_quaternion_gradient* g, int32_t index,
 
 /// Add derivatives by the joint forces of the state in the simulation, forces (joints x 6), to the
 /// bars and to gradient (tangent_force.c).
-mabd_status mabd_tangent_forces(mabd_quaternion_gradient* g, const mabd_real* forces,
+mabd_status mabd_tangent_forces(mabd_quaternion_gradient* g, const mabd_output_bars* bars,
                                 mabd_real* gradient, mabd_error* error);
 
 /// Set a node to zero (tangent_memory.c).

@@ -161,5 +161,5 @@ mabd_status mabd_tangent_add_output(mabd_quaternion_gradient* g, const mabd_outp
         pass_user_center(g->sim, &g->parameters[i], true, state, &g->product[i]);
     }
     if (bars->energy != 0) add_energy(g, bars->energy, g->product);
-    return bars->forces ? mabd_tangent_forces(g, bars->forces, g->product, error) : MABD_OK;
+    return mabd_tangent_forces(g, bars, g->product, error);
 }

@@ -71,6 +71,10 @@ bool mabd_redmax_jumps(const mabd_redmax_sim* sim, const mabd_redmax_part* part,
 
 // ---- entries of the table ----------------------------------------------------------------------
 
+void mabd_redmax_restart_input(void* self, int32_t control, int32_t body) {
+    mabd_rigid_restart_input(&((mabd_redmax_sim*)self)->inputs, control, body);
+}
+
 void mabd_redmax_set_targets(void* self, int32_t first, int32_t count, const bool* which,
                              const mabd_real* values) {
     mabd_rigid_set_targets(&((mabd_redmax_sim*)self)->inputs, first, count, which, values);
