@@ -14,6 +14,7 @@ typedef struct mabd_gradient_setup {
     const mabd_parameter* parameters; // (parameter_count), checked against the model
     const mabd_real* values;          // (parameter_count), may change between runs
     bool forward;                     // for forward mode, else for adjoints
+    bool forces;                      // some bars are by joint forces
 } mabd_gradient_setup;
 
 /// A step of a run with the records of its tape. Step 0 is the projection of the start state onto

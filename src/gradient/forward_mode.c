@@ -65,7 +65,8 @@ mabd_status mabd_gradient_forward(mabd_gradient* g, const mabd_real* p, int64_t 
     }
     forward_run f = {.g = g};
     mabd_arena arena = {0};
-    const mabd_gradient_setup setup = {g->def.parameter_count, g->parameters, g->values, true};
+    const mabd_gradient_setup setup = {g->def.parameter_count, g->parameters, g->values, true,
+                                       false};
     MABD_TRY(mabd_gradient_begin(g, p, error));
     lay_out(&f, &arena);
     if (mabd_arena_allocate(&g->allocator, &arena) != MABD_OK) {

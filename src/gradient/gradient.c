@@ -164,7 +164,8 @@ static mabd_status fill(mabd_gradient* g, const mabd_sim_def* sim_def, const mab
     for (int32_t i = 0; i < def->term_count; i++) {
         MABD_TRY(mabd_loss_refuse(g->source, ops, &def->terms[i], error));
     }
-    const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false};
+    const mabd_gradient_setup setup = {def->parameter_count, g->parameters, g->values, false,
+                                       has_kind(def, MABD_LOSS_JOINT_FORCE)};
     MABD_TRY(ops->gradient_open(g->sim->self, &setup, &g->allocator, &g->work, error));
     g->frame.variant = &g->variant, g->frame.def = g->def, g->frame.h = g->sim->def.h;
     for (int32_t i = 0; i < def->parameter_count; i++) {

@@ -61,3 +61,7 @@ void mabd_joint_tree_free(const mabd_allocator* allocator, mabd_joint_tree* g) {
     mabd_free(allocator, g->memory, g->bytes);
     *g = (mabd_joint_tree){0};
 }
+
+size_t mabd_joint_tree_bytes(const mabd_joint_tree* g) {
+    return g->bytes + g->graph.bytes + g->tree.body_bytes + g->tree.component_bytes;
+}

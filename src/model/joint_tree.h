@@ -21,3 +21,5 @@ mabd_status mabd_joint_tree_init(const mabd_allocator* allocator, const mabd_mod
                                  mabd_joint_tree* tree);
 /// Free a tree; all zero is allowed.
 void mabd_joint_tree_free(const mabd_allocator* allocator, mabd_joint_tree* tree);
+/// Bytes that a tree holds.
+size_t mabd_joint_tree_bytes(const mabd_joint_tree* tree);

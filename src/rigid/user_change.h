@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes of the states of bodies, between the user's frame and the principal frame.
 //
-// A state as the user sees it changes by 12 reals: position, turn theta in the body frame, velocity,
-// angular velocity omega (world). By its principal frame, R = U V, arm = U center, a body changes by
-// (dc, phi) with phi in the principal frame, and by (dv, d om), om = R'omega:
+// A state as the user sees it changes by 12 reals: position, turn theta in the body frame,
+// velocity, angular velocity omega (world). By its principal frame, R = U V, arm = U center, a body
+// changes by (dc, phi) with phi in the principal frame, and by (dv, d om), om = R'omega:
 //
 //   theta = V phi                     d position = dc + U [center] theta
 //   d omega = R d om - R [om] phi     d velocity = dv + [arm] d omega + [omega] U [center] theta

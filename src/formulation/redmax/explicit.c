@@ -24,7 +24,7 @@ static int32_t end_of(const mabd_redmax_solve* s) {
     return s->part->freedom_first + s->part->freedom_count;
 }
 
-mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
+mabd_status mabd_redmax_semi_implicit_slope(mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     mabd_redmax_load_node(s, s->from_node);
     s->time = s->from + s->h; // prescribed freedoms: where they must be at the end
@@ -38,7 +38,12 @@ mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
     mabd_redmax_set_inputs(s);
     const mabd_status status = mabd_redmax_accelerate(s);
     s->by_rate = false;
-    if (status != MABD_OK) return status;
+    return status;
+}
+
+mabd_status mabd_redmax_semi_implicit(mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    MABD_TRY(mabd_redmax_semi_implicit_slope(s));
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->v[k] += s->h * sim->a[k];
         sim->q[k] += s->h * sim->v[k];

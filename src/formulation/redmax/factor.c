@@ -81,22 +81,27 @@ static void ball_terms(const mabd_redmax_sim* sim, const mabd_redmax_link* link,
     rate->w = mabd_m3_column(&ball->rate, k);
 }
 
+void mabd_redmax_column(const mabd_redmax_sim* sim, int32_t i, int k, mabd_redmax_weights w,
+                        mabd_real* B) {
+    const mabd_redmax_link* link = &sim->links[i];
+    const mabd_spatial S = sim->S[link->first + k];
+    mabd_spatial by_v, rest, rate;
+    ball_terms(sim, link, k, &by_v, &rest, &rate);
+    const mabd_spatial dV = mabd_sp_add(mabd_sp_cross(sim->XV[i], S), by_v);
+    mabd_spatial q = mabd_sp_sub(mabd_sp_cross(sim->XA[i], S), mabd_sp_cross(sim->Sv[i], dV));
+    q = mabd_sp_add(mabd_sp_add(q, mabd_sp_cross(sim->V[i], by_v)), rest);
+    const mabd_spatial turn = mabd_sp_cross(mabd_sp_sub(sim->V[i], sim->Sv[i]), S);
+    const mabd_spatial v = mabd_sp_add(turn, mabd_sp_add(rate, by_v));
+    mabd_sp_store(mabd_sp_axpy(w.v, S, mabd_sp_scale(w.q, dV)), B);
+    mabd_sp_store(mabd_sp_axpy(w.a, S, mabd_sp_axpy(w.v, v, mabd_sp_scale(w.q, q))), B + 6);
+    mabd_sp_store(mabd_sp_scale(w.q, S), B + 12);
+}
+
 // Columns B of a link (18 each).
 static void write_columns(mabd_redmax_sim* sim, int32_t i, mabd_redmax_weights w) {
     const mabd_redmax_link* link = &sim->links[i];
     for (int32_t k = 0; k < link->count; k++) {
-        const mabd_spatial S = sim->S[link->first + k];
-        mabd_real* B = sim->B + MABD_VARIATION * (size_t)(link->first + k);
-        mabd_spatial by_v, rest, rate;
-        ball_terms(sim, link, k, &by_v, &rest, &rate);
-        const mabd_spatial dV = mabd_sp_add(mabd_sp_cross(sim->XV[i], S), by_v);
-        mabd_spatial q = mabd_sp_sub(mabd_sp_cross(sim->XA[i], S), mabd_sp_cross(sim->Sv[i], dV));
-        q = mabd_sp_add(mabd_sp_add(q, mabd_sp_cross(sim->V[i], by_v)), rest);
-        const mabd_spatial turn = mabd_sp_cross(mabd_sp_sub(sim->V[i], sim->Sv[i]), S);
-        const mabd_spatial v = mabd_sp_add(turn, mabd_sp_add(rate, by_v));
-        mabd_sp_store(mabd_sp_axpy(w.v, S, mabd_sp_scale(w.q, dV)), B);
-        mabd_sp_store(mabd_sp_axpy(w.a, S, mabd_sp_axpy(w.v, v, mabd_sp_scale(w.q, q))), B + 6);
-        mabd_sp_store(mabd_sp_scale(w.q, S), B + 12);
+        mabd_redmax_column(sim, i, k, w, sim->B + MABD_VARIATION * (size_t)(link->first + k));
     }
 }
 
@@ -154,9 +159,8 @@ static void add_to_parent(const mabd_frame* E, int n, const mabd_real* N, mabd_r
     }
 }
 
-// x = T x_p; x_p null: 0.
-static void transfer(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* x_p,
-                     mabd_real* x) {
+void mabd_redmax_transfer(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* x_p,
+                          mabd_real* x) {
     memset(x, 0, MABD_VARIATION * sizeof *x);
     if (!x_p) return;
     const mabd_spatial dV = mabd_frame_to_child(&sim->E[i], mabd_sp_load(x_p));
@@ -171,7 +175,8 @@ void mabd_redmax_vary(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_r
                       mabd_real* x) {
     const mabd_redmax_link* link = &sim->links[i];
     mabd_real* own = x + MABD_VARIATION * (size_t)i;
-    transfer(sim, i, n, link->parent < 0 ? NULL : x + MABD_VARIATION * (size_t)link->parent, own);
+    mabd_redmax_transfer(sim, i, n,
+                         link->parent < 0 ? NULL : x + MABD_VARIATION * (size_t)link->parent, own);
     for (int32_t k = link->first; k < link->first + link->count; k++) {
         const mabd_real* B = sim->B + MABD_VARIATION * (size_t)k;
         for (int c = 0; c < n; c++) own[c] += dq[k] * B[c];
@@ -353,11 +358,8 @@ void mabd_redmax_apply(const mabd_redmax_solve* s, const mabd_real* b, mabd_real
     }
 }
 
-// x_p += T'x - K'u of a link.
-static void pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) {
-    const mabd_redmax_link* link = &sim->links[i];
-    const mabd_real* x = sim->up + MABD_VARIATION * (size_t)i;
-    mabd_real* x_p = sim->up + MABD_VARIATION * (size_t)link->parent;
+void mabd_redmax_transfer_back(const mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* x,
+                               mabd_real* x_p) {
     const mabd_spatial a = mabd_sp_load(x + 6);
     const mabd_spatial v = mabd_sp_sub(mabd_sp_load(x), mabd_sp_cross_wrench(sim->Sv[i], a));
     const mabd_spatial parts[3] = {v, a, mabd_sp_load(x + 12)};
@@ -365,6 +367,13 @@ static void pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) 
         const mabd_spatial F = mabd_frame_to_parent(&sim->E[i], parts[k]);
         mabd_sp_store(mabd_sp_add(mabd_sp_load(x_p + 6 * k), F), x_p + 6 * k);
     }
+}
+
+// x_p += T'x - K'u of a link.
+static void pull_up(mabd_redmax_sim* sim, int32_t i, int n, const mabd_real* u) {
+    const mabd_redmax_link* link = &sim->links[i];
+    mabd_real* x_p = sim->up + MABD_VARIATION * (size_t)link->parent;
+    mabd_redmax_transfer_back(sim, i, n, sim->up + MABD_VARIATION * (size_t)i, x_p);
     for (int32_t k = link->first; k < link->first + link->count; k++) {
         const mabd_real* K = sim->K + MABD_VARIATION * (size_t)k;
         for (int c = 0; c < n; c++) x_p[c] -= K[c] * u[k];

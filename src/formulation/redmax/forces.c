@@ -11,6 +11,7 @@
 //   f = -d (v + w x c - R'u)     df = -d (dv - c x dw) + d [R'u] xi_w
 
 #include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/start_pull.h"
 #include "rigid/geometric.h"
 #include "scene/signal.h"
 
@@ -76,6 +77,7 @@ static load_sum loads(const mabd_redmax_solve* s, int32_t i, bool derivatives) {
 mabd_spatial mabd_redmax_load(const mabd_redmax_solve* s, int32_t i) {
     const mabd_redmax_sim* sim = s->sim;
     const mabd_redmax_link* link = &sim->links[i];
+    if (s->pull) return mabd_redmax_pull_load(s, i);
     const load_sum sum = loads(s, i, false);
     if (!(link->drag > 0)) return sum.F;
     const mabd_vec3 c = link->principal.p;
@@ -95,6 +97,10 @@ static void subtract(mabd_real* N, int row, int column, mabd_mat3 M) {
 
 void mabd_redmax_load_derivatives(const mabd_redmax_solve* s, int32_t i, mabd_real* N) {
     const mabd_redmax_link* link = &s->sim->links[i];
+    if (s->pull) {
+        mabd_redmax_pull_derivatives(s, i, N);
+        return;
+    }
     if (s->part->poses) {
         const load_sum sum = loads(s, i, true);
         subtract(N, 0, 12, sum.moment);

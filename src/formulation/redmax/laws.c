@@ -195,3 +195,54 @@ void mabd_redmax_ball_derivatives(const mabd_redmax_solve* s, int32_t i) {
         }
     }
 }
+
+// ---- derivatives by other things than the motion -----------------------------------------------
+
+mabd_redmax_axis_change mabd_redmax_ball_axis(const mabd_redmax_solve* s, int32_t i, int axis) {
+    const ball_laws l = laws_at(s, &s->sim->links[i]);
+    const mabd_vec3 e = unit(axis), rho = rate_mul(&l.P, l.v);
+    const mabd_vec3 change = mabd_v3_add(rate_mul(&l.P, l.a), rate_slope(&l.P, l.v, l.v));
+    const mabd_vec3 force = mabd_m3_tmul(l.turn[0].N, e), motor = mabd_m3_tmul(l.turn[1].N, e);
+    mabd_redmax_axis_change c;
+    c.x = mabd_v3_get(l.turn[0].theta, axis);
+    for (int k = 0; k < 3; k++) {
+        const mabd_vec3 P = rate_mul(&l.P, unit(k));
+        c.force[k] = mabd_v3_dot(P, force), c.motor[k] = mabd_v3_dot(P, motor);
+        c.damping[k] = -mabd_v3_get(P, axis) * mabd_v3_get(rho, axis);
+        c.armature[k] = -mabd_v3_get(P, axis) * mabd_v3_get(change, axis);
+    }
+    return c;
+}
+
+// A turn d of the centre C, C exp([d]): the joint of a tree that reaches it from a turns by
+// exp([q])'d in the frame of b. From b, the joint turns by -C d, and P by [C d].
+mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t i) {
+    const mabd_redmax_link* link = &s->sim->links[i];
+    const ball_laws l = laws_at(s, link);
+    const mabd_mat3 turned = mabd_chart_rotation(&s->sim->balls[link->ball].chart);
+    const mabd_vec3 rho = rate_mul(&l.P, l.v);
+    const mabd_vec3 change = mabd_v3_add(rate_mul(&l.P, l.a), rate_slope(&l.P, l.v, l.v));
+    mabd_vec3 columns[3];
+    for (int m = 0; m < 3; m++) {
+        const mabd_vec3 t = mabd_m3_mul(l.P.C, unit(m));
+        const mabd_vec3 joint =
+            link->reversed ? mabd_v3_scale(-1, t) : mabd_m3_tmul(turned, unit(m));
+        mabd_real by[3];
+        mabd_vec3 dy = mabd_v3(0, 0, 0);
+        for (int k = 0; k < 2; k++) {
+            const mabd_vec3 theta = mabd_m3_mul(l.turn[k].N, joint);
+            dy = mabd_v3_add(dy, turn_force_slope(&l.turn[k], theta));
+        }
+        if (link->reversed) {
+            dy = mabd_v3_sub(dy, scale_each(l.D, mabd_v3_cross(t, rho)));
+            dy = mabd_v3_sub(dy, scale_each(l.I, mabd_v3_cross(t, change)));
+        }
+        for (int k = 0; k < 3; k++) {
+            const mabd_vec3 P = rate_mul(&l.P, unit(k));
+            by[k] = mabd_v3_dot(P, dy);
+            if (link->reversed) by[k] += mabd_v3_dot(mabd_v3_cross(t, P), l.y);
+        }
+        columns[m] = mabd_v3_load(by);
+    }
+    return mabd_m3(columns[0], columns[1], columns[2]);
+}

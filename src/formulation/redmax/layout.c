@@ -45,7 +45,8 @@ static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
                              &sim->v_b,   &sim->q_m,   &sim->v_m,         &sim->trial,
                              &sim->step,  &sim->r,     &sim->rows,        &sim->weight,
                              &sim->force, &sim->motor, &sim->guard_force, &sim->guard_motor,
-                             &sim->u,     &sim->stiff, &sim->reaction};
+                             &sim->u,     &sim->stiff, &sim->reaction,    &sim->stage_q,
+                             &sim->end_q};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = mabd_arena_take(arena, freedoms, sizeof **vectors[i]);
     }

@@ -140,6 +140,8 @@ typedef struct mabd_redmax_part {
     mabd_real peak;          // largest kinetic energy so far [J]
     bool has_history;        // `last` is one step before `now`: BDF2 may use it
     bool history_after;      // value after the step that is being taken
+    mabd_integrator taken;   // method of the last step
+    bool divided;            // the last step was taken in parts
     mabd_real peak_after;
 } mabd_redmax_part;
 
@@ -171,6 +173,9 @@ typedef struct mabd_redmax_solve {
     mabd_real* force;   // (freedoms) base of the laws
     mabd_real* motor;   // (freedoms) forces of motors
     const mabd_redmax_node* from_node; // charts of balls are centred here
+    int32_t*
+        sizes; // gets the sizes of the parts of a divided step, of h/2^max_halvings; null = none
+    const struct mabd_redmax_pull* pull; // loads that pull bodies to a start state; null = none
 } mabd_redmax_solve;
 
 typedef struct mabd_redmax_sim {
@@ -209,6 +214,7 @@ typedef struct mabd_redmax_sim {
     mabd_real *q, *v, *a;        // iterate
     mabd_real *q_b, *v_b;        // base of the stage
     mabd_real *q_m, *v_m;        // history in the chart of the step
+    mabd_real *stage_q, *end_q;  // solutions of the first of two stages, and of the last one
     mabd_real *trial, *step, *r, *weight;
     mabd_real* rows;  // residual of the rows that a solve closes: r, or where axes are held from q
     mabd_real* stiff; // diagonal of D where no axis is held

@@ -45,6 +45,17 @@ mabd_vec3 mabd_redmax_ball_forces(mabd_mat3 rows, mabd_vec3 tau);
 /// (laws.c).
 void mabd_redmax_ball_derivatives(const mabd_redmax_solve* s, int32_t link);
 
+/// Derivatives of tau of a ball at an iterate by what acts on one of its axes (3 each).
+typedef struct mabd_redmax_axis_change {
+    mabd_real x;                  // component of the rotation vector of springs and servos [rad]
+    mabd_real force[3], motor[3]; // by a force on it, by that of its motor
+    mabd_real damping[3], armature[3]; // by the coefficients of its axis
+} mabd_redmax_axis_change;
+/// Compute the derivatives of tau of a ball by what acts on an axis 0..2 (laws.c).
+mabd_redmax_axis_change mabd_redmax_ball_axis(const mabd_redmax_solve* s, int32_t link, int axis);
+/// Derivative of tau of a ball with laws by a turn of the centre of its chart, link frame (laws.c).
+mabd_mat3 mabd_redmax_ball_center(const mabd_redmax_solve* s, int32_t link);
+
 /// Factor H at the motion of the last residual (factor.c). MABD_ERR_SINGULAR: *link names the
 /// pivot.
 mabd_status mabd_redmax_factor(const mabd_redmax_solve* s, mabd_redmax_weights w, int32_t* link);
@@ -62,6 +73,15 @@ void mabd_redmax_multiply_forces(const mabd_redmax_solve* s, mabd_redmax_weights
                                  const mabd_real* x, mabd_real* y);
 /// Compute N of a link itself (6 x 18), children left out (factor.c).
 void mabd_redmax_local(const mabd_redmax_solve* s, int32_t link, mabd_real* N);
+/// Compute column k (18) of B of a link for the weights of H (factor.c).
+void mabd_redmax_column(const mabd_redmax_sim* sim, int32_t link, int k, mabd_redmax_weights w,
+                        mabd_real* B);
+/// Compute x = T x_p of a link from the variation x_p (18) of its parent, null = 0 (factor.c).
+void mabd_redmax_transfer(const mabd_redmax_sim* sim, int32_t link, int n, const mabd_real* x_p,
+                          mabd_real* x);
+/// x_p += T'x of a link (18 each) (factor.c).
+void mabd_redmax_transfer_back(const mabd_redmax_sim* sim, int32_t link, int n, const mabd_real* x,
+                               mabd_real* x_p);
 /// Return the entry (j, k) of W of a link: what a freedom k adds to the residual of j besides
 /// motion (factor.c).
 mabd_real mabd_redmax_own(const mabd_redmax_sim* sim, int32_t link, mabd_redmax_weights w, int j,

@@ -51,6 +51,25 @@ mabd_status mabd_redmax_newton_once(const mabd_redmax_solve* s);
 mabd_status mabd_redmax_accelerate(const mabd_redmax_solve* s);
 /// Advance a time step: entry step of the table (step.c).
 mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, mabd_error* error);
+/// 1 - sqrt(1/2): sdirk2
+#define MABD_REDMAX_ALPHA ((mabd_real)0.29289321881345247559915563789515)
+/// Prepare stage `number` of an implicit method over s->h from s->from: gamma, time, base and
+/// inputs; of the second stage of sdirk2 sim->v, a are those of the first one (step.c).
+void mabd_redmax_set_stage(mabd_redmax_solve* s, mabd_integrator method, int number);
+/// Put the prescribed freedoms of sim->q where they are in the stage (step.c).
+void mabd_redmax_follow(const mabd_redmax_solve* s);
+/// Advance a part from s->from_node at s->from by s->h to `to`. MABD_ERR_DIVERGED also if it gains
+/// energy, unless `last` says that the step cannot be divided further (step.c).
+mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
+                                mabd_redmax_node* to);
+/// Take the step of a part from `time` [s] in parts (step.c).
+mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time);
+/// The method of the parts of a divided step (step.c).
+mabd_integrator mabd_redmax_divided_method(const mabd_redmax_sim* sim,
+                                           const mabd_redmax_part* part);
+/// Copy the share of a part in a node (step.c).
+void mabd_redmax_copy_node(const mabd_redmax_solve* s, const mabd_redmax_node* from,
+                           mabd_redmax_node* to);
 /// Load a node into the iterate of a part: q, v in the chart that is centred at it (step.c).
 void mabd_redmax_load_node(const mabd_redmax_solve* s, const mabd_redmax_node* node);
 /// Write the iterate of a part to a node (step.c).

@@ -4,6 +4,7 @@
 #include "formulation/redmax/redmax_sim.h"
 
 #include "base/error.h"
+#include "formulation/redmax/redmax_tangent.h"
 #include "rigid/creation.h"
 
 #include <stdio.h>
@@ -88,7 +89,7 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
     .state_version = 4,
-    .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH,
+    .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |
                    1U << MABD_INTEGRATOR_LINEAR_IMPLICIT | 1U << MABD_INTEGRATOR_RK45,
@@ -125,4 +126,14 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .device_bytes = mabd_rigid_no_device_bytes,
     .memory = memory,
     .get_times = get_times,
+    .gradient_open = mabd_redmax_gradient_open,
+    .gradient_close = mabd_redmax_gradient_close,
+    .gradient_bytes = mabd_redmax_gradient_bytes,
+    .gradient_begin = mabd_redmax_gradient_begin,
+    .tape_size = mabd_redmax_tape_size,
+    .tape_write = mabd_redmax_tape_write,
+    .tape_read = mabd_redmax_tape_read,
+    .adjoint_step = mabd_redmax_adjoint_step,
+    .forward_step = mabd_redmax_forward_step,
+    .parameter_product = mabd_redmax_parameter_product,
 };

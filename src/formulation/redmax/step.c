@@ -30,8 +30,6 @@
 #include <math.h>
 #include <string.h>
 
-/// 1 - sqrt(1/2)
-#define ALPHA ((mabd_real)0.29289321881345247559915563789515)
 /// Error of energies by round-off, relative to their size.
 #define ENERGY_NOISE ((mabd_real)1e-12)
 
@@ -84,9 +82,8 @@ void mabd_redmax_store_node(const mabd_redmax_solve* s, mabd_redmax_node* to) {
     }
 }
 
-// Copy the part's share of a node.
-static void copy_node(const mabd_redmax_solve* s, const mabd_redmax_node* from,
-                      mabd_redmax_node* to) {
+void mabd_redmax_copy_node(const mabd_redmax_solve* s, const mabd_redmax_node* from,
+                           mabd_redmax_node* to) {
     for (int32_t i = s->part->link_first; i < last_link(s); i++) {
         const mabd_redmax_link* link = &s->sim->links[i];
         const size_t first = (size_t)link->first, bytes = (size_t)link->count * sizeof(mabd_real);
@@ -128,49 +125,70 @@ static void load_history(const mabd_redmax_solve* s) {
     }
 }
 
-// First guess of a stage: q_b + gamma v_b; prescribed freedoms are where they must be.
-static void guess(const mabd_redmax_solve* s) {
+void mabd_redmax_follow(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
-        if (!sim->freedoms[k].prescribed) continue;
         mabd_real q, rate;
+        if (!sim->freedoms[k].prescribed) continue;
         mabd_redmax_prescribed(s, k, &q, &rate);
         const bool follow = s->by_rate && mabd_redmax_has_rate(sim, k);
         sim->q[k] = follow ? sim->q_b[k] + s->gamma * rate : q;
     }
 }
 
-// Solve a stage of gamma that ends at `end`; share: time over which its rates advance the step.
-static mabd_status solve_stage(mabd_redmax_solve* s, mabd_real gamma, mabd_real end,
-                               mabd_real share, bool once) {
-    s->gamma = gamma, s->time = s->from + end;
-    mabd_redmax_set_inputs(s);
-    guess(s);
-    MABD_TRY(once ? mabd_redmax_newton_once(s) : mabd_redmax_newton(s));
-    s->jumped |= s->watches && mabd_redmax_changed_branch(s);
-    s->law_work += share * mabd_redmax_law_power(s);
-    return MABD_OK;
-}
-
-static mabd_status advance_euler(mabd_redmax_solve* s, bool once) {
+// Base of a stage at the start of the step.
+static void set_base(const mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
     for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
         sim->q_b[k] = s->from_node->q[k], sim->v_b[k] = s->from_node->v[k];
     }
-    mabd_redmax_set_pasts(s, 0, NULL);
-    return solve_stage(s, s->h, s->h, s->h, once);
 }
 
-static mabd_status advance_bdf2(mabd_redmax_solve* s) {
+void mabd_redmax_set_stage(mabd_redmax_solve* s, mabd_integrator method, int number) {
     mabd_redmax_sim* sim = s->sim;
-    load_history(s);
-    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->q_b[k] = (4 * s->from_node->q[k] - sim->q_m[k]) / 3;
-        sim->v_b[k] = (4 * s->from_node->v[k] - sim->v_m[k]) / 3;
+    const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * s->h;
+    s->by_rate = method == MABD_INTEGRATOR_SDIRK2;
+    s->gamma = s->h, s->time = s->from + s->h;
+    if (method == MABD_INTEGRATOR_BDF2) {
+        s->gamma = 2 * s->h / 3;
+        load_history(s);
+        for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+            sim->q_b[k] = (4 * s->from_node->q[k] - sim->q_m[k]) / 3;
+            sim->v_b[k] = (4 * s->from_node->v[k] - sim->v_m[k]) / 3;
+        }
+        mabd_redmax_set_pasts(s, 0, &sim->last);
+    } else if (number == 1) {
+        s->gamma = MABD_REDMAX_ALPHA * s->h;
+        mabd_redmax_set_pasts(s, rest, NULL);
+        for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+            sim->q_b[k] = s->from_node->q[k] + rest * sim->v[k];
+            sim->v_b[k] = s->from_node->v[k] + rest * sim->a[k];
+        }
+    } else {
+        if (s->by_rate) s->gamma = MABD_REDMAX_ALPHA * s->h, s->time = s->from + s->gamma;
+        set_base(s);
+        mabd_redmax_set_pasts(s, 0, NULL);
     }
-    mabd_redmax_set_pasts(s, 0, &sim->last);
-    return solve_stage(s, 2 * s->h / 3, s->h, s->h, false);
+    mabd_redmax_set_inputs(s);
+}
+
+// Solve a stage; prescribed freedoms are where they must be. Its coordinates go to `keep`. share:
+// time over which its rates advance the step.
+static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int number,
+                               mabd_real share, mabd_real* keep) {
+    mabd_redmax_sim* sim = s->sim;
+    const size_t first = (size_t)s->part->freedom_first;
+    mabd_redmax_set_stage(s, method, number);
+    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
+        sim->q[k] = sim->q_b[k] + s->gamma * sim->v_b[k];
+    }
+    mabd_redmax_follow(s);
+    MABD_TRY(method == MABD_INTEGRATOR_LINEAR_IMPLICIT ? mabd_redmax_newton_once(s)
+                                                       : mabd_redmax_newton(s));
+    memcpy(keep + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *keep);
+    s->jumped |= s->watches && mabd_redmax_changed_branch(s);
+    s->law_work += share * mabd_redmax_law_power(s);
+    return MABD_OK;
 }
 
 // Prescribed freedoms followed the rates of their signals: put them where the signals are.
@@ -184,20 +202,10 @@ static void settle_prescribed(const mabd_redmax_solve* s) {
 
 static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
     mabd_redmax_sim* sim = s->sim;
-    const mabd_real rest = (1 - ALPHA) * s->h;
-    s->by_rate = true;
-    for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-        sim->q_b[k] = s->from_node->q[k], sim->v_b[k] = s->from_node->v[k];
-    }
-    mabd_redmax_set_pasts(s, 0, NULL);
-    mabd_status status = solve_stage(s, ALPHA * s->h, ALPHA * s->h, rest, false);
+    const mabd_real rest = (1 - MABD_REDMAX_ALPHA) * s->h, own = MABD_REDMAX_ALPHA * s->h;
+    mabd_status status = solve_stage(s, MABD_INTEGRATOR_SDIRK2, 0, rest, sim->stage_q);
     if (status == MABD_OK && !s->jumped) {
-        mabd_redmax_set_pasts(s, rest, NULL);
-        for (int32_t k = s->part->freedom_first; k < end_of(s); k++) {
-            sim->q_b[k] = s->from_node->q[k] + rest * sim->v[k];
-            sim->v_b[k] = s->from_node->v[k] + rest * sim->a[k];
-        }
-        status = solve_stage(s, ALPHA * s->h, s->h, ALPHA * s->h, false);
+        status = solve_stage(s, MABD_INTEGRATOR_SDIRK2, 1, own, sim->end_q);
     }
     if (status == MABD_OK) settle_prescribed(s);
     s->by_rate = false;
@@ -208,11 +216,9 @@ static mabd_status advance_by(mabd_redmax_solve* s, mabd_integrator method) {
     s->law_work = 0;
     switch (method) {
     case MABD_INTEGRATOR_EULER:
-        return advance_euler(s, false);
     case MABD_INTEGRATOR_BDF2:
-        return advance_bdf2(s);
     case MABD_INTEGRATOR_LINEAR_IMPLICIT:
-        return advance_euler(s, true);
+        return solve_stage(s, method, 0, s->h, s->sim->end_q);
     case MABD_INTEGRATOR_SEMI_IMPLICIT:
         return mabd_redmax_semi_implicit(s);
     case MABD_INTEGRATOR_RK45:
@@ -275,10 +281,8 @@ static bool holds_poses(mabd_integrator method) {
     return method == MABD_INTEGRATOR_EULER || method == MABD_INTEGRATOR_BDF2;
 }
 
-// Advance from s->from_node at s->from by s->h to `to`. MABD_ERR_DIVERGED also if it gains energy,
-// unless `last` says that the step cannot be divided further.
-static mabd_status advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
-                           mabd_redmax_node* to) {
+mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bool last,
+                                mabd_redmax_node* to) {
     s->report->joint = -1;
     MABD_TRY(advance_by(s, method));
     if (s->part->cut_count > 0 && !holds_poses(method)) {
@@ -302,6 +306,13 @@ static mabd_integrator one_step_method(mabd_integrator method) {
     return method == MABD_INTEGRATOR_BDF2 ? MABD_INTEGRATOR_SDIRK2 : method;
 }
 
+mabd_integrator mabd_redmax_divided_method(const mabd_redmax_sim* sim,
+                                           const mabd_redmax_part* part) {
+    const mabd_integrator own = sim->def.integrator;
+    if (part->law_count > 0 && is_implicit(own)) return MABD_INTEGRATOR_EULER;
+    return one_step_method(own);
+}
+
 // Begin with the forces of the loops in the last step.
 static void load_forces(const mabd_redmax_solve* s) {
     const mabd_redmax_loops* loops = &s->sim->loops;
@@ -312,24 +323,23 @@ static void load_forces(const mabd_redmax_solve* s) {
 
 // The step in parts of h/2, h/4, ...: a part that fails is halved; after a success parts may double
 // again where they fit.
-static mabd_status advance_in_parts(mabd_redmax_solve* s, mabd_real time) {
+mabd_status mabd_redmax_divide(mabd_redmax_solve* s, mabd_real time) {
     mabd_redmax_sim* sim = s->sim;
     const int32_t units = (int32_t)1 << sim->def.max_halvings;
     const mabd_real unit = sim->def.h / (mabd_real)units;
-    const mabd_integrator method = s->part->law_count > 0 && is_implicit(sim->def.integrator)
-                                       ? MABD_INTEGRATOR_EULER
-                                       : one_step_method(sim->def.integrator);
+    const mabd_integrator method = mabd_redmax_divided_method(sim, s->part);
     int32_t size = units / 2, done = 0;
     s->report->retries++, s->report->substeps = 0;
     s->part->peak_after = s->part->peak;
-    copy_node(s, &sim->now, &sim->base);
+    mabd_redmax_copy_node(s, &sim->now, &sim->base);
     load_forces(s);
     s->from_node = &sim->base;
     while (done < units) {
         s->h = (mabd_real)size * unit, s->from = time + (mabd_real)done * unit;
-        const mabd_status status = advance(s, method, size == 1, &sim->next);
+        const mabd_status status = mabd_redmax_advance(s, method, size == 1, &sim->next);
         if (status == MABD_OK) {
-            copy_node(s, &sim->next, &sim->base);
+            mabd_redmax_copy_node(s, &sim->next, &sim->base);
+            if (s->sizes) s->sizes[s->report->substeps] = size;
             done += size;
             s->report->substeps++;
             if (2 * size < units && done % (2 * size) == 0) size *= 2;
@@ -367,12 +377,12 @@ static mabd_status advance_once(mabd_redmax_solve* s, mabd_integrator method, ma
     const bool last = sim->def.max_halvings == 0;
     take_branches(s, time);
     load_forces(s);
-    const mabd_status status = advance(s, method, last, &sim->next);
+    const mabd_status status = mabd_redmax_advance(s, method, last, &sim->next);
     if (!s->jumped) return status;
     s->watches = false, s->part->peak_after = s->part->peak;
     take_branches(s, time);
     load_forces(s);
-    return advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
+    return mabd_redmax_advance(s, MABD_INTEGRATOR_EULER, last, &sim->next);
 }
 
 static void step_part(void* context, int32_t index, int32_t thread) {
@@ -400,6 +410,7 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     bool smooth = !lawful || method != MABD_INTEGRATOR_EULER;
     s.watches = lawful && smooth;
     part->peak_after = part->peak;
+    part->taken = method, part->divided = false;
     report->status = advance_once(&s, method, time);
     const bool failed = report->status == MABD_ERR_SINGULAR || report->status == MABD_ERR_DIVERGED;
     const bool halve = failed && own != MABD_INTEGRATOR_RK45; // which divides the step itself
@@ -407,8 +418,8 @@ static void step_part(void* context, int32_t index, int32_t thread) {
     if (halve && sim->def.max_halvings > 0) {
         s.watches = false;
         take_branches(&s, time);
-        report->status = advance_in_parts(&s, time);
-        part->history_after = false;
+        report->status = mabd_redmax_divide(&s, time);
+        part->history_after = false, part->divided = true;
     }
     smooth &= !s.jumped && !(lawful && report->retries > 0);
     part->history_after &= smooth && !(lawful && mabd_redmax_starts_drive(&s));

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of a run in the redmax formulation.
+//
+// A step is a sequence of residuals r(q, v, a) = 0 of stages, with v = (q - q_b)/gamma and
+// a = (v - v_b)/gamma. Going back over a stage with bars on its q, v, a:
+//
+//   vb' = vb + ab/gamma      H'z = qb + vb'/gamma        one factor, one transposed solve
+//   q_b-bar = -vb'/gamma + ((dr/dv)'z + (dr/da)'z/gamma)/gamma
+//   v_b-bar = -ab/gamma + (dr/da)'z/gamma                p-bar -= (dr/dp)'z
+//
+// and forward with changes of q_b, v_b and p:
+//
+//   H dq = -(dr/dp) p' + (dr/dv) q_b'/gamma + (dr/da)(q_b'/gamma + v_b')/gamma
+//
+// The state changes by 2 reals per freedom; a ball turns by rho in the link frame, R exp([rho]),
+// and its angular velocity in the link frame changes. Everything is O(links) per stage. Nothing of
+// the factors is stored: q of each stage is on the tape, v and a follow from it, to the bit.
+#pragma once
+
+#include "formulation/redmax/redmax_motion.h"
+#include "formulation/redmax/redmax_sim.h"
+#include "formulation/redmax/redmax_tree.h"
+#include "formulation/redmax/start_pull.h"
+
+/// Changes of a node, or bars.
+typedef struct mabd_redmax_tangent {
+    mabd_real *q, *v; // (freedoms); of a ball: turn and change of the angular velocity, link frame
+} mabd_redmax_tangent;
+
+/// One direction: bars, or changes by one parameter.
+typedef struct mabd_redmax_direction {
+    mabd_redmax_tangent now, last, fresh; // states k, k - 1, and a new one
+    mabd_real *stage_v, *stage_a;         // (freedoms) of the first of two stages
+} mabd_redmax_direction;
+
+/// Changes of what a residual depends on besides the coordinates, or none of them.
+typedef struct mabd_redmax_changes {
+    mabd_real *q, *v, *a;      // (freedoms)
+    mabd_spatial* parent_side; // (links) twist of the link against its parent, link frame
+    mabd_spatial* body_side;   // (links) twist of what a link carries against it, link frame
+    mabd_spatial* load;        // (links) of its own wrench
+    mabd_real* r;              // (freedoms) of the residual itself
+    mabd_vec3 fall;            // of the acceleration of the ground
+} mabd_redmax_changes;
+
+/// Derivatives of a simulation: the object behind gradient_open.
+typedef struct mabd_redmax_gradient {
+    mabd_redmax_sim* sim;
+    int32_t parameter_count;
+    const mabd_parameter* parameters; // (parameter_count), of the caller
+    const mabd_real* values;          // (parameter_count), of the caller
+    int32_t* parameter_part;          // (parameters) part that it belongs to, -1 = all
+    int32_t* parameter_freedom;       // (parameters) of an axis or a control, -1 = none
+    int32_t* sorted;                  // (parameters) by part, those of all parts at the end
+    int32_t* sorted_first;            // (parts + 2) first of a part in `sorted`
+    mabd_joint_tree graph;            // to fill the tree again
+    bool keeps_applied, keeps_wrench, keeps_stage; // on the tape
+    int32_t direction_count;                       // 1 for bars, or one per parameter
+    mabd_redmax_direction* directions;
+    mabd_real* product; // (parameters)
+    mabd_real* start;   // (bodies x 12) bars of the start state of the model
+
+    // workspace
+    mabd_real *q, *v, *a, *z;    // (freedoms)
+    mabd_real *base_q, *base_v;  // (freedoms) of the base of a stage
+    mabd_real* target;           // (freedoms) bars of the targets of prescribed freedoms
+    mabd_redmax_changes changes; // of one direction
+    mabd_spatial *xi, *eta;      // (links) changes of poses and velocities, or bars
+    mabd_spatial* joint_xi;      // (links) bars of poses of joint frames, by wrenches
+    mabd_spatial* wrench;        // (links) bars of the wrenches of a state
+    bool has_wrench;             // some are not zero
+    int32_t* sizes;              // (2^max_halvings) of a divided step
+    // the tree at the start: without laws, gravity and forces
+    mabd_model still;
+    mabd_redmax_link* still_links;
+    mabd_redmax_freedom* still_freedoms;
+    bool* still_poses;        // (parts) `poses` outside of the start
+    int32_t* still_force;     // (bodies + 1) zeros
+    mabd_real *poses, *rates; // (bodies x 7), (bodies x 6) of the start state
+    mabd_real* placed;        // (bodies x 12)
+    void* memory;
+    size_t memory_size;
+} mabd_redmax_gradient;
+
+/// What a parameter acts on.
+typedef enum mabd_redmax_equation {
+    MABD_EQUATION_STEP,
+    MABD_EQUATION_POSE,
+    MABD_EQUATION_VELOCITY
+} mabd_redmax_equation;
+
+// ---- residuals (tangent_motion.c) ----
+
+/// Compute the change of the residual, and of the wrenches if not null (links), after
+/// mabd_redmax_residual: rows of prescribed freedoms are left out.
+void mabd_redmax_push(const mabd_redmax_solve* s, const mabd_redmax_changes* c, mabd_real* r,
+                      mabd_spatial* wrench);
+/// Prepare the bars of everything that the residual depends on, for z (freedoms; prescribed ones
+/// are not read), and for bars of the wrenches of links (null = none), into sim->x and sim->up. z
+/// null = none.
+void mabd_redmax_pull_back(const mabd_redmax_solve* s, const mabd_real* z,
+                           const mabd_spatial* wrench);
+/// Bar of coordinate, rate or acceleration of freedom k of a link, by weights, after
+/// mabd_redmax_pull_back.
+mabd_real mabd_redmax_bar(const mabd_redmax_sim* sim, int32_t link, int k, mabd_redmax_weights w,
+                          const mabd_real* z);
+/// Bars of mabd_redmax_changes of a link, after mabd_redmax_pull_back.
+mabd_spatial mabd_redmax_parent_side_bar(const mabd_redmax_sim* sim, int32_t link);
+mabd_spatial mabd_redmax_body_side_bar(const mabd_redmax_sim* sim, int32_t link);
+mabd_spatial mabd_redmax_load_bar(const mabd_redmax_sim* sim, int32_t link);
+/// Bar of the acceleration of the ground from the links of a part, after mabd_redmax_pull_back.
+mabd_vec3 mabd_redmax_fall_bar(const mabd_redmax_sim* sim, const mabd_redmax_part* part);
+
+// ---- parameters (tangent_parameter.c) ----
+
+/// Forward: add the changes of a residual by one unit of parameter number `index` in step `step` to
+/// g->changes.
+void mabd_redmax_parameter_changes(mabd_redmax_gradient* g, const mabd_redmax_solve* s,
+                                   mabd_redmax_equation equation, int32_t index, int64_t step);
+/// Backwards: add sign times the products of the bars with the changes by all parameters to
+/// g->product, after mabd_redmax_pull_back with z (null = none).
+void mabd_redmax_parameter_products(mabd_redmax_gradient* g, const mabd_redmax_solve* s,
+                                    mabd_redmax_equation equation, int64_t step, mabd_real sign,
+                                    const mabd_real* z);
+/// Called for a link that a parameter moves by a twist, link frame: against its parent, or what it
+/// carries against it.
+typedef void mabd_redmax_move_fn(void* context, int32_t link, bool parent_side, mabd_spatial twist);
+/// Visit the links that one unit of a parameter moves, in the frames in sim->E.
+void mabd_redmax_visit_moves(const mabd_redmax_gradient* g, int32_t index,
+                             mabd_redmax_move_fn* visit, void* context);
+/// True if parameter number `index` sets a control in a step.
+bool mabd_redmax_sets_control(const mabd_parameter* p, int64_t step);
+
+// ---- pieces of the entries ----
+
+/// Set all directions and products to zero (tangent_memory.c).
+void mabd_redmax_clear_directions(mabd_redmax_gradient* g);
+/// Freedom of an axis of a joint; -1 if the tree has none there (tangent_memory.c).
+int32_t mabd_redmax_find_axis(const mabd_redmax_sim* sim, int32_t joint, int32_t axis);
+
+/// Go over a step in one direction (tangent_step.c).
+mabd_status mabd_redmax_pass_step(mabd_redmax_gradient* g, const mabd_tape_step* step, bool back,
+                                  mabd_error* error);
+/// Go back over the projections of the start state: bars of state 0 -> g->start, product
+/// (tangent_start.c).
+mabd_status mabd_redmax_start_back(mabd_redmax_gradient* g, mabd_error* error);
+/// Go forward over them: start (parameters x bodies x 12) -> changes of state 0 (tangent_start.c).
+mabd_status mabd_redmax_start_forward(mabd_redmax_gradient* g, const mabd_real* start,
+                                      mabd_error* error);
+/// Add the bars of outputs to those of the state in the simulation (tangent_output.c).
+void mabd_redmax_add_output(mabd_redmax_gradient* g, const mabd_output_bars* bars);
+/// Write the change of the user's states (bodies x 12) by a parameter (tangent_output.c).
+void mabd_redmax_write_output(mabd_redmax_gradient* g, int32_t parameter, mabd_real* state);
+
+// ---- entries of the table ----
+
+mabd_status mabd_redmax_gradient_open(void* self, const mabd_gradient_setup* setup,
+                                      const mabd_allocator* allocator, void** work,
+                                      mabd_error* error);
+void mabd_redmax_gradient_close(void* work, const mabd_allocator* allocator);
+size_t mabd_redmax_gradient_bytes(const void* work);
+mabd_status mabd_redmax_gradient_begin(void* self, void* work, mabd_error* error);
+size_t mabd_redmax_tape_size(const void* self, const void* work);
+void mabd_redmax_tape_write(const void* self, const void* work, void* record);
+bool mabd_redmax_tape_read(void* self, const void* work, const void* record, mabd_real time);
+mabd_status mabd_redmax_adjoint_step(void* self, void* work, const mabd_tape_step* step,
+                                     const mabd_output_bars* bars, mabd_error* error);
+mabd_status mabd_redmax_forward_step(void* self, void* work, const mabd_tape_step* step,
+                                     mabd_real* states, mabd_error* error);
+mabd_real mabd_redmax_parameter_product(const void* work, int32_t parameter,
+                                        const mabd_real* start);

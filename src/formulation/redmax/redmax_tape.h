@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tape: what derivatives need of each state of a run (tape.c).
+#pragma once
+
+#include "formulation/redmax/redmax_tangent.h"
+
+/// One record: a state, and how the step to it was taken. Pointers into the bytes of the record.
+typedef struct mabd_redmax_record {
+    mabd_redmax_node node; // the state
+    mabd_real* ball_q;     // (balls x 3) coordinates of balls at the end of the last stage
+    mabd_real* stage_q;    // (freedoms) of the first of two stages; null = not kept
+    mabd_real* target;     // (coordinates + motors) set from outside during the step
+    bool* target_set;      // (coordinates + motors)
+    mabd_real* applied;    // (bodies x 6) forces of the step; null without parameters
+    mabd_real* wrench;     // (links x 6) of the joints; null without losses by them
+    mabd_real* peak;       // (parts) largest kinetic energy so far [J]
+    int8_t* taken;         // (parts) mabd_integrator of the step
+    bool* divided;         // (parts) the step was taken in parts
+} mabd_redmax_record;
+
+/// Return the pointers into the bytes of a record; null: all pointers are null.
+mabd_redmax_record mabd_redmax_record_at(const mabd_redmax_gradient* g, const void* bytes);
+
+/// State of the simulation that records replace while derivatives are taken.
+typedef struct mabd_redmax_saved {
+    mabd_redmax_node now, last;
+    mabd_rigid_inputs inputs;
+    mabd_real time;
+} mabd_redmax_saved;
+
+/// Make the simulation see the step from record `before` to `after`, which begins at `time` [s].
+mabd_redmax_saved mabd_redmax_enter(mabd_redmax_sim* sim, const mabd_redmax_record* last,
+                                    const mabd_redmax_record* before,
+                                    const mabd_redmax_record* after, mabd_real time);
+/// Undo mabd_redmax_enter.
+void mabd_redmax_leave(mabd_redmax_sim* sim, const mabd_redmax_saved* saved);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tape of a run: one record per state.
+//
+// A record holds coordinates and rates, the coordinates of balls in the chart of the step, those of
+// the first of two stages where the integrator has two, the targets of the step, the applied forces
+// if forces are parameters, the wrenches of joints if losses have them, and how each part took the
+// step. Rates, accelerations, wrenches and factors of the stages are computed again, to the bit.
+// The step that starts bdf2, and steps in parts, are taken again from the record before; bdf2 keeps
+// first stages if parameters are controls or forces, since it starts anew whenever these change.
+
+#include "formulation/redmax/redmax_tape.h"
+
+#include <string.h>
+
+static mabd_redmax_record lay_out(const mabd_redmax_gradient* g, mabd_arena* arena) {
+    const mabd_redmax_sim* sim = g->sim;
+    const size_t bodies = (size_t)sim->model->body_count, real = sizeof(mabd_real);
+    const size_t freedoms = (size_t)sim->freedom_count, balls = (size_t)sim->ball_count;
+    const size_t parts = (size_t)sim->part_count;
+    mabd_redmax_record r;
+    memset(&r, 0, sizeof r);
+    r.node.q = mabd_arena_take(arena, freedoms, real);
+    r.node.v = mabd_arena_take(arena, freedoms, real);
+    r.node.turn = mabd_arena_take(arena, 4 * balls, real);
+    r.node.theta = mabd_arena_take(arena, 3 * balls, real);
+    r.ball_q = mabd_arena_take(arena, 3 * balls, real);
+    if (g->keeps_stage) r.stage_q = mabd_arena_take(arena, freedoms, real);
+    r.target = mabd_arena_take(arena, sim->inputs.count, real);
+    if (g->keeps_applied) r.applied = mabd_arena_take(arena, 6 * bodies, real);
+    if (g->keeps_wrench) r.wrench = mabd_arena_take(arena, 6 * (size_t)sim->link_count, real);
+    r.peak = mabd_arena_take(arena, parts, real);
+    r.target_set = mabd_arena_take(arena, sim->inputs.count, sizeof *r.target_set);
+    r.taken = mabd_arena_take(arena, parts, sizeof *r.taken);
+    r.divided = mabd_arena_take(arena, parts, sizeof *r.divided);
+    return r;
+}
+
+mabd_redmax_record mabd_redmax_record_at(const mabd_redmax_gradient* g, const void* bytes) {
+    mabd_arena arena = {.memory = (char*)bytes, .size = SIZE_MAX};
+    mabd_redmax_record none;
+    memset(&none, 0, sizeof none);
+    return bytes ? lay_out(g, &arena) : none;
+}
+
+size_t mabd_redmax_tape_size(const void* self, const void* work) {
+    mabd_arena arena = {0};
+    (void)self;
+    lay_out(work, &arena);
+    return mabd_bytes(1, arena.used);
+}
+
+static void copy_node(const mabd_redmax_sim* sim, const mabd_redmax_node* from,
+                      const mabd_redmax_node* to) {
+    const size_t freedoms = (size_t)sim->freedom_count, balls = (size_t)sim->ball_count;
+    memcpy(to->q, from->q, freedoms * sizeof *to->q);
+    memcpy(to->v, from->v, freedoms * sizeof *to->v);
+    memcpy(to->turn, from->turn, 4 * balls * sizeof *to->turn);
+    memcpy(to->theta, from->theta, 3 * balls * sizeof *to->theta);
+}
+
+static void write_balls(const mabd_redmax_sim* sim, mabd_real* to) {
+    for (int32_t i = 0; i < sim->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->ball < 0) continue;
+        memcpy(to + 3 * (size_t)link->ball, sim->end_q + link->first, 3 * sizeof *to);
+    }
+}
+
+void mabd_redmax_tape_write(const void* self, const void* work, void* bytes) {
+    const mabd_redmax_sim* sim = self;
+    const mabd_redmax_record r = mabd_redmax_record_at(work, bytes);
+    const size_t bodies = (size_t)sim->model->body_count, inputs = sim->inputs.count;
+    copy_node(sim, &sim->now, &r.node);
+    write_balls(sim, r.ball_q);
+    if (r.stage_q) {
+        memcpy(r.stage_q, sim->stage_q, (size_t)sim->freedom_count * sizeof *r.stage_q);
+    }
+    memcpy(r.target, sim->inputs.target, inputs * sizeof *r.target);
+    memcpy(r.target_set, sim->inputs.target_set, inputs * sizeof *r.target_set);
+    if (r.applied) memcpy(r.applied, sim->inputs.last_applied, 6 * bodies * sizeof *r.applied);
+    if (r.wrench) memcpy(r.wrench, sim->wrench, 6 * (size_t)sim->link_count * sizeof *r.wrench);
+    for (int32_t i = 0; i < sim->part_count; i++) {
+        r.peak[i] = sim->parts[i].peak;
+        r.taken[i] = (int8_t)sim->parts[i].taken, r.divided[i] = sim->parts[i].divided;
+    }
+}
+
+bool mabd_redmax_tape_read(void* self, const void* work, const void* bytes, mabd_real time) {
+    mabd_redmax_sim* sim = self;
+    const mabd_redmax_record r = mabd_redmax_record_at(work, bytes);
+    const size_t inputs = sim->inputs.count;
+    bool rough = false;
+    copy_node(sim, &r.node, &sim->now);
+    if (r.wrench) memcpy(sim->wrench, r.wrench, 6 * (size_t)sim->link_count * sizeof *r.wrench);
+    memcpy(sim->inputs.target, r.target, inputs * sizeof *r.target);
+    memcpy(sim->inputs.target_set, r.target_set, inputs * sizeof *r.target_set);
+    sim->time = time, sim->placed = false;
+    for (int32_t i = 0; i < sim->part_count; i++) rough |= r.divided[i];
+    return rough;
+}
+
+mabd_redmax_saved mabd_redmax_enter(mabd_redmax_sim* sim, const mabd_redmax_record* last,
+                                    const mabd_redmax_record* before,
+                                    const mabd_redmax_record* after, mabd_real time) {
+    const mabd_redmax_saved saved = {
+        .now = sim->now, .last = sim->last, .inputs = sim->inputs, .time = sim->time};
+    sim->now = before->node, sim->placed = false;
+    if (last->node.q) sim->last = last->node;
+    sim->inputs.target = after->target, sim->inputs.target_set = after->target_set;
+    if (after->applied) sim->inputs.applied = after->applied;
+    sim->inputs.has_applied = after->applied != NULL;
+    sim->time = time;
+    return saved;
+}
+
+void mabd_redmax_leave(mabd_redmax_sim* sim, const mabd_redmax_saved* saved) {
+    sim->now = saved->now, sim->last = saved->last;
+    sim->inputs = saved->inputs;
+    sim->time = saved->time, sim->placed = false;
+}
