@@ -262,14 +262,6 @@ MABD_API mabd_status mabd_gradient_run(mabd_gradient* gradient, const mabd_real*
 /// time of the call: some 90 reals per body and parameter.
 MABD_API mabd_status mabd_gradient_forward(mabd_gradient* gradient, const mabd_real* p,
                                            int64_t every, mabd_real* ds_dp, mabd_error* error);
-/// Compare the derivatives at p with differences of fourth order over +-step and +-2 step, in units
-/// of each parameter's scale. *worst gets the largest difference relative to the largest magnitude
-/// of the two gradients' entries, *which (may be null) the parameter. Differences of long or
-/// chaotic runs are not exact to more than 1e-8.
-MABD_API mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_real* p,
-                                         mabd_real step, mabd_real* worst, int32_t* which,
-                                         mabd_error* error);
-
 /// Compute differences of fourth order of the loss by every parameter into differences
 /// (parameters), to compare derivatives with: (8 (f(p + d) - f(p - d)) - (f(p + 2d) - f(p - 2d))) /
 /// (12 d) with d = step times the scale of the parameter; step 0 = 1e-3. Four runs for each
@@ -277,6 +269,13 @@ MABD_API mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_rea
 MABD_API mabd_status mabd_gradient_differences(mabd_gradient* gradient, const mabd_real* p,
                                                mabd_real step, mabd_real* differences,
                                                mabd_error* error);
+/// Compare the derivatives at p with mabd_gradient_differences, all by value / scale. *worst gets
+/// the largest difference relative to the largest magnitude of the two gradients' entries, *which
+/// (may be null) the parameter. Differences of long or chaotic runs are not exact to more than
+/// 1e-8.
+MABD_API mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_real* p,
+                                         mabd_real step, mabd_real* worst, int32_t* which,
+                                         mabd_error* error);
 
 // ---- optimisation ------------------------------------------------------------------------------
 
@@ -335,7 +334,8 @@ typedef struct mabd_optimize_info {
 /// Minimise the loss of a gradient over its parameters inside their bounds by L-BFGS-B with a
 /// strong Wolfe line search. p (parameter_count) holds the start, which is moved inside the bounds
 /// first, and gets the result; also after a failure it has the best values found. A step to values
-/// at which the run fails with MABD_ERR_DIVERGED is shortened. MABD_ERR_ARG; MABD_ERR_MEMORY; the
-/// status of a run that fails at the start, or for another reason. `info` may be null.
+/// at which the run fails with MABD_ERR_DIVERGED, or which no start has (MABD_ERR_INPUT: joints
+/// that cannot be closed, a mass of 0), is shortened. MABD_ERR_ARG; MABD_ERR_MEMORY; the status of
+/// a run that fails at the start, or for another reason. `info` may be null.
 MABD_API mabd_status mabd_optimize(mabd_gradient* gradient, const mabd_optimize_def* def,
                                    mabd_real* p, mabd_optimize_info* info, mabd_error* error);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Differences of the loss, to compare derivatives with.
+// Differences of the loss of fourth order, (8 (f1 - f-1) - (f2 - f-2))/12 d, and the comparison of
+// a gradient with them.
 #include "base/error.h"
 #include "gradient/gradient_run.h"
 
@@ -44,5 +45,41 @@ mabd_status mabd_gradient_differences(mabd_gradient* gradient, const mabd_real* 
         status = difference(gradient, i, d, q, &differences[i], error);
     }
     mabd_free(&gradient->allocator, q, bytes);
+    return status;
+}
+
+// Compare the derivatives at p with differences: all by value / scale, relative to the largest.
+static mabd_status compare(mabd_gradient* g, const mabd_real* p, mabd_real step, mabd_real* own,
+                           mabd_real* found, mabd_real* worst, int32_t* which, mabd_error* error) {
+    const int32_t n = g->def.parameter_count;
+    mabd_real largest = 0;
+    MABD_TRY(mabd_gradient_run(g, p, own, NULL, error));
+    MABD_TRY(mabd_gradient_differences(g, p, step, found, error));
+    for (int32_t i = 0; i < n; i++) {
+        own[i] *= g->parameters[i].scale, found[i] *= g->parameters[i].scale;
+        largest = (mabd_real)fmax(largest, fmax(fabs(own[i]), fabs(found[i])));
+    }
+    for (int32_t i = 0; i < n; i++) {
+        const mabd_real off = largest > 0 ? (mabd_real)fabs(own[i] - found[i]) / largest : 0;
+        if (off <= *worst) continue;
+        *worst = off;
+        if (which) *which = i;
+    }
+    return MABD_OK;
+}
+
+mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_real* p, mabd_real step,
+                                mabd_real* worst, int32_t* which, mabd_error* error) {
+    if (!gradient || !p || !worst) {
+        return mabd_fail(error, MABD_ERR_ARG, "gradient, p and worst must not be null");
+    }
+    const size_t n = (size_t)gradient->def.parameter_count;
+    const size_t bytes = mabd_bytes(2 * n, sizeof(mabd_real));
+    mabd_real* work = mabd_alloc(&gradient->allocator, bytes);
+    if (!work) return mabd_fail_memory(error, "checking a gradient");
+    *worst = 0;
+    if (which) *which = -1;
+    const mabd_status status = compare(gradient, p, step, work, work + n, worst, which, error);
+    mabd_free(&gradient->allocator, work, bytes);
     return status;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of states by all parameters, forward along the run, and the comparison of gradients
-// with differences.
+// Derivatives of states by all parameters, forward along the run.
 
 #include "gradient/gradient_run.h"
 
@@ -79,65 +78,5 @@ mabd_status mabd_gradient_forward(mabd_gradient* g, const mabd_real* p, int64_t 
     if (status == MABD_OK) status = run(&f, every, ds_dp, error);
     if (f.work) g->sim->ops->gradient_close(f.work, &g->allocator);
     mabd_free(&g->allocator, f.memory, f.memory_size);
-    return status;
-}
-
-// ---- differences -------------------------------------------------------------------------------
-
-// Difference of fourth order: (8 (f1 - f-1) - (f2 - f-2)) / 12 h.
-static mabd_status difference(mabd_gradient* g, mabd_real* p, int32_t i, mabd_real h,
-                              mabd_real* out, mabd_error* error) {
-    static const mabd_real weight[2] = {8, -1};
-    const mabd_real kept = p[i];
-    mabd_status status = MABD_OK;
-    *out = 0;
-    for (int k = 1; k <= 2 && status == MABD_OK; k++) {
-        for (int side = -1; side <= 1 && status == MABD_OK; side += 2) {
-            mabd_gradient_info info;
-            p[i] = kept + (mabd_real)(side * k) * h;
-            status = mabd_gradient_run(g, p, NULL, &info, error);
-            *out += (mabd_real)side * weight[k - 1] * info.loss;
-        }
-    }
-    p[i] = kept;
-    *out /= 12 * h;
-    return status;
-}
-
-static mabd_status compare(mabd_gradient* g, mabd_real* p, mabd_real step, mabd_real* own,
-                           mabd_real* found, mabd_real* worst, int32_t* which, mabd_error* error) {
-    const int32_t n = g->def.parameter_count;
-    mabd_real scale = 0;
-    MABD_TRY(mabd_gradient_run(g, p, own, NULL, error));
-    for (int32_t i = 0; i < n; i++) {
-        const mabd_real unit = g->parameters[i].scale;
-        MABD_TRY(difference(g, p, i, step * unit, &found[i], error));
-        own[i] *= unit, found[i] *= unit; // by value/scale: comparable among kinds
-        scale = (mabd_real)fmax(scale, fmax(fabs(own[i]), fabs(found[i])));
-    }
-    for (int32_t i = 0; i < n; i++) {
-        const mabd_real error_of = scale > 0 ? (mabd_real)fabs(own[i] - found[i]) / scale : 0;
-        if (error_of <= *worst) continue;
-        *worst = error_of;
-        if (which) *which = i;
-    }
-    return MABD_OK;
-}
-
-mabd_status mabd_gradient_check(mabd_gradient* g, const mabd_real* p, mabd_real step,
-                                mabd_real* worst, int32_t* which, mabd_error* error) {
-    if (!g || !p || !worst || !(step > 0)) {
-        return mabd_fail(error, MABD_ERR_ARG,
-                         "gradient, p and worst must not be null, step positive");
-    }
-    const size_t n = (size_t)g->def.parameter_count;
-    const size_t bytes = mabd_bytes(3 * n, sizeof(mabd_real));
-    mabd_real* work = mabd_alloc(&g->allocator, bytes);
-    if (!work) return mabd_fail_memory(error, "checking a gradient");
-    memcpy(work, p, n * sizeof *p);
-    *worst = 0;
-    if (which) *which = -1;
-    const mabd_status status = compare(g, work, step, work + n, work + 2 * n, worst, which, error);
-    mabd_free(&g->allocator, work, bytes);
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct optimization {
     int32_t count;
     const mabd_parameter* parameters;
     mabd_real *x, *lower, *upper, *values; // (count); values = x * scale
+    bool started;                          // the run at the start has succeeded
 } optimization;
 
 static void lay_out(optimization* o, mabd_arena* arena) {
@@ -39,7 +40,11 @@ static mabd_status evaluate(void* user, const mabd_real* x, mabd_real* value, ma
     optimization* o = (optimization*)user;
     mabd_gradient_info info;
     to_values(o, x, o->values);
-    MABD_TRY(mabd_gradient_run(o->gradient, o->values, gradient, &info, error));
+    const mabd_status status = mabd_gradient_run(o->gradient, o->values, gradient, &info, error);
+    // joints that cannot be closed, a mass below 0: the step was too long
+    if (status == MABD_ERR_INPUT && o->started) return MABD_ERR_DIVERGED;
+    MABD_TRY(status);
+    o->started = true;
     *value = info.loss;
     for (int32_t i = 0; i < o->count; i++) gradient[i] *= o->parameters[i].scale;
     return MABD_OK;

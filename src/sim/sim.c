@@ -87,7 +87,7 @@ mabd_real mabd_sim_time(const mabd_sim* sim) {
 }
 
 size_t mabd_sim_bytes(const mabd_sim* sim) {
-    return sizeof *sim + mabd_sim_start_bytes(sim) + sim->ops->bytes(sim->self);
+    return mabd_bytes(1, sizeof *sim) + mabd_sim_start_bytes(sim) + sim->ops->bytes(sim->self);
 }
 
 size_t mabd_sim_device_bytes(const mabd_sim* sim) {
@@ -97,7 +97,7 @@ size_t mabd_sim_device_bytes(const mabd_sim* sim) {
 void mabd_sim_memory(const mabd_sim* sim, size_t* bytes) {
     mabd_model_memory(sim->model, bytes);
     sim->ops->memory(sim->self, bytes);
-    bytes[MABD_MEMORY_WORKSPACE] += sizeof *sim + mabd_sim_start_bytes(sim);
+    bytes[MABD_MEMORY_WORKSPACE] += mabd_bytes(1, sizeof *sim) + mabd_sim_start_bytes(sim);
 }
 
 mabd_measure mabd_sim_measure(const mabd_sim* sim) {

@@ -23,7 +23,7 @@ mabd_status mabd_sim_get_plan(const mabd_model* model, const mabd_sim_def* def, 
     mabd_model_memory(model, plan->bytes);
     plan->bytes_model = add(plan->bytes[MABD_MEMORY_MODEL], plan->bytes[MABD_MEMORY_PLAN]);
     plan->bytes[MABD_MEMORY_WORKSPACE] =
-        add(plan->bytes[MABD_MEMORY_WORKSPACE], sizeof(struct mabd_sim));
+        add(plan->bytes[MABD_MEMORY_WORKSPACE], mabd_bytes(1, sizeof(struct mabd_sim)));
     for (int k = MABD_MEMORY_STATE; k < MABD_MEMORY_COUNT; k++) {
         plan->bytes_sim = add(plan->bytes_sim, plan->bytes[k]);
     }

@@ -226,8 +226,10 @@ static double sum_forward(const mabd_real* ds_dp, int32_t bodies, int32_t count,
     return sum;
 }
 
-// Adjoint and forward mode agree in all entries of the last state, for every integrator.
-static void compare_modes(const char* name, mabd_model* model, gradient_rig make(mabd_integrator)) {
+// Adjoint and forward mode agree in all entries of the last state, for every integrator; halved:
+// steps of h, too long for two iterations.
+static void compare_modes(const char* name, mabd_model* model, gradient_rig make(mabd_integrator),
+                          mabd_real halved) {
     static mabd_real ds_dp[2 * 12 * MOST_BODIES * GRADIENT_MAX];
     const int32_t bodies = mabd_model_body_count(model);
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
@@ -235,11 +237,15 @@ static void compare_modes(const char* name, mabd_model* model, gradient_rig make
         const int32_t n = rig.def.parameter_count;
         mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
         mabd_error error = {0};
+        mabd_gradient_info info;
         rig.def.term_count = 0, rig.def.user_fn = linear_loss, rig.def.user = model;
+        if (halved > 0) rig.sim.h = halved, rig.sim.max_iterations = 2;
         gradient_rig_term(&rig, MABD_LOSS_USER, 0, rig.def.steps, rig.def.steps);
         mabd_gradient* g = gradient_rig_create(&rig, model);
         gradient_rig_values(&rig, model, (mabd_real)0.3, p);
-        rig_check(mabd_gradient_run(g, p, own, NULL, &error), &error, "run");
+        rig_check(mabd_gradient_run(g, p, own, &info, &error), &error, "run");
+        cr_expect(halved > 0 ? info.non_smooth > 0 : info.non_smooth == 0, "%d steps in parts",
+                  info.non_smooth);
         rig_check(mabd_gradient_forward(g, p, rig.def.steps, ds_dp, &error), &error, "forward");
         double worst = 0, most = 0;
         for (int32_t k = 0; k < n; k++) {
@@ -255,9 +261,32 @@ static void compare_modes(const char* name, mabd_model* model, gradient_rig make
 
 Test(gradient_start, adjoint_equals_forward) {
     mabd_model *free_tree = tree(), *loop = four_bar();
-    compare_modes("tree", free_tree, tree_rig);
-    compare_modes("loop", loop, loop_rig);
+    compare_modes("tree", free_tree, tree_rig, 0);
+    compare_modes("loop", loop, loop_rig, 0);
+    compare_modes("loop, halved", loop, loop_rig, (mabd_real)0.05);
     mabd_model_destroy(free_tree);
+    mabd_model_destroy(loop);
+}
+
+// A start that is not there shortens the step of an optimisation: the rocker cannot come to 2 rad.
+// At its dead point crank and coupler are one line.
+Test(gradient_start, optimisation_stops_at_a_dead_point) {
+    mabd_model* loop = four_bar();
+    mabd_error error = {0};
+    mabd_optimize_info info;
+    mabd_real p = 0;
+    gradient_rig rig = gradient_rig_make(MABD_INTEGRATOR_BDF2, (mabd_real)0.01, 1);
+    gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 3, MABD_AXIS_RX, 1);
+    mabd_loss_term* t = gradient_rig_term(&rig, MABD_LOSS_COORDINATE, 3, 0, 0);
+    t->axis = MABD_AXIS_RX, t->target[0] = 2;
+    mabd_gradient* g = gradient_rig_create(&rig, loop);
+    const mabd_optimize_def def = mabd_default_optimize_def();
+    rig_check(mabd_optimize(g, &def, &p, &info, &error), &error, "optimise");
+    printf("rocker at %.6f after %d runs\n", (double)p, (int)info.runs);
+    const double reach = 0.3 + sqrt(1 + 0.09); // with the base 1 and the rocker 0.6 a triangle
+    const double limit = acos((1 + 0.36 - reach * reach) / 1.2) - acos(0);
+    cr_expect(p < limit && p > limit - 1e-3, "%g, dead point %g", (double)p, limit);
+    mabd_gradient_destroy(g);
     mabd_model_destroy(loop);
 }
 

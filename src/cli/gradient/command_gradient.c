@@ -4,13 +4,11 @@
 
 #include "cli/cli.h"
 #include "cli/gradient/gradient_setup.h"
-#include "cli/path_use.h"
 #include "cli/system.h"
 #include "mabd/record.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CHECK_TOLERANCE 1e-5 // largest relative error that --check accepts
 #define NAME_SIZE       320
@@ -24,11 +22,10 @@ static const char NOTES[] =
 
 typedef struct gradient_command {
     gradient_run run;
-    const char *loss, *out;
     bool check;
     int32_t count;
     const mabd_parameter* parameters;
-    mabd_real *values, *gradient, *differences; // (count), differences null without --check
+    mabd_real *gradient, *differences; // (count), differences null without --check
     mabd_gradient_info info;
 } gradient_command;
 
@@ -61,7 +58,7 @@ static void print_table(const gradient_command* c) {
     printf("  unit of the value\n");
     for (int32_t i = 0; i < c->count; i++) {
         gradient_parameter_name(model, &c->parameters[i], name, sizeof(name));
-        printf("%-44s %14.7g %14.7g", name, (double)c->values[i], (double)c->gradient[i]);
+        printf("%-44s %14.7g %14.7g", name, (double)c->run.values[i], (double)c->gradient[i]);
         if (c->differences != NULL) {
             printf(" %14.7g %9.1e", (double)c->differences[i], error_of(c, largest, i));
         }
@@ -124,7 +121,7 @@ static mabd_status write_arrays(const gradient_command* c, char* names, const ch
     }
     const mabd_record_texts lists[] = {{"parameter", c->count, texts},
                                        {"unit", c->count, texts + c->count}};
-    return mabd_arrays_write(c->out, c->run.command, c->differences != NULL ? 4 : 3, arrays, 2,
+    return mabd_arrays_write(c->run.out, c->run.command, c->differences != NULL ? 4 : 3, arrays, 2,
                              lists, error);
 }
 
@@ -133,8 +130,9 @@ static int write_out(const gradient_command* c) {
     const size_t n = (size_t)c->count;
     char* names = malloc((n + 1) * NAME_SIZE);
     const char** texts = malloc((2 * n + 1) * sizeof(*texts));
-    double* columns[3] = {doubles(c->count, c->values), doubles(c->count, c->gradient),
-                          doubles(c->count, c->differences != NULL ? c->differences : c->values)};
+    double* columns[3] = {
+        doubles(c->count, c->run.values), doubles(c->count, c->gradient),
+        doubles(c->count, c->differences != NULL ? c->differences : c->run.values)};
     mabd_status status = MABD_ERR_MEMORY;
     if (names != NULL && texts != NULL && columns[0] != NULL && columns[1] != NULL &&
         columns[2] != NULL) {
@@ -144,7 +142,7 @@ static int write_out(const gradient_command* c) {
     free(names);
     free((void*)texts);
     if (status == MABD_OK) return CLI_OK;
-    load_say_file("gradient", c->out, status, &error);
+    load_say_file("gradient", c->run.out, status, &error);
     return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_CANNOT_WRITE;
 }
 
@@ -152,9 +150,10 @@ static int write_out(const gradient_command* c) {
 static int compute(gradient_command* c) {
     mabd_error error = {.body = -1, .joint = -1};
     const gradient_run* run = &c->run;
-    mabd_status status = mabd_gradient_run(run->gradient, c->values, c->gradient, &c->info, &error);
+    mabd_status status =
+        mabd_gradient_run(run->gradient, c->run.values, c->gradient, &c->info, &error);
     if (status == MABD_OK && c->check) {
-        status = mabd_gradient_differences(run->gradient, c->values, 0, c->differences, &error);
+        status = mabd_gradient_differences(run->gradient, c->run.values, 0, c->differences, &error);
     }
     if (status != MABD_OK) return gradient_run_failed(run, status, &error);
     if (!run->options.quiet) {
@@ -162,30 +161,21 @@ static int compute(gradient_command* c) {
         print_run(c);
     }
     print_table(c);
-    int code = c->out != NULL ? write_out(c) : CLI_OK;
+    int code = c->run.out != NULL ? write_out(c) : CLI_OK;
     const int judged = c->check ? judge(c) : CLI_OK;
     return code != CLI_OK ? code : judged;
 }
 
-static int run_all(gradient_command* c) {
-    const path_use uses[] = {{PATH_SCENE, "SCENE", c->run.options.scene},
-                             {PATH_READ, "--loss", c->loss},
-                             {PATH_WRITTEN, "--out", c->out}};
-    int code = path_use_check("gradient", sizeof(uses) / sizeof(uses[0]), uses);
-    if (code == CLI_OK) code = gradient_run_load(&c->run, c->loss);
-    if (code != CLI_OK) return code;
-    const mabd_gradient_def def = mabd_loss_gradient_def(c->run.loss);
-    c->count = def.parameter_count;
-    c->parameters = def.parameters;
-    const size_t n = (size_t)c->count;
-    c->values = calloc(3 * n + 1, sizeof(*c->values));
-    if (c->values == NULL) {
+static int run_all(void* user) {
+    gradient_command* c = user;
+    c->count = c->run.losses.parameter_count;
+    c->parameters = c->run.losses.parameters;
+    c->gradient = calloc(2 * (size_t)c->count + 1, sizeof(*c->gradient));
+    if (c->gradient == NULL) {
         fprintf(stderr, "mabd gradient: out of memory\n");
         return CLI_FAILED;
     }
-    c->gradient = c->values + n;
-    c->differences = c->check ? c->values + 2 * n : NULL;
-    if (n > 0) memcpy(c->values, mabd_loss_values(c->run.loss), n * sizeof(*c->values));
+    c->differences = c->check ? c->gradient + c->count : NULL;
     return compute(c);
 }
 
@@ -193,9 +183,10 @@ int command_gradient(int argc, char** argv) {
     gradient_command* c = calloc(1, sizeof(*c));
     if (c == NULL) return CLI_FAILED;
     const option more[] = {
-        option_text("loss", "FILE.json", &c->loss, "parameters and terms of the loss (required)"),
+        option_text("loss", "FILE.json", &c->run.loss_file,
+                    "parameters and terms of the loss (required)"),
         option_flag("check", &c->check, "compare with differences of fourth order"),
-        option_short('o', option_text("out", "FILE.h5", &c->out,
+        option_short('o', option_text("out", "FILE.h5", &c->run.out,
                                       "write values, derivatives and differences (HDF5)")),
     };
     const run_command command = {.name = "gradient",
@@ -205,12 +196,8 @@ int command_gradient(int argc, char** argv) {
                                  .more = more,
                                  .without = gradient_run_without,
                                  .formulation = gradient_run_formulation()};
-    bool go = false;
-    int code = gradient_run_start(&c->run, &command, argc, argv, &go);
-    if (go)
-        code = c->loss != NULL ? run_all(c) : run_options_say(&c->run.options, "--loss is missing");
-    gradient_run_release(&c->run);
-    free(c->values);
+    const int code = gradient_run_on_loss(&c->run, &command, argc, argv, run_all, c);
+    free(c->gradient);
     free(c);
     return code;
 }

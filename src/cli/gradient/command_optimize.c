@@ -6,12 +6,10 @@
 #include "cli/gradient/gradient_setup.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "cli/path_use.h"
 #include "cli/system.h"
 
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char NOTES[] =
     "Starts from the values in the loss file, else from those of the scene, and keeps the bounds\n"
@@ -25,11 +23,8 @@ static const char NOTES[] =
 
 typedef struct optimize_command {
     gradient_run run;
-    const char *loss, *out;
     int64_t iterations, memory;
     double loss_tolerance, gradient_tolerance;
-    mabd_gradient_def def;
-    mabd_real* values; // (parameter_count)
     mabd_optimize_info info;
     double seconds;
 } optimize_command;
@@ -49,9 +44,9 @@ static bool show(void* user, const mabd_optimize_step* step) {
 // Values of the parameters of one entry: a number, or an array of them.
 static json_t* values_of(const optimize_command* c, int32_t entry) {
     json_t* all = json_array();
-    for (int32_t i = 0; i < c->def.parameter_count; i++) {
+    for (int32_t i = 0; i < c->run.losses.parameter_count; i++) {
         if (mabd_loss_entry(c->run.loss, i) != entry) continue;
-        json_array_append_new(all, json_real((double)c->values[i]));
+        json_array_append_new(all, json_real((double)c->run.values[i]));
     }
     if (json_array_size(all) != 1) return all;
     json_t* one = json_incref(json_array_get(all, 0));
@@ -79,14 +74,14 @@ static json_t* describe_run(const optimize_command* c) {
 // Write the loss file with the values of the result.
 static int write_best(const optimize_command* c) {
     char message[512] = "out of memory";
-    json_t* document = json_load_file(c->loss, 0, NULL);
+    json_t* document = json_load_file(c->run.loss_file, 0, NULL);
     json_t* parameters = json_object_get(document, "parameters");
     for (size_t i = 0; i < json_array_size(parameters); i++) {
         json_object_set_new(json_array_get(parameters, i), "value", values_of(c, (int32_t)i));
     }
     json_object_set_new(document, "run", describe_run(c));
     char* text = document != NULL ? json_dumps(document, JSON_INDENT(2)) : NULL;
-    const bool written = text != NULL && output_write(c->out, text, message, sizeof(message));
+    const bool written = text != NULL && output_write(c->run.out, text, message, sizeof(message));
     free(text);
     json_decref(document);
     if (written) return CLI_OK;
@@ -109,11 +104,11 @@ static void print_result(const optimize_command* c) {
            (double)info->first_loss, (double)info->gradient);
     printf("work      %d iterations, %d runs, %.3f s\n", (int)info->iterations, (int)info->runs,
            c->seconds);
-    for (int32_t i = 0; i < c->def.parameter_count; i++) {
-        const mabd_parameter* p = &c->def.parameters[i];
+    for (int32_t i = 0; i < c->run.losses.parameter_count; i++) {
+        const mabd_parameter* p = &c->run.losses.parameters[i];
         printf("%-44s %14.7g %s\n",
                gradient_parameter_name(c->run.loaded.model, p, name, sizeof(name)),
-               (double)c->values[i], mabd_parameter_unit(c->run.loaded.model, p));
+               (double)c->run.values[i], mabd_parameter_unit(c->run.loaded.model, p));
     }
 }
 
@@ -128,33 +123,21 @@ static int optimize(optimize_command* c) {
     def.user = c;
     interrupt_catch();
     const double start = system_seconds();
-    const mabd_status status = mabd_optimize(c->run.gradient, &def, c->values, &c->info, &error);
+    const mabd_status status =
+        mabd_optimize(c->run.gradient, &def, c->run.values, &c->info, &error);
     c->seconds = system_seconds() - start;
     if (status != MABD_OK) return gradient_run_failed(&c->run, status, &error);
     if (!c->run.options.quiet) print_result(c);
-    const int code = c->out != NULL ? write_best(c) : CLI_OK;
+    const int code = c->run.out != NULL ? write_best(c) : CLI_OK;
     return code == CLI_OK && interrupt_signal() != 0 ? CLI_INTERRUPTED + interrupt_signal() : code;
 }
 
-static int run_all(optimize_command* c) {
-    const path_use uses[] = {{PATH_SCENE, "SCENE", c->run.options.scene},
-                             {PATH_READ, "--loss", c->loss},
-                             {PATH_WRITTEN, "--out", c->out}};
-    int code = path_use_check("optimize", sizeof(uses) / sizeof(uses[0]), uses);
-    if (code == CLI_OK) code = gradient_run_load(&c->run, c->loss);
-    if (code != CLI_OK) return code;
-    c->def = mabd_loss_gradient_def(c->run.loss);
-    if (c->def.parameter_count == 0) {
-        fprintf(stderr, "%s: there are no parameters to optimise\n", c->loss);
+static int run_all(void* user) {
+    optimize_command* c = user;
+    if (c->run.losses.parameter_count == 0) {
+        fprintf(stderr, "%s: there are no parameters to optimise\n", c->run.loss_file);
         return CLI_BAD_INPUT;
     }
-    const size_t bytes = (size_t)c->def.parameter_count * sizeof(*c->values);
-    c->values = malloc(bytes);
-    if (c->values == NULL) {
-        fprintf(stderr, "mabd optimize: out of memory\n");
-        return CLI_FAILED;
-    }
-    memcpy(c->values, mabd_loss_values(c->run.loss), bytes);
     if (!c->run.options.quiet) gradient_run_print(&c->run, stdout);
     return optimize(c);
 }
@@ -166,8 +149,9 @@ int command_optimize(int argc, char** argv) {
     c->iterations = usual.max_iterations, c->memory = usual.memory;
     c->gradient_tolerance = (double)usual.gradient_tolerance;
     const option more[] = {
-        option_text("loss", "FILE.json", &c->loss, "parameters and terms of the loss (required)"),
-        option_short('o', option_text("out", "BEST.json", &c->out,
+        option_text("loss", "FILE.json", &c->run.loss_file,
+                    "parameters and terms of the loss (required)"),
+        option_short('o', option_text("out", "BEST.json", &c->run.out,
                                       "write the loss file with the best values")),
         option_integer("iterations", "N", OPTION_POSITIVE, INT32_MAX, &c->iterations, NULL,
                        "most iterations (default 100)"),
@@ -185,13 +169,7 @@ int command_optimize(int argc, char** argv) {
                                  .more = more,
                                  .without = gradient_run_without,
                                  .formulation = gradient_run_formulation()};
-    bool go = false;
-    int code = gradient_run_start(&c->run, &command, argc, argv, &go);
-    if (go) {
-        code = c->loss != NULL ? run_all(c) : run_options_say(&c->run.options, "--loss is missing");
-    }
-    gradient_run_release(&c->run);
-    free(c->values);
+    const int code = gradient_run_on_loss(&c->run, &command, argc, argv, run_all, c);
     free(c);
     return code;
 }

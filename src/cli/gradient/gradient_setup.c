@@ -2,6 +2,7 @@
 #include "cli/gradient/gradient_setup.h"
 
 #include "cli/cli.h"
+#include "cli/path_use.h"
 #include "cli/run_extra.h"
 
 #include <math.h>
@@ -65,13 +66,15 @@ int gradient_run_create(gradient_run* run, const mabd_gradient_def* def) {
     return load_say_refused(&run->loaded, &run->def, status, &error);
 }
 
-int gradient_run_load(gradient_run* run, const char* path) {
+// Read the loss file and create the gradient.
+static int load_loss(gradient_run* run) {
     mabd_error error = {.body = -1, .joint = -1};
+    const char* path = run->loss_file;
     const mabd_status status =
         mabd_loss_load(run->loaded.model, run->def.h, run->steps, path, &run->loss, &error);
     if (status == MABD_OK) {
-        const mabd_gradient_def def = mabd_loss_gradient_def(run->loss);
-        return gradient_run_create(run, &def);
+        run->losses = mabd_loss_gradient_def(run->loss);
+        return gradient_run_create(run, &run->losses);
     }
     if (error.line > 0) {
         fprintf(stderr, "%s:%d:%d: %s\n", path, (int)error.line, (int)error.column, error.text);
@@ -81,11 +84,43 @@ int gradient_run_load(gradient_run* run, const char* path) {
     return status == MABD_ERR_MEMORY ? CLI_FAILED : CLI_BAD_INPUT;
 }
 
+static int copy_values(gradient_run* run) {
+    const size_t n = (size_t)run->losses.parameter_count;
+    run->values = calloc(n + 1, sizeof(*run->values));
+    if (run->values == NULL) {
+        fprintf(stderr, "mabd %s: out of memory\n", run->options.name);
+        return CLI_FAILED;
+    }
+    if (n > 0) memcpy(run->values, mabd_loss_values(run->loss), n * sizeof(*run->values));
+    return CLI_OK;
+}
+
+static int prepare_loss(gradient_run* run) {
+    const path_use uses[] = {{PATH_SCENE, "SCENE", run->options.scene},
+                             {PATH_READ, "--loss", run->loss_file},
+                             {PATH_WRITTEN, "--out", run->out}};
+    if (run->loss_file == NULL) return run_options_say(&run->options, "--loss is missing");
+    int code = path_use_check(run->options.name, sizeof(uses) / sizeof(uses[0]), uses);
+    if (code == CLI_OK) code = load_loss(run);
+    return code == CLI_OK ? copy_values(run) : code;
+}
+
+int gradient_run_on_loss(gradient_run* run, const run_command* command, int argc, char** argv,
+                         int (*body)(void* user), void* user) {
+    bool go = false;
+    int code = gradient_run_start(run, command, argc, argv, &go);
+    if (go) code = prepare_loss(run);
+    if (go && code == CLI_OK) code = body(user);
+    gradient_run_release(run);
+    return code;
+}
+
 void gradient_run_release(gradient_run* run) {
     mabd_gradient_destroy(run->gradient);
     mabd_loss_destroy(run->loss);
     load_release(&run->loaded);
     free(run->command);
+    free(run->values);
 }
 
 // ---- texts -------------------------------------------------------------------------------------

@@ -13,9 +13,13 @@ typedef struct gradient_run {
     loaded_scene loaded;
     mabd_sim_def def;
     int64_t steps;
-    char* command;   // command line
-    mabd_loss* loss; // null: none was read
+    char* command; // command line
     mabd_gradient* gradient;
+    // of commands on a loss
+    const char *loss_file, *out; // options --loss and --out, null = not given
+    mabd_loss* loss;             // null: none was read
+    mabd_gradient_def losses;    // its parameters and terms
+    mabd_real* values;           // (parameters) where it starts
 } gradient_run;
 
 /// Options of `mabd run` that these commands lack, then null.
@@ -27,8 +31,11 @@ mabd_formulation gradient_run_formulation(void);
 /// the command should end with it (--help, or a failure that was reported).
 int gradient_run_start(gradient_run* run, const run_command* command, int argc, char** argv,
                        bool* go);
-/// Read a loss file and create the gradient. Returns an exit code, after a message.
-int gradient_run_load(gradient_run* run, const char* path);
+/// Run a command on a loss: read the command line, whose options fill run->loss_file and run->out,
+/// load scene and loss, create the gradient, call body(user), and free everything. Returns an exit
+/// code.
+int gradient_run_on_loss(gradient_run* run, const run_command* command, int argc, char** argv,
+                         int (*body)(void* user), void* user);
 /// Create the gradient of a definition. Returns an exit code, after a message.
 int gradient_run_create(gradient_run* run, const mabd_gradient_def* def);
 /// Print scene, formulation, integrator and steps.

@@ -230,7 +230,7 @@ void mabd_quaternion_release(mabd_quaternion_sim* sim) {
 
 void mabd_quaternion_memory(const mabd_quaternion_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_STATE] = sim->state_bytes;
-    bytes[MABD_MEMORY_WORKSPACE] = sim->memory_size - sim->state_bytes + sizeof *sim;
+    bytes[MABD_MEMORY_WORKSPACE] = sim->memory_size - sim->state_bytes + mabd_bytes(1, sizeof *sim);
     bytes[MABD_MEMORY_CONTACTS] = 0;
     bytes[MABD_MEMORY_DUAL] = sim->lu_bytes + mabd_quaternion_dual_bytes(sim);
 }

@@ -118,7 +118,7 @@ void mabd_redmax_release(mabd_redmax_sim* sim) {
 void mabd_redmax_memory(const mabd_redmax_sim* sim, size_t* bytes) {
     bytes[MABD_MEMORY_STATE] = sim->state_bytes;
     bytes[MABD_MEMORY_WORKSPACE] =
-        sim->memory_size - sim->state_bytes - sim->factor_bytes + sizeof *sim;
+        sim->memory_size - sim->state_bytes - sim->factor_bytes + mabd_bytes(1, sizeof *sim);
     bytes[MABD_MEMORY_CONTACTS] = 0;
     bytes[MABD_MEMORY_DUAL] = sim->factor_bytes;
 }

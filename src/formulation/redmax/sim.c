@@ -67,7 +67,7 @@ static mabd_warnings* warnings(void* self) {
 
 static size_t bytes(const void* self) {
     const mabd_redmax_sim* sim = self;
-    return sizeof *sim + sim->memory_size;
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size;
 }
 
 static void memory(const void* self, size_t* out) {
