@@ -21,8 +21,10 @@
 ///                     the scene: R exp(t); the value of the scene is 0
 ///   start velocity    body, component 0..2: of the frame origin, world [m/s]
 ///   start angular     body, component 0..2: angular velocity, world [rad/s]
-///   coordinate, rate  joint, axis: at the start [m], [rad], [m/s], [rad/s]; the other bodies
-///                     follow by the least motion in the mass metric
+///   coordinate, rate  joint, axis that is free: at the start [m], [rad], [m/s], [rad/s]; the other
+///                     bodies follow by the least motion in the mass metric. Angles are within half
+///                     a turn. An axis that the joints or others of these parameters determine is
+///                     MABD_ERR_INPUT of the run
 ///   mass              body: [kg]; centre of mass and inertia about it stay
 ///   center            body, component 0..2: centre of mass, body frame [m]; inertia about it
 ///                     stays
@@ -47,7 +49,8 @@
 ///   spline            joint, component: control value
 /// With `index` -1 the four start kinds move all dynamic bodies as one rigid body, besides their
 /// own start state: shift [m], turn about their common centre of mass in world axes [rad], velocity
-/// [m/s], angular velocity about that centre [rad/s]; the value of the scene is 0.
+/// [m/s], angular velocity about that centre [rad/s]; the value of the scene is 0. Where joints are
+/// closed, or an axis is brought to its coordinate, it is the start after that which moves as one.
 #define MABD_PARAMETER_LIST(X)                                                                     \
     X(START_POSITION, "start-position")                                                            \
     X(START_ROTATION, "start-rotation")                                                            \

@@ -152,6 +152,24 @@ Test(cli_gradient, sensitivity_of_a_wheel_grows_with_the_square_of_time) {
     cr_expect(strstr(r.err, "has no servos") != NULL, "%s", r.err);
 }
 
+// Two motors on one linkage, which stands upright: small angles phi of the crank grow by
+// I phi'' = K phi + torque, so that dphi/dtorque = (cosh(w t) - 1)/K, w^2 = K/I, and the rocker,
+// parallel to the crank and twice as long, turns half as far and has half of it.
+Test(cli_gradient, sensitivity_of_two_designs) {
+    const double inertia = (0.12 * 0.09 + 0.24 * 0.36 / 4) / 3 + 0.4 * 0.09;
+    const double K = 2 * 9.81 * (0.12 * 0.075 + 0.4 * 0.1125 + 0.24 * 0.15 / 4);
+    const double expected = (cosh(sqrt(K / inertia) * 0.4) - 1) / K;
+    const command_result r = expect_code(
+        "sensitivity " MABD_SOURCE_DIR "/scenes/driven-four-bar.json --of poses --by motors", 0);
+    const char* first = strstr(r.out, "\nby ");
+    cr_assert(first != NULL && strstr(first, "of 'crank' by control of 'base-crank'") != NULL);
+    const char* second = strstr(first + 1, "\nby ");
+    cr_assert(second != NULL && strstr(second, "of 'crank' by control of 'base-rocker'") != NULL);
+    const double crank = number_after(first, "by "), rocker = number_after(second, "by ");
+    expect_near(crank, expected, 0.01 * expected); // bdf2 with h = 0.01 s
+    expect_near(crank / rocker, 2, 1e-4);
+}
+
 Test(cli_gradient, bad_input_has_its_place_and_exit_code_2) {
     static const struct {
         const char *text, *message;

@@ -96,6 +96,10 @@ static gradient_rig tree_rig(mabd_integrator method) {
         gradient_rig_add(&rig, MABD_PARAMETER_START_ROTATION, 3, k)->scale = (mabd_real)0.1;
         gradient_rig_add(&rig, MABD_PARAMETER_START_VELOCITY, 2, k)->scale = (mabd_real)0.1;
     }
+    for (int k = 0; k < 3; k++) { // of all bodies as one
+        gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, -1, k)->scale = (mabd_real)0.5;
+    }
+    gradient_rig_add(&rig, MABD_PARAMETER_START_VELOCITY, -1, 1)->scale = (mabd_real)0.5;
     gradient_rig_add(&rig, MABD_PARAMETER_MASS, 2, 0)->scale = (mabd_real)0.1;
     gradient_rig_add(&rig, MABD_PARAMETER_INERTIA, 3, 3)->scale = (mabd_real)0.001;
     add_terms(&rig, 3);
@@ -159,18 +163,20 @@ static void read_start(void* user, int64_t step, const mabd_sim* sim, mabd_real*
 }
 
 // The angle p is shared by symmetry, p/2 each, and the common centre stays: x = -+cos(p/2)/2,
-// z = 0. So is the rate r: +-r/2 each, and dz = 0, dx = +-r sin(p/2)/4 .
+// z = 0. So is the rate r: +-r/2 each, and dz = 0, dx = +-r sin(p/2)/4.
+// Both turn about z as one, where they are after the angle has moved them.
 Test(gradient_start, least_motion_of_two_bars) {
     static const double angles[] = {0.3, -1, 2.5};
     mabd_model* model = two_bars();
     for (size_t i = 0; i < 3; i++) {
-        const double p = angles[i], r = 0.8;
-        const mabd_real values[2] = {(mabd_real)p, (mabd_real)r};
+        const double p = angles[i], r = 0.8, turn = 0.6;
+        const mabd_real values[3] = {(mabd_real)p, (mabd_real)r, (mabd_real)turn};
         mabd_error error = {0};
         start_state s;
         gradient_rig rig = gradient_rig_make(MABD_INTEGRATOR_BDF2, (mabd_real)0.01, 1);
         gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 0, MABD_AXIS_RX, 1);
         gradient_rig_axis(&rig, MABD_PARAMETER_RATE, 0, MABD_AXIS_RX, 1);
+        gradient_rig_add(&rig, MABD_PARAMETER_START_ANGULAR, -1, 2);
         gradient_rig_term(&rig, MABD_LOSS_USER, 0, 0, 0);
         rig.def.user_fn = read_start, rig.def.user = &s;
         mabd_gradient* g = gradient_rig_create(&rig, model);
@@ -185,6 +191,9 @@ Test(gradient_start, least_motion_of_two_bars) {
             cr_expect(fabs((double)s.angular[3 * k + 1] - side * r / 2) < 1e-12);
             cr_expect(fabs((double)s.velocities[3 * k] + side * r * sin(p / 2) / 4) < 1e-12);
             cr_expect(fabs((double)s.velocities[3 * k + 2]) < 1e-12);
+            cr_expect(fabs((double)s.velocities[3 * k + 1] - turn * (double)s.positions[3 * k]) <
+                      1e-12);
+            cr_expect(fabs((double)s.angular[3 * k + 2] - turn) < 1e-12);
         }
         mabd_gradient_destroy(g);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sensitivity of poses to a motor [VQ Fig. 12]: two designs of one four-bar linkage, which start
-// alike and differ in the driven joint. The oracle is differences of fourth order of whole runs
+// Sensitivity of poses to a motor [VQ Fig. 12]: two designs of one four-bar linkage,
+// scenes/driven-four-bar.json, which start alike and differ in the driven joint. The oracle is differences of fourth order of whole runs
 // with another torque in the scene.
 #include "mabd/gradient.h"
 #include "support/rig.h"
@@ -10,28 +10,6 @@
 #define STEPS  40
 #define STEP   0.01
 
-// Crank, coupler and rocker in the plane y = 0; a motor at the crank or at the rocker.
-static const char* const linkage =
-    "{\"params\": {\"crank\": {\"default\": 0, \"unit\": \"N m\", \"meaning\": \"motor\"},"
-    " \"rocker\": {\"default\": 0, \"unit\": \"N m\", \"meaning\": \"motor\"}},"
-    " \"bodies\": ["
-    "{\"name\": \"crank\", \"shape\": \"box\", \"size\": [0.02, 0.02, 0.3],"
-    " \"position\": [0, 0, 0.15]},"
-    "{\"name\": \"coupler\", \"shape\": \"box\", \"size\": [1, 0.02, 0.02],"
-    " \"position\": [0.5, 0, 0.45], \"rotation\": {\"axis\": [0, 1, 0],"
-    " \"angle\": -0.2914567944778671}},"
-    "{\"name\": \"rocker\", \"shape\": \"box\", \"size\": [0.02, 0.02, 0.6],"
-    " \"position\": [1, 0, 0.3]}],"
-    " \"joints\": ["
-    "{\"type\": \"hinge\", \"b\": \"crank\", \"axis\": [0, 1, 0],"
-    " \"axes\": {\"rx\": {\"motor\": \"=crank\"}}},"
-    "{\"type\": \"hinge\", \"a\": \"crank\", \"b\": \"coupler\", \"anchor\": [0, 0, 0.3],"
-    " \"axis\": [0, 1, 0]},"
-    "{\"type\": \"hinge\", \"a\": \"coupler\", \"b\": \"rocker\", \"anchor\": [1, 0, 0.6],"
-    " \"axis\": [0, 1, 0]},"
-    "{\"type\": \"hinge\", \"b\": \"rocker\", \"anchor\": [1, 0, 0], \"axis\": [0, 1, 0],"
-    " \"axes\": {\"rx\": {\"motor\": \"=rocker\"}}}]}";
-
 static mabd_model* model_with(const char* motor, double torque) {
     mabd_error error = {0};
     mabd_scene* scene;
@@ -39,8 +17,9 @@ static mabd_model* model_with(const char* motor, double torque) {
     snprintf(value, sizeof value, "%.17g", torque);
     const mabd_setting setting = {motor, value};
     rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
-    rig_check(mabd_scene_load_text(scene, linkage, strlen(linkage), 1, &setting, &error), &error,
-              "load");
+    rig_check(
+        mabd_scene_load(scene, MABD_SOURCE_DIR "/scenes/driven-four-bar.json", 1, &setting, &error),
+        &error, "load");
     return rig_model(scene);
 }
 

@@ -62,13 +62,14 @@ static json_t* describe_run(const optimize_command* c) {
         json_object_set_new(settings, loaded->settings[i].name,
                             json_string(loaded->settings[i].value));
     }
-    return json_pack(
-        "{ss ss ss ss so sf sI ss si si sf sf}", "command",
-        c->run.command != NULL ? c->run.command : "", "version", mabd_version(), "scene",
-        loaded->path, "formulation", mabd_formulation_name(c->run.def.formulation), "settings",
-        settings, "h", (double)c->run.def.h, "steps", (json_int_t)c->run.steps, "reason",
-        mabd_stop_name(c->info.reason), "iterations", (int)c->info.iterations, "runs",
-        (int)c->info.runs, "first_loss", (double)c->info.first_loss, "loss", (double)c->info.loss);
+    return json_pack("{ss ss ss ss so sf sI ss si si sf sf sf}", "command",
+                     c->run.command != NULL ? c->run.command : "", "version", mabd_version(),
+                     "scene", loaded->path, "formulation",
+                     mabd_formulation_name(c->run.def.formulation), "settings", settings, "h",
+                     (double)c->run.def.h, "steps", (json_int_t)c->run.steps, "reason",
+                     mabd_stop_name(c->info.reason), "iterations", (int)c->info.iterations, "runs",
+                     (int)c->info.runs, "first_loss", (double)c->info.first_loss, "loss",
+                     (double)c->info.loss, "seconds", c->seconds);
 }
 
 // Write the loss file with the values of the result.

@@ -68,13 +68,14 @@ static const char* motor_name(const sensitivity* s, int32_t motor, char* text, s
     return gradient_parameter_name(s->run.loaded.model, &p, text, size);
 }
 
-// Entry of the largest magnitude in row `row`.
-static entry worst_of(const sensitivity* s, int64_t row) {
+// Entry of the largest magnitude in row `row`, of one motor; -1: of all.
+static entry worst_of(const sensitivity* s, int64_t row, int32_t motor) {
     entry worst = {0, 0, 0, 0};
     for (int32_t b = 0; b < s->bodies; b++) {
         for (int32_t k = 0; k < POSE; k++) {
             const int64_t state = (row * s->bodies + b) * STATE + s->of * POSE + k;
             for (int32_t m = 0; m < s->motors; m++) {
+                if (motor >= 0 && m != motor) continue;
                 const double value = sum_of(s, state, m);
                 if (fabs(value) <= fabs(worst.value)) continue;
                 worst = (entry){value, b, k, m};
@@ -97,7 +98,7 @@ static int write_csv(const sensitivity* s) {
     bool ok = memory != NULL;
     if (ok) fprintf(memory, "time,worst,body,component,parameter\n");
     for (int64_t row = 0; ok && row < s->rows; row++) {
-        const entry e = worst_of(s, row);
+        const entry e = worst_of(s, row, -1);
         fprintf(memory, "%.9g,%.9g,\"%s\",%s,\"%s\"\n", time_of(s, row), e.value,
                 mabd_model_body_name(s->run.loaded.model, e.body, body, sizeof(body)),
                 component_name(s, e.component), motor_name(s, e.motor, motor, sizeof(motor)));
@@ -110,21 +111,27 @@ static int write_csv(const sensitivity* s) {
     return CLI_CANNOT_WRITE;
 }
 
-static void print_worst(const sensitivity* s) {
-    char body[256], motor[320];
-    entry peak = {0, 0, 0, 0};
+// Print the largest entry at any time of one motor; -1: of all.
+static void print_peak(const sensitivity* s, const char* label, int32_t motor) {
+    char body[256], name[320];
+    entry peak = {0, 0, 0, motor >= 0 ? motor : 0};
     int64_t at = 0;
     for (int64_t row = 0; row < s->rows; row++) {
-        const entry e = worst_of(s, row);
+        const entry e = worst_of(s, row, motor);
         if (fabs(e.value) > fabs(peak.value)) peak = e, at = row;
     }
-    const entry last = worst_of(s, s->rows - 1);
-    motor_name(s, peak.motor, motor, sizeof(motor));
+    printf("%-9s %.6g at t = %g s: %s of '%s' by %s\n", label, peak.value, time_of(s, at),
+           component_name(s, peak.component),
+           mabd_model_body_name(s->run.loaded.model, peak.body, body, sizeof(body)),
+           motor_name(s, peak.motor, name, sizeof(name)));
+}
+
+static void print_worst(const sensitivity* s) {
+    const entry last = worst_of(s, s->rows - 1, -1);
     printf("matrix    %d %s by %d %s at %lld times\n", (int)(POSE * s->bodies), OF[s->of],
            (int)s->motors, BY[s->by], (long long)s->rows);
-    printf("peak      %.6g at t = %g s: %s of '%s' by %s\n", peak.value, time_of(s, at),
-           component_name(s, peak.component),
-           mabd_model_body_name(s->run.loaded.model, peak.body, body, sizeof(body)), motor);
+    print_peak(s, "peak", -1);
+    for (int32_t m = 0; s->motors > 1 && m < s->motors; m++) print_peak(s, "by", m);
     printf("end       %.6g at t = %g s\n", last.value, time_of(s, s->rows - 1));
 }
 

@@ -7,6 +7,8 @@
 //   close     F = (m (c - c0), J tau(q, q0)) - J'mu, C = 0:   tau = 2 vec(q0* q)/(q0.q),
 //             d tau = (I + [tau]/2 + tau tau'/4) phi - (I - [tau]/2 + tau tau'/4) phi0
 //   turn      om0 = R'omega:  d om0 = R'd omega + [om0] phi
+//   carry     v0 += w x (c - c0), w the angular velocity of all bodies as one, if it is a parameter:
+//             the closed start moves as one rigid body, not the one before
 //   project   F = M (u - u0) - J'mu,  J u = 0
 //   node      c, q, v, w = q (x) (0, om)/2:  dw = q (x) (0, d om)/2 + q (x) (0, phi) (x) (0, om)/4,
 //             coordinates x with dx = J xi and rates with dx' = u'G xi + J eta
@@ -41,6 +43,34 @@ static void copy_bodies(const mabd_quaternion_solve* s, size_t reals, const mabd
     }
 }
 
+// Angular velocity of all bodies as one, as far as it is a parameter.
+static mabd_vec3 common_spin(const mabd_quaternion_gradient* g) {
+    mabd_real w[3] = {0, 0, 0};
+    for (int32_t i = 0; i < g->parameter_count; i++) {
+        const mabd_parameter* p = &g->parameters[i];
+        if (p->kind != MABD_PARAMETER_START_ANGULAR || p->index >= 0) continue;
+        w[p->component] = g->values[i];
+    }
+    return mabd_v3_load(w);
+}
+
+// Way of the centre of a body in the first projection.
+static mabd_vec3 way_of(const mabd_quaternion_point* p, int32_t body) {
+    const size_t at = 7 * (size_t)body;
+    return mabd_v3_sub(mabd_v3_load(p->s.sim->pose + at), mabd_v3_load(p->from + at));
+}
+
+// Add w x (c - c0) to the velocities of a node.
+static void carry_spin(const mabd_quaternion_gradient* g, const mabd_quaternion_point* p,
+                       mabd_quaternion_node* node) {
+    const mabd_vec3 w = common_spin(g);
+    for (int32_t i = 0; i < p->s.part->body_count; i++) {
+        const int32_t body = p->s.sim->bodies[p->s.part->body_first + i];
+        mabd_real* v = node->body + MABD_NODE_REALS * (size_t)body + 7;
+        mabd_v3_store(mabd_v3_add(mabd_v3_load(v), mabd_v3_cross(w, way_of(p, body))), v);
+    }
+}
+
 // The two implicit functions of a part.
 static void set_points(start_point* at, const mabd_quaternion_solve* s) {
     mabd_quaternion_gradient* g = at->g;
@@ -67,6 +97,7 @@ static mabd_status enter_start(start_point* at, int32_t index, mabd_error* error
     copy_bodies(&s, 7, sim->pose, g->open_pose);
     MABD_TRY(mabd_start_close(&at->close, g->closing, error));
     mabd_start_write(&s, &sim->now);
+    carry_spin(g, &at->close, &sim->now);
     copy_bodies(&s, MABD_NODE_REALS, sim->now.body, g->begin.body); // its velocities stay
     MABD_TRY(mabd_start_project(&at->project, &sim->now, g->projecting, error));
     mabd_quaternion_read_coordinates(&s, &sim->now);
@@ -113,8 +144,9 @@ static mabd_status factor_project(const mabd_quaternion_point* p, bool back, mab
 }
 
 // F += F_in by the closed pose xi and by dv0, d omega of `placed`.
-static void pass_project(const mabd_quaternion_point* p, bool back, mabd_real* F, mabd_real* xi,
-                         mabd_real* placed) {
+static void pass_project(const mabd_quaternion_gradient* g, const mabd_quaternion_point* p,
+                         bool back, mabd_real* F, mabd_real* xi, mabd_real* placed) {
+    const mabd_mat3 spin = mabd_m3_skew(common_spin(g));
     const mabd_quaternion_sim* sim = p->s.sim;
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < p->s.part->body_count; i++) {
@@ -125,6 +157,8 @@ static void pass_project(const mabd_quaternion_point* p, bool back, mabd_real* F
         const mabd_mat3 R = mabd_q_matrix(mabd_q_load(sim->pose + 7 * (size_t)body + 3));
         mabd_real *f = F + 6 * (size_t)i, *x = placed + 12 * (size_t)body;
         mabd_pass_scaled(back, -c->material.mass, 3, f, x + 6);
+        mabd_pass_m3(back, -c->material.mass, spin, f, xi + 6 * (size_t)i); // w x (dc - dc0)
+        mabd_pass_m3(back, c->material.mass, spin, f, x);
         // d om0 = R'd omega + [om0] phi
         mabd_pass_m3(back, -1, mabd_rigid_diagonal_product(J, mabd_m3_transpose(R)), f + 3, x + 9);
         mabd_pass_m3(back, -1, mabd_rigid_diagonal_product(J, mabd_m3_skew(mabd_v3_load(u0.u + 3))),
@@ -153,6 +187,22 @@ static void pass_project(const mabd_quaternion_point* p, bool back, mabd_real* F
             mabd_tangent_rate_gradient(&at, at.j->width + k, motion.u[0], motion.u[1], rate);
             mabd_tangent_sides(&at, rate, back, 1, &at.held[k]->f, xi);
         }
+    }
+}
+
+// F += the derivative by the angular velocity of all bodies as one: -m d w x (c - c0).
+static void pass_common_spin(const mabd_quaternion_gradient* g, const mabd_quaternion_point* p,
+                             int32_t index, bool back, mabd_real* F, mabd_real* value) {
+    const mabd_parameter* own = &g->parameters[index];
+    const mabd_model* m = g->sim->model;
+    if (own->kind != MABD_PARAMETER_START_ANGULAR || own->index >= 0) return;
+    const mabd_vec3 e = mabd_v3(own->component == 0, own->component == 1, own->component == 2);
+    for (int32_t i = 0; i < p->s.part->body_count; i++) {
+        const int32_t body = p->s.sim->bodies[p->s.part->body_first + i];
+        mabd_real column[3];
+        mabd_v3_store(mabd_v3_cross(e, way_of(p, body)), column);
+        mabd_pass(back, -m->classes[m->body_class[body]].material.mass, column, 3, 1,
+                  F + 6 * (size_t)i, value);
     }
 }
 
@@ -317,11 +367,12 @@ static mabd_status adjoint_part(start_point* at, mabd_error* error) {
     MABD_TRY(factor_project(&at->project, true, error));
     clear_held(&at->project);
     mabd_start_solve(&at->project, true, at->project.holds, dy, F);
-    pass_project(&at->project, true, F, xi, placed);
+    pass_project(g, &at->project, true, F, xi, placed);
     add_held(&at->project, gradient);
     for (int32_t i = 0; i < g->parameter_count; i++) {
         pass_end_parameter(g, &at->project, i, true, bars, &gradient[i]);
         mabd_tangent_parameter(g, &at->project, i, 0, true, F, none, &gradient[i]);
+        pass_common_spin(g, &at->project, i, true, F, &gradient[i]);
     }
     memset(dy, 0, bytes);
     memcpy(dy, xi, 6 * (size_t)part->body_count * sizeof *xi);
@@ -367,8 +418,9 @@ static mabd_status forward_part(start_point* at, const mabd_real* start, mabd_er
         MABD_TRY(factor_project(&at->project, false, error));
         set_held(&at->project, i);
         memset(g->F, 0, unknowns_of(part) * sizeof *g->F);
-        pass_project(&at->project, false, g->F, g->xi, placed);
+        pass_project(g, &at->project, false, g->F, g->xi, placed);
         mabd_tangent_parameter(g, &at->project, i, 0, false, g->F, none, &one);
+        pass_common_spin(g, &at->project, i, false, g->F, &one);
         mabd_start_solve(&at->project, false, at->project.holds, g->F, g->dy);
         pass_end(&at->project, false, g->directions[i].now, g->xi, g->dy);
         pass_end_parameter(g, &at->project, i, false, g->directions[i].now, &one);
