@@ -235,11 +235,12 @@ static double sum_forward(const mabd_real* ds_dp, int32_t bodies, int32_t count,
     return sum;
 }
 
-// Adjoint and forward mode agree in all entries of the last state, for every integrator; halved:
-// steps of h, too long for two iterations.
-static void compare_modes(const char* name, mabd_model* model, gradient_rig make(mabd_integrator),
-                          mabd_real halved) {
+// Adjoint and forward mode agree in all entries of the last state, for every integrator. halved: h
+// of steps, some too long for three iterations; 0 = usual ones. Returns the steps in parts.
+static int compare_modes(const char* name, mabd_model* model, gradient_rig make(mabd_integrator),
+                         mabd_real halved) {
     static mabd_real ds_dp[2 * 12 * MOST_BODIES * GRADIENT_MAX];
+    int parts = 0;
     const int32_t bodies = mabd_model_body_count(model);
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         gradient_rig rig = make(methods[i]);
@@ -248,13 +249,12 @@ static void compare_modes(const char* name, mabd_model* model, gradient_rig make
         mabd_error error = {0};
         mabd_gradient_info info;
         rig.def.term_count = 0, rig.def.user_fn = linear_loss, rig.def.user = model;
-        if (halved > 0) rig.sim.h = halved, rig.sim.max_iterations = 2;
+        if (halved > 0) rig.sim.h = halved, rig.sim.max_iterations = 3;
         gradient_rig_term(&rig, MABD_LOSS_USER, 0, rig.def.steps, rig.def.steps);
         mabd_gradient* g = gradient_rig_create(&rig, model);
         gradient_rig_values(&rig, model, (mabd_real)0.3, p);
         rig_check(mabd_gradient_run(g, p, own, &info, &error), &error, "run");
-        cr_expect(halved > 0 ? info.non_smooth > 0 : info.non_smooth == 0, "%d steps in parts",
-                  info.non_smooth);
+        parts += info.non_smooth;
         rig_check(mabd_gradient_forward(g, p, rig.def.steps, ds_dp, &error), &error, "forward");
         double worst = 0, most = 0;
         for (int32_t k = 0; k < n; k++) {
@@ -266,13 +266,14 @@ static void compare_modes(const char* name, mabd_model* model, gradient_rig make
         cr_expect(most > 0 && worst < 1e-11 * most);
         mabd_gradient_destroy(g);
     }
+    return parts;
 }
 
 Test(gradient_start, adjoint_equals_forward) {
     mabd_model *free_tree = tree(), *loop = four_bar();
-    compare_modes("tree", free_tree, tree_rig, 0);
-    compare_modes("loop", loop, loop_rig, 0);
-    compare_modes("loop, halved", loop, loop_rig, (mabd_real)0.05);
+    cr_expect(compare_modes("tree", free_tree, tree_rig, 0) == 0);
+    cr_expect(compare_modes("loop", loop, loop_rig, 0) == 0);
+    cr_expect(compare_modes("loop, halved", loop, loop_rig, (mabd_real)0.06) > 0);
     mabd_model_destroy(free_tree);
     mabd_model_destroy(loop);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sensitivity of poses to a motor [VQ Fig. 12]: two designs of one four-bar linkage,
-// scenes/driven-four-bar.json, which start alike and differ in the driven joint. The oracle is differences of fourth order of whole runs
-// with another torque in the scene.
+// scenes/driven-four-bar.json, which start alike and differ in the driven joint. The oracle is
+// differences of fourth order of whole runs with another torque in the scene.
 #include "mabd/gradient.h"
 #include "support/rig.h"
 

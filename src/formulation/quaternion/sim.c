@@ -70,7 +70,8 @@ static mabd_warnings* warnings(void* self) {
 
 static size_t bytes(const void* self) {
     const mabd_quaternion_sim* sim = self;
-    return mabd_bytes(1, sizeof *sim) + sim->memory_size + sim->lu_bytes + mabd_quaternion_dual_bytes(sim);
+    return mabd_bytes(1, sizeof *sim) + sim->memory_size + sim->lu_bytes +
+           mabd_quaternion_dual_bytes(sim);
 }
 
 static void memory(const void* self, size_t* out) {

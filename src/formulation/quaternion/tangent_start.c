@@ -7,8 +7,8 @@
 //   close     F = (m (c - c0), J tau(q, q0)) - J'mu, C = 0:   tau = 2 vec(q0* q)/(q0.q),
 //             d tau = (I + [tau]/2 + tau tau'/4) phi - (I - [tau]/2 + tau tau'/4) phi0
 //   turn      om0 = R'omega:  d om0 = R'd omega + [om0] phi
-//   carry     v0 += w x (c - c0), w the angular velocity of all bodies as one, if it is a parameter:
-//             the closed start moves as one rigid body, not the one before
+//   carry     v0 += w x (c - c0), w the angular velocity of all bodies as one, if it is a
+//             parameter: the closed start moves as one rigid body, not the one before
 //   project   F = M (u - u0) - J'mu,  J u = 0
 //   node      c, q, v, w = q (x) (0, om)/2:  dw = q (x) (0, d om)/2 + q (x) (0, phi) (x) (0, om)/4,
 //             coordinates x with dx = J xi and rates with dx' = u'G xi + J eta
