@@ -36,6 +36,19 @@ MABD_FN const mabd_control* mabd_rigid_axis_control(const mabd_model* m, const m
     return NULL;
 }
 
+/// Angular velocity of all bodies as one [rad/s], as far as it is a parameter: a start that is
+/// closed by a way d of a centre carries it there, v0 += omega x d.
+MABD_FN mabd_vec3 mabd_rigid_common_spin(int32_t count, const mabd_parameter* parameters,
+                                         const mabd_real* values) {
+    mabd_real omega[3] = {0, 0, 0};
+    for (int32_t i = 0; i < count; i++) {
+        const mabd_parameter* p = &parameters[i];
+        if (p->kind != MABD_PARAMETER_START_ANGULAR || p->index >= 0) continue;
+        omega[p->component] = values[i];
+    }
+    return mabd_v3_load(omega);
+}
+
 /// The turn that one unit of parameter number `index` adds to exp(t), t the vector of the values of
 /// its kind: the left derivative of exp, times the unit vector of its component.
 MABD_FN mabd_vec3 mabd_rigid_turn_change(int32_t count, const mabd_parameter* parameters,

@@ -20,6 +20,7 @@
 #include "formulation/quaternion/start_projection.h"
 #include "formulation/quaternion/tangent_joint.h"
 #include "rigid/frames.h"
+#include "rigid/parameter_change.h"
 
 #include "base/error.h"
 
@@ -43,17 +44,6 @@ static void copy_bodies(const mabd_quaternion_solve* s, size_t reals, const mabd
     }
 }
 
-// Angular velocity of all bodies as one, as far as it is a parameter.
-static mabd_vec3 common_spin(const mabd_quaternion_gradient* g) {
-    mabd_real w[3] = {0, 0, 0};
-    for (int32_t i = 0; i < g->parameter_count; i++) {
-        const mabd_parameter* p = &g->parameters[i];
-        if (p->kind != MABD_PARAMETER_START_ANGULAR || p->index >= 0) continue;
-        w[p->component] = g->values[i];
-    }
-    return mabd_v3_load(w);
-}
-
 // Way of the centre of a body in the first projection.
 static mabd_vec3 way_of(const mabd_quaternion_point* p, int32_t body) {
     const size_t at = 7 * (size_t)body;
@@ -63,7 +53,7 @@ static mabd_vec3 way_of(const mabd_quaternion_point* p, int32_t body) {
 // Add w x (c - c0) to the velocities of a node.
 static void carry_spin(const mabd_quaternion_gradient* g, const mabd_quaternion_point* p,
                        mabd_quaternion_node* node) {
-    const mabd_vec3 w = common_spin(g);
+    const mabd_vec3 w = mabd_rigid_common_spin(g->parameter_count, g->parameters, g->values);
     for (int32_t i = 0; i < p->s.part->body_count; i++) {
         const int32_t body = p->s.sim->bodies[p->s.part->body_first + i];
         mabd_real* v = node->body + MABD_NODE_REALS * (size_t)body + 7;
@@ -146,7 +136,8 @@ static mabd_status factor_project(const mabd_quaternion_point* p, bool back, mab
 // F += F_in by the closed pose xi and by dv0, d omega of `placed`.
 static void pass_project(const mabd_quaternion_gradient* g, const mabd_quaternion_point* p,
                          bool back, mabd_real* F, mabd_real* xi, mabd_real* placed) {
-    const mabd_mat3 spin = mabd_m3_skew(common_spin(g));
+    const mabd_mat3 spin =
+        mabd_m3_skew(mabd_rigid_common_spin(g->parameter_count, g->parameters, g->values));
     const mabd_quaternion_sim* sim = p->s.sim;
     const mabd_model* m = sim->model;
     for (int32_t i = 0; i < p->s.part->body_count; i++) {

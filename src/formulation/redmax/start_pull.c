@@ -5,7 +5,7 @@
 // velocity omega0 is pulled, in its principal frame, by the wrench
 //
 //   poses        -(diag(I) tau, m R'(c - c0))      tau = 2 vec(q0* q)/(q0.q)
-//   velocities    (diag(I) R'omega0, m R'v0)
+//   velocities    (diag(I) R'omega0, m R'(v0 + w x (c - c0)))    w: spin of all bodies as one
 //
 // With rates and accelerations zero, the residual of the tree under the first is zero where the
 // bodies are at the least distance from (c0, R0) in the mass metric. With rates zero, the residual
@@ -21,8 +21,8 @@ typedef struct pulled {
     const mabd_model_class* c;
     const mabd_frame* P;
     mabd_mat3 R;
-    mabd_vec3 way, tau; // of poses, world and principal frame
-    mabd_vec3 v, w;     // R'v0, R'omega0
+    mabd_vec3 way, tau;   // of poses, world and principal frame
+    mabd_vec3 v, w, spin; // R'(v0 + w x way), R'omega0, R'w
 } pulled;
 
 static pulled pulled_at(const mabd_redmax_solve* s, int32_t i) {
@@ -33,7 +33,10 @@ static pulled pulled_at(const mabd_redmax_solve* s, int32_t i) {
     pulled p = {
         .c = &sim->model->classes[sim->model->body_class[body]], .P = &link->principal, .R = W.R};
     if (s->pull->velocities) {
-        p.v = mabd_m3_tmul(W.R, mabd_v3_load(s->pull->rates + 6 * body));
+        p.way = mabd_v3_sub(W.p, mabd_v3_load(s->pull->poses + 7 * body));
+        p.spin = mabd_m3_tmul(W.R, s->pull->spin);
+        p.v = mabd_m3_tmul(W.R, mabd_v3_add(mabd_v3_load(s->pull->rates + 6 * body),
+                                            mabd_v3_cross(s->pull->spin, p.way)));
         p.w = mabd_m3_tmul(W.R, mabd_v3_load(s->pull->rates + 6 * body + 3));
     } else {
         mabd_real to[7];
@@ -62,8 +65,9 @@ static mabd_spatial load_change(const mabd_redmax_solve* s, const pulled* p, mab
     const mabd_vec3 J = mabd_v3_load(p->c->principal);
     const mabd_real m = p->c->material.mass;
     if (s->pull->velocities) {
-        return mabd_sp(mabd_rigid_diagonal_mul(J, mabd_v3_cross(p->w, xi.w)),
-                       mabd_v3_scale(m, mabd_v3_cross(p->v, xi.w)));
+        return mabd_sp(
+            mabd_rigid_diagonal_mul(J, mabd_v3_cross(p->w, xi.w)),
+            mabd_v3_scale(m, mabd_v3_add(mabd_v3_cross(p->v, xi.w), mabd_v3_cross(p->spin, xi.v))));
     }
     const mabd_vec3 l = mabd_m3_tmul(p->R, p->way);
     return mabd_sp(mabd_v3_scale(-1, mabd_m3_mul(mabd_rigid_way_slope(J, p->tau, 1), xi.w)),
@@ -91,6 +95,13 @@ mabd_spatial mabd_redmax_pull_by_inertia(const mabd_redmax_solve* s, int32_t i,
     return mabd_frame_to_parent(p.P, F);
 }
 
+mabd_spatial mabd_redmax_pull_by_spin(const mabd_redmax_solve* s, int32_t i, mabd_vec3 spin) {
+    const pulled p = pulled_at(s, i);
+    const mabd_vec3 v = mabd_m3_tmul(p.R, mabd_v3_cross(spin, p.way));
+    return mabd_frame_to_parent(p.P,
+                                mabd_sp(mabd_v3(0, 0, 0), mabd_v3_scale(p.c->material.mass, v)));
+}
+
 void mabd_redmax_pass_pull(const mabd_redmax_solve* s, int32_t i, bool back, mabd_real* out,
                            mabd_real* placed) {
     const pulled p = pulled_at(s, i);
@@ -103,6 +114,10 @@ void mabd_redmax_pass_pull(const mabd_redmax_solve* s, int32_t i, bool back, mab
     if (back) mabd_sp_store(mabd_frame_to_child(p.P, mabd_sp_load(out)), F);
     mabd_pass_m3(back, 1, turn, F, placed + (rates ? 9 : 3));
     mabd_pass_m3(back, p.c->material.mass, down, F + 3, placed + (rates ? 6 : 0));
+    if (rates) { // - w x dc0
+        const mabd_mat3 carried = mabd_m3_product(down, mabd_m3_skew(s->pull->spin));
+        mabd_pass_m3(back, -p.c->material.mass, carried, F + 3, placed);
+    }
     if (back) return;
     mabd_sp_store(mabd_sp_add(mabd_sp_load(out), mabd_frame_to_parent(p.P, mabd_sp_load(F))), out);
 }

@@ -9,6 +9,7 @@ typedef struct mabd_redmax_pull {
     bool velocities;        // pull velocities, which stand in sim->a; else poses
     const mabd_real* poses; // (bodies x 7) centre, principal rotation
     const mabd_real* rates; // (bodies x 6) of the centre, angular; world
+    mabd_vec3 spin;         // of all bodies as one, world (mabd_rigid_common_spin)
 } mabd_redmax_pull;
 
 /// Load on a link, link frame.
@@ -19,6 +20,8 @@ void mabd_redmax_pull_derivatives(const mabd_redmax_solve* s, int32_t link, mabd
 /// of mass); link frame.
 mabd_spatial mabd_redmax_pull_by_inertia(const mabd_redmax_solve* s, int32_t link,
                                          const mabd_mat3* dI);
+/// Change of the load of velocities by a change of the spin of all bodies as one; link frame.
+mabd_spatial mabd_redmax_pull_by_spin(const mabd_redmax_solve* s, int32_t link, mabd_vec3 spin);
 /// out (6, link frame) += the change of the load by that of the state it pulls to, placed (12) as
 /// in rigid/user_change.h.
 void mabd_redmax_pass_pull(const mabd_redmax_solve* s, int32_t link, bool back, mabd_real* out,

@@ -140,7 +140,9 @@ static void pass_jointed_center(parameter_view* v, int32_t i, mabd_vec3 d) {
     mabd_vec3 f, df = mabd_v3(0, 0, 0); // at the centre
     if (v->s->pull) {
         f = mabd_redmax_pull_load(v->s, i).v;
-        if (!v->s->pull->velocities) df = mabd_v3_scale(-m, d);
+        const mabd_vec3 spin = mabd_m3_tmul(sim->world[i].R, v->s->pull->spin);
+        df = mabd_v3_scale(m,
+                           v->s->pull->velocities ? mabd_v3_cross(spin, d) : mabd_v3_scale(-1, d));
     } else {
         f = center_force(v, i);
         df = mabd_v3_scale(-link->drag, mabd_v3_cross(sim->V[i].w, d));
@@ -359,6 +361,16 @@ static void pass_move(void* context, int32_t link, bool parent_side, mabd_spatia
     }
 }
 
+// The spin of all bodies as one: what it adds where the start was closed.
+static void pass_common_spin(parameter_view* v) {
+    const mabd_redmax_part* part = v->s->part;
+    for (int32_t i = part->link_first; i < part->link_first + part->link_count; i++) {
+        if (v->g->sim->links[i].body < 0) continue;
+        const mabd_spatial load = mabd_redmax_pull_by_spin(v->s, i, unit(v->own->component));
+        change_load(v, i, mabd_sp_scale(-1, load));
+    }
+}
+
 // ---- the whole ---------------------------------------------------------------------------------
 
 static void pass_parameter(parameter_view* v) {
@@ -380,6 +392,9 @@ static void pass_parameter(parameter_view* v) {
         break;
     case MABD_PARAMETER_FORCE:
         if (motion) pass_force(v, sim->body_link[v->own->index]);
+        break;
+    case MABD_PARAMETER_START_ANGULAR:
+        if (v->equation == MABD_EQUATION_VELOCITY && v->own->index < 0) pass_common_spin(v);
         break;
     case MABD_PARAMETER_STIFFNESS:
     case MABD_PARAMETER_REST:

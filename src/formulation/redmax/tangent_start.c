@@ -14,6 +14,7 @@
 #include "formulation/redmax/redmax_tangent.h"
 
 #include "base/error.h"
+#include "rigid/parameter_change.h"
 #include "rigid/user_change.h"
 #include "scene/signal.h"
 
@@ -63,6 +64,7 @@ static start_run enter(mabd_redmax_gradient* g, mabd_error* error) {
                    .body_force = sim->body_force,
                    .has_applied = sim->inputs.has_applied,
                    .pull = {.poses = g->poses, .rates = g->rates}};
+    r.pull.spin = mabd_rigid_common_spin(g->parameter_count, g->parameters, g->values);
     place_bodies(g);
     g->still = *sim->model;
     memset(g->still.gravity, 0, sizeof g->still.gravity);
