@@ -280,6 +280,23 @@ MABD_API mabd_status mabd_gradient_check(mabd_gradient* gradient, const mabd_rea
                                          mabd_real step, mabd_real* worst, int32_t* which,
                                          mabd_error* error);
 
+/// Linearise one step at the present state of a simulation, for control design: how the joint state
+/// after the next step changes with the joint state before it and with the controls. A joint state
+/// has nv = mabd_joint_layout_info.velocities (mabd_model_joint_layout) velocities, and its
+/// positions change by as many reals: three free rotations turn by theta, R exp([theta]), in the
+/// frame of their velocities. A change of the state is (positions, velocities), 2 nv reals.
+///   dnext_dstate    (2 nv x 2 nv), row-major: row = change of the next state, column = of this
+///   one;
+///                   null = not wanted
+///   dnext_dcontrol  (2 nv x controls of mabd_model_control): by the value of each control during
+///                   the step (of a rigid servo that follows its signal: 0); null = not wanted
+/// The step is that of the simulation's integrator, from its state alone: `bdf2` takes it by its
+/// start method, as after mabd_sim_set_state. Pending forces act. The simulation does not change;
+/// memory is taken for the time of the call. MABD_ERR_UNAVAILABLE names what has no derivatives:
+/// formulations other than `redmax`, copies, and what mabd_gradient_create refuses.
+MABD_API mabd_status mabd_gradient_step(const mabd_sim* sim, mabd_real* dnext_dstate,
+                                        mabd_real* dnext_dcontrol, mabd_error* error);
+
 // ---- optimisation ------------------------------------------------------------------------------
 
 /// Report of one iteration of mabd_optimize to its progress callback.

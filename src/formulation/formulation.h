@@ -157,6 +157,11 @@ typedef struct mabd_formulation_ops {
     /// After adjoint_step 0: the derivative of the loss by a parameter that changes the start state
     /// of the model by start (bodies x 12), null = not at all.
     mabd_real (*parameter_product)(const void* work, int32_t parameter, const mabd_real* start);
+    /// Derivatives of the next joint state by the joint state and the controls, as
+    /// mabd_gradient_step; its state stays. Null: the formulation has no joint states.
+    mabd_status (*gradient_step)(void* self, const mabd_allocator* allocator,
+                                 mabd_real* dnext_dstate, mabd_real* dnext_dcontrol,
+                                 mabd_error* error);
 } mabd_formulation_ops;
 
 /// The table of a formulation; null if it is not built or no formulation at all.

@@ -56,6 +56,7 @@ typedef struct mabd_redmax_gradient {
     mabd_joint_tree graph;            // to fill the tree again
     bool keeps_applied, keeps_wrench, keeps_stage; // on the tape
     int32_t direction_count;                       // 1 for bars, or one per parameter
+    int32_t direction_first; // parameter of the first direction; those before 0 have none
     mabd_redmax_direction* directions;
     mabd_real* product; // (parameters)
     mabd_real* start;   // (bodies x 12) bars of the start state of the model
@@ -141,6 +142,9 @@ int32_t mabd_redmax_find_axis(const mabd_redmax_sim* sim, int32_t joint, int32_t
 /// Go over a step in one direction (tangent_step.c).
 mabd_status mabd_redmax_pass_step(mabd_redmax_gradient* g, const mabd_tape_step* step, bool back,
                                   mabd_error* error);
+/// Go forward over the step that the simulation would take next if it had no history; the result is
+/// in sim->next, and the state stays (tangent_step.c).
+mabd_status mabd_redmax_pass_fresh_step(mabd_redmax_gradient* g, mabd_error* error);
 /// Go back over the projections of the start state: bars of state 0 -> g->start, product
 /// (tangent_start.c).
 mabd_status mabd_redmax_start_back(mabd_redmax_gradient* g, mabd_error* error);
@@ -154,6 +158,10 @@ void mabd_redmax_write_output(mabd_redmax_gradient* g, int32_t parameter, mabd_r
 
 // ---- entries of the table ----
 
+/// Create the object behind gradient_open with a number of directions (tangent_memory.c).
+mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_setup* setup,
+                                      int32_t direction_count, const mabd_allocator* allocator,
+                                      mabd_redmax_gradient** out, mabd_error* error);
 mabd_status mabd_redmax_gradient_open(void* self, const mabd_gradient_setup* setup,
                                       const mabd_allocator* allocator, void** work,
                                       mabd_error* error);
@@ -167,5 +175,8 @@ mabd_status mabd_redmax_adjoint_step(void* self, void* work, const mabd_tape_ste
                                      const mabd_output_bars* bars, mabd_error* error);
 mabd_status mabd_redmax_forward_step(void* self, void* work, const mabd_tape_step* step,
                                      mabd_real* states, mabd_error* error);
+mabd_status mabd_redmax_gradient_step(void* self, const mabd_allocator* allocator,
+                                      mabd_real* dnext_dstate, mabd_real* dnext_dcontrol,
+                                      mabd_error* error);
 mabd_real mabd_redmax_parameter_product(const void* work, int32_t parameter,
                                         const mabd_real* start);

@@ -136,4 +136,5 @@ const mabd_formulation_ops mabd_formulation_redmax = {
     .adjoint_step = mabd_redmax_adjoint_step,
     .forward_step = mabd_redmax_forward_step,
     .parameter_product = mabd_redmax_parameter_product,
+    .gradient_step = mabd_redmax_gradient_step,
 };

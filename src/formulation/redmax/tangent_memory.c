@@ -219,10 +219,9 @@ static mabd_status take_memory(mabd_redmax_gradient* g, const mabd_allocator* al
     return MABD_OK;
 }
 
-mabd_status mabd_redmax_gradient_open(void* self, const mabd_gradient_setup* setup,
-                                      const mabd_allocator* allocator, void** work,
-                                      mabd_error* error) {
-    mabd_redmax_sim* sim = self;
+mabd_status mabd_redmax_gradient_make(mabd_redmax_sim* sim, const mabd_gradient_setup* setup,
+                                      int32_t direction_count, const mabd_allocator* allocator,
+                                      mabd_redmax_gradient** out, mabd_error* error) {
     MABD_TRY(check_integrator(sim->def.integrator, error));
     for (int32_t i = 0; i < sim->part_count; i++) {
         if (sim->parts[i].cut_count == 0) continue;
@@ -243,7 +242,7 @@ mabd_status mabd_redmax_gradient_open(void* self, const mabd_gradient_setup* set
     g->sim = sim;
     g->parameter_count = setup->parameter_count;
     g->parameters = setup->parameters, g->values = setup->values;
-    g->direction_count = setup->forward ? setup->parameter_count : 1;
+    g->direction_count = direction_count;
     g->keeps_wrench = setup->forces;
     g->keeps_stage = sim->def.integrator == MABD_INTEGRATOR_SDIRK2;
     for (int32_t i = 0; i < g->parameter_count; i++) {
@@ -257,6 +256,16 @@ mabd_status mabd_redmax_gradient_open(void* self, const mabd_gradient_setup* set
         return mabd_fail_memory(error, "creating a gradient");
     }
     place_parameters(g);
+    *out = g;
+    return MABD_OK;
+}
+
+mabd_status mabd_redmax_gradient_open(void* self, const mabd_gradient_setup* setup,
+                                      const mabd_allocator* allocator, void** work,
+                                      mabd_error* error) {
+    mabd_redmax_gradient* g = NULL;
+    const int32_t directions = setup->forward ? setup->parameter_count : 1;
+    MABD_TRY(mabd_redmax_gradient_make(self, setup, directions, allocator, &g, error));
     *work = g;
     return MABD_OK;
 }

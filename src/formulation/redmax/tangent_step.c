@@ -326,13 +326,29 @@ static void stage_back(part_run* r, mabd_redmax_tangent start, mabd_redmax_tange
     }
 }
 
+// Set the target that the parameter of direction i changes; back to zero with value 0.
+static void set_target(const part_run* r, int32_t i, mabd_real value) {
+    const mabd_redmax_gradient* g = r->g;
+    const int32_t index = i + g->direction_first;
+    if (index < 0 || !mabd_redmax_sets_control(&g->parameters[index], r->step->step)) return;
+    g->target[g->parameter_freedom[index]] = value;
+}
+
+// Changes of the residual by the parameter of direction i.
+static void parameter_forward(const part_run* r, int32_t i) {
+    mabd_redmax_gradient* g = r->g;
+    const int32_t index = i + g->direction_first;
+    if (index < 0) return;
+    mabd_redmax_parameter_changes(g, &r->s, MABD_EQUATION_STEP, index, r->step->step);
+}
+
 // Forward over a stage in direction i: g->base_q, base_v -> g->q, v, a.
 static void stage_forward(part_run* r, int32_t i, mabd_redmax_tangent start,
                           mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     const mabd_real gamma = r->s.gamma;
     clear_changes(r);
-    mabd_redmax_parameter_changes(g, &r->s, MABD_EQUATION_STEP, i, r->step->step);
+    parameter_forward(r, i);
     centers_forward(r, start.q);
     mabd_redmax_changes c = g->changes;
     c.v = g->v, c.a = g->a;
@@ -375,13 +391,6 @@ static mabd_status implicit_back(part_run* r, mabd_integrator method, mabd_redma
     stage_back(r, start, begin);
     pass_base(r, 1, start);
     return MABD_OK;
-}
-
-// Set the target that parameter i changes; back to zero with value 0.
-static void set_target(const part_run* r, int32_t i, mabd_real value) {
-    const mabd_parameter* p = &r->g->parameters[i];
-    if (!mabd_redmax_sets_control(p, r->step->step)) return;
-    r->g->target[r->g->parameter_freedom[i]] = value;
 }
 
 static mabd_status implicit_forward(part_run* r, mabd_integrator method,
@@ -474,7 +483,7 @@ static void slope_forward(part_run* r, int32_t i, mabd_redmax_direction* d,
                           mabd_redmax_tangent begin) {
     mabd_redmax_gradient* g = r->g;
     clear_changes(r);
-    mabd_redmax_parameter_changes(g, &r->s, MABD_EQUATION_STEP, i, r->step->step);
+    parameter_forward(r, i);
     centers_forward(r, d->now.q);
     mabd_redmax_changes c = g->changes;
     c.q = g->q, c.v = g->v;
@@ -532,7 +541,8 @@ static mabd_status find_stages(part_run* r, mabd_integrator method) {
     mabd_redmax_sim* sim = r->g->sim;
     r->stage_q = sim->stage_q, r->end_q = sim->end_q;
     if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) return MABD_OK;
-    if (method == MABD_INTEGRATOR_SDIRK2 && !r->after.stage_q) {
+    const bool two = method == MABD_INTEGRATOR_SDIRK2;
+    if (!r->after.node.q || (two && !r->after.stage_q)) {
         const mabd_status status = mabd_redmax_advance(&r->s, method, true, &sim->next);
         return status == MABD_OK ? MABD_OK : fail(r, status);
     }
@@ -657,25 +667,61 @@ static mabd_status part_forward(part_run* r, mabd_integrator method, bool divide
     return MABD_OK;
 }
 
+static mabd_redmax_solve solve_of(part_run* r) {
+    mabd_redmax_sim* sim = r->g->sim;
+    const mabd_redmax_solve s = {.sim = sim,
+                                 .part = r->part,
+                                 .report = &r->report,
+                                 .from = r->step->time,
+                                 .h = sim->def.h,
+                                 .force = sim->force,
+                                 .motor = sim->motor,
+                                 .from_node = &sim->now};
+    return s;
+}
+
 static mabd_status pass_part(part_run* r, int32_t index) {
     mabd_redmax_sim* sim = r->g->sim;
     r->part = &sim->parts[index];
     const mabd_redmax_part kept = *r->part;
     r->part->poses |= sim->inputs.has_applied;
     r->part->peak = r->part->peak_after = r->before.peak[index];
-    r->s = (mabd_redmax_solve){.sim = sim,
-                               .part = r->part,
-                               .report = &r->report,
-                               .from = r->step->time,
-                               .h = sim->def.h,
-                               .force = sim->force,
-                               .motor = sim->motor,
-                               .from_node = &sim->now};
+    r->s = solve_of(r);
     const mabd_integrator method = (mabd_integrator)r->after.taken[index];
     const bool divided = r->after.divided[index];
     const mabd_status status =
         r->back ? part_back(r, method, divided) : part_forward(r, method, divided);
     *r->part = kept;
+    return status;
+}
+
+// A step from the state alone, without history: what has failed in one piece is taken in parts.
+static mabd_status fresh_part(part_run* r, int32_t index) {
+    mabd_redmax_sim* sim = r->g->sim;
+    r->part = &sim->parts[index];
+    const mabd_redmax_part kept = *r->part;
+    const mabd_integrator own = sim->def.integrator;
+    const mabd_integrator method =
+        own == MABD_INTEGRATOR_BDF2 ? mabd_redmax_divided_method(sim, r->part) : own;
+    r->part->poses |= sim->inputs.has_applied;
+    r->s = solve_of(r);
+    mabd_status status = mabd_redmax_advance(&r->s, method, sim->def.max_halvings == 0, &sim->next);
+    const bool divided = status == MABD_ERR_SINGULAR || status == MABD_ERR_DIVERGED;
+    r->part->peak_after = kept.peak;
+    r->s = solve_of(r);
+    status = part_forward(r, method, divided && sim->def.max_halvings > 0);
+    *r->part = kept;
+    return status;
+}
+
+mabd_status mabd_redmax_pass_fresh_step(mabd_redmax_gradient* g, mabd_error* error) {
+    const mabd_tape_step step = {.step = 1, .time = g->sim->time};
+    part_run r = {.g = g, .step = &step, .error = error};
+    mabd_status status = MABD_OK;
+    for (int32_t i = 0; i < g->sim->part_count && status == MABD_OK; i++) {
+        status = fresh_part(&r, i);
+    }
+    g->sim->placed = false;
     return status;
 }
 
