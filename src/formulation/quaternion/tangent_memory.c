@@ -118,6 +118,22 @@ static bool has_tableau(mabd_integrator i) {
            i == MABD_INTEGRATOR_TRBDF2 || i == MABD_INTEGRATOR_PARESCHI_RUSSO;
 }
 
+// Accelerations of redundant rows, with which trbdf2 starts, need the graph of least-norm
+// multipliers (tangent_redundant.c).
+static mabd_status check_accelerations(const mabd_quaternion_sim* sim, mabd_error* error) {
+    const mabd_integrator i = sim->def.integrator;
+    const mabd_integrator start = i == MABD_INTEGRATOR_BDF2 ? sim->def.quaternion.bdf2_start : i;
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        if (start != MABD_INTEGRATOR_TRBDF2 || !sim->parts[p].redundant || sim->parts[p].graph) {
+            continue;
+        }
+        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
+                         "formulation 'quaternion': derivatives of 'trbdf2' with redundant rows "
+                         "need multipliers 'least-norm'");
+    }
+    return MABD_OK;
+}
+
 // ---- open and close ----------------------------------------------------------------------------
 
 // Part of a body or a joint, -1 = none.
@@ -181,10 +197,7 @@ mabd_status mabd_quaternion_gradient_open(void* self, const mabd_gradient_setup*
                          "formulation 'quaternion': derivatives need the exact Newton, not "
                          "newton 'symmetric'");
     }
-    if (sim->def.quaternion.redundancy != MABD_REDUNDANCY_PROXIMAL) {
-        return mabd_fail(error, MABD_ERR_UNAVAILABLE,
-                         "formulation 'quaternion': derivatives need redundancy 'proximal'");
-    }
+    MABD_TRY(check_accelerations(sim, error));
     for (int32_t i = 0; i < setup->parameter_count; i++) {
         MABD_TRY(check_parameter(sim, &setup->parameters[i], error));
     }

@@ -141,6 +141,7 @@ static void adjoint_solve(part_run* r, const mabd_quaternion_point* p, mabd_quat
     memset(g->dy, 0, unknowns_of(r) * sizeof *g->dy);
     mabd_tangent_node(p, true, node, g->dy, past);
     for (int32_t k = 0; rows && k < r->part->row_count; k++) {
+        if (g->sim->dropped[r->part->row_first + k]) continue; // its multiplier is 0
         g->dy[bodies + (size_t)k] += rows[r->part->row_first + k] / p->scale;
     }
     mabd_tangent_solve(p, true, g->dy, g->F);

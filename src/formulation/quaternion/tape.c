@@ -24,6 +24,9 @@ static mabd_quaternion_record lay_out(const mabd_quaternion_gradient* g, mabd_ar
     r.node.body = mabd_arena_take(arena, MABD_NODE_REALS * bodies, real);
     r.node.x = mabd_arena_take(arena, 2 * coordinates, real);
     r.lambda = mabd_arena_take(arena, rows, real);
+    if (sim->def.quaternion.redundancy == MABD_REDUNDANCY_ELIMINATE) {
+        r.dropped = mabd_arena_take(arena, rows, sizeof *r.dropped);
+    }
     if (mabd_tableau_of(sim->def.integrator).count == 2) {
         r.stage.body = mabd_arena_take(arena, MABD_NODE_REALS * bodies, real);
         r.stage.x = mabd_arena_take(arena, 2 * coordinates, real);
@@ -80,6 +83,7 @@ void mabd_quaternion_tape_write(const void* self, const void* work, void* bytes)
     const size_t rows = (size_t)sim->row_count * sizeof(mabd_real);
     copy_node(sim, &sim->now, &r.node);
     memcpy(r.lambda, sim->lambda, rows);
+    if (r.dropped) memcpy(r.dropped, sim->dropped, (size_t)sim->row_count * sizeof *r.dropped);
     if (r.stage.body) {
         copy_node(sim, &sim->stage, &r.stage);
         memcpy(r.stage_lambda, sim->stage_lambda, rows);
@@ -132,6 +136,7 @@ mabd_quaternion_saved mabd_quaternion_enter(mabd_quaternion_sim* sim,
         .lambda = sim->lambda,
         .inputs = sim->inputs,
         .branch = sim->branch,
+        .dropped = sim->dropped,
         .has_branches = has_branches(sim),
         .time = sim->time,
     };
@@ -140,6 +145,7 @@ mabd_quaternion_saved mabd_quaternion_enter(mabd_quaternion_sim* sim,
     sim->inputs.last_target = before->target, sim->inputs.last_set = before->target_set;
     if (after->applied) sim->inputs.applied = after->applied;
     sim->inputs.has_applied = after->applied != NULL;
+    if (after->dropped) sim->dropped = after->dropped;
     if (before->branch) sim->branch = before->branch, set_branches(sim, *before->has_branches);
     sim->time = time;
     return saved;
@@ -149,6 +155,6 @@ void mabd_quaternion_leave(mabd_quaternion_sim* sim, const mabd_quaternion_saved
     sim->now = saved->now, sim->lambda = saved->lambda;
     sim->inputs = saved->inputs;
     if (sim->branch != saved->branch) set_branches(sim, saved->has_branches);
-    sim->branch = saved->branch;
+    sim->branch = saved->branch, sim->dropped = saved->dropped;
     sim->time = saved->time;
 }

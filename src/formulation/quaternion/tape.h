@@ -7,6 +7,7 @@
 /// One record: a state, and how the step to it was taken. Pointers into the bytes of the record.
 typedef struct mabd_quaternion_record {
     mabd_quaternion_node node;      // the state
+    bool* dropped;                  // (rows) left out of the step as redundant; null = no row is
     mabd_real* lambda;              // (rows) of the last solve
     mabd_quaternion_node stage;     // first of two solves; null if the integrator has one
     mabd_real* stage_lambda;        // (rows) its multipliers
@@ -29,6 +30,7 @@ typedef struct mabd_quaternion_saved {
     mabd_real* lambda;
     mabd_rigid_inputs inputs;
     mabd_axis_branch* branch;
+    bool* dropped;
     bool has_branches;
     mabd_real time;
 } mabd_quaternion_saved;
