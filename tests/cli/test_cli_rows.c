@@ -44,6 +44,14 @@ Test(cli_rows, weights_are_a_line_of_info_and_no_error_elsewhere) {
     expect("run arm.json --steps 3 --formulation quaternion", 0, "");
 }
 
+Test(cli_rows, weights_that_are_not_positive_are_refused_with_their_place) {
+    sandbox_write("arm.json", ARM("\"servo\": 0, \"weight\": 0"));
+    expect("run arm.json --formulation quaternion", 2, "arm.json:1:");
+    expect("run arm.json --formulation quaternion", 2, "weight must be > 0, found 0");
+    sandbox_write("arm.json", ARM("\"servo\": 0, \"weight\": -2"));
+    expect("run arm.json --formulation quaternion", 2, "weight must be > 0, found -2");
+}
+
 Test(cli_rows, a_target_that_a_loop_does_not_allow_is_refused_with_joint_and_opening) {
     sandbox_write("arm.json", ARM("\"servo\": 0.25"));
     expect("run arm.json --formulation quaternion", 2,

@@ -171,10 +171,10 @@ static joint_sides sides_of(const mabd_quaternion_solve* s, int32_t i) {
 void mabd_body_graph_set_equal(const mabd_quaternion_solve* s) {
     const size_t size = MABD_GRAPH_WIDTH * MABD_GRAPH_WIDTH;
     mabd_real* V = s->part->graph->V;
-    memset(V, 0, (size_t)s->part->joint_count * size * sizeof *V);
     memset(s->part->graph->mixed, 0, (size_t)s->part->joint_count * sizeof(bool));
     for (int32_t i = 0; i < s->part->joint_count; i++) {
         const joint_sides j = sides_of(s, i);
+        memset(V + (size_t)i * size, 0, (size_t)(j.width * j.width) * sizeof *V);
         for (int32_t r = 0; r < j.width; r++) {
             V[(size_t)i * size + (size_t)(r * (j.width + 1))] = mabd_is_free_row(j.set, r);
         }
@@ -250,17 +250,25 @@ void mabd_body_graph_body_forces(const mabd_quaternion_solve* s, const mabd_real
 
 // ---- factor and solve --------------------------------------------------------------------------
 
-// out (6 x 6) += L' V R, with L and R (width x 6)
+// row (6) = row r of V R
+static void weigh_row(const joint_sides* j, int32_t r, const mabd_real* R, mabd_real* row) {
+    const mabd_real* V = j->V + r * j->width;
+    for (int k = 0; k < 6; k++) row[k] = V[r] * R[6 * r + k];
+    for (int32_t q = 0; j->mixed && q < j->width; q++) {
+        for (int k = 0; q != r && k < 6; k++) row[k] += V[q] * R[6 * q + k];
+    }
+}
+
+// out (6 x 6) += L' V R, with L and R (width x 6); about half of the entries of L are zero
 static void add_block(const joint_sides* j, const mabd_real* L, const mabd_real* R,
                       mabd_real* out) {
     for (int32_t r = 0; r < j->width; r++) {
-        for (int32_t q = 0; q < j->width; q++) {
-            const mabd_real v = j->V[r * j->width + q];
-            if (v == 0) continue;
-            for (int i = 0; i < 6; i++) {
-                const mabd_real x = v * L[6 * r + i];
-                for (int k = 0; k < 6; k++) out[6 * i + k] += x * R[6 * q + k];
-            }
+        mabd_real row[6];
+        weigh_row(j, r, R, row);
+        for (int i = 0; i < 6; i++) {
+            const mabd_real x = L[6 * r + i];
+            if (x == 0) continue;
+            for (int k = 0; k < 6; k++) out[6 * i + k] += x * row[k];
         }
     }
 }
