@@ -377,15 +377,21 @@ Test(gradient_start, refusals) {
 Test(gradient_start, refused_axes) {
     mabd_model* model = rig_text_model(
         "{\"bodies\": [{\"name\": \"a\", \"mass\": 1, \"inertia\": [1, 1, 1]},"
-        " {\"name\": \"b\", \"mass\": 1, \"inertia\": [1, 1, 1], \"position\": [1, 0, 0]}],"
+        " {\"name\": \"b\", \"mass\": 1, \"inertia\": [1, 1, 1], \"position\": [1, 0, 0]},"
+        " {\"name\": \"c\", \"mass\": 1, \"inertia\": [1, 1, 1]}],"
         " \"joints\": [{\"type\": \"hinge\", \"b\": \"a\", \"axis\": [0, 1, 0],"
         "  \"axes\": {\"rx\": {\"servo\": 0.2, \"servo_rigid\": true}}},"
-        " {\"type\": \"ball\", \"a\": \"a\", \"b\": \"b\", \"anchor\": [0.5, 0, 0]}]}");
+        " {\"type\": \"ball\", \"a\": \"a\", \"b\": \"b\", \"anchor\": [0.5, 0, 0]},"
+        " {\"type\": \"free\", \"a\": \"a\", \"b\": \"c\"}]}");
     gradient_rig rig = gradient_rig_make(MABD_INTEGRATOR_BDF2, (mabd_real)0.01, 1);
     const mabd_real zero = 0;
     gradient_rig_axis(&rig, MABD_PARAMETER_COORDINATE, 0, MABD_AXIS_RX, 1);
     refuse(model, &rig, &zero, MABD_ERR_UNAVAILABLE, "a rigid servo overrules it");
     rig.parameters[0].index = 1;
-    refuse(model, &rig, &zero, MABD_ERR_UNAVAILABLE, "needs a spring, damper or servo");
+    refuse(model, &rig, &zero, MABD_ERR_UNAVAILABLE, "has no axes");
+    rig.parameters[0].kind = MABD_PARAMETER_RATE;
+    refuse(model, &rig, &zero, MABD_ERR_UNAVAILABLE, "has no axes");
+    rig.parameters[0].kind = MABD_PARAMETER_COORDINATE, rig.parameters[0].index = 2;
+    refuse(model, &rig, &zero, MABD_ERR_UNAVAILABLE, "joint 2");
     mabd_model_destroy(model);
 }

@@ -110,6 +110,8 @@ mabd_status mabd_start_check_hold(const mabd_quaternion_sim* sim, const mabd_par
     }
     if (place < 0) {
         why = "the joint holds no body that moves by forces";
+    } else if (sim->model->joints[p->index].frame < 0) {
+        why = "a ball joint without spring, damper, servo or motor has no axes";
     } else if (p->kind == MABD_PARAMETER_COORDINATE && sim->joints[place].slot_a >= 0 &&
                sim->joints[place].slot_b >= 0 && sim->joints[place].block_ab == SIZE_MAX) {
         why =
