@@ -242,7 +242,7 @@ static int compare_modes(const char* name, mabd_model* model, gradient_rig make(
     static mabd_real ds_dp[2 * 12 * MOST_BODIES * GRADIENT_MAX];
     int parts = 0;
     const int32_t bodies = mabd_model_body_count(model);
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    for (size_t i = 0; i < AMOUNT(sizeof methods / sizeof methods[0], 2); i++) {
         gradient_rig rig = make(methods[i]);
         const int32_t n = rig.def.parameter_count;
         mabd_real p[GRADIENT_MAX], own[GRADIENT_MAX];
