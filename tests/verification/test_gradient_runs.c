@@ -354,8 +354,8 @@ Test(gradient, of_a_batch_is_one_for_each_copy) {
 
 // ---- halved steps ------------------------------------------------------------------------------
 
-// Three iterations do not suffice for all of the long steps of an arm: it takes them in parts, and the
-// gradient goes back over the parts.
+// Three iterations do not suffice for all of the long steps of an arm: it takes them in parts, and
+// the gradient goes back over the parts.
 Test(gradient, through_halved_steps) {
     const mabd_integrator methods[] = {MABD_INTEGRATOR_EULER, MABD_INTEGRATOR_BDF2,
                                        MABD_INTEGRATOR_TRBDF2};
