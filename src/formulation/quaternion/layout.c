@@ -76,6 +76,8 @@ static void lay_out_work(mabd_quaternion_sim* sim, const mabd_quaternion_counts*
     TAKE(next_lambda, rows);
     TAKE(last_dropped, rows);
     TAKE(stage_lambda, rows);
+    TAKE(start_lambda, rows);
+    TAKE(mean_lambda, rows);
     TAKE(stage_branch, coordinates);
     TAKE(pose, 7 * bodies);
     TAKE(trial, 7 * bodies);

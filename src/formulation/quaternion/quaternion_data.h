@@ -156,13 +156,15 @@ typedef struct mabd_quaternion_sim {
     bool* dropped;                         // (rows) left out as redundant
     mabd_rigid_inputs inputs;              // targets and forces from outside
     mabd_axis_branch* branch;              // (coordinates) of the laws of axes in the last step
-    mabd_rigid_books books;                // energies at the start
+    mabd_rigid_books books;                // energies at the start, works since
 
     // workspace
     mabd_quaternion_node base, stage, past, next, next_slope;
     mabd_real* next_lambda;               // (rows)
     bool* last_dropped;                   // (rows) before the step
     mabd_real* stage_lambda;              // (rows) of the first of two solves
+    mabd_real* start_lambda;              // (rows) of accelerations at the start of a step
+    mabd_real* mean_lambda;               // (rows) means over the step, for works
     mabd_axis_branch* stage_branch;       // (coordinates) likewise
     mabd_real* trial;                     // (bodies x 7) pose that a line search tries
     mabd_real* pose;                      // (bodies x 7) of the iterate

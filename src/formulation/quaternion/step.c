@@ -18,6 +18,7 @@
 #include "formulation/quaternion/kinematics.h"
 #include "formulation/quaternion/part_step.h"
 #include "formulation/quaternion/quaternion_axes.h"
+#include "formulation/quaternion/quaternion_works.h"
 #include "formulation/quaternion/semi_implicit.h"
 #include "formulation/quaternion/symmetric.h"
 #include "rigid/row_error.h"
@@ -251,12 +252,15 @@ static mabd_status find_slope(part_step* p, mabd_real time) {
     MABD_TRY(mabd_quaternion_accelerate(s, p->from));
     mabd_quaternion_write_slope(s, p->from, &s->sim->next_slope);
     p->slope = &s->sim->next_slope;
+    memcpy(s->sim->start_lambda + s->part->row_first,
+           s->sim->y + s->part->vector_first + 6 * (size_t)s->part->body_count,
+           (size_t)s->part->row_count * sizeof *s->sim->y);
     return MABD_OK;
 }
 
-// Advance a part from p->from at `time` by p->solve.h to `to`, by one method.
-static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
-                           mabd_quaternion_node* to) {
+// The solves of a method.
+static mabd_status advance_by(part_step* p, mabd_integrator method, mabd_real time,
+                              mabd_quaternion_node* to) {
     mabd_quaternion_sim* sim = p->solve.sim;
     const mabd_tableau t = mabd_tableau_of(method);
     if (method == MABD_INTEGRATOR_SEMI_IMPLICIT) {
@@ -273,6 +277,18 @@ static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
     MABD_TRY(solve_once(p, &t, 1, time, &sim->stage, to));
     if (t.uses_slope) write_end_slope(p, to);
     if (t.combines) mix(p, &t, to);
+    return MABD_OK;
+}
+
+// Advance a part from p->from at `time` by p->solve.h to `to`, by one method.
+static mabd_status advance(part_step* p, mabd_integrator method, mabd_real time,
+                           mabd_quaternion_node* to) {
+    const mabd_quaternion_sim* sim = p->solve.sim;
+    const bool found = mabd_tableau_of(method).uses_slope && !p->slope;
+    MABD_TRY(advance_by(p, method, time, to));
+    if (p->watches && p->jumped) return MABD_OK; // it is taken again
+    mabd_quaternion_add_means(&p->solve, method,
+                              found ? sim->start_lambda + p->solve.part->row_first : NULL);
     return MABD_OK;
 }
 
@@ -310,9 +326,12 @@ static void go_on(part_step* p) {
     p->from = &sim->base, p->slope = NULL;
 }
 
+// Begin with the multipliers of the state, and without means.
 static void restore_lambda(const mabd_quaternion_sim* sim, const mabd_quaternion_part* part) {
     memcpy(sim->next_lambda + part->row_first, sim->lambda + part->row_first,
            (size_t)part->row_count * sizeof *sim->lambda);
+    memset(sim->mean_lambda + part->row_first, 0,
+           (size_t)part->row_count * sizeof *sim->mean_lambda);
 }
 
 // Begin a step with the branches of the state; its inputs and poses are those of the start.
@@ -627,6 +646,7 @@ mabd_status mabd_quaternion_step(void* self, mabd_real time, mabd_step_info* inf
     if (bad) return report_failure(sim, bad, time, error);
     rotate(sim);
     mabd_quaternion_keep_branches(sim);
+    mabd_quaternion_book_step(sim, time);
     sim->time = time + sim->def.h;
     mabd_rigid_inputs_keep(&sim->inputs);
     return MABD_OK;

@@ -41,17 +41,18 @@ static void lay_out_tree(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd
 static void lay_out_work(mabd_redmax_sim* sim, const mabd_redmax_counts* n, mabd_arena* arena) {
     const size_t freedoms = (size_t)n->freedoms, links = (size_t)n->links;
     const bool rk45 = sim->def.integrator == MABD_INTEGRATOR_RK45;
-    mabd_real** vectors[] = {&sim->q,     &sim->v,     &sim->a,           &sim->q_b,
-                             &sim->v_b,   &sim->q_m,   &sim->v_m,         &sim->trial,
-                             &sim->step,  &sim->r,     &sim->rows,        &sim->weight,
-                             &sim->force, &sim->motor, &sim->guard_force, &sim->guard_motor,
-                             &sim->u,     &sim->stiff, &sim->reaction,    &sim->stage_q,
-                             &sim->end_q};
+    mabd_real** vectors[] = {
+        &sim->q,           &sim->v,          &sim->a,           &sim->q_b,   &sim->v_b,
+        &sim->q_m,         &sim->v_m,        &sim->trial,       &sim->step,  &sim->r,
+        &sim->rows,        &sim->weight,     &sim->force,       &sim->motor, &sim->guard_force,
+        &sim->guard_motor, &sim->mean_force, &sim->stage_force, &sim->u,     &sim->stiff,
+        &sim->reaction,    &sim->stage_q,    &sim->end_q};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         *vectors[i] = mabd_arena_take(arena, freedoms, sizeof **vectors[i]);
     }
     take_node(&sim->next, n, arena);
     take_node(&sim->base, n, arena);
+    TAKE(before, (size_t)sim->model->body_count);
     TAKE(rk, rk45 ? 14 * freedoms : 0);
     TAKE(balls, (size_t)n->balls);
     TAKE(E, links);

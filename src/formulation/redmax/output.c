@@ -72,18 +72,18 @@ static void measure_body(const mabd_redmax_sim* sim, int32_t i, mabd_rigid_sum* 
     mabd_rigid_sum_body(sim->model, sim->links[i].body, &s, sum);
 }
 
-// Coordinate and rate of a freedom with a control; those of a ball by its joint.
-static void control_of(const mabd_redmax_sim* sim, int32_t k, mabd_real* x) {
+void mabd_redmax_coordinate(const mabd_redmax_sim* sim, const mabd_redmax_node* node, int32_t k,
+                            mabd_real* x) {
     const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
     const int32_t own = k - link->first;
-    x[0] = sim->now.q[k], x[1] = sim->now.v[k];
+    x[0] = node->q[k], x[1] = node->v[k];
     if (link->kind != MABD_PRIMITIVE_BALL) return;
-    mabd_vec3 rho = mabd_v3_load(sim->now.v + link->first);
+    mabd_vec3 rho = mabd_v3_load(node->v + link->first);
     if (link->reversed) {
-        const mabd_quat turn = mabd_q_load(sim->now.turn + 4 * (size_t)link->ball);
+        const mabd_quat turn = mabd_q_load(node->turn + 4 * (size_t)link->ball);
         rho = mabd_v3_scale(-1, mabd_q_rotate(turn, rho));
     }
-    x[0] = sim->now.theta[3 * (size_t)link->ball + (size_t)own];
+    x[0] = node->theta[3 * (size_t)link->ball + (size_t)own];
     x[1] = mabd_v3_get(rho, own);
 }
 
@@ -92,7 +92,7 @@ static void measure_laws(const mabd_redmax_sim* sim, mabd_rigid_sum* sum) {
         const mabd_control* c = sim->freedoms[k].control;
         mabd_real x[2];
         if (!c) continue;
-        control_of(sim, k, x);
+        mabd_redmax_coordinate(sim, &sim->now, k, x);
         mabd_rigid_sum_control(c, x[0], x[1], sum);
     }
 }
@@ -148,7 +148,7 @@ mabd_measure mabd_redmax_measure(const void* self) {
 mabd_energy_balance mabd_redmax_energy_balance(const void* self) {
     const mabd_redmax_sim* sim = self;
     const mabd_measure now = mabd_redmax_measure(self);
-    return mabd_rigid_books_balance(&sim->books, &now);
+    return mabd_rigid_books_balance(&sim->books, sim->model, &now);
 }
 
 // ---- joints ------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ void mabd_redmax_get_joint_coordinates(const void* self, int32_t index, mabd_rea
             const int32_t coordinate = sim->freedoms[k].coordinate;
             mabd_real x[2];
             if (coordinate < 0) continue;
-            control_of(sim, k, x);
+            mabd_redmax_coordinate(sim, &sim->now, k, x);
             known[coordinate - joint->coordinate] = x[0];
         }
     }
@@ -241,7 +241,8 @@ static int32_t find_freedom(const mabd_redmax_sim* sim, int32_t joint, int32_t c
 static void motor_of_ball(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int32_t own,
                           mabd_real* x) {
     mabd_real state[3][2];
-    for (int32_t k = 0; k < 3; k++) control_of(sim, link->first + k, state[k]);
+    for (int32_t k = 0; k < 3; k++)
+        mabd_redmax_coordinate(sim, &sim->now, link->first + k, state[k]);
     const mabd_mat3 R = mabd_q_matrix(mabd_q_load(sim->now.turn + 4 * (size_t)link->ball));
     const mabd_vec3 phi = mabd_so3_log(link->reversed ? mabd_m3_transpose(R) : R);
     const mabd_vec3 rho = mabd_v3(state[0][1], state[1][1], state[2][1]);
@@ -261,7 +262,7 @@ void mabd_redmax_control_state(const void* self, int32_t copy, int32_t control, 
     x[0] = x[1] = 0;
     if (k < 0) return;
     const mabd_redmax_link* link = &sim->links[sim->freedoms[k].link];
-    control_of(sim, k, x);
+    mabd_redmax_coordinate(sim, &sim->now, k, x);
     if (!motor) return;
     if (link->kind == MABD_PRIMITIVE_BALL) {
         motor_of_ball(sim, link, k - link->first, x);

@@ -205,7 +205,7 @@ typedef struct mabd_redmax_sim {
     mabd_real* wrench;          // (links x 6) F of the last step
     mabd_axis_branch* branch;   // (laws) of the last step
     mabd_rigid_inputs inputs;   // targets and forces from outside
-    mabd_rigid_books books;     // energies at the start
+    mabd_rigid_books books;     // energies at the start, works since
     mabd_real time;             // [s] of `now`
     bool placed;                // frames and velocities of links are those of `now`
 
@@ -221,6 +221,8 @@ typedef struct mabd_redmax_sim {
     mabd_real* reaction;                  // change of r by a step
     mabd_real *force, *motor;             // base of the laws, and of motors
     mabd_real *guard_force, *guard_motor; // means over a step
+    mabd_real *mean_force, *stage_force;  // through freedoms: mean over the step, of a method
+    mabd_rigid_state* before;             // (bodies) before the step, for works
     mabd_real* rk;                        // (freedoms x 2 x 7) slopes of rk45
     mabd_redmax_ball* balls;
     mabd_redmax_loops loops; // lambda is state

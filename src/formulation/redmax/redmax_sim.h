@@ -98,6 +98,10 @@ mabd_rigid_state mabd_redmax_ground_state(const mabd_redmax_sim* sim, int32_t bo
 void mabd_redmax_place_now(const mabd_redmax_sim* sim);
 /// State of a body after mabd_redmax_place_now (output.c).
 mabd_rigid_state mabd_redmax_body(const mabd_redmax_sim* sim, int32_t body);
+/// Coordinate and rate (2) of a freedom with a control at a node; those of a ball by its joint
+/// (output.c).
+void mabd_redmax_coordinate(const mabd_redmax_sim* sim, const mabd_redmax_node* node,
+                            int32_t freedom, mabd_real* x);
 /// Both sides of a joint after mabd_redmax_place_now (output.c).
 mabd_joint_view mabd_redmax_view(const mabd_redmax_sim* sim, const mabd_model_joint* joint);
 /// Largest errors of rigid rows at `now` [m], [rad], and the joint that has one of them (output.c).

@@ -88,7 +88,7 @@ static const char* const unused[] = {"dual", "row_tolerance", "gap_tolerance", "
 const mabd_formulation_ops mabd_formulation_redmax = {
     .name = "redmax",
     .paper_name = "RedMax",
-    .state_version = 4,
+    .state_version = 5,
     .can = MABD_CAN_LOOPS | MABD_CAN_STOPS | MABD_CAN_SCRIPTS | MABD_CAN_BATCH | MABD_CAN_GRADIENT,
     .integrators = 1U << MABD_INTEGRATOR_BDF2 | 1U << MABD_INTEGRATOR_EULER |
                    1U << MABD_INTEGRATOR_SDIRK2 | 1U << MABD_INTEGRATOR_SEMI_IMPLICIT |

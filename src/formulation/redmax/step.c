@@ -26,6 +26,7 @@
 #include "formulation/redmax/explicit.h"
 #include "formulation/redmax/redmax_axes.h"
 #include "formulation/redmax/redmax_loops.h"
+#include "formulation/redmax/redmax_works.h"
 
 #include <math.h>
 #include <string.h>
@@ -188,6 +189,7 @@ static mabd_status solve_stage(mabd_redmax_solve* s, mabd_integrator method, int
     memcpy(keep + first, sim->q + first, (size_t)s->part->freedom_count * sizeof *keep);
     s->jumped |= s->watches && mabd_redmax_changed_branch(s);
     s->law_work += share * mabd_redmax_law_power(s);
+    mabd_redmax_add_stage(s, share, method == MABD_INTEGRATOR_BDF2);
     return MABD_OK;
 }
 
@@ -214,13 +216,16 @@ static mabd_status advance_sdirk2(mabd_redmax_solve* s) {
 
 static mabd_status advance_by(mabd_redmax_solve* s, mabd_integrator method) {
     s->law_work = 0;
+    mabd_redmax_begin_stages(s);
     switch (method) {
     case MABD_INTEGRATOR_EULER:
     case MABD_INTEGRATOR_BDF2:
     case MABD_INTEGRATOR_LINEAR_IMPLICIT:
         return solve_stage(s, method, 0, s->h, s->sim->end_q);
     case MABD_INTEGRATOR_SEMI_IMPLICIT:
-        return mabd_redmax_semi_implicit(s);
+        MABD_TRY(mabd_redmax_semi_implicit(s));
+        mabd_redmax_add_stage(s, s->h, false);
+        return MABD_OK;
     case MABD_INTEGRATOR_RK45:
         return mabd_redmax_rk45(s);
     default:
@@ -290,7 +295,9 @@ mabd_status mabd_redmax_advance(mabd_redmax_solve* s, mabd_integrator method, bo
         MABD_TRY(mabd_redmax_close_loops(s));
     }
     mabd_redmax_store_node(s, to);
-    if (!is_implicit(method) || !gains_energy(s, to)) return MABD_OK;
+    const bool gains = is_implicit(method) && gains_energy(s, to);
+    if (!gains || last) mabd_redmax_keep_stages(s);
+    if (!gains) return MABD_OK;
     s->report->guarded++;
     if (!last) {
         s->report->link = s->part->link_first, s->report->reason = "the step gains energy at";
@@ -313,8 +320,9 @@ mabd_integrator mabd_redmax_divided_method(const mabd_redmax_sim* sim,
     return one_step_method(own);
 }
 
-// Begin with the forces of the loops in the last step.
+// Begin a step with the forces of the loops in the last one.
 static void load_forces(const mabd_redmax_solve* s) {
+    mabd_redmax_clear_means(s);
     const mabd_redmax_loops* loops = &s->sim->loops;
     const size_t first = (size_t)s->part->row_first;
     memcpy(loops->force + first, loops->lambda + first,
@@ -497,6 +505,7 @@ mabd_status mabd_redmax_step(void* self, mabd_real time, mabd_step_info* info, m
     if (bad) return report_failure(sim, bad, time, error);
     rotate(sim);
     mabd_redmax_keep_branches(sim);
+    mabd_redmax_book_step(sim);
     sim->time = time + sim->def.h;
     mabd_rigid_inputs_keep(&sim->inputs);
     mabd_redmax_measure_rows(sim, &info->gap, &info->angle_error, &info->worst_joint);

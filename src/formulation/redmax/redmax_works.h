@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Works of a step for the energy books (works.c).
+#pragma once
+
+#include "formulation/redmax/redmax_sim.h"
+
+/// Forget the mean forces of a part: a step begins, or begins again.
+void mabd_redmax_clear_means(const mabd_redmax_solve* s);
+/// Begin a method of a part: forget the forces of its stages.
+void mabd_redmax_begin_stages(const mabd_redmax_solve* s);
+/// Add the forces of a stage whose rates advance the step over `share` seconds. both_ends: the mean
+/// with those of the last step.
+void mabd_redmax_add_stage(const mabd_redmax_solve* s, mabd_real share, bool both_ends);
+/// Add the forces of the stages to the means: the method succeeded.
+void mabd_redmax_keep_stages(const mabd_redmax_solve* s);
+/// Book the step from sim->last at sim->time to sim->now, before its inputs are kept.
+void mabd_redmax_book_step(mabd_redmax_sim* sim);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Works of a step for the energy books (rigid/books.h).
+//
+// The force through a freedom is f = S'F, on a ball the torque in the link frame. It does f . dq on
+// the links behind it, dq the turn of the step on a ball. So scripts do the work of their own
+// freedoms, and drives that are known by their force alone, f . dq without the motors of the axis.
+// Means over the step: of both ends for bdf2, else the sum over the stages by the time over which
+// their rates advance the step, because single stages of sdirk2 follow prescribed accelerations
+// with order 1 only.
+
+#include "formulation/redmax/redmax_works.h"
+
+#include "formulation/redmax/redmax_motion.h"
+
+#include <string.h>
+
+// True if a part has freedoms whose force does work that nothing else tells.
+static bool is_booked(const mabd_redmax_part* part) {
+    return part->driven || part->law_count > 0;
+}
+
+static void clear(const mabd_redmax_solve* s, mabd_real* forces) {
+    memset(forces + s->part->freedom_first, 0, (size_t)s->part->freedom_count * sizeof *forces);
+}
+
+void mabd_redmax_clear_means(const mabd_redmax_solve* s) {
+    clear(s, s->sim->mean_force);
+}
+
+void mabd_redmax_begin_stages(const mabd_redmax_solve* s) {
+    clear(s, s->sim->stage_force);
+}
+
+// Force of a wrench through freedom k of a link.
+static mabd_real force_of(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int32_t k,
+                          mabd_spatial F) {
+    if (link->kind == MABD_PRIMITIVE_BALL) return mabd_v3_get(F.w, k - link->first);
+    return mabd_sp_dot(sim->S[k], F);
+}
+
+void mabd_redmax_add_stage(const mabd_redmax_solve* s, mabd_real share, bool both_ends) {
+    mabd_redmax_sim* sim = s->sim;
+    const mabd_real part = share / sim->def.h;
+    if (!is_booked(s->part)) return;
+    for (int32_t i = s->part->link_first; i < s->part->link_first + s->part->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        const mabd_spatial last = mabd_sp_load(sim->wrench + 6 * (size_t)i);
+        for (int32_t k = link->first; k < link->first + link->count; k++) {
+            mabd_real force = force_of(sim, link, k, sim->F[i]);
+            if (both_ends) force = (force + force_of(sim, link, k, last)) / 2;
+            sim->stage_force[k] += part * force;
+        }
+    }
+}
+
+void mabd_redmax_keep_stages(const mabd_redmax_solve* s) {
+    mabd_redmax_sim* sim = s->sim;
+    const int32_t end = s->part->freedom_first + s->part->freedom_count;
+    for (int32_t k = s->part->freedom_first; k < end; k++) {
+        sim->mean_force[k] += sim->stage_force[k];
+    }
+}
+
+// ---- the step ----------------------------------------------------------------------------------
+
+static mabd_rigid_state state_at(const void* self, int32_t body, bool after) {
+    const mabd_redmax_sim* sim = self;
+    const mabd_rigid_state still = {{0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    if (body == sim->model->body_count) return still;
+    return after ? mabd_redmax_body(sim, body) : sim->before[body];
+}
+
+// Work through the freedoms of a link, motors included.
+static mabd_real work_through(const mabd_redmax_sim* sim, const mabd_redmax_link* link) {
+    mabd_real dq[3] = {0, 0, 0}, work = 0;
+    if (link->kind == MABD_PRIMITIVE_BALL) {
+        const size_t at = 4 * (size_t)link->ball;
+        const mabd_quat turn = mabd_q_product(mabd_q_conjugate(mabd_q_load(sim->last.turn + at)),
+                                              mabd_q_load(sim->now.turn + at));
+        mabd_v3_store(mabd_so3_log(mabd_q_matrix(turn)), dq);
+    } else {
+        for (int32_t k = 0; k < link->count; k++) {
+            dq[k] = sim->now.q[link->first + k] - sim->last.q[link->first + k];
+        }
+    }
+    for (int32_t k = 0; k < link->count; k++) work += sim->mean_force[link->first + k] * dq[k];
+    return work;
+}
+
+// Write coordinates and works of the controls of a link.
+static void read_link(const mabd_redmax_sim* sim, const mabd_redmax_link* link, int32_t first,
+                      mabd_rigid_joint_step* own) {
+    bool told = false;
+    for (int32_t k = link->first; k < link->first + link->count; k++) {
+        const mabd_redmax_freedom* f = &sim->freedoms[k];
+        const int32_t r = f->coordinate - first;
+        if (!f->control) continue;
+        if (f->law >= 0) own->stop[r] = (int8_t)sim->branch[f->law].stop;
+        mabd_redmax_coordinate(sim, &sim->last, k, own->x[0] + 2 * r);
+        mabd_redmax_coordinate(sim, &sim->now, k, own->x[1] + 2 * r);
+        if (link->kind != MABD_PRIMITIVE_BALL) {
+            own->through[r] = sim->mean_force[k] * (sim->now.q[k] - sim->last.q[k]);
+        } else if (!told) { // of all components together
+            own->through[r] = work_through(sim, link);
+            told = true;
+        }
+    }
+}
+
+// Leave the works of motors out of those through the controls of their joint: they are booked by
+// themselves.
+static void leave_motors(const mabd_rigid_step* step, const mabd_row_set* set,
+                         mabd_rigid_joint_step* own) {
+    for (int32_t r = 0; r < set->motor_count; r++) {
+        const mabd_row* row = &set->motor[r].row;
+        for (int32_t k = 0; k < set->control_count; k++) {
+            const mabd_row* other = &set->control_row[k];
+            if (other->kind != row->kind || other->axis != row->axis) continue;
+            own->through[k] -= mabd_rigid_motor_work(step, own->joint, r);
+        }
+    }
+}
+
+// Book the joint whose string has the links from `from` to `end`.
+static void book_joint(mabd_redmax_sim* sim, const mabd_rigid_step* step, int32_t from,
+                       int32_t end) {
+    const mabd_model* m = sim->model;
+    const int32_t joint = sim->links[from].joint;
+    const mabd_row_set* set = &m->row_sets[m->joints[joint].row_set];
+    mabd_rigid_joint_step own = {.joint = joint, .turns_in = true};
+    if (!mabd_rigid_books_joint(m, joint)) return;
+    for (int32_t i = from; i < end; i++) {
+        read_link(sim, &sim->links[i], m->joints[joint].coordinate, &own);
+    }
+    if (mabd_rigid_has_held(set)) leave_motors(step, set, &own);
+    mabd_rigid_book_joint(step, &own, &sim->books.work);
+}
+
+// Keep the states of all bodies before the step.
+static void read_before(mabd_redmax_sim* sim) {
+    for (int32_t p = 0; p < sim->part_count; p++) {
+        const mabd_redmax_solve s = {.sim = sim, .part = &sim->parts[p], .from_node = &sim->last};
+        mabd_redmax_load_node(&s, &sim->last);
+        mabd_redmax_velocities(&s);
+    }
+    for (int32_t i = 0; i < sim->model->body_count; i++) sim->before[i] = mabd_redmax_body(sim, i);
+}
+
+void mabd_redmax_book_step(mabd_redmax_sim* sim) {
+    const mabd_rigid_step step = {.model = sim->model,
+                                  .inputs = &sim->inputs,
+                                  .time = sim->time,
+                                  .h = sim->def.h,
+                                  .state = state_at,
+                                  .self = sim};
+    const bool bodies = mabd_rigid_books_bodies(&step);
+    if (!bodies && !mabd_rigid_books_joints(sim->model)) return;
+    read_before(sim);
+    sim->time += sim->def.h; // of scripts, for the states after the step
+    sim->placed = false;
+    mabd_redmax_place_now(sim);
+    for (int32_t i = 0, from = 0; i < sim->link_count; i++) {
+        const mabd_redmax_link* link = &sim->links[i];
+        if (link->joint != sim->links[from].joint) from = i;
+        if (link->last && link->joint >= 0) book_joint(sim, &step, from, i + 1);
+        if (link->last) from = i + 1;
+        if (link->count == 1 && sim->freedoms[link->first].script) {
+            sim->books.work.scripts += work_through(sim, link);
+        }
+    }
+    for (int32_t i = 0; bodies && i < sim->model->body_count; i++) {
+        mabd_rigid_book_body(&step, i, &sim->books.work);
+    }
+}
