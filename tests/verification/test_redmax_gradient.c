@@ -427,6 +427,55 @@ Test(redmax_gradient, bytes) {
     mabd_model_destroy(model);
 }
 
+// Two copies of a tree with different masses: the gradient by the parameters of one copy has the
+// bits of that copy alone.
+Test(redmax_gradient, copies_of_a_batch) {
+    const char* text =
+        "{\"bodies\": [{\"name\": \"arm\", \"mass\": %d, \"inertia\": [1, 1, 1],"
+        " \"position\": [0.5, 0, 0]}], \"joints\": [{\"type\": \"ball\", \"b\": \"arm\","
+        " \"anchor\": [0, 0, 0], \"axes\": {\"rx\": {\"motor\": 0.1}, \"ry\": {\"damping\": 1}}}]}";
+    mabd_scene* batch;
+    mabd_real alone[2][GRADIENT_MAX], both[GRADIENT_MAX], p[GRADIENT_MAX];
+    mabd_error error = {0};
+    gradient_rig all = redmax_rig(MABD_INTEGRATOR_SDIRK2, 0.01, 12);
+    rig_check(mabd_scene_create(NULL, &batch), &error, "scene");
+    for (int copy = 0; copy < 2; copy++) {
+        char own[600];
+        mabd_scene* scene;
+        snprintf(own, sizeof own, text, copy + 1);
+        rig_check(mabd_scene_create(NULL, &scene), &error, "scene");
+        rig_check(mabd_scene_load_text(scene, own, strlen(own), 0, NULL, &error), &error, own);
+        rig_check(mabd_scene_add_copy(batch, scene, &error), &error, "copy");
+        mabd_scene_destroy(scene);
+        mabd_model* model = rig_text_model(own);
+        gradient_rig one = redmax_rig(MABD_INTEGRATOR_SDIRK2, 0.01, 12);
+        gradient_rig* rigs[2] = {&one, &all};
+        for (int k = 0; k < 2; k++) {
+            const int32_t at = k * copy;
+            gradient_rig_add(rigs[k], MABD_PARAMETER_MASS, at, 0);
+            gradient_rig_axis(rigs[k], MABD_PARAMETER_DAMPING, at, MABD_AXIS_RY, 1);
+            mabd_parameter* c = gradient_rig_add(rigs[k], MABD_PARAMETER_CONTROL, at, 0);
+            c->first = 2, c->last = 6;
+            mabd_loss_term* t = gradient_rig_term(rigs[k], MABD_LOSS_POINT, at, 12, 12);
+            t->target[2] = 1, t->point[1] = 0.3;
+        }
+        gradient_rig_values(&one, model, 0, p);
+        mabd_gradient* g = gradient_rig_create(&one, model);
+        rig_check(mabd_gradient_run(g, p, alone[copy], NULL, &error), &error, "run");
+        mabd_gradient_destroy(g);
+        mabd_model_destroy(model);
+    }
+    mabd_model* model = rig_model(batch);
+    gradient_rig_values(&all, model, 0, p);
+    mabd_gradient* g = gradient_rig_create(&all, model);
+    rig_check(mabd_gradient_run(g, p, both, NULL, &error), &error, "run");
+    cr_expect(memcmp(both, alone[0], 3 * sizeof *both) == 0);
+    cr_expect(memcmp(both + 3, alone[1], 3 * sizeof *both) == 0);
+    cr_expect(fabs(both[0]) > 1e-6 && fabs(both[2]) > 1e-6);
+    mabd_gradient_destroy(g);
+    mabd_model_destroy(model);
+}
+
 // The same run in redmax and quaternion: both gradients tend to that of the motion itself, so their
 // difference falls by four when h is halved.
 Test(redmax_gradient, tends_to_that_of_quaternion) {
