@@ -152,6 +152,23 @@ Test(cli_gradient, sensitivity_of_a_wheel_grows_with_the_square_of_time) {
     cr_expect(strstr(r.err, "has no servos") != NULL, "%s", r.err);
 }
 
+Test(cli_gradient, commands_in_joint_coordinates) {
+    char scene[1024];
+    write_files();
+    snprintf(scene, sizeof(scene), WHEEL, "0.5");
+    sandbox_write("wheel.json", scene);
+    command_result r =
+        expect_code("gradient ball.json --loss aim.json --check --formulation redmax", 0);
+    expect_near(number_after(r.out, "loss      "), 4 + 4 + 9, 1e-9);
+    cr_expect(number_after(r.out, "largest relative error ") < 1e-8);
+    r = expect_code("optimize ball.json --loss aim.json --out best.json --formulation redmax", 0);
+    cr_expect(number_after(r.out, "loss      ") < 1e-12, "%s", r.out);
+    r = expect_code("sensitivity wheel.json --of poses --by motors --formulation redmax", 0);
+    expect_near(number_after(r.out, "peak      "), 1 / (2 * 0.25), 5e-3);
+    r = expect_code("gradient ball.json --loss aim.json --formulation redmax --integrator rk45", 2);
+    cr_expect(strstr(r.err, "rk45") != NULL, "%s", r.err);
+}
+
 // Two motors on one linkage, which stands upright: small angles phi of the crank grow by
 // I phi'' = K phi + torque, so that dphi/dtorque = (cosh(w t) - 1)/K, w^2 = K/I, and the rocker,
 // parallel to the crank and twice as long, turns half as far and has half of it.
