@@ -157,6 +157,11 @@ static void pass_joint(const mabd_quaternion_point* p, const mabd_tangent_joint*
                        mabd_real* F, mabd_real* xi, mabd_real* eta) {
     const mabd_tangent_motion m = mabd_tangent_motion_of(p, at);
     mabd_tangent_wrenches(p, at, back, F, xi);
+    if (back && at->set->rigid_count > 0) { // bends of rigid rows by the pose, all at once
+        mabd_real bends[12], one = 1;
+        mabd_tangent_bends_gradient(at, F + at->first_row, &m, bends);
+        mabd_tangent_sides(at, bends, true, 1, &one, xi);
+    }
     for (int32_t r = 0; r < at->j->width; r++) {
         const int32_t k = r - at->set->rigid_count;
         mabd_tangent_axis axis = {.held = true};
@@ -164,9 +169,11 @@ static void pass_joint(const mabd_quaternion_point* p, const mabd_tangent_joint*
         if (k >= 0) axis = mabd_tangent_axis_of(p, at, k);
         if (axis.held || axis.armed) {
             mabd_real bend[12], rates[12];
-            mabd_tangent_bend_gradient(at, r, &m, bend);
             mabd_tangent_bend_rates(at, r, m.u[0], m.u[1], rates);
-            mabd_tangent_sides(at, bend, back, 1, row, xi);
+            if (!back || k >= 0) {
+                mabd_tangent_bend_gradient(at, r, &m, bend);
+                mabd_tangent_sides(at, bend, back, 1, row, xi);
+            }
             mabd_tangent_sides(at, rates, back, 1, row, eta);
         }
         if (!axis.held) pass_control(at, k, &axis, &m, back, row, xi, eta);

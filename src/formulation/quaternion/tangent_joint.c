@@ -18,6 +18,8 @@
 
 /// Step of differences [m] or [rad].
 #define MOVE ((mabd_real)0.01)
+/// Weights of differences over 1, 2 and 3 steps, times 60.
+static const mabd_real difference_weights[3] = {45, -9, 1};
 
 // Append the held axes of a joint to its rows.
 static void find_held(const mabd_quaternion_point* p, mabd_tangent_joint* at) {
@@ -224,12 +226,11 @@ static mabd_joint_view move_view(const mabd_joint_view* view, const side_move* m
 // Derivative of a quantity of a row along a move.
 static mabd_real differentiate(const mabd_tangent_joint* at, int32_t r, mabd_row_quantity quantity,
                                const mabd_tangent_motion* m, const side_move* move) {
-    static const mabd_real weights[3] = {45, -9, 1};
     mabd_real sum = 0;
     for (int k = 1; k <= 3; k++) {
         const mabd_joint_view up = move_view(&at->view, move, (mabd_real)k * MOVE);
         const mabd_joint_view down = move_view(&at->view, move, (mabd_real)-k * MOVE);
-        sum += weights[k - 1] *
+        sum += difference_weights[k - 1] *
                (quantity_of(at, r, &up, quantity, m) - quantity_of(at, r, &down, quantity, m));
     }
     return sum / (60 * MOVE);
@@ -242,6 +243,47 @@ void mabd_tangent_bend_gradient(const mabd_tangent_joint* at, int32_t r,
         const mabd_vec3 e = mabd_v3(k % 3 == 0, k % 3 == 1, k % 3 == 2), zero = mabd_v3(0, 0, 0);
         const side_move move = {k / 6, false, k % 6 < 3 ? e : zero, k % 6 < 3 ? zero : e};
         out[k] = slots[k / 6] < 0 ? 0 : differentiate(at, r, MABD_ROW_BEND, m, &move);
+    }
+}
+
+// Sum of weight times bend over the rigid rows with the sides as in `view`.
+static mabd_real sum_of_bends(const mabd_tangent_joint* at, const mabd_real* weights,
+                              const mabd_joint_view* view, const mabd_tangent_motion* m) {
+    const mabd_row* rows = at->set->rigid;
+    const int32_t n = at->set->rigid_count;
+    const mabd_rigid_joint own = mabd_rigid_joint_at(view, n, rows, at->x);
+    mabd_real G[4][36], wrench[12] = {0}, sum = 0;
+    const mabd_rigid_blocks blocks = blocks_of(G);
+    memset(G, 0, sizeof G);
+    mabd_rigid_add_geometric(&own, n, rows, weights, &blocks);
+    for (int32_t r = 0; r < n; r++) {
+        const mabd_rigid_row J = mabd_rigid_row_jacobian(&own, &rows[r]);
+        add_wrench(&J, weights[r], wrench);
+    }
+    for (int k = 0; k < 12; k++) {
+        sum += wrench[k] * m->a[k / 6][k % 6];
+        for (int i = 0; i < 12; i++) {
+            const mabd_real* block = G[2 * (k / 6) + i / 6];
+            sum += m->u[k / 6][k % 6] * block[6 * (k % 6) + i % 6] * m->u[i / 6][i % 6];
+        }
+    }
+    return sum;
+}
+
+void mabd_tangent_bends_gradient(const mabd_tangent_joint* at, const mabd_real* weights,
+                                 const mabd_tangent_motion* m, mabd_real* out) {
+    const int32_t slots[2] = {at->j->slot_a, at->j->slot_b};
+    for (int k = 0; k < 12; k++) {
+        const mabd_vec3 e = mabd_v3(k % 3 == 0, k % 3 == 1, k % 3 == 2), zero = mabd_v3(0, 0, 0);
+        const side_move move = {k / 6, false, k % 6 < 3 ? e : zero, k % 6 < 3 ? zero : e};
+        out[k] = 0;
+        for (int step = 1; step <= 3 && slots[k / 6] >= 0; step++) {
+            const mabd_joint_view up = move_view(&at->view, &move, (mabd_real)step * MOVE);
+            const mabd_joint_view down = move_view(&at->view, &move, (mabd_real)-step * MOVE);
+            out[k] += difference_weights[step - 1] *
+                      (sum_of_bends(at, weights, &up, m) - sum_of_bends(at, weights, &down, m)) /
+                      (60 * MOVE);
+        }
     }
 }
 

@@ -61,6 +61,9 @@ void mabd_tangent_bend_rates(const mabd_tangent_joint* at, int32_t r, const mabd
 /// Derivatives (12) of the bend of a row by the changes of pose at fixed motion.
 void mabd_tangent_bend_gradient(const mabd_tangent_joint* at, int32_t r,
                                 const mabd_tangent_motion* m, mabd_real* out);
+/// The same of the sum of weight times bend over the rigid rows: one pass for all of them.
+void mabd_tangent_bends_gradient(const mabd_tangent_joint* at, const mabd_real* weights,
+                                 const mabd_tangent_motion* m, mabd_real* out);
 /// Derivative of a quantity of a row by a move of the joint frame on side 0 = a or 1 = b: the
 /// anchor by `shift`, the axes by `turn`, both in the principal frame.
 mabd_real mabd_tangent_moved(const mabd_tangent_joint* at, int32_t r, mabd_row_quantity quantity,
