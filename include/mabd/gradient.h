@@ -122,8 +122,9 @@ MABD_API mabd_real mabd_parameter_value(const mabd_model* model, mabd_real h,
 ///   rate            joint, axis: its rate [m/s], [rad/s]; 1 target
 ///   joint force     joint, axis: component of the wrench that mabd_sim_get_joint_forces gives [N],
 ///                   [N m]; 1 target. Axis -1: all six, against 0. States from 1 on
-///   control effort  joint, axis: force of servo, motor and rate drive on the axis [N], [N m];
-///                   1 target. States from 1 on
+///   control effort  joint, axis: force of servo, motor and rate drive on the axis [N], [N m],
+///                   besides its spring, damper and friction and without what accelerates the
+///                   armature; 1 target. States from 1 on
 ///   energy          kinetic + gravity + spring energy of all bodies [J]; 1 target
 ///   parameter       parameter number `index`, in its unit; 1 target. Added once, whatever the
 ///                   states
