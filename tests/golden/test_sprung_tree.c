@@ -9,11 +9,13 @@
 #include "formulation/affine/cpu/isa_table.h"
 #include "support/draw.h"
 #include "support/rig.h"
+#include "support/sanitized.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define BODIES 1300
+#define STEPS  AMOUNT(20, 5)
 
 // Rods of four classes, three to a branch; every ninth joint is a ball without springs.
 typedef struct tree_def {
@@ -113,11 +115,11 @@ Test(sprung_tree, gives_the_same_bits_on_all_threads_and_instruction_sets) {
     for (int loose = 0; loose < 2; loose++) {
         const tree_def def = {.loose = loose};
         mabd_model* model = make_tree(&def);
-        const run_def first = {20, 1, 0};
+        const run_def first = {STEPS, 1, 0};
         const uint64_t expected = hash_of(model, first);
         for (int32_t isa = 0; isa < mabd_isa_count(); isa++) {
             for (int32_t threads = 1; threads <= 3; threads++) {
-                const run_def how = {20, threads, isa};
+                const run_def how = {STEPS, threads, isa};
                 cr_expect(eq(u64, hash_of(model, how), expected), "%s, %d threads",
                           mabd_isa_name(isa), threads);
             }
@@ -131,7 +133,7 @@ Test(sprung_tree, moves_as_a_tree_of_general_bodies_does) {
     for (int loose = 0; loose < 2; loose++) {
         const tree_def def = {.loose = loose}, other = {.loose = loose, .motors = true};
         mabd_model *model = make_tree(&def), *general = make_tree(&other);
-        const run_def how = {loose ? 60 : 100, 1, mabd_isa_count() - 1};
+        const run_def how = {loose ? 60 : AMOUNT(100, 20), 1, mabd_isa_count() - 1};
         size_t size, size_general;
         int32_t lanes, lanes_general;
         mabd_real* q = run(model, how, &size, &lanes);
