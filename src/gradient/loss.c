@@ -10,8 +10,8 @@
 //
 // Anchors and axes of a joint are parameters of its coordinates: a move of the joint frame on a
 // body is a move of that body for the row (formulation/quaternion/tangent_parameter.c). The axes of
-// a plain ball joint are those of the world in the start pose, F = R_0' on each body: a turn theta_0
-// of a body in state 0 turns them by -V'theta_0.
+// a plain ball joint are those of the world in the start pose, F = R_0' on each body: a turn
+// theta_0 of a body in state 0 turns them by -V'theta_0.
 
 #include "gradient/loss.h"
 

@@ -73,8 +73,8 @@ bool mabd_rigid_signal_jumps(const mabd_model* model, mabd_real time, mabd_real 
 /// Set targets: entry set_targets of the table of formulations.
 void mabd_rigid_set_targets(mabd_rigid_inputs* in, int32_t first, int32_t count, const bool* which,
                             const mabd_real* values);
-/// Take inputs as jumping in the next step whatever their values: entry restart_input of the table of
-/// formulations.
+/// Take inputs as jumping in the next step whatever their values: entry restart_input of the table
+/// of formulations.
 void mabd_rigid_restart_input(mabd_rigid_inputs* in, int32_t control, int32_t body);
 /// Read a target: entry get_target of the table of formulations.
 bool mabd_rigid_get_target(const mabd_rigid_inputs* in, int32_t copy, int32_t control,

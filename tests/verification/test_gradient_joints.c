@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of every joint type with every integrator by every kind of parameter that the joint has:
-// the adjoint against differences of fourth order and against forward mode.
+// Gradients of every joint type with every integrator by every kind of parameter that the joint
+// has: the adjoint against differences of fourth order and against forward mode.
 //
 // A body hangs on a ball joint, a second one on the joint; its first free axis has spring, damper,
 // armature and motor. The start is closed by the projection.

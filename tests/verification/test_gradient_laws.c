@@ -3,9 +3,9 @@
 // of fourth order: on each branch of a law, and through changes of the branch, where the step that
 // changes it is counted.
 //
-// An upper arm swings on a hinge with the law, a lower arm hangs on a ball joint, so that nothing is
-// planar. A run of a few steps keeps its branches for changes of the parameters as small as those of
-// the differences; then the loss is smooth, and both must agree.
+// An upper arm swings on a hinge with the law, a lower arm hangs on a ball joint, so that nothing
+// is planar. A run of a few steps keeps its branches for changes of the parameters as small as
+// those of the differences; then the loss is smooth, and both must agree.
 
 #include "support/gradient_rig.h"
 #include "support/sanitized.h"

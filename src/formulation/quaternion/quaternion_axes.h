@@ -25,9 +25,10 @@ typedef struct mabd_quaternion_effort {
     mabd_real by_lambda, by_x, by_rate, by_target;
     mabd_real by_spring, by_rest, by_damping, by_friction; // parameters of the axis
 } mabd_quaternion_effort;
-/// Return the force of servo and rate drive of control r of a joint at the state, whose target is in
-/// sim->input and whose multiplier is lambda. What holds an axis exerts all that its row does besides
-/// spring, damper and friction of the axis; the part that accelerates the armature is not in it.
+/// Return the force of servo and rate drive of control r of a joint at the state, whose target is
+/// in sim->input and whose multiplier is lambda. What holds an axis exerts all that its row does
+/// besides spring, damper and friction of the axis; the part that accelerates the armature is not
+/// in it.
 mabd_quaternion_effort mabd_quaternion_effort_of(const mabd_quaternion_sim* sim, int32_t joint,
                                                  int32_t r, mabd_real lambda);
 

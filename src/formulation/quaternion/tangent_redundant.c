@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accelerations of redundant rows that contradict each other.
 //
-// The velocities at the end of a step fulfil J u = 0 only up to the error of the integrator, so that
-// redundant rows of J a = b, b = -u'G u, have no common solution. The refined solve (newton.c) then
-// ends at the least squares,
+// The velocities at the end of a step fulfil J u = 0 only up to the error of the integrator, so
+// that redundant rows of J a = b, b = -u'G u, have no common solution. The refined solve (newton.c)
+// then ends at the least squares,
 //
 //   M a - J' l = f,   J a + mu = b,   J' mu = 0                          mu: what no a takes away
 //
